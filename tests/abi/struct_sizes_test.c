@@ -368,7 +368,6 @@ static void check_refusal(const struct filler *filler, uint32_t struct_size)
 
 static void what_fits_is_filled(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(fillers) / sizeof(fillers[0]); i++) {
         const struct filler *filler = &fillers[i];
         const uint32_t size = (uint32_t)filler->size;
@@ -385,7 +384,6 @@ static void what_fits_is_filled(void **state)
 
 static void a_size_that_is_not_set_is_refused(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(fillers) / sizeof(fillers[0]); i++) {
         for (uint32_t size = 0; size < 4; size++) {
             check_refusal(&fillers[i], size);
@@ -396,7 +394,6 @@ static void a_size_that_is_not_set_is_refused(void **state)
 /* Hours of packing, and then nowhere to put the result. */
 static void nothing_is_done_before(void **state)
 {
-    (void)state;
     sluice_verify_result verified = SLUICE_VERIFY_RESULT_INIT;
     sluice_pack_result packed = SLUICE_PACK_RESULT_INIT;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -422,7 +419,6 @@ static void nothing_is_done_before(void **state)
  */
 static void errors_of_any_size_are_formatted(void **state)
 {
-    (void)state;
     char text[64];
     for (uint32_t size = 4; size < sizeof(sluice_error); size += 4) {
         uint8_t *bytes = malloc(size);
@@ -438,7 +434,6 @@ static void errors_of_any_size_are_formatted(void **state)
 
 static int setup(void **state)
 {
-    (void)state;
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     photo_folder_make(&f.photos, CLASSES, PER_CLASS);
@@ -460,7 +455,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     sluice_batch_release(f.batch);
     sluice_loader_close(f.loader);
     sluice_augment_destroy(f.recipe);

@@ -61,7 +61,6 @@ static sluice_dataset *write_labels(const char *name, const char *const *classes
 
 static int set_up(void **state)
 {
-    (void)state;
     temporary_directory(root, sizeof(root));
     parts[0] = write_labels("pets", pet_names, 2, pet_labels, PETS);
     parts[1] = write_labels("birds", bird_names, 3, bird_labels, BIRDS);
@@ -70,7 +69,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     sluice_dataset_close(parts[0]);
     sluice_dataset_close(parts[1]);
     remove_tree(root);
@@ -126,7 +124,6 @@ static const int64_t all_labels[ALL] = {0, 1, -1, 0, 1, 2, 2};
 
 static void test_classes_are_joined_by_their_names(void **state)
 {
-    (void)state;
     const sluice_label_options labels = SLUICE_LABEL_OPTIONS_INIT;
     sluice_dataset *joined = NULL;
     expect_refused(NULL, SLUICE_INVALID, "a label must mean the same in all");
@@ -140,7 +137,6 @@ static void test_classes_are_joined_by_their_names(void **state)
 
 static void test_a_list_and_new_names(void **state)
 {
-    (void)state;
     static const char *const order[] = {"emu", "yak", "dog", "cat"};
     static const int64_t ordered[ALL] = {3, 2, -1, 3, 2, 0, 0};
     static const char *const from[] = {"emu", "cat"};
@@ -173,7 +169,6 @@ static void put_file(const char *content)
 
 static void test_a_file_says_the_same(void **state)
 {
-    (void)state;
     static const char *const order[] = {"emu", "dog", "cat"};
     static const int64_t ordered[ALL] = {2, 1, -1, 2, 1, 0, 0};
     static const struct {
@@ -209,7 +204,6 @@ static void test_a_file_says_the_same(void **state)
 
 static void test_what_makes_no_sense(void **state)
 {
-    (void)state;
     static const char *const missing[] = {"cat", NULL, "dog"};
     sluice_label_options labels = SLUICE_LABEL_OPTIONS_INIT;
     labels.class_count = 2;
@@ -236,7 +230,6 @@ static void test_what_makes_no_sense(void **state)
 
 static void test_others_are_added_to_what_is_packed(void **state)
 {
-    (void)state;
     char packed[300];
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_pack_result result = SLUICE_PACK_RESULT_INIT;

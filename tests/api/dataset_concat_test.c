@@ -59,7 +59,6 @@ static sluice_dataset *join_all(void)
 
 static int set_up(void **state)
 {
-    (void)state;
     sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
     sluice_pack_result result = SLUICE_PACK_RESULT_INIT;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -79,7 +78,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     photo_folder_remove(&folder);
     remove_tree(root);
     return 0;
@@ -104,7 +102,6 @@ static void expect_same_field(const sluice_dataset *a, uint64_t i, const sluice_
 
 static void test_samples_are_those_of_the_parts(void **state)
 {
-    (void)state;
     static sluice_sample_info own;
     static sluice_sample_info other;
     sluice_dataset *parts[PARTS];
@@ -144,7 +141,6 @@ static uint64_t fingerprint_of(const sluice_dataset *dataset)
 /* (a + b) + c is a + b + c, and no other order of them is. */
 static void test_parts_are_taken_apart(void **state)
 {
-    (void)state;
     sluice_dataset *parts[PARTS];
     open_parts(parts);
     sluice_dataset *whole = join(parts, PARTS);
@@ -162,7 +158,6 @@ static void test_parts_are_taken_apart(void **state)
 
 static void test_verify_looks_at_all(void **state)
 {
-    (void)state;
     sluice_dataset *joined = join_all();
     sluice_verify_options options = SLUICE_VERIFY_OPTIONS_INIT;
     sluice_verify_result result = SLUICE_VERIFY_RESULT_INIT;
@@ -175,7 +170,6 @@ static void test_verify_looks_at_all(void **state)
 
 static void test_it_can_be_packed(void **state)
 {
-    (void)state;
     char path[300];
     sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
     sluice_pack_result result = SLUICE_PACK_RESULT_INIT;
@@ -221,7 +215,6 @@ static void collect(batches *all, const sluice_loader_options *options, uint64_t
 /* Whatever the number of workers and the way of reading: each sample once, the same bytes. */
 static void test_batches_do_not_depend_on_workers(void **state)
 {
-    (void)state;
     batches first = {0};
     for (uint32_t workers = 1; workers <= 4; workers += 3) {
         for (int32_t shuffle = SLUICE_SHUFFLE_FULL; shuffle <= SLUICE_SHUFFLE_NONE; shuffle++) {
@@ -253,7 +246,6 @@ static void test_batches_do_not_depend_on_workers(void **state)
 
 static void test_ranks_share_an_epoch(void **state)
 {
-    (void)state;
     bool seen[ALL] = {false};
     for (uint32_t rank = 0; rank < 3; rank++) {
         sluice_loader_options options = setup_options();
@@ -275,7 +267,6 @@ static void test_ranks_share_an_epoch(void **state)
 
 static void test_a_cursor_continues(void **state)
 {
-    (void)state;
     sluice_loader_options options = setup_options();
     batches whole = {0};
     options.last_batch = SLUICE_LAST_SHORT;
@@ -310,7 +301,6 @@ static void test_a_cursor_continues(void **state)
 
 static void test_the_cursor_of_a_part_is_refused(void **state)
 {
-    (void)state;
     uint8_t cursor[SLUICE_CURSOR_BYTES];
     size_t bytes = sizeof(cursor);
     uint64_t epoch = 0;
@@ -408,7 +398,6 @@ static void expect_rows(sluice_dataset *two)
 /* Another order of fields, and lengths that differ: values are the parts' all the same. */
 static void test_fields_are_found_by_name(void **state)
 {
-    (void)state;
     const tensor_set sets[] = {
         {"x", SLUICE_F32, 1, 4, 0}, {"x", SLUICE_F32, 1, 4, 1}, {"x", SLUICE_F32, 1, 0, 1}};
     sluice_dataset *parts[3];
@@ -450,7 +439,6 @@ static void expect_refused(sluice_dataset *a, sluice_dataset *b,
 
 static void test_what_differs_is_named(void **state)
 {
-    (void)state;
     const tensor_set sets[] = {{"x", SLUICE_F32, 1, 4, 0},
                                {"y", SLUICE_F32, 1, 4, 0},
                                {"x", SLUICE_I32, 1, 4, 0},
@@ -493,7 +481,6 @@ static void test_what_differs_is_named(void **state)
 
 static void test_wrong_calls(void **state)
 {
-    (void)state;
     sluice_dataset *joined = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_dataset *photos = open_or_fail(folder.path);
@@ -513,7 +500,6 @@ static void test_wrong_calls(void **state)
 /* The same picture many times over in a folder, which is read as whole files. */
 static void test_the_same_one_several_times(void **state)
 {
-    (void)state;
     enum { TIMES = 40 };
     sluice_dataset *photos = open_or_fail(folder.path);
     sluice_dataset *many[TIMES];

@@ -51,7 +51,6 @@ static void give_file(pillow *oracle, uint32_t number, const char *path)
 
 static void pixels_are_those_that_pillow_decodes(void **state)
 {
-    (void)state;
     pillow oracle;
     uint32_t questions[PHOTOS];
     sluice_dataset *dataset = open_at(photos.path);
@@ -79,7 +78,6 @@ static void pixels_are_those_that_pillow_decodes(void **state)
 
 static void a_buffer_that_is_too_small_is_left_alone(void **state)
 {
-    (void)state;
     sluice_dataset *dataset = open_at(photos.path);
     uint8_t bytes[64];
     sluice_pixels pixels = SLUICE_PIXELS_INIT;
@@ -127,7 +125,6 @@ static void write_raw(const char *path, const uint8_t pixels[18])
 
 static void raw_pixels_and_no_picture(void **state)
 {
-    (void)state;
     char folder[256];
     uint8_t written[18];
     for (uint8_t i = 0; i < 18; i++) {
@@ -163,7 +160,6 @@ static void expect(const sluice_dataset *dataset, uint64_t index, const char *fi
 
 static void what_is_refused(void **state)
 {
-    (void)state;
     sluice_dataset *dataset = open_at(photos.path);
     const sluice_pixels good = SLUICE_PIXELS_INIT;
     sluice_pixels bad = good;
@@ -190,7 +186,6 @@ static void what_is_refused(void **state)
 
 static void a_damaged_one_is_named(void **state)
 {
-    (void)state;
     char path[512];
     photo_folder cut;
     sluice_error error = SLUICE_ERROR_INIT;

@@ -22,7 +22,6 @@ static uint64_t first[SOURCES + 1];
 
 static int set_up(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < SOURCES; i++) {
         photo_folder_make(&folders[i], classes[i], each[i]);
         parts[i] = setup_dataset(folders[i].path);
@@ -33,7 +32,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < SOURCES; i++) {
         sluice_dataset_close(parts[i]);
         photo_folder_remove(&folders[i]);
@@ -91,7 +89,6 @@ static size_t source_of(int64_t index)
 
 static void test_shares_of_every_prefix(void **state)
 {
-    (void)state;
     batches all = {0};
     uint32_t times[32] = {0};
     uint64_t taken[SOURCES] = {0};
@@ -115,7 +112,6 @@ static void test_shares_of_every_prefix(void **state)
 
 static void test_workers_make_no_difference(void **state)
 {
-    (void)state;
     batches one = {0};
     batches four = {0};
     sluice_loader_options options = setup_options();
@@ -171,7 +167,6 @@ static void check_resume(const batches *whole, uint64_t stop)
 
 static void test_a_cursor_goes_on_anywhere(void **state)
 {
-    (void)state;
     batches whole = {0};
     sluice_loader_options options = setup_options();
     options.last_batch = SLUICE_LAST_SHORT;
@@ -186,7 +181,6 @@ static void test_a_cursor_goes_on_anywhere(void **state)
  * nothing. */
 static void test_epochs_have_an_end(void **state)
 {
-    (void)state;
     const uint64_t epochs = (UINT64_C(1) << 63) / EPOCH;
     const uint64_t too_large[] = {epochs, UINT64_C(1) << 63, UINT64_MAX / EPOCH + 1,
                                   UINT64_MAX - 1};
@@ -217,7 +211,6 @@ static void expect_refused(const sluice_mix_options *options, sluice_status want
 
 static void test_wrong_calls(void **state)
 {
-    (void)state;
     static const double wrong[SOURCES] = {1, -1, 1};
     static const uint64_t epochs[2] = {0, 0};
     sluice_mix_options options = SLUICE_MIX_OPTIONS_INIT;

@@ -29,7 +29,6 @@ static double score_of(int64_t i)
 
 static int set_up(void **state)
 {
-    (void)state;
     char path[300];
     const char *where = path;
     sluice_field fields[3] = {SLUICE_FIELD_INIT, SLUICE_FIELD_INIT, SLUICE_FIELD_INIT};
@@ -66,7 +65,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     sluice_dataset_close(all);
     remove_tree(root);
     return 0;
@@ -166,7 +164,6 @@ static uint64_t add_range(uint64_t count, int64_t begin, int64_t end)
 
 static void test_ranges(void **state)
 {
-    (void)state;
     sluice_subset_options options = SLUICE_SUBSET_OPTIONS_INIT;
     options.ranges = "10:20,490:,:3,7,-2:-1,5:5";
     sluice_dataset *subset = choose(all, &options);
@@ -182,7 +179,6 @@ static void test_ranges(void **state)
 /* Numbers in an order that no run describes, more than are kept as runs, some of them twice. */
 static void test_numbers_in_any_order(void **state)
 {
-    (void)state;
     enum { LONG = 20000 };
     static uint64_t numbers[LONG];
     sluice_subset_options options = SLUICE_SUBSET_OPTIONS_INIT;
@@ -208,7 +204,6 @@ static void test_numbers_in_any_order(void **state)
 
 static void test_subsets_of_subsets(void **state)
 {
-    (void)state;
     sluice_subset_options options = SLUICE_SUBSET_OPTIONS_INIT;
     options.ranges = "100:300,0:50";
     sluice_dataset *subset = choose(all, &options);
@@ -235,7 +230,6 @@ static void test_subsets_of_subsets(void **state)
 
 static void test_over_joined_ones(void **state)
 {
-    (void)state;
     sluice_subset_options options = SLUICE_SUBSET_OPTIONS_INIT;
     sluice_dataset *joined = NULL;
     options.ranges = "490:";
@@ -265,7 +259,6 @@ static void test_over_joined_ones(void **state)
 
 static void test_files_of_numbers(void **state)
 {
-    (void)state;
     char path[300];
     sluice_subset_options options = SLUICE_SUBSET_OPTIONS_INIT;
     (void)snprintf(path, sizeof(path), "%s/numbers", root);
@@ -351,7 +344,6 @@ static const struct {
 
 static void test_conditions(void **state)
 {
-    (void)state;
     sluice_scan_options scan = SLUICE_SCAN_OPTIONS_INIT;
     sluice_subset_options options = SLUICE_SUBSET_OPTIONS_INIT;
     options.scan = &scan;
@@ -372,7 +364,6 @@ static void test_conditions(void **state)
 
 static void test_conditions_that_make_no_sense(void **state)
 {
-    (void)state;
     static const char *const wrong[] = {"",
                                         "label",
                                         "label <",
@@ -411,7 +402,6 @@ static void test_conditions_that_make_no_sense(void **state)
 
 static void test_names_of_classes(void **state)
 {
-    (void)state;
     photo_folder folder;
     sluice_subset_options options = SLUICE_SUBSET_OPTIONS_INIT;
     photo_folder_make(&folder, 3, 4);
@@ -441,7 +431,6 @@ static int32_t stop(void *user)
 
 static void test_numbers(void **state)
 {
-    (void)state;
     static int64_t labels[SAMPLES];
     static double scores[SAMPLES];
     static uint8_t present[SAMPLES];
@@ -467,7 +456,6 @@ static void test_numbers(void **state)
 
 static void test_wrong_choices(void **state)
 {
-    (void)state;
     static const char *const wrong[] = {"",     "501",   "500",  "0:501", "5:3", "x",   ":,",
                                         "1,,2", "1:2:3", "1 :2", "-501:", "5:5", "1-2", "1,"};
     sluice_dataset *subset = NULL;

@@ -65,7 +65,6 @@ static sluice_loader *open_spoiled(const sluice_loader_options *options)
 
 static void mask_keeps_the_rows(void **state)
 {
-    (void)state;
     sluice_loader_options options = setup_options();
     options.on_bad_sample = SLUICE_BAD_MASK;
     sluice_loader *loader = open_spoiled(&options);
@@ -98,7 +97,6 @@ static void mask_keeps_the_rows(void **state)
 
 static void replace_is_deterministic(void **state)
 {
-    (void)state;
     batches runs[2];
     for (uint32_t i = 0; i < 2; i++) {
         sluice_loader_options options = setup_options();
@@ -127,7 +125,6 @@ static void replace_is_deterministic(void **state)
 /* next fails at the batch of the first bad sample, says which, and stays failed. */
 static void fail_says_which(void **state)
 {
-    (void)state;
     sluice_loader_options options = setup_options();
     options.shuffle = SLUICE_SHUFFLE_NONE;
     options.batch_size = 2;
@@ -151,7 +148,6 @@ static void fail_says_which(void **state)
 
 static void quarantine_lists_them(void **state)
 {
-    (void)state;
     char list[300];
     sluice_loader_options options = setup_options();
     options.on_bad_sample = SLUICE_BAD_MASK;
@@ -188,7 +184,6 @@ static void quarantine_lists_them(void **state)
 /* Every sample bad: replace gives up and masks; the run still has all its batches. */
 static void nothing_but_bad_samples(void **state)
 {
-    (void)state;
     photo_folder_make(&photos, 2, 4);
     sluice_loader_options options = setup_options();
     options.batch_size = 4;
@@ -225,7 +220,6 @@ static void expect_refused(const sluice_loader_options *options, sluice_status e
 
 static void options_are_checked(void **state)
 {
-    (void)state;
     photo_folder_make(&photos, 2, 4);
     sluice_loader_options options = setup_options();
     options.batch_size = 9;
@@ -255,7 +249,6 @@ static void options_are_checked(void **state)
  */
 static void refused_recipes_are_refused(void **state)
 {
-    (void)state;
     photo_folder_make(&photos, 1, 2);
     sluice_dataset *dataset = setup_dataset(photos.path);
     sluice_augment *recipe = setup_recipe(false);
@@ -276,7 +269,6 @@ static void refused_recipes_are_refused(void **state)
 /* A header older or newer than the library: sizes from nothing to twice the struct. */
 static void struct_sizes(void **state)
 {
-    (void)state;
     photo_folder_make(&photos, 2, 4);
     union {
         sluice_loader_options options;
@@ -308,7 +300,6 @@ enum { LABEL_CELL = 32, FEW = 6, FEW_CLASSES = 3, WITHOUT_CLASS = 4 };
 /* A label that is none of the classes. */
 static void rows_without_a_class_are_bad_samples(void **state)
 {
-    (void)state;
     char folder[256];
     file_bytes shard;
     sluice_loader_options options = setup_options();

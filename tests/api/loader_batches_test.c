@@ -17,14 +17,12 @@ static photo_folder photos;
 
 static int setup(void **state)
 {
-    (void)state;
     photo_folder_make(&photos, CLASSES, PER_CLASS);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     photo_folder_remove(&photos);
     return 0;
 }
@@ -52,7 +50,6 @@ static void expect_same(const sluice_loader_options *a, const sluice_loader_opti
 
 static void each_sample_once(void **state)
 {
-    (void)state;
     sluice_loader_options options = setup_options();
     options.last_batch = SLUICE_LAST_SHORT;
     batches all;
@@ -75,7 +72,6 @@ static void each_sample_once(void **state)
 
 static void workers_do_not_matter(void **state)
 {
-    (void)state;
     sluice_loader_options one = setup_options();
     one.workers = 1;
     for (uint32_t workers = 2; workers <= 9; workers += 3) {
@@ -90,7 +86,6 @@ static void workers_do_not_matter(void **state)
 
 static void seeds_and_epochs_matter(void **state)
 {
-    (void)state;
     sluice_loader_options options = setup_options();
     batches a;
     batches b;
@@ -110,7 +105,6 @@ static void seeds_and_epochs_matter(void **state)
 /* Epochs one after another in one loader (read ahead) equal epochs of fresh loaders. */
 static void epochs_follow_each_other(void **state)
 {
-    (void)state;
     sluice_loader_options options = setup_options();
     options.last_batch = SLUICE_LAST_PAD;
     sluice_loader *loader = setup_loader(photos.path, &options);
@@ -131,7 +125,6 @@ static void epochs_follow_each_other(void **state)
 
 static void all_shuffles_and_none(void **state)
 {
-    (void)state;
     for (int32_t shuffle = SLUICE_SHUFFLE_FULL; shuffle <= SLUICE_SHUFFLE_NONE; shuffle++) {
         sluice_loader_options options = setup_options();
         options.shuffle = shuffle;
@@ -185,7 +178,6 @@ static void run_rank(uint32_t rank, uint32_t world, unsigned *seen)
 /* Every rank's rows together are the epoch; padding is marked and empty. */
 static void ranks_share_an_epoch(void **state)
 {
-    (void)state;
     for (uint32_t world = 1; world <= 4; world++) {
         unsigned seen[SAMPLES] = {0};
         for (uint32_t rank = 0; rank < world; rank++) {
@@ -222,7 +214,6 @@ static void run_sparse_rank(const char *path, uint32_t rank, int32_t last, unsig
  */
 static void more_ranks_than_samples(void **state)
 {
-    (void)state;
     photo_folder few;
     photo_folder_make(&few, 1, 3);
     for (int32_t last = SLUICE_LAST_PAD; last <= SLUICE_LAST_SHORT; last++) {
@@ -277,7 +268,6 @@ static void expect_rest(const saved *cursor, const sluice_loader_options *option
  * another batch size. */
 static void cursor_resumes(void **state)
 {
-    (void)state;
     sluice_loader_options options = setup_options();
     options.last_batch = SLUICE_LAST_SHORT;
     sluice_loader_options other = options;
@@ -297,7 +287,6 @@ static void cursor_resumes(void **state)
 /* Another epoch in between does not use the cursor up. */
 static void cursor_waits_for_its_epoch(void **state)
 {
-    (void)state;
     const sluice_loader_options options = setup_options();
     batches begin;
     const saved cursor = save_after(2, &options, &begin);
@@ -326,7 +315,6 @@ static void cursor_waits_for_its_epoch(void **state)
 /* What a finished epoch dropped does not come back with a smaller batch. */
 static void finished_epoch_stays_finished(void **state)
 {
-    (void)state;
     sluice_loader_options options = setup_options(); /* drops 55 % 8 samples */
     batches all;
     const saved cursor = save_after(SAMPLES / 8, &options, &all);
@@ -352,7 +340,6 @@ static void expect_refused(const char *path, const sluice_loader_options *option
 
 static void wrong_cursors_are_refused(void **state)
 {
-    (void)state;
     const sluice_loader_options options = setup_options();
     photo_folder fewer;
     photo_folder_make(&fewer, 2, PER_CLASS);

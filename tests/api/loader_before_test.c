@@ -165,7 +165,6 @@ static void check(int data, int kind, uint32_t workers)
 
 static void batches_are_as_before(void **state)
 {
-    (void)state;
     for (int data = 0; data < DATASETS; data++) {
         for (int kind = 0; kind < RECIPES; kind++) {
             check(data, kind, 1 + (uint32_t)kind);

@@ -256,19 +256,16 @@ static void compare(const char *path, const char *device, uint32_t blanks)
 
 static void columns_of_a_folder(void **state)
 {
-    (void)state;
     compare(photos.path, "host", 1 + BATCH - SAMPLES % BATCH);
 }
 
 static void columns_of_shards(void **state)
 {
-    (void)state;
     compare(packed, "host", BATCH - (SAMPLES - 1) % BATCH);
 }
 
 static void columns_on_a_device(void **state)
 {
-    (void)state;
     if (fake == NULL) {
         skip();
         return; /* not reached */
@@ -280,7 +277,6 @@ static void columns_on_a_device(void **state)
 /* Every column is there by number too, in the order in which it was asked for. */
 static void columns_are_counted(void **state)
 {
-    (void)state;
     static const char *const names[] = {"image", "small",       "label", "target",
                                         "key",   "key.offsets", "path",  "path.lengths",
                                         "index", "mask",        "status"};
@@ -306,7 +302,6 @@ static void columns_are_counted(void **state)
 
 static void outputs_on_the_host(void **state)
 {
-    (void)state;
     _Alignas(64) static uint8_t memory[3][BATCH * LARGE_BYTES];
     void *outputs[] = {memory[0], memory[1], memory[2]};
     sluice_loader_options options = setup_options();
@@ -359,7 +354,6 @@ static void refuse(const sluice_columns *columns, const sluice_augment *recipe,
 
 static void what_contradicts_is_refused(void **state)
 {
-    (void)state;
     sluice_columns *columns = everything();
     sluice_augment *recipe = setup_recipe(false);
     sluice_loader_options options = setup_options();
@@ -376,7 +370,6 @@ static void what_contradicts_is_refused(void **state)
 
 static void columns_that_are_not_there_are_refused(void **state)
 {
-    (void)state;
     sluice_columns *columns = NULL;
     assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
     refuse(columns, NULL, setup_options(), "the list of columns is empty");
@@ -401,7 +394,6 @@ static void columns_that_are_not_there_are_refused(void **state)
 /* The first call that was refused is what open says. */
 static void a_refused_call_is_remembered(void **state)
 {
-    (void)state;
     sluice_columns *columns = NULL;
     assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
     assert_int_equal(sluice_columns_number(columns, "label", 0), SLUICE_OK);
@@ -415,7 +407,6 @@ static void a_refused_call_is_remembered(void **state)
 /* A text that is longer than its room: the loader's policy, and a report that says which. */
 static void a_text_too_long_is_a_bad_sample(void **state)
 {
-    (void)state;
     sluice_columns *columns = NULL;
     assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
     assert_int_equal(sluice_columns_ragged(columns, "key", 4), SLUICE_OK);
@@ -440,7 +431,6 @@ static void a_text_too_long_is_a_bad_sample(void **state)
 
 static int make_data(void **state)
 {
-    (void)state;
     char path[512];
     photo_folder_make(&photos, CLASSES, PER_CLASS);
     photo_folder_file(&photos, BAD, path, sizeof(path));
@@ -457,7 +447,6 @@ static int make_data(void **state)
 
 static int remove_data(void **state)
 {
-    (void)state;
     remove_tree(packed);
     photo_folder_remove(&photos);
     return 0;

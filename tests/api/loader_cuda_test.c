@@ -27,14 +27,12 @@ static const fake_cuda_control *fake;
 
 static int setup(void **state)
 {
-    (void)state;
     photo_folder_make(&photos, CLASSES, PER_CLASS);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     photo_folder_remove(&photos);
     return 0;
 }
@@ -183,7 +181,6 @@ static void compare(sluice_dtype dtype, sluice_layout layout)
 
 static void batches_are_those_of_the_host(void **state)
 {
-    (void)state;
     static const sluice_dtype dtypes[] = {SLUICE_U8, SLUICE_F32, SLUICE_F16, SLUICE_BF16};
     for (size_t i = 0; i < sizeof(dtypes) / sizeof(dtypes[0]); i++) {
         compare(dtypes[i], SLUICE_NHWC);
@@ -194,7 +191,6 @@ static void batches_are_those_of_the_host(void **state)
 /* The comparison can fail. */
 static void a_lost_byte_is_seen(void **state)
 {
-    (void)state;
     sluice_loader_options options = options_for("cuda:0");
     fake->reset();
     fake->set(&(fake_cuda_options){.copies_lie = true});
@@ -245,7 +241,6 @@ static void run_pinned(const char *pinning, const char *reason, const fake_cuda_
 
 static void pinning_falls_back(void **state)
 {
-    (void)state;
     const fake_cuda_fault none = {.nth = 0};
     const fake_cuda_fault no_register = {.symbol = "cuMemHostRegister_v2", .nth = 1, .code = 801};
     const fake_cuda_fault no_alloc = {.symbol = "cuMemHostAlloc", .nth = 1, .code = 2};
@@ -263,7 +258,6 @@ static void pinning_falls_back(void **state)
 
 static void too_little_device_memory_is_told(void **state)
 {
-    (void)state;
     const sluice_loader_options options = options_for("cuda:0");
     sluice_loader *loader;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -317,7 +311,6 @@ static bool open_failing(uint64_t nth, bool sticky)
 
 static void every_call_of_opening_may_fail(void **state)
 {
-    (void)state;
     for (int sticky = 0; sticky < 2; sticky++) {
         uint64_t nth = 1;
         while (open_failing(nth, sticky != 0)) {
@@ -332,7 +325,6 @@ static void every_call_of_opening_may_fail(void **state)
 
 static void close_at_any_time(void **state)
 {
-    (void)state;
     for (uint64_t taken = 0; taken <= STEPS; taken++) {
         sluice_loader_options options = options_for("cuda");
         options.dtype = SLUICE_F16;
@@ -397,7 +389,6 @@ static void a_bad_stream_costs_nothing(fake_cuda_home home, bool ended, const ch
 
 static void bad_streams_cost_nothing(void **state)
 {
-    (void)state;
     a_bad_stream_costs_nothing(FAKE_CUDA_PRIMARY, true, "cuStreamGetCtx");
     a_bad_stream_costs_nothing(FAKE_CUDA_NO_HOME, false, "cuStreamGetCtx");
     a_bad_stream_costs_nothing(FAKE_CUDA_OTHER_CONTEXT, false, "primary context");
@@ -406,7 +397,6 @@ static void bad_streams_cost_nothing(void **state)
 
 static void a_lost_device_ends_next_within_a_second(void **state)
 {
-    (void)state;
     const sluice_loader_options options = options_for("cuda:0");
     fake->reset();
     fake->set(&(fake_cuda_options){.seed = 1});
@@ -452,7 +442,6 @@ static int use_in_child(sluice_loader *loader, sluice_batch *batch)
 
 static void a_forked_child_leaves_the_device_alone(void **state)
 {
-    (void)state;
     const sluice_loader_options options = options_for("cuda:0");
     fake->reset();
     fake->set(&(fake_cuda_options){.seed = 1});
@@ -507,7 +496,6 @@ static int end_with_loader(const char *path, const char *ending)
 
 static void a_process_may_end_with_a_loader(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
         const uint64_t start = setup_now_ns();
         const pid_t child = fork();

@@ -16,14 +16,12 @@ static photo_folder photos;
 
 static int setup(void **state)
 {
-    (void)state;
     photo_folder_make(&photos, CLASSES, PER_CLASS);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     photo_folder_remove(&photos);
     return 0;
 }
@@ -79,7 +77,6 @@ static void follow(sluice_loader *loader, uint64_t first)
 
 static void epochs_follow_one_another(void **state)
 {
-    (void)state;
     const sluice_loader_options options = short_last();
     batches expected;
     batches all;
@@ -101,7 +98,6 @@ static void epochs_follow_one_another(void **state)
 /* The descriptor never tells of an end, and next with no time never answers it. */
 static void there_is_no_end_to_be_seen(void **state)
 {
-    (void)state;
     const sluice_loader_options options = short_last();
     sluice_loader *loader = open_loader(&options);
     struct pollfd poller = {.fd = sluice_loader_fd(loader), .events = POLLIN};
@@ -118,7 +114,6 @@ static void there_is_no_end_to_be_seen(void **state)
 /* Any change between the two kinds of run, at the end of an epoch and inside it. */
 static void runs_of_both_kinds_take_turns(void **state)
 {
-    (void)state;
     const sluice_loader_options options = short_last();
     batches expected;
     collect_epochs(&expected, &options, 0, 1);
@@ -148,7 +143,6 @@ static void runs_of_both_kinds_take_turns(void **state)
 /* It counts for epochs that end, and not for those that do not. */
 static void end_epoch_does_not_count(void **state)
 {
-    (void)state;
     sluice_loader_options options = short_last();
     batches expected;
     batches all;
@@ -173,7 +167,6 @@ static void end_epoch_does_not_count(void **state)
 
 static void cancel_ends_it(void **state)
 {
-    (void)state;
     const sluice_loader_options options = short_last();
     sluice_loader *loader = open_loader(&options);
     for (uint64_t taken = 0; taken < 9; taken++) {
@@ -234,7 +227,6 @@ static void expect_rest(const saved *cursor, const sluice_loader_options *option
  * the one epoch comes, which is nothing when it was just finished. */
 static void cursors_continue_it(void **state)
 {
-    (void)state;
     const sluice_loader_options options = short_last();
     batches whole;
     collect_epochs(&whole, &options, 3, 3);
@@ -259,7 +251,6 @@ static void cursors_continue_it(void **state)
 /* A cursor for an epoch that the run comes to by itself waits for a start. */
 static void a_cursor_is_not_used_in_passing(void **state)
 {
-    (void)state;
     const sluice_loader_options options = short_last();
     const saved cursor = save_after(&options, 1); /* of epoch 3 */
     sluice_loader *loader = open_loader(&options);
@@ -305,7 +296,6 @@ static void run_empty_rank(const char *path, uint32_t rank, int32_t last)
 
 static void empty_epochs_go_on(void **state)
 {
-    (void)state;
     photo_folder few;
     photo_folder_make(&few, 1, 3);
     for (int32_t last = SLUICE_LAST_PAD; last <= SLUICE_LAST_SHORT; last++) {

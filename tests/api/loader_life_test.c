@@ -24,14 +24,12 @@ static photo_folder photos;
 
 static int setup(void **state)
 {
-    (void)state;
     photo_folder_make(&photos, CLASSES, PER_CLASS);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     photo_folder_remove(&photos);
     return 0;
 }
@@ -46,7 +44,6 @@ static sluice_loader *open_loader(void)
 /* Close at every possible moment of an epoch, and before it. */
 static void close_early(void **state)
 {
-    (void)state;
     sluice_loader_close(open_loader());
     for (uint64_t taken = 0; taken <= SAMPLES / 8; taken++) {
         sluice_loader *loader = open_loader();
@@ -72,7 +69,6 @@ static void expect_text(sluice_loader *loader, sluice_status status, const char 
 
 static void next_before_start(void **state)
 {
-    (void)state;
     sluice_loader *loader = open_loader();
     sluice_batch *batch;
     uint8_t cursor[SLUICE_CURSOR_BYTES];
@@ -90,7 +86,6 @@ static void next_before_start(void **state)
 /* Every refusal has a text, which goes with the next start. */
 static void refusals_are_told(void **state)
 {
-    (void)state;
     sluice_loader *loader = open_loader();
     sluice_batch *batch;
     uint8_t cursor[SLUICE_CURSOR_BYTES] = {0};
@@ -138,7 +133,6 @@ static uint64_t sum_of(const sluice_batch *batch)
  * readable after close. */
 static void holds_every_batch(void **state)
 {
-    (void)state;
     sluice_loader *loader = open_loader();
     sluice_batch *held[SLOTS];
     assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
@@ -162,7 +156,6 @@ static void holds_every_batch(void **state)
 
 static void tensors_have_shapes(void **state)
 {
-    (void)state;
     sluice_loader_options options = setup_options();
     options.layout = SLUICE_NCHW;
     options.dtype = SLUICE_F16;
@@ -199,7 +192,6 @@ static void tensors_have_shapes(void **state)
 /* By number as by name, in the promised order. */
 static void columns_are_counted(void **state)
 {
-    (void)state;
     static const char *const names[] = {"image", "label", "index", "mask", "status"};
     sluice_loader *loader = open_loader();
     sluice_batch *batch;
@@ -227,7 +219,6 @@ static void columns_are_counted(void **state)
 /* Two holders: the slot comes back with the second release, also after close. */
 static void batches_can_be_retained(void **state)
 {
-    (void)state;
     sluice_loader *loader = open_loader();
     sluice_batch *held[SLOTS];
     sluice_batch *batch;
@@ -296,19 +287,16 @@ static void unblock(bool by_close)
 
 static void close_while_next_blocks(void **state)
 {
-    (void)state;
     unblock(true);
 }
 
 static void cancel_while_next_blocks(void **state)
 {
-    (void)state;
     unblock(false);
 }
 
 static void cancel_then_restart(void **state)
 {
-    (void)state;
     sluice_loader *loader = open_loader();
     batches whole;
     batches_collect(&whole, loader, 0);
@@ -334,7 +322,6 @@ static void cancel_then_restart(void **state)
 
 static void descriptor_tells(void **state)
 {
-    (void)state;
     sluice_loader *loader = open_loader();
     struct pollfd poller = {.fd = sluice_loader_fd(loader), .events = POLLIN};
     assert_true(poller.fd >= 0);
@@ -387,7 +374,6 @@ static int child_checks(sluice_loader *loader, sluice_batch *batch, const sluice
 
 static void fork_leaves_the_parent_alone(void **state)
 {
-    (void)state;
     sluice_loader *loader = open_loader();
     sluice_batch *batch;
     assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
@@ -417,7 +403,6 @@ static void fork_leaves_the_parent_alone(void **state)
 
 static void few_descriptors(void **state)
 {
-    (void)state;
     struct rlimit limit;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     sluice_loader *loader = open_loader();

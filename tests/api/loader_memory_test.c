@@ -124,7 +124,6 @@ static void steady_state(const char *path, int32_t backend)
 
 static void folder_allocates_nothing(void **state)
 {
-    (void)state;
     steady_state(photos.path, SLUICE_IO_PREAD);
 }
 
@@ -139,7 +138,6 @@ static void pack_photos(char packed[300])
 
 static void shards_allocate_nothing(void **state)
 {
-    (void)state;
     char packed[300];
     pack_photos(packed);
     steady_state(packed, SLUICE_IO_PREAD);
@@ -150,7 +148,6 @@ static void shards_allocate_nothing(void **state)
 /* Depth maps and masks with a palette, interlaced and not, larger than their columns. */
 static void masks_allocate_nothing(void **state)
 {
-    (void)state;
     enum { MASKS = 24, SIDE = 90 };
     char folder[256];
     char path[400];
@@ -224,7 +221,6 @@ static void open_rows(const char *path, uint32_t batch, uint64_t *told, uint64_t
 /* All that grows with the rows is in memory_bytes. */
 static void tables_of_rows_are_counted(void **state)
 {
-    (void)state;
     static const uint8_t data[ROWS_MANY];
     char folder[256];
     char path[300];
@@ -324,7 +320,6 @@ static int run_in_few_addresses(const char *path)
 
 static void a_gibibyte_of_addresses_is_enough(void **state)
 {
-    (void)state;
     char packed[300];
     pack_photos(packed);
     assert_int_equal(in_child(run_in_few_addresses, photos.path), 0);
@@ -415,7 +410,6 @@ static int run_with_limit(const char *path)
 
 static void pictures_do_not_pass_the_limit(void **state)
 {
-    (void)state;
     static const uint64_t limits[] = {12 * MIB, 16 * MIB, 32 * MIB, UNBOUNDED};
     char hostile[256];
     make_hostile(hostile);

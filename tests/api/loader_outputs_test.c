@@ -42,7 +42,6 @@ static sluice_status try_open(const sluice_loader_options *options, const char *
 
 static void device_slots_have_a_range(void **state)
 {
-    (void)state;
     static const uint32_t wrong[] = {1, 65, UINT32_MAX};
     sluice_loader_options options = setup_options();
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -55,7 +54,6 @@ static void device_slots_have_a_range(void **state)
 
 static void outputs_are_checked(void **state)
 {
-    (void)state;
     /* never written to: nothing is opened */
     _Alignas(256) static uint8_t memory[512];
     void *blocks[65];
@@ -83,7 +81,6 @@ static void outputs_are_checked(void **state)
 
 static void outputs_need_finite_results(void **state)
 {
-    (void)state;
     if (fake == NULL || !has_kernels()) {
         skip();
         return; /* not reached */
@@ -120,7 +117,6 @@ static void outputs_need_finite_results(void **state)
 
 static void waits_are_counted(void **state)
 {
-    (void)state;
     sluice_loader_options options = setup_options();
     options.on_bad_sample = SLUICE_BAD_MASK;
     sluice_loader *loader = setup_loader(photos.path, &options);
@@ -164,7 +160,6 @@ static uint64_t depths(const sluice_stage_stats *stage)
 
 static void stages_are_counted(void **state)
 {
-    (void)state;
     sluice_loader_options options = setup_options();
     options.on_bad_sample = SLUICE_BAD_MASK;
     options.end_epoch = 1;
@@ -275,7 +270,6 @@ static void compare(sluice_loader_options *options, struct CUstream_st *stream)
 
 static void rows_without_pictures_are_zero(void **state)
 {
-    (void)state;
     if (fake == NULL) {
         skip();
         return; /* not reached */
@@ -293,7 +287,6 @@ static void rows_without_pictures_are_zero(void **state)
 
 static void the_callers_memory_is_used(void **state)
 {
-    (void)state;
     if (fake == NULL || !has_kernels()) {
         skip();
         return; /* not reached */
@@ -324,7 +317,6 @@ static void the_callers_memory_is_used(void **state)
 /* Memory that a kernel must not write to: told which of the addresses, and what it is. */
 static void memory_of_others_is_refused(void **state)
 {
-    (void)state;
     if (fake == NULL || !has_kernels()) {
         skip();
         return; /* not reached */
@@ -358,7 +350,6 @@ static void memory_of_others_is_refused(void **state)
 
 static int make_photos(void **state)
 {
-    (void)state;
     char path[512];
     photo_folder_make(&photos, CLASSES, PER_CLASS);
     photo_folder_file(&photos, 5, path, sizeof(path));
@@ -368,7 +359,6 @@ static int make_photos(void **state)
 
 static int remove_photos(void **state)
 {
-    (void)state;
     photo_folder_remove(&photos);
     return 0;
 }

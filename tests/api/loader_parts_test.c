@@ -356,7 +356,6 @@ static uint64_t needed(const asked *a)
 
 static void every_format(void **state)
 {
-    (void)state;
     for (int kind = FLAT; kind <= SHARDS; kind++) {
         asked a = crop_of(kind);
         const uint64_t heads = kind == NPZ ? 400 : 0;
@@ -370,7 +369,6 @@ static void every_format(void **state)
 /* Parts that are as wide as the tensor, nearly so, or flat: runs are planes, stretches, rows. */
 static void every_form(void **state)
 {
-    (void)state;
     static const int64_t forms[][3] = {{9, H, W},     {9, 17, W}, {9, 17, W - 6},
                                        {D, 2, 150},   {1, 1, 1},  {D - 1, H, 2},
                                        {1, 100, 100}, {D, H, W},  {40, 120, 160}};
@@ -384,7 +382,6 @@ static void every_form(void **state)
 /* Against the formula, without a loader that reads whole samples. */
 static void the_middle(void **state)
 {
-    (void)state;
     asked a = crop_of(FLAT);
     a.part = SLUICE_PART_CENTER;
     sluice_loader *loader = open_loader(&a, options_of(false));
@@ -413,7 +410,6 @@ static void the_middle(void **state)
 /* A cursor of one way is good for the other. */
 static void ranks_and_cursors(void **state)
 {
-    (void)state;
     const asked a = crop_of(NPZ);
     for (uint32_t rank = 0; rank < 2; rank++) {
         uint8_t cursor[SLUICE_CURSOR_BYTES];
@@ -449,7 +445,6 @@ static void ranks_and_cursors(void **state)
 /* By io_uring, past the page cache, from memory: as by whole samples. */
 static void every_way(void **state)
 {
-    (void)state;
     const asked a = crop_of(NPY);
     for (int32_t cache = SLUICE_CACHE_AUTO; cache <= SLUICE_CACHE_DROP; cache++) {
         sluice_loader_options options = options_of(false);
@@ -474,7 +469,6 @@ static void every_way(void **state)
 /* Of one file an array is compressed: that one is read whole. */
 static void some_are_compressed(void **state)
 {
-    (void)state;
     write_npz(2, true);
     const asked a = crop_of(NPZ);
     same_epochs(&a, (uint64_t)D * H * W);
@@ -535,7 +529,6 @@ static sluice_loader *open_masking(const asked *a)
 
 static void a_file_that_shrinks(void **state)
 {
-    (void)state;
     asked a = crop_of(FLAT);
     sluice_loader *loader = open_masking(&a);
     assert_int_equal(truncate(paths[FLAT], (off_t)4 * D * H * W * 2 + 1000), 0);
@@ -559,7 +552,6 @@ static void overwrite(const char *path, long at, const char *byte)
 
 static void an_array_that_was_replaced(void **state)
 {
-    (void)state;
     char path[400];
     const asked a = crop_of(NPZ);
     npz_path(3, path, sizeof(path));
@@ -584,7 +576,6 @@ static void an_array_that_was_replaced(void **state)
 
 static int make(void **state)
 {
-    (void)state;
     const char *names[] = {"flat.bin", "rows.npy", "npz", "shards"};
     const size_t room = (size_t)(D + 20) * (H + 5) * (W + 5);
     temporary_directory(folder, sizeof(folder));
@@ -608,7 +599,6 @@ static int make(void **state)
 
 static int clean(void **state)
 {
-    (void)state;
     free(volume);
     free(mask);
     free(content);

@@ -42,7 +42,6 @@ static void damage(const char *path, uint64_t index)
 
 static int make_data(void **state)
 {
-    (void)state;
     photo_folder_make(&photos, CLASSES, PER_CLASS);
     temporary_directory(packed, sizeof(packed));
     temporary_directory(damaged, sizeof(damaged));
@@ -56,7 +55,6 @@ static int make_data(void **state)
 
 static int remove_data(void **state)
 {
-    (void)state;
     remove_tree(packed);
     remove_tree(damaged);
     photo_folder_remove(&photos);
@@ -108,7 +106,6 @@ static void compare(const char *path, sluice_loader_options options)
 
 static void the_same_batches(void **state)
 {
-    (void)state;
     sluice_loader_options options = setup_options();
     for (options.shuffle = SLUICE_SHUFFLE_FULL; options.shuffle <= SLUICE_SHUFFLE_NONE;
          options.shuffle++) {
@@ -129,7 +126,6 @@ static void the_same_batches(void **state)
 
 static void the_same_bad_samples(void **state)
 {
-    (void)state;
     sluice_loader_options options = setup_options();
     options.end_epoch = EPOCHS;
     options.last_batch = SLUICE_LAST_PAD;
@@ -142,7 +138,6 @@ static void the_same_bad_samples(void **state)
 /* Runs that are given up at every place of an epoch, and continued. */
 static void given_up_and_continued(void **state)
 {
-    (void)state;
     sluice_loader_options options = setup_options();
     options.page_cache = SLUICE_CACHE_BUFFERED;
     sluice_loader *read = setup_loader(packed, &options);
@@ -174,7 +169,6 @@ static void given_up_and_continued(void **state)
 /* Nothing is kept where it is not wanted, or there is no room; that is no error. */
 static void not_kept(void **state)
 {
-    (void)state;
     sluice_loader_options options = setup_options();
     options.resident_bytes = 1;
     for (int pass = 0; pass < 2; pass++) {

@@ -255,7 +255,6 @@ static uint64_t allocations(sluice_loader *loader)
 
 static void opening_reads_the_manifest_alone(void **state)
 {
-    (void)state;
     sluice_loader *other = open_windows(few, window_options(SLUICE_SHUFFLE_NONE));
     const uint64_t before = allocations(other);
     forget();
@@ -275,7 +274,6 @@ static void opening_reads_the_manifest_alone(void **state)
 /* How many windows there are is known from the manifest. */
 static void windows_are_counted_without_the_shards(void **state)
 {
-    (void)state;
     forget();
     sluice_loader *loader = open_windows(many, window_options(SLUICE_SHUFFLE_NONE));
     assert_int_equal(opened, 1);
@@ -288,7 +286,6 @@ static void windows_are_counted_without_the_shards(void **state)
 /* One for a shard's header and what is read behind it. */
 static void a_sample_costs_one_open(void **state)
 {
-    (void)state;
     enum { STEPS = 20, ON_THEIR_WAY = 64 };
     sluice_loader *loader = open_windows(many, window_options(SLUICE_SHUFFLE_FULL));
     sluice_loader_stats stats = SLUICE_LOADER_STATS_INIT;
@@ -311,7 +308,6 @@ static void a_sample_costs_one_open(void **state)
 /* Rows 2^32 and on, of the rank that has them; their bytes, and where a cursor goes on. */
 static void far_positions_give_what_lies_there(void **state)
 {
-    (void)state;
     uint8_t first[BATCH];
     int64_t numbers[BATCH];
     uint8_t cursor[SLUICE_CURSOR_BYTES];
@@ -357,7 +353,6 @@ static void far_positions_give_what_lies_there(void **state)
 
 static void thousand_ranks_have_the_same_steps(void **state)
 {
-    (void)state;
     static const uint32_t ranks[] = {0, 1, 500, 999};
     const uint64_t windows = (uint64_t)FEW * SAMPLES * each;
     assert_true(windows > UINT64_C(10000000000));
@@ -383,7 +378,6 @@ static void thousand_ranks_have_the_same_steps(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     make_shards(many, MANY);
     make_shards(few, FEW);
     return 0;
@@ -391,7 +385,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     remove_tree(many);
     remove_tree(few);
     return 0;

@@ -35,7 +35,6 @@ static void pack(const char *to)
 
 static int setup(void **state)
 {
-    (void)state;
     photo_folder_make(&photos, CLASSES, PER_CLASS);
     temporary_directory(packed, sizeof(packed));
     pack(packed);
@@ -44,7 +43,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     remove_tree(packed);
     photo_folder_remove(&photos);
     return 0;
@@ -73,7 +71,6 @@ static void expect_equal_to_folder(const sluice_loader_options *options)
 
 static void equal_to_folder(void **state)
 {
-    (void)state;
     for (int32_t shuffle = SLUICE_SHUFFLE_FULL; shuffle <= SLUICE_SHUFFLE_NONE; shuffle++) {
         for (int32_t cache = SLUICE_CACHE_BUFFERED; cache <= SLUICE_CACHE_DROP; cache++) {
             for (int32_t io = SLUICE_IO_AUTO; io <= SLUICE_IO_PREAD; io += 2) {
@@ -92,7 +89,6 @@ static void equal_to_folder(void **state)
 /* A read buffer of the least size holds a fraction of the read-ahead: slower, but the same. */
 static void tiny_read_buffer(void **state)
 {
-    (void)state;
     sluice_loader_options options = setup_options();
     options.read_buffer_bytes = (uint64_t)1 << 20;
     options.io_depth = 64;
@@ -134,7 +130,6 @@ static void flip_byte(FILE *file, long offset)
 /* One flipped byte in the second index block: its samples cannot be trusted, the others can. */
 static void index_damage_costs_one_block(void **state)
 {
-    (void)state;
     const packed_options two_blocks = {.samples = BLOCK_SAMPLES + 9, .raw_every = 1};
     temporary_directory(damaged, sizeof(damaged));
     packed_make(damaged, &two_blocks);
@@ -169,7 +164,6 @@ static void index_damage_costs_one_block(void **state)
 /* One flipped byte in the data: one sample, found by its checksum. */
 static void data_damage_costs_one_sample(void **state)
 {
-    (void)state;
     make_damaged();
     sluice_dataset *dataset = setup_dataset(damaged);
     sluice_sample_info info = {.struct_size = sizeof(info)};
@@ -193,7 +187,6 @@ static void data_damage_costs_one_sample(void **state)
 /* The shard loses its second half while the loader is open. */
 static void shrinks_while_read(void **state)
 {
-    (void)state;
     make_damaged();
     sluice_loader_options options = setup_options();
     options.on_bad_sample = SLUICE_BAD_MASK;

@@ -42,7 +42,6 @@ static void write_gzip(const char *path, const uint8_t *data, size_t bytes)
 /* Sample i of all has the label i, and up to 30 kB more. */
 static int setup(void **state)
 {
-    (void)state;
     static uint8_t archive[2 << 20];
     static uint8_t noise[30000];
     uint32_t random = 1;
@@ -74,7 +73,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     remove_tree(root);
     return 0;
 }
@@ -158,7 +156,6 @@ static const int32_t shuffles[] = {SLUICE_SHUFFLE_SHARDS, SLUICE_SHUFFLE_NONE};
 
 static void each_once(void **state)
 {
-    (void)state;
     for (uint32_t s = 0; s < 2; s++) {
         for (uint32_t world = 1; world < 5; world++) {
             sluice_loader *loaders[4];
@@ -186,7 +183,6 @@ static void each_once(void **state)
 
 static void cut_short(void **state)
 {
-    (void)state;
     static int64_t labels[ALL];
     for (uint32_t s = 0; s < 2; s++) {
         for (uint32_t round = 0; round < 12; round++) {
@@ -210,7 +206,6 @@ static void cut_short(void **state)
 
 static void goes_on(void **state)
 {
-    (void)state;
     static int64_t whole[ALL];
     static int64_t rest[ALL];
     for (uint32_t s = 0; s < 2; s++) {
@@ -238,7 +233,6 @@ static void goes_on(void **state)
 
 static void without_an_end(void **state)
 {
-    (void)state;
     static int64_t labels[ALL];
     const sluice_loader_options options = options_of(SLUICE_SHUFFLE_SHARDS);
     sluice_loader *loader = open_loader(&options);
@@ -263,7 +257,6 @@ static void *cancel_later(void *loader)
 
 static void from_another_thread(void **state)
 {
-    (void)state;
     const sluice_loader_options options = options_of(SLUICE_SHUFFLE_SHARDS);
     sluice_loader *loader = open_loader(&options);
     for (uint64_t epoch = 0; epoch < 5; epoch++) {

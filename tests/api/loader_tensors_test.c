@@ -138,7 +138,6 @@ static void run(const char *path, size_t size, bool damaged)
 
 static void as_they_were_written(void **state)
 {
-    (void)state;
     static const int64_t rows[] = {1, 4, 16, 17, 300};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char path[300];
@@ -154,7 +153,6 @@ static void as_they_were_written(void **state)
 /* A byte that is no bool is told by its value alone, on every road that copies it. */
 static void bools_are_0_or_1(void **state)
 {
-    (void)state;
     static const int64_t rows[] = {1, 300};
     dtype = SLUICE_BOOL;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

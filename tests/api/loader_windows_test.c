@@ -181,19 +181,16 @@ static void every_window_once(const char *path, uint64_t windows)
 
 static void of_samples_of_any_length(void **state)
 {
-    (void)state;
     every_window_once(ragged, expect_windows(DOCUMENTS, false));
 }
 
 static void of_samples_of_one_length(void **state)
 {
-    (void)state;
     every_window_once(uniform, expect_windows(UNIFORM, true));
 }
 
 static void shared_by_ranks_and_continued(void **state)
 {
-    (void)state;
     static uint8_t seen[WINDOWS_MAX];
     const uint64_t windows = expect_windows(DOCUMENTS, false);
     sluice_loader_options options = setup_options();
@@ -249,7 +246,6 @@ static void refuse_window(uint64_t length, sluice_dtype dtype, const char *words
 
 static void impossible_windows(void **state)
 {
-    (void)state;
     refuse_window(100000, SLUICE_I32, "no sample has as many");
     refuse_window((uint64_t)1 << 33, SLUICE_I32, "2^31 - 1 bytes");
     refuse_window((uint64_t)1 << 62, SLUICE_I32, "2^40 elements");
@@ -262,7 +258,6 @@ static void impossible_windows(void **state)
 /* Another cut is another dataset: its cursors do not fit. */
 static void cursors_of_another_cut(void **state)
 {
-    (void)state;
     uint8_t cursor[SLUICE_CURSOR_BYTES];
     size_t bytes = sizeof(cursor);
     uint64_t epoch = 0;
@@ -287,7 +282,6 @@ static void cursors_of_another_cut(void **state)
 
 static int make_data(void **state)
 {
-    (void)state;
     temporary_directory(ragged, sizeof(ragged));
     temporary_directory(uniform, sizeof(uniform));
     write_documents(ragged, DOCUMENTS, false);
@@ -297,7 +291,6 @@ static int make_data(void **state)
 
 static int remove_data(void **state)
 {
-    (void)state;
     remove_tree(ragged);
     remove_tree(uniform);
     return 0;

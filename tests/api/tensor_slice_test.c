@@ -68,7 +68,6 @@ static void check_view(const sluice_tensor *slice, const sluice_tensor *whole, i
 
 static void rows_of_every_column(void **state)
 {
-    (void)state;
     static const char *const names[] = {"image", "label", "index", "mask", "status"};
     sluice_loader *loader = NULL;
     sluice_batch *batch = take_batch(&loader);
@@ -86,7 +85,6 @@ static void rows_of_every_column(void **state)
 /* As the header says it: offsets are sliced, values stay whole. */
 static void texts_of_a_micro_batch(void **state)
 {
-    (void)state;
     sluice_loader *loader = NULL;
     sluice_batch *batch = take_batch(&loader);
     const sluice_tensor values = tensor_of(batch, "key");
@@ -132,7 +130,6 @@ static sluice_tensor matrix(void)
 
 static void edges_of_the_range(void **state)
 {
-    (void)state;
     const sluice_tensor whole = matrix();
     sluice_tensor slice = slice_of(&whole, 0, 6);
     assert_memory_equal(&slice, &whole, sizeof(whole));
@@ -159,7 +156,6 @@ static void expect_refused(const sluice_tensor *tensor, int64_t first, int64_t c
 
 static void what_is_out_of_range_is_refused(void **state)
 {
-    (void)state;
     sluice_tensor tensor = matrix();
     expect_refused(&tensor, -1, 1);
     expect_refused(&tensor, 0, -1);
@@ -196,14 +192,12 @@ static void what_is_out_of_range_is_refused(void **state)
 
 static int make_photos(void **state)
 {
-    (void)state;
     photo_folder_make(&photos, CLASSES, PER_CLASS);
     return 0;
 }
 
 static int remove_photos(void **state)
 {
-    (void)state;
     photo_folder_remove(&photos);
     return 0;
 }

@@ -66,7 +66,6 @@ static void expect_the_same(const char *what)
 
 static void what_was_packed_comes_back(void **state)
 {
-    (void)state;
     char packed[300];
     sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
     sluice_unpack_result result = SLUICE_UNPACK_RESULT_INIT;
@@ -84,7 +83,6 @@ static void what_was_packed_comes_back(void **state)
 
 static void tars_hold_the_same(void **state)
 {
-    (void)state;
     char path[300];
     sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
     sluice_unpack_result result = SLUICE_UNPACK_RESULT_INIT;
@@ -118,7 +116,6 @@ static void tars_hold_the_same(void **state)
 
 static void wrong_options_are_refused(void **state)
 {
-    (void)state;
     for (int i = 0; i < 8; i++) {
         sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
         sluice_error error = SLUICE_ERROR_INIT;
@@ -159,7 +156,6 @@ static void note(void *user, const sluice_unpack_progress *progress)
 
 static void stopped_it_leaves_nothing(void **state)
 {
-    (void)state;
     listener l = {0};
     sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
     options.should_stop = stop_soon;
@@ -174,7 +170,6 @@ static void stopped_it_leaves_nothing(void **state)
 
 static void progress_ends_at_the_total(void **state)
 {
-    (void)state;
     listener l = {0};
     sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
     options.on_progress = note;

@@ -141,13 +141,11 @@ static void check_children(int32_t zstd_level)
 
 static void children_leave_shards_alone(void **state)
 {
-    (void)state;
     check_children(SLUICE_ZSTD_OFF);
 }
 
 static void children_leave_samples_in_memory_alone(void **state)
 {
-    (void)state;
     check_children(0);
 }
 
@@ -172,7 +170,6 @@ static void *add_samples(void *argument)
 /* Whatever the thread was at, of which the child has a half-way copy. */
 static void children_of_a_process_that_adds(void **state)
 {
-    (void)state;
     pthread_t thread;
     adding a = {.status = SLUICE_OK};
     int failed = 0;
@@ -228,7 +225,6 @@ static bool is_locked(const char *what)
 
 static void a_folder_is_locked_until_its_owner_is_done(void **state)
 {
-    (void)state;
     sluice_writer *writer;
     assert_int_equal(open_writer(&writer, "packed", SLUICE_ZSTD_OFF, NULL), SLUICE_OK);
     assert_int_equal(add(writer, 0, NULL), SLUICE_OK);
@@ -252,7 +248,6 @@ static int32_t fork_once(void *user)
 
 static void a_pack_may_follow_where_a_child_lives(void **state)
 {
-    (void)state;
     char from[300];
     char to[300];
     const char *path = from;
@@ -278,14 +273,12 @@ static void a_pack_may_follow_where_a_child_lives(void **state)
 
 static int make_root(void **state)
 {
-    (void)state;
     temporary_directory(root, sizeof(root));
     return 0;
 }
 
 static int remove_root(void **state)
 {
-    (void)state;
     remove_tree(root);
     return 0;
 }

@@ -51,7 +51,6 @@ static void expect_no_writer(const sluice_field *fields, uint32_t count, const c
 
 static void fields_that_cannot_be_are_refused(void **state)
 {
-    (void)state;
     static sluice_field many[10000];
     for (uint32_t i = 0; i < 10000; i++) {
         char name[16];
@@ -113,7 +112,6 @@ static void expect_one(sluice_writer *writer, const sluice_value *good)
 
 static void tensors_have_the_shape_they_say(void **state)
 {
-    (void)state;
     static const float data[12];
     sluice_field field = make_field("x", SLUICE_FIELD_TENSOR);
     field.dims = 2;
@@ -165,7 +163,6 @@ static void tensors_have_the_shape_they_say(void **state)
 
 static void pictures_and_keys_are_checked(void **state)
 {
-    (void)state;
     char key[5000];
     sluice_error error = SLUICE_ERROR_INIT;
     const sluice_field fields[] = {make_field("a", SLUICE_FIELD_IMAGE),
@@ -214,7 +211,6 @@ static void pictures_and_keys_are_checked(void **state)
 /* Image, label and key, as sluice_writer_add takes them. */
 static void values_fit_a_writer_without_fields_too(void **state)
 {
-    (void)state;
     sluice_writer *writer;
     sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
     options.overwrite = 1;
@@ -242,7 +238,6 @@ static void values_fit_a_writer_without_fields_too(void **state)
 /* A program built against an older header (shorter structs) and a newer one (longer). */
 static void arrays_carry_their_stride(void **state)
 {
-    (void)state;
     struct newer_field {
         sluice_field field;
         uint64_t later;
@@ -293,14 +288,12 @@ static void arrays_carry_their_stride(void **state)
 
 static int setup(void **state)
 {
-    (void)state;
     temporary_directory(folder, sizeof(folder));
     return 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     remove_tree(folder);
     return 0;
 }

@@ -217,7 +217,6 @@ enum { NEVER = SLUICE_COMPRESSION_NEVER, ALWAYS = SLUICE_COMPRESSION_ALWAYS };
 /* Plain, at a level, and by what pays: the blobs, each of one value, do. */
 static void everything_comes_back(void **state)
 {
-    (void)state;
     static const struct {
         int32_t level;
         int32_t compression[FIELDS];
@@ -244,7 +243,6 @@ static void everything_comes_back(void **state)
 /* Packed again, in another order, with pictures re-tiled or not. */
 static void packs_carry_all_fields_over(void **state)
 {
-    (void)state;
     char folder[256];
     char packed[300];
     temporary_directory(folder, sizeof(folder));
@@ -351,7 +349,6 @@ static sluice_columns *make_columns(const sluice_augment *small, const sluice_au
 
 static void batches_hold_what_was_written(void **state)
 {
-    (void)state;
     char folder[256];
     sluice_augment *small;
     sluice_augment *whole;
@@ -425,7 +422,6 @@ static void write_rows(const char *folder, uint32_t rows)
 /* No index: files are their samples, a page before and the metadata behind. */
 static void samples_of_one_size_need_no_index(void **state)
 {
-    (void)state;
     char folder[256];
     file_bytes shard;
     float row[ROW];
@@ -517,7 +513,6 @@ static void flip_bytes(const char *folder, const char *name)
 
 static void every_flipped_byte_is_found(void **state)
 {
-    (void)state;
     for (int same_size = 0; same_size < 2; same_size++) {
         char folder[256];
         temporary_directory(folder, sizeof(folder));

@@ -65,7 +65,6 @@ static void expect(const sluice_ranks *ranks, uint32_t rank, uint32_t size, cons
 
 static void nothing_is_one_process(void **state)
 {
-    (void)state;
     const sluice_ranks ranks = FIND("PATH=/bin", "RANK=", "WORLD_SIZE=", "PMIX_RANK=3");
     expect(&ranks, 0, 1, "");
     assert_int_equal(ranks.local_rank, 0);
@@ -75,7 +74,6 @@ static void nothing_is_one_process(void **state)
 
 static void each_launcher(void **state)
 {
-    (void)state;
     sluice_ranks ranks = FIND("RANK=5", "WORLD_SIZE=8", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=4",
                               "TORCHELASTIC_RUN_ID=a b/c", "MASTER_PORT=29500");
     expect(&ranks, 5, 8, "torchrun");
@@ -103,7 +101,6 @@ static void each_launcher(void **state)
 /* What srun, sbatch and salloc set. */
 static void slurm_only_in_a_step(void **state)
 {
-    (void)state;
     sluice_ranks ranks =
         FIND("SLURM_JOB_ID=5", "SLURM_STEP_ID=1", "SLURM_PROCID=6", "SLURM_NTASKS=7",
              "SLURM_LOCALID=0", "SLURM_NODEID=3", "SLURM_STEP_TASKS_PER_NODE=2(x3),1");
@@ -130,7 +127,6 @@ static void slurm_only_in_a_step(void **state)
 
 static void odd_lists_of_tasks(void **state)
 {
-    (void)state;
     static const char *const odd[] = {"",        "x",  "2(",       "2(x",       "2(x)",
                                       "2(x0),3", ",2", "2(x1)3,,", "4294967299"};
     char text[64];
@@ -146,7 +142,6 @@ static void odd_lists_of_tasks(void **state)
 /* A launcher that another one started. */
 static void nested_ones_are_no_contradiction(void **state)
 {
-    (void)state;
     sluice_ranks ranks = FIND("RANK=5", "WORLD_SIZE=8", "LOCAL_RANK=1", "SLURM_STEP_ID=0",
                               "SLURM_PROCID=1", "SLURM_NTASKS=2", "SLURM_LOCALID=0");
     expect(&ranks, 5, 8, "torchrun");
@@ -166,7 +161,6 @@ static void nested_ones_are_no_contradiction(void **state)
 
 static void agreement_is_fine(void **state)
 {
-    (void)state;
     const sluice_ranks ranks =
         FIND("RANK=1", "WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=4",
              "OMPI_COMM_WORLD_LOCAL_RANK=1", "OMPI_COMM_WORLD_LOCAL_SIZE=4");
@@ -180,7 +174,6 @@ static void agreement_is_fine(void **state)
 
 static void contradictions_name_both(void **state)
 {
-    (void)state;
     REFUSED("RANK and WORLD_SIZE (torchrun) say rank 0 of 2",
             "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE (Open MPI) rank 3 of 4", "RANK=0",
             "WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=3", "OMPI_COMM_WORLD_SIZE=4");
@@ -197,7 +190,6 @@ static void contradictions_name_both(void **state)
 
 static void halves_name_both(void **state)
 {
-    (void)state;
     REFUSED("RANK is set", "WORLD_SIZE is not", "RANK=0");
     REFUSED("WORLD_SIZE is set", "RANK is not", "WORLD_SIZE=2", "RANK=");
     REFUSED("OMPI_COMM_WORLD_SIZE is set", "OMPI_COMM_WORLD_RANK is not", "RANK=0", "WORLD_SIZE=1",
@@ -207,7 +199,6 @@ static void halves_name_both(void **state)
 
 static void numbers_are_checked(void **state)
 {
-    (void)state;
     static const char *const wrong[] = {
         "-1",  "+1",  "0x1",        "1 ",  " 1",
         "1.0", "one", "4294967295", "1e3", "99999999999999999999999"};
@@ -227,7 +218,6 @@ static void numbers_are_checked(void **state)
 
 static void long_texts_are_cut(void **state)
 {
-    (void)state;
     char name[600] = "TORCHELASTIC_RUN_ID=";
     memset(name + strlen(name), '/', 500);
     const sluice_ranks ranks = FIND("RANK=0", "WORLD_SIZE=2", name, "MASTER_PORT=1");
@@ -237,7 +227,6 @@ static void long_texts_are_cut(void **state)
 
 static void groups_have_one_data_rank(void **state)
 {
-    (void)state;
     for (uint32_t i = 0; i < 8; i++) {
         uint32_t rank = i;
         uint32_t size = 8;

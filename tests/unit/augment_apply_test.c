@@ -73,7 +73,6 @@ static bool is_nan16(const format *f, uint16_t bits)
 
 static void sixteen_bits_round_to_even(void **state)
 {
-    (void)state;
     check_every_boundary(&half);
     check_every_boundary(&bfloat);
     /* binary32's own subnormals, and numbers that are none */
@@ -93,7 +92,6 @@ static void sixteen_bits_round_to_even(void **state)
 /* Every float is as near as can be: samples over all of them, by distance. */
 static void sixteen_bits_are_the_nearest(void **state)
 {
-    (void)state;
     for (uint64_t bits = 0; bits < 0x47000000; bits += 65521) { /* up to 32768 */
         float value = float_of((uint32_t)bits);
         uint16_t rounded = sl_half_from_float(value);
@@ -143,7 +141,6 @@ static void jitter_step(uint8_t *pixels, size_t count, int kind, double factor)
 
 static void jitter_follows_the_formulas(void **state)
 {
-    (void)state;
     static const float factors[] = {0.0F, 0.3F, 1.0F, 1.7F, 30.0F};
     uint8_t ours[SIDE * SIDE * 3];
     uint8_t expected[sizeof(ours)];
@@ -180,7 +177,6 @@ static sluice_augment *make_recipe(uint32_t side, const float *means, const floa
 
 static void jitter_keeps_the_order(void **state)
 {
-    (void)state;
     uint8_t ours[SIDE * SIDE * 3];
     uint8_t expected[sizeof(ours)];
     sl_params params = {.mapping = {.source = {0, 0, SIDE, SIDE},
@@ -285,7 +281,6 @@ static void check_conversion(sluice_dtype dtype, sluice_layout layout, bool norm
 
 static void every_dtype_and_layout(void **state)
 {
-    (void)state;
     for (int dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
         for (int layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
             check_conversion((sluice_dtype)dtype, (sluice_layout)layout, false);
@@ -298,7 +293,6 @@ static void every_dtype_and_layout(void **state)
 
 static void refused_converters(void **state)
 {
-    (void)state;
     sluice_augment *recipe = make_recipe(8, mean, deviation);
     sluice_augment *nowhere = make_recipe(0, mean, deviation);
     sl_converter converter;

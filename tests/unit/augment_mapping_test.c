@@ -35,7 +35,6 @@ static double along(uint32_t start, uint32_t size, uint32_t outputs, double at)
 /* Where the centre of each output pixel comes from. */
 static void the_matrix_of_a_box(void **state)
 {
-    (void)state;
     sl_random random = sl_random_for(1, 0, 0, 0);
     for (int i = 0; i < CASES; i++) {
         const sl_mapping box = random_box(&random);
@@ -59,7 +58,6 @@ static void the_matrix_of_a_box(void **state)
 /* The same map as a box and as a matrix needs the same pixels; a matrix, one more at the most. */
 static void boxes_and_their_matrices_need_the_same(void **state)
 {
-    (void)state;
     sl_random random = sl_random_for(2, 0, 0, 0);
     for (int i = 0; i < CASES; i++) {
         sl_mapping box = random_box(&random);
@@ -106,7 +104,6 @@ static sl_mapping random_turn(sl_random *random)
  * one pixel at least. */
 static void turned_maps_need_what_they_touch(void **state)
 {
-    (void)state;
     sl_random random = sl_random_for(3, 0, 0, 0);
     for (int i = 0; i < CASES; i++) {
         const sl_mapping turn = random_turn(&random);
@@ -134,7 +131,6 @@ static void turned_maps_need_what_they_touch(void **state)
 /* Steps of length 1 on the output, all round: how long they are at least in the picture. */
 static void turned_maps_are_decoded_small(void **state)
 {
-    (void)state;
     sl_random random = sl_random_for(4, 0, 0, 0);
     const sl_rect need = {0, 0, 800, 1600};
     int seen[9] = {0};

@@ -147,7 +147,6 @@ static void align(sl_mapping *p, uint32_t denominator)
 /* A third of the views are scaled down by 2, 4 or 8, as a decoder does. */
 static void resampling_is_within_one_of_pillow(void **state)
 {
-    (void)state;
     pillow oracle;
     static uint8_t ours[RESIZES][OUT_MAX * OUT_MAX * 3];
     static picture image;
@@ -177,7 +176,6 @@ static void resampling_is_within_one_of_pillow(void **state)
 /* The same steps, in the same arithmetic: no tolerance. */
 static void jitter_is_pillows(void **state)
 {
-    (void)state;
     pillow oracle;
     static picture images[JITTERS];
     static uint8_t theirs[SIDE_MAX * SIDE_MAX * 3];

@@ -86,7 +86,6 @@ static void expect_error(const sluice_augment *recipe, sluice_status status, con
 /* Each refusal names the call and the argument; the first one stays, whatever follows. */
 static void the_first_refusal_is_remembered(void **state)
 {
-    (void)state;
     const float mean[3] = {0.5F, 0.5F, 0.5F};
     const float bad[3] = {0.5F, 0.0F, 0.5F};
     static const char *const expected[][2] = {
@@ -141,7 +140,6 @@ static void one_geometry_step(void **state)
 /* What is listed can be added, at both ends of its ranges and not beyond. */
 static void every_step_is_listed(void **state)
 {
-    (void)state;
     sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
     uint32_t number = 0;
     for (; sluice_augment_get_step(number, &step) == SLUICE_OK; number++) {
@@ -182,7 +180,6 @@ static void every_step_is_listed(void **state)
 /* By name as by function: the same recipe. In any order, and with presets. */
 static void steps_by_name(void **state)
 {
-    (void)state;
     const float mean[3] = {0.1F, 0.2F, 0.3F};
     const float deviation[3] = {0.4F, 0.5F, 0.6F};
     const double normal[6] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6};
@@ -222,7 +219,6 @@ static void assert_inside(const sl_rect *inner, uint32_t width, uint32_t height)
 
 static void crops_lie_in_any_picture(void **state)
 {
-    (void)state;
     static const uint32_t sides[] = {1, 2, 3, 10, 100, 375, 500, 4000, 65500};
     enum { SIDES = sizeof(sides) / sizeof(sides[0]) };
     const double ratios[][2] = {{0.75, 4.0 / 3}, {3, 3}, {0.01, 0.02}, {1, 100}};
@@ -282,7 +278,6 @@ static void crops_have_the_right_distribution(void **state)
 /* Ten tries that cannot fit: the central part of torchvision's fallback, by hand. */
 static void crops_that_cannot_fit_are_central(void **state)
 {
-    (void)state;
     sluice_augment *wide = make_recipe();
     assert_int_equal(sluice_augment_random_resized_crop(wide, 8, 8, 1, 1, 2, 2), SLUICE_OK);
     sl_params p = draw(wide, 1, 100, 301);
@@ -312,7 +307,6 @@ static void crops_that_cannot_fit_are_central(void **state)
 /* torchvision: int(size * long / short) and int(round((a - b) / 2.0)), worked out in Python. */
 static void center_crops_match_torchvision(void **state)
 {
-    (void)state;
     static const struct {
         uint32_t shorter, width, height, picture_width, picture_height;
         uint32_t virtual_width, virtual_height;
@@ -400,7 +394,6 @@ static void random_crops_with_padding(void **state)
 /* Each operation has numbers of its own: turning one on leaves the others as they were. */
 static void operations_are_independent(void **state)
 {
-    (void)state;
     sluice_augment *plain = make_recipe();
     sluice_augment *rich = make_recipe();
     assert_int_equal(sluice_augment_random_resized_crop(plain, 8, 8, 0.1, 1, 0.5, 2), SLUICE_OK);
@@ -526,7 +519,6 @@ static void jitter_factors_and_orders(void **state)
  * one (crops do, of which there is one). */
 static void streams_are_the_same_for_ever(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         uint32_t stream;

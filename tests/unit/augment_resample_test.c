@@ -355,7 +355,6 @@ static void flat_stays_flat(void **state)
 /* Far beyond the scale factors that the accuracy is stated for. */
 static void white_stays_white(void **state)
 {
-    (void)state;
     static sl_scratch scratch;
     const uint32_t length = 200000;
     assert_int_equal(sl_scratch_open(&scratch, 64 << 20, 64 << 20, NULL), SLUICE_OK);

@@ -22,14 +22,12 @@ static char root[256];
 
 static int make_root(void **state)
 {
-    (void)state;
     temporary_directory(root, sizeof(root));
     return 0;
 }
 
 static int remove_root(void **state)
 {
-    (void)state;
     remove_tree(root);
     return 0;
 }
@@ -69,7 +67,6 @@ static sl_cgroup read_with(const char *groups, const char *mounts)
 
 static void numbers_of_text_files(void **state)
 {
-    (void)state;
     char path[PATH_BYTES];
     put("numbers", "a 1\nabc:   77 kB\nab max\nneg -1\nbig 99999999999999999999\n");
     snprintf(path, sizeof(path), "%s/numbers", root);
@@ -93,7 +90,6 @@ static void numbers_of_text_files(void **state)
 
 static void v2_takes_the_tightest_level(void **state)
 {
-    (void)state;
     put("v2/a/memory.max", "8589934592\n");
     put("v2/a/memory.current", "3221225472\n");
     put("v2/a/memory.stat", "anon 5\ninactive_file 1073741800\nactive_file 24\n");
@@ -112,7 +108,6 @@ static void v2_takes_the_tightest_level(void **state)
 
 static void v2_high_counts_as_limit(void **state)
 {
-    (void)state;
     put("high/memory.max", "max\n");
     put("high/memory.high", "1073741824\n");
     put("high/memory.current", "2147483648\n");
@@ -124,7 +119,6 @@ static void v2_high_counts_as_limit(void **state)
 
 static void v1_controllers_have_their_own_paths(void **state)
 {
-    (void)state;
     put("mem/job/memory.limit_in_bytes", "2147483648\n");
     put("mem/job/memory.usage_in_bytes", "1073741824\n");
     put("mem/job/memory.stat",
@@ -149,7 +143,6 @@ static void v1_controllers_have_their_own_paths(void **state)
 /* A container without a cgroup namespace: the mount shows only its own part of the tree. */
 static void mounted_subtrees_are_cut_off(void **state)
 {
-    (void)state;
     put("sub tree/memory.max", "1073741824\n");
     put("sub tree/in/memory.max", "536870912\n");
     const char *mounts = "30 23 0:26 /docker/x @/sub\\040tree rw - cgroup2 cgroup2 rw\n";
@@ -163,7 +156,6 @@ static void mounted_subtrees_are_cut_off(void **state)
 
 static void odd_files_are_no_limits(void **state)
 {
-    (void)state;
     put("odd/cpu.max", "100000 0\n");
     put("odd/memory.max", "lots\n");
     sl_cgroup found =
@@ -184,7 +176,6 @@ static void odd_files_are_no_limits(void **state)
 
 static void cpu_count_follows_the_affinity(void **state)
 {
-    (void)state;
     cpu_set_t before;
     assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
     assert_in_range(sl_cpu_count(), 1, (uint32_t)CPU_COUNT(&before));
@@ -209,7 +200,6 @@ static bool has(const sl_processors *processors, uint32_t number)
 
 static void lists_of_processors(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint32_t count, first, last;
@@ -242,7 +232,6 @@ static void lists_of_processors(void **state)
 
 static void sets_of_processors(void **state)
 {
-    (void)state;
     sl_processors a;
     sl_processors b;
     assert_true(sl_processors_parse(&a, "0-9,100-200"));
@@ -260,7 +249,6 @@ static void sets_of_processors(void **state)
 
 static void memory_figures_are_plausible(void **state)
 {
-    (void)state;
     const uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     const uint64_t total = sl_memory_total();
     assert_true(total > 0 && total <= machine);
@@ -270,7 +258,6 @@ static void memory_figures_are_plausible(void **state)
 /* Every name that we print is a flag in cpuinfo, which spells sse4.2 "sse4_2". */
 static void features_are_those_of_cpuinfo(void **state)
 {
-    (void)state;
     char names[256];
     sl_cpu_features(names, sizeof(names));
     assert_true(names[0] != '\0');
@@ -298,7 +285,6 @@ static void features_are_those_of_cpuinfo(void **state)
 
 static void features_fit_their_room(void **state)
 {
-    (void)state;
     char whole[256];
     sl_cpu_features(whole, sizeof(whole));
     for (size_t room = 0; room < 64; room++) {

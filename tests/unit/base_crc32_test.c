@@ -21,7 +21,6 @@ static uint32_t model(uint32_t crc, const uint8_t *data, size_t bytes)
 
 static void known_answers(void **state)
 {
-    (void)state;
     static const char *const fox = "The quick brown fox jumps over the lazy dog";
     for (sl_simd simd = SL_SIMD_SCALAR; simd <= sl_simd_best(); simd++) {
         const sl_crc32_twin crc32 = sl_crc32_of(simd);
@@ -35,7 +34,6 @@ static void known_answers(void **state)
 /* Of every length about where lanes begin and end, at every alignment, in one piece and in two. */
 static void twins_are_the_model(void **state)
 {
-    (void)state;
     enum { MOST = 5000 };
     uint8_t *data = malloc(MOST + 16);
     assert_non_null(data);

@@ -37,7 +37,6 @@ static const struct answer {
 
 static void known_answers(void **state)
 {
-    (void)state;
     assert_int_equal(sizeof(answers) / sizeof(answers[0]), SL_DIGEST_NAMES);
     for (size_t i = 0; i < SL_DIGEST_NAMES; i++) {
         char text[SL_DIGEST_TEXT_BYTES];
@@ -64,7 +63,6 @@ static void known_answers(void **state)
 
 static void others_are_refused(void **state)
 {
-    (void)state;
     static const char *const names[] = {"", "xxh", "crc32", "SHA1", "shake_128", "sha512_256"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         sluice_error error = SLUICE_ERROR_INIT;

@@ -10,7 +10,6 @@
 
 static void set_records_and_returns(void **state)
 {
-    (void)state;
     sluice_error error;
     memset(&error, 0x5a, sizeof(error));
     assert_int_equal(sl_error_set(&error, SLUICE_CORRUPT, "decode", "%d of %d", 3, 7),
@@ -29,7 +28,6 @@ static void set_records_and_returns(void **state)
 
 static void shortages_say_what_for(void **state)
 {
-    (void)state;
     sluice_error error;
     assert_int_equal(sl_no_memory(&error, "io", "for %u reads", 7), SLUICE_NOMEM);
     assert_int_equal(error.status, SLUICE_NOMEM);
@@ -44,7 +42,6 @@ static void shortages_say_what_for(void **state)
 
 static void text_is_never_empty(void **state)
 {
-    (void)state;
     sluice_error error;
     sl_error_set(&error, SLUICE_INTERNAL, "api", "%s", "");
     assert_true(error.text[0] != '\0');
@@ -52,7 +49,6 @@ static void text_is_never_empty(void **state)
 
 static void arguments_may_be_the_error_itself(void **state)
 {
-    (void)state;
     sluice_error error;
     sl_error_file(&error, SLUICE_IO, "io", EIO, "/a/b", 10, "first");
     sl_error_file(&error, SLUICE_CORRUPT, error.stage, 0, error.file, 20, "then: %s", error.text);
@@ -63,7 +59,6 @@ static void arguments_may_be_the_error_itself(void **state)
 
 static void long_things_are_cut(void **state)
 {
-    (void)state;
     char path[2000];
     memset(path, 'x', sizeof(path));
     memcpy(path + sizeof(path) - 10, "/end.jpeg", 10);
@@ -77,7 +72,6 @@ static void long_things_are_cut(void **state)
 
 static void paths_are_cut_between_characters(void **state)
 {
-    (void)state;
     char path[601];
     for (size_t i = 0; i < 600; i += 3) {
         memcpy(path + i, "\xe2\x82\xac", 3); /* the euro sign */
@@ -93,7 +87,6 @@ static void paths_are_cut_between_characters(void **state)
 
 static void copy_out_respects_the_size(void **state)
 {
-    (void)state;
     sluice_error from;
     sl_error_file(&from, SLUICE_IO, "io", EIO, "/a", 5, "text");
     for (uint32_t size = 0; size <= sizeof(sluice_error) + 8; size += 4) {
@@ -123,7 +116,6 @@ static void expect_format(const sluice_error *error, const char *expected)
 
 static void format_tells_what_is_known(void **state)
 {
-    (void)state;
     sluice_error error;
     sl_error_set(&error, SLUICE_INVALID, "api", "batch_size is 0");
     expect_format(&error, "api: batch_size is 0");
@@ -140,7 +132,6 @@ static void format_tells_what_is_known(void **state)
 
 static void format_never_writes_past_its_room(void **state)
 {
-    (void)state;
     sluice_error error;
     sl_error_file(&error, SLUICE_IO, "io", EIO, "/d/a.jpg", 4096, "read failed");
     char whole[256];
@@ -161,7 +152,6 @@ static void format_never_writes_past_its_room(void **state)
 /* Names come from data, and terminals obey what they are shown. */
 static void what_is_printed_is_safe(void **state)
 {
-    (void)state;
     static const struct {
         const char *given, *safe;
     } texts[] = {
@@ -204,7 +194,6 @@ static void what_is_printed_is_safe(void **state)
 /* Characters and escapes are shown whole or not at all. */
 static void what_is_cut_is_safe(void **state)
 {
-    (void)state;
     char name[600];
     sluice_error error;
     memset(name, '\x1b', sizeof(name) - 1);
@@ -239,7 +228,6 @@ static void what_is_cut_is_safe(void **state)
 /* Values are part of the ABI and of files: they are written out here. Codes are DLPack's. */
 static void dtypes(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         uint8_t bytes, code;
@@ -267,7 +255,6 @@ static void dtypes(void **state)
 
 static void names_and_version(void **state)
 {
-    (void)state;
     static const struct {
         sluice_status status;
         const char *name;
@@ -307,7 +294,6 @@ static const char *shout(void *user, const char *option)
 
 static void a_sentence_calls_options_as_c_does(void **state)
 {
-    (void)state;
     sluice_error error;
     sl_error_set(&error, SLUICE_INVALID, "api",
                  "more than %d (" SL_OPTION("max_bytes") "), or \"%s\"", 3, "\033[0m");
@@ -321,7 +307,6 @@ static void a_sentence_calls_options_as_c_does(void **state)
 
 static void others_call_them_as_they_like(void **state)
 {
-    (void)state;
     const char *own[] = {"--max", NULL};
     sluice_error error;
     sl_error_set(
@@ -352,7 +337,6 @@ static void others_call_them_as_they_like(void **state)
 
 static void sentences_with_options_are_cut_like_others(void **state)
 {
-    (void)state;
     char filler[600];
     char big[600];
     const char *own[] = {big, NULL};
@@ -386,7 +370,6 @@ static void sentences_with_options_are_cut_like_others(void **state)
 /* What no sentence of the library says comes from a caller, or from data. */
 static void what_makes_no_sense_stays(void **state)
 {
-    (void)state;
     const char *own[] = {"--max", NULL};
     sluice_error error;
     sl_error_set(&error, SLUICE_IO, "io", "%s", "\016NAME\017 \016open \016\017");

@@ -69,7 +69,6 @@ static bool is_mapped(uint8_t *at)
 
 static void allocations_are_counted(void **state)
 {
-    (void)state;
     const uint64_t before = sl_memory_allocations();
     char *a = sl_malloc(0);
     int *b = sl_calloc(4, sizeof(*b));
@@ -91,7 +90,6 @@ static void allocations_are_counted(void **state)
 
 static void products_that_overflow_are_refused(void **state)
 {
-    (void)state;
     assert_null(sl_calloc(SIZE_MAX / 2 + 1, 2));
     char *kept = sl_malloc(1);
     assert_null(sl_realloc_array(kept, SIZE_MAX / 2 + 1, 2));
@@ -102,7 +100,6 @@ static void products_that_overflow_are_refused(void **state)
 /* Against an array that has all its items from the start. */
 static void arrays_grow_with_what_they_hold(void **state)
 {
-    (void)state;
     enum { ITEMS = 5000 };
     uint32_t *items = NULL;
     uint64_t capacity = 0;
@@ -128,7 +125,6 @@ static void arrays_grow_with_what_they_hold(void **state)
 
 static void arrays_that_cannot_grow_stay(void **state)
 {
-    (void)state;
     uint64_t *items = NULL;
     uint64_t capacity = 0;
     assert_true(sl_grow(&items, &capacity, 1, sizeof(*items)));
@@ -151,7 +147,6 @@ static void arrays_that_cannot_grow_stay(void **state)
 
 static void a_budget_is_never_passed(void **state)
 {
-    (void)state;
     sl_budget budget;
     sl_budget_init(&budget, 100);
     assert_true(sl_budget_take(&budget, 60));
@@ -170,7 +165,6 @@ static void a_budget_is_never_passed(void **state)
 
 static void slabs_are_aligned_and_zero(void **state)
 {
-    (void)state;
     sl_slab slabs[5];
     for (size_t i = 0; i < 5; i++) {
         sluice_error error;
@@ -200,7 +194,6 @@ static void count_call(void *ctx)
  */
 static void populated_pages_are_present(void **state)
 {
-    (void)state;
     const size_t pages = 4 * MIB / (size_t)sysconf(_SC_PAGESIZE);
     static const int reasons[] = {0, EINVAL};
     for (uint32_t threads = 1; threads <= 3; threads++) {
@@ -235,7 +228,6 @@ static void populated_pages_are_present(void **state)
 /* Memory that the system does not have is no business of the populating threads. */
 static void populating_may_fail_or_be_given_up(void **state)
 {
-    (void)state;
     sl_slab slab;
     sl_populate populate;
     int calls = 0;
@@ -262,7 +254,6 @@ static void populating_may_fail_or_be_given_up(void **state)
 
 static void slabs_are_charged(void **state)
 {
-    (void)state;
     sl_budget budget;
     sl_budget_init(&budget, 4 * MIB);
     sl_slab first;
@@ -280,7 +271,6 @@ static void slabs_are_charged(void **state)
 
 static void refused_slabs_leave_nothing(void **state)
 {
-    (void)state;
     sl_budget budget;
     sl_budget_init(&budget, UINT64_MAX);
     sl_slab slab;
@@ -299,7 +289,6 @@ static void refused_slabs_leave_nothing(void **state)
 /* The child asks the kernel to read the slab; a mapping that is not there is EFAULT. */
 static void a_forked_child_has_no_slab(void **state)
 {
-    (void)state;
 #if defined(__SANITIZE_THREAD__)
     print_message("ThreadSanitizer's runtime keeps MADV_DONTFORK from working\n");
     skip();
@@ -323,7 +312,6 @@ static void a_forked_child_has_no_slab(void **state)
 
 static void a_forgotten_slab_stays_mapped(void **state)
 {
-    (void)state;
     sl_slab slab;
     assert_int_equal(sl_slab_open(&slab, 1, NULL, NULL), SLUICE_OK);
     const sl_slab kept = slab;
@@ -336,7 +324,6 @@ static void a_forgotten_slab_stays_mapped(void **state)
 
 static void scratch_keeps_its_limit(void **state)
 {
-    (void)state;
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, 1000, 2000, NULL), SLUICE_OK); /* 1024 */
     uint8_t *a = sl_scratch_take(&scratch, 1);
@@ -368,7 +355,6 @@ static void scratch_keeps_its_limit(void **state)
 /* The limit of a page exactly: what is readable behind it needs a page more. */
 static void the_last_byte_has_readable_ones_behind(void **state)
 {
-    (void)state;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, page, page, NULL), SLUICE_OK);
@@ -385,7 +371,6 @@ static void the_last_byte_has_readable_ones_behind(void **state)
 
 static void scratch_gives_back_what_is_above_keep(void **state)
 {
-    (void)state;
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, 8 * MIB, MIB, NULL), SLUICE_OK);
     assert_in_range(mapped, MIB, MIB + (64 << 10)); /* no more address space than is kept */
@@ -418,7 +403,6 @@ static void scratch_gives_back_what_is_above_keep(void **state)
  * until they are released, and what is refused is what passes the limit. */
 static void scratch_in_pieces(void **state)
 {
-    (void)state;
     enum { PIECES = 64, LIMIT = 1 << 20 };
     static struct {
         uint8_t *memory;
@@ -466,7 +450,6 @@ static void scratch_in_pieces(void **state)
 
 static void scratch_keeps_what_it_may(void **state)
 {
-    (void)state;
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, 16 * MIB, MIB, NULL), SLUICE_OK);
     sl_scratch_keep(&scratch, 8 * MIB);
@@ -491,7 +474,6 @@ static void scratch_keeps_what_it_may(void **state)
 
 static void refused_scratch_says_so(void **state)
 {
-    (void)state;
     sl_scratch scratch;
     sluice_error error;
     refuse_maps = true;

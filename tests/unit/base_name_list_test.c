@@ -9,7 +9,6 @@
 
 static void few(void **state)
 {
-    (void)state;
     const sl_field fields[] = {{.name = "image"}, {.name = "label"}, {.name = "key"}};
     sl_name_list list;
     assert_string_equal(sl_name_list_fields(&list, fields, 0), "none");
@@ -20,7 +19,6 @@ static void few(void **state)
 /* Each length of names comes to the end of the room at another place. */
 static void many(void **state)
 {
-    (void)state;
     for (size_t length = 1; length < 300; length++) {
         char name[300] = "";
         memset(name, 'n', length);

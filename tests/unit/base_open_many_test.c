@@ -31,7 +31,6 @@ static sluice_status job(void *ctx, uint32_t number, sluice_error *error)
 
 static void each_is_done_once(void **state)
 {
-    (void)state;
     work w = {.fails = false};
     sluice_error error;
     sl_error_clear(&error);
@@ -45,7 +44,6 @@ static void each_is_done_once(void **state)
 
 static void the_first_that_fails_is_told(void **state)
 {
-    (void)state;
     work w = {.fails = true, .says = true};
     sluice_error error;
     sl_error_clear(&error);
@@ -63,7 +61,6 @@ static void the_first_that_fails_is_told(void **state)
 /* Also where a job says nothing, and nobody listens. */
 static void the_status_is_what_the_job_returned(void **state)
 {
-    (void)state;
     work w = {.fails = true};
     sluice_error error;
     sl_error_clear(&error);

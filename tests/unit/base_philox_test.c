@@ -7,7 +7,6 @@
 
 static void known_answers(void **state)
 {
-    (void)state;
     /* kat_vectors of Random123, philox4x32 with 10 rounds: counter, key, result. */
     static const uint32_t known[3][10] = {
         {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
@@ -33,7 +32,6 @@ static void known_answers(void **state)
  * could not be repeated with a later version. */
 static void streams_are_what_they_always_were(void **state)
 {
-    (void)state;
     static const uint32_t expected[8] = {0xfd993679, 0x745db5f6, 0x27557fa4, 0x55b1a2cd,
                                          0xdd661863, 0xe5ec7904, 0x3b63d135, 0x52d4675f};
     sl_random random = sl_random_for(42, 3, 7, 5);
@@ -55,7 +53,6 @@ static int compare(const void *a, const void *b)
 
 static void every_argument_makes_another_stream(void **state)
 {
-    (void)state;
     enum { SIDE = 8, ALL = SIDE * SIDE * SIDE * SIDE };
     uint64_t first[ALL];
     for (uint32_t i = 0; i < ALL; i++) {
@@ -72,7 +69,6 @@ static void every_argument_makes_another_stream(void **state)
 
 static void units_are_uniform(void **state)
 {
-    (void)state;
     enum { DRAWS = 200000, BINS = 100 };
     unsigned bins[BINS] = {0};
     sl_random random = sl_random_for(1, 2, 3, 4);
@@ -94,7 +90,6 @@ static void units_are_uniform(void **state)
 
 static void ranges_keep_their_bounds(void **state)
 {
-    (void)state;
     sl_random random = sl_random_for(0, 0, 0, 0);
     for (int i = 0; i < 10000; i++) {
         const double value = sl_random_range(&random, 0.08, 1.0);
@@ -105,7 +100,6 @@ static void ranges_keep_their_bounds(void **state)
 
 static void below_has_no_bias(void **state)
 {
-    (void)state;
     /* A bound of 3/4 of 2^32: plain reduction would give the thirds 1/2, 1/4, 1/4. */
     const uint32_t third = 1U << 30;
     unsigned counts[3] = {0};

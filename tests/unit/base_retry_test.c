@@ -24,7 +24,6 @@ static uint32_t count_tries(int sys_errno, bool several, sl_verdict *last, uint6
 
 static void of_the_moment(void **state)
 {
-    (void)state;
     const int errors[] = {EINTR, EAGAIN, EBUSY, ENOMEM, EMFILE, ENFILE, ECANCELED};
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
         sl_verdict last;
@@ -40,7 +39,6 @@ static void of_the_moment(void **state)
 /* At once, but not for ever. */
 static void interrupted(void **state)
 {
-    (void)state;
     uint32_t times = 0;
     for (uint32_t i = 0; i < SL_INTERRUPTIONS_MAX; i++) {
         assert_true(sl_retry_interrupted(&times, EINTR));
@@ -51,7 +49,6 @@ static void interrupted(void **state)
 
 static void of_the_device(void **state)
 {
-    (void)state;
     const int errors[] = {EIO, ETIMEDOUT, ESTALE, EREMOTEIO};
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
         sl_verdict last;
@@ -66,7 +63,6 @@ static void of_the_device(void **state)
 
 static void final_ones(void **state)
 {
-    (void)state;
     sl_verdict last;
     uint64_t ns;
     assert_int_equal(count_tries(EACCES, false, &last, &ns), 0);
@@ -78,7 +74,6 @@ static void final_ones(void **state)
 /* Kinds of errors are counted apart. */
 static void mixed(void **state)
 {
-    (void)state;
     sl_retry retry = {0};
     uint64_t delay;
     for (uint32_t i = 0; i < 3; i++) {

@@ -26,7 +26,6 @@ static uint64_t walked(const item *items, uint64_t count, uint64_t key)
 /* Of arrays with equal keys, and keys before the first and behind the last. */
 static void finds_what_walking_finds(void **state)
 {
-    (void)state;
     sl_random chance = sl_random_for(11, 0, 0, 0);
     for (int round = 0; round < ROUNDS; round++) {
         item items[ITEMS_MAX] = {{0}};
@@ -45,7 +44,6 @@ static void finds_what_walking_finds(void **state)
 
 static void finds_among_large_keys(void **state)
 {
-    (void)state;
     const uint64_t keys[] = {0, 1, UINT64_MAX - 1, UINT64_MAX};
     const size_t stride = sizeof(*keys);
     assert_int_equal(sl_last_at_or_before(keys, stride, 4, UINT64_MAX), 3);
@@ -56,7 +54,6 @@ static void finds_among_large_keys(void **state)
 
 static void smaller_and_larger(void **state)
 {
-    (void)state;
     assert_true(sl_min_u32(3, UINT32_MAX) == 3 && sl_max_u32(3, UINT32_MAX) == UINT32_MAX);
     assert_true(sl_min_u32(9, 2) == 2 && sl_max_u32(9, 2) == 9);
     assert_true(sl_min_u64(UINT64_MAX, 4) == 4 && sl_max_u64(UINT64_MAX, 4) == UINT64_MAX);

@@ -77,7 +77,6 @@ static void refused(sl_bytes packed, sluice_status status, const char *why)
 
 static void small_blocks(void **state)
 {
-    (void)state;
     check(BYTES("\0"), "", 0);
     check(BYTES("\x05\x10hello"), "hello", 5);
     check(BYTES("\x0c\x04"
@@ -105,7 +104,6 @@ static void small_blocks(void **state)
 
 static void what_is_damaged(void **state)
 {
-    (void)state;
     refused(BYTES(""), SLUICE_CORRUPT, "cut short");
     refused(BYTES("\x80"), SLUICE_CORRUPT, "cut short");
     refused(BYTES("\x05\x10hell"), SLUICE_CORRUPT, "cut short");
@@ -154,7 +152,6 @@ static size_t make_far(uint8_t *to, size_t bytes, uint32_t distance, unsigned co
 
 static void as_far_as_the_window(void **state)
 {
-    (void)state;
     static uint8_t packed[LARGE + 40000];
     static uint8_t wanted[LARGE + 60 * 3000];
     static const uint32_t distances[] = {1, 59, 60, 61, 4096, WINDOW - 1, WINDOW};

@@ -154,7 +154,6 @@ static void check_one(uint64_t round)
 
 static void against_a_model(void **state)
 {
-    (void)state;
     chance = sl_random_for(3, 0, 0, 0);
     for (uint64_t i = 0; i < ROUNDS; i++) {
         check_one(i);
@@ -163,7 +162,6 @@ static void against_a_model(void **state)
 
 static void a_large_volume_by_its_rows(void **state)
 {
-    (void)state;
     const sl_subvolume taken = {
         .dims = 3, .element_bytes = 4, .part = SLUICE_PART_RANDOM, .shape = {128, 128, 128}};
     const uint64_t whole[SLUICE_TENSOR_DIMS_MAX] = {332, 332, 332};
@@ -185,7 +183,6 @@ static void a_large_volume_by_its_rows(void **state)
 
 static void what_is_no_part(void **state)
 {
-    (void)state;
     sl_subvolume taken = {
         .dims = 2, .element_bytes = 8, .part = SLUICE_PART_RANDOM, .shape = {4, 5}};
     sl_box box;
@@ -210,7 +207,6 @@ static void what_is_no_part(void **state)
 /* More strided pieces than there can be: a coarser split. */
 static void too_many_pieces(void **state)
 {
-    (void)state;
     const sl_subvolume taken = {
         .dims = 4, .element_bytes = 8, .part = SLUICE_PART_RANDOM, .shape = {80, 80, 2, 1}};
     const uint64_t whole[SLUICE_TENSOR_DIMS_MAX] = {80, 80, 4, 8000};

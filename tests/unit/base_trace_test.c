@@ -16,14 +16,12 @@ static sluice_trace_event events[THREADS * EVENTS * 2];
 
 static int clean_up(void **state)
 {
-    (void)state;
     sl_trace_discard();
     return 0;
 }
 
 static void test_refusals(void **state)
 {
-    (void)state;
     assert_int_equal(sluice_trace_start(0, 1), SLUICE_INVALID);
     assert_int_equal(sluice_trace_start(1, 0), SLUICE_INVALID);
     assert_int_equal(sluice_trace_start(SL_TRACE_THREADS_MAX + 1, 1), SLUICE_INVALID);
@@ -42,7 +40,6 @@ static void test_refusals(void **state)
 
 static void test_nothing_when_off(void **state)
 {
-    (void)state;
     sl_trace_moment(SLUICE_TRACE_FULL, 1, 1);
     assert_int_equal(sluice_trace_read(NULL, 0, 0, NULL), 0);
     assert_int_equal(sluice_trace_start(1, 4), SLUICE_OK);
@@ -59,7 +56,6 @@ static void test_nothing_when_off(void **state)
 /* The newest stay, in order; nothing is allocated meanwhile. */
 static void test_ring(void **state)
 {
-    (void)state;
     assert_int_equal(sluice_trace_start(2, 4), SLUICE_OK);
     const uint64_t before = sl_memory_allocations();
     const uint64_t from = sl_now_ns();
@@ -85,7 +81,6 @@ static void test_ring(void **state)
  * and nothing behind it. */
 static void test_stride(void **state)
 {
-    (void)state;
     enum { COUNT = 3, FULL = sizeof(sluice_trace_event), GUARD = 0xC3 };
     _Alignas(uint64_t) uint8_t room[COUNT * (FULL + 32)];
     assert_int_equal(sluice_trace_start(1, COUNT), SLUICE_OK);
@@ -131,7 +126,6 @@ static void run_threads(void)
 
 static void test_threads(void **state)
 {
-    (void)state;
     assert_int_equal(sluice_trace_start(THREADS, EVENTS), SLUICE_OK);
     run_threads();
     sluice_trace_stop();
@@ -152,7 +146,6 @@ static void test_threads(void **state)
 
 static void test_more_threads_than_rings(void **state)
 {
-    (void)state;
     assert_int_equal(sluice_trace_start(THREADS - 1, EVENTS), SLUICE_OK);
     run_threads();
     sluice_trace_stop();
@@ -173,7 +166,6 @@ static void write_until_told(void *argument)
 /* What is read is whole, whatever the writers do; a sanitizer sees the rest. */
 static void test_control_while_writing(void **state)
 {
-    (void)state;
     sl_thread threads[2];
     _Atomic bool told = false;
     memset(threads, 0, sizeof(threads));
@@ -211,7 +203,6 @@ static int in_child(void)
 
 static void test_forked_child(void **state)
 {
-    (void)state;
     assert_int_equal(sluice_trace_start(1, EVENTS), SLUICE_OK);
     sl_trace_moment(SLUICE_TRACE_FULL, 1, 0);
     const pid_t child = fork();

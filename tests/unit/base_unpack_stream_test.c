@@ -103,7 +103,6 @@ static void check_refused(sl_bytes packed, sluice_status status, const char *why
 
 static void test_packings(void **state)
 {
-    (void)state;
     assert_int_equal(sl_packing_of(BYTES(HELLO_GZIP)), SL_PACKING_GZIP);
     assert_int_equal(sl_packing_of(BYTES(HELLO_ZSTD)), SL_PACKING_ZSTD);
     assert_int_equal(sl_packing_of(BYTES(SKIP_ZSTD)), SL_PACKING_ZSTD);
@@ -116,7 +115,6 @@ static void test_packings(void **state)
 /* However it is cut in pieces, and wherever among other frames. */
 static void test_frames_without_a_checksum(void **state)
 {
-    (void)state;
     static const struct kind {
         sl_bytes packed;
         bool lacks;
@@ -145,7 +143,6 @@ static void test_frames_without_a_checksum(void **state)
 
 static void test_gzip(void **state)
 {
-    (void)state;
     check(BYTES(HELLO_GZIP), "hello");
     check(BYTES(HELLO_LONG_HEAD), "hello");
     check(BYTES(EMPTY_GZIP), "");
@@ -156,7 +153,6 @@ static void test_gzip(void **state)
 
 static void test_gzip_with_something_behind(void **state)
 {
-    (void)state;
     check_refused(BYTES(HELLO_GZIP "x"), SLUICE_CORRUPT, "follows the last gzip member");
     check_refused(BYTES(HELLO_GZIP "\0x"), SLUICE_CORRUPT, "follows the last gzip member");
     check_refused(BYTES(HELLO_GZIP "\0\0" HELLO_GZIP), SLUICE_CORRUPT, "follows the last");
@@ -166,7 +162,6 @@ static void test_gzip_with_something_behind(void **state)
 
 static void test_zstd(void **state)
 {
-    (void)state;
     check(BYTES(HELLO_ZSTD), "hello");
     check(BYTES(HELLO_ZSTD HELLO_ZSTD), "hellohello");
     check(BYTES(SKIP_ZSTD HELLO_ZSTD SKIP_ZSTD SKIP_ZSTD HELLO_ZSTD SKIP_ZSTD), "hellohello");
@@ -177,7 +172,6 @@ static void test_zstd(void **state)
 /* A window of 2^28 bytes, and one of 2^27. */
 static void test_windows(void **state)
 {
-    (void)state;
     check_refused(BYTES("\x28\xb5\x2f\xfd\0\x90\x29\0\0hello"), SLUICE_UNSUPPORTED, "128 MiB");
     const result r = unpack(BYTES("\x28\xb5\x2f\xfd\0\x88\x29\0\0hello"), 100, OUT_BYTES);
     assert_int_equal(r.status, SLUICE_OK);
@@ -197,7 +191,6 @@ static void check_cut(sl_bytes packed, size_t least, const size_t *ends, size_t 
 
 static void test_cut_anywhere(void **state)
 {
-    (void)state;
     const size_t one_gzip = sizeof(HELLO_GZIP) - 1;
     const size_t two_gzips = one_gzip + sizeof(HELLO_LONG_HEAD) - 1;
     const size_t gzips[] = {one_gzip, two_gzips, two_gzips + 1};
@@ -209,7 +202,6 @@ static void test_cut_anywhere(void **state)
 /* Whatever bit is another, what comes out is the same, or refused. */
 static void test_gzip_flipped(void **state)
 {
-    (void)state;
     uint8_t bytes[] = HELLO_LONG_HEAD;
     const size_t size = sizeof(bytes) - 1;
     for (size_t bit = 16; bit < size * 8; bit++) {
@@ -224,7 +216,6 @@ static void test_gzip_flipped(void **state)
 /* A good frame and then one of zstd 0.5 that is damaged: libzstd counts what it has not written. */
 static void test_only_what_was_written_comes_out(void **state)
 {
-    (void)state;
     static const uint8_t packed[] = {
         0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0x00, 0x10, 0x0e, 0x00, 0xc4, 0x02, 0x00, 0x12, 0x87, 0x0f,
         0x0d, 0xc0, 0x25, 0x07, 0x64, 0x57, 0x44, 0x44, 0xb6, 0xaa, 0xaa, 0x4e, 0xdc, 0x02, 0x40,
@@ -272,7 +263,6 @@ static void check_one(sl_packing packing, sl_bytes packed)
 
 static void test_brotli_and_snappy(void **state)
 {
-    (void)state;
     check_one(SL_PACKING_SNAPPY, BYTES("\x05\x10hello"));
     const result more = unpack_as(SL_PACKING_SNAPPY, BYTES("\x04\x10hello"), 32, 32);
     assert_int_equal(more.status, SLUICE_CORRUPT);

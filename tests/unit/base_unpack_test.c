@@ -42,7 +42,6 @@ static void check(unpacker unpack, sl_bytes packed, const char *text)
 
 static void test_members(void **state)
 {
-    (void)state;
     uint8_t to[16];
     check(members, BYTES(HELLO_GZIP), "hello");
     assert_true(members(BYTES(HELLO_GZIP HELLO_GZIP), to, 10));
@@ -54,7 +53,6 @@ static void test_members(void **state)
 
 static void test_brotli(void **state)
 {
-    (void)state;
     if (!sl_brotli_is_there())
         skip();
     check(sl_brotli_unpack, BYTES("\x40\0\x10hello\x03"), "hello");
@@ -65,7 +63,6 @@ static void test_brotli(void **state)
 
 static void test_lz4(void **state)
 {
-    (void)state;
     uint8_t to[16];
     if (!sl_lz4_is_there())
         skip();

@@ -40,7 +40,6 @@ static const char *path_of(const char *name)
 
 static int set_up(void **state)
 {
-    (void)state;
     const char *above = getenv("TMPDIR");
     (void)snprintf(root, sizeof(root), "%.100s/sluice-un-XXXXXX", above != NULL ? above : "/tmp");
     for (size_t i = 0; i < DATA_BYTES; i++) {
@@ -51,7 +50,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     remove_tree(root);
     return 0;
 }
@@ -123,7 +121,6 @@ static char *forget(const char *store)
 
 static void puts_them_in_their_place(void **state)
 {
-    (void)state;
     static const char *const names[FILES] = {"a.tar.gz", "b.tgz", "c.any"};
     static const char *const plain[FILES] = {"a.tar", "b.tar", "c.any"};
     sl_file_list list = {0};
@@ -150,7 +147,6 @@ static void puts_them_in_their_place(void **state)
 
 static void what_is_told_counts(void **state)
 {
-    (void)state;
     sluice_error error = SLUICE_ERROR_INIT;
     write_gzip("a.gz", 5000);
     static const sl_unpack_told wrong[] = {
@@ -169,7 +165,6 @@ static void what_is_told_counts(void **state)
  * making is left alone. */
 static void a_lock_whose_holder_hangs(void **state)
 {
-    (void)state;
     sl_file_list list = {0};
     write_gzip("a.gz", DATA_BYTES);
     const char *kept = forget("hang");
@@ -234,7 +229,6 @@ static void check_waiting(const char *made, const char *kept, int beats)
 
 static void who_works_is_waited_for(void **state)
 {
-    (void)state;
     struct stat facts;
     write_gzip("a.gz", DATA_BYTES);
     const char *kept = forget("wait");
@@ -247,7 +241,6 @@ static void who_works_is_waited_for(void **state)
 
 static void what_others_may_write_to_is_not_taken(void **state)
 {
-    (void)state;
     write_gzip("a.gz", DATA_BYTES);
     char kept[PATH];
     (void)snprintf(kept, sizeof(kept), "%s", forget("private"));
@@ -278,7 +271,6 @@ static uint32_t count_files(const char *folder, const char *suffix)
 
 static void an_older_one_is_removed(void **state)
 {
-    (void)state;
     char folder[PATH];
     for (size_t i = 1; i < 4; i++) {
         sl_file_list list = {0};
@@ -296,7 +288,6 @@ static void an_older_one_is_removed(void **state)
 /* Two names of a file are one; the same twice waits for itself. */
 static void links_and_doubles(void **state)
 {
-    (void)state;
     sl_file_list list = {0};
     write_gzip("a.gz", DATA_BYTES);
     (void)unlink(path_of("link.gz"));

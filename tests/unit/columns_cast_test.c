@@ -146,7 +146,6 @@ static void check_pair(sluice_dtype from, sluice_dtype to, sl_cast cast)
 
 static void every_pair(void **state)
 {
-    (void)state;
     int pairs = 0;
     for (int from = 0; from < DTYPES; from++) {
         for (int to = 0; to < DTYPES; to++) {
@@ -172,7 +171,6 @@ static void every_pair(void **state)
 
 static void a_dtype_to_itself(void **state)
 {
-    (void)state;
     for (int dtype = 0; dtype < DTYPES; dtype++) {
         static uint8_t source[COUNT * 8];
         static uint64_t made[COUNT];
@@ -185,7 +183,6 @@ static void a_dtype_to_itself(void **state)
 /* Neither 0 nor 1, anywhere: no dtype takes it. */
 static void bools_that_are_none(void **state)
 {
-    (void)state;
     static uint8_t source[COUNT];
     static uint64_t made[COUNT];
     const sluice_dtype to[] = {SLUICE_BOOL, SLUICE_I32, SLUICE_I64, SLUICE_F32,
@@ -206,7 +203,6 @@ static void bools_that_are_none(void **state)
 /* All of them, to binary32, which holds each exactly; and back. */
 static void every_half(void **state)
 {
-    (void)state;
     static uint16_t halves[65536];
     static uint16_t again[65536];
     static float singles[65536];
@@ -228,7 +224,6 @@ static void every_half(void **state)
 /* Rounded once, although it goes by binary32. */
 static void doubles_are_rounded_once(void **state)
 {
-    (void)state;
     static const struct {
         double value;
         uint16_t half;

@@ -35,7 +35,6 @@ static uint64_t bytes_read(const char *path, bool stopped, int findings)
 
 static void pages_of_parquet(void **state)
 {
-    (void)state;
     char path[600];
     (void)snprintf(path, sizeof(path), "%s/0.parquet", data);
     assert_true(bytes_read(path, false, 0) > 0);
@@ -45,7 +44,6 @@ static void pages_of_parquet(void **state)
 /* One shard with a sample of 4 bytes, and a hash that is wrong. */
 static void hashes_of_mds(void **state)
 {
-    (void)state;
     static const uint8_t shard[] = {1, 0, 0, 0, 12, 0, 0, 0, 16, 0, 0, 0, 'a', 'b', 'c', 'd'};
     static const char index[] =
         "{\"version\": 2, \"shards\": [{\"version\": 2, \"format\": \"mds\", \"samples\": 1, "
@@ -67,7 +65,6 @@ static void hashes_of_mds(void **state)
 /* One array, stored, in an archive without a checksum that is right. */
 static void members_of_npz(void **state)
 {
-    (void)state;
     char folder[256];
     char path[300];
     uint8_t npz[512];

@@ -87,7 +87,6 @@ static void expect_fields(const sluice_dataset *dataset, uint64_t samples)
 
 static void folders_have_their_fields(void **state)
 {
-    (void)state;
     photo_folder photos;
     photo_folder_make(&photos, 2, 3);
     sluice_dataset *dataset = open_path(photos.path);
@@ -98,7 +97,6 @@ static void folders_have_their_fields(void **state)
 
 static void shards_have_their_fields(void **state)
 {
-    (void)state;
     char folder[256];
     temporary_directory(folder, sizeof(folder));
     const packed_options options = {.samples = 7, .classes = 3, .raw_every = 2, .zstd_level = 1};
@@ -112,7 +110,6 @@ static void shards_have_their_fields(void **state)
 /* A picture so far down that its path is longer than 512 bytes was told without its beginning. */
 static void long_paths_are_told_whole(void **state)
 {
-    (void)state;
     char folder[256];
     char path[PATH_MAX];
     char name[201];
@@ -167,7 +164,6 @@ static void write_zeros(const char *folder, size_t size)
 
 static void what_is_written_can_be_read(void **state)
 {
-    (void)state;
     const size_t size = ((size_t)1 << 30) + 4096;
     char folder[256];
     size_t bytes = 0;

@@ -17,7 +17,6 @@
 
 static void what_is_taken_counts(void **state)
 {
-    (void)state;
     sl_memory_limit limit;
     sl_memory_limit_init(&limit, MIB);
     assert_null(sl_memory_work_under(&limit));
@@ -41,7 +40,6 @@ static void what_is_taken_counts(void **state)
 
 static void what_does_not_fit_is_refused(void **state)
 {
-    (void)state;
     sl_memory_limit limit;
     sl_memory_limit_init(&limit, MIB);
     sl_memory_work_under(&limit);
@@ -105,7 +103,6 @@ static sluice_status open_eight(job *j, size_t limit_bytes, sluice_error *error)
 /* The limit is that of all threads together; who thinks of damage then is wrong. */
 static void threads_share_a_limit(void **state)
 {
-    (void)state;
     sluice_error error;
     job j = {.bytes = 100 * MIB, .status = SLUICE_CORRUPT};
     sl_error_clear(&error);
@@ -151,7 +148,6 @@ static void compare(const char *begin, const char *piece, const char *end, size_
 
 static void what_trees_take_is_told(void **state)
 {
-    (void)state;
     static const size_t counts[] = {1, 5, 1000, 100000};
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         compare("[", "[],", "[]]", counts[i]);
@@ -173,7 +169,6 @@ static void what_trees_take_is_told(void **state)
 
 static void trees_have_a_limit(void **state)
 {
-    (void)state;
     char text[20000] = "[[],[],[]";
     json_error_t why;
     memset(text + strlen(text), ' ', sizeof(text) - strlen(text));

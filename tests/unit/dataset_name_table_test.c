@@ -12,7 +12,6 @@ static char names[NAMES][16];
 
 static void empty(void **state)
 {
-    (void)state;
     sl_name_table table = {.room = 0};
     assert_int_equal(sl_name_table_find(&table, "a"), SL_NAME_NONE);
     sl_name_table_close(&table);
@@ -25,7 +24,6 @@ static void empty(void **state)
 /* Those that are alike up to their last letters, and as the table grows. */
 static void many(void **state)
 {
-    (void)state;
     sl_name_table table = {.room = 0};
     for (uint32_t i = 0; i < NAMES; i++) {
         (void)snprintf(names[i], sizeof(names[i]), "array_%u", i * 7919 % 100003);

@@ -31,7 +31,6 @@ static sluice_status find(sl_source_fields *fields, const sl_source_column *colu
 
 static void names_are_the_usual_ones(void **state)
 {
-    (void)state;
     sl_source_fields fields;
     const sl_source_column columns[] = {
         make("jpg", SLUICE_FIELD_IMAGE), make("cls", SLUICE_FIELD_INT),
@@ -46,7 +45,6 @@ static void names_are_the_usual_ones(void **state)
 
 static void names_that_are_there_stay(void **state)
 {
-    (void)state;
     sl_source_fields fields;
     const sl_source_column columns[] = {
         make("left", SLUICE_FIELD_IMAGE), make("right", SLUICE_FIELD_IMAGE),
@@ -58,7 +56,6 @@ static void names_that_are_there_stay(void **state)
 
 static void columns_are_refused(void **state)
 {
-    (void)state;
     sl_source_fields fields;
     sl_source_column columns[] = {make("image", SLUICE_FIELD_IMAGE), make("x y", SLUICE_FIELD_INT),
                                   make("x_y", SLUICE_FIELD_INT)};
@@ -79,7 +76,6 @@ static void columns_are_refused(void **state)
 
 static void columns_that_are_asked_for(void **state)
 {
-    (void)state;
     sl_source_fields fields;
     sl_source_column columns[] = {make("a", SLUICE_FIELD_INT), make("b", SLUICE_FIELD_BYTES)};
     columns[1].asked = true;
@@ -91,7 +87,6 @@ static void columns_that_are_asked_for(void **state)
 
 static void choices_have_to_fit(void **state)
 {
-    (void)state;
     sl_source_fields fields;
     const sl_source_column columns[] = {make("a", SLUICE_FIELD_BYTES), make("b", SLUICE_FIELD_INT)};
     const struct {
@@ -116,7 +111,6 @@ static void choices_have_to_fit(void **state)
 
 static void bytes_become_tensors(void **state)
 {
-    (void)state;
     static const uint8_t bytes[12];
     sl_field field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_I16, .dims = 2, .shape = {2, 3}};
     sl_value value = {.bytes = {bytes, 12}};
@@ -131,7 +125,6 @@ static void bytes_become_tensors(void **state)
 
 static void side_columns_keep_rows(void **state)
 {
-    (void)state;
     enum { ROWS = 5000 };
     sl_side_columns columns = {.count = 0};
     sl_side_columns all = {.count = 0};
@@ -183,7 +176,6 @@ static sluice_status load(const char *text, json_t **root, sluice_error *error)
 
 static void json_is_read(void **state)
 {
-    (void)state;
     json_t *root;
     sluice_error error;
     uint64_t count;
@@ -206,7 +198,6 @@ static void json_is_read(void **state)
 /* A tree takes many times what its text does. */
 static void json_that_is_too_large(void **state)
 {
-    (void)state;
     sl_json_tree tree;
     sluice_error error;
     char path[] = "/tmp/json-XXXXXX";

@@ -11,7 +11,6 @@
 
 static void each_is_said_once(void **state)
 {
-    (void)state;
     sl_unchecked all = {.text = ""};
     sl_unchecked other = {.text = ""};
     sl_unchecked_join(&all, &other);
@@ -30,7 +29,6 @@ static void each_is_said_once(void **state)
 
 static void what_does_not_fit_is_told(void **state)
 {
-    (void)state;
     char phrase[32];
     sl_unchecked all = {.text = ""};
     for (int i = 0; i < 1000; i++) {
@@ -57,7 +55,6 @@ static void what_does_not_fit_is_told(void **state)
 /* A caller whose struct is an older one gets what fits, and nothing is written behind it. */
 static void older_structs_are_kept_to(void **state)
 {
-    (void)state;
     char folder[256];
     char path[300];
     const char *paths[] = {path};

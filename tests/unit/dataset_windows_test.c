@@ -88,7 +88,6 @@ static void expect_at(const sl_dataset *windows, uint64_t index, uint32_t object
 
 static void samples_of_one_size_are_not_walked(void **state)
 {
-    (void)state;
     fixture f;
     sl_dataset *windows;
     fixture_make(&f);
@@ -107,7 +106,6 @@ static void samples_of_one_size_are_not_walked(void **state)
  * every 8, so that each byte but those left over is in one. */
 static void a_shorter_sample_at_each_end(void **state)
 {
-    (void)state;
     fixture f;
     sl_dataset *windows;
     fixture_make(&f);
@@ -130,7 +128,6 @@ static void a_shorter_sample_at_each_end(void **state)
 
 static void more_bytes_than_can_be_counted(void **state)
 {
-    (void)state;
     fixture f;
     sl_dataset *windows;
     sluice_error error;
@@ -221,7 +218,6 @@ static void expect_refused(const file_bytes *shard, sluice_status wanted, const 
 
 static void shards_of_holes(void **state)
 {
-    (void)state;
     fixture f;
     file_bytes shard;
     sl_dataset *windows;
@@ -247,7 +243,6 @@ static void shards_of_holes(void **state)
 
 static void shards_of_holes_with_an_index(void **state)
 {
-    (void)state;
     fixture f;
     file_bytes shard;
     fixture_make(&f);

@@ -22,7 +22,6 @@ static bool next(sl_bytes message, sl_wire_field *field)
 
 static void documented_messages(void **state)
 {
-    (void)state;
     sl_wire_field field;
     assert_true(next(BYTES(0x08, 0x96, 0x01), &field));
     assert_int_equal(field.number, 1);
@@ -40,7 +39,6 @@ static void documented_messages(void **state)
 
 static void what_is_damaged(void **state)
 {
-    (void)state;
     sl_wire_field field;
     const sl_bytes wrong[] = {
         BYTES(0x08),                                          /* no value */
@@ -67,7 +65,6 @@ static void what_is_damaged(void **state)
 
 static void varints(void **state)
 {
-    (void)state;
     const struct {
         sl_bytes bytes;
         uint64_t value;
@@ -139,7 +136,6 @@ static size_t put_list(uint8_t *to, sl_list_kind kind, const uint64_t *numbers, 
 
 static void lists_in_any_pieces(void **state)
 {
-    (void)state;
     static uint64_t numbers[MOST];
     static uint8_t message[MOST * 30];
     static uint8_t found[MOST * 8];
@@ -170,7 +166,6 @@ static void lists_in_any_pieces(void **state)
 
 static void lists_that_are_damaged(void **state)
 {
-    (void)state;
     sl_list_facts facts;
     assert_false(sl_list_look(SL_LIST_F32, BYTES(0x0a, 0x03, 0, 0, 0), &facts));
     assert_false(sl_list_look(SL_LIST_F32, BYTES(0x08, 0x03), &facts));

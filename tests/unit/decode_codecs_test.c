@@ -21,7 +21,6 @@ enum { MAX_PIXELS = 1 << 20 };
 
 static void rows_are_whole(void **state)
 {
-    (void)state;
     uint32_t rows = 0;
     bool taken[256] = {false};
     taken[SL_CODEC_BY_BYTES] = true;
@@ -45,7 +44,6 @@ static void rows_are_whole(void **state)
 /* What shards say since they are there. */
 static void numbers_stay(void **state)
 {
-    (void)state;
     assert_int_equal(sl_codec_jpeg.number, 1);
     assert_int_equal(sl_codec_raw.number, 2); /* docs/format.md */
     assert_int_equal(sl_codec_png.number, 3);
@@ -54,7 +52,6 @@ static void numbers_stay(void **state)
 
 static void numbers_are_believed_and_bytes_looked_at(void **state)
 {
-    (void)state;
     static const uint8_t jpeg[] = {0xFF, 0xD8, 0xFF, 0xE0};
     static const uint8_t other[] = {1, 2, 3, 4};
     uint32_t row = 0;
@@ -109,7 +106,6 @@ static void what_has_no_codec_is_named(void **state)
 /* A number that lies: each codec is given what is not its own, of every size. */
 static void codecs_judge_what_is_not_theirs(void **state)
 {
-    (void)state;
     static const uint8_t bytes[40] = {0xFF, 0xD7, 0xFF, 0xE1, 0, 8, 'E', 'x', 'i', 'f'};
     const sl_decoder_config config = {
         .max_pixels = MAX_PIXELS, .max_unpacked_bytes = 1 << 20, .exif = SLUICE_EXIF_APPLY};
@@ -149,7 +145,6 @@ static void expect_none(const sl_codec *codec, const sl_codec_source *source,
 /* As stored, whether a glance is enough (baseline) or not (progressive). */
 static void sizes_of_jpegs(void **state)
 {
-    (void)state;
     for (int progressive = 0; progressive < 2; progressive++) {
         const jpeg_options how = {.orientation = 6, .progressive = progressive == 1};
         jpeg_file file = jpeg_make_pattern(53, 37, 4, &how);
@@ -166,7 +161,6 @@ static void sizes_of_jpegs(void **state)
 
 static void sizes_of_pngs(void **state)
 {
-    (void)state;
     const png_options how = {.orientation = 6};
     png_file file = png_make(53, 37, 4, &how);
     sl_codec_source source = {.bytes = {file.data, file.size}, .max_pixels = MAX_PIXELS};
@@ -181,7 +175,6 @@ static void sizes_of_pngs(void **state)
 
 static void sizes_of_pixels(void **state)
 {
-    (void)state;
     static const uint8_t pixels[5 * 7 * 3];
     sl_codec_source source = {
         .bytes = {pixels, sizeof(pixels)}, .max_pixels = 35, .claimed = {5, 7}};

@@ -19,7 +19,6 @@ static uint8_t *guarded_end; /* FILE_MAX bytes lie before it, no access behind i
 
 static int make_guard(void **state)
 {
-    (void)state;
     uint8_t *block =
         mmap(NULL, FILE_MAX + GUARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (block == MAP_FAILED || mprotect(block + FILE_MAX, GUARD, PROT_NONE) != 0) {
@@ -330,7 +329,6 @@ static sl_decoder *open_decoder(sl_decoder_config config)
 /* Work is bounded by max_pixels and by the bytes there are. */
 static void too_much_work_for_so_few_bytes(void **state)
 {
-    (void)state;
     if (!jpeg_can_arithmetic()) {
         skip();
     }
@@ -351,7 +349,6 @@ static void too_much_work_for_so_few_bytes(void **state)
 
 static void long_decodes_are_given_up(void **state)
 {
-    (void)state;
     _Atomic bool stop = true;
     jpeg_file file = jpeg_make_pattern(64, 64, 6, &(jpeg_options){.progressive = true});
     sl_decoder *decoder = open_decoder((sl_decoder_config){.stop = &stop});
@@ -367,7 +364,6 @@ static void long_decodes_are_given_up(void **state)
 /* Coefficients of a progressive picture are kept: 1024 x 1024 x 1.5 of two bytes. */
 static void memory_is_bounded(void **state)
 {
-    (void)state;
     jpeg_file file = jpeg_make_pattern(1024, 1024, 6, &(jpeg_options){.progressive = true});
     sl_image view = {0};
     sluice_error error = SLUICE_ERROR_INIT;

@@ -369,7 +369,6 @@ static void check_orientation(sl_decoder *decoder, const jpeg_file *file, int or
 
 static void exif_orientation_is_applied_when_asked_for(void **state)
 {
-    (void)state;
     sl_decoder *applying = open_decoder(SLUICE_EXIF_APPLY);
     sl_decoder *ignoring = open_decoder(SLUICE_EXIF_IGNORE);
     for (int orientation = 0; orientation <= 8; orientation++) {
@@ -390,7 +389,6 @@ static void exif_orientation_is_applied_when_asked_for(void **state)
 /* Any damage to the segment gives 1..8 and no read outside the bytes (which ASan would see). */
 static void broken_exif_is_upright_or_at_least_safe(void **state)
 {
-    (void)state;
     jpeg_file file = jpeg_make_pattern(8, 8, 4, &(jpeg_options){.orientation = 6});
     for (size_t size = 0; size <= 80; size++) {
         uint8_t *cut = malloc(size + 1);
@@ -417,7 +415,6 @@ static void broken_exif_is_upright_or_at_least_safe(void **state)
 
 static void cmyk_is_light_times_light(void **state)
 {
-    (void)state;
     for (uint32_t ink = 0; ink < 256; ink++) {
         for (uint32_t black = 0; black < 256; black++) {
             const uint8_t cmyk[4] = {(uint8_t)(255 - ink), 255, 0, (uint8_t)(255 - black)};

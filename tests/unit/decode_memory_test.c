@@ -76,7 +76,6 @@ static void decode_all(sl_decoder *decoder, const sl_value *images)
 
 static void the_counter_sees_the_libraries(void **state)
 {
-    (void)state;
     uint64_t before = atomic_load_explicit(&mallocs, memory_order_relaxed);
     ZSTD_DCtx *context = ZSTD_createDCtx();
     uint64_t after = atomic_load_explicit(&mallocs, memory_order_relaxed);
@@ -86,7 +85,6 @@ static void the_counter_sees_the_libraries(void **state)
 
 static void steady_state_allocates_nothing(void **state)
 {
-    (void)state;
     const jpeg_options options[KINDS] = {
         {0},
         {.progressive = true, .orientation = 6},

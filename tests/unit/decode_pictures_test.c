@@ -215,7 +215,6 @@ static void parts_are_cut_from_the_whole(void **state)
 
 static void steady_state_allocates_nothing(void **state)
 {
-    (void)state;
     decoder_setup *f = decoder_open(0, SLUICE_EXIF_IGNORE, 0);
     const file made = make_png(14, (sl_picture){200, 150}, 1);
     const uint64_t before = sl_memory_allocations();

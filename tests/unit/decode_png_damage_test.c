@@ -235,7 +235,6 @@ static void bombs_cost_nothing(void **state)
 static void memory_stays_within_the_bound(void **state)
 {
     static const sl_picture shapes[] = {{60000, 1}, {1, 60000}, {300, 200}, {3, 20000}, {2, 1}};
-    (void)state;
     for (uint32_t i = 0; i < 5 * KINDS; i++) {
         const sl_picture shape = shapes[i % 5];
         png_options options = {.colour = 6, .depth = 16};

@@ -38,7 +38,6 @@ int __wrap_pthread_create(pthread_t *handle, const pthread_attr_t *attributes, v
 
 static void first_in_first_out(void **state)
 {
-    (void)state;
     sl_queue queue;
     sluice_error error;
     assert_int_equal(sl_queue_open(&queue, 3, sizeof(int), &error), SLUICE_OK);
@@ -62,7 +61,6 @@ static void first_in_first_out(void **state)
 
 static void close_drains_and_refuses(void **state)
 {
-    (void)state;
     sl_queue queue;
     assert_int_equal(sl_queue_open(&queue, 2, sizeof(int), NULL), SLUICE_OK);
     int item = 5;
@@ -82,7 +80,6 @@ static void close_drains_and_refuses(void **state)
 
 static void depths_are_seen_at_each_pop(void **state)
 {
-    (void)state;
     sl_queue queue;
     assert_int_equal(sl_queue_open(&queue, 4, sizeof(int), NULL), SLUICE_OK);
     for (int i = 0; i < 4; i++) {
@@ -106,7 +103,6 @@ static void depths_are_seen_at_each_pop(void **state)
 
 static void bins_are_sixteenths(void **state)
 {
-    (void)state;
     for (size_t capacity = 1; capacity < 100; capacity++) {
         for (size_t depth = 0; depth < capacity; depth++) {
             assert_int_equal(sl_depth_bin(depth, capacity),
@@ -124,7 +120,6 @@ static void bins_are_sixteenths(void **state)
 
 static void no_memory_no_queue(void **state)
 {
-    (void)state;
     sl_queue queue;
     sluice_error error;
     refuse_memory = true;
@@ -174,7 +169,6 @@ static void consume(void *argument)
 
 static void many_threads_lose_nothing(void **state)
 {
-    (void)state;
     sl_queue queue;
     assert_int_equal(sl_queue_open(&queue, 7, sizeof(item), NULL), SLUICE_OK);
     worker workers[PRODUCERS + CONSUMERS] = {{0}};
@@ -256,7 +250,6 @@ static void wait_for_all(meeting *own)
 /* Each keeps its item until the others have theirs: no one can take two. */
 static void one_push_wakes_as_many_as_it_has_items_for(void **state)
 {
-    (void)state;
     meeting met = {.there = 0};
     assert_int_equal(sl_queue_open(&met.queue, 4, sizeof(int), NULL), SLUICE_OK);
     sl_mutex_init(&met.mutex);
@@ -295,7 +288,6 @@ static void wait_in_queue(void *argument)
 
 static void close_wakes_all_that_wait(void **state)
 {
-    (void)state;
     for (int pushes = 0; pushes < 2; pushes++) {
         sl_queue queue;
         assert_int_equal(sl_queue_open(&queue, 1, sizeof(int), NULL), SLUICE_OK);
@@ -334,7 +326,6 @@ static void look(void *argument)
 
 static void threads_have_names_and_no_signals(void **state)
 {
-    (void)state;
     glimpse seen;
     sl_thread thread = {0};
     sl_thread_join(&thread); /* never started */
@@ -356,7 +347,6 @@ static void threads_have_names_and_no_signals(void **state)
 
 static void a_refused_thread_is_an_error(void **state)
 {
-    (void)state;
     sl_thread thread = {0};
     sluice_error error;
     refuse_threads = true;
@@ -384,7 +374,6 @@ static void open_gate(void *argument)
 
 static void waits_end_in_time_or_by_signal(void **state)
 {
-    (void)state;
     gate own = {.open = false};
     sl_mutex_init(&own.mutex);
     sl_cond_init(&own.cond);
@@ -407,7 +396,6 @@ static void waits_end_in_time_or_by_signal(void **state)
 
 static void clocks_go_forward(void **state)
 {
-    (void)state;
     const uint64_t begin = sl_now_ns();
     const uint64_t cpu = sl_thread_cpu_ns();
     sl_sleep_until_ns(begin + 5 * MS);

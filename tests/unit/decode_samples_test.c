@@ -55,14 +55,12 @@ static sl_decoder *open_decoder(uint64_t scratch_bytes)
 
 static int setup(void **state)
 {
-    (void)state;
     decoder = open_decoder(0);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     sl_decoder_close(decoder);
     return 0;
 }
@@ -136,7 +134,6 @@ static png_file make(uint32_t number, bool interlaced)
 /* An interlaced file has the same picture as the one that is not. */
 static void every_kind_is_as_stored(void **state)
 {
-    (void)state;
     static samples ours[KINDS * SIZES];
     pillow oracle;
     pillow_open(&oracle);
@@ -171,7 +168,6 @@ static void every_kind_is_as_stored(void **state)
 
 static void some_rows_are_those_of_all(void **state)
 {
-    (void)state;
     sl_random random = sl_random_for(7, 3, 2, 1);
     for (uint32_t i = 0; i < KINDS * 2; i++) {
         png_options options = kinds[i / 2];
@@ -194,7 +190,6 @@ static void some_rows_are_those_of_all(void **state)
 /* One opened picture gives both, in any order. */
 static void pixels_and_samples_in_turn(void **state)
 {
-    (void)state;
     const png_options options = {.is_grey = true, .depth = 16};
     png_file file = png_make(13, 9, 1, &options);
     const sl_value stored = {.bytes = {file.data, file.size}};
@@ -217,7 +212,6 @@ static void pixels_and_samples_in_turn(void **state)
 
 static void truncated_everywhere(void **state)
 {
-    (void)state;
     for (uint32_t i = 0; i < 2 * KINDS; i++) {
         png_options options = kinds[i / 2];
         options.interlaced = i % 2 == 1;
@@ -232,7 +226,6 @@ static void truncated_everywhere(void **state)
 /* Each bit, with checksums that are wrong then, and with such as are right. */
 static void flipped_everywhere(void **state)
 {
-    (void)state;
     const uint32_t some[] = {0, 4, 9, 16};
     for (uint32_t i = 0; i < 8; i++) {
         png_options options = kinds[some[i / 2]];
@@ -268,7 +261,6 @@ static uint64_t peak_kib(void)
 /* Headers of grey of 16 bits that claim what is not there, or is too much. */
 static void bombs_cost_nothing(void **state)
 {
-    (void)state;
     const uint64_t before = peak_kib();
     png_file large = png_make_begin(4000, 4000, 16, 0, true);
     png_make_data(&large, "\0\1\2\3", 4);
@@ -284,7 +276,6 @@ static void bombs_cost_nothing(void **state)
 /* What the codec's row says is enough, and without it there is an error. */
 static void memory_stays_within_the_bound(void **state)
 {
-    (void)state;
     static const sl_picture shapes[] = {{60000, 1}, {1, 60000}, {300, 200}, {2, 1}};
     sl_decoder *usual = decoder;
     for (uint32_t i = 0; i < KINDS * 4; i++) {
@@ -308,7 +299,6 @@ static void memory_stays_within_the_bound(void **state)
 
 static void a_jpeg_has_none(void **state)
 {
-    (void)state;
     const jpeg_options options = {.colour = JPEG_GREY};
     jpeg_file file = jpeg_make_pattern(20, 10, 1, &options);
     const sl_value stored = {.bytes = {file.data, file.size}};

@@ -174,7 +174,6 @@ static void memory_stays_within_the_bound(void **state)
 {
     enum { WIDTH = 3000, HEIGHT = 1000 };
     const uint64_t bound = sl_codec_webp.scratch_bytes((uint64_t)WIDTH * HEIGHT);
-    (void)state;
     for (uint32_t i = 0; i < 4; i++) {
         /* 0, 1: of kinds 0 and 2; 2, 3: the same in a column */
         const webp_options *kind = &kinds[i % 2 == 0 ? 0 : 2];

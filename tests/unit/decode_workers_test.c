@@ -80,7 +80,6 @@ static sl_workers *open_workers(record *r, uint32_t threads)
 
 static void every_job_runs_once(void **state)
 {
-    (void)state;
     static record r;
     for (uint32_t threads = 1; threads <= 4; threads += 3) {
         open_record(&r);
@@ -120,7 +119,6 @@ static void *submit_all(void *argument)
 /* While the workers stand still no more than they and the queue hold is taken. */
 static void a_full_queue_holds_the_submitter(void **state)
 {
-    (void)state;
     static record r;
     open_record(&r);
     (void)pthread_mutex_lock(&r.gate);
@@ -166,7 +164,6 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 
 static void pools_that_fail_to_open_leave_nothing(void **state)
 {
-    (void)state;
     static record r;
     open_record(&r);
     sl_workers_config config = {.threads = 3,

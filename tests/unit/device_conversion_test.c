@@ -113,7 +113,6 @@ static void check_size(uint32_t width, uint32_t height)
 
 static void every_size_dtype_and_layout(void **state)
 {
-    (void)state;
     static const uint32_t sizes[][2] = {
         {1, 1},   {1, 2},   {2, 1},    {1, 3},    {3, 1},    {4, 1},    {1, 4},    {3, 3},
         {2, 2},   {5, 7},   {7, 4},    {4, 7},    {8, 8},    {15, 17},  {16, 16},  {33, 2},
@@ -147,7 +146,6 @@ static uint32_t group_of(sluice_dtype dtype, sluice_layout layout, uint32_t widt
 /* 16 bytes of results where they fill pictures, and mirrored ones are words. */
 static void groups_are_as_wide_as_can_be(void **state)
 {
-    (void)state;
     static const uint32_t sizes[][2] = {{224, 224}, {4, 4}, {4, 2}, {4, 1}, {2, 8}, {6, 6}, {5, 5}};
     static const uint32_t expected[][4] = {/* u8, f32, f16, bf16 */
                                            {16, 4, 8, 8}, {16, 4, 8, 8}, {4, 4, 8, 8}, {4, 4, 4, 4},
@@ -167,7 +165,6 @@ static void groups_are_as_wide_as_can_be(void **state)
  * rounded to infinity. */
 static void every_value_is_rounded_as_on_the_host(void **state)
 {
-    (void)state;
     static const float factors[][2] = {{1.0F, 0.0F},      {1e-9F, 0.0F},   {3e-8F, -1e-7F},
                                        {1000.0F, 0.5F},   {-1.0F, 127.5F}, {1e-40F, 1e-41F},
                                        {0.125F, 2048.0F}, {1e36F, -3e37F}, {1.333e36F, 0.0F}};
@@ -188,14 +185,12 @@ static void every_value_is_rounded_as_on_the_host(void **state)
 /* More pictures than a grid has blocks in y. */
 static void more_rows_than_blocks(void **state)
 {
-    (void)state;
     const sl_conversion c = conversion(SLUICE_F16, SLUICE_NCHW, 2, 1);
     check(&c, 65536 + 3, 1);
 }
 
 static void sizes_that_kernels_take(void **state)
 {
-    (void)state;
     const uint32_t largest = INT32_MAX / 3;
     sl_conversion c = conversion(SLUICE_U8, SLUICE_NHWC, largest, 1);
     assert_true(sl_conversion_takes(&c));
@@ -239,7 +234,6 @@ static void check_largest(sluice_dtype dtype, sluice_layout layout, uint32_t wid
 
 static void the_end_of_the_largest_picture(void **state)
 {
-    (void)state;
     /* Groups of 4, 8 and 16 fill it evenly, the widest of NHWC nearly up to 2^31 units. */
     static const uint32_t sizes[][2] = {{26754, 26754}, {26752, 26752}, {44739240, 16}};
     for (int dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
@@ -307,7 +301,6 @@ static uint32_t check_sample(const sluice_augment *recipe, sluice_dtype dtype, s
  * the device: the same bits. */
 static void pictures_are_as_on_the_host(void **state)
 {
-    (void)state;
     static uint8_t pixels[SOURCE_WIDTH * SOURCE_HEIGHT * 3];
     sl_random random = sl_random_for(3, 1, 4, 1);
     for (size_t i = 0; i < sizeof(pixels); i++) {
@@ -338,7 +331,6 @@ static void pictures_are_as_on_the_host(void **state)
 /* Built without a toolkit there is none; else a fatbin, which begins with these bytes, and PTX. */
 static void the_images_are_a_fatbin_and_ptx(void **state)
 {
-    (void)state;
     static const uint8_t magic[] = {0x50, 0xED, 0x55, 0xBA};
     const void *image = sl_conversion_image();
     if (image == NULL) {
@@ -353,7 +345,6 @@ static void the_images_are_a_fatbin_and_ptx(void **state)
 
 static void every_kernel_has_a_name_of_its_own(void **state)
 {
-    (void)state;
     static const char *const dtypes[] = {"u8", "f32", "f16", "bf16"};
     for (int dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
         for (int layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {

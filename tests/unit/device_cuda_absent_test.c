@@ -77,7 +77,6 @@ static int in_own_process(const char *driver, const char *words, int32_t code)
 
 static void no_library(void **state)
 {
-    (void)state;
     assert_int_equal(in_own_process("/nonexistent/libcuda.so.1", "/nonexistent/libcuda.so.1", 0),
                      0);
     assert_int_equal(in_own_process("/dev/null", "no CUDA driver", 0), 0);
@@ -85,13 +84,11 @@ static void no_library(void **state)
 
 static void not_a_driver(void **state)
 {
-    (void)state;
     assert_int_equal(in_own_process("libm.so.6", "no function cuInit", 0), 0);
 }
 
 static void names(void **state)
 {
-    (void)state;
     char text[TEXT_BYTES] = "";
     static const char *const wrong[] = {
         "",       "gpu",    "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda:99999999999999999999",
@@ -112,7 +109,6 @@ static void names(void **state)
 
 static void stub_has_every_symbol(void **state)
 {
-    (void)state;
     void *library = dlopen(stub, RTLD_NOW | RTLD_LOCAL);
     assert_non_null(library);
 #define NAME(field, symbol, parameters) #symbol,
@@ -129,7 +125,6 @@ static void stub_has_every_symbol(void **state)
 
 static void stub_is_told(void **state)
 {
-    (void)state;
     assert_int_equal(in_own_process(stub, "stub", SL_CU_STUB_LIBRARY), 0);
 }
 

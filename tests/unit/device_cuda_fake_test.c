@@ -105,7 +105,6 @@ static void read_on(bench *b, sl_cu_stream stream, void (*run)(void *ctx), void 
 
 static void a_copy_arrives_and_events_order_it(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b, &(fake_cuda_options){.delay_us = 300, .seed = 3});
     memset(b.source, 7, BYTES);
@@ -127,7 +126,6 @@ static void a_copy_arrives_and_events_order_it(void **state)
 
 static void events_are_done_when_the_work_before_them_is(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
     expect_ok(cu->event_query(b.event)); /* never recorded */
@@ -143,7 +141,6 @@ static void events_are_done_when_the_work_before_them_is(void **state)
 
 static void time_is_measured_by_timed_events_only(void **state)
 {
-    (void)state;
     bench b;
     sl_cu_event times[2];
     float ms = 0;
@@ -168,7 +165,6 @@ static void time_is_measured_by_timed_events_only(void **state)
 
 static void the_default_stream_waits_for_blocking_streams(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
     struct CUstream_st *blocking = fake->stream_new(true);
@@ -206,14 +202,12 @@ static bool passes(bool one_queue)
 
 static void streams_of_one_queue_wait_for_each_other(void **state)
 {
-    (void)state;
     assert_true(passes(false));
     assert_false(passes(true));
 }
 
 static void unsafe_calls_are_refused_while_forbidden(void **state)
 {
-    (void)state;
     bench b;
     unsigned mode = 0; /* global */
     sl_cu_address memory = 0;
@@ -233,7 +227,6 @@ static void unsafe_calls_are_refused_while_forbidden(void **state)
 
 static void pageable_memory_is_taken_at_once(void **state)
 {
-    (void)state;
     bench b;
     uint8_t pageable[BYTES];
     memset(pageable, 1, BYTES);
@@ -250,7 +243,6 @@ static void pageable_memory_is_taken_at_once(void **state)
 
 static void memory_is_finite(void **state)
 {
-    (void)state;
     bench b;
     sl_cu_address more;
     open_bench(&b, &(fake_cuda_options){.memory = (uint64_t)2 * BYTES});
@@ -274,7 +266,6 @@ static void expect_pointer(sl_cu_address address, unsigned type, int device)
 
 static void addresses_are_known(void **state)
 {
-    (void)state;
     bench b;
     unsigned type;
     sl_cu_address other;
@@ -296,7 +287,6 @@ static void addresses_are_known(void **state)
 
 static void a_lost_device_lets_nobody_wait(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
     fake->hold(true);
@@ -345,7 +335,6 @@ static void convert_one(bench *b, const char *kernel, float value, void *result,
 
 static void conversions_round_to_nearest_even(void **state)
 {
-    (void)state;
     static const struct {
         float value;
         uint16_t half, brain; /* bits, by hand */
@@ -379,7 +368,6 @@ static void conversions_round_to_nearest_even(void **state)
 
 static void a_launch_that_cannot_run(void **state)
 {
-    (void)state;
     bench b;
     sl_cu_module module;
     sl_cu_function function;
@@ -404,7 +392,6 @@ static void a_launch_that_cannot_run(void **state)
 
 static void a_copy_that_loses_a_byte(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b, &(fake_cuda_options){.copies_lie = true});
     memset(b.source, 7, BYTES);
@@ -416,7 +403,6 @@ static void a_copy_that_loses_a_byte(void **state)
 
 static void memory_not_registered(void **state)
 {
-    (void)state;
     bench b;
     uint8_t elsewhere[BYTES] = {0};
     open_bench(&b, &(fake_cuda_options){.seed = 1});
@@ -427,7 +413,6 @@ static void memory_not_registered(void **state)
 
 static void memory_not_of_the_device(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
     assert_true(cu->copy_to_device(b.memory + 1, b.source, BYTES, b.stream) != SL_CU_SUCCESS);
@@ -438,7 +423,6 @@ static void memory_not_of_the_device(void **state)
 
 static void a_source_that_changes(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
     fake->hold(true);
@@ -449,7 +433,6 @@ static void a_source_that_changes(void **state)
 
 static void a_lying_event(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b, &(fake_cuda_options){.events_lie = true});
     fake->hold(true);
@@ -468,7 +451,6 @@ static void wait_for_event(bench *b, sl_cu_stream first, sl_cu_stream second)
 
 static void a_copy_over_what_is_read(void **state)
 {
-    (void)state;
     for (int ignored = 0; ignored < 2; ignored++) {
         bench b;
         open_bench(&b, &(fake_cuda_options){.ignore_releases = ignored != 0});
@@ -485,7 +467,6 @@ static void a_copy_over_what_is_read(void **state)
 
 static void a_read_before_the_copy(void **state)
 {
-    (void)state;
     for (int ignored = 0; ignored < 2; ignored++) {
         bench b;
         open_bench(&b, &(fake_cuda_options){.ignore_ready = ignored != 0});
@@ -502,7 +483,6 @@ static void a_read_before_the_copy(void **state)
 
 static void two_copies_at_once(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
     fake->hold_stream(b.stream, true);
@@ -514,7 +494,6 @@ static void two_copies_at_once(void **state)
 
 static void events_never_recorded(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
     expect_ok(cu->stream_wait_event(b.stream, b.event, 0));
@@ -524,7 +503,6 @@ static void events_never_recorded(void **state)
 
 static void a_host_that_spins(void **state)
 {
-    (void)state;
     bench b;
     sl_cu_event spinning;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
@@ -537,7 +515,6 @@ static void a_host_that_spins(void **state)
 
 static void use_after_destruction(void **state)
 {
-    (void)state;
     bench b;
     sl_cu_event event;
     sl_cu_stream stream;
@@ -560,7 +537,6 @@ static void use_after_destruction(void **state)
 
 static void memory_taken_away(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
     fake->hold(true);
@@ -579,7 +555,6 @@ static void memory_taken_away(void **state)
 
 static void no_context(void **state)
 {
-    (void)state;
     bench b;
     sl_cu_context context;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
@@ -594,7 +569,6 @@ static void no_context(void **state)
 
 static void not_relaxed(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
     expect_ok(cu->capture_mode(&b.mode));
@@ -605,7 +579,6 @@ static void not_relaxed(void **state)
 
 static void captured_streams(void **state)
 {
-    (void)state;
     bench b;
     unsigned status = 0;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
@@ -626,7 +599,6 @@ static void captured_streams(void **state)
 
 static void a_stream_joined_to_the_default(void **state)
 {
-    (void)state;
     bench b;
     sl_cu_stream stream;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
@@ -637,7 +609,6 @@ static void a_stream_joined_to_the_default(void **state)
 
 static void leaks(void **state)
 {
-    (void)state;
     bench b;
     char left[160];
     open_bench(&b, &(fake_cuda_options){.seed = 1});
@@ -660,7 +631,6 @@ static void leaks(void **state)
 
 static void calls_fail_on_request(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
     fake->fail_call(&(fake_cuda_fault){.symbol = "cuEventQuery", .nth = 2, .code = 77});

@@ -65,7 +65,6 @@ static void convert_pixel(sl_device *device)
 
 static void code_is_taken_first(void **state)
 {
-    (void)state;
     char text[1024];
     sl_device *device = open_device(&(fake_cuda_options){.seed = 1}, text, sizeof(text));
     assert_true(device->converts);
@@ -77,7 +76,6 @@ static void code_is_taken_first(void **state)
 
 static void what_is_refused_is_tried_as_ptx(void **state)
 {
-    (void)state;
     static const unsigned refusals[] = {200, 209, 218, 221, 222, 223, 300};
     for (size_t i = 0; i < 2 * sizeof(refusals) / sizeof(refusals[0]); i++) {
         char text[1024];
@@ -98,7 +96,6 @@ static void what_is_refused_is_tried_as_ptx(void **state)
 
 static void a_driver_that_takes_neither_says_why(void **state)
 {
-    (void)state;
     char text[1024];
     const fake_cuda_options options = {.seed = 1, .code_refusal = 200, .text_refusal = 222};
     sl_device *device = open_device(&options, text, sizeof(text));
@@ -114,7 +111,6 @@ static void a_driver_that_takes_neither_says_why(void **state)
 /* PTX would not help, or the device is lost. */
 static void other_failures_are_no_refusals(void **state)
 {
-    (void)state;
     static const unsigned codes[] = {2, 201, 700, 999};
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
         char text[1024];
@@ -133,7 +129,6 @@ static void other_failures_are_no_refusals(void **state)
 /* Each call that loading makes, once in the fatbin and once in the PTX. */
 static void a_kernel_that_cannot_be_had(void **state)
 {
-    (void)state;
     static const char *const calls[] = {"cuModuleGetFunction", "cuFuncLoad"};
     for (size_t i = 0; i < 4; i++) {
         const bool ptx = i >= 2;
@@ -155,7 +150,6 @@ static void a_kernel_that_cannot_be_had(void **state)
 
 static void without_kernels_there_is_nothing_to_load(void **state)
 {
-    (void)state;
     char text[1024];
     sl_device *device = open_device(&(fake_cuda_options){.seed = 1}, text, sizeof(text));
     assert_false(device->converts);

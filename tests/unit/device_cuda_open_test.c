@@ -91,7 +91,6 @@ static void expect(const answer *expected)
 
 static void refusals_are_explained(void **state)
 {
-    (void)state;
     const answer answers[] = {
         {.options = {.init_code = 2}, .status = SLUICE_NOMEM, .code = 2, .words = "cuInit"},
         {.options = {.init_code = 3}, .code = 3, .words = "CUDA_ERROR_NOT_INITIALIZED"},
@@ -127,7 +126,6 @@ static void refusals_are_explained(void **state)
 
 static void a_driver_without_a_function_is_refused(void **state)
 {
-    (void)state;
     expect(&(answer){.status = SLUICE_UNSUPPORTED, .words = "cuEventQuery"});
 }
 
@@ -207,7 +205,6 @@ static int open_and_describe(void)
 
 static void a_device_is_opened_and_described(void **state)
 {
-    (void)state;
     int status = -1;
     const pid_t child = fork();
     if (child == 0) {

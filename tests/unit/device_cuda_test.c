@@ -74,7 +74,6 @@ static void expect_owner(sl_device *device, const void *memory, size_t bytes,
 /* An address is this device's, or it is told what it is. */
 static void memory_is_known_by_both_ends(void **state)
 {
-    (void)state;
     enum { BYTES = 8192 };
     void *ours;
     void *theirs;
@@ -106,7 +105,6 @@ static void memory_is_known_by_both_ends(void **state)
 /* Memory that a kernel of this device may or may not write to, whatever the driver calls it. */
 static void managed_and_reserved_memory(void **state)
 {
-    (void)state;
     enum { BYTES = 4096 };
     const fake_cuda_options kinds[] = {
         {.memory_managed = true},
@@ -165,7 +163,6 @@ static void expect_stream(sl_device *device, struct CUstream_st *stream, fake_cu
 /* Streams of the primary context, green ones included; others are told from them. */
 static void streams_of_other_contexts_are_refused(void **state)
 {
-    (void)state;
     sl_device *device = open_device();
     struct CUstream_st *stream = fake->stream_new(false);
     fake->set(&(fake_cuda_options){.devices = 2});
@@ -192,7 +189,6 @@ static void expect_default_streams(sl_device *device, sluice_status expected)
  * the one that we record, which is the primary context's. */
 static void default_streams_of_other_contexts_are_refused(void **state)
 {
-    (void)state;
     sl_device *device = open_device();
     struct CUstream_st *stream = fake->stream_new(false);
     expect_default_streams(device, SLUICE_OK);
@@ -213,7 +209,6 @@ static void default_streams_of_other_contexts_are_refused(void **state)
 /* That the context of a stream is gone says nothing of ours, which is asked. */
 static void a_context_that_is_gone(void **state)
 {
-    (void)state;
     sl_device *device = open_device();
     sl_event *event;
     sluice_error error;
@@ -233,7 +228,6 @@ static void a_context_that_is_gone(void **state)
 /* What a driver cannot do with one stream says nothing of the others. */
 static void a_stream_that_is_not_supported(void **state)
 {
-    (void)state;
     static const char *const calls[] = {"cuStreamGetCtx_v2", "cuStreamIsCapturing",
                                         "cuEventRecord"};
     sl_device *device = open_device();
@@ -253,7 +247,6 @@ static void a_stream_that_is_not_supported(void **state)
 
 static void closing_a_stream_waits_for_its_work(void **state)
 {
-    (void)state;
     sl_device *device = open_device();
     struct CUstream_st *stream;
     sl_event *event;
@@ -273,7 +266,6 @@ static void closing_a_stream_waits_for_its_work(void **state)
 
 static void time_between_events(void **state)
 {
-    (void)state;
     sl_device *device = open_device();
     const sl_device_ops *ops = device->ops;
     sl_event *events[2];
@@ -301,7 +293,6 @@ static void time_between_events(void **state)
 /* A statistic is no reason to refuse a device. */
 static void a_driver_that_does_not_tell_time(void **state)
 {
-    (void)state;
     without_time = true;
     sl_device *device = open_device();
     without_time = false;
@@ -315,7 +306,6 @@ static void a_driver_that_does_not_tell_time(void **state)
 /* The default stream cannot even be asked while a stream that it waits for is being captured. */
 static void a_capture_that_forbids_the_default_stream(void **state)
 {
-    (void)state;
     sl_device *device = open_device();
     sl_event *event;
     sluice_error error;
@@ -371,7 +361,6 @@ static bool child_is_refused(const kept *k)
 
 static void a_child_calls_nothing(void **state)
 {
-    (void)state;
     kept k = {.device = open_device()};
     const sl_device_ops *ops = k.device->ops;
     assert_int_equal(ops->stream_open(k.device, false, &k.stream, NULL), SLUICE_OK);

@@ -18,7 +18,6 @@
 
 static void prefers_the_node(void **state)
 {
-    (void)state;
     int mode = -1;
     unsigned long nodes[NODE_BITS / (8 * sizeof(unsigned long))] = {0};
     uint8_t *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -42,7 +41,6 @@ static void prefers_the_node(void **state)
 
 static void refuses_nonsense(void **state)
 {
-    (void)state;
     uint8_t byte = 0;
     assert_int_equal(sl_numa_prefer(&byte, 1, -1), EINVAL);
     assert_int_equal(sl_numa_prefer(&byte, 1, 100000), EINVAL);
@@ -82,7 +80,6 @@ static void make_capitals(char *text)
 /* The driver writes addresses in capitals, the kernel does not. */
 static void finds_the_node_of_a_device(void **state)
 {
-    (void)state;
     DIR *folder = opendir(PCI_PATH);
     int devices = 0;
     for (struct dirent *entry = folder != NULL ? readdir(folder) : NULL; entry != NULL;
@@ -106,7 +103,6 @@ static void finds_the_node_of_a_device(void **state)
 /* All processors that are online are some node's. A container may show fewer than there are. */
 static void nodes_have_processors(void **state)
 {
-    (void)state;
     uint32_t found = 0;
     for (int node = 0; node < NODE_BITS; node++) {
         sl_processors processors;

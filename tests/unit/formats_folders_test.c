@@ -188,7 +188,6 @@ static void check_row(const row *r)
 
 static void folders_of_every_kind(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         check_row(&rows[i]);
     }
@@ -196,7 +195,6 @@ static void folders_of_every_kind(void **state)
 
 static void words_of_splits(void **state)
 {
-    (void)state;
     assert_int_equal(sl_split_of("x_train.npy"), SL_SPLIT_TRAIN);
     assert_int_equal(sl_split_of("TestSet"), SL_SPLIT_TEST);
     assert_int_equal(sl_split_of("VAL2017"), SL_SPLIT_VALIDATION);

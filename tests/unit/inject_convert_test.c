@@ -97,7 +97,6 @@ static void expect_class(const char *name, enum idle_kernel class)
 
 static void test_kernels(void **state)
 {
-    (void)state;
     expect_class("ampere_sgemm", IDLE_KERNEL_PROGRAM);
     expect_class(NULL, IDLE_KERNEL_PROGRAM);
     for (uint32_t i = 0; i < SL_CONVERSION_KERNELS; i++) { /* what the library really launches */
@@ -109,7 +108,6 @@ static void test_kernels(void **state)
 
 static void test_copies_and_fills(void **state)
 {
-    (void)state;
     memcpy_record copy = {.start = 10, .end = 10, .bytes = 77};
     SET_KIND(copy, CUPTI_KIND_MEMCPY);
     copy.COPY_KIND = 2;
@@ -133,7 +131,6 @@ static void test_copies_and_fills(void **state)
 
 static void test_odd_ones(void **state)
 {
-    (void)state;
     kernel_record kernel = {.start = 0, .end = 0};
     SET_KIND(kernel, CUPTI_KIND_CONCURRENT_KERNEL);
     convert(&kernel, CONVERT_ODD); /* CUPTI could not take the times */

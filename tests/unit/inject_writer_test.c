@@ -43,7 +43,6 @@ static struct idle_writer writer;
 
 static int setup(void **state)
 {
-    (void)state;
     memset(&disk, 0, sizeof disk);
     strcpy(folder, "/tmp/sluice-test-XXXXXX");
     return mkdtemp(folder) == NULL || !idle_writer_open(&writer, folder) ? -1 : 0;
@@ -56,7 +55,6 @@ static void path_of(char path[128])
 
 static int teardown(void **state)
 {
-    (void)state;
     char path[128];
     path_of(path);
     idle_writer_disown(&writer);
@@ -96,7 +94,6 @@ static void expect_all(void)
 
 static void test_all_arrives(void **state)
 {
-    (void)state;
     add_many();
     idle_writer_flush(&writer, IDLE_STATE_ENDED, 5);
     expect_all();
@@ -104,7 +101,6 @@ static void test_all_arrives(void **state)
 
 static void test_short_and_interrupted(void **state)
 {
-    (void)state;
     disk.piece = 333;
     disk.interrupted = 3;
     add_many();
@@ -114,7 +110,6 @@ static void test_short_and_interrupted(void **state)
 
 static void test_full_disk(void **state)
 {
-    (void)state;
     disk.room = (off_t)(sizeof(struct idle_header) +
                         (size_t)2 * IDLE_WRITER_ROOM * sizeof(struct idle_record));
     add_many();
@@ -131,7 +126,6 @@ static void test_full_disk(void **state)
 /* What a killed process leaves: records behind those that the header counts are not read. */
 static void test_killed_between_flushes(void **state)
 {
-    (void)state;
     struct idle_record record = {.kind = IDLE_KERNEL, .start = 1, .end = 2};
     idle_writer_add(&writer, &record);
     idle_writer_flush(&writer, IDLE_STATE_TRACING, 0);
@@ -146,7 +140,6 @@ static void test_killed_between_flushes(void **state)
 
 static void test_reason(void **state)
 {
-    (void)state;
     idle_writer_fail(&writer, "cuptiSubscribe: no");
     struct idle_run run;
     read_back(&run);
@@ -158,7 +151,6 @@ static void test_reason(void **state)
 /* A child made by fork writes nothing into its parent's file. */
 static void test_fork(void **state)
 {
-    (void)state;
     struct idle_record record = {.kind = IDLE_KERNEL, .start = 1, .end = 2};
     idle_writer_add(&writer, &record);
     pid_t child = fork();

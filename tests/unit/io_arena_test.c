@@ -48,7 +48,6 @@ static uint32_t count_free(const uint32_t owner[UNITS])
 
 static void take_trim_give(void **state)
 {
-    (void)state;
     static uint32_t owner[UNITS];
     static sl_run runs[RUNS];
     uint32_t seed = 1;
@@ -89,7 +88,6 @@ static void take_trim_give(void **state)
 
 static void limits(void **state)
 {
-    (void)state;
     sl_read_arena arena;
     sl_budget budget;
     sl_budget_init(&budget, UNITS * SL_ARENA_UNIT);
@@ -110,7 +108,6 @@ static void limits(void **state)
 /* What lies behind the first part is there once it is widened, and not touched before. */
 static void widened(void **state)
 {
-    (void)state;
     sl_read_arena arena;
     assert_int_equal(
         sl_read_arena_open(&arena, UNITS * SL_ARENA_UNIT, 3 * SL_ARENA_UNIT, NULL, NULL),

@@ -29,7 +29,6 @@ static sl_completion completions[DEPTH];
 
 static int make_file(void **state)
 {
-    (void)state;
     const char *root = getenv("TMPDIR");
     (void)snprintf(path, sizeof(path), "%.100s/sluice-io-XXXXXX", root != NULL ? root : "/tmp");
     fd = mkstemp(path);
@@ -47,7 +46,6 @@ static int make_file(void **state)
 
 static int remove_file(void **state)
 {
-    (void)state;
     sl_slab_close(&slab);
     close(fd);
     return unlink(path);
@@ -106,7 +104,6 @@ static void expect_bytes(uint32_t i)
 /* Buffers in the slab, at its end, across the end of what may be registered, and outside of it. */
 static void reads_arrive_once(void **state)
 {
-    (void)state;
     static uint8_t outside[20000];
     sl_backend *backend = open_backend();
     for (uint32_t round = 0; round < 10; round++) {
@@ -144,7 +141,6 @@ static void *wake_soon(void *argument)
 
 static void wakes_and_timeouts(void **state)
 {
-    (void)state;
     pthread_t waker;
     sl_backend *backend = open_backend();
     sl_completion none[4];
@@ -187,7 +183,6 @@ static void expect_poison(void)
 /* The kernel must be done with the memory when close returns: it is poisoned and watched. */
 static void nothing_is_written_after_close(void **state)
 {
-    (void)state;
     int direct = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
     for (uint32_t round = 0; round < 2; round++) {
         sl_backend *backend = open_backend();
@@ -206,7 +201,6 @@ static void nothing_is_written_after_close(void **state)
 
 static void whole_files(void **state)
 {
-    (void)state;
     if (ops != &sl_backend_pread) {
         return; /* the pool's business */
     }
@@ -253,7 +247,6 @@ static uint64_t read_whole(bool drops)
 
 static void whole_files_that_are_dropped(void **state)
 {
-    (void)state;
     if (ops != &sl_backend_pread) {
         return; /* the pool's business */
     }
@@ -269,7 +262,6 @@ static void whole_files_that_are_dropped(void **state)
 /* Results of 300 requests, one at a time, must be the same over every backend. */
 static void faults_are_deterministic(void **state)
 {
-    (void)state;
     if (fault != NULL) {
         return; /* it brings its own */
     }
@@ -316,7 +308,6 @@ static void faults_are_deterministic(void **state)
 
 static void kernels(void **state)
 {
-    (void)state;
     static const char *const fit[] = {"5.15.90",        "5.15.167.4-microsoft-standard-WSL2",
                                       "6.1.0-18-amd64", "6.18.44",
                                       "7.0-rc1",        "10.2.3"};
@@ -333,7 +324,6 @@ static void kernels(void **state)
 /* After quick reads one thread is trusted with all that is queued; it must not be for long. */
 static void no_read_waits_for_a_slow_one(void **state)
 {
-    (void)state;
     enum { SLOW_BYTES = 24 << 20, QUICK_BYTES = 4096, QUICK = 20, LAPS = 5 };
     const int random_fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
     assert_true(random_fd >= 0);

@@ -68,7 +68,6 @@ static sl_bytes text(const char *name)
 
 static void names_stay_or_leave(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         uint32_t depth; /* from which it stays */
@@ -104,7 +103,6 @@ static bool has_name(sl_boundary *boundary, const char *name)
 /* As they are, and as the folder is called by links. */
 static void absolute_names_begin_with_the_folder(void **state)
 {
-    (void)state;
     sl_boundary *boundary = open_folder("link", "");
     assert_true(has_name(boundary, path_of("set/a.jpg")));
     assert_true(has_name(boundary, path_of("set//sub/../a.jpg")));
@@ -144,7 +142,6 @@ static bool has_file(const sl_boundary *boundary, const char *name)
 
 static void links_are_followed_within_it(void **state)
 {
-    (void)state;
     for (int i = 0; i < 8; i++) {
         without_proc = (i & 1) != 0;
         without_openat2 = (i & 2) != 0;
@@ -171,7 +168,6 @@ static void links_are_followed_within_it(void **state)
 
 static void blobs_of_a_cache_belong_to_it(void **state)
 {
-    (void)state;
     sl_boundary *boundary = open_folder("hub/snapshots/5f3a", "");
     assert_true(has_file(boundary, "hub/snapshots/5f3a/a.jpg"));
     assert_false(has_file(boundary, "hub/snapshots/5f3a/other.jpg"));
@@ -187,7 +183,6 @@ static void blobs_of_a_cache_belong_to_it(void **state)
 
 static void folders_that_are_not_there(void **state)
 {
-    (void)state;
     sl_boundary *boundary = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
     assert_int_equal(sl_boundary_open(&boundary, path_of("absent"), "", &error), SLUICE_IO);

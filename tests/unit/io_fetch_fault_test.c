@@ -74,37 +74,31 @@ static void harmless(const sl_fault_config *fault)
 
 static void short_reads(void **state)
 {
-    (void)state;
     harmless(&(sl_fault_config){.seed = 1, .short_permille = 400});
 }
 
 static void late_and_reordered(void **state)
 {
-    (void)state;
     harmless(&(sl_fault_config){.seed = 2, .late_permille = 500});
 }
 
 static void interrupted(void **state)
 {
-    (void)state;
     harmless(&(sl_fault_config){.seed = 3, .again_permille = 150});
 }
 
 static void errors_that_pass(void **state)
 {
-    (void)state;
     harmless(&(sl_fault_config){.seed = 4, .eio_permille = 20});
 }
 
 static void direct_refused(void **state)
 {
-    (void)state;
     harmless(&(sl_fault_config){.seed = 14, .einval_permille = 1000, .short_permille = 100});
 }
 
 static void everything_at_once(void **state)
 {
-    (void)state;
     harmless(&(sl_fault_config){.seed = 5,
                                 .short_permille = 200,
                                 .late_permille = 200,
@@ -127,7 +121,6 @@ static void expect_eio(uint32_t i)
 /* Just the items over dead blocks fail, whatever they were merged with. */
 static void dead_blocks(void **state)
 {
-    (void)state;
     const sl_fault_config fault = {.seed = 6, .dead_permille = 20, .short_permille = 50};
     set_up(&fault, backend == SLUICE_IO_URING ? SL_CACHE_DIRECT : SL_CACHE_BUFFERED, 150);
     h.config.depth = 64;
@@ -151,7 +144,6 @@ static void dead_blocks(void **state)
 
 static void lost_completions(void **state)
 {
-    (void)state;
     const sl_fault_config fault = {.seed = 7, .lost_permille = 40};
     set_up(&fault, SL_CACHE_BUFFERED, 200);
     h.config.stall_warn_ns = 60 * MS;
@@ -181,7 +173,6 @@ static void lost_completions(void **state)
  * neither one that came back meanwhile nor one that was only sent afterwards, and takes a while. */
 static void slow_deliveries_are_no_stalls(void **state)
 {
-    (void)state;
     enum { ITEMS = 2 };
     /* The first comes back while the second is delivered; and each is late, one after the other. */
     const sl_fault_config faults[] = {{.hold_first = 1, .late_ns = 100 * MS},
@@ -208,7 +199,6 @@ static void slow_deliveries_are_no_stalls(void **state)
 /* Nothing ever comes back, from the reserve buffer neither: all fail, nothing hangs. */
 static void nothing_comes_back(void **state)
 {
-    (void)state;
     const sl_fault_config fault = {.seed = 8, .lost_permille = 1000};
     set_up(&fault, SL_CACHE_BUFFERED, 30);
     for (uint32_t i = 0; i < 6; i++) {
@@ -240,7 +230,6 @@ static void nothing_comes_back(void **state)
 /* Reads that come back after the watchdog gave them up return their memory. */
 static void late_after_all(void **state)
 {
-    (void)state;
     const sl_fault_config fault = {.seed = 9, .late_permille = 300, .late_ns = 400 * MS};
     set_up(&fault, SL_CACHE_BUFFERED, 100);
     h.config.stall_warn_ns = 30 * MS;
@@ -270,7 +259,6 @@ static void late_after_all(void **state)
 /* Closing does not wait for what will never come. */
 static void close_with_lost_reads(void **state)
 {
-    (void)state;
     const sl_fault_config fault = {.seed = 10, .lost_permille = 1000};
     set_up(&fault, SL_CACHE_BUFFERED, 30);
     io_open(&h);
@@ -288,7 +276,6 @@ static void close_with_lost_reads(void **state)
  * file again afterwards (a stale handle) does not wait for them. */
 static void close_gives_pins_back(void **state)
 {
-    (void)state;
     const sl_fault_config faults[] = {{.seed = 1},
                                       {.seed = 2, .late_permille = 1000, .late_ns = 5 * MS},
                                       {.seed = 3, .late_permille = 500, .short_permille = 500}};
@@ -314,7 +301,6 @@ static uint64_t size_of(void *ctx, uint32_t file)
  * copy goes on if ever the read comes back. */
 static void the_copy_hangs(void **state)
 {
-    (void)state;
     for (uint32_t back = 0; back < 2; back++) {
         const sl_fault_config fault = {.hold_first = 1, .late_ns = (uint64_t)back * 500 * MS};
         set_up(&fault, SL_CACHE_BUFFERED, 150);
@@ -345,7 +331,6 @@ static void the_copy_hangs(void **state)
 
 static void whole_objects(void **state)
 {
-    (void)state;
     io_harness_init(&h, SLUICE_IO_PREAD);
     h.fault = (sl_fault_config){.seed = 11,
                                 .late_permille = 200,

@@ -52,7 +52,6 @@ static void add_files(uint32_t count)
 
 static void files_of_all_sizes(void **state)
 {
-    (void)state;
     for (int cache = SL_CACHE_BUFFERED; cache <= SL_CACHE_DROP; cache++) {
         begin(true);
         h.config.cache = (sl_cache_mode)cache;
@@ -78,7 +77,6 @@ static void files_of_all_sizes(void **state)
 
 static void things_that_are_no_files(void **state)
 {
-    (void)state;
     begin(true);
     add_files(3); /* the first is empty */
     io_path(&h, 10, path, sizeof(path));
@@ -107,7 +105,6 @@ static void things_that_are_no_files(void **state)
 
 static void parts_of_no_files(void **state)
 {
-    (void)state;
     begin(false);
     io_make_file(&h, 0, 50000);
     io_path(&h, 10, path, sizeof(path));
@@ -131,7 +128,6 @@ static void parts_of_no_files(void **state)
 /* A file that is shorter than its index says: what is there is delivered, the rest says so. */
 static void truncated_files(void **state)
 {
-    (void)state;
     for (int cache = SL_CACHE_BUFFERED; cache <= SL_CACHE_DROP; cache++) {
         begin(false);
         h.config.cache = (sl_cache_mode)cache;
@@ -202,7 +198,6 @@ static void shrinking(bool whole)
 /* Never a wrong byte, never a crash. */
 static void files_that_shrink_while_being_read(void **state)
 {
-    (void)state;
     shrinking(false);
     shrinking(true);
 }
@@ -231,7 +226,6 @@ static void few_descriptors(bool whole)
 
 static void hardly_any_descriptors(void **state)
 {
-    (void)state;
     few_descriptors(false);
     few_descriptors(true);
 }
@@ -239,7 +233,6 @@ static void hardly_any_descriptors(void **state)
 /* As an ordinary user, with hardly any memory that may be locked. */
 static void memory_that_may_not_be_locked(void **state)
 {
-    (void)state;
     if (geteuid() != 0 || backend != SLUICE_IO_URING) {
         print_message("[  NOTE    ] root's io_uring only: the pool locks nothing\n");
         skip();
@@ -266,7 +259,6 @@ static void memory_that_may_not_be_locked(void **state)
 
 static void unreadable(void **state)
 {
-    (void)state;
     if (geteuid() != 0) {
         print_message("[  NOTE    ] only root can become somebody else\n");
         skip();

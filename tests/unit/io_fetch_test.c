@@ -41,7 +41,6 @@ static void add_random(uint32_t files, uint64_t file_bytes, uint32_t count, uint
 
 static void random_reads(void **state)
 {
-    (void)state;
     io_harness_init(&h, backend);
     add_random(3, 1000001, 800, 30000);
     h.release = IO_RELEASE_LATER;
@@ -57,7 +56,6 @@ static void random_reads(void **state)
 
 static void direct_reads(void **state)
 {
-    (void)state;
     io_harness_init(&h, backend);
     h.config.cache = SL_CACHE_DIRECT;
     add_random(2, 300001, 300, 20000);
@@ -108,7 +106,6 @@ static int read_cached(sl_cache_mode cache)
 /* Asked of the kernel: a page that two reads share may be read again by the second. */
 static void dropping_reads(void **state)
 {
-    (void)state;
     const int left = read_cached(SL_CACHE_DROP);
     if (left < 0) {
         print_message("[  NOTE    ] the file system of %s drops no pages\n", h.folder);
@@ -145,7 +142,6 @@ static uint64_t reads_of_neighbours(uint32_t gap, uint64_t merge_gap, uint64_t m
 
 static void neighbours_are_merged(void **state)
 {
-    (void)state;
     assert_int_equal(reads_of_neighbours(0, 0, 64000), 1);
     assert_int_equal(reads_of_neighbours(100, 100, MIB), 1);
     assert_int_equal(reads_of_neighbours(100, 99, MIB), 64);
@@ -156,7 +152,6 @@ static void neighbours_are_merged(void **state)
 
 static void files_are_not_merged(void **state)
 {
-    (void)state;
     io_harness_init(&h, backend);
     for (uint32_t f = 0; f < 8; f++) {
         io_make_file(&h, f, 1000);
@@ -174,7 +169,6 @@ static void files_are_not_merged(void **state)
 
 static void credit_holds_back(void **state)
 {
-    (void)state;
     io_harness_init(&h, backend);
     add_random(1, 500000, 100, 3000);
     io_open(&h);
@@ -192,7 +186,6 @@ static void credit_holds_back(void **state)
 
 static void end_and_wake(void **state)
 {
-    (void)state;
     io_harness_init(&h, backend);
     add_random(1, 500000, 60, 3000);
     h.available = 0;
@@ -212,7 +205,6 @@ static void end_and_wake(void **state)
 /* The smallest arena is 2 MiB; the look-ahead would need ten times that. */
 static void arena_smaller_than_lookahead(void **state)
 {
-    (void)state;
     io_harness_init(&h, backend);
     h.config.arena_bytes = 1;
     add_random(2, 2000000, 300, 150000);
@@ -228,7 +220,6 @@ static void arena_smaller_than_lookahead(void **state)
 
 static void items_larger_than_the_arena(void **state)
 {
-    (void)state;
     io_harness_init(&h, backend);
     h.config.arena_bytes = 1;
     h.config.max_sample_bytes = 3 * MIB;
@@ -249,7 +240,6 @@ static void items_larger_than_the_arena(void **state)
 /* The arena is full of items that no credit allows to be delivered; inserts must come through. */
 static void inserts_overtake(void **state)
 {
-    (void)state;
     io_harness_init(&h, backend);
     h.config.arena_bytes = 1;
     add_random(2, 2000000, 100, 150000);
@@ -281,7 +271,6 @@ static void inserts_overtake(void **state)
 
 static void steady_state_allocates_nothing(void **state)
 {
-    (void)state;
     io_harness_init(&h, backend);
     add_random(4, 500000, 400, 20000);
     h.release = IO_RELEASE_LATER;
@@ -334,19 +323,16 @@ static void restarts(bool late)
 
 static void restart_at_random_moments(void **state)
 {
-    (void)state;
     restarts(false);
 }
 
 static void restart_with_late_reads(void **state)
 {
-    (void)state;
     restarts(true);
 }
 
 static void close_at_random_moments(void **state)
 {
-    (void)state;
     uint32_t seed = 11;
     io_harness_init(&h, backend);
     h.fault = (sl_fault_config){.seed = 4, .late_permille = 300, .late_ns = 2000000};
@@ -369,7 +355,6 @@ static void close_at_random_moments(void **state)
 /* Where items lie is read first: once, or in two steps. */
 static void looked_up(void **state)
 {
-    (void)state;
     for (uint32_t lookups = 1; lookups <= 2; lookups++) {
         io_harness_init(&h, backend);
         h.fault = (sl_fault_config){
@@ -393,7 +378,6 @@ static void looked_up(void **state)
 /* Items that lie in several pieces, looked up or not; a file that ends before fails them. */
 static void pieces(void **state)
 {
-    (void)state;
     for (uint32_t lookups = 0; lookups < 2; lookups++) {
         io_harness_init(&h, backend);
         h.fault = (sl_fault_config){.seed = 7, .late_permille = 200, .again_permille = 100};
@@ -426,7 +410,6 @@ static void pieces(void **state)
 /* A look-up that cannot be read fails its item as any other read does. */
 static void lookup_is_missing(void **state)
 {
-    (void)state;
     io_harness_init(&h, backend);
     h.lookups = 1;
     io_make_file(&h, IO_LOOKUP_FILE, (uint64_t)11 * IO_LOOKUP_BYTES);
@@ -448,7 +431,6 @@ static uint64_t size_of(void *ctx, uint32_t file)
 /* Once a small dataset was read, in parts that come short, nothing of it is read again. */
 static void kept_in_memory(void **state)
 {
-    (void)state;
     io_harness_init(&h, backend);
     h.fault = (sl_fault_config){.seed = 8, .short_permille = 500};
     h.config.fault = &h.fault;
@@ -489,7 +471,6 @@ static void kept_in_memory(void **state)
 /* Too large, without a size, over the budget, or not to be read: then there is no copy. */
 static void not_kept_in_memory(void **state)
 {
-    (void)state;
     for (uint32_t why = 0; why < 4; why++) {
         io_harness_init(&h, backend);
         h.fault = (sl_fault_config){.seed = 4, .dead_permille = 10};
@@ -512,7 +493,6 @@ static void not_kept_in_memory(void **state)
 
 static void bad_options(void **state)
 {
-    (void)state;
     io_harness_init(&h, backend);
     const sl_fetch_source source = {0};
     sl_fetch_config config = h.config;

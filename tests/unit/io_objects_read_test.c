@@ -110,7 +110,6 @@ static sl_objects *open_objects(void)
 
 static int set_up(void **state)
 {
-    (void)state;
     temporary_directory(folder, sizeof(folder));
     (void)snprintf(path, sizeof(path), "%s/file", folder);
     write_file(path, "hello world", 11);
@@ -119,7 +118,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     remove_tree(folder);
     return 0;
 }
@@ -139,7 +137,6 @@ static sluice_status read_it(sl_objects *objects, bool whole, sluice_error *erro
 
 static void what_passes_is_not_noticed(void **state)
 {
-    (void)state;
     const int errors[] = {EIO, ESTALE, EAGAIN, ETIMEDOUT, EREMOTEIO, ENOMEM, EINTR};
     for (size_t i = 0; i < 4 * sizeof(errors) / sizeof(errors[0]); i++) {
         const bool whole = i % 2 == 1;
@@ -155,7 +152,6 @@ static void what_passes_is_not_noticed(void **state)
 
 static void what_stays_is_an_error(void **state)
 {
-    (void)state;
     for (int whole = 0; whole < 2; whole++) {
         sluice_error error = SLUICE_ERROR_INIT;
         sl_objects *objects = open_objects();
@@ -198,7 +194,6 @@ static int last_opened(sl_objects *objects)
 
 static void a_stale_handle_is_opened_again(void **state)
 {
-    (void)state;
     char other[110];
     sluice_error error = SLUICE_ERROR_INIT;
     sl_objects *objects = open_objects();

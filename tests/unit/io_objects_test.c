@@ -114,7 +114,6 @@ static const char *path_of(uint32_t number)
 
 static int set_up(void **state)
 {
-    (void)state;
     const char *root = getenv("TMPDIR");
     (void)snprintf(folder, sizeof(folder), "%.40s/sluice-io-XXXXXX", root != NULL ? root : "/tmp");
     if (mkdtemp(folder) == NULL) {
@@ -130,7 +129,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     remove_tree(folder);
     return 0;
 }
@@ -202,7 +200,6 @@ static bool is_open(int fd)
 
 static void oldest_unused_is_closed(void **state)
 {
-    (void)state;
     sl_objects *objects = open_few(12); /* three of them */
     const sl_pin zero = pin(objects, 0, plain);
     const sl_pin one = pin(objects, 1, plain);
@@ -227,7 +224,6 @@ static void oldest_unused_is_closed(void **state)
 
 static void reopening_waits_for_readers(void **state)
 {
-    (void)state;
     sl_objects *objects = open_objects();
     const sl_pin zero = pin(objects, 0, direct);
     sl_pin none;
@@ -259,7 +255,6 @@ static void replace(uint32_t number)
 
 static void objects_stay_the_files_that_they_were(void **state)
 {
-    (void)state;
     sl_pin none;
     sluice_error error = SLUICE_ERROR_INIT;
     sl_objects *objects = open_objects();
@@ -288,7 +283,6 @@ static void objects_stay_the_files_that_they_were(void **state)
 /* Nobody waits for ever for a pin that is never given back. */
 static void waiting_for_a_pin_has_an_end(void **state)
 {
-    (void)state;
     sl_pin none;
     sluice_error error = SLUICE_ERROR_INIT;
     const sl_pin_how briefly = {.wait_ns = 20000000};
@@ -307,7 +301,6 @@ static void waiting_for_a_pin_has_an_end(void **state)
 
 static void direct_is_probed(void **state)
 {
-    (void)state;
     sl_objects *objects = open_objects();
     const sl_pin one = pin(objects, 1, direct);
     const sl_pin cached = pin(objects, 1, plain);
@@ -337,7 +330,6 @@ static void expect_refused(sl_objects *objects, uint32_t object, sluice_status s
 
 static void refused(void **state)
 {
-    (void)state;
     sl_objects *objects = open_objects();
     expect_refused(objects, 98, SLUICE_IO, EISDIR);
     expect_refused(objects, 77, SLUICE_IO, ENOENT);
@@ -353,7 +345,6 @@ enum { TABLE = 16, FILES = 10 };
 /* Against a list that is searched: what is open is what was pinned last, pinned ones included. */
 static void the_last_ones_pinned_are_open(void **state)
 {
-    (void)state;
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     const struct rlimit few = {TABLE, before.rlim_max}; /* a quarter of that: 4 */
@@ -383,7 +374,6 @@ static void the_last_ones_pinned_are_open(void **state)
 
 static void few_descriptors(void **state)
 {
-    (void)state;
     struct rlimit before;
     sl_pin none;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -430,7 +420,6 @@ static void *read_often(void *argument)
 
 static void readers_wait_for_each_other(void **state)
 {
-    (void)state;
     sl_objects *objects = open_few(4);
     pthread_t threads[4];
     reader readers[4];
@@ -477,7 +466,6 @@ static void join(pinner *p)
 
 static void an_open_that_hangs_keeps_nobody_else(void **state)
 {
-    (void)state;
     pinner pinners[3];
     sl_pin none;
     char byte;
@@ -503,7 +491,6 @@ static void an_open_that_hangs_keeps_nobody_else(void **state)
 
 static void a_close_that_hangs_keeps_nobody_else(void **state)
 {
-    (void)state;
     pinner other;
     sl_objects *objects = open_few(8); /* two of them */
     const sl_pin zero = pin(objects, 0, plain);
@@ -520,7 +507,6 @@ static void a_close_that_hangs_keeps_nobody_else(void **state)
 
 static void whole_objects(void **state)
 {
-    (void)state;
     char text[32] = "";
     size_t size = 0;
     sl_objects *objects = open_objects();

@@ -17,7 +17,6 @@ static int file = -1;
 
 static int make_file(void **state)
 {
-    (void)state;
     char path[300];
     static uint8_t bytes[FILE_BYTES];
     temporary_directory(folder, sizeof(folder));
@@ -29,7 +28,6 @@ static int make_file(void **state)
 
 static int remove_file(void **state)
 {
-    (void)state;
     close(file);
     remove_tree(folder);
     return 0;
@@ -47,7 +45,6 @@ static bool has(sl_page_cache *cache, uint64_t offset, uint64_t bytes)
 
 static void what_is_there_is_seen(void **state)
 {
-    (void)state;
     static uint8_t piece[PIECE];
     for (int old = 0; old < 2; old++) {
         sl_page_cache cache;
@@ -73,7 +70,6 @@ static void what_is_there_is_seen(void **state)
 /* Of a long range a page may be missing, not more. */
 static void a_page_may_be_missing(void **state)
 {
-    (void)state;
     enum { PAGE = 4096, MISSING = 100 * PAGE };
     static uint8_t all[FILE_BYTES];
     sl_page_cache cache;
@@ -96,7 +92,6 @@ static void a_page_may_be_missing(void **state)
 /* Steady answers are asked for less often; mixed ones each time. */
 static void it_is_asked_when_in_doubt(void **state)
 {
-    (void)state;
     static uint8_t piece[PIECE];
     sl_page_cache cache;
     assert_int_equal(sl_page_cache_open(&cache, 1, NULL), SLUICE_OK);
@@ -130,7 +125,6 @@ static void it_is_asked_when_in_doubt(void **state)
 
 static void nobody_can_tell(void **state)
 {
-    (void)state;
     sl_page_cache cache;
     assert_int_equal(sl_page_cache_open(&cache, 1, NULL), SLUICE_OK);
     assert_false(sl_page_cache_has(&cache, &(sl_cached_range){0, -1, false, 0, 1}));
@@ -143,7 +137,6 @@ static void nobody_can_tell(void **state)
 /* A descriptor past the page cache is no good for the old way of asking: the next one is. */
 static void a_direct_descriptor_may_not_tell(void **state)
 {
-    (void)state;
     sl_page_cache cache;
     assert_int_equal(sl_page_cache_open(&cache, 1, NULL), SLUICE_OK);
     assert_true(sl_page_cache_asks_direct(&cache, 0));

@@ -53,7 +53,6 @@ static sl_objects *open_objects(void)
 
 static void bytes_and_then_sizes(void **state)
 {
-    (void)state;
     uint8_t bytes[100];
     size_t size = 0;
     files = FILES;
@@ -77,7 +76,6 @@ static void bytes_and_then_sizes(void **state)
 
 static void one_alone_is_as_it_lies(void **state)
 {
-    (void)state;
     uint8_t bytes[100];
     size_t size = 0;
     files = 0;
@@ -90,7 +88,6 @@ static void one_alone_is_as_it_lies(void **state)
 
 static void the_one_that_fails_is_named(void **state)
 {
-    (void)state;
     uint8_t bytes[100];
     char path[100];
     size_t size = 0;

@@ -51,7 +51,6 @@ static uint32_t want(const sl_piece *pieces, uint32_t count)
 
 static void any_pieces(void **state)
 {
-    (void)state;
     sl_random chance = sl_random_for(1, 2, 3, 4);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
@@ -80,7 +79,6 @@ static void any_pieces(void **state)
 
 static void a_file_that_ends_before(void **state)
 {
-    (void)state;
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
     const sl_piece pieces[] = {{.offset = BYTES - 100, .bytes = 10, .count = 5, .stride = 20},
@@ -102,7 +100,6 @@ static void a_file_that_ends_before(void **state)
 
 static int make(void **state)
 {
-    (void)state;
     temporary_directory(folder, sizeof(folder));
     (void)snprintf(path, sizeof(path), "%s/file", folder);
     for (size_t i = 0; i < BYTES; i++) {
@@ -119,7 +116,6 @@ static int make(void **state)
 
 static int clean(void **state)
 {
-    (void)state;
     remove_tree(folder);
     return 0;
 }

@@ -193,7 +193,6 @@ static void check(int (*test)(void *), struct refusal refusal)
 
 static void setup_refused(void **state)
 {
-    (void)state;
     check(refused,
           (struct refusal){SYS_io_uring_setup, EPERM, "io_uring_setup refused with EPERM"});
     check(refused, (struct refusal){SYS_io_uring_setup, ENOSYS, "refused with ENOSYS"});
@@ -202,27 +201,23 @@ static void setup_refused(void **state)
 
 static void enter_refused(void **state)
 {
-    (void)state;
     check(refused,
           (struct refusal){SYS_io_uring_enter, EPERM, "io_uring_enter refused with EPERM"});
 }
 
 static void enter_never_ready(void **state)
 {
-    (void)state;
     check(refused_in_the_end,
           (struct refusal){SYS_io_uring_enter, EAGAIN, "io_uring_enter refused with EAGAIN"});
 }
 
 static void register_refused(void **state)
 {
-    (void)state;
     check(not_needed, (struct refusal){SYS_io_uring_register, EPERM, ""});
 }
 
 static void interrupted_for_ever(void **state)
 {
-    (void)state;
     check(ends_when_interrupted, (struct refusal){0});
 }
 

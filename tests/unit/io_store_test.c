@@ -20,7 +20,6 @@ static char folder[64], path[80], other[80];
 
 static int set_up(void **state)
 {
-    (void)state;
     temporary_directory(folder, sizeof(folder));
     (void)snprintf(path, sizeof(path), "%s/a", folder);
     (void)snprintf(other, sizeof(other), "%s/b", folder);
@@ -29,7 +28,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     remove_tree(folder);
     return 0;
 }
@@ -76,7 +74,6 @@ static void set_modified(const char *name, int64_t ns)
 
 static void what_leaves_a_file_the_same(void **state)
 {
-    (void)state;
     write_file(path, "some bytes", 10);
     const sl_file_identity was = identify(path);
     assert_true(is_same(&was));
@@ -91,7 +88,6 @@ static void what_leaves_a_file_the_same(void **state)
 
 static void what_makes_it_another(void **state)
 {
-    (void)state;
     write_file(path, "some bytes", 10);
     sl_file_identity was = identify(path);
     write_file(other, "same bytes", 10);
@@ -115,7 +111,6 @@ static void what_makes_it_another(void **state)
 /* Written to in place, with the time set back: the sample tells, where it looks. */
 static void samples(void **state)
 {
-    (void)state;
     static uint8_t bytes[100001];
     const size_t sizes[] = {0, 1, 4095, 4096, 4097, 8192, 12288, sizeof(bytes)};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -141,7 +136,6 @@ static void samples(void **state)
 
 static void what_is_no_file(void **state)
 {
-    (void)state;
     char head[4];
     sl_handle handle;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -163,7 +157,6 @@ static void what_is_no_file(void **state)
 
 static void first_bytes(void **state)
 {
-    (void)state;
     char head[4] = "";
     assert_int_equal(sl_store_look(path, head, sizeof(head)), 0); /* there is none */
     write_file(path, "ab", 2);
@@ -202,7 +195,6 @@ static sl_entry_kind kind_seen(const seen *s, const char *name)
 
 static void a_folder_lists_its_entries(void **state)
 {
-    (void)state;
     seen all = {.count = 0};
     seen some = {.most = 2};
     sluice_error error = SLUICE_ERROR_INIT;
@@ -231,7 +223,6 @@ static void a_folder_lists_its_entries(void **state)
 /* One that is not there is no error to ask for; one that cannot be asked for is. */
 static void what_is_not_there(void **state)
 {
-    (void)state;
     sl_entry_kind kind = SL_ENTRY_FILE;
     sluice_error error = SLUICE_ERROR_INIT;
     char below[100];

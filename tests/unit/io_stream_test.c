@@ -104,7 +104,6 @@ static sl_stream *open_stream(uint32_t number, sl_packing packing, uint32_t chun
 
 static int set_up(void **state)
 {
-    (void)state;
     random_state r = {1};
     const char *root = getenv("TMPDIR");
     (void)snprintf(folder, sizeof(folder), "%.40s/sluice-st-XXXXXX", root != NULL ? root : "/tmp");
@@ -115,7 +114,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     remove_tree(folder);
     return 0;
 }
@@ -134,7 +132,6 @@ static void check_read(sl_stream *stream, uint64_t offset, size_t bytes)
 
 static void reads_anywhere(void **state)
 {
-    (void)state;
     for (int p = 0; p < 2; p++) {
         write_packed(0, pack_data(packings[p]));
         for (uint32_t chunks = 1; chunks < 6; chunks++) {
@@ -155,7 +152,6 @@ static void reads_anywhere(void **state)
 /* Forwards, and back by up to the window. */
 static void reads_in_order_unpack_once(void **state)
 {
-    (void)state;
     for (int p = 0; p < 2; p++) {
         random_state r = {7};
         write_packed(0, pack_data(packings[p]));
@@ -199,7 +195,6 @@ static void check_broken(uint32_t number, sl_packing packing, const char *why)
 
 static void cut_short(void **state)
 {
-    (void)state;
     for (int p = 0; p < 2; p++) {
         random_state r = {3};
         const size_t whole = pack_data(packings[p]);
@@ -212,7 +207,6 @@ static void cut_short(void **state)
 
 static void checksums(void **state)
 {
-    (void)state;
     for (int p = 0; p < 2; p++) {
         const size_t whole = pack_data(packings[p]);
         packed_data[whole - 6] ^= packings[p] == SL_PACKING_GZIP; /* the last CRC-32 */
@@ -225,7 +219,6 @@ static void checksums(void **state)
 /* What fails has begun to write where the next chunk would be, which the first one's memory is. */
 static void what_fails_spoils_nothing(void **state)
 {
-    (void)state;
     /* A window of 1 KiB, 100 bytes of 'Z', a block of a kind that there is not. */
     static const uint8_t bad[] = {0x28, 0xb5, 0x2f, 0xfd, 0, 0, 0x22, 3, 0, 'Z', 7, 0, 0};
     enum { WHOLE = 2 * SL_STREAM_CHUNK_BYTES };
@@ -245,7 +238,6 @@ static void what_fails_spoils_nothing(void **state)
 
 static void changed_meanwhile(void **state)
 {
-    (void)state;
     for (int p = 0; p < 2; p++) {
         sluice_error error = SLUICE_ERROR_INIT;
         const size_t whole = pack_data(packings[p]);
@@ -274,7 +266,6 @@ static void changed_meanwhile(void **state)
 /* 256 MiB of zeros in 260 kB: passed over in no more memory than anything else. */
 static void zeros_are_passed_over(void **state)
 {
-    (void)state;
     static uint8_t zeros[1 << 20];
     size_t at = 0;
     for (int i = 0; i < 64; i++)
@@ -315,7 +306,6 @@ static sl_packed packed_of(void *ctx, uint32_t object)
 
 static void among_objects(void **state)
 {
-    (void)state;
     sl_packed all[FILES + 1] = {{0}};
     for (uint32_t i = 0; i < FILES; i++) {
         write_packed(i, pack_data(packings[i % 2]));
@@ -347,7 +337,6 @@ static void among_objects(void **state)
 /* What an index tells is held against what comes out, and no more than that is unpacked. */
 static void as_many_bytes_as_told(void **state)
 {
-    (void)state;
     sluice_error error;
     size_t got;
     for (size_t p = 0; p < 2; p++) {

@@ -114,7 +114,6 @@ static sl_packed object_packed(void *ctx, uint32_t object)
 
 static int set_up(void **state)
 {
-    (void)state;
     uint32_t seed = 5;
     temporary_directory(folder, sizeof(folder));
     for (uint32_t f = 0; f < FILES; f++) {
@@ -128,7 +127,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     remove_tree(folder);
     sl_cond_destroy(&t.changed);
     sl_mutex_destroy(&t.mutex);
@@ -344,7 +342,6 @@ static void write_all(void)
 
 static void each_byte_comes_out_once(void **state)
 {
-    (void)state;
     uint32_t seed = 1;
     write_all();
     for (uint32_t round = 0; round < 3; round++) {
@@ -364,7 +361,6 @@ static void each_byte_comes_out_once(void **state)
 /* Sets of up to all of the 128 units: without moving what is kept some would never find a place. */
 static void a_buffer_of_one_set(void **state)
 {
-    (void)state;
     uint32_t seed = 2;
     write_all();
     for (uint32_t round = 0; round < 8; round++) {
@@ -381,7 +377,6 @@ static void a_buffer_of_one_set(void **state)
 
 static void beside_plain_files(void **state)
 {
-    (void)state;
     uint32_t seed = 3;
     write_all();
     write_plain(1);
@@ -397,7 +392,6 @@ static void beside_plain_files(void **state)
 
 static void cancels(void **state)
 {
-    (void)state;
     uint32_t seed = 4;
     write_all();
     make_items(60000, 110, &seed);
@@ -426,7 +420,6 @@ static void cancels(void **state)
 /* What lies before the damage is right; from there on all of the file fails, and nothing else. */
 static void damage(void **state)
 {
-    (void)state;
     uint32_t seed = 6;
     for (uint32_t round = 0; round < 4; round++) {
         write_all();
@@ -457,7 +450,6 @@ static void damage(void **state)
 
 static void another_file(void **state)
 {
-    (void)state;
     uint32_t seed = 7;
     write_all();
     make_items(50000, 300, &seed);
@@ -476,7 +468,6 @@ static void another_file(void **state)
 /* One that is asked for out of its turn has a pass of its own, from the front. */
 static void inserted(void **state)
 {
-    (void)state;
     uint32_t seed = 8;
     write_all();
     make_items(50000, 300, &seed);

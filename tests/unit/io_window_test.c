@@ -334,20 +334,17 @@ static void every_interleaving(uint32_t of_spread)
 
 static void interleavings_in_order(void **state)
 {
-    (void)state;
     every_interleaving(0);
 }
 
 static void interleavings_of_pairs(void **state)
 {
-    (void)state;
     every_interleaving(PAIR);
 }
 
 /* Whether something is waited for: what is due below the credit, in whatever order it came. */
 static void what_is_waited_for(void **state)
 {
-    (void)state;
     spread = PAIR;
     small s;
     first_state(&s);
@@ -412,7 +409,6 @@ static void check_span(const sl_window *window, uint32_t index)
 
 static void merging(void **state)
 {
-    (void)state;
     uint32_t seed = 3;
     for (uint32_t round = 0; round < 300; round++) {
         const sl_window_config config = {.lookahead = MANY,

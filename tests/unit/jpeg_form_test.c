@@ -106,7 +106,6 @@ static jpeg_file make_noisy(uint32_t side, const jpeg_options *options)
 
 static void the_smallest_stay(void **state)
 {
-    (void)state;
     static const jpeg_options kinds[] = {{0},
                                          {.colour = JPEG_GREY},
                                          {.h_factor = 1, .v_factor = 1, .quality = 50},
@@ -123,7 +122,6 @@ static void the_smallest_stay(void **state)
 /* Tables of their own, several scans, markers between all MCUs: all of that costs more. */
 static void small_ones_lose_what_makes_them_slow(void **state)
 {
-    (void)state;
     static const jpeg_options kinds[] = {{.own_tables = true},
                                          {.own_tables = true, .colour = JPEG_GREY},
                                          {.progressive = true},
@@ -146,7 +144,6 @@ static void small_ones_lose_what_makes_them_slow(void **state)
 
 static void larger_ones_get_tiles_and_the_usual_tables(void **state)
 {
-    (void)state;
     static const jpeg_options kinds[] = {
         {.quality = 75}, {.quality = 75, .own_tables = true}, {.quality = 75, .progressive = true}};
     sl_jpeg_retiler *retiler = open_retiler(true, false);
@@ -166,7 +163,6 @@ static void larger_ones_get_tiles_and_the_usual_tables(void **state)
 /* The usual tables would take much more than it costs to make tables. */
 static void what_they_do_not_fit_gets_its_own(void **state)
 {
-    (void)state;
     static const jpeg_options kinds[] = {{.quality = 98}, {.quality = 98, .own_tables = true}};
     sl_jpeg_retiler *fastest = open_retiler(true, false);
     sl_jpeg_retiler *smallest = open_retiler(false, false);
@@ -187,7 +183,6 @@ static void what_they_do_not_fit_gets_its_own(void **state)
 /* libjpeg, which decodes them, keeps no tables: there is nothing to be gained by the usual ones. */
 static void what_no_kernel_decodes_is_made_small(void **state)
 {
-    (void)state;
     static const jpeg_options kinds[] = {{.colour = JPEG_CMYK},
                                          {.colour = JPEG_RGB},
                                          {.colour = JPEG_YCCK},
@@ -211,7 +206,6 @@ static void what_no_kernel_decodes_is_made_small(void **state)
 /* What would be left behind or dropped is, however fast the picture was. */
 static void nothing_unwanted_stays(void **state)
 {
-    (void)state;
     const jpeg_options exif = {.orientation = 6};
     jpeg_file turned = jpeg_make_pattern(24, 20, 1, &exif);
     jpeg_file plain = jpeg_make_pattern(24, 20, 1, NULL);
@@ -239,7 +233,6 @@ static void nothing_unwanted_stays(void **state)
 /* Of all sizes and qualities: the same pixels, and the same form when it is re-tiled again. */
 static void every_choice_is_final(void **state)
 {
-    (void)state;
     sl_jpeg_retiler *retiler = open_retiler(true, false);
     uint32_t left = 0;
     uint32_t usual = 0;
@@ -280,7 +273,6 @@ static void every_choice_is_final(void **state)
 
 static void the_estimate_goes_the_right_way(void **state)
 {
-    (void)state;
     const sl_jpeg_form base = {.coded_bytes = 1000, .least_bytes = 1000};
     sl_jpeg_form other = base;
     other.own_sets = 2;

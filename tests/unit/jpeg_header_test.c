@@ -55,7 +55,6 @@ static bool piece_is_taken(const pieces *p)
 
 static void what_the_kernels_decode_is_taken(void **state)
 {
-    (void)state;
     static const jpeg_options kinds[] = {
         {0},
         {.h_factor = 1, .v_factor = 1},
@@ -75,7 +74,6 @@ static void what_the_kernels_decode_is_taken(void **state)
 
 static void other_kinds_are_left(void **state)
 {
-    (void)state;
     static const jpeg_options kinds[] = {
         {.progressive = true},         {.separate_scans = true}, {.colour = JPEG_CMYK},
         {.colour = JPEG_YCCK},         {.colour = JPEG_RGB},     {.h_factor = 4, .v_factor = 1},
@@ -180,7 +178,6 @@ static void with_short_app(pieces *out, uint8_t marker, const uint8_t *data, siz
 
 static void headers_put_together_otherwise_are_taken(void **state)
 {
-    (void)state;
     static const segment_edit edits[] = {with_fill_bytes,      with_comments,    twice,
                                          with_wide_quantizers, with_code_of_all, without_jfif,
                                          with_adobe_ycbcr,     with_short_app};
@@ -261,7 +258,6 @@ static void with_one_byte_more(pieces *out, uint8_t marker, const uint8_t *data,
 
 static void what_libjpeg_should_judge_is_left(void **state)
 {
-    (void)state;
     static const segment_edit edits[] = {with_junk,      with_two_frames,   with_restart_marker,
                                          with_adobe_rgb, with_rgb_ids,      without_quantizers,
                                          without_codes,  with_one_byte_more};
@@ -278,7 +274,6 @@ static void what_libjpeg_should_judge_is_left(void **state)
 /* Every byte of the header with every value: 600 x 256 headers of libjpeg's. */
 static void every_byte_means_the_same(void **state)
 {
-    (void)state;
     const jpeg_options options = {.restart_interval = 2};
     jpeg_file file = jpeg_make_pattern(24, 16, 1, &options);
     const size_t scan = header_bytes(&file);
@@ -298,7 +293,6 @@ static void every_byte_means_the_same(void **state)
 
 static void headers_cut_short_are_left(void **state)
 {
-    (void)state;
     jpeg_file file = jpeg_make_pattern(24, 16, 1, NULL);
     const size_t scan = header_bytes(&file);
     for (size_t size = 0; size < scan; size++) {
@@ -311,7 +305,6 @@ static void headers_cut_short_are_left(void **state)
 /* Errors of the codec are libjpeg's, whichever reader looked first. */
 static void refusals_are_worded_as_ever(void **state)
 {
-    (void)state;
     const sl_decoder_config config = {.max_pixels = 1 << 20, .exif = SLUICE_EXIF_APPLY};
     sl_decoder *decoder;
     assert_int_equal(sl_decoder_open(&decoder, &config, NULL), SLUICE_OK);

@@ -26,7 +26,6 @@ static uint32_t next_random(uint32_t *state)
 /* Grey pictures are nothing but transformed blocks. */
 static void equals_libjpeg(void **state)
 {
-    (void)state;
     static const int qualities[] = {1, 10, 50, 75, 90, 100};
     static const uint32_t sizes[][2] = {{1, 1}, {8, 8}, {9, 17}, {200, 120}, {333, 61}};
     for (size_t q = 0; q < sizeof(qualities) / sizeof(qualities[0]); q++) {
@@ -43,7 +42,6 @@ static void equals_libjpeg(void **state)
 /* White noise: every coefficient is there, and many samples leave 0..255. */
 static void equals_libjpeg_on_noise(void **state)
 {
-    (void)state;
     enum { WIDTH = 120, HEIGHT = 88 };
     static uint8_t pixels[WIDTH * HEIGHT];
     uint32_t random = 5;
@@ -123,7 +121,6 @@ static void compare_run(unsigned size, uint32_t *random)
 /* The guards: bytes around the samples, and between rows, keep what they had. */
 static void levels_equal_scalar(void **state)
 {
-    (void)state;
     uint32_t random = 20;
     for (int round = 0; round < ROUNDS; round++) {
         for (unsigned size = 1; size <= 8; size *= 2) {
@@ -135,7 +132,6 @@ static void levels_equal_scalar(void **state)
 /* The scalar one itself writes what it should, and no more. */
 static void scalar_keeps_to_its_samples(void **state)
 {
-    (void)state;
     static alignas(64) int16_t block[SL_JPEG_BLOCK];
     static alignas(64) uint16_t quantizers[SL_JPEG_BLOCK];
     for (unsigned size = 1; size <= 8; size *= 2) {
@@ -155,7 +151,6 @@ static void scalar_keeps_to_its_samples(void **state)
 /* Size 1 takes the mean modulo 2^10, as libjpeg does everywhere. */
 static void size_1_wraps(void **state)
 {
-    (void)state;
     static const struct {
         int16_t coefficient;
         uint8_t sample;

@@ -98,7 +98,6 @@ static counts spoil(const kind *k, uint64_t seed)
 
 static void kernels_miss_none(void **state)
 {
-    (void)state;
     static const kind kinds[] = {{.options = {0}, .mcu_width = 16, .mcu_height = 16},
                                  {{.h_factor = 2, .v_factor = 1}, 16, 8},
                                  {{.h_factor = 1, .v_factor = 1}, 8, 8},
@@ -114,7 +113,6 @@ static void kernels_miss_none(void **state)
  * more than that is missed. */
 static void regions_miss_few(void **state)
 {
-    (void)state;
     static const kind kinds[] = {{{.h_factor = 4, .v_factor = 1}, 32, 8},
                                  {{.colour = JPEG_YCCK}, 16, 16},
                                  {{.colour = JPEG_RGB}, 8, 8}};

@@ -417,7 +417,6 @@ static void check_turned(const sl_image *view, const whole *stored, int orientat
 static void turned_and_scaled(void **state)
 {
     static const uint32_t odd_denominators[8] = {4, 1, 1, 2, 4, 2, 1, 1};
-    (void)state;
     sl_decoder *decoder = NULL;
     sl_decoder_config config = {
         .max_pixels = 1 << 24, .max_unpacked_bytes = 1 << 24, .exif = SLUICE_EXIF_APPLY};

@@ -24,7 +24,6 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 /* Each kind as it was, re-tiled, and re-tiled without metadata: all upright. */
 static void pillow_sees_the_same(void **state)
 {
-    (void)state;
     static uint8_t want[BYTES];
     static uint8_t got[BYTES];
     pillow oracle;

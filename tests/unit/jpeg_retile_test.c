@@ -197,7 +197,6 @@ static void check_kind(sl_jpeg_retiler *retiler, uint32_t tile_mcus, const jpeg_
 
 static void every_kind_keeps_its_pixels(void **state)
 {
-    (void)state;
     static const uint32_t sizes[][2] = {{1, 1},    {8, 8},   {16, 17},  {33, 15},
                                         {300, 40}, {97, 65}, {1000, 3}, {5, 130}};
     static const uint32_t tiles[] = {0, 1, 3, 65535};
@@ -266,7 +265,6 @@ static void check_damaged(sl_decoder *decoder, sl_jpeg_retiler *retiler, sl_byte
 
 static void damage_is_judged_as_by_the_decoder(void **state)
 {
-    (void)state;
     const bool arithmetic = jpeg_can_arithmetic();
     const sl_decoder_config config = {
         .max_pixels = MAX_PIXELS, .max_unpacked_bytes = 0, .exif = SLUICE_EXIF_APPLY};
@@ -301,7 +299,6 @@ static void damage_is_judged_as_by_the_decoder(void **state)
 /* Nor is what follows the only scan read, as in a decode: junk, no end marker, another picture. */
 static void what_follows_the_picture_is_left_behind(void **state)
 {
-    (void)state;
     sl_jpeg_retiler *retiler = open_retiler(0, false);
     const bool arithmetic = jpeg_can_arithmetic();
     for (uint32_t i = 0; i < 4; i++) {
@@ -385,7 +382,6 @@ static void make_rich(pieces *rich, pieces *head, int orientation)
  * anew would have lost them. */
 static void what_is_left_over_is_kept(void **state)
 {
-    (void)state;
     enum { MORE = 40 };
     sl_jpeg_retiler *retiler = open_retiler(0, false);
     for (int interval = 0; interval <= 2; interval += 2) {
@@ -407,7 +403,6 @@ static void what_is_left_over_is_kept(void **state)
 
 static void metadata_goes_along_or_not(void **state)
 {
-    (void)state;
     static pieces rich;
     static pieces head;
     sl_jpeg_retiler *keeps = open_retiler(0, false);
@@ -442,7 +437,6 @@ static void metadata_goes_along_or_not(void **state)
 /* Colours that only the absence of segments explains: component ids decide. */
 static void nothing_is_added_to_what_has_no_segments(void **state)
 {
-    (void)state;
     sl_jpeg_retiler *retiler = open_retiler(1, false);
     for (int i = 0; i < 2; i++) {
         const jpeg_options how = {.colour = i == 0 ? JPEG_YCBCR : JPEG_RGB};
@@ -482,7 +476,6 @@ static size_t find_marker(const jpeg_file *file, uint8_t marker, int n)
 
 static void what_cannot_be_tiled_is_kept(void **state)
 {
-    (void)state;
     const jpeg_options large = {.h_factor = 4, .v_factor = 4, .separate_scans = true};
     jpeg_file file = jpeg_make_pattern(50, 40, 1, &large);
     assert_kept((sl_bytes){file.data, file.size}, SL_JPEG_LARGE_MCU);
@@ -515,7 +508,6 @@ static void what_cannot_be_tiled_is_kept(void **state)
 /* Arithmetic coding can say more than 8-bit Huffman coding. */
 static void values_out_of_range_are_kept(void **state)
 {
-    (void)state;
     if (!jpeg_can_arithmetic()) {
         print_message("skipped: this libjpeg writes no arithmetic coding\n");
         skip();
@@ -549,7 +541,6 @@ static void values_out_of_range_are_kept(void **state)
 /* They do not fit into a baseline file; the result is extended sequential. */
 static void wide_quantisation_tables_stay(void **state)
 {
-    (void)state;
     jpeg_file file = jpeg_make_pattern(70, 40, 1, NULL);
     transcode t;
     transcode_begin(&t, (sl_bytes){file.data, file.size});
@@ -599,7 +590,6 @@ static void reading_end(reading *r)
 
 static void reading_back_notices_another_picture(void **state)
 {
-    (void)state;
     static const struct {
         jpeg_options how;
         uint32_t width, height, seed;
@@ -630,7 +620,6 @@ static void reading_back_notices_another_picture(void **state)
 
 static void reading_back_notices_one_value(void **state)
 {
-    (void)state;
     const jpeg_options how = {.restart_interval = 2};
     jpeg_file same = jpeg_make_pattern(70, 40, 1, &how);
     reading r;
@@ -654,7 +643,6 @@ static void reading_back_notices_one_value(void **state)
 /* No decoder here takes it, so no shard does. */
 static void fractional_sampling_is_refused(void **state)
 {
-    (void)state;
     const jpeg_options how = {.h_factor = 3, .v_factor = 1};
     jpeg_file file = jpeg_make_pattern(50, 40, 1, &how);
     file.data[find_marker(&file, 0xC0, 0) + 14] = 0x21; /* the second component, of 3 to 1 */
@@ -668,7 +656,6 @@ static void fractional_sampling_is_refused(void **state)
 
 static void limits_hold(void **state)
 {
-    (void)state;
     sl_jpeg_retiler *retiler;
     const sl_jpeg_retile_options how = {.max_pixels = (uint64_t)63 * 64, .max_bytes = 500};
     assert_int_equal(sl_jpeg_retiler_open(&retiler, &how, NULL), SLUICE_OK);
@@ -697,7 +684,6 @@ static void limits_hold(void **state)
 /* 64 KB of metadata a segment, more than the memory for it. */
 static void metadata_without_end_is_kept(void **state)
 {
-    (void)state;
     enum { SEGMENTS = 1100, SEGMENT = 65535 + 2 };
     static const uint8_t head[] = {0xFF, 0xE5, 0xFF, 0xFF};
     jpeg_file file = jpeg_make_pattern(40, 30, 1, NULL);
@@ -721,7 +707,6 @@ static void metadata_without_end_is_kept(void **state)
 
 static void twelve_megapixels_work(void **state)
 {
-    (void)state;
     enum { WIDTH = 4000, HEIGHT = 3000 };
     uint8_t *pixels = malloc((size_t)WIDTH * HEIGHT * 3);
     assert_non_null(pixels);

@@ -31,7 +31,6 @@ static void compare_size(uint32_t width, uint32_t height, uint32_t seed)
 
 static void small_pictures_equal_libjpeg(void **state)
 {
-    (void)state;
     for (uint32_t width = 1; width <= 20; width++) {
         for (uint32_t height = 1; height <= 20; height += width % 3 + 1) {
             compare_size(width, height, width * 100 + height);
@@ -41,7 +40,6 @@ static void small_pictures_equal_libjpeg(void **state)
 
 static void pictures_equal_libjpeg(void **state)
 {
-    (void)state;
     static const uint32_t sizes[][2] = {{17, 33},  {33, 17},  {63, 40},   {64, 48},  {65, 31},
                                         {127, 20}, {128, 16}, {129, 130}, {191, 64}, {500, 77}};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -126,7 +124,6 @@ static void check_level(sl_simd simd, sl_jpeg_sampling sampling, sl_jpeg_row *ro
 
 static void levels_equal_scalar(void **state)
 {
-    (void)state;
     uint32_t random = 77;
     for (int round = 0; round < ROUNDS; round++) {
         sl_jpeg_sampling sampling = (sl_jpeg_sampling)(round % SL_JPEG_SAMPLING_COUNT);
@@ -170,7 +167,6 @@ static void compare_colours(sl_jpeg_row *row)
 /* Every pair of chroma samples: the constants of the twins are not those of the scalar one. */
 static void colours_equal_scalar(void **state)
 {
-    (void)state;
     enum { STEP = 51 };
     static uint8_t luma[VALUES + 2 * AROUND];
     static uint8_t cb[VALUES + 2 * AROUND];

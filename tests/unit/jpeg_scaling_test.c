@@ -134,7 +134,6 @@ static uint32_t check_draw(scaling *s, const jpeg_file *file, const sl_params *p
 /* What is needed of the picture, in whole pixels of the scaled one, is what is needed of that. */
 static void spans_stay_on_what_is_needed(void **state)
 {
-    (void)state;
     for (uint32_t run = 0; run < 50000; run++) {
         sl_random random = sl_random_for(4, run, 0, 0);
         const uint32_t d = 2U << run % 3;

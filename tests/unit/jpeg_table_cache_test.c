@@ -94,7 +94,6 @@ static sl_jpeg_table_cache *open_cache(void)
 /* More sets than it holds, in an order without order. */
 static void what_comes_is_what_was_asked_for(void **state)
 {
-    (void)state;
     enum { NUMBERS = 3 * SL_JPEG_TABLE_SETS };
     sl_huffman_tables *wanted[NUMBERS];
     for (uint32_t i = 0; i < NUMBERS; i++) {
@@ -124,7 +123,6 @@ static void what_comes_is_what_was_asked_for(void **state)
 
 static void alternating_sets_are_made_once(void **state)
 {
-    (void)state;
     sl_jpeg_table_cache *cache = open_cache();
     for (uint32_t i = 0; i < 100 * SL_JPEG_TABLE_SETS; i++) {
         (void)get(cache, i % SL_JPEG_TABLE_SETS);
@@ -136,7 +134,6 @@ static void alternating_sets_are_made_once(void **state)
 /* Two sets that every tenth picture has, the others have two of their own each. */
 static void shared_sets_outlive_others(void **state)
 {
-    (void)state;
     sl_jpeg_table_cache *cache = open_cache();
     uint32_t own = 100;
     for (uint32_t picture = 0; picture < 1000; picture++) {
@@ -152,7 +149,6 @@ static void shared_sets_outlive_others(void **state)
 /* Codes that differ in one symbol, or in one length with the symbols the same. */
 static void nearly_the_same_is_another(void **state)
 {
-    (void)state;
     sl_jpeg_table_cache *cache = open_cache();
     pair p = pair_of(1);
     const sl_huffman_code dc = {p.dc.bits, p.dc.symbols};
@@ -183,7 +179,6 @@ static void nearly_the_same_is_another(void **state)
 
 static void bad_codes_leave_the_others(void **state)
 {
-    (void)state;
     sl_jpeg_table_cache *cache = open_cache();
     const pair p = pair_of(0);
     const sl_huffman_code good = {p.dc.bits, p.dc.symbols};
@@ -233,7 +228,6 @@ static void check_picture(sl_decoder *decoder, const jpeg_file *file)
 /* Through the decoder: more kinds of tables than it keeps, and broken ones among them. */
 static void pictures_never_get_each_others_tables(void **state)
 {
-    (void)state;
     enum { PICTURES = 40 };
     const sl_decoder_config config = {.max_pixels = 1 << 20, .exif = SLUICE_EXIF_APPLY};
     sl_decoder *decoder;

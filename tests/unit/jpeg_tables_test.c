@@ -10,7 +10,6 @@
 
 static void intervals_are_near_the_target(void **state)
 {
-    (void)state;
     static const struct {
         uint32_t across, mcu, wanted, expected;
     } rows[] = {
@@ -50,7 +49,6 @@ static void check_interval(uint32_t across, uint32_t mcu)
 
 static void divisors_are_preferred(void **state)
 {
-    (void)state;
     for (uint32_t mcu = 8; mcu <= 32; mcu *= 2) {
         for (uint32_t across = 1; across < 700; across++) {
             /* a narrow row is one interval, also where that is less than half the target */
@@ -120,7 +118,6 @@ static uint64_t least_bits(const uint64_t counts[256])
 
 static void codes_are_the_shortest(void **state)
 {
-    (void)state;
     for (uint32_t round = 0; round < 2000; round++) {
         uint64_t counts[256] = {0};
         sl_random random = sl_random_for(round, 0, 0, 0);
@@ -139,7 +136,6 @@ static void codes_are_the_shortest(void **state)
 
 static void codes_end_at_sixteen_bits(void **state)
 {
-    (void)state;
     sl_huffman_lengths code;
     uint64_t counts[256] = {0};
     counts[0xA5] = 1;

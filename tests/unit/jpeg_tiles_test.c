@@ -18,7 +18,6 @@ static sl_scratch scratch;
 
 static int setup(void **state)
 {
-    (void)state;
     uint8_t *block =
         mmap(NULL, BYTES_MAX + GUARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (block == MAP_FAILED || mprotect(block + BYTES_MAX, GUARD, PROT_NONE) != 0) {
@@ -30,7 +29,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     sl_scratch_close(&scratch);
     return munmap(guarded_end - BYTES_MAX, BYTES_MAX + GUARD);
 }
@@ -82,7 +80,6 @@ static bool find(const made *out, uint32_t count, uint32_t start, sl_jpeg_tiles 
 
 static void every_interval_is_found(void **state)
 {
-    (void)state;
     static made bytes;
     for (uint32_t run = 0; run < 3000; run++) {
         sl_random random = sl_random_for(9, run, 0, 0);
@@ -141,7 +138,6 @@ static void expect_irregular(size_t at, int first, int second)
 
 static void whatever_is_irregular_is_not_accepted(void **state)
 {
-    (void)state;
     expect_irregular(79, 0xFF, 0xFF);  /* a fill byte in front of a marker */
     expect_irregular(100, 0xFF, 0xFF); /* and in the data */
     expect_irregular(100, 0xFF, 0xD1); /* too many */
@@ -164,7 +160,6 @@ static void whatever_is_irregular_is_not_accepted(void **state)
 /* Markers in sequence, but the first or the last interval has no bytes. */
 static void an_interval_has_bytes(void **state)
 {
-    (void)state;
     static const size_t places[2][2] = {{10, 80}, {154, 224}};
     static made bytes;
     sl_jpeg_tiles tiles;
@@ -182,7 +177,6 @@ static void an_interval_has_bytes(void **state)
 
 static void every_length_but_the_whole_is_refused(void **state)
 {
-    (void)state;
     static made bytes;
     sl_jpeg_tiles tiles;
     make_regular(&bytes);
@@ -198,7 +192,6 @@ static void every_length_but_the_whole_is_refused(void **state)
 /* A header may promise billions of intervals. */
 static void huge_counts_cost_nothing(void **state)
 {
-    (void)state;
     uint8_t bytes[100] = {0};
     sl_jpeg_tiles tiles = {.mcus_across = 8188, .mcus_down = 8188, .interval = 1};
     sl_scratch_reset(&scratch);

@@ -64,7 +64,6 @@ static void refused(const sluice_loader_options *options, uint64_t samples, cons
 
 static void zero_is_the_default(void **state)
 {
-    (void)state;
     const sluice_loader_options nothing = SLUICE_LOADER_OPTIONS_INIT;
     const sl_config config = made(&nothing, 1000, 0);
     const sluice_loader_options *o = &config.options;
@@ -94,7 +93,6 @@ static void zero_is_the_default(void **state)
 
 static void labels_that_are_ignored_have_32_bits(void **state)
 {
-    (void)state;
     static const int64_t good[] = {-100, 255, INT32_MIN, INT32_MAX};
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
@@ -110,7 +108,6 @@ static void labels_that_are_ignored_have_32_bits(void **state)
 /* As many as make 1 MiB, where they are small and nobody asked for another number. */
 static void small_batches_are_more(void **state)
 {
-    (void)state;
     static const struct {
         uint32_t batch, asked;
         uint64_t row_bytes;
@@ -133,7 +130,6 @@ static void small_batches_are_more(void **state)
 
 static void what_is_given_stays(void **state)
 {
-    (void)state;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     options.batch_size = 7;
     options.workers = 3;
@@ -218,7 +214,6 @@ static uint64_t read_back(const struct range *range, const sl_config *config)
 
 static void the_ends_of_each_range(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++) {
         const struct range *r = &ranges[i];
         const uint64_t widest = r->bytes == sizeof(uint32_t) ? UINT32_MAX : UINT64_MAX;
@@ -243,7 +238,6 @@ static void the_ends_of_each_range(void **state)
 
 static void a_rank_is_below_the_world(void **state)
 {
-    (void)state;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     options.rank = 1;
     refused(&options, 1000, "rank");
@@ -257,7 +251,6 @@ static void a_rank_is_below_the_world(void **state)
 
 static void an_epoch_has_a_batch(void **state)
 {
-    (void)state;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     options.batch_size = 10;
     options.world_size = 3;
@@ -272,7 +265,6 @@ static void an_epoch_has_a_batch(void **state)
 /* A substitute, or an index entry that is looked up again. */
 static void an_insert_for_every_row(void **state)
 {
-    (void)state;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     assert_int_equal(made(&options, 1000, 0).inserts, 4 * 256);
     options.prefetch = 64;
@@ -282,7 +274,6 @@ static void an_insert_for_every_row(void **state)
 
 static void outputs_and_their_count(void **state)
 {
-    (void)state;
     static _Alignas(16) uint8_t memory[65][16];
     void *outputs[65];
     for (size_t i = 0; i < 65; i++) {
@@ -311,7 +302,6 @@ static void outputs_and_their_count(void **state)
 
 static void addresses_of_outputs(void **state)
 {
-    (void)state;
     static _Alignas(16) uint8_t memory[64];
     void *outputs[] = {memory, memory + 16, memory + 32};
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
@@ -333,7 +323,6 @@ static void addresses_of_outputs(void **state)
 
 static void reads_are_merged_by_the_order(void **state)
 {
-    (void)state;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     sl_config config = made(&options, 1000, 0);
     assert_true(config.merge_bytes == MIB && config.merge_gap_bytes == 4096);
@@ -348,7 +337,6 @@ static void reads_are_merged_by_the_order(void **state)
 /* A read buffer for one and a half windows of block shuffle, of a mean sample. */
 static void the_read_buffer_holds_a_window(void **state)
 {
-    (void)state;
     const uint64_t samples = 100000;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     options.shuffle = SLUICE_SHUFFLE_BLOCK;
@@ -368,7 +356,6 @@ static void the_read_buffer_holds_a_window(void **state)
 
 static void how_far_ahead_is_read(void **state)
 {
-    (void)state;
     const uint64_t samples = 100000;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     /* A folder does not know its sizes: a few for each read in flight. */
@@ -393,7 +380,6 @@ static void how_far_ahead_is_read(void **state)
 /* Rows of a task: as many as 32 KiB are in, 64 at most. */
 static void small_samples_go_together(void **state)
 {
-    (void)state;
     const sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     const uint64_t samples = 100000;
     assert_int_equal(made(&options, samples, 0).task_rows, 1);
@@ -406,7 +392,6 @@ static void small_samples_go_together(void **state)
 
 static void small_samples_stay_in_memory(void **state)
 {
-    (void)state;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     const uint64_t samples = 1000;
     assert_true(made(&options, samples, samples * 32767).resident_bytes > 0);
@@ -429,7 +414,6 @@ static void small_samples_stay_in_memory(void **state)
 /* Of large samples some fit into the read buffer, and ones larger than most are none too large. */
 static void large_samples_have_room(void **state)
 {
-    (void)state;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     options.batch_size = 8;
     sluice_loader_options filled = made(&options, 100, UINT64_C(100) * 8 * MIB).options;
@@ -449,7 +433,6 @@ static void large_samples_have_room(void **state)
 /* In whole huge pages: what the reads in flight of a first batch take. */
 static void what_a_first_batch_needs(void **state)
 {
-    (void)state;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     const uint64_t samples = 100000;
     assert_int_equal(made(&options, samples, samples * 10).first_bytes, 2 * MIB);
@@ -461,7 +444,6 @@ static void what_a_first_batch_needs(void **state)
 
 static void the_page_cache(void **state)
 {
-    (void)state;
     static const struct {
         sluice_page_cache asked;
         sl_cache_mode mode;

@@ -44,7 +44,6 @@ static void expect_same(const char *path, const sluice_loader_options *options,
 
 static void faults_of_files_do_not_matter(void **state)
 {
-    (void)state;
     const sluice_loader_options options = setup_options();
     for (uint64_t seed = 1; seed <= 6; seed++) {
         const sl_fault_config fault = {
@@ -55,7 +54,6 @@ static void faults_of_files_do_not_matter(void **state)
 
 static void faults_of_shards_do_not_matter(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 8; seed++) {
         sluice_loader_options options = setup_options();
         options.io_backend = seed % 2 == 0 ? SLUICE_IO_AUTO : SLUICE_IO_PREAD;
@@ -73,7 +71,6 @@ static void faults_of_shards_do_not_matter(void **state)
  * the number of batches the same, and the loader closes. */
 static void dead_places_cost_only_their_rows(void **state)
 {
-    (void)state;
     batches folder;
     sluice_loader_options options = setup_options();
     options.on_bad_sample = SLUICE_BAD_MASK;
@@ -107,7 +104,6 @@ static void dead_places_cost_only_their_rows(void **state)
  * rare enough that none comes three times in a row, which would be for good. */
 static void passing_failures_cost_nothing(void **state)
 {
-    (void)state;
     for (int32_t policy = SLUICE_BAD_FAIL; policy <= SLUICE_BAD_MASK; policy++) {
         sluice_loader_options options = setup_options();
         const sl_fault_config fault = {
@@ -191,7 +187,6 @@ static void look_at_hung_index(const file_bytes *shard, int32_t policy, int32_t 
 
 static void an_index_read_that_hangs_is_given_up(void **state)
 {
-    (void)state;
     char folder[256];
     file_bytes shard;
     temporary_directory(folder, sizeof(folder));
@@ -222,7 +217,6 @@ static void collect(batches *all, const char *folder, int32_t policy, int32_t ba
 
 static void many_rows_wait_for_indexes(void **state)
 {
-    (void)state;
     char folder[256];
     batches sound;
     temporary_directory(folder, sizeof(folder));
@@ -265,7 +259,6 @@ static void remove_shards(const char *folder, bool missing[MANY])
 /* Substitutes, hundreds at once, wait for the indexes of their shards. */
 static void many_substitutes_wait_for_indexes(void **state)
 {
-    (void)state;
     static bool missing[MANY];
     char folder[256];
     batches sound;
@@ -313,7 +306,6 @@ static void many_substitutes_wait_for_indexes(void **state)
 
 static int setup(void **state)
 {
-    (void)state;
     sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
     options.keep_order = 1;
     photo_folder_make(&photos, CLASSES, PER_CLASS);
@@ -326,7 +318,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     remove_tree(packed);
     photo_folder_remove(&photos);
     return 0;

@@ -355,7 +355,6 @@ static void expect_each_twice(const rig *r)
 
 static void every_row_once(void **state)
 {
-    (void)state;
     static rig r;
     for (uint32_t seed = 1; seed <= 20; seed++) {
         rig_open(&r, SLUICE_BAD_FAIL, seed);
@@ -372,7 +371,6 @@ static void every_row_once(void **state)
 /* The copy in memory is complete somewhere on the way. */
 static void the_short_road(void **state)
 {
-    (void)state;
     static rig r;
     static uint8_t copy[(size_t)SAMPLES * BYTES];
     static uint64_t starts[] = {0, sizeof(copy)};
@@ -399,7 +397,6 @@ static void the_short_road(void **state)
 /* Bad ones are replaced, by way of more reads; masked; or fail their step. */
 static void bad_rows(void **state)
 {
-    (void)state;
     static rig r;
     for (int32_t policy = SLUICE_BAD_FAIL; policy <= SLUICE_BAD_MASK; policy++) {
         rig_open(&r, policy, (uint32_t)policy + 7);
@@ -423,7 +420,6 @@ static void bad_rows(void **state)
 /* Given up anywhere: all slots are filled all the same, and nothing is lost of the next run. */
 static void given_up_anywhere(void **state)
 {
-    (void)state;
     static rig r;
     for (uint32_t seed = 1; seed <= 60; seed++) {
         rig_open(&r, SLUICE_BAD_REPLACE, seed);

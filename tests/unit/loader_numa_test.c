@@ -35,7 +35,6 @@ bool __wrap_sl_numa_processors(int node, sl_processors *processors)  // NOLINT
 
 static int setup(void **state)
 {
-    (void)state;
     photo_folder_make(&photos, 2, 8);
     assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
     size_t at = 0;
@@ -48,7 +47,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     photo_folder_remove(&photos);
     return 0;
 }
@@ -174,7 +172,6 @@ static void skip_on_one_processor(void)
 
 static void threads_run_near_the_device(void **state)
 {
-    (void)state;
     skip_on_one_processor();
     const sluice_loader_options options = options_on("cuda:0");
     assert_int_equal(expect_placed(open_near(first, &options), first, true), 1);
@@ -184,7 +181,6 @@ static void threads_run_near_the_device(void **state)
 /* Readers of the pread pool are threads of its own. */
 static void readers_do_too(void **state)
 {
-    (void)state;
     skip_on_one_processor();
     sluice_loader_options options = options_on("cuda:0");
     options.io_backend = SLUICE_IO_PREAD;
@@ -196,7 +192,6 @@ static void readers_do_too(void **state)
 /* Who wants more workers than there are processors near wants the others, too. */
 static void more_workers_run_anywhere(void **state)
 {
-    (void)state;
     skip_on_one_processor();
     char own[256];
     own_list(own, sizeof(own));
@@ -207,7 +202,6 @@ static void more_workers_run_anywhere(void **state)
 
 static void the_option_leaves_them_alone(void **state)
 {
-    (void)state;
     char own[256];
     own_list(own, sizeof(own));
     sluice_loader_options options = options_on("cuda:0");
@@ -220,7 +214,6 @@ static void the_option_leaves_them_alone(void **state)
 /* Nothing to choose from, nothing left to run on, nothing known: they run anywhere. */
 static void odd_nodes_change_nothing(void **state)
 {
-    (void)state;
     char own[256];
     own_list(own, sizeof(own));
     const char *lists[] = {own, "", "8191", "0-", NULL};
@@ -233,7 +226,6 @@ static void odd_nodes_change_nothing(void **state)
 
 static void the_host_is_near_to_all(void **state)
 {
-    (void)state;
     const sluice_loader_options options = options_on("host");
     sluice_loader *loader = open_near(first, &options);
     sluice_loader_stats stats = SLUICE_LOADER_STATS_INIT;
@@ -253,7 +245,6 @@ static void note_where(void *list)
 /* Processors that went meanwhile: the thread starts all the same. */
 static void a_thread_starts_without_them(void **state)
 {
-    (void)state;
     sl_processors gone;
     char own[256];
     char there[256];

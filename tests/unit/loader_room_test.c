@@ -77,7 +77,6 @@ static uint64_t needed_by(sluice_loader_options options)
 
 static void nothing_is_touched_in_vain(void **state)
 {
-    (void)state;
     static const char *const devices[] = {"host", "cuda:0"};
     for (int i = 0; i < 2; i++) {
         const sluice_loader_options options = options_on(devices[i]);
@@ -118,7 +117,6 @@ static uint64_t memory_of(sluice_loader *loader)
 
 static void a_copy_gives_way(void **state)
 {
-    (void)state;
     sluice_loader_options options = options_on("host");
     sluice_loader *loader = NULL;
     sluice_error error;
@@ -139,7 +137,6 @@ static void a_copy_gives_way(void **state)
 
 static void a_copy_that_was_asked_for_does_not(void **state)
 {
-    (void)state;
     sluice_loader_options options = options_on("host");
     sluice_loader *loader = NULL;
     sluice_error error;
@@ -161,7 +158,6 @@ static void a_copy_that_was_asked_for_does_not(void **state)
 
 static int make_data(void **state)
 {
-    (void)state;
     static const uint8_t data[RECORD * RECORDS];
     temporary_directory(folder, sizeof(folder));
     (void)snprintf(path, sizeof(path), "%s/data", folder);
@@ -171,7 +167,6 @@ static int make_data(void **state)
 
 static int remove_data(void **state)
 {
-    (void)state;
     remove_tree(folder);
     return 0;
 }

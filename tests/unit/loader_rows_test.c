@@ -22,7 +22,6 @@ static void run(batches *all, const sluice_loader_options *options, uint64_t epo
 /* The pixels of each row are what reading, decoding and augmenting the file by hand gives. */
 static void rows_equal_single_steps(void **state)
 {
-    (void)state;
     for (int32_t dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
         for (int32_t layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
             sluice_loader_options options = setup_options();
@@ -44,7 +43,6 @@ static void rows_equal_single_steps(void **state)
 /* Some crops are twice as large as a row, so the default scales them while decoding. */
 static void exact_turns_scaling_off(void **state)
 {
-    (void)state;
     sluice_loader_options options = setup_options();
     batches scaled;
     batches exact;
@@ -67,14 +65,12 @@ static void exact_turns_scaling_off(void **state)
 
 static int setup(void **state)
 {
-    (void)state;
     photo_folder_make(&photos, CLASSES, PER_CLASS);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     photo_folder_remove(&photos);
     return 0;
 }

@@ -95,7 +95,6 @@ static void *cleared(const struct described *d, uint64_t memory[STRUCT_MAX / WID
 
 static void every_member_is_there_once(void **state)
 {
-    (void)state;
     for (size_t s = 0; s < STRUCTS; s++) {
         const struct described *d = &structs[s];
         char seen[STRUCT_MAX] = {0};
@@ -121,7 +120,6 @@ static void every_member_is_there_once(void **state)
 
 static void rows_are_complete(void **state)
 {
-    (void)state;
     for (size_t s = 0; s < STRUCTS; s++) {
         const sluice_option *a;
         const sluice_option *b;
@@ -214,7 +212,6 @@ static void try_words(const struct described *d, const sluice_option *option)
 
 static void what_is_set_is_what_is_checked(void **state)
 {
-    (void)state;
     for (size_t s = 0; s < STRUCTS; s++) {
         const sluice_option *option;
         for (uint32_t i = 0; (option = sl_option_at(structs[s].of, i)) != NULL; i++) {
@@ -229,7 +226,6 @@ static void what_is_set_is_what_is_checked(void **state)
 
 static void single_values(void **state)
 {
-    (void)state;
     const struct described *loader = &structs[0];
     const struct described *pack = &structs[4];
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
@@ -257,7 +253,6 @@ static void single_values(void **state)
 
 static void an_older_struct_is_not_overwritten(void **state)
 {
-    (void)state;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     sluice_error error = SLUICE_ERROR_INIT;
     options.struct_size = offsetof(sluice_loader_options, ignore_index) + sizeof(uint32_t);
@@ -276,7 +271,6 @@ static void an_older_struct_is_not_overwritten(void **state)
 
 static void what_there_is_not(void **state)
 {
-    (void)state;
     sluice_option option = SLUICE_OPTION_INIT;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     assert_int_equal(sluice_option_get((sluice_options)-1, 0, &option), SLUICE_INVALID);
@@ -297,7 +291,6 @@ static void what_there_is_not(void **state)
 
 static void other_names(void **state)
 {
-    (void)state;
     assert_string_equal(sluice_option_spell(SLUICE_SPELLING_TOOL, "batch_size"), "--batch");
     assert_string_equal(sluice_option_spell(SLUICE_SPELLING_PYTHON, "io_backend"), "io");
     assert_string_equal(sluice_option_spell(SLUICE_SPELLING_TOOL, "the option fields"),

@@ -39,7 +39,6 @@ static void append_and_die(const parts_rig *f, useconds_t after)
 
 static void what_is_added_comes_behind(void **state)
 {
-    (void)state;
     parts_rig f;
     sluice_pack_result result;
     parts_make(&f, PACK_SHARD_BYTES);
@@ -79,7 +78,6 @@ static void what_is_added_comes_behind(void **state)
 
 static void what_does_not_fit_is_not_added(void **state)
 {
-    (void)state;
     parts_rig f;
     pack_setup other;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -124,7 +122,6 @@ static void what_does_not_fit_is_not_added(void **state)
 /* Nothing is added again because the dataset cannot be looked at. */
 static void a_damaged_dataset_is_not_added_to_again(void **state)
 {
-    (void)state;
     parts_rig f;
     sluice_error error = SLUICE_ERROR_INIT;
     char aside[340];
@@ -146,7 +143,6 @@ static void a_damaged_dataset_is_not_added_to_again(void **state)
  * may begin at the same positions. */
 static void what_was_given_up_is_not_taken_over(void **state)
 {
-    (void)state;
     parts_rig f;
     char aside[340];
     sluice_pack_result result;
@@ -171,7 +167,6 @@ static void what_was_given_up_is_not_taken_over(void **state)
 
 static void a_lost_journal_joins_nothing(void **state)
 {
-    (void)state;
     parts_rig f;
     char aside[340];
     sluice_pack_result result;
@@ -198,7 +193,6 @@ static void a_lost_journal_joins_nothing(void **state)
 /* The journal of an addition without the line that says to what. */
 static void a_journal_that_is_cut_short_harms_nothing(void **state)
 {
-    (void)state;
     parts_rig f;
     file_bytes journal;
     sluice_error error = SLUICE_ERROR_INIT;

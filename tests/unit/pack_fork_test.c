@@ -80,7 +80,6 @@ static void expect_equal(const char *a, const char *b)
 
 static void lists_of_bad_samples_are_written_once(void **state)
 {
-    (void)state;
     assert_int_equal(pack("packed", NULL, NULL), SLUICE_OK);
     assert_int_equal(pack("packed while children exit", child_exits, NULL), SLUICE_OK);
     expect_equal("packed", "packed while children exit");
@@ -111,7 +110,6 @@ static int32_t child_returns(void *user)
 
 static void children_that_return_do_nothing(void **state)
 {
-    (void)state;
     for (int unpacks = 0; unpacks < 2; unpacks++) {
         const char *plain = unpacks != 0 ? "files" : "packed";
         const char *forked = unpacks != 0 ? "files, forked" : "packed, forked";
@@ -130,7 +128,6 @@ static void children_that_return_do_nothing(void **state)
 
 static int make_all(void **state)
 {
-    (void)state;
     temporary_directory(root, sizeof(root));
     pack_setup_make(&setup, 2, 6, true);
     return 0;
@@ -138,7 +135,6 @@ static int make_all(void **state)
 
 static int remove_all(void **state)
 {
-    (void)state;
     pack_setup_remove(&setup);
     remove_tree(root);
     return 0;

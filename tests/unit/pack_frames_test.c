@@ -107,7 +107,6 @@ enum { NEVER = SLUICE_COMPRESSION_NEVER, ALWAYS = SLUICE_COMPRESSION_ALWAYS };
 
 static void what_pays_is_found_out(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     expect_compression(f.source, NEVER, NEVER, NEVER);
@@ -121,7 +120,6 @@ static void what_pays_is_found_out(void **state)
 
 static void workers_do_not_change_a_byte(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     sluice_pack_options options = pack_options();
@@ -158,7 +156,6 @@ static void leave_unfinished(const fixture *f, uint64_t number)
 
 static void a_pack_that_goes_on_keeps_to_it(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     leave_unfinished(&f, 100);
@@ -192,7 +189,6 @@ static void edit_journal(const fixture *f, const char *from, const char *to)
 /* The first samples may be gone or mended when a pack goes on: they are not asked again. */
 static void the_journal_tells_what_was_found(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     leave_unfinished(&f, 100);
@@ -260,7 +256,6 @@ static int32_t write_bytes(const char *folder, uint32_t samples, size_t zeros, u
 
 static void a_quarter_is_the_limit(void **state)
 {
-    (void)state;
     char folder[256];
     temporary_directory(folder, sizeof(folder));
     assert_int_equal(write_bytes(folder, 1, 200, 1), NEVER);
@@ -276,7 +271,6 @@ static void a_quarter_is_the_limit(void **state)
 /* Large samples are not all kept in memory. */
 static void four_mebibytes_are_enough(void **state)
 {
-    (void)state;
     char folder[256];
     static uint8_t data[1 << 20];
     temporary_directory(folder, sizeof(folder));
@@ -299,7 +293,6 @@ static void four_mebibytes_are_enough(void **state)
 
 static void what_is_asked_for_settles_it(void **state)
 {
-    (void)state;
     static const struct {
         int32_t level, compression, expected_level;
         uint64_t open;
@@ -330,7 +323,6 @@ static void what_is_asked_for_settles_it(void **state)
 /* JPEGs do not count; pixels do. */
 static void pictures_are_measured_by_their_pixels(void **state)
 {
-    (void)state;
     static const uint8_t flat[64 * 64 * 3];
     char folder[256];
     temporary_directory(folder, sizeof(folder));

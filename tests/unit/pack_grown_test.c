@@ -61,7 +61,6 @@ static sluice_dataset *open_or_fail(const char *path)
 
 static void classes_come_behind_those_that_are_there(void **state)
 {
-    (void)state;
     grown g;
     uint32_t seen[CLASSES] = {0};
     sluice_dataset_info info = SLUICE_DATASET_INFO_INIT;
@@ -92,7 +91,6 @@ static void classes_come_behind_those_that_are_there(void **state)
 
 static void many_processes_and_accidents_make_the_same(void **state)
 {
-    (void)state;
     grown g;
     grown_make(&g);
     for (uint32_t parts = 1; parts < 5; parts++) {
@@ -152,7 +150,6 @@ static void expect_refused(const char *path, sluice_status status, const char *w
 
 static void manifests_that_lie_are_noticed(void **state)
 {
-    (void)state;
     grown g;
     file_bytes manifest;
     grown_make(&g);

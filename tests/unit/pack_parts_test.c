@@ -20,7 +20,6 @@
 /* Part `i` goes `step` further each time; all parts come when that has no common factor. */
 static void any_number_gives_the_same_bytes(void **state)
 {
-    (void)state;
     static const uint32_t counts[] = {1, 2, 3, 4, 7, 29, 64};
     for (uint32_t budget = 0; budget < 2; budget++) {
         parts_rig f;
@@ -48,7 +47,6 @@ static void any_number_gives_the_same_bytes(void **state)
 /* A shard each, and none where the sample is bad: the manifest says so, and all is found. */
 static void shards_of_bad_samples_only_are_passed_over(void **state)
 {
-    (void)state;
     parts_rig f;
     file_bytes manifest;
     parts_make(&f, 1);
@@ -71,7 +69,6 @@ static void shards_of_bad_samples_only_are_passed_over(void **state)
 
 static void a_part_again_changes_nothing(void **state)
 {
-    (void)state;
     parts_rig f;
     sluice_pack_result result;
     parts_make(&f, PACK_SHARD_BYTES);
@@ -112,7 +109,6 @@ static pid_t begin_part(const parts_rig *f, uint32_t part, uint32_t parts)
 
 static void many_at_once(void **state)
 {
-    (void)state;
     parts_rig f;
     parts_make(&f, PACK_SHARD_BYTES);
     for (uint32_t round = 0; round < 12; round++) {
@@ -147,7 +143,6 @@ static void finish_by(const parts_rig *f, uint32_t parts)
 
 static void killed_at_any_moment(void **state)
 {
-    (void)state;
     parts_rig f;
     parts_make(&f, PACK_SHARD_BYTES);
     for (uint32_t round = 0; round < 30; round++) {
@@ -172,7 +167,6 @@ static void killed_at_any_moment(void **state)
 /* Each part in a folder of its own, and then all files in one. */
 static void parts_from_several_folders(void **state)
 {
-    (void)state;
     parts_rig f;
     char command[2000];
     sluice_pack_result result;
@@ -198,7 +192,6 @@ static void parts_from_several_folders(void **state)
 
 static void two_joins_at_once(void **state)
 {
-    (void)state;
     parts_rig f;
     parts_make(&f, PACK_SHARD_BYTES);
     char own[340];
@@ -250,7 +243,6 @@ static void expect_no_join(const parts_rig *f, const char *says)
 
 static void what_is_missing_is_named(void **state)
 {
-    (void)state;
     parts_rig f;
     sluice_pack_result result;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -284,7 +276,6 @@ static void what_is_missing_is_named(void **state)
 
 static void what_does_not_belong_is_refused(void **state)
 {
-    (void)state;
     parts_rig f;
     sluice_error error = SLUICE_ERROR_INIT;
     parts_make(&f, PACK_SHARD_BYTES);
@@ -330,7 +321,6 @@ static void put_stale_sets(const parts_rig *f, file_bytes *stale, uint32_t but)
  * them that not both of ours are listed first, in whatever order a file system lists. */
 static void stale_sets_of_parts_are_passed_over(void **state)
 {
-    (void)state;
     parts_rig f;
     char other[340];
     file_bytes stale;
@@ -364,7 +354,6 @@ static void stale_sets_of_parts_are_passed_over(void **state)
 /* Lists of what another pack left out leave nothing out. */
 static void lists_of_another_pack_do_not_count(void **state)
 {
-    (void)state;
     parts_rig f;
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_pack_result result;
@@ -406,7 +395,6 @@ static void lists_of_another_pack_do_not_count(void **state)
 /* A shard of the same size, but not the one that the part wrote. */
 static void a_shard_from_elsewhere_is_not_joined(void **state)
 {
-    (void)state;
     parts_rig f;
     sluice_error error = SLUICE_ERROR_INIT;
     parts_make(&f, PACK_SHARD_BYTES);
@@ -425,7 +413,6 @@ static void a_shard_from_elsewhere_is_not_joined(void **state)
 /* Verified in parts, something damaged is found wherever the parts meet. */
 static void parts_of_a_verification_miss_nothing(void **state)
 {
-    (void)state;
     parts_rig f;
     parts_make(&f, PACK_SHARD_BYTES);
     file_bytes shard;

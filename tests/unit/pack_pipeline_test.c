@@ -67,7 +67,6 @@ static const snapshot_sample *find_key(const snapshot *all, const char *key)
 
 static void samples_come_out_as_they_went_in(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f, false);
     for (uint32_t keep = 0; keep < 2; keep++) {
@@ -123,7 +122,6 @@ static uint32_t count_lines(const char *folder, const char *name, const char *wa
 /* Every photo is another file with the same pixels, whose parts can be decoded alone. */
 static void photos_are_retiled(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f, false);
     sluice_pack_options options = pack_options();
@@ -188,7 +186,6 @@ static void put_jpeg(const fixture *f, uint32_t index, const jpeg_file *file, si
 /* Damage anywhere in a picture is found; what cannot be tiled is stored as it is, and said. */
 static void every_picture_is_read_to_its_end(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f, false);
     /* Ten and more blocks in an MCU go into scans of their own only. */
@@ -251,7 +248,6 @@ static void put_forms(const fixture *f)
 /* However many workers chose it, and though a writer sees one picture at a time. */
 static void a_picture_takes_the_same_form_everywhere(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f, false);
     put_forms(&f);
@@ -296,7 +292,6 @@ static void a_picture_takes_the_same_form_everywhere(void **state)
 
 static void workers_do_not_change_a_byte(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f, true);
     sluice_pack_options options = pack_options();
@@ -343,7 +338,6 @@ static uint64_t samples_of_first(const fixture *f)
 /* Photos of nearly one size: shards of the same number of samples, close to what was asked for. */
 static void shards_are_about_as_large_as_asked(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f, false);
     static const uint64_t budgets[] = {1, 20000, 30000, 1 << 20};
@@ -372,7 +366,6 @@ static void shards_are_about_as_large_as_asked(void **state)
 
 static void bad_samples_are_left_out_and_listed(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f, true);
     sluice_pack_options options = pack_options();
@@ -393,7 +386,6 @@ static void bad_samples_are_left_out_and_listed(void **state)
 
 static void a_bad_sample_stops_a_strict_pack(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f, true);
     sluice_pack_options options = pack_options();
@@ -416,7 +408,6 @@ static void a_bad_sample_stops_a_strict_pack(void **state)
 
 static void nothing_but_bad_samples_is_an_error(void **state)
 {
-    (void)state;
     char source[256];
     char work[256];
     temporary_directory(source, sizeof(source));
@@ -440,7 +431,6 @@ static void nothing_but_bad_samples_is_an_error(void **state)
 
 static void a_finished_pack_is_left_alone(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f, true);
     sluice_pack_options options = pack_options();
@@ -485,7 +475,6 @@ static void leave_unfinished(const fixture *f)
 
 static void another_pack_does_not_go_on_here(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f, true);
     leave_unfinished(&f);
@@ -518,7 +507,6 @@ static void another_pack_does_not_go_on_here(void **state)
 
 static void a_damaged_journal_is_noticed(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f, true);
     sluice_pack_options options = pack_options();
@@ -552,7 +540,6 @@ static void a_damaged_journal_is_noticed(void **state)
 
 static void foreign_files_stay(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f, false);
     sluice_pack_options options = pack_options();
@@ -577,7 +564,6 @@ static void foreign_files_stay(void **state)
 
 static void places_that_cannot_be_packed_to(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f, false);
     const sluice_pack_options options = pack_options();
@@ -602,7 +588,6 @@ static void places_that_cannot_be_packed_to(void **state)
 
 static void shards_can_be_packed_again(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f, false);
     sluice_pack_options options = pack_options();
@@ -672,7 +657,6 @@ static uint64_t pack_again(const char *from, const char *to, int32_t level, cons
 /* From plain to zstd, to another level, to plain again, and to what pays. */
 static void raw_pixels_are_packed_anew(void **state)
 {
-    (void)state;
     char work[256];
     char folders[5][300];
     temporary_directory(work, sizeof(work));
@@ -694,7 +678,6 @@ static void raw_pixels_are_packed_anew(void **state)
 /* With room for nothing, one sample at a time is under way: slow, but in order and to the end. */
 static void a_small_budget_does_not_stop_the_workers(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f, true);
     static const uint64_t budgets[] = {0, 3000, UINT64_MAX / 2};
@@ -751,7 +734,6 @@ static void note_progress(void *user, const sluice_pack_progress *now)
 
 static void progress_ends_at_the_total(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f, true);
     progress seen = {0};

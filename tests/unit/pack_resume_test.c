@@ -201,7 +201,6 @@ static bool pack_and_die(const fixture *f, uint64_t point)
 
 static void killed_at_every_call(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     uint64_t point = 1;
@@ -218,7 +217,6 @@ static void killed_at_every_call(void **state)
 /* Killed again and again while it goes on, each time a little later. */
 static void killed_many_times_on_the_way(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     uint64_t kills = 0;
@@ -234,7 +232,6 @@ static void killed_many_times_on_the_way(void **state)
 /* At any moment, also between calls, with several workers. */
 static void killed_at_any_moment(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     uint64_t kills = 0;
@@ -261,7 +258,6 @@ static void killed_at_any_moment(void **state)
 
 static void disk_full_at_every_call(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     const sluice_pack_options options = pack_options();
@@ -288,7 +284,6 @@ static void disk_full_at_every_call(void **state)
 /* Without that, a power failure could take all of it away again. */
 static void the_name_of_a_new_folder_lasts(void **state)
 {
-    (void)state;
     fixture f;
     sluice_error error = SLUICE_ERROR_INIT;
     const sluice_pack_options options = pack_options();
@@ -315,7 +310,6 @@ static void the_name_of_a_new_folder_lasts(void **state)
 /* A real limit of the system's on the size of files. */
 static void a_file_size_limit_is_an_error(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     pid_t child = fork();
@@ -368,7 +362,6 @@ static int pack_to_small_disk(const fixture *f)
 
 static void a_full_disk_is_an_error_and_more_room_mends_it(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     pid_t child = fork();
@@ -389,7 +382,6 @@ static void a_full_disk_is_an_error_and_more_room_mends_it(void **state)
 
 static void what_was_written_is_read_back(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     sluice_pack_options options = pack_options();
@@ -432,7 +424,6 @@ static void replace_file(const char *folder, const char *name, const char *sourc
 /* A shard that is lost, damaged or another pack's is made again, and those behind it. */
 static void lost_and_wrong_shards_are_made_again(void **state)
 {
-    (void)state;
     fixture f;
     file_bytes file;
     char other[320];
@@ -471,7 +462,6 @@ static int32_t count_down(void *user)
 /* Stopped after each number of questions, on the way and while what was written is read back. */
 static void stopped_at_every_question(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     sluice_status status = SLUICE_CANCELED;

@@ -148,7 +148,6 @@ static bool is_held(const char *path, uint32_t shard)
 
 static void what_was_made_of_it_is_made_again(void **state)
 {
-    (void)state;
     char cache[100];
     char out[100];
     char whole[100];

@@ -142,7 +142,6 @@ static void run(fake *own, const sl_prepare_config *config, uint64_t taken)
 
 static void samples_are_read_in_turn(void **state)
 {
-    (void)state;
     char folder[256];
     char path[300];
     static uint8_t content[SAMPLES * SAMPLE_BYTES];

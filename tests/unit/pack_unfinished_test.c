@@ -31,7 +31,6 @@ static void expect_opens(const char *path)
 
 static void an_unfinished_pack_says_so(void **state)
 {
-    (void)state;
     pack_setup setup;
     char work[256];
     char path[300];
@@ -62,7 +61,6 @@ static void an_unfinished_pack_says_so(void **state)
 /* Nothing can go on there: there is no telling what was to become of them. */
 static void shards_alone_are_no_pack(void **state)
 {
-    (void)state;
     char folder[256];
     char path[300];
     temporary_directory(folder, sizeof(folder));

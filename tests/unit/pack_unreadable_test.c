@@ -113,7 +113,6 @@ static sluice_verify_result verify(const char *path, off_t from, int first, find
 
 static void what_cannot_be_read_is_not_good(void **state)
 {
-    (void)state;
     char folder[256];
     file_bytes shard;
     findings seen;
@@ -142,7 +141,6 @@ static void what_cannot_be_read_is_not_good(void **state)
 /* What else is wrong with a shard does not explain that its index cannot be read. */
 static void a_blemish_is_no_excuse(void **state)
 {
-    (void)state;
     char folder[256];
     file_bytes shard;
     findings seen;
@@ -164,7 +162,6 @@ static void a_blemish_is_no_excuse(void **state)
 /* Of a shard that is gone nothing is looked at, which is a finding of its own. */
 static void what_is_gone_is_not_good(void **state)
 {
-    (void)state;
     char folder[256];
     char shard[300];
     findings seen;
@@ -180,7 +177,6 @@ static void what_is_gone_is_not_good(void **state)
 
 static void a_pack_that_cannot_be_read_back_is_not_published(void **state)
 {
-    (void)state;
     pack_setup setup;
     char work[256];
     char path[300];
@@ -212,7 +208,6 @@ static void a_pack_that_cannot_be_read_back_is_not_published(void **state)
 /* A read that fails once makes no sample bad: nothing is left out, or found. */
 static void errors_that_pass(void **state)
 {
-    (void)state;
     static const int errors[] = {EIO, ESTALE, EAGAIN};
     pack_setup setup;
     char work[256];
@@ -250,7 +245,6 @@ static void errors_that_pass(void **state)
 /* What stays unreadable ends a pack, though bad samples are skipped: it may be good. */
 static void errors_that_stay(void **state)
 {
-    (void)state;
     pack_setup setup;
     char work[256];
     char path[300];
@@ -300,7 +294,6 @@ static int32_t stop(void *user)
 
 static void what_was_stopped_has_no_result(void **state)
 {
-    (void)state;
     char folder[256];
     const char *path = folder;
     sluice_dataset *dataset;

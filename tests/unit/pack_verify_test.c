@@ -42,7 +42,6 @@ static sluice_writer_sample jpeg_sample(const jpeg_file *file)
 
 static void bad_samples_leave_the_writer_as_it_was(void **state)
 {
-    (void)state;
     char folder[256];
     temporary_directory(folder, sizeof(folder));
     jpeg_file file = jpeg_make_pattern(16, 16, 1, NULL);
@@ -114,7 +113,6 @@ static sluice_sample_info write_one(const char *folder, const jpeg_file *file, u
 
 static void writers_retile_unless_told_otherwise(void **state)
 {
-    (void)state;
     static uint8_t stored[1 << 16];
     char folder[256];
     temporary_directory(folder, sizeof(folder));
@@ -148,7 +146,6 @@ static void writers_retile_unless_told_otherwise(void **state)
 
 static void writers_end_well(void **state)
 {
-    (void)state;
     char folder[256];
     temporary_directory(folder, sizeof(folder));
     jpeg_file file = jpeg_make_pattern(16, 16, 1, NULL);
@@ -181,7 +178,6 @@ static void writers_end_well(void **state)
 
 static void options_out_of_range_are_refused(void **state)
 {
-    (void)state;
     char folder[256];
     temporary_directory(folder, sizeof(folder));
     static const char *const classes[] = {"a", NULL};
@@ -231,7 +227,6 @@ static void options_out_of_range_are_refused(void **state)
 /* A program built against a smaller header: nothing is written behind its struct. */
 static void smaller_structs_are_kept_to(void **state)
 {
-    (void)state;
     char folder[256];
     temporary_directory(folder, sizeof(folder));
     packed_make(folder, &(packed_options){.samples = 3, .classes = 2});
@@ -311,7 +306,6 @@ static sluice_verify_result verify(const char *path, uint32_t workers, uint32_t 
 
 static void verify_finds_every_bad_picture_of_a_folder(void **state)
 {
-    (void)state;
     pack_setup setup;
     findings seen;
     pack_setup_make(&setup, 4, 20, true);
@@ -338,7 +332,6 @@ static void verify_finds_every_bad_picture_of_a_folder(void **state)
 
 static void verify_keeps_going_in_shards(void **state)
 {
-    (void)state;
     char folder[256];
     findings seen;
     temporary_directory(folder, sizeof(folder));
@@ -436,7 +429,6 @@ static void exchange(file_bytes *shard, size_t frame, uint8_t was, uint8_t is)
  * help. */
 static void verify_unpacks_frames(void **state)
 {
-    (void)state;
     char folder[256];
     findings seen;
     file_bytes shard;
@@ -502,7 +494,6 @@ static sluice_status path_of_fake(void *ctx, uint32_t object, char *path, size_t
 
 static void a_sample_that_cannot_be_found_is_a_finding(void **state)
 {
-    (void)state;
     char folder[256];
     char path[300];
     char content[FAKE_SAMPLES] = {0};

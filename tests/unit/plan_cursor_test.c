@@ -41,7 +41,6 @@ static void seal(uint8_t *buffer, size_t bytes)
 
 static void a_cursor_comes_back(void **state)
 {
-    (void)state;
     uint8_t buffer[SLUICE_CURSOR_BYTES];
     const size_t bytes = save(&sample, buffer);
     sl_cursor got;
@@ -59,7 +58,6 @@ static void a_cursor_comes_back(void **state)
 
 static void the_bytes_are_as_described(void **state)
 {
-    (void)state;
     uint8_t buffer[SLUICE_CURSOR_BYTES];
     const size_t bytes = save(&sample, buffer);
     static const uint8_t expected[] = {
@@ -81,7 +79,6 @@ static void the_bytes_are_as_described(void **state)
 
 static void every_flipped_bit_is_refused(void **state)
 {
-    (void)state;
     uint8_t buffer[SLUICE_CURSOR_BYTES];
     const size_t bytes = save(&sample, buffer);
     for (size_t bit = 0; bit < bytes * 8; bit++) {
@@ -105,7 +102,6 @@ static void every_flipped_bit_is_refused(void **state)
 
 static void short_buffers_are_refused(void **state)
 {
-    (void)state;
     uint8_t buffer[SLUICE_CURSOR_BYTES];
     const size_t bytes = save(&sample, buffer);
     for (size_t length = 0; length < bytes; length++) {
@@ -123,7 +119,6 @@ static void short_buffers_are_refused(void **state)
 
 static void other_versions_are_told_apart(void **state)
 {
-    (void)state;
     uint8_t buffer[SLUICE_CURSOR_BYTES];
     const size_t bytes = save(&sample, buffer);
     buffer[7] = '3';
@@ -136,7 +131,6 @@ static void other_versions_are_told_apart(void **state)
 /* Sealed by somebody, but not possible. */
 static void impossible_figures_are_refused(void **state)
 {
-    (void)state;
     uint8_t buffer[SLUICE_CURSOR_BYTES];
     const size_t bytes = save(&sample, buffer);
     sl_cursor got;
@@ -157,7 +151,6 @@ static void impossible_figures_are_refused(void **state)
 
 static void a_cursor_by_shards(void **state)
 {
-    (void)state;
     uint8_t buffer[SLUICE_CURSOR_BYTES];
     sl_cursor given = sample;
     sl_cursor got;

@@ -53,7 +53,6 @@ enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
 /* After every prefix of some periods: within less than 1 of the share, in whole numbers. */
 static void test_every_prefix_is_within_one(void **state)
 {
-    (void)state;
     for (size_t s = 0; s < SHAPES; s++) {
         uint64_t sizes[SOURCES_MAX];
         uint64_t taken[SOURCES_MAX] = {0};
@@ -82,7 +81,6 @@ static void test_every_prefix_is_within_one(void **state)
 
 static void test_shares_are_near_the_weights(void **state)
 {
-    (void)state;
     for (size_t s = 0; s < SHAPES; s++) {
         uint64_t sizes[SOURCES_MAX];
         double sum = 0;
@@ -107,7 +105,6 @@ static void test_shares_are_near_the_weights(void **state)
 /* As many sources as there are positions, of weights that are no ratio of whole numbers. */
 static void test_many_sources(void **state)
 {
-    (void)state;
     enum { MANY = 20000 };
     static double weights[MANY];
     static uint64_t sizes[MANY];
@@ -130,7 +127,6 @@ static void test_many_sources(void **state)
  * one, as does brute force. */
 static void test_small_sources_take_from_large_ones(void **state)
 {
-    (void)state;
     enum { SMALL = 301, ALL = SMALL + 3 };
     static double weights[ALL] = {1e9, 1e9 + 7, 4.1e8};
     static uint64_t sizes[ALL];
@@ -168,7 +164,6 @@ enum { ORDERED = 4, EPOCH = 333 };
 /* Epoch after epoch: each source's samples once, before one of them comes again. */
 static void test_samples_come_once_before_they_come_again(void **state)
 {
-    (void)state;
     sl_mix *mix = make(order_weights, order_sizes, ORDERED, EPOCH);
     for (int32_t shuffle = SLUICE_SHUFFLE_FULL; shuffle <= SLUICE_SHUFFLE_NONE; shuffle++) {
         uint64_t times[SIZE_MAX_HERE * ORDERED] = {0};
@@ -192,7 +187,6 @@ static void test_samples_come_once_before_they_come_again(void **state)
 
 static void test_runs_are_what_positions_are(void **state)
 {
-    (void)state;
     uint64_t run[EPOCH];
     sl_mix *mix = make(order_weights, order_sizes, ORDERED, EPOCH);
     const sl_order shape = {.shuffle = SLUICE_SHUFFLE_FULL};
@@ -210,7 +204,6 @@ static void test_runs_are_what_positions_are(void **state)
 /* Two sources of one size, and two epochs of one, are in other orders. */
 static void test_orders_differ(void **state)
 {
-    (void)state;
     static const double weights[] = {1, 1};
     static const uint64_t sizes[] = {100, 100};
     uint64_t samples[400];
@@ -232,7 +225,6 @@ static void test_orders_differ(void **state)
 
 static void test_rows_go_on_where_the_last_one_ended(void **state)
 {
-    (void)state;
     static const double weights[] = {1, 0, 1, 3, 2, 1};
     static const uint64_t epochs[] = {0, 3, 4};
     static const uint64_t sizes[] = {13, 29};
@@ -263,7 +255,6 @@ static void test_rows_go_on_where_the_last_one_ended(void **state)
 /* Windows: other sizes, and epochs of all of them or of as many as before. */
 static void test_counted_again_is_made_of_other_sizes(void **state)
 {
-    (void)state;
     static const double weights[] = {1, 0, 4, 1, 3, 2, 2, 1, 1};
     static const uint64_t epochs[] = {0, 2, 5};
     static const uint64_t sizes[] = {13, 29, 1};
@@ -300,7 +291,6 @@ static void test_counted_again_is_made_of_other_sizes(void **state)
 /* 2^63 positions are counted exactly: by periods, of which one is gone through. */
 static void test_the_last_epochs(void **state)
 {
-    (void)state;
     static const uint64_t sizes[] = {400, 7, 1, 64};
     static const uint64_t epoch_samples[] = {
         1, 2, 333, 65537, UINT64_C(3) << 31, UINT64_C(5) << 60, INT64_MAX};
@@ -332,7 +322,6 @@ static void test_the_last_epochs(void **state)
 /* Weights may change as late as in the last epoch. */
 static void test_weights_for_the_last_epoch(void **state)
 {
-    (void)state;
     static const double weights[] = {3, 1, 1, 4};
     static const uint64_t sizes[] = {13, 29};
     static const uint64_t more[] = {0, 14, 100};
@@ -374,7 +363,6 @@ static void test_weights_for_the_last_epoch(void **state)
 
 static void test_weights_that_make_no_sense(void **state)
 {
-    (void)state;
     static const double wrong[][2] = {
         {0, 0}, {-1, 2}, {1.0 / 0.0, 1}, {0.0 / 0.0, 1}, {1e308, 1e308}};
     static const double good[] = {1, 1, 1, 1};

@@ -49,7 +49,6 @@ static const struct {
 
 static void every_order_is_complete(void **state)
 {
-    (void)state;
     for (uint64_t count = 1; count <= 600; count++) {
         /* All shapes for small counts, two in turn for the others. */
         for (size_t s = count < 150 ? 0 : count % 4; s < SHAPES; s += count < 150 ? 1 : 4) {
@@ -66,7 +65,6 @@ static void every_order_is_complete(void **state)
 
 static void none_is_the_order_of_the_dataset(void **state)
 {
-    (void)state;
     const sl_order order = sl_order_make(SLUICE_SHUFFLE_NONE, 100, 0, 0, 5, 6);
     for (uint64_t i = 0; i < 100; i++) {
         assert_true(sl_order_sample(&order, i) == i);
@@ -104,7 +102,6 @@ static void expect_windows_of_whole_blocks(const sl_order *order)
 
 static void windows_hold_their_blocks(void **state)
 {
-    (void)state;
     static const uint64_t counts[] = {1, 2, 7, 63, 64, 65, 127, 1000, 1023, 1024, 1025, 4999};
     for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
         for (size_t s = 0; s < SHAPES; s++) {
@@ -120,7 +117,6 @@ static void windows_hold_their_blocks(void **state)
 /* The short block is not always the last one, and all blocks begin the epoch at some time. */
 static void blocks_land_anywhere(void **state)
 {
-    (void)state;
     unsigned first[11] = {0};
     unsigned short_at[11] = {0};
     for (uint64_t epoch = 0; epoch < 1100; epoch++) {
@@ -137,7 +133,6 @@ static void blocks_land_anywhere(void **state)
 /* Positions of a window: as likely for each of its samples. */
 static void windows_are_mixed(void **state)
 {
-    (void)state;
     enum { COUNT = 32, EPOCHS = 3200 };
     unsigned seen[COUNT] = {0};
     for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
@@ -162,7 +157,6 @@ static size_t agreements(const sl_order *a, const sl_order *b)
 
 static void seeds_and_epochs_give_other_orders(void **state)
 {
-    (void)state;
     static const sluice_shuffle shuffles[] = {SLUICE_SHUFFLE_FULL, SLUICE_SHUFFLE_BLOCK};
     for (size_t i = 0; i < 2; i++) {
         const sl_order base = sl_order_make(shuffles[i], 2000, 16, 4, 10, 20);
@@ -179,7 +173,6 @@ static void seeds_and_epochs_give_other_orders(void **state)
 
 static void a_shape_larger_than_the_dataset_is_fine(void **state)
 {
-    (void)state;
     const sl_order order = sl_order_make(SLUICE_SHUFFLE_BLOCK, 100, UINT32_MAX, UINT32_MAX, 1, 1);
     assert_true(is_complete(&order));
     const uint64_t huge = (uint64_t)1 << 62;
@@ -194,7 +187,6 @@ static void a_shape_larger_than_the_dataset_is_fine(void **state)
 /* From another implementation, in another language. */
 static void orders_are_what_they_always_were(void **state)
 {
-    (void)state;
     static const uint64_t known[23] = {4,  6,  12, 5, 15, 14, 7, 13, 17, 16, 19, 20,
                                        18, 22, 21, 9, 10, 11, 1, 8,  3,  0,  2};
     const sl_order order = sl_order_make(SLUICE_SHUFFLE_BLOCK, 23, 4, 2, 11, 5);

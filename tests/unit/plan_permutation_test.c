@@ -71,7 +71,6 @@ static bool is_bijection(uint64_t count, uint64_t key)
 
 static void every_count_is_a_bijection(void **state)
 {
-    (void)state;
     for (uint64_t count = 1; count <= 3000; count++) {
         assert_true(is_bijection(count, count * 77));
     }
@@ -88,7 +87,6 @@ static void every_count_is_a_bijection(void **state)
 
 static void none_is_one(void **state)
 {
-    (void)state;
     const sl_permutation p = sl_permutation_make(0, 3);
     assert_true(p.count == 1);
     assert_true(sl_permutation_apply(&p, 0) == 0);
@@ -96,7 +94,6 @@ static void none_is_one(void **state)
 
 static void huge_counts_work_at_once(void **state)
 {
-    (void)state;
     static const uint64_t counts[] = {(uint64_t)1 << 40,       ((uint64_t)1 << 40) + 1,
                                       ((uint64_t)1 << 61) - 1, ((uint64_t)1 << 62) - 1,
                                       (uint64_t)1 << 62,       (uint64_t)3037000500 * 1000000};
@@ -118,7 +115,6 @@ static void huge_counts_work_at_once(void **state)
 /* How far the domain exceeds the count bounds the length of the walk. */
 static void the_domain_is_hardly_larger(void **state)
 {
-    (void)state;
     for (uint64_t count = 1; count < ((uint64_t)1 << 62); count += count / 3 + 1) {
         const sl_permutation p = sl_permutation_make(count, 1);
         const double over = (double)(p.left * p.right - count) / (double)count;
@@ -130,7 +126,6 @@ static void the_domain_is_hardly_larger(void **state)
 /* From another implementation, in another language, with integers of any size. */
 static void images_are_what_they_always_were(void **state)
 {
-    (void)state;
     static const struct {
         uint64_t count, key, images[5]; /* of 0, 1, 2, count / 2, count - 1 */
     } known[] = {
@@ -175,7 +170,6 @@ static size_t rank_of(const sl_permutation *p)
 
 static void all_arrangements_are_as_likely(void **state)
 {
-    (void)state;
     static const char *const names[] = {"all 2", "all 6", "all 24", "all 120", "all 720"};
     size_t arrangements = 1;
     for (uint64_t count = 2; count <= 6; count++) {
@@ -192,7 +186,6 @@ static void all_arrangements_are_as_likely(void **state)
 
 static void every_index_goes_everywhere(void **state)
 {
-    (void)state;
     enum { COUNT = 37, CELL_COUNT = COUNT * COUNT, KEYS = 8000 };
     static unsigned bins[CELL_COUNT];
     for (uint64_t key = 0; key < KEYS; key++) {
@@ -228,7 +221,6 @@ static bool is_odd(const sl_permutation *p)
  * with two odd sides would be even. */
 static void both_parities_occur(void **state)
 {
-    (void)state;
     static const uint64_t counts[] = {9, 16, 25, 27, 49, 50, 81};
     enum { KEYS = 4000 };
     for (size_t n = 0; n < sizeof(counts) / sizeof(counts[0]); n++) {
@@ -244,7 +236,6 @@ static void both_parities_occur(void **state)
 /* A random permutation has one fixed point on average, with a variance of one. */
 static void fixed_points_are_as_many_as_by_chance(void **state)
 {
-    (void)state;
     enum { KEYS = 4000, COUNT = 101 };
     int fixed = 0;
     for (uint64_t key = 0; key < KEYS; key++) {
@@ -265,7 +256,6 @@ static size_t cell(uint64_t a, uint64_t b, uint64_t count)
 
 static void neighbours_part(void **state)
 {
-    (void)state;
     enum { COUNT = 1000003, TAKEN = 200000 };
     static unsigned pairs[CELLS];
     static unsigned strides[CELLS];
@@ -291,7 +281,6 @@ static void neighbours_part(void **state)
 
 static void neighbours_are_not_correlated(void **state)
 {
-    (void)state;
     enum { TAKEN = 200000 };
     const uint64_t count = (uint64_t)1 << 40;
     const sl_permutation p = sl_permutation_make(count, 1);

@@ -114,7 +114,6 @@ static void check_epoch(const sl_shard_set *set, const sl_shard_epoch *epoch)
 
 static void everything_once(void **state)
 {
-    (void)state;
     static const sl_shard_limits limits[] = {
         {16, 1024, 16384}, {1, 1, 1}, {5, 3, 100}, {64, 2, 1000}, {3, 1000, 20}};
     uint32_t seed = 7;
@@ -133,7 +132,6 @@ static void everything_once(void **state)
 /* What of a window is in memory together is never more than was said. */
 static void windows_are_bounded(void **state)
 {
-    (void)state;
     uint32_t seed = 3;
     for (uint32_t round = 0; round < 40; round++) {
         sl_shard_set set;
@@ -168,7 +166,6 @@ static void windows_are_bounded(void **state)
 /* Neighbours are torn apart, and epochs differ. */
 static void it_is_a_shuffle(void **state)
 {
-    (void)state;
     static uint64_t orders[2][SAMPLES_MAX];
     const sl_shard_limits limits = {16, 1024, 16384};
     sl_shard_set set;
@@ -188,7 +185,6 @@ static void it_is_a_shuffle(void **state)
 
 static void substitutes(void **state)
 {
-    (void)state;
     const sl_shard_limits limits = {16, 1024, 16384};
     sl_shard_set set;
     make(&set, &limits, 500, 60, 7, 1);

@@ -143,7 +143,6 @@ static void expect_epochs_of(uint64_t count, uint64_t start)
 
 static void each_position_once_in_every_shape(void **state)
 {
-    (void)state;
     for (uint64_t count = 1; count <= 24; count++) {
         expect_epochs_of(count, 0);
         expect_epochs_of(count, count / 3);
@@ -187,7 +186,6 @@ static void expect_samples_once(sluice_shuffle shuffle, uint64_t count)
 /* The samples themselves, through both shuffles. */
 static void each_sample_once_over_all_ranks(void **state)
 {
-    (void)state;
     for (uint64_t count = 1; count < COUNT_MAX; count += count + 2) {
         expect_samples_once(SLUICE_SHUFFLE_FULL, count);
         expect_samples_once(SLUICE_SHUFFLE_BLOCK, count);
@@ -230,7 +228,6 @@ static void expect_resumable_in_all_shapes(uint64_t count)
 
 static void every_step_can_be_resumed_with_another_shape(void **state)
 {
-    (void)state;
     for (uint64_t count = 1; count < 700; count += count / 3 + 1) {
         expect_resumable_in_all_shapes(count);
     }
@@ -238,7 +235,6 @@ static void every_step_can_be_resumed_with_another_shape(void **state)
 
 static void large_figures_do_not_overflow(void **state)
 {
-    (void)state;
     sl_plan plan = {
         .order = sl_order_make(SLUICE_SHUFFLE_NONE, (uint64_t)1 << 62, 0, 0, 0, 0),
         .batch = UINT32_MAX,
@@ -266,7 +262,6 @@ static void large_figures_do_not_overflow(void **state)
 
 static void a_start_behind_the_end_is_an_empty_epoch(void **state)
 {
-    (void)state;
     const sl_plan plan = {
         .order = sl_order_make(SLUICE_SHUFFLE_NONE, 10, 0, 0, 0, 0),
         .start = 11,
@@ -279,7 +274,6 @@ static void a_start_behind_the_end_is_an_empty_epoch(void **state)
 
 static void substitutes_are_other_samples(void **state)
 {
-    (void)state;
     for (uint64_t count = 2; count < 40; count++) {
         const sl_plan plan = {
             .order = sl_order_make(SLUICE_SHUFFLE_FULL, count, 0, 0, 4, 2), .batch = 4, .world = 1};
@@ -299,7 +293,6 @@ static void substitutes_are_other_samples(void **state)
 /* Each other sample is as likely, over positions, epochs and attempts alike. */
 static void substitutes_are_spread(void **state)
 {
-    (void)state;
     enum { COUNT = 11, DRAWS = 10000 };
     const sl_plan plan = {
         .order = sl_order_make(SLUICE_SHUFFLE_NONE, COUNT, 0, 0, 0, 0), .batch = 1, .world = 1};
@@ -351,7 +344,6 @@ static uint64_t wrong_ones(uint64_t samples[GLOBAL], uint64_t count)
  * resumed there, by as many ranks of another batch, has the same ones. */
 static void ten_billion_samples_on_a_thousand_ranks(void **state)
 {
-    (void)state;
     static uint64_t samples[GLOBAL];
     static uint64_t again[GLOBAL];
     const uint64_t count = UINT64_C(10000000000);

@@ -199,7 +199,6 @@ static void run_steps(const sl_conversion *c)
 
 static void every_dtype_and_layout(void **state)
 {
-    (void)state;
     for (int dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
         for (int layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
             const sl_conversion c = conversion_to((sluice_dtype)dtype, (sluice_layout)layout);
@@ -210,7 +209,6 @@ static void every_dtype_and_layout(void **state)
 
 static void a_batch_without_rows_passes(void **state)
 {
-    (void)state;
     const sl_conversion c = conversion_to(SLUICE_F32, SLUICE_NCHW);
     rig r;
     reader readers[3];
@@ -228,7 +226,6 @@ static void a_batch_without_rows_passes(void **state)
 
 static void statistics_say_so(void **state)
 {
-    (void)state;
     const sl_conversion c = conversion_to(SLUICE_F16, SLUICE_NCHW);
     rig r;
     open_rig(&r, &usual, &c);
@@ -268,7 +265,6 @@ static void take_and_drop(rig *r)
  * same. */
 static void batches_that_nobody_looks_at(void **state)
 {
-    (void)state;
     const sl_conversion c = conversion_to(SLUICE_F32, SLUICE_NHWC);
     rig_options options = usual;
     options.device_slots = 1;
@@ -296,7 +292,6 @@ static void batches_that_nobody_looks_at(void **state)
 
 static void the_host_runs_ahead_of_the_device(void **state)
 {
-    (void)state;
     const sl_conversion c = conversion_to(SLUICE_BF16, SLUICE_NCHW);
     rig_options options = usual;
     options.device_slots = 1;
@@ -321,7 +316,6 @@ static void the_host_runs_ahead_of_the_device(void **state)
 
 static void what_is_dropped_is_not_in_the_way(void **state)
 {
-    (void)state;
     const sl_conversion c = conversion_to(SLUICE_F16, SLUICE_NHWC);
     rig r;
     reader after;
@@ -341,7 +335,6 @@ static void what_is_dropped_is_not_in_the_way(void **state)
 /* Consumers of every kind, one after the other, with all streams late by chance. */
 static void a_long_run(void **state)
 {
-    (void)state;
     enum { STEPS = 300 };
     static reader readers[STEPS];
     const sl_conversion c = conversion_to(SLUICE_F16, SLUICE_NCHW);
@@ -379,7 +372,6 @@ static void a_long_run(void **state)
 
 static void a_conversion_that_waits_for_no_copy_is_caught(void **state)
 {
-    (void)state;
     const sl_conversion c = conversion_to(SLUICE_F32, SLUICE_NHWC);
     rig r;
     if (rig_late() != RIG_FAKE) {
@@ -402,7 +394,6 @@ static void a_conversion_that_waits_for_no_copy_is_caught(void **state)
 
 static void a_copy_that_waits_for_no_conversion_is_caught(void **state)
 {
-    (void)state;
     const sl_conversion c = conversion_to(SLUICE_F32, SLUICE_NHWC);
     rig r;
     if (rig_late() != RIG_FAKE) {
@@ -428,7 +419,6 @@ static void a_copy_that_waits_for_no_conversion_is_caught(void **state)
 
 static void pictures_go_to_the_callers_memory(void **state)
 {
-    (void)state;
     const sl_conversion c = conversion_to(SLUICE_U8, SLUICE_NHWC);
     if (rig_late() != RIG_FAKE) {
         return;
@@ -497,7 +487,6 @@ static void go_through(rig *r, const sl_conversion *c)
 
 static void each_call_fails_once(void **state)
 {
-    (void)state;
     const sl_conversion c = conversion_to(SLUICE_F32, SLUICE_NCHW);
     bool failed = true;
     uint32_t opened = 0;

@@ -170,13 +170,11 @@ static void run(bool converts)
 
 static void as_they_are(void **state)
 {
-    (void)state;
     run(false);
 }
 
 static void converted(void **state)
 {
-    (void)state;
     run(true);
 }
 

@@ -123,7 +123,6 @@ static bool open_refused(rig_device kind, long nth)
 
 static void open_survives_every_refusal(void **state)
 {
-    (void)state;
     for (rig_device kind = RIG_SHARED; kind <= RIG_COPYING; kind++) {
         long nth = 1;
         while (!open_refused(kind, nth)) {
@@ -136,7 +135,6 @@ static void open_survives_every_refusal(void **state)
 
 static void the_budget_is_kept(void **state)
 {
-    (void)state;
     for
         RIG_EACH(kind)
         {
@@ -159,7 +157,6 @@ static void the_budget_is_kept(void **state)
 
 static void an_absurd_size_is_refused(void **state)
 {
-    (void)state;
     const uint64_t sizes[] = {UINT64_MAX, UINT64_MAX / BATCH, UINT64_MAX / BATCH / 3,
                               UINT64_C(1) << 62};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -176,7 +173,6 @@ static void an_absurd_size_is_refused(void **state)
 
 static void unknown_devices_are_named(void **state)
 {
-    (void)state;
     static const char *const names[] = {"cuda:x", "", "hos", "hosts", "host:1", ":", "host:host"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         sl_device *device = NULL;
@@ -316,7 +312,6 @@ static bool live(uint64_t nth, bool sticky)
 
 static void every_device_call_may_fail(void **state)
 {
-    (void)state;
     for (int sticky = 0; sticky < 2; sticky++) {
         uint64_t nth = 1;
         while (!live(nth, sticky != 0)) {
@@ -329,7 +324,6 @@ static void every_device_call_may_fail(void **state)
 
 static void a_device_error_ends_the_wait(void **state)
 {
-    (void)state;
     const rig_options options = {
         .host_slots = 2, .device_slots = 2, .batch = BATCH, .image_bytes = IMAGE};
     rig r;

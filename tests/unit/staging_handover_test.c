@@ -61,7 +61,6 @@ static void pass_batches(rig *r)
 
 static void batches_arrive_whole_and_in_order(void **state)
 {
-    (void)state;
     rig_on_each(pass_batches, &usual);
 }
 
@@ -90,7 +89,6 @@ static void complete_backwards(rig *r)
 
 static void order_is_that_of_begin(void **state)
 {
-    (void)state;
     rig_on_each(complete_backwards, &usual);
 }
 
@@ -113,7 +111,6 @@ static void hold_and_release_out_of_order(rig *r)
 
 static void batches_may_be_held_and_released_in_any_order(void **state)
 {
-    (void)state;
     rig_on_each(hold_and_release_out_of_order, &usual);
 }
 
@@ -144,7 +141,6 @@ static void hold_all(rig *r)
 
 static void a_consumer_that_holds_all_waits_in_vain(void **state)
 {
-    (void)state;
     rig_on_each(hold_all, &usual);
 }
 
@@ -166,13 +162,11 @@ static void release_twice(rig *r)
 
 static void a_second_release_is_refused(void **state)
 {
-    (void)state;
     rig_on_each(release_twice, &usual);
 }
 
 static void host_memory_has_no_streams(void **state)
 {
-    (void)state;
     int anything;
     struct CUstream_st *stream = (struct CUstream_st *)(void *)&anything;
     rig r;
@@ -189,7 +183,6 @@ static void host_memory_has_no_streams(void **state)
 
 static void a_captured_stream_is_refused_and_breaks_nothing(void **state)
 {
-    (void)state;
     rig r;
     if (rig_late() == RIG_DEVICES) {
         return; /* nothing here can capture */
@@ -259,7 +252,6 @@ static void follow_the_descriptor(rig *r)
 
 static void descriptor_and_next_agree(void **state)
 {
-    (void)state;
     rig_on_each(follow_the_descriptor, &usual);
 }
 
@@ -307,7 +299,6 @@ static void fail_steps(rig *r)
 
 static void a_failed_step_is_reported_in_its_turn(void **state)
 {
-    (void)state;
     rig_on_each(fail_steps, &usual);
 }
 
@@ -344,7 +335,6 @@ static void time_out(rig *r)
 
 static void timeouts_are_kept(void **state)
 {
-    (void)state;
     rig_on_each(time_out, &usual);
 }
 
@@ -373,7 +363,6 @@ static void count_everything(rig *r)
 
 static void statistics_add_up(void **state)
 {
-    (void)state;
     rig_on_each(count_everything, &usual);
 }
 
@@ -456,7 +445,6 @@ static void wake_in_turn(rig *r)
 
 static void a_waiting_consumer_is_woken(void **state)
 {
-    (void)state;
     rig_on_each(wake_in_turn, &usual);
 }
 
@@ -504,7 +492,6 @@ static void drain_all(rig *r)
 
 static void drain_drops_what_was_not_taken(void **state)
 {
-    (void)state;
     rig_on_each(drain_all, &usual);
 }
 
@@ -532,7 +519,6 @@ static void drain_under_copies(rig *r)
 
 static void drain_waits_for_copies(void **state)
 {
-    (void)state;
     rig_on_each(drain_under_copies, &usual);
 }
 
@@ -568,7 +554,6 @@ static void close_with_held(rig *r)
 
 static void held_batches_outlive_the_loader(void **state)
 {
-    (void)state;
     rig_on_each(close_with_held, &usual);
 }
 
@@ -582,7 +567,6 @@ static void tell_facts(rig *r)
 
 static void a_child_knows_that_it_is_none_of_its(void **state)
 {
-    (void)state;
     rig r;
     rig_must_open(&r, RIG_SHARED, &usual);
     const pid_t child = fork();
@@ -597,7 +581,6 @@ static void a_child_knows_that_it_is_none_of_its(void **state)
 
 static void facts_are_told(void **state)
 {
-    (void)state;
     rig_on_each(tell_facts, &usual);
     sl_staging_close(NULL);
 }
@@ -619,7 +602,6 @@ static void begin_again(void *ctx)
 
 static void emptied_slots_are_told(void **state)
 {
-    (void)state;
     for
         RIG_EACH(kind)
         {
@@ -663,7 +645,6 @@ static void release_batch(void *ctx)
 
 static void close_waits_for_callbacks(void **state)
 {
-    (void)state;
     for
         RIG_EACH(kind)
         {
@@ -709,7 +690,6 @@ static void steady(rig *r)
 
 static void steady_state_allocates_nothing(void **state)
 {
-    (void)state;
     rig_on_each(steady, &usual);
 }
 

@@ -63,7 +63,6 @@ static void expect_violation(rig *r, const char *expected)
  * nothing for a while; everything is right in the end. */
 static void the_host_runs_ahead_of_the_device(void **state)
 {
-    (void)state;
     rig r;
     late_reader readers[3];
     open_rig(&r, (fake_options){.seed = 1}, 3, 1);
@@ -86,7 +85,6 @@ static void the_host_runs_ahead_of_the_device(void **state)
 
 static void a_copy_that_waits_for_no_release_is_caught(void **state)
 {
-    (void)state;
     rig r;
     late_reader readers[2];
     /* The consumer's stream is late; the copies are not. */
@@ -108,7 +106,6 @@ static void a_copy_that_waits_for_no_release_is_caught(void **state)
 
 static void a_kernel_that_waits_for_no_copy_is_caught(void **state)
 {
-    (void)state;
     rig r;
     late_reader reader;
     open_rig(&r, (fake_options){.seed = 3, .ignore_ready = true}, 2, 2);
@@ -125,7 +122,6 @@ static void a_kernel_that_waits_for_no_copy_is_caught(void **state)
 
 static void a_host_slot_that_is_filled_under_its_copy_is_caught(void **state)
 {
-    (void)state;
     rig r;
     open_rig(&r, (fake_options){.seed = 4, .events_lie = true}, 1, 2);
     rig_hold(&r, true);
@@ -159,7 +155,6 @@ static void expect_first(fake_device *fake, const char *expected)
 
 static void unregistered_memory_is_caught(void **state)
 {
-    (void)state;
     fake_device *fake;
     sl_device *device = open_fake(&fake);
     void *memory;
@@ -172,7 +167,6 @@ static void unregistered_memory_is_caught(void **state)
 
 static void an_unrecorded_event_is_caught(void **state)
 {
-    (void)state;
     fake_device *fake;
     sl_device *device = open_fake(&fake);
     sl_event *event;
@@ -183,7 +177,6 @@ static void an_unrecorded_event_is_caught(void **state)
 
 static void a_host_wait_for_the_wrong_event_is_caught(void **state)
 {
-    (void)state;
     fake_device *fake;
     sl_device *device = open_fake(&fake);
     sl_event *event;
@@ -195,7 +188,6 @@ static void a_host_wait_for_the_wrong_event_is_caught(void **state)
 
 static void a_leak_is_caught(void **state)
 {
-    (void)state;
     fake_device *fake;
     sl_device *device = open_fake(&fake);
     void *memory;
@@ -206,7 +198,6 @@ static void a_leak_is_caught(void **state)
 
 static void use_after_close_is_caught(void **state)
 {
-    (void)state;
     fake_device *fake;
     sl_device *device = open_fake(&fake);
     sl_event *event;

@@ -54,7 +54,6 @@ static void check_layout(uint64_t image_bytes, uint32_t rows)
 
 static void parts_follow_each_other_aligned(void **state)
 {
-    (void)state;
     const uint64_t sizes[] = {1, 3, 255, 256, 257, 150528, 602112};
     const uint32_t rows[] = {1, 2, 31, 32, 33, 255, 256, 65536};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -66,7 +65,6 @@ static void parts_follow_each_other_aligned(void **state)
 
 static void what_cannot_be_addressed_is_refused(void **state)
 {
-    (void)state;
     sl_layout layout;
     sluice_error error = SLUICE_ERROR_INIT;
     static const struct {

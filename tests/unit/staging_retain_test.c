@@ -71,7 +71,6 @@ static void hold_thrice(rig *r)
 
 static void a_slot_waits_for_every_holder(void **state)
 {
-    (void)state;
     rig_on_each(hold_thrice, &narrow);
 }
 
@@ -93,7 +92,6 @@ static void misuse(rig *r)
 
 static void what_nobody_holds_cannot_be_retained(void **state)
 {
-    (void)state;
     rig_on_each(misuse, &narrow);
 }
 
@@ -115,7 +113,6 @@ static void outlive(rig *r)
 
 static void holders_outlive_the_loader(void **state)
 {
-    (void)state;
     rig_on_each(outlive, &narrow);
 }
 
@@ -175,7 +172,6 @@ static void wait_for_all_streams(rig *r, reader *readers, uint32_t count, uint32
 
 static void the_next_copy_waits_for_every_stream(void **state)
 {
-    (void)state;
     const rig_options options = {
         .host_slots = 2, .device_slots = 1, .batch = BATCH, .image_bytes = IMAGE};
     for (uint32_t count = 1; count <= STREAMS && rig_late() != RIG_DEVICES; count++) {
@@ -233,7 +229,6 @@ static void release_last(rig *r, reader *readers, uint32_t first)
 
 static void memory_waits_for_every_stream(void **state)
 {
-    (void)state;
     for (uint32_t first = 0; first < STREAMS && rig_late() != RIG_DEVICES; first++) {
         rig r;
         reader readers[STREAMS];
@@ -249,7 +244,6 @@ static void memory_waits_for_every_stream(void **state)
 /* With any number of releases before it: a stream that is refused releases nothing. */
 static void a_refused_stream_keeps_its_hold(void **state)
 {
-    (void)state;
     for (uint32_t before = 0; before < STREAMS && rig_late() != RIG_DEVICES; before++) {
         rig r;
         rig_must_open(&r, rig_late(), &narrow);
@@ -280,7 +274,6 @@ static void a_refused_stream_keeps_its_hold(void **state)
 
 static void a_device_that_fails_releases_all_the_same(void **state)
 {
-    (void)state;
     for (uint64_t nth = 1; nth <= 12 && rig_late() != RIG_DEVICES; nth++) {
         rig r;
         rig_must_open(&r, rig_late(), &narrow);
@@ -308,7 +301,6 @@ static void a_device_that_fails_releases_all_the_same(void **state)
 /* A step ends with the last holder's release, and is counted once. */
 static void steps_of_several_holders_are_timed(void **state)
 {
-    (void)state;
     enum { STEPS = 8 };
     if (rig_late() == RIG_DEVICES) {
         return;
@@ -423,7 +415,6 @@ static void release_at_once(rig_device kind)
 
 static void holders_may_release_at_once(void **state)
 {
-    (void)state;
     for
         RIG_EACH(kind)
         {

@@ -479,7 +479,6 @@ static void walk_all(uint32_t hosts, uint32_t devices, bool shared, each_state *
 
 static void all_interleavings_with_copies(void **state)
 {
-    (void)state;
     for (uint32_t hosts = 1; hosts <= DEPTH_MAX; hosts++) {
         for (uint32_t devices = 1; devices <= DEPTH_MAX; devices++) {
             walk_all(hosts, devices, false, NULL);
@@ -489,7 +488,6 @@ static void all_interleavings_with_copies(void **state)
 
 static void all_interleavings_in_shared_memory(void **state)
 {
-    (void)state;
     for (uint32_t slots = 1; slots <= DEPTH_MAX; slots++) {
         walk_all(slots, 1, true, NULL);
     }
@@ -568,7 +566,6 @@ static void break_everything(walk *w, const sl_slots *slots)
 
 static void a_broken_transition_is_caught(void **state)
 {
-    (void)state;
     broken_states = 0;
     walk_all(2, 2, false, break_everything);
     walk_all(2, 2, true, break_everything);
@@ -602,7 +599,6 @@ static void walk_at_random(uint64_t *random, uint32_t hosts, uint32_t devices, b
 
 static void the_largest_rings_stay_valid(void **state)
 {
-    (void)state;
     uint64_t random = 7;
     for (int i = 0; i < 5; i++) {
         walk_at_random(&random, SL_SLOTS_MAX, SL_SLOTS_MAX, true);
@@ -613,7 +609,6 @@ static void the_largest_rings_stay_valid(void **state)
 
 static void counts_tell_the_queues(void **state)
 {
-    (void)state;
     sl_slots slots;
     uint32_t host;
     uint32_t device;

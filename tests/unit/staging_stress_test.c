@@ -315,7 +315,6 @@ static void stress_device(rig_device kind)
 
 static void every_row_arrives(void **state)
 {
-    (void)state;
     for
         RIG_EACH(kind)
         {

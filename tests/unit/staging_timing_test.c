@@ -63,7 +63,6 @@ static void close_rig(rig *r)
 /* Steps are read when the consumer waits for a later batch; the first gives only the beginning. */
 static void work_is_measured(void **state)
 {
-    (void)state;
     enum { STEPS = 8 };
     rig r;
     int64_t took = 4 * MS;
@@ -82,7 +81,6 @@ static void work_is_measured(void **state)
 
 static void stalls_are_measured(void **state)
 {
-    (void)state;
     enum { STEPS = 6 };
     rig r;
     int64_t took = 0;
@@ -107,7 +105,6 @@ static void stalls_are_measured(void **state)
 /* As far ahead as the host can be: every step gets its times, and no call waits for the device. */
 static void steps_far_behind_are_all_counted(void **state)
 {
-    (void)state;
     enum { HOST = 16, DEVICE = 2, ROUNDS = 3 };
     rig r;
     int64_t took = 0;
@@ -128,7 +125,6 @@ static void steps_far_behind_are_all_counted(void **state)
 
 static void steps_without_streams_are_not_timed(void **state)
 {
-    (void)state;
     rig r;
     open_rig(&r, 4, 3);
     for (uint64_t step = 0; step < 60; step++) {
@@ -153,7 +149,6 @@ static void steps_without_streams_are_not_timed(void **state)
 
 static void the_first_wait_counts(void **state)
 {
-    (void)state;
     rig r;
     open_rig(&r, 4, 3);
     struct CUstream_st *other = fake_stream_new(r.fake);
@@ -170,7 +165,6 @@ static void the_first_wait_counts(void **state)
 
 static void a_captured_stream_costs_nothing(void **state)
 {
-    (void)state;
     rig r;
     open_rig(&r, 4, 3);
     for (uint64_t step = 0; step < 40; step++) {
@@ -192,7 +186,6 @@ static void a_captured_stream_costs_nothing(void **state)
 /* All else works without. */
 static void a_device_that_measures_nothing(void **state)
 {
-    (void)state;
     rig r;
     int64_t took = 0;
     const rig_options options = {.host_slots = 4,
@@ -211,7 +204,6 @@ static void a_device_that_measures_nothing(void **state)
 
 static void host_memory_has_no_stream(void **state)
 {
-    (void)state;
     const rig_options options = {
         .host_slots = 2, .device_slots = 2, .batch = BATCH, .image_bytes = IMAGE};
     rig r;

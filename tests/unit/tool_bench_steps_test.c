@@ -31,7 +31,6 @@ static struct bench_step_figures figures_of(const struct bench_step *at, size_t 
 
 static void test_nothing_to_count(void **state)
 {
-    (void)state;
     const struct bench_step only = {.begin = 5, .end = 5.1}; /* the first step is left out */
     struct bench_step_figures figures = figures_of(&only, 1, &emulated);
     assert_int_equal(figures.steps, 0);
@@ -41,7 +40,6 @@ static void test_nothing_to_count(void **state)
 /* Steps of 0.1 s that oversleep by 0.01 s; the waits are 0, 0.09 and 0.28 s: a window of 0.7 s. */
 static void test_formulas(void **state)
 {
-    (void)state;
     const struct bench_step at[] = {
         {1, 9, 9, 9, 10}, /* a long first step changes nothing */
         {10, 10, 10, 10, 10.11},
@@ -70,7 +68,6 @@ static void test_formulas(void **state)
  * stream does; what is both is counted once; idleness of the host's own making is not data's. */
 static void test_who_is_to_blame(void **state)
 {
-    (void)state;
     struct bench_step at[2] = {{0, 0, 0, 0, 10}, {.end = 12}};
     const struct {
         double asked, got, reached, begin, blamed;
@@ -107,7 +104,6 @@ static struct bench_repeat repeat_of(double base_ms, double ours_ms, double floo
 
 static void test_comparison(void **state)
 {
-    (void)state;
     const struct bench_repeat repeats[] = {
         repeat_of(200, 101, 100, 96),
         repeat_of(180, 102, 100, 72),
@@ -129,7 +125,6 @@ static void test_comparison(void **state)
 
 static void test_comparison_without_supply(void **state)
 {
-    (void)state;
     const struct bench_repeat repeat = repeat_of(200, 101, 100, NAN);
     struct bench_comparison comparison;
     assert_true(bench_compare(&repeat, 1, 0.1, 8, &comparison));
@@ -139,7 +134,6 @@ static void test_comparison_without_supply(void **state)
 
 static void test_spread(void **state)
 {
-    (void)state;
     double odd[] = {3, 1, 2};
     double even[] = {4, 1, 3, 2};
     struct bench_spread spread = bench_spread_of(odd, 3);
@@ -154,7 +148,6 @@ static void test_spread(void **state)
 
 static void test_presets(void **state)
 {
-    (void)state;
     for (int i = 0; preset_words[i] != NULL; i++) {
         const struct preset *preset = preset_get(i);
         assert_string_equal(preset->name, preset_words[i]);

@@ -44,7 +44,6 @@ static void expect(const struct bottleneck_run *run, enum bottleneck kind, const
 
 static void test_queue_fill(void **state)
 {
-    (void)state;
     sluice_stage_stats stage = {0};
     assert_true(bottleneck_queue_fill(&stage) == 0);
     stage.depth[0] = 3;
@@ -59,7 +58,6 @@ static void test_queue_fill(void **state)
 
 static void test_workers_limit(void **state)
 {
-    (void)state;
     struct recorded stats = stats_of(15, 4);
     struct bottleneck_run run = run_of(&stats);
     expect(&run, BOTTLENECK_DECODE,
@@ -86,7 +84,6 @@ static void test_workers_limit(void **state)
 /* Whatever the shares are: of so few they are those of a pipeline that fills. */
 static void test_few_batches_are_no_verdict(void **state)
 {
-    (void)state;
     struct recorded stats = stats_of(15, 4);
     struct bottleneck_run run = run_of(&stats);
     run.batches = BOTTLENECK_BATCHES_LEAST - 1;
@@ -103,7 +100,6 @@ static void test_few_batches_are_no_verdict(void **state)
 /* 19 s of work for 1900 rows: 10 ms a row; 510 rows/s would take 5.1 cores. */
 static void test_cores_missing(void **state)
 {
-    (void)state;
     struct recorded stats = stats_of(15, 4);
     stats.all.samples = 1900;
     struct bottleneck_run run = run_of(&stats);
@@ -119,7 +115,6 @@ static void test_cores_missing(void **state)
 
 static void test_reading_limits(void **state)
 {
-    (void)state;
     struct recorded stats = stats_of(5, 2);
     stats.in.decode.depth[16] = 5;
     stats.in.decode.depth[0] = 95;
@@ -143,7 +138,6 @@ static void test_reading_limits(void **state)
 /* Recorded: free slots kept the queue at a quarter of its capacity, and no worker starved. */
 static void test_bounded_by_slots(void **state)
 {
-    (void)state;
     static const uint64_t depth[SLUICE_HISTOGRAM_BINS] = {65, 66, 65, 68, 1494, 42};
     struct recorded stats = stats_of(5, 2);
     memcpy(stats.in.decode.depth, depth, sizeof depth);
@@ -156,7 +150,6 @@ static void test_bounded_by_slots(void **state)
 
 static void test_copies_limit(void **state)
 {
-    (void)state;
     struct recorded stats = stats_of(5, 2);
     stats.in.upload.busy_ns = 9 * second_ns;
     stats.in.upload.items = 123;
@@ -171,7 +164,6 @@ static void test_copies_limit(void **state)
 
 static void test_consumer_limits(void **state)
 {
-    (void)state;
     struct recorded stats = stats_of(5, 2);
     struct bottleneck_run run = run_of(&stats);
     run.consumer = CONSUMER_GPU;
@@ -190,7 +182,6 @@ static void test_consumer_limits(void **state)
 
 static void test_stats_of_windows(void **state)
 {
-    (void)state;
     struct recorded sum = {.all = {.struct_size = sizeof sum.all}};
     struct recorded before = stats_of(5, 2);
     struct recorded after = stats_of(9, 3);

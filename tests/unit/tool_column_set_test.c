@@ -69,14 +69,12 @@ static void expect_natural(sluice_dataset *dataset, const char *picture)
 
 static void test_natural(void **state)
 {
-    (void)state;
     expect_natural(setup_dataset(photos.path), "image");
 }
 
 /* Fields called like what every batch has; the last two have no column. */
 static void test_natural_of_any_name(void **state)
 {
-    (void)state;
     static const char *const names[] = {"index", "mask", "field.index", "status", "field.mask"};
     enum { FIELDS = sizeof names / sizeof *names };
     char path[300];
@@ -115,7 +113,6 @@ static sluice_tensor tensor_of(const sluice_batch *batch, const char *name)
 
 static void test_asked(void **state)
 {
-    (void)state;
     const struct option_list texts = {.at = {"big=image:image,dtype=f16,layout=nchw",
                                              "small=image:image,size=8,crop=random,padding=16",
                                              "label:number,dtype=i32",
@@ -147,7 +144,6 @@ static void test_asked(void **state)
 
 static void test_refusals(void **state)
 {
-    (void)state;
     static const char *const wrong[] = {"x:nothing", "i:image,padding=3",
                                         "i:image,crop=random,area-min=1",
                                         "i:image,area-min=0.9,area-max=0.5", "c:ragged"};
@@ -167,14 +163,12 @@ static void test_refusals(void **state)
 
 static int setup(void **state)
 {
-    (void)state;
     photo_folder_make(&photos, 3, SAMPLES / 3);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     photo_folder_remove(&photos);
     return 0;
 }

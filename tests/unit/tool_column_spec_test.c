@@ -20,7 +20,6 @@ static struct column_spec good(const char *text)
 
 static void test_names(void **state)
 {
-    (void)state;
     struct column_spec spec = good("image:image");
     assert_string_equal(spec.name, "image");
     assert_string_equal(spec.field, "image");
@@ -34,7 +33,6 @@ static void test_names(void **state)
 
 static void test_nothing_given(void **state)
 {
-    (void)state;
     static const char *const kinds[] = {"image",  "number", "tensor", "window",
                                         "ragged", "padded", "one_hot"};
     struct column_spec plain;
@@ -57,7 +55,6 @@ static void test_nothing_given(void **state)
 
 static void test_image(void **state)
 {
-    (void)state;
     struct column_spec spec =
         good("image:image,layout=nchw,size=160,crop=random,padding=0,dtype=bf16,missing=blank");
     assert_int_equal(spec.size, 160);
@@ -77,7 +74,6 @@ static void test_image(void **state)
 
 static void test_others(void **state)
 {
-    (void)state;
     struct column_spec spec = good("tokens:window,length=1025,stride=1024,offset=1,dtype=i32");
     assert_true(spec.length == 1025 && spec.stride == 1024 && spec.offset == 1);
     assert_int_equal(spec.dtype, SLUICE_I32);
@@ -101,7 +97,6 @@ static void test_others(void **state)
 
 static void test_faults(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *names;
     } bad[] = {
@@ -160,7 +155,6 @@ static void test_faults(void **state)
 
 static void test_long_texts(void **state)
 {
-    (void)state;
     char text[1000];
     char fault[24];
     struct column_spec spec;

@@ -31,7 +31,6 @@ static struct bench_steps run(uint32_t ahead, double late_s)
 /* Ahead: a step begins when the one before is over, to the bit, however late the host wakes. */
 static void test_ahead_steps_touch(void **state)
 {
-    (void)state;
     struct bench_steps steps = run(2, 0);
     for (int i = 1; i < STEPS; i++) {
         assert_true(steps.at[i].begin >= steps.at[i - 1].end);
@@ -45,7 +44,6 @@ static void test_ahead_steps_touch(void **state)
 /* No more than `ahead` steps are under way when another is asked for. */
 static void test_ahead_is_bounded(void **state)
 {
-    (void)state;
     for (uint32_t ahead = 0; ahead <= 3; ahead++) {
         struct bench_steps steps = run(ahead, 0);
         for (uint32_t i = ahead + 1; i < STEPS; i++) {
@@ -58,7 +56,6 @@ static void test_ahead_is_bounded(void **state)
 /* Not ahead: the host sleeps through the step, and what it oversleeps is the step's. */
 static void test_not_ahead_counts_the_sleep(void **state)
 {
-    (void)state;
     struct bench_steps steps = run(0, 0);
     for (int i = 0; i < STEPS; i++) {
         assert_true(steps.at[i].begin == steps.at[i].got);
@@ -70,7 +67,6 @@ static void test_not_ahead_counts_the_sleep(void **state)
 /* Data that comes late makes the accelerator wait. */
 static void test_late_data(void **state)
 {
-    (void)state;
     struct bench_steps steps = run(1, 2 * step_s);
     for (int i = 1; i < STEPS; i++) {
         assert_true(steps.at[i].begin >= steps.at[i].got);

@@ -106,14 +106,12 @@ static void expect_all_meet(void)
 
 static void ranks_meet(void **state)
 {
-    (void)state;
     expect_all_meet();
     expect_all_meet();
 }
 
 static void an_earlier_run_does_not_count(void **state)
 {
-    (void)state;
     put("run", "00000000000000aa");
     put("ready.1", "00000000000000aa 00000000000000bb");
     put("ready.2", "00000000000000aa 00000000000000cc");
@@ -125,7 +123,6 @@ static void an_earlier_run_does_not_count(void **state)
 
 static void what_is_no_file_of_ours_does_not_count(void **state)
 {
-    (void)state;
     static char large[4 * GATHER_TEXT_MAX];
     memset(large, 'f', sizeof(large) - 1);
     put("run", large);
@@ -144,7 +141,6 @@ static int meet(struct gather *gather, uint32_t rank)
 
 static void a_missing_rank_ends_the_wait(void **state)
 {
-    (void)state;
     char path[512];
     const double begin = clock_seconds();
     const pid_t second = start(1, 5, meet);
@@ -166,7 +162,6 @@ static int meet_and_leave(struct gather *gather, uint32_t rank)
 
 static void a_rank_that_dies_is_waited_for_so_long(void **state)
 {
-    (void)state;
     char path[512];
     pid_t children[RANKS];
     for (uint32_t rank = 0; rank < RANKS; rank++) {
@@ -181,7 +176,6 @@ static void a_rank_that_dies_is_waited_for_so_long(void **state)
 
 static void folders_that_do_not_serve(void **state)
 {
-    (void)state;
     struct gather gather;
     char path[512];
     sluice_ranks ranks = ranks_of(0, 4);
@@ -204,7 +198,6 @@ static void folders_that_do_not_serve(void **state)
 
 static void shares_cross_over(void **state)
 {
-    (void)state;
     char text[GATHER_TEXT_MAX];
     struct rank_figures back;
     struct rank_figures figures = {.machine = "a b",
@@ -232,14 +225,12 @@ static void shares_cross_over(void **state)
 
 static int make_root(void **state)
 {
-    (void)state;
     temporary_directory(root, sizeof(root));
     return 0;
 }
 
 static int remove_root(void **state)
 {
-    (void)state;
     remove_tree(root);
     return 0;
 }

@@ -83,7 +83,6 @@ static void fill(struct idle_trace *trace, bool on[KINDS][SPAN])
 
 static void test_against_counting(void **state)
 {
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         static bool on[KINDS][SPAN];
         memset(on, 0, sizeof on);
@@ -121,7 +120,6 @@ static void make_steps(struct idle_trace *trace, int64_t origin)
 
 static void test_steps_by_hand(void **state)
 {
-    (void)state;
     struct idle_trace trace = {0};
     make_steps(&trace, 5000);
     assert_true(idle_trace_finish(&trace));
@@ -148,7 +146,6 @@ static void test_steps_by_hand(void **state)
 /* A wait that the GPU did not notice, because it still had work, is not idle time. */
 static void test_hidden_wait(void **state)
 {
-    (void)state;
     struct idle_trace trace = {0};
     intervals_add(&trace.program, 0, 1000);
     intervals_add(&trace.waits, 100, 900);
@@ -164,7 +161,6 @@ static void test_hidden_wait(void **state)
 
 static void test_no_marks(void **state)
 {
-    (void)state;
     struct idle_trace trace = {0};
     intervals_add(&trace.program, 0, 50);
     intervals_add(&trace.program, 80, 100);
@@ -181,7 +177,6 @@ static void test_no_marks(void **state)
 
 static void test_window_by_time(void **state)
 {
-    (void)state;
     const int64_t second = 1000000000;
     struct idle_trace trace = {0};
     struct idle_window window;

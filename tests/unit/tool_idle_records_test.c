@@ -20,7 +20,6 @@ static char folder[64];
 
 static int setup(void **state)
 {
-    (void)state;
     strcpy(folder, "/tmp/sluice-test-XXXXXX");
     return mkdtemp(folder) == NULL ? -1 : 0;
 }
@@ -32,7 +31,6 @@ static void path_of(char path[128], const char *prefix, int pid)
 
 static int teardown(void **state)
 {
-    (void)state;
     char path[128];
     for (int pid = PID; pid <= PID + 1; pid++) {
         path_of(path, IDLE_RECORDS_PREFIX, pid);
@@ -93,7 +91,6 @@ static void expect_problem(const void *data, size_t bytes, const char *words, ui
 
 static void test_good(void **state)
 {
-    (void)state;
     struct record_file file = good_file();
     file.header.clock_offset_ns = 50;
     write_bytes(IDLE_RECORDS_PREFIX, PID, &file, sizeof file);
@@ -114,7 +111,6 @@ static void test_good(void **state)
 
 static void test_cut_anywhere(void **state)
 {
-    (void)state;
     struct record_file file = good_file();
     for (size_t bytes = 0; bytes < sizeof file; bytes += bytes < sizeof file.header ? 61 : 1) {
         if (bytes < sizeof file.header) {
@@ -128,7 +124,6 @@ static void test_cut_anywhere(void **state)
 
 static void test_wrong_headers(void **state)
 {
-    (void)state;
     struct record_file file = good_file();
     file.header.magic[3] ^= 1;
     expect_problem(&file, sizeof file, "no record file", 0);
@@ -152,7 +147,6 @@ static void test_wrong_headers(void **state)
 
 static void test_wrong_records(void **state)
 {
-    (void)state;
     struct record_file file = good_file();
     file.records[0].kind = 0;
     file.records[1].kind = 4;
@@ -176,7 +170,6 @@ static void test_wrong_records(void **state)
 
 static void test_random_damage(void **state)
 {
-    (void)state;
     uint32_t seed = 99;
     for (int i = 0; i < MUTATIONS; i++) {
         struct record_file file = good_file();
@@ -205,7 +198,6 @@ static void test_random_damage(void **state)
 /* Two processes that see the GPUs in another order share a device. */
 static void test_devices_by_name(void **state)
 {
-    (void)state;
     struct record_file file = good_file();
     strcpy(file.header.visible_devices, "5,3");
     file.records[1].device = 1;
@@ -227,7 +219,6 @@ static void test_devices_by_name(void **state)
 /* Where the processes say where their devices are, numbers do not matter; nonsense is left out. */
 static void test_devices_by_address(void **state)
 {
-    (void)state;
     struct record_file file = good_file();
     strcpy(file.header.visible_devices, "0");
     strcpy(file.header.devices[0], "0000:1a:00.0");
@@ -250,7 +241,6 @@ static void test_devices_by_address(void **state)
 
 static void test_marks(void **state)
 {
-    (void)state;
     static const char marks[] =
         "wait 100 200\nstall 150 260\r\nstep 300\nwait 70 70\n"
         "wait 5\nstep -3\nstep 1 2\nnap 1 2\nwait 9 8\n\n"
@@ -279,7 +269,6 @@ static void test_marks(void **state)
 
 static void test_no_folder(void **state)
 {
-    (void)state;
     struct idle_run run;
     char reason[256] = "";
     assert_false(idle_run_read(&run, "/nowhere/at/all", reason, sizeof reason));

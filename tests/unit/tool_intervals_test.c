@@ -73,7 +73,6 @@ static bool model(bool a, bool b, enum interval_operation operation)
 
 static void test_against_grid(void **state)
 {
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         struct interval_set a;
         struct interval_set b;
@@ -115,7 +114,6 @@ static void expect_items(const struct interval_set *set, const struct interval *
 
 static void test_by_hand(void **state)
 {
-    (void)state;
     struct interval_set set = {0};
     intervals_add(&set, 30, 40);
     intervals_add(&set, 10, 20);
@@ -143,7 +141,6 @@ static void test_by_hand(void **state)
 /* The far ends of the clock are times like any other. */
 static void test_extremes(void **state)
 {
-    (void)state;
     struct interval_set early = {0};
     struct interval_set late = {0};
     intervals_add(&early, INT64_MIN, INT64_MIN + 7);
@@ -158,7 +155,6 @@ static void test_extremes(void **state)
 
 static void test_failure_is_handed_on(void **state)
 {
-    (void)state;
     struct interval_set broken = {.failed = true};
     struct interval_set fine = {0};
     intervals_add(&fine, 0, 1);

@@ -30,7 +30,6 @@ static unsigned defined(const char *a, size_t i, const char *b, size_t k)
 /* All words of up to four letters out of three. */
 static void test_steps(void **state)
 {
-    (void)state;
     enum { WORDS = 1 + 3 + 9 + 27 + 81 };
     char words[WORDS][5] = {""};
     size_t count = 1;
@@ -52,7 +51,6 @@ static void test_steps(void **state)
 
 static void test_words(void **state)
 {
-    (void)state;
     static const char *const words[] = {
         "pack", "size", "batch",  "device", "device-slots", "shuffle", "workers", "nhwc",
         "nchw", "f16",  "on-bad", "u8",     "max-sample",   "full",    "shuffle", NULL};

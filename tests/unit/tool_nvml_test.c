@@ -53,7 +53,6 @@ static void expect_none(const struct nvml_summary *summary, enum nvml_metric met
 
 static void test_figures(void **state)
 {
-    (void)state;
     struct nvml_summary summary;
     script(NULL);
     watch("0", &summary);
@@ -71,7 +70,6 @@ static void test_figures(void **state)
 
 static void test_names(void **state)
 {
-    (void)state;
     struct nvml_summary summary;
     script(NULL);
     watch("GPU-one", &summary);
@@ -88,7 +86,6 @@ static void test_names(void **state)
 
 static void test_reasons(void **state)
 {
-    (void)state;
     struct nvml_summary summary;
     script("power=3");
     watch("0", &summary);
@@ -120,7 +117,6 @@ static void test_reasons(void **state)
 /* Only samples inside the time asked for count. */
 static void test_window(void **state)
 {
-    (void)state;
     struct nvml_summary summary;
     script(NULL);
     struct nvml_monitor *monitor = nvml_start("0", 0.005);
@@ -146,7 +142,6 @@ static void expect_name(const char *visible, unsigned ordinal, const char *expec
 
 static void test_device_names(void **state)
 {
-    (void)state;
     expect_name(NULL, 3, "3");
     expect_name("", 1, "1");
     expect_name("4,7", 0, "4");
@@ -165,7 +160,6 @@ static void expect_name_at(const char *visible, const char *address, const char 
 /* Numbers of CUDA are not NVML's: addresses are, but for instances, which share one. */
 static void test_addresses(void **state)
 {
-    (void)state;
     struct nvml_summary summary;
     expect_name_at(NULL, "0000:1A:00.0", "0000:1A:00.0");
     expect_name_at("GPU-a,GPU-b", "0000:1A:00.0", "0000:1A:00.0");

@@ -16,7 +16,6 @@ static bool near(double a, double b)
 
 static void test_arms(void **state)
 {
-    (void)state;
     struct bench_pace pace = starved;
     assert_true(near(bench_pace_arm_s(&pace, ARM_SYNCHRONOUS, 10), 12 * 0.12));
     assert_true(near(bench_pace_arm_s(&pace, ARM_SLUICE, 10), 0.1 + 28 * 0.1));
@@ -32,7 +31,6 @@ static void test_arms(void **state)
 
 static void test_fits(void **state)
 {
-    (void)state;
     const double times[] = {0.01, 1, 5, 8, 30, 300, 1e9};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         const struct bench_length length = bench_pace_fit(&starved, times[i], 5);

@@ -16,7 +16,6 @@ static void expect(double median, double min, double max, const char *words)
 
 static void test_spreads(void **state)
 {
-    (void)state;
     expect(0.5, 0.25, 0.75, "50.00 (25.00..75.00)");
     expect(0.5, 0.5, 0.5, "50.00");
     expect(0.5, 0.499999, 0.500001, "50.00"); /* they print alike */

@@ -9,7 +9,6 @@
 
 static void test_safe(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *safe;
     } pairs[] = {
@@ -42,7 +41,6 @@ static const char *described(double elapsed, uint64_t first, uint64_t done, uint
 
 static void test_progress(void **state)
 {
-    (void)state;
     /* One slow first sample of many says nothing about the rest. */
     assert_string_equal(described(0.5, 0, 1, 3000), "  0% 1/3000 samples");
     assert_string_equal(described(2, 0, 4, 3000), "  0% 4/3000 samples, 2/s");
@@ -60,7 +58,6 @@ static void test_progress(void **state)
 
 static void test_bar(void **state)
 {
-    (void)state;
     char line[256];
     progress_bar(1, 2, " 50% 1/2 x", 80, line, sizeof line);
     assert_string_equal(line, "[###############...............]  50% 1/2 x");

@@ -95,7 +95,6 @@ static void expect_whole_lanes(double piece_ms)
 
 static void lanes_go_to_the_end_however_many_spans_there_are(void **state)
 {
-    (void)state;
     for (uint64_t piece_us = 20; piece_us < 50000; piece_us *= 7) {
         struct trace_capture capture = busy(1000, piece_us);
         draw(&capture);
@@ -109,7 +108,6 @@ static void lanes_go_to_the_end_however_many_spans_there_are(void **state)
 /* Shorter than what a page draws otherwise: nothing is drawn behind the end. */
 static void the_window_ends_with_the_recording(void **state)
 {
-    (void)state;
     struct trace_capture capture = busy(100, 1000);
     draw(&capture);
     expect_whole_lanes(1);
@@ -119,7 +117,6 @@ static void the_window_ends_with_the_recording(void **state)
 
 static void steps_are_drawn_from_where_all_is_known(void **state)
 {
-    (void)state;
     struct trace_capture capture = busy(1000, 500);
     capture.step_count = 100;
     capture.steps = calloc(capture.step_count, sizeof *capture.steps);

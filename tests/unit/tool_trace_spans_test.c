@@ -66,7 +66,6 @@ static size_t count_kind(const struct trace_spans *spans, enum trace_span_kind k
 /* Two batches through slot 0; as threads write them, out of order. */
 static void test_host_memory(void **state)
 {
-    (void)state;
     sluice_trace_event events[] = {
         moment(SLUICE_TRACE_TAKEN, 50, 0, 0), moment(SLUICE_TRACE_FREE, 90, 0, 0),
         moment(SLUICE_TRACE_FILL, 90, 4, 0),  moment(SLUICE_TRACE_FILL, 10, 0, 0),
@@ -94,7 +93,6 @@ static void test_host_memory(void **state)
 
 static void test_device_memory(void **state)
 {
-    (void)state;
     sluice_trace_event events[] = {
         moment(SLUICE_TRACE_FILL, 10, 3, 1),  moment(SLUICE_TRACE_FULL, 30, 3, 1),
         moment(SLUICE_TRACE_COPY, 35, 3, 1),  moment(SLUICE_TRACE_READY, 36, 3, 2),
@@ -115,7 +113,6 @@ static void test_device_memory(void **state)
 /* The ring kept the newest events only; a cancelled batch has no end of its own. */
 static void test_cut_and_dropped(void **state)
 {
-    (void)state;
     sluice_trace_event events[] = {
         moment(SLUICE_TRACE_FREE, 5, 1, 0),   moment(SLUICE_TRACE_FULL, 6, 2, 3),
         moment(SLUICE_TRACE_TAKEN, 7, 2, 3),  moment(SLUICE_TRACE_FREE, 8, 2, 3),
@@ -133,7 +130,6 @@ static void test_cut_and_dropped(void **state)
 /* In the order of the file: by group, track and begin, and what encloses before what is inside. */
 static void test_order(void **state)
 {
-    (void)state;
     sluice_trace_event events[] = {
         moment(SLUICE_TRACE_FILL, 10, 0, 1), moment(SLUICE_TRACE_FILL, 10, 1, 0),
         moment(SLUICE_TRACE_FULL, 30, 0, 1), moment(SLUICE_TRACE_TAKEN, 30, 0, 1),
@@ -162,7 +158,6 @@ static void test_order(void **state)
 /* The last step is over after the last thing that the library did: the batch is held until then. */
 static void test_lives_go_on_to_the_last_step(void **state)
 {
-    (void)state;
     sluice_trace_event events[] = {
         moment(SLUICE_TRACE_FILL, 10, 0, 1),
         moment(SLUICE_TRACE_FULL, 20, 0, 1),

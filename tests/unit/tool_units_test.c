@@ -11,7 +11,6 @@
 
 static void test_bytes(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t value;
@@ -47,7 +46,6 @@ static void test_bytes(void **state)
 
 static void test_durations(void **state)
 {
-    (void)state;
     double seconds;
     assert_true(units_parse_duration("10s", 1, &seconds) && seconds == 10);
     assert_true(units_parse_duration("10", 1, &seconds) && seconds == 10);
@@ -73,7 +71,6 @@ static void expect_bytes(uint64_t bytes, const char *expected)
 
 static void test_formats(void **state)
 {
-    (void)state;
     char text[32];
     expect_bytes(0, "0 B");
     expect_bytes(1023, "1023 B");
@@ -93,7 +90,6 @@ static void test_formats(void **state)
 
 static void test_json(void **state)
 {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);

@@ -91,7 +91,6 @@ static bool is_there(const char *what)
 
 static void each_call_fails_once(void **state)
 {
-    (void)state;
     pack_setup setup;
     char path[300];
     pack_setup_make(&setup, 2, 3, false);
@@ -134,7 +133,6 @@ static void each_call_fails_once(void **state)
 
 static void one_is_replaced_without_an_exchange(void **state)
 {
-    (void)state;
     pack_setup setup;
     char path[300];
     pack_setup_make(&setup, 2, 3, false);

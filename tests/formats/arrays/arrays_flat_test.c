@@ -72,7 +72,6 @@ static void expect_record(const sluice_dataset *dataset, uint64_t index, uint16_
 /* 1000 at a time: 1000, 1000, 500; 7; 1000. */
 static void files_are_cut_into_records(void **state)
 {
-    (void)state;
     fixture f;
     sluice_dataset *dataset;
     sluice_field field = tensor(1, 1000, 0);
@@ -131,7 +130,6 @@ static void expect_refused(const fixture *f, const sluice_field *field, sluice_s
 
 static void what_does_not_fit_is_refused(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     sluice_field field = tensor(2, 5, 10);
@@ -165,7 +163,6 @@ static void what_does_not_fit_is_refused(void **state)
 /* It would be cut in other places: an error, not other records. */
 static void a_file_that_changes_is_an_error(void **state)
 {
-    (void)state;
     fixture f;
     sluice_dataset *dataset;
     const sluice_field field = tensor(1, 1000, 0);
@@ -225,7 +222,6 @@ static void load(const fixture *f, int32_t page_cache)
 
 static void loaders_take_them(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     load(&f, SLUICE_CACHE_BUFFERED);

@@ -68,7 +68,6 @@ static int teardown(void **state)
 
 static void sequences_by_either_file(void **state)
 {
-    (void)state;
     static const int32_t tokens[TOKENS] = {0, 1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000};
     static const char *const names[] = {"set.bin", "set.idx"};
     write_index(INDEX);
@@ -88,7 +87,6 @@ static void sequences_by_either_file(void **state)
 
 static void indexes_that_are_cut_short(void **state)
 {
-    (void)state;
     for (size_t bytes = HEAD; bytes < INDEX; bytes++) {
         write_index(bytes);
         dataset_refused(path_of("set.idx"), SLUICE_CORRUPT, "set.idx", "");
@@ -97,7 +95,6 @@ static void indexes_that_are_cut_short(void **state)
 
 static void indexes_that_lie(void **state)
 {
-    (void)state;
     static const struct {
         size_t at, bytes;
         uint64_t value;

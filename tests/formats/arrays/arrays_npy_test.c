@@ -63,7 +63,6 @@ static int teardown(void **state)
 
 static void rows_of_every_version(void **state)
 {
-    (void)state;
     for (unsigned version = 1; version <= 3; version++) {
         write_file(path_of("a.npy"), file, (uint32_t)make(version, GOOD, 100));
         sluice_dataset *dataset = dataset_opened(path_of("a.npy"));
@@ -81,7 +80,6 @@ static void rows_of_every_version(void **state)
 
 static void rows_of_several_files(void **state)
 {
-    (void)state;
     for (int i = 0; i < 3; i++) {
         char name[16];
         (void)snprintf(name, sizeof(name), "%d.npy", i);
@@ -97,7 +95,6 @@ static void rows_of_several_files(void **state)
 
 static void cut_short_anywhere(void **state)
 {
-    (void)state;
     const size_t size = make(1, GOOD, 0);
     for (size_t bytes = 12; bytes < size; bytes++) {
         write_file(path_of("cut.npy"), file, (uint32_t)bytes);
@@ -107,7 +104,6 @@ static void cut_short_anywhere(void **state)
 
 static void headers_that_are_refused(void **state)
 {
-    (void)state;
     static const struct {
         const char *header;
         sluice_status status;

@@ -180,7 +180,6 @@ static sl_refusal unpack(const archive *a, sl_values *values)
 
 static void arrays_are_taken_apart(void **state)
 {
-    (void)state;
     static archive a;
     static sl_values values;
     make(&a);
@@ -197,7 +196,6 @@ static void arrays_are_taken_apart(void **state)
 
 static void the_directory_is_walked(void **state)
 {
-    (void)state;
     static archive a;
     sl_zip_end end;
     sl_zip_walk walk;
@@ -228,7 +226,6 @@ static void the_directory_is_walked(void **state)
 /* Of 2^32 bytes and more only the directory is made. */
 static void numbers_of_zip64(void **state)
 {
-    (void)state;
     uint8_t entry[ENTRY + 1 + 4 + 24] = {0};
     const uint64_t big = UINT64_C(5) << 32;
     sl_zip_member member;
@@ -261,7 +258,6 @@ static void numbers_of_zip64(void **state)
 /* Nothing but the whole archive, and no byte that counts changed, gives the arrays. */
 static void damage_is_found(void **state)
 {
-    (void)state;
     static archive good;
     static archive bad;
     static sl_values values;
@@ -288,7 +284,6 @@ static void damage_is_found(void **state)
 
 static void members_that_overlap(void **state)
 {
-    (void)state;
     static archive a;
     static sl_values values;
     static const uint8_t data[1] = {7};
@@ -316,7 +311,6 @@ static void members_that_overlap(void **state)
 
 static void streams_are_held_against_what_is_said(void **state)
 {
-    (void)state;
     static uint8_t content[60000];
     static uint8_t packed[60010];
     static uint8_t to[60000];

@@ -62,7 +62,6 @@ static void write_one(const char *name, const arrow_options *options)
 
 static void one_file_of_each_kind(void **state)
 {
-    (void)state;
     for (unsigned kind = 0; kind < 3; kind++) {
         const arrow_options options = {
             .batches = BATCHES, .rows = ROWS, .file = kind == 1, .legacy = kind == 2};
@@ -82,7 +81,6 @@ static void one_file_of_each_kind(void **state)
 /* The same numbers, in other files, are other samples. */
 static void several_files_by_several_threads(void **state)
 {
-    (void)state;
     assert_int_equal(mkdir(path_of("set"), 0700), 0);
     for (unsigned i = 0; i < FILES; i++) {
         char name[64];
@@ -120,7 +118,6 @@ static void several_files_by_several_threads(void **state)
 /* A sample's place is its picture's; locating and unpacking allocate nothing. */
 static void a_sample_is_one_read(void **state)
 {
-    (void)state;
     static sl_values values;
     const arrow_options options = {.batches = BATCHES, .rows = ROWS};
     write_one("one.arrow", &options);
@@ -145,7 +142,6 @@ static void a_sample_is_one_read(void **state)
 
 static void cut_short(void **state)
 {
-    (void)state;
     sl_arrow_file file;
     for (unsigned kind = 0; kind < 3; kind++) {
         const arrow_options options = {
@@ -170,7 +166,6 @@ static void cut_short(void **state)
 /* Tables whose vtables, offsets and vectors lead out of the buffer. */
 static void flatbuffers_that_lie(void **state)
 {
-    (void)state;
     /* an offset to the table, 4 bytes of padding, its vtable, and the table with two i32 */
     uint8_t sound[28] = {16, 0, 0, 0, 0, 0, 0, 0, 8, 0, 12, 0, 4, 0,
                          8,  0, 8, 0, 0, 0, 7, 0, 0, 0, 0,  0, 0, 0};
@@ -210,14 +205,12 @@ static void flatbuffers_that_lie(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     temporary_directory(root, sizeof(root));
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     remove_tree(root);
     return 0;
 }

@@ -111,7 +111,6 @@ static sluice_status open_file(size_t bytes, sluice_dataset **dataset, sluice_er
 
 static void a_sample_is_a_row_and_what_it_points_to(void **state)
 {
-    (void)state;
     static const char *const names[FIELDS] = {"label", "image", "sixteen_letters_", "text", "pair"};
     sluice_dataset *dataset = NULL;
     sluice_dataset_info info = SLUICE_DATASET_INFO_INIT;
@@ -160,7 +159,6 @@ static bool is_label(int64_t label)
 
 static void each_sample_once_in_an_epoch(void **state)
 {
-    (void)state;
     sluice_dataset *dataset = NULL;
     assert_int_equal(open_file(FILE_BYTES, &dataset, NULL), SLUICE_OK);
     epochs_run(&(epochs){.key = "label", .is_key = is_label}, dataset);
@@ -168,7 +166,6 @@ static void each_sample_once_in_an_epoch(void **state)
 
 static void cut_short_anywhere(void **state)
 {
-    (void)state;
     for (size_t bytes = 1; bytes < FILE_BYTES; bytes += bytes < TABLE - 8 ? 61 : 1) {
         sluice_dataset *dataset = NULL;
         sluice_error error = SLUICE_ERROR_INIT;
@@ -181,7 +178,6 @@ static void cut_short_anywhere(void **state)
 
 static void pointers_that_lead_elsewhere(void **state)
 {
-    (void)state;
     static const uint64_t places[] = {0,         ROWS,  ROWS + ROW, START - 1, START + PAGE - 8,
                                       TABLE - 4, TABLE, INT64_MAX,  UINT64_MAX};
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -200,7 +196,6 @@ static void pointers_that_lead_elsewhere(void **state)
 /* The next thing in the page would be read along: the allocation table knows better. */
 static void sizes_that_are_not_those_of_the_table(void **state)
 {
-    (void)state;
     enum { DIGIT = 9 }; /* in [["", "<u2"]] */
     uint8_t *arguments = file + 24 + (size_t)4 * FIELD + 17;
     uint8_t *text_bytes = file + ROWS + (size_t)2 * ROW + 40;

@@ -345,7 +345,6 @@ static void nothing_found_says_what_was_looked_for(void **state)
 
 static void names_that_differ_in_case_only_are_refused(void **state)
 {
-    (void)state;
     static const char *const pairs[][2] = {{"Cat", "cat"},
                                            {"\xC3\x84pfel", "\xC3\xA4pfel"}, /* A umlaut */
                                            {"\xD0\x96", "\xD0\xB6"},         /* Cyrillic Zhe */
@@ -396,7 +395,6 @@ static void classes_without_a_picture_are_refused(void **state)
 
 static void other_names_are_not_folded_together(void **state)
 {
-    (void)state;
     static const char *const names[] = {
         "a", "b", "1", "\xC3\x97", "\xC3\xB7", "\xFF", "\xC3", "\xE4\xB8\xAD", "\xF0\x9F\x98\x80",
         "_", "[", "{"};
@@ -559,7 +557,6 @@ static void compare_with_model(const tree *t)
 
 static void random_trees_are_as_torchvision_sees_them(void **state)
 {
-    (void)state;
     if (model == NULL || access("/usr/bin/python3", X_OK) != 0) {
         print_message("skipped: no /usr/bin/python3\n");
         skip();

@@ -114,7 +114,6 @@ static void check_two_leaves(const sluice_dataset *dataset)
 
 static void entries_in_the_order_of_keys(void **state)
 {
-    (void)state;
     static const uint32_t sizes[] = {512, 4096, 16384, 32768};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         lmdb_file file;
@@ -136,7 +135,6 @@ static void entries_in_the_order_of_keys(void **state)
 /* The file may be shorter than it says, if what is missing is free. */
 static void every_truncation(void **state)
 {
-    (void)state;
     lmdb_file file;
     make_two_leaves(&file, 512);
     const size_t needed = (size_t)5 * 512 + 16 + BIG;
@@ -181,7 +179,6 @@ static void read_damaged(const lmdb_file *file)
 
 static void every_byte_damaged(void **state)
 {
-    (void)state;
     static const uint8_t flips[] = {0x01, 0x80};
     lmdb_file file;
     make_two_leaves(&file, 512);
@@ -210,7 +207,6 @@ static void expect_corrupt(lmdb_file *file, const char *words)
 
 static void pages_that_are_wrong(void **state)
 {
-    (void)state;
     lmdb_file file;
     make_two_leaves(&file, 512);
     put16(lmdb_at(&file, 4), 3);
@@ -240,7 +236,6 @@ static void pages_that_are_wrong(void **state)
 
 static void trees_that_are_wrong(void **state)
 {
-    (void)state;
     lmdb_file file;
     uint32_t at;
     make_two_leaves(&file, 512);
@@ -289,7 +284,6 @@ static void claim_last_page(lmdb_file *file, uint64_t number)
  * pages the file says that it has. */
 static void a_tree_that_has_no_end(void **state)
 {
-    (void)state;
     static const uint64_t claims[] = {39, UINT64_C(1) << 50, UINT64_MAX - 1};
     lmdb_file file;
     lmdb_begin(&file, 512, 40);
@@ -310,7 +304,6 @@ static void a_tree_that_has_no_end(void **state)
 
 static void meta_pages_that_are_wrong(void **state)
 {
-    (void)state;
     lmdb_file file;
     make_two_leaves(&file, 512);
     put16(lmdb_at(&file, 1) + 16, 0);
@@ -337,7 +330,6 @@ static void meta_pages_that_are_wrong(void **state)
 
 static void the_later_transaction_counts(void **state)
 {
-    (void)state;
     lmdb_file file;
     make_two_leaves(&file, 512);
     lmdb_meta(&file, 0, 8, &(lmdb_tree){.depth = 1, .entries = 2, .root = 4});
@@ -351,7 +343,6 @@ static void the_later_transaction_counts(void **state)
 
 static void named_databases(void **state)
 {
-    (void)state;
     lmdb_file file;
     const lmdb_tree named = {.depth = 2, .entries = 4, .root = 2};
     make_two_leaves(&file, 4096);
@@ -381,7 +372,6 @@ static void named_databases(void **state)
 /* What was an entry when the file was opened. */
 static void files_that_change(void **state)
 {
-    (void)state;
     lmdb_file file;
     size_t bytes;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -410,7 +400,6 @@ static void files_that_change(void **state)
 /* Its pages say how many they are, too. */
 static void a_value_longer_than_its_pages(void **state)
 {
-    (void)state;
     lmdb_file file;
     size_t bytes;
     lmdb_begin(&file, 512, 7);
@@ -455,7 +444,6 @@ static void make_texts(lmdb_file *file, const char *const *labels, uint32_t coun
 /* Above 2^31 - 1 bytes: no sample, and no memory is asked for. */
 static void a_value_that_is_too_large(void **state)
 {
-    (void)state;
     lmdb_file file;
     size_t bytes = 0;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -481,7 +469,6 @@ static void a_value_that_is_too_large(void **state)
 
 static void images_with_their_texts(void **state)
 {
-    (void)state;
     lmdb_file file;
     static const char *const labels[] = {"label-000000001", "label-000000003", "label-000000004"};
     make_texts(&file, labels, 3);
@@ -500,7 +487,6 @@ static void images_with_their_texts(void **state)
 
 static void images_without_texts(void **state)
 {
-    (void)state;
     lmdb_file file;
     static const char *const others[] = {"photo-000000001"};
     make_texts(&file, others, 1);
@@ -515,7 +501,6 @@ static void images_without_texts(void **state)
 
 static void texts_that_are_wrong(void **state)
 {
-    (void)state;
     lmdb_file file;
     static const char *const labels[] = {"label-000000004", "image-000000005"};
     make_texts(&file, labels, 2);
@@ -551,7 +536,6 @@ static sl_refusal parse(sl_datum *datum, const char *bytes, size_t size)
 
 static void datums(void **state)
 {
-    (void)state;
     sl_datum datum;
     assert_null(PARSE(&datum, "\x08\x02\x10\x01\x18\x03\x22\x06"
                               "abcdef\x28\x07\x38\x00")
@@ -588,7 +572,6 @@ static void datums(void **state)
 
 static void datums_of_pixels(void **state)
 {
-    (void)state;
     lmdb_file file;
     sluice_field field = SLUICE_FIELD_INIT;
     sluice_sample_info info = SLUICE_SAMPLE_INFO_INIT;
@@ -624,7 +607,6 @@ static void datums_of_pixels(void **state)
 
 static int make_root(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(value); i++) {
         value[i] = (uint8_t)(i * 7 + i / 256);
     }
@@ -635,7 +617,6 @@ static int make_root(void **state)
 
 static int remove_root(void **state)
 {
-    (void)state;
     remove_tree(root);
     return close(memory);
 }

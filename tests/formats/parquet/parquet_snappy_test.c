@@ -53,7 +53,6 @@ static void expect_refused(sl_bytes packed, size_t size)
 
 static void blocks_of_the_library(void **state)
 {
-    (void)state;
     static const char text[] =
         "the quick brown fox jumps over the lazy dog; the quick brown fox sleeps, the lazy dog "
         "jumps over it. the quick brown fox jumps over the lazy dog; the quick brown fox sleeps, "
@@ -84,7 +83,6 @@ static void blocks_of_the_library(void **state)
 /* One after the other: "abcd", a copy of each kind. */
 static void elements(void **state)
 {
-    (void)state;
     expect(BYTES("\x04\x0c"
                  "abcd"),
            "abcd", 4);
@@ -109,7 +107,6 @@ static void elements(void **state)
 /* The upper bits of a distance stand in the tag, in the second byte, in the fourth. */
 static void far_copies(void **state)
 {
-    (void)state;
     static const struct {
         uint8_t element[5];
         uint8_t bytes;
@@ -150,7 +147,6 @@ static void far_copies(void **state)
 /* Lengths of a literal in the tag, and in 1 to 4 bytes behind it, also where fewer would do. */
 static void literals(void **state)
 {
-    (void)state;
     static const uint32_t lengths[] = {1, 59, 60, 61, 256, 257, 65536, 65537};
     uint8_t *block = malloc(70000);
     uint8_t *got;
@@ -182,7 +178,6 @@ static void literals(void **state)
 
 static void what_is_damaged(void **state)
 {
-    (void)state;
     expect_refused(BYTES(""), 0);
     expect_refused(BYTES("\x80"), 0);                     /* a size that does not end */
     expect_refused(BYTES("\x80\x80\x80\x80\x80\x00"), 0); /* nor within 5 bytes */

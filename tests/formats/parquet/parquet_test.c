@@ -127,7 +127,6 @@ static void look_at_pair(int64_t row, const uint8_t *bytes, size_t size)
 /* The columns of a file are one of these, whichever encoding and codec it has. */
 static void several_files_in_an_epoch(void **state)
 {
-    (void)state;
     enum { FILES = 4, MOST = FILES * ALL };
     static const parquet_options layouts[FILES] = {
         {.codec = PARQUET_ZSTD, .page_rows = 4},
@@ -318,7 +317,6 @@ static void expect_corrupt(const uint8_t *data, size_t size)
 
 static void cut_short_anywhere(void **state)
 {
-    (void)state;
     parquet_made file;
     parquet_make(&file, &small);
     for (size_t size = 0; size < file.size; size++) {
@@ -329,7 +327,6 @@ static void cut_short_anywhere(void **state)
 
 static void footers_that_are_not_there(void **state)
 {
-    (void)state;
     parquet_made file;
     parquet_make(&file, &small);
     uint8_t *length = file.data + file.size - 8;
@@ -387,7 +384,6 @@ static void flip_and_read(parquet_made *file, const parquet_page *page)
  * the paths, which are no field. */
 static void every_flipped_byte_of_a_page_is_noticed(void **state)
 {
-    (void)state;
     parquet_made file;
     parquet_make(&file, &small);
     for (uint32_t p = 0; p < file.page_count; p++) {
@@ -402,7 +398,6 @@ static void every_flipped_byte_of_a_page_is_noticed(void **state)
 /* Headers and the footer are under none: what they say is an error, or does no harm. */
 static void flips_elsewhere_do_no_harm(void **state)
 {
-    (void)state;
     parquet_made file;
     unsigned noticed = 0;
     parquet_make(&file, &small);
@@ -419,7 +414,6 @@ static void flips_elsewhere_do_no_harm(void **state)
 
 static void a_checksum_that_is_wrong_is_found(void **state)
 {
-    (void)state;
     parquet_made file;
     parquet_make(&file, &small);
     const parquet_page *page = &file.pages[0];
@@ -458,7 +452,6 @@ static bool is_noticed_for_little(const char *path)
 /* Numbers of things that are not there: of bytes, values, rows, groups. */
 static void claims_are_noticed_for_little(void **state)
 {
-    (void)state;
     static const int64_t claims[] = {0, 1, 1000, 100000000, INT32_MAX, -1};
     static const unsigned liars[] = {PARQUET_IMAGE, PARQUET_LABEL, PARQUET_LIST};
     enum { CLAIMS = sizeof(claims) / sizeof(*claims), LIARS = sizeof(liars) / sizeof(*liars) };

@@ -155,7 +155,6 @@ static void check_ways(model *m, uint32_t slots, uint32_t nulls)
 
 static void tables_find_what_walking_does(void **state)
 {
-    (void)state;
     static model m;
     static const uint32_t sizes[] = {1, 7, 8, 9, 1000, 30000};
     static const uint32_t nulls[] = {0, 3, 50, 100};
@@ -171,7 +170,6 @@ static void tables_find_what_walking_does(void **state)
 /* Of runs and packed ones, from any place, over any number. */
 static void skipping_is_counting(void **state)
 {
-    (void)state;
     static model m;
     for (m.max_level = 1; m.max_level <= 3; m.max_level++) {
         m.slots = 20000;
@@ -203,7 +201,6 @@ static void skipping_is_counting(void **state)
  * page, and is the same. */
 static void damage_is_the_same(void **state)
 {
-    (void)state;
     static model m;
     for (int i = 0; i < 3000; i++) {
         m.max_level = draw(3);

@@ -51,7 +51,6 @@ static void expect_named(const fixture *f, const sluice_error *error)
 
 static void a_picture_says_its_codec(void **state)
 {
-    (void)state;
     fixture f;
     make(&f);
     for (uint64_t i = 0; i < SAMPLES; i++) {
@@ -67,7 +66,6 @@ static void note(void *user, const sluice_error *finding)
 
 static void whoever_decodes_names_an_unknown_one(void **state)
 {
-    (void)state;
     fixture f;
     char out[300];
     sluice_error error = SLUICE_ERROR_INIT;
@@ -104,7 +102,6 @@ static void whoever_decodes_names_an_unknown_one(void **state)
 /* Number 0 is that of a picture in a file of its own. */
 static void none_is_not_a_codec(void **state)
 {
-    (void)state;
     fixture f;
     char buffer[64];
     size_t bytes;

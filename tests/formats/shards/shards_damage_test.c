@@ -326,7 +326,6 @@ static void make_two_shards(fixture *f)
 
 static void a_missing_shard_names_itself(void **state)
 {
-    (void)state;
     fixture f;
     make_two_shards(&f);
     assert_int_equal(unlink(f.shard), 0);
@@ -346,7 +345,6 @@ static void a_missing_shard_names_itself(void **state)
 
 static void a_shard_in_the_place_of_another_is_refused(void **state)
 {
-    (void)state;
     fixture f;
     make_two_shards(&f);
     char first[300];
@@ -385,7 +383,6 @@ static void a_sound_shard_with_another_label_is_refused(void **state)
 /* With as many samples, so that only the shard's identity tells. */
 static void an_index_block_of_another_dataset_is_refused(void **state)
 {
-    (void)state;
     fixture f;
     fixture other;
     file_bytes shard;
@@ -672,7 +669,6 @@ static void reserved_bytes_must_be_zero(void **state)
 
 static void files_that_are_no_shards_are_refused(void **state)
 {
-    (void)state;
     char folder[256];
     char path[300];
     temporary_directory(folder, sizeof(folder));

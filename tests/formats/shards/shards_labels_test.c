@@ -68,7 +68,6 @@ static void expect_refused(const sluice_error *error)
 
 static void labels_beyond_the_classes_are_refused(void **state)
 {
-    (void)state;
     const int64_t wrong[] = {CLASSES, -2, INT64_MAX, INT64_MIN, (int64_t)1 << 32};
     set_up(CLASSES);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
@@ -103,7 +102,6 @@ static void labels_beyond_the_classes_are_refused(void **state)
 
 static void no_class_is_a_label_and_all_are_without_names(void **state)
 {
-    (void)state;
     const int64_t right[] = {-1, 0, CLASSES - 1};
     set_up(CLASSES);
     for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++) {
@@ -123,7 +121,6 @@ static void no_class_is_a_label_and_all_are_without_names(void **state)
 
 static void writers_refuse_them(void **state)
 {
-    (void)state;
     static const char *const names[] = {"a", "b"};
     temporary_directory(folder, sizeof(folder));
     jpeg_file file = jpeg_make_pattern(16, 16, 1, NULL);

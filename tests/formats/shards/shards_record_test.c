@@ -106,7 +106,6 @@ static void seal(fixture *f)
 
 static void values_come_back(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     assert_int_equal(f.size, HEAD + sizeof(text) + 48 + 60 + 30);
@@ -135,7 +134,6 @@ static void values_come_back(void **state)
 /* Every set of fields may be missing. */
 static void absent_fields_stay_absent(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     for (uint32_t set = 0; set < 1U << FIELDS; set++) {
@@ -158,7 +156,6 @@ static void absent_fields_stay_absent(void **state)
 /* Each flipped bit, at every place. */
 static void damage_is_noticed(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     for (size_t bit = 0; bit < f.size * 8; bit++) {
@@ -196,7 +193,6 @@ static void expect_lie(fixture *f, size_t at, uint32_t value, const char *field,
 
 static void lies_are_refused_by_name(void **state)
 {
-    (void)state;
     static const struct {
         size_t at;
         uint32_t value;
@@ -243,7 +239,6 @@ static void lies_are_refused_by_name(void **state)
 /* Bytes that no field claims. */
 static void records_have_no_tail(void **state)
 {
-    (void)state;
     fixture f;
     fixture_make(&f);
     f.bytes = realloc(f.bytes, f.size + 1);
@@ -259,7 +254,6 @@ static void records_have_no_tail(void **state)
  * without bound. */
 static void frames_are_kept_where_smaller(void **state)
 {
-    (void)state;
     static const uint8_t flat[4000];
     fixture f;
     fixture_make(&f);
@@ -294,7 +288,6 @@ static void expect_no_schema(const sl_field *wrong, uint32_t count, const char *
 
 static void fields_that_cannot_be_are_refused(void **state)
 {
-    (void)state;
     static sl_field many[10000];
     for (uint32_t i = 0; i < 10000; i++) {
         many[i].type = SLUICE_FIELD_INT;
@@ -340,7 +333,6 @@ static void fields_that_cannot_be_are_refused(void **state)
 /* What 64 tensors with 8 open dimensions need: the largest head there is. */
 static void the_largest_head(void **state)
 {
-    (void)state;
     static sl_field many[SL_FIELDS_MAX];
     fixture f = {0};
     for (uint32_t i = 0; i < SL_FIELDS_MAX; i++) {
@@ -373,7 +365,6 @@ static void the_largest_head(void **state)
 /* A small sample must not cost much more than its checksum. */
 static void what_a_small_tensor_costs(void **state)
 {
-    (void)state;
     enum { ROUNDS = 200000, BYTES_OF_IT = 4096 };
     static uint8_t data[BYTES_OF_IT];
     const sl_field one = {.name = "x",

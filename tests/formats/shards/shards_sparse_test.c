@@ -102,7 +102,6 @@ static void give_empty_classes(file_bytes *shard, uint64_t meta_bytes)
 
 static void names_that_are_not_there_cost_nothing(void **state)
 {
-    (void)state;
     char folder[256];
     file_bytes shard;
     make(folder);
@@ -119,7 +118,6 @@ static void names_that_are_not_there_cost_nothing(void **state)
 
 static void rows_that_are_not_there_cost_nothing(void **state)
 {
-    (void)state;
     char folder[256];
     file_bytes manifest;
     const uint64_t shards = 1 << 25;
@@ -148,7 +146,6 @@ static void rows_that_are_not_there_cost_nothing(void **state)
 
 static void a_picture_that_is_not_there_costs_nothing(void **state)
 {
-    (void)state;
     photo_folder photos;
     char path[600];
     photo_folder_make(&photos, 2, 2);

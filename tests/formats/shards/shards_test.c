@@ -56,7 +56,6 @@ static sluice_status add_pixels(sluice_writer *writer, const uint8_t *pixels, co
 /* Raw pixels that shrink, and some that do not, at each zstd level. */
 static void what_is_written_is_read(void **state)
 {
-    (void)state;
     static const int32_t levels[] = {SLUICE_ZSTD_OFF, 1, 3, 19};
     uint8_t flat[64 * 32 * 3];
     uint8_t noise[64 * 32 * 3];
@@ -109,7 +108,6 @@ static void what_is_written_is_read(void **state)
 
 static void fields_and_classes(void **state)
 {
-    (void)state;
     char folder[256];
     temporary_directory(folder, sizeof(folder));
     const packed_options options = {.samples = 70, .classes = 3, .raw_every = 4};
@@ -190,7 +188,6 @@ static void expect_same(const snapshot *all, const sluice_dataset *dataset)
 /* The folder, its manifest, its shards one by one, its shards joined, the folder and a shard. */
 static void every_way_to_open_gives_the_same_samples(void **state)
 {
-    (void)state;
     char folder[256];
     char manifest[300];
     char shards[SHARDS_MAX][300];
@@ -228,7 +225,6 @@ static void every_way_to_open_gives_the_same_samples(void **state)
 
 static void other_classes_do_not_join(void **state)
 {
-    (void)state;
     char one[256];
     char two[256];
     temporary_directory(one, sizeof(one));
@@ -246,7 +242,6 @@ static void other_classes_do_not_join(void **state)
 
 static void the_same_samples_give_the_same_bytes(void **state)
 {
-    (void)state;
     char folders[2][256];
     for (size_t i = 0; i < 2; i++) {
         temporary_directory(folders[i], sizeof(folders[i]));
@@ -323,7 +318,6 @@ static rlim_t used_descriptors(void)
 /* Many shards and six threads share first all descriptors, then three, then one. */
 static void few_descriptors_are_enough(void **state)
 {
-    (void)state;
     char folder[256];
     temporary_directory(folder, sizeof(folder));
     packed_make(folder, &(packed_options){.samples = 60, .classes = 4, .shard_bytes = 12900});
@@ -351,7 +345,6 @@ static void few_descriptors_are_enough(void **state)
 
 static void no_descriptor_at_all_is_an_error(void **state)
 {
-    (void)state;
     char folder[256];
     temporary_directory(folder, sizeof(folder));
     packed_make(folder, &(packed_options){.samples = 2, .classes = 2});
@@ -404,7 +397,6 @@ static void make_many_shards(const char *folder, uint64_t count)
 
 static void ten_thousand_shards_open_without_touching_one(void **state)
 {
-    (void)state;
     char folder[256];
     temporary_directory(folder, sizeof(folder));
     packed_make(folder, &(packed_options){.samples = 5, .classes = 4});
@@ -428,7 +420,6 @@ static void ten_thousand_shards_open_without_touching_one(void **state)
 /* A million samples of one pixel: opening must not read the index. */
 static void a_million_samples_open_at_once(void **state)
 {
-    (void)state;
     enum { SAMPLES = 1000000 };
     char folder[256];
     temporary_directory(folder, sizeof(folder));
@@ -472,7 +463,6 @@ static void a_million_samples_open_at_once(void **state)
 /* Blocks that were looked up once, in any of many shards, are not looked up again. */
 static void index_blocks_are_read_once(void **state)
 {
-    (void)state;
     char folder[256];
     temporary_directory(folder, sizeof(folder));
     packed_make(folder, &(packed_options){.samples = 6000, .raw_every = 1, .shard_bytes = 80000});
@@ -498,7 +488,6 @@ static void index_blocks_are_read_once(void **state)
 /* The blocks of two million samples have a place each; more have to share. */
 static void the_index_cache_has_room(void **state)
 {
-    (void)state;
     static const uint64_t counts[] = {1, 16, 17, 1000, 4096, 5000};
     uint8_t block[SL_PAGE_BYTES] = {0};
     for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {

@@ -61,7 +61,6 @@ static void copy_of(char *folder, size_t bytes)
 
 static void samples_are_as_they_were(void **state)
 {
-    (void)state;
     snapshot all;
     sluice_dataset *dataset;
     const char *path = before;
@@ -108,7 +107,6 @@ static void expect_noticed(const snapshot *all, const file_bytes *file, size_t a
 
 static void every_flipped_byte_is_noticed(void **state)
 {
-    (void)state;
     char folder[256];
     snapshot all;
     copy_of(folder, sizeof(folder));
@@ -149,7 +147,6 @@ static void expect_corrupt(const char *path, const file_bytes *shard, int64_t at
  * a lone shard, and in one that the manifest stands for. */
 static void an_entry_has_the_size_of_its_fields(void **state)
 {
-    (void)state;
     char folder[256];
     file_bytes shard;
     file_bytes manifest;
@@ -173,7 +170,6 @@ static void an_entry_has_the_size_of_its_fields(void **state)
 
 static void a_label_is_one_of_the_classes(void **state)
 {
-    (void)state;
     char folder[256];
     file_bytes shard;
     copy_of(folder, sizeof(folder));
@@ -190,7 +186,6 @@ static void a_label_is_one_of_the_classes(void **state)
 /* Into version 2, which holds the same samples; the two do not join. */
 static void they_can_be_packed_again(void **state)
 {
-    (void)state;
     char folder[256];
     snapshot all;
     snapshot_difference difference;

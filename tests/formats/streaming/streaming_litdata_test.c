@@ -101,7 +101,6 @@ static sluice_status read_value(const sluice_dataset *dataset, uint64_t index, c
 
 static void items_are_read(void **state)
 {
-    (void)state;
     uint8_t chunk[ROOM];
     uint8_t value[64];
     size_t size = 0;
@@ -124,7 +123,6 @@ static void items_are_read(void **state)
 
 static void tokens_are_one_sample_a_chunk(void **state)
 {
-    (void)state;
     uint8_t chunk[ROOM];
     uint8_t value[64];
     size_t size = 0;
@@ -171,7 +169,6 @@ static void damage_every_byte(uint8_t *chunk, size_t bytes, uint64_t samples, co
 
 static void every_byte_may_be_wrong(void **state)
 {
-    (void)state;
     uint8_t chunk[ROOM];
     size_t bytes = make_chunk(chunk);
     write_index(items_config, "a.bin", bytes, ITEMS);
@@ -183,14 +180,12 @@ static void every_byte_may_be_wrong(void **state)
 
 static int make_root(void **state)
 {
-    (void)state;
     temporary_directory(root, sizeof(root));
     return 0;
 }
 
 static int remove_root(void **state)
 {
-    (void)state;
     remove_tree(root);
     return 0;
 }

@@ -64,7 +64,6 @@ static const struct {
 
 static void heads_are_parsed(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
         uint8_t bytes[40] = {0};
         memcpy(bytes, heads[i].bytes, heads[i].size);
@@ -85,7 +84,6 @@ static void heads_are_parsed(void **state)
 
 static void heads_of_no_sense_are_refused(void **state)
 {
-    (void)state;
     sl_array array = {.dtype = SLUICE_U8};
     /* products that wrap around, to 0 and to what is there */
     assert_non_null(
@@ -107,7 +105,6 @@ static void heads_of_no_sense_are_refused(void **state)
 
 static void dtypes_have_their_numbers(void **state)
 {
-    (void)state;
     sluice_dtype dtype;
     assert_true(sl_array_torch_dtype(10, &dtype));
     assert_int_equal(dtype, SLUICE_BF16);
@@ -178,7 +175,6 @@ static int64_t label_of(const sluice_dataset *dataset, uint64_t index, sluice_st
 
 static void samples_are_read(void **state)
 {
-    (void)state;
     uint8_t shard[ROOM];
     char text[8];
     size_t size = 0;
@@ -210,7 +206,6 @@ static uint64_t bad_by_verify(const sluice_dataset *dataset)
 /* The hash covers what no sample does: another label is nothing that a sample could notice. */
 static void hashes_are_verified(void **state)
 {
-    (void)state;
     uint8_t shard[ROOM];
     const size_t bytes = make_shard(shard);
     const uint64_t hash = sl_checksum(shard, bytes);
@@ -233,7 +228,6 @@ static void hashes_are_verified(void **state)
  * inside the file. */
 static void every_byte_may_be_wrong(void **state)
 {
-    (void)state;
     uint8_t shard[ROOM];
     const size_t bytes = make_shard(shard);
     write_index(bytes, 0);
@@ -259,7 +253,6 @@ static void every_byte_may_be_wrong(void **state)
 
 static void indexes_are_told_apart(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool shards, chunks;
@@ -285,7 +278,6 @@ static void indexes_are_told_apart(void **state)
 
 static void files_lie_below_their_index(void **state)
 {
-    (void)state;
     static const char *const outside[] = {"/etc/passwd", "..", "../a", "a/../../b"};
     char path[SL_PATH_BYTES];
     sl_index_json index = {.path = "/x/index.json"};
@@ -308,14 +300,12 @@ static void files_lie_below_their_index(void **state)
 
 static int make_root(void **state)
 {
-    (void)state;
     temporary_directory(root, sizeof(root));
     return 0;
 }
 
 static int remove_root(void **state)
 {
-    (void)state;
     remove_tree(root);
     return 0;
 }

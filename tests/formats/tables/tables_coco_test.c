@@ -78,7 +78,6 @@ static void check(const sluice_dataset *dataset)
 
 static void what_is_wanted_is_read(void **state)
 {
-    (void)state;
     const size_t bytes = sizeof(annotations) - 1;
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_dataset *dataset = open_text("a.json", annotations, bytes, &error);
@@ -95,7 +94,6 @@ static void what_is_wanted_is_read(void **state)
 
 static void it_is_cut_short(void **state)
 {
-    (void)state;
     const size_t bytes = sizeof(annotations) - 1;
     const size_t known = (size_t)(strstr(annotations, "\"annotations\" :") - annotations) + 15;
     for (size_t cut = 0; cut < bytes; cut++) {
@@ -109,7 +107,6 @@ static void it_is_cut_short(void **state)
 /* Every way in which a window's end can cut it. */
 static void it_crosses_the_window(void **state)
 {
-    (void)state;
     const size_t bytes = sizeof(annotations) - 1;
     char *large = malloc(WINDOW + 2 * ROOM);
     assert_non_null(large);
@@ -169,7 +166,6 @@ static void expect_refusal(const char *text, sluice_status status, const char *w
 
 static void bad_ones_are_refused(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         expect_refusal(bad[i].text, bad[i].status, bad[i].words);
 }
@@ -177,7 +173,6 @@ static void bad_ones_are_refused(void **state)
 /* What is passed over may be deep, but not without end. */
 static void depth_has_a_limit(void **state)
 {
-    (void)state;
     for (size_t depth = DEEP; depth <= DEEP + 1; depth++) {
         char text[3 * DEEP];
         size_t used = (size_t)sprintf(text, "{" IMAGES ",\"a\":");
@@ -194,7 +189,6 @@ static void depth_has_a_limit(void **state)
 
 static void what_is_wanted_has_a_limit(void **state)
 {
-    (void)state;
     enum { MOST = 16 << 20 };
     static const char head[] = "{\"images\":[{\"id\":1,\"file_name\":\"";
     char *text = malloc(3 * (size_t)MOST);

@@ -116,7 +116,6 @@ static void write_list(size_t list, const char *first, const char *second)
 
 static void names_that_stay(void **state)
 {
-    (void)state;
     static const char *const names[] = {
         "in.jpg", "./in.jpg", "sub/../in.jpg", "sub//../sub/../in.jpg", "link.jpg", "absolute.jpg"};
     for (size_t i = 0; i < LISTS; i++) {
@@ -134,7 +133,6 @@ static void names_that_stay(void **state)
 
 static void names_that_lead_out(void **state)
 {
-    (void)state;
     char absolute[PATH];
     char turned[PATH];
     const char *const names[] = {"../secret.jpg", "sub/../../secret.jpg", absolute, turned};
@@ -157,7 +155,6 @@ static void names_that_lead_out(void **state)
 
 static void links_that_lead_out(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < LISTS; i++) {
         write_list(i, "in.jpg", "out.jpg");
         expect_bad_sample(lists[i].path, 1, "set/out.jpg");
@@ -174,7 +171,6 @@ static void links_that_lead_out(void **state)
 
 static void the_folder_is_a_link(void **state)
 {
-    (void)state;
     write_list(0, "in.jpg", "link.jpg");
     expect_file("other/a.csv", false, 1, "in");
     assert_int_equal(rename(path_of("set/a.csv"), path_of("set/metadata.csv")), 0);
@@ -197,7 +193,6 @@ static void write_coco(const char *path, const char *name)
 
 static void annotations_and_pictures_beside_each_other(void **state)
 {
-    (void)state;
     static const char *const in[] = {"a.jpg", "train/a.jpg", "../train/a.jpg", "../images/a.jpg"};
     for (size_t i = 0; i < sizeof(in) / sizeof(in[0]); i++) {
         write_coco("coco/annotations/x_train.json", in[i]);
@@ -246,7 +241,6 @@ static bool lacks_expat(void)
 
 static void annotations_of_voc(void **state)
 {
-    (void)state;
     if (lacks_expat())
         skip();
     sluice_error error = SLUICE_ERROR_INIT;

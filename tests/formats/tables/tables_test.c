@@ -32,7 +32,6 @@ static sl_cell words(const char *text)
 
 static void cells_are_known(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         sl_cell_kind kind;
@@ -72,7 +71,6 @@ static void cells_are_known(void **state)
 
 static void cells_become_values(void **state)
 {
-    (void)state;
     sl_value value;
     sl_cell_room room = {0};
     const sl_field whole = {.type = SLUICE_FIELD_INT};
@@ -102,7 +100,6 @@ static void cells_become_values(void **state)
 /* Every way in which the window's end can cut a row. */
 static void rows_cross_the_window(void **state)
 {
-    (void)state;
     static const char row[] = "x.png,\"a\"\"b\r\nc\",12\r\n";
     enum { ROW = sizeof(row) - 1, ROWS = 4 };
     char *text = malloc(WINDOW + 4096);
@@ -167,7 +164,6 @@ static void cut_everywhere(const char *name, const char *text)
 
 static void tables_are_cut_short(void **state)
 {
-    (void)state;
     cut_everywhere("a.csv", "path,label,box\nx.png,\"b\",\"[[1,2]]\"\r\ny.png,a,[]\r\n");
     cut_everywhere("a.jsonl", "{\"path\": \"x\", \"label\": \"b\", \"o\": {\"box\": [[1, 2]]}}\n"
                               "{\"path\": \"y\", \"label\": \"a\"}\n");
@@ -175,7 +171,6 @@ static void tables_are_cut_short(void **state)
 
 static void values_are_read(void **state)
 {
-    (void)state;
     char text[8];
     int64_t label = -1;
     size_t size = 0;

@@ -97,7 +97,6 @@ static void check_annotation(const sluice_dataset *dataset)
 
 static void an_annotation_is_read(void **state)
 {
-    (void)state;
     sluice_error error = SLUICE_ERROR_INIT;
     put("one/Annotations/a.xml", annotation);
     put("one/JPEGImages/a.png", "PNG");
@@ -110,7 +109,6 @@ static void an_annotation_is_read(void **state)
 
 static void it_is_cut_short(void **state)
 {
-    (void)state;
     put("one/JPEGImages/a.png", "PNG");
     for (size_t cut = 0; cut < sizeof(annotation) - sizeof("\n"); cut++) {
         sluice_error error = SLUICE_ERROR_INIT;
@@ -180,7 +178,6 @@ static void put_two(const char *second)
 
 static void bad_ones_are_refused(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         put_two(bad[i].text);
         sluice_error error = SLUICE_ERROR_INIT;
@@ -203,7 +200,6 @@ static void put_many(const char *head, const char *part, int times, const char *
 
 static void limits_hold(void **state)
 {
-    (void)state;
     put_many("<annotation>", "<a>", 32, "");
     expect_refusal("two", SLUICE_UNSUPPORTED, "too deep");
     put_many("<annotation>", "<a>", 31, "<!---->");
@@ -218,7 +214,6 @@ static void limits_hold(void **state)
 
 static void encodings_are_known(void **state)
 {
-    (void)state;
     sluice_dataset *dataset = NULL;
     put_two("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><annotation>" OBJECT(
         "Bl\xe4tter", "1", "1", "2", "2") "</annotation>");
@@ -232,7 +227,6 @@ static void encodings_are_known(void **state)
 
 static void paths_lead_nowhere_else(void **state)
 {
-    (void)state;
     static const char *const names[] = {"../secret.jpg",
                                         "/etc/passwd",
                                         "x/../../secret.jpg",
@@ -264,7 +258,6 @@ static void paths_lead_nowhere_else(void **state)
 
 static void a_picture_is_missing(void **state)
 {
-    (void)state;
     char value[ROOM];
     size_t size = 0;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -288,7 +281,6 @@ static void a_picture_is_missing(void **state)
 
 static void lists_choose(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         sluice_status status;
@@ -325,7 +317,6 @@ static void lists_choose(void **state)
 /* Beside their pictures, by several threads, in the order of names. */
 static void many_lie_beside_their_pictures(void **state)
 {
-    (void)state;
     sluice_error error = SLUICE_ERROR_INIT;
     for (int i = 0; i < MANY; i++) {
         char name[32];

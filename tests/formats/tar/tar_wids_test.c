@@ -78,7 +78,6 @@ static void expect_archives(const char *list, const char *order)
 
 static void archives_in_the_order_of_the_list(void **state)
 {
-    (void)state;
     expect_archives(list_of("{\"url\": \"data/2.tar\", \"nsamples\": 4}, "
                             "{\"url\": \"data/0.tar\", \"nsamples\": 4}",
                             ""),
@@ -91,7 +90,6 @@ static void archives_in_the_order_of_the_list(void **state)
 
 static void lists_that_are_refused(void **state)
 {
-    (void)state;
     static const struct {
         const char *shards, *file, *words;
         sluice_status status;

@@ -32,7 +32,6 @@ static uint32_t model(const uint8_t *data, size_t bytes)
 
 static void known_answers(void **state)
 {
-    (void)state;
     /* RFC 3720, B.4: of 32 bytes, the last of an iSCSI read command. */
     uint8_t data[48];
     static const uint8_t command[48] = {0x01, 0xc0, 0, 0,    0,    0, 0, 0,    0,    0, 0,    0,
@@ -65,7 +64,6 @@ static void known_answers(void **state)
 /* Of every length about a lane's, three lanes', and at every alignment. */
 static void twins_are_the_model(void **state)
 {
-    (void)state;
     enum { MOST = 3 * 1024 * 4 };
     uint8_t *data = malloc(MOST + 8);
     assert_non_null(data);

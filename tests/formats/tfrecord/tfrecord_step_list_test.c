@@ -48,7 +48,6 @@ static void refuse(sl_steps_kind kind, sl_bytes list, const char *words)
 
 static void numbers(void **state)
 {
-    (void)state;
     const int64_t integers[] = {1, 300, 5};
     const float one = 1;
     sl_step_facts facts;
@@ -66,7 +65,6 @@ static void numbers(void **state)
 
 static void bytes_and_texts(void **state)
 {
-    (void)state;
     static const char escaped[] = "[\"a\",null,\"\\\"\\\\\\u000a\\u001f\",null]";
     expect(SL_STEPS_BYTES, LIST(TEXT_A NO_LIST TEXTS_AB), "aab", 3);
     expect(SL_STEPS_TEXT, LIST(TEXT_A NO_LIST TEXT_ESCAPES EMPTY_INTS), escaped,
@@ -79,7 +77,6 @@ static void bytes_and_texts(void **state)
 
 static void cut_short_anywhere(void **state)
 {
-    (void)state;
     static const char whole[] = PACKED_1_300 LOOSE_5 LOOSE_5;
     const size_t ends[] = {0, 9, 15, 21};
     for (size_t size = 0, end = 0; size < sizeof(whole); size++) {
@@ -96,7 +93,6 @@ static void cut_short_anywhere(void **state)
 
 static void damaged(void **state)
 {
-    (void)state;
     refuse(SL_STEPS_I64, LIST("\x08\x01"), "damaged");             /* a step that is a number */
     refuse(SL_STEPS_I64, LIST(LOOSE_5 "\x0a\x7f"), "damaged");     /* longer than there is */
     refuse(SL_STEPS_I64, LIST("\x0a\x02\x1a\x7f"), "tf.train");    /* its list is */
@@ -111,7 +107,6 @@ static void damaged(void **state)
 
 static void as_a_value(void **state)
 {
-    (void)state;
     sluice_error error = SLUICE_ERROR_INIT;
     uint64_t size = 0;
     uint8_t to[24];

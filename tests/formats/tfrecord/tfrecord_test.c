@@ -96,7 +96,6 @@ static record_files files = {.format = "tfrecord",
 
 static void fields_that_are_chosen(void **state)
 {
-    (void)state;
     const char *const fields[] = {"class=image/class/label:int", "rows=ids:i64[]"};
     sluice_dataset_options options = SLUICE_DATASET_OPTIONS_INIT;
     sluice_field field = SLUICE_FIELD_INIT;
