@@ -38,20 +38,27 @@ static int add_step(const extension *e, sluice_augment *recipe, PyObject *tuple)
     return 0;
 }
 
-static PyObject *presets_of(uint32_t number, uint32_t count)
+static PyObject *preset_of(uint32_t number, uint32_t argument)
 {
-    PyObject *presets = PyTuple_New((Py_ssize_t)count);
-    for (uint32_t i = 0; presets != NULL && i < count; i++) {
-        sluice_augment_argument argument = SLUICE_AUGMENT_ARGUMENT_INIT;
-        (void)sluice_augment_get_argument(number, i, &argument);
-        PyObject *pair = isnan(argument.preset)
-                             ? Py_BuildValue("(sO)", argument.name, Py_None)
-                             : Py_BuildValue("(sd)", argument.name, argument.preset);
-        if (pair == NULL || PyTuple_SetItem(presets, (Py_ssize_t)i, pair) < 0) {
-            Py_CLEAR(presets);
-        }
+    sluice_augment_argument described = SLUICE_AUGMENT_ARGUMENT_INIT;
+    (void)sluice_augment_get_argument(number, argument, &described);
+    return isnan(described.preset) ? Py_BuildValue("(sO)", described.name, Py_None)
+                                   : Py_BuildValue("(sd)", described.name, described.preset);
+}
+
+/* A description of the step; NULL with an exception. */
+static PyObject *describe_step(uint32_t number, const sluice_augment_step *step)
+{
+    PyObject *presets = PyTuple_New((Py_ssize_t)step->arguments);
+    int result = presets == NULL ? -1 : 0;
+    for (uint32_t i = 0; result == 0 && i < step->arguments; i++) {
+        PyObject *preset = preset_of(number, i);
+        result = preset == NULL ? -1 : PyTuple_SetItem(presets, (Py_ssize_t)i, preset);
     }
-    return presets;
+    PyObject *made =
+        result < 0 ? NULL : Py_BuildValue("(sssO)", step->name, step->stage, step->text, presets);
+    Py_XDECREF(presets);
+    return made;
 }
 
 PyObject *recipe_steps(PyObject *module, PyObject *nothing)
@@ -59,16 +66,15 @@ PyObject *recipe_steps(PyObject *module, PyObject *nothing)
     (void)module;
     (void)nothing;
     PyObject *steps = PyList_New(0);
+    int result = steps == NULL ? -1 : 0;
     sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
-    for (uint32_t i = 0; steps != NULL && sluice_augment_get_step(i, &step) == SLUICE_OK; i++) {
-        PyObject *presets = presets_of(i, step.arguments);
-        PyObject *made = presets == NULL
-                             ? NULL
-                             : Py_BuildValue("(sssN)", step.name, step.stage, step.text, presets);
-        if (made == NULL || PyList_Append(steps, made) < 0) {
-            Py_CLEAR(steps);
-        }
+    for (uint32_t i = 0; result == 0 && sluice_augment_get_step(i, &step) == SLUICE_OK; i++) {
+        PyObject *made = describe_step(i, &step);
+        result = made == NULL ? -1 : PyList_Append(steps, made);
         Py_XDECREF(made);
+    }
+    if (result < 0) {
+        Py_CLEAR(steps);
     }
     return steps;
 }
