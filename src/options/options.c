@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Options by their rows: a member of any width is loaded as one 64-bit value, judged by its row,
+ * and stored. The same judgement serves the check of a struct and the value of a text, so that what
+ * can be set is what is accepted. No state; any thread.
+ */
 #include "options.h"
 
 #include "error.h"
