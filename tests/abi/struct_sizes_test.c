@@ -366,7 +366,7 @@ static void check_refusal(const struct filler *filler, uint32_t struct_size)
     free(bytes);
 }
 
-static void what_fits_is_filled(void **state)
+TEST(what_fits_is_filled)
 {
     for (size_t i = 0; i < sizeof(fillers) / sizeof(fillers[0]); i++) {
         const struct filler *filler = &fillers[i];
@@ -382,7 +382,7 @@ static void what_fits_is_filled(void **state)
     }
 }
 
-static void a_size_that_is_not_set_is_refused(void **state)
+TEST(a_size_that_is_not_set_is_refused)
 {
     for (size_t i = 0; i < sizeof(fillers) / sizeof(fillers[0]); i++) {
         for (uint32_t size = 0; size < 4; size++) {
@@ -392,7 +392,7 @@ static void a_size_that_is_not_set_is_refused(void **state)
 }
 
 /* Hours of packing, and then nowhere to put the result. */
-static void nothing_is_done_before(void **state)
+TEST(nothing_is_done_before)
 {
     sluice_verify_result verified = SLUICE_VERIFY_RESULT_INIT;
     sluice_pack_result packed = SLUICE_PACK_RESULT_INIT;
@@ -417,7 +417,7 @@ static void nothing_is_done_before(void **state)
 
 /* An error of an older header, formatted: no byte behind it is read (under a sanitizer this shows).
  */
-static void errors_of_any_size_are_formatted(void **state)
+TEST(errors_of_any_size_are_formatted)
 {
     char text[64];
     for (uint32_t size = 4; size < sizeof(sluice_error); size += 4) {
@@ -465,13 +465,4 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_fits_is_filled),
-        cmocka_unit_test(a_size_that_is_not_set_is_refused),
-        cmocka_unit_test(nothing_is_done_before),
-        cmocka_unit_test(errors_of_any_size_are_formatted),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

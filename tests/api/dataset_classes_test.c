@@ -122,7 +122,7 @@ static void expect(sluice_dataset *dataset, const char *const *classes, uint32_t
 static const char *const all_names[] = {"cat", "dog", "emu"};
 static const int64_t all_labels[ALL] = {0, 1, -1, 0, 1, 2, 2};
 
-static void test_classes_are_joined_by_their_names(void **state)
+TEST(test_classes_are_joined_by_their_names)
 {
     const sluice_label_options labels = SLUICE_LABEL_OPTIONS_INIT;
     sluice_dataset *joined = NULL;
@@ -135,7 +135,7 @@ static void test_classes_are_joined_by_their_names(void **state)
     expect(joined, all_names, 3, all_labels, ALL);
 }
 
-static void test_a_list_and_new_names(void **state)
+TEST(test_a_list_and_new_names)
 {
     static const char *const order[] = {"emu", "yak", "dog", "cat"};
     static const int64_t ordered[ALL] = {3, 2, -1, 3, 2, 0, 0};
@@ -167,7 +167,7 @@ static void put_file(const char *content)
     write_file(path_of("labels.json"), content, (uint32_t)strlen(content));
 }
 
-static void test_a_file_says_the_same(void **state)
+TEST(test_a_file_says_the_same)
 {
     static const char *const order[] = {"emu", "dog", "cat"};
     static const int64_t ordered[ALL] = {2, 1, -1, 2, 1, 0, 0};
@@ -202,7 +202,7 @@ static void test_a_file_says_the_same(void **state)
     }
 }
 
-static void test_what_makes_no_sense(void **state)
+TEST(test_what_makes_no_sense)
 {
     static const char *const missing[] = {"cat", NULL, "dog"};
     sluice_label_options labels = SLUICE_LABEL_OPTIONS_INIT;
@@ -228,7 +228,7 @@ static void test_what_makes_no_sense(void **state)
     expect_refused(&labels, SLUICE_INVALID, "struct_size");
 }
 
-static void test_others_are_added_to_what_is_packed(void **state)
+TEST(test_others_are_added_to_what_is_packed)
 {
     char packed[300];
     sluice_error error = SLUICE_ERROR_INIT;
@@ -258,14 +258,4 @@ static void test_others_are_added_to_what_is_packed(void **state)
     sluice_dataset_close(whole);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_classes_are_joined_by_their_names),
-        cmocka_unit_test(test_a_list_and_new_names),
-        cmocka_unit_test(test_a_file_says_the_same),
-        cmocka_unit_test(test_what_makes_no_sense),
-        cmocka_unit_test(test_others_are_added_to_what_is_packed),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

@@ -100,7 +100,7 @@ static void expect_same_field(const sluice_dataset *a, uint64_t i, const sluice_
     assert_memory_equal(left, right, sizes[0]);
 }
 
-static void test_samples_are_those_of_the_parts(void **state)
+TEST(test_samples_are_those_of_the_parts)
 {
     static sluice_sample_info own;
     static sluice_sample_info other;
@@ -139,7 +139,7 @@ static uint64_t fingerprint_of(const sluice_dataset *dataset)
 }
 
 /* (a + b) + c is a + b + c, and no other order of them is. */
-static void test_parts_are_taken_apart(void **state)
+TEST(test_parts_are_taken_apart)
 {
     sluice_dataset *parts[PARTS];
     open_parts(parts);
@@ -156,7 +156,7 @@ static void test_parts_are_taken_apart(void **state)
     }
 }
 
-static void test_verify_looks_at_all(void **state)
+TEST(test_verify_looks_at_all)
 {
     sluice_dataset *joined = join_all();
     sluice_verify_options options = SLUICE_VERIFY_OPTIONS_INIT;
@@ -168,7 +168,7 @@ static void test_verify_looks_at_all(void **state)
     sluice_dataset_close(joined);
 }
 
-static void test_it_can_be_packed(void **state)
+TEST(test_it_can_be_packed)
 {
     char path[300];
     sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
@@ -213,7 +213,7 @@ static void collect(batches *all, const sluice_loader_options *options, uint64_t
 }
 
 /* Whatever the number of workers and the way of reading: each sample once, the same bytes. */
-static void test_batches_do_not_depend_on_workers(void **state)
+TEST(test_batches_do_not_depend_on_workers)
 {
     batches first = {0};
     for (uint32_t workers = 1; workers <= 4; workers += 3) {
@@ -244,7 +244,7 @@ static void test_batches_do_not_depend_on_workers(void **state)
     batches_free(&first);
 }
 
-static void test_ranks_share_an_epoch(void **state)
+TEST(test_ranks_share_an_epoch)
 {
     bool seen[ALL] = {false};
     for (uint32_t rank = 0; rank < 3; rank++) {
@@ -265,7 +265,7 @@ static void test_ranks_share_an_epoch(void **state)
     }
 }
 
-static void test_a_cursor_continues(void **state)
+TEST(test_a_cursor_continues)
 {
     sluice_loader_options options = setup_options();
     batches whole = {0};
@@ -299,7 +299,7 @@ static void test_a_cursor_continues(void **state)
     batches_free(&whole);
 }
 
-static void test_the_cursor_of_a_part_is_refused(void **state)
+TEST(test_the_cursor_of_a_part_is_refused)
 {
     uint8_t cursor[SLUICE_CURSOR_BYTES];
     size_t bytes = sizeof(cursor);
@@ -396,7 +396,7 @@ static void expect_rows(sluice_dataset *two)
 }
 
 /* Another order of fields, and lengths that differ: values are the parts' all the same. */
-static void test_fields_are_found_by_name(void **state)
+TEST(test_fields_are_found_by_name)
 {
     const tensor_set sets[] = {
         {"x", SLUICE_F32, 1, 4, 0}, {"x", SLUICE_F32, 1, 4, 1}, {"x", SLUICE_F32, 1, 0, 1}};
@@ -437,7 +437,7 @@ static void expect_refused(sluice_dataset *a, sluice_dataset *b,
     }
 }
 
-static void test_what_differs_is_named(void **state)
+TEST(test_what_differs_is_named)
 {
     const tensor_set sets[] = {{"x", SLUICE_F32, 1, 4, 0},
                                {"y", SLUICE_F32, 1, 4, 0},
@@ -479,7 +479,7 @@ static void test_what_differs_is_named(void **state)
     photo_folder_remove(&other);
 }
 
-static void test_wrong_calls(void **state)
+TEST(test_wrong_calls)
 {
     sluice_dataset *joined = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -498,7 +498,7 @@ static void test_wrong_calls(void **state)
 }
 
 /* The same picture many times over in a folder, which is read as whole files. */
-static void test_the_same_one_several_times(void **state)
+TEST(test_the_same_one_several_times)
 {
     enum { TIMES = 40 };
     sluice_dataset *photos = open_or_fail(folder.path);
@@ -520,21 +520,4 @@ static void test_the_same_one_several_times(void **state)
     batches_free(&all);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_samples_are_those_of_the_parts),
-        cmocka_unit_test(test_parts_are_taken_apart),
-        cmocka_unit_test(test_verify_looks_at_all),
-        cmocka_unit_test(test_it_can_be_packed),
-        cmocka_unit_test(test_batches_do_not_depend_on_workers),
-        cmocka_unit_test(test_ranks_share_an_epoch),
-        cmocka_unit_test(test_a_cursor_continues),
-        cmocka_unit_test(test_the_cursor_of_a_part_is_refused),
-        cmocka_unit_test(test_fields_are_found_by_name),
-        cmocka_unit_test(test_what_differs_is_named),
-        cmocka_unit_test(test_wrong_calls),
-        cmocka_unit_test(test_the_same_one_several_times),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

@@ -49,7 +49,7 @@ static void give_file(pillow *oracle, uint32_t number, const char *path)
     pillow_input(oracle, number, bytes, size);
 }
 
-static void pixels_are_those_that_pillow_decodes(void **state)
+TEST(pixels_are_those_that_pillow_decodes)
 {
     pillow oracle;
     uint32_t questions[PHOTOS];
@@ -76,7 +76,7 @@ static void pixels_are_those_that_pillow_decodes(void **state)
     sluice_dataset_close(dataset);
 }
 
-static void a_buffer_that_is_too_small_is_left_alone(void **state)
+TEST(a_buffer_that_is_too_small_is_left_alone)
 {
     sluice_dataset *dataset = open_at(photos.path);
     uint8_t bytes[64];
@@ -123,7 +123,7 @@ static void write_raw(const char *path, const uint8_t pixels[18])
     assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
 }
 
-static void raw_pixels_and_no_picture(void **state)
+TEST(raw_pixels_and_no_picture)
 {
     char folder[256];
     uint8_t written[18];
@@ -158,7 +158,7 @@ static void expect(const sluice_dataset *dataset, uint64_t index, const char *fi
     }
 }
 
-static void what_is_refused(void **state)
+TEST(what_is_refused)
 {
     sluice_dataset *dataset = open_at(photos.path);
     const sluice_pixels good = SLUICE_PIXELS_INIT;
@@ -184,7 +184,7 @@ static void what_is_refused(void **state)
     sluice_dataset_close(dataset);
 }
 
-static void a_damaged_one_is_named(void **state)
+TEST(a_damaged_one_is_named)
 {
     char path[512];
     photo_folder cut;
@@ -212,19 +212,12 @@ static void a_damaged_one_is_named(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pixels_are_those_that_pillow_decodes),
-        cmocka_unit_test(a_buffer_that_is_too_small_is_left_alone),
-        cmocka_unit_test(raw_pixels_and_no_picture),
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(a_damaged_one_is_named),
-    };
     const int unavailable = pillow_begin(argc, argv);
     if (unavailable != 0) {
         return unavailable;
     }
     photo_folder_make(&photos, CLASSES, PER_CLASS);
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_run(NULL, NULL);
     photo_folder_remove(&photos);
     return failed;
 }

@@ -87,7 +87,7 @@ static size_t source_of(int64_t index)
     return source;
 }
 
-static void test_shares_of_every_prefix(void **state)
+TEST(test_shares_of_every_prefix)
 {
     batches all = {0};
     uint32_t times[32] = {0};
@@ -110,7 +110,7 @@ static void test_shares_of_every_prefix(void **state)
     batches_free(&all);
 }
 
-static void test_workers_make_no_difference(void **state)
+TEST(test_workers_make_no_difference)
 {
     batches one = {0};
     batches four = {0};
@@ -165,7 +165,7 @@ static void check_resume(const batches *whole, uint64_t stop)
     batches_free(&ranks[1]);
 }
 
-static void test_a_cursor_goes_on_anywhere(void **state)
+TEST(test_a_cursor_goes_on_anywhere)
 {
     batches whole = {0};
     sluice_loader_options options = setup_options();
@@ -179,7 +179,7 @@ static void test_a_cursor_goes_on_anywhere(void **state)
 
 /* The last epoch of 61 samples that a mix has, and the next one, which is refused and harms
  * nothing. */
-static void test_epochs_have_an_end(void **state)
+TEST(test_epochs_have_an_end)
 {
     const uint64_t epochs = (UINT64_C(1) << 63) / EPOCH;
     const uint64_t too_large[] = {epochs, UINT64_C(1) << 63, UINT64_MAX / EPOCH + 1,
@@ -209,7 +209,7 @@ static void expect_refused(const sluice_mix_options *options, sluice_status want
     assert_null(mix);
 }
 
-static void test_wrong_calls(void **state)
+TEST(test_wrong_calls)
 {
     static const double wrong[SOURCES] = {1, -1, 1};
     static const uint64_t epochs[2] = {0, 0};
@@ -237,14 +237,4 @@ static void test_wrong_calls(void **state)
     sluice_dataset_close(mix);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares_of_every_prefix),
-        cmocka_unit_test(test_workers_make_no_difference),
-        cmocka_unit_test(test_a_cursor_goes_on_anywhere),
-        cmocka_unit_test(test_epochs_have_an_end),
-        cmocka_unit_test(test_wrong_calls),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

@@ -162,7 +162,7 @@ static uint64_t add_range(uint64_t count, int64_t begin, int64_t end)
     return count;
 }
 
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
     sluice_subset_options options = SLUICE_SUBSET_OPTIONS_INIT;
     options.ranges = "10:20,490:,:3,7,-2:-1,5:5";
@@ -177,7 +177,7 @@ static void test_ranges(void **state)
 }
 
 /* Numbers in an order that no run describes, more than are kept as runs, some of them twice. */
-static void test_numbers_in_any_order(void **state)
+TEST(test_numbers_in_any_order)
 {
     enum { LONG = 20000 };
     static uint64_t numbers[LONG];
@@ -202,7 +202,7 @@ static void test_numbers_in_any_order(void **state)
     sluice_dataset_close(many);
 }
 
-static void test_subsets_of_subsets(void **state)
+TEST(test_subsets_of_subsets)
 {
     sluice_subset_options options = SLUICE_SUBSET_OPTIONS_INIT;
     options.ranges = "100:300,0:50";
@@ -228,7 +228,7 @@ static void test_subsets_of_subsets(void **state)
     sluice_dataset_close(subset);
 }
 
-static void test_over_joined_ones(void **state)
+TEST(test_over_joined_ones)
 {
     sluice_subset_options options = SLUICE_SUBSET_OPTIONS_INIT;
     sluice_dataset *joined = NULL;
@@ -257,7 +257,7 @@ static void test_over_joined_ones(void **state)
     sluice_dataset_close(last);
 }
 
-static void test_files_of_numbers(void **state)
+TEST(test_files_of_numbers)
 {
     char path[300];
     sluice_subset_options options = SLUICE_SUBSET_OPTIONS_INIT;
@@ -342,7 +342,7 @@ static const struct {
     {"id > 497.5", fraction},
 };
 
-static void test_conditions(void **state)
+TEST(test_conditions)
 {
     sluice_scan_options scan = SLUICE_SCAN_OPTIONS_INIT;
     sluice_subset_options options = SLUICE_SUBSET_OPTIONS_INIT;
@@ -362,7 +362,7 @@ static void test_conditions(void **state)
     }
 }
 
-static void test_conditions_that_make_no_sense(void **state)
+TEST(test_conditions_that_make_no_sense)
 {
     static const char *const wrong[] = {"",
                                         "label",
@@ -400,7 +400,7 @@ static void test_conditions_that_make_no_sense(void **state)
     assert_int_equal(sluice_dataset_subset(&subset, all, &options, NULL), SLUICE_INVALID);
 }
 
-static void test_names_of_classes(void **state)
+TEST(test_names_of_classes)
 {
     photo_folder folder;
     sluice_subset_options options = SLUICE_SUBSET_OPTIONS_INIT;
@@ -429,7 +429,7 @@ static int32_t stop(void *user)
     return 1;
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
     static int64_t labels[SAMPLES];
     static double scores[SAMPLES];
@@ -454,7 +454,7 @@ static void test_numbers(void **state)
                      SLUICE_INVALID);
 }
 
-static void test_wrong_choices(void **state)
+TEST(test_wrong_choices)
 {
     static const char *const wrong[] = {"",     "501",   "500",  "0:501", "5:3", "x",   ":,",
                                         "1,,2", "1:2:3", "1 :2", "-501:", "5:5", "1-2", "1,"};
@@ -481,19 +481,4 @@ static void test_wrong_choices(void **state)
     assert_null(subset);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_numbers_in_any_order),
-        cmocka_unit_test(test_subsets_of_subsets),
-        cmocka_unit_test(test_over_joined_ones),
-        cmocka_unit_test(test_files_of_numbers),
-        cmocka_unit_test(test_conditions),
-        cmocka_unit_test(test_conditions_that_make_no_sense),
-        cmocka_unit_test(test_names_of_classes),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_wrong_choices),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

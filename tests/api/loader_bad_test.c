@@ -63,7 +63,7 @@ static sluice_loader *open_spoiled(const sluice_loader_options *options)
     return loader;
 }
 
-static void mask_keeps_the_rows(void **state)
+TEST(mask_keeps_the_rows)
 {
     sluice_loader_options options = setup_options();
     options.on_bad_sample = SLUICE_BAD_MASK;
@@ -95,7 +95,7 @@ static void mask_keeps_the_rows(void **state)
     photo_folder_remove(&photos);
 }
 
-static void replace_is_deterministic(void **state)
+TEST(replace_is_deterministic)
 {
     batches runs[2];
     for (uint32_t i = 0; i < 2; i++) {
@@ -123,7 +123,7 @@ static void replace_is_deterministic(void **state)
 }
 
 /* next fails at the batch of the first bad sample, says which, and stays failed. */
-static void fail_says_which(void **state)
+TEST(fail_says_which)
 {
     sluice_loader_options options = setup_options();
     options.shuffle = SLUICE_SHUFFLE_NONE;
@@ -146,7 +146,7 @@ static void fail_says_which(void **state)
     photo_folder_remove(&photos);
 }
 
-static void quarantine_lists_them(void **state)
+TEST(quarantine_lists_them)
 {
     char list[300];
     sluice_loader_options options = setup_options();
@@ -182,7 +182,7 @@ static void quarantine_lists_them(void **state)
 }
 
 /* Every sample bad: replace gives up and masks; the run still has all its batches. */
-static void nothing_but_bad_samples(void **state)
+TEST(nothing_but_bad_samples)
 {
     photo_folder_make(&photos, 2, 4);
     sluice_loader_options options = setup_options();
@@ -218,7 +218,7 @@ static void expect_refused(const sluice_loader_options *options, sluice_status e
     }
 }
 
-static void options_are_checked(void **state)
+TEST(options_are_checked)
 {
     photo_folder_make(&photos, 2, 4);
     sluice_loader_options options = setup_options();
@@ -247,7 +247,7 @@ static void options_are_checked(void **state)
 
 /* A program that looks at no call's status still gets no loader over another recipe than it wants.
  */
-static void refused_recipes_are_refused(void **state)
+TEST(refused_recipes_are_refused)
 {
     photo_folder_make(&photos, 1, 2);
     sluice_dataset *dataset = setup_dataset(photos.path);
@@ -267,7 +267,7 @@ static void refused_recipes_are_refused(void **state)
 }
 
 /* A header older or newer than the library: sizes from nothing to twice the struct. */
-static void struct_sizes(void **state)
+TEST(struct_sizes)
 {
     photo_folder_make(&photos, 2, 4);
     union {
@@ -298,7 +298,7 @@ static void struct_sizes(void **state)
 enum { LABEL_CELL = 32, FEW = 6, FEW_CLASSES = 3, WITHOUT_CLASS = 4 };
 
 /* A label that is none of the classes. */
-static void rows_without_a_class_are_bad_samples(void **state)
+TEST(rows_without_a_class_are_bad_samples)
 {
     char folder[256];
     file_bytes shard;
@@ -328,20 +328,4 @@ static void rows_without_a_class_are_bad_samples(void **state)
     }
     file_free(&shard);
     remove_tree(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mask_keeps_the_rows),
-        cmocka_unit_test(replace_is_deterministic),
-        cmocka_unit_test(fail_says_which),
-        cmocka_unit_test(quarantine_lists_them),
-        cmocka_unit_test(nothing_but_bad_samples),
-        cmocka_unit_test(rows_without_a_class_are_bad_samples),
-        cmocka_unit_test(options_are_checked),
-        cmocka_unit_test(refused_recipes_are_refused),
-        cmocka_unit_test(struct_sizes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static void expect_same(const sluice_loader_options *a, const sluice_loader_opti
     batches_free(&second);
 }
 
-static void each_sample_once(void **state)
+TEST(each_sample_once)
 {
     sluice_loader_options options = setup_options();
     options.last_batch = SLUICE_LAST_SHORT;
@@ -70,7 +70,7 @@ static void each_sample_once(void **state)
     batches_free(&all);
 }
 
-static void workers_do_not_matter(void **state)
+TEST(workers_do_not_matter)
 {
     sluice_loader_options one = setup_options();
     one.workers = 1;
@@ -84,7 +84,7 @@ static void workers_do_not_matter(void **state)
     }
 }
 
-static void seeds_and_epochs_matter(void **state)
+TEST(seeds_and_epochs_matter)
 {
     sluice_loader_options options = setup_options();
     batches a;
@@ -103,7 +103,7 @@ static void seeds_and_epochs_matter(void **state)
 }
 
 /* Epochs one after another in one loader (read ahead) equal epochs of fresh loaders. */
-static void epochs_follow_each_other(void **state)
+TEST(epochs_follow_each_other)
 {
     sluice_loader_options options = setup_options();
     options.last_batch = SLUICE_LAST_PAD;
@@ -123,7 +123,7 @@ static void epochs_follow_each_other(void **state)
     sluice_loader_close(loader);
 }
 
-static void all_shuffles_and_none(void **state)
+TEST(all_shuffles_and_none)
 {
     for (int32_t shuffle = SLUICE_SHUFFLE_FULL; shuffle <= SLUICE_SHUFFLE_NONE; shuffle++) {
         sluice_loader_options options = setup_options();
@@ -176,7 +176,7 @@ static void run_rank(uint32_t rank, uint32_t world, unsigned *seen)
 }
 
 /* Every rank's rows together are the epoch; padding is marked and empty. */
-static void ranks_share_an_epoch(void **state)
+TEST(ranks_share_an_epoch)
 {
     for (uint32_t world = 1; world <= 4; world++) {
         unsigned seen[SAMPLES] = {0};
@@ -212,7 +212,7 @@ static void run_sparse_rank(const char *path, uint32_t rank, int32_t last, unsig
 
 /* Three samples, eight ranks: most ranks have no row, and must neither hang nor run ahead for ever.
  */
-static void more_ranks_than_samples(void **state)
+TEST(more_ranks_than_samples)
 {
     photo_folder few;
     photo_folder_make(&few, 1, 3);
@@ -266,7 +266,7 @@ static void expect_rest(const saved *cursor, const sluice_loader_options *option
 
 /* A cursor saved after every possible batch continues with exactly the rest, with other workers and
  * another batch size. */
-static void cursor_resumes(void **state)
+TEST(cursor_resumes)
 {
     sluice_loader_options options = setup_options();
     options.last_batch = SLUICE_LAST_SHORT;
@@ -285,7 +285,7 @@ static void cursor_resumes(void **state)
 }
 
 /* Another epoch in between does not use the cursor up. */
-static void cursor_waits_for_its_epoch(void **state)
+TEST(cursor_waits_for_its_epoch)
 {
     const sluice_loader_options options = setup_options();
     batches begin;
@@ -313,7 +313,7 @@ static void cursor_waits_for_its_epoch(void **state)
 }
 
 /* What a finished epoch dropped does not come back with a smaller batch. */
-static void finished_epoch_stays_finished(void **state)
+TEST(finished_epoch_stays_finished)
 {
     sluice_loader_options options = setup_options(); /* drops 55 % 8 samples */
     batches all;
@@ -338,7 +338,7 @@ static void expect_refused(const char *path, const sluice_loader_options *option
     sluice_loader_close(loader);
 }
 
-static void wrong_cursors_are_refused(void **state)
+TEST(wrong_cursors_are_refused)
 {
     const sluice_loader_options options = setup_options();
     photo_folder fewer;
@@ -360,20 +360,4 @@ static void wrong_cursors_are_refused(void **state)
     photo_folder_remove(&fewer);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_sample_once),
-        cmocka_unit_test(workers_do_not_matter),
-        cmocka_unit_test(seeds_and_epochs_matter),
-        cmocka_unit_test(epochs_follow_each_other),
-        cmocka_unit_test(all_shuffles_and_none),
-        cmocka_unit_test(ranks_share_an_epoch),
-        cmocka_unit_test(more_ranks_than_samples),
-        cmocka_unit_test(cursor_resumes),
-        cmocka_unit_test(cursor_waits_for_its_epoch),
-        cmocka_unit_test(finished_epoch_stays_finished),
-        cmocka_unit_test(wrong_cursors_are_refused),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

@@ -163,7 +163,7 @@ static void check(int data, int kind, uint32_t workers)
     assert_memory_equal(got, expected[data][kind], sizeof(got));
 }
 
-static void batches_are_as_before(void **state)
+TEST(batches_are_as_before)
 {
     for (int data = 0; data < DATASETS; data++) {
         for (int kind = 0; kind < RECIPES; kind++) {
@@ -191,9 +191,6 @@ static void print_table(void)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches_are_as_before),
-    };
     if (argc < 2) {
         (void)printf("usage: %s FOLDER [--print]\n", argv[0]);
         return 2;
@@ -203,5 +200,5 @@ int main(int argc, char **argv)
         print_table();
         return 0;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

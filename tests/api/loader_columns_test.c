@@ -254,17 +254,17 @@ static void compare(const char *path, const char *device, uint32_t blanks)
     sluice_dataset_close(t.dataset);
 }
 
-static void columns_of_a_folder(void **state)
+TEST(columns_of_a_folder)
 {
     compare(photos.path, "host", 1 + BATCH - SAMPLES % BATCH);
 }
 
-static void columns_of_shards(void **state)
+TEST(columns_of_shards)
 {
     compare(packed, "host", BATCH - (SAMPLES - 1) % BATCH);
 }
 
-static void columns_on_a_device(void **state)
+TEST(columns_on_a_device)
 {
     if (fake == NULL) {
         skip();
@@ -275,7 +275,7 @@ static void columns_on_a_device(void **state)
 }
 
 /* Every column is there by number too, in the order in which it was asked for. */
-static void columns_are_counted(void **state)
+TEST(columns_are_counted)
 {
     static const char *const names[] = {"image", "small",       "label", "target",
                                         "key",   "key.offsets", "path",  "path.lengths",
@@ -300,7 +300,7 @@ static void columns_are_counted(void **state)
 
 /* ---- the caller's memory ---- */
 
-static void outputs_on_the_host(void **state)
+TEST(outputs_on_the_host)
 {
     _Alignas(64) static uint8_t memory[3][BATCH * LARGE_BYTES];
     void *outputs[] = {memory[0], memory[1], memory[2]};
@@ -352,7 +352,7 @@ static void refuse(const sluice_columns *columns, const sluice_augment *recipe,
     sluice_dataset_close(dataset);
 }
 
-static void what_contradicts_is_refused(void **state)
+TEST(what_contradicts_is_refused)
 {
     sluice_columns *columns = everything();
     sluice_augment *recipe = setup_recipe(false);
@@ -368,7 +368,7 @@ static void what_contradicts_is_refused(void **state)
     sluice_columns_destroy(columns);
 }
 
-static void columns_that_are_not_there_are_refused(void **state)
+TEST(columns_that_are_not_there_are_refused)
 {
     sluice_columns *columns = NULL;
     assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
@@ -392,7 +392,7 @@ static void columns_that_are_not_there_are_refused(void **state)
 }
 
 /* The first call that was refused is what open says. */
-static void a_refused_call_is_remembered(void **state)
+TEST(a_refused_call_is_remembered)
 {
     sluice_columns *columns = NULL;
     assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
@@ -405,7 +405,7 @@ static void a_refused_call_is_remembered(void **state)
 }
 
 /* A text that is longer than its room: the loader's policy, and a report that says which. */
-static void a_text_too_long_is_a_bad_sample(void **state)
+TEST(a_text_too_long_is_a_bad_sample)
 {
     sluice_columns *columns = NULL;
     assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
@@ -455,17 +455,6 @@ static int remove_data(void **state)
 int main(void)
 {
     fake = fake_cuda_open();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_of_a_folder),
-        cmocka_unit_test(columns_of_shards),
-        cmocka_unit_test(columns_on_a_device),
-        cmocka_unit_test(columns_are_counted),
-        cmocka_unit_test(outputs_on_the_host),
-        cmocka_unit_test(what_contradicts_is_refused),
-        cmocka_unit_test(columns_that_are_not_there_are_refused),
-        cmocka_unit_test(a_refused_call_is_remembered),
-        cmocka_unit_test(a_text_too_long_is_a_bad_sample),
-    };
-    const int failed = cmocka_run_group_tests(tests, make_data, remove_data);
+    const int failed = test_run(make_data, remove_data);
     return failed + (fake == NULL ? 0 : fake_cuda_complain(fake));
 }

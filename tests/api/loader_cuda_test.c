@@ -179,7 +179,7 @@ static void compare(sluice_dtype dtype, sluice_layout layout)
     close_all(cuda);
 }
 
-static void batches_are_those_of_the_host(void **state)
+TEST(batches_are_those_of_the_host)
 {
     static const sluice_dtype dtypes[] = {SLUICE_U8, SLUICE_F32, SLUICE_F16, SLUICE_BF16};
     for (size_t i = 0; i < sizeof(dtypes) / sizeof(dtypes[0]); i++) {
@@ -189,7 +189,7 @@ static void batches_are_those_of_the_host(void **state)
 }
 
 /* The comparison can fail. */
-static void a_lost_byte_is_seen(void **state)
+TEST(a_lost_byte_is_seen)
 {
     sluice_loader_options options = options_for("cuda:0");
     fake->reset();
@@ -239,7 +239,7 @@ static void run_pinned(const char *pinning, const char *reason, const fake_cuda_
     close_all(loader);
 }
 
-static void pinning_falls_back(void **state)
+TEST(pinning_falls_back)
 {
     const fake_cuda_fault none = {.nth = 0};
     const fake_cuda_fault no_register = {.symbol = "cuMemHostRegister_v2", .nth = 1, .code = 801};
@@ -256,7 +256,7 @@ static void pinning_falls_back(void **state)
                &(fake_cuda_options){.no_register = true, .pageable = true}, &no_alloc);
 }
 
-static void too_little_device_memory_is_told(void **state)
+TEST(too_little_device_memory_is_told)
 {
     const sluice_loader_options options = options_for("cuda:0");
     sluice_loader *loader;
@@ -309,7 +309,7 @@ static bool open_failing(uint64_t nth, bool sticky)
     return failed;
 }
 
-static void every_call_of_opening_may_fail(void **state)
+TEST(every_call_of_opening_may_fail)
 {
     for (int sticky = 0; sticky < 2; sticky++) {
         uint64_t nth = 1;
@@ -323,7 +323,7 @@ static void every_call_of_opening_may_fail(void **state)
 
 /* ---- life ---- */
 
-static void close_at_any_time(void **state)
+TEST(close_at_any_time)
 {
     for (uint64_t taken = 0; taken <= STEPS; taken++) {
         sluice_loader_options options = options_for("cuda");
@@ -387,7 +387,7 @@ static void a_bad_stream_costs_nothing(fake_cuda_home home, bool ended, const ch
     assert_int_equal(fake->violations(), dead);
 }
 
-static void bad_streams_cost_nothing(void **state)
+TEST(bad_streams_cost_nothing)
 {
     a_bad_stream_costs_nothing(FAKE_CUDA_PRIMARY, true, "cuStreamGetCtx");
     a_bad_stream_costs_nothing(FAKE_CUDA_NO_HOME, false, "cuStreamGetCtx");
@@ -395,7 +395,7 @@ static void bad_streams_cost_nothing(void **state)
     a_bad_stream_costs_nothing(FAKE_CUDA_OTHER_DEVICE, false, "another device");
 }
 
-static void a_lost_device_ends_next_within_a_second(void **state)
+TEST(a_lost_device_ends_next_within_a_second)
 {
     const sluice_loader_options options = options_for("cuda:0");
     fake->reset();
@@ -440,7 +440,7 @@ static int use_in_child(sluice_loader *loader, sluice_batch *batch)
     return refused && fake->forked_calls() == 0 ? 42 : 1;
 }
 
-static void a_forked_child_leaves_the_device_alone(void **state)
+TEST(a_forked_child_leaves_the_device_alone)
 {
     const sluice_loader_options options = options_for("cuda:0");
     fake->reset();
@@ -494,7 +494,7 @@ static int end_with_loader(const char *path, const char *ending)
     return 42;
 }
 
-static void a_process_may_end_with_a_loader(void **state)
+TEST(a_process_may_end_with_a_loader)
 {
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
         const uint64_t start = setup_now_ns();
@@ -511,18 +511,6 @@ static void a_process_may_end_with_a_loader(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches_are_those_of_the_host),
-        cmocka_unit_test(a_lost_byte_is_seen),
-        cmocka_unit_test(pinning_falls_back),
-        cmocka_unit_test(too_little_device_memory_is_told),
-        cmocka_unit_test(every_call_of_opening_may_fail),
-        cmocka_unit_test(close_at_any_time),
-        cmocka_unit_test(bad_streams_cost_nothing),
-        cmocka_unit_test(a_lost_device_ends_next_within_a_second),
-        cmocka_unit_test(a_forked_child_leaves_the_device_alone),
-        cmocka_unit_test(a_process_may_end_with_a_loader),
-    };
     if (argc == 3) {
         return end_with_loader(argv[1], argv[2]);
     }
@@ -531,5 +519,5 @@ int main(int argc, char **argv)
         printf("SLUICE_CUDA_DRIVER names no fake driver\n");
         return 77;
     }
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return test_run(setup, teardown);
 }

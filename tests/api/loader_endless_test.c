@@ -75,7 +75,7 @@ static void follow(sluice_loader *loader, uint64_t first)
     }
 }
 
-static void epochs_follow_one_another(void **state)
+TEST(epochs_follow_one_another)
 {
     const sluice_loader_options options = short_last();
     batches expected;
@@ -96,7 +96,7 @@ static void epochs_follow_one_another(void **state)
 }
 
 /* The descriptor never tells of an end, and next with no time never answers it. */
-static void there_is_no_end_to_be_seen(void **state)
+TEST(there_is_no_end_to_be_seen)
 {
     const sluice_loader_options options = short_last();
     sluice_loader *loader = open_loader(&options);
@@ -112,7 +112,7 @@ static void there_is_no_end_to_be_seen(void **state)
 }
 
 /* Any change between the two kinds of run, at the end of an epoch and inside it. */
-static void runs_of_both_kinds_take_turns(void **state)
+TEST(runs_of_both_kinds_take_turns)
 {
     const sluice_loader_options options = short_last();
     batches expected;
@@ -141,7 +141,7 @@ static void runs_of_both_kinds_take_turns(void **state)
 }
 
 /* It counts for epochs that end, and not for those that do not. */
-static void end_epoch_does_not_count(void **state)
+TEST(end_epoch_does_not_count)
 {
     sluice_loader_options options = short_last();
     batches expected;
@@ -165,7 +165,7 @@ static void end_epoch_does_not_count(void **state)
     batches_free(&expected);
 }
 
-static void cancel_ends_it(void **state)
+TEST(cancel_ends_it)
 {
     const sluice_loader_options options = short_last();
     sluice_loader *loader = open_loader(&options);
@@ -225,7 +225,7 @@ static void expect_rest(const saved *cursor, const sluice_loader_options *option
 
 /* Saved after every batch of two epochs, and continued without an end; by start_epoch, the rest of
  * the one epoch comes, which is nothing when it was just finished. */
-static void cursors_continue_it(void **state)
+TEST(cursors_continue_it)
 {
     const sluice_loader_options options = short_last();
     batches whole;
@@ -249,7 +249,7 @@ static void cursors_continue_it(void **state)
 }
 
 /* A cursor for an epoch that the run comes to by itself waits for a start. */
-static void a_cursor_is_not_used_in_passing(void **state)
+TEST(a_cursor_is_not_used_in_passing)
 {
     const sluice_loader_options options = short_last();
     const saved cursor = save_after(&options, 1); /* of epoch 3 */
@@ -294,7 +294,7 @@ static void run_empty_rank(const char *path, uint32_t rank, int32_t last)
     sluice_loader_close(loader);
 }
 
-static void empty_epochs_go_on(void **state)
+TEST(empty_epochs_go_on)
 {
     photo_folder few;
     photo_folder_make(&few, 1, 3);
@@ -306,17 +306,4 @@ static void empty_epochs_go_on(void **state)
     photo_folder_remove(&few);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(epochs_follow_one_another),
-        cmocka_unit_test(there_is_no_end_to_be_seen),
-        cmocka_unit_test(runs_of_both_kinds_take_turns),
-        cmocka_unit_test(end_epoch_does_not_count),
-        cmocka_unit_test(cancel_ends_it),
-        cmocka_unit_test(cursors_continue_it),
-        cmocka_unit_test(a_cursor_is_not_used_in_passing),
-        cmocka_unit_test(empty_epochs_go_on),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

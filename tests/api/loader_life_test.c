@@ -42,7 +42,7 @@ static sluice_loader *open_loader(void)
 }
 
 /* Close at every possible moment of an epoch, and before it. */
-static void close_early(void **state)
+TEST(close_early)
 {
     sluice_loader_close(open_loader());
     for (uint64_t taken = 0; taken <= SAMPLES / 8; taken++) {
@@ -67,7 +67,7 @@ static void expect_text(sluice_loader *loader, sluice_status status, const char 
     }
 }
 
-static void next_before_start(void **state)
+TEST(next_before_start)
 {
     sluice_loader *loader = open_loader();
     sluice_batch *batch;
@@ -84,7 +84,7 @@ static void next_before_start(void **state)
 }
 
 /* Every refusal has a text, which goes with the next start. */
-static void refusals_are_told(void **state)
+TEST(refusals_are_told)
 {
     sluice_loader *loader = open_loader();
     sluice_batch *batch;
@@ -131,7 +131,7 @@ static uint64_t sum_of(const sluice_batch *batch)
 
 /* All slots in the consumer's hands: next times out, and goes on when one comes back. Batches stay
  * readable after close. */
-static void holds_every_batch(void **state)
+TEST(holds_every_batch)
 {
     sluice_loader *loader = open_loader();
     sluice_batch *held[SLOTS];
@@ -154,7 +154,7 @@ static void holds_every_batch(void **state)
     }
 }
 
-static void tensors_have_shapes(void **state)
+TEST(tensors_have_shapes)
 {
     sluice_loader_options options = setup_options();
     options.layout = SLUICE_NCHW;
@@ -190,7 +190,7 @@ static void tensors_have_shapes(void **state)
 }
 
 /* By number as by name, in the promised order. */
-static void columns_are_counted(void **state)
+TEST(columns_are_counted)
 {
     static const char *const names[] = {"image", "label", "index", "mask", "status"};
     sluice_loader *loader = open_loader();
@@ -217,7 +217,7 @@ static void columns_are_counted(void **state)
 }
 
 /* Two holders: the slot comes back with the second release, also after close. */
-static void batches_can_be_retained(void **state)
+TEST(batches_can_be_retained)
 {
     sluice_loader *loader = open_loader();
     sluice_batch *held[SLOTS];
@@ -285,17 +285,17 @@ static void unblock(bool by_close)
     }
 }
 
-static void close_while_next_blocks(void **state)
+TEST(close_while_next_blocks)
 {
     unblock(true);
 }
 
-static void cancel_while_next_blocks(void **state)
+TEST(cancel_while_next_blocks)
 {
     unblock(false);
 }
 
-static void cancel_then_restart(void **state)
+TEST(cancel_then_restart)
 {
     sluice_loader *loader = open_loader();
     batches whole;
@@ -320,7 +320,7 @@ static void cancel_then_restart(void **state)
 
 /* ---- poll ---- */
 
-static void descriptor_tells(void **state)
+TEST(descriptor_tells)
 {
     sluice_loader *loader = open_loader();
     struct pollfd poller = {.fd = sluice_loader_fd(loader), .events = POLLIN};
@@ -372,7 +372,7 @@ static int child_checks(sluice_loader *loader, sluice_batch *batch, const sluice
     return wrong;
 }
 
-static void fork_leaves_the_parent_alone(void **state)
+TEST(fork_leaves_the_parent_alone)
 {
     sluice_loader *loader = open_loader();
     sluice_batch *batch;
@@ -401,7 +401,7 @@ static void fork_leaves_the_parent_alone(void **state)
 
 /* ---- limits ---- */
 
-static void few_descriptors(void **state)
+TEST(few_descriptors)
 {
     struct rlimit limit;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -420,22 +420,4 @@ static void few_descriptors(void **state)
     sluice_loader_close(loader);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(close_early),
-        cmocka_unit_test(next_before_start),
-        cmocka_unit_test(refusals_are_told),
-        cmocka_unit_test(holds_every_batch),
-        cmocka_unit_test(tensors_have_shapes),
-        cmocka_unit_test(columns_are_counted),
-        cmocka_unit_test(batches_can_be_retained),
-        cmocka_unit_test(close_while_next_blocks),
-        cmocka_unit_test(cancel_while_next_blocks),
-        cmocka_unit_test(cancel_then_restart),
-        cmocka_unit_test(descriptor_tells),
-        cmocka_unit_test(fork_leaves_the_parent_alone),
-        cmocka_unit_test(few_descriptors),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

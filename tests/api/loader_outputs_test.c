@@ -40,7 +40,7 @@ static sluice_status try_open(const sluice_loader_options *options, const char *
     return status;
 }
 
-static void device_slots_have_a_range(void **state)
+TEST(device_slots_have_a_range)
 {
     static const uint32_t wrong[] = {1, 65, UINT32_MAX};
     sluice_loader_options options = setup_options();
@@ -52,7 +52,7 @@ static void device_slots_have_a_range(void **state)
     assert_int_equal(try_open(&options, ""), SLUICE_OK); /* of no use, and no harm */
 }
 
-static void outputs_are_checked(void **state)
+TEST(outputs_are_checked)
 {
     /* never written to: nothing is opened */
     _Alignas(256) static uint8_t memory[512];
@@ -79,7 +79,7 @@ static void outputs_are_checked(void **state)
     assert_int_equal(try_open(&options, "output_count"), SLUICE_INVALID);
 }
 
-static void outputs_need_finite_results(void **state)
+TEST(outputs_need_finite_results)
 {
     if (fake == NULL || !has_kernels()) {
         skip();
@@ -115,7 +115,7 @@ static void outputs_need_finite_results(void **state)
 
 /* ---- statistics ---- */
 
-static void waits_are_counted(void **state)
+TEST(waits_are_counted)
 {
     sluice_loader_options options = setup_options();
     options.on_bad_sample = SLUICE_BAD_MASK;
@@ -158,7 +158,7 @@ static uint64_t depths(const sluice_stage_stats *stage)
     return sum;
 }
 
-static void stages_are_counted(void **state)
+TEST(stages_are_counted)
 {
     sluice_loader_options options = setup_options();
     options.on_bad_sample = SLUICE_BAD_MASK;
@@ -268,7 +268,7 @@ static void compare(sluice_loader_options *options, struct CUstream_st *stream)
     sluice_loader_close(there);
 }
 
-static void rows_without_pictures_are_zero(void **state)
+TEST(rows_without_pictures_are_zero)
 {
     if (fake == NULL) {
         skip();
@@ -285,7 +285,7 @@ static void rows_without_pictures_are_zero(void **state)
     }
 }
 
-static void the_callers_memory_is_used(void **state)
+TEST(the_callers_memory_is_used)
 {
     if (fake == NULL || !has_kernels()) {
         skip();
@@ -315,7 +315,7 @@ static void the_callers_memory_is_used(void **state)
 }
 
 /* Memory that a kernel must not write to: told which of the addresses, and what it is. */
-static void memory_of_others_is_refused(void **state)
+TEST(memory_of_others_is_refused)
 {
     if (fake == NULL || !has_kernels()) {
         skip();
@@ -366,16 +366,6 @@ static int remove_photos(void **state)
 int main(void)
 {
     fake = fake_cuda_open();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(device_slots_have_a_range),
-        cmocka_unit_test(outputs_are_checked),
-        cmocka_unit_test(outputs_need_finite_results),
-        cmocka_unit_test(waits_are_counted),
-        cmocka_unit_test(stages_are_counted),
-        cmocka_unit_test(rows_without_pictures_are_zero),
-        cmocka_unit_test(the_callers_memory_is_used),
-        cmocka_unit_test(memory_of_others_is_refused),
-    };
-    const int failed = cmocka_run_group_tests(tests, make_photos, remove_photos);
+    const int failed = test_run(make_photos, remove_photos);
     return failed + (fake == NULL ? 0 : fake_cuda_complain(fake));
 }

@@ -354,7 +354,7 @@ static uint64_t needed(const asked *a)
     return elements * (a->with_mask ? 3 : 2);
 }
 
-static void every_format(void **state)
+TEST(every_format)
 {
     for (int kind = FLAT; kind <= SHARDS; kind++) {
         asked a = crop_of(kind);
@@ -367,7 +367,7 @@ static void every_format(void **state)
 }
 
 /* Parts that are as wide as the tensor, nearly so, or flat: runs are planes, stretches, rows. */
-static void every_form(void **state)
+TEST(every_form)
 {
     static const int64_t forms[][3] = {{9, H, W},     {9, 17, W}, {9, 17, W - 6},
                                        {D, 2, 150},   {1, 1, 1},  {D - 1, H, 2},
@@ -380,7 +380,7 @@ static void every_form(void **state)
 }
 
 /* Against the formula, without a loader that reads whole samples. */
-static void the_middle(void **state)
+TEST(the_middle)
 {
     asked a = crop_of(FLAT);
     a.part = SLUICE_PART_CENTER;
@@ -408,7 +408,7 @@ static void the_middle(void **state)
 }
 
 /* A cursor of one way is good for the other. */
-static void ranks_and_cursors(void **state)
+TEST(ranks_and_cursors)
 {
     const asked a = crop_of(NPZ);
     for (uint32_t rank = 0; rank < 2; rank++) {
@@ -443,7 +443,7 @@ static void ranks_and_cursors(void **state)
 }
 
 /* By io_uring, past the page cache, from memory: as by whole samples. */
-static void every_way(void **state)
+TEST(every_way)
 {
     const asked a = crop_of(NPY);
     for (int32_t cache = SLUICE_CACHE_AUTO; cache <= SLUICE_CACHE_DROP; cache++) {
@@ -467,7 +467,7 @@ static void every_way(void **state)
 }
 
 /* Of one file an array is compressed: that one is read whole. */
-static void some_are_compressed(void **state)
+TEST(some_are_compressed)
 {
     write_npz(2, true);
     const asked a = crop_of(NPZ);
@@ -527,7 +527,7 @@ static sluice_loader *open_masking(const asked *a)
     return open_loader(a, options);
 }
 
-static void a_file_that_shrinks(void **state)
+TEST(a_file_that_shrinks)
 {
     asked a = crop_of(FLAT);
     sluice_loader *loader = open_masking(&a);
@@ -550,7 +550,7 @@ static void overwrite(const char *path, long at, const char *byte)
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-static void an_array_that_was_replaced(void **state)
+TEST(an_array_that_was_replaced)
 {
     char path[400];
     const asked a = crop_of(NPZ);
@@ -606,13 +606,4 @@ static int clean(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_format),        cmocka_unit_test(every_form),
-        cmocka_unit_test(the_middle),          cmocka_unit_test(ranks_and_cursors),
-        cmocka_unit_test(every_way),           cmocka_unit_test(some_are_compressed),
-        cmocka_unit_test(a_file_that_shrinks), cmocka_unit_test(an_array_that_was_replaced),
-    };
-    return cmocka_run_group_tests(tests, make, clean);
-}
+TEST_GROUP(make, clean)

@@ -104,7 +104,7 @@ static void compare(const char *path, sluice_loader_options options)
     sluice_loader_close(kept);
 }
 
-static void the_same_batches(void **state)
+TEST(the_same_batches)
 {
     sluice_loader_options options = setup_options();
     for (options.shuffle = SLUICE_SHUFFLE_FULL; options.shuffle <= SLUICE_SHUFFLE_NONE;
@@ -124,7 +124,7 @@ static void the_same_batches(void **state)
     compare(packed, options);
 }
 
-static void the_same_bad_samples(void **state)
+TEST(the_same_bad_samples)
 {
     sluice_loader_options options = setup_options();
     options.end_epoch = EPOCHS;
@@ -136,7 +136,7 @@ static void the_same_bad_samples(void **state)
 }
 
 /* Runs that are given up at every place of an epoch, and continued. */
-static void given_up_and_continued(void **state)
+TEST(given_up_and_continued)
 {
     sluice_loader_options options = setup_options();
     options.page_cache = SLUICE_CACHE_BUFFERED;
@@ -167,7 +167,7 @@ static void given_up_and_continued(void **state)
 }
 
 /* Nothing is kept where it is not wanted, or there is no room; that is no error. */
-static void not_kept(void **state)
+TEST(not_kept)
 {
     sluice_loader_options options = setup_options();
     options.resident_bytes = 1;
@@ -188,13 +188,4 @@ static void not_kept(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_batches),
-        cmocka_unit_test(the_same_bad_samples),
-        cmocka_unit_test(given_up_and_continued),
-        cmocka_unit_test(not_kept),
-    };
-    return cmocka_run_group_tests(tests, make_data, remove_data);
-}
+TEST_GROUP(make_data, remove_data)

@@ -253,7 +253,7 @@ static uint64_t allocations(sluice_loader *loader)
 
 /* ---- tests ---- */
 
-static void opening_reads_the_manifest_alone(void **state)
+TEST(opening_reads_the_manifest_alone)
 {
     sluice_loader *other = open_windows(few, window_options(SLUICE_SHUFFLE_NONE));
     const uint64_t before = allocations(other);
@@ -272,7 +272,7 @@ static void opening_reads_the_manifest_alone(void **state)
 }
 
 /* How many windows there are is known from the manifest. */
-static void windows_are_counted_without_the_shards(void **state)
+TEST(windows_are_counted_without_the_shards)
 {
     forget();
     sluice_loader *loader = open_windows(many, window_options(SLUICE_SHUFFLE_NONE));
@@ -284,7 +284,7 @@ static void windows_are_counted_without_the_shards(void **state)
 }
 
 /* One for a shard's header and what is read behind it. */
-static void a_sample_costs_one_open(void **state)
+TEST(a_sample_costs_one_open)
 {
     enum { STEPS = 20, ON_THEIR_WAY = 64 };
     sluice_loader *loader = open_windows(many, window_options(SLUICE_SHUFFLE_FULL));
@@ -306,7 +306,7 @@ static void a_sample_costs_one_open(void **state)
 }
 
 /* Rows 2^32 and on, of the rank that has them; their bytes, and where a cursor goes on. */
-static void far_positions_give_what_lies_there(void **state)
+TEST(far_positions_give_what_lies_there)
 {
     uint8_t first[BATCH];
     int64_t numbers[BATCH];
@@ -351,7 +351,7 @@ static void far_positions_give_what_lies_there(void **state)
     sluice_loader_close(loader);
 }
 
-static void thousand_ranks_have_the_same_steps(void **state)
+TEST(thousand_ranks_have_the_same_steps)
 {
     static const uint32_t ranks[] = {0, 1, 500, 999};
     const uint64_t windows = (uint64_t)FEW * SAMPLES * each;
@@ -390,14 +390,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opening_reads_the_manifest_alone),
-        cmocka_unit_test(windows_are_counted_without_the_shards),
-        cmocka_unit_test(a_sample_costs_one_open),
-        cmocka_unit_test(far_positions_give_what_lies_there),
-        cmocka_unit_test(thousand_ranks_have_the_same_steps),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

@@ -69,7 +69,7 @@ static void expect_equal_to_folder(const sluice_loader_options *options)
     batches_free(&shards);
 }
 
-static void equal_to_folder(void **state)
+TEST(equal_to_folder)
 {
     for (int32_t shuffle = SLUICE_SHUFFLE_FULL; shuffle <= SLUICE_SHUFFLE_NONE; shuffle++) {
         for (int32_t cache = SLUICE_CACHE_BUFFERED; cache <= SLUICE_CACHE_DROP; cache++) {
@@ -87,7 +87,7 @@ static void equal_to_folder(void **state)
 }
 
 /* A read buffer of the least size holds a fraction of the read-ahead: slower, but the same. */
-static void tiny_read_buffer(void **state)
+TEST(tiny_read_buffer)
 {
     sluice_loader_options options = setup_options();
     options.read_buffer_bytes = (uint64_t)1 << 20;
@@ -128,7 +128,7 @@ static void flip_byte(FILE *file, long offset)
 }
 
 /* One flipped byte in the second index block: its samples cannot be trusted, the others can. */
-static void index_damage_costs_one_block(void **state)
+TEST(index_damage_costs_one_block)
 {
     const packed_options two_blocks = {.samples = BLOCK_SAMPLES + 9, .raw_every = 1};
     temporary_directory(damaged, sizeof(damaged));
@@ -162,7 +162,7 @@ static void index_damage_costs_one_block(void **state)
 }
 
 /* One flipped byte in the data: one sample, found by its checksum. */
-static void data_damage_costs_one_sample(void **state)
+TEST(data_damage_costs_one_sample)
 {
     make_damaged();
     sluice_dataset *dataset = setup_dataset(damaged);
@@ -185,7 +185,7 @@ static void data_damage_costs_one_sample(void **state)
 }
 
 /* The shard loses its second half while the loader is open. */
-static void shrinks_while_read(void **state)
+TEST(shrinks_while_read)
 {
     make_damaged();
     sluice_loader_options options = setup_options();
@@ -213,14 +213,4 @@ static void shrinks_while_read(void **state)
     remove_tree(damaged);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_to_folder),
-        cmocka_unit_test(tiny_read_buffer),
-        cmocka_unit_test(index_damage_costs_one_block),
-        cmocka_unit_test(data_damage_costs_one_sample),
-        cmocka_unit_test(shrinks_while_read),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

@@ -154,7 +154,7 @@ static sluice_loader_stats stats_of(sluice_loader *loader)
 
 static const int32_t shuffles[] = {SLUICE_SHUFFLE_SHARDS, SLUICE_SHUFFLE_NONE};
 
-static void each_once(void **state)
+TEST(each_once)
 {
     for (uint32_t s = 0; s < 2; s++) {
         for (uint32_t world = 1; world < 5; world++) {
@@ -181,7 +181,7 @@ static void each_once(void **state)
     }
 }
 
-static void cut_short(void **state)
+TEST(cut_short)
 {
     static int64_t labels[ALL];
     for (uint32_t s = 0; s < 2; s++) {
@@ -204,7 +204,7 @@ static void cut_short(void **state)
     }
 }
 
-static void goes_on(void **state)
+TEST(goes_on)
 {
     static int64_t whole[ALL];
     static int64_t rest[ALL];
@@ -231,7 +231,7 @@ static void goes_on(void **state)
     }
 }
 
-static void without_an_end(void **state)
+TEST(without_an_end)
 {
     static int64_t labels[ALL];
     const sluice_loader_options options = options_of(SLUICE_SHUFFLE_SHARDS);
@@ -255,7 +255,7 @@ static void *cancel_later(void *loader)
     return NULL;
 }
 
-static void from_another_thread(void **state)
+TEST(from_another_thread)
 {
     const sluice_loader_options options = options_of(SLUICE_SHUFFLE_SHARDS);
     sluice_loader *loader = open_loader(&options);
@@ -273,14 +273,4 @@ static void from_another_thread(void **state)
     sluice_loader_close(loader);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_once),
-        cmocka_unit_test(cut_short),
-        cmocka_unit_test(goes_on),
-        cmocka_unit_test(without_an_end),
-        cmocka_unit_test(from_another_thread),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

@@ -179,17 +179,17 @@ static void every_window_once(const char *path, uint64_t windows)
     }
 }
 
-static void of_samples_of_any_length(void **state)
+TEST(of_samples_of_any_length)
 {
     every_window_once(ragged, expect_windows(DOCUMENTS, false));
 }
 
-static void of_samples_of_one_length(void **state)
+TEST(of_samples_of_one_length)
 {
     every_window_once(uniform, expect_windows(UNIFORM, true));
 }
 
-static void shared_by_ranks_and_continued(void **state)
+TEST(shared_by_ranks_and_continued)
 {
     static uint8_t seen[WINDOWS_MAX];
     const uint64_t windows = expect_windows(DOCUMENTS, false);
@@ -244,7 +244,7 @@ static void refuse_window(uint64_t length, sluice_dtype dtype, const char *words
     sluice_columns_destroy(columns);
 }
 
-static void impossible_windows(void **state)
+TEST(impossible_windows)
 {
     refuse_window(100000, SLUICE_I32, "no sample has as many");
     refuse_window((uint64_t)1 << 33, SLUICE_I32, "2^31 - 1 bytes");
@@ -256,7 +256,7 @@ static void impossible_windows(void **state)
 }
 
 /* Another cut is another dataset: its cursors do not fit. */
-static void cursors_of_another_cut(void **state)
+TEST(cursors_of_another_cut)
 {
     uint8_t cursor[SLUICE_CURSOR_BYTES];
     size_t bytes = sizeof(cursor);
@@ -296,12 +296,4 @@ static int remove_data(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_samples_of_any_length),      cmocka_unit_test(of_samples_of_one_length),
-        cmocka_unit_test(shared_by_ranks_and_continued), cmocka_unit_test(impossible_windows),
-        cmocka_unit_test(cursors_of_another_cut),
-    };
-    return cmocka_run_group_tests(tests, make_data, remove_data);
-}
+TEST_GROUP(make_data, remove_data)

@@ -66,7 +66,7 @@ static void check_view(const sluice_tensor *slice, const sluice_tensor *whole, i
     assert_memory_equal(slice->strides, whole->strides, sizeof(whole->strides));
 }
 
-static void rows_of_every_column(void **state)
+TEST(rows_of_every_column)
 {
     static const char *const names[] = {"image", "label", "index", "mask", "status"};
     sluice_loader *loader = NULL;
@@ -83,7 +83,7 @@ static void rows_of_every_column(void **state)
 }
 
 /* As the header says it: offsets are sliced, values stay whole. */
-static void texts_of_a_micro_batch(void **state)
+TEST(texts_of_a_micro_batch)
 {
     sluice_loader *loader = NULL;
     sluice_batch *batch = take_batch(&loader);
@@ -128,7 +128,7 @@ static sluice_tensor matrix(void)
     return tensor;
 }
 
-static void edges_of_the_range(void **state)
+TEST(edges_of_the_range)
 {
     const sluice_tensor whole = matrix();
     sluice_tensor slice = slice_of(&whole, 0, 6);
@@ -154,7 +154,7 @@ static void expect_refused(const sluice_tensor *tensor, int64_t first, int64_t c
     assert_memory_equal(&slice, &before, sizeof(slice));
 }
 
-static void what_is_out_of_range_is_refused(void **state)
+TEST(what_is_out_of_range_is_refused)
 {
     sluice_tensor tensor = matrix();
     expect_refused(&tensor, -1, 1);
@@ -202,13 +202,4 @@ static int remove_photos(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_of_every_column),
-        cmocka_unit_test(texts_of_a_micro_batch),
-        cmocka_unit_test(edges_of_the_range),
-        cmocka_unit_test(what_is_out_of_range_is_refused),
-    };
-    return cmocka_run_group_tests(tests, make_photos, remove_photos);
-}
+TEST_GROUP(make_photos, remove_photos)

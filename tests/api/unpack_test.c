@@ -64,7 +64,7 @@ static void expect_the_same(const char *what)
     snapshot_free(&all);
 }
 
-static void what_was_packed_comes_back(void **state)
+TEST(what_was_packed_comes_back)
 {
     char packed[300];
     sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
@@ -81,7 +81,7 @@ static void what_was_packed_comes_back(void **state)
     expect_the_same("back");
 }
 
-static void tars_hold_the_same(void **state)
+TEST(tars_hold_the_same)
 {
     char path[300];
     sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
@@ -114,7 +114,7 @@ static void tars_hold_the_same(void **state)
     sluice_dataset_close(source);
 }
 
-static void wrong_options_are_refused(void **state)
+TEST(wrong_options_are_refused)
 {
     for (int i = 0; i < 8; i++) {
         sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
@@ -154,7 +154,7 @@ static void note(void *user, const sluice_unpack_progress *progress)
     l->total = progress->samples_total;
 }
 
-static void stopped_it_leaves_nothing(void **state)
+TEST(stopped_it_leaves_nothing)
 {
     listener l = {0};
     sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
@@ -168,7 +168,7 @@ static void stopped_it_leaves_nothing(void **state)
     }
 }
 
-static void progress_ends_at_the_total(void **state)
+TEST(progress_ends_at_the_total)
 {
     listener l = {0};
     sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
@@ -182,17 +182,12 @@ static void progress_ends_at_the_total(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_packed_comes_back), cmocka_unit_test(tars_hold_the_same),
-        cmocka_unit_test(wrong_options_are_refused),  cmocka_unit_test(stopped_it_leaves_nothing),
-        cmocka_unit_test(progress_ends_at_the_total),
-    };
     temporary_directory(root, sizeof(root));
     if (setenv("SLUICE_CACHE_DIR", "", 1) != 0) {
         return 1;
     }
     photo_folder_make(&photos, CLASSES, PER_CLASS);
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_run(NULL, NULL);
     photo_folder_remove(&photos);
     remove_tree(root);
     return failed;

@@ -49,7 +49,7 @@ static void expect_no_writer(const sluice_field *fields, uint32_t count, const c
     }
 }
 
-static void fields_that_cannot_be_are_refused(void **state)
+TEST(fields_that_cannot_be_are_refused)
 {
     static sluice_field many[10000];
     for (uint32_t i = 0; i < 10000; i++) {
@@ -110,7 +110,7 @@ static void expect_one(sluice_writer *writer, const sluice_value *good)
     sluice_dataset_close(dataset);
 }
 
-static void tensors_have_the_shape_they_say(void **state)
+TEST(tensors_have_the_shape_they_say)
 {
     static const float data[12];
     sluice_field field = make_field("x", SLUICE_FIELD_TENSOR);
@@ -161,7 +161,7 @@ static void tensors_have_the_shape_they_say(void **state)
     expect_one(writer, &value);
 }
 
-static void pictures_and_keys_are_checked(void **state)
+TEST(pictures_and_keys_are_checked)
 {
     char key[5000];
     sluice_error error = SLUICE_ERROR_INIT;
@@ -209,7 +209,7 @@ static void pictures_and_keys_are_checked(void **state)
 }
 
 /* Image, label and key, as sluice_writer_add takes them. */
-static void values_fit_a_writer_without_fields_too(void **state)
+TEST(values_fit_a_writer_without_fields_too)
 {
     sluice_writer *writer;
     sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
@@ -236,7 +236,7 @@ static void values_fit_a_writer_without_fields_too(void **state)
 }
 
 /* A program built against an older header (shorter structs) and a newer one (longer). */
-static void arrays_carry_their_stride(void **state)
+TEST(arrays_carry_their_stride)
 {
     struct newer_field {
         sluice_field field;
@@ -298,14 +298,4 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields_that_cannot_be_are_refused),
-        cmocka_unit_test(tensors_have_the_shape_they_say),
-        cmocka_unit_test(pictures_and_keys_are_checked),
-        cmocka_unit_test(values_fit_a_writer_without_fields_too),
-        cmocka_unit_test(arrays_carry_their_stride),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

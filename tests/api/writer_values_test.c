@@ -215,7 +215,7 @@ static void expect_fields(const sluice_dataset *dataset, const int32_t *compress
 enum { NEVER = SLUICE_COMPRESSION_NEVER, ALWAYS = SLUICE_COMPRESSION_ALWAYS };
 
 /* Plain, at a level, and by what pays: the blobs, each of one value, do. */
-static void everything_comes_back(void **state)
+TEST(everything_comes_back)
 {
     static const struct {
         int32_t level;
@@ -241,7 +241,7 @@ static void everything_comes_back(void **state)
 }
 
 /* Packed again, in another order, with pictures re-tiled or not. */
-static void packs_carry_all_fields_over(void **state)
+TEST(packs_carry_all_fields_over)
 {
     char folder[256];
     char packed[300];
@@ -347,7 +347,7 @@ static sluice_columns *make_columns(const sluice_augment *small, const sluice_au
     return columns;
 }
 
-static void batches_hold_what_was_written(void **state)
+TEST(batches_hold_what_was_written)
 {
     char folder[256];
     sluice_augment *small;
@@ -420,7 +420,7 @@ static void write_rows(const char *folder, uint32_t rows)
 }
 
 /* No index: files are their samples, a page before and the metadata behind. */
-static void samples_of_one_size_need_no_index(void **state)
+TEST(samples_of_one_size_need_no_index)
 {
     char folder[256];
     file_bytes shard;
@@ -511,7 +511,7 @@ static void flip_bytes(const char *folder, const char *name)
     file_free(&file);
 }
 
-static void every_flipped_byte_is_found(void **state)
+TEST(every_flipped_byte_is_found)
 {
     for (int same_size = 0; same_size < 2; same_size++) {
         char folder[256];
@@ -523,16 +523,4 @@ static void every_flipped_byte_is_found(void **state)
         assert_false(is_found(folder));
         remove_tree(folder);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_comes_back),
-        cmocka_unit_test(packs_carry_all_fields_over),
-        cmocka_unit_test(batches_hold_what_was_written),
-        cmocka_unit_test(samples_of_one_size_need_no_index),
-        cmocka_unit_test(every_flipped_byte_is_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

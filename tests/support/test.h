@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test: cmocka, and the headers that it wants before it.
+ * test: cmocka, and tests that are in its list by being defined.
+ *
+ *     TEST(numbers_add_up)
+ *     {
+ *         assert_int_equal(1 + 1, 2);
+ *     }
+ *
+ * is a test with cmocka's `state`, run in the order of the file by the main that tests/support has,
+ * or by a main of the file's own that calls test_run. Threads: cmocka's asserts jump, so they stand
+ * on the main thread.
  */
 #ifndef SL_TEST_H
 #define SL_TEST_H
@@ -11,5 +20,30 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+/* For TEST alone. */
+void test_add(const char *name, CMUnitTestFunction test, CMFixtureFunction setup,
+              CMFixtureFunction teardown);
+void test_set_group(CMFixtureFunction setup, CMFixtureFunction teardown);
+
+#define TEST_WITH(name, setup, teardown)                      \
+    static void name(void **state);                           \
+    __attribute__((constructor)) static void add_##name(void) \
+    {                                                         \
+        test_add(#name, name, setup, teardown);               \
+    }                                                         \
+    static void name(void **state)
+
+#define TEST(name) TEST_WITH(name, NULL, NULL)
+
+/* Before the first test and behind the last, where the file has no main. */
+#define TEST_GROUP(setup, teardown)                          \
+    __attribute__((constructor)) static void set_group(void) \
+    {                                                        \
+        test_set_group(setup, teardown);                     \
+    }
+
+/* Runs all tests of the file; how many failed. */
+int test_run(CMFixtureFunction setup, CMFixtureFunction teardown);
 
 #endif

@@ -63,7 +63,7 @@ static void expect(const sluice_ranks *ranks, uint32_t rank, uint32_t size, cons
     assert_int_equal(ranks->found, launcher[0] != '\0');
 }
 
-static void nothing_is_one_process(void **state)
+TEST(nothing_is_one_process)
 {
     const sluice_ranks ranks = FIND("PATH=/bin", "RANK=", "WORLD_SIZE=", "PMIX_RANK=3");
     expect(&ranks, 0, 1, "");
@@ -72,7 +72,7 @@ static void nothing_is_one_process(void **state)
     assert_string_equal(ranks.job, "");
 }
 
-static void each_launcher(void **state)
+TEST(each_launcher)
 {
     sluice_ranks ranks = FIND("RANK=5", "WORLD_SIZE=8", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=4",
                               "TORCHELASTIC_RUN_ID=a b/c", "MASTER_PORT=29500");
@@ -99,7 +99,7 @@ static void each_launcher(void **state)
 }
 
 /* What srun, sbatch and salloc set. */
-static void slurm_only_in_a_step(void **state)
+TEST(slurm_only_in_a_step)
 {
     sluice_ranks ranks =
         FIND("SLURM_JOB_ID=5", "SLURM_STEP_ID=1", "SLURM_PROCID=6", "SLURM_NTASKS=7",
@@ -125,7 +125,7 @@ static void slurm_only_in_a_step(void **state)
     REFUSED("SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_ID=0", "SLURM_PROCID=0");
 }
 
-static void odd_lists_of_tasks(void **state)
+TEST(odd_lists_of_tasks)
 {
     static const char *const odd[] = {"",        "x",  "2(",       "2(x",       "2(x)",
                                       "2(x0),3", ",2", "2(x1)3,,", "4294967299"};
@@ -140,7 +140,7 @@ static void odd_lists_of_tasks(void **state)
 }
 
 /* A launcher that another one started. */
-static void nested_ones_are_no_contradiction(void **state)
+TEST(nested_ones_are_no_contradiction)
 {
     sluice_ranks ranks = FIND("RANK=5", "WORLD_SIZE=8", "LOCAL_RANK=1", "SLURM_STEP_ID=0",
                               "SLURM_PROCID=1", "SLURM_NTASKS=2", "SLURM_LOCALID=0");
@@ -159,7 +159,7 @@ static void nested_ones_are_no_contradiction(void **state)
     expect(&ranks, 3, 4, "Open MPI");
 }
 
-static void agreement_is_fine(void **state)
+TEST(agreement_is_fine)
 {
     const sluice_ranks ranks =
         FIND("RANK=1", "WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=4",
@@ -172,7 +172,7 @@ static void agreement_is_fine(void **state)
     assert_int_equal(odd.local_size, 0);
 }
 
-static void contradictions_name_both(void **state)
+TEST(contradictions_name_both)
 {
     REFUSED("RANK and WORLD_SIZE (torchrun) say rank 0 of 2",
             "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE (Open MPI) rank 3 of 4", "RANK=0",
@@ -188,7 +188,7 @@ static void contradictions_name_both(void **state)
             "OMPI_COMM_WORLD_RANK=0", "OMPI_COMM_WORLD_SIZE=2");
 }
 
-static void halves_name_both(void **state)
+TEST(halves_name_both)
 {
     REFUSED("RANK is set", "WORLD_SIZE is not", "RANK=0");
     REFUSED("WORLD_SIZE is set", "RANK is not", "WORLD_SIZE=2", "RANK=");
@@ -197,7 +197,7 @@ static void halves_name_both(void **state)
     REFUSED("PALS_RANKID is set", "PALS_SIZE is not", "PALS_RANKID=0");
 }
 
-static void numbers_are_checked(void **state)
+TEST(numbers_are_checked)
 {
     static const char *const wrong[] = {
         "-1",  "+1",  "0x1",        "1 ",  " 1",
@@ -216,7 +216,7 @@ static void numbers_are_checked(void **state)
     REFUSED("RANK is", "\\x1b[2J", "RANK=\x1b[2J", "WORLD_SIZE=4");
 }
 
-static void long_texts_are_cut(void **state)
+TEST(long_texts_are_cut)
 {
     char name[600] = "TORCHELASTIC_RUN_ID=";
     memset(name + strlen(name), '/', 500);
@@ -225,7 +225,7 @@ static void long_texts_are_cut(void **state)
     assert_null(strchr(ranks.job, '/'));
 }
 
-static void groups_have_one_data_rank(void **state)
+TEST(groups_have_one_data_rank)
 {
     for (uint32_t i = 0; i < 8; i++) {
         uint32_t rank = i;
@@ -242,22 +242,4 @@ static void groups_have_one_data_rank(void **state)
     assert_int_equal(sl_ranks_divide(&rank, &size, 0, &error), SLUICE_INVALID);
     assert_int_equal(sl_ranks_divide(&rank, &size, 16, &error), SLUICE_INVALID);
     assert_true(rank == 5 && size == 8);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_one_process),
-        cmocka_unit_test(each_launcher),
-        cmocka_unit_test(slurm_only_in_a_step),
-        cmocka_unit_test(odd_lists_of_tasks),
-        cmocka_unit_test(nested_ones_are_no_contradiction),
-        cmocka_unit_test(agreement_is_fine),
-        cmocka_unit_test(contradictions_name_both),
-        cmocka_unit_test(halves_name_both),
-        cmocka_unit_test(numbers_are_checked),
-        cmocka_unit_test(long_texts_are_cut),
-        cmocka_unit_test(groups_have_one_data_rank),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static bool is_nan16(const format *f, uint16_t bits)
     return (bits & 0x7FFFU) > infinity;
 }
 
-static void sixteen_bits_round_to_even(void **state)
+TEST(sixteen_bits_round_to_even)
 {
     check_every_boundary(&half);
     check_every_boundary(&bfloat);
@@ -90,7 +90,7 @@ static void sixteen_bits_round_to_even(void **state)
 }
 
 /* Every float is as near as can be: samples over all of them, by distance. */
-static void sixteen_bits_are_the_nearest(void **state)
+TEST(sixteen_bits_are_the_nearest)
 {
     for (uint64_t bits = 0; bits < 0x47000000; bits += 65521) { /* up to 32768 */
         float value = float_of((uint32_t)bits);
@@ -139,7 +139,7 @@ static void jitter_step(uint8_t *pixels, size_t count, int kind, double factor)
     }
 }
 
-static void jitter_follows_the_formulas(void **state)
+TEST(jitter_follows_the_formulas)
 {
     static const float factors[] = {0.0F, 0.3F, 1.0F, 1.7F, 30.0F};
     uint8_t ours[SIDE * SIDE * 3];
@@ -175,7 +175,7 @@ static sluice_augment *make_recipe(uint32_t side, const float *means, const floa
     return recipe;
 }
 
-static void jitter_keeps_the_order(void **state)
+TEST(jitter_keeps_the_order)
 {
     uint8_t ours[SIDE * SIDE * 3];
     uint8_t expected[sizeof(ours)];
@@ -279,7 +279,7 @@ static void check_conversion(sluice_dtype dtype, sluice_layout layout, bool norm
     sluice_augment_destroy(recipe);
 }
 
-static void every_dtype_and_layout(void **state)
+TEST(every_dtype_and_layout)
 {
     for (int dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
         for (int layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
@@ -291,7 +291,7 @@ static void every_dtype_and_layout(void **state)
     }
 }
 
-static void refused_converters(void **state)
+TEST(refused_converters)
 {
     sluice_augment *recipe = make_recipe(8, mean, deviation);
     sluice_augment *nowhere = make_recipe(0, mean, deviation);
@@ -306,17 +306,4 @@ static void refused_converters(void **state)
                      SLUICE_INVALID);
     sluice_augment_destroy(recipe);
     sluice_augment_destroy(nowhere);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sixteen_bits_round_to_even),
-        cmocka_unit_test(sixteen_bits_are_the_nearest),
-        cmocka_unit_test(jitter_follows_the_formulas),
-        cmocka_unit_test(jitter_keeps_the_order),
-        cmocka_unit_test(every_dtype_and_layout),
-        cmocka_unit_test(refused_converters),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

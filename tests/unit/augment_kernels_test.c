@@ -97,7 +97,7 @@ static void fill_weights(sl_random *random, int16_t *weights, uint32_t taps, uin
     }
 }
 
-static void vertical_passes(void **state)
+TEST_WITH(vertical_passes, setup, teardown)
 {
     fixture *f = *state;
     for (int i = 0; i < CASES; i++) {
@@ -186,7 +186,7 @@ static void random_across(sl_random *random, across *a, int number)
     sl_resample_scalar.horizontal(&a->pass, a->row, a->expected);
 }
 
-static void horizontal_passes(void **state)
+TEST_WITH(horizontal_passes, setup, teardown)
 {
     fixture *f = *state;
     static across a;
@@ -221,7 +221,7 @@ static void check_mirror(fixture *f, size_t pixels, bool end)
     }
 }
 
-static void mirrored_rows(void **state)
+TEST_WITH(mirrored_rows, setup, teardown)
 {
     fixture *f = *state;
     for (size_t pixels = 0; pixels <= OUTPUTS_MAX; pixels++) {
@@ -283,7 +283,7 @@ static sluice_augment *random_recipe(sl_random *random, int number, bool normali
     return recipe;
 }
 
-static void conversions(void **state)
+TEST_WITH(conversions, setup, teardown)
 {
     fixture *f = *state;
     for (int i = 0; i < CASES; i++) {
@@ -303,14 +303,8 @@ static void conversions(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(vertical_passes, setup, teardown),
-        cmocka_unit_test_setup_teardown(horizontal_passes, setup, teardown),
-        cmocka_unit_test_setup_teardown(mirrored_rows, setup, teardown),
-        cmocka_unit_test_setup_teardown(conversions, setup, teardown),
-    };
     if (sl_simd_best() == SL_SIMD_SCALAR) {
         (void)printf("no kernels but the scalar ones run here\n");
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -33,7 +33,7 @@ static double along(uint32_t start, uint32_t size, uint32_t outputs, double at)
 }
 
 /* Where the centre of each output pixel comes from. */
-static void the_matrix_of_a_box(void **state)
+TEST(the_matrix_of_a_box)
 {
     sl_random random = sl_random_for(1, 0, 0, 0);
     for (int i = 0; i < CASES; i++) {
@@ -63,7 +63,7 @@ static bool is_limit(uint32_t source, uint32_t raster)
 }
 
 /* The same map as a box and as a matrix needs the same pixels; a matrix, one more at the most. */
-static void boxes_and_their_matrices_need_the_same(void **state)
+TEST(boxes_and_their_matrices_need_the_same)
 {
     sl_random random = sl_random_for(2, 0, 0, 0);
     for (int i = 0; i < CASES; i++) {
@@ -109,7 +109,7 @@ static sl_mapping random_turn(sl_random *random)
 
 /* Each pixel under an output pixel's footprint: one output pixel about its centre, in the picture
  * one pixel at least. */
-static void turned_maps_need_what_they_touch(void **state)
+TEST(turned_maps_need_what_they_touch)
 {
     sl_random random = sl_random_for(3, 0, 0, 0);
     for (int i = 0; i < CASES; i++) {
@@ -136,7 +136,7 @@ static void turned_maps_need_what_they_touch(void **state)
 }
 
 /* Steps of length 1 on the output, all round: how long they are at least in the picture. */
-static void turned_maps_are_decoded_small(void **state)
+TEST(turned_maps_are_decoded_small)
 {
     sl_random random = sl_random_for(4, 0, 0, 0);
     const sl_rect need = {0, 0, 800, 1600};
@@ -165,15 +165,4 @@ static void turned_maps_are_decoded_small(void **state)
         seen[times]++;
     }
     assert_true(seen[1] > 0 && seen[2] > 0 && seen[4] > 0 && seen[8] > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_matrix_of_a_box),
-        cmocka_unit_test(boxes_and_their_matrices_need_the_same),
-        cmocka_unit_test(turned_maps_need_what_they_touch),
-        cmocka_unit_test(turned_maps_are_decoded_small),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

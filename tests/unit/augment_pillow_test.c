@@ -145,7 +145,7 @@ static void align(sl_mapping *p, uint32_t denominator)
 }
 
 /* A third of the views are scaled down by 2, 4 or 8, as a decoder does. */
-static void resampling_is_within_one_of_pillow(void **state)
+TEST(resampling_is_within_one_of_pillow)
 {
     pillow oracle;
     static uint8_t ours[RESIZES][OUT_MAX * OUT_MAX * 3];
@@ -174,7 +174,7 @@ static void resampling_is_within_one_of_pillow(void **state)
 }
 
 /* The same steps, in the same arithmetic: no tolerance. */
-static void jitter_is_pillows(void **state)
+TEST(jitter_is_pillows)
 {
     pillow oracle;
     static picture images[JITTERS];
@@ -215,9 +215,5 @@ int main(int argc, char **argv)
     if (code != 0) {
         return code;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resampling_is_within_one_of_pillow),
-        cmocka_unit_test(jitter_is_pillows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -35,7 +35,7 @@ static sl_params draw(const sluice_augment *recipe, uint64_t sample, uint32_t wi
     return params;
 }
 
-static void arguments_out_of_range(void **state)
+TEST_WITH(arguments_out_of_range, setup, teardown)
 {
     sluice_augment *r = *state;
     const float mean[3] = {0.5F, 0.5F, 0.5F};
@@ -84,7 +84,7 @@ static void expect_error(const sluice_augment *recipe, sluice_status status, con
 }
 
 /* Each refusal names the call and the argument; the first one stays, whatever follows. */
-static void the_first_refusal_is_remembered(void **state)
+TEST(the_first_refusal_is_remembered)
 {
     const float mean[3] = {0.5F, 0.5F, 0.5F};
     const float bad[3] = {0.5F, 0.0F, 0.5F};
@@ -123,7 +123,7 @@ static void the_first_refusal_is_remembered(void **state)
     assert_int_equal(sluice_augment_get_error(NULL, NULL), SLUICE_INVALID);
 }
 
-static void one_geometry_step(void **state)
+TEST_WITH(one_geometry_step, setup, teardown)
 {
     sluice_augment *r = *state;
     sl_params params;
@@ -138,7 +138,7 @@ static void one_geometry_step(void **state)
 }
 
 /* What is listed can be added, at both ends of its ranges and not beyond. */
-static void every_step_is_listed(void **state)
+TEST(every_step_is_listed)
 {
     sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
     uint32_t number = 0;
@@ -178,7 +178,7 @@ static void every_step_is_listed(void **state)
 }
 
 /* By name as by function: the same recipe. In any order, and with presets. */
-static void steps_by_name(void **state)
+TEST(steps_by_name)
 {
     const float mean[3] = {0.1F, 0.2F, 0.3F};
     const float deviation[3] = {0.4F, 0.5F, 0.6F};
@@ -217,7 +217,7 @@ static void assert_inside(const sl_rect *inner, uint32_t width, uint32_t height)
     assert_true(inner->y < height && inner->height <= height - inner->y);
 }
 
-static void crops_lie_in_any_picture(void **state)
+TEST(crops_lie_in_any_picture)
 {
     static const uint32_t sides[] = {1, 2, 3, 10, 100, 375, 500, 4000, 65500};
     enum { SIDES = sizeof(sides) / sizeof(sides[0]) };
@@ -244,7 +244,7 @@ static void crops_lie_in_any_picture(void **state)
 }
 
 /* Area uniform, ratio log-uniform, place uniform: first moments over many draws. */
-static void crops_have_the_right_distribution(void **state)
+TEST_WITH(crops_have_the_right_distribution, setup, teardown)
 {
     sluice_augment *r = *state;
     enum { DRAWS = 20000, SIDE = 10000 };
@@ -276,7 +276,7 @@ static void crops_have_the_right_distribution(void **state)
 }
 
 /* Ten tries that cannot fit: the central part of torchvision's fallback, by hand. */
-static void crops_that_cannot_fit_are_central(void **state)
+TEST(crops_that_cannot_fit_are_central)
 {
     sluice_augment *wide = make_recipe();
     assert_int_equal(sluice_augment_random_resized_crop(wide, 8, 8, 1, 1, 2, 2), SLUICE_OK);
@@ -305,7 +305,7 @@ static void crops_that_cannot_fit_are_central(void **state)
 }
 
 /* torchvision: int(size * long / short) and int(round((a - b) / 2.0)), worked out in Python. */
-static void center_crops_match_torchvision(void **state)
+TEST(center_crops_match_torchvision)
 {
     static const struct {
         uint32_t shorter, width, height, picture_width, picture_height;
@@ -346,7 +346,7 @@ static void center_crops_match_torchvision(void **state)
 }
 
 /* The centre needs less than the whole picture: rows below it need not be decoded. */
-static void need_is_less_than_the_picture(void **state)
+TEST_WITH(need_is_less_than_the_picture, setup, teardown)
 {
     sluice_augment *r = *state;
     assert_int_equal(sluice_augment_resize_center_crop(r, 256, 224, 224), SLUICE_OK);
@@ -358,7 +358,7 @@ static void need_is_less_than_the_picture(void **state)
     assert_int_equal(p.need.height, 450);
 }
 
-static void random_crops_with_padding(void **state)
+TEST_WITH(random_crops_with_padding, setup, teardown)
 {
     sluice_augment *r = *state;
     assert_int_equal(sluice_augment_random_crop(r, 32, 32, 4), SLUICE_OK);
@@ -392,7 +392,7 @@ static void random_crops_with_padding(void **state)
 }
 
 /* Each operation has numbers of its own: turning one on leaves the others as they were. */
-static void operations_are_independent(void **state)
+TEST(operations_are_independent)
 {
     sluice_augment *plain = make_recipe();
     sluice_augment *rich = make_recipe();
@@ -430,7 +430,7 @@ static int kind_of(sl_pixel_operation *apply)
 }
 
 /* As often as asked for, and independent of the other flip, which stays as it was. */
-static void vertical_flips(void **state)
+TEST_WITH(vertical_flips, setup, teardown)
 {
     sluice_augment *r = *state;
     sluice_augment *plain = make_recipe();
@@ -464,7 +464,7 @@ static void vertical_flips(void **state)
 }
 
 /* Pinned as below. */
-static void vertical_flips_are_the_same_for_ever(void **state)
+TEST_WITH(vertical_flips_are_the_same_for_ever, setup, teardown)
 {
     sluice_augment *r = *state;
     uint64_t bits = 0;
@@ -476,7 +476,7 @@ static void vertical_flips_are_the_same_for_ever(void **state)
     assert_true(bits == 0x7CD363A180E2BB8FU);
 }
 
-static void jitter_factors_and_orders(void **state)
+TEST_WITH(jitter_factors_and_orders, setup, teardown)
 {
     sluice_augment *r = *state;
     assert_int_equal(sluice_augment_random_crop(r, 8, 8, 0), SLUICE_OK);
@@ -517,7 +517,7 @@ static void jitter_factors_and_orders(void **state)
 
 /* Pinned like the draws below: which stream each step draws from, and that no two of a recipe share
  * one (crops do, of which there is one). */
-static void streams_are_the_same_for_ever(void **state)
+TEST(streams_are_the_same_for_ever)
 {
     static const struct {
         const char *name;
@@ -541,7 +541,7 @@ static void streams_are_the_same_for_ever(void **state)
 }
 
 /* Pinned: a change here changes everybody's training runs. */
-static void draws_are_the_same_for_ever(void **state)
+TEST_WITH(draws_are_the_same_for_ever, setup, teardown)
 {
     sluice_augment *r = *state;
     assert_int_equal(sluice_augment_random_resized_crop(r, 224, 224, 0.08, 1.0, 3.0 / 4, 4.0 / 3),
@@ -561,28 +561,4 @@ static void draws_are_the_same_for_ever(void **state)
         assert_memory_equal(&p.mapping.source, &expected[i].source, sizeof(p.mapping.source));
         assert_int_equal(p.mapping.flip_x, expected[i].flip);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(arguments_out_of_range, setup, teardown),
-        cmocka_unit_test(the_first_refusal_is_remembered),
-        cmocka_unit_test_setup_teardown(one_geometry_step, setup, teardown),
-        cmocka_unit_test(every_step_is_listed),
-        cmocka_unit_test(steps_by_name),
-        cmocka_unit_test(crops_lie_in_any_picture),
-        cmocka_unit_test_setup_teardown(crops_have_the_right_distribution, setup, teardown),
-        cmocka_unit_test(crops_that_cannot_fit_are_central),
-        cmocka_unit_test(center_crops_match_torchvision),
-        cmocka_unit_test_setup_teardown(need_is_less_than_the_picture, setup, teardown),
-        cmocka_unit_test_setup_teardown(random_crops_with_padding, setup, teardown),
-        cmocka_unit_test(operations_are_independent),
-        cmocka_unit_test_setup_teardown(vertical_flips, setup, teardown),
-        cmocka_unit_test_setup_teardown(vertical_flips_are_the_same_for_ever, setup, teardown),
-        cmocka_unit_test_setup_teardown(jitter_factors_and_orders, setup, teardown),
-        cmocka_unit_test(streams_are_the_same_for_ever),
-        cmocka_unit_test_setup_teardown(draws_are_the_same_for_ever, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,7 +162,7 @@ static void run(fixture *f, const sl_image *view, const sl_mapping *mapping)
     assert_int_equal(sl_scratch_mark(&f->scratch), mark);
 }
 
-static void random_boxes_match_the_definition(void **state)
+TEST_WITH(random_boxes_match_the_definition, setup, teardown)
 {
     fixture *f = *state;
     for (int i = 0; i < CASES; i++) {
@@ -175,7 +175,7 @@ static void random_boxes_match_the_definition(void **state)
 }
 
 /* Stripes of one pixel, where errors of the weights do not cancel, at factors up to 255. */
-static void stripes_match_the_definition(void **state)
+TEST_WITH(stripes_match_the_definition, setup, teardown)
 {
     fixture *f = *state;
     for (int i = 0; i < CASES; i++) {
@@ -199,7 +199,7 @@ static void stripes_match_the_definition(void **state)
 }
 
 /* Views that a scaling decoder gives: the picture is 1/2, 1/4 or 1/8 of the stored one. */
-static void scaled_views_match_the_definition(void **state)
+TEST_WITH(scaled_views_match_the_definition, setup, teardown)
 {
     fixture *f = *state;
     for (int i = 0; i < CASES; i++) {
@@ -220,7 +220,7 @@ static void scaled_views_match_the_definition(void **state)
 }
 
 /* The same result from a block of exactly the needed pixels: ASan sees any read outside. */
-static void only_the_needed_pixels_are_read(void **state)
+TEST_WITH(only_the_needed_pixels_are_read, setup, teardown)
 {
     fixture *f = *state;
     static uint8_t expected[sizeof(f->out)];
@@ -250,7 +250,7 @@ static void only_the_needed_pixels_are_read(void **state)
     }
 }
 
-static void same_size_copies_and_flips(void **state)
+TEST_WITH(same_size_copies_and_flips, setup, teardown)
 {
     fixture *f = *state;
     random_pixels(f);
@@ -279,7 +279,7 @@ static void same_size_copies_and_flips(void **state)
 }
 
 /* Same size, any window, flipped or not: copied rows, black edges. */
-static void random_windows_without_resizing(void **state)
+TEST_WITH(random_windows_without_resizing, setup, teardown)
 {
     fixture *f = *state;
     for (int i = 0; i < CASES; i++) {
@@ -311,7 +311,7 @@ static void random_windows_without_resizing(void **state)
 }
 
 /* Padding: a window that reaches over each edge, and one that sees nothing. */
-static void outside_is_black(void **state)
+TEST_WITH(outside_is_black, setup, teardown)
 {
     fixture *f = *state;
     const int32_t places[][2] = {{-3, -2}, {4, 5}, {-12, 0}, {0, 12}, {12, 12}, {-1, 3}};
@@ -336,7 +336,7 @@ static void outside_is_black(void **state)
 }
 
 /* Weights sum to exactly 1, however many there are. */
-static void flat_stays_flat(void **state)
+TEST_WITH(flat_stays_flat, setup, teardown)
 {
     fixture *f = *state;
     for (int i = 0; i < CASES; i++) {
@@ -353,7 +353,7 @@ static void flat_stays_flat(void **state)
 }
 
 /* Far beyond the scale factors that the accuracy is stated for. */
-static void white_stays_white(void **state)
+TEST(white_stays_white)
 {
     static sl_scratch scratch;
     const uint32_t length = 200000;
@@ -382,7 +382,7 @@ static void white_stays_white(void **state)
     sl_scratch_close(&scratch);
 }
 
-static void too_little_scratch_is_an_error(void **state)
+TEST_WITH(too_little_scratch_is_an_error, setup, teardown)
 {
     fixture *f = *state;
     random_pixels(f);
@@ -400,21 +400,4 @@ static void too_little_scratch_is_an_error(void **state)
         }
         sl_scratch_close(&tiny);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(random_boxes_match_the_definition, setup, teardown),
-        cmocka_unit_test_setup_teardown(stripes_match_the_definition, setup, teardown),
-        cmocka_unit_test_setup_teardown(scaled_views_match_the_definition, setup, teardown),
-        cmocka_unit_test_setup_teardown(only_the_needed_pixels_are_read, setup, teardown),
-        cmocka_unit_test_setup_teardown(same_size_copies_and_flips, setup, teardown),
-        cmocka_unit_test_setup_teardown(random_windows_without_resizing, setup, teardown),
-        cmocka_unit_test_setup_teardown(outside_is_black, setup, teardown),
-        cmocka_unit_test_setup_teardown(flat_stays_flat, setup, teardown),
-        cmocka_unit_test(white_stays_white),
-        cmocka_unit_test_setup_teardown(too_little_scratch_is_an_error, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

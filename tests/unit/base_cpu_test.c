@@ -65,7 +65,7 @@ static sl_cgroup read_with(const char *groups, const char *mounts)
     return sl_cgroup_read(own, mountinfo);
 }
 
-static void numbers_of_text_files(void **state)
+TEST(numbers_of_text_files)
 {
     char path[PATH_BYTES];
     put("numbers", "a 1\nabc:   77 kB\nab max\nneg -1\nbig 99999999999999999999\n");
@@ -88,7 +88,7 @@ static void numbers_of_text_files(void **state)
     assert_true(sl_proc_number(path, "") == SL_PROC_NONE);
 }
 
-static void v2_takes_the_tightest_level(void **state)
+TEST(v2_takes_the_tightest_level)
 {
     put("v2/a/memory.max", "8589934592\n");
     put("v2/a/memory.current", "3221225472\n");
@@ -106,7 +106,7 @@ static void v2_takes_the_tightest_level(void **state)
     assert_true(found.cpus == 3);
 }
 
-static void v2_high_counts_as_limit(void **state)
+TEST(v2_high_counts_as_limit)
 {
     put("high/memory.max", "max\n");
     put("high/memory.high", "1073741824\n");
@@ -117,7 +117,7 @@ static void v2_high_counts_as_limit(void **state)
     assert_true(found.cpus == NONE);
 }
 
-static void v1_controllers_have_their_own_paths(void **state)
+TEST(v1_controllers_have_their_own_paths)
 {
     put("mem/job/memory.limit_in_bytes", "2147483648\n");
     put("mem/job/memory.usage_in_bytes", "1073741824\n");
@@ -141,7 +141,7 @@ static void v1_controllers_have_their_own_paths(void **state)
 }
 
 /* A container without a cgroup namespace: the mount shows only its own part of the tree. */
-static void mounted_subtrees_are_cut_off(void **state)
+TEST(mounted_subtrees_are_cut_off)
 {
     put("sub tree/memory.max", "1073741824\n");
     put("sub tree/in/memory.max", "536870912\n");
@@ -154,7 +154,7 @@ static void mounted_subtrees_are_cut_off(void **state)
     assert_true(read_with("", mounts).memory_limit == GIB);
 }
 
-static void odd_files_are_no_limits(void **state)
+TEST(odd_files_are_no_limits)
 {
     put("odd/cpu.max", "100000 0\n");
     put("odd/memory.max", "lots\n");
@@ -174,7 +174,7 @@ static void odd_files_are_no_limits(void **state)
     assert_true(found.cpus == 1);
 }
 
-static void cpu_count_follows_the_affinity(void **state)
+TEST(cpu_count_follows_the_affinity)
 {
     cpu_set_t before;
     assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
@@ -198,7 +198,7 @@ static bool has(const sl_processors *processors, uint32_t number)
     return (processors->words[number / bits] >> (number % bits) & 1) != 0;
 }
 
-static void lists_of_processors(void **state)
+TEST(lists_of_processors)
 {
     static const struct {
         const char *text;
@@ -230,7 +230,7 @@ static void lists_of_processors(void **state)
     }
 }
 
-static void sets_of_processors(void **state)
+TEST(sets_of_processors)
 {
     sl_processors a;
     sl_processors b;
@@ -247,7 +247,7 @@ static void sets_of_processors(void **state)
     }
 }
 
-static void memory_figures_are_plausible(void **state)
+TEST(memory_figures_are_plausible)
 {
     const uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     const uint64_t total = sl_memory_total();
@@ -256,7 +256,7 @@ static void memory_figures_are_plausible(void **state)
 }
 
 /* Every name that we print is a flag in cpuinfo, which spells sse4.2 "sse4_2". */
-static void features_are_those_of_cpuinfo(void **state)
+TEST(features_are_those_of_cpuinfo)
 {
     char names[256];
     sl_cpu_features(names, sizeof(names));
@@ -283,7 +283,7 @@ static void features_are_those_of_cpuinfo(void **state)
 #endif
 }
 
-static void features_fit_their_room(void **state)
+TEST(features_fit_their_room)
 {
     char whole[256];
     sl_cpu_features(whole, sizeof(whole));
@@ -298,21 +298,4 @@ static void features_fit_their_room(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_text_files),
-        cmocka_unit_test(v2_takes_the_tightest_level),
-        cmocka_unit_test(v2_high_counts_as_limit),
-        cmocka_unit_test(v1_controllers_have_their_own_paths),
-        cmocka_unit_test(mounted_subtrees_are_cut_off),
-        cmocka_unit_test(odd_files_are_no_limits),
-        cmocka_unit_test(cpu_count_follows_the_affinity),
-        cmocka_unit_test(lists_of_processors),
-        cmocka_unit_test(sets_of_processors),
-        cmocka_unit_test(memory_figures_are_plausible),
-        cmocka_unit_test(features_are_those_of_cpuinfo),
-        cmocka_unit_test(features_fit_their_room),
-    };
-    return cmocka_run_group_tests(tests, make_root, remove_root);
-}
+TEST_GROUP(make_root, remove_root)

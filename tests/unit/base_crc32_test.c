@@ -19,7 +19,7 @@ static uint32_t model(uint32_t crc, const uint8_t *data, size_t bytes)
     return ~crc;
 }
 
-static void known_answers(void **state)
+TEST(known_answers)
 {
     static const char *const fox = "The quick brown fox jumps over the lazy dog";
     for (sl_simd simd = SL_SIMD_SCALAR; simd <= sl_simd_best(); simd++) {
@@ -32,7 +32,7 @@ static void known_answers(void **state)
 }
 
 /* Of every length about where lanes begin and end, at every alignment, in one piece and in two. */
-static void twins_are_the_model(void **state)
+TEST(twins_are_the_model)
 {
     enum { MOST = 5000 };
     uint8_t *data = malloc(MOST + 16);
@@ -56,13 +56,4 @@ static void twins_are_the_model(void **state)
         assert_int_equal(crc32(0, data, MOST), sl_crc32(0, data, MOST));
     }
     free(data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_answers),
-        cmocka_unit_test(twins_are_the_model),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static const struct answer {
     {"blake2s", "508c5e8c327c14e2e1a72ba34eeb452f37458b209ed63a294d999b4c86675982"},
 };
 
-static void known_answers(void **state)
+TEST(known_answers)
 {
     assert_int_equal(sizeof(answers) / sizeof(answers[0]), SL_DIGEST_NAMES);
     for (size_t i = 0; i < SL_DIGEST_NAMES; i++) {
@@ -61,7 +61,7 @@ static void known_answers(void **state)
     sl_digest_close(NULL);
 }
 
-static void others_are_refused(void **state)
+TEST(others_are_refused)
 {
     static const char *const names[] = {"", "xxh", "crc32", "SHA1", "shake_128", "sha512_256"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -74,13 +74,4 @@ static void others_are_refused(void **state)
     }
     assert_non_null(sl_crypto_refused("no such hash"));
     assert_null(sl_crypto_open("no such hash"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_answers),
-        cmocka_unit_test(others_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void set_records_and_returns(void **state)
+TEST(set_records_and_returns)
 {
     sluice_error error;
     memset(&error, 0x5a, sizeof(error));
@@ -26,7 +26,7 @@ static void set_records_and_returns(void **state)
     assert_int_equal(sl_error_file(NULL, SLUICE_IO, "io", 1, "f", 2, "same"), SLUICE_IO);
 }
 
-static void shortages_say_what_for(void **state)
+TEST(shortages_say_what_for)
 {
     sluice_error error;
     assert_int_equal(sl_no_memory(&error, "io", "for %u reads", 7), SLUICE_NOMEM);
@@ -40,14 +40,14 @@ static void shortages_say_what_for(void **state)
     assert_int_equal(sl_no_memory(NULL, "io", "unheard"), SLUICE_NOMEM);
 }
 
-static void text_is_never_empty(void **state)
+TEST(text_is_never_empty)
 {
     sluice_error error;
     sl_error_set(&error, SLUICE_INTERNAL, "api", "%s", "");
     assert_true(error.text[0] != '\0');
 }
 
-static void arguments_may_be_the_error_itself(void **state)
+TEST(arguments_may_be_the_error_itself)
 {
     sluice_error error;
     sl_error_file(&error, SLUICE_IO, "io", EIO, "/a/b", 10, "first");
@@ -57,7 +57,7 @@ static void arguments_may_be_the_error_itself(void **state)
     assert_string_equal(error.text, "then: first");
 }
 
-static void long_things_are_cut(void **state)
+TEST(long_things_are_cut)
 {
     char path[2000];
     memset(path, 'x', sizeof(path));
@@ -70,7 +70,7 @@ static void long_things_are_cut(void **state)
     assert_int_equal(strlen(error.stage), sizeof(error.stage) - 1);
 }
 
-static void paths_are_cut_between_characters(void **state)
+TEST(paths_are_cut_between_characters)
 {
     char path[601];
     for (size_t i = 0; i < 600; i += 3) {
@@ -85,7 +85,7 @@ static void paths_are_cut_between_characters(void **state)
     assert_memory_equal(error.file, "\xe2\x82\xac", 3);
 }
 
-static void copy_out_respects_the_size(void **state)
+TEST(copy_out_respects_the_size)
 {
     sluice_error from;
     sl_error_file(&from, SLUICE_IO, "io", EIO, "/a", 5, "text");
@@ -114,7 +114,7 @@ static void expect_format(const sluice_error *error, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void format_tells_what_is_known(void **state)
+TEST(format_tells_what_is_known)
 {
     sluice_error error;
     sl_error_set(&error, SLUICE_INVALID, "api", "batch_size is 0");
@@ -130,7 +130,7 @@ static void format_tells_what_is_known(void **state)
     expect_format(&error, "offset 12: odd");
 }
 
-static void format_never_writes_past_its_room(void **state)
+TEST(format_never_writes_past_its_room)
 {
     sluice_error error;
     sl_error_file(&error, SLUICE_IO, "io", EIO, "/d/a.jpg", 4096, "read failed");
@@ -150,7 +150,7 @@ static void format_never_writes_past_its_room(void **state)
 }
 
 /* Names come from data, and terminals obey what they are shown. */
-static void what_is_printed_is_safe(void **state)
+TEST(what_is_printed_is_safe)
 {
     static const struct {
         const char *given, *safe;
@@ -192,7 +192,7 @@ static void what_is_printed_is_safe(void **state)
 }
 
 /* Characters and escapes are shown whole or not at all. */
-static void what_is_cut_is_safe(void **state)
+TEST(what_is_cut_is_safe)
 {
     char name[600];
     sluice_error error;
@@ -226,7 +226,7 @@ static void what_is_cut_is_safe(void **state)
 }
 
 /* Values are part of the ABI and of files: they are written out here. Codes are DLPack's. */
-static void dtypes(void **state)
+TEST(dtypes)
 {
     static const struct {
         const char *name;
@@ -253,7 +253,7 @@ static void dtypes(void **state)
     assert_int_equal(sluice_dtype_dlpack(SLUICE_U8, &number, NULL), SLUICE_INVALID);
 }
 
-static void names_and_version(void **state)
+TEST(names_and_version)
 {
     static const struct {
         sluice_status status;
@@ -292,7 +292,7 @@ static const char *shout(void *user, const char *option)
                                              : NULL;
 }
 
-static void a_sentence_calls_options_as_c_does(void **state)
+TEST(a_sentence_calls_options_as_c_does)
 {
     sluice_error error;
     sl_error_set(&error, SLUICE_INVALID, "api",
@@ -305,7 +305,7 @@ static void a_sentence_calls_options_as_c_does(void **state)
     assert_int_equal(error.option_count, 0);
 }
 
-static void others_call_them_as_they_like(void **state)
+TEST(others_call_them_as_they_like)
 {
     const char *own[] = {"--max", NULL};
     sluice_error error;
@@ -335,7 +335,7 @@ static void others_call_them_as_they_like(void **state)
     sluice_error_respell(&error, NULL, NULL);
 }
 
-static void sentences_with_options_are_cut_like_others(void **state)
+TEST(sentences_with_options_are_cut_like_others)
 {
     char filler[600];
     char big[600];
@@ -368,7 +368,7 @@ static void sentences_with_options_are_cut_like_others(void **state)
 }
 
 /* What no sentence of the library says comes from a caller, or from data. */
-static void what_makes_no_sense_stays(void **state)
+TEST(what_makes_no_sense_stays)
 {
     const char *own[] = {"--max", NULL};
     sluice_error error;
@@ -393,28 +393,4 @@ static void what_makes_no_sense_stays(void **state)
     error.struct_size = offsetof(sluice_error, option_count); /* of an older header */
     sluice_error_respell(&error, shout, own);
     assert_string_equal(error.text, "max_bytes");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(set_records_and_returns),
-        cmocka_unit_test(shortages_say_what_for),
-        cmocka_unit_test(text_is_never_empty),
-        cmocka_unit_test(arguments_may_be_the_error_itself),
-        cmocka_unit_test(long_things_are_cut),
-        cmocka_unit_test(paths_are_cut_between_characters),
-        cmocka_unit_test(copy_out_respects_the_size),
-        cmocka_unit_test(format_tells_what_is_known),
-        cmocka_unit_test(format_never_writes_past_its_room),
-        cmocka_unit_test(what_is_printed_is_safe),
-        cmocka_unit_test(what_is_cut_is_safe),
-        cmocka_unit_test(dtypes),
-        cmocka_unit_test(names_and_version),
-        cmocka_unit_test(a_sentence_calls_options_as_c_does),
-        cmocka_unit_test(others_call_them_as_they_like),
-        cmocka_unit_test(sentences_with_options_are_cut_like_others),
-        cmocka_unit_test(what_makes_no_sense_stays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

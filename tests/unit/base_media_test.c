@@ -19,7 +19,7 @@ static void expect_extensions(uint32_t traits, const char *expected)
 }
 
 /* Numbers of samples, fields and names of files depend on them. */
-static void sets_of_extensions_stay(void **state)
+TEST(sets_of_extensions_stay)
 {
     (void)state;
     expect_extensions(SL_MEDIA_IN_FOLDERS, "jpg jpeg png bmp webp tif tiff ppm pgm");
@@ -30,7 +30,7 @@ static void sets_of_extensions_stay(void **state)
 }
 
 /* Each row is found by its bytes, its extensions and its number, and no row hides one below it. */
-static void rows_are_found(void **state)
+TEST(rows_are_found)
 {
     (void)state;
     bool taken[256] = {false};
@@ -62,7 +62,7 @@ static void rows_are_found(void **state)
     }
 }
 
-static void what_is_unknown_is_nothing(void **state)
+TEST(what_is_unknown_is_nothing)
 {
     (void)state;
     assert_null(sl_media_of_bytes((sl_bytes){NULL, 0}));
@@ -77,14 +77,4 @@ static void what_is_unknown_is_nothing(void **state)
                                                      12})
                             ->name,
                         "HEIF");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sets_of_extensions_stay),
-        cmocka_unit_test(rows_are_found),
-        cmocka_unit_test(what_is_unknown_is_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,7 +67,7 @@ static bool is_mapped(uint8_t *at)
     return mincore(at, 1, &in_core) == 0;
 }
 
-static void allocations_are_counted(void **state)
+TEST(allocations_are_counted)
 {
     const uint64_t before = sl_memory_allocations();
     char *a = sl_malloc(0);
@@ -88,7 +88,7 @@ static void allocations_are_counted(void **state)
     assert_int_equal(sl_memory_allocations() - before, 5);
 }
 
-static void products_that_overflow_are_refused(void **state)
+TEST(products_that_overflow_are_refused)
 {
     assert_null(sl_calloc(SIZE_MAX / 2 + 1, 2));
     char *kept = sl_malloc(1);
@@ -98,7 +98,7 @@ static void products_that_overflow_are_refused(void **state)
 }
 
 /* Against an array that has all its items from the start. */
-static void arrays_grow_with_what_they_hold(void **state)
+TEST(arrays_grow_with_what_they_hold)
 {
     enum { ITEMS = 5000 };
     uint32_t *items = NULL;
@@ -123,7 +123,7 @@ static void arrays_grow_with_what_they_hold(void **state)
     sl_free(items);
 }
 
-static void arrays_that_cannot_grow_stay(void **state)
+TEST(arrays_that_cannot_grow_stay)
 {
     uint64_t *items = NULL;
     uint64_t capacity = 0;
@@ -145,7 +145,7 @@ static void arrays_that_cannot_grow_stay(void **state)
     sl_free(items);
 }
 
-static void a_budget_is_never_passed(void **state)
+TEST(a_budget_is_never_passed)
 {
     sl_budget budget;
     sl_budget_init(&budget, 100);
@@ -163,7 +163,7 @@ static void a_budget_is_never_passed(void **state)
     assert_false(sl_budget_take(&budget, 2));
 }
 
-static void slabs_are_aligned_and_zero(void **state)
+TEST(slabs_are_aligned_and_zero)
 {
     sl_slab slabs[5];
     for (size_t i = 0; i < 5; i++) {
@@ -192,7 +192,7 @@ static void count_call(void *ctx)
 
 /* Every page of all ranges, whatever the kernel is able to do, and nothing that is there changes.
  */
-static void populated_pages_are_present(void **state)
+TEST(populated_pages_are_present)
 {
     const size_t pages = 4 * MIB / (size_t)sysconf(_SC_PAGESIZE);
     static const int reasons[] = {0, EINVAL};
@@ -226,7 +226,7 @@ static void populated_pages_are_present(void **state)
 }
 
 /* Memory that the system does not have is no business of the populating threads. */
-static void populating_may_fail_or_be_given_up(void **state)
+TEST(populating_may_fail_or_be_given_up)
 {
     sl_slab slab;
     sl_populate populate;
@@ -252,7 +252,7 @@ static void populating_may_fail_or_be_given_up(void **state)
     sl_slab_close(&slab);
 }
 
-static void slabs_are_charged(void **state)
+TEST(slabs_are_charged)
 {
     sl_budget budget;
     sl_budget_init(&budget, 4 * MIB);
@@ -269,7 +269,7 @@ static void slabs_are_charged(void **state)
     assert_int_equal(sl_budget_used(&budget), 0);
 }
 
-static void refused_slabs_leave_nothing(void **state)
+TEST(refused_slabs_leave_nothing)
 {
     sl_budget budget;
     sl_budget_init(&budget, UINT64_MAX);
@@ -287,7 +287,7 @@ static void refused_slabs_leave_nothing(void **state)
 }
 
 /* The child asks the kernel to read the slab; a mapping that is not there is EFAULT. */
-static void a_forked_child_has_no_slab(void **state)
+TEST(a_forked_child_has_no_slab)
 {
 #if defined(__SANITIZE_THREAD__)
     print_message("ThreadSanitizer's runtime keeps MADV_DONTFORK from working\n");
@@ -310,7 +310,7 @@ static void a_forked_child_has_no_slab(void **state)
     sl_slab_close(&slab);
 }
 
-static void a_forgotten_slab_stays_mapped(void **state)
+TEST(a_forgotten_slab_stays_mapped)
 {
     sl_slab slab;
     assert_int_equal(sl_slab_open(&slab, 1, NULL, NULL), SLUICE_OK);
@@ -322,7 +322,7 @@ static void a_forgotten_slab_stays_mapped(void **state)
     assert_int_equal(munmap(kept.base, kept.bytes), 0);
 }
 
-static void scratch_keeps_its_limit(void **state)
+TEST(scratch_keeps_its_limit)
 {
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, 1000, 2000, NULL), SLUICE_OK); /* 1024 */
@@ -353,7 +353,7 @@ static void scratch_keeps_its_limit(void **state)
 }
 
 /* The limit of a page exactly: what is readable behind it needs a page more. */
-static void the_last_byte_has_readable_ones_behind(void **state)
+TEST(the_last_byte_has_readable_ones_behind)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     sl_scratch scratch;
@@ -369,7 +369,7 @@ static void the_last_byte_has_readable_ones_behind(void **state)
     sl_scratch_close(&scratch);
 }
 
-static void scratch_gives_back_what_is_above_keep(void **state)
+TEST(scratch_gives_back_what_is_above_keep)
 {
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, 8 * MIB, MIB, NULL), SLUICE_OK);
@@ -401,7 +401,7 @@ static void scratch_gives_back_what_is_above_keep(void **state)
 
 /* Against a model: pieces of any size, marks, releases and resets. Bytes stay what they were made
  * until they are released, and what is refused is what passes the limit. */
-static void scratch_in_pieces(void **state)
+TEST(scratch_in_pieces)
 {
     enum { PIECES = 64, LIMIT = 1 << 20 };
     static struct {
@@ -448,7 +448,7 @@ static void scratch_in_pieces(void **state)
     sl_scratch_close(&scratch);
 }
 
-static void scratch_keeps_what_it_may(void **state)
+TEST(scratch_keeps_what_it_may)
 {
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, 16 * MIB, MIB, NULL), SLUICE_OK);
@@ -472,7 +472,7 @@ static void scratch_keeps_what_it_may(void **state)
     sl_scratch_close(&scratch);
 }
 
-static void refused_scratch_says_so(void **state)
+TEST(refused_scratch_says_so)
 {
     sl_scratch scratch;
     sluice_error error;
@@ -483,29 +483,4 @@ static void refused_scratch_says_so(void **state)
     sl_scratch_close(&scratch);
     assert_int_equal(sl_scratch_open(&scratch, SIZE_MAX, 0, &error), SLUICE_NOMEM);
     sl_scratch_close(&scratch);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(allocations_are_counted),
-        cmocka_unit_test(products_that_overflow_are_refused),
-        cmocka_unit_test(arrays_grow_with_what_they_hold),
-        cmocka_unit_test(arrays_that_cannot_grow_stay),
-        cmocka_unit_test(a_budget_is_never_passed),
-        cmocka_unit_test(slabs_are_aligned_and_zero),
-        cmocka_unit_test(populated_pages_are_present),
-        cmocka_unit_test(populating_may_fail_or_be_given_up),
-        cmocka_unit_test(slabs_are_charged),
-        cmocka_unit_test(refused_slabs_leave_nothing),
-        cmocka_unit_test(a_forked_child_has_no_slab),
-        cmocka_unit_test(a_forgotten_slab_stays_mapped),
-        cmocka_unit_test(scratch_keeps_its_limit),
-        cmocka_unit_test(the_last_byte_has_readable_ones_behind),
-        cmocka_unit_test(scratch_gives_back_what_is_above_keep),
-        cmocka_unit_test(scratch_in_pieces),
-        cmocka_unit_test(scratch_keeps_what_it_may),
-        cmocka_unit_test(refused_scratch_says_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

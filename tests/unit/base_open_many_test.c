@@ -29,7 +29,7 @@ static sluice_status job(void *ctx, uint32_t number, sluice_error *error)
     return w->says ? sl_error_set(error, status, "dataset", "job %u", number) : status;
 }
 
-static void each_is_done_once(void **state)
+TEST(each_is_done_once)
 {
     work w = {.fails = false};
     sluice_error error;
@@ -42,7 +42,7 @@ static void each_is_done_once(void **state)
     assert_int_equal(sl_open_many(0, job, NULL, &error), SLUICE_OK);
 }
 
-static void the_first_that_fails_is_told(void **state)
+TEST(the_first_that_fails_is_told)
 {
     work w = {.fails = true, .says = true};
     sluice_error error;
@@ -59,21 +59,11 @@ static void the_first_that_fails_is_told(void **state)
 }
 
 /* Also where a job says nothing, and nobody listens. */
-static void the_status_is_what_the_job_returned(void **state)
+TEST(the_status_is_what_the_job_returned)
 {
     work w = {.fails = true};
     sluice_error error;
     sl_error_clear(&error);
     assert_int_equal(sl_open_many(JOBS, job, &w, &error), SLUICE_CORRUPT);
     assert_int_equal(sl_open_many(JOBS, job, &w, NULL), SLUICE_CORRUPT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_is_done_once),
-        cmocka_unit_test(the_first_that_fails_is_told),
-        cmocka_unit_test(the_status_is_what_the_job_returned),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

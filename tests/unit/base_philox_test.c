@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-static void known_answers(void **state)
+TEST(known_answers)
 {
     /* kat_vectors of Random123, philox4x32 with 10 rounds: counter, key, result. */
     static const uint32_t known[3][10] = {
@@ -30,7 +30,7 @@ static void known_answers(void **state)
 
 /* Made by another implementation in another language: the streams must never change, or a run
  * could not be repeated with a later version. */
-static void streams_are_what_they_always_were(void **state)
+TEST(streams_are_what_they_always_were)
 {
     static const uint32_t expected[8] = {0xfd993679, 0x745db5f6, 0x27557fa4, 0x55b1a2cd,
                                          0xdd661863, 0xe5ec7904, 0x3b63d135, 0x52d4675f};
@@ -51,7 +51,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void every_argument_makes_another_stream(void **state)
+TEST(every_argument_makes_another_stream)
 {
     enum { SIDE = 8, ALL = SIDE * SIDE * SIDE * SIDE };
     uint64_t first[ALL];
@@ -67,7 +67,7 @@ static void every_argument_makes_another_stream(void **state)
     }
 }
 
-static void units_are_uniform(void **state)
+TEST(units_are_uniform)
 {
     enum { DRAWS = 200000, BINS = 100 };
     unsigned bins[BINS] = {0};
@@ -88,7 +88,7 @@ static void units_are_uniform(void **state)
     assert_true(sum / DRAWS > 0.4968 && sum / DRAWS < 0.5032);
 }
 
-static void ranges_keep_their_bounds(void **state)
+TEST(ranges_keep_their_bounds)
 {
     sl_random random = sl_random_for(0, 0, 0, 0);
     for (int i = 0; i < 10000; i++) {
@@ -98,7 +98,7 @@ static void ranges_keep_their_bounds(void **state)
     }
 }
 
-static void below_has_no_bias(void **state)
+TEST(below_has_no_bias)
 {
     /* A bound of 3/4 of 2^32: plain reduction would give the thirds 1/2, 1/4, 1/4. */
     const uint32_t third = 1U << 30;
@@ -122,17 +122,4 @@ static void below_has_no_bias(void **state)
     for (size_t i = 0; i < 7; i++) {
         assert_in_range(small[i], 9520, 10480); /* 5 standard deviations */
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_answers),
-        cmocka_unit_test(streams_are_what_they_always_were),
-        cmocka_unit_test(every_argument_makes_another_stream),
-        cmocka_unit_test(units_are_uniform),
-        cmocka_unit_test(ranges_keep_their_bounds),
-        cmocka_unit_test(below_has_no_bias),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static uint32_t count_tries(int sys_errno, bool several, sl_verdict *last, uint6
     return tries;
 }
 
-static void of_the_moment(void **state)
+TEST(of_the_moment)
 {
     const int errors[] = {EINTR, EAGAIN, EBUSY, ENOMEM, EMFILE, ENFILE, ECANCELED};
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
@@ -37,7 +37,7 @@ static void of_the_moment(void **state)
 }
 
 /* At once, but not for ever. */
-static void interrupted(void **state)
+TEST(interrupted)
 {
     uint32_t times = 0;
     for (uint32_t i = 0; i < SL_INTERRUPTIONS_MAX; i++) {
@@ -47,7 +47,7 @@ static void interrupted(void **state)
     assert_false(sl_retry_interrupted(&times, EINTR));
 }
 
-static void of_the_device(void **state)
+TEST(of_the_device)
 {
     const int errors[] = {EIO, ETIMEDOUT, ESTALE, EREMOTEIO};
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
@@ -61,7 +61,7 @@ static void of_the_device(void **state)
     }
 }
 
-static void final_ones(void **state)
+TEST(final_ones)
 {
     sl_verdict last;
     uint64_t ns;
@@ -72,7 +72,7 @@ static void final_ones(void **state)
 }
 
 /* Kinds of errors are counted apart. */
-static void mixed(void **state)
+TEST(mixed)
 {
     sl_retry retry = {0};
     uint64_t delay;
@@ -83,14 +83,4 @@ static void mixed(void **state)
     assert_int_equal(sl_retry_next(&retry, EIO, false, &delay), SL_VERDICT_FAILED);
     assert_int_equal(sl_retry_next(&retry, EAGAIN, false, &delay), SL_VERDICT_AGAIN);
     assert_int_equal(delay, 8 * MS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_the_moment), cmocka_unit_test(interrupted),
-        cmocka_unit_test(of_the_device), cmocka_unit_test(final_ones),
-        cmocka_unit_test(mixed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static uint64_t walked(const item *items, uint64_t count, uint64_t key)
 }
 
 /* Of arrays with equal keys, and keys before the first and behind the last. */
-static void finds_what_walking_finds(void **state)
+TEST(finds_what_walking_finds)
 {
     sl_random chance = sl_random_for(11, 0, 0, 0);
     for (int round = 0; round < ROUNDS; round++) {
@@ -42,7 +42,7 @@ static void finds_what_walking_finds(void **state)
     }
 }
 
-static void finds_among_large_keys(void **state)
+TEST(finds_among_large_keys)
 {
     const uint64_t keys[] = {0, 1, UINT64_MAX - 1, UINT64_MAX};
     const size_t stride = sizeof(*keys);
@@ -52,21 +52,11 @@ static void finds_among_large_keys(void **state)
     assert_int_equal(sl_last_at_or_before(keys + 2, stride, 2, 5), 0);
 }
 
-static void smaller_and_larger(void **state)
+TEST(smaller_and_larger)
 {
     assert_true(sl_min_u32(3, UINT32_MAX) == 3 && sl_max_u32(3, UINT32_MAX) == UINT32_MAX);
     assert_true(sl_min_u32(9, 2) == 2 && sl_max_u32(9, 2) == 9);
     assert_true(sl_min_u64(UINT64_MAX, 4) == 4 && sl_max_u64(UINT64_MAX, 4) == UINT64_MAX);
     assert_true(sl_min_u64(4, 4) == 4 && sl_max_u64(4, 5) == 5);
     assert_true(sl_min_size(SIZE_MAX, 1) == 1 && sl_max_size(0, SIZE_MAX) == SIZE_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_what_walking_finds),
-        cmocka_unit_test(finds_among_large_keys),
-        cmocka_unit_test(smaller_and_larger),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void refused(sl_bytes packed, sluice_status status, const char *why)
     assert_non_null(strstr(found.text, why));
 }
 
-static void small_blocks(void **state)
+TEST(small_blocks)
 {
     check(BYTES("\0"), "", 0);
     check(BYTES("\x05\x10hello"), "hello", 5);
@@ -102,7 +102,7 @@ static void small_blocks(void **state)
           "abcdef", 6);
 }
 
-static void what_is_damaged(void **state)
+TEST(what_is_damaged)
 {
     refused(BYTES(""), SLUICE_CORRUPT, "cut short");
     refused(BYTES("\x80"), SLUICE_CORRUPT, "cut short");
@@ -150,7 +150,7 @@ static size_t make_far(uint8_t *to, size_t bytes, uint32_t distance, unsigned co
     return at;
 }
 
-static void as_far_as_the_window(void **state)
+TEST(as_far_as_the_window)
 {
     static uint8_t packed[LARGE + 40000];
     static uint8_t wanted[LARGE + 60 * 3000];
@@ -165,14 +165,4 @@ static void as_far_as_the_window(void **state)
     }
     const size_t size = make_far(packed, WINDOW + 10, WINDOW + 1, 1);
     refused((sl_bytes){packed, size}, SLUICE_UNSUPPORTED, "64 KiB");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_blocks),
-        cmocka_unit_test(what_is_damaged),
-        cmocka_unit_test(as_far_as_the_window),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

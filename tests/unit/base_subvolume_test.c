@@ -152,7 +152,7 @@ static void check_one(uint64_t round)
     assert_int_equal(box.bytes, count * s.taken.element_bytes);
 }
 
-static void against_a_model(void **state)
+TEST(against_a_model)
 {
     chance = sl_random_for(3, 0, 0, 0);
     for (uint64_t i = 0; i < ROUNDS; i++) {
@@ -160,7 +160,7 @@ static void against_a_model(void **state)
     }
 }
 
-static void a_large_volume_by_its_rows(void **state)
+TEST(a_large_volume_by_its_rows)
 {
     const sl_subvolume taken = {
         .dims = 3, .element_bytes = 4, .part = SLUICE_PART_RANDOM, .shape = {128, 128, 128}};
@@ -181,7 +181,7 @@ static void a_large_volume_by_its_rows(void **state)
     assert_int_equal(box.run_bytes, 128 * 150 * 4);
 }
 
-static void what_is_no_part(void **state)
+TEST(what_is_no_part)
 {
     sl_subvolume taken = {
         .dims = 2, .element_bytes = 8, .part = SLUICE_PART_RANDOM, .shape = {4, 5}};
@@ -205,7 +205,7 @@ static void what_is_no_part(void **state)
 }
 
 /* More strided pieces than there can be: a coarser split. */
-static void too_many_pieces(void **state)
+TEST(too_many_pieces)
 {
     const sl_subvolume taken = {
         .dims = 4, .element_bytes = 8, .part = SLUICE_PART_RANDOM, .shape = {80, 80, 2, 1}};
@@ -214,15 +214,4 @@ static void too_many_pieces(void **state)
     assert_true(sl_subvolume_box(&taken, whole, &box));
     assert_true(box.pieces <= SL_SUBVOLUME_PIECES_MAX);
     assert_true(box.split < 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_a_model),
-        cmocka_unit_test(a_large_volume_by_its_rows),
-        cmocka_unit_test(what_is_no_part),
-        cmocka_unit_test(too_many_pieces),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static int clean_up(void **state)
     return 0;
 }
 
-static void test_refusals(void **state)
+TEST_WITH(test_refusals, NULL, clean_up)
 {
     assert_int_equal(sluice_trace_start(0, 1), SLUICE_INVALID);
     assert_int_equal(sluice_trace_start(1, 0), SLUICE_INVALID);
@@ -38,7 +38,7 @@ static void test_refusals(void **state)
     assert_int_equal(sluice_trace_start(1, 1), SLUICE_OK);
 }
 
-static void test_nothing_when_off(void **state)
+TEST_WITH(test_nothing_when_off, NULL, clean_up)
 {
     sl_trace_moment(SLUICE_TRACE_FULL, 1, 1);
     assert_int_equal(sluice_trace_read(NULL, 0, 0, NULL), 0);
@@ -54,7 +54,7 @@ static void test_nothing_when_off(void **state)
 }
 
 /* The newest stay, in order; nothing is allocated meanwhile. */
-static void test_ring(void **state)
+TEST_WITH(test_ring, NULL, clean_up)
 {
     assert_int_equal(sluice_trace_start(2, 4), SLUICE_OK);
     const uint64_t before = sl_memory_allocations();
@@ -79,7 +79,7 @@ static void test_ring(void **state)
 
 /* Callers whose events are smaller or larger than the library's: each is written where it belongs,
  * and nothing behind it. */
-static void test_stride(void **state)
+TEST_WITH(test_stride, NULL, clean_up)
 {
     enum { COUNT = 3, FULL = sizeof(sluice_trace_event), GUARD = 0xC3 };
     _Alignas(uint64_t) uint8_t room[COUNT * (FULL + 32)];
@@ -124,7 +124,7 @@ static void run_threads(void)
     }
 }
 
-static void test_threads(void **state)
+TEST_WITH(test_threads, NULL, clean_up)
 {
     assert_int_equal(sluice_trace_start(THREADS, EVENTS), SLUICE_OK);
     run_threads();
@@ -144,7 +144,7 @@ static void test_threads(void **state)
     assert_string_equal(name, "");
 }
 
-static void test_more_threads_than_rings(void **state)
+TEST_WITH(test_more_threads_than_rings, NULL, clean_up)
 {
     assert_int_equal(sluice_trace_start(THREADS - 1, EVENTS), SLUICE_OK);
     run_threads();
@@ -164,7 +164,7 @@ static void write_until_told(void *argument)
 }
 
 /* What is read is whole, whatever the writers do; a sanitizer sees the rest. */
-static void test_control_while_writing(void **state)
+TEST_WITH(test_control_while_writing, NULL, clean_up)
 {
     sl_thread threads[2];
     _Atomic bool told = false;
@@ -201,7 +201,7 @@ static int in_child(void)
     return right ? 0 : 1;
 }
 
-static void test_forked_child(void **state)
+TEST_WITH(test_forked_child, NULL, clean_up)
 {
     assert_int_equal(sluice_trace_start(1, EVENTS), SLUICE_OK);
     sl_trace_moment(SLUICE_TRACE_FULL, 1, 0);
@@ -214,19 +214,4 @@ static void test_forked_child(void **state)
     assert_int_equal(status, 0);
     sluice_trace_stop();
     assert_int_equal(sluice_trace_read(events, sizeof(events[0]), 1, NULL), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_refusals, clean_up),
-        cmocka_unit_test_teardown(test_nothing_when_off, clean_up),
-        cmocka_unit_test_teardown(test_ring, clean_up),
-        cmocka_unit_test_teardown(test_stride, clean_up),
-        cmocka_unit_test_teardown(test_threads, clean_up),
-        cmocka_unit_test_teardown(test_more_threads_than_rings, clean_up),
-        cmocka_unit_test_teardown(test_control_while_writing, clean_up),
-        cmocka_unit_test_teardown(test_forked_child, clean_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

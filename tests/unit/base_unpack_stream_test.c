@@ -101,7 +101,7 @@ static void check_refused(sl_bytes packed, sluice_status status, const char *why
     }
 }
 
-static void test_packings(void **state)
+TEST(test_packings)
 {
     assert_int_equal(sl_packing_of(BYTES(HELLO_GZIP)), SL_PACKING_GZIP);
     assert_int_equal(sl_packing_of(BYTES(HELLO_ZSTD)), SL_PACKING_ZSTD);
@@ -113,7 +113,7 @@ static void test_packings(void **state)
 }
 
 /* However it is cut in pieces, and wherever among other frames. */
-static void test_frames_without_a_checksum(void **state)
+TEST(test_frames_without_a_checksum)
 {
     static const struct kind {
         sl_bytes packed;
@@ -141,7 +141,7 @@ static void test_frames_without_a_checksum(void **state)
                   "the checksum of a zstd frame is wrong");
 }
 
-static void test_gzip(void **state)
+TEST(test_gzip)
 {
     check(BYTES(HELLO_GZIP), "hello");
     check(BYTES(HELLO_LONG_HEAD), "hello");
@@ -151,7 +151,7 @@ static void test_gzip(void **state)
     check(BYTES(HELLO_GZIP HELLO_GZIP "\0\0\0\0\0\0\0"), "hellohello");
 }
 
-static void test_gzip_with_something_behind(void **state)
+TEST(test_gzip_with_something_behind)
 {
     check_refused(BYTES(HELLO_GZIP "x"), SLUICE_CORRUPT, "follows the last gzip member");
     check_refused(BYTES(HELLO_GZIP "\0x"), SLUICE_CORRUPT, "follows the last gzip member");
@@ -160,7 +160,7 @@ static void test_gzip_with_something_behind(void **state)
     check_refused(BYTES(HELLO_GZIP "\x1f"), SLUICE_CORRUPT, "inside a member");
 }
 
-static void test_zstd(void **state)
+TEST(test_zstd)
 {
     check(BYTES(HELLO_ZSTD), "hello");
     check(BYTES(HELLO_ZSTD HELLO_ZSTD), "hellohello");
@@ -170,7 +170,7 @@ static void test_zstd(void **state)
 }
 
 /* A window of 2^28 bytes, and one of 2^27. */
-static void test_windows(void **state)
+TEST(test_windows)
 {
     check_refused(BYTES("\x28\xb5\x2f\xfd\0\x90\x29\0\0hello"), SLUICE_UNSUPPORTED, "128 MiB");
     const result r = unpack(BYTES("\x28\xb5\x2f\xfd\0\x88\x29\0\0hello"), 100, OUT_BYTES);
@@ -189,7 +189,7 @@ static void check_cut(sl_bytes packed, size_t least, const size_t *ends, size_t 
     }
 }
 
-static void test_cut_anywhere(void **state)
+TEST(test_cut_anywhere)
 {
     const size_t one_gzip = sizeof(HELLO_GZIP) - 1;
     const size_t two_gzips = one_gzip + sizeof(HELLO_LONG_HEAD) - 1;
@@ -200,7 +200,7 @@ static void test_cut_anywhere(void **state)
 }
 
 /* Whatever bit is another, what comes out is the same, or refused. */
-static void test_gzip_flipped(void **state)
+TEST(test_gzip_flipped)
 {
     uint8_t bytes[] = HELLO_LONG_HEAD;
     const size_t size = sizeof(bytes) - 1;
@@ -214,7 +214,7 @@ static void test_gzip_flipped(void **state)
 }
 
 /* A good frame and then one of zstd 0.5 that is damaged: libzstd counts what it has not written. */
-static void test_only_what_was_written_comes_out(void **state)
+TEST(test_only_what_was_written_comes_out)
 {
     static const uint8_t packed[] = {
         0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0x00, 0x10, 0x0e, 0x00, 0xc4, 0x02, 0x00, 0x12, 0x87, 0x0f,
@@ -261,7 +261,7 @@ static void check_one(sl_packing packing, sl_bytes packed)
                      SLUICE_CORRUPT);
 }
 
-static void test_brotli_and_snappy(void **state)
+TEST(test_brotli_and_snappy)
 {
     check_one(SL_PACKING_SNAPPY, BYTES("\x05\x10hello"));
     const result more = unpack_as(SL_PACKING_SNAPPY, BYTES("\x04\x10hello"), 32, 32);
@@ -279,21 +279,4 @@ static void test_brotli_and_snappy(void **state)
                          SLUICE_UNSUPPORTED);
         assert_non_null(strstr(error.text, "libbrotlidec"));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_packings),
-        cmocka_unit_test(test_frames_without_a_checksum),
-        cmocka_unit_test(test_gzip),
-        cmocka_unit_test(test_gzip_with_something_behind),
-        cmocka_unit_test(test_zstd),
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_only_what_was_written_comes_out),
-        cmocka_unit_test(test_cut_anywhere),
-        cmocka_unit_test(test_gzip_flipped),
-        cmocka_unit_test(test_brotli_and_snappy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static void check(unpacker unpack, sl_bytes packed, const char *text)
 
 #define HELLO_GZIP "\x1f\x8b\x08\0\0\0\0\0\0\x03\x01\x05\0\xfa\xffhello\x86\xa6\x10\x36\x05\0\0\0"
 
-static void test_members(void **state)
+TEST(test_members)
 {
     uint8_t to[16];
     check(members, BYTES(HELLO_GZIP), "hello");
@@ -51,7 +51,7 @@ static void test_members(void **state)
     assert_true(members(BYTES("\x78\x9c\x03\0\0\0\0\x01"), NULL, 0)); /* zlib's, of nothing */
 }
 
-static void test_brotli(void **state)
+TEST(test_brotli)
 {
     if (!sl_brotli_is_there())
         skip();
@@ -61,7 +61,7 @@ static void test_brotli(void **state)
 #define HELLO_FRAME  "\x04\x22\x4d\x18\x60\x40\x82\x05\0\0\x80hello\0\0\0\0"
 #define HELLO_HADOOP "\0\0\0\x05\0\0\0\x06\x50hello"
 
-static void test_lz4(void **state)
+TEST(test_lz4)
 {
     uint8_t to[16];
     if (!sl_lz4_is_there())
@@ -78,14 +78,4 @@ static void test_lz4(void **state)
     check(sl_lz4_unpack_any, BYTES(HELLO_FRAME), "hello");
     check(sl_lz4_unpack_any, BYTES("\x50hello"), "hello");
     assert_false(sl_lz4_unpack_any(BYTES("\0\0\0\x05\xff\xff\xff\xff\x50hello"), to, 5));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_members),
-        cmocka_unit_test(test_brotli),
-        cmocka_unit_test(test_lz4),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,7 +119,7 @@ static char *forget(const char *store)
 
 /* ---- tests ---- */
 
-static void puts_them_in_their_place(void **state)
+TEST(puts_them_in_their_place)
 {
     static const char *const names[FILES] = {"a.tar.gz", "b.tgz", "c.any"};
     static const char *const plain[FILES] = {"a.tar", "b.tar", "c.any"};
@@ -145,7 +145,7 @@ static void puts_them_in_their_place(void **state)
     sl_file_list_close(&list);
 }
 
-static void what_is_told_counts(void **state)
+TEST(what_is_told_counts)
 {
     sluice_error error = SLUICE_ERROR_INIT;
     write_gzip("a.gz", 5000);
@@ -163,7 +163,7 @@ static void what_is_told_counts(void **state)
 
 /* Somebody has the lock and does nothing: after a while it is not respected, but what may be in the
  * making is left alone. */
-static void a_lock_whose_holder_hangs(void **state)
+TEST(a_lock_whose_holder_hangs)
 {
     sl_file_list list = {0};
     write_gzip("a.gz", DATA_BYTES);
@@ -227,7 +227,7 @@ static void check_waiting(const char *made, const char *kept, int beats)
     (void)close(h.fd);
 }
 
-static void who_works_is_waited_for(void **state)
+TEST(who_works_is_waited_for)
 {
     struct stat facts;
     write_gzip("a.gz", DATA_BYTES);
@@ -239,7 +239,7 @@ static void who_works_is_waited_for(void **state)
     assert_int_equal(facts.st_mtim.tv_sec, 1000);
 }
 
-static void what_others_may_write_to_is_not_taken(void **state)
+TEST(what_others_may_write_to_is_not_taken)
 {
     write_gzip("a.gz", DATA_BYTES);
     char kept[PATH];
@@ -269,7 +269,7 @@ static uint32_t count_files(const char *folder, const char *suffix)
     return count;
 }
 
-static void an_older_one_is_removed(void **state)
+TEST(an_older_one_is_removed)
 {
     char folder[PATH];
     for (size_t i = 1; i < 4; i++) {
@@ -286,7 +286,7 @@ static void an_older_one_is_removed(void **state)
 }
 
 /* Two names of a file are one; the same twice waits for itself. */
-static void links_and_doubles(void **state)
+TEST(links_and_doubles)
 {
     sl_file_list list = {0};
     write_gzip("a.gz", DATA_BYTES);
@@ -303,16 +303,4 @@ static void links_and_doubles(void **state)
     sl_file_list_close(&list);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(puts_them_in_their_place),
-        cmocka_unit_test(what_is_told_counts),
-        cmocka_unit_test(a_lock_whose_holder_hangs),
-        cmocka_unit_test(who_works_is_waited_for),
-        cmocka_unit_test(what_others_may_write_to_is_not_taken),
-        cmocka_unit_test(an_older_one_is_removed),
-        cmocka_unit_test(links_and_doubles),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

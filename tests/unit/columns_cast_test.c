@@ -144,7 +144,7 @@ static void check_pair(sluice_dtype from, sluice_dtype to, sl_cast cast)
     assert_int_equal(good, fits);
 }
 
-static void every_pair(void **state)
+TEST(every_pair)
 {
     int pairs = 0;
     for (int from = 0; from < DTYPES; from++) {
@@ -169,7 +169,7 @@ static void every_pair(void **state)
     assert_null(sl_cast_find(SLUICE_F32, (sluice_dtype)-1));
 }
 
-static void a_dtype_to_itself(void **state)
+TEST(a_dtype_to_itself)
 {
     for (int dtype = 0; dtype < DTYPES; dtype++) {
         static uint8_t source[COUNT * 8];
@@ -181,7 +181,7 @@ static void a_dtype_to_itself(void **state)
 }
 
 /* Neither 0 nor 1, anywhere: no dtype takes it. */
-static void bools_that_are_none(void **state)
+TEST(bools_that_are_none)
 {
     static uint8_t source[COUNT];
     static uint64_t made[COUNT];
@@ -201,7 +201,7 @@ static void bools_that_are_none(void **state)
 }
 
 /* All of them, to binary32, which holds each exactly; and back. */
-static void every_half(void **state)
+TEST(every_half)
 {
     static uint16_t halves[65536];
     static uint16_t again[65536];
@@ -222,7 +222,7 @@ static void every_half(void **state)
 }
 
 /* Rounded once, although it goes by binary32. */
-static void doubles_are_rounded_once(void **state)
+TEST(doubles_are_rounded_once)
 {
     static const struct {
         double value;
@@ -249,14 +249,4 @@ static void doubles_are_rounded_once(void **state)
         assert_true(cast(&half, bytes, 1));
         assert_int_equal(half, known[i].half);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(doubles_are_rounded_once), cmocka_unit_test(every_pair),
-        cmocka_unit_test(a_dtype_to_itself),        cmocka_unit_test(every_half),
-        cmocka_unit_test(bools_that_are_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,7 +61,7 @@ static png_file depth_png(uint32_t width, uint32_t height)
     return file;
 }
 
-static void depth_of_every_dtype(void **state)
+TEST_WITH(depth_of_every_dtype, setup, columns_rig_close)
 {
     rig *r = *state;
     const int64_t whole[3] = {40, 50};
@@ -89,7 +89,7 @@ static void depth_of_every_dtype(void **state)
 }
 
 /* Columns of one part's shape have the same part, with channels or not, of a tensor as well. */
-static void parts_of_pictures(void **state)
+TEST_WITH(parts_of_pictures, setup, columns_rig_close)
 {
     rig *r = *state;
     enum { EPOCHS = 300 };
@@ -131,7 +131,7 @@ static void expect_bad(rig *r, const png_file *file, sluice_status expected, con
     assert_ptr_equal(r->row->blame, &r->row->values.of[0]);
 }
 
-static void pictures_that_do_not_fit(void **state)
+TEST_WITH(pictures_that_do_not_fit, setup, columns_rig_close)
 {
     rig *r = *state;
     add_samples(r, "ids", SLUICE_U8, SLUICE_PART_WHOLE, (int64_t[3]){8, 6});
@@ -160,7 +160,7 @@ static void pictures_that_do_not_fit(void **state)
     jpeg_free(&jpeg);
 }
 
-static void parts_that_pictures_have_not(void **state)
+TEST_WITH(parts_that_pictures_have_not, setup, columns_rig_close)
 {
     rig *r = *state;
     add_samples(r, "d", SLUICE_U16, SLUICE_PART_RANDOM, (int64_t[3]){8, 6});
@@ -174,7 +174,7 @@ static void parts_that_pictures_have_not(void **state)
     png_make_free(&file);
 }
 
-static void pictures_as_what_they_cannot_be(void **state)
+TEST_WITH(pictures_as_what_they_cannot_be, setup, columns_rig_close)
 {
     rig *r = *state;
     add_samples(r, "a", SLUICE_I16, SLUICE_PART_WHOLE, (int64_t[3]){8, 6});
@@ -191,18 +191,4 @@ static void pictures_as_what_they_cannot_be(void **state)
     r->asked->count = 0;
     add_samples(r, "a", SLUICE_U8, SLUICE_PART_WHOLE, (int64_t[3]){1 << 30, 1 << 30});
     refuses(r, "2^40");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, columns_rig_close)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(depth_of_every_dtype),
-        TEST(parts_of_pictures),
-        TEST(pictures_that_do_not_fit),
-        TEST(parts_that_pictures_have_not),
-        TEST(pictures_as_what_they_cannot_be),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static int setup(void **state)
 
 /* ---- numbers ---- */
 
-static void numbers_of_every_dtype(void **state)
+TEST_WITH(numbers_of_every_dtype, setup, columns_rig_close)
 {
     rig *r = *state;
     const sluice_dtype dtypes[] = {SLUICE_I64, SLUICE_I32, SLUICE_F32, SLUICE_F64};
@@ -79,7 +79,7 @@ static void numbers_of_every_dtype(void **state)
     assert_ptr_equal(r->row->blame, value(r, LABEL));
 }
 
-static void one_hot(void **state)
+TEST_WITH(one_hot, setup, columns_rig_close)
 {
     rig *r = *state;
     assert_int_equal(sluice_columns_one_hot(r->asked, "label", 3, SLUICE_F32), SLUICE_OK);
@@ -122,7 +122,7 @@ static void set_cube(rig *r, uint64_t a, uint64_t b, const uint16_t *numbers)
     value(r, CUBE)->shape[2] = 3;
 }
 
-static void a_part_in_the_middle(void **state)
+TEST_WITH(a_part_in_the_middle, setup, columns_rig_close)
 {
     rig *r = *state;
     uint16_t numbers[(size_t)6 * 7 * 3];
@@ -153,7 +153,7 @@ static void a_part_in_the_middle(void **state)
     assert_int_equal(make(r, 1, &error), SLUICE_CORRUPT);
 }
 
-static void a_part_anywhere(void **state)
+TEST_WITH(a_part_anywhere, setup, columns_rig_close)
 {
     rig *r = *state;
     uint16_t numbers[(size_t)4 * 5 * 3];
@@ -185,7 +185,7 @@ static void a_part_anywhere(void **state)
     assert_memory_equal(first, made, sizeof(first));
 }
 
-static void windows(void **state)
+TEST_WITH(windows, setup, columns_rig_close)
 {
     rig *r = *state;
     sluice_column column = SLUICE_COLUMN_INIT;
@@ -214,7 +214,7 @@ static void windows(void **state)
 
 /* ---- of any length ---- */
 
-static void ragged_rows_are_moved_together(void **state)
+TEST_WITH(ragged_rows_are_moved_together, setup, columns_rig_close)
 {
     rig *r = *state;
     assert_int_equal(sluice_columns_ragged(r->asked, "caption", 8), SLUICE_OK);
@@ -245,7 +245,7 @@ static void ragged_rows_are_moved_together(void **state)
     assert_int_equal(r->set.parts[part_named(r, "points")].shape[0], 2);
 }
 
-static void padded_rows(void **state)
+TEST_WITH(padded_rows, setup, columns_rig_close)
 {
     rig *r = *state;
     assert_int_equal(sluice_columns_padded(r->asked, "blob", 6), SLUICE_OK);
@@ -259,7 +259,7 @@ static void padded_rows(void **state)
     assert_memory_equal(array(r, "blob.lengths"), ((int64_t[]){3, 6, 0}), 24);
 }
 
-static void what_is_too_long(void **state)
+TEST_WITH(what_is_too_long, setup, columns_rig_close)
 {
     rig *r = *state;
     sluice_column column = SLUICE_COLUMN_INIT;
@@ -281,7 +281,7 @@ static void what_is_too_long(void **state)
     assert_non_null(strstr(error.text, "\"blob\" has a length of 5, the column holds 4"));
 }
 
-static void what_is_missing(void **state)
+TEST_WITH(what_is_missing, setup, columns_rig_close)
 {
     rig *r = *state;
     sluice_column column = SLUICE_COLUMN_INIT;
@@ -338,7 +338,7 @@ static void add_two_crops(rig *r)
     sluice_augment_destroy(recipe);
 }
 
-static void several_crops_of_a_picture(void **state)
+TEST_WITH(several_crops_of_a_picture, setup, columns_rig_close)
 {
     rig *r = *state;
     for (size_t i = 0; i < sizeof(pixels); i++) {
@@ -375,7 +375,7 @@ static void several_crops_of_a_picture(void **state)
 
 /* ---- refusals ---- */
 
-static void what_binding_refuses(void **state)
+TEST_WITH(what_binding_refuses, setup, columns_rig_close)
 {
     rig *r = *state;
     static const struct {
@@ -427,7 +427,7 @@ static void what_binding_refuses(void **state)
     }
 }
 
-static void what_binding_refuses_of_several(void **state)
+TEST_WITH(what_binding_refuses_of_several, setup, columns_rig_close)
 {
     rig *r = *state;
     refuses(r, "the list of columns is empty");
@@ -442,7 +442,7 @@ static void what_binding_refuses_of_several(void **state)
     refuses(r, "with windows there are no other columns");
 }
 
-static void two_strides_of_windows(void **state)
+TEST_WITH(two_strides_of_windows, setup, columns_rig_close)
 {
     rig *r = *state;
     sluice_column column = SLUICE_COLUMN_INIT;
@@ -458,7 +458,7 @@ static void two_strides_of_windows(void **state)
 
 /* ---- without a list ---- */
 
-static void natural_columns(void **state)
+TEST_WITH(natural_columns, setup, columns_rig_close)
 {
     rig *r = *state;
     sluice_augment *recipe = NULL;
@@ -502,7 +502,7 @@ static void expect_names(rig *r, const sl_field *of, uint32_t count, const char 
 }
 
 /* Fields called like what every batch has. */
-static void natural_columns_of_any_name(void **state)
+TEST_WITH(natural_columns_of_any_name, setup, columns_rig_close)
 {
     rig *r = *state;
     const sl_field of[] = {
@@ -523,7 +523,7 @@ static void natural_columns_of_any_name(void **state)
     expect_names(r, of, 1, alone, 4);
 }
 
-static void natural_columns_of_nothing(void **state)
+TEST_WITH(natural_columns_of_nothing, setup, columns_rig_close)
 {
     rig *r = *state;
     const sl_columns_config config = {.fields = &fields[CUBE], .field_count = 4};
@@ -531,29 +531,4 @@ static void natural_columns_of_nothing(void **state)
     sl_error_clear(&error);
     assert_int_equal(sl_columns_bind(&r->set, &config, &error), SLUICE_INVALID);
     assert_non_null(strstr(error.text, "cube, tokens, points, caption"));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, columns_rig_close)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(numbers_of_every_dtype),
-        TEST(one_hot),
-        TEST(a_part_in_the_middle),
-        TEST(a_part_anywhere),
-        TEST(windows),
-        TEST(ragged_rows_are_moved_together),
-        TEST(padded_rows),
-        TEST(what_is_too_long),
-        TEST(what_is_missing),
-        TEST(several_crops_of_a_picture),
-        TEST(what_binding_refuses),
-        TEST(what_binding_refuses_of_several),
-        TEST(two_strides_of_windows),
-        TEST(natural_columns),
-        TEST(natural_columns_of_any_name),
-        TEST(natural_columns_of_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static uint64_t bytes_read(const char *path, bool stopped, int findings)
     return seen.bytes_read;
 }
 
-static void pages_of_parquet(void **state)
+TEST(pages_of_parquet)
 {
     char path[600];
     (void)snprintf(path, sizeof(path), "%s/0.parquet", data);
@@ -42,7 +42,7 @@ static void pages_of_parquet(void **state)
 }
 
 /* One shard with a sample of 4 bytes, and a hash that is wrong. */
-static void hashes_of_mds(void **state)
+TEST(hashes_of_mds)
 {
     static const uint8_t shard[] = {1, 0, 0, 0, 12, 0, 0, 0, 16, 0, 0, 0, 'a', 'b', 'c', 'd'};
     static const char index[] =
@@ -63,7 +63,7 @@ static void hashes_of_mds(void **state)
 }
 
 /* One array, stored, in an archive without a checksum that is right. */
-static void members_of_npz(void **state)
+TEST(members_of_npz)
 {
     char folder[256];
     char path[300];
@@ -103,14 +103,9 @@ static void members_of_npz(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pages_of_parquet),
-        cmocka_unit_test(hashes_of_mds),
-        cmocka_unit_test(members_of_npz),
-    };
     if (argc != 2) {
         return 2;
     }
     data = argv[1];
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

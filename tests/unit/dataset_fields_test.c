@@ -85,7 +85,7 @@ static void expect_fields(const sluice_dataset *dataset, uint64_t samples)
     assert_int_equal(sluice_dataset_read(dataset, 0, "label", got, 8, NULL, NULL), SLUICE_INVALID);
 }
 
-static void folders_have_their_fields(void **state)
+TEST(folders_have_their_fields)
 {
     photo_folder photos;
     photo_folder_make(&photos, 2, 3);
@@ -95,7 +95,7 @@ static void folders_have_their_fields(void **state)
     photo_folder_remove(&photos);
 }
 
-static void shards_have_their_fields(void **state)
+TEST(shards_have_their_fields)
 {
     char folder[256];
     temporary_directory(folder, sizeof(folder));
@@ -108,7 +108,7 @@ static void shards_have_their_fields(void **state)
 }
 
 /* A picture so far down that its path is longer than 512 bytes was told without its beginning. */
-static void long_paths_are_told_whole(void **state)
+TEST(long_paths_are_told_whole)
 {
     char folder[256];
     char path[PATH_MAX];
@@ -162,7 +162,7 @@ static void write_zeros(const char *folder, size_t size)
     munmap(zeros, size);
 }
 
-static void what_is_written_can_be_read(void **state)
+TEST(what_is_written_can_be_read)
 {
     const size_t size = ((size_t)1 << 30) + 4096;
     char folder[256];
@@ -174,15 +174,4 @@ static void what_is_written_can_be_read(void **state)
     assert_int_equal(bytes, size);
     sluice_dataset_close(dataset);
     remove_tree(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(folders_have_their_fields),
-        cmocka_unit_test(shards_have_their_fields),
-        cmocka_unit_test(long_paths_are_told_whole),
-        cmocka_unit_test(what_is_written_can_be_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ enum { NAMES = 3000 };
 
 static char names[NAMES][16];
 
-static void empty(void **state)
+TEST(empty)
 {
     sl_name_table table = {.room = 0};
     assert_int_equal(sl_name_table_find(&table, "a"), SL_NAME_NONE);
@@ -22,7 +22,7 @@ static void empty(void **state)
 }
 
 /* Those that are alike up to their last letters, and as the table grows. */
-static void many(void **state)
+TEST(many)
 {
     sl_name_table table = {.room = 0};
     for (uint32_t i = 0; i < NAMES; i++) {
@@ -41,13 +41,4 @@ static void many(void **state)
     assert_int_equal(table.count, NAMES);
     assert_true(table.room <= 4 * NAMES);
     sl_name_table_close(&table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty),
-        cmocka_unit_test(many),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

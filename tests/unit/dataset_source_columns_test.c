@@ -29,7 +29,7 @@ static sluice_status find(sl_source_fields *fields, const sl_source_column *colu
     return sl_source_fields_find(fields, columns, count, &options, "x", &error);
 }
 
-static void names_are_the_usual_ones(void **state)
+TEST(names_are_the_usual_ones)
 {
     sl_source_fields fields;
     const sl_source_column columns[] = {
@@ -43,7 +43,7 @@ static void names_are_the_usual_ones(void **state)
     assert_int_equal(fields.column[2], 2);
 }
 
-static void names_that_are_there_stay(void **state)
+TEST(names_that_are_there_stay)
 {
     sl_source_fields fields;
     const sl_source_column columns[] = {
@@ -54,7 +54,7 @@ static void names_that_are_there_stay(void **state)
     assert_string_equal(fields.fields[3].name, "class");
 }
 
-static void columns_are_refused(void **state)
+TEST(columns_are_refused)
 {
     sl_source_fields fields;
     sl_source_column columns[] = {make("image", SLUICE_FIELD_IMAGE), make("x y", SLUICE_FIELD_INT),
@@ -74,7 +74,7 @@ static void columns_are_refused(void **state)
     assert_int_equal(find(&fields, columns, 0, NULL, 0), SLUICE_UNSUPPORTED);
 }
 
-static void columns_that_are_asked_for(void **state)
+TEST(columns_that_are_asked_for)
 {
     sl_source_fields fields;
     sl_source_column columns[] = {make("a", SLUICE_FIELD_INT), make("b", SLUICE_FIELD_BYTES)};
@@ -85,7 +85,7 @@ static void columns_that_are_asked_for(void **state)
     assert_int_equal(fields.column[0], 1);
 }
 
-static void choices_have_to_fit(void **state)
+TEST(choices_have_to_fit)
 {
     sl_source_fields fields;
     const sl_source_column columns[] = {make("a", SLUICE_FIELD_BYTES), make("b", SLUICE_FIELD_INT)};
@@ -109,7 +109,7 @@ static void choices_have_to_fit(void **state)
     assert_int_equal(find(&fields, columns, 2, (const char *[]){"x=a", "x=b"}, 2), SLUICE_INVALID);
 }
 
-static void bytes_become_tensors(void **state)
+TEST(bytes_become_tensors)
 {
     static const uint8_t bytes[12];
     sl_field field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_I16, .dims = 2, .shape = {2, 3}};
@@ -123,7 +123,7 @@ static void bytes_become_tensors(void **state)
     assert_non_null(sl_source_value(&field, &value).text);
 }
 
-static void side_columns_keep_rows(void **state)
+TEST(side_columns_keep_rows)
 {
     enum { ROWS = 5000 };
     sl_side_columns columns = {.count = 0};
@@ -174,7 +174,7 @@ static sluice_status load(const char *text, json_t **root, sluice_error *error)
     return status;
 }
 
-static void json_is_read(void **state)
+TEST(json_is_read)
 {
     json_t *root;
     sluice_error error;
@@ -196,7 +196,7 @@ static void json_is_read(void **state)
 }
 
 /* A tree takes many times what its text does. */
-static void json_that_is_too_large(void **state)
+TEST(json_that_is_too_large)
 {
     sl_json_tree tree;
     sluice_error error;
@@ -210,16 +210,4 @@ static void json_that_is_too_large(void **state)
     assert_non_null(strstr(error.text, "134217728 are the most"));
     assert_null(tree.root);
     (void)unlink(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_the_usual_ones), cmocka_unit_test(names_that_are_there_stay),
-        cmocka_unit_test(columns_are_refused),      cmocka_unit_test(columns_that_are_asked_for),
-        cmocka_unit_test(choices_have_to_fit),      cmocka_unit_test(bytes_become_tensors),
-        cmocka_unit_test(side_columns_keep_rows),   cmocka_unit_test(json_is_read),
-        cmocka_unit_test(json_that_is_too_large),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

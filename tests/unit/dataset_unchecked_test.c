@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void each_is_said_once(void **state)
+TEST(each_is_said_once)
 {
     sl_unchecked all = {.text = ""};
     sl_unchecked other = {.text = ""};
@@ -27,7 +27,7 @@ static void each_is_said_once(void **state)
     assert_string_equal(all.text, "tars; arrays; tar");
 }
 
-static void what_does_not_fit_is_told(void **state)
+TEST(what_does_not_fit_is_told)
 {
     char phrase[32];
     sl_unchecked all = {.text = ""};
@@ -53,7 +53,7 @@ static void what_does_not_fit_is_told(void **state)
 }
 
 /* A caller whose struct is an older one gets what fits, and nothing is written behind it. */
-static void older_structs_are_kept_to(void **state)
+TEST(older_structs_are_kept_to)
 {
     char folder[256];
     char path[300];
@@ -87,14 +87,4 @@ static void older_structs_are_kept_to(void **state)
     }
     sluice_dataset_close(dataset);
     remove_tree(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_is_said_once),
-        cmocka_unit_test(what_does_not_fit_is_told),
-        cmocka_unit_test(older_structs_are_kept_to),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ static void expect_at(const sl_dataset *windows, uint64_t index, uint32_t object
     assert_int_equal(sample.place.offset, offset);
 }
 
-static void samples_of_one_size_are_not_walked(void **state)
+TEST(samples_of_one_size_are_not_walked)
 {
     fixture f;
     sl_dataset *windows;
@@ -104,7 +104,7 @@ static void samples_of_one_size_are_not_walked(void **state)
 
 /* Three files of records of 32 bytes, the first two with a shorter one at the end: windows of 8
  * every 8, so that each byte but those left over is in one. */
-static void a_shorter_sample_at_each_end(void **state)
+TEST(a_shorter_sample_at_each_end)
 {
     fixture f;
     sl_dataset *windows;
@@ -126,7 +126,7 @@ static void a_shorter_sample_at_each_end(void **state)
     fixture_remove(&f);
 }
 
-static void more_bytes_than_can_be_counted(void **state)
+TEST(more_bytes_than_can_be_counted)
 {
     fixture f;
     sl_dataset *windows;
@@ -216,7 +216,7 @@ static void expect_refused(const file_bytes *shard, sluice_status wanted, const 
     }
 }
 
-static void shards_of_holes(void **state)
+TEST(shards_of_holes)
 {
     fixture f;
     file_bytes shard;
@@ -241,7 +241,7 @@ static void shards_of_holes(void **state)
     fixture_remove(&f);
 }
 
-static void shards_of_holes_with_an_index(void **state)
+TEST(shards_of_holes_with_an_index)
 {
     fixture f;
     file_bytes shard;
@@ -256,16 +256,4 @@ static void shards_of_holes_with_an_index(void **state)
     expect_refused(&shard, SLUICE_CORRUPT, "index block does not match");
     file_free(&shard);
     fixture_remove(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_of_one_size_are_not_walked),
-        cmocka_unit_test(a_shorter_sample_at_each_end),
-        cmocka_unit_test(more_bytes_than_can_be_counted),
-        cmocka_unit_test(shards_of_holes),
-        cmocka_unit_test(shards_of_holes_with_an_index),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static bool next(sl_bytes message, sl_wire_field *field)
     return there && sl_wire_ended(&wire);
 }
 
-static void documented_messages(void **state)
+TEST(documented_messages)
 {
     sl_wire_field field;
     assert_true(next(BYTES(0x08, 0x96, 0x01), &field));
@@ -37,7 +37,7 @@ static void documented_messages(void **state)
     assert_false(next((sl_bytes){NULL, 0}, &field));
 }
 
-static void what_is_damaged(void **state)
+TEST(what_is_damaged)
 {
     sl_wire_field field;
     const sl_bytes wrong[] = {
@@ -63,7 +63,7 @@ static void what_is_damaged(void **state)
     }
 }
 
-static void varints(void **state)
+TEST(varints)
 {
     const struct {
         sl_bytes bytes;
@@ -134,7 +134,7 @@ static size_t put_list(uint8_t *to, sl_list_kind kind, const uint64_t *numbers, 
     return at;
 }
 
-static void lists_in_any_pieces(void **state)
+TEST(lists_in_any_pieces)
 {
     static uint64_t numbers[MOST];
     static uint8_t message[MOST * 30];
@@ -164,7 +164,7 @@ static void lists_in_any_pieces(void **state)
     }
 }
 
-static void lists_that_are_damaged(void **state)
+TEST(lists_that_are_damaged)
 {
     sl_list_facts facts;
     assert_false(sl_list_look(SL_LIST_F32, BYTES(0x0a, 0x03, 0, 0, 0), &facts));
@@ -178,16 +178,4 @@ static void lists_that_are_damaged(void **state)
         BYTES(0x0a, 0x0b, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00),
         &facts));
     assert_true(sl_list_look(SL_LIST_I64, (sl_bytes){NULL, 0}, &facts) && facts.count == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(documented_messages),
-        cmocka_unit_test(what_is_damaged),
-        cmocka_unit_test(varints),
-        cmocka_unit_test(lists_in_any_pieces),
-        cmocka_unit_test(lists_that_are_damaged),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

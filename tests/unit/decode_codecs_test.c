@@ -19,7 +19,7 @@
 
 enum { MAX_PIXELS = 1 << 20 };
 
-static void rows_are_whole(void **state)
+TEST(rows_are_whole)
 {
     uint32_t rows = 0;
     bool taken[256] = {false};
@@ -42,7 +42,7 @@ static void rows_are_whole(void **state)
 }
 
 /* What shards say since they are there. */
-static void numbers_stay(void **state)
+TEST(numbers_stay)
 {
     assert_int_equal(sl_codec_jpeg.number, 1);
     assert_int_equal(sl_codec_raw.number, 2); /* docs/format.md */
@@ -50,7 +50,7 @@ static void numbers_stay(void **state)
     assert_int_equal(sl_codec_webp.number, 4);
 }
 
-static void numbers_are_believed_and_bytes_looked_at(void **state)
+TEST(numbers_are_believed_and_bytes_looked_at)
 {
     static const uint8_t jpeg[] = {0xFF, 0xD8, 0xFF, 0xE0};
     static const uint8_t other[] = {1, 2, 3, 4};
@@ -77,7 +77,7 @@ static void numbers_are_believed_and_bytes_looked_at(void **state)
 
 /* A number of the table of media without a row of its own is unsupported; bytes of other media are
  * no damaged pictures but no pictures. */
-static void what_has_no_codec_is_named(void **state)
+TEST(what_has_no_codec_is_named)
 {
     (void)state;
     static const struct {
@@ -104,7 +104,7 @@ static void what_has_no_codec_is_named(void **state)
 }
 
 /* A number that lies: each codec is given what is not its own, of every size. */
-static void codecs_judge_what_is_not_theirs(void **state)
+TEST(codecs_judge_what_is_not_theirs)
 {
     static const uint8_t bytes[40] = {0xFF, 0xD7, 0xFF, 0xE1, 0, 8, 'E', 'x', 'i', 'f'};
     const sl_decoder_config config = {
@@ -143,7 +143,7 @@ static void expect_none(const sl_codec *codec, const sl_codec_source *source,
 }
 
 /* As stored, whether a glance is enough (baseline) or not (progressive). */
-static void sizes_of_jpegs(void **state)
+TEST(sizes_of_jpegs)
 {
     for (int progressive = 0; progressive < 2; progressive++) {
         const jpeg_options how = {.orientation = 6, .progressive = progressive == 1};
@@ -159,7 +159,7 @@ static void sizes_of_jpegs(void **state)
     }
 }
 
-static void sizes_of_pngs(void **state)
+TEST(sizes_of_pngs)
 {
     const png_options how = {.orientation = 6};
     png_file file = png_make(53, 37, 4, &how);
@@ -173,7 +173,7 @@ static void sizes_of_pngs(void **state)
     png_make_free(&file);
 }
 
-static void sizes_of_pixels(void **state)
+TEST(sizes_of_pixels)
 {
     static const uint8_t pixels[5 * 7 * 3];
     sl_codec_source source = {
@@ -186,19 +186,4 @@ static void sizes_of_pixels(void **state)
     expect_none(&sl_codec_raw, &source, SLUICE_CORRUPT);
     source.claimed = (sl_picture){0, 0};
     expect_none(&sl_codec_raw, &source, SLUICE_CORRUPT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_whole),
-        cmocka_unit_test(numbers_stay),
-        cmocka_unit_test(numbers_are_believed_and_bytes_looked_at),
-        cmocka_unit_test(what_has_no_codec_is_named),
-        cmocka_unit_test(codecs_judge_what_is_not_theirs),
-        cmocka_unit_test(sizes_of_jpegs),
-        cmocka_unit_test(sizes_of_pngs),
-        cmocka_unit_test(sizes_of_pixels),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static void expect_pixels(fixture *f, const sl_value *stored)
     }
 }
 
-static void raw_pixels(void **state)
+TEST_WITH(raw_pixels, setup, teardown)
 {
     fixture *f = *state;
     sl_value stored = {
@@ -89,7 +89,7 @@ static void raw_pixels(void **state)
     expect(f, &stored, SLUICE_UNSUPPORTED, "10001 x 1");
 }
 
-static void packed_raw_pixels_and_jpeg(void **state)
+TEST_WITH(packed_raw_pixels_and_jpeg, setup, teardown)
 {
     fixture *f = *state;
     sl_value stored = {.bytes = {f->packed, f->packed_size},
@@ -107,7 +107,7 @@ static void packed_raw_pixels_and_jpeg(void **state)
     jpeg_free(&file);
 }
 
-static void broken_frames(void **state)
+TEST_WITH(broken_frames, setup, teardown)
 {
     fixture *f = *state;
     sl_value stored = {.bytes = {f->packed, 0},
@@ -136,7 +136,7 @@ static void broken_frames(void **state)
 }
 
 /* Ten million zeros in a few bytes, and a frame that does not say how large it is. */
-static void frames_over_the_limit(void **state)
+TEST_WITH(frames_over_the_limit, setup, teardown)
 {
     fixture *f = *state;
     uint8_t *zeros = calloc(1, 10000000);
@@ -154,15 +154,4 @@ static void frames_over_the_limit(void **state)
     assert_false(ZSTD_isError(f->packed_size));
     stored.bytes.size = f->packed_size;
     expect(f, &stored, SLUICE_UNSUPPORTED, "how large");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(raw_pixels, setup, teardown),
-        cmocka_unit_test_setup_teardown(packed_raw_pixels_and_jpeg, setup, teardown),
-        cmocka_unit_test_setup_teardown(broken_frames, setup, teardown),
-        cmocka_unit_test_setup_teardown(frames_over_the_limit, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

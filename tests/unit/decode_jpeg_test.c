@@ -145,7 +145,7 @@ static void check_codings(sl_decoder *decoder, uint32_t width, uint32_t height, 
     }
 }
 
-static void every_colour_and_coding(void **state)
+TEST_WITH(every_colour_and_coding, setup, teardown)
 {
     static const uint32_t sizes[][2] = {{1, 1}, {7, 5}, {16, 16}, {97, 61}, {3, 200}};
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
@@ -155,7 +155,7 @@ static void every_colour_and_coding(void **state)
     }
 }
 
-static void every_sampling_factor(void **state)
+TEST_WITH(every_sampling_factor, setup, teardown)
 {
     for (int h = 1; h <= 4; h++) {
         for (int v = 1; v <= 4; v++) {
@@ -173,7 +173,7 @@ static void every_sampling_factor(void **state)
 }
 
 /* Decoding may be repeated, with another rectangle. */
-static void decodes_one_picture_twice(void **state)
+TEST_WITH(decodes_one_picture_twice, setup, teardown)
 {
     sl_decoder *decoder = *state;
     jpeg_file file = jpeg_make_pattern(64, 48, 3, NULL);
@@ -217,7 +217,7 @@ static jpeg_file with_bytes(const jpeg_file *file, size_t at, const uint8_t *byt
     return made;
 }
 
-static void harmless_junk_is_accepted(void **state)
+TEST_WITH(harmless_junk_is_accepted, setup, teardown)
 {
     static const uint8_t junk[40] = {0x55, 0xAA, 0x12, 0x34, 0xFF, 0xD8, 0xFF, 0xE0};
     jpeg_file file = jpeg_make_pattern(40, 30, 9, NULL);
@@ -259,7 +259,7 @@ static void expect_refusal(sl_decoder *decoder, const jpeg_file *file, sluice_st
     }
 }
 
-static void what_libjpeg_cannot_do_is_unsupported(void **state)
+TEST_WITH(what_libjpeg_cannot_do_is_unsupported, setup, teardown)
 {
     jpeg_file file = jpeg_make_pattern(40, 30, 9, NULL);
     size_t frame = find_marker(&file, 0xC0);
@@ -276,7 +276,7 @@ static void what_libjpeg_cannot_do_is_unsupported(void **state)
 }
 
 /* Two channels are no picture that we know. */
-static void unknown_colour_spaces_are_unsupported(void **state)
+TEST_WITH(unknown_colour_spaces_are_unsupported, setup, teardown)
 {
     jpeg_file file = jpeg_make_pattern(40, 30, 9, &(jpeg_options){.colour = JPEG_GREY});
     size_t frame = find_marker(&file, 0xC0);
@@ -290,7 +290,7 @@ static void unknown_colour_spaces_are_unsupported(void **state)
 }
 
 /* A picture must not be decoded with the tables of the one before. */
-static void tables_do_not_leak_between_pictures(void **state)
+TEST_WITH(tables_do_not_leak_between_pictures, setup, teardown)
 {
     jpeg_file whole = jpeg_make_pattern(40, 30, 9, NULL);
     check_file(*state, &whole);
@@ -367,7 +367,7 @@ static void check_orientation(sl_decoder *decoder, const jpeg_file *file, int or
     free(rgb);
 }
 
-static void exif_orientation_is_applied_when_asked_for(void **state)
+TEST(exif_orientation_is_applied_when_asked_for)
 {
     sl_decoder *applying = open_decoder(SLUICE_EXIF_APPLY);
     sl_decoder *ignoring = open_decoder(SLUICE_EXIF_IGNORE);
@@ -387,7 +387,7 @@ static void exif_orientation_is_applied_when_asked_for(void **state)
 }
 
 /* Any damage to the segment gives 1..8 and no read outside the bytes (which ASan would see). */
-static void broken_exif_is_upright_or_at_least_safe(void **state)
+TEST(broken_exif_is_upright_or_at_least_safe)
 {
     jpeg_file file = jpeg_make_pattern(8, 8, 4, &(jpeg_options){.orientation = 6});
     for (size_t size = 0; size <= 80; size++) {
@@ -413,7 +413,7 @@ static void broken_exif_is_upright_or_at_least_safe(void **state)
     jpeg_free(&file);
 }
 
-static void cmyk_is_light_times_light(void **state)
+TEST(cmyk_is_light_times_light)
 {
     for (uint32_t ink = 0; ink < 256; ink++) {
         for (uint32_t black = 0; black < 256; black++) {
@@ -426,21 +426,4 @@ static void cmyk_is_light_times_light(void **state)
             assert_int_equal(rgb[2], 0);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_colour_and_coding, setup, teardown),
-        cmocka_unit_test_setup_teardown(every_sampling_factor, setup, teardown),
-        cmocka_unit_test_setup_teardown(decodes_one_picture_twice, setup, teardown),
-        cmocka_unit_test_setup_teardown(harmless_junk_is_accepted, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_libjpeg_cannot_do_is_unsupported, setup, teardown),
-        cmocka_unit_test_setup_teardown(unknown_colour_spaces_are_unsupported, setup, teardown),
-        cmocka_unit_test_setup_teardown(tables_do_not_leak_between_pictures, setup, teardown),
-        cmocka_unit_test(exif_orientation_is_applied_when_asked_for),
-        cmocka_unit_test(broken_exif_is_upright_or_at_least_safe),
-        cmocka_unit_test(cmyk_is_light_times_light),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static void decode_all(sl_decoder *decoder, const sl_value *images)
     }
 }
 
-static void the_counter_sees_the_libraries(void **state)
+TEST(the_counter_sees_the_libraries)
 {
     uint64_t before = atomic_load_explicit(&mallocs, memory_order_relaxed);
     ZSTD_DCtx *context = ZSTD_createDCtx();
@@ -83,7 +83,7 @@ static void the_counter_sees_the_libraries(void **state)
     assert_true(COUNTS_MALLOC == 0 || after > before);
 }
 
-static void steady_state_allocates_nothing(void **state)
+TEST(steady_state_allocates_nothing)
 {
     const jpeg_options options[KINDS] = {
         {0},
@@ -125,13 +125,4 @@ static void steady_state_allocates_nothing(void **state)
     for (int i = 0; i < KINDS; i++) {
         jpeg_free(&files[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_counter_sees_the_libraries),
-        cmocka_unit_test(steady_state_allocates_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

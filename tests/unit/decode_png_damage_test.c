@@ -36,7 +36,7 @@ static const png_options kinds[] = {
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 /* Wherever it ends, and however little is asked for. */
-static void truncated_everywhere(void **state)
+TEST_WITH(truncated_everywhere, setup, teardown)
 {
     for (uint32_t i = 0; i < 2 * KINDS; i++) {
         png_file file = png_make(13, 11, i, &kinds[i / 2]);
@@ -51,7 +51,7 @@ static void truncated_everywhere(void **state)
 }
 
 /* Each bit of the file, checksums not among them: what is wrong is found, or was not read. */
-static void flipped_everywhere(void **state)
+TEST_WITH(flipped_everywhere, setup, teardown)
 {
     for (uint32_t i = 0; i < KINDS; i++) {
         png_file file = png_make(13, 11, i, &kinds[i]);
@@ -67,7 +67,7 @@ static void flipped_everywhere(void **state)
 }
 
 /* The same, with checksums that are right: no crash, and no state left for the next picture. */
-static void flipped_and_sealed(void **state)
+TEST_WITH(flipped_and_sealed, setup, teardown)
 {
     uint32_t refused = 0;
     for (uint32_t i = 0; i < KINDS; i++) {
@@ -91,7 +91,7 @@ static void flipped_and_sealed(void **state)
     assert_true(refused > 1000);
 }
 
-static void headers_that_no_png_has(void **state)
+TEST_WITH(headers_that_no_png_has, setup, teardown)
 {
     static const struct {
         uint32_t width, height, depth, colour;
@@ -108,7 +108,7 @@ static void headers_that_no_png_has(void **state)
     }
 }
 
-static void chunks_in_the_wrong_place(void **state)
+TEST_WITH(chunks_in_the_wrong_place, setup, teardown)
 {
     static const struct {
         const char *chunks[5]; /* behind IHDR of a picture of one pixel with a palette */
@@ -145,7 +145,7 @@ static void chunks_in_the_wrong_place(void **state)
     png_make_free(&file);
 }
 
-static void colours_beyond_the_palette(void **state)
+TEST_WITH(colours_beyond_the_palette, setup, teardown)
 {
     for (uint32_t i = 0; i < 4; i++) {
         png_options options = {
@@ -162,7 +162,7 @@ static void colours_beyond_the_palette(void **state)
 }
 
 /* Too few rows, too many, none at all, and a stream whose own checksum is wrong. */
-static void picture_data_of_the_wrong_length(void **state)
+TEST_WITH(picture_data_of_the_wrong_length, setup, teardown)
 {
     static uint8_t rows[64 * 193];
     for (uint32_t height = 0; height <= 64; height += 8) {
@@ -203,7 +203,7 @@ static void add_bomb(png_file *file, const char *type)
     free(zeros);
 }
 
-static void bombs_cost_nothing(void **state)
+TEST_WITH(bombs_cost_nothing, setup, teardown)
 {
     png_file text = png_make_begin(1, 1, 8, 2, false);
     add_bomb(&text, "zTXt");
@@ -232,7 +232,7 @@ static void bombs_cost_nothing(void **state)
 }
 
 /* What the table says is enough, whatever the shape. */
-static void memory_stays_within_the_bound(void **state)
+TEST(memory_stays_within_the_bound)
 {
     static const sl_picture shapes[] = {{60000, 1}, {1, 60000}, {300, 200}, {3, 20000}, {2, 1}};
     for (uint32_t i = 0; i < 5 * KINDS; i++) {
@@ -261,7 +261,7 @@ static void memory_stays_within_the_bound(void **state)
     }
 }
 
-static void stops_when_nobody_waits(void **state)
+TEST_WITH(stops_when_nobody_waits, setup, teardown)
 {
     decoder_setup *f = *state;
     const png_options options = {.interlaced = true};
@@ -277,21 +277,4 @@ static void stops_when_nobody_waits(void **state)
     atomic_store_explicit(&f->stop, false, memory_order_relaxed);
     assert_int_equal(decoder_try(f, file.data, file.size, 0, NULL), SLUICE_OK);
     png_make_free(&file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(truncated_everywhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(flipped_everywhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(flipped_and_sealed, setup, teardown),
-        cmocka_unit_test_setup_teardown(headers_that_no_png_has, setup, teardown),
-        cmocka_unit_test_setup_teardown(chunks_in_the_wrong_place, setup, teardown),
-        cmocka_unit_test_setup_teardown(colours_beyond_the_palette, setup, teardown),
-        cmocka_unit_test_setup_teardown(picture_data_of_the_wrong_length, setup, teardown),
-        cmocka_unit_test_setup_teardown(bombs_cost_nothing, setup, teardown),
-        cmocka_unit_test(memory_stays_within_the_bound),
-        cmocka_unit_test_setup_teardown(stops_when_nobody_waits, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

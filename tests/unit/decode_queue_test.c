@@ -36,7 +36,7 @@ int __wrap_pthread_create(pthread_t *handle, const pthread_attr_t *attributes, v
 }
 /* NOLINTEND(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
 
-static void first_in_first_out(void **state)
+TEST(first_in_first_out)
 {
     sl_queue queue;
     sluice_error error;
@@ -59,7 +59,7 @@ static void first_in_first_out(void **state)
     sl_queue_destroy(&queue);
 }
 
-static void close_drains_and_refuses(void **state)
+TEST(close_drains_and_refuses)
 {
     sl_queue queue;
     assert_int_equal(sl_queue_open(&queue, 2, sizeof(int), NULL), SLUICE_OK);
@@ -78,7 +78,7 @@ static void close_drains_and_refuses(void **state)
     sl_queue_destroy(&queue); /* zeroed */
 }
 
-static void depths_are_seen_at_each_pop(void **state)
+TEST(depths_are_seen_at_each_pop)
 {
     sl_queue queue;
     assert_int_equal(sl_queue_open(&queue, 4, sizeof(int), NULL), SLUICE_OK);
@@ -101,7 +101,7 @@ static void depths_are_seen_at_each_pop(void **state)
     sl_queue_destroy(&queue);
 }
 
-static void bins_are_sixteenths(void **state)
+TEST(bins_are_sixteenths)
 {
     for (size_t capacity = 1; capacity < 100; capacity++) {
         for (size_t depth = 0; depth < capacity; depth++) {
@@ -118,7 +118,7 @@ static void bins_are_sixteenths(void **state)
     assert_int_equal(atomic_load(&stage.items), 2);
 }
 
-static void no_memory_no_queue(void **state)
+TEST(no_memory_no_queue)
 {
     sl_queue queue;
     sluice_error error;
@@ -167,7 +167,7 @@ static void consume(void *argument)
     }
 }
 
-static void many_threads_lose_nothing(void **state)
+TEST(many_threads_lose_nothing)
 {
     sl_queue queue;
     assert_int_equal(sl_queue_open(&queue, 7, sizeof(item), NULL), SLUICE_OK);
@@ -248,7 +248,7 @@ static void wait_for_all(meeting *own)
 }
 
 /* Each keeps its item until the others have theirs: no one can take two. */
-static void one_push_wakes_as_many_as_it_has_items_for(void **state)
+TEST(one_push_wakes_as_many_as_it_has_items_for)
 {
     meeting met = {.there = 0};
     assert_int_equal(sl_queue_open(&met.queue, 4, sizeof(int), NULL), SLUICE_OK);
@@ -286,7 +286,7 @@ static void wait_in_queue(void *argument)
         own->pushes ? sl_queue_push(own->queue, &value, 1) : sl_queue_pop(own->queue, &value);
 }
 
-static void close_wakes_all_that_wait(void **state)
+TEST(close_wakes_all_that_wait)
 {
     for (int pushes = 0; pushes < 2; pushes++) {
         sl_queue queue;
@@ -324,7 +324,7 @@ static void look(void *argument)
     pthread_sigmask(SIG_SETMASK, NULL, &own->blocked);
 }
 
-static void threads_have_names_and_no_signals(void **state)
+TEST(threads_have_names_and_no_signals)
 {
     glimpse seen;
     sl_thread thread = {0};
@@ -345,7 +345,7 @@ static void threads_have_names_and_no_signals(void **state)
     assert_int_equal(sigismember(&own, SIGINT), 0);
 }
 
-static void a_refused_thread_is_an_error(void **state)
+TEST(a_refused_thread_is_an_error)
 {
     sl_thread thread = {0};
     sluice_error error;
@@ -372,7 +372,7 @@ static void open_gate(void *argument)
     sl_unlock(&own->mutex);
 }
 
-static void waits_end_in_time_or_by_signal(void **state)
+TEST(waits_end_in_time_or_by_signal)
 {
     gate own = {.open = false};
     sl_mutex_init(&own.mutex);
@@ -394,7 +394,7 @@ static void waits_end_in_time_or_by_signal(void **state)
     sl_mutex_destroy(&own.mutex);
 }
 
-static void clocks_go_forward(void **state)
+TEST(clocks_go_forward)
 {
     const uint64_t begin = sl_now_ns();
     const uint64_t cpu = sl_thread_cpu_ns();
@@ -408,23 +408,4 @@ static void clocks_go_forward(void **state)
     assert_true(sl_deadline_ns(-1) == UINT64_MAX);
     assert_true(sl_deadline_ns(INT64_MAX) > (uint64_t)INT64_MAX);
     assert_true(sl_deadline_ns(0) >= begin);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_in_first_out),
-        cmocka_unit_test(close_drains_and_refuses),
-        cmocka_unit_test(depths_are_seen_at_each_pop),
-        cmocka_unit_test(bins_are_sixteenths),
-        cmocka_unit_test(no_memory_no_queue),
-        cmocka_unit_test(many_threads_lose_nothing),
-        cmocka_unit_test(one_push_wakes_as_many_as_it_has_items_for),
-        cmocka_unit_test(close_wakes_all_that_wait),
-        cmocka_unit_test(threads_have_names_and_no_signals),
-        cmocka_unit_test(a_refused_thread_is_an_error),
-        cmocka_unit_test(waits_end_in_time_or_by_signal),
-        cmocka_unit_test(clocks_go_forward),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

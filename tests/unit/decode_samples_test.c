@@ -132,7 +132,7 @@ static png_file make(uint32_t number, bool interlaced)
 }
 
 /* An interlaced file has the same picture as the one that is not. */
-static void every_kind_is_as_stored(void **state)
+TEST_WITH(every_kind_is_as_stored, setup, teardown)
 {
     static samples ours[KINDS * SIZES];
     pillow oracle;
@@ -166,7 +166,7 @@ static void every_kind_is_as_stored(void **state)
     pillow_close(&oracle);
 }
 
-static void some_rows_are_those_of_all(void **state)
+TEST_WITH(some_rows_are_those_of_all, setup, teardown)
 {
     sl_random random = sl_random_for(7, 3, 2, 1);
     for (uint32_t i = 0; i < KINDS * 2; i++) {
@@ -188,7 +188,7 @@ static void some_rows_are_those_of_all(void **state)
 }
 
 /* One opened picture gives both, in any order. */
-static void pixels_and_samples_in_turn(void **state)
+TEST_WITH(pixels_and_samples_in_turn, setup, teardown)
 {
     const png_options options = {.is_grey = true, .depth = 16};
     png_file file = png_make(13, 9, 1, &options);
@@ -210,7 +210,7 @@ static void pixels_and_samples_in_turn(void **state)
     png_make_free(&file);
 }
 
-static void truncated_everywhere(void **state)
+TEST_WITH(truncated_everywhere, setup, teardown)
 {
     for (uint32_t i = 0; i < 2 * KINDS; i++) {
         png_options options = kinds[i / 2];
@@ -224,7 +224,7 @@ static void truncated_everywhere(void **state)
 }
 
 /* Each bit, with checksums that are wrong then, and with such as are right. */
-static void flipped_everywhere(void **state)
+TEST_WITH(flipped_everywhere, setup, teardown)
 {
     const uint32_t some[] = {0, 4, 9, 16};
     for (uint32_t i = 0; i < 8; i++) {
@@ -259,7 +259,7 @@ static uint64_t peak_kib(void)
 }
 
 /* Headers of grey of 16 bits that claim what is not there, or is too much. */
-static void bombs_cost_nothing(void **state)
+TEST_WITH(bombs_cost_nothing, setup, teardown)
 {
     const uint64_t before = peak_kib();
     png_file large = png_make_begin(4000, 4000, 16, 0, true);
@@ -274,7 +274,7 @@ static void bombs_cost_nothing(void **state)
 }
 
 /* What the codec's row says is enough, and without it there is an error. */
-static void memory_stays_within_the_bound(void **state)
+TEST_WITH(memory_stays_within_the_bound, setup, teardown)
 {
     static const sl_picture shapes[] = {{60000, 1}, {1, 60000}, {300, 200}, {2, 1}};
     sl_decoder *usual = decoder;
@@ -297,7 +297,7 @@ static void memory_stays_within_the_bound(void **state)
     decoder = usual;
 }
 
-static void a_jpeg_has_none(void **state)
+TEST_WITH(a_jpeg_has_none, setup, teardown)
 {
     const jpeg_options options = {.colour = JPEG_GREY};
     jpeg_file file = jpeg_make_pattern(20, 10, 1, &options);
@@ -316,15 +316,5 @@ int main(int argc, char **argv)
     if (code != 0) {
         return code;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_kind_is_as_stored, setup, teardown),
-        cmocka_unit_test_setup_teardown(some_rows_are_those_of_all, setup, teardown),
-        cmocka_unit_test_setup_teardown(pixels_and_samples_in_turn, setup, teardown),
-        cmocka_unit_test_setup_teardown(truncated_everywhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(flipped_everywhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(bombs_cost_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(memory_stays_within_the_bound, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_jpeg_has_none, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

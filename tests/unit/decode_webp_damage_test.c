@@ -52,7 +52,7 @@ static void store32(uint8_t *to, size_t value)
 }
 
 /* Wherever it ends, also if the container says that it ends there. */
-static void truncated_everywhere(void **state)
+TEST_WITH(truncated_everywhere, setup, teardown)
 {
     for (uint32_t i = 0; i < KINDS; i++) {
         webp_file file = webp_make(33, 21, i, &kinds[i]);
@@ -71,7 +71,7 @@ static void truncated_everywhere(void **state)
 }
 
 /* A picture cut short in chunks that are whole: libwebp has to see it. */
-static void short_picture_data(void **state)
+TEST_WITH(short_picture_data, setup, teardown)
 {
     for (uint32_t i = 0; i < 3; i += 2) {
         webp_file file = webp_make(65, 67, i, &kinds[i]);
@@ -86,7 +86,7 @@ static void short_picture_data(void **state)
     }
 }
 
-static void flipped_everywhere(void **state)
+TEST_WITH(flipped_everywhere, setup, teardown)
 {
     uint32_t refused = 0;
     for (uint32_t i = 0; i < KINDS; i++) {
@@ -105,7 +105,7 @@ static void flipped_everywhere(void **state)
     assert_true(refused > 300);
 }
 
-static void containers_that_lie(void **state)
+TEST_WITH(containers_that_lie, setup, teardown)
 {
     const webp_options animated = {.animated = true};
     const webp_options turned = {.orientation = 1};
@@ -124,7 +124,7 @@ static void containers_that_lie(void **state)
 }
 
 /* 16383 x 16383 pixels in a kilobyte. */
-static void large_sizes_are_refused_by_the_header(void **state)
+TEST_WITH(large_sizes_are_refused_by_the_header, setup, teardown)
 {
     for (uint32_t i = 0; i < 3; i += 2) {
         webp_file file = webp_make(20, 20, i, &kinds[i]);
@@ -170,7 +170,7 @@ static bool stays_below(uint64_t bound, const webp_file *file)
 #endif
 
 /* What libwebp takes from the heap is counted, too. */
-static void memory_stays_within_the_bound(void **state)
+TEST(memory_stays_within_the_bound)
 {
     enum { WIDTH = 3000, HEIGHT = 1000 };
     const uint64_t bound = sl_codec_webp.scratch_bytes((uint64_t)WIDTH * HEIGHT);
@@ -187,7 +187,7 @@ static void memory_stays_within_the_bound(void **state)
     }
 }
 
-static void stops_when_nobody_waits(void **state)
+TEST_WITH(stops_when_nobody_waits, setup, teardown)
 {
     decoder_setup *f = *state;
     for (uint32_t i = 0; i < 2; i++) {
@@ -198,18 +198,4 @@ static void stops_when_nobody_waits(void **state)
         assert_int_equal(decode(f, &file), SLUICE_OK);
         webp_free(&file);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_stays_within_the_bound),
-        cmocka_unit_test_setup_teardown(truncated_everywhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(short_picture_data, setup, teardown),
-        cmocka_unit_test_setup_teardown(flipped_everywhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(containers_that_lie, setup, teardown),
-        cmocka_unit_test_setup_teardown(large_sizes_are_refused_by_the_header, setup, teardown),
-        cmocka_unit_test_setup_teardown(stops_when_nobody_waits, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static sl_workers *open_workers(record *r, uint32_t threads)
     return workers;
 }
 
-static void every_job_runs_once(void **state)
+TEST(every_job_runs_once)
 {
     static record r;
     for (uint32_t threads = 1; threads <= 4; threads += 3) {
@@ -117,7 +117,7 @@ static void *submit_all(void *argument)
 }
 
 /* While the workers stand still no more than they and the queue hold is taken. */
-static void a_full_queue_holds_the_submitter(void **state)
+TEST(a_full_queue_holds_the_submitter)
 {
     static record r;
     open_record(&r);
@@ -162,7 +162,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 }
 /* NOLINTEND(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
 
-static void pools_that_fail_to_open_leave_nothing(void **state)
+TEST(pools_that_fail_to_open_leave_nothing)
 {
     static record r;
     open_record(&r);
@@ -183,14 +183,4 @@ static void pools_that_fail_to_open_leave_nothing(void **state)
     }
     sl_workers_close(NULL);
     close_record(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_job_runs_once),
-        cmocka_unit_test(a_full_queue_holds_the_submitter),
-        cmocka_unit_test(pools_that_fail_to_open_leave_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

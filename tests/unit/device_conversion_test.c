@@ -111,7 +111,7 @@ static void check_size(uint32_t width, uint32_t height)
     }
 }
 
-static void every_size_dtype_and_layout(void **state)
+TEST(every_size_dtype_and_layout)
 {
     static const uint32_t sizes[][2] = {
         {1, 1},   {1, 2},   {2, 1},    {1, 3},    {3, 1},    {4, 1},    {1, 4},    {3, 3},
@@ -144,7 +144,7 @@ static uint32_t group_of(sluice_dtype dtype, sluice_layout layout, uint32_t widt
 }
 
 /* 16 bytes of results where they fill pictures, and mirrored ones are words. */
-static void groups_are_as_wide_as_can_be(void **state)
+TEST(groups_are_as_wide_as_can_be)
 {
     static const uint32_t sizes[][2] = {{224, 224}, {4, 4}, {4, 2}, {4, 1}, {2, 8}, {6, 6}, {5, 5}};
     static const uint32_t expected[][4] = {/* u8, f32, f16, bf16 */
@@ -163,7 +163,7 @@ static void groups_are_as_wide_as_can_be(void **state)
 
 /* Results that are tiny, huge for 16 bits, exact halves between two of them; finite ones that are
  * rounded to infinity. */
-static void every_value_is_rounded_as_on_the_host(void **state)
+TEST(every_value_is_rounded_as_on_the_host)
 {
     static const float factors[][2] = {{1.0F, 0.0F},      {1e-9F, 0.0F},   {3e-8F, -1e-7F},
                                        {1000.0F, 0.5F},   {-1.0F, 127.5F}, {1e-40F, 1e-41F},
@@ -183,13 +183,13 @@ static void every_value_is_rounded_as_on_the_host(void **state)
 }
 
 /* More pictures than a grid has blocks in y. */
-static void more_rows_than_blocks(void **state)
+TEST(more_rows_than_blocks)
 {
     const sl_conversion c = conversion(SLUICE_F16, SLUICE_NCHW, 2, 1);
     check(&c, 65536 + 3, 1);
 }
 
-static void sizes_that_kernels_take(void **state)
+TEST(sizes_that_kernels_take)
 {
     const uint32_t largest = INT32_MAX / 3;
     sl_conversion c = conversion(SLUICE_U8, SLUICE_NHWC, largest, 1);
@@ -232,7 +232,7 @@ static void check_largest(sluice_dtype dtype, sluice_layout layout, uint32_t wid
     munmap(to, bytes + GUARD);
 }
 
-static void the_end_of_the_largest_picture(void **state)
+TEST(the_end_of_the_largest_picture)
 {
     /* Groups of 4, 8 and 16 fill it evenly, the widest of NHWC nearly up to 2^31 units. */
     static const uint32_t sizes[][2] = {{26754, 26754}, {26752, 26752}, {44739240, 16}};
@@ -299,7 +299,7 @@ static uint32_t check_sample(const sluice_augment *recipe, sluice_dtype dtype, s
 
 /* Resampled, jittered and mirrored on the host, or resampled and jittered there and mirrored on
  * the device: the same bits. */
-static void pictures_are_as_on_the_host(void **state)
+TEST(pictures_are_as_on_the_host)
 {
     static uint8_t pixels[SOURCE_WIDTH * SOURCE_HEIGHT * 3];
     sl_random random = sl_random_for(3, 1, 4, 1);
@@ -329,7 +329,7 @@ static void pictures_are_as_on_the_host(void **state)
 }
 
 /* Built without a toolkit there is none; else a fatbin, which begins with these bytes, and PTX. */
-static void the_images_are_a_fatbin_and_ptx(void **state)
+TEST(the_images_are_a_fatbin_and_ptx)
 {
     static const uint8_t magic[] = {0x50, 0xED, 0x55, 0xBA};
     const void *image = sl_conversion_image();
@@ -343,7 +343,7 @@ static void the_images_are_a_fatbin_and_ptx(void **state)
     assert_non_null(strstr(sl_conversion_ptx(), last));
 }
 
-static void every_kernel_has_a_name_of_its_own(void **state)
+TEST(every_kernel_has_a_name_of_its_own)
 {
     static const char *const dtypes[] = {"u8", "f32", "f16", "bf16"};
     for (int dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
@@ -356,20 +356,4 @@ static void every_kernel_has_a_name_of_its_own(void **state)
             assert_string_equal(sl_conversion_kernel_name(kernel), expected);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_size_dtype_and_layout),
-        cmocka_unit_test(groups_are_as_wide_as_can_be),
-        cmocka_unit_test(every_value_is_rounded_as_on_the_host),
-        cmocka_unit_test(more_rows_than_blocks),
-        cmocka_unit_test(sizes_that_kernels_take),
-        cmocka_unit_test(the_end_of_the_largest_picture),
-        cmocka_unit_test(pictures_are_as_on_the_host),
-        cmocka_unit_test(the_images_are_a_fatbin_and_ptx),
-        cmocka_unit_test(every_kernel_has_a_name_of_its_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

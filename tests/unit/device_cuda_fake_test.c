@@ -103,7 +103,7 @@ static void read_on(bench *b, sl_cu_stream stream, void (*run)(void *ctx), void 
 
 /* ---- as CUDA does ---- */
 
-static void a_copy_arrives_and_events_order_it(void **state)
+TEST(a_copy_arrives_and_events_order_it)
 {
     bench b;
     open_bench(&b, &(fake_cuda_options){.delay_us = 300, .seed = 3});
@@ -124,7 +124,7 @@ static void a_copy_arrives_and_events_order_it(void **state)
     expect_only(&b, FAKE_CUDA_CHANGED, 0);
 }
 
-static void events_are_done_when_the_work_before_them_is(void **state)
+TEST(events_are_done_when_the_work_before_them_is)
 {
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
@@ -139,7 +139,7 @@ static void events_are_done_when_the_work_before_them_is(void **state)
     expect_only(&b, FAKE_CUDA_CHANGED, 0);
 }
 
-static void time_is_measured_by_timed_events_only(void **state)
+TEST(time_is_measured_by_timed_events_only)
 {
     bench b;
     sl_cu_event times[2];
@@ -163,7 +163,7 @@ static void time_is_measured_by_timed_events_only(void **state)
     expect_only(&b, FAKE_CUDA_POLLED, 1);
 }
 
-static void the_default_stream_waits_for_blocking_streams(void **state)
+TEST(the_default_stream_waits_for_blocking_streams)
 {
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
@@ -200,13 +200,13 @@ static bool passes(bool one_queue)
     return code == SL_CU_SUCCESS;
 }
 
-static void streams_of_one_queue_wait_for_each_other(void **state)
+TEST(streams_of_one_queue_wait_for_each_other)
 {
     assert_true(passes(false));
     assert_false(passes(true));
 }
 
-static void unsafe_calls_are_refused_while_forbidden(void **state)
+TEST(unsafe_calls_are_refused_while_forbidden)
 {
     bench b;
     unsigned mode = 0; /* global */
@@ -225,7 +225,7 @@ static void unsafe_calls_are_refused_while_forbidden(void **state)
     expect_only(&b, FAKE_CUDA_NOT_RELAXED, 3); /* which is seen besides */
 }
 
-static void pageable_memory_is_taken_at_once(void **state)
+TEST(pageable_memory_is_taken_at_once)
 {
     bench b;
     uint8_t pageable[BYTES];
@@ -241,7 +241,7 @@ static void pageable_memory_is_taken_at_once(void **state)
     expect_only(&b, FAKE_CUDA_UNPINNED, 0);
 }
 
-static void memory_is_finite(void **state)
+TEST(memory_is_finite)
 {
     bench b;
     sl_cu_address more;
@@ -264,7 +264,7 @@ static void expect_pointer(sl_cu_address address, unsigned type, int device)
     assert_int_equal(told_device, device);
 }
 
-static void addresses_are_known(void **state)
+TEST(addresses_are_known)
 {
     bench b;
     unsigned type;
@@ -285,7 +285,7 @@ static void addresses_are_known(void **state)
     expect_only(&b, FAKE_CUDA_DEAD, 0);
 }
 
-static void a_lost_device_lets_nobody_wait(void **state)
+TEST(a_lost_device_lets_nobody_wait)
 {
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
@@ -333,7 +333,7 @@ static void convert_one(bench *b, const char *kernel, float value, void *result,
     expect_ok(cu->module_unload(module));
 }
 
-static void conversions_round_to_nearest_even(void **state)
+TEST(conversions_round_to_nearest_even)
 {
     static const struct {
         float value;
@@ -366,7 +366,7 @@ static void conversions_round_to_nearest_even(void **state)
 
 /* ---- misuses ---- */
 
-static void a_launch_that_cannot_run(void **state)
+TEST(a_launch_that_cannot_run)
 {
     bench b;
     sl_cu_module module;
@@ -390,7 +390,7 @@ static void a_launch_that_cannot_run(void **state)
     assert_int_equal(fake->violations_of(FAKE_CUDA_BAD_LAUNCH), 2);
 }
 
-static void a_copy_that_loses_a_byte(void **state)
+TEST(a_copy_that_loses_a_byte)
 {
     bench b;
     open_bench(&b, &(fake_cuda_options){.copies_lie = true});
@@ -401,7 +401,7 @@ static void a_copy_that_loses_a_byte(void **state)
     expect_only(&b, FAKE_CUDA_CHANGED, 0); /* only who reads sees it */
 }
 
-static void memory_not_registered(void **state)
+TEST(memory_not_registered)
 {
     bench b;
     uint8_t elsewhere[BYTES] = {0};
@@ -411,7 +411,7 @@ static void memory_not_registered(void **state)
     expect_only(&b, FAKE_CUDA_UNPINNED, 1);
 }
 
-static void memory_not_of_the_device(void **state)
+TEST(memory_not_of_the_device)
 {
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
@@ -421,7 +421,7 @@ static void memory_not_of_the_device(void **state)
     expect_only(&b, FAKE_CUDA_NO_TARGET, 2);
 }
 
-static void a_source_that_changes(void **state)
+TEST(a_source_that_changes)
 {
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
@@ -431,7 +431,7 @@ static void a_source_that_changes(void **state)
     expect_only(&b, FAKE_CUDA_CHANGED, 1);
 }
 
-static void a_lying_event(void **state)
+TEST(a_lying_event)
 {
     bench b;
     open_bench(&b, &(fake_cuda_options){.events_lie = true});
@@ -449,7 +449,7 @@ static void wait_for_event(bench *b, sl_cu_stream first, sl_cu_stream second)
     expect_ok(cu->stream_wait_event(second, b->event, 0));
 }
 
-static void a_copy_over_what_is_read(void **state)
+TEST(a_copy_over_what_is_read)
 {
     for (int ignored = 0; ignored < 2; ignored++) {
         bench b;
@@ -465,7 +465,7 @@ static void a_copy_over_what_is_read(void **state)
     }
 }
 
-static void a_read_before_the_copy(void **state)
+TEST(a_read_before_the_copy)
 {
     for (int ignored = 0; ignored < 2; ignored++) {
         bench b;
@@ -481,7 +481,7 @@ static void a_read_before_the_copy(void **state)
     }
 }
 
-static void two_copies_at_once(void **state)
+TEST(two_copies_at_once)
 {
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
@@ -492,7 +492,7 @@ static void two_copies_at_once(void **state)
     expect_only(&b, FAKE_CUDA_DISORDER, 1);
 }
 
-static void events_never_recorded(void **state)
+TEST(events_never_recorded)
 {
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
@@ -501,7 +501,7 @@ static void events_never_recorded(void **state)
     expect_only(&b, FAKE_CUDA_UNRECORDED, 2);
 }
 
-static void a_host_that_spins(void **state)
+TEST(a_host_that_spins)
 {
     bench b;
     sl_cu_event spinning;
@@ -513,7 +513,7 @@ static void a_host_that_spins(void **state)
     expect_only(&b, FAKE_CUDA_SPINNING, 1);
 }
 
-static void use_after_destruction(void **state)
+TEST(use_after_destruction)
 {
     bench b;
     sl_cu_event event;
@@ -535,7 +535,7 @@ static void use_after_destruction(void **state)
     expect_only(&b, FAKE_CUDA_DEAD, 6);
 }
 
-static void memory_taken_away(void **state)
+TEST(memory_taken_away)
 {
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
@@ -553,7 +553,7 @@ static void memory_taken_away(void **state)
     assert_int_equal(fake->violations(), 3);
 }
 
-static void no_context(void **state)
+TEST(no_context)
 {
     bench b;
     sl_cu_context context;
@@ -567,7 +567,7 @@ static void no_context(void **state)
     expect_only(&b, FAKE_CUDA_NO_CONTEXT, 2);
 }
 
-static void not_relaxed(void **state)
+TEST(not_relaxed)
 {
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
@@ -577,7 +577,7 @@ static void not_relaxed(void **state)
     expect_only(&b, FAKE_CUDA_NOT_RELAXED, 1);
 }
 
-static void captured_streams(void **state)
+TEST(captured_streams)
 {
     bench b;
     unsigned status = 0;
@@ -597,7 +597,7 @@ static void captured_streams(void **state)
     expect_only(&b, FAKE_CUDA_CAPTURED, 1);
 }
 
-static void a_stream_joined_to_the_default(void **state)
+TEST(a_stream_joined_to_the_default)
 {
     bench b;
     sl_cu_stream stream;
@@ -607,7 +607,7 @@ static void a_stream_joined_to_the_default(void **state)
     expect_only(&b, FAKE_CUDA_JOINED, 1);
 }
 
-static void leaks(void **state)
+TEST(leaks)
 {
     bench b;
     char left[160];
@@ -629,7 +629,7 @@ static void leaks(void **state)
     expect_only(&b, FAKE_CUDA_DEAD, 0);
 }
 
-static void calls_fail_on_request(void **state)
+TEST(calls_fail_on_request)
 {
     bench b;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
@@ -648,38 +648,6 @@ static void calls_fail_on_request(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_copy_arrives_and_events_order_it),
-        cmocka_unit_test(events_are_done_when_the_work_before_them_is),
-        cmocka_unit_test(time_is_measured_by_timed_events_only),
-        cmocka_unit_test(the_default_stream_waits_for_blocking_streams),
-        cmocka_unit_test(streams_of_one_queue_wait_for_each_other),
-        cmocka_unit_test(unsafe_calls_are_refused_while_forbidden),
-        cmocka_unit_test(pageable_memory_is_taken_at_once),
-        cmocka_unit_test(memory_is_finite),
-        cmocka_unit_test(addresses_are_known),
-        cmocka_unit_test(a_lost_device_lets_nobody_wait),
-        cmocka_unit_test(conversions_round_to_nearest_even),
-        cmocka_unit_test(a_launch_that_cannot_run),
-        cmocka_unit_test(a_copy_that_loses_a_byte),
-        cmocka_unit_test(memory_not_registered),
-        cmocka_unit_test(memory_not_of_the_device),
-        cmocka_unit_test(a_source_that_changes),
-        cmocka_unit_test(a_lying_event),
-        cmocka_unit_test(a_copy_over_what_is_read),
-        cmocka_unit_test(a_read_before_the_copy),
-        cmocka_unit_test(two_copies_at_once),
-        cmocka_unit_test(events_never_recorded),
-        cmocka_unit_test(a_host_that_spins),
-        cmocka_unit_test(use_after_destruction),
-        cmocka_unit_test(memory_taken_away),
-        cmocka_unit_test(no_context),
-        cmocka_unit_test(not_relaxed),
-        cmocka_unit_test(captured_streams),
-        cmocka_unit_test(a_stream_joined_to_the_default),
-        cmocka_unit_test(leaks),
-        cmocka_unit_test(calls_fail_on_request),
-    };
     fake = fake_cuda_open();
     if (fake == NULL) {
         printf("SLUICE_CUDA_DRIVER names no fake driver\n");
@@ -691,5 +659,5 @@ int main(void)
         printf("the fake driver is refused\n");
         return 1;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

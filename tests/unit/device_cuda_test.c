@@ -72,7 +72,7 @@ static void expect_owner(sl_device *device, const void *memory, size_t bytes,
 }
 
 /* An address is this device's, or it is told what it is. */
-static void memory_is_known_by_both_ends(void **state)
+TEST(memory_is_known_by_both_ends)
 {
     enum { BYTES = 8192 };
     void *ours;
@@ -103,7 +103,7 @@ static void memory_is_known_by_both_ends(void **state)
 }
 
 /* Memory that a kernel of this device may or may not write to, whatever the driver calls it. */
-static void managed_and_reserved_memory(void **state)
+TEST(managed_and_reserved_memory)
 {
     enum { BYTES = 4096 };
     const fake_cuda_options kinds[] = {
@@ -161,7 +161,7 @@ static void expect_stream(sl_device *device, struct CUstream_st *stream, fake_cu
 }
 
 /* Streams of the primary context, green ones included; others are told from them. */
-static void streams_of_other_contexts_are_refused(void **state)
+TEST(streams_of_other_contexts_are_refused)
 {
     sl_device *device = open_device();
     struct CUstream_st *stream = fake->stream_new(false);
@@ -187,7 +187,7 @@ static void expect_default_streams(sl_device *device, sluice_status expected)
 
 /* A default stream is one of the thread's current context: of the program's own it would not be
  * the one that we record, which is the primary context's. */
-static void default_streams_of_other_contexts_are_refused(void **state)
+TEST(default_streams_of_other_contexts_are_refused)
 {
     sl_device *device = open_device();
     struct CUstream_st *stream = fake->stream_new(false);
@@ -207,7 +207,7 @@ static void default_streams_of_other_contexts_are_refused(void **state)
 }
 
 /* That the context of a stream is gone says nothing of ours, which is asked. */
-static void a_context_that_is_gone(void **state)
+TEST(a_context_that_is_gone)
 {
     sl_device *device = open_device();
     sl_event *event;
@@ -226,7 +226,7 @@ static void a_context_that_is_gone(void **state)
 }
 
 /* What a driver cannot do with one stream says nothing of the others. */
-static void a_stream_that_is_not_supported(void **state)
+TEST(a_stream_that_is_not_supported)
 {
     static const char *const calls[] = {"cuStreamGetCtx_v2", "cuStreamIsCapturing",
                                         "cuEventRecord"};
@@ -245,7 +245,7 @@ static void a_stream_that_is_not_supported(void **state)
     close_device(device);
 }
 
-static void closing_a_stream_waits_for_its_work(void **state)
+TEST(closing_a_stream_waits_for_its_work)
 {
     sl_device *device = open_device();
     struct CUstream_st *stream;
@@ -264,7 +264,7 @@ static void closing_a_stream_waits_for_its_work(void **state)
     close_device(device);
 }
 
-static void time_between_events(void **state)
+TEST(time_between_events)
 {
     sl_device *device = open_device();
     const sl_device_ops *ops = device->ops;
@@ -291,7 +291,7 @@ static void time_between_events(void **state)
 }
 
 /* A statistic is no reason to refuse a device. */
-static void a_driver_that_does_not_tell_time(void **state)
+TEST(a_driver_that_does_not_tell_time)
 {
     without_time = true;
     sl_device *device = open_device();
@@ -304,7 +304,7 @@ static void a_driver_that_does_not_tell_time(void **state)
 }
 
 /* The default stream cannot even be asked while a stream that it waits for is being captured. */
-static void a_capture_that_forbids_the_default_stream(void **state)
+TEST(a_capture_that_forbids_the_default_stream)
 {
     sl_device *device = open_device();
     sl_event *event;
@@ -359,7 +359,7 @@ static bool child_is_refused(const kept *k)
     return sl_device_open(&device, "cuda:0", NULL) == SLUICE_UNSUPPORTED;
 }
 
-static void a_child_calls_nothing(void **state)
+TEST(a_child_calls_nothing)
 {
     kept k = {.device = open_device()};
     const sl_device_ops *ops = k.device->ops;
@@ -382,23 +382,10 @@ static void a_child_calls_nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_known_by_both_ends),
-        cmocka_unit_test(managed_and_reserved_memory),
-        cmocka_unit_test(streams_of_other_contexts_are_refused),
-        cmocka_unit_test(default_streams_of_other_contexts_are_refused),
-        cmocka_unit_test(a_context_that_is_gone),
-        cmocka_unit_test(a_stream_that_is_not_supported),
-        cmocka_unit_test(closing_a_stream_waits_for_its_work),
-        cmocka_unit_test(time_between_events),
-        cmocka_unit_test(a_driver_that_does_not_tell_time),
-        cmocka_unit_test(a_capture_that_forbids_the_default_stream),
-        cmocka_unit_test(a_child_calls_nothing),
-    };
     fake = fake_cuda_open();
     if (fake == NULL) {
         printf("SLUICE_CUDA_DRIVER names no fake driver\n");
         return 77;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

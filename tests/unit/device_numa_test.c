@@ -16,7 +16,7 @@
 #define PCI_PATH  "/sys/bus/pci/devices"
 #define NODE_BITS 1024
 
-static void prefers_the_node(void **state)
+TEST(prefers_the_node)
 {
     int mode = -1;
     unsigned long nodes[NODE_BITS / (8 * sizeof(unsigned long))] = {0};
@@ -39,7 +39,7 @@ static void prefers_the_node(void **state)
     munmap(memory, BYTES);
 }
 
-static void refuses_nonsense(void **state)
+TEST(refuses_nonsense)
 {
     uint8_t byte = 0;
     assert_int_equal(sl_numa_prefer(&byte, 1, -1), EINVAL);
@@ -78,7 +78,7 @@ static void make_capitals(char *text)
 }
 
 /* The driver writes addresses in capitals, the kernel does not. */
-static void finds_the_node_of_a_device(void **state)
+TEST(finds_the_node_of_a_device)
 {
     DIR *folder = opendir(PCI_PATH);
     int devices = 0;
@@ -101,7 +101,7 @@ static void finds_the_node_of_a_device(void **state)
 }
 
 /* All processors that are online are some node's. A container may show fewer than there are. */
-static void nodes_have_processors(void **state)
+TEST(nodes_have_processors)
 {
     uint32_t found = 0;
     for (int node = 0; node < NODE_BITS; node++) {
@@ -115,15 +115,4 @@ static void nodes_have_processors(void **state)
         skip();
     }
     assert_true(found >= (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prefers_the_node),
-        cmocka_unit_test(refuses_nonsense),
-        cmocka_unit_test(finds_the_node_of_a_device),
-        cmocka_unit_test(nodes_have_processors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,14 +186,14 @@ static void check_row(const row *r)
     sl_dataset_close(dataset);
 }
 
-static void folders_of_every_kind(void **state)
+TEST(folders_of_every_kind)
 {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         check_row(&rows[i]);
     }
 }
 
-static void words_of_splits(void **state)
+TEST(words_of_splits)
 {
     assert_int_equal(sl_split_of("x_train.npy"), SL_SPLIT_TRAIN);
     assert_int_equal(sl_split_of("TestSet"), SL_SPLIT_TEST);
@@ -204,13 +204,4 @@ static void words_of_splits(void **state)
     assert_int_equal(sl_split_of(""), SL_SPLIT_NONE);
     assert_true(sl_split_is("train") && sl_split_is("val2017") && sl_split_is("Test_01"));
     assert_false(sl_split_is("train_a") || sl_split_is("x_train") || sl_split_is(""));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(folders_of_every_kind),
-        cmocka_unit_test(words_of_splits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

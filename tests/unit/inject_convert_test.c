@@ -95,7 +95,7 @@ static void expect_class(const char *name, enum idle_kernel class)
     assert_int_equal(record.stream, 9);
 }
 
-static void test_kernels(void **state)
+TEST(test_kernels)
 {
     expect_class("ampere_sgemm", IDLE_KERNEL_PROGRAM);
     expect_class(NULL, IDLE_KERNEL_PROGRAM);
@@ -106,7 +106,7 @@ static void test_kernels(void **state)
     expect_class("_Z22ncclDevKernel_AllReduce", IDLE_KERNEL_NCCL);
 }
 
-static void test_copies_and_fills(void **state)
+TEST(test_copies_and_fills)
 {
     memcpy_record copy = {.start = 10, .end = 10, .bytes = 77};
     SET_KIND(copy, CUPTI_KIND_MEMCPY);
@@ -129,7 +129,7 @@ static void test_copies_and_fills(void **state)
     assert_int_equal(record.device, 3);
 }
 
-static void test_odd_ones(void **state)
+TEST(test_odd_ones)
 {
     kernel_record kernel = {.start = 0, .end = 0};
     SET_KIND(kernel, CUPTI_KIND_CONCURRENT_KERNEL);
@@ -141,14 +141,4 @@ static void test_odd_ones(void **state)
     convert(&kernel, CONVERT_ODD);
     uint32_t other[64] = {17};
     convert(other, CONVERT_OTHER);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_copies_and_fills),
-        cmocka_unit_test(test_odd_ones),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

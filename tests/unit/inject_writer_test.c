@@ -92,14 +92,14 @@ static void expect_all(void)
     idle_run_free(&run);
 }
 
-static void test_all_arrives(void **state)
+TEST_WITH(test_all_arrives, setup, teardown)
 {
     add_many();
     idle_writer_flush(&writer, IDLE_STATE_ENDED, 5);
     expect_all();
 }
 
-static void test_short_and_interrupted(void **state)
+TEST_WITH(test_short_and_interrupted, setup, teardown)
 {
     disk.piece = 333;
     disk.interrupted = 3;
@@ -108,7 +108,7 @@ static void test_short_and_interrupted(void **state)
     expect_all();
 }
 
-static void test_full_disk(void **state)
+TEST_WITH(test_full_disk, setup, teardown)
 {
     disk.room = (off_t)(sizeof(struct idle_header) +
                         (size_t)2 * IDLE_WRITER_ROOM * sizeof(struct idle_record));
@@ -124,7 +124,7 @@ static void test_full_disk(void **state)
 }
 
 /* What a killed process leaves: records behind those that the header counts are not read. */
-static void test_killed_between_flushes(void **state)
+TEST_WITH(test_killed_between_flushes, setup, teardown)
 {
     struct idle_record record = {.kind = IDLE_KERNEL, .start = 1, .end = 2};
     idle_writer_add(&writer, &record);
@@ -138,7 +138,7 @@ static void test_killed_between_flushes(void **state)
     idle_run_free(&run);
 }
 
-static void test_reason(void **state)
+TEST_WITH(test_reason, setup, teardown)
 {
     idle_writer_fail(&writer, "cuptiSubscribe: no");
     struct idle_run run;
@@ -149,7 +149,7 @@ static void test_reason(void **state)
 }
 
 /* A child made by fork writes nothing into its parent's file. */
-static void test_fork(void **state)
+TEST_WITH(test_fork, setup, teardown)
 {
     struct idle_record record = {.kind = IDLE_KERNEL, .start = 1, .end = 2};
     idle_writer_add(&writer, &record);
@@ -166,17 +166,4 @@ static void test_fork(void **state)
     read_back(&run);
     assert_int_equal(run.processes[0].records, 1);
     idle_run_free(&run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_all_arrives, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_short_and_interrupted, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_killed_between_flushes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_reason, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_fork, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

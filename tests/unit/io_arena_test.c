@@ -46,7 +46,7 @@ static uint32_t count_free(const uint32_t owner[UNITS])
     return free_units;
 }
 
-static void take_trim_give(void **state)
+TEST(take_trim_give)
 {
     static uint32_t owner[UNITS];
     static sl_run runs[RUNS];
@@ -86,7 +86,7 @@ static void take_trim_give(void **state)
     sl_read_arena_close(&arena, 0); /* a zeroed one is fine */
 }
 
-static void limits(void **state)
+TEST(limits)
 {
     sl_read_arena arena;
     sl_budget budget;
@@ -106,7 +106,7 @@ static void limits(void **state)
 }
 
 /* What lies behind the first part is there once it is widened, and not touched before. */
-static void widened(void **state)
+TEST(widened)
 {
     sl_read_arena arena;
     assert_int_equal(
@@ -127,14 +127,4 @@ static void widened(void **state)
     assert_int_equal(sl_read_arena_give(&arena, &first, 1), 2);
     assert_int_equal(sl_read_arena_give(&arena, &rest, 1), UNITS);
     sl_read_arena_close(&arena, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(take_trim_give),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(widened),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static sl_bytes text(const char *name)
     return (sl_bytes){(const uint8_t *)name, strlen(name)};
 }
 
-static void names_stay_or_leave(void **state)
+TEST(names_stay_or_leave)
 {
     static const struct {
         const char *name;
@@ -101,7 +101,7 @@ static bool has_name(sl_boundary *boundary, const char *name)
 }
 
 /* As they are, and as the folder is called by links. */
-static void absolute_names_begin_with_the_folder(void **state)
+TEST(absolute_names_begin_with_the_folder)
 {
     sl_boundary *boundary = open_folder("link", "");
     assert_true(has_name(boundary, path_of("set/a.jpg")));
@@ -140,7 +140,7 @@ static bool has_file(const sl_boundary *boundary, const char *name)
     return failed == 0;
 }
 
-static void links_are_followed_within_it(void **state)
+TEST(links_are_followed_within_it)
 {
     for (int i = 0; i < 8; i++) {
         without_proc = (i & 1) != 0;
@@ -166,7 +166,7 @@ static void links_are_followed_within_it(void **state)
     without_openat2 = false;
 }
 
-static void blobs_of_a_cache_belong_to_it(void **state)
+TEST(blobs_of_a_cache_belong_to_it)
 {
     sl_boundary *boundary = open_folder("hub/snapshots/5f3a", "");
     assert_true(has_file(boundary, "hub/snapshots/5f3a/a.jpg"));
@@ -181,7 +181,7 @@ static void blobs_of_a_cache_belong_to_it(void **state)
     sl_boundary_close(boundary);
 }
 
-static void folders_that_are_not_there(void **state)
+TEST(folders_that_are_not_there)
 {
     sl_boundary *boundary = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -223,15 +223,8 @@ static void make(void)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_stay_or_leave),
-        cmocka_unit_test(absolute_names_begin_with_the_folder),
-        cmocka_unit_test(links_are_followed_within_it),
-        cmocka_unit_test(blobs_of_a_cache_belong_to_it),
-        cmocka_unit_test(folders_that_are_not_there),
-    };
     make();
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_run(NULL, NULL);
     remove_tree(root);
     return failed;
 }

@@ -135,7 +135,7 @@ static sluice_status read_it(sl_objects *objects, bool whole, sluice_error *erro
     return status;
 }
 
-static void what_passes_is_not_noticed(void **state)
+TEST_WITH(what_passes_is_not_noticed, set_up, tear_down)
 {
     const int errors[] = {EIO, ESTALE, EAGAIN, ETIMEDOUT, EREMOTEIO, ENOMEM, EINTR};
     for (size_t i = 0; i < 4 * sizeof(errors) / sizeof(errors[0]); i++) {
@@ -150,7 +150,7 @@ static void what_passes_is_not_noticed(void **state)
     }
 }
 
-static void what_stays_is_an_error(void **state)
+TEST_WITH(what_stays_is_an_error, set_up, tear_down)
 {
     for (int whole = 0; whole < 2; whole++) {
         sluice_error error = SLUICE_ERROR_INIT;
@@ -192,7 +192,7 @@ static int last_opened(sl_objects *objects)
     return opened_as[pin.fd];
 }
 
-static void a_stale_handle_is_opened_again(void **state)
+TEST_WITH(a_stale_handle_is_opened_again, set_up, tear_down)
 {
     char other[110];
     sluice_error error = SLUICE_ERROR_INIT;
@@ -208,14 +208,4 @@ static void a_stale_handle_is_opened_again(void **state)
     assert_int_equal(read_it(objects, false, &error), SLUICE_IO);
     assert_non_null(strstr(error.text, "changed since it was opened"));
     sl_objects_close(objects);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_passes_is_not_noticed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_stays_is_an_error, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_stale_handle_is_opened_again, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

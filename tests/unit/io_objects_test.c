@@ -198,7 +198,7 @@ static bool is_open(int fd)
     return fcntl(fd, F_GETFD) != -1;
 }
 
-static void oldest_unused_is_closed(void **state)
+TEST(oldest_unused_is_closed)
 {
     sl_objects *objects = open_few(12); /* three of them */
     const sl_pin zero = pin(objects, 0, plain);
@@ -222,7 +222,7 @@ static void oldest_unused_is_closed(void **state)
     assert_false(is_open(zero.fd));
 }
 
-static void reopening_waits_for_readers(void **state)
+TEST(reopening_waits_for_readers)
 {
     sl_objects *objects = open_objects();
     const sl_pin zero = pin(objects, 0, direct);
@@ -253,7 +253,7 @@ static void replace(uint32_t number)
     assert_int_equal(rename(aside, path_of(number)), 0);
 }
 
-static void objects_stay_the_files_that_they_were(void **state)
+TEST(objects_stay_the_files_that_they_were)
 {
     sl_pin none;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -281,7 +281,7 @@ static void objects_stay_the_files_that_they_were(void **state)
 }
 
 /* Nobody waits for ever for a pin that is never given back. */
-static void waiting_for_a_pin_has_an_end(void **state)
+TEST(waiting_for_a_pin_has_an_end)
 {
     sl_pin none;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -299,7 +299,7 @@ static void waiting_for_a_pin_has_an_end(void **state)
     sl_objects_close(objects);
 }
 
-static void direct_is_probed(void **state)
+TEST(direct_is_probed)
 {
     sl_objects *objects = open_objects();
     const sl_pin one = pin(objects, 1, direct);
@@ -328,7 +328,7 @@ static void expect_refused(sl_objects *objects, uint32_t object, sluice_status s
     assert_string_not_equal(error.text, "");
 }
 
-static void refused(void **state)
+TEST(refused)
 {
     sl_objects *objects = open_objects();
     expect_refused(objects, 98, SLUICE_IO, EISDIR);
@@ -343,7 +343,7 @@ static void refused(void **state)
 enum { TABLE = 16, FILES = 10 };
 
 /* Against a list that is searched: what is open is what was pinned last, pinned ones included. */
-static void the_last_ones_pinned_are_open(void **state)
+TEST(the_last_ones_pinned_are_open)
 {
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -372,7 +372,7 @@ static void the_last_ones_pinned_are_open(void **state)
     sl_objects_close(objects);
 }
 
-static void few_descriptors(void **state)
+TEST(few_descriptors)
 {
     struct rlimit before;
     sl_pin none;
@@ -418,7 +418,7 @@ static void *read_often(void *argument)
     return NULL;
 }
 
-static void readers_wait_for_each_other(void **state)
+TEST(readers_wait_for_each_other)
 {
     sl_objects *objects = open_few(4);
     pthread_t threads[4];
@@ -464,7 +464,7 @@ static void join(pinner *p)
     sl_objects_unpin(p->objects, &p->pin);
 }
 
-static void an_open_that_hangs_keeps_nobody_else(void **state)
+TEST(an_open_that_hangs_keeps_nobody_else)
 {
     pinner pinners[3];
     sl_pin none;
@@ -489,7 +489,7 @@ static void an_open_that_hangs_keeps_nobody_else(void **state)
     sl_objects_close(objects);
 }
 
-static void a_close_that_hangs_keeps_nobody_else(void **state)
+TEST(a_close_that_hangs_keeps_nobody_else)
 {
     pinner other;
     sl_objects *objects = open_few(8); /* two of them */
@@ -505,7 +505,7 @@ static void a_close_that_hangs_keeps_nobody_else(void **state)
     sl_objects_close(objects);
 }
 
-static void whole_objects(void **state)
+TEST(whole_objects)
 {
     char text[32] = "";
     size_t size = 0;
@@ -519,21 +519,4 @@ static void whole_objects(void **state)
     sl_objects_close(objects);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(oldest_unused_is_closed),
-        cmocka_unit_test(reopening_waits_for_readers),
-        cmocka_unit_test(objects_stay_the_files_that_they_were),
-        cmocka_unit_test(waiting_for_a_pin_has_an_end),
-        cmocka_unit_test(direct_is_probed),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(the_last_ones_pinned_are_open),
-        cmocka_unit_test(few_descriptors),
-        cmocka_unit_test(readers_wait_for_each_other),
-        cmocka_unit_test(an_open_that_hangs_keeps_nobody_else),
-        cmocka_unit_test(a_close_that_hangs_keeps_nobody_else),
-        cmocka_unit_test(whole_objects),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

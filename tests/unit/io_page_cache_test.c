@@ -43,7 +43,7 @@ static bool has(sl_page_cache *cache, uint64_t offset, uint64_t bytes)
     return sl_page_cache_has(cache, &(sl_cached_range){0, file, false, offset, bytes});
 }
 
-static void what_is_there_is_seen(void **state)
+TEST(what_is_there_is_seen)
 {
     static uint8_t piece[PIECE];
     for (int old = 0; old < 2; old++) {
@@ -68,7 +68,7 @@ static void what_is_there_is_seen(void **state)
 }
 
 /* Of a long range a page may be missing, not more. */
-static void a_page_may_be_missing(void **state)
+TEST(a_page_may_be_missing)
 {
     enum { PAGE = 4096, MISSING = 100 * PAGE };
     static uint8_t all[FILE_BYTES];
@@ -90,7 +90,7 @@ static void a_page_may_be_missing(void **state)
 }
 
 /* Steady answers are asked for less often; mixed ones each time. */
-static void it_is_asked_when_in_doubt(void **state)
+TEST(it_is_asked_when_in_doubt)
 {
     static uint8_t piece[PIECE];
     sl_page_cache cache;
@@ -123,7 +123,7 @@ static void it_is_asked_when_in_doubt(void **state)
     sl_page_cache_close(&cache);
 }
 
-static void nobody_can_tell(void **state)
+TEST(nobody_can_tell)
 {
     sl_page_cache cache;
     assert_int_equal(sl_page_cache_open(&cache, 1, NULL), SLUICE_OK);
@@ -135,7 +135,7 @@ static void nobody_can_tell(void **state)
 }
 
 /* A descriptor past the page cache is no good for the old way of asking: the next one is. */
-static void a_direct_descriptor_may_not_tell(void **state)
+TEST(a_direct_descriptor_may_not_tell)
 {
     sl_page_cache cache;
     assert_int_equal(sl_page_cache_open(&cache, 1, NULL), SLUICE_OK);
@@ -148,14 +148,4 @@ static void a_direct_descriptor_may_not_tell(void **state)
     sl_page_cache_close(&cache);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_there_is_seen),
-        cmocka_unit_test(a_page_may_be_missing),
-        cmocka_unit_test(it_is_asked_when_in_doubt),
-        cmocka_unit_test(nobody_can_tell),
-        cmocka_unit_test(a_direct_descriptor_may_not_tell),
-    };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+TEST_GROUP(make_file, remove_file)

@@ -51,7 +51,7 @@ static sl_objects *open_objects(void)
     return objects;
 }
 
-static void bytes_and_then_sizes(void **state)
+TEST(bytes_and_then_sizes)
 {
     uint8_t bytes[100];
     size_t size = 0;
@@ -74,7 +74,7 @@ static void bytes_and_then_sizes(void **state)
     sl_objects_close(objects);
 }
 
-static void one_alone_is_as_it_lies(void **state)
+TEST(one_alone_is_as_it_lies)
 {
     uint8_t bytes[100];
     size_t size = 0;
@@ -86,7 +86,7 @@ static void one_alone_is_as_it_lies(void **state)
     sl_objects_close(objects);
 }
 
-static void the_one_that_fails_is_named(void **state)
+TEST(the_one_that_fails_is_named)
 {
     uint8_t bytes[100];
     char path[100];
@@ -110,13 +110,8 @@ static void the_one_that_fails_is_named(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_and_then_sizes),
-        cmocka_unit_test(one_alone_is_as_it_lies),
-        cmocka_unit_test(the_one_that_fails_is_named),
-    };
     temporary_directory(folder, sizeof(folder));
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_run(NULL, NULL);
     remove_tree(folder);
     return failed;
 }

@@ -49,7 +49,7 @@ static uint32_t want(const sl_piece *pieces, uint32_t count)
     return at;
 }
 
-static void any_pieces(void **state)
+TEST(any_pieces)
 {
     sl_random chance = sl_random_for(1, 2, 3, 4);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -77,7 +77,7 @@ static void any_pieces(void **state)
     close(fd);
 }
 
-static void a_file_that_ends_before(void **state)
+TEST(a_file_that_ends_before)
 {
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
@@ -120,11 +120,4 @@ static int clean(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_pieces),
-        cmocka_unit_test(a_file_that_ends_before),
-    };
-    return cmocka_run_group_tests(tests, make, clean);
-}
+TEST_GROUP(make, clean)

@@ -191,7 +191,7 @@ static void check(int (*test)(void *), struct refusal refusal)
     assert_int_equal(failed, 0);
 }
 
-static void setup_refused(void **state)
+TEST(setup_refused)
 {
     check(refused,
           (struct refusal){SYS_io_uring_setup, EPERM, "io_uring_setup refused with EPERM"});
@@ -199,34 +199,24 @@ static void setup_refused(void **state)
     check(refused, (struct refusal){SYS_io_uring_setup, EACCES, "refused with EACCES"});
 }
 
-static void enter_refused(void **state)
+TEST(enter_refused)
 {
     check(refused,
           (struct refusal){SYS_io_uring_enter, EPERM, "io_uring_enter refused with EPERM"});
 }
 
-static void enter_never_ready(void **state)
+TEST(enter_never_ready)
 {
     check(refused_in_the_end,
           (struct refusal){SYS_io_uring_enter, EAGAIN, "io_uring_enter refused with EAGAIN"});
 }
 
-static void register_refused(void **state)
+TEST(register_refused)
 {
     check(not_needed, (struct refusal){SYS_io_uring_register, EPERM, ""});
 }
 
-static void interrupted_for_ever(void **state)
+TEST(interrupted_for_ever)
 {
     check(ends_when_interrupted, (struct refusal){0});
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(setup_refused),        cmocka_unit_test(enter_refused),
-        cmocka_unit_test(enter_never_ready),    cmocka_unit_test(register_refused),
-        cmocka_unit_test(interrupted_for_ever),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

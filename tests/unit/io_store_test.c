@@ -72,7 +72,7 @@ static void set_modified(const char *name, int64_t ns)
     assert_int_equal(utimensat(AT_FDCWD, name, times, 0), 0);
 }
 
-static void what_leaves_a_file_the_same(void **state)
+TEST_WITH(what_leaves_a_file_the_same, set_up, tear_down)
 {
     write_file(path, "some bytes", 10);
     const sl_file_identity was = identify(path);
@@ -86,7 +86,7 @@ static void what_leaves_a_file_the_same(void **state)
     assert_true(is_same(&was));
 }
 
-static void what_makes_it_another(void **state)
+TEST_WITH(what_makes_it_another, set_up, tear_down)
 {
     write_file(path, "some bytes", 10);
     sl_file_identity was = identify(path);
@@ -109,7 +109,7 @@ static void what_makes_it_another(void **state)
 }
 
 /* Written to in place, with the time set back: the sample tells, where it looks. */
-static void samples(void **state)
+TEST_WITH(samples, set_up, tear_down)
 {
     static uint8_t bytes[100001];
     const size_t sizes[] = {0, 1, 4095, 4096, 4097, 8192, 12288, sizeof(bytes)};
@@ -134,7 +134,7 @@ static void samples(void **state)
     }
 }
 
-static void what_is_no_file(void **state)
+TEST_WITH(what_is_no_file, set_up, tear_down)
 {
     char head[4];
     sl_handle handle;
@@ -155,7 +155,7 @@ static void what_is_no_file(void **state)
     assert_int_equal(unlink(other), 0);
 }
 
-static void first_bytes(void **state)
+TEST_WITH(first_bytes, set_up, tear_down)
 {
     char head[4] = "";
     assert_int_equal(sl_store_look(path, head, sizeof(head)), 0); /* there is none */
@@ -193,7 +193,7 @@ static sl_entry_kind kind_seen(const seen *s, const char *name)
     return s->kinds[i];
 }
 
-static void a_folder_lists_its_entries(void **state)
+TEST_WITH(a_folder_lists_its_entries, set_up, tear_down)
 {
     seen all = {.count = 0};
     seen some = {.most = 2};
@@ -221,7 +221,7 @@ static void a_folder_lists_its_entries(void **state)
 }
 
 /* One that is not there is no error to ask for; one that cannot be asked for is. */
-static void what_is_not_there(void **state)
+TEST_WITH(what_is_not_there, set_up, tear_down)
 {
     sl_entry_kind kind = SL_ENTRY_FILE;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -243,18 +243,4 @@ static void what_is_not_there(void **state)
     }
     assert_int_equal(sl_store_ask((sl_file_name){"test", path}, &kind, &error), SLUICE_OK);
     assert_int_equal(kind, SL_ENTRY_FILE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_leaves_a_file_the_same, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_makes_it_another, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(samples, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_no_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(first_bytes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_folder_lists_its_entries, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_not_there, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,7 +130,7 @@ static void check_read(sl_stream *stream, uint64_t offset, size_t bytes)
     assert_memory_equal(got_data, data + (offset < DATA_BYTES ? offset : 0), got);
 }
 
-static void reads_anywhere(void **state)
+TEST(reads_anywhere)
 {
     for (int p = 0; p < 2; p++) {
         write_packed(0, pack_data(packings[p]));
@@ -150,7 +150,7 @@ static void reads_anywhere(void **state)
 }
 
 /* Forwards, and back by up to the window. */
-static void reads_in_order_unpack_once(void **state)
+TEST(reads_in_order_unpack_once)
 {
     for (int p = 0; p < 2; p++) {
         random_state r = {7};
@@ -193,7 +193,7 @@ static void check_broken(uint32_t number, sl_packing packing, const char *why)
     sl_stream_close(stream);
 }
 
-static void cut_short(void **state)
+TEST(cut_short)
 {
     for (int p = 0; p < 2; p++) {
         random_state r = {3};
@@ -205,7 +205,7 @@ static void cut_short(void **state)
     }
 }
 
-static void checksums(void **state)
+TEST(checksums)
 {
     for (int p = 0; p < 2; p++) {
         const size_t whole = pack_data(packings[p]);
@@ -217,7 +217,7 @@ static void checksums(void **state)
 }
 
 /* What fails has begun to write where the next chunk would be, which the first one's memory is. */
-static void what_fails_spoils_nothing(void **state)
+TEST(what_fails_spoils_nothing)
 {
     /* A window of 1 KiB, 100 bytes of 'Z', a block of a kind that there is not. */
     static const uint8_t bad[] = {0x28, 0xb5, 0x2f, 0xfd, 0, 0, 0x22, 3, 0, 'Z', 7, 0, 0};
@@ -236,7 +236,7 @@ static void what_fails_spoils_nothing(void **state)
     sl_stream_close(stream);
 }
 
-static void changed_meanwhile(void **state)
+TEST(changed_meanwhile)
 {
     for (int p = 0; p < 2; p++) {
         sluice_error error = SLUICE_ERROR_INIT;
@@ -264,7 +264,7 @@ static void changed_meanwhile(void **state)
 }
 
 /* 256 MiB of zeros in 260 kB: passed over in no more memory than anything else. */
-static void zeros_are_passed_over(void **state)
+TEST(zeros_are_passed_over)
 {
     static uint8_t zeros[1 << 20];
     size_t at = 0;
@@ -304,7 +304,7 @@ static sl_packed packed_of(void *ctx, uint32_t object)
     return all[object];
 }
 
-static void among_objects(void **state)
+TEST(among_objects)
 {
     sl_packed all[FILES + 1] = {{0}};
     for (uint32_t i = 0; i < FILES; i++) {
@@ -335,7 +335,7 @@ static void among_objects(void **state)
 }
 
 /* What an index tells is held against what comes out, and no more than that is unpacked. */
-static void as_many_bytes_as_told(void **state)
+TEST(as_many_bytes_as_told)
 {
     sluice_error error;
     size_t got;
@@ -363,18 +363,4 @@ static void as_many_bytes_as_told(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_anywhere),
-        cmocka_unit_test(reads_in_order_unpack_once),
-        cmocka_unit_test(cut_short),
-        cmocka_unit_test(checksums),
-        cmocka_unit_test(as_many_bytes_as_told),
-        cmocka_unit_test(what_fails_spoils_nothing),
-        cmocka_unit_test(changed_meanwhile),
-        cmocka_unit_test(zeros_are_passed_over),
-        cmocka_unit_test(among_objects),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

@@ -340,7 +340,7 @@ static void write_all(void)
 
 /* ---- tests ---- */
 
-static void each_byte_comes_out_once(void **state)
+TEST(each_byte_comes_out_once)
 {
     uint32_t seed = 1;
     write_all();
@@ -359,7 +359,7 @@ static void each_byte_comes_out_once(void **state)
 }
 
 /* Sets of up to all of the 128 units: without moving what is kept some would never find a place. */
-static void a_buffer_of_one_set(void **state)
+TEST(a_buffer_of_one_set)
 {
     uint32_t seed = 2;
     write_all();
@@ -375,7 +375,7 @@ static void a_buffer_of_one_set(void **state)
     }
 }
 
-static void beside_plain_files(void **state)
+TEST(beside_plain_files)
 {
     uint32_t seed = 3;
     write_all();
@@ -390,7 +390,7 @@ static void beside_plain_files(void **state)
     close_fetch();
 }
 
-static void cancels(void **state)
+TEST(cancels)
 {
     uint32_t seed = 4;
     write_all();
@@ -418,7 +418,7 @@ static void cancels(void **state)
 }
 
 /* What lies before the damage is right; from there on all of the file fails, and nothing else. */
-static void damage(void **state)
+TEST(damage)
 {
     uint32_t seed = 6;
     for (uint32_t round = 0; round < 4; round++) {
@@ -448,7 +448,7 @@ static void damage(void **state)
     }
 }
 
-static void another_file(void **state)
+TEST(another_file)
 {
     uint32_t seed = 7;
     write_all();
@@ -466,7 +466,7 @@ static void another_file(void **state)
 }
 
 /* One that is asked for out of its turn has a pass of its own, from the front. */
-static void inserted(void **state)
+TEST(inserted)
 {
     uint32_t seed = 8;
     write_all();
@@ -492,16 +492,4 @@ static void inserted(void **state)
     close_fetch();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_byte_comes_out_once),
-        cmocka_unit_test(a_buffer_of_one_set),
-        cmocka_unit_test(beside_plain_files),
-        cmocka_unit_test(cancels),
-        cmocka_unit_test(damage),
-        cmocka_unit_test(another_file),
-        cmocka_unit_test(inserted),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

@@ -332,18 +332,18 @@ static void every_interleaving(uint32_t of_spread)
     free(w.stack);
 }
 
-static void interleavings_in_order(void **state)
+TEST(interleavings_in_order)
 {
     every_interleaving(0);
 }
 
-static void interleavings_of_pairs(void **state)
+TEST(interleavings_of_pairs)
 {
     every_interleaving(PAIR);
 }
 
 /* Whether something is waited for: what is due below the credit, in whatever order it came. */
-static void what_is_waited_for(void **state)
+TEST(what_is_waited_for)
 {
     spread = PAIR;
     small s;
@@ -407,7 +407,7 @@ static void check_span(const sl_window *window, uint32_t index)
     }
 }
 
-static void merging(void **state)
+TEST(merging)
 {
     uint32_t seed = 3;
     for (uint32_t round = 0; round < 300; round++) {
@@ -431,15 +431,4 @@ static void merging(void **state)
         assert_int_equal(window.order_count, 0);
         sl_window_close(&window);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interleavings_in_order),
-        cmocka_unit_test(interleavings_of_pairs),
-        cmocka_unit_test(what_is_waited_for),
-        cmocka_unit_test(merging),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

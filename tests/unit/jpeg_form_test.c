@@ -104,7 +104,7 @@ static jpeg_file make_noisy(uint32_t side, const jpeg_options *options)
     return file;
 }
 
-static void the_smallest_stay(void **state)
+TEST(the_smallest_stay)
 {
     static const jpeg_options kinds[] = {{0},
                                          {.colour = JPEG_GREY},
@@ -120,7 +120,7 @@ static void the_smallest_stay(void **state)
 }
 
 /* Tables of their own, several scans, markers between all MCUs: all of that costs more. */
-static void small_ones_lose_what_makes_them_slow(void **state)
+TEST(small_ones_lose_what_makes_them_slow)
 {
     static const jpeg_options kinds[] = {{.own_tables = true},
                                          {.own_tables = true, .colour = JPEG_GREY},
@@ -142,7 +142,7 @@ static void small_ones_lose_what_makes_them_slow(void **state)
     sl_jpeg_retiler_close(retiler);
 }
 
-static void larger_ones_get_tiles_and_the_usual_tables(void **state)
+TEST(larger_ones_get_tiles_and_the_usual_tables)
 {
     static const jpeg_options kinds[] = {
         {.quality = 75}, {.quality = 75, .own_tables = true}, {.quality = 75, .progressive = true}};
@@ -161,7 +161,7 @@ static void larger_ones_get_tiles_and_the_usual_tables(void **state)
 }
 
 /* The usual tables would take much more than it costs to make tables. */
-static void what_they_do_not_fit_gets_its_own(void **state)
+TEST(what_they_do_not_fit_gets_its_own)
 {
     static const jpeg_options kinds[] = {{.quality = 98}, {.quality = 98, .own_tables = true}};
     sl_jpeg_retiler *fastest = open_retiler(true, false);
@@ -181,7 +181,7 @@ static void what_they_do_not_fit_gets_its_own(void **state)
 }
 
 /* libjpeg, which decodes them, keeps no tables: there is nothing to be gained by the usual ones. */
-static void what_no_kernel_decodes_is_made_small(void **state)
+TEST(what_no_kernel_decodes_is_made_small)
 {
     static const jpeg_options kinds[] = {{.colour = JPEG_CMYK},
                                          {.colour = JPEG_RGB},
@@ -204,7 +204,7 @@ static void what_no_kernel_decodes_is_made_small(void **state)
 }
 
 /* What would be left behind or dropped is, however fast the picture was. */
-static void nothing_unwanted_stays(void **state)
+TEST(nothing_unwanted_stays)
 {
     const jpeg_options exif = {.orientation = 6};
     jpeg_file turned = jpeg_make_pattern(24, 20, 1, &exif);
@@ -231,7 +231,7 @@ static void nothing_unwanted_stays(void **state)
 }
 
 /* Of all sizes and qualities: the same pixels, and the same form when it is re-tiled again. */
-static void every_choice_is_final(void **state)
+TEST(every_choice_is_final)
 {
     sl_jpeg_retiler *retiler = open_retiler(true, false);
     uint32_t left = 0;
@@ -271,7 +271,7 @@ static void every_choice_is_final(void **state)
     sl_jpeg_retiler_close(retiler);
 }
 
-static void the_estimate_goes_the_right_way(void **state)
+TEST(the_estimate_goes_the_right_way)
 {
     const sl_jpeg_form base = {.coded_bytes = 1000, .least_bytes = 1000};
     sl_jpeg_form other = base;
@@ -291,19 +291,4 @@ static void the_estimate_goes_the_right_way(void **state)
     assert_true(sl_jpeg_form_cost(&other) > sl_jpeg_form_cost(&small));
     const sl_jpeg_form large = {UINT64_C(1) << 30, 1 << 29, 2, false};
     assert_true(sl_jpeg_form_cost(&large) > sl_jpeg_form_cost(&base));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_smallest_stay),
-        cmocka_unit_test(small_ones_lose_what_makes_them_slow),
-        cmocka_unit_test(larger_ones_get_tiles_and_the_usual_tables),
-        cmocka_unit_test(what_they_do_not_fit_gets_its_own),
-        cmocka_unit_test(what_no_kernel_decodes_is_made_small),
-        cmocka_unit_test(nothing_unwanted_stays),
-        cmocka_unit_test(every_choice_is_final),
-        cmocka_unit_test(the_estimate_goes_the_right_way),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

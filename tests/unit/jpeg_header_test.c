@@ -53,7 +53,7 @@ static bool piece_is_taken(const pieces *p)
     return is_taken(p->data, p->size);
 }
 
-static void what_the_kernels_decode_is_taken(void **state)
+TEST(what_the_kernels_decode_is_taken)
 {
     static const jpeg_options kinds[] = {
         {0},
@@ -72,7 +72,7 @@ static void what_the_kernels_decode_is_taken(void **state)
     }
 }
 
-static void other_kinds_are_left(void **state)
+TEST(other_kinds_are_left)
 {
     static const jpeg_options kinds[] = {
         {.progressive = true},         {.separate_scans = true}, {.colour = JPEG_CMYK},
@@ -176,7 +176,7 @@ static void with_short_app(pieces *out, uint8_t marker, const uint8_t *data, siz
     put_segment(out, marker, data, size);
 }
 
-static void headers_put_together_otherwise_are_taken(void **state)
+TEST(headers_put_together_otherwise_are_taken)
 {
     static const segment_edit edits[] = {with_fill_bytes,      with_comments,    twice,
                                          with_wide_quantizers, with_code_of_all, without_jfif,
@@ -256,7 +256,7 @@ static void with_one_byte_more(pieces *out, uint8_t marker, const uint8_t *data,
     put_segment(out, marker, copy, size + (marker == DHT || marker == DQT || marker == DRI));
 }
 
-static void what_libjpeg_should_judge_is_left(void **state)
+TEST(what_libjpeg_should_judge_is_left)
 {
     static const segment_edit edits[] = {with_junk,      with_two_frames,   with_restart_marker,
                                          with_adobe_rgb, with_rgb_ids,      without_quantizers,
@@ -272,7 +272,7 @@ static void what_libjpeg_should_judge_is_left(void **state)
 }
 
 /* Every byte of the header with every value: 600 x 256 headers of libjpeg's. */
-static void every_byte_means_the_same(void **state)
+TEST(every_byte_means_the_same)
 {
     const jpeg_options options = {.restart_interval = 2};
     jpeg_file file = jpeg_make_pattern(24, 16, 1, &options);
@@ -291,7 +291,7 @@ static void every_byte_means_the_same(void **state)
     jpeg_free(&file);
 }
 
-static void headers_cut_short_are_left(void **state)
+TEST(headers_cut_short_are_left)
 {
     jpeg_file file = jpeg_make_pattern(24, 16, 1, NULL);
     const size_t scan = header_bytes(&file);
@@ -303,7 +303,7 @@ static void headers_cut_short_are_left(void **state)
 }
 
 /* Errors of the codec are libjpeg's, whichever reader looked first. */
-static void refusals_are_worded_as_ever(void **state)
+TEST(refusals_are_worded_as_ever)
 {
     const sl_decoder_config config = {.max_pixels = 1 << 20, .exif = SLUICE_EXIF_APPLY};
     sl_decoder *decoder;
@@ -338,18 +338,4 @@ static void refusals_are_worded_as_ever(void **state)
     assert_true(refused > 500);
     jpeg_free(&file);
     sl_decoder_close(decoder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_kernels_decode_is_taken),
-        cmocka_unit_test(other_kinds_are_left),
-        cmocka_unit_test(headers_put_together_otherwise_are_taken),
-        cmocka_unit_test(what_libjpeg_should_judge_is_left),
-        cmocka_unit_test(every_byte_means_the_same),
-        cmocka_unit_test(headers_cut_short_are_left),
-        cmocka_unit_test(refusals_are_worded_as_ever),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static uint32_t next_random(uint32_t *state)
 }
 
 /* Grey pictures are nothing but transformed blocks. */
-static void equals_libjpeg(void **state)
+TEST(equals_libjpeg)
 {
     static const int qualities[] = {1, 10, 50, 75, 90, 100};
     static const uint32_t sizes[][2] = {{1, 1}, {8, 8}, {9, 17}, {200, 120}, {333, 61}};
@@ -40,7 +40,7 @@ static void equals_libjpeg(void **state)
 }
 
 /* White noise: every coefficient is there, and many samples leave 0..255. */
-static void equals_libjpeg_on_noise(void **state)
+TEST(equals_libjpeg_on_noise)
 {
     enum { WIDTH = 120, HEIGHT = 88 };
     static uint8_t pixels[WIDTH * HEIGHT];
@@ -119,7 +119,7 @@ static void compare_run(unsigned size, uint32_t *random)
 }
 
 /* The guards: bytes around the samples, and between rows, keep what they had. */
-static void levels_equal_scalar(void **state)
+TEST(levels_equal_scalar)
 {
     uint32_t random = 20;
     for (int round = 0; round < ROUNDS; round++) {
@@ -130,7 +130,7 @@ static void levels_equal_scalar(void **state)
 }
 
 /* The scalar one itself writes what it should, and no more. */
-static void scalar_keeps_to_its_samples(void **state)
+TEST(scalar_keeps_to_its_samples)
 {
     static alignas(64) int16_t block[SL_JPEG_BLOCK];
     static alignas(64) uint16_t quantizers[SL_JPEG_BLOCK];
@@ -149,7 +149,7 @@ static void scalar_keeps_to_its_samples(void **state)
 }
 
 /* Size 1 takes the mean modulo 2^10, as libjpeg does everywhere. */
-static void size_1_wraps(void **state)
+TEST(size_1_wraps)
 {
     static const struct {
         int16_t coefficient;
@@ -166,14 +166,4 @@ static void size_1_wraps(void **state)
         sl_jpeg_idct_for(sl_simd_best(), 1)(&blocks);
         assert_int_equal(made, cases[i].sample);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_libjpeg),      cmocka_unit_test(equals_libjpeg_on_noise),
-        cmocka_unit_test(levels_equal_scalar), cmocka_unit_test(scalar_keeps_to_its_samples),
-        cmocka_unit_test(size_1_wraps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

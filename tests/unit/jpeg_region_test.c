@@ -204,7 +204,7 @@ static void check_intervals(sl_decoder *decoder, jpeg_options options, uint32_t 
     }
 }
 
-static void every_sampling_and_interval(void **state)
+TEST_WITH(every_sampling_and_interval, setup, teardown)
 {
     for (uint32_t h = 1; h <= 4; h++) {
         for (uint32_t v = 1; v <= 4; v++) {
@@ -217,7 +217,7 @@ static void every_sampling_and_interval(void **state)
     }
 }
 
-static void every_colour_and_interval(void **state)
+TEST_WITH(every_colour_and_interval, setup, teardown)
 {
     check_intervals(*state, (jpeg_options){.colour = JPEG_GREY}, 8, 8);
     check_intervals(*state, (jpeg_options){.colour = JPEG_GREY, .h_factor = 2, .v_factor = 2}, 8,
@@ -234,7 +234,7 @@ static void every_colour_and_interval(void **state)
 }
 
 /* Every place of a small part against the grid. */
-static void every_alignment(void **state)
+TEST_WITH(every_alignment, setup, teardown)
 {
     static const int factors[][2] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}};
     for (size_t i = 0; i < sizeof(factors) / sizeof(*factors); i++) {
@@ -247,7 +247,7 @@ static void every_alignment(void **state)
     }
 }
 
-static void small_pictures(void **state)
+TEST_WITH(small_pictures, setup, teardown)
 {
     for (uint32_t size = 1; size <= 40; size++) {
         for (int h = 1; h <= 2; h++) {
@@ -260,7 +260,7 @@ static void small_pictures(void **state)
     }
 }
 
-static void several_scans_and_arithmetic(void **state)
+TEST_WITH(several_scans_and_arithmetic, setup, teardown)
 {
     for (int kind = 0; kind < 4; kind++) {
         const jpeg_options options = {.progressive = kind % 2 == 0,
@@ -348,7 +348,7 @@ static void check_spoilt(sl_decoder *decoder, jpeg_options options, uint32_t til
     whole_free(&all);
 }
 
-static void what_is_outside_is_not_read(void **state)
+TEST_WITH(what_is_outside_is_not_read, setup, teardown)
 {
     const jpeg_options tiles = {.h_factor = 2, .v_factor = 2, .restart_interval = 2};
     check_spoilt(*state, tiles, 32, 16);
@@ -364,7 +364,7 @@ static void what_is_outside_is_not_read(void **state)
 }
 
 /* Rows of MCUs as intervals, and a picture that ends below what is needed. */
-static void what_is_below_may_be_missing(void **state)
+TEST_WITH(what_is_below_may_be_missing, setup, teardown)
 {
     const int intervals[] = {0, 2, MCUS};
     for (size_t i = 0; i < sizeof(intervals) / sizeof(*intervals); i++) {
@@ -414,7 +414,7 @@ static void check_turned(const sl_image *view, const whole *stored, int orientat
  * Upright, then scaled; against the scaled stored picture, turned. A side that is mirrored and not
  * a multiple of the denominator (97 x 66) would put the pixels of the scaled picture elsewhere.
  */
-static void turned_and_scaled(void **state)
+TEST(turned_and_scaled)
 {
     static const uint32_t odd_denominators[8] = {4, 1, 1, 2, 4, 2, 1, 1};
     sl_decoder *decoder = NULL;
@@ -439,19 +439,4 @@ static void turned_and_scaled(void **state)
         }
     }
     sl_decoder_close(decoder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_sampling_and_interval, setup, teardown),
-        cmocka_unit_test_setup_teardown(every_colour_and_interval, setup, teardown),
-        cmocka_unit_test_setup_teardown(every_alignment, setup, teardown),
-        cmocka_unit_test_setup_teardown(small_pictures, setup, teardown),
-        cmocka_unit_test_setup_teardown(several_scans_and_arithmetic, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_outside_is_not_read, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_below_may_be_missing, setup, teardown),
-        cmocka_unit_test(turned_and_scaled),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

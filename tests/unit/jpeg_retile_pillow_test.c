@@ -22,7 +22,7 @@ static const jpeg_options kinds[] = {
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 /* Each kind as it was, re-tiled, and re-tiled without metadata: all upright. */
-static void pillow_sees_the_same(void **state)
+TEST(pillow_sees_the_same)
 {
     static uint8_t want[BYTES];
     static uint8_t got[BYTES];
@@ -68,8 +68,5 @@ int main(int argc, char **argv)
     if (code != 0) {
         return code;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pillow_sees_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -195,7 +195,7 @@ static void check_kind(sl_jpeg_retiler *retiler, uint32_t tile_mcus, const jpeg_
     free(first);
 }
 
-static void every_kind_keeps_its_pixels(void **state)
+TEST(every_kind_keeps_its_pixels)
 {
     static const uint32_t sizes[][2] = {{1, 1},    {8, 8},   {16, 17},  {33, 15},
                                         {300, 40}, {97, 65}, {1000, 3}, {5, 130}};
@@ -263,7 +263,7 @@ static void check_damaged(sl_decoder *decoder, sl_jpeg_retiler *retiler, sl_byte
     free(new);
 }
 
-static void damage_is_judged_as_by_the_decoder(void **state)
+TEST(damage_is_judged_as_by_the_decoder)
 {
     const bool arithmetic = jpeg_can_arithmetic();
     const sl_decoder_config config = {
@@ -297,7 +297,7 @@ static void damage_is_judged_as_by_the_decoder(void **state)
 }
 
 /* Nor is what follows the only scan read, as in a decode: junk, no end marker, another picture. */
-static void what_follows_the_picture_is_left_behind(void **state)
+TEST(what_follows_the_picture_is_left_behind)
 {
     sl_jpeg_retiler *retiler = open_retiler(0, false);
     const bool arithmetic = jpeg_can_arithmetic();
@@ -380,7 +380,7 @@ static void make_rich(pieces *rich, pieces *head, int orientation)
 
 /* Bytes between the last interval and the end marker are what most damage leaves; a picture written
  * anew would have lost them. */
-static void what_is_left_over_is_kept(void **state)
+TEST(what_is_left_over_is_kept)
 {
     enum { MORE = 40 };
     sl_jpeg_retiler *retiler = open_retiler(0, false);
@@ -401,7 +401,7 @@ static void what_is_left_over_is_kept(void **state)
     sl_jpeg_retiler_close(retiler);
 }
 
-static void metadata_goes_along_or_not(void **state)
+TEST(metadata_goes_along_or_not)
 {
     static pieces rich;
     static pieces head;
@@ -435,7 +435,7 @@ static void metadata_goes_along_or_not(void **state)
 }
 
 /* Colours that only the absence of segments explains: component ids decide. */
-static void nothing_is_added_to_what_has_no_segments(void **state)
+TEST(nothing_is_added_to_what_has_no_segments)
 {
     sl_jpeg_retiler *retiler = open_retiler(1, false);
     for (int i = 0; i < 2; i++) {
@@ -474,7 +474,7 @@ static size_t find_marker(const jpeg_file *file, uint8_t marker, int n)
     return 0;
 }
 
-static void what_cannot_be_tiled_is_kept(void **state)
+TEST(what_cannot_be_tiled_is_kept)
 {
     const jpeg_options large = {.h_factor = 4, .v_factor = 4, .separate_scans = true};
     jpeg_file file = jpeg_make_pattern(50, 40, 1, &large);
@@ -506,7 +506,7 @@ static void what_cannot_be_tiled_is_kept(void **state)
 }
 
 /* Arithmetic coding can say more than 8-bit Huffman coding. */
-static void values_out_of_range_are_kept(void **state)
+TEST(values_out_of_range_are_kept)
 {
     if (!jpeg_can_arithmetic()) {
         print_message("skipped: this libjpeg writes no arithmetic coding\n");
@@ -539,7 +539,7 @@ static void values_out_of_range_are_kept(void **state)
 }
 
 /* They do not fit into a baseline file; the result is extended sequential. */
-static void wide_quantisation_tables_stay(void **state)
+TEST(wide_quantisation_tables_stay)
 {
     jpeg_file file = jpeg_make_pattern(70, 40, 1, NULL);
     transcode t;
@@ -588,7 +588,7 @@ static void reading_end(reading *r)
     transcode_end(&r->t);
 }
 
-static void reading_back_notices_another_picture(void **state)
+TEST(reading_back_notices_another_picture)
 {
     static const struct {
         jpeg_options how;
@@ -618,7 +618,7 @@ static void reading_back_notices_another_picture(void **state)
     reading_end(&r);
 }
 
-static void reading_back_notices_one_value(void **state)
+TEST(reading_back_notices_one_value)
 {
     const jpeg_options how = {.restart_interval = 2};
     jpeg_file same = jpeg_make_pattern(70, 40, 1, &how);
@@ -641,7 +641,7 @@ static void reading_back_notices_one_value(void **state)
 }
 
 /* No decoder here takes it, so no shard does. */
-static void fractional_sampling_is_refused(void **state)
+TEST(fractional_sampling_is_refused)
 {
     const jpeg_options how = {.h_factor = 3, .v_factor = 1};
     jpeg_file file = jpeg_make_pattern(50, 40, 1, &how);
@@ -654,7 +654,7 @@ static void fractional_sampling_is_refused(void **state)
     jpeg_free(&file);
 }
 
-static void limits_hold(void **state)
+TEST(limits_hold)
 {
     sl_jpeg_retiler *retiler;
     const sl_jpeg_retile_options how = {.max_pixels = (uint64_t)63 * 64, .max_bytes = 500};
@@ -682,7 +682,7 @@ static void limits_hold(void **state)
 }
 
 /* 64 KB of metadata a segment, more than the memory for it. */
-static void metadata_without_end_is_kept(void **state)
+TEST(metadata_without_end_is_kept)
 {
     enum { SEGMENTS = 1100, SEGMENT = 65535 + 2 };
     static const uint8_t head[] = {0xFF, 0xE5, 0xFF, 0xFF};
@@ -705,7 +705,7 @@ static void metadata_without_end_is_kept(void **state)
     jpeg_free(&file);
 }
 
-static void twelve_megapixels_work(void **state)
+TEST(twelve_megapixels_work)
 {
     enum { WIDTH = 4000, HEIGHT = 3000 };
     uint8_t *pixels = malloc((size_t)WIDTH * HEIGHT * 3);
@@ -722,26 +722,4 @@ static void twelve_megapixels_work(void **state)
     sl_jpeg_retiler_close(retiler);
     jpeg_free(&file);
     free(pixels);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_keeps_its_pixels),
-        cmocka_unit_test(damage_is_judged_as_by_the_decoder),
-        cmocka_unit_test(what_follows_the_picture_is_left_behind),
-        cmocka_unit_test(what_is_left_over_is_kept),
-        cmocka_unit_test(metadata_goes_along_or_not),
-        cmocka_unit_test(nothing_is_added_to_what_has_no_segments),
-        cmocka_unit_test(what_cannot_be_tiled_is_kept),
-        cmocka_unit_test(values_out_of_range_are_kept),
-        cmocka_unit_test(wide_quantisation_tables_stay),
-        cmocka_unit_test(reading_back_notices_another_picture),
-        cmocka_unit_test(reading_back_notices_one_value),
-        cmocka_unit_test(fractional_sampling_is_refused),
-        cmocka_unit_test(limits_hold),
-        cmocka_unit_test(metadata_without_end_is_kept),
-        cmocka_unit_test(twelve_megapixels_work),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

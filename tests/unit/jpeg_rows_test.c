@@ -29,7 +29,7 @@ static void compare_size(uint32_t width, uint32_t height, uint32_t seed)
     }
 }
 
-static void small_pictures_equal_libjpeg(void **state)
+TEST(small_pictures_equal_libjpeg)
 {
     for (uint32_t width = 1; width <= 20; width++) {
         for (uint32_t height = 1; height <= 20; height += width % 3 + 1) {
@@ -38,7 +38,7 @@ static void small_pictures_equal_libjpeg(void **state)
     }
 }
 
-static void pictures_equal_libjpeg(void **state)
+TEST(pictures_equal_libjpeg)
 {
     static const uint32_t sizes[][2] = {{17, 33},  {33, 17},  {63, 40},   {64, 48},  {65, 31},
                                         {127, 20}, {128, 16}, {129, 130}, {191, 64}, {500, 77}};
@@ -122,7 +122,7 @@ static void check_level(sl_simd simd, sl_jpeg_sampling sampling, sl_jpeg_row *ro
     free(made);
 }
 
-static void levels_equal_scalar(void **state)
+TEST(levels_equal_scalar)
 {
     uint32_t random = 77;
     for (int round = 0; round < ROUNDS; round++) {
@@ -165,7 +165,7 @@ static void compare_colours(sl_jpeg_row *row)
 }
 
 /* Every pair of chroma samples: the constants of the twins are not those of the scalar one. */
-static void colours_equal_scalar(void **state)
+TEST(colours_equal_scalar)
 {
     enum { STEP = 51 };
     static uint8_t luma[VALUES + 2 * AROUND];
@@ -186,15 +186,4 @@ static void colours_equal_scalar(void **state)
             compare_colours(&row);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_pictures_equal_libjpeg),
-        cmocka_unit_test(pictures_equal_libjpeg),
-        cmocka_unit_test(levels_equal_scalar),
-        cmocka_unit_test(colours_equal_scalar),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,7 +132,7 @@ static uint32_t check_draw(scaling *s, const jpeg_file *file, const sl_params *p
 }
 
 /* What is needed of the picture, in whole pixels of the scaled one, is what is needed of that. */
-static void spans_stay_on_what_is_needed(void **state)
+TEST(spans_stay_on_what_is_needed)
 {
     for (uint32_t run = 0; run < 50000; run++) {
         sl_random random = sl_random_for(4, run, 0, 0);
@@ -197,7 +197,7 @@ static void check_recipes(scaling *s, const jpeg_file *file, sl_picture upright,
     }
 }
 
-static void draws_of_all_recipes(void **state)
+TEST_WITH(draws_of_all_recipes, setup, teardown)
 {
     static const uint32_t sizes[][2] = {{301, 263}, {256, 256}, {97, 128}, {64, 70}};
     uint32_t seen[9] = {0};
@@ -264,7 +264,7 @@ static double psnr(const uint8_t *a, const uint8_t *b, size_t bytes)
     return 10 * log10(255.0 * 255.0 * (double)bytes / (sum + 1));
 }
 
-static void fine_texture_is_kept(void **state)
+TEST_WITH(fine_texture_is_kept, setup, teardown)
 {
     static uint8_t ours[SIDE_MAX * SIDE_MAX * 3];
     static uint8_t exact[SIDE_MAX * SIDE_MAX * 3];
@@ -295,14 +295,4 @@ static void fine_texture_is_kept(void **state)
     }
     print_message("%u scaled, least %.1f dB\n", scaled, least);
     assert_true(scaled > 100 && least >= 36);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spans_stay_on_what_is_needed),
-        cmocka_unit_test_setup_teardown(draws_of_all_recipes, setup, teardown),
-        cmocka_unit_test_setup_teardown(fine_texture_is_kept, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

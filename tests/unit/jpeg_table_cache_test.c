@@ -92,7 +92,7 @@ static sl_jpeg_table_cache *open_cache(void)
 }
 
 /* More sets than it holds, in an order without order. */
-static void what_comes_is_what_was_asked_for(void **state)
+TEST(what_comes_is_what_was_asked_for)
 {
     enum { NUMBERS = 3 * SL_JPEG_TABLE_SETS };
     sl_huffman_tables *wanted[NUMBERS];
@@ -121,7 +121,7 @@ static void what_comes_is_what_was_asked_for(void **state)
     }
 }
 
-static void alternating_sets_are_made_once(void **state)
+TEST(alternating_sets_are_made_once)
 {
     sl_jpeg_table_cache *cache = open_cache();
     for (uint32_t i = 0; i < 100 * SL_JPEG_TABLE_SETS; i++) {
@@ -132,7 +132,7 @@ static void alternating_sets_are_made_once(void **state)
 }
 
 /* Two sets that every tenth picture has, the others have two of their own each. */
-static void shared_sets_outlive_others(void **state)
+TEST(shared_sets_outlive_others)
 {
     sl_jpeg_table_cache *cache = open_cache();
     uint32_t own = 100;
@@ -147,7 +147,7 @@ static void shared_sets_outlive_others(void **state)
 }
 
 /* Codes that differ in one symbol, or in one length with the symbols the same. */
-static void nearly_the_same_is_another(void **state)
+TEST(nearly_the_same_is_another)
 {
     sl_jpeg_table_cache *cache = open_cache();
     pair p = pair_of(1);
@@ -177,7 +177,7 @@ static void nearly_the_same_is_another(void **state)
     sl_jpeg_table_cache_close(cache);
 }
 
-static void bad_codes_leave_the_others(void **state)
+TEST(bad_codes_leave_the_others)
 {
     sl_jpeg_table_cache *cache = open_cache();
     const pair p = pair_of(0);
@@ -226,7 +226,7 @@ static void check_picture(sl_decoder *decoder, const jpeg_file *file)
 }
 
 /* Through the decoder: more kinds of tables than it keeps, and broken ones among them. */
-static void pictures_never_get_each_others_tables(void **state)
+TEST(pictures_never_get_each_others_tables)
 {
     enum { PICTURES = 40 };
     const sl_decoder_config config = {.max_pixels = 1 << 20, .exif = SLUICE_EXIF_APPLY};
@@ -255,17 +255,4 @@ static void pictures_never_get_each_others_tables(void **state)
         jpeg_free(&files[i]);
     }
     sl_decoder_close(decoder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_comes_is_what_was_asked_for),
-        cmocka_unit_test(alternating_sets_are_made_once),
-        cmocka_unit_test(shared_sets_outlive_others),
-        cmocka_unit_test(nearly_the_same_is_another),
-        cmocka_unit_test(bad_codes_leave_the_others),
-        cmocka_unit_test(pictures_never_get_each_others_tables),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

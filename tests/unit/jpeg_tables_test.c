@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-static void intervals_are_near_the_target(void **state)
+TEST(intervals_are_near_the_target)
 {
     static const struct {
         uint32_t across, mcu, wanted, expected;
@@ -47,7 +47,7 @@ static void check_interval(uint32_t across, uint32_t mcu)
     assert_true(possible ? divides : interval == target);
 }
 
-static void divisors_are_preferred(void **state)
+TEST(divisors_are_preferred)
 {
     for (uint32_t mcu = 8; mcu <= 32; mcu *= 2) {
         for (uint32_t across = 1; across < 700; across++) {
@@ -116,7 +116,7 @@ static uint64_t least_bits(const uint64_t counts[256])
     return total;
 }
 
-static void codes_are_the_shortest(void **state)
+TEST(codes_are_the_shortest)
 {
     for (uint32_t round = 0; round < 2000; round++) {
         uint64_t counts[256] = {0};
@@ -134,7 +134,7 @@ static void codes_are_the_shortest(void **state)
     }
 }
 
-static void codes_end_at_sixteen_bits(void **state)
+TEST(codes_end_at_sixteen_bits)
 {
     sl_huffman_lengths code;
     uint64_t counts[256] = {0};
@@ -159,15 +159,4 @@ static void codes_end_at_sixteen_bits(void **state)
     }
     sl_huffman_code_make(&code, counts);
     assert_int_equal(check_code(&code, counts), 7 * (255 * 8 + 9));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(intervals_are_near_the_target),
-        cmocka_unit_test(divisors_are_preferred),
-        cmocka_unit_test(codes_are_the_shortest),
-        cmocka_unit_test(codes_end_at_sixteen_bits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static bool find(const made *out, uint32_t count, uint32_t start, sl_jpeg_tiles 
     return sl_jpeg_tiles_find(tiles, (sl_bytes){bytes, out->size}, start, &scratch);
 }
 
-static void every_interval_is_found(void **state)
+TEST(every_interval_is_found)
 {
     static made bytes;
     for (uint32_t run = 0; run < 3000; run++) {
@@ -136,7 +136,7 @@ static void expect_irregular(size_t at, int first, int second)
     assert_false(find(&bytes, 3, 10, &tiles));
 }
 
-static void whatever_is_irregular_is_not_accepted(void **state)
+TEST(whatever_is_irregular_is_not_accepted)
 {
     expect_irregular(79, 0xFF, 0xFF);  /* a fill byte in front of a marker */
     expect_irregular(100, 0xFF, 0xFF); /* and in the data */
@@ -158,7 +158,7 @@ static void whatever_is_irregular_is_not_accepted(void **state)
 }
 
 /* Markers in sequence, but the first or the last interval has no bytes. */
-static void an_interval_has_bytes(void **state)
+TEST(an_interval_has_bytes)
 {
     static const size_t places[2][2] = {{10, 80}, {154, 224}};
     static made bytes;
@@ -175,7 +175,7 @@ static void an_interval_has_bytes(void **state)
     }
 }
 
-static void every_length_but_the_whole_is_refused(void **state)
+TEST(every_length_but_the_whole_is_refused)
 {
     static made bytes;
     sl_jpeg_tiles tiles;
@@ -190,7 +190,7 @@ static void every_length_but_the_whole_is_refused(void **state)
 }
 
 /* A header may promise billions of intervals. */
-static void huge_counts_cost_nothing(void **state)
+TEST(huge_counts_cost_nothing)
 {
     uint8_t bytes[100] = {0};
     sl_jpeg_tiles tiles = {.mcus_across = 8188, .mcus_down = 8188, .interval = 1};
@@ -201,14 +201,4 @@ static void huge_counts_cost_nothing(void **state)
     assert_int_equal(scratch.used, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_interval_is_found),
-        cmocka_unit_test(whatever_is_irregular_is_not_accepted),
-        cmocka_unit_test(an_interval_has_bytes),
-        cmocka_unit_test(every_length_but_the_whole_is_refused),
-        cmocka_unit_test(huge_counts_cost_nothing),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

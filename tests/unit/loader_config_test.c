@@ -62,7 +62,7 @@ static void refused(const sluice_loader_options *options, uint64_t samples, cons
 
 /* ---- defaults ---- */
 
-static void zero_is_the_default(void **state)
+TEST(zero_is_the_default)
 {
     const sluice_loader_options nothing = SLUICE_LOADER_OPTIONS_INIT;
     const sl_config config = made(&nothing, 1000, 0);
@@ -91,7 +91,7 @@ static void zero_is_the_default(void **state)
     assert_int_equal(o->ignore_index, -1);
 }
 
-static void labels_that_are_ignored_have_32_bits(void **state)
+TEST(labels_that_are_ignored_have_32_bits)
 {
     static const int64_t good[] = {-100, 255, INT32_MIN, INT32_MAX};
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
@@ -106,7 +106,7 @@ static void labels_that_are_ignored_have_32_bits(void **state)
 }
 
 /* As many as make 1 MiB, where they are small and nobody asked for another number. */
-static void small_batches_are_more(void **state)
+TEST(small_batches_are_more)
 {
     static const struct {
         uint32_t batch, asked;
@@ -128,7 +128,7 @@ static void small_batches_are_more(void **state)
     }
 }
 
-static void what_is_given_stays(void **state)
+TEST(what_is_given_stays)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     options.batch_size = 7;
@@ -212,7 +212,7 @@ static uint64_t read_back(const struct range *range, const sl_config *config)
     return value;
 }
 
-static void the_ends_of_each_range(void **state)
+TEST(the_ends_of_each_range)
 {
     for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++) {
         const struct range *r = &ranges[i];
@@ -236,7 +236,7 @@ static void the_ends_of_each_range(void **state)
     }
 }
 
-static void a_rank_is_below_the_world(void **state)
+TEST(a_rank_is_below_the_world)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     options.rank = 1;
@@ -249,7 +249,7 @@ static void a_rank_is_below_the_world(void **state)
 
 /* ---- what options are to each other ---- */
 
-static void an_epoch_has_a_batch(void **state)
+TEST(an_epoch_has_a_batch)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     options.batch_size = 10;
@@ -263,7 +263,7 @@ static void an_epoch_has_a_batch(void **state)
 }
 
 /* A substitute, or an index entry that is looked up again. */
-static void an_insert_for_every_row(void **state)
+TEST(an_insert_for_every_row)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     assert_int_equal(made(&options, 1000, 0).inserts, 4 * 256);
@@ -272,7 +272,7 @@ static void an_insert_for_every_row(void **state)
     assert_int_equal(made(&options, samples_for_all, 0).inserts, 64 * 65536);
 }
 
-static void outputs_and_their_count(void **state)
+TEST(outputs_and_their_count)
 {
     static _Alignas(16) uint8_t memory[65][16];
     void *outputs[65];
@@ -300,7 +300,7 @@ static void outputs_and_their_count(void **state)
     assert_int_equal(config.options.prefetch, 4);
 }
 
-static void addresses_of_outputs(void **state)
+TEST(addresses_of_outputs)
 {
     static _Alignas(16) uint8_t memory[64];
     void *outputs[] = {memory, memory + 16, memory + 32};
@@ -321,7 +321,7 @@ static void addresses_of_outputs(void **state)
 
 /* ---- what follows from them ---- */
 
-static void reads_are_merged_by_the_order(void **state)
+TEST(reads_are_merged_by_the_order)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     sl_config config = made(&options, 1000, 0);
@@ -335,7 +335,7 @@ static void reads_are_merged_by_the_order(void **state)
 }
 
 /* A read buffer for one and a half windows of block shuffle, of a mean sample. */
-static void the_read_buffer_holds_a_window(void **state)
+TEST(the_read_buffer_holds_a_window)
 {
     const uint64_t samples = 100000;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
@@ -354,7 +354,7 @@ static void the_read_buffer_holds_a_window(void **state)
                      5 * MIB);
 }
 
-static void how_far_ahead_is_read(void **state)
+TEST(how_far_ahead_is_read)
 {
     const uint64_t samples = 100000;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
@@ -378,7 +378,7 @@ static void how_far_ahead_is_read(void **state)
 }
 
 /* Rows of a task: as many as 32 KiB are in, 64 at most. */
-static void small_samples_go_together(void **state)
+TEST(small_samples_go_together)
 {
     const sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     const uint64_t samples = 100000;
@@ -390,7 +390,7 @@ static void small_samples_go_together(void **state)
     assert_int_equal(made(&options, samples, samples * 1000000).task_rows, 1);
 }
 
-static void small_samples_stay_in_memory(void **state)
+TEST(small_samples_stay_in_memory)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     const uint64_t samples = 1000;
@@ -412,7 +412,7 @@ static void small_samples_stay_in_memory(void **state)
 }
 
 /* Of large samples some fit into the read buffer, and ones larger than most are none too large. */
-static void large_samples_have_room(void **state)
+TEST(large_samples_have_room)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     options.batch_size = 8;
@@ -431,7 +431,7 @@ static void large_samples_have_room(void **state)
 }
 
 /* In whole huge pages: what the reads in flight of a first batch take. */
-static void what_a_first_batch_needs(void **state)
+TEST(what_a_first_batch_needs)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     const uint64_t samples = 100000;
@@ -442,7 +442,7 @@ static void what_a_first_batch_needs(void **state)
     assert_int_equal(made(&options, samples, samples * 100000).first_bytes, 2 * MIB);
 }
 
-static void the_page_cache(void **state)
+TEST(the_page_cache)
 {
     static const struct {
         sluice_page_cache asked;
@@ -460,29 +460,4 @@ static void the_page_cache(void **state)
     options.page_cache = SLUICE_CACHE_AUTO;
     assert_true(made(&options, 1000, 1 << 20).fills);
     assert_false(made(&options, 1000, UINT64_MAX / 2).fills);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(zero_is_the_default),
-        cmocka_unit_test(small_batches_are_more),
-        cmocka_unit_test(what_is_given_stays),
-        cmocka_unit_test(the_ends_of_each_range),
-        cmocka_unit_test(labels_that_are_ignored_have_32_bits),
-        cmocka_unit_test(a_rank_is_below_the_world),
-        cmocka_unit_test(an_epoch_has_a_batch),
-        cmocka_unit_test(an_insert_for_every_row),
-        cmocka_unit_test(outputs_and_their_count),
-        cmocka_unit_test(addresses_of_outputs),
-        cmocka_unit_test(reads_are_merged_by_the_order),
-        cmocka_unit_test(the_read_buffer_holds_a_window),
-        cmocka_unit_test(how_far_ahead_is_read),
-        cmocka_unit_test(small_samples_go_together),
-        cmocka_unit_test(small_samples_stay_in_memory),
-        cmocka_unit_test(large_samples_have_room),
-        cmocka_unit_test(what_a_first_batch_needs),
-        cmocka_unit_test(the_page_cache),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

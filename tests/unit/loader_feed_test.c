@@ -353,7 +353,7 @@ static void expect_each_twice(const rig *r)
     }
 }
 
-static void every_row_once(void **state)
+TEST(every_row_once)
 {
     static rig r;
     for (uint32_t seed = 1; seed <= 20; seed++) {
@@ -369,7 +369,7 @@ static void every_row_once(void **state)
 }
 
 /* The copy in memory is complete somewhere on the way. */
-static void the_short_road(void **state)
+TEST(the_short_road)
 {
     static rig r;
     static uint8_t copy[(size_t)SAMPLES * BYTES];
@@ -395,7 +395,7 @@ static void the_short_road(void **state)
 }
 
 /* Bad ones are replaced, by way of more reads; masked; or fail their step. */
-static void bad_rows(void **state)
+TEST(bad_rows)
 {
     static rig r;
     for (int32_t policy = SLUICE_BAD_FAIL; policy <= SLUICE_BAD_MASK; policy++) {
@@ -418,7 +418,7 @@ static void bad_rows(void **state)
 }
 
 /* Given up anywhere: all slots are filled all the same, and nothing is lost of the next run. */
-static void given_up_anywhere(void **state)
+TEST(given_up_anywhere)
 {
     static rig r;
     for (uint32_t seed = 1; seed <= 60; seed++) {
@@ -452,15 +452,4 @@ static void given_up_anywhere(void **state)
         sl_feed_stop(&r.feed);
         rig_close(&r);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_once),
-        cmocka_unit_test(the_short_road),
-        cmocka_unit_test(bad_rows),
-        cmocka_unit_test(given_up_anywhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

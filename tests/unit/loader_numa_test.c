@@ -170,7 +170,7 @@ static void skip_on_one_processor(void)
     }
 }
 
-static void threads_run_near_the_device(void **state)
+TEST(threads_run_near_the_device)
 {
     skip_on_one_processor();
     const sluice_loader_options options = options_on("cuda:0");
@@ -179,7 +179,7 @@ static void threads_run_near_the_device(void **state)
 }
 
 /* Readers of the pread pool are threads of its own. */
-static void readers_do_too(void **state)
+TEST(readers_do_too)
 {
     skip_on_one_processor();
     sluice_loader_options options = options_on("cuda:0");
@@ -190,7 +190,7 @@ static void readers_do_too(void **state)
 }
 
 /* Who wants more workers than there are processors near wants the others, too. */
-static void more_workers_run_anywhere(void **state)
+TEST(more_workers_run_anywhere)
 {
     skip_on_one_processor();
     char own[256];
@@ -200,7 +200,7 @@ static void more_workers_run_anywhere(void **state)
     assert_int_equal(expect_placed(open_near(first, &options), own, false), 2);
 }
 
-static void the_option_leaves_them_alone(void **state)
+TEST(the_option_leaves_them_alone)
 {
     char own[256];
     own_list(own, sizeof(own));
@@ -212,7 +212,7 @@ static void the_option_leaves_them_alone(void **state)
 }
 
 /* Nothing to choose from, nothing left to run on, nothing known: they run anywhere. */
-static void odd_nodes_change_nothing(void **state)
+TEST(odd_nodes_change_nothing)
 {
     char own[256];
     own_list(own, sizeof(own));
@@ -224,7 +224,7 @@ static void odd_nodes_change_nothing(void **state)
     }
 }
 
-static void the_host_is_near_to_all(void **state)
+TEST(the_host_is_near_to_all)
 {
     const sluice_loader_options options = options_on("host");
     sluice_loader *loader = open_near(first, &options);
@@ -243,7 +243,7 @@ static void note_where(void *list)
 }
 
 /* Processors that went meanwhile: the thread starts all the same. */
-static void a_thread_starts_without_them(void **state)
+TEST(a_thread_starts_without_them)
 {
     sl_processors gone;
     char own[256];
@@ -259,19 +259,10 @@ static void a_thread_starts_without_them(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_run_near_the_device),
-        cmocka_unit_test(readers_do_too),
-        cmocka_unit_test(more_workers_run_anywhere),
-        cmocka_unit_test(the_option_leaves_them_alone),
-        cmocka_unit_test(odd_nodes_change_nothing),
-        cmocka_unit_test(the_host_is_near_to_all),
-        cmocka_unit_test(a_thread_starts_without_them),
-    };
     fake = fake_cuda_open();
     if (fake == NULL) {
         printf("SLUICE_CUDA_DRIVER names no fake driver\n");
         return 77;
     }
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return test_run(setup, teardown);
 }

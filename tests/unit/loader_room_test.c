@@ -75,7 +75,7 @@ static uint64_t needed_by(sluice_loader_options options)
     return stats.memory_bytes;
 }
 
-static void nothing_is_touched_in_vain(void **state)
+TEST(nothing_is_touched_in_vain)
 {
     static const char *const devices[] = {"host", "cuda:0"};
     for (int i = 0; i < 2; i++) {
@@ -115,7 +115,7 @@ static uint64_t memory_of(sluice_loader *loader)
     return stats.memory_bytes;
 }
 
-static void a_copy_gives_way(void **state)
+TEST(a_copy_gives_way)
 {
     sluice_loader_options options = options_on("host");
     sluice_loader *loader = NULL;
@@ -135,7 +135,7 @@ static void a_copy_gives_way(void **state)
     sluice_loader_close(loader);
 }
 
-static void a_copy_that_was_asked_for_does_not(void **state)
+TEST(a_copy_that_was_asked_for_does_not)
 {
     sluice_loader_options options = options_on("host");
     sluice_loader *loader = NULL;
@@ -171,12 +171,4 @@ static int remove_data(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_touched_in_vain),
-        cmocka_unit_test(a_copy_gives_way),
-        cmocka_unit_test(a_copy_that_was_asked_for_does_not),
-    };
-    return cmocka_run_group_tests(tests, make_data, remove_data);
-}
+TEST_GROUP(make_data, remove_data)

@@ -20,7 +20,7 @@ static void run(batches *all, const sluice_loader_options *options, uint64_t epo
 }
 
 /* The pixels of each row are what reading, decoding and augmenting the file by hand gives. */
-static void rows_equal_single_steps(void **state)
+TEST(rows_equal_single_steps)
 {
     for (int32_t dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
         for (int32_t layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
@@ -41,7 +41,7 @@ static void rows_equal_single_steps(void **state)
 }
 
 /* Some crops are twice as large as a row, so the default scales them while decoding. */
-static void exact_turns_scaling_off(void **state)
+TEST(exact_turns_scaling_off)
 {
     sluice_loader_options options = setup_options();
     batches scaled;
@@ -75,11 +75,4 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_equal_single_steps),
-        cmocka_unit_test(exact_turns_scaling_off),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

@@ -93,7 +93,7 @@ static void *cleared(const struct described *d, uint64_t memory[STRUCT_MAX / WID
     return memory;
 }
 
-static void every_member_is_there_once(void **state)
+TEST(every_member_is_there_once)
 {
     for (size_t s = 0; s < STRUCTS; s++) {
         const struct described *d = &structs[s];
@@ -118,7 +118,7 @@ static void every_member_is_there_once(void **state)
     }
 }
 
-static void rows_are_complete(void **state)
+TEST(rows_are_complete)
 {
     for (size_t s = 0; s < STRUCTS; s++) {
         const sluice_option *a;
@@ -210,7 +210,7 @@ static void try_words(const struct described *d, const sluice_option *option)
     }
 }
 
-static void what_is_set_is_what_is_checked(void **state)
+TEST(what_is_set_is_what_is_checked)
 {
     for (size_t s = 0; s < STRUCTS; s++) {
         const sluice_option *option;
@@ -224,7 +224,7 @@ static void what_is_set_is_what_is_checked(void **state)
     }
 }
 
-static void single_values(void **state)
+TEST(single_values)
 {
     const struct described *loader = &structs[0];
     const struct described *pack = &structs[4];
@@ -251,7 +251,7 @@ static void single_values(void **state)
 
 /* ---- the interface ---- */
 
-static void an_older_struct_is_not_overwritten(void **state)
+TEST(an_older_struct_is_not_overwritten)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -269,7 +269,7 @@ static void an_older_struct_is_not_overwritten(void **state)
                      SLUICE_UNSUPPORTED);
 }
 
-static void what_there_is_not(void **state)
+TEST(what_there_is_not)
 {
     sluice_option option = SLUICE_OPTION_INIT;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
@@ -289,7 +289,7 @@ static void what_there_is_not(void **state)
                      SLUICE_INVALID);
 }
 
-static void other_names(void **state)
+TEST(other_names)
 {
     assert_string_equal(sluice_option_spell(SLUICE_SPELLING_TOOL, "batch_size"), "--batch");
     assert_string_equal(sluice_option_spell(SLUICE_SPELLING_PYTHON, "io_backend"), "io");
@@ -299,18 +299,4 @@ static void other_names(void **state)
     assert_null(sluice_option_spell(SLUICE_SPELLING_TOOL, "ignore_index"));
     assert_null(sluice_option_spell(SLUICE_SPELLING_TOOL, "nothing of this name"));
     assert_null(sluice_option_spell(SLUICE_SPELLING_TOOL, NULL));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_member_is_there_once),
-        cmocka_unit_test(rows_are_complete),
-        cmocka_unit_test(what_is_set_is_what_is_checked),
-        cmocka_unit_test(single_values),
-        cmocka_unit_test(an_older_struct_is_not_overwritten),
-        cmocka_unit_test(what_there_is_not),
-        cmocka_unit_test(other_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static void append_and_die(const parts_rig *f, useconds_t after)
     (void)parts_wait_for(child);
 }
 
-static void what_is_added_comes_behind(void **state)
+TEST(what_is_added_comes_behind)
 {
     parts_rig f;
     sluice_pack_result result;
@@ -76,7 +76,7 @@ static void what_is_added_comes_behind(void **state)
     parts_remove(&f);
 }
 
-static void what_does_not_fit_is_not_added(void **state)
+TEST(what_does_not_fit_is_not_added)
 {
     parts_rig f;
     pack_setup other;
@@ -120,7 +120,7 @@ static void what_does_not_fit_is_not_added(void **state)
 /* ---- what is left over ---- */
 
 /* Nothing is added again because the dataset cannot be looked at. */
-static void a_damaged_dataset_is_not_added_to_again(void **state)
+TEST(a_damaged_dataset_is_not_added_to_again)
 {
     parts_rig f;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -141,7 +141,7 @@ static void a_damaged_dataset_is_not_added_to_again(void **state)
 
 /* An addition that is given up, and another one in its place: its shards have the same numbers, and
  * may begin at the same positions. */
-static void what_was_given_up_is_not_taken_over(void **state)
+TEST(what_was_given_up_is_not_taken_over)
 {
     parts_rig f;
     char aside[340];
@@ -165,7 +165,7 @@ static void what_was_given_up_is_not_taken_over(void **state)
     parts_remove(&f);
 }
 
-static void a_lost_journal_joins_nothing(void **state)
+TEST(a_lost_journal_joins_nothing)
 {
     parts_rig f;
     char aside[340];
@@ -191,7 +191,7 @@ static void a_lost_journal_joins_nothing(void **state)
 }
 
 /* The journal of an addition without the line that says to what. */
-static void a_journal_that_is_cut_short_harms_nothing(void **state)
+TEST(a_journal_that_is_cut_short_harms_nothing)
 {
     parts_rig f;
     file_bytes journal;
@@ -210,17 +210,4 @@ static void a_journal_that_is_cut_short_harms_nothing(void **state)
     assert_int_equal(pack_run(&f.setup, f.whole, &options, NULL, &error), SLUICE_STATE);
     assert_int_equal(parts_samples_of(f.whole, NULL), 24);
     parts_remove(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_added_comes_behind),
-        cmocka_unit_test(what_does_not_fit_is_not_added),
-        cmocka_unit_test(a_damaged_dataset_is_not_added_to_again),
-        cmocka_unit_test(what_was_given_up_is_not_taken_over),
-        cmocka_unit_test(a_lost_journal_joins_nothing),
-        cmocka_unit_test(a_journal_that_is_cut_short_harms_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

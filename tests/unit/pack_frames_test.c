@@ -105,7 +105,7 @@ static void expect_compression(const char *folder, int counts, int noise, int te
 
 enum { NEVER = SLUICE_COMPRESSION_NEVER, ALWAYS = SLUICE_COMPRESSION_ALWAYS };
 
-static void what_pays_is_found_out(void **state)
+TEST(what_pays_is_found_out)
 {
     fixture f;
     fixture_make(&f);
@@ -118,7 +118,7 @@ static void what_pays_is_found_out(void **state)
     fixture_remove(&f);
 }
 
-static void workers_do_not_change_a_byte(void **state)
+TEST(workers_do_not_change_a_byte)
 {
     fixture f;
     fixture_make(&f);
@@ -154,7 +154,7 @@ static void leave_unfinished(const fixture *f, uint64_t number)
     assert_true(count_names(f->a, is_shard) >= 2);
 }
 
-static void a_pack_that_goes_on_keeps_to_it(void **state)
+TEST(a_pack_that_goes_on_keeps_to_it)
 {
     fixture f;
     fixture_make(&f);
@@ -187,7 +187,7 @@ static void edit_journal(const fixture *f, const char *from, const char *to)
 }
 
 /* The first samples may be gone or mended when a pack goes on: they are not asked again. */
-static void the_journal_tells_what_was_found(void **state)
+TEST(the_journal_tells_what_was_found)
 {
     fixture f;
     fixture_make(&f);
@@ -254,7 +254,7 @@ static int32_t write_bytes(const char *folder, uint32_t samples, size_t zeros, u
     return field.compression;
 }
 
-static void a_quarter_is_the_limit(void **state)
+TEST(a_quarter_is_the_limit)
 {
     char folder[256];
     temporary_directory(folder, sizeof(folder));
@@ -269,7 +269,7 @@ static void a_quarter_is_the_limit(void **state)
 }
 
 /* Large samples are not all kept in memory. */
-static void four_mebibytes_are_enough(void **state)
+TEST(four_mebibytes_are_enough)
 {
     char folder[256];
     static uint8_t data[1 << 20];
@@ -291,7 +291,7 @@ static void four_mebibytes_are_enough(void **state)
     remove_tree(folder);
 }
 
-static void what_is_asked_for_settles_it(void **state)
+TEST(what_is_asked_for_settles_it)
 {
     static const struct {
         int32_t level, compression, expected_level;
@@ -321,7 +321,7 @@ static void what_is_asked_for_settles_it(void **state)
 }
 
 /* JPEGs do not count; pixels do. */
-static void pictures_are_measured_by_their_pixels(void **state)
+TEST(pictures_are_measured_by_their_pixels)
 {
     static const uint8_t flat[64 * 64 * 3];
     char folder[256];
@@ -355,19 +355,4 @@ static void pictures_are_measured_by_their_pixels(void **state)
         sluice_dataset_close(dataset);
     }
     remove_tree(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_pays_is_found_out),
-        cmocka_unit_test(workers_do_not_change_a_byte),
-        cmocka_unit_test(a_pack_that_goes_on_keeps_to_it),
-        cmocka_unit_test(the_journal_tells_what_was_found),
-        cmocka_unit_test(a_quarter_is_the_limit),
-        cmocka_unit_test(four_mebibytes_are_enough),
-        cmocka_unit_test(what_is_asked_for_settles_it),
-        cmocka_unit_test(pictures_are_measured_by_their_pixels),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

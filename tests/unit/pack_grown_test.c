@@ -59,7 +59,7 @@ static sluice_dataset *open_or_fail(const char *path)
     return dataset;
 }
 
-static void classes_come_behind_those_that_are_there(void **state)
+TEST(classes_come_behind_those_that_are_there)
 {
     grown g;
     uint32_t seen[CLASSES] = {0};
@@ -89,7 +89,7 @@ static void classes_come_behind_those_that_are_there(void **state)
     grown_remove(&g);
 }
 
-static void many_processes_and_accidents_make_the_same(void **state)
+TEST(many_processes_and_accidents_make_the_same)
 {
     grown g;
     grown_make(&g);
@@ -148,7 +148,7 @@ static void expect_refused(const char *path, sluice_status status, const char *w
     assert_non_null(strstr(error.text, words));
 }
 
-static void manifests_that_lie_are_noticed(void **state)
+TEST(manifests_that_lie_are_noticed)
 {
     grown g;
     file_bytes manifest;
@@ -186,14 +186,4 @@ static void manifests_that_lie_are_noticed(void **state)
     assert_int_equal(look(g.rig.whole).status, SLUICE_OK);
     file_free(&manifest);
     grown_remove(&g);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes_come_behind_those_that_are_there),
-        cmocka_unit_test(many_processes_and_accidents_make_the_same),
-        cmocka_unit_test(manifests_that_lie_are_noticed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* Part `i` goes `step` further each time; all parts come when that has no common factor. */
-static void any_number_gives_the_same_bytes(void **state)
+TEST(any_number_gives_the_same_bytes)
 {
     static const uint32_t counts[] = {1, 2, 3, 4, 7, 29, 64};
     for (uint32_t budget = 0; budget < 2; budget++) {
@@ -45,7 +45,7 @@ static void any_number_gives_the_same_bytes(void **state)
 }
 
 /* A shard each, and none where the sample is bad: the manifest says so, and all is found. */
-static void shards_of_bad_samples_only_are_passed_over(void **state)
+TEST(shards_of_bad_samples_only_are_passed_over)
 {
     parts_rig f;
     file_bytes manifest;
@@ -67,7 +67,7 @@ static void shards_of_bad_samples_only_are_passed_over(void **state)
     parts_remove(&f);
 }
 
-static void a_part_again_changes_nothing(void **state)
+TEST(a_part_again_changes_nothing)
 {
     parts_rig f;
     sluice_pack_result result;
@@ -107,7 +107,7 @@ static pid_t begin_part(const parts_rig *f, uint32_t part, uint32_t parts)
     return child;
 }
 
-static void many_at_once(void **state)
+TEST(many_at_once)
 {
     parts_rig f;
     parts_make(&f, PACK_SHARD_BYTES);
@@ -141,7 +141,7 @@ static void finish_by(const parts_rig *f, uint32_t parts)
     }
 }
 
-static void killed_at_any_moment(void **state)
+TEST(killed_at_any_moment)
 {
     parts_rig f;
     parts_make(&f, PACK_SHARD_BYTES);
@@ -165,7 +165,7 @@ static void killed_at_any_moment(void **state)
 /* ---- joining ---- */
 
 /* Each part in a folder of its own, and then all files in one. */
-static void parts_from_several_folders(void **state)
+TEST(parts_from_several_folders)
 {
     parts_rig f;
     char command[2000];
@@ -190,7 +190,7 @@ static void parts_from_several_folders(void **state)
     parts_remove(&f);
 }
 
-static void two_joins_at_once(void **state)
+TEST(two_joins_at_once)
 {
     parts_rig f;
     parts_make(&f, PACK_SHARD_BYTES);
@@ -241,7 +241,7 @@ static void expect_no_join(const parts_rig *f, const char *says)
     assert_int_not_equal(access(manifest, F_OK), 0);
 }
 
-static void what_is_missing_is_named(void **state)
+TEST(what_is_missing_is_named)
 {
     parts_rig f;
     sluice_pack_result result;
@@ -274,7 +274,7 @@ static void what_is_missing_is_named(void **state)
     parts_remove(&f);
 }
 
-static void what_does_not_belong_is_refused(void **state)
+TEST(what_does_not_belong_is_refused)
 {
     parts_rig f;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -319,7 +319,7 @@ static void put_stale_sets(const parts_rig *f, file_bytes *stale, uint32_t but)
 
 /* Of other numbers, left by a pack before this one: no reason not to join what is whole. So many of
  * them that not both of ours are listed first, in whatever order a file system lists. */
-static void stale_sets_of_parts_are_passed_over(void **state)
+TEST(stale_sets_of_parts_are_passed_over)
 {
     parts_rig f;
     char other[340];
@@ -352,7 +352,7 @@ static void stale_sets_of_parts_are_passed_over(void **state)
 }
 
 /* Lists of what another pack left out leave nothing out. */
-static void lists_of_another_pack_do_not_count(void **state)
+TEST(lists_of_another_pack_do_not_count)
 {
     parts_rig f;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -393,7 +393,7 @@ static void lists_of_another_pack_do_not_count(void **state)
 }
 
 /* A shard of the same size, but not the one that the part wrote. */
-static void a_shard_from_elsewhere_is_not_joined(void **state)
+TEST(a_shard_from_elsewhere_is_not_joined)
 {
     parts_rig f;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -411,7 +411,7 @@ static void a_shard_from_elsewhere_is_not_joined(void **state)
 }
 
 /* Verified in parts, something damaged is found wherever the parts meet. */
-static void parts_of_a_verification_miss_nothing(void **state)
+TEST(parts_of_a_verification_miss_nothing)
 {
     parts_rig f;
     parts_make(&f, PACK_SHARD_BYTES);
@@ -444,24 +444,4 @@ static void parts_of_a_verification_miss_nothing(void **state)
     }
     file_free(&shard);
     parts_remove(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_number_gives_the_same_bytes),
-        cmocka_unit_test(shards_of_bad_samples_only_are_passed_over),
-        cmocka_unit_test(a_part_again_changes_nothing),
-        cmocka_unit_test(many_at_once),
-        cmocka_unit_test(killed_at_any_moment),
-        cmocka_unit_test(parts_from_several_folders),
-        cmocka_unit_test(two_joins_at_once),
-        cmocka_unit_test(what_is_missing_is_named),
-        cmocka_unit_test(what_does_not_belong_is_refused),
-        cmocka_unit_test(stale_sets_of_parts_are_passed_over),
-        cmocka_unit_test(lists_of_another_pack_do_not_count),
-        cmocka_unit_test(a_shard_from_elsewhere_is_not_joined),
-        cmocka_unit_test(parts_of_a_verification_miss_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

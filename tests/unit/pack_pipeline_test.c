@@ -65,7 +65,7 @@ static const snapshot_sample *find_key(const snapshot *all, const char *key)
     return NULL;
 }
 
-static void samples_come_out_as_they_went_in(void **state)
+TEST(samples_come_out_as_they_went_in)
 {
     fixture f;
     fixture_make(&f, false);
@@ -120,7 +120,7 @@ static uint32_t count_lines(const char *folder, const char *name, const char *wa
 }
 
 /* Every photo is another file with the same pixels, whose parts can be decoded alone. */
-static void photos_are_retiled(void **state)
+TEST(photos_are_retiled)
 {
     fixture f;
     fixture_make(&f, false);
@@ -184,7 +184,7 @@ static void put_jpeg(const fixture *f, uint32_t index, const jpeg_file *file, si
 }
 
 /* Damage anywhere in a picture is found; what cannot be tiled is stored as it is, and said. */
-static void every_picture_is_read_to_its_end(void **state)
+TEST(every_picture_is_read_to_its_end)
 {
     fixture f;
     fixture_make(&f, false);
@@ -246,7 +246,7 @@ static void put_forms(const fixture *f)
 }
 
 /* However many workers chose it, and though a writer sees one picture at a time. */
-static void a_picture_takes_the_same_form_everywhere(void **state)
+TEST(a_picture_takes_the_same_form_everywhere)
 {
     fixture f;
     fixture_make(&f, false);
@@ -290,7 +290,7 @@ static void a_picture_takes_the_same_form_everywhere(void **state)
     fixture_remove(&f);
 }
 
-static void workers_do_not_change_a_byte(void **state)
+TEST(workers_do_not_change_a_byte)
 {
     fixture f;
     fixture_make(&f, true);
@@ -336,7 +336,7 @@ static uint64_t samples_of_first(const fixture *f)
 }
 
 /* Photos of nearly one size: shards of the same number of samples, close to what was asked for. */
-static void shards_are_about_as_large_as_asked(void **state)
+TEST(shards_are_about_as_large_as_asked)
 {
     fixture f;
     fixture_make(&f, false);
@@ -364,7 +364,7 @@ static void shards_are_about_as_large_as_asked(void **state)
     fixture_remove(&f);
 }
 
-static void bad_samples_are_left_out_and_listed(void **state)
+TEST(bad_samples_are_left_out_and_listed)
 {
     fixture f;
     fixture_make(&f, true);
@@ -384,7 +384,7 @@ static void bad_samples_are_left_out_and_listed(void **state)
     fixture_remove(&f);
 }
 
-static void a_bad_sample_stops_a_strict_pack(void **state)
+TEST(a_bad_sample_stops_a_strict_pack)
 {
     fixture f;
     fixture_make(&f, true);
@@ -406,7 +406,7 @@ static void a_bad_sample_stops_a_strict_pack(void **state)
     fixture_remove(&f);
 }
 
-static void nothing_but_bad_samples_is_an_error(void **state)
+TEST(nothing_but_bad_samples_is_an_error)
 {
     char source[256];
     char work[256];
@@ -429,7 +429,7 @@ static void nothing_but_bad_samples_is_an_error(void **state)
     remove_tree(work);
 }
 
-static void a_finished_pack_is_left_alone(void **state)
+TEST(a_finished_pack_is_left_alone)
 {
     fixture f;
     fixture_make(&f, true);
@@ -473,7 +473,7 @@ static void leave_unfinished(const fixture *f)
     assert_true(has_file(f->a, "pack.journal"));
 }
 
-static void another_pack_does_not_go_on_here(void **state)
+TEST(another_pack_does_not_go_on_here)
 {
     fixture f;
     fixture_make(&f, true);
@@ -505,7 +505,7 @@ static void another_pack_does_not_go_on_here(void **state)
     fixture_remove(&f);
 }
 
-static void a_damaged_journal_is_noticed(void **state)
+TEST(a_damaged_journal_is_noticed)
 {
     fixture f;
     fixture_make(&f, true);
@@ -538,7 +538,7 @@ static void a_damaged_journal_is_noticed(void **state)
     fixture_remove(&f);
 }
 
-static void foreign_files_stay(void **state)
+TEST(foreign_files_stay)
 {
     fixture f;
     fixture_make(&f, false);
@@ -562,7 +562,7 @@ static void foreign_files_stay(void **state)
     fixture_remove(&f);
 }
 
-static void places_that_cannot_be_packed_to(void **state)
+TEST(places_that_cannot_be_packed_to)
 {
     fixture f;
     fixture_make(&f, false);
@@ -586,7 +586,7 @@ static void places_that_cannot_be_packed_to(void **state)
     fixture_remove(&f);
 }
 
-static void shards_can_be_packed_again(void **state)
+TEST(shards_can_be_packed_again)
 {
     fixture f;
     fixture_make(&f, false);
@@ -655,7 +655,7 @@ static uint64_t pack_again(const char *from, const char *to, int32_t level, cons
 }
 
 /* From plain to zstd, to another level, to plain again, and to what pays. */
-static void raw_pixels_are_packed_anew(void **state)
+TEST(raw_pixels_are_packed_anew)
 {
     char work[256];
     char folders[5][300];
@@ -676,7 +676,7 @@ static void raw_pixels_are_packed_anew(void **state)
 }
 
 /* With room for nothing, one sample at a time is under way: slow, but in order and to the end. */
-static void a_small_budget_does_not_stop_the_workers(void **state)
+TEST(a_small_budget_does_not_stop_the_workers)
 {
     fixture f;
     fixture_make(&f, true);
@@ -732,7 +732,7 @@ static void note_progress(void *user, const sluice_pack_progress *now)
     p->total = now->samples_total;
 }
 
-static void progress_ends_at_the_total(void **state)
+TEST(progress_ends_at_the_total)
 {
     fixture f;
     fixture_make(&f, true);
@@ -745,29 +745,4 @@ static void progress_ends_at_the_total(void **state)
     assert_int_equal(seen.done, 37);
     assert_int_equal(seen.total, 37);
     fixture_remove(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_come_out_as_they_went_in),
-        cmocka_unit_test(photos_are_retiled),
-        cmocka_unit_test(every_picture_is_read_to_its_end),
-        cmocka_unit_test(a_picture_takes_the_same_form_everywhere),
-        cmocka_unit_test(workers_do_not_change_a_byte),
-        cmocka_unit_test(shards_are_about_as_large_as_asked),
-        cmocka_unit_test(bad_samples_are_left_out_and_listed),
-        cmocka_unit_test(a_bad_sample_stops_a_strict_pack),
-        cmocka_unit_test(nothing_but_bad_samples_is_an_error),
-        cmocka_unit_test(a_finished_pack_is_left_alone),
-        cmocka_unit_test(another_pack_does_not_go_on_here),
-        cmocka_unit_test(a_damaged_journal_is_noticed),
-        cmocka_unit_test(foreign_files_stay),
-        cmocka_unit_test(places_that_cannot_be_packed_to),
-        cmocka_unit_test(shards_can_be_packed_again),
-        cmocka_unit_test(raw_pixels_are_packed_anew),
-        cmocka_unit_test(a_small_budget_does_not_stop_the_workers),
-        cmocka_unit_test(progress_ends_at_the_total),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -199,7 +199,7 @@ static bool pack_and_die(const fixture *f, uint64_t point)
     return WIFSIGNALED(result);
 }
 
-static void killed_at_every_call(void **state)
+TEST(killed_at_every_call)
 {
     fixture f;
     fixture_make(&f);
@@ -215,7 +215,7 @@ static void killed_at_every_call(void **state)
 }
 
 /* Killed again and again while it goes on, each time a little later. */
-static void killed_many_times_on_the_way(void **state)
+TEST(killed_many_times_on_the_way)
 {
     fixture f;
     fixture_make(&f);
@@ -230,7 +230,7 @@ static void killed_many_times_on_the_way(void **state)
 }
 
 /* At any moment, also between calls, with several workers. */
-static void killed_at_any_moment(void **state)
+TEST(killed_at_any_moment)
 {
     fixture f;
     fixture_make(&f);
@@ -256,7 +256,7 @@ static void killed_at_any_moment(void **state)
     fixture_remove(&f);
 }
 
-static void disk_full_at_every_call(void **state)
+TEST(disk_full_at_every_call)
 {
     fixture f;
     fixture_make(&f);
@@ -282,7 +282,7 @@ static void disk_full_at_every_call(void **state)
 }
 
 /* Without that, a power failure could take all of it away again. */
-static void the_name_of_a_new_folder_lasts(void **state)
+TEST(the_name_of_a_new_folder_lasts)
 {
     fixture f;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -308,7 +308,7 @@ static void the_name_of_a_new_folder_lasts(void **state)
 }
 
 /* A real limit of the system's on the size of files. */
-static void a_file_size_limit_is_an_error(void **state)
+TEST(a_file_size_limit_is_an_error)
 {
     fixture f;
     fixture_make(&f);
@@ -360,7 +360,7 @@ static int pack_to_small_disk(const fixture *f)
                : TMPFS_BAD;
 }
 
-static void a_full_disk_is_an_error_and_more_room_mends_it(void **state)
+TEST(a_full_disk_is_an_error_and_more_room_mends_it)
 {
     fixture f;
     fixture_make(&f);
@@ -380,7 +380,7 @@ static void a_full_disk_is_an_error_and_more_room_mends_it(void **state)
     assert_int_equal(WEXITSTATUS(result), TMPFS_GOOD);
 }
 
-static void what_was_written_is_read_back(void **state)
+TEST(what_was_written_is_read_back)
 {
     fixture f;
     fixture_make(&f);
@@ -422,7 +422,7 @@ static void replace_file(const char *folder, const char *name, const char *sourc
 }
 
 /* A shard that is lost, damaged or another pack's is made again, and those behind it. */
-static void lost_and_wrong_shards_are_made_again(void **state)
+TEST(lost_and_wrong_shards_are_made_again)
 {
     fixture f;
     file_bytes file;
@@ -460,7 +460,7 @@ static int32_t count_down(void *user)
 }
 
 /* Stopped after each number of questions, on the way and while what was written is read back. */
-static void stopped_at_every_question(void **state)
+TEST(stopped_at_every_question)
 {
     fixture f;
     fixture_make(&f);
@@ -485,21 +485,4 @@ static void stopped_at_every_question(void **state)
     print_message("stopped %u times\n", stops);
     assert_true(stops > 24);
     fixture_remove(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(killed_at_every_call),
-        cmocka_unit_test(killed_many_times_on_the_way),
-        cmocka_unit_test(killed_at_any_moment),
-        cmocka_unit_test(disk_full_at_every_call),
-        cmocka_unit_test(the_name_of_a_new_folder_lasts),
-        cmocka_unit_test(a_file_size_limit_is_an_error),
-        cmocka_unit_test(a_full_disk_is_an_error_and_more_room_mends_it),
-        cmocka_unit_test(what_was_written_is_read_back),
-        cmocka_unit_test(lost_and_wrong_shards_are_made_again),
-        cmocka_unit_test(stopped_at_every_question),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static void expect_opens(const char *path)
     sluice_dataset_close(dataset);
 }
 
-static void an_unfinished_pack_says_so(void **state)
+TEST(an_unfinished_pack_says_so)
 {
     pack_setup setup;
     char work[256];
@@ -59,7 +59,7 @@ static void an_unfinished_pack_says_so(void **state)
 }
 
 /* Nothing can go on there: there is no telling what was to become of them. */
-static void shards_alone_are_no_pack(void **state)
+TEST(shards_alone_are_no_pack)
 {
     char folder[256];
     char path[300];
@@ -73,13 +73,4 @@ static void shards_alone_are_no_pack(void **state)
     packed_make(folder, &(packed_options){.samples = 9, .classes = 2}); /* overwrites */
     expect_opens(folder);
     remove_tree(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_unfinished_pack_says_so),
-        cmocka_unit_test(shards_alone_are_no_pack),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

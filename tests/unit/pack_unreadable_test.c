@@ -111,7 +111,7 @@ static sluice_verify_result verify(const char *path, off_t from, int first, find
     return result;
 }
 
-static void what_cannot_be_read_is_not_good(void **state)
+TEST(what_cannot_be_read_is_not_good)
 {
     char folder[256];
     file_bytes shard;
@@ -139,7 +139,7 @@ static void what_cannot_be_read_is_not_good(void **state)
 }
 
 /* What else is wrong with a shard does not explain that its index cannot be read. */
-static void a_blemish_is_no_excuse(void **state)
+TEST(a_blemish_is_no_excuse)
 {
     char folder[256];
     file_bytes shard;
@@ -160,7 +160,7 @@ static void a_blemish_is_no_excuse(void **state)
 }
 
 /* Of a shard that is gone nothing is looked at, which is a finding of its own. */
-static void what_is_gone_is_not_good(void **state)
+TEST(what_is_gone_is_not_good)
 {
     char folder[256];
     char shard[300];
@@ -175,7 +175,7 @@ static void what_is_gone_is_not_good(void **state)
     remove_tree(folder);
 }
 
-static void a_pack_that_cannot_be_read_back_is_not_published(void **state)
+TEST(a_pack_that_cannot_be_read_back_is_not_published)
 {
     pack_setup setup;
     char work[256];
@@ -206,7 +206,7 @@ static void a_pack_that_cannot_be_read_back_is_not_published(void **state)
 }
 
 /* A read that fails once makes no sample bad: nothing is left out, or found. */
-static void errors_that_pass(void **state)
+TEST(errors_that_pass)
 {
     static const int errors[] = {EIO, ESTALE, EAGAIN};
     pack_setup setup;
@@ -243,7 +243,7 @@ static void errors_that_pass(void **state)
 }
 
 /* What stays unreadable ends a pack, though bad samples are skipped: it may be good. */
-static void errors_that_stay(void **state)
+TEST(errors_that_stay)
 {
     pack_setup setup;
     char work[256];
@@ -292,7 +292,7 @@ static int32_t stop(void *user)
     return 1;
 }
 
-static void what_was_stopped_has_no_result(void **state)
+TEST(what_was_stopped_has_no_result)
 {
     char folder[256];
     const char *path = folder;
@@ -308,18 +308,4 @@ static void what_was_stopped_has_no_result(void **state)
     assert_int_equal(result.samples, 0);
     sluice_dataset_close(dataset);
     remove_tree(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_cannot_be_read_is_not_good),
-        cmocka_unit_test(a_blemish_is_no_excuse),
-        cmocka_unit_test(what_is_gone_is_not_good),
-        cmocka_unit_test(a_pack_that_cannot_be_read_back_is_not_published),
-        cmocka_unit_test(errors_that_pass),
-        cmocka_unit_test(errors_that_stay),
-        cmocka_unit_test(what_was_stopped_has_no_result),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static sluice_writer_sample jpeg_sample(const jpeg_file *file)
     return sample;
 }
 
-static void bad_samples_leave_the_writer_as_it_was(void **state)
+TEST(bad_samples_leave_the_writer_as_it_was)
 {
     char folder[256];
     temporary_directory(folder, sizeof(folder));
@@ -111,7 +111,7 @@ static sluice_sample_info write_one(const char *folder, const jpeg_file *file, u
     return info;
 }
 
-static void writers_retile_unless_told_otherwise(void **state)
+TEST(writers_retile_unless_told_otherwise)
 {
     static uint8_t stored[1 << 16];
     char folder[256];
@@ -144,7 +144,7 @@ static void writers_retile_unless_told_otherwise(void **state)
     remove_tree(folder);
 }
 
-static void writers_end_well(void **state)
+TEST(writers_end_well)
 {
     char folder[256];
     temporary_directory(folder, sizeof(folder));
@@ -176,7 +176,7 @@ static void writers_end_well(void **state)
     remove_tree(folder);
 }
 
-static void options_out_of_range_are_refused(void **state)
+TEST(options_out_of_range_are_refused)
 {
     char folder[256];
     temporary_directory(folder, sizeof(folder));
@@ -225,7 +225,7 @@ static void options_out_of_range_are_refused(void **state)
 }
 
 /* A program built against a smaller header: nothing is written behind its struct. */
-static void smaller_structs_are_kept_to(void **state)
+TEST(smaller_structs_are_kept_to)
 {
     char folder[256];
     temporary_directory(folder, sizeof(folder));
@@ -304,7 +304,7 @@ static sluice_verify_result verify(const char *path, uint32_t workers, uint32_t 
     return result;
 }
 
-static void verify_finds_every_bad_picture_of_a_folder(void **state)
+TEST(verify_finds_every_bad_picture_of_a_folder)
 {
     pack_setup setup;
     findings seen;
@@ -330,7 +330,7 @@ static void verify_finds_every_bad_picture_of_a_folder(void **state)
     pack_setup_remove(&setup);
 }
 
-static void verify_keeps_going_in_shards(void **state)
+TEST(verify_keeps_going_in_shards)
 {
     char folder[256];
     findings seen;
@@ -427,7 +427,7 @@ static void exchange(file_bytes *shard, size_t frame, uint8_t was, uint8_t is)
 
 /* What lies in a frame is what its header says, and its field holds: with checksums that do not
  * help. */
-static void verify_unpacks_frames(void **state)
+TEST(verify_unpacks_frames)
 {
     char folder[256];
     findings seen;
@@ -492,7 +492,7 @@ static sluice_status path_of_fake(void *ctx, uint32_t object, char *path, size_t
     return SLUICE_OK;
 }
 
-static void a_sample_that_cannot_be_found_is_a_finding(void **state)
+TEST(a_sample_that_cannot_be_found_is_a_finding)
 {
     char folder[256];
     char path[300];
@@ -519,20 +519,4 @@ static void a_sample_that_cannot_be_found_is_a_finding(void **state)
     assert_string_equal(seen.files, path);
     sl_objects_close(fake.objects);
     remove_tree(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_samples_leave_the_writer_as_it_was),
-        cmocka_unit_test(writers_retile_unless_told_otherwise),
-        cmocka_unit_test(writers_end_well),
-        cmocka_unit_test(options_out_of_range_are_refused),
-        cmocka_unit_test(smaller_structs_are_kept_to),
-        cmocka_unit_test(verify_finds_every_bad_picture_of_a_folder),
-        cmocka_unit_test(verify_keeps_going_in_shards),
-        cmocka_unit_test(verify_unpacks_frames),
-        cmocka_unit_test(a_sample_that_cannot_be_found_is_a_finding),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

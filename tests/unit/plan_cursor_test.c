@@ -39,7 +39,7 @@ static void seal(uint8_t *buffer, size_t bytes)
     }
 }
 
-static void a_cursor_comes_back(void **state)
+TEST(a_cursor_comes_back)
 {
     uint8_t buffer[SLUICE_CURSOR_BYTES];
     const size_t bytes = save(&sample, buffer);
@@ -56,7 +56,7 @@ static void a_cursor_comes_back(void **state)
     assert_int_equal(sl_cursor_read(&got, buffer, sizeof(buffer)), SLUICE_OK);
 }
 
-static void the_bytes_are_as_described(void **state)
+TEST(the_bytes_are_as_described)
 {
     uint8_t buffer[SLUICE_CURSOR_BYTES];
     const size_t bytes = save(&sample, buffer);
@@ -77,7 +77,7 @@ static void the_bytes_are_as_described(void **state)
     assert_memory_equal(buffer, sealed, bytes);
 }
 
-static void every_flipped_bit_is_refused(void **state)
+TEST(every_flipped_bit_is_refused)
 {
     uint8_t buffer[SLUICE_CURSOR_BYTES];
     const size_t bytes = save(&sample, buffer);
@@ -100,7 +100,7 @@ static void every_flipped_bit_is_refused(void **state)
     }
 }
 
-static void short_buffers_are_refused(void **state)
+TEST(short_buffers_are_refused)
 {
     uint8_t buffer[SLUICE_CURSOR_BYTES];
     const size_t bytes = save(&sample, buffer);
@@ -117,7 +117,7 @@ static void short_buffers_are_refused(void **state)
     }
 }
 
-static void other_versions_are_told_apart(void **state)
+TEST(other_versions_are_told_apart)
 {
     uint8_t buffer[SLUICE_CURSOR_BYTES];
     const size_t bytes = save(&sample, buffer);
@@ -129,7 +129,7 @@ static void other_versions_are_told_apart(void **state)
 }
 
 /* Sealed by somebody, but not possible. */
-static void impossible_figures_are_refused(void **state)
+TEST(impossible_figures_are_refused)
 {
     uint8_t buffer[SLUICE_CURSOR_BYTES];
     const size_t bytes = save(&sample, buffer);
@@ -149,7 +149,7 @@ static void impossible_figures_are_refused(void **state)
     assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_OK);
 }
 
-static void a_cursor_by_shards(void **state)
+TEST(a_cursor_by_shards)
 {
     uint8_t buffer[SLUICE_CURSOR_BYTES];
     sl_cursor given = sample;
@@ -177,18 +177,4 @@ static void a_cursor_by_shards(void **state)
     buffer[48] = SLUICE_SHUFFLE_NONE;
     seal(buffer, bytes);
     assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_CORRUPT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cursor_comes_back),
-        cmocka_unit_test(the_bytes_are_as_described),
-        cmocka_unit_test(every_flipped_bit_is_refused),
-        cmocka_unit_test(short_buffers_are_refused),
-        cmocka_unit_test(other_versions_are_told_apart),
-        cmocka_unit_test(impossible_figures_are_refused),
-        cmocka_unit_test(a_cursor_by_shards),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

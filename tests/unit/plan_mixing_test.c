@@ -51,7 +51,7 @@ static const struct {
 enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
 
 /* After every prefix of some periods: within less than 1 of the share, in whole numbers. */
-static void test_every_prefix_is_within_one(void **state)
+TEST(test_every_prefix_is_within_one)
 {
     for (size_t s = 0; s < SHAPES; s++) {
         uint64_t sizes[SOURCES_MAX];
@@ -79,7 +79,7 @@ static void test_every_prefix_is_within_one(void **state)
     }
 }
 
-static void test_shares_are_near_the_weights(void **state)
+TEST(test_shares_are_near_the_weights)
 {
     for (size_t s = 0; s < SHAPES; s++) {
         uint64_t sizes[SOURCES_MAX];
@@ -103,7 +103,7 @@ static void test_shares_are_near_the_weights(void **state)
 }
 
 /* As many sources as there are positions, of weights that are no ratio of whole numbers. */
-static void test_many_sources(void **state)
+TEST(test_many_sources)
 {
     enum { MANY = 20000 };
     static double weights[MANY];
@@ -125,7 +125,7 @@ static void test_many_sources(void **state)
 
 /* Whoever is too small for a share has one all the same: those with the most give them up, one by
  * one, as does brute force. */
-static void test_small_sources_take_from_large_ones(void **state)
+TEST(test_small_sources_take_from_large_ones)
 {
     enum { SMALL = 301, ALL = SMALL + 3 };
     static double weights[ALL] = {1e9, 1e9 + 7, 4.1e8};
@@ -162,7 +162,7 @@ static const double order_weights[] = {5, 2, 1, 3};
 enum { ORDERED = 4, EPOCH = 333 };
 
 /* Epoch after epoch: each source's samples once, before one of them comes again. */
-static void test_samples_come_once_before_they_come_again(void **state)
+TEST(test_samples_come_once_before_they_come_again)
 {
     sl_mix *mix = make(order_weights, order_sizes, ORDERED, EPOCH);
     for (int32_t shuffle = SLUICE_SHUFFLE_FULL; shuffle <= SLUICE_SHUFFLE_NONE; shuffle++) {
@@ -185,7 +185,7 @@ static void test_samples_come_once_before_they_come_again(void **state)
     sl_mix_close(mix);
 }
 
-static void test_runs_are_what_positions_are(void **state)
+TEST(test_runs_are_what_positions_are)
 {
     uint64_t run[EPOCH];
     sl_mix *mix = make(order_weights, order_sizes, ORDERED, EPOCH);
@@ -202,7 +202,7 @@ static void test_runs_are_what_positions_are(void **state)
 }
 
 /* Two sources of one size, and two epochs of one, are in other orders. */
-static void test_orders_differ(void **state)
+TEST(test_orders_differ)
 {
     static const double weights[] = {1, 1};
     static const uint64_t sizes[] = {100, 100};
@@ -223,7 +223,7 @@ static void test_orders_differ(void **state)
 
 /* ---- weights that change ---- */
 
-static void test_rows_go_on_where_the_last_one_ended(void **state)
+TEST(test_rows_go_on_where_the_last_one_ended)
 {
     static const double weights[] = {1, 0, 1, 3, 2, 1};
     static const uint64_t epochs[] = {0, 3, 4};
@@ -253,7 +253,7 @@ static void test_rows_go_on_where_the_last_one_ended(void **state)
 }
 
 /* Windows: other sizes, and epochs of all of them or of as many as before. */
-static void test_counted_again_is_made_of_other_sizes(void **state)
+TEST(test_counted_again_is_made_of_other_sizes)
 {
     static const double weights[] = {1, 0, 4, 1, 3, 2, 2, 1, 1};
     static const uint64_t epochs[] = {0, 2, 5};
@@ -289,7 +289,7 @@ static void test_counted_again_is_made_of_other_sizes(void **state)
 /* ---- epochs without end ---- */
 
 /* 2^63 positions are counted exactly: by periods, of which one is gone through. */
-static void test_the_last_epochs(void **state)
+TEST(test_the_last_epochs)
 {
     static const uint64_t sizes[] = {400, 7, 1, 64};
     static const uint64_t epoch_samples[] = {
@@ -320,7 +320,7 @@ static void test_the_last_epochs(void **state)
 }
 
 /* Weights may change as late as in the last epoch. */
-static void test_weights_for_the_last_epoch(void **state)
+TEST(test_weights_for_the_last_epoch)
 {
     static const double weights[] = {3, 1, 1, 4};
     static const uint64_t sizes[] = {13, 29};
@@ -361,7 +361,7 @@ static void test_weights_for_the_last_epoch(void **state)
     sl_mix_close(mix);
 }
 
-static void test_weights_that_make_no_sense(void **state)
+TEST(test_weights_that_make_no_sense)
 {
     static const double wrong[][2] = {
         {0, 0}, {-1, 2}, {1.0 / 0.0, 1}, {0.0 / 0.0, 1}, {1e308, 1e308}};
@@ -382,23 +382,4 @@ static void test_weights_that_make_no_sense(void **state)
         w.epochs = from[i];
         assert_int_equal(sl_mix_make(&mix, &w, NULL), SLUICE_INVALID);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_prefix_is_within_one),
-        cmocka_unit_test(test_shares_are_near_the_weights),
-        cmocka_unit_test(test_many_sources),
-        cmocka_unit_test(test_small_sources_take_from_large_ones),
-        cmocka_unit_test(test_samples_come_once_before_they_come_again),
-        cmocka_unit_test(test_runs_are_what_positions_are),
-        cmocka_unit_test(test_orders_differ),
-        cmocka_unit_test(test_rows_go_on_where_the_last_one_ended),
-        cmocka_unit_test(test_counted_again_is_made_of_other_sizes),
-        cmocka_unit_test(test_the_last_epochs),
-        cmocka_unit_test(test_weights_for_the_last_epoch),
-        cmocka_unit_test(test_weights_that_make_no_sense),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

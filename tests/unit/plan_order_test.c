@@ -47,7 +47,7 @@ static const struct {
 
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 
-static void every_order_is_complete(void **state)
+TEST(every_order_is_complete)
 {
     for (uint64_t count = 1; count <= 600; count++) {
         /* All shapes for small counts, two in turn for the others. */
@@ -63,7 +63,7 @@ static void every_order_is_complete(void **state)
     assert_true(is_complete(&large) && is_same_in_runs(&large));
 }
 
-static void none_is_the_order_of_the_dataset(void **state)
+TEST(none_is_the_order_of_the_dataset)
 {
     const sl_order order = sl_order_make(SLUICE_SHUFFLE_NONE, 100, 0, 0, 5, 6);
     for (uint64_t i = 0; i < 100; i++) {
@@ -100,7 +100,7 @@ static void expect_windows_of_whole_blocks(const sl_order *order)
     assert_true(position == count);
 }
 
-static void windows_hold_their_blocks(void **state)
+TEST(windows_hold_their_blocks)
 {
     static const uint64_t counts[] = {1, 2, 7, 63, 64, 65, 127, 1000, 1023, 1024, 1025, 4999};
     for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
@@ -115,7 +115,7 @@ static void windows_hold_their_blocks(void **state)
 }
 
 /* The short block is not always the last one, and all blocks begin the epoch at some time. */
-static void blocks_land_anywhere(void **state)
+TEST(blocks_land_anywhere)
 {
     unsigned first[11] = {0};
     unsigned short_at[11] = {0};
@@ -131,7 +131,7 @@ static void blocks_land_anywhere(void **state)
 }
 
 /* Positions of a window: as likely for each of its samples. */
-static void windows_are_mixed(void **state)
+TEST(windows_are_mixed)
 {
     enum { COUNT = 32, EPOCHS = 3200 };
     unsigned seen[COUNT] = {0};
@@ -155,7 +155,7 @@ static size_t agreements(const sl_order *a, const sl_order *b)
     return same;
 }
 
-static void seeds_and_epochs_give_other_orders(void **state)
+TEST(seeds_and_epochs_give_other_orders)
 {
     static const sluice_shuffle shuffles[] = {SLUICE_SHUFFLE_FULL, SLUICE_SHUFFLE_BLOCK};
     for (size_t i = 0; i < 2; i++) {
@@ -171,7 +171,7 @@ static void seeds_and_epochs_give_other_orders(void **state)
     }
 }
 
-static void a_shape_larger_than_the_dataset_is_fine(void **state)
+TEST(a_shape_larger_than_the_dataset_is_fine)
 {
     const sl_order order = sl_order_make(SLUICE_SHUFFLE_BLOCK, 100, UINT32_MAX, UINT32_MAX, 1, 1);
     assert_true(is_complete(&order));
@@ -185,7 +185,7 @@ static void a_shape_larger_than_the_dataset_is_fine(void **state)
 }
 
 /* From another implementation, in another language. */
-static void orders_are_what_they_always_were(void **state)
+TEST(orders_are_what_they_always_were)
 {
     static const uint64_t known[23] = {4,  6,  12, 5, 15, 14, 7, 13, 17, 16, 19, 20,
                                        18, 22, 21, 9, 10, 11, 1, 8,  3,  0,  2};
@@ -199,19 +199,4 @@ static void orders_are_what_they_always_were(void **state)
         hash = (hash ^ sl_order_sample(&longer, i)) * 0x100000001B3;
     }
     assert_true(hash == 0xe9a44ec061bc5924);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_order_is_complete),
-        cmocka_unit_test(none_is_the_order_of_the_dataset),
-        cmocka_unit_test(windows_hold_their_blocks),
-        cmocka_unit_test(blocks_land_anywhere),
-        cmocka_unit_test(windows_are_mixed),
-        cmocka_unit_test(seeds_and_epochs_give_other_orders),
-        cmocka_unit_test(a_shape_larger_than_the_dataset_is_fine),
-        cmocka_unit_test(orders_are_what_they_always_were),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

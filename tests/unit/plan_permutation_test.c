@@ -69,7 +69,7 @@ static bool is_bijection(uint64_t count, uint64_t key)
     return good;
 }
 
-static void every_count_is_a_bijection(void **state)
+TEST(every_count_is_a_bijection)
 {
     for (uint64_t count = 1; count <= 3000; count++) {
         assert_true(is_bijection(count, count * 77));
@@ -85,14 +85,14 @@ static void every_count_is_a_bijection(void **state)
     }
 }
 
-static void none_is_one(void **state)
+TEST(none_is_one)
 {
     const sl_permutation p = sl_permutation_make(0, 3);
     assert_true(p.count == 1);
     assert_true(sl_permutation_apply(&p, 0) == 0);
 }
 
-static void huge_counts_work_at_once(void **state)
+TEST(huge_counts_work_at_once)
 {
     static const uint64_t counts[] = {(uint64_t)1 << 40,       ((uint64_t)1 << 40) + 1,
                                       ((uint64_t)1 << 61) - 1, ((uint64_t)1 << 62) - 1,
@@ -113,7 +113,7 @@ static void huge_counts_work_at_once(void **state)
 }
 
 /* How far the domain exceeds the count bounds the length of the walk. */
-static void the_domain_is_hardly_larger(void **state)
+TEST(the_domain_is_hardly_larger)
 {
     for (uint64_t count = 1; count < ((uint64_t)1 << 62); count += count / 3 + 1) {
         const sl_permutation p = sl_permutation_make(count, 1);
@@ -124,7 +124,7 @@ static void the_domain_is_hardly_larger(void **state)
 }
 
 /* From another implementation, in another language, with integers of any size. */
-static void images_are_what_they_always_were(void **state)
+TEST(images_are_what_they_always_were)
 {
     static const struct {
         uint64_t count, key, images[5]; /* of 0, 1, 2, count / 2, count - 1 */
@@ -168,7 +168,7 @@ static size_t rank_of(const sl_permutation *p)
     return rank;
 }
 
-static void all_arrangements_are_as_likely(void **state)
+TEST(all_arrangements_are_as_likely)
 {
     static const char *const names[] = {"all 2", "all 6", "all 24", "all 120", "all 720"};
     size_t arrangements = 1;
@@ -184,7 +184,7 @@ static void all_arrangements_are_as_likely(void **state)
     }
 }
 
-static void every_index_goes_everywhere(void **state)
+TEST(every_index_goes_everywhere)
 {
     enum { COUNT = 37, CELL_COUNT = COUNT * COUNT, KEYS = 8000 };
     static unsigned bins[CELL_COUNT];
@@ -219,7 +219,7 @@ static bool is_odd(const sl_permutation *p)
 
 /* Odd and even permutations are equally common, for odd squares too, where each round of a network
  * with two odd sides would be even. */
-static void both_parities_occur(void **state)
+TEST(both_parities_occur)
 {
     static const uint64_t counts[] = {9, 16, 25, 27, 49, 50, 81};
     enum { KEYS = 4000 };
@@ -234,7 +234,7 @@ static void both_parities_occur(void **state)
 }
 
 /* A random permutation has one fixed point on average, with a variance of one. */
-static void fixed_points_are_as_many_as_by_chance(void **state)
+TEST(fixed_points_are_as_many_as_by_chance)
 {
     enum { KEYS = 4000, COUNT = 101 };
     int fixed = 0;
@@ -254,7 +254,7 @@ static size_t cell(uint64_t a, uint64_t b, uint64_t count)
     return (size_t)(a * SIDE / count) * SIDE + (size_t)(b * SIDE / count);
 }
 
-static void neighbours_part(void **state)
+TEST(neighbours_part)
 {
     enum { COUNT = 1000003, TAKEN = 200000 };
     static unsigned pairs[CELLS];
@@ -279,7 +279,7 @@ static void neighbours_part(void **state)
     expect_chance("neighbouring keys", epochs, CELLS, CELLS - 1, expected);
 }
 
-static void neighbours_are_not_correlated(void **state)
+TEST(neighbours_are_not_correlated)
 {
     enum { TAKEN = 200000 };
     const uint64_t count = (uint64_t)1 << 40;
@@ -296,22 +296,4 @@ static void neighbours_are_not_correlated(void **state)
     const double correlation = products / TAKEN * 3;
     print_message("serial correlation %.5f\n", correlation);
     assert_true(fabs(correlation) < 4.9 / sqrt(TAKEN));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_count_is_a_bijection),
-        cmocka_unit_test(none_is_one),
-        cmocka_unit_test(huge_counts_work_at_once),
-        cmocka_unit_test(the_domain_is_hardly_larger),
-        cmocka_unit_test(images_are_what_they_always_were),
-        cmocka_unit_test(all_arrangements_are_as_likely),
-        cmocka_unit_test(every_index_goes_everywhere),
-        cmocka_unit_test(both_parities_occur),
-        cmocka_unit_test(fixed_points_are_as_many_as_by_chance),
-        cmocka_unit_test(neighbours_part),
-        cmocka_unit_test(neighbours_are_not_correlated),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

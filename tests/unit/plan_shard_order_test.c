@@ -112,7 +112,7 @@ static void check_epoch(const sl_shard_set *set, const sl_shard_epoch *epoch)
     }
 }
 
-static void everything_once(void **state)
+TEST(everything_once)
 {
     static const sl_shard_limits limits[] = {
         {16, 1024, 16384}, {1, 1, 1}, {5, 3, 100}, {64, 2, 1000}, {3, 1000, 20}};
@@ -130,7 +130,7 @@ static void everything_once(void **state)
 }
 
 /* What of a window is in memory together is never more than was said. */
-static void windows_are_bounded(void **state)
+TEST(windows_are_bounded)
 {
     uint32_t seed = 3;
     for (uint32_t round = 0; round < 40; round++) {
@@ -164,7 +164,7 @@ static void windows_are_bounded(void **state)
 }
 
 /* Neighbours are torn apart, and epochs differ. */
-static void it_is_a_shuffle(void **state)
+TEST(it_is_a_shuffle)
 {
     static uint64_t orders[2][SAMPLES_MAX];
     const sl_shard_limits limits = {16, 1024, 16384};
@@ -183,7 +183,7 @@ static void it_is_a_shuffle(void **state)
     sl_shard_set_close(&set);
 }
 
-static void substitutes(void **state)
+TEST(substitutes)
 {
     const sl_shard_limits limits = {16, 1024, 16384};
     sl_shard_set set;
@@ -209,15 +209,4 @@ static void substitutes(void **state)
             sl_shard_set_substitute(&set, &(sl_shard_bad){.sample = 1, .attempt = attempt}), 0);
     }
     sl_shard_set_close(&set);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_once),
-        cmocka_unit_test(windows_are_bounded),
-        cmocka_unit_test(it_is_a_shuffle),
-        cmocka_unit_test(substitutes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

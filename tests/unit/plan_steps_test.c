@@ -141,7 +141,7 @@ static void expect_epochs_of(uint64_t count, uint64_t start)
     }
 }
 
-static void each_position_once_in_every_shape(void **state)
+TEST(each_position_once_in_every_shape)
 {
     for (uint64_t count = 1; count <= 24; count++) {
         expect_epochs_of(count, 0);
@@ -184,7 +184,7 @@ static void expect_samples_once(sluice_shuffle shuffle, uint64_t count)
 }
 
 /* The samples themselves, through both shuffles. */
-static void each_sample_once_over_all_ranks(void **state)
+TEST(each_sample_once_over_all_ranks)
 {
     for (uint64_t count = 1; count < COUNT_MAX; count += count + 2) {
         expect_samples_once(SLUICE_SHUFFLE_FULL, count);
@@ -226,14 +226,14 @@ static void expect_resumable_in_all_shapes(uint64_t count)
     }
 }
 
-static void every_step_can_be_resumed_with_another_shape(void **state)
+TEST(every_step_can_be_resumed_with_another_shape)
 {
     for (uint64_t count = 1; count < 700; count += count / 3 + 1) {
         expect_resumable_in_all_shapes(count);
     }
 }
 
-static void large_figures_do_not_overflow(void **state)
+TEST(large_figures_do_not_overflow)
 {
     sl_plan plan = {
         .order = sl_order_make(SLUICE_SHUFFLE_NONE, (uint64_t)1 << 62, 0, 0, 0, 0),
@@ -260,7 +260,7 @@ static void large_figures_do_not_overflow(void **state)
     assert_true(sl_plan_step(&plan, steps - 1).first == ((uint64_t)1 << 62) - 256);
 }
 
-static void a_start_behind_the_end_is_an_empty_epoch(void **state)
+TEST(a_start_behind_the_end_is_an_empty_epoch)
 {
     const sl_plan plan = {
         .order = sl_order_make(SLUICE_SHUFFLE_NONE, 10, 0, 0, 0, 0),
@@ -272,7 +272,7 @@ static void a_start_behind_the_end_is_an_empty_epoch(void **state)
     assert_true(sl_plan_steps(&plan) == 0);
 }
 
-static void substitutes_are_other_samples(void **state)
+TEST(substitutes_are_other_samples)
 {
     for (uint64_t count = 2; count < 40; count++) {
         const sl_plan plan = {
@@ -291,7 +291,7 @@ static void substitutes_are_other_samples(void **state)
 }
 
 /* Each other sample is as likely, over positions, epochs and attempts alike. */
-static void substitutes_are_spread(void **state)
+TEST(substitutes_are_spread)
 {
     enum { COUNT = 11, DRAWS = 10000 };
     const sl_plan plan = {
@@ -342,7 +342,7 @@ static uint64_t wrong_ones(uint64_t samples[GLOBAL], uint64_t count)
 
 /* 10 G samples on 1,000 ranks: steps anywhere in the epoch have each sample once, and a run that is
  * resumed there, by as many ranks of another batch, has the same ones. */
-static void ten_billion_samples_on_a_thousand_ranks(void **state)
+TEST(ten_billion_samples_on_a_thousand_ranks)
 {
     static uint64_t samples[GLOBAL];
     static uint64_t again[GLOBAL];
@@ -367,19 +367,4 @@ static void ten_billion_samples_on_a_thousand_ranks(void **state)
             assert_int_equal(wrong_ones(samples, count), 0);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_position_once_in_every_shape),
-        cmocka_unit_test(each_sample_once_over_all_ranks),
-        cmocka_unit_test(every_step_can_be_resumed_with_another_shape),
-        cmocka_unit_test(large_figures_do_not_overflow),
-        cmocka_unit_test(ten_billion_samples_on_a_thousand_ranks),
-        cmocka_unit_test(a_start_behind_the_end_is_an_empty_epoch),
-        cmocka_unit_test(substitutes_are_other_samples),
-        cmocka_unit_test(substitutes_are_spread),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

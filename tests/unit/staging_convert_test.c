@@ -197,7 +197,7 @@ static void run_steps(const sl_conversion *c)
     assert_int_equal(rig_close(&r), 0);
 }
 
-static void every_dtype_and_layout(void **state)
+TEST(every_dtype_and_layout)
 {
     for (int dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
         for (int layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
@@ -207,7 +207,7 @@ static void every_dtype_and_layout(void **state)
     }
 }
 
-static void a_batch_without_rows_passes(void **state)
+TEST(a_batch_without_rows_passes)
 {
     const sl_conversion c = conversion_to(SLUICE_F32, SLUICE_NCHW);
     rig r;
@@ -224,7 +224,7 @@ static void a_batch_without_rows_passes(void **state)
     assert_int_equal(rig_close(&r), 0);
 }
 
-static void statistics_say_so(void **state)
+TEST(statistics_say_so)
 {
     const sl_conversion c = conversion_to(SLUICE_F16, SLUICE_NCHW);
     rig r;
@@ -263,7 +263,7 @@ static void take_and_drop(rig *r)
 
 /* Nobody looks at the first batches: the copies of the next ones must wait for conversions all the
  * same. */
-static void batches_that_nobody_looks_at(void **state)
+TEST(batches_that_nobody_looks_at)
 {
     const sl_conversion c = conversion_to(SLUICE_F32, SLUICE_NHWC);
     rig_options options = usual;
@@ -290,7 +290,7 @@ static void batches_that_nobody_looks_at(void **state)
     assert_int_equal(rig_close(&r), 0);
 }
 
-static void the_host_runs_ahead_of_the_device(void **state)
+TEST(the_host_runs_ahead_of_the_device)
 {
     const sl_conversion c = conversion_to(SLUICE_BF16, SLUICE_NCHW);
     rig_options options = usual;
@@ -314,7 +314,7 @@ static void the_host_runs_ahead_of_the_device(void **state)
     assert_int_equal(rig_close(&r), 0);
 }
 
-static void what_is_dropped_is_not_in_the_way(void **state)
+TEST(what_is_dropped_is_not_in_the_way)
 {
     const sl_conversion c = conversion_to(SLUICE_F16, SLUICE_NHWC);
     rig r;
@@ -333,7 +333,7 @@ static void what_is_dropped_is_not_in_the_way(void **state)
 }
 
 /* Consumers of every kind, one after the other, with all streams late by chance. */
-static void a_long_run(void **state)
+TEST(a_long_run)
 {
     enum { STEPS = 300 };
     static reader readers[STEPS];
@@ -370,7 +370,7 @@ static void a_long_run(void **state)
 
 /* ---- the checks can fail ---- */
 
-static void a_conversion_that_waits_for_no_copy_is_caught(void **state)
+TEST(a_conversion_that_waits_for_no_copy_is_caught)
 {
     const sl_conversion c = conversion_to(SLUICE_F32, SLUICE_NHWC);
     rig r;
@@ -392,7 +392,7 @@ static void a_conversion_that_waits_for_no_copy_is_caught(void **state)
     expect_violation(&r, "conversion of a batch that is not there yet");
 }
 
-static void a_copy_that_waits_for_no_conversion_is_caught(void **state)
+TEST(a_copy_that_waits_for_no_conversion_is_caught)
 {
     const sl_conversion c = conversion_to(SLUICE_F32, SLUICE_NHWC);
     rig r;
@@ -417,7 +417,7 @@ static void a_copy_that_waits_for_no_conversion_is_caught(void **state)
 
 /* ---- outputs of the caller's ---- */
 
-static void pictures_go_to_the_callers_memory(void **state)
+TEST(pictures_go_to_the_callers_memory)
 {
     const sl_conversion c = conversion_to(SLUICE_U8, SLUICE_NHWC);
     if (rig_late() != RIG_FAKE) {
@@ -485,7 +485,7 @@ static void go_through(rig *r, const sl_conversion *c)
     }
 }
 
-static void each_call_fails_once(void **state)
+TEST(each_call_fails_once)
 {
     const sl_conversion c = conversion_to(SLUICE_F32, SLUICE_NCHW);
     bool failed = true;
@@ -525,18 +525,5 @@ int main(void)
         printf("skipped: the library is built without its CUDA kernels\n");
         return 77;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_dtype_and_layout),
-        cmocka_unit_test(a_batch_without_rows_passes),
-        cmocka_unit_test(statistics_say_so),
-        cmocka_unit_test(batches_that_nobody_looks_at),
-        cmocka_unit_test(the_host_runs_ahead_of_the_device),
-        cmocka_unit_test(what_is_dropped_is_not_in_the_way),
-        cmocka_unit_test(a_long_run),
-        cmocka_unit_test(a_conversion_that_waits_for_no_copy_is_caught),
-        cmocka_unit_test(a_copy_that_waits_for_no_conversion_is_caught),
-        cmocka_unit_test(pictures_go_to_the_callers_memory),
-        cmocka_unit_test(each_call_fails_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -121,7 +121,7 @@ static bool open_refused(rig_device kind, long nth)
     return false;
 }
 
-static void open_survives_every_refusal(void **state)
+TEST(open_survives_every_refusal)
 {
     for (rig_device kind = RIG_SHARED; kind <= RIG_COPYING; kind++) {
         long nth = 1;
@@ -133,7 +133,7 @@ static void open_survives_every_refusal(void **state)
     }
 }
 
-static void the_budget_is_kept(void **state)
+TEST(the_budget_is_kept)
 {
     for
         RIG_EACH(kind)
@@ -155,7 +155,7 @@ static void the_budget_is_kept(void **state)
         }
 }
 
-static void an_absurd_size_is_refused(void **state)
+TEST(an_absurd_size_is_refused)
 {
     const uint64_t sizes[] = {UINT64_MAX, UINT64_MAX / BATCH, UINT64_MAX / BATCH / 3,
                               UINT64_C(1) << 62};
@@ -171,7 +171,7 @@ static void an_absurd_size_is_refused(void **state)
     }
 }
 
-static void unknown_devices_are_named(void **state)
+TEST(unknown_devices_are_named)
 {
     static const char *const names[] = {"cuda:x", "", "hos", "hosts", "host:1", ":", "host:host"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -310,7 +310,7 @@ static bool live(uint64_t nth, bool sticky)
     return !failed;
 }
 
-static void every_device_call_may_fail(void **state)
+TEST(every_device_call_may_fail)
 {
     for (int sticky = 0; sticky < 2; sticky++) {
         uint64_t nth = 1;
@@ -322,7 +322,7 @@ static void every_device_call_may_fail(void **state)
     }
 }
 
-static void a_device_error_ends_the_wait(void **state)
+TEST(a_device_error_ends_the_wait)
 {
     const rig_options options = {
         .host_slots = 2, .device_slots = 2, .batch = BATCH, .image_bytes = IMAGE};
@@ -345,13 +345,5 @@ int main(void)
     if (skipped != 0) {
         return skipped;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(open_survives_every_refusal),
-        cmocka_unit_test(the_budget_is_kept),
-        cmocka_unit_test(an_absurd_size_is_refused),
-        cmocka_unit_test(unknown_devices_are_named),
-        cmocka_unit_test(every_device_call_may_fail),
-        cmocka_unit_test(a_device_error_ends_the_wait),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

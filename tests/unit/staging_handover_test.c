@@ -59,7 +59,7 @@ static void pass_batches(rig *r)
     assert_int_equal(rig_taken(r), 20);
 }
 
-static void batches_arrive_whole_and_in_order(void **state)
+TEST(batches_arrive_whole_and_in_order)
 {
     rig_on_each(pass_batches, &usual);
 }
@@ -87,7 +87,7 @@ static void complete_backwards(rig *r)
     }
 }
 
-static void order_is_that_of_begin(void **state)
+TEST(order_is_that_of_begin)
 {
     rig_on_each(complete_backwards, &usual);
 }
@@ -109,7 +109,7 @@ static void hold_and_release_out_of_order(rig *r)
     assert_int_equal(sl_staging_release(held[0], true, r->stream), SLUICE_OK);
 }
 
-static void batches_may_be_held_and_released_in_any_order(void **state)
+TEST(batches_may_be_held_and_released_in_any_order)
 {
     rig_on_each(hold_and_release_out_of_order, &usual);
 }
@@ -139,7 +139,7 @@ static void hold_all(rig *r)
     assert_int_equal(sl_staging_release(batch, false, NULL), SLUICE_OK);
 }
 
-static void a_consumer_that_holds_all_waits_in_vain(void **state)
+TEST(a_consumer_that_holds_all_waits_in_vain)
 {
     rig_on_each(hold_all, &usual);
 }
@@ -160,12 +160,12 @@ static void release_twice(rig *r)
     assert_int_equal(sl_staging_release(batch, false, NULL), SLUICE_OK);
 }
 
-static void a_second_release_is_refused(void **state)
+TEST(a_second_release_is_refused)
 {
     rig_on_each(release_twice, &usual);
 }
 
-static void host_memory_has_no_streams(void **state)
+TEST(host_memory_has_no_streams)
 {
     int anything;
     struct CUstream_st *stream = (struct CUstream_st *)(void *)&anything;
@@ -181,7 +181,7 @@ static void host_memory_has_no_streams(void **state)
     close_rig(&r);
 }
 
-static void a_captured_stream_is_refused_and_breaks_nothing(void **state)
+TEST(a_captured_stream_is_refused_and_breaks_nothing)
 {
     rig r;
     if (rig_late() == RIG_DEVICES) {
@@ -250,7 +250,7 @@ static void follow_the_descriptor(rig *r)
     expect_next(r, SLUICE_END);
 }
 
-static void descriptor_and_next_agree(void **state)
+TEST(descriptor_and_next_agree)
 {
     rig_on_each(follow_the_descriptor, &usual);
 }
@@ -297,7 +297,7 @@ static void fail_steps(rig *r)
     rig_complete(r, slot, BATCH);
 }
 
-static void a_failed_step_is_reported_in_its_turn(void **state)
+TEST(a_failed_step_is_reported_in_its_turn)
 {
     rig_on_each(fail_steps, &usual);
 }
@@ -333,7 +333,7 @@ static void time_out(rig *r)
     assert_int_equal(waits, 1);
 }
 
-static void timeouts_are_kept(void **state)
+TEST(timeouts_are_kept)
 {
     rig_on_each(time_out, &usual);
 }
@@ -361,7 +361,7 @@ static void count_everything(rig *r)
     assert_int_equal(stats.uploads, 2);
 }
 
-static void statistics_add_up(void **state)
+TEST(statistics_add_up)
 {
     rig_on_each(count_everything, &usual);
 }
@@ -443,7 +443,7 @@ static void wake_in_turn(rig *r)
     expect_woken(r, wake_by_close, SLUICE_CANCELED);
 }
 
-static void a_waiting_consumer_is_woken(void **state)
+TEST(a_waiting_consumer_is_woken)
 {
     rig_on_each(wake_in_turn, &usual);
 }
@@ -490,7 +490,7 @@ static void drain_all(rig *r)
     assert_int_equal(sl_staging_release(held, false, NULL), SLUICE_OK);
 }
 
-static void drain_drops_what_was_not_taken(void **state)
+TEST(drain_drops_what_was_not_taken)
 {
     rig_on_each(drain_all, &usual);
 }
@@ -517,7 +517,7 @@ static void drain_under_copies(rig *r)
     }
 }
 
-static void drain_waits_for_copies(void **state)
+TEST(drain_waits_for_copies)
 {
     rig_on_each(drain_under_copies, &usual);
 }
@@ -552,7 +552,7 @@ static void close_with_held(rig *r)
     close_rig(&second);
 }
 
-static void held_batches_outlive_the_loader(void **state)
+TEST(held_batches_outlive_the_loader)
 {
     rig_on_each(close_with_held, &usual);
 }
@@ -565,7 +565,7 @@ static void tell_facts(rig *r)
     assert_true(sl_staging_is_ours(r->staging));
 }
 
-static void a_child_knows_that_it_is_none_of_its(void **state)
+TEST(a_child_knows_that_it_is_none_of_its)
 {
     rig r;
     rig_must_open(&r, RIG_SHARED, &usual);
@@ -579,7 +579,7 @@ static void a_child_knows_that_it_is_none_of_its(void **state)
     close_rig(&r);
 }
 
-static void facts_are_told(void **state)
+TEST(facts_are_told)
 {
     rig_on_each(tell_facts, &usual);
     sl_staging_close(NULL);
@@ -600,7 +600,7 @@ static void begin_again(void *ctx)
     }
 }
 
-static void emptied_slots_are_told(void **state)
+TEST(emptied_slots_are_told)
 {
     for
         RIG_EACH(kind)
@@ -643,7 +643,7 @@ static void release_batch(void *ctx)
     sl_staging_release(ctx, false, NULL);
 }
 
-static void close_waits_for_callbacks(void **state)
+TEST(close_waits_for_callbacks)
 {
     for
         RIG_EACH(kind)
@@ -688,7 +688,7 @@ static void steady(rig *r)
     }
 }
 
-static void steady_state_allocates_nothing(void **state)
+TEST(steady_state_allocates_nothing)
 {
     rig_on_each(steady, &usual);
 }
@@ -699,27 +699,5 @@ int main(void)
     if (skipped != 0) {
         return skipped;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches_arrive_whole_and_in_order),
-        cmocka_unit_test(order_is_that_of_begin),
-        cmocka_unit_test(batches_may_be_held_and_released_in_any_order),
-        cmocka_unit_test(a_consumer_that_holds_all_waits_in_vain),
-        cmocka_unit_test(a_second_release_is_refused),
-        cmocka_unit_test(host_memory_has_no_streams),
-        cmocka_unit_test(a_captured_stream_is_refused_and_breaks_nothing),
-        cmocka_unit_test(descriptor_and_next_agree),
-        cmocka_unit_test(a_failed_step_is_reported_in_its_turn),
-        cmocka_unit_test(timeouts_are_kept),
-        cmocka_unit_test(statistics_add_up),
-        cmocka_unit_test(a_waiting_consumer_is_woken),
-        cmocka_unit_test(drain_drops_what_was_not_taken),
-        cmocka_unit_test(drain_waits_for_copies),
-        cmocka_unit_test(held_batches_outlive_the_loader),
-        cmocka_unit_test(facts_are_told),
-        cmocka_unit_test(a_child_knows_that_it_is_none_of_its),
-        cmocka_unit_test(emptied_slots_are_told),
-        cmocka_unit_test(close_waits_for_callbacks),
-        cmocka_unit_test(steady_state_allocates_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -61,7 +61,7 @@ static void expect_violation(rig *r, const char *expected)
 
 /* One device slot, three host slots: the consumer and the copier run far ahead of streams that do
  * nothing for a while; everything is right in the end. */
-static void the_host_runs_ahead_of_the_device(void **state)
+TEST(the_host_runs_ahead_of_the_device)
 {
     rig r;
     late_reader readers[3];
@@ -83,7 +83,7 @@ static void the_host_runs_ahead_of_the_device(void **state)
     assert_int_equal(rig_close(&r), 0);
 }
 
-static void a_copy_that_waits_for_no_release_is_caught(void **state)
+TEST(a_copy_that_waits_for_no_release_is_caught)
 {
     rig r;
     late_reader readers[2];
@@ -104,7 +104,7 @@ static void a_copy_that_waits_for_no_release_is_caught(void **state)
     expect_violation(&r, "still has to read");
 }
 
-static void a_kernel_that_waits_for_no_copy_is_caught(void **state)
+TEST(a_kernel_that_waits_for_no_copy_is_caught)
 {
     rig r;
     late_reader reader;
@@ -120,7 +120,7 @@ static void a_kernel_that_waits_for_no_copy_is_caught(void **state)
                              : "read of memory that earlier work still has to write");
 }
 
-static void a_host_slot_that_is_filled_under_its_copy_is_caught(void **state)
+TEST(a_host_slot_that_is_filled_under_its_copy_is_caught)
 {
     rig r;
     open_rig(&r, (fake_options){.seed = 4, .events_lie = true}, 1, 2);
@@ -153,7 +153,7 @@ static void expect_first(fake_device *fake, const char *expected)
     fake_device_free(fake);
 }
 
-static void unregistered_memory_is_caught(void **state)
+TEST(unregistered_memory_is_caught)
 {
     fake_device *fake;
     sl_device *device = open_fake(&fake);
@@ -165,7 +165,7 @@ static void unregistered_memory_is_caught(void **state)
     expect_first(fake, "copy from memory that is not registered");
 }
 
-static void an_unrecorded_event_is_caught(void **state)
+TEST(an_unrecorded_event_is_caught)
 {
     fake_device *fake;
     sl_device *device = open_fake(&fake);
@@ -175,7 +175,7 @@ static void an_unrecorded_event_is_caught(void **state)
     expect_first(fake, "wait for an event never recorded");
 }
 
-static void a_host_wait_for_the_wrong_event_is_caught(void **state)
+TEST(a_host_wait_for_the_wrong_event_is_caught)
 {
     fake_device *fake;
     sl_device *device = open_fake(&fake);
@@ -186,7 +186,7 @@ static void a_host_wait_for_the_wrong_event_is_caught(void **state)
     expect_first(fake, "host wait for an event that is not made for it");
 }
 
-static void a_leak_is_caught(void **state)
+TEST(a_leak_is_caught)
 {
     fake_device *fake;
     sl_device *device = open_fake(&fake);
@@ -196,7 +196,7 @@ static void a_leak_is_caught(void **state)
     expect_first(fake, "device memory left open");
 }
 
-static void use_after_close_is_caught(void **state)
+TEST(use_after_close_is_caught)
 {
     fake_device *fake;
     sl_device *device = open_fake(&fake);
@@ -213,16 +213,5 @@ int main(void)
     if (skipped != 0) {
         return skipped;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_host_runs_ahead_of_the_device),
-        cmocka_unit_test(a_copy_that_waits_for_no_release_is_caught),
-        cmocka_unit_test(a_kernel_that_waits_for_no_copy_is_caught),
-        cmocka_unit_test(a_host_slot_that_is_filled_under_its_copy_is_caught),
-        cmocka_unit_test(unregistered_memory_is_caught),
-        cmocka_unit_test(an_unrecorded_event_is_caught),
-        cmocka_unit_test(a_host_wait_for_the_wrong_event_is_caught),
-        cmocka_unit_test(a_leak_is_caught),
-        cmocka_unit_test(use_after_close_is_caught),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

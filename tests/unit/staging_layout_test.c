@@ -52,7 +52,7 @@ static void check_layout(uint64_t image_bytes, uint32_t rows)
     assert_int_equal(layout.stride % 4096, 0);
 }
 
-static void parts_follow_each_other_aligned(void **state)
+TEST(parts_follow_each_other_aligned)
 {
     const uint64_t sizes[] = {1, 3, 255, 256, 257, 150528, 602112};
     const uint32_t rows[] = {1, 2, 31, 32, 33, 255, 256, 65536};
@@ -63,7 +63,7 @@ static void parts_follow_each_other_aligned(void **state)
     }
 }
 
-static void what_cannot_be_addressed_is_refused(void **state)
+TEST(what_cannot_be_addressed_is_refused)
 {
     sl_layout layout;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -90,13 +90,4 @@ static void what_cannot_be_addressed_is_refused(void **state)
         assert_int_equal(sl_layout_make(&layout, parts, PARTS, cases[i].rows, cases[i].slots, NULL),
                          cases[i].status);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_follow_each_other_aligned),
-        cmocka_unit_test(what_cannot_be_addressed_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static void hold_thrice(rig *r)
     }
 }
 
-static void a_slot_waits_for_every_holder(void **state)
+TEST(a_slot_waits_for_every_holder)
 {
     rig_on_each(hold_thrice, &narrow);
 }
@@ -90,7 +90,7 @@ static void misuse(rig *r)
     assert_int_equal(sl_staging_release(batch, false, NULL), SLUICE_OK);
 }
 
-static void what_nobody_holds_cannot_be_retained(void **state)
+TEST(what_nobody_holds_cannot_be_retained)
 {
     rig_on_each(misuse, &narrow);
 }
@@ -111,7 +111,7 @@ static void outlive(rig *r)
     close_rig(&second);
 }
 
-static void holders_outlive_the_loader(void **state)
+TEST(holders_outlive_the_loader)
 {
     rig_on_each(outlive, &narrow);
 }
@@ -170,7 +170,7 @@ static void wait_for_all_streams(rig *r, reader *readers, uint32_t count, uint32
     assert_int_equal(sl_staging_release(batch, true, r->stream), SLUICE_OK);
 }
 
-static void the_next_copy_waits_for_every_stream(void **state)
+TEST(the_next_copy_waits_for_every_stream)
 {
     const rig_options options = {
         .host_slots = 2, .device_slots = 1, .batch = BATCH, .image_bytes = IMAGE};
@@ -227,7 +227,7 @@ static void release_last(rig *r, reader *readers, uint32_t first)
     }
 }
 
-static void memory_waits_for_every_stream(void **state)
+TEST(memory_waits_for_every_stream)
 {
     for (uint32_t first = 0; first < STREAMS && rig_late() != RIG_DEVICES; first++) {
         rig r;
@@ -242,7 +242,7 @@ static void memory_waits_for_every_stream(void **state)
 }
 
 /* With any number of releases before it: a stream that is refused releases nothing. */
-static void a_refused_stream_keeps_its_hold(void **state)
+TEST(a_refused_stream_keeps_its_hold)
 {
     for (uint32_t before = 0; before < STREAMS && rig_late() != RIG_DEVICES; before++) {
         rig r;
@@ -272,7 +272,7 @@ static void a_refused_stream_keeps_its_hold(void **state)
     }
 }
 
-static void a_device_that_fails_releases_all_the_same(void **state)
+TEST(a_device_that_fails_releases_all_the_same)
 {
     for (uint64_t nth = 1; nth <= 12 && rig_late() != RIG_DEVICES; nth++) {
         rig r;
@@ -299,7 +299,7 @@ static void a_device_that_fails_releases_all_the_same(void **state)
 /* ---- times ---- */
 
 /* A step ends with the last holder's release, and is counted once. */
-static void steps_of_several_holders_are_timed(void **state)
+TEST(steps_of_several_holders_are_timed)
 {
     enum { STEPS = 8 };
     if (rig_late() == RIG_DEVICES) {
@@ -413,7 +413,7 @@ static void release_at_once(rig_device kind)
     close_rig(&c.rig);
 }
 
-static void holders_may_release_at_once(void **state)
+TEST(holders_may_release_at_once)
 {
     for
         RIG_EACH(kind)
@@ -428,16 +428,5 @@ int main(void)
     if (skipped != 0) {
         return skipped;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slot_waits_for_every_holder),
-        cmocka_unit_test(what_nobody_holds_cannot_be_retained),
-        cmocka_unit_test(holders_outlive_the_loader),
-        cmocka_unit_test(the_next_copy_waits_for_every_stream),
-        cmocka_unit_test(memory_waits_for_every_stream),
-        cmocka_unit_test(a_refused_stream_keeps_its_hold),
-        cmocka_unit_test(a_device_that_fails_releases_all_the_same),
-        cmocka_unit_test(steps_of_several_holders_are_timed),
-        cmocka_unit_test(holders_may_release_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

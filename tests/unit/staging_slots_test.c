@@ -477,7 +477,7 @@ static void walk_all(uint32_t hosts, uint32_t devices, bool shared, each_state *
     free(w.stack);
 }
 
-static void all_interleavings_with_copies(void **state)
+TEST(all_interleavings_with_copies)
 {
     for (uint32_t hosts = 1; hosts <= DEPTH_MAX; hosts++) {
         for (uint32_t devices = 1; devices <= DEPTH_MAX; devices++) {
@@ -486,7 +486,7 @@ static void all_interleavings_with_copies(void **state)
     }
 }
 
-static void all_interleavings_in_shared_memory(void **state)
+TEST(all_interleavings_in_shared_memory)
 {
     for (uint32_t slots = 1; slots <= DEPTH_MAX; slots++) {
         walk_all(slots, 1, true, NULL);
@@ -564,7 +564,7 @@ static void break_everything(walk *w, const sl_slots *slots)
     }
 }
 
-static void a_broken_transition_is_caught(void **state)
+TEST(a_broken_transition_is_caught)
 {
     broken_states = 0;
     walk_all(2, 2, false, break_everything);
@@ -597,7 +597,7 @@ static void walk_at_random(uint64_t *random, uint32_t hosts, uint32_t devices, b
     }
 }
 
-static void the_largest_rings_stay_valid(void **state)
+TEST(the_largest_rings_stay_valid)
 {
     uint64_t random = 7;
     for (int i = 0; i < 5; i++) {
@@ -607,7 +607,7 @@ static void the_largest_rings_stay_valid(void **state)
     }
 }
 
-static void counts_tell_the_queues(void **state)
+TEST(counts_tell_the_queues)
 {
     sl_slots slots;
     uint32_t host;
@@ -630,16 +630,4 @@ static void counts_tell_the_queues(void **state)
     assert_false(sl_slots_idle(&slots)); /* the copy still reads its host slot */
     assert_true(sl_slots_copy_done(&slots, host));
     assert_true(sl_slots_idle(&slots));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_interleavings_with_copies),
-        cmocka_unit_test(all_interleavings_in_shared_memory),
-        cmocka_unit_test(a_broken_transition_is_caught),
-        cmocka_unit_test(the_largest_rings_stay_valid),
-        cmocka_unit_test(counts_tell_the_queues),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -313,7 +313,7 @@ static void stress_device(rig_device kind)
     }
 }
 
-static void every_row_arrives(void **state)
+TEST(every_row_arrives)
 {
     for
         RIG_EACH(kind)
@@ -328,8 +328,5 @@ int main(void)
     if (skipped != 0) {
         return skipped;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_arrives),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

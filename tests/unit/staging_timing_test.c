@@ -61,7 +61,7 @@ static void close_rig(rig *r)
 }
 
 /* Steps are read when the consumer waits for a later batch; the first gives only the beginning. */
-static void work_is_measured(void **state)
+TEST(work_is_measured)
 {
     enum { STEPS = 8 };
     rig r;
@@ -79,7 +79,7 @@ static void work_is_measured(void **state)
     close_rig(&r);
 }
 
-static void stalls_are_measured(void **state)
+TEST(stalls_are_measured)
 {
     enum { STEPS = 6 };
     rig r;
@@ -103,7 +103,7 @@ static void stalls_are_measured(void **state)
 }
 
 /* As far ahead as the host can be: every step gets its times, and no call waits for the device. */
-static void steps_far_behind_are_all_counted(void **state)
+TEST(steps_far_behind_are_all_counted)
 {
     enum { HOST = 16, DEVICE = 2, ROUNDS = 3 };
     rig r;
@@ -123,7 +123,7 @@ static void steps_far_behind_are_all_counted(void **state)
     close_rig(&r);
 }
 
-static void steps_without_streams_are_not_timed(void **state)
+TEST(steps_without_streams_are_not_timed)
 {
     rig r;
     open_rig(&r, 4, 3);
@@ -147,7 +147,7 @@ static void steps_without_streams_are_not_timed(void **state)
     close_rig(&r);
 }
 
-static void the_first_wait_counts(void **state)
+TEST(the_first_wait_counts)
 {
     rig r;
     open_rig(&r, 4, 3);
@@ -163,7 +163,7 @@ static void the_first_wait_counts(void **state)
     close_rig(&r);
 }
 
-static void a_captured_stream_costs_nothing(void **state)
+TEST(a_captured_stream_costs_nothing)
 {
     rig r;
     open_rig(&r, 4, 3);
@@ -184,7 +184,7 @@ static void a_captured_stream_costs_nothing(void **state)
 }
 
 /* All else works without. */
-static void a_device_that_measures_nothing(void **state)
+TEST(a_device_that_measures_nothing)
 {
     rig r;
     int64_t took = 0;
@@ -202,7 +202,7 @@ static void a_device_that_measures_nothing(void **state)
     close_rig(&r);
 }
 
-static void host_memory_has_no_stream(void **state)
+TEST(host_memory_has_no_stream)
 {
     const rig_options options = {
         .host_slots = 2, .device_slots = 2, .batch = BATCH, .image_bytes = IMAGE};
@@ -225,19 +225,4 @@ static void host_memory_has_no_stream(void **state)
     assert_int_equal(waits, 5);
     assert_int_equal(stats.host_waits[0], 5); /* all were there already */
     assert_int_equal(rig_close(&r), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(work_is_measured),
-        cmocka_unit_test(stalls_are_measured),
-        cmocka_unit_test(steps_far_behind_are_all_counted),
-        cmocka_unit_test(steps_without_streams_are_not_timed),
-        cmocka_unit_test(the_first_wait_counts),
-        cmocka_unit_test(a_captured_stream_costs_nothing),
-        cmocka_unit_test(a_device_that_measures_nothing),
-        cmocka_unit_test(host_memory_has_no_stream),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

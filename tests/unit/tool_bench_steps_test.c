@@ -29,7 +29,7 @@ static struct bench_step_figures figures_of(const struct bench_step *at, size_t 
     return figures;
 }
 
-static void test_nothing_to_count(void **state)
+TEST(test_nothing_to_count)
 {
     const struct bench_step only = {.begin = 5, .end = 5.1}; /* the first step is left out */
     struct bench_step_figures figures = figures_of(&only, 1, &emulated);
@@ -38,7 +38,7 @@ static void test_nothing_to_count(void **state)
 }
 
 /* Steps of 0.1 s that oversleep by 0.01 s; the waits are 0, 0.09 and 0.28 s: a window of 0.7 s. */
-static void test_formulas(void **state)
+TEST(test_formulas)
 {
     const struct bench_step at[] = {
         {1, 9, 9, 9, 10}, /* a long first step changes nothing */
@@ -66,7 +66,7 @@ static void test_formulas(void **state)
 
 /* A wait that is over before the accelerator comes to the batch costs nothing; a stall on the
  * stream does; what is both is counted once; idleness of the host's own making is not data's. */
-static void test_who_is_to_blame(void **state)
+TEST(test_who_is_to_blame)
 {
     struct bench_step at[2] = {{0, 0, 0, 0, 10}, {.end = 12}};
     const struct {
@@ -102,7 +102,7 @@ static struct bench_repeat repeat_of(double base_ms, double ours_ms, double floo
     return repeat;
 }
 
-static void test_comparison(void **state)
+TEST(test_comparison)
 {
     const struct bench_repeat repeats[] = {
         repeat_of(200, 101, 100, 96),
@@ -123,7 +123,7 @@ static void test_comparison(void **state)
     assert_true(near(comparison.arms[ARM_SYNCHRONOUS].step_mean_ms.min, 180));
 }
 
-static void test_comparison_without_supply(void **state)
+TEST(test_comparison_without_supply)
 {
     const struct bench_repeat repeat = repeat_of(200, 101, 100, NAN);
     struct bench_comparison comparison;
@@ -132,7 +132,7 @@ static void test_comparison_without_supply(void **state)
     assert_true(near(comparison.recovered.median, 0.99));
 }
 
-static void test_spread(void **state)
+TEST(test_spread)
 {
     double odd[] = {3, 1, 2};
     double even[] = {4, 1, 3, 2};
@@ -146,7 +146,7 @@ static void test_spread(void **state)
     assert_true(bench_percentile(ranks, 5, 0.99) == 5);
 }
 
-static void test_presets(void **state)
+TEST(test_presets)
 {
     for (int i = 0; preset_words[i] != NULL; i++) {
         const struct preset *preset = preset_get(i);
@@ -155,18 +155,4 @@ static void test_presets(void **state)
         assert_true(near(preset_step_s(preset, 0.25), 4 * preset->step_s));
     }
     assert_true(near(preset_get(0)->batch / preset_get(0)->step_s, 400 / 0.224));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_to_count),
-        cmocka_unit_test(test_formulas),
-        cmocka_unit_test(test_who_is_to_blame),
-        cmocka_unit_test(test_comparison),
-        cmocka_unit_test(test_comparison_without_supply),
-        cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_presets),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

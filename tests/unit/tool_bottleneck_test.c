@@ -42,7 +42,7 @@ static void expect(const struct bottleneck_run *run, enum bottleneck kind, const
     assert_true(strlen(text) < sizeof text - 1);
 }
 
-static void test_queue_fill(void **state)
+TEST(test_queue_fill)
 {
     sluice_stage_stats stage = {0};
     assert_true(bottleneck_queue_fill(&stage) == 0);
@@ -56,7 +56,7 @@ static void test_queue_fill(void **state)
     assert_true(bottleneck_queue_fill(&stage) == 1);
 }
 
-static void test_workers_limit(void **state)
+TEST(test_workers_limit)
 {
     struct recorded stats = stats_of(15, 4);
     struct bottleneck_run run = run_of(&stats);
@@ -82,7 +82,7 @@ static void test_workers_limit(void **state)
 }
 
 /* Whatever the shares are: of so few they are those of a pipeline that fills. */
-static void test_few_batches_are_no_verdict(void **state)
+TEST(test_few_batches_are_no_verdict)
 {
     struct recorded stats = stats_of(15, 4);
     struct bottleneck_run run = run_of(&stats);
@@ -98,7 +98,7 @@ static void test_few_batches_are_no_verdict(void **state)
 }
 
 /* 19 s of work for 1900 rows: 10 ms a row; 510 rows/s would take 5.1 cores. */
-static void test_cores_missing(void **state)
+TEST(test_cores_missing)
 {
     struct recorded stats = stats_of(15, 4);
     stats.all.samples = 1900;
@@ -113,7 +113,7 @@ static void test_cores_missing(void **state)
     expect(&run, BOTTLENECK_DECODE, "more --workers");
 }
 
-static void test_reading_limits(void **state)
+TEST(test_reading_limits)
 {
     struct recorded stats = stats_of(5, 2);
     stats.in.decode.depth[16] = 5;
@@ -136,7 +136,7 @@ static void test_reading_limits(void **state)
 }
 
 /* Recorded: free slots kept the queue at a quarter of its capacity, and no worker starved. */
-static void test_bounded_by_slots(void **state)
+TEST(test_bounded_by_slots)
 {
     static const uint64_t depth[SLUICE_HISTOGRAM_BINS] = {65, 66, 65, 68, 1494, 42};
     struct recorded stats = stats_of(5, 2);
@@ -148,7 +148,7 @@ static void test_bounded_by_slots(void **state)
     expect(&run, BOTTLENECK_DECODE, "decode-bound");
 }
 
-static void test_copies_limit(void **state)
+TEST(test_copies_limit)
 {
     struct recorded stats = stats_of(5, 2);
     stats.in.upload.busy_ns = 9 * second_ns;
@@ -162,7 +162,7 @@ static void test_copies_limit(void **state)
            "pinned: pageable");
 }
 
-static void test_consumer_limits(void **state)
+TEST(test_consumer_limits)
 {
     struct recorded stats = stats_of(5, 2);
     struct bottleneck_run run = run_of(&stats);
@@ -180,7 +180,7 @@ static void test_consumer_limits(void **state)
     expect(&run, BOTTLENECK_NONE, "workers 35 %");
 }
 
-static void test_stats_of_windows(void **state)
+TEST(test_stats_of_windows)
 {
     struct recorded sum = {.all = {.struct_size = sizeof sum.all}};
     struct recorded before = stats_of(5, 2);
@@ -201,20 +201,4 @@ static void test_stats_of_windows(void **state)
         assert_int_equal(sum.all.workers, 2);
         assert_string_equal(sum.all.io_backend, "pread");
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_queue_fill),
-        cmocka_unit_test(test_workers_limit),
-        cmocka_unit_test(test_few_batches_are_no_verdict),
-        cmocka_unit_test(test_cores_missing),
-        cmocka_unit_test(test_reading_limits),
-        cmocka_unit_test(test_bounded_by_slots),
-        cmocka_unit_test(test_copies_limit),
-        cmocka_unit_test(test_consumer_limits),
-        cmocka_unit_test(test_stats_of_windows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

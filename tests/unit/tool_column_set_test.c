@@ -67,13 +67,13 @@ static void expect_natural(sluice_dataset *dataset, const char *picture)
     free(set);
 }
 
-static void test_natural(void **state)
+TEST(test_natural)
 {
     expect_natural(setup_dataset(photos.path), "image");
 }
 
 /* Fields called like what every batch has; the last two have no column. */
-static void test_natural_of_any_name(void **state)
+TEST(test_natural_of_any_name)
 {
     static const char *const names[] = {"index", "mask", "field.index", "status", "field.mask"};
     enum { FIELDS = sizeof names / sizeof *names };
@@ -111,7 +111,7 @@ static sluice_tensor tensor_of(const sluice_batch *batch, const char *name)
     return tensor;
 }
 
-static void test_asked(void **state)
+TEST(test_asked)
 {
     const struct option_list texts = {.at = {"big=image:image,dtype=f16,layout=nchw",
                                              "small=image:image,size=8,crop=random,padding=16",
@@ -142,7 +142,7 @@ static void test_asked(void **state)
     free(set);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
     static const char *const wrong[] = {"x:nothing", "i:image,padding=3",
                                         "i:image,crop=random,area-min=1",
@@ -173,13 +173,4 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_natural),
-        cmocka_unit_test(test_natural_of_any_name),
-        cmocka_unit_test(test_asked),
-        cmocka_unit_test(test_refusals),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

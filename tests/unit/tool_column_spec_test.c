@@ -18,7 +18,7 @@ static struct column_spec good(const char *text)
     return spec;
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
     struct column_spec spec = good("image:image");
     assert_string_equal(spec.name, "image");
@@ -31,7 +31,7 @@ static void test_names(void **state)
     assert_int_equal(strlen(spec.name), 31);
 }
 
-static void test_nothing_given(void **state)
+TEST(test_nothing_given)
 {
     static const char *const kinds[] = {"image",  "number", "tensor", "window",
                                         "ragged", "padded", "one_hot"};
@@ -53,7 +53,7 @@ static void test_nothing_given(void **state)
     assert_string_equal(column_kind_name(SLUICE_COLUMN_ONE_HOT + 1), "unknown");
 }
 
-static void test_image(void **state)
+TEST(test_image)
 {
     struct column_spec spec =
         good("image:image,layout=nchw,size=160,crop=random,padding=0,dtype=bf16,missing=blank");
@@ -72,7 +72,7 @@ static void test_image(void **state)
     assert_int_equal(good("i:image,size=16384").size, 16384);
 }
 
-static void test_others(void **state)
+TEST(test_others)
 {
     struct column_spec spec = good("tokens:window,length=1025,stride=1024,offset=1,dtype=i32");
     assert_true(spec.length == 1025 && spec.stride == 1024 && spec.offset == 1);
@@ -95,7 +95,7 @@ static void test_others(void **state)
     }
 }
 
-static void test_faults(void **state)
+TEST(test_faults)
 {
     static const struct {
         const char *text, *names;
@@ -153,7 +153,7 @@ static void test_faults(void **state)
     }
 }
 
-static void test_long_texts(void **state)
+TEST(test_long_texts)
 {
     char text[1000];
     char fault[24];
@@ -167,14 +167,4 @@ static void test_long_texts(void **state)
     text[500] = ':';
     assert_false(column_spec_parse(text, &spec, fault, sizeof fault));
     assert_true(strlen(fault) < sizeof fault);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),  cmocka_unit_test(test_nothing_given),
-        cmocka_unit_test(test_image),  cmocka_unit_test(test_others),
-        cmocka_unit_test(test_faults), cmocka_unit_test(test_long_texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static struct bench_steps run(uint32_t ahead, double late_s)
 }
 
 /* Ahead: a step begins when the one before is over, to the bit, however late the host wakes. */
-static void test_ahead_steps_touch(void **state)
+TEST(test_ahead_steps_touch)
 {
     struct bench_steps steps = run(2, 0);
     for (int i = 1; i < STEPS; i++) {
@@ -42,7 +42,7 @@ static void test_ahead_steps_touch(void **state)
 }
 
 /* No more than `ahead` steps are under way when another is asked for. */
-static void test_ahead_is_bounded(void **state)
+TEST(test_ahead_is_bounded)
 {
     for (uint32_t ahead = 0; ahead <= 3; ahead++) {
         struct bench_steps steps = run(ahead, 0);
@@ -54,7 +54,7 @@ static void test_ahead_is_bounded(void **state)
 }
 
 /* Not ahead: the host sleeps through the step, and what it oversleeps is the step's. */
-static void test_not_ahead_counts_the_sleep(void **state)
+TEST(test_not_ahead_counts_the_sleep)
 {
     struct bench_steps steps = run(0, 0);
     for (int i = 0; i < STEPS; i++) {
@@ -65,7 +65,7 @@ static void test_not_ahead_counts_the_sleep(void **state)
 }
 
 /* Data that comes late makes the accelerator wait. */
-static void test_late_data(void **state)
+TEST(test_late_data)
 {
     struct bench_steps steps = run(1, 2 * step_s);
     for (int i = 1; i < STEPS; i++) {
@@ -73,15 +73,4 @@ static void test_late_data(void **state)
         assert_true(steps.at[i].got - steps.at[i].asked >= 2 * step_s);
     }
     bench_steps_free(&steps);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ahead_steps_touch),
-        cmocka_unit_test(test_ahead_is_bounded),
-        cmocka_unit_test(test_not_ahead_counts_the_sleep),
-        cmocka_unit_test(test_late_data),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

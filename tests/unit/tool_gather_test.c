@@ -104,13 +104,13 @@ static void expect_all_meet(void)
     assert_int_not_equal(stat(path, &status), 0); /* nothing is left */
 }
 
-static void ranks_meet(void **state)
+TEST(ranks_meet)
 {
     expect_all_meet();
     expect_all_meet();
 }
 
-static void an_earlier_run_does_not_count(void **state)
+TEST(an_earlier_run_does_not_count)
 {
     put("run", "00000000000000aa");
     put("ready.1", "00000000000000aa 00000000000000bb");
@@ -121,7 +121,7 @@ static void an_earlier_run_does_not_count(void **state)
     expect_all_meet();
 }
 
-static void what_is_no_file_of_ours_does_not_count(void **state)
+TEST(what_is_no_file_of_ours_does_not_count)
 {
     static char large[4 * GATHER_TEXT_MAX];
     memset(large, 'f', sizeof(large) - 1);
@@ -139,7 +139,7 @@ static int meet(struct gather *gather, uint32_t rank)
     return gather_meet(gather);
 }
 
-static void a_missing_rank_ends_the_wait(void **state)
+TEST(a_missing_rank_ends_the_wait)
 {
     char path[512];
     const double begin = clock_seconds();
@@ -160,7 +160,7 @@ static int meet_and_leave(struct gather *gather, uint32_t rank)
     return code == TOOL_FINE && rank == 0 ? gather_take(gather, 2, text) : code;
 }
 
-static void a_rank_that_dies_is_waited_for_so_long(void **state)
+TEST(a_rank_that_dies_is_waited_for_so_long)
 {
     char path[512];
     pid_t children[RANKS];
@@ -174,7 +174,7 @@ static void a_rank_that_dies_is_waited_for_so_long(void **state)
     remove_tree(path);
 }
 
-static void folders_that_do_not_serve(void **state)
+TEST(folders_that_do_not_serve)
 {
     struct gather gather;
     char path[512];
@@ -196,7 +196,7 @@ static void folders_that_do_not_serve(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-static void shares_cross_over(void **state)
+TEST(shares_cross_over)
 {
     char text[GATHER_TEXT_MAX];
     struct rank_figures back;
@@ -235,16 +235,4 @@ static int remove_root(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_meet),
-        cmocka_unit_test(an_earlier_run_does_not_count),
-        cmocka_unit_test(what_is_no_file_of_ours_does_not_count),
-        cmocka_unit_test(a_missing_rank_ends_the_wait),
-        cmocka_unit_test(a_rank_that_dies_is_waited_for_so_long),
-        cmocka_unit_test(folders_that_do_not_serve),
-        cmocka_unit_test(shares_cross_over),
-    };
-    return cmocka_run_group_tests(tests, make_root, remove_root);
-}
+TEST_GROUP(make_root, remove_root)

@@ -81,7 +81,7 @@ static void fill(struct idle_trace *trace, bool on[KINDS][SPAN])
     }
 }
 
-static void test_against_counting(void **state)
+TEST(test_against_counting)
 {
     for (int round = 0; round < ROUNDS; round++) {
         static bool on[KINDS][SPAN];
@@ -118,7 +118,7 @@ static void make_steps(struct idle_trace *trace, int64_t origin)
     intervals_add(&trace->program, origin + 1000, origin + 1001);
 }
 
-static void test_steps_by_hand(void **state)
+TEST(test_steps_by_hand)
 {
     struct idle_trace trace = {0};
     make_steps(&trace, 5000);
@@ -144,7 +144,7 @@ static void test_steps_by_hand(void **state)
 }
 
 /* A wait that the GPU did not notice, because it still had work, is not idle time. */
-static void test_hidden_wait(void **state)
+TEST(test_hidden_wait)
 {
     struct idle_trace trace = {0};
     intervals_add(&trace.program, 0, 1000);
@@ -159,7 +159,7 @@ static void test_hidden_wait(void **state)
     idle_trace_free(&trace);
 }
 
-static void test_no_marks(void **state)
+TEST(test_no_marks)
 {
     struct idle_trace trace = {0};
     intervals_add(&trace.program, 0, 50);
@@ -175,7 +175,7 @@ static void test_no_marks(void **state)
     idle_trace_free(&trace);
 }
 
-static void test_window_by_time(void **state)
+TEST(test_window_by_time)
 {
     const int64_t second = 1000000000;
     struct idle_trace trace = {0};
@@ -199,14 +199,4 @@ static void test_window_by_time(void **state)
     assert_false(idle_choose_window(&trace, &late, &window));
     assert_int_equal(window.start, 0);
     idle_trace_free(&trace);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_counting), cmocka_unit_test(test_steps_by_hand),
-        cmocka_unit_test(test_hidden_wait),      cmocka_unit_test(test_no_marks),
-        cmocka_unit_test(test_window_by_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

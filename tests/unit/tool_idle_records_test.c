@@ -89,7 +89,7 @@ static void expect_problem(const void *data, size_t bytes, const char *words, ui
     idle_run_free(&run);
 }
 
-static void test_good(void **state)
+TEST_WITH(test_good, setup, teardown)
 {
     struct record_file file = good_file();
     file.header.clock_offset_ns = 50;
@@ -109,7 +109,7 @@ static void test_good(void **state)
     idle_run_free(&run);
 }
 
-static void test_cut_anywhere(void **state)
+TEST_WITH(test_cut_anywhere, setup, teardown)
 {
     struct record_file file = good_file();
     for (size_t bytes = 0; bytes < sizeof file; bytes += bytes < sizeof file.header ? 61 : 1) {
@@ -122,7 +122,7 @@ static void test_cut_anywhere(void **state)
     }
 }
 
-static void test_wrong_headers(void **state)
+TEST_WITH(test_wrong_headers, setup, teardown)
 {
     struct record_file file = good_file();
     file.header.magic[3] ^= 1;
@@ -145,7 +145,7 @@ static void test_wrong_headers(void **state)
     expect_problem(&file, sizeof file, "", RECORDS);
 }
 
-static void test_wrong_records(void **state)
+TEST_WITH(test_wrong_records, setup, teardown)
 {
     struct record_file file = good_file();
     file.records[0].kind = 0;
@@ -168,7 +168,7 @@ static void test_wrong_records(void **state)
     idle_run_free(&run);
 }
 
-static void test_random_damage(void **state)
+TEST_WITH(test_random_damage, setup, teardown)
 {
     uint32_t seed = 99;
     for (int i = 0; i < MUTATIONS; i++) {
@@ -196,7 +196,7 @@ static void test_random_damage(void **state)
 }
 
 /* Two processes that see the GPUs in another order share a device. */
-static void test_devices_by_name(void **state)
+TEST_WITH(test_devices_by_name, setup, teardown)
 {
     struct record_file file = good_file();
     strcpy(file.header.visible_devices, "5,3");
@@ -217,7 +217,7 @@ static void test_devices_by_name(void **state)
 }
 
 /* Where the processes say where their devices are, numbers do not matter; nonsense is left out. */
-static void test_devices_by_address(void **state)
+TEST_WITH(test_devices_by_address, setup, teardown)
 {
     struct record_file file = good_file();
     strcpy(file.header.visible_devices, "0");
@@ -239,7 +239,7 @@ static void test_devices_by_address(void **state)
     idle_run_free(&run);
 }
 
-static void test_marks(void **state)
+TEST_WITH(test_marks, setup, teardown)
 {
     static const char marks[] =
         "wait 100 200\nstall 150 260\r\nstep 300\nwait 70 70\n"
@@ -267,26 +267,10 @@ static void test_marks(void **state)
     idle_run_free(&run);
 }
 
-static void test_no_folder(void **state)
+TEST(test_no_folder)
 {
     struct idle_run run;
     char reason[256] = "";
     assert_false(idle_run_read(&run, "/nowhere/at/all", reason, sizeof reason));
     assert_non_null(strstr(reason, "/nowhere/at/all"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_good, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_cut_anywhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_wrong_headers, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_wrong_records, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_random_damage, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_devices_by_address, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_devices_by_name, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_marks, setup, teardown),
-        cmocka_unit_test(test_no_folder),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

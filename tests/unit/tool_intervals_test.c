@@ -71,7 +71,7 @@ static bool model(bool a, bool b, enum interval_operation operation)
     return table[operation][(a ? 2 : 0) + (b ? 1 : 0)];
 }
 
-static void test_against_grid(void **state)
+TEST(test_against_grid)
 {
     for (int round = 0; round < ROUNDS; round++) {
         struct interval_set a;
@@ -112,7 +112,7 @@ static void expect_items(const struct interval_set *set, const struct interval *
     }
 }
 
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
     struct interval_set set = {0};
     intervals_add(&set, 30, 40);
@@ -139,7 +139,7 @@ static void test_by_hand(void **state)
 }
 
 /* The far ends of the clock are times like any other. */
-static void test_extremes(void **state)
+TEST(test_extremes)
 {
     struct interval_set early = {0};
     struct interval_set late = {0};
@@ -153,7 +153,7 @@ static void test_extremes(void **state)
     intervals_free(&late);
 }
 
-static void test_failure_is_handed_on(void **state)
+TEST(test_failure_is_handed_on)
 {
     struct interval_set broken = {.failed = true};
     struct interval_set fine = {0};
@@ -162,15 +162,4 @@ static void test_failure_is_handed_on(void **state)
     assert_true(result.failed);
     intervals_free(&result);
     intervals_free(&fine);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_grid),
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_failure_is_handed_on),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

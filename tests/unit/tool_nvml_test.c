@@ -51,7 +51,7 @@ static void expect_none(const struct nvml_summary *summary, enum nvml_metric met
     assert_non_null(strstr(series->reason, words));
 }
 
-static void test_figures(void **state)
+TEST(test_figures)
 {
     struct nvml_summary summary;
     script(NULL);
@@ -68,7 +68,7 @@ static void test_figures(void **state)
     expect(&summary, NVML_PCIE_RX_MB_S, 1234, 1234);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
     struct nvml_summary summary;
     script(NULL);
@@ -84,7 +84,7 @@ static void test_names(void **state)
     assert_non_null(strstr(summary.reason, "Not Found"));
 }
 
-static void test_reasons(void **state)
+TEST(test_reasons)
 {
     struct nvml_summary summary;
     script("power=3");
@@ -115,7 +115,7 @@ static void test_reasons(void **state)
 }
 
 /* Only samples inside the time asked for count. */
-static void test_window(void **state)
+TEST(test_window)
 {
     struct nvml_summary summary;
     script(NULL);
@@ -140,7 +140,7 @@ static void expect_name(const char *visible, unsigned ordinal, const char *expec
     assert_string_equal(name, expected);
 }
 
-static void test_device_names(void **state)
+TEST(test_device_names)
 {
     expect_name(NULL, 3, "3");
     expect_name("", 1, "1");
@@ -158,7 +158,7 @@ static void expect_name_at(const char *visible, const char *address, const char 
 }
 
 /* Numbers of CUDA are not NVML's: addresses are, but for instances, which share one. */
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
     struct nvml_summary summary;
     expect_name_at(NULL, "0000:1A:00.0", "0000:1A:00.0");
@@ -192,10 +192,5 @@ int main(int argc, char **argv)
         return 2;
     }
     library = argv[1];
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figures),      cmocka_unit_test(test_names),
-        cmocka_unit_test(test_reasons),      cmocka_unit_test(test_window),
-        cmocka_unit_test(test_device_names), cmocka_unit_test(test_addresses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

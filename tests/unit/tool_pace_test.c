@@ -14,7 +14,7 @@ static bool near(double a, double b)
     return fabs(a - b) < 1e-9;
 }
 
-static void test_arms(void **state)
+TEST(test_arms)
 {
     struct bench_pace pace = starved;
     assert_true(near(bench_pace_arm_s(&pace, ARM_SYNCHRONOUS, 10), 12 * 0.12));
@@ -29,7 +29,7 @@ static void test_arms(void **state)
     assert_true(near(bench_pace_arm_s(&pace, ARM_SLUICE, 10), 0.01 + 28 * 0.02));
 }
 
-static void test_fits(void **state)
+TEST(test_fits)
 {
     const double times[] = {0.01, 1, 5, 8, 30, 300, 1e9};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
@@ -47,13 +47,4 @@ static void test_fits(void **state)
     assert_int_equal(bench_pace_fit(&starved, 8, 5).repeats, 1);
     assert_int_equal(bench_pace_fit(&starved, 24, 5).repeats, 5);
     assert_int_equal(bench_pace_fit(&starved, 0.01, 5).steps, BENCH_STEPS_LEAST);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arms),
-        cmocka_unit_test(test_fits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

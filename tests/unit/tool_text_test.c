@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static void test_safe(void **state)
+TEST(test_safe)
 {
     static const struct {
         const char *text, *safe;
@@ -39,7 +39,7 @@ static const char *described(double elapsed, uint64_t first, uint64_t done, uint
     return text;
 }
 
-static void test_progress(void **state)
+TEST(test_progress)
 {
     /* One slow first sample of many says nothing about the rest. */
     assert_string_equal(described(0.5, 0, 1, 3000), "  0% 1/3000 samples");
@@ -56,7 +56,7 @@ static void test_progress(void **state)
     assert_string_equal(text, " 35% 3/10 s");
 }
 
-static void test_bar(void **state)
+TEST(test_bar)
 {
     char line[256];
     progress_bar(1, 2, " 50% 1/2 x", 80, line, sizeof line);
@@ -67,14 +67,4 @@ static void test_bar(void **state)
     }
     progress_bar(1, 2, " 50% 1/2 x", 14, line, sizeof line);
     assert_string_equal(line, " 50% 1/2 x");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_safe),
-        cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_bar),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,7 +93,7 @@ static void expect_whole_lanes(double piece_ms)
     }
 }
 
-static void lanes_go_to_the_end_however_many_spans_there_are(void **state)
+TEST(lanes_go_to_the_end_however_many_spans_there_are)
 {
     for (uint64_t piece_us = 20; piece_us < 50000; piece_us *= 7) {
         struct trace_capture capture = busy(1000, piece_us);
@@ -106,7 +106,7 @@ static void lanes_go_to_the_end_however_many_spans_there_are(void **state)
 }
 
 /* Shorter than what a page draws otherwise: nothing is drawn behind the end. */
-static void the_window_ends_with_the_recording(void **state)
+TEST(the_window_ends_with_the_recording)
 {
     struct trace_capture capture = busy(100, 1000);
     draw(&capture);
@@ -115,7 +115,7 @@ static void the_window_ends_with_the_recording(void **state)
     trace_capture_free(&capture);
 }
 
-static void steps_are_drawn_from_where_all_is_known(void **state)
+TEST(steps_are_drawn_from_where_all_is_known)
 {
     struct trace_capture capture = busy(1000, 500);
     capture.step_count = 100;
@@ -143,14 +143,4 @@ static void steps_are_drawn_from_where_all_is_known(void **state)
     expect_whole_lanes(0.5);
     assert_true(page.ms > 119.9 && page.ms < 120.1);
     trace_capture_free(&capture);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lanes_go_to_the_end_however_many_spans_there_are),
-        cmocka_unit_test(the_window_ends_with_the_recording),
-        cmocka_unit_test(steps_are_drawn_from_where_all_is_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static size_t count_kind(const struct trace_spans *spans, enum trace_span_kind k
 }
 
 /* Two batches through slot 0; as threads write them, out of order. */
-static void test_host_memory(void **state)
+TEST(test_host_memory)
 {
     sluice_trace_event events[] = {
         moment(SLUICE_TRACE_TAKEN, 50, 0, 0), moment(SLUICE_TRACE_FREE, 90, 0, 0),
@@ -91,7 +91,7 @@ static void test_host_memory(void **state)
     trace_spans_free(&spans);
 }
 
-static void test_device_memory(void **state)
+TEST(test_device_memory)
 {
     sluice_trace_event events[] = {
         moment(SLUICE_TRACE_FILL, 10, 3, 1),  moment(SLUICE_TRACE_FULL, 30, 3, 1),
@@ -111,7 +111,7 @@ static void test_device_memory(void **state)
 }
 
 /* The ring kept the newest events only; a cancelled batch has no end of its own. */
-static void test_cut_and_dropped(void **state)
+TEST(test_cut_and_dropped)
 {
     sluice_trace_event events[] = {
         moment(SLUICE_TRACE_FREE, 5, 1, 0),   moment(SLUICE_TRACE_FULL, 6, 2, 3),
@@ -128,7 +128,7 @@ static void test_cut_and_dropped(void **state)
 }
 
 /* In the order of the file: by group, track and begin, and what encloses before what is inside. */
-static void test_order(void **state)
+TEST(test_order)
 {
     sluice_trace_event events[] = {
         moment(SLUICE_TRACE_FILL, 10, 0, 1), moment(SLUICE_TRACE_FILL, 10, 1, 0),
@@ -156,7 +156,7 @@ static void test_order(void **state)
 }
 
 /* The last step is over after the last thing that the library did: the batch is held until then. */
-static void test_lives_go_on_to_the_last_step(void **state)
+TEST(test_lives_go_on_to_the_last_step)
 {
     sluice_trace_event events[] = {
         moment(SLUICE_TRACE_FILL, 10, 0, 1),
@@ -173,16 +173,4 @@ static void test_lives_go_on_to_the_last_step(void **state)
     expect(&spans, GROUP_HOST_SLOTS, SPAN_HELD, 0, 30, 90);
     expect(&spans, GROUP_HOST_SLOTS, SPAN_FILL, 1, 31, 90);
     trace_spans_free(&spans);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_host_memory),
-        cmocka_unit_test(test_device_memory),
-        cmocka_unit_test(test_cut_and_dropped),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_lives_go_on_to_the_last_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

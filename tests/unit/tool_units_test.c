@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void test_bytes(void **state)
+TEST(test_bytes)
 {
     static const struct {
         const char *text;
@@ -44,7 +44,7 @@ static void test_bytes(void **state)
     }
 }
 
-static void test_durations(void **state)
+TEST(test_durations)
 {
     double seconds;
     assert_true(units_parse_duration("10s", 1, &seconds) && seconds == 10);
@@ -69,7 +69,7 @@ static void expect_bytes(uint64_t bytes, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void test_formats(void **state)
+TEST(test_formats)
 {
     char text[32];
     expect_bytes(0, "0 B");
@@ -88,7 +88,7 @@ static void test_formats(void **state)
     assert_true(strlen(text) < sizeof text);
 }
 
-static void test_json(void **state)
+TEST(test_json)
 {
     char *text = NULL;
     size_t size = 0;
@@ -137,15 +137,4 @@ static void test_json(void **state)
                         "  \"none\": null\n"
                         "}\n");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_durations),
-        cmocka_unit_test(test_formats),
-        cmocka_unit_test(test_json),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,7 +89,7 @@ static bool is_there(const char *what)
     return access(path, F_OK) == 0;
 }
 
-static void each_call_fails_once(void **state)
+TEST(each_call_fails_once)
 {
     pack_setup setup;
     char path[300];
@@ -131,7 +131,7 @@ static void each_call_fails_once(void **state)
     pack_setup_remove(&setup);
 }
 
-static void one_is_replaced_without_an_exchange(void **state)
+TEST(one_is_replaced_without_an_exchange)
 {
     pack_setup setup;
     char path[300];
@@ -156,12 +156,8 @@ static void one_is_replaced_without_an_exchange(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_call_fails_once),
-        cmocka_unit_test(one_is_replaced_without_an_exchange),
-    };
     temporary_directory(root, sizeof(root));
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_run(NULL, NULL);
     remove_tree(root);
     return failed;
 }

@@ -70,7 +70,7 @@ static void expect_record(const sluice_dataset *dataset, uint64_t index, uint16_
 }
 
 /* 1000 at a time: 1000, 1000, 500; 7; 1000. */
-static void files_are_cut_into_records(void **state)
+TEST(files_are_cut_into_records)
 {
     fixture f;
     sluice_dataset *dataset;
@@ -128,7 +128,7 @@ static void expect_refused(const fixture *f, const sluice_field *field, sluice_s
     }
 }
 
-static void what_does_not_fit_is_refused(void **state)
+TEST(what_does_not_fit_is_refused)
 {
     fixture f;
     fixture_make(&f);
@@ -161,7 +161,7 @@ static void what_does_not_fit_is_refused(void **state)
 }
 
 /* It would be cut in other places: an error, not other records. */
-static void a_file_that_changes_is_an_error(void **state)
+TEST(a_file_that_changes_is_an_error)
 {
     fixture f;
     sluice_dataset *dataset;
@@ -220,22 +220,11 @@ static void load(const fixture *f, int32_t page_cache)
     sluice_dataset_close(dataset);
 }
 
-static void loaders_take_them(void **state)
+TEST(loaders_take_them)
 {
     fixture f;
     fixture_make(&f);
     load(&f, SLUICE_CACHE_BUFFERED);
     load(&f, SLUICE_CACHE_DIRECT);
     fixture_remove(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_are_cut_into_records),
-        cmocka_unit_test(what_does_not_fit_is_refused),
-        cmocka_unit_test(a_file_that_changes_is_an_error),
-        cmocka_unit_test(loaders_take_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void sequences_by_either_file(void **state)
+TEST(sequences_by_either_file)
 {
     static const int32_t tokens[TOKENS] = {0, 1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000};
     static const char *const names[] = {"set.bin", "set.idx"};
@@ -85,7 +85,7 @@ static void sequences_by_either_file(void **state)
     }
 }
 
-static void indexes_that_are_cut_short(void **state)
+TEST(indexes_that_are_cut_short)
 {
     for (size_t bytes = HEAD; bytes < INDEX; bytes++) {
         write_index(bytes);
@@ -93,7 +93,7 @@ static void indexes_that_are_cut_short(void **state)
     }
 }
 
-static void indexes_that_lie(void **state)
+TEST(indexes_that_lie)
 {
     static const struct {
         size_t at, bytes;
@@ -121,12 +121,4 @@ static void indexes_that_lie(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sequences_by_either_file),
-        cmocka_unit_test(indexes_that_are_cut_short),
-        cmocka_unit_test(indexes_that_lie),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

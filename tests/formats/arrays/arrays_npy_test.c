@@ -61,7 +61,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void rows_of_every_version(void **state)
+TEST(rows_of_every_version)
 {
     for (unsigned version = 1; version <= 3; version++) {
         write_file(path_of("a.npy"), file, (uint32_t)make(version, GOOD, 100));
@@ -78,7 +78,7 @@ static void rows_of_every_version(void **state)
     }
 }
 
-static void rows_of_several_files(void **state)
+TEST(rows_of_several_files)
 {
     for (int i = 0; i < 3; i++) {
         char name[16];
@@ -93,7 +93,7 @@ static void rows_of_several_files(void **state)
     sluice_dataset_close(dataset);
 }
 
-static void cut_short_anywhere(void **state)
+TEST(cut_short_anywhere)
 {
     const size_t size = make(1, GOOD, 0);
     for (size_t bytes = 12; bytes < size; bytes++) {
@@ -102,7 +102,7 @@ static void cut_short_anywhere(void **state)
     }
 }
 
-static void headers_that_are_refused(void **state)
+TEST(headers_that_are_refused)
 {
     static const struct {
         const char *header;
@@ -132,13 +132,4 @@ static void headers_that_are_refused(void **state)
     dataset_refused(path_of("bad.npy"), SLUICE_UNSUPPORTED, "bad.npy", "");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_of_every_version),
-        cmocka_unit_test(rows_of_several_files),
-        cmocka_unit_test(cut_short_anywhere),
-        cmocka_unit_test(headers_that_are_refused),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

@@ -178,7 +178,7 @@ static sl_refusal unpack(const archive *a, sl_values *values)
     return refusal;
 }
 
-static void arrays_are_taken_apart(void **state)
+TEST(arrays_are_taken_apart)
 {
     static archive a;
     static sl_values values;
@@ -194,7 +194,7 @@ static void arrays_are_taken_apart(void **state)
     assert_int_equal(values.of[2].integer, 5);
 }
 
-static void the_directory_is_walked(void **state)
+TEST(the_directory_is_walked)
 {
     static archive a;
     sl_zip_end end;
@@ -224,7 +224,7 @@ static void the_directory_is_walked(void **state)
 }
 
 /* Of 2^32 bytes and more only the directory is made. */
-static void numbers_of_zip64(void **state)
+TEST(numbers_of_zip64)
 {
     uint8_t entry[ENTRY + 1 + 4 + 24] = {0};
     const uint64_t big = UINT64_C(5) << 32;
@@ -256,7 +256,7 @@ static void numbers_of_zip64(void **state)
 }
 
 /* Nothing but the whole archive, and no byte that counts changed, gives the arrays. */
-static void damage_is_found(void **state)
+TEST(damage_is_found)
 {
     static archive good;
     static archive bad;
@@ -282,7 +282,7 @@ static void damage_is_found(void **state)
     }
 }
 
-static void members_that_overlap(void **state)
+TEST(members_that_overlap)
 {
     static archive a;
     static sl_values values;
@@ -309,7 +309,7 @@ static void members_that_overlap(void **state)
     assert_non_null(strstr(refusal.text, "overlap"));
 }
 
-static void streams_are_held_against_what_is_said(void **state)
+TEST(streams_are_held_against_what_is_said)
 {
     static uint8_t content[60000];
     static uint8_t packed[60010];
@@ -345,17 +345,4 @@ static void streams_are_held_against_what_is_said(void **state)
     assert_int_equal(sl_inflate_head(good.packed, to, 4096), 4096);
     assert_int_equal(sl_inflate_head((sl_bytes){packed, 105}, to, 4096), 100);
     assert_int_equal(sl_inflate_head((sl_bytes){packed, 0}, to, 4096), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrays_are_taken_apart),
-        cmocka_unit_test(the_directory_is_walked),
-        cmocka_unit_test(numbers_of_zip64),
-        cmocka_unit_test(damage_is_found),
-        cmocka_unit_test(members_that_overlap),
-        cmocka_unit_test(streams_are_held_against_what_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static void write_one(const char *name, const arrow_options *options)
     write_file(path_of(name), room, (uint32_t)size);
 }
 
-static void one_file_of_each_kind(void **state)
+TEST(one_file_of_each_kind)
 {
     for (unsigned kind = 0; kind < 3; kind++) {
         const arrow_options options = {
@@ -79,7 +79,7 @@ static void one_file_of_each_kind(void **state)
 }
 
 /* The same numbers, in other files, are other samples. */
-static void several_files_by_several_threads(void **state)
+TEST(several_files_by_several_threads)
 {
     assert_int_equal(mkdir(path_of("set"), 0700), 0);
     for (unsigned i = 0; i < FILES; i++) {
@@ -116,7 +116,7 @@ static void several_files_by_several_threads(void **state)
 }
 
 /* A sample's place is its picture's; locating and unpacking allocate nothing. */
-static void a_sample_is_one_read(void **state)
+TEST(a_sample_is_one_read)
 {
     static sl_values values;
     const arrow_options options = {.batches = BATCHES, .rows = ROWS};
@@ -140,7 +140,7 @@ static void a_sample_is_one_read(void **state)
     sl_dataset_close(dataset);
 }
 
-static void cut_short(void **state)
+TEST(cut_short)
 {
     sl_arrow_file file;
     for (unsigned kind = 0; kind < 3; kind++) {
@@ -164,7 +164,7 @@ static void cut_short(void **state)
 }
 
 /* Tables whose vtables, offsets and vectors lead out of the buffer. */
-static void flatbuffers_that_lie(void **state)
+TEST(flatbuffers_that_lie)
 {
     /* an offset to the table, 4 bytes of padding, its vtable, and the table with two i32 */
     uint8_t sound[28] = {16, 0, 0, 0, 0, 0, 0, 0, 8, 0, 12, 0, 4, 0,
@@ -215,12 +215,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_file_of_each_kind), cmocka_unit_test(several_files_by_several_threads),
-        cmocka_unit_test(a_sample_is_one_read),  cmocka_unit_test(cut_short),
-        cmocka_unit_test(flatbuffers_that_lie),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

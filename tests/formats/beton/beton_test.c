@@ -109,7 +109,7 @@ static sluice_status open_file(size_t bytes, sluice_dataset **dataset, sluice_er
     return sluice_dataset_open(dataset, &given, 1, NULL, error);
 }
 
-static void a_sample_is_a_row_and_what_it_points_to(void **state)
+TEST(a_sample_is_a_row_and_what_it_points_to)
 {
     static const char *const names[FIELDS] = {"label", "image", "sixteen_letters_", "text", "pair"};
     sluice_dataset *dataset = NULL;
@@ -157,14 +157,14 @@ static bool is_label(int64_t label)
     return label % 10 == 0 && label < (int64_t)10 * SAMPLES;
 }
 
-static void each_sample_once_in_an_epoch(void **state)
+TEST(each_sample_once_in_an_epoch)
 {
     sluice_dataset *dataset = NULL;
     assert_int_equal(open_file(FILE_BYTES, &dataset, NULL), SLUICE_OK);
     epochs_run(&(epochs){.key = "label", .is_key = is_label}, dataset);
 }
 
-static void cut_short_anywhere(void **state)
+TEST(cut_short_anywhere)
 {
     for (size_t bytes = 1; bytes < FILE_BYTES; bytes += bytes < TABLE - 8 ? 61 : 1) {
         sluice_dataset *dataset = NULL;
@@ -176,7 +176,7 @@ static void cut_short_anywhere(void **state)
     }
 }
 
-static void pointers_that_lead_elsewhere(void **state)
+TEST(pointers_that_lead_elsewhere)
 {
     static const uint64_t places[] = {0,         ROWS,  ROWS + ROW, START - 1, START + PAGE - 8,
                                       TABLE - 4, TABLE, INT64_MAX,  UINT64_MAX};
@@ -194,7 +194,7 @@ static void pointers_that_lead_elsewhere(void **state)
 }
 
 /* The next thing in the page would be read along: the allocation table knows better. */
-static void sizes_that_are_not_those_of_the_table(void **state)
+TEST(sizes_that_are_not_those_of_the_table)
 {
     enum { DIGIT = 9 }; /* in [["", "<u2"]] */
     uint8_t *arguments = file + 24 + (size_t)4 * FIELD + 17;
@@ -225,16 +225,9 @@ static void sizes_that_are_not_those_of_the_table(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sample_is_a_row_and_what_it_points_to),
-        cmocka_unit_test(each_sample_once_in_an_epoch),
-        cmocka_unit_test(cut_short_anywhere),
-        cmocka_unit_test(pointers_that_lead_elsewhere),
-        cmocka_unit_test(sizes_that_are_not_those_of_the_table),
-    };
     temporary_directory(root, sizeof(root));
     make_file();
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_run(NULL, NULL);
     remove_tree(root);
     return failed;
 }

@@ -112,7 +112,7 @@ static void check_two_leaves(const sluice_dataset *dataset)
     check_value(dataset, 3, "data", value + 1, 9);
 }
 
-static void entries_in_the_order_of_keys(void **state)
+TEST(entries_in_the_order_of_keys)
 {
     static const uint32_t sizes[] = {512, 4096, 16384, 32768};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -133,7 +133,7 @@ static void entries_in_the_order_of_keys(void **state)
 }
 
 /* The file may be shorter than it says, if what is missing is free. */
-static void every_truncation(void **state)
+TEST(every_truncation)
 {
     lmdb_file file;
     make_two_leaves(&file, 512);
@@ -177,7 +177,7 @@ static void read_damaged(const lmdb_file *file)
     sluice_dataset_close(dataset);
 }
 
-static void every_byte_damaged(void **state)
+TEST(every_byte_damaged)
 {
     static const uint8_t flips[] = {0x01, 0x80};
     lmdb_file file;
@@ -205,7 +205,7 @@ static void expect_corrupt(lmdb_file *file, const char *words)
     make_two_leaves(file, 512);
 }
 
-static void pages_that_are_wrong(void **state)
+TEST(pages_that_are_wrong)
 {
     lmdb_file file;
     make_two_leaves(&file, 512);
@@ -234,7 +234,7 @@ static void pages_that_are_wrong(void **state)
     lmdb_free(&file);
 }
 
-static void trees_that_are_wrong(void **state)
+TEST(trees_that_are_wrong)
 {
     lmdb_file file;
     uint32_t at;
@@ -282,7 +282,7 @@ static void claim_last_page(lmdb_file *file, uint64_t number)
 
 /* A tree whose branches lead to one another 2^31 times: a page is looked at once, however many
  * pages the file says that it has. */
-static void a_tree_that_has_no_end(void **state)
+TEST(a_tree_that_has_no_end)
 {
     static const uint64_t claims[] = {39, UINT64_C(1) << 50, UINT64_MAX - 1};
     lmdb_file file;
@@ -302,7 +302,7 @@ static void a_tree_that_has_no_end(void **state)
     lmdb_free(&file);
 }
 
-static void meta_pages_that_are_wrong(void **state)
+TEST(meta_pages_that_are_wrong)
 {
     lmdb_file file;
     make_two_leaves(&file, 512);
@@ -328,7 +328,7 @@ static void meta_pages_that_are_wrong(void **state)
     lmdb_free(&file);
 }
 
-static void the_later_transaction_counts(void **state)
+TEST(the_later_transaction_counts)
 {
     lmdb_file file;
     make_two_leaves(&file, 512);
@@ -341,7 +341,7 @@ static void the_later_transaction_counts(void **state)
     lmdb_free(&file);
 }
 
-static void named_databases(void **state)
+TEST(named_databases)
 {
     lmdb_file file;
     const lmdb_tree named = {.depth = 2, .entries = 4, .root = 2};
@@ -370,7 +370,7 @@ static void named_databases(void **state)
 }
 
 /* What was an entry when the file was opened. */
-static void files_that_change(void **state)
+TEST(files_that_change)
 {
     lmdb_file file;
     size_t bytes;
@@ -398,7 +398,7 @@ static void files_that_change(void **state)
 }
 
 /* Its pages say how many they are, too. */
-static void a_value_longer_than_its_pages(void **state)
+TEST(a_value_longer_than_its_pages)
 {
     lmdb_file file;
     size_t bytes;
@@ -442,7 +442,7 @@ static void make_texts(lmdb_file *file, const char *const *labels, uint32_t coun
 }
 
 /* Above 2^31 - 1 bytes: no sample, and no memory is asked for. */
-static void a_value_that_is_too_large(void **state)
+TEST(a_value_that_is_too_large)
 {
     lmdb_file file;
     size_t bytes = 0;
@@ -467,7 +467,7 @@ static void a_value_that_is_too_large(void **state)
     lmdb_free(&file);
 }
 
-static void images_with_their_texts(void **state)
+TEST(images_with_their_texts)
 {
     lmdb_file file;
     static const char *const labels[] = {"label-000000001", "label-000000003", "label-000000004"};
@@ -485,7 +485,7 @@ static void images_with_their_texts(void **state)
     lmdb_free(&file);
 }
 
-static void images_without_texts(void **state)
+TEST(images_without_texts)
 {
     lmdb_file file;
     static const char *const others[] = {"photo-000000001"};
@@ -499,7 +499,7 @@ static void images_without_texts(void **state)
     lmdb_free(&file);
 }
 
-static void texts_that_are_wrong(void **state)
+TEST(texts_that_are_wrong)
 {
     lmdb_file file;
     static const char *const labels[] = {"label-000000004", "image-000000005"};
@@ -534,7 +534,7 @@ static sl_refusal parse(sl_datum *datum, const char *bytes, size_t size)
 #define PARSE(datum, text) parse(datum, text, sizeof(text) - 1)
 #define IS_DATUM(text)     sl_is_datum((sl_bytes){(const uint8_t *)(text), sizeof(text) - 1})
 
-static void datums(void **state)
+TEST(datums)
 {
     sl_datum datum;
     assert_null(PARSE(&datum, "\x08\x02\x10\x01\x18\x03\x22\x06"
@@ -570,7 +570,7 @@ static void datums(void **state)
     assert_false(IS_DATUM(""));
 }
 
-static void datums_of_pixels(void **state)
+TEST(datums_of_pixels)
 {
     lmdb_file file;
     sluice_field field = SLUICE_FIELD_INIT;
@@ -621,26 +621,4 @@ static int remove_root(void **state)
     return close(memory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_in_the_order_of_keys),
-        cmocka_unit_test(every_truncation),
-        cmocka_unit_test(every_byte_damaged),
-        cmocka_unit_test(pages_that_are_wrong),
-        cmocka_unit_test(trees_that_are_wrong),
-        cmocka_unit_test(a_tree_that_has_no_end),
-        cmocka_unit_test(meta_pages_that_are_wrong),
-        cmocka_unit_test(the_later_transaction_counts),
-        cmocka_unit_test(named_databases),
-        cmocka_unit_test(files_that_change),
-        cmocka_unit_test(a_value_longer_than_its_pages),
-        cmocka_unit_test(a_value_that_is_too_large),
-        cmocka_unit_test(images_with_their_texts),
-        cmocka_unit_test(images_without_texts),
-        cmocka_unit_test(texts_that_are_wrong),
-        cmocka_unit_test(datums),
-        cmocka_unit_test(datums_of_pixels),
-    };
-    return cmocka_run_group_tests(tests, make_root, remove_root);
-}
+TEST_GROUP(make_root, remove_root)

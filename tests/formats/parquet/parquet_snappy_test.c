@@ -51,7 +51,7 @@ static void expect_refused(sl_bytes packed, size_t size)
     free(got);
 }
 
-static void blocks_of_the_library(void **state)
+TEST(blocks_of_the_library)
 {
     static const char text[] =
         "the quick brown fox jumps over the lazy dog; the quick brown fox sleeps, the lazy dog "
@@ -81,7 +81,7 @@ static void blocks_of_the_library(void **state)
 }
 
 /* One after the other: "abcd", a copy of each kind. */
-static void elements(void **state)
+TEST(elements)
 {
     expect(BYTES("\x04\x0c"
                  "abcd"),
@@ -105,7 +105,7 @@ static void elements(void **state)
 }
 
 /* The upper bits of a distance stand in the tag, in the second byte, in the fourth. */
-static void far_copies(void **state)
+TEST(far_copies)
 {
     static const struct {
         uint8_t element[5];
@@ -145,7 +145,7 @@ static void far_copies(void **state)
 }
 
 /* Lengths of a literal in the tag, and in 1 to 4 bytes behind it, also where fewer would do. */
-static void literals(void **state)
+TEST(literals)
 {
     static const uint32_t lengths[] = {1, 59, 60, 61, 256, 257, 65536, 65537};
     uint8_t *block = malloc(70000);
@@ -176,7 +176,7 @@ static void literals(void **state)
     free(block);
 }
 
-static void what_is_damaged(void **state)
+TEST(what_is_damaged)
 {
     expect_refused(BYTES(""), 0);
     expect_refused(BYTES("\x80"), 0);                     /* a size that does not end */
@@ -210,16 +210,4 @@ static void what_is_damaged(void **state)
     expect_refused(BYTES("\x04\x10"
                          "abcd"), /* longer than what is left */
                    4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_of_the_library),
-        cmocka_unit_test(elements),
-        cmocka_unit_test(far_copies),
-        cmocka_unit_test(literals),
-        cmocka_unit_test(what_is_damaged),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

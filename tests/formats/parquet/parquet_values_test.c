@@ -153,7 +153,7 @@ static void check_ways(model *m, uint32_t slots, uint32_t nulls)
     }
 }
 
-static void tables_find_what_walking_does(void **state)
+TEST(tables_find_what_walking_does)
 {
     static model m;
     static const uint32_t sizes[] = {1, 7, 8, 9, 1000, 30000};
@@ -168,7 +168,7 @@ static void tables_find_what_walking_does(void **state)
 }
 
 /* Of runs and packed ones, from any place, over any number. */
-static void skipping_is_counting(void **state)
+TEST(skipping_is_counting)
 {
     static model m;
     for (m.max_level = 1; m.max_level <= 3; m.max_level++) {
@@ -199,7 +199,7 @@ static void skipping_is_counting(void **state)
 
 /* Pages that were cut, or changed: what one way refuses, the other does; what both find lies in the
  * page, and is the same. */
-static void damage_is_the_same(void **state)
+TEST(damage_is_the_same)
 {
     static model m;
     for (int i = 0; i < 3000; i++) {
@@ -231,14 +231,4 @@ static void damage_is_the_same(void **state)
         free(table);
         free(copy);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_find_what_walking_does),
-        cmocka_unit_test(skipping_is_counting),
-        cmocka_unit_test(damage_is_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static void expect_named(const fixture *f, const sluice_error *error)
     assert_non_null(strstr(error->text, "codec 201"));
 }
 
-static void a_picture_says_its_codec(void **state)
+TEST(a_picture_says_its_codec)
 {
     fixture f;
     make(&f);
@@ -64,7 +64,7 @@ static void note(void *user, const sluice_error *finding)
     *(sluice_error *)user = *finding;
 }
 
-static void whoever_decodes_names_an_unknown_one(void **state)
+TEST(whoever_decodes_names_an_unknown_one)
 {
     fixture f;
     char out[300];
@@ -100,7 +100,7 @@ static void whoever_decodes_names_an_unknown_one(void **state)
 }
 
 /* Number 0 is that of a picture in a file of its own. */
-static void none_is_not_a_codec(void **state)
+TEST(none_is_not_a_codec)
 {
     fixture f;
     char buffer[64];
@@ -116,14 +116,4 @@ static void none_is_not_a_codec(void **state)
     assert_int_equal(error.offset, sample_at(&f.shard, STRANGE) + CODEC_AT);
     sluice_dataset_close(dataset);
     clean(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_picture_says_its_codec),
-        cmocka_unit_test(whoever_decodes_names_an_unknown_one),
-        cmocka_unit_test(none_is_not_a_codec),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

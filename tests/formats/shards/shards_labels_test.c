@@ -66,7 +66,7 @@ static void expect_refused(const sluice_error *error)
     assert_non_null(strstr(error->text, "none of the classes"));
 }
 
-static void labels_beyond_the_classes_are_refused(void **state)
+TEST(labels_beyond_the_classes_are_refused)
 {
     const int64_t wrong[] = {CLASSES, -2, INT64_MAX, INT64_MIN, (int64_t)1 << 32};
     set_up(CLASSES);
@@ -100,7 +100,7 @@ static void labels_beyond_the_classes_are_refused(void **state)
     tear_down();
 }
 
-static void no_class_is_a_label_and_all_are_without_names(void **state)
+TEST(no_class_is_a_label_and_all_are_without_names)
 {
     const int64_t right[] = {-1, 0, CLASSES - 1};
     set_up(CLASSES);
@@ -119,7 +119,7 @@ static void no_class_is_a_label_and_all_are_without_names(void **state)
     tear_down();
 }
 
-static void writers_refuse_them(void **state)
+TEST(writers_refuse_them)
 {
     static const char *const names[] = {"a", "b"};
     temporary_directory(folder, sizeof(folder));
@@ -145,14 +145,4 @@ static void writers_refuse_them(void **state)
     sluice_dataset_close(dataset);
     jpeg_free(&file);
     remove_tree(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(labels_beyond_the_classes_are_refused),
-        cmocka_unit_test(no_class_is_a_label_and_all_are_without_names),
-        cmocka_unit_test(writers_refuse_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,7 +104,7 @@ static void seal(fixture *f)
     sl_store64(f->bytes, sl_checksum(f->bytes + 8, f->size - 8));
 }
 
-static void values_come_back(void **state)
+TEST(values_come_back)
 {
     fixture f;
     fixture_make(&f);
@@ -132,7 +132,7 @@ static void values_come_back(void **state)
 }
 
 /* Every set of fields may be missing. */
-static void absent_fields_stay_absent(void **state)
+TEST(absent_fields_stay_absent)
 {
     fixture f;
     fixture_make(&f);
@@ -154,7 +154,7 @@ static void absent_fields_stay_absent(void **state)
 }
 
 /* Each flipped bit, at every place. */
-static void damage_is_noticed(void **state)
+TEST(damage_is_noticed)
 {
     fixture f;
     fixture_make(&f);
@@ -191,7 +191,7 @@ static void expect_lie(fixture *f, size_t at, uint32_t value, const char *field,
     sl_store32(f->bytes + at, good);
 }
 
-static void lies_are_refused_by_name(void **state)
+TEST(lies_are_refused_by_name)
 {
     static const struct {
         size_t at;
@@ -237,7 +237,7 @@ static void lies_are_refused_by_name(void **state)
 }
 
 /* Bytes that no field claims. */
-static void records_have_no_tail(void **state)
+TEST(records_have_no_tail)
 {
     fixture f;
     fixture_make(&f);
@@ -252,7 +252,7 @@ static void records_have_no_tail(void **state)
 
 /* Frames: where a tensor's size is not known before it is unpacked, its shape still cannot lie
  * without bound. */
-static void frames_are_kept_where_smaller(void **state)
+TEST(frames_are_kept_where_smaller)
 {
     static const uint8_t flat[4000];
     fixture f;
@@ -286,7 +286,7 @@ static void expect_no_schema(const sl_field *wrong, uint32_t count, const char *
     }
 }
 
-static void fields_that_cannot_be_are_refused(void **state)
+TEST(fields_that_cannot_be_are_refused)
 {
     static sl_field many[10000];
     for (uint32_t i = 0; i < 10000; i++) {
@@ -331,7 +331,7 @@ static void fields_that_cannot_be_are_refused(void **state)
 }
 
 /* What 64 tensors with 8 open dimensions need: the largest head there is. */
-static void the_largest_head(void **state)
+TEST(the_largest_head)
 {
     static sl_field many[SL_FIELDS_MAX];
     fixture f = {0};
@@ -363,7 +363,7 @@ static void the_largest_head(void **state)
 }
 
 /* A small sample must not cost much more than its checksum. */
-static void what_a_small_tensor_costs(void **state)
+TEST(what_a_small_tensor_costs)
 {
     enum { ROUNDS = 200000, BYTES_OF_IT = 4096 };
     static uint8_t data[BYTES_OF_IT];
@@ -392,20 +392,4 @@ static void what_a_small_tensor_costs(void **state)
                   (double)(checksums - start) / ROUNDS, (double)(end - checksums) / ROUNDS,
                   (int)(sum & 1));
     free(f.bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_come_back),
-        cmocka_unit_test(absent_fields_stay_absent),
-        cmocka_unit_test(damage_is_noticed),
-        cmocka_unit_test(lies_are_refused_by_name),
-        cmocka_unit_test(records_have_no_tail),
-        cmocka_unit_test(frames_are_kept_where_smaller),
-        cmocka_unit_test(fields_that_cannot_be_are_refused),
-        cmocka_unit_test(the_largest_head),
-        cmocka_unit_test(what_a_small_tensor_costs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

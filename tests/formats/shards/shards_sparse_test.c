@@ -100,7 +100,7 @@ static void give_empty_classes(file_bytes *shard, uint64_t meta_bytes)
     make_long(shard->path, meta + meta_bytes);
 }
 
-static void names_that_are_not_there_cost_nothing(void **state)
+TEST(names_that_are_not_there_cost_nothing)
 {
     char folder[256];
     file_bytes shard;
@@ -116,7 +116,7 @@ static void names_that_are_not_there_cost_nothing(void **state)
     remove_tree(folder);
 }
 
-static void rows_that_are_not_there_cost_nothing(void **state)
+TEST(rows_that_are_not_there_cost_nothing)
 {
     char folder[256];
     file_bytes manifest;
@@ -144,7 +144,7 @@ static void rows_that_are_not_there_cost_nothing(void **state)
     remove_tree(folder);
 }
 
-static void a_picture_that_is_not_there_costs_nothing(void **state)
+TEST(a_picture_that_is_not_there_costs_nothing)
 {
     photo_folder photos;
     char path[600];
@@ -153,14 +153,4 @@ static void a_picture_that_is_not_there_costs_nothing(void **state)
     make_long(path, (uint64_t)1 << 36);
     assert_int_equal(in_child(count_findings, photos.path), 1);
     photo_folder_remove(&photos);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_that_are_not_there_cost_nothing),
-        cmocka_unit_test(rows_that_are_not_there_cost_nothing),
-        cmocka_unit_test(a_picture_that_is_not_there_costs_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static sluice_status add_pixels(sluice_writer *writer, const uint8_t *pixels, co
 }
 
 /* Raw pixels that shrink, and some that do not, at each zstd level. */
-static void what_is_written_is_read(void **state)
+TEST(what_is_written_is_read)
 {
     static const int32_t levels[] = {SLUICE_ZSTD_OFF, 1, 3, 19};
     uint8_t flat[64 * 32 * 3];
@@ -106,7 +106,7 @@ static void what_is_written_is_read(void **state)
     }
 }
 
-static void fields_and_classes(void **state)
+TEST(fields_and_classes)
 {
     char folder[256];
     temporary_directory(folder, sizeof(folder));
@@ -186,7 +186,7 @@ static void expect_same(const snapshot *all, const sluice_dataset *dataset)
 }
 
 /* The folder, its manifest, its shards one by one, its shards joined, the folder and a shard. */
-static void every_way_to_open_gives_the_same_samples(void **state)
+TEST(every_way_to_open_gives_the_same_samples)
 {
     char folder[256];
     char manifest[300];
@@ -223,7 +223,7 @@ static void every_way_to_open_gives_the_same_samples(void **state)
     remove_tree(folder);
 }
 
-static void other_classes_do_not_join(void **state)
+TEST(other_classes_do_not_join)
 {
     char one[256];
     char two[256];
@@ -240,7 +240,7 @@ static void other_classes_do_not_join(void **state)
     remove_tree(two);
 }
 
-static void the_same_samples_give_the_same_bytes(void **state)
+TEST(the_same_samples_give_the_same_bytes)
 {
     char folders[2][256];
     for (size_t i = 0; i < 2; i++) {
@@ -316,7 +316,7 @@ static rlim_t used_descriptors(void)
 }
 
 /* Many shards and six threads share first all descriptors, then three, then one. */
-static void few_descriptors_are_enough(void **state)
+TEST(few_descriptors_are_enough)
 {
     char folder[256];
     temporary_directory(folder, sizeof(folder));
@@ -343,7 +343,7 @@ static void few_descriptors_are_enough(void **state)
     remove_tree(folder);
 }
 
-static void no_descriptor_at_all_is_an_error(void **state)
+TEST(no_descriptor_at_all_is_an_error)
 {
     char folder[256];
     temporary_directory(folder, sizeof(folder));
@@ -395,7 +395,7 @@ static void make_many_shards(const char *folder, uint64_t count)
     free(old.data);
 }
 
-static void ten_thousand_shards_open_without_touching_one(void **state)
+TEST(ten_thousand_shards_open_without_touching_one)
 {
     char folder[256];
     temporary_directory(folder, sizeof(folder));
@@ -418,7 +418,7 @@ static void ten_thousand_shards_open_without_touching_one(void **state)
 }
 
 /* A million samples of one pixel: opening must not read the index. */
-static void a_million_samples_open_at_once(void **state)
+TEST(a_million_samples_open_at_once)
 {
     enum { SAMPLES = 1000000 };
     char folder[256];
@@ -461,7 +461,7 @@ static void a_million_samples_open_at_once(void **state)
 }
 
 /* Blocks that were looked up once, in any of many shards, are not looked up again. */
-static void index_blocks_are_read_once(void **state)
+TEST(index_blocks_are_read_once)
 {
     char folder[256];
     temporary_directory(folder, sizeof(folder));
@@ -486,7 +486,7 @@ static void index_blocks_are_read_once(void **state)
 }
 
 /* The blocks of two million samples have a place each; more have to share. */
-static void the_index_cache_has_room(void **state)
+TEST(the_index_cache_has_room)
 {
     static const uint64_t counts[] = {1, 16, 17, 1000, 4096, 5000};
     uint8_t block[SL_PAGE_BYTES] = {0};
@@ -507,22 +507,4 @@ static void the_index_cache_has_room(void **state)
         assert_int_equal(kept, counts[k] < 4096 ? counts[k] : 4096);
         sl_index_cache_close(&cache);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(fields_and_classes),
-        cmocka_unit_test(every_way_to_open_gives_the_same_samples),
-        cmocka_unit_test(other_classes_do_not_join),
-        cmocka_unit_test(the_same_samples_give_the_same_bytes),
-        cmocka_unit_test(index_blocks_are_read_once),
-        cmocka_unit_test(the_index_cache_has_room),
-        cmocka_unit_test(few_descriptors_are_enough),
-        cmocka_unit_test(no_descriptor_at_all_is_an_error),
-        cmocka_unit_test(ten_thousand_shards_open_without_touching_one),
-        cmocka_unit_test(a_million_samples_open_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

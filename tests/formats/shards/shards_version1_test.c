@@ -59,7 +59,7 @@ static void copy_of(char *folder, size_t bytes)
     }
 }
 
-static void samples_are_as_they_were(void **state)
+TEST(samples_are_as_they_were)
 {
     snapshot all;
     sluice_dataset *dataset;
@@ -105,7 +105,7 @@ static void expect_noticed(const snapshot *all, const file_bytes *file, size_t a
     }
 }
 
-static void every_flipped_byte_is_noticed(void **state)
+TEST(every_flipped_byte_is_noticed)
 {
     char folder[256];
     snapshot all;
@@ -145,7 +145,7 @@ static void expect_corrupt(const char *path, const file_bytes *shard, int64_t at
 
 /* An index in which all lies where it must, with entries of another size than its fields have: in
  * a lone shard, and in one that the manifest stands for. */
-static void an_entry_has_the_size_of_its_fields(void **state)
+TEST(an_entry_has_the_size_of_its_fields)
 {
     char folder[256];
     file_bytes shard;
@@ -168,7 +168,7 @@ static void an_entry_has_the_size_of_its_fields(void **state)
     remove_tree(folder);
 }
 
-static void a_label_is_one_of_the_classes(void **state)
+TEST(a_label_is_one_of_the_classes)
 {
     char folder[256];
     file_bytes shard;
@@ -184,7 +184,7 @@ static void a_label_is_one_of_the_classes(void **state)
 }
 
 /* Into version 2, which holds the same samples; the two do not join. */
-static void they_can_be_packed_again(void **state)
+TEST(they_can_be_packed_again)
 {
     char folder[256];
     snapshot all;
@@ -224,13 +224,6 @@ static void print_table(void)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_are_as_they_were),
-        cmocka_unit_test(every_flipped_byte_is_noticed),
-        cmocka_unit_test(an_entry_has_the_size_of_its_fields),
-        cmocka_unit_test(a_label_is_one_of_the_classes),
-        cmocka_unit_test(they_can_be_packed_again),
-    };
     if (argc < 2) {
         (void)printf("usage: %s FOLDER [--print]\n", argv[0]);
         return 2;
@@ -240,5 +233,5 @@ int main(int argc, char **argv)
         print_table();
         return 0;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -99,7 +99,10 @@ static sluice_status read_value(const sluice_dataset *dataset, uint64_t index, c
     return sluice_dataset_read(dataset, index, field, value, 64, size, NULL);
 }
 
-static void items_are_read(void **state)
+static int make_root(void **state);
+static int remove_root(void **state);
+
+TEST_WITH(items_are_read, make_root, remove_root)
 {
     uint8_t chunk[ROOM];
     uint8_t value[64];
@@ -121,7 +124,7 @@ static void items_are_read(void **state)
     }
 }
 
-static void tokens_are_one_sample_a_chunk(void **state)
+TEST_WITH(tokens_are_one_sample_a_chunk, make_root, remove_root)
 {
     uint8_t chunk[ROOM];
     uint8_t value[64];
@@ -167,7 +170,7 @@ static void damage_every_byte(uint8_t *chunk, size_t bytes, uint64_t samples, co
     }
 }
 
-static void every_byte_may_be_wrong(void **state)
+TEST_WITH(every_byte_may_be_wrong, make_root, remove_root)
 {
     uint8_t chunk[ROOM];
     size_t bytes = make_chunk(chunk);
@@ -188,14 +191,4 @@ static int remove_root(void **state)
 {
     remove_tree(root);
     return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(items_are_read, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(tokens_are_one_sample_a_chunk, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(every_byte_may_be_wrong, make_root, remove_root),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

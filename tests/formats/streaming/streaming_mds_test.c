@@ -62,7 +62,10 @@ static const struct {
     {SL_ARRAY_NUMPY, "\x01\0\0\0\x02\0\0\0\x02\0\0\0\x03\0\0\0", 16},
 };
 
-static void heads_are_parsed(void **state)
+static int make_root(void **state);
+static int remove_root(void **state);
+
+TEST(heads_are_parsed)
 {
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
         uint8_t bytes[40] = {0};
@@ -82,7 +85,7 @@ static void heads_are_parsed(void **state)
     }
 }
 
-static void heads_of_no_sense_are_refused(void **state)
+TEST(heads_of_no_sense_are_refused)
 {
     sl_array array = {.dtype = SLUICE_U8};
     /* products that wrap around, to 0 and to what is there */
@@ -103,7 +106,7 @@ static void heads_of_no_sense_are_refused(void **state)
     assert_int_equal(array.dtype, SLUICE_F32);
 }
 
-static void dtypes_have_their_numbers(void **state)
+TEST(dtypes_have_their_numbers)
 {
     sluice_dtype dtype;
     assert_true(sl_array_torch_dtype(10, &dtype));
@@ -173,7 +176,7 @@ static int64_t label_of(const sluice_dataset *dataset, uint64_t index, sluice_st
     return label;
 }
 
-static void samples_are_read(void **state)
+TEST_WITH(samples_are_read, make_root, remove_root)
 {
     uint8_t shard[ROOM];
     char text[8];
@@ -204,7 +207,7 @@ static uint64_t bad_by_verify(const sluice_dataset *dataset)
 }
 
 /* The hash covers what no sample does: another label is nothing that a sample could notice. */
-static void hashes_are_verified(void **state)
+TEST_WITH(hashes_are_verified, make_root, remove_root)
 {
     uint8_t shard[ROOM];
     const size_t bytes = make_shard(shard);
@@ -226,7 +229,7 @@ static void hashes_are_verified(void **state)
 
 /* Every byte of the table and of a sample's sizes: an error with a reason, or samples that lie
  * inside the file. */
-static void every_byte_may_be_wrong(void **state)
+TEST_WITH(every_byte_may_be_wrong, make_root, remove_root)
 {
     uint8_t shard[ROOM];
     const size_t bytes = make_shard(shard);
@@ -251,7 +254,7 @@ static void every_byte_may_be_wrong(void **state)
 
 /* ---- what an index.json is ---- */
 
-static void indexes_are_told_apart(void **state)
+TEST_WITH(indexes_are_told_apart, make_root, remove_root)
 {
     static const struct {
         const char *text;
@@ -276,7 +279,7 @@ static void indexes_are_told_apart(void **state)
     assert_false(sl_index_json_probe(path_of("nothing.json"), "shards"));
 }
 
-static void files_lie_below_their_index(void **state)
+TEST_WITH(files_lie_below_their_index, make_root, remove_root)
 {
     static const char *const outside[] = {"/etc/passwd", "..", "../a", "a/../../b"};
     char path[SL_PATH_BYTES];
@@ -308,19 +311,4 @@ static int remove_root(void **state)
 {
     remove_tree(root);
     return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(heads_are_parsed),
-        cmocka_unit_test(heads_of_no_sense_are_refused),
-        cmocka_unit_test(dtypes_have_their_numbers),
-        cmocka_unit_test_setup_teardown(samples_are_read, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(hashes_are_verified, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(every_byte_may_be_wrong, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(indexes_are_told_apart, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(files_lie_below_their_index, make_root, remove_root),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,7 +76,7 @@ static void check(const sluice_dataset *dataset)
     assert_string_equal(sluice_dataset_class_name(dataset, 1), "dog");
 }
 
-static void what_is_wanted_is_read(void **state)
+TEST(what_is_wanted_is_read)
 {
     const size_t bytes = sizeof(annotations) - 1;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -92,7 +92,7 @@ static void what_is_wanted_is_read(void **state)
     assert_int_equal(unlink(path_of("index.json")), 0);
 }
 
-static void it_is_cut_short(void **state)
+TEST(it_is_cut_short)
 {
     const size_t bytes = sizeof(annotations) - 1;
     const size_t known = (size_t)(strstr(annotations, "\"annotations\" :") - annotations) + 15;
@@ -105,7 +105,7 @@ static void it_is_cut_short(void **state)
 }
 
 /* Every way in which a window's end can cut it. */
-static void it_crosses_the_window(void **state)
+TEST(it_crosses_the_window)
 {
     const size_t bytes = sizeof(annotations) - 1;
     char *large = malloc(WINDOW + 2 * ROOM);
@@ -164,14 +164,14 @@ static void expect_refusal(const char *text, sluice_status status, const char *w
         fail_msg("not \"%s\" but %s", words, error.text);
 }
 
-static void bad_ones_are_refused(void **state)
+TEST(bad_ones_are_refused)
 {
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         expect_refusal(bad[i].text, bad[i].status, bad[i].words);
 }
 
 /* What is passed over may be deep, but not without end. */
-static void depth_has_a_limit(void **state)
+TEST(depth_has_a_limit)
 {
     for (size_t depth = DEEP; depth <= DEEP + 1; depth++) {
         char text[3 * DEEP];
@@ -187,7 +187,7 @@ static void depth_has_a_limit(void **state)
     }
 }
 
-static void what_is_wanted_has_a_limit(void **state)
+TEST(what_is_wanted_has_a_limit)
 {
     enum { MOST = 16 << 20 };
     static const char head[] = "{\"images\":[{\"id\":1,\"file_name\":\"";
@@ -202,15 +202,10 @@ static void what_is_wanted_has_a_limit(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_wanted_is_read), cmocka_unit_test(it_is_cut_short),
-        cmocka_unit_test(it_crosses_the_window),  cmocka_unit_test(bad_ones_are_refused),
-        cmocka_unit_test(depth_has_a_limit),      cmocka_unit_test(what_is_wanted_has_a_limit),
-    };
     temporary_directory(root, sizeof(root));
     write_file(path_of("ab"), "jpeg", 4);
     write_file(path_of("a"), "jpeg", 4);
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_run(NULL, NULL);
     remove_tree(root);
     return failed;
 }

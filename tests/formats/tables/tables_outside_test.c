@@ -114,7 +114,7 @@ static void write_list(size_t list, const char *first, const char *second)
     put(lists[list].path, text);
 }
 
-static void names_that_stay(void **state)
+TEST(names_that_stay)
 {
     static const char *const names[] = {
         "in.jpg", "./in.jpg", "sub/../in.jpg", "sub//../sub/../in.jpg", "link.jpg", "absolute.jpg"};
@@ -131,7 +131,7 @@ static void names_that_stay(void **state)
     }
 }
 
-static void names_that_lead_out(void **state)
+TEST(names_that_lead_out)
 {
     char absolute[PATH];
     char turned[PATH];
@@ -153,7 +153,7 @@ static void names_that_lead_out(void **state)
     }
 }
 
-static void links_that_lead_out(void **state)
+TEST(links_that_lead_out)
 {
     for (size_t i = 0; i < LISTS; i++) {
         write_list(i, "in.jpg", "out.jpg");
@@ -169,7 +169,7 @@ static void links_that_lead_out(void **state)
     }
 }
 
-static void the_folder_is_a_link(void **state)
+TEST(the_folder_is_a_link)
 {
     write_list(0, "in.jpg", "link.jpg");
     expect_file("other/a.csv", false, 1, "in");
@@ -191,7 +191,7 @@ static void write_coco(const char *path, const char *name)
     put(path, text);
 }
 
-static void annotations_and_pictures_beside_each_other(void **state)
+TEST(annotations_and_pictures_beside_each_other)
 {
     static const char *const in[] = {"a.jpg", "train/a.jpg", "../train/a.jpg", "../images/a.jpg"};
     for (size_t i = 0; i < sizeof(in) / sizeof(in[0]); i++) {
@@ -239,7 +239,7 @@ static bool lacks_expat(void)
     return strstr(error.text, "without libexpat") != NULL;
 }
 
-static void annotations_of_voc(void **state)
+TEST(annotations_of_voc)
 {
     if (lacks_expat())
         skip();
@@ -317,16 +317,8 @@ static void make(void)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_that_stay),
-        cmocka_unit_test(names_that_lead_out),
-        cmocka_unit_test(links_that_lead_out),
-        cmocka_unit_test(the_folder_is_a_link),
-        cmocka_unit_test(annotations_and_pictures_beside_each_other),
-        cmocka_unit_test(annotations_of_voc),
-    };
     make();
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_run(NULL, NULL);
     remove_tree(root);
     return failed;
 }

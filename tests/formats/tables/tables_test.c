@@ -30,7 +30,7 @@ static sl_cell words(const char *text)
     return (sl_cell){.kind = SL_CELL_WORDS, .text = {(const uint8_t *)text, strlen(text)}};
 }
 
-static void cells_are_known(void **state)
+TEST(cells_are_known)
 {
     static const struct {
         const char *text;
@@ -69,7 +69,7 @@ static void cells_are_known(void **state)
     }
 }
 
-static void cells_become_values(void **state)
+TEST(cells_become_values)
 {
     sl_value value;
     sl_cell_room room = {0};
@@ -98,7 +98,7 @@ static void cells_become_values(void **state)
 }
 
 /* Every way in which the window's end can cut a row. */
-static void rows_cross_the_window(void **state)
+TEST(rows_cross_the_window)
 {
     static const char row[] = "x.png,\"a\"\"b\r\nc\",12\r\n";
     enum { ROW = sizeof(row) - 1, ROWS = 4 };
@@ -162,14 +162,14 @@ static void cut_everywhere(const char *name, const char *text)
     sluice_dataset_close(dataset);
 }
 
-static void tables_are_cut_short(void **state)
+TEST(tables_are_cut_short)
 {
     cut_everywhere("a.csv", "path,label,box\nx.png,\"b\",\"[[1,2]]\"\r\ny.png,a,[]\r\n");
     cut_everywhere("a.jsonl", "{\"path\": \"x\", \"label\": \"b\", \"o\": {\"box\": [[1, 2]]}}\n"
                               "{\"path\": \"y\", \"label\": \"a\"}\n");
 }
 
-static void values_are_read(void **state)
+TEST(values_are_read)
 {
     char text[8];
     int64_t label = -1;
@@ -194,13 +194,8 @@ static void values_are_read(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cells_are_known),       cmocka_unit_test(cells_become_values),
-        cmocka_unit_test(rows_cross_the_window), cmocka_unit_test(tables_are_cut_short),
-        cmocka_unit_test(values_are_read),
-    };
     temporary_directory(root, sizeof(root));
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_run(NULL, NULL);
     remove_tree(root);
     return failed;
 }

@@ -95,7 +95,7 @@ static void check_annotation(const sluice_dataset *dataset)
     assert_null(sluice_dataset_class_name(dataset, 2));
 }
 
-static void an_annotation_is_read(void **state)
+TEST(an_annotation_is_read)
 {
     sluice_error error = SLUICE_ERROR_INIT;
     put("one/Annotations/a.xml", annotation);
@@ -107,7 +107,7 @@ static void an_annotation_is_read(void **state)
     sluice_dataset_close(dataset);
 }
 
-static void it_is_cut_short(void **state)
+TEST(it_is_cut_short)
 {
     put("one/JPEGImages/a.png", "PNG");
     for (size_t cut = 0; cut < sizeof(annotation) - sizeof("\n"); cut++) {
@@ -176,7 +176,7 @@ static void put_two(const char *second)
     put("two/JPEGImages/b.jpg", "b");
 }
 
-static void bad_ones_are_refused(void **state)
+TEST(bad_ones_are_refused)
 {
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         put_two(bad[i].text);
@@ -198,7 +198,7 @@ static void put_many(const char *head, const char *part, int times, const char *
     put_two(text);
 }
 
-static void limits_hold(void **state)
+TEST(limits_hold)
 {
     put_many("<annotation>", "<a>", 32, "");
     expect_refusal("two", SLUICE_UNSUPPORTED, "too deep");
@@ -212,7 +212,7 @@ static void limits_hold(void **state)
     expect_refusal("two", SLUICE_CORRUPT, "more than 1023 bytes");
 }
 
-static void encodings_are_known(void **state)
+TEST(encodings_are_known)
 {
     sluice_dataset *dataset = NULL;
     put_two("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><annotation>" OBJECT(
@@ -225,7 +225,7 @@ static void encodings_are_known(void **state)
 
 /* ---- where things lie ---- */
 
-static void paths_lead_nowhere_else(void **state)
+TEST(paths_lead_nowhere_else)
 {
     static const char *const names[] = {"../secret.jpg",
                                         "/etc/passwd",
@@ -256,7 +256,7 @@ static void paths_lead_nowhere_else(void **state)
     }
 }
 
-static void a_picture_is_missing(void **state)
+TEST(a_picture_is_missing)
 {
     char value[ROOM];
     size_t size = 0;
@@ -279,7 +279,7 @@ static void a_picture_is_missing(void **state)
     expect_refusal("two", SLUICE_INVALID, "no picture of \"a.xml\"");
 }
 
-static void lists_choose(void **state)
+TEST(lists_choose)
 {
     static const struct {
         const char *text;
@@ -315,7 +315,7 @@ static void lists_choose(void **state)
 }
 
 /* Beside their pictures, by several threads, in the order of names. */
-static void many_lie_beside_their_pictures(void **state)
+TEST(many_lie_beside_their_pictures)
 {
     sluice_error error = SLUICE_ERROR_INIT;
     for (int i = 0; i < MANY; i++) {
@@ -362,21 +362,10 @@ static int is_absent(void)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_annotation_is_read),
-        cmocka_unit_test(it_is_cut_short),
-        cmocka_unit_test(bad_ones_are_refused),
-        cmocka_unit_test(limits_hold),
-        cmocka_unit_test(encodings_are_known),
-        cmocka_unit_test(paths_lead_nowhere_else),
-        cmocka_unit_test(a_picture_is_missing),
-        cmocka_unit_test(lists_choose),
-        cmocka_unit_test(many_lie_beside_their_pictures),
-    };
     temporary_directory(root, sizeof(root));
     make_folders();
     const int absent = is_absent();
-    const int failed = absent ? 77 : cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = absent ? 77 : test_run(NULL, NULL);
     if (absent)
         puts("the library was built without libexpat");
     remove_tree(root);

@@ -76,7 +76,7 @@ static void expect_archives(const char *list, const char *order)
     sluice_dataset_close(dataset);
 }
 
-static void archives_in_the_order_of_the_list(void **state)
+TEST(archives_in_the_order_of_the_list)
 {
     expect_archives(list_of("{\"url\": \"data/2.tar\", \"nsamples\": 4}, "
                             "{\"url\": \"data/0.tar\", \"nsamples\": 4}",
@@ -88,7 +88,7 @@ static void archives_in_the_order_of_the_list(void **state)
                     "10");
 }
 
-static void lists_that_are_refused(void **state)
+TEST(lists_that_are_refused)
 {
     static const struct {
         const char *shards, *file, *words;
@@ -110,11 +110,4 @@ static void lists_that_are_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(archives_in_the_order_of_the_list),
-        cmocka_unit_test(lists_that_are_refused),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

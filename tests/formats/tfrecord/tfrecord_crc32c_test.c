@@ -30,7 +30,7 @@ static uint32_t model(const uint8_t *data, size_t bytes)
     return ~reversed(crc, 32);
 }
 
-static void known_answers(void **state)
+TEST(known_answers)
 {
     /* RFC 3720, B.4: of 32 bytes, the last of an iSCSI read command. */
     uint8_t data[48];
@@ -62,7 +62,7 @@ static void known_answers(void **state)
 }
 
 /* Of every length about a lane's, three lanes', and at every alignment. */
-static void twins_are_the_model(void **state)
+TEST(twins_are_the_model)
 {
     enum { MOST = 3 * 1024 * 4 };
     uint8_t *data = malloc(MOST + 8);
@@ -86,13 +86,4 @@ static void twins_are_the_model(void **state)
         assert_int_equal(crc32c(data, MOST), sl_crc32c(data, MOST));
     }
     free(data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_answers),
-        cmocka_unit_test(twins_are_the_model),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

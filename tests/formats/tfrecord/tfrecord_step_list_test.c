@@ -46,7 +46,7 @@ static void refuse(sl_steps_kind kind, sl_bytes list, const char *words)
     assert_false(sl_steps_read(kind, list, to, sizeof(to)));
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
     const int64_t integers[] = {1, 300, 5};
     const float one = 1;
@@ -63,7 +63,7 @@ static void numbers(void **state)
     refuse(SL_STEPS_F32, LIST(TEXT_A), "another kind");
 }
 
-static void bytes_and_texts(void **state)
+TEST(bytes_and_texts)
 {
     static const char escaped[] = "[\"a\",null,\"\\\"\\\\\\u000a\\u001f\",null]";
     expect(SL_STEPS_BYTES, LIST(TEXT_A NO_LIST TEXTS_AB), "aab", 3);
@@ -75,7 +75,7 @@ static void bytes_and_texts(void **state)
     refuse(SL_STEPS_TEXT, LIST(LOOSE_5), "another kind");
 }
 
-static void cut_short_anywhere(void **state)
+TEST(cut_short_anywhere)
 {
     static const char whole[] = PACKED_1_300 LOOSE_5 LOOSE_5;
     const size_t ends[] = {0, 9, 15, 21};
@@ -91,7 +91,7 @@ static void cut_short_anywhere(void **state)
     }
 }
 
-static void damaged(void **state)
+TEST(damaged)
 {
     refuse(SL_STEPS_I64, LIST("\x08\x01"), "damaged");             /* a step that is a number */
     refuse(SL_STEPS_I64, LIST(LOOSE_5 "\x0a\x7f"), "damaged");     /* longer than there is */
@@ -105,7 +105,7 @@ static void damaged(void **state)
     refuse(SL_STEPS_BYTES, LIST("\x0a\x04\x0a\x02\x08\x01"), "damaged");
 }
 
-static void as_a_value(void **state)
+TEST(as_a_value)
 {
     sluice_error error = SLUICE_ERROR_INIT;
     uint64_t size = 0;
@@ -122,16 +122,4 @@ static void as_a_value(void **state)
     value.bytes.size--;
     assert_int_equal(sl_packed_size(&value, 24, &size, &error), SLUICE_CORRUPT);
     assert_int_equal(sl_packed_unpack_to(NULL, &value, to, 24, &error), SLUICE_CORRUPT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(bytes_and_texts),
-        cmocka_unit_test(cut_short_anywhere),
-        cmocka_unit_test(damaged),
-        cmocka_unit_test(as_a_value),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
