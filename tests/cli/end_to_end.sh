@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 need jq
 
-run 0 synth photos --count 60 --classes 6 --size-scale 0.4
+run 0 synth photos --count 60 --classes 6 --size-scale 0.5
 run 0 info photos --json
 json '.format == "folder" and .samples == 60 and .shards == 0 and .classes == 6'
 json '(.fields | map(.name) | index("image") != null and index("label") != null)'
