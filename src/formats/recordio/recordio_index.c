@@ -2,11 +2,11 @@
 #include "recordio_index.h"
 
 #include "file.h"
-#include "head_window.h"
 #include "index_text.h"
 #include "little_endian.h"
 #include "memory.h"
 #include "objects.h"
+#include "record_walk.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 #include "tfrecord_index.h"
 
 #include "crc32c.h"
-#include "head_window.h"
 #include "little_endian.h"
 #include "memory.h"
+#include "record_walk.h"
 
 #define STAGE "dataset"
 

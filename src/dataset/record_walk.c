@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "head_window.h"
+#include "record_walk.h"
 
 #include "store.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * head_window: heads of a file's records, read one after the other.
+ * record_walk: heads of a file's records, read one after the other.
  *
  * Purpose: walking a file takes a few bytes of each record. Where records are small all that is
  * near is read at once, where they are large the head alone. Threads: one owner. No allocation.
  */
-#ifndef SL_HEAD_WINDOW_H
-#define SL_HEAD_WINDOW_H
+#ifndef SL_RECORD_WALK_H
+#define SL_RECORD_WALK_H
 
 #include "store.h"
 
