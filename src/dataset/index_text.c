@@ -47,7 +47,7 @@ bool sl_index_text_end_line(sl_index_text *text)
 }
 
 static bool read_and_parse(sl_file_index *index, const char *name, uint64_t file_bytes,
-                           sl_index_text_parse parse)
+                           const sl_index_text_kind *kind)
 {
     uint8_t *text;
     size_t bytes;
@@ -56,21 +56,25 @@ static bool read_and_parse(sl_file_index *index, const char *name, uint64_t file
     if (sl_store_read_whole((sl_file_name){"dataset", name}, most, &text, &bytes, NULL) < 0) {
         return false;
     }
-    const bool good = parse(index, (const char *)text, bytes, file_bytes);
+    const bool good = kind->parse(index, (const char *)text, bytes, file_bytes);
     sl_free(text);
     return good;
 }
 
 bool sl_index_text_load(sl_file_index *index, const char *path, const char *name,
-                        sl_index_text_parse parse)
+                        const sl_index_text_kind *kind)
 {
     sl_store_facts file;
     sl_store_facts own;
     if (sl_store_stat(path, &file) != 0 || sl_store_stat(name, &own) != 0 ||
         own.identity.modified_ns < file.identity.modified_ns ||
-        !read_and_parse(index, name, file.identity.bytes, parse)) {
+        !read_and_parse(index, name, file.identity.bytes, kind)) {
         return false;
     }
     index->file = file.identity;
+    if (!kind->matches(index, path)) {
+        sl_file_index_close(index);
+        return false;
+    }
     return true;
 }

@@ -1,43 +1,132 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record_walk.h"
 
-#include "store.h"
+#include "error.h"
+#include "memory.h"
+#include "minmax.h"
 
 #include <string.h>
 
 #define STAGE "dataset"
 
-sluice_status sl_head_window_open(sl_head_window *window, const char *path, sluice_error *error)
+sluice_status sl_record_walk_refuse(const sl_record_walk *walk, uint64_t at, const char *why,
+                                    sluice_error *error)
 {
-    memset(window, 0, offsetof(sl_head_window, data));
+    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, walk->handle.name.path, (int64_t)at, "%s",
+                         why);
+}
+
+sluice_status sl_record_walk_look(sl_record_walk *walk, uint64_t at, size_t bytes,
+                                  const uint8_t **head, sluice_error *error)
+{
+    const uint64_t left = walk->file.bytes - at;
+    const uint64_t stride = at - walk->looked;
+    if (left < bytes) {
+        return sl_record_walk_refuse(walk, at, "the file is cut short", error);
+    }
+    walk->looked = at;
+    if (at < walk->at || at - walk->at + bytes > walk->bytes) {
+        /* A head alone where records are large, and what else is near where they are small. */
+        const size_t wanted = stride > SL_RECORD_WINDOW_BYTES / 4
+                                  ? bytes
+                                  : (size_t)sl_min_u64(SL_RECORD_WINDOW_BYTES, left);
+        walk->bytes = 0;
+        const sluice_status status = sl_handle_read(&walk->handle, walk->data, wanted, at, error);
+        if (status < 0) {
+            return status;
+        }
+        walk->at = at;
+        walk->bytes = wanted;
+    }
+    *head = walk->data + (at - walk->at);
+    return SLUICE_OK;
+}
+
+sluice_status sl_record_walk_skip(const sl_record_walk *walk, uint64_t *at, uint32_t frame,
+                                  uint64_t payload, sluice_error *error)
+{
+    if (payload > walk->file.bytes - *at - frame) {
+        return sl_record_walk_refuse(
+            walk, *at, "the file is cut short: its last record is longer than what is left", error);
+    }
+    *at += frame + payload;
+    return SLUICE_OK;
+}
+
+/* ---- walking ---- */
+
+static sluice_status record_walk_open(sl_record_walk **walk, const char *path, sluice_error *error)
+{
+    sl_record_walk *made = sl_malloc(sizeof(*made));
+    if (made == NULL) {
+        return sl_no_memory_file(error, STAGE, path, "for the heads of its records");
+    }
+    memset(made, 0, offsetof(sl_record_walk, data));
     const sluice_status status =
-        sl_handle_open(&window->handle, (sl_file_name){STAGE, path}, &window->file, error);
-    if (status == SLUICE_OK) {
-        sl_handle_advise(&window->handle, SL_ADVICE_RANDOM, 0, 0); /* payloads are not wanted */
+        sl_handle_open(&made->handle, (sl_file_name){STAGE, path}, &made->file, error);
+    if (status < 0) {
+        sl_free(made);
+        return status;
+    }
+    sl_handle_advise(&made->handle, SL_ADVICE_RANDOM, 0, 0); /* payloads are not wanted */
+    *walk = made;
+    return SLUICE_OK;
+}
+
+static void record_walk_close(sl_record_walk *walk)
+{
+    sl_handle_close(&walk->handle);
+    sl_free(walk);
+}
+
+static sluice_status record_walk_all(sl_file_index *index, sl_record_walk *walk,
+                                     sl_record_step step, sluice_error *error)
+{
+    for (uint64_t at = 0; at < walk->file.bytes;) {
+        const uint64_t begin = at;
+        const sluice_status status = step(walk, &at, error);
+        if (status < 0) {
+            return status;
+        }
+        if (!sl_file_index_add(index, begin, at - begin)) {
+            return sl_no_memory_file(error, STAGE, walk->handle.name.path, "for the file's index");
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sl_record_walk_file(sl_file_index *index, sl_index_kind kind, const char *path,
+                                  sl_record_step step, sluice_error *error)
+{
+    sl_record_walk *walk = NULL;
+    *index = (sl_file_index){.kind = kind};
+    sluice_status status = record_walk_open(&walk, path, error);
+    if (status < 0) {
+        return status;
+    }
+    index->file = walk->file;
+    status = record_walk_all(index, walk, step, error);
+    record_walk_close(walk);
+    if (status < 0) {
+        sl_file_index_close(index);
     }
     return status;
 }
 
-void sl_head_window_close(sl_head_window *window)
+bool sl_record_walk_matches(const sl_file_index *index, const char *path, uint32_t looks,
+                            sl_record_step step)
 {
-    sl_handle_close(&window->handle);
-}
-
-const uint8_t *sl_head_window_look(sl_head_window *window, uint64_t at, size_t bytes,
-                                   sluice_error *error)
-{
-    const uint64_t left = window->file.bytes - at;
-    if (at >= window->at && at - window->at + bytes <= window->bytes) {
-        return window->data + (at - window->at);
+    sl_record_walk *walk = NULL;
+    if (record_walk_open(&walk, path, NULL) < 0) {
+        return false;
     }
-    /* A head alone where records are large, and what else is near where they are small. */
-    size_t wanted = window->last > SL_HEAD_WINDOW_BYTES / 4 ? bytes : SL_HEAD_WINDOW_BYTES;
-    wanted = left < wanted ? (size_t)left : wanted;
-    window->bytes = 0;
-    if (sl_handle_read(&window->handle, window->data, wanted, at, error) < 0) {
-        return NULL;
+    bool good = walk->file.bytes == index->file.bytes;
+    for (uint64_t i = 0; good && i < looks; i++) {
+        const uint64_t number = (index->samples - 1) * i / (looks - 1);
+        uint64_t at = index->offsets[number];
+        good = step(walk, &at, NULL) == SLUICE_OK &&
+               at == index->offsets[number] + index->bytes[number];
     }
-    window->at = at;
-    window->bytes = wanted;
-    return window->data;
+    record_walk_close(walk);
+    return good;
 }

@@ -1,36 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record_walk: heads of a file's records, read one after the other.
+ * record_walk: the index of a file of records, made by reading their heads one after another.
  *
- * Purpose: walking a file takes a few bytes of each record. Where records are small all that is
- * near is read at once, where they are large the head alone. Threads: one owner. No allocation.
+ * Purpose: what TFRecord and RecordIO files have in common: a record's head says how long the
+ * record is, so a file is walked by a few bytes of each. Where records are small all that is near
+ * is read at once, where they are large the head alone. A format has one function, the step from a
+ * record to the next, which also checks an index that another tool left. Threads: one owner.
+ * Memory: the window; the index.
  */
 #ifndef SL_RECORD_WALK_H
 #define SL_RECORD_WALK_H
 
+#include "file_index.h"
 #include "store.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define SL_HEAD_WINDOW_BYTES ((size_t)64 << 10)
+#define SL_RECORD_WINDOW_BYTES ((size_t)64 << 10)
 
-typedef struct sl_head_window {
-    sl_handle handle; /* names the opener's path */
+/* A file that is walked. For steps, which read `file` only. */
+typedef struct sl_record_walk {
+    sl_handle handle; /* names the caller's path */
     sl_file_identity file;
-    uint64_t last; /* bytes of the record before: whoever walks sets it */
-    uint64_t at;   /* of the bytes in `data` */
+    uint64_t looked; /* where the last look was */
+    uint64_t at;     /* of the bytes in `data` */
     size_t bytes;
-    uint8_t data[SL_HEAD_WINDOW_BYTES];
-} sl_head_window;
+    uint8_t data[SL_RECORD_WINDOW_BYTES];
+} sl_record_walk;
 
-/* Errors: IO. Whatever comes of it, sl_head_window_close is fine. */
-sluice_status sl_head_window_open(sl_head_window *window, const char *path, sluice_error *error);
-void sl_head_window_close(sl_head_window *window);
-/* The `bytes` at `at`, all of which are in the file; NULL with an error: IO, or CORRUPT when the
- * file is shorter now. */
-const uint8_t *sl_head_window_look(sl_head_window *window, uint64_t at, size_t bytes,
-                                   sluice_error *error);
+/*
+ * Goes on from `*at`, where a record begins (before the file's end), to where the next one does.
+ * Errors, naming file and offset: those of look and skip, and CORRUPT or UNSUPPORTED.
+ */
+typedef sluice_status (*sl_record_step)(sl_record_walk *walk, uint64_t *at, sluice_error *error);
+
+/* Walks the file at `path`, record by record, to its end. Blocks. Errors: those of the step; IO,
+ * NOMEM; then the index is closed. */
+sluice_status sl_record_walk_file(sl_file_index *index, sl_index_kind kind, const char *path,
+                                  sl_record_step step, sluice_error *error);
+/* Whether `looks` records of an index that is not empty (at least 2; evenly spaced, the first and
+ * the last among them) are records of the file at `path`. */
+bool sl_record_walk_matches(const sl_file_index *index, const char *path, uint32_t looks,
+                            sl_record_step step);
+
+/* ---- for steps ---- */
+
+/* `*head` is the `bytes` at `at`, until the next look. Errors: IO, CORRUPT (the file ends there, or
+ * is shorter than when it was opened). */
+sluice_status sl_record_walk_look(sl_record_walk *walk, uint64_t at, size_t bytes,
+                                  const uint8_t **head, sluice_error *error);
+/* Moves `*at` behind a frame of `frame` bytes, which were looked at, and `payload` bytes. CORRUPT:
+ * the file ends before. */
+sluice_status sl_record_walk_skip(const sl_record_walk *walk, uint64_t *at, uint32_t frame,
+                                  uint64_t payload, sluice_error *error);
+/* CORRUPT, at `at`. */
+sluice_status sl_record_walk_refuse(const sl_record_walk *walk, uint64_t at, const char *why,
+                                    sluice_error *error);
 
 #endif

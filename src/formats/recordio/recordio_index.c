@@ -4,7 +4,6 @@
 #include "file.h"
 #include "index_text.h"
 #include "little_endian.h"
-#include "memory.h"
 #include "objects.h"
 #include "record_walk.h"
 
@@ -109,68 +108,29 @@ size_t sl_recordio_peek(const sl_recordio *record, uint8_t *to, size_t bytes)
 
 /* ---- walking ---- */
 
-static sluice_status fail(const sl_head_window *window, uint64_t offset, const char *text,
-                          sluice_error *error)
-{
-    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, window->handle.name.path, (int64_t)offset,
-                         "%s", text);
-}
-
-/* A part, which is in the file. */
-static sluice_status walk_part(sl_head_window *window, uint64_t at, bool first, part *of,
-                               sluice_error *error)
-{
-    const uint64_t left = window->file.bytes - at;
-    if (left < SL_RECORDIO_HEAD) {
-        return fail(window, at, "the file is cut short", error);
-    }
-    const uint8_t *head = sl_head_window_look(window, at, SL_RECORDIO_HEAD, error);
-    if (head == NULL) {
-        return error != NULL && error->status < 0 ? (sluice_status)error->status : SLUICE_IO;
-    }
-    const char *why = read_head(of, head, first);
-    if (why != NULL) {
-        return fail(window, at, why, error);
-    }
-    return of->padded <= left - SL_RECORDIO_HEAD
-               ? SLUICE_OK
-               : fail(window, at,
-                      "the file is cut short: its last record is longer than what is left", error);
-}
-
-/* `*at`: where the record begins, then where the next one does. */
-static sluice_status walk_record(sl_head_window *window, uint64_t *at, sluice_error *error)
+static sluice_status recordio_step(sl_record_walk *walk, uint64_t *at, sluice_error *error)
 {
     const uint64_t begin = *at;
     part of = {.last = false};
     uint64_t size = 0;
     while (!of.last) {
-        const sluice_status status = walk_part(window, *at, *at == begin, &of, error);
+        const uint8_t *head;
+        sluice_status status = sl_record_walk_look(walk, *at, SL_RECORDIO_HEAD, &head, error);
         if (status < 0) {
             return status;
         }
-        *at += SL_RECORDIO_HEAD + of.padded;
+        const char *why = read_head(&of, head, *at == begin);
+        if (why != NULL) {
+            return sl_record_walk_refuse(walk, *at, why, error);
+        }
+        status = sl_record_walk_skip(walk, at, SL_RECORDIO_HEAD, of.padded, error);
+        if (status < 0) {
+            return status;
+        }
         size += of.bytes + (of.last ? 0U : 4U);
-        window->last = SL_RECORDIO_HEAD + of.padded;
         if (size > SL_RECORDIO_BYTES_MAX) {
-            return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, window->handle.name.path,
+            return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, walk->handle.name.path,
                                  (int64_t)begin, "a record has 2^29 bytes or more");
-        }
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status walk_file(sl_file_index *index, sl_head_window *window, sluice_error *error)
-{
-    for (uint64_t at = 0; at < window->file.bytes;) {
-        const uint64_t begin = at;
-        const sluice_status status = walk_record(window, &at, error);
-        if (status < 0) {
-            return status;
-        }
-        if (!sl_file_index_add(index, begin, at - begin)) {
-            return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, window->handle.name.path,
-                                 (int64_t)begin, "no memory for the file's index");
         }
     }
     return SLUICE_OK;
@@ -178,68 +138,10 @@ static sluice_status walk_file(sl_file_index *index, sl_head_window *window, slu
 
 sluice_status sl_recordio_walk(sl_file_index *index, const char *path, sluice_error *error)
 {
-    *index = (sl_file_index){.kind = SL_INDEX_RECORDIO};
-    sl_head_window *window = sl_malloc(sizeof(*window));
-    if (window == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1,
-                             "no memory to walk a RecordIO file");
-    }
-    sluice_status status = sl_head_window_open(window, path, error);
-    index->file = window->file;
-    if (status == SLUICE_OK) {
-        status = walk_file(index, window, error);
-    }
-    sl_head_window_close(window);
-    sl_free(window);
-    if (status < 0) {
-        sl_file_index_close(index);
-    }
-    return status;
+    return sl_record_walk_file(index, SL_INDEX_RECORDIO, path, recordio_step, error);
 }
 
 /* ---- MXNet's indexes ---- */
-
-enum { CHECKS = 16 };
-
-/* Whether some of its records, the first and the last among them, are records of the file. */
-static bool fits_file(const sl_file_index *index, const char *path)
-{
-    sl_head_window *window = sl_malloc(sizeof(*window));
-    if (window == NULL) {
-        return false;
-    }
-    bool good = sl_head_window_open(window, path, NULL) == SLUICE_OK &&
-                window->file.bytes == index->file.bytes;
-    for (uint64_t i = 0; good && i < CHECKS; i++) {
-        const uint64_t number = (index->samples - 1) * i / (CHECKS - 1);
-        uint64_t at = index->offsets[number];
-        good = walk_record(window, &at, NULL) == SLUICE_OK &&
-               at == index->offsets[number] + index->bytes[number];
-    }
-    sl_head_window_close(window);
-    sl_free(window);
-    return good;
-}
-
-bool sl_recordio_idx_load(sl_file_index *index, const char *path)
-{
-    const size_t length = strlen(path);
-    const bool named = sl_ends_with(path, ".rec");
-    const size_t lengths[2] = {named ? length - 4 : length, length};
-    for (size_t i = 0; i < 2; i++) {
-        char name[SL_PATH_BYTES];
-        const int bytes = snprintf(name, sizeof(name), "%.*s.idx", (int)lengths[i], path);
-        if (bytes < 0 || (size_t)bytes >= sizeof(name) ||
-            !sl_index_text_load(index, path, name, sl_recordio_idx_parse)) {
-            continue;
-        }
-        if (fits_file(index, path)) {
-            return true;
-        }
-        sl_file_index_close(index);
-    }
-    return false;
-}
 
 static bool read_line(sl_index_text *text, uint64_t *offset)
 {
@@ -283,5 +185,27 @@ bool sl_recordio_idx_parse(sl_file_index *index, const char *text, size_t bytes,
         return true;
     }
     sl_file_index_close(index);
+    return false;
+}
+
+static bool recordio_idx_matches(const sl_file_index *index, const char *path)
+{
+    return sl_record_walk_matches(index, path, 16, recordio_step);
+}
+
+bool sl_recordio_idx_load(sl_file_index *index, const char *path)
+{
+    static const sl_index_text_kind kind = {sl_recordio_idx_parse, recordio_idx_matches};
+    const size_t length = strlen(path);
+    const bool named = sl_ends_with(path, ".rec");
+    const size_t lengths[2] = {named ? length - 4 : length, length};
+    for (size_t i = 0; i < 2; i++) {
+        char name[SL_PATH_BYTES];
+        const int bytes = snprintf(name, sizeof(name), "%.*s.idx", (int)lengths[i], path);
+        if (bytes >= 0 && (size_t)bytes < sizeof(name) &&
+            sl_index_text_load(index, path, name, &kind)) {
+            return true;
+        }
+    }
     return false;
 }

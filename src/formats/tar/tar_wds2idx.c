@@ -105,7 +105,7 @@ static bool name_index(char *name, size_t bytes, const char *path)
 }
 
 /* Whether there are headers where some of the samples begin. */
-static bool fits_archive(const sl_file_index *index, const char *path)
+static bool wds2idx_matches(const sl_file_index *index, const char *path)
 {
     sl_handle file;
     if (sl_handle_open(&file, (sl_file_name){"dataset", path}, NULL, NULL) < 0) {
@@ -124,14 +124,7 @@ static bool fits_archive(const sl_file_index *index, const char *path)
 
 bool sl_tar_wds2idx_load(sl_file_index *index, const char *path)
 {
+    static const sl_index_text_kind kind = {sl_tar_wds2idx_parse, wds2idx_matches};
     char name[SL_PATH_BYTES];
-    if (!name_index(name, sizeof(name), path) ||
-        !sl_index_text_load(index, path, name, sl_tar_wds2idx_parse)) {
-        return false;
-    }
-    if (fits_archive(index, path)) {
-        return true;
-    }
-    sl_file_index_close(index);
-    return false;
+    return name_index(name, sizeof(name), path) && sl_index_text_load(index, path, name, &kind);
 }

@@ -2,9 +2,12 @@
 #include "tfrecord_index.h"
 
 #include "crc32c.h"
+#include "index_text.h"
 #include "little_endian.h"
-#include "memory.h"
 #include "record_walk.h"
+
+#include <stdio.h>
+#include <string.h>
 
 #define STAGE "dataset"
 
@@ -38,77 +41,90 @@ sl_refusal sl_tfrecord_open(sl_bytes record, sl_bytes *bytes)
 
 /* ---- walking ---- */
 
-typedef struct walker {
-    sl_file_index *index;
-    sl_head_window window;
-} walker;
-
-static sluice_status fail(const walker *w, uint64_t offset, const char *text, sluice_error *error)
-{
-    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, w->window.handle.name.path,
-                         (int64_t)offset, "%s", text);
-}
-
-/* What begins with no head. */
-static sluice_status refuse_file(const walker *w, const uint8_t *head, sluice_error *error)
+/* A file that does not begin with a head. */
+static sluice_status tfrecord_refuse_file(const sl_record_walk *walk, const uint8_t *head,
+                                          sluice_error *error)
 {
     const bool gzip = head[0] == 0x1f && head[1] == 0x8b;
     const bool zlib = (head[0] & 0x8f) == 0x08 && (head[0] * 256 + head[1]) % 31 == 0;
     if (gzip || zlib) {
-        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->window.handle.name.path, 0,
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, walk->handle.name.path, 0,
                              "it is compressed by %s, and can only be read from front to back: "
                              "unpack it first (%s)",
                              gzip ? "gzip" : "zlib", gzip ? "gunzip" : "zlib-flate -uncompress");
     }
-    return fail(w, 0, "it does not begin with a TFRecord's length and its checksum", error);
+    return sl_record_walk_refuse(
+        walk, 0, "it does not begin with a TFRecord's length and its checksum", error);
 }
 
-static sluice_status walk_record(walker *w, uint64_t *at, sluice_error *error)
+static sluice_status tfrecord_step(sl_record_walk *walk, uint64_t *at, sluice_error *error)
 {
-    const uint64_t left = w->index->file.bytes - *at;
+    const uint8_t *head;
     uint64_t length;
-    if (left < SL_TFRECORD_FRAME) {
-        return fail(w, *at, "the file is cut short", error);
-    }
-    const uint8_t *head = sl_head_window_look(&w->window, *at, SL_TFRECORD_HEAD, error);
-    if (head == NULL) {
-        return error != NULL && error->status < 0 ? (sluice_status)error->status : SLUICE_IO;
+    const sluice_status status = sl_record_walk_look(walk, *at, SL_TFRECORD_FRAME, &head, error);
+    if (status < 0) {
+        return status;
     }
     if (!sl_tfrecord_head(head, &length)) {
-        return *at == 0 ? refuse_file(w, head, error)
-                        : fail(w, *at, "the checksum of a record's length is wrong", error);
+        return *at == 0 ? tfrecord_refuse_file(walk, head, error)
+                        : sl_record_walk_refuse(
+                              walk, *at, "the checksum of a record's length is wrong", error);
     }
-    if (length > left - SL_TFRECORD_FRAME) {
-        return fail(w, *at, "the file is cut short: its last record is longer than what is left",
-                    error);
-    }
-    w->window.last = SL_TFRECORD_FRAME + length;
-    if (!sl_file_index_add(w->index, *at, w->window.last)) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, w->window.handle.name.path,
-                             (int64_t)*at, "no memory for the file's index");
-    }
-    *at += w->window.last;
-    return SLUICE_OK;
+    return sl_record_walk_skip(walk, at, SL_TFRECORD_FRAME, length, error);
 }
 
 sluice_status sl_tfrecord_walk(sl_file_index *index, const char *path, sluice_error *error)
 {
-    *index = (sl_file_index){.kind = SL_INDEX_TFRECORD};
-    walker *w = sl_malloc(sizeof(*w));
-    if (w == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1,
-                             "no memory to walk a TFRecord");
+    return sl_record_walk_file(index, SL_INDEX_TFRECORD, path, tfrecord_step, error);
+}
+
+/* ---- indexes that DALI's tfrecord2idx wrote ---- */
+
+/* Records follow one another, without gaps, to the end of the file. */
+bool sl_tfrecord_idx_parse(sl_file_index *index, const char *text, size_t bytes,
+                           uint64_t file_bytes)
+{
+    sl_index_text left = {text, text + bytes};
+    uint64_t end = 0;
+    bool good = true;
+    *index = (sl_file_index){.kind = SL_INDEX_TFRECORD, .file.bytes = file_bytes};
+    while (good && left.at < left.end) {
+        uint64_t offset;
+        uint64_t size;
+        good = sl_index_text_number(&left, &offset) && sl_index_text_number(&left, &size) &&
+               sl_index_text_end_line(&left) && offset == end && size >= SL_TFRECORD_FRAME &&
+               size <= file_bytes - offset && sl_file_index_add(index, offset, size);
+        end = good ? offset + size : end;
     }
-    w->index = index;
-    sluice_status status = sl_head_window_open(&w->window, path, error);
-    index->file = w->window.file;
-    for (uint64_t at = 0; status == SLUICE_OK && at < index->file.bytes;) {
-        status = walk_record(w, &at, error);
+    if (good && end == file_bytes && index->samples > 0) {
+        return true;
     }
-    sl_head_window_close(&w->window);
-    sl_free(w);
-    if (status < 0) {
-        sl_file_index_close(index);
+    sl_file_index_close(index);
+    return false;
+}
+
+static bool tfrecord_idx_matches(const sl_file_index *index, const char *path)
+{
+    return sl_record_walk_matches(index, path, 3, tfrecord_step);
+}
+
+bool sl_tfrecord_idx_load(sl_file_index *index, const char *path)
+{
+    static const sl_index_text_kind kind = {sl_tfrecord_idx_parse, tfrecord_idx_matches};
+    static const char *const folders[] = {"", "idx/", "idx_files/"};
+    const char *base = sl_path_name(path);
+    const char *dot = strrchr(base, '.');
+    const int folder_bytes = (int)(base - path);
+    const int whole = (int)strlen(base);
+    const int lengths[2] = {whole, dot != NULL && dot > base ? (int)(dot - base) : whole};
+    for (size_t i = 0; i < 6; i++) {
+        char name[SL_PATH_BYTES];
+        const int length = snprintf(name, sizeof(name), "%.*s%s%.*s.idx", folder_bytes, path,
+                                    folders[i / 2], lengths[i % 2], base);
+        if (length > 0 && (size_t)length < sizeof(name) &&
+            sl_index_text_load(index, path, name, &kind)) {
+            return true;
+        }
     }
-    return status;
+    return false;
 }
