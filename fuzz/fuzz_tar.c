@@ -66,7 +66,7 @@ static void unpack_samples(const sl_file_index *index, const uint8_t *file)
 {
     static sl_values values;
     static sl_member_fields fields;
-    if (sl_member_fields_make(&fields, &index, 1, NULL) < 0)
+    if (sl_member_fields_make(&fields, index, 1, NULL) < 0)
         return;
     for (uint64_t i = 0; i < index->samples; i++) {
         const size_t size = index->bytes[i];

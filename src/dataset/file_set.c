@@ -335,7 +335,7 @@ void sl_file_set_locate(const sl_file_set *set, uint64_t index, sl_sample *sampl
         .place = {.offset = found->offsets[local], .bytes = found->bytes[local], .object = number}};
 }
 
-uint64_t sl_file_set_fingerprint(const sl_file_set *set)
+static uint64_t file_set_fingerprint(const sl_file_set *set)
 {
     sl_checksum_stream stream;
     sl_checksum_begin(&stream);
@@ -354,5 +354,5 @@ void sl_file_set_describe(const sl_file_set *set, sluice_dataset_info *info)
     info->bytes = set->bytes;
     info->shards = set->list.count;
     info->front_to_back = set->front_to_back;
-    info->fingerprint = sl_file_set_fingerprint(set);
+    info->fingerprint = file_set_fingerprint(set);
 }

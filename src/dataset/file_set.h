@@ -66,9 +66,8 @@ void sl_file_set_close(sl_file_set *set);
 
 /* A sample's place. */
 void sl_file_set_locate(const sl_file_set *set, uint64_t index, sl_sample *sample);
-/* Of names, sizes and places. */
-uint64_t sl_file_set_fingerprint(const sl_file_set *set);
-/* Fills in samples, bytes, shards, front_to_back and fingerprint. */
+/* Fills in samples, bytes, shards, front_to_back and the fingerprint, which is of names, sizes and
+ * offsets. */
 void sl_file_set_describe(const sl_file_set *set, sluice_dataset_info *info);
 
 #endif

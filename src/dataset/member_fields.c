@@ -42,15 +42,15 @@ static bool has(const extensions *all, const char *name)
     return bsearch(name, all->names, all->count, SL_MEMBER_EXTENSION_BYTES, compare_names) != NULL;
 }
 
-static sluice_status collect(extensions *all, const sl_file_index *const *indexes, uint32_t count,
+static sluice_status collect(extensions *all, const sl_file_index *indexes, uint32_t count,
                              sluice_error *error)
 {
     sl_file_index *together = &(sl_file_index){0};
     all->one_picture = true;
     for (uint32_t i = 0; i < count; i++) {
-        all->one_picture = all->one_picture && (indexes[i]->facts & SL_MEMBER_TWO_PICTURES) == 0;
-        for (uint32_t k = 0; k < indexes[i]->name_count; k++) {
-            if (sl_file_index_name(together, indexes[i]->names[k]) == SL_FIELD_NONE) {
+        all->one_picture = all->one_picture && (indexes[i].facts & SL_MEMBER_TWO_PICTURES) == 0;
+        for (uint32_t k = 0; k < indexes[i].name_count; k++) {
+            if (sl_file_index_name(together, indexes[i].names[k]) == SL_FIELD_NONE) {
                 return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                                     "the files of samples have more than %u extensions",
                                     SL_INDEX_NAMES_MAX);
@@ -98,7 +98,7 @@ static void add_extensions(sl_member_fields *fields, const extensions *all, uint
     }
 }
 
-sluice_status sl_member_fields_make(sl_member_fields *fields, const sl_file_index *const *indexes,
+sluice_status sl_member_fields_make(sl_member_fields *fields, const sl_file_index *indexes,
                                     uint32_t count, sluice_error *error)
 {
     extensions all = {.count = 0};

@@ -29,7 +29,7 @@ typedef struct sl_member_fields {
 
 /* Over all extensions, which are the names of `count` indexes. Errors: UNSUPPORTED (too many, or
  * two of one name). */
-sluice_status sl_member_fields_make(sl_member_fields *fields, const sl_file_index *const *indexes,
+sluice_status sl_member_fields_make(sl_member_fields *fields, const sl_file_index *indexes,
                                     uint32_t count, sluice_error *error);
 /* The field of an extension in small letters; SL_FIELD_NONE. */
 uint32_t sl_member_fields_find(const sl_member_fields *fields, const char *extension);

@@ -266,7 +266,7 @@ static sluice_status complete(samples *own, const char *root, sluice_error *erro
     if (own->root == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
     }
-    const sluice_status status = sl_member_fields_make(&own->fields, &index, 1, error);
+    const sluice_status status = sl_member_fields_make(&own->fields, index, 1, error);
     if (status < 0) {
         if (error != NULL) {
             sl_error_set_path(error, root);
