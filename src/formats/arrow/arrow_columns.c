@@ -205,59 +205,6 @@ static bool set_pictures(const finder *f, uint32_t number)
     return false;
 }
 
-static sluice_status no_memory(sluice_error *error)
-{
-    return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a schema");
-}
-
-/* Makes `added` columns of the one at `number`, all as it is. */
-static bool widen(sl_arrow_columns *columns, uint32_t number, uint32_t added)
-{
-    const size_t room = (size_t)columns->count + added;
-    sl_source_column *source =
-        sl_realloc_array(columns->source, room + 1, sizeof(*columns->source));
-    columns->source = source != NULL ? source : columns->source;
-    sl_arrow_column *of = sl_realloc_array(columns->of, room + 1, sizeof(*columns->of));
-    columns->of = of != NULL ? of : columns->of;
-    if (source == NULL || of == NULL) {
-        return false;
-    }
-    const sl_source_column list = source[number];
-    const sl_arrow_column place = of[number];
-    const size_t behind = columns->count - number - 1;
-    memmove(&source[number + added], &source[number + 1], behind * sizeof(*source));
-    memmove(&of[number + added], &of[number + 1], behind * sizeof(*of));
-    for (uint32_t i = 0; i < added; i++) {
-        source[number + i] = list;
-        of[number + i] = place;
-        of[number + i].element = i;
-    }
-    columns->count += added - 1; /* 0 takes it away */
-    return true;
-}
-
-sluice_status sl_arrow_columns_spread(sl_arrow_columns *columns, uint32_t number, uint32_t elements,
-                                      bool keep, sluice_error *error)
-{
-    char name[SL_SOURCE_NAME_BYTES];
-    memcpy(name, columns->source[number].name, sizeof(name));
-    if (!widen(columns, number, elements + keep)) {
-        return no_memory(error);
-    }
-    for (uint32_t i = 0; i < elements; i++) {
-        (void)snprintf(columns->source[number + i].name, sizeof(name), "%.*s.%u",
-                       (int)sizeof(name) - 12, name, i);
-    }
-    if (keep) {
-        sl_source_column *kept = &columns->source[number + elements];
-        kept->refused = kept->field.type != SLUICE_FIELD_IMAGE
-                            ? left_out
-                            : "it is a list of pictures: choose those that are wanted by their "
-                              "places, NAME.0, NAME.1, ...";
-    }
-    return SLUICE_OK;
-}
-
 /* ---- all of them ---- */
 
 static bool set_column(const finder *f, uint32_t number)
@@ -297,16 +244,19 @@ static void find_column(finder f, const search *s, uint32_t number, const sl_arr
                         const char *prefix)
 {
     const sl_arrow_schema *schema = f.schema;
-    f.source = &s->columns->source[s->columns->count];
-    f.column = &s->columns->of[s->columns->count];
+    sl_columnar_columns *table = &s->columns->table;
+    f.source = &table->source[table->count];
+    f.column = &s->columns->of[table->count];
     *f.column = (sl_arrow_column){.chain = *above, .path = SL_ARROW_NONE};
     *f.source = (sl_source_column){.field.compression = SLUICE_COMPRESSION_NEVER};
     const bool named = join_name(f.source->name, prefix, schema->nodes[number].name);
     const bool known = named && set_column(&f, number);
     f.source->refused = known ? NULL : left_out;
+    table->of[table->count] =
+        (sl_columnar_column){.of = table->count, .is_list = f.column->list.count > 0};
     if (known || !named || !is_open_struct(schema, number) ||
         above->count + 1 == SL_ARROW_STRUCTS_MAX) {
-        s->columns->count += known || (named && s->all);
+        table->count += known || (named && s->all);
         return;
     }
     char name[SL_SOURCE_NAME_BYTES];
@@ -325,11 +275,10 @@ sluice_status sl_arrow_columns_find(sl_arrow_columns *columns, const sl_arrow_sc
 {
     static const sl_arrow_chain nothing = {.count = 0};
     const search s = {columns, all};
-    columns->count = 0;
-    columns->source = sl_calloc((size_t)schema->count + 1, sizeof(*columns->source));
+    const sluice_status status = sl_columnar_columns_open(&columns->table, schema->count, error);
     columns->of = sl_calloc((size_t)schema->count + 1, sizeof(*columns->of));
-    if (columns->source == NULL || columns->of == NULL) {
-        return no_memory(error);
+    if (status < 0 || columns->of == NULL) {
+        return status < 0 ? status : sl_no_memory(error, STAGE, "for a schema");
     }
     for (uint32_t i = 0; i < schema->count; i = schema->nodes[i].end) {
         find_column((finder){.schema = schema, .features = features}, &s, i, &nothing, "");
@@ -339,7 +288,7 @@ sluice_status sl_arrow_columns_find(sl_arrow_columns *columns, const sl_arrow_sc
 
 void sl_arrow_columns_close(sl_arrow_columns *columns)
 {
-    sl_free(columns->source);
+    sl_columnar_columns_close(&columns->table);
     sl_free(columns->of);
     memset(columns, 0, sizeof(*columns));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arrow_columns: which columns an Arrow file has, as source_columns.h wants them.
+ * arrow_columns: which columns an Arrow file has, as columnar_fields.h wants them.
  *
  * Purpose: numbers, dates and times, texts and bytes are columns as they are, dictionaries of texts
  * what they stand for; structures of "bytes" and "path", which is how Hugging Face stores pictures
@@ -13,22 +13,19 @@
 #define SL_ARROW_COLUMNS_H
 
 #include "arrow_array.h"
-#include "hf_features.h"
-#include "source_columns.h"
+#include "columnar_fields.h"
 
 typedef struct sl_arrow_column {
     sl_arrow_chain chain; /* from the column's node, or that of the structure it is in, or that of
                              a list's elements */
     sl_arrow_chain list;  /* of a list of pictures: down to the list; else of no level */
-    uint32_t element;     /* of the list, that it is, once that is known */
     uint32_t path;        /* node of a picture's path; NONE */
     bool asks;            /* its first values tell whether it is of pictures */
 } sl_arrow_column;
 
 typedef struct sl_arrow_columns {
-    uint32_t count;
-    sl_source_column *source;
-    sl_arrow_column *of;
+    sl_columnar_columns table;
+    sl_arrow_column *of; /* by the number that the table has for them */
 } sl_arrow_columns;
 
 /* The node of its values. */
@@ -40,12 +37,6 @@ static inline uint32_t sl_arrow_leaf(const sl_arrow_column *column)
 /* With `all`, those that are left out are there, and refused. Errors: NOMEM. */
 sluice_status sl_arrow_columns_find(sl_arrow_columns *columns, const sl_arrow_schema *schema,
                                     const sl_features *features, bool all, sluice_error *error);
-/*
- * In place of the list of pictures that is column `number`: `elements` columns NAME.0, NAME.1, ...,
- * and with `keep` one that is refused. Errors: NOMEM.
- */
-sluice_status sl_arrow_columns_spread(sl_arrow_columns *columns, uint32_t number, uint32_t elements,
-                                      bool keep, sluice_error *error);
 /* Of all zero is fine. */
 void sl_arrow_columns_close(sl_arrow_columns *columns);
 

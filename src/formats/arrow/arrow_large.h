@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arrow_large: which columns of Arrow files are read with each sample.
+ * arrow_large: what the policy for large columns (columnar_fields.h) is told of Arrow files.
  *
- * Purpose: the one whose values take the most, unless all are small, pictures of more than 1 MiB in
- * all, and other values of more than that and 4 KiB on average, as of Parquet files; lists of
- * pictures always. The others are kept in memory. Of batches that are compressed all are, and what
- * is too large for that is refused. Threads: pure.
+ * Purpose: the buffers of a batch that is not compressed have each value by itself. Of batches that
+ * are compressed all columns are kept in memory, and what is too large for that is refused.
+ * Threads: pure.
  */
 #ifndef SL_ARROW_LARGE_H
 #define SL_ARROW_LARGE_H
@@ -21,9 +20,9 @@ typedef struct sl_arrow_table {
     const sl_arrow_columns *columns;
 } sl_arrow_table;
 
-/* Fills in a wish whose fields are there. Errors: UNSUPPORTED (more than four columns of large
+/* Decides where the fields are had from. Errors: UNSUPPORTED (more than four columns of large
  * values, or compressed ones), NOMEM (what would have to be kept). */
-sluice_status sl_arrow_choose_large(const sl_arrow_table *table, sl_arrow_wish *wish,
+sluice_status sl_arrow_choose_large(sl_arrow_table *table, sl_columnar_fields *plan,
                                     sluice_error *error);
 
 #endif

@@ -20,7 +20,7 @@ typedef struct opener {
     uint64_t rows; /* of all of them */
     sl_arrow_columns columns;
     uint32_t list;     /* column that is measured */
-    uint32_t *longest; /* elements of its lists, of each file */
+    uint32_t *longest; /* elements of its longest list, of each file */
 } opener;
 
 /* ---- files ---- */
@@ -35,7 +35,8 @@ static sluice_status read_file(void *ctx, uint32_t number, sluice_error *error)
 {
     const opener *o = ctx;
     return sl_arrow_rows_read(&o->own->rows[number], &o->files[number],
-                              o->own->paths.files.files[number].path, &o->own->wish, error);
+                              o->own->paths.files.files[number].path, o->columns.of,
+                              &o->own->table.plan, error);
 }
 
 static sluice_status check_file(const opener *o, uint32_t number, sluice_error *error)
@@ -59,7 +60,7 @@ static sluice_status open_files(opener *o, sluice_error *error)
     sl_file_list *list = &o->own->paths.files;
     o->files = sl_calloc(list->count, sizeof(*o->files));
     if (o->files == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
     sluice_status status = sl_open_many(list->count, open_file, o, error);
     for (uint32_t i = 0; status == SLUICE_OK && i < list->count && o->rows <= INT64_MAX; i++) {
@@ -79,10 +80,11 @@ static sluice_status open_files(opener *o, sluice_error *error)
 
 static void parse_features(sl_arrow *own, const sl_arrow_schema *schema)
 {
-    sl_features_parse(&own->features, (sl_bytes){own->paths.info, own->paths.info_bytes});
-    if (own->features.columns == NULL && schema->features != NULL) {
-        sl_features_close(&own->features);
-        sl_features_parse(&own->features,
+    sl_features *features = &own->table.features;
+    sl_features_parse(features, (sl_bytes){own->paths.info, own->paths.info_bytes});
+    if (features->columns == NULL && schema->features != NULL) {
+        sl_features_close(features);
+        sl_features_parse(features,
                           (sl_bytes){(const uint8_t *)schema->features, schema->features_bytes});
     }
 }
@@ -100,7 +102,7 @@ static sluice_status look_at_column(const opener *o, uint32_t column, sluice_err
         sl_arrow_look_for_pictures(&o->files[file], o->own->paths.files.files[file].path,
                                    &o->columns.of[column], &pictures, error);
     if (pictures) {
-        o->columns.source[column].field.type = SLUICE_FIELD_IMAGE;
+        o->columns.table.source[column].field.type = SLUICE_FIELD_IMAGE;
     }
     return status;
 }
@@ -108,7 +110,7 @@ static sluice_status look_at_column(const opener *o, uint32_t column, sluice_err
 static sluice_status look_at_columns(const opener *o, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
-    for (uint32_t i = 0; status == SLUICE_OK && i < o->columns.count; i++) {
+    for (uint32_t i = 0; status == SLUICE_OK && i < o->columns.table.count; i++) {
         if (o->columns.of[i].asks) {
             status = look_at_column(o, i, error);
         }
@@ -123,26 +125,14 @@ static sluice_status measure_file(void *ctx, uint32_t number, sluice_error *erro
                                   &o->columns.of[o->list], &o->longest[number], error);
 }
 
-/* Each place of a list of pictures becomes a column; lists of other bytes are left out. */
-static sluice_status spread_list(opener *o, uint32_t *column, bool wanted, bool keep,
-                                 sluice_error *error)
+/* Elements of a list column's longest row. */
+static sluice_status measure_list(opener *o, uint32_t column, uint32_t *most, sluice_error *error)
 {
-    uint32_t most = 0;
-    sluice_status status = SLUICE_OK;
-    const bool pictures = o->columns.source[*column].field.type == SLUICE_FIELD_IMAGE;
-    o->list = *column;
-    if (pictures && wanted) {
-        status = sl_open_many(o->own->paths.files.count, measure_file, o, error);
+    o->list = column;
+    const sluice_status status = sl_open_many(o->own->paths.files.count, measure_file, o, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < o->own->paths.files.count; i++) {
+        *most = o->longest[i] > *most ? o->longest[i] : *most;
     }
-    for (uint32_t i = 0; pictures && wanted && i < o->own->paths.files.count; i++) {
-        most = o->longest[i] > most ? o->longest[i] : most;
-    }
-    /* those that can be no field are not needed, but for saying that there are some */
-    most = most < SL_FIELDS_MAX ? most : SL_FIELDS_MAX + 1;
-    if (status == SLUICE_OK) {
-        status = sl_arrow_columns_spread(&o->columns, *column, most, keep, error);
-    }
-    *column += most + keep; /* the one behind them */
     return status;
 }
 
@@ -150,19 +140,22 @@ static sluice_status spread_lists(opener *o, const sluice_dataset_options *optio
                                   sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
-    const bool keep = options->field_count > 0;
+    sl_columnar_columns *table = &o->columns.table;
+    uint32_t *most = sl_calloc((size_t)table->count + 1, sizeof(*most));
     o->longest = sl_calloc(o->own->paths.files.count, sizeof(*o->longest));
-    if (o->longest == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    if (most == NULL || o->longest == NULL) {
+        sl_free(most);
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
-    for (uint32_t i = 0; status == SLUICE_OK && i < o->columns.count;) {
-        if (o->columns.of[i].list.count == 0) {
-            i++;
-            continue;
+    for (uint32_t i = 0; status == SLUICE_OK && i < table->count; i++) {
+        if (sl_columnar_list_wanted(table, i, options)) {
+            status = measure_list(o, i, &most[i], error);
         }
-        const bool wanted = sl_source_element_chosen(o->columns.source[i].name, options);
-        status = spread_list(o, &i, wanted, keep, error);
     }
+    if (status == SLUICE_OK) {
+        status = sl_columnar_spread(table, options, most, error);
+    }
+    sl_free(most);
     return status;
 }
 
@@ -171,7 +164,8 @@ static sluice_status find_fields(opener *o, const sluice_dataset_options *option
 {
     sl_arrow *own = o->own;
     parse_features(own, &o->files[0].schema);
-    sluice_status status = sl_arrow_columns_find(&o->columns, &o->files[0].schema, &own->features,
+    const sl_features *features = &own->table.features;
+    sluice_status status = sl_arrow_columns_find(&o->columns, &o->files[0].schema, features,
                                                  options->field_count > 0, error);
     if (status == SLUICE_OK) {
         status = look_at_columns(o, error);
@@ -180,52 +174,40 @@ static sluice_status find_fields(opener *o, const sluice_dataset_options *option
         status = spread_lists(o, options, error);
     }
     if (status == SLUICE_OK) {
-        status = sl_source_fields_find(&own->wish.fields, o->columns.source, o->columns.count,
-                                       options, own->paths.files.files[0].path, error);
+        status = sl_columnar_fields_find(&own->table.plan, &o->columns.table, features, options,
+                                         own->paths.files.files[0].path, error);
     }
-    own->wish.columns = o->columns.of;
     return status;
-}
-
-static void find_label(sl_arrow *own, const sl_arrow_columns *columns)
-{
-    const sl_source_fields *fields = &own->wish.fields;
-    own->label = SL_FIELD_NONE;
-    for (uint32_t i = 0; i < fields->count; i++) {
-        const char *column = columns->source[fields->column[i]].name;
-        if (strcmp(fields->fields[i].name, "label") == 0 &&
-            fields->fields[i].type == SLUICE_FIELD_INT &&
-            sl_features_classes(&own->features, column) > 0) {
-            own->label = i;
-            own->base.info.classes = sl_features_classes(&own->features, column);
-            (void)snprintf(own->label_column, sizeof(own->label_column), "%s", column);
-        }
-    }
 }
 
 /* ---- opening ---- */
 
 static sluice_status choose_large(opener *o, sluice_error *error)
 {
-    const sl_arrow_table table = {.path = o->own->paths.files.files[0].path,
-                                  .files = o->files,
-                                  .count = o->own->paths.files.count,
-                                  .rows = o->rows,
-                                  .columns = &o->columns};
-    return sl_arrow_choose_large(&table, &o->own->wish, error);
+    sl_arrow_table table = {.path = o->own->paths.files.files[0].path,
+                            .files = o->files,
+                            .count = o->own->paths.files.count,
+                            .rows = o->rows,
+                            .columns = &o->columns};
+    return sl_arrow_choose_large(&table, &o->own->table.plan, error);
 }
 
 static sluice_status read_rows(opener *o, sluice_error *error)
 {
     sl_arrow *own = o->own;
     uint64_t elsewhere = 0;
-    own->rows = sl_calloc(own->paths.files.count, sizeof(*own->rows));
-    if (own->rows == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    const uint32_t files = own->paths.files.count;
+    own->rows = sl_calloc(files, sizeof(*own->rows));
+    own->table.side = sl_calloc(files, sizeof(*own->table.side));
+    if (own->rows == NULL || own->table.side == NULL) {
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
-    const sluice_status status = sl_open_many(own->paths.files.count, read_file, o, error);
-    for (uint32_t i = 0; status == SLUICE_OK && i < own->paths.files.count; i++) {
+    own->table.side_count = files;
+    const sluice_status status = sl_open_many(files, read_file, o, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < files; i++) {
         elsewhere += own->rows[i].elsewhere;
+        own->table.side[i] = own->rows[i].side;
+        own->rows[i].side = (sl_side_columns){0};
     }
     if (status == SLUICE_OK && elsewhere >= o->rows) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, own->paths.files.files[0].path,
@@ -243,13 +225,14 @@ static uint64_t fingerprint(const sl_arrow *own)
         const sl_arrow_rows *rows = &own->rows[i];
         sl_file_list_sum(&own->paths.files, i, &stream);
         sl_checksum_add_u64(&stream, rows->rows);
-        for (uint32_t k = 0; k < own->wish.large_count; k++) {
+        for (uint32_t k = 0; k < own->table.plan.large_count; k++) {
             const sl_arrow_places *places = &rows->large[k];
             sl_checksum_add(&stream, places->offsets, places->count * sizeof(*places->offsets));
         }
     }
-    if (own->order != NULL) {
-        sl_checksum_add(&stream, own->order, own->base.info.samples * sizeof(*own->order));
+    if (own->table.order != NULL) {
+        sl_checksum_add(&stream, own->table.order,
+                        own->table.base.info.samples * sizeof(*own->table.order));
     }
     return sl_checksum_value(&stream);
 }
@@ -257,11 +240,11 @@ static uint64_t fingerprint(const sl_arrow *own)
 static uint64_t count_bytes(const sl_arrow *own)
 {
     uint64_t bytes = 0;
-    for (uint64_t i = 0; i < own->base.info.samples; i++) {
+    for (uint64_t i = 0; i < own->table.base.info.samples; i++) {
         sl_sample sample;
         sl_place lookup;
         sl_refusal why;
-        (void)own->base.ops->locate(&own->base, i, &sample, &lookup, &why);
+        (void)own->table.base.ops->locate(&own->table.base, i, &sample, &lookup, &why);
         bytes += sample.place.bytes;
     }
     return bytes;
@@ -270,9 +253,9 @@ static uint64_t count_bytes(const sl_arrow *own)
 static sluice_status take_info(opener *o, sluice_error *error)
 {
     sl_arrow *own = o->own;
-    sluice_dataset_info *info = &own->base.info;
+    sluice_dataset_info *info = &own->table.base.info;
     sluice_status status =
-        sl_arrow_order_read(&own->paths, o->rows, &own->order, &info->samples, error);
+        sl_arrow_order_read(&own->paths, o->rows, &own->table.order, &info->samples, error);
     if (status == SLUICE_OK && info->samples == 0) {
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->paths.tables.files[0].path, -1,
                                "no sample: there are no row numbers in it");
@@ -280,20 +263,16 @@ static sluice_status take_info(opener *o, sluice_error *error)
     if (status < 0) {
         return status;
     }
-    find_label(own, &o->columns);
-    own->base.fields = own->wish.fields.fields;
-    info->struct_size = sizeof(*info);
-    info->fields = own->wish.fields.count;
-    info->shards = own->paths.files.count;
-    own->base.pieces = own->wish.large_count > 1 ? own->wish.large_count : 0;
+    own->table.files = &own->paths.files;
+    sl_columnar_describe(&own->table);
     info->bytes = count_bytes(own);
     info->fingerprint = fingerprint(own);
-    memcpy(info->format, "arrow", sizeof("arrow"));
-    sl_unchecked_add(&own->base.unchecked, "Arrow files have no checksums");
-    (void)snprintf(own->base.kind, sizeof(own->base.kind), "%s, each of whose rows is a sample%s",
+    sl_unchecked_add(&own->table.base.unchecked, "Arrow files have no checksums");
+    (void)snprintf(own->table.base.kind, sizeof(own->table.base.kind),
+                   "%s, each of whose rows is a sample%s",
                    own->paths.files.count == 1 ? "an Arrow file" : "Arrow files",
-                   own->order != NULL ? ", by a table of row numbers" : "");
-    return sl_file_list_objects(&own->paths.files, &own->base.objects, error);
+                   own->table.order != NULL ? ", by a table of row numbers" : "");
+    return sl_file_list_objects(&own->paths.files, &own->table.base.objects, error);
 }
 
 static sluice_status open_steps(opener *o, const sluice_dataset_options *options,
@@ -330,6 +309,5 @@ sluice_status sl_arrow_open(sl_arrow *own, const char *const *paths, size_t coun
     sl_free(o.files);
     sl_free(o.longest);
     sl_arrow_columns_close(&o.columns);
-    own->wish.columns = NULL;
     return status;
 }

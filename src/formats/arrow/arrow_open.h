@@ -12,24 +12,15 @@
 
 #include "arrow_paths.h"
 #include "arrow_rows.h"
-#include "dataset.h"
-
-/* Read for samples of which there is nothing to read. */
-#define SL_ARROW_NOTHING_BYTES 8U
+#include "columnar.h"
 
 typedef struct sl_arrow {
-    sl_dataset base;
+    sl_columnar table;
     sl_arrow_paths paths;
-    sl_arrow_rows *rows; /* of each file */
-    uint64_t *order;     /* row of each sample; NULL: they are the rows */
-    sl_features features;
-    sl_arrow_wish wish; /* without its columns, once it is open */
-    uint32_t label;     /* field whose values have names; NONE */
-    char label_column[SL_SOURCE_NAME_BYTES];
+    sl_arrow_rows *rows; /* of each file; what they have in memory is the table's */
 } sl_arrow;
 
-/* `own` is all zero but for base.ops, references and label. Errors: IO, CORRUPT, UNSUPPORTED,
- * INVALID, NOMEM. */
+/* `own` is new but for table.reader. Errors: IO, CORRUPT, UNSUPPORTED, INVALID, NOMEM. */
 sluice_status sl_arrow_open(sl_arrow *own, const char *const *paths, size_t count,
                             const sluice_dataset_options *options, sluice_error *error);
 

@@ -74,10 +74,10 @@ static sluice_status read_numbers(const sl_arrow_file *file, const char *path,
                              "it is no table of row numbers, one column of integers");
     }
     const sl_arrow_column column = {.chain = {.count = 1}, .path = SL_ARROW_NONE};
-    sl_arrow_wish wish = {.columns = &column, .large_of = {SL_ARROW_NONE}, .side_count = 1};
-    wish.fields.count = 1;
-    wish.side_fields[0] = wish.fields.fields[0] = (sl_field){.type = SLUICE_FIELD_INT};
-    return sl_arrow_rows_read(numbers, file, path, &wish, error);
+    sl_columnar_fields plan = {.large_of = {SL_FIELD_NONE}, .side_count = 1};
+    plan.fields.count = 1;
+    plan.side_fields[0] = plan.fields.fields[0] = (sl_field){.type = SLUICE_FIELD_INT};
+    return sl_arrow_rows_read(numbers, file, path, &column, &plan, error);
 }
 
 static sluice_status add_table(maker *m, const char *path, uint64_t first, uint64_t end,

@@ -86,15 +86,16 @@ static void values_of(const sl_arrow_places *places, uint64_t row, uint64_t *beg
     }
 }
 
-sl_extent sl_arrow_places_reach(const sl_arrow_places *places, uint64_t row, sl_arrow_range range)
+sl_extent sl_arrow_places_reach(const sl_arrow_places *places, uint64_t row, uint32_t low,
+                                uint32_t high)
 {
     uint64_t begin;
     uint64_t end;
     sl_extent reach = {0, 0};
     values_of(places, row, &begin, &end);
-    const uint64_t last = begin + range.high + 1;
+    const uint64_t last = begin + high + 1;
     end = last < end ? last : end;
-    for (uint64_t i = begin + range.low; i < end; i++) {
+    for (uint64_t i = begin + low; i < end; i++) {
         const uint64_t from = places->offsets[i];
         const uint64_t to = from + places->bytes[i];
         const uint64_t before = reach.offset + reach.bytes;

@@ -32,11 +32,6 @@ typedef struct sl_arrow_places {
     uint64_t *starts;        /* of each of them: its first value */
 } sl_arrow_places;
 
-/* Which elements of lists are wanted: the first and the last. All 0 of what is no list. */
-typedef struct sl_arrow_range {
-    uint32_t low, high;
-} sl_arrow_range;
-
 /* Of all zero is fine. */
 void sl_arrow_places_close(sl_arrow_places *places);
 /* Of lists: the values from here on are the next row's. False: there is no memory. */
@@ -45,9 +40,12 @@ bool sl_arrow_places_begin(sl_arrow_places *places);
 bool sl_arrow_places_put(sl_arrow_places *places, uint64_t offset, uint64_t bytes);
 bool sl_arrow_places_lack(sl_arrow_places *places, sl_arrow_lack lack);
 
-/* The bytes that a row's values are in; 0 of them: there is nothing to read. */
-sl_extent sl_arrow_places_reach(const sl_arrow_places *places, uint64_t row, sl_arrow_range range);
-/* Whether an element of a row is there, and where; else what is the matter. */
+/* The bytes that a row's values are in, of lists from element `low` to `high`; 0 of them: there is
+ * nothing to read. */
+sl_extent sl_arrow_places_reach(const sl_arrow_places *places, uint64_t row, uint32_t low,
+                                uint32_t high);
+/* Whether an element of a row, 0 of what is no list, is there, and where; else what is the matter.
+ */
 bool sl_arrow_places_have(const sl_arrow_places *places, uint64_t row, uint32_t element,
                           sl_extent *value, sl_arrow_lack *lack);
 /* Why a row is a bad sample; NULL: it is none. */

@@ -25,7 +25,8 @@ typedef struct entries {
 typedef struct job {
     sl_arrow_rows *rows;
     const sl_arrow_file *file;
-    sl_arrow_wish *wish;
+    const sl_arrow_column *columns;
+    const sl_columnar_fields *plan;
     sl_arrow_reader reader;
     sl_frame *frame;
     dictionary dictionaries[SL_FIELDS_MAX];
@@ -46,7 +47,7 @@ typedef struct reading {
 
 void sl_arrow_rows_close(sl_arrow_rows *rows)
 {
-    for (uint32_t i = 0; i < SL_ARROW_LARGE_MAX; i++) {
+    for (uint32_t i = 0; i < SL_COLUMNAR_LARGE_MAX; i++) {
         sl_arrow_places_close(&rows->large[i]);
     }
     sl_side_columns_close(&rows->side);
@@ -258,7 +259,7 @@ static bool is_coded(const reading *r)
 
 static void take_value(const reading *r, const sl_arrow_span *span, sl_value *value)
 {
-    const sluice_field_type type = r->j->wish->side_fields[r->side].type;
+    const sluice_field_type type = r->j->plan->side_fields[r->side].type;
     value->present = true;
     if (type == SLUICE_FIELD_INT || type == SLUICE_FIELD_FLOAT) {
         value->present = sl_arrow_array_number(&r->array, span->item, value);
@@ -310,7 +311,7 @@ static sluice_status read_large(job *j, const sl_arrow_body *body, uint32_t numb
                                 sluice_error *error)
 {
     sl_arrow_places *places = &j->rows->large[number];
-    reading r = {.j = j, .body = body, .column = &j->wish->columns[j->wish->large[number].column]};
+    reading r = {.j = j, .body = body, .column = &j->columns[j->plan->large[number].of]};
     sluice_status status = sl_arrow_array_open(&r.array, body, &r.column->chain, false, error);
     if (status == SLUICE_OK) {
         status = r.column->list.count > 0 ? take_lists(&r, places, error)
@@ -325,8 +326,8 @@ static sluice_status read_side(job *j, const sl_arrow_body *body, uint32_t field
 {
     reading r = {.j = j,
                  .body = body,
-                 .column = &j->wish->columns[j->wish->fields.column[field]],
-                 .side = j->wish->side[field]};
+                 .column = &j->columns[j->plan->of[field]],
+                 .side = j->plan->side_of[field]};
     sluice_status status = sl_arrow_array_open(&r.array, body, &r.column->chain, true, error);
     if (status == SLUICE_OK) {
         status = take_values(&r, error);
@@ -338,11 +339,11 @@ static sluice_status read_side(job *j, const sl_arrow_body *body, uint32_t field
 static sluice_status read_batch(job *j, const sl_arrow_body *body, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
-    for (uint32_t i = 0; status == SLUICE_OK && i < j->wish->large_count; i++) {
+    for (uint32_t i = 0; status == SLUICE_OK && i < j->plan->large_count; i++) {
         status = read_large(j, body, i, error);
     }
-    for (uint32_t i = 0; status == SLUICE_OK && i < j->wish->fields.count; i++) {
-        if (j->wish->large_of[i] == SL_ARROW_NONE) {
+    for (uint32_t i = 0; status == SLUICE_OK && i < j->plan->fields.count; i++) {
+        if (j->plan->large_of[i] == SL_ARROW_NONE) {
             status = read_side(j, body, i, error);
         }
     }
@@ -355,9 +356,8 @@ static sluice_status read_batch(job *j, const sl_arrow_body *body, sluice_error 
 /* The node of a column that is wanted, and coded by this dictionary; NULL: there is none. */
 static const sl_arrow_node *coded_by(const job *j, int64_t id)
 {
-    const sl_source_fields *fields = &j->wish->fields;
-    for (uint32_t i = 0; i < fields->count; i++) {
-        const uint32_t number = sl_arrow_leaf(&j->wish->columns[fields->column[i]]);
+    for (uint32_t i = 0; i < j->plan->fields.count; i++) {
+        const uint32_t number = sl_arrow_leaf(&j->columns[j->plan->of[i]]);
         const sl_arrow_node *node = &j->file->schema.nodes[number];
         if (node->coded && node->dictionary == id) {
             return node;
@@ -470,7 +470,7 @@ static sluice_status read_all(job *j, sluice_error *error)
     }
     if (status == SLUICE_OK) {
         status =
-            sl_side_columns_open(&j->rows->side, j->wish->side_fields, j->wish->side_count, error);
+            sl_side_columns_open(&j->rows->side, j->plan->side_fields, j->plan->side_count, error);
     }
     for (uint64_t i = 0; status == SLUICE_OK && i < j->file->count; i++) {
         status = read_place(j, &j->file->places[i], error);
@@ -478,7 +478,7 @@ static sluice_status read_all(job *j, sluice_error *error)
     for (uint32_t i = 0; i < j->dictionary_count; i++) {
         sl_side_columns_close(&j->dictionaries[i].words);
     }
-    for (uint32_t i = 0; i < j->wish->side_count; i++) {
+    for (uint32_t i = 0; i < j->plan->side_count; i++) {
         sl_free(j->entries[i].of);
     }
     sl_frame_close(j->frame);
@@ -486,9 +486,10 @@ static sluice_status read_all(job *j, sluice_error *error)
 }
 
 sluice_status sl_arrow_rows_read(sl_arrow_rows *rows, const sl_arrow_file *file, const char *path,
-                                 sl_arrow_wish *wish, sluice_error *error)
+                                 const sl_arrow_column *columns, const sl_columnar_fields *plan,
+                                 sluice_error *error)
 {
-    job j = {.rows = rows, .file = file, .wish = wish};
+    job j = {.rows = rows, .file = file, .columns = columns, .plan = plan};
     memset(rows, 0, sizeof(*rows));
     sluice_status status = sl_arrow_reader_open(&j.reader, path, &file->file, error);
     if (status == SLUICE_OK) {

@@ -15,38 +15,18 @@
 #include "arrow_places.h"
 #include "side_columns.h"
 
-#define SL_ARROW_LARGE_MAX 4U
-
-/* A column that is read with each sample. */
-typedef struct sl_arrow_large {
-    uint32_t column; /* of lists: the first that is of an element of them */
-    sl_arrow_range range;
-} sl_arrow_large;
-
-/* What is read, of every file the same. */
-typedef struct sl_arrow_wish {
-    sl_source_fields fields;
-    const sl_arrow_column *columns; /* that fields are of */
-    sl_arrow_large large[SL_ARROW_LARGE_MAX];
-    uint32_t large_count;
-    uint32_t large_of[SL_FIELDS_MAX]; /* number of the large column that a field is of; NONE */
-    uint32_t element[SL_FIELDS_MAX];  /* and of its list, which; 0 */
-    uint32_t side[SL_FIELDS_MAX];     /* of a field of another column: number of its side column */
-    sl_field side_fields[SL_FIELDS_MAX];
-    uint32_t side_count;
-} sl_arrow_wish;
-
 typedef struct sl_arrow_rows {
     uint64_t rows;
-    sl_arrow_places large[SL_ARROW_LARGE_MAX];
+    sl_arrow_places large[SL_COLUMNAR_LARGE_MAX];
     sl_side_columns side;
     uint64_t elsewhere; /* pictures of which there is a path only */
 } sl_arrow_rows;
 
-/* `file` is that of `path`, opened. Errors: IO, CORRUPT, UNSUPPORTED, NOMEM. On failure it is
- * closed. */
+/* `file` is that of `path`, opened; `columns` those that the plan's numbers are of. Errors: IO,
+ * CORRUPT, UNSUPPORTED, NOMEM. On failure it is closed. */
 sluice_status sl_arrow_rows_read(sl_arrow_rows *rows, const sl_arrow_file *file, const char *path,
-                                 sl_arrow_wish *wish, sluice_error *error);
+                                 const sl_arrow_column *columns, const sl_columnar_fields *plan,
+                                 sluice_error *error);
 /* Of all zero is fine. */
 void sl_arrow_rows_close(sl_arrow_rows *rows);
 /* Whether the first values of a column are pictures. Errors: those of reading. */
