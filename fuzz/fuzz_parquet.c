@@ -77,23 +77,29 @@ static void check_rows(const sl_parquet_read *read, uint64_t rows, uint64_t size
 {
     static sl_value_rooms rooms;
     for (uint64_t row = 0; row < rows && row < ROWS_ASKED; row++) {
-        const sl_parquet_reach reach = sl_parquet_read_find(read, row);
-        fuzz_expect(reach.offset <= size && reach.bytes <= size - reach.offset,
+        const sl_extent extent = sl_parquet_read_find(read, row);
+        fuzz_expect(extent.offset <= size && extent.bytes <= size - extent.offset,
                     "a value, or its page, lies in the file");
-        uint8_t *stored = malloc((size_t)reach.bytes + 1);
+        uint8_t *stored = malloc((size_t)extent.bytes + 1);
         fuzz_expect(stored != NULL, "memory");
-        fuzz_expect(pread(file, stored, reach.bytes, (off_t)reach.offset) == (ssize_t)reach.bytes,
+        fuzz_expect(pread(file, stored, extent.bytes, (off_t)extent.offset) ==
+                        (ssize_t)extent.bytes,
                     "it can be read");
         for (uint32_t i = read->low; i <= read->high; i++) {
             sl_value value;
-            const sl_bytes bytes = {stored, reach.bytes};
-            if (sl_parquet_read_value(read, row, i, bytes, &rooms, &value).text == NULL &&
-                value.present && value.bytes.size > 0) {
+            sl_extent alone;
+            const sl_columnar_bytes from = {extent, {stored, extent.bytes}, &rooms};
+            if (sl_parquet_read_value(read, row, i, &from, &value).text == NULL && value.present &&
+                value.bytes.size > 0) {
                 const bool in_room = sl_value_rooms_have(&rooms, value.bytes.data);
                 fuzz_expect(in_room ||
                                 (value.bytes.data >= stored &&
-                                 value.bytes.data + value.bytes.size <= stored + reach.bytes),
+                                 value.bytes.data + value.bytes.size <= stored + extent.bytes),
                             "it lies there");
+                fuzz_expect(sl_parquet_read_extent(read, row, i, &alone) == !in_room &&
+                                (in_room || (alone.offset == extent.offset + value.offset &&
+                                             alone.bytes == value.bytes.size)),
+                            "and is found alone, where it can be");
             }
         }
         free(stored);

@@ -209,6 +209,14 @@ static sluice_status is_large(const sl_columnar_fields *plan, const sl_columnar_
     return status;
 }
 
+sluice_status sl_columnar_too_many(const char *path, sluice_error *error)
+{
+    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
+                         "more than %u of its columns are large: choose the fields that are "
+                         "wanted (" SL_OPTION("the option fields") ")",
+                         SL_COLUMNAR_LARGE_MAX);
+}
+
 /* The fields that are of one column, which may be a list, share it. */
 static sluice_status add_large(sl_columnar_fields *plan, uint32_t field, const char *path,
                                sluice_error *error)
@@ -218,10 +226,7 @@ static sluice_status add_large(sl_columnar_fields *plan, uint32_t field, const c
         i++;
     }
     if (i == SL_COLUMNAR_LARGE_MAX) {
-        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
-                             "more than %u of its columns are large: choose the fields that are "
-                             "wanted (" SL_OPTION("the option fields") ")",
-                             SL_COLUMNAR_LARGE_MAX);
+        return sl_columnar_too_many(path, error);
     }
     if (i == plan->large_count) {
         plan->large[plan->large_count++] = (sl_columnar_large){plan->of[field], UINT32_MAX, 0};

@@ -110,6 +110,8 @@ sluice_status sl_columnar_fields_find(sl_columnar_fields *plan, const sl_columna
                                       const sl_features *features,
                                       const sluice_dataset_options *options, const char *path,
                                       sluice_error *error);
+/* UNSUPPORTED: more than SL_COLUMNAR_LARGE_MAX of the columns would have to be read. */
+sluice_status sl_columnar_too_many(const char *path, sluice_error *error);
 /* Decides by the policy where each field is had from. Errors: UNSUPPORTED (more columns are large
  * than can be), NOMEM (what would be kept in memory), and those of sizes->access. */
 sluice_status sl_columnar_choose(sl_columnar_fields *plan, const sl_columnar_columns *columns,

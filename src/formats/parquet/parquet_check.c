@@ -25,10 +25,10 @@ typedef struct check {
 static bool is_read(const sl_parquets *own, uint32_t leaf)
 {
     uint32_t i = 0;
-    while (i < own->read_count && own->reads[i].leaf != leaf) {
+    while (i < own->table.plan.large_count && own->reads[i].leaf != leaf) {
         i++;
     }
-    return i < own->read_count;
+    return i < own->table.plan.large_count;
 }
 
 /* Whether unpacking it, which has been done or will be with its samples, tells that it is right:

@@ -12,11 +12,6 @@
 
 #define STAGE "dataset"
 
-enum {
-    LARGE = 4096,    /* bytes of a row on average, from which on a column is not kept in memory */
-    LITTLE = 1 << 20 /* unless all of it is little */
-};
-
 /* ---- fields ---- */
 
 typedef struct glance {
@@ -57,13 +52,14 @@ static sluice_status look_at(const sl_parquet_opening *o, uint32_t leaf, glance 
 static sluice_status look_at_column(const sl_parquet_opening *o, uint32_t number,
                                     sluice_error *error)
 {
-    sl_source_column *column = &o->columns.source[number];
+    sl_source_column *column = &o->columns.table.source[number];
     const uint32_t leaf = o->columns.of[number].leaf;
     const bool is_list = o->columns.of[number].guide != SL_FIELD_NONE;
     const bool is_image = column->field.type == SLUICE_FIELD_IMAGE;
-    const bool is_bytes = column->field.type == SLUICE_FIELD_BYTES &&
-                          o->files[0].leaves[leaf].type == SL_PARQUET_BYTES &&
-                          (is_list || sl_features_type(&o->own->features, column->name) == NULL);
+    const bool is_bytes =
+        column->field.type == SLUICE_FIELD_BYTES &&
+        o->files[0].leaves[leaf].type == SL_PARQUET_BYTES &&
+        (is_list || sl_features_type(&o->own->table.features, column->name) == NULL);
     glance g = {.any = false};
     if (!is_image && !is_bytes) {
         return SLUICE_OK;
@@ -81,7 +77,7 @@ static sluice_status look_at_column(const sl_parquet_opening *o, uint32_t number
 static sluice_status look_at_columns(sl_parquet_opening *o, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
-    for (uint32_t i = 0; status == SLUICE_OK && i < o->columns.count; i++) {
+    for (uint32_t i = 0; status == SLUICE_OK && i < o->columns.table.count; i++) {
         status = look_at_column(o, i, error);
     }
     return status;
@@ -89,21 +85,13 @@ static sluice_status look_at_columns(sl_parquet_opening *o, sluice_error *error)
 
 /* ---- lists of pictures ---- */
 
-static sluice_status too_many(const sl_parquet_opening *o, sluice_error *error)
-{
-    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, sl_parquet_path(o, 0), -1,
-                         "more than %u of its columns are large: choose the fields that are wanted "
-                         "(" SL_OPTION("the option fields") ")",
-                         SL_PARQUET_READS_MAX);
-}
-
 /* Room for its rows; and where those of each group begin. */
 static sluice_status open_list(sl_parquet_opening *o, uint32_t leaf, uint32_t guide,
                                sluice_error *error)
 {
     uint64_t slots = 0;
-    if (o->list_count == SL_PARQUET_READS_MAX) {
-        return too_many(o, error);
+    if (o->list_count == SL_COLUMNAR_LARGE_MAX) {
+        return sl_columnar_too_many(sl_parquet_path(o, 0), error);
     }
     for (uint32_t i = 0; i < o->group_count; i++) {
         sl_parquet_group *group = &o->groups[i];
@@ -118,9 +106,9 @@ static sluice_status open_list(sl_parquet_opening *o, uint32_t leaf, uint32_t gu
     sl_parquet_list *list = &o->lists[o->list_count++];
     *list = (sl_parquet_list){.leaf = leaf, .guide = guide};
     const sluice_status status =
-        sl_parquet_index_open(&list->index, slots, o->own->base.info.samples, error);
+        sl_parquet_index_open(&list->index, slots, o->own->table.base.info.samples, error);
     if (status == SLUICE_OK) {
-        list->index.starts[o->own->base.info.samples] = slots;
+        list->index.starts[o->own->table.base.info.samples] = slots;
     }
     return status;
 }
@@ -143,45 +131,37 @@ static sluice_status read_lists(void *ctx, uint32_t number, sluice_error *error)
     return status;
 }
 
-/* Each place of a list becomes a column of its own, as many as the longest has. */
+/* Lists become columns: as many as the longest of their rows, over all groups, has elements. */
 static sluice_status spread_lists(sl_parquet_opening *o, const sluice_dataset_options *options,
                                   sluice_error *error)
 {
     uint32_t list = 0;
-    sluice_status status = SLUICE_OK;
-    for (uint32_t i = 0; status == SLUICE_OK && i < o->columns.count; i++) {
-        uint32_t longest = 0;
-        const uint32_t leaf = o->columns.of[i].leaf;
-        const sl_source_column *column = &o->columns.source[i];
-        if (o->columns.of[i].guide == SL_FIELD_NONE || column->refused != NULL) {
+    uint32_t *longest = sl_calloc((size_t)o->columns.table.count + 1, sizeof(*longest));
+    if (longest == NULL) {
+        return sl_no_memory(error, STAGE, "opening a dataset");
+    }
+    for (uint32_t i = 0; i < o->columns.table.count; i++) {
+        if (!sl_columnar_list_wanted(&o->columns.table, i, options)) {
             continue;
         }
-        const bool is_read = list < o->list_count && o->lists[list].leaf == leaf;
-        for (uint32_t g = 0; is_read && g < o->group_count; g++) {
+        for (uint32_t g = 0; g < o->group_count; g++) {
             const uint32_t most = o->groups[g].longest[list];
-            longest = most > longest ? most : longest;
+            longest[i] = most > longest[i] ? most : longest[i];
         }
-        list += is_read;
-        /* those that can be no field are not needed, but for saying that there are some */
-        longest = longest < SL_FIELDS_MAX ? longest : SL_FIELDS_MAX + 1;
-        const bool keep = options->field_count > 0 && column->field.type == SLUICE_FIELD_IMAGE;
-        status = sl_parquet_columns_spread(&o->columns, i, longest, keep, error);
-        i += longest + keep - 1; /* to the last of them, or the one before, where there is none */
+        list++; /* they were opened in this order */
     }
+    const sluice_status status = sl_columnar_spread(&o->columns.table, options, longest, error);
+    sl_free(longest);
     return status;
 }
 
-/* Lists of pictures that are wanted are looked at; lists of other bytes are left out. */
 static sluice_status find_lists(sl_parquet_opening *o, const sluice_dataset_options *options,
                                 sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
-    for (uint32_t i = 0; status == SLUICE_OK && i < o->columns.count; i++) {
-        const sl_parquet_column *column = &o->columns.of[i];
-        if (column->guide != SL_FIELD_NONE && o->columns.source[i].refused == NULL &&
-            o->columns.source[i].field.type == SLUICE_FIELD_IMAGE &&
-            sl_source_element_chosen(o->columns.source[i].name, options)) {
-            status = open_list(o, column->leaf, column->guide, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < o->columns.table.count; i++) {
+        if (sl_columnar_list_wanted(&o->columns.table, i, options)) {
+            status = open_list(o, o->columns.of[i].leaf, o->columns.of[i].guide, error);
         }
     }
     if (status == SLUICE_OK && o->list_count > 0) {
@@ -192,62 +172,51 @@ static sluice_status find_lists(sl_parquet_opening *o, const sluice_dataset_opti
 
 /* ---- what is read ---- */
 
-/* Bytes of a leaf, as they are meant. */
-static uint64_t bytes_of_leaf(const sl_parquet_opening *o, uint32_t leaf)
+/* Bytes of a column, as they are meant. */
+static uint64_t bytes_of(void *ctx, uint32_t column)
 {
     uint64_t bytes = 0;
+    const sl_parquet_opening *o = ctx;
     for (uint32_t i = 0; i < o->own->set.list.count; i++) {
         const sl_parquet *file = &o->files[i];
         for (uint32_t g = 0; g < file->group_count; g++) {
-            bytes += file->chunks[(size_t)g * file->leaf_count + leaf].unpacked;
+            bytes +=
+                file->chunks[(size_t)g * file->leaf_count + o->columns.of[column].leaf].unpacked;
         }
     }
     return bytes;
 }
 
-/* Whether a column is not for memory: pictures beyond what is little, and other large values. */
-static bool is_large(const sl_parquet_opening *o, uint32_t field)
+static sluice_status access_of(void *ctx, uint32_t column, sl_columnar_access *access,
+                               sluice_error *error)
 {
-    const sl_parquet_column *column = &o->columns.of[o->own->fields.column[field]];
-    const sl_parquet_leaf *leaf = &o->files[0].leaves[column->leaf];
-    const uint64_t least =
-        o->own->fields.fields[field].type == SLUICE_FIELD_IMAGE ? 0 : (uint64_t)LARGE;
-    if (column->guide != SL_FIELD_NONE) {
-        return true;
-    }
-    const uint64_t bytes = bytes_of_leaf(o, column->leaf);
-    return leaf->type == SL_PARQUET_BYTES && leaf->max_rep == 0 && bytes > LITTLE &&
-           bytes / o->own->base.info.samples >= least;
+    const sl_parquet_opening *o = ctx;
+    const sl_parquet_leaf *leaf = &o->files[0].leaves[o->columns.of[column].leaf];
+    (void)error;
+    *access = leaf->type == SL_PARQUET_BYTES && leaf->max_rep == 0 ? SL_COLUMNAR_BY_PAGE
+                                                                   : SL_COLUMNAR_WHOLE;
+    return SLUICE_OK;
 }
 
-/* Number of the column that is read of which a field is; it is added if it is not there. */
-static sluice_status add_read(sl_parquet_opening *o, const sl_parquet_column *column,
-                              uint32_t *number, sluice_error *error)
+/* The index of a large column: that of a list is begun by now. */
+static sluice_status open_read(sl_parquet_opening *o, uint32_t number, sluice_error *error)
 {
-    sl_parquets *own = o->own;
-    uint32_t i = 0;
-    while (i < own->read_count && own->reads[i].leaf != column->leaf) {
-        i++;
-    }
-    *number = i;
-    if (i < own->read_count) {
-        return SLUICE_OK;
-    }
-    if (i == SL_PARQUET_READS_MAX) {
-        return too_many(o, error);
-    }
-    sl_parquet_read *read = &own->reads[own->read_count++];
-    *read = (sl_parquet_read){.leaf = column->leaf, .room = i, .low = UINT32_MAX};
-    o->list_of[i] = SL_FIELD_NONE;
+    sl_parquet_read *read = &o->own->reads[number];
+    const sl_columnar_large *large = &o->own->table.plan.large[number];
+    *read = (sl_parquet_read){.leaf = o->columns.of[large->of].leaf,
+                              .room = number,
+                              .low = large->low,
+                              .high = large->high};
+    o->list_of[number] = SL_FIELD_NONE;
     for (uint32_t k = 0; k < o->list_count; k++) {
-        if (o->lists[k].leaf == column->leaf) {
+        if (o->lists[k].leaf == read->leaf) {
             read->index = o->lists[k].index;
             o->lists[k].index = (sl_parquet_index){0};
-            o->list_of[i] = k;
+            o->list_of[number] = k;
             return SLUICE_OK;
         }
     }
-    return sl_parquet_index_open(&read->index, own->base.info.samples, 0, error);
+    return sl_parquet_index_open(&read->index, o->own->table.base.info.samples, 0, error);
 }
 
 static void note_leaf(sl_parquets *own, uint32_t leaf)
@@ -258,58 +227,36 @@ static void note_leaf(sl_parquets *own, uint32_t leaf)
 /* Which fields are read, and which are kept in memory. */
 static sluice_status choose_reads(sl_parquet_opening *o, sluice_error *error)
 {
-    sl_parquets *own = o->own;
-    sluice_status status = SLUICE_OK;
-    for (uint32_t i = 0; status == SLUICE_OK && i < own->fields.count; i++) {
-        const sl_parquet_column *column = &o->columns.of[own->fields.column[i]];
-        own->read_of[i] = SL_FIELD_NONE;
-        note_leaf(own, column->leaf);
+    sl_columnar_fields *plan = &o->own->table.plan;
+    const sl_columnar_sizes sizes = {.ctx = o,
+                                     .rows = o->own->table.base.info.samples,
+                                     .path = sl_parquet_path(o, 0),
+                                     .bytes = bytes_of,
+                                     .access = access_of};
+    sluice_status status = sl_columnar_choose(plan, &o->columns.table, &sizes, error);
+    for (uint32_t i = 0; i < plan->fields.count; i++) {
+        const sl_parquet_column *column = &o->columns.of[plan->of[i]];
+        note_leaf(o->own, column->leaf);
         if (column->guide != SL_FIELD_NONE) {
-            note_leaf(own, column->guide);
+            note_leaf(o->own, column->guide);
         }
-        if (!is_large(o, i)) {
-            own->side_of[i] = o->side_count;
-            o->side_fields[o->side_count] = own->fields.fields[i];
-            o->side_leaf[o->side_count++] = column->leaf;
-            continue;
-        }
-        status = add_read(o, column, &own->read_of[i], error);
-        if (status == SLUICE_OK) {
-            sl_parquet_read *read = &own->reads[own->read_of[i]];
-            const uint32_t element = column->element;
-            own->element[i] = element;
-            read->low = element < read->low ? element : read->low;
-            read->high = element > read->high ? element : read->high;
-        }
+    }
+    for (uint32_t i = 0; status == SLUICE_OK && i < plan->large_count; i++) {
+        status = open_read(o, i, error);
     }
     return status;
-}
-
-static void find_label(sl_parquets *own, const sl_parquet_opening *o)
-{
-    own->label = SL_FIELD_NONE;
-    for (uint32_t i = 0; i < own->fields.count; i++) {
-        const char *column = o->columns.source[own->fields.column[i]].name;
-        const uint32_t classes = sl_features_classes(&own->features, column);
-        if (strcmp(own->fields.fields[i].name, "label") == 0 && classes > 0 &&
-            own->fields.fields[i].type == SLUICE_FIELD_INT) {
-            own->label = i;
-            memcpy(own->label_column, column, strlen(column) + 1);
-            own->base.info.classes = classes;
-        }
-    }
 }
 
 sluice_status sl_parquet_fields_find(sl_parquet_opening *o, const sluice_dataset_options *options,
                                      sluice_error *error)
 {
-    sl_parquets *own = o->own;
+    sl_columnar *table = &o->own->table;
     if (o->files[0].features != NULL) {
-        sl_features_parse(&own->features, (sl_bytes){(const uint8_t *)o->files[0].features,
-                                                     o->files[0].features_bytes});
+        sl_features_parse(&table->features, (sl_bytes){(const uint8_t *)o->files[0].features,
+                                                       o->files[0].features_bytes});
     }
     sluice_status status =
-        sl_parquet_columns_find(&o->columns, &o->files[0], &own->features, error);
+        sl_parquet_columns_find(&o->columns, &o->files[0], &table->features, error);
     if (status == SLUICE_OK) {
         status = look_at_columns(o, error);
     }
@@ -317,14 +264,8 @@ sluice_status sl_parquet_fields_find(sl_parquet_opening *o, const sluice_dataset
         status = find_lists(o, options, error);
     }
     if (status == SLUICE_OK) {
-        status = sl_source_fields_find(&own->fields, o->columns.source, o->columns.count, options,
-                                       sl_parquet_path(o, 0), error);
+        status = sl_columnar_fields_find(&table->plan, &o->columns.table, &table->features, options,
+                                         sl_parquet_path(o, 0), error);
     }
-    if (status == SLUICE_OK) {
-        status = choose_reads(o, error);
-    }
-    if (status == SLUICE_OK) {
-        find_label(own, o);
-    }
-    return status;
+    return status == SLUICE_OK ? choose_reads(o, error) : status;
 }

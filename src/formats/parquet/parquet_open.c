@@ -62,7 +62,7 @@ static sluice_status count_rows(sl_parquet_opening *o, sluice_error *error)
         }
         o->group_count += o->files[i].group_count;
     }
-    own->base.info.samples = rows;
+    own->table.base.info.samples = rows;
     return rows > 0 ? SLUICE_OK
                     : sl_error_file(error, SLUICE_INVALID, STAGE, 0, list->files[0].path, -1,
                                     "no sample: it has no row");
@@ -76,7 +76,7 @@ static sluice_status list_groups(sl_parquet_opening *o, sluice_error *error)
     uint64_t first = 0;
     o->groups = sl_calloc((size_t)o->group_count + 1, sizeof(*o->groups));
     if (o->groups == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
     for (uint32_t i = 0; i < o->own->set.list.count; i++) {
         for (uint32_t g = 0; g < o->files[i].group_count; g++) {
@@ -91,17 +91,19 @@ static sluice_status list_groups(sl_parquet_opening *o, sluice_error *error)
 static sluice_status read_columns(const sl_parquet_opening *o, sl_parquet_group *group,
                                   sl_parquet_place *place, sluice_error *error)
 {
+    const sl_columnar_fields *plan = &o->own->table.plan;
     sluice_status status = SLUICE_OK;
-    for (uint32_t i = 0; status == SLUICE_OK && i < o->own->read_count; i++) {
+    for (uint32_t i = 0; status == SLUICE_OK && i < plan->large_count; i++) {
         sl_parquet_read *read = &o->own->reads[i];
         place->first = o->list_of[i] != SL_FIELD_NONE ? group->slot[o->list_of[i]] : group->row;
         status = sl_parquet_index_fill(&read->index, place, read->leaf, &group->found[i], error);
     }
     if (status == SLUICE_OK) {
-        status = sl_side_columns_open(&group->side, o->side_fields, o->side_count, error);
+        status = sl_side_columns_open(&group->side, plan->side_fields, plan->side_count, error);
     }
-    for (uint32_t i = 0; status == SLUICE_OK && i < o->side_count; i++) {
-        status = sl_parquet_side_read(place, o->side_leaf[i], &group->side, i, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < plan->side_count; i++) {
+        const uint32_t leaf = o->columns.of[plan->side_column[i]].leaf;
+        status = sl_parquet_side_read(place, leaf, &group->side, i, error);
     }
     return status;
 }
@@ -120,55 +122,24 @@ static sluice_status read_group(void *ctx, uint32_t number, sluice_error *error)
     return status;
 }
 
-/* What is kept of a row group's column, at least: texts as they are stored, or once each. */
-static uint64_t side_bytes(const sl_parquet_opening *o, const sl_parquet_group *group,
-                           uint32_t leaf)
-{
-    const sl_parquet *parquet = &o->files[group->file];
-    const uint64_t rows = parquet->group_rows[group->group];
-    const uint64_t unpacked =
-        parquet->chunks[(size_t)group->group * parquet->leaf_count + leaf].unpacked;
-    switch (parquet->leaves[leaf].type) {
-    case SL_PARQUET_BYTES:
-    case SL_PARQUET_FIXED:
-        return rows + (unpacked > 4 * rows ? unpacked : 4 * rows);
-    default:
-        return 9 * rows;
-    }
-}
-
-/* By the footers, before hours are spent on what will not fit. */
-static sluice_status check_memory(const sl_parquet_opening *o, sluice_error *error)
-{
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < o->group_count; i++) {
-        for (uint32_t k = 0; k < o->side_count; k++) {
-            const uint64_t more = side_bytes(o, &o->groups[i], o->side_leaf[k]);
-            bytes = more > UINT64_MAX - bytes ? UINT64_MAX : bytes + more;
-        }
-    }
-    return sl_memory_has_room(bytes)
-               ? SLUICE_OK
-               : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, o->own->set.list.files[0].path, -1,
-                               "the small columns of the dataset take %llu MiB of memory",
-                               (unsigned long long)(bytes >> 20));
-}
-
 static sluice_status read_rows(sl_parquet_opening *o, sluice_error *error)
 {
     sl_parquets *own = o->own;
-    sluice_status status = check_memory(o, error);
-    if (status < 0) {
-        return status;
+    sl_columnar *table = &own->table;
+    table->side = sl_calloc(1, sizeof(*table->side));
+    if (table->side == NULL) {
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
-    status = sl_side_columns_open(&own->side, o->side_fields, o->side_count, error);
+    table->side_count = 1;
+    sluice_status status =
+        sl_side_columns_open(table->side, table->plan.side_fields, table->plan.side_count, error);
     if (status == SLUICE_OK) {
         status = sl_open_many(o->group_count, read_group, o, error);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < o->group_count; i++) {
-        status = sl_side_columns_append(&own->side, &o->groups[i].side, error);
+        status = sl_side_columns_append(table->side, &o->groups[i].side, error);
         sl_side_columns_close(&o->groups[i].side);
-        for (uint32_t k = 0; status == SLUICE_OK && k < own->read_count; k++) {
+        for (uint32_t k = 0; status == SLUICE_OK && k < table->plan.large_count; k++) {
             status = sl_parquet_index_add(&own->reads[k].index, &o->groups[i].found[k], error);
         }
     }
@@ -209,24 +180,20 @@ static uint64_t bytes_of_index(const sl_parquet_index *index, bool *pages)
 static void describe(sl_parquet_opening *o)
 {
     sl_parquets *own = o->own;
-    sluice_dataset_info *info = &own->base.info;
+    sl_dataset *base = &own->table.base;
     bool pages = false;
-    info->struct_size = sizeof(*info);
-    info->bytes = own->side.bytes;
-    for (uint32_t i = 0; i < own->read_count; i++) {
-        info->bytes += bytes_of_index(&own->reads[i].index, &pages);
+    own->table.files = &own->set.list;
+    sl_columnar_describe(&own->table);
+    base->info.bytes = own->table.side->bytes;
+    for (uint32_t i = 0; i < own->table.plan.large_count; i++) {
+        base->info.bytes += bytes_of_index(&own->reads[i].index, &pages);
     }
-    own->base.shares_pages = pages;
-    own->base.sums_are_of_files = true;
-    own->base.pieces = own->read_count > 1 ? own->read_count : 0;
-    info->fingerprint = fingerprint_of(o);
-    info->fields = own->fields.count;
-    info->shards = own->set.list.count;
-    memcpy(info->format, "parquet", sizeof("parquet"));
-    (void)snprintf(own->base.kind, sizeof(own->base.kind), "%s, each of whose rows is a sample%s",
+    base->shares_pages = pages;
+    base->sums_are_of_files = true;
+    base->info.fingerprint = fingerprint_of(o);
+    (void)snprintf(base->kind, sizeof(base->kind), "%s, each of whose rows is a sample%s",
                    own->set.list.count == 1 ? "a Parquet file" : "Parquet files",
                    pages ? "; compressed: shuffle by blocks, or pack" : "");
-    own->base.fields = own->fields.fields;
 }
 
 static sluice_status open_steps(sl_parquet_opening *o, const sluice_dataset_options *options,
@@ -235,7 +202,7 @@ static sluice_status open_steps(sl_parquet_opening *o, const sluice_dataset_opti
     sl_parquets *own = o->own;
     o->files = sl_calloc(own->set.list.count, sizeof(*o->files));
     if (o->files == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
     sluice_status status = sl_open_many(own->set.list.count, read_footer, o, error);
     if (status == SLUICE_OK) {
@@ -252,7 +219,7 @@ static sluice_status open_steps(sl_parquet_opening *o, const sluice_dataset_opti
     }
     if (status == SLUICE_OK) {
         describe(o);
-        status = sl_file_list_objects(&own->set.list, &own->base.objects, error);
+        status = sl_file_list_objects(&own->set.list, &own->table.base.objects, error);
     }
     return status;
 }
@@ -263,7 +230,7 @@ static void close_opening(sl_parquet_opening *o)
         sl_parquet_close(&o->files[i]);
     }
     for (uint32_t i = 0; o->groups != NULL && i < o->group_count; i++) {
-        for (uint32_t k = 0; k < SL_PARQUET_READS_MAX; k++) {
+        for (uint32_t k = 0; k < SL_COLUMNAR_LARGE_MAX; k++) {
             sl_free(o->groups[i].found[k].of);
         }
         sl_side_columns_close(&o->groups[i].side);
@@ -290,7 +257,7 @@ sluice_status sl_parquets_open(sl_parquets *own, const sl_file_kind *kind, const
     }
     sl_parquet_opening *o = sl_calloc(1, sizeof(*o));
     if (o == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
     o->own = own;
     status = open_steps(o, options, error);

@@ -9,29 +9,18 @@
 #ifndef SL_PARQUET_OPEN_H
 #define SL_PARQUET_OPEN_H
 
-#include "dataset.h"
+#include "columnar.h"
 #include "file_set.h"
 #include "parquet_lists.h"
 #include "parquet_reads.h"
 #include "parquet_schema.h"
 #include "store.h"
 
-#define SL_PARQUET_READS_MAX SL_VALUE_ROOMS
-
 typedef struct sl_parquets {
-    sl_dataset base;
+    sl_columnar table;
     sl_file_set set;
-    sl_features features;
-    sl_source_fields fields;
-    uint32_t read_of[SL_FIELDS_MAX]; /* number of the column that is read; NONE: it is in memory */
-    uint32_t element[SL_FIELDS_MAX]; /* of its list, where it is one */
-    uint32_t side_of[SL_FIELDS_MAX]; /* number of the column in memory */
-    sl_parquet_read reads[SL_PARQUET_READS_MAX];
-    uint32_t read_count;
-    uint8_t leaves[SL_PARQUET_LEAVES_MAX / 8]; /* a bit of each that a field is of */
-    uint32_t label;                            /* field with names of classes; NONE */
-    char label_column[SL_SOURCE_NAME_BYTES];
-    sl_side_columns side;
+    sl_parquet_read reads[SL_COLUMNAR_LARGE_MAX]; /* of each large column */
+    uint8_t leaves[SL_PARQUET_LEAVES_MAX / 8];    /* a bit of each that a field is of */
 } sl_parquets;
 
 /* Whether a field is of this leaf, or needs it for telling how long its lists are. */
@@ -43,10 +32,10 @@ static inline bool sl_parquets_have_leaf(const sl_parquets *own, uint32_t leaf)
 /* A row group, while it is read. */
 typedef struct sl_parquet_group {
     uint32_t file, group;
-    uint64_t row;                           /* number of its first one */
-    uint64_t slot[SL_PARQUET_READS_MAX];    /* of lists: of their leaves' first ones */
-    uint32_t longest[SL_PARQUET_READS_MAX]; /* and elements of their longest ones */
-    sl_parquet_stretches found[SL_PARQUET_READS_MAX];
+    uint64_t row;                            /* number of its first one */
+    uint64_t slot[SL_COLUMNAR_LARGE_MAX];    /* of lists: of their leaves' first ones */
+    uint32_t longest[SL_COLUMNAR_LARGE_MAX]; /* and elements of their longest ones */
+    sl_parquet_stretches found[SL_COLUMNAR_LARGE_MAX];
     sl_side_columns side;
 } sl_parquet_group;
 
@@ -55,17 +44,14 @@ typedef struct sl_parquet_opening {
     sl_parquets *own;
     sl_parquet *files; /* footer of each */
     sl_parquet_columns columns;
-    sl_parquet_list lists[SL_PARQUET_READS_MAX];
+    sl_parquet_list lists[SL_COLUMNAR_LARGE_MAX];
     uint32_t list_count;
-    uint32_t list_of[SL_PARQUET_READS_MAX]; /* of a column that is read; NONE */
-    sl_field side_fields[SL_FIELDS_MAX];
-    uint32_t side_leaf[SL_FIELDS_MAX], side_count;
+    uint32_t list_of[SL_COLUMNAR_LARGE_MAX]; /* of a column that is read; NONE */
     sl_parquet_group *groups;
     uint32_t group_count;
 } sl_parquet_opening;
 
-/* `own` is all zero but for base.ops and references. Errors: IO, CORRUPT, UNSUPPORTED, INVALID,
- * NOMEM. */
+/* `own` is new but for table.reader. Errors: IO, CORRUPT, UNSUPPORTED, INVALID, NOMEM. */
 sluice_status sl_parquets_open(sl_parquets *own, const sl_file_kind *kind, const char *const *paths,
                                size_t count, const sluice_dataset_options *options,
                                sluice_error *error);

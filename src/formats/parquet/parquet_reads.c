@@ -10,6 +10,12 @@ enum { TABLE_FROM = 16 };
 
 static const char changed[] = "its value has another length: the file was changed";
 
+/* Where the values of a row are. */
+typedef struct reach {
+    sl_extent extent;
+    uint32_t first, last; /* stretches of those values */
+} reach;
+
 /* ---- places ---- */
 
 /* Slots of a row that are wanted: from `*begin` to before `*end`. */
@@ -32,39 +38,44 @@ static uint32_t go_on(const sl_parquet_index *index, uint32_t stretch, uint64_t 
     return stretch;
 }
 
-static void add(const sl_parquet_index *index, uint64_t slot, uint32_t number,
-                sl_parquet_reach *reach)
+static void add(const sl_parquet_index *index, uint64_t slot, uint32_t number, reach *found)
 {
     const sl_parquet_stretch *stretch = &index->stretches.of[number];
     const bool is_exact = stretch->where == SL_PARQUET_EXACT;
     const uint64_t begin = is_exact ? index->cells[slot] - LENGTH_BYTES : stretch->offset;
     const uint64_t end =
         is_exact ? index->cells[slot] + index->sizes[slot] : stretch->offset + stretch->bytes;
-    const uint64_t before = reach->offset + reach->bytes;
-    if (reach->bytes == 0) {
-        *reach = (sl_parquet_reach){begin, end - begin, number, number};
+    sl_extent *extent = &found->extent;
+    const uint64_t before = extent->offset + extent->bytes;
+    if (extent->bytes == 0) {
+        *found = (reach){{begin, end - begin}, number, number};
         return;
     }
-    reach->offset = begin < reach->offset ? begin : reach->offset;
-    reach->bytes = (end > before ? end : before) - reach->offset;
-    reach->last = number;
+    extent->offset = begin < extent->offset ? begin : extent->offset;
+    extent->bytes = (end > before ? end : before) - extent->offset;
+    found->last = number;
 }
 
-sl_parquet_reach sl_parquet_read_find(const sl_parquet_read *read, uint64_t row)
+static reach find_row(const sl_parquet_read *read, uint64_t row)
 {
     uint64_t slot;
     uint64_t end;
     const sl_parquet_index *index = &read->index;
-    sl_parquet_reach reach = {0};
+    reach found = {.extent = {0, 0}};
     slots_of(read, row, &slot, &end);
     uint32_t stretch = slot < end ? sl_parquet_index_find(index, slot) : 0;
     for (; slot < end; slot++) {
         stretch = go_on(index, stretch, slot);
         if (index->sizes[slot] != SL_PARQUET_NULL_SIZE) {
-            add(index, slot, stretch, &reach);
+            add(index, slot, stretch, &found);
         }
     }
-    return reach;
+    return found;
+}
+
+sl_extent sl_parquet_read_find(const sl_parquet_read *read, uint64_t row)
+{
+    return find_row(read, row).extent;
 }
 
 /* ---- values ---- */
@@ -91,38 +102,39 @@ static size_t unpacked_bytes(const sl_parquet_index *index, uint32_t first, uint
     return bytes;
 }
 
-/* All pages of the reach, in the room, unless it has them; for a row. */
-static sl_refusal open_pages(const sl_parquet_index *index, const sl_parquet_reach *reach,
-                             sl_bytes bytes, uint64_t row, sl_value_rooms *rooms, uint32_t room)
+/* All pages of a row, in the room, unless it has them. */
+static sl_refusal open_pages(const sl_parquet_read *read, const reach *found, uint64_t row,
+                             const sl_columnar_bytes *from)
 {
-    const uint64_t tag = (uint64_t)reach->first << 32 | reach->last;
-    const size_t size = unpacked_bytes(index, reach->first, reach->last + 1);
-    if (sl_value_rooms_hold(rooms, room, tag, size, row)) {
+    const sl_parquet_index *index = &read->index;
+    const uint64_t tag = (uint64_t)found->first << 32 | found->last;
+    const size_t size = unpacked_bytes(index, found->first, found->last + 1);
+    if (sl_value_rooms_hold(from->rooms, read->room, tag, size, row)) {
         return sl_accept();
     }
-    uint8_t *to = sl_value_rooms_take(rooms, room, size);
+    uint8_t *to = sl_value_rooms_take(from->rooms, read->room, size);
     if (to == NULL) {
         return (sl_refusal){.text = "there is no memory for the pages that it is in",
                             .status = SLUICE_NOMEM};
     }
-    for (uint32_t i = reach->first; i <= reach->last; i++) {
+    for (uint32_t i = found->first; i <= found->last; i++) {
         const sl_parquet_stretch *stretch = &index->stretches.of[i];
-        const uint64_t at = stretch->offset - reach->offset;
+        const uint64_t at = stretch->offset - from->extent.offset;
         if (stretch->where == SL_PARQUET_EXACT) {
             continue;
         }
-        if (stretch->offset < reach->offset || at > bytes.size ||
-            stretch->bytes > bytes.size - at) {
+        if (stretch->offset < from->extent.offset || at > from->bytes.size ||
+            stretch->bytes > from->bytes.size - at) {
             return sl_refuse("its page lies elsewhere", 0);
         }
-        const sl_refusal why =
-            sl_page_open(&stretch->pick, (sl_bytes){bytes.data + at, stretch->bytes}, rooms, to);
+        const sl_refusal why = sl_page_open(
+            &stretch->pick, (sl_bytes){from->bytes.data + at, stretch->bytes}, from->rooms, to);
         if (why.text != NULL) {
             return why;
         }
         to += stretch->pick.bytes;
     }
-    sl_value_rooms_tag(rooms, room, tag, row);
+    sl_value_rooms_tag(from->rooms, read->room, tag, row);
     return sl_accept();
 }
 
@@ -141,47 +153,75 @@ static const sl_page_table *table_of(const sl_page_pick *pick, sl_bytes page, sl
     return room->table;
 }
 
-/* The value of a slot, whose page is in the room, behind those of the reach before it. */
-static sl_refusal find_in_page(const sl_parquet_index *index, const sl_parquet_reach *reach,
-                               uint64_t slot, sl_value_rooms *rooms, uint32_t room, sl_bytes *found)
+/* The value of a slot, whose page is in the room, behind those of the row before it. */
+static sl_refusal find_in_page(const sl_parquet_read *read, const reach *found, uint64_t slot,
+                               sl_value_rooms *rooms, sl_bytes *value)
 {
-    const uint32_t number = go_on(index, reach->first, slot);
+    const sl_parquet_index *index = &read->index;
+    const uint32_t number = go_on(index, found->first, slot);
     const sl_parquet_stretch *stretch = &index->stretches.of[number];
     sl_page_pick pick = stretch->pick;
     pick.row = stretch->where == SL_PARQUET_IN_PAGE ? (uint32_t)(slot - stretch->first)
                                                     : (uint32_t)index->cells[slot];
-    const sl_bytes page = {rooms->of[room].data + unpacked_bytes(index, reach->first, number),
+    const sl_bytes page = {rooms->of[read->room].data + unpacked_bytes(index, found->first, number),
                            pick.bytes};
     const sl_page_table *table = NULL;
-    if (reach->first == reach->last && pick.row >= TABLE_FROM) {
-        table = table_of(&pick, page, rooms, room);
+    if (found->first == found->last && pick.row >= TABLE_FROM) {
+        table = table_of(&pick, page, rooms, read->room);
     }
-    return table != NULL ? sl_page_table_find(table, &pick, page, found)
-                         : sl_page_find(&pick, page, found);
+    return table != NULL ? sl_page_table_find(table, &pick, page, value)
+                         : sl_page_find(&pick, page, value);
+}
+
+/* The slot of an element, and how it is found; false: the row has none, or a null. */
+static bool find_slot(const sl_parquet_read *read, uint64_t row, uint32_t element, uint64_t *slot,
+                      sl_parquet_where *where)
+{
+    uint64_t end;
+    const sl_parquet_index *index = &read->index;
+    slots_of(read, row, slot, &end);
+    *slot += element - read->low;
+    if (*slot >= end || index->sizes[*slot] == SL_PARQUET_NULL_SIZE) {
+        return false;
+    }
+    *where = index->stretches.of[sl_parquet_index_find(index, *slot)].where;
+    return true;
 }
 
 sl_refusal sl_parquet_read_value(const sl_parquet_read *read, uint64_t row, uint32_t element,
-                                 sl_bytes bytes, sl_value_rooms *rooms, sl_value *value)
+                                 const sl_columnar_bytes *from, sl_value *value)
 {
     uint64_t slot;
-    uint64_t end;
+    sl_parquet_where where;
     const sl_parquet_index *index = &read->index;
-    slots_of(read, row, &slot, &end);
-    slot += element - read->low;
-    *value = (sl_value){.present = slot < end && index->sizes[slot] != SL_PARQUET_NULL_SIZE};
+    *value = (sl_value){.present = find_slot(read, row, element, &slot, &where)};
     if (!value->present) {
         return sl_accept();
     }
-    const sl_parquet_reach reach = sl_parquet_read_find(read, row);
-    const uint32_t number = go_on(index, reach.first, slot);
-    if (index->stretches.of[number].where == SL_PARQUET_EXACT) {
-        return find_exact(bytes, index->cells[slot] - LENGTH_BYTES - reach.offset,
+    if (where == SL_PARQUET_EXACT) {
+        return find_exact(from->bytes, index->cells[slot] - LENGTH_BYTES - from->extent.offset,
                           index->sizes[slot], value);
     }
-    sl_refusal why = open_pages(index, &reach, bytes, row, rooms, read->room);
+    const reach found = find_row(read, row);
+    sl_refusal why = open_pages(read, &found, row, from);
     if (why.text == NULL) {
-        why = find_in_page(index, &reach, slot, rooms, read->room, &value->bytes);
+        why = find_in_page(read, &found, slot, from->rooms, &value->bytes);
         value->present = value->bytes.data != NULL;
     }
     return why;
+}
+
+bool sl_parquet_read_extent(const sl_parquet_read *read, uint64_t row, uint32_t element,
+                            sl_extent *extent)
+{
+    uint64_t slot;
+    sl_parquet_where where;
+    *extent = (sl_extent){0, 0};
+    if (!find_slot(read, row, element, &slot, &where)) {
+        return true;
+    }
+    if (where == SL_PARQUET_EXACT) {
+        *extent = (sl_extent){read->index.cells[slot], read->index.sizes[slot]};
+    }
+    return where == SL_PARQUET_EXACT;
 }

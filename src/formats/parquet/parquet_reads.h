@@ -10,8 +10,8 @@
 #ifndef SL_PARQUET_READS_H
 #define SL_PARQUET_READS_H
 
+#include "columnar.h"
 #include "parquet_index.h"
-#include "value.h"
 
 typedef struct sl_parquet_read {
     uint32_t leaf;
@@ -20,18 +20,18 @@ typedef struct sl_parquet_read {
     sl_parquet_index index;
 } sl_parquet_read;
 
-/* Where the values of a row are. */
-typedef struct sl_parquet_reach {
-    uint64_t offset, bytes; /* in the file; of 0 bytes: there is no value */
-    uint32_t first, last;   /* stretches of those values */
-} sl_parquet_reach;
-
-sl_parquet_reach sl_parquet_read_find(const sl_parquet_read *read, uint64_t row);
+/* The bytes of the file that the values of a row are in, with the lengths in front of them; of 0
+ * bytes: there is no value. */
+sl_extent sl_parquet_read_find(const sl_parquet_read *read, uint64_t row);
 /*
  * Element `element` of the row's list, 0 where it is none: `value` says whether it is present, and
- * its bytes and their offset in `bytes`, which are those of the reach.
+ * its bytes and their offset in those that were read.
  */
 sl_refusal sl_parquet_read_value(const sl_parquet_read *read, uint64_t row, uint32_t element,
-                                 sl_bytes bytes, sl_value_rooms *rooms, sl_value *value);
+                                 const sl_columnar_bytes *from, sl_value *value);
+/* The bytes of such a value alone; none where it is absent. False: it is in a page that has to be
+ * unpacked. */
+bool sl_parquet_read_extent(const sl_parquet_read *read, uint64_t row, uint32_t element,
+                            sl_extent *extent);
 
 #endif

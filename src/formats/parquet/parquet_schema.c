@@ -118,7 +118,8 @@ static void add(sl_parquet_columns *columns, const sl_parquet *parquet, const sl
 {
     const sl_parquet_leaf *leaf = &parquet->leaves[number];
     const sl_parquet_leaf *other = partner(parquet, number);
-    sl_source_column *column = &columns->source[columns->count];
+    sl_columnar_columns *table = &columns->table;
+    sl_source_column *column = &table->source[table->count];
     const bool is_struct = other != NULL;
     const bool is_list = is_struct && leaf->max_rep == 1;
     if (is_struct && strcmp(own_name(leaf), "path") == 0) {
@@ -131,22 +132,20 @@ static void add(sl_parquet_columns *columns, const sl_parquet *parquet, const sl
     if (is_struct && !set_struct(column, leaf, features)) {
         return;
     }
-    columns->of[columns->count++] = (sl_parquet_column){
+    columns->of[table->count] = (sl_parquet_column){
         .leaf = number, .guide = is_list ? (uint32_t)(other - parquet->leaves) : SL_FIELD_NONE};
-}
-
-static sluice_status no_memory(sluice_error *error)
-{
-    return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a schema");
+    table->of[table->count] = (sl_columnar_column){.of = table->count, .is_list = is_list};
+    table->count++;
 }
 
 sluice_status sl_parquet_columns_find(sl_parquet_columns *columns, const sl_parquet *parquet,
                                       const sl_features *features, sluice_error *error)
 {
-    columns->source = sl_calloc((size_t)parquet->leaf_count + 1, sizeof(*columns->source));
+    const sluice_status status =
+        sl_columnar_columns_open(&columns->table, parquet->leaf_count, error);
     columns->of = sl_calloc((size_t)parquet->leaf_count + 1, sizeof(*columns->of));
-    if (columns->source == NULL || columns->of == NULL) {
-        return no_memory(error);
+    if (status < 0 || columns->of == NULL) {
+        return status < 0 ? status : sl_no_memory(error, STAGE, "for a schema");
     }
     for (uint32_t i = 0; i < parquet->leaf_count; i++) {
         add(columns, parquet, features, i);
@@ -154,56 +153,9 @@ sluice_status sl_parquet_columns_find(sl_parquet_columns *columns, const sl_parq
     return SLUICE_OK;
 }
 
-/* Makes `added` columns of the one at `number`, all as it is. */
-static bool widen(sl_parquet_columns *columns, uint32_t number, uint32_t added)
-{
-    const size_t room = (size_t)columns->count + added;
-    sl_source_column *source =
-        sl_realloc_array(columns->source, room + 1, sizeof(*columns->source));
-    columns->source = source != NULL ? source : columns->source;
-    sl_parquet_column *of = sl_realloc_array(columns->of, room + 1, sizeof(*columns->of));
-    columns->of = of != NULL ? of : columns->of;
-    if (source == NULL || of == NULL) {
-        return false;
-    }
-    const sl_source_column list = source[number];
-    const sl_parquet_column place = of[number];
-    const size_t behind = columns->count - number - 1;
-    memmove(&source[number + added], &source[number + 1], behind * sizeof(*source));
-    memmove(&of[number + added], &of[number + 1], behind * sizeof(*of));
-    for (uint32_t i = 0; i < added; i++) {
-        source[number + i] = list;
-        of[number + i] = place;
-        of[number + i].element = i;
-    }
-    columns->count += added - 1; /* 0 takes it away */
-    return true;
-}
-
-sluice_status sl_parquet_columns_spread(sl_parquet_columns *columns, uint32_t number,
-                                        uint32_t elements, bool keep, sluice_error *error)
-{
-    const uint32_t kept = keep ? 1 : 0;
-    char name[SL_SOURCE_NAME_BYTES];
-    memcpy(name, columns->source[number].name, sizeof(name));
-    if (!widen(columns, number, elements + kept)) {
-        return no_memory(error);
-    }
-    for (uint32_t i = 0; i < elements; i++) {
-        (void)snprintf(columns->source[number + i].name, sizeof(name), "%.*s.%u",
-                       (int)sizeof(name) - 12, name, i);
-    }
-    if (keep) {
-        columns->source[number + elements].refused =
-            "it is a list of pictures: choose those that are wanted by their places, NAME.0, "
-            "NAME.1, ...";
-    }
-    return SLUICE_OK;
-}
-
 void sl_parquet_columns_close(sl_parquet_columns *columns)
 {
-    sl_free(columns->source);
+    sl_columnar_columns_close(&columns->table);
     sl_free(columns->of);
     *columns = (sl_parquet_columns){0};
 }

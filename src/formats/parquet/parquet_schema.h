@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parquet_schema: which columns a Parquet file has, as source_columns.h wants them.
+ * parquet_schema: which columns a Parquet file has, as columnar_fields.h wants them.
  *
  * Purpose: leaves become columns: numbers and byte arrays as they are; structures of "bytes" and
  * "path", which is how Hugging Face stores pictures and sounds, are one column; a list of numbers
@@ -11,31 +11,22 @@
 #ifndef SL_PARQUET_SCHEMA_H
 #define SL_PARQUET_SCHEMA_H
 
-#include "hf_features.h"
+#include "columnar_fields.h"
 #include "parquet_file.h"
-#include "source_columns.h"
 
 typedef struct sl_parquet_column {
     uint32_t leaf;
-    uint32_t guide;   /* of a list of pictures: the leaf of their paths; NONE */
-    uint32_t element; /* of the list, that it is */
+    uint32_t guide; /* of a list of pictures: the leaf of their paths; NONE */
 } sl_parquet_column;
 
 typedef struct sl_parquet_columns {
-    uint32_t count;
-    sl_source_column *source;
-    sl_parquet_column *of;
+    sl_columnar_columns table;
+    sl_parquet_column *of; /* by the number that the table has for them */
 } sl_parquet_columns;
 
 /* Errors: NOMEM. */
 sluice_status sl_parquet_columns_find(sl_parquet_columns *columns, const sl_parquet *parquet,
                                       const sl_features *features, sluice_error *error);
-/*
- * In place of the list of pictures that is column `number`: `elements` columns NAME.0, NAME.1, ...,
- * and with `keep` one that is refused. Errors: NOMEM.
- */
-sluice_status sl_parquet_columns_spread(sl_parquet_columns *columns, uint32_t number,
-                                        uint32_t elements, bool keep, sluice_error *error);
 /* Of all zero is fine. */
 void sl_parquet_columns_close(sl_parquet_columns *columns);
 /* Whether both files have the same leaves. */
