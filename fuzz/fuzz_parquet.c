@@ -114,15 +114,23 @@ static uint32_t guide_of(const sl_parquet *parquet, uint32_t leaf)
     return parquet->leaves[other].max_rep == 1 ? other : leaf;
 }
 
+/* Of byte arrays any, of all else what is stored as it is meant. */
 static bool fill(sl_parquet_read *read, const sl_parquet *parquet)
 {
     uint32_t longest;
+    bool exact = true;
     sl_parquet_stretches found = {.of = NULL};
+    const bool arrays = parquet->leaves[read->leaf].type == SL_PARQUET_BYTES;
     const sl_parquet_place place = {.from = handle, .parquet = parquet};
-    const bool lists = parquet->leaves[read->leaf].max_rep > 0;
+    const bool lists = arrays && parquet->leaves[read->leaf].max_rep > 0;
     const uint64_t rows = parquet->group_rows[0];
-    const uint64_t slots = sl_parquet_slots(parquet, 0, read->leaf);
-    fuzz_expect(sl_parquet_index_open(&read->index, slots, lists ? rows : 0, NULL) == SLUICE_OK,
+    const uint64_t slots = arrays ? sl_parquet_slots(parquet, 0, read->leaf) : rows;
+    const bool whole = sl_parquet_index_is_exact(&place, read->leaf, &exact, NULL) == SLUICE_OK;
+    if (!arrays && (!whole || !exact)) {
+        return false;
+    }
+    fuzz_expect(sl_parquet_index_open(&read->index, &parquet->leaves[read->leaf], slots,
+                                      lists ? rows : 0, NULL) == SLUICE_OK,
                 "memory");
     bool good = true;
     if (read->index.starts != NULL) {
@@ -144,10 +152,13 @@ static void run_index(uint64_t size)
     if (sl_parquet_read_footer(&parquet, &handle, NULL) == SLUICE_OK) {
         for (uint32_t leaf = 0; leaf < parquet.leaf_count && leaf < 8; leaf++) {
             sl_parquet_read read = {.leaf = leaf, .high = ELEMENTS_ASKED};
-            if (parquet.leaves[leaf].type != SL_PARQUET_BYTES || parquet.leaves[leaf].max_rep > 1 ||
-                parquet.group_count == 0)
+            const uint8_t type = parquet.leaves[leaf].type;
+            const uint8_t max_rep = parquet.leaves[leaf].max_rep;
+            const bool arrays = type == SL_PARQUET_BYTES;
+            if (max_rep > 1 || parquet.group_count == 0 ||
+                (!arrays && max_rep == 0 && type != SL_PARQUET_FIXED))
                 continue;
-            read.high = parquet.leaves[leaf].max_rep > 0 ? ELEMENTS_ASKED : 0;
+            read.high = arrays && max_rep > 0 ? ELEMENTS_ASKED : 0;
             if (fill(&read, &parquet)) {
                 check_rows(&read, parquet.group_rows[0], size);
             }

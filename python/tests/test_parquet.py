@@ -277,6 +277,121 @@ def test_kinds(tmp_path, kind, encoding, dictionary, version):
                                  struct.unpack("f", struct.pack("f", value))[0] if kind == "float" else value)
 
 
+# What takes most of a file is read with each sample where it is stored as it is; sizes of what lies in the file.
+READ = {
+    "string": lambda i: "ä" * (i % 90 + 30), "binary": lambda i: bytes([i]) * (i * 37 % 200), "fixed[90]": lambda i: bytes([i]) * 90,
+    "list<int32>": lambda i: [i * 1000 + k for k in range(i * 13 % 60)], "list<uint32>": lambda i: [2**32 - 1 - i] * (i % 50),
+    "list<int64>": lambda i: [i - 2**40] * (i % 30), "list<float>": lambda i: [i / 4] * (i % 60), "list<double>": lambda i: [i / 3] * (i % 30),
+}  # fmt: skip
+ITEM = {"string": 1, "binary": 1, "fixed[90]": 1, "list<int32>": 4, "list<uint32>": 4, "list<int64>": 8, "list<float>": 4,
+        "list<double>": 8}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", ["plain", "version 2", "one page", "a row a page", "runs", "packed levels", "empty groups"])
+@pytest.mark.parametrize("kind", READ)
+def test_values_that_are_read(tmp_path, kind, layout):
+    """The same values as of a file that is compressed, all of which is in memory."""
+    values = [None if i % 7 == 3 else READ[kind](i) for i in range(80)]
+    columns = {"x": Column(kind, values), "label": Column("int64", range(80))}
+    how = {"rows_per_group": 30, "rows_per_page": 9} | LAYOUTS[layout]
+    parquets.write(tmp_path / "a.parquet", columns, **how)
+    parquets.write(tmp_path / "b.parquet", columns, **how | {"codec": "SNAPPY"})
+    data, kept = sluice.Dataset(tmp_path / "a.parquet"), sluice.Dataset(tmp_path / "b.parquet")
+    prefix = 4 if kind in ("string", "binary") else 0
+    for i in [*range(80), 5, 79]:
+        sample, other = data[i], kept[i]
+        bytes_ = 0 if values[i] is None else prefix + ITEM[kind] * len(values[i].encode() if kind == "string" else values[i])
+        assert data.sample(i)["bytes"] == (bytes_ or 4) and kept.sample(i)["bytes"] == 4
+        assert list(sample["x"]) == list(other["x"]) == list(values[i] or []) and sample["label"] == other["label"] == i
+    assert not data.verify(progress=None).findings
+
+
+@pytest.mark.parametrize("kind, how", [
+    ("list<int16>", {}), ("list<uint8>", {}), ("list<boolean>", {}),  # which take more bytes than they mean
+    ("list<int32>", {"values_per_page": 7}),  # lists that go on in the next page
+    ("list<int32>", {"dictionary": True}), ("string", {"dictionary": True}), ("list<int32>", {"codec": "GZIP"}),
+])  # fmt: skip
+def test_values_that_cannot_be_read_alone(tmp_path, kind, how):
+    values = [None if i % 5 == 4 else "text" * (i % 40 + 20) if kind == "string" else [i % 2] * (i * 7 % 90) for i in range(50)]
+    parquets.write(tmp_path / "a.parquet", {"x": Column(kind, values)}, **how)
+    data = sluice.Dataset(tmp_path / "a.parquet")
+    assert data.sample(7)["bytes"] == 4
+    assert all(list(data[i]["x"]) == list(value or []) for i, value in enumerate(values))
+    if kind != "string":
+        with pytest.raises(sluice.UnsupportedError, match="columns of large values"):
+            sluice.Loader(data, 3, columns={"x": C.Window(length=2)})
+
+
+def test_the_largest_column_is_read(tmp_path):
+    """Others are not, unless they are large by themselves; nor is what has less than 64 bytes a row."""
+    columns = {"a": Column("binary", [b"a" * 100] * 40), "b": Column("binary", [b"b" * 200] * 40), "c": Column("int64", range(40))}
+    parquets.write(tmp_path / "a.parquet", columns)
+    data = sluice.Dataset(tmp_path / "a.parquet")
+    assert data.sample(3)["bytes"] == 204 and data[3] == {"a": b"a" * 100, "b": b"b" * 200, "c": 3}
+    data = sluice.Dataset(tmp_path / "a.parquet", fields={"a": "a", "c": "c"})
+    assert data.sample(3)["bytes"] == 104 and data[3] == {"a": b"a" * 100, "c": 3}
+    columns["b"] = Column("binary", [b"b" * 50] * 40)
+    del columns["a"]
+    parquets.write(tmp_path / "b.parquet", columns)
+    assert sluice.Dataset(tmp_path / "b.parquet").sample(3)["bytes"] == 4
+    columns["b"] = Column("binary", [b"b" * 5000 * (i % 20) for i in range(40)])
+    columns["d"] = Column("fixed[40000]", [bytes([i]) * 40000 for i in range(40)])
+    parquets.write(tmp_path / "c.parquet", columns)
+    data = sluice.Dataset(tmp_path / "c.parquet")
+    assert data.sample(3)["bytes"] == 15004 + 40000
+    assert data[39]["d"] == bytes([39]) * 40000 and len(data[39]["b"]) == 95000
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_windows_of_tokens(tmp_path, version):
+    """Of lists, and of bytes that are chosen as a tensor; a list that holds a null has none, and is a bad sample."""
+    values = [None if n == 4 else [(n * 31 + i) % 5000 for i in range(n * 13)] for n in range(40)]
+    packed = [value and struct.pack(f"<{len(value)}i", *value) for value in values]
+    parquets.write(tmp_path / "a.parquet", {"ids": Column("list<int32>", values)}, rows_per_group=15, rows_per_page=4,
+                   data_page_version=version)  # fmt: skip
+    parquets.write(tmp_path / "b.parquet", {"packed": Column("binary", packed)}, rows_per_group=15, rows_per_page=4,
+                   data_page_version=version)  # fmt: skip
+    for data in (sluice.Dataset(tmp_path / "a.parquet"), sluice.Dataset(tmp_path / "b.parquet", fields={"ids": "packed:i32[]"})):
+        loader = sluice.Loader(data, 3, columns={"ids": C.Window(length=32, stride=16)}, drop_last=False)
+        found = [row.tolist() for batch in loader for row in batch["ids"].numpy()]
+        assert found == [value[i : i + 32] for value in values if value for i in range(0, len(value) - 31, 16)]
+    values[20][3] = None
+    parquets.write(tmp_path / "a.parquet", {"ids": Column("list<int32>", values)}, rows_per_page=4, data_page_version=version)
+    data = sluice.Dataset(tmp_path / "a.parquet")
+    with pytest.raises(sluice.UnsupportedError, match='"ids".*null'):
+        data[20]
+    assert list(data[21]["ids"]) == values[21] and list(data[19]["ids"]) == values[19]
+    loader = sluice.Loader(data, 3, columns={"ids": C.Window(length=32, stride=16)}, drop_last=False)
+    found = [row.tolist() for batch in loader for row in batch["ids"].numpy()]
+    assert found == [value[i : i + 32] for n, value in enumerate(values) if value and n != 20 for i in range(0, len(value) - 31, 16)]
+
+
+def test_windows_of_what_is_compressed(tmp_path):
+    """Large values in pages are read, with others, and have no bytes of their own to cut a window of."""
+    rows = [bytes([i]) * 60000 for i in range(40)]
+    parquets.write(tmp_path / "a.parquet", {"ids": Column("binary", rows)}, rows_per_page=5, codec="SNAPPY")
+    data = sluice.Dataset(tmp_path / "a.parquet", fields={"ids": "ids:u8[]"})
+    assert bytes(data[7]["ids"]) == rows[7]
+    with pytest.raises(sluice.UnsupportedError, match="stored as they are"):
+        sluice.Loader(data, 3, columns={"ids": C.Window(length=10)})
+
+
+def test_parts_of_tensors(tmp_path):
+    """Parts of what is read by itself are the same as of a copy in shards, and less is read."""
+    rows = [numpy.random.default_rng(i).integers(0, 2**15, (64, 80, 16), "int16") for i in range(6)]
+    parquets.write(tmp_path / "a.parquet", {"x": Column("binary", [row.tobytes() for row in rows])}, rows_per_page=2)
+    data = sluice.Dataset(tmp_path / "a.parquet", fields={"x": "x:i16[64,80,16]"})
+    sluice.pack(data, tmp_path / "packed", keep_order=True, progress=None)
+    found = []
+    for of in (data, sluice.Dataset(tmp_path / "packed")):
+        columns = {"x": C.Tensor(shape=(8, 16, 16), part="random")}
+        with sluice.Loader(of, 2, columns=columns, seed=5, page_cache="buffered") as loader:
+            found.append([batch["x"].numpy().tobytes() for batch in loader])
+            stats = loader.stats()
+            assert of is not data or stats["bytes_read"] / stats["reads"] < rows[0].nbytes / 2
+    assert found[0] == found[1]
+
+
 def test_rows_that_are_refused(tmp_path):
     parquets.write(tmp_path / "a.parquet", {"n": Column("uint64", [1, 2**63, 3]),
                                             "l": Column("list<int32>", [[1], [2], [3, None]])})  # fmt: skip

@@ -105,8 +105,8 @@ static sluice_status open_list(sl_parquet_opening *o, uint32_t leaf, uint32_t gu
     }
     sl_parquet_list *list = &o->lists[o->list_count++];
     *list = (sl_parquet_list){.leaf = leaf, .guide = guide};
-    const sluice_status status =
-        sl_parquet_index_open(&list->index, slots, o->own->table.base.info.samples, error);
+    const sluice_status status = sl_parquet_index_open(
+        &list->index, &o->files[0].leaves[leaf], slots, o->own->table.base.info.samples, error);
     if (status == SLUICE_OK) {
         list->index.starts[o->own->table.base.info.samples] = slots;
     }
@@ -187,15 +187,79 @@ static uint64_t bytes_of(void *ctx, uint32_t column)
     return bytes;
 }
 
+/* Whether it has more than numbers of one: bytes, or lists whose elements are stored as the tensor
+ * has them. */
+static bool may_be_exact(const sl_parquet_leaf *leaf)
+{
+    switch (leaf->type) {
+    case SL_PARQUET_BYTES:
+    case SL_PARQUET_FIXED:
+        return leaf->max_rep == 0;
+    case SL_PARQUET_INT32: /* of 8 and 16 bits, too, which take 32 */
+        return leaf->max_rep > 0 && leaf->bits != 8 && leaf->bits != 16;
+    case SL_PARQUET_FLOAT:
+    case SL_PARQUET_INT64:
+    case SL_PARQUET_DOUBLE:
+        return leaf->max_rep > 0;
+    default:
+        return false;
+    }
+}
+
+static sluice_status look_at_group(void *ctx, uint32_t number, sluice_error *error)
+{
+    const sl_parquet_opening *o = ctx;
+    sl_parquet_group *group = &o->groups[number];
+    sl_parquet_place place = {
+        .parquet = &o->files[group->file], .group = group->group, .file = group->file};
+    sluice_status status = sl_parquet_open_file(o, group->file, &place.from, error);
+    if (status == SLUICE_OK) {
+        status = sl_parquet_index_is_exact(&place, o->columns.of[o->asked].leaf, &group->is_exact,
+                                           error);
+        sl_handle_close(&place.from);
+    }
+    return status;
+}
+
+/* The chunks' codecs are known; how pages are encoded those say. */
+static sluice_status is_exact(sl_parquet_opening *o, uint32_t column, bool *exact,
+                              sluice_error *error)
+{
+    const uint32_t leaf = o->columns.of[column].leaf;
+    *exact = true;
+    for (uint32_t i = 0; i < o->group_count; i++) {
+        const sl_parquet *file = &o->files[o->groups[i].file];
+        const size_t first = (size_t)o->groups[i].group * file->leaf_count;
+        *exact = *exact && file->chunks[first + leaf].codec == SL_PAGE_PLAIN;
+    }
+    o->asked = column;
+    const sluice_status status =
+        *exact ? sl_open_many(o->group_count, look_at_group, o, error) : SLUICE_OK;
+    for (uint32_t i = 0; i < o->group_count; i++) {
+        *exact = *exact && o->groups[i].is_exact;
+    }
+    return status;
+}
+
 static sluice_status access_of(void *ctx, uint32_t column, sl_columnar_access *access,
                                sluice_error *error)
 {
-    const sl_parquet_opening *o = ctx;
-    const sl_parquet_leaf *leaf = &o->files[0].leaves[o->columns.of[column].leaf];
-    (void)error;
-    *access = leaf->type == SL_PARQUET_BYTES && leaf->max_rep == 0 ? SL_COLUMNAR_BY_PAGE
-                                                                   : SL_COLUMNAR_WHOLE;
-    return SLUICE_OK;
+    sl_parquet_opening *o = ctx;
+    sl_parquet_column *of = &o->columns.of[column];
+    const sl_parquet_leaf *leaf = &o->files[0].leaves[of->leaf];
+    bool exact = false;
+    sluice_status status = SLUICE_OK;
+    if (!of->looked_at && may_be_exact(leaf)) {
+        status = is_exact(o, column, &exact, error);
+    }
+    if (!of->looked_at) {
+        of->looked_at = true;
+        of->access = exact                                                  ? SL_COLUMNAR_BY_VALUE
+                     : leaf->type == SL_PARQUET_BYTES && leaf->max_rep == 0 ? SL_COLUMNAR_BY_PAGE
+                                                                            : SL_COLUMNAR_WHOLE;
+    }
+    *access = of->access;
+    return status;
 }
 
 /* The index of a large column: that of a list is begun by now. */
@@ -216,7 +280,8 @@ static sluice_status open_read(sl_parquet_opening *o, uint32_t number, sluice_er
             return SLUICE_OK;
         }
     }
-    return sl_parquet_index_open(&read->index, o->own->table.base.info.samples, 0, error);
+    return sl_parquet_index_open(&read->index, &o->files[0].leaves[read->leaf],
+                                 o->own->table.base.info.samples, 0, error);
 }
 
 static void note_leaf(sl_parquets *own, uint32_t leaf)

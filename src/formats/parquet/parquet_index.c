@@ -11,14 +11,17 @@
 
 #define STAGE "dataset"
 
-/* Behind a value that is larger, only the next one's length is read. */
-enum { LOOK_MAX = 512, LENGTH_BYTES = 4 };
+/* Behind a value that is larger, only the next one's length is read; else what is near, too. */
+enum { LOOK_MAX = 4096, LOOK_BYTES = 64 << 10, LENGTH_BYTES = 4 };
+/* Of a page, in which its first level of lists is. */
+enum { FIRST_BYTES = 32 };
 
-sluice_status sl_parquet_index_open(sl_parquet_index *index, uint64_t slots, uint64_t rows,
-                                    sluice_error *error)
+sluice_status sl_parquet_index_open(sl_parquet_index *index, const sl_parquet_leaf *leaf,
+                                    uint64_t slots, uint64_t rows, sluice_error *error)
 {
     const bool possible = slots < SIZE_MAX / 16 && rows < SIZE_MAX / 16;
     index->slots = slots;
+    index->length_bytes = leaf->type == SL_PARQUET_BYTES ? LENGTH_BYTES : 0;
     index->cells = possible ? sl_calloc((size_t)slots + 1, sizeof(*index->cells)) : NULL;
     index->sizes = possible ? sl_calloc((size_t)slots + 1, sizeof(*index->sizes)) : NULL;
     index->starts =
@@ -88,13 +91,29 @@ typedef struct filler {
     sl_parquet_index *index;
     const sl_parquet_place *place;
     const sl_parquet_leaf *leaf;
+    const sl_parquet_chunk *chunk;
     sl_parquet_stretches *found;
     uint64_t slot, end; /* of the index */
     uint32_t file;
     sl_parquet_walk walk;
     bool has_dictionary;
     sl_parquet_page dictionary;
+    uint64_t look_at; /* of the bytes in `looked` */
+    size_t look_bytes;
+    uint8_t looked[LOOK_BYTES];
 } filler;
+
+/* A list of numbers is one slot: its elements are one behind the other. */
+static bool is_number_list(const sl_parquet_leaf *leaf)
+{
+    return leaf->max_rep > 0 && leaf->type != SL_PARQUET_BYTES;
+}
+
+/* Of an element as it is stored. */
+static uint32_t number_bytes(const sl_parquet_leaf *leaf)
+{
+    return leaf->type == SL_PARQUET_INT32 || leaf->type == SL_PARQUET_FLOAT ? 4 : 8;
+}
 
 static sluice_status fail(const filler *f, uint64_t offset, sluice_status status, const char *why,
                           sluice_error *error)
@@ -109,26 +128,38 @@ static sluice_status read_at(const filler *f, void *to, size_t bytes, uint64_t o
     return sl_handle_read(&f->place->from, to, bytes, offset, error);
 }
 
-/* The length that lies at `at`: from the window, or read, all alone or with what is behind it. */
+/* The bytes of a length at `at`, of some that were read of the file; NULL: they do not have it. */
+static const uint8_t *find_length(const uint8_t *bytes, size_t size, uint64_t from, uint64_t at)
+{
+    return at >= from && at - from + LENGTH_BYTES <= size ? bytes + (at - from) : NULL;
+}
+
+/* The length that lies at `at`: from what was read, or read, all alone or with what is behind it.
+ */
 static sluice_status look(filler *f, uint64_t at, uint64_t end, bool alone, uint32_t *length,
                           sluice_error *error)
 {
-    sl_parquet_walk *w = &f->walk;
+    const sl_parquet_walk *w = &f->walk;
     if (end - at < LENGTH_BYTES) {
         return fail(f, at, SLUICE_CORRUPT, "a page has fewer values than it should", error);
     }
-    if (at < w->window_at || at - w->window_at + LENGTH_BYTES > w->window_bytes) {
-        size_t wanted = alone ? LENGTH_BYTES : sizeof(w->window);
+    const uint8_t *found = find_length(w->window, w->window_bytes, w->window_at, at);
+    if (found == NULL) {
+        found = find_length(f->looked, f->look_bytes, f->look_at, at);
+    }
+    if (found == NULL) {
+        size_t wanted = alone ? LENGTH_BYTES : sizeof(f->looked);
         wanted = end - at < wanted ? (size_t)(end - at) : wanted;
-        w->window_bytes = 0;
-        const sluice_status status = read_at(f, w->window, wanted, at, error);
+        f->look_bytes = 0;
+        const sluice_status status = read_at(f, f->looked, wanted, at, error);
         if (status < 0) {
             return status;
         }
-        w->window_at = at;
-        w->window_bytes = wanted;
+        f->look_at = at;
+        f->look_bytes = wanted;
+        found = f->looked;
     }
-    *length = sl_load32(w->window + (at - w->window_at));
+    *length = sl_load32(found);
     return SLUICE_OK;
 }
 
@@ -180,24 +211,25 @@ static sluice_status load(const filler *f, const sl_parquet_page *page, uint8_t 
     return status;
 }
 
-/* Levels in front of values: where they lie in the file, and where values begin. */
+/* Levels in front of values: where those of lists, and of what is there, are in the file, and
+ * where values begin. */
 typedef struct level_place {
-    uint64_t offset, values;
-    uint32_t bytes;
+    sl_extent reps, defs;
+    uint64_t values;
 } level_place;
 
 /* A block of levels that begins with its size, at `at`. */
 static sluice_status place_sized(filler *f, const sl_parquet_page *page, uint64_t at,
-                                 level_place *levels, sluice_error *error)
+                                 sl_extent *levels, sluice_error *error)
 {
+    uint32_t bytes;
     const uint64_t end = page->offset + page->bytes;
-    const sluice_status status = look(f, at, end, false, &levels->bytes, error);
+    const sluice_status status = look(f, at, end, false, &bytes, error);
     if (status < 0) {
         return status;
     }
-    levels->offset = at + LENGTH_BYTES;
-    levels->values = levels->offset + levels->bytes;
-    return levels->values <= end
+    *levels = (sl_extent){at + LENGTH_BYTES, bytes};
+    return levels->offset + bytes <= end
                ? SLUICE_OK
                : fail(f, page->offset, SLUICE_CORRUPT, "a page's levels are longer than it", error);
 }
@@ -205,16 +237,19 @@ static sluice_status place_sized(filler *f, const sl_parquet_page *page, uint64_
 static sluice_status place_levels(filler *f, const sl_parquet_page *page, level_place *levels,
                                   sluice_error *error)
 {
-    *levels = (level_place){.offset = page->offset + page->rep_bytes, .bytes = page->def_bytes};
-    levels->values = levels->offset + levels->bytes;
-    if (page->kind == SL_PARQUET_DATA_2 || f->leaf->max_def == 0) {
-        return SLUICE_OK;
-    }
+    const bool sized = page->kind == SL_PARQUET_DATA_1;
     sluice_status status = SLUICE_OK;
-    if (f->leaf->max_rep > 0) {
-        status = place_sized(f, page, page->offset, levels, error);
+    levels->reps = (sl_extent){page->offset, page->rep_bytes};
+    if (sized && f->leaf->max_rep > 0) {
+        status = place_sized(f, page, page->offset, &levels->reps, error);
     }
-    return status == SLUICE_OK ? place_sized(f, page, levels->values, levels, error) : status;
+    const uint64_t at = levels->reps.offset + levels->reps.bytes;
+    levels->defs = (sl_extent){at, page->def_bytes};
+    if (status == SLUICE_OK && sized && f->leaf->max_def > 0) {
+        status = place_sized(f, page, at, &levels->defs, error);
+    }
+    levels->values = levels->defs.offset + levels->defs.bytes;
+    return status;
 }
 
 static bool next_present(const filler *f, sl_levels *levels, bool *present)
@@ -231,29 +266,93 @@ static bool next_present(const filler *f, sl_levels *levels, bool *present)
     return true;
 }
 
+/* The next value of some that have one size, without lengths. */
+static sluice_status step_fixed(const filler *f, run *r, uint32_t bytes, sluice_error *error)
+{
+    if (bytes > r->end - r->at) {
+        return fail(f, r->at, SLUICE_CORRUPT, "a page has fewer values than it should", error);
+    }
+    r->offset = r->at;
+    r->size = bytes;
+    r->at += bytes;
+    return SLUICE_OK;
+}
+
+/* A page while it is gone through, its levels in memory. */
+typedef struct open_page {
+    const sl_parquet_page *page;
+    sl_levels reps, defs;
+    run r;
+} open_page;
+
+static sluice_status fill_values(filler *f, open_page *p, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < p->page->values; i++, f->slot++) {
+        bool present;
+        f->index->sizes[f->slot] = SL_PARQUET_NULL_SIZE;
+        if (!next_present(f, &p->defs, &present)) {
+            status = fail(f, p->page->offset, SLUICE_CORRUPT, "a page's levels are damaged", error);
+        } else if (present) {
+            status = f->index->length_bytes > 0 ? step(f, &p->r, error)
+                                                : step_fixed(f, &p->r, f->leaf->type_bytes, error);
+            f->index->cells[f->slot] = p->r.offset;
+            f->index->sizes[f->slot] = p->r.size;
+        }
+    }
+    return status;
+}
+
+/* Rows of a page of lists of numbers; f->slot is the row behind the one that is open. */
+static sluice_status fill_lists(filler *f, open_page *p, sluice_error *error)
+{
+    const uint32_t item = number_bytes(f->leaf);
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < p->page->values; i++) {
+        uint32_t rep = 0;
+        uint32_t def = 0;
+        const bool good = sl_levels_next(&p->reps, &rep) && sl_levels_next(&p->defs, &def) &&
+                          rep <= 1 && def <= f->leaf->max_def;
+        if (!good || (rep == 0 ? f->slot == f->end : i == 0)) {
+            return fail(f, p->page->offset, SLUICE_CORRUPT, "a page's levels are damaged", error);
+        }
+        if (rep == 0) {
+            f->index->cells[f->slot] = p->r.at;
+            f->index->sizes[f->slot++] = def + 1U >= f->leaf->item_def ? 0 : SL_PARQUET_NULL_SIZE;
+        }
+        uint32_t *size = &f->index->sizes[f->slot - 1];
+        if (def == f->leaf->max_def) {
+            status = step_fixed(f, &p->r, item, error);
+            *size += *size != SL_PARQUET_HAS_NULL ? item : 0;
+        } else if (def >= f->leaf->item_def) {
+            *size = SL_PARQUET_HAS_NULL;
+        }
+    }
+    return status;
+}
+
 static sluice_status fill_exact(filler *f, const sl_parquet_page *page, sluice_error *error)
 {
     level_place place;
-    sl_levels levels;
     sluice_status status = place_levels(f, page, &place, error);
-    uint8_t *memory = status == SLUICE_OK ? sl_malloc((size_t)place.bytes + 1) : NULL;
-    if (memory == NULL) {
-        return status < 0 ? status
-                          : fail(f, page->offset, SLUICE_NOMEM, "no memory for levels", error);
+    if (status < 0) {
+        return status;
     }
-    status = read_at(f, memory, place.bytes, place.offset, error);
-    sl_levels_begin(&levels, (sl_bytes){memory, place.bytes}, sl_levels_width(f->leaf->max_def));
-    run r = {.at = place.values, .end = page->offset + page->bytes};
-    for (uint32_t i = 0; status == SLUICE_OK && i < page->values; i++, f->slot++) {
-        bool present;
-        f->index->sizes[f->slot] = SL_PARQUET_NULL_SIZE;
-        if (!next_present(f, &levels, &present)) {
-            status = fail(f, page->offset, SLUICE_CORRUPT, "a page's levels are damaged", error);
-        } else if (present) {
-            status = step(f, &r, error);
-            f->index->cells[f->slot] = r.offset;
-            f->index->sizes[f->slot] = r.size;
-        }
+    const size_t bytes = (size_t)(place.values - page->offset);
+    uint8_t *memory = sl_malloc(bytes + 1);
+    if (memory == NULL) {
+        return fail(f, page->offset, SLUICE_NOMEM, "no memory for levels", error);
+    }
+    open_page p = {.page = page, .r = {.at = place.values, .end = page->offset + page->bytes}};
+    status = read_at(f, memory, bytes, page->offset, error);
+    sl_levels_begin(&p.reps,
+                    (sl_bytes){memory + (place.reps.offset - page->offset), place.reps.bytes},
+                    sl_levels_width(f->leaf->max_rep));
+    sl_levels_begin(&p.defs,
+                    (sl_bytes){memory + (place.defs.offset - page->offset), place.defs.bytes},
+                    sl_levels_width(f->leaf->max_def));
+    if (status == SLUICE_OK) {
+        status = is_number_list(f->leaf) ? fill_lists(f, &p, error) : fill_values(f, &p, error);
     }
     sl_free(memory);
     return status;
@@ -361,7 +460,7 @@ static sluice_status fill_page(filler *f, const sl_parquet_page *page, sluice_er
     const bool by_dictionary = page->encoding == SL_PARQUET_PLAIN_DICTIONARY ||
                                page->encoding == SL_PARQUET_RLE_DICTIONARY;
     sluice_status status = SLUICE_OK;
-    if (page->values > f->end - f->slot) {
+    if (!is_number_list(f->leaf) && page->values > f->end - f->slot) {
         return fail(f, page->offset, SLUICE_CORRUPT, "a row group has more rows than it should",
                     error);
     }
@@ -395,28 +494,40 @@ static sluice_status fill_page(filler *f, const sl_parquet_page *page, sluice_er
     return status;
 }
 
+/* Of an index that may be filled, or of whether it can be exact. Errors: NOMEM. */
+static filler *begin(const sl_parquet_place *place, uint32_t leaf, sluice_error *error)
+{
+    const sl_parquet *parquet = place->parquet;
+    filler *f = sl_calloc(1, sizeof(*f));
+    if (f == NULL) {
+        (void)sl_no_memory(error, STAGE, "for an index");
+        return NULL;
+    }
+    f->place = place;
+    f->leaf = &parquet->leaves[leaf];
+    f->chunk = &parquet->chunks[(size_t)place->group * parquet->leaf_count + leaf];
+    f->file = place->file;
+    f->slot = place->first;
+    f->end =
+        place->first + (is_number_list(f->leaf) ? parquet->group_rows[place->group]
+                                                : sl_parquet_slots(parquet, place->group, leaf));
+    sl_parquet_walk_begin(&f->walk, &place->from, f->chunk);
+    return f;
+}
+
 sluice_status sl_parquet_index_fill(sl_parquet_index *index, const sl_parquet_place *place,
                                     uint32_t leaf, sl_parquet_stretches *found, sluice_error *error)
 {
-    const sl_parquet *parquet = place->parquet;
-    const sl_parquet_chunk *chunk =
-        &parquet->chunks[(size_t)place->group * parquet->leaf_count + leaf];
-    filler *f = sl_calloc(1, sizeof(*f));
+    filler *f = begin(place, leaf, error);
     if (f == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for an index");
+        return SLUICE_NOMEM;
     }
-    *f = (filler){.index = index,
-                  .place = place,
-                  .leaf = &parquet->leaves[leaf],
-                  .found = found,
-                  .slot = place->first,
-                  .end = place->first + sl_parquet_slots(parquet, place->group, leaf),
-                  .file = place->file};
-    sl_parquet_walk_begin(&f->walk, &place->from, chunk);
+    f->index = index;
+    f->found = found;
     sluice_status status = SLUICE_OK;
     while (status == SLUICE_OK) {
         sl_parquet_page page;
-        status = sl_parquet_walk_next(&f->walk, chunk->values, &page, error);
+        status = sl_parquet_walk_next(&f->walk, f->chunk->values, &page, error);
         if (status == SLUICE_OK && page.kind == SL_PARQUET_DICTIONARY) {
             f->dictionary = page;
             f->has_dictionary = true;
@@ -426,9 +537,55 @@ sluice_status sl_parquet_index_fill(sl_parquet_index *index, const sl_parquet_pl
     }
     if (status == SLUICE_END) {
         status = f->slot == f->end ? SLUICE_OK
-                                   : fail(f, chunk->offset, SLUICE_CORRUPT,
+                                   : fail(f, f->chunk->offset, SLUICE_CORRUPT,
                                           "a row group has fewer rows than it should", error);
     }
     sl_free(f);
     return status;
+}
+
+/* ---- what can be exact ---- */
+
+/* Whether the list that the page begins with begins in it. */
+static sluice_status begins_row(filler *f, const sl_parquet_page *page, bool *begins,
+                                sluice_error *error)
+{
+    uint8_t head[FIRST_BYTES];
+    level_place place;
+    sl_levels reps;
+    uint32_t rep = 1;
+    sluice_status status = place_levels(f, page, &place, error);
+    const size_t bytes = place.reps.bytes < FIRST_BYTES ? (size_t)place.reps.bytes : FIRST_BYTES;
+    if (status == SLUICE_OK) {
+        status = read_at(f, head, bytes, place.reps.offset, error);
+    }
+    if (status == SLUICE_OK) {
+        sl_levels_begin(&reps, (sl_bytes){head, bytes}, sl_levels_width(f->leaf->max_rep));
+        *begins = sl_levels_next(&reps, &rep) && rep == 0;
+    }
+    return status;
+}
+
+sluice_status sl_parquet_index_is_exact(const sl_parquet_place *place, uint32_t leaf, bool *exact,
+                                        sluice_error *error)
+{
+    filler *f = begin(place, leaf, error);
+    if (f == NULL) {
+        return SLUICE_NOMEM;
+    }
+    sluice_status status = SLUICE_OK;
+    *exact = f->chunk->codec == SL_PAGE_PLAIN;
+    while (status == SLUICE_OK && *exact) {
+        sl_parquet_page page;
+        status = sl_parquet_walk_next(&f->walk, f->chunk->values, &page, error);
+        if (status == SLUICE_OK) {
+            *exact = page.kind != SL_PARQUET_DICTIONARY && page.encoding == SL_PARQUET_PLAIN &&
+                     page.level_encoding == SL_PARQUET_RLE;
+        }
+        if (status == SLUICE_OK && *exact && is_number_list(f->leaf) && page.values > 0) {
+            status = begins_row(f, &page, exact, error);
+        }
+    }
+    sl_free(f);
+    return status == SLUICE_END ? SLUICE_OK : status;
 }

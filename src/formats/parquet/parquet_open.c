@@ -168,7 +168,7 @@ static uint64_t bytes_of_index(const sl_parquet_index *index, bool *pages)
 {
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < index->slots; i++) {
-        bytes += index->sizes[i] != SL_PARQUET_NULL_SIZE ? index->sizes[i] : 0;
+        bytes += sl_parquet_index_has(index, i) ? index->sizes[i] : 0;
     }
     for (uint32_t i = 0; i < index->stretches.count; i++) {
         bytes += index->stretches.of[i].bytes;

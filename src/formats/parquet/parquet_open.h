@@ -35,6 +35,7 @@ typedef struct sl_parquet_group {
     uint64_t row;                            /* number of its first one */
     uint64_t slot[SL_COLUMNAR_LARGE_MAX];    /* of lists: of their leaves' first ones */
     uint32_t longest[SL_COLUMNAR_LARGE_MAX]; /* and elements of their longest ones */
+    bool is_exact;
     sl_parquet_stretches found[SL_COLUMNAR_LARGE_MAX];
     sl_side_columns side;
 } sl_parquet_group;
@@ -46,6 +47,7 @@ typedef struct sl_parquet_opening {
     sl_parquet_columns columns;
     sl_parquet_list lists[SL_COLUMNAR_LARGE_MAX];
     uint32_t list_count;
+    uint32_t asked;                          /* column of which is asked whether it is exact */
     uint32_t list_of[SL_COLUMNAR_LARGE_MAX]; /* of a column that is read; NONE */
     sl_parquet_group *groups;
     uint32_t group_count;

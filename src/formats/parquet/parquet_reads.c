@@ -4,7 +4,6 @@
 #include "little_endian.h"
 #include "parquet_table.h"
 
-enum { LENGTH_BYTES = 4 };
 /* Of the values of a page, the first that are found as fast without a table. */
 enum { TABLE_FROM = 16 };
 
@@ -42,7 +41,7 @@ static void add(const sl_parquet_index *index, uint64_t slot, uint32_t number, r
 {
     const sl_parquet_stretch *stretch = &index->stretches.of[number];
     const bool is_exact = stretch->where == SL_PARQUET_EXACT;
-    const uint64_t begin = is_exact ? index->cells[slot] - LENGTH_BYTES : stretch->offset;
+    const uint64_t begin = is_exact ? index->cells[slot] - index->length_bytes : stretch->offset;
     const uint64_t end =
         is_exact ? index->cells[slot] + index->sizes[slot] : stretch->offset + stretch->bytes;
     sl_extent *extent = &found->extent;
@@ -66,7 +65,7 @@ static reach find_row(const sl_parquet_read *read, uint64_t row)
     uint32_t stretch = slot < end ? sl_parquet_index_find(index, slot) : 0;
     for (; slot < end; slot++) {
         stretch = go_on(index, stretch, slot);
-        if (index->sizes[slot] != SL_PARQUET_NULL_SIZE) {
+        if (sl_parquet_index_has(index, slot)) {
             add(index, slot, stretch, &found);
         }
     }
@@ -80,14 +79,20 @@ sl_extent sl_parquet_read_find(const sl_parquet_read *read, uint64_t row)
 
 /* ---- values ---- */
 
-static sl_refusal find_exact(sl_bytes bytes, uint64_t at, uint32_t size, sl_value *value)
+/* The value of a slot, out of what was read: its length lies in front of it, where it has one. */
+static sl_refusal find_exact(const sl_parquet_index *index, uint64_t slot,
+                             const sl_columnar_bytes *from, sl_value *value)
 {
-    if (at > bytes.size || bytes.size - at < (uint64_t)LENGTH_BYTES + size ||
-        sl_load32(bytes.data + at) != size) {
+    const uint32_t size = index->sizes[slot];
+    const uint64_t at =
+        size > 0 || index->length_bytes > 0 ? index->cells[slot] - from->extent.offset : 0;
+    const uint8_t *bytes = from->bytes.data + at;
+    if (at < index->length_bytes || at > from->bytes.size || size > from->bytes.size - at ||
+        (index->length_bytes > 0 && sl_load32(bytes - index->length_bytes) != size)) {
         return sl_refuse(changed, (size_t)at);
     }
-    value->offset = (uint32_t)at + LENGTH_BYTES;
-    value->bytes = (sl_bytes){bytes.data + value->offset, size};
+    value->offset = (uint32_t)at;
+    value->bytes = (sl_bytes){bytes, size};
     return sl_accept();
 }
 
@@ -181,7 +186,7 @@ static bool find_slot(const sl_parquet_read *read, uint64_t row, uint32_t elemen
     const sl_parquet_index *index = &read->index;
     slots_of(read, row, slot, &end);
     *slot += element - read->low;
-    if (*slot >= end || index->sizes[*slot] == SL_PARQUET_NULL_SIZE) {
+    if (*slot >= end || !sl_parquet_index_has(index, *slot)) {
         return false;
     }
     *where = index->stretches.of[sl_parquet_index_find(index, *slot)].where;
@@ -196,11 +201,12 @@ sl_refusal sl_parquet_read_value(const sl_parquet_read *read, uint64_t row, uint
     const sl_parquet_index *index = &read->index;
     *value = (sl_value){.present = find_slot(read, row, element, &slot, &where)};
     if (!value->present) {
-        return sl_accept();
+        return slot < index->slots && index->sizes[slot] == SL_PARQUET_HAS_NULL
+                   ? sl_refuse_unknown("its list holds a null", 0)
+                   : sl_accept();
     }
     if (where == SL_PARQUET_EXACT) {
-        return find_exact(from->bytes, index->cells[slot] - LENGTH_BYTES - from->extent.offset,
-                          index->sizes[slot], value);
+        return find_exact(index, slot, from, value);
     }
     const reach found = find_row(read, row);
     sl_refusal why = open_pages(read, &found, row, from);

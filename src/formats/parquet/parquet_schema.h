@@ -17,6 +17,8 @@
 typedef struct sl_parquet_column {
     uint32_t leaf;
     uint32_t guide; /* of a list of pictures: the leaf of their paths; NONE */
+    bool looked_at; /* how its values can be read is known */
+    sl_columnar_access access;
 } sl_parquet_column;
 
 typedef struct sl_parquet_columns {
