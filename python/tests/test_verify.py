@@ -313,7 +313,7 @@ def test_crc_of_every_page(tmp_path, version, codec, repeated):
     assert found == (24, found.bytes, [], "")
     bodies = sum(page["size"] + page["header"] for page in layout.pages)
     assert found.bytes >= bodies
-    if repeated == 1:  # all is in memory
+    if repeated == 1 and codec != "UNCOMPRESSED":  # all is in memory
         assert found.bytes == bodies + 24 * 4
     kinds = set()
     for number, page in enumerate(layout.pages):
@@ -364,7 +364,9 @@ def test_bytes_of_parquet_are_counted(tmp_path):
             path = tmp_path / "a.parquet"
             parquets.write(path, rows(), codec=codec, crc=crc)
             size = path.stat().st_size
-            assert size > sluice.Dataset(path).verify(progress=None).bytes > size * 0.9
+            # pages of values that are read one by one are read once more for their checksums
+            most = 2 * size if crc and codec == "UNCOMPRESSED" else size
+            assert most > sluice.Dataset(path).verify(progress=None).bytes > most * 0.9
 
 
 # ---- compressed tars ----
