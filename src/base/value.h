@@ -33,6 +33,32 @@
 #define SL_CODEC_BY_BYTES 0U
 #define SL_CODEC_RAW      2U
 
+/*
+ * What callers ask of a field's type. MEDIA: values are files of a codec (media.h), with a size
+ * that their header tells, and are decoded. Callers name an enumerator where they mean that type
+ * alone.
+ */
+static inline bool sl_type_is_media(sluice_field_type type)
+{
+    return type == SLUICE_FIELD_IMAGE;
+}
+
+/* Bytes of any number, which are a file, a text, or what nobody looks into. */
+static inline bool sl_type_is_blob(sluice_field_type type)
+{
+    return sl_type_is_media(type) || type == SLUICE_FIELD_BYTES || type == SLUICE_FIELD_TEXT;
+}
+
+/* The order of fields that were found, not chosen: media first, then the label, then the others. */
+enum { SL_FIELD_RANKS = 3 };
+static inline uint32_t sl_field_rank(const char *name, sluice_field_type type)
+{
+    if (strcmp(name, "label") == 0) {
+        return 1;
+    }
+    return sl_type_is_media(type) ? 0 : 2;
+}
+
 typedef struct sl_field {
     char name[SL_FIELD_NAME_BYTES];
     sluice_field_type type;

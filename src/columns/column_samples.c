@@ -14,11 +14,6 @@
 enum { HEIGHT, WIDTH, CHANNELS, DIMS };
 enum { CHANNELS_MAX = 4 };
 
-static bool takes(sluice_field_type type)
-{
-    return type == SLUICE_FIELD_IMAGE;
-}
-
 /* ---- once ---- */
 
 /* What a row's values are is known when its header was read: one of the two. */
@@ -141,6 +136,6 @@ static sluice_status make(const sl_column *column, sl_row *row, sl_part_view par
 }
 
 const sl_column_kind sl_column_samples = {.name = "tensor",
-                                          .takes = takes,
+                                          .takes = sl_type_is_media,
                                           .bind = bind,
                                           .make = make};

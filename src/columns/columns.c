@@ -140,7 +140,7 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
     if (status != SLUICE_OK) {
         return status;
     }
-    if (request->kind == SLUICE_COLUMN_TENSOR && column->field.type == SLUICE_FIELD_IMAGE) {
+    if (request->kind == SLUICE_COLUMN_TENSOR && sl_type_is_media(column->field.type)) {
         column->kind = &sl_column_samples;
     }
     if (!column->kind->takes(column->field.type)) {

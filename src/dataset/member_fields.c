@@ -75,22 +75,13 @@ static const char *name_of(const extensions *all, const char *extension)
     return extension;
 }
 
-/* Pictures first, then the label, then the others by their names. */
-static uint32_t rank_of(const char *name, sluice_field_type type)
-{
-    if (strcmp(name, "label") == 0) {
-        return 1;
-    }
-    return type == SLUICE_FIELD_IMAGE ? 0 : 2;
-}
-
 static void add_extensions(sl_member_fields *fields, const extensions *all, uint32_t rank)
 {
     for (uint32_t i = 0; i < all->count; i++) {
         const char *extension = all->names[i];
         const char *name = name_of(all, extension);
         const sluice_field_type type = sl_member_type(extension);
-        if (rank_of(name, type) == rank) {
+        if (sl_field_rank(name, type) == rank) {
             const uint32_t number = fields->extension_count++;
             memcpy(fields->extensions[number].name, extension, SL_MEMBER_EXTENSION_BYTES);
             fields->extensions[number].field = field_of(fields, name, type);
@@ -113,7 +104,7 @@ sluice_status sl_member_fields_make(sl_member_fields *fields, const sl_file_inde
             "files of samples are called \"*.key\", and a sample's key is its field "
             "\"key\"");
     }
-    for (uint32_t rank = 0; rank < 3; rank++) {
+    for (uint32_t rank = 0; rank < SL_FIELD_RANKS; rank++) {
         add_extensions(fields, &all, rank);
     }
     fields->key = field_of(fields, "key", SLUICE_FIELD_TEXT);

@@ -125,11 +125,6 @@ static sluice_status find_all(sl_source_fields *fields, const sl_source_column *
 
 /* ---- those that are chosen ---- */
 
-static bool is_of_bytes(sluice_field_type type)
-{
-    return type == SLUICE_FIELD_IMAGE || type == SLUICE_FIELD_BYTES || type == SLUICE_FIELD_TEXT;
-}
-
 static bool is_same(const sl_field *a, const sl_field *b)
 {
     if (a->type != b->type || a->type != SLUICE_FIELD_TENSOR) {
@@ -150,10 +145,10 @@ static const char *fit(sl_field *field, const sl_source_column *column,
     if (!choice->typed || is_same(&choice->field, &column->field)) {
         return NULL;
     }
-    if (!is_of_bytes(column->field.type)) {
+    if (!sl_type_is_blob(column->field.type)) {
         return "it is not of that type";
     }
-    if (!is_of_bytes(choice->field.type) && choice->field.type != SLUICE_FIELD_TENSOR) {
+    if (!sl_type_is_blob(choice->field.type) && choice->field.type != SLUICE_FIELD_TENSOR) {
         return "it holds bytes, and no number";
     }
     *field = choice->field;
@@ -238,7 +233,7 @@ bool sl_source_element_chosen(const char *name, const sluice_dataset_options *op
 
 sl_refusal sl_source_value(const sl_field *field, sl_value *value)
 {
-    if (field->type == SLUICE_FIELD_IMAGE) {
+    if (sl_type_is_media(field->type)) {
         value->codec = SL_CODEC_BY_BYTES;
     }
     if (field->type != SLUICE_FIELD_TENSOR) {

@@ -32,8 +32,7 @@ sluice_status sl_piece_new(const sl_allowance *allowance, uint64_t bytes, uint8_
 static sluice_status unpack(const sl_allowance *allowance, const sl_field *field, sl_value *value,
                             uint8_t **piece, sluice_error *error)
 {
-    const uint64_t most =
-        field->type == SLUICE_FIELD_IMAGE ? SL_RECORD_IMAGE_MAX : SL_RECORD_BYTES_MAX;
+    const uint64_t most = sl_type_is_media(field->type) ? SL_RECORD_IMAGE_MAX : SL_RECORD_BYTES_MAX;
     uint64_t bytes = 0;
     uint8_t *fresh = NULL;
     sluice_status status = sl_packed_size(value, most, &bytes, error);

@@ -95,7 +95,7 @@ static sluice_status check_value(const sl_schema *schema, uint32_t number, sl_va
                                  sluice_error *error)
 {
     const sl_field *field = &schema->fields[number];
-    if (field->type == SLUICE_FIELD_IMAGE) {
+    if (sl_type_is_media(field->type)) {
         return check_image(value, error);
     }
     if (field->type == SLUICE_FIELD_TENSOR) {
@@ -137,7 +137,7 @@ static sluice_status check_values(sl_record *record, const sl_schema *schema, sl
             return status;
         }
         const bool encoded =
-            schema->fields[i].type == SLUICE_FIELD_IMAGE && value->codec != SL_CODEC_RAW;
+            sl_type_is_media(schema->fields[i].type) && value->codec != SL_CODEC_RAW;
         record->pictures |= (uint64_t)encoded << i;
         record->bytes += value->bytes.size;
         if (record->bytes > SL_RECORD_BYTES_MAX) {

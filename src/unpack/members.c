@@ -158,7 +158,7 @@ static sluice_status make_member(const task *t, sl_value *value, sluice_error *e
     }
     if (status == SLUICE_OK && field->type == SLUICE_FIELD_TENSOR) {
         status = add_header(t, value, member, error);
-    } else if (status == SLUICE_OK && field->type == SLUICE_FIELD_IMAGE) {
+    } else if (status == SLUICE_OK && sl_type_is_media(field->type)) {
         status = make_picture(t, value, member, error);
     }
     member->bytes = value->bytes;

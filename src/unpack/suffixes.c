@@ -162,7 +162,7 @@ static void give(sl_suffixes *suffixes, const sl_dataset *dataset, sluice_unpack
     char *suffix = suffixes->of[number];
     bool free = false;
     for (uint32_t attempt = 1; !free; attempt++) {
-        if (field->type == SLUICE_FIELD_IMAGE) {
+        if (sl_type_is_media(field->type)) {
             compose_picture(field, form, attempt, suffix);
             free = add_picture(suffixes, number, all, true);
         } else {
@@ -170,7 +170,7 @@ static void give(sl_suffixes *suffixes, const sl_dataset *dataset, sluice_unpack
             free = !is_taken(all, suffix);
         }
     }
-    if (field->type == SLUICE_FIELD_IMAGE) {
+    if (sl_type_is_media(field->type)) {
         (void)add_picture(suffixes, number, all, false);
     } else {
         take(all, suffix);
@@ -180,11 +180,11 @@ static void give(sl_suffixes *suffixes, const sl_dataset *dataset, sluice_unpack
 uint32_t sl_suffixes_find_picture(const sl_dataset *dataset, sluice_unpack_form form)
 {
     const uint32_t image = sl_dataset_field(dataset, "image");
-    if (image != SL_FIELD_NONE && dataset->fields[image].type == SLUICE_FIELD_IMAGE) {
+    if (image != SL_FIELD_NONE && sl_type_is_media(dataset->fields[image].type)) {
         return image;
     }
     for (uint32_t i = 0; form == SLUICE_UNPACK_FOLDER && i < dataset->info.fields; i++) {
-        if (dataset->fields[i].type == SLUICE_FIELD_IMAGE) {
+        if (sl_type_is_media(dataset->fields[i].type)) {
             return i;
         }
     }

@@ -249,7 +249,7 @@ static sluice_status check_picture_sums(sl_sample_check *c, const sl_sample *sam
 static sluice_status check_value(sl_sample_check *c, const sl_sample *sample, const sl_field *field,
                                  const sl_value *value, sluice_error *error)
 {
-    if (field->type != SLUICE_FIELD_IMAGE) {
+    if (!sl_type_is_media(field->type)) {
         return check_other(c, field, value, error);
     }
     sl_value whole = *value;

@@ -202,7 +202,7 @@ static sl_refusal give_picture(const uint8_t *part, const sl_field *field, sl_va
         return sl_refuse("its pixels are not as many as its width and height say", value->offset);
     }
     const sl_refusal refusal = sl_source_value(field, value);
-    if (field->type == SLUICE_FIELD_IMAGE) {
+    if (sl_type_is_media(field->type)) {
         value->codec = part[0] == MODE_RAW ? SL_CODEC_RAW : SL_CODEC_BY_BYTES;
         value->width = width;
         value->height = height;

@@ -233,7 +233,7 @@ static sl_refusal give_content(const sl_field *field, const sl_recordio *record,
 {
     give_bytes(record, from, record->size, value);
     /* Records without a picture are there to say something about others. */
-    value->present = field->type != SLUICE_FIELD_IMAGE || from < record->size;
+    value->present = !sl_type_is_media(field->type) || from < record->size;
     const sl_bytes bytes = value->bytes;
     value->bytes.size = (size_t)(record->size - from);
     const sl_refusal refusal = sl_source_value(field, value);

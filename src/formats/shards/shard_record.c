@@ -48,7 +48,7 @@ static void encode_cell(const sl_field *field, const sl_value *value, uint8_t *c
     }
     sl_store32(cell, (uint32_t)value->bytes.size);
     cell[4] = sl_is_packed(value) ? SL_BLOB_ZSTD : SL_BLOB_PLAIN;
-    if (field->type == SLUICE_FIELD_IMAGE) {
+    if (sl_type_is_media(field->type)) {
         assert(value->codec != SL_CODEC_BY_BYTES);
         cell[5] = value->codec;
         sl_store32(cell + 8, value->width);
@@ -169,7 +169,7 @@ static sl_refusal decode_cell(walk *w, uint32_t number, const uint8_t *cell, sl_
     if (refusal.text != NULL) {
         return refusal;
     }
-    if (field->type == SLUICE_FIELD_IMAGE) {
+    if (sl_type_is_media(field->type)) {
         return decode_image(cell, value);
     }
     if (!sl_all_zero(cell + 5, 3)) {

@@ -32,18 +32,11 @@ static uint32_t column_width(const sl_field *field)
 /* Of a record. */
 static uint32_t cell_width(const sl_field *field, uint32_t varying)
 {
-    switch (field->type) {
-    case SLUICE_FIELD_IMAGE:
+    if (sl_type_is_media(field->type)) {
         return SL_CELL_IMAGE_BYTES;
-    case SLUICE_FIELD_TENSOR:
-        return SL_CELL_BYTES + varying * SL_CELL_DIMENSION_BYTES;
-    case SLUICE_FIELD_INT:
-    case SLUICE_FIELD_FLOAT:
-    case SLUICE_FIELD_BYTES:
-    case SLUICE_FIELD_TEXT:
-        break;
     }
-    return SL_CELL_BYTES;
+    return field->type == SLUICE_FIELD_TENSOR ? SL_CELL_BYTES + varying * SL_CELL_DIMENSION_BYTES
+                                              : SL_CELL_BYTES;
 }
 
 static void measure_tensor(sl_schema *schema, uint32_t number)

@@ -176,7 +176,7 @@ sluice_status sl_listed_choose(sl_listed *own, const sl_listed_sources *sources,
         if (source == sources->picture || source == sources->key) {
             continue;
         }
-        if (field->type == SLUICE_FIELD_IMAGE) {
+        if (sl_type_is_media(field->type)) {
             return refuse(path, sources->of[source].name,
                           "one column tells the files of pictures, and that is another", error);
         }

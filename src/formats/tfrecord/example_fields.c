@@ -97,15 +97,6 @@ static bool is_taken(const sl_example_fields *fields, const char *name)
     return false;
 }
 
-/* Pictures first, then the label, then the others by their names. */
-static uint32_t rank_of(const sl_field *field, const char *name)
-{
-    if (strcmp(name, "label") == 0) {
-        return 1;
-    }
-    return field->type == SLUICE_FIELD_IMAGE ? 0 : 2;
-}
-
 static sluice_status refuse_key(const sl_example_key *key, const char *why, sluice_error *error)
 {
     return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
@@ -171,7 +162,7 @@ static sluice_status add_key(sl_example_fields *fields, const sl_example_keys *k
                    key->name == names.image   ? "image"
                    : key->name == names.label ? "label"
                                               : key->name);
-    if (rank_of(&field, name) != rank) {
+    if (sl_field_rank(name, field.type) != rank) {
         return SLUICE_OK;
     }
     if (key->mixed) {
@@ -203,7 +194,7 @@ sluice_status sl_example_fields_find(sl_example_fields *fields, sl_example_keys 
     qsort(keys->of, keys->count, sizeof(keys->of[0]), compare_keys);
     const usual names = find_usual(keys);
     sluice_status status = SLUICE_OK;
-    for (uint32_t rank = 0; rank < 3; rank++) {
+    for (uint32_t rank = 0; rank < SL_FIELD_RANKS; rank++) {
         for (uint32_t i = 0; status == SLUICE_OK && i < keys->count; i++) {
             status = add_key(fields, keys, &keys->of[i], names, rank, error);
         }
@@ -244,17 +235,14 @@ static const sl_example_key *find_chosen(const sl_example_keys *keys, const char
 /* NULL: a list of that kind can be such a field. */
 static const char *refuse_kind(const sl_field *field, sl_feature_kind kind)
 {
-    switch (field->type) {
-    case SLUICE_FIELD_IMAGE:
-    case SLUICE_FIELD_BYTES:
-    case SLUICE_FIELD_TEXT:
+    if (sl_type_is_blob(field->type)) {
         return kind == SL_FEATURE_BYTES ? NULL : "it holds numbers";
-    case SLUICE_FIELD_INT:
+    }
+    if (field->type == SLUICE_FIELD_INT) {
         return kind == SL_FEATURE_INT64 ? NULL : "it holds no integers";
-    case SLUICE_FIELD_FLOAT:
+    }
+    if (field->type == SLUICE_FIELD_FLOAT) {
         return kind == SL_FEATURE_FLOAT ? NULL : "it holds no floats";
-    case SLUICE_FIELD_TENSOR:
-        break;
     }
     if (kind == SL_FEATURE_INT64) {
         return field->dtype == SLUICE_I64 ? NULL : "it holds integers: its dtype is i64";
@@ -267,39 +255,26 @@ static const char *refuse_kind(const sl_field *field, sl_feature_kind kind)
 /* Of the lists that a typed field is made of, where samples do not tell. */
 static sl_feature_kind kind_of(const sl_field *field)
 {
-    switch (field->type) {
-    case SLUICE_FIELD_INT:
+    const bool tensor = field->type == SLUICE_FIELD_TENSOR;
+    if (field->type == SLUICE_FIELD_INT || (tensor && field->dtype == SLUICE_I64)) {
         return SL_FEATURE_INT64;
-    case SLUICE_FIELD_FLOAT:
-        return SL_FEATURE_FLOAT;
-    case SLUICE_FIELD_IMAGE:
-    case SLUICE_FIELD_BYTES:
-    case SLUICE_FIELD_TEXT:
-        return SL_FEATURE_BYTES;
-    case SLUICE_FIELD_TENSOR:
-        break;
     }
-    return field->dtype == SLUICE_I64   ? SL_FEATURE_INT64
-           : field->dtype == SLUICE_F32 ? SL_FEATURE_FLOAT
-                                        : SL_FEATURE_BYTES;
+    return field->type == SLUICE_FIELD_FLOAT || (tensor && field->dtype == SLUICE_F32)
+               ? SL_FEATURE_FLOAT
+               : SL_FEATURE_BYTES;
 }
 
 /* What a list of steps cannot be, of a kind that fits; NULL. */
 static const char *refuse_steps(const sl_field *field)
 {
-    switch (field->type) {
-    case SLUICE_FIELD_INT:
-    case SLUICE_FIELD_FLOAT:
+    if (field->type == SLUICE_FIELD_INT || field->type == SLUICE_FIELD_FLOAT) {
         return "it is a list of steps: choose a tensor, as DTYPE[]";
-    case SLUICE_FIELD_IMAGE:
-    case SLUICE_FIELD_BYTES:
-        return "it is a list of steps: choose those that are wanted by their places, KEY.0, KEY.1, "
-               "..., or a tensor";
-    case SLUICE_FIELD_TEXT:
-    case SLUICE_FIELD_TENSOR:
-        break;
     }
-    return NULL;
+    return sl_type_is_media(field->type) || field->type == SLUICE_FIELD_BYTES
+               ? "it is a list of steps: choose those that are wanted by their places, KEY.0, "
+                 "KEY.1, "
+                 "..., or a tensor"
+               : NULL;
 }
 
 /* What one of several values of bytes is, where the choice does not say it. */

@@ -119,12 +119,9 @@ static const char *take_list(const sl_field *field, const sl_example_field *of,
         return take_number(list, SL_LIST_I64, value);
     case SLUICE_FIELD_FLOAT:
         return take_number(list, SL_LIST_F32, value);
-    case SLUICE_FIELD_IMAGE:
-    case SLUICE_FIELD_BYTES:
-    case SLUICE_FIELD_TEXT:
-        break;
+    default:
+        return take_bytes(list, value);
     }
-    return take_bytes(list, value);
 }
 
 static const char *take_feature(const sl_field *field, const sl_example_field *of,
