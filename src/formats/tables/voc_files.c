@@ -8,7 +8,6 @@
 #include "memory.h"
 #include "store.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -304,22 +303,31 @@ static bool is_file(const sl_voc_files *files, const char *place, const char *pi
     return length > 0 && (size_t)length < sizeof(path) && sl_store_has_file(path);
 }
 
-/* The picture called by the annotation's name and the extension that pictures of folders have, in
- * small letters or in capitals: the first that is there. */
+static void write_name(sl_bytes name, const char *extension, bool capitals,
+                       char picture[SL_PATH_BYTES])
+{
+    const int length = snprintf(picture, SL_PATH_BYTES, "%.*s.%s", (int)name.size,
+                                (const char *)name.data, extension);
+    for (int i = (int)name.size; capitals && i < length && i < SL_PATH_BYTES; i++) {
+        const char letter = picture[i];
+        picture[i] = (char)(letter >= 'a' && letter <= 'z' ? letter - 'a' + 'A' : letter);
+    }
+}
+
+/* The picture called by the annotation's name and an extension that pictures of folders have, in
+ * small letters before capitals: the first that is there. */
 static bool find_by_extension(const sl_voc_files *files, uint32_t number, const char *place,
-                              bool capitals, char picture[SL_PATH_BYTES])
+                              char picture[SL_PATH_BYTES])
 {
     const sl_bytes name = sl_voc_files_name(files, number);
     const char *extension;
-    for (uint32_t i = 0; (extension = sl_media_extension(i, SL_MEDIA_IN_FOLDERS)) != NULL; i++) {
-        const int length =
-            snprintf(picture, SL_PATH_BYTES, "%.*s.", (int)name.size, (const char *)name.data);
-        for (int k = length; *extension != '\0' && k + 1 < SL_PATH_BYTES; extension++, k++) {
-            picture[k] = (char)(capitals ? toupper((unsigned char)*extension) : *extension);
-            picture[k + 1] = '\0';
-        }
-        if (is_file(files, place, picture)) {
-            return true;
+    for (int capitals = 0; capitals < 2; capitals++) {
+        for (uint32_t i = 0; (extension = sl_media_extension(i, SL_MEDIA_IN_FOLDERS)) != NULL;
+             i++) {
+            write_name(name, extension, capitals == 1, picture);
+            if (is_file(files, place, picture)) {
+                return true;
+            }
         }
     }
     return false;
@@ -342,8 +350,7 @@ bool sl_voc_files_picture(const sl_voc_files *files, uint32_t number, const char
     if (may_be(files, filename) && is_file(files, place, filename)) {
         return snprintf(picture, SL_PATH_BYTES, "%s", filename) < SL_PATH_BYTES;
     }
-    if (find_by_extension(files, number, place, false, picture) ||
-        find_by_extension(files, number, place, true, picture)) {
+    if (find_by_extension(files, number, place, picture)) {
         return true;
     }
     (void)snprintf(picture, SL_PATH_BYTES, "%.*s%s", length, name, own);

@@ -107,6 +107,28 @@ TEST(an_annotation_is_read)
     sluice_dataset_close(dataset);
 }
 
+/* Without a filename: any extension of pictures in folders, in small letters before capitals. */
+TEST(pictures_are_found_by_any_extension)
+{
+    static const char *const keys[] = {"a.PPM", "a.BMP", "a.webp", "a.pgm", "a.jpeg"};
+    put("any/Annotations/a.xml", "<annotation/>");
+    put("any/JPEGImages/a.gif", "not one of them");
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        char name[64];
+        sluice_error error = SLUICE_ERROR_INIT;
+        (void)snprintf(name, sizeof(name), "any/JPEGImages/%s", keys[i]);
+        put(name, keys[i]);
+        sluice_dataset *dataset = open_path("any", &error);
+        if (dataset == NULL)
+            fail_msg("%s: %s", keys[i], error.text);
+        expect(dataset, 0, "key", keys[i], strlen(keys[i]));
+        expect(dataset, 0, "image", keys[i], strlen(keys[i]));
+        sluice_dataset_close(dataset);
+        if (strcmp(keys[i], "a.pgm") != 0) /* stays: .jpeg comes first */
+            assert_int_equal(unlink(path_of(name)), 0);
+    }
+}
+
 TEST(it_is_cut_short)
 {
     put("one/JPEGImages/a.png", "PNG");
@@ -345,7 +367,8 @@ TEST(many_lie_beside_their_pictures)
 
 static void make_folders(void)
 {
-    static const char *const folders[] = {"one",           "one/Annotations",    "one/JPEGImages",
+    static const char *const folders[] = {"any",           "any/Annotations",    "any/JPEGImages",
+                                          "one",           "one/Annotations",    "one/JPEGImages",
                                           "two",           "two/Annotations",    "two/JPEGImages",
                                           "two/ImageSets", "two/ImageSets/Main", "flat"};
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
