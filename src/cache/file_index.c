@@ -17,16 +17,10 @@ void sl_file_index_close(sl_file_index *index)
 
 bool sl_file_index_add(sl_file_index *index, uint64_t offset, uint64_t bytes)
 {
-    if (index->samples == index->room) {
-        const uint64_t room = index->room < 256 ? 256 : index->room + index->room / 2;
-        uint64_t *offsets = sl_realloc_array(index->offsets, room, sizeof(*offsets));
-        index->offsets = offsets != NULL ? offsets : index->offsets;
-        uint32_t *sizes = sl_realloc_array(index->bytes, room, sizeof(*sizes));
-        index->bytes = sizes != NULL ? sizes : index->bytes;
-        if (offsets == NULL || sizes == NULL) {
-            return false;
-        }
-        index->room = room;
+    uint64_t room = index->room;
+    if (!sl_grow(&index->offsets, &room, index->samples + 1, sizeof(*index->offsets)) ||
+        !sl_grow(&index->bytes, &index->room, index->samples + 1, sizeof(*index->bytes))) {
+        return false;
     }
     index->offsets[index->samples] = offset;
     index->bytes[index->samples] = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * file_set.c: lists the files, then opens an index of each.
+ *
+ * The opener's thread lists; sl_open_many's threads call file_set_open_file, each for files of its
+ * own: entries of `indexes` and `opened` have one writer. Only the count of files that are being
+ * unpacked is shared, under the opener's mutex. Once sl_file_set_open returns, nothing changes.
+ */
 #include "file_set.h"
 
 #include "checksum.h"
@@ -6,6 +13,7 @@
 #include "cpu.h"
 #include "index_store.h"
 #include "memory.h"
+#include "minmax.h"
 #include "open_many.h"
 #include "store.h"
 #include "thread.h"
@@ -19,7 +27,7 @@
 
 /* ---- what is one ---- */
 
-static bool begins(const sl_file_kind *kind, const char *path)
+static bool file_set_begins(const sl_file_kind *kind, const char *path)
 {
     uint8_t head[SL_FILE_LOOK_BYTES];
     return kind->begins != NULL &&
@@ -28,7 +36,8 @@ static bool begins(const sl_file_kind *kind, const char *path)
 
 bool sl_file_set_probe(const sl_file_kind *kind, const char *path)
 {
-    return sl_store_has_file(path) && (kind->is_named(sl_path_name(path)) || begins(kind, path));
+    return sl_store_has_file(path) &&
+           (kind->is_named(sl_path_name(path)) || file_set_begins(kind, path));
 }
 
 /* ---- which ---- */
@@ -47,7 +56,7 @@ typedef struct lister {
 } lister;
 
 /* Folders of classes beside files: it is not to be guessed which are meant. */
-static sluice_status add_entry(void *ctx, const sl_store_entry *entry, sluice_error *error)
+static sluice_status file_set_add_entry(void *ctx, const sl_store_entry *entry, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
     sl_store_facts facts = {.kind = SL_ENTRY_UNKNOWN};
@@ -82,7 +91,7 @@ static int compare_paths(const void *a, const void *b)
 }
 
 /* A path: a file, or a folder of them, which come in the order of their names. */
-static sluice_status add_path(sl_file_set *set, const char *path, sluice_error *error)
+static sluice_status file_set_add_path(sl_file_set *set, const char *path, sluice_error *error)
 {
     sl_store_facts facts;
     sluice_status status = sl_store_find((sl_file_name){STAGE, path}, &facts, error);
@@ -98,7 +107,7 @@ static sluice_status add_path(sl_file_set *set, const char *path, sluice_error *
     sl_file_list *list = &set->list;
     const uint32_t first = list->count;
     lister l = {set, path};
-    status = sl_store_list((sl_file_name){STAGE, path}, add_entry, &l, error);
+    status = sl_store_list((sl_file_name){STAGE, path}, file_set_add_entry, &l, error);
     if (status == SLUICE_OK && list->count > first) {
         qsort(list->files + first, list->count - first, sizeof(*list->files), compare_paths);
     }
@@ -120,7 +129,8 @@ typedef struct opener {
     uint32_t unpacking; /* more files that may be at once */
 } opener;
 
-static sluice_status walk(opener *o, sl_file_index *index, const char *path, sluice_error *error)
+static sluice_status file_set_walk(opener *o, sl_file_index *index, const char *path,
+                                   sluice_error *error)
 {
     const sl_file_kind *kind = o->set->kind;
     if (kind->packing == NULL || kind->packing(path) == SL_PACKING_NONE) {
@@ -141,7 +151,7 @@ static sluice_status walk(opener *o, sl_file_index *index, const char *path, slu
 }
 
 /* Once it was walked: whether it is still what it was when that began. */
-static sluice_status settle(sl_file_index *index, const char *path, sluice_error *error)
+static sluice_status file_set_settle(sl_file_index *index, const char *path, sluice_error *error)
 {
     sl_handle file;
     sluice_status status =
@@ -169,7 +179,7 @@ static sluice_status check_sizes(const sl_file_index *index, const char *path, s
     return SLUICE_OK;
 }
 
-static sluice_status open_file(void *ctx, uint32_t number, sluice_error *error)
+static sluice_status file_set_open_file(void *ctx, uint32_t number, sluice_error *error)
 {
     opener *o = ctx;
     const sl_file_kind *kind = o->set->kind;
@@ -180,9 +190,9 @@ static sluice_status open_file(void *ctx, uint32_t number, sluice_error *error)
     sluice_status status = SLUICE_OK;
     if (!o->opened[file] && !sl_index_store_load(index, kind->index, path, o->folder) &&
         !kind->load(index, path)) {
-        status = walk(o, index, path, error);
+        status = file_set_walk(o, index, path, error);
         if (status == SLUICE_OK) {
-            status = settle(index, path, error);
+            status = file_set_settle(index, path, error);
         }
         if (status == SLUICE_OK) {
             sl_index_store_keep(index, path, o->folder);
@@ -210,14 +220,14 @@ static uint32_t choose_first(uint32_t count)
 }
 
 /* Of several that fail the first is told, wherever it began: for that the others are tried, too. */
-static sluice_status open_files(opener *o, sluice_error *error)
+static sluice_status file_set_open_files(opener *o, sluice_error *error)
 {
     const uint32_t count = o->set->list.count;
     o->first = choose_first(count);
-    sluice_status status = sl_open_many(count, open_file, o, NULL);
+    sluice_status status = sl_open_many(count, file_set_open_file, o, NULL);
     if (status < 0) {
         o->first = 0;
-        status = sl_open_many(count, open_file, o, error);
+        status = sl_open_many(count, file_set_open_file, o, error);
     }
     return status;
 }
@@ -232,15 +242,15 @@ static sluice_status open_indexes(sl_file_set *set, sluice_error *error)
         const uint32_t processors = sl_cpu_count();
         o->set = set;
         o->opened = opened;
-        o->unpacking = processors < UNPACKING_MAX ? processors : UNPACKING_MAX;
+        o->unpacking = sl_min_u32(processors, UNPACKING_MAX);
         sl_mutex_init(&o->mutex);
         sl_cond_init(&o->changed);
         (void)sl_index_store_folder(o->folder, sizeof(o->folder));
-        status = open_files(o, error);
+        status = file_set_open_files(o, error);
         sl_cond_destroy(&o->changed);
         sl_mutex_destroy(&o->mutex);
     } else {
-        (void)sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        (void)sl_no_memory(error, STAGE, "opening a dataset");
     }
     sl_free(opened);
     sl_free(o);
@@ -270,7 +280,7 @@ sluice_status sl_file_set_list(sl_file_set *set, const sl_file_kind *kind, const
     sluice_status status = SLUICE_OK;
     set->kind = kind;
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = add_path(set, paths[i], error);
+        status = file_set_add_path(set, paths[i], error);
     }
     if (status == SLUICE_OK && set->list.count == 0) {
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1, "holds no %s",

@@ -33,11 +33,6 @@ enum {
 
 static const char magic[] = {'u', 's', 't', 'a', 'r', '\0', '0', '0'};
 
-static uint64_t padded(uint64_t bytes)
-{
-    return (bytes + SL_TAR_BLOCK - 1) / SL_TAR_BLOCK * SL_TAR_BLOCK;
-}
-
 /* The slash that a name is cut at, for prefix and rest; `*slash` NULL: it fits as it is. False:
  * there is none. */
 static bool find_cut(const char *name, const char **slash)
@@ -70,8 +65,9 @@ static size_t record_bytes(const char *name)
 uint64_t sl_tar_member_bytes(const char *name, uint64_t bytes)
 {
     const char *slash;
-    const uint64_t extra = find_cut(name, &slash) ? 0 : SL_TAR_BLOCK + padded(record_bytes(name));
-    return extra + SL_TAR_BLOCK + padded(bytes);
+    const uint64_t extra =
+        find_cut(name, &slash) ? 0 : SL_TAR_BLOCK + sl_tar_padded(record_bytes(name));
+    return extra + SL_TAR_BLOCK + sl_tar_padded(bytes);
 }
 
 uint64_t sl_tar_archive_bytes(uint64_t members)
@@ -180,7 +176,7 @@ static sluice_status append_pax(sl_tar_writer *writer, const char *name, sluice_
     if (status == SLUICE_OK) {
         status = append(writer, (sl_bytes){(const uint8_t *)record, bytes}, error);
     }
-    return status == SLUICE_OK ? append_zeros(writer, padded(bytes) - bytes, error) : status;
+    return status == SLUICE_OK ? append_zeros(writer, sl_tar_padded(bytes) - bytes, error) : status;
 }
 
 sluice_status sl_tar_writer_add(sl_tar_writer *writer, const char *name, sl_bytes head,
@@ -198,7 +194,7 @@ sluice_status sl_tar_writer_add(sl_tar_writer *writer, const char *name, sl_byte
     if (status == SLUICE_OK) {
         status = append(writer, bytes, error);
     }
-    return status == SLUICE_OK ? append_zeros(writer, padded(size) - size, error) : status;
+    return status == SLUICE_OK ? append_zeros(writer, sl_tar_padded(size) - size, error) : status;
 }
 
 sluice_status sl_tar_writer_finish(sl_tar_writer *writer, sluice_error *error)

@@ -7,7 +7,7 @@
 enum { CHANNELS = 1, WIDTH = 3, DATA = 4, LABEL = 5, FLOATS = 6, ENCODED = 7 };
 
 /* False: a field of a Datum is of another type. */
-static bool take(sl_datum *datum, const sl_wire_field *field)
+static bool datum_take(sl_datum *datum, const sl_wire_field *field)
 {
     switch (field->number) {
     case DATA:
@@ -53,7 +53,7 @@ sl_refusal sl_datum_parse(sl_datum *datum, sl_bytes message)
     const uint8_t *at = wire.at;
     *datum = (sl_datum){.data = {message.data, 0}};
     while (sl_wire_next(&wire, &field)) {
-        if (!take(datum, &field)) {
+        if (!datum_take(datum, &field)) {
             return sl_refuse("a field of its Caffe Datum has another type",
                              (size_t)(at - message.data));
         }

@@ -35,13 +35,13 @@ static const lmdb *lmdb_of(const sl_dataset *dataset)
 
 /* ---- ops ---- */
 
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+static sluice_status lmdb_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                                 sl_place *lookup, sl_refusal *why)
 {
-    const lmdb *own = lmdb_of(dataset);
-    const uint32_t number = sl_file_list_find(&own->list, index);
-    const sl_file_index *places = &own->indexes[number].places;
-    const uint64_t local = index - own->list.files[number].first;
+    const lmdb *self = lmdb_of(dataset);
+    const uint32_t number = sl_file_list_find(&self->list, index);
+    const sl_file_index *places = &self->indexes[number].places;
+    const uint64_t local = index - self->list.files[number].first;
     *sample = (sl_sample){.place = {.offset = places->offsets[local],
                                     .bytes = places->bytes[local],
                                     .object = number}};
@@ -53,32 +53,32 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     return why->status;
 }
 
-static sl_refusal value_of(const lmdb *own, const sl_sample *sample, sl_bytes bytes,
-                           sl_bytes *value)
+static sl_refusal lmdb_value_of(const lmdb *self, const sl_sample *sample, sl_bytes bytes,
+                                sl_bytes *value)
 {
     if (bytes.size != sample->place.bytes) {
         return sl_refuse("the entry is cut short", 0);
     }
-    return sl_lmdb_value(bytes, sample->place.offset, own->indexes[sample->place.object].page_bytes,
-                         value);
+    return sl_lmdb_value(bytes, sample->place.offset,
+                         self->indexes[sample->place.object].page_bytes, value);
 }
 
 /* A sample while it is taken apart. */
 typedef struct parts {
-    const lmdb *own;
+    const lmdb *self;
     const sl_sample *sample;
     sl_bytes stored, value;
     sl_datum datum;
 } parts;
 
-static sl_refusal take(const parts *p, uint32_t number, sl_value *value)
+static sl_refusal lmdb_take(const parts *p, uint32_t number, sl_value *value)
 {
-    const lmdb *own = p->own;
-    const sl_field *field = &own->fields.fields[number];
-    const sl_lmdb_part part = own->columns.parts[own->fields.column[number]];
+    const lmdb *self = p->self;
+    const sl_field *field = &self->fields.fields[number];
+    const sl_lmdb_part part = self->columns.parts[self->fields.column[number]];
     sl_refusal why;
     if (part == SL_LMDB_LABEL) {
-        why = sl_side_columns_get(&own->labels, 0, p->sample->index, value);
+        why = sl_side_columns_get(&self->labels, 0, p->sample->index, value);
         return why.text == NULL && value->present ? sl_source_value(field, value) : why;
     }
     if (part == SL_LMDB_VALUE) {
@@ -94,20 +94,20 @@ static sl_refusal take(const parts *p, uint32_t number, sl_value *value)
     return why;
 }
 
-static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
-                         sl_values *values)
+static sl_refusal lmdb_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                              sl_values *values)
 {
-    parts p = {.own = lmdb_of(dataset), .sample = sample, .stored = bytes};
-    sl_refusal why = value_of(p.own, sample, bytes, &p.value);
-    if (why.text == NULL && p.own->columns.parts[0] != SL_LMDB_VALUE) {
+    parts p = {.self = lmdb_of(dataset), .sample = sample, .stored = bytes};
+    sl_refusal why = lmdb_value_of(p.self, sample, bytes, &p.value);
+    if (why.text == NULL && p.self->columns.parts[0] != SL_LMDB_VALUE) {
         why = sl_datum_parse(&p.datum, p.value);
         why.offset += (uint32_t)(p.value.data - bytes.data);
     }
-    for (uint32_t i = 0; why.text == NULL && i < p.own->fields.count; i++) {
+    for (uint32_t i = 0; why.text == NULL && i < p.self->fields.count; i++) {
         values->of[i] = (sl_value){.present = false};
         if (sl_values_want(values, i)) {
-            why = take(&p, i, &values->of[i]);
-            why.field = p.own->fields.fields[i].name;
+            why = lmdb_take(&p, i, &values->of[i]);
+            why.field = p.self->fields.fields[i].name;
         }
     }
     return why;
@@ -124,16 +124,16 @@ static bool is_printable(sl_bytes key)
     return sl_is_utf8(key);
 }
 
-static sluice_status read_key(const lmdb *own, uint64_t index, uint8_t *page, char *key,
-                              size_t bytes)
+static sluice_status lmdb_read_key(const lmdb *self, uint64_t index, uint8_t *page, char *key,
+                                   size_t bytes)
 {
     sl_bytes found;
-    const uint32_t number = sl_file_list_find(&own->list, index);
-    const sl_lmdb_index *file = &own->indexes[number];
-    const uint64_t local = index - own->list.files[number].first;
+    const uint32_t number = sl_file_list_find(&self->list, index);
+    const sl_lmdb_index *file = &self->indexes[number];
+    const uint64_t local = index - self->list.files[number].first;
     const sl_lmdb_leaf *leaf = sl_lmdb_index_leaf(file, local);
     const sluice_status status = sl_objects_read(
-        own->base.objects, number, leaf->page * file->page_bytes, page, file->page_bytes, NULL);
+        self->base.objects, number, leaf->page * file->page_bytes, page, file->page_bytes, NULL);
     if (status < 0) {
         return status;
     }
@@ -153,50 +153,50 @@ static sluice_status read_key(const lmdb *own, uint64_t index, uint8_t *page, ch
     return SLUICE_OK;
 }
 
-static sluice_status key_of(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes)
+static sluice_status lmdb_key(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes)
 {
     uint8_t *page = sl_malloc(SL_LMDB_PAGE_MAX);
     const sluice_status status =
-        page != NULL ? read_key(lmdb_of(dataset), index, page, key, bytes) : SLUICE_NOMEM;
+        page != NULL ? lmdb_read_key(lmdb_of(dataset), index, page, key, bytes) : SLUICE_NOMEM;
     sl_free(page);
     return status;
 }
 
-static void close_lmdb(sl_dataset *dataset)
+static void lmdb_close(sl_dataset *dataset)
 {
-    lmdb *own = (lmdb *)(void *)dataset;
-    sl_objects_close(own->base.objects);
-    for (uint32_t i = 0; own->indexes != NULL && i < own->list.count; i++) {
-        sl_lmdb_index_close(&own->indexes[i]);
+    lmdb *self = (lmdb *)(void *)dataset;
+    sl_objects_close(self->base.objects);
+    for (uint32_t i = 0; self->indexes != NULL && i < self->list.count; i++) {
+        sl_lmdb_index_close(&self->indexes[i]);
     }
-    sl_free(own->indexes);
-    sl_file_list_close(&own->list);
-    sl_side_columns_close(&own->labels);
-    sl_free(own);
+    sl_free(self->indexes);
+    sl_file_list_close(&self->list);
+    sl_side_columns_close(&self->labels);
+    sl_free(self);
 }
 
 static const sl_dataset_ops lmdb_ops = {
-    .locate = locate,
-    .unpack = unpack,
-    .key = key_of,
-    .close = close_lmdb,
+    .locate = lmdb_locate,
+    .unpack = lmdb_unpack,
+    .key = lmdb_key,
+    .close = lmdb_close,
 };
 
 /* ---- paths ---- */
 
 /* The file of a path: itself, or data.mdb in a folder. False: it is too long. */
-static bool name_file(char name[SL_PATH_BYTES], const char *path)
+static bool lmdb_name_file(char name[SL_PATH_BYTES], const char *path)
 {
     const char *in_folder = sl_store_has_folder(path) ? "/data.mdb" : "";
     const int length = snprintf(name, SL_PATH_BYTES, "%s%s", path, in_folder);
     return length >= 0 && (size_t)length < SL_PATH_BYTES;
 }
 
-static bool probe(const char *path)
+static bool lmdb_probe(const char *path)
 {
     char name[SL_PATH_BYTES];
     uint8_t head[SL_LMDB_META_BYTES];
-    if (!name_file(name, path) || !sl_store_has_file(name)) {
+    if (!lmdb_name_file(name, path) || !sl_store_has_file(name)) {
         return false;
     }
     if (strcmp(name, path) != 0) {
@@ -206,7 +206,7 @@ static bool probe(const char *path)
 }
 
 /* data.mdb is asked for by `probe`; beside it lies lock.mdb. */
-static bool is_file(const char *name)
+static bool lmdb_is_file(const char *name)
 {
     return sl_ends_with(name, ".lmdb") ||
            (sl_ends_with(name, ".mdb") && strcmp(name, "lock.mdb") != 0 &&
@@ -216,62 +216,62 @@ static bool is_file(const char *name)
 /* ---- fields ---- */
 
 typedef struct looker {
-    const lmdb *own;
+    const lmdb *self;
     sl_lmdb_look look;
 } looker;
 
-static sl_refusal look_at(void *ctx, const sl_sample *sample, sl_bytes bytes)
+static sl_refusal lmdb_look_at(void *ctx, const sl_sample *sample, sl_bytes bytes)
 {
     looker *l = ctx;
     sl_bytes value;
-    const sl_refusal why = value_of(l->own, sample, bytes, &value);
+    const sl_refusal why = lmdb_value_of(l->self, sample, bytes, &value);
     if (why.text == NULL) {
         sl_lmdb_look_at(&l->look, value);
     }
     return why;
 }
 
-static sluice_status find_fields(lmdb *own, const sluice_dataset_options *options,
-                                 sluice_error *error)
+static sluice_status lmdb_find_fields(lmdb *self, const sluice_dataset_options *options,
+                                      sluice_error *error)
 {
-    looker l = {.own = own};
-    const sluice_status status = sl_look_around(&own->base, look_at, &l, error);
+    looker l = {.self = self};
+    const sluice_status status = sl_look_around(&self->base, lmdb_look_at, &l, error);
     if (status < 0) {
         return status;
     }
     bool text = true;
-    for (uint32_t i = 0; i < own->list.count; i++) {
-        text = text && own->indexes[i].text;
+    for (uint32_t i = 0; i < self->list.count; i++) {
+        text = text && self->indexes[i].text;
     }
-    sl_field *label = &own->labels.of[0].field;
+    sl_field *label = &self->labels.of[0].field;
     label->type = text ? SLUICE_FIELD_TEXT : SLUICE_FIELD_BYTES;
-    sl_lmdb_columns_make(&own->columns, &l.look, own->indexes[0].recognition ? label : NULL);
-    return sl_source_fields_find(&own->fields, own->columns.of, own->columns.count, options,
-                                 own->list.files[0].path, error);
+    sl_lmdb_columns_make(&self->columns, &l.look, self->indexes[0].recognition ? label : NULL);
+    return sl_source_fields_find(&self->fields, self->columns.of, self->columns.count, options,
+                                 self->list.files[0].path, error);
 }
 
 /* ---- opening ---- */
 
-static sluice_status add_file(lmdb *own, const char *path, sluice_error *error)
+static sluice_status lmdb_add_file(lmdb *self, const char *path, sluice_error *error)
 {
     char name[SL_PATH_BYTES];
-    sluice_dataset_info *info = &own->base.info;
-    if (!name_file(name, path)) {
+    sluice_dataset_info *info = &self->base.info;
+    if (!lmdb_name_file(name, path)) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "its path is too long");
     }
-    sluice_status status = sl_file_list_add(&own->list, name, error);
+    sluice_status status = sl_file_list_add(&self->list, name, error);
     if (status < 0) {
         return status;
     }
-    const uint32_t number = own->list.count - 1;
-    sl_lmdb_index *index = &own->indexes[number];
-    sl_listed_file *file = &own->list.files[number];
+    const uint32_t number = self->list.count - 1;
+    sl_lmdb_index *index = &self->indexes[number];
+    sl_listed_file *file = &self->list.files[number];
     file->first = info->samples;
-    status = sl_lmdb_index_make(index, name, &own->labels, error);
+    status = sl_lmdb_index_make(index, name, &self->labels, error);
     if (status < 0) {
         return status;
     }
-    if (index->recognition != own->indexes[0].recognition) {
+    if (index->recognition != self->indexes[0].recognition) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, name, -1,
                              "only this one, or only those that it is joined to, has keys image-N "
                              "and label-N");
@@ -284,78 +284,79 @@ static sluice_status add_file(lmdb *own, const char *path, sluice_error *error)
     return SLUICE_OK;
 }
 
-static uint64_t fingerprint(const lmdb *own)
+static uint64_t lmdb_fingerprint(const lmdb *self)
 {
     sl_checksum_stream stream;
     sl_checksum_begin(&stream);
-    for (uint32_t i = 0; i < own->list.count; i++) {
-        const sl_file_index *places = &own->indexes[i].places;
-        sl_file_list_sum(&own->list, i, &stream);
-        sl_checksum_add_u64(&stream, own->indexes[i].transaction);
+    for (uint32_t i = 0; i < self->list.count; i++) {
+        const sl_file_index *places = &self->indexes[i].places;
+        sl_file_list_sum(&self->list, i, &stream);
+        sl_checksum_add_u64(&stream, self->indexes[i].transaction);
         sl_checksum_add_u64(&stream, places->samples);
         sl_checksum_add(&stream, places->offsets, places->samples * sizeof(*places->offsets));
     }
     return sl_checksum_value(&stream);
 }
 
-static void describe(lmdb *own)
+static void lmdb_describe(lmdb *self)
 {
     uint64_t left_out = 0;
     char others[64] = "";
-    for (uint32_t i = 0; i < own->list.count; i++) {
-        left_out += own->indexes[i].left_out;
+    for (uint32_t i = 0; i < self->list.count; i++) {
+        left_out += self->indexes[i].left_out;
     }
     if (left_out > 0) {
         (void)snprintf(others, sizeof(others), ", %llu other entries are left out",
                        (unsigned long long)left_out);
     }
-    sl_unchecked_add(&own->base.unchecked, "LMDB has no checksums");
-    (void)snprintf(own->base.kind, sizeof(own->base.kind), "LMDB, by its keys: %s%s",
-                   own->columns.words, others);
+    sl_unchecked_add(&self->base.unchecked, "LMDB has no checksums");
+    (void)snprintf(self->base.kind, sizeof(self->base.kind), "LMDB, by its keys: %s%s",
+                   self->columns.words, others);
 }
 
-static sluice_status open_all(lmdb *own, const char *const *paths, size_t count,
-                              const sluice_dataset_options *options, sluice_error *error)
+static sluice_status lmdb_open_files(lmdb *self, const char *const *paths, size_t count,
+                                     const sluice_dataset_options *options, sluice_error *error)
 {
     static const sl_field label = {.name = "label", .type = SLUICE_FIELD_TEXT};
-    own->indexes = sl_calloc(count, sizeof(*own->indexes));
-    if (own->indexes == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    self->indexes = sl_calloc(count, sizeof(*self->indexes));
+    if (self->indexes == NULL) {
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
-    sluice_status status = sl_side_columns_open(&own->labels, &label, 1, error);
+    sluice_status status = sl_side_columns_open(&self->labels, &label, 1, error);
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = add_file(own, paths[i], error);
+        status = lmdb_add_file(self, paths[i], error);
     }
-    sluice_dataset_info *info = &own->base.info;
+    sluice_dataset_info *info = &self->base.info;
     if (status == SLUICE_OK && info->samples == 0) {
-        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->list.files[0].path, -1,
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, self->list.files[0].path, -1,
                                "no sample: it has no entry that could be one");
     }
     if (status == SLUICE_OK) {
-        status = sl_file_list_objects(&own->list, &own->base.objects, error);
+        status = sl_file_list_objects(&self->list, &self->base.objects, error);
     }
     if (status == SLUICE_OK) {
-        status = find_fields(own, options, error);
+        status = lmdb_find_fields(self, options, error);
     }
     if (status < 0) {
         return status;
     }
-    info->fingerprint = fingerprint(own);
-    info->fields = own->fields.count;
-    info->shards = own->list.count;
-    own->base.fields = own->fields.fields;
-    describe(own);
+    info->fingerprint = lmdb_fingerprint(self);
+    info->fields = self->fields.count;
+    info->shards = self->list.count;
+    self->base.fields = self->fields.fields;
+    lmdb_describe(self);
     return SLUICE_OK;
 }
 
-static sluice_status open_lmdb(sl_dataset **dataset, const char *const *paths, size_t count,
+static sluice_status lmdb_open(sl_dataset **dataset, const char *const *paths, size_t count,
                                const sluice_dataset_options *options, sluice_error *error)
 {
-    lmdb *own = sl_dataset_new(sizeof(*own), &lmdb_ops, "lmdb", error);
-    if (own == NULL) {
+    lmdb *self = sl_dataset_new(sizeof(*self), &lmdb_ops, "lmdb", error);
+    if (self == NULL) {
         return SLUICE_NOMEM;
     }
-    return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, options, error));
+    return sl_dataset_opened(dataset, &self->base,
+                             lmdb_open_files(self, paths, count, options, error));
 }
 
 SL_FORMAT(lmdb) = {
@@ -363,8 +364,8 @@ SL_FORMAT(lmdb) = {
     .files = "LMDB files",
     .known = "LMDB",
     .takes_fields = true,
-    .probe = probe,
-    .is_file = is_file,
+    .probe = lmdb_probe,
+    .is_file = lmdb_is_file,
     .is_binary = true,
-    .open = open_lmdb,
+    .open = lmdb_open,
 };

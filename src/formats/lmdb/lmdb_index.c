@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lmdb_index.c: makes the index by one walk over the entries (lmdb_walk.h), on the opener's thread.
+ *
+ * Whether the file is one of text recognition is known by the first key that could be a sample's;
+ * where no label follows, it is walked again as a plain one. Images and labels come in the order of
+ * their digits, so that one pass over the images finds each label's (`labelled`).
+ */
 #include "lmdb_index.h"
 
 #include "memory.h"
@@ -14,7 +21,7 @@
 
 typedef enum key_kind { KEY_SAMPLE, KEY_LABEL, KEY_LEFT_OUT } key_kind;
 
-static bool begins(sl_bytes key, const char *with)
+static bool lmdb_key_begins(sl_bytes key, const char *with)
 {
     const size_t bytes = strlen(with);
     return key.size >= bytes && memcmp(key.data, with, bytes) == 0;
@@ -33,11 +40,12 @@ static bool is_number(sl_bytes value)
 static bool is_added(sl_bytes key, sl_bytes value)
 {
     static const char *const counts[] = {"num-samples", "num_samples", "length", "len"};
-    if (key.size > 4 && begins(key, "__") && memcmp(key.data + key.size - 2, "__", 2) == 0) {
+    if (key.size > 4 && lmdb_key_begins(key, "__") &&
+        memcmp(key.data + key.size - 2, "__", 2) == 0) {
         return true;
     }
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        if (key.size == strlen(counts[i]) && begins(key, counts[i])) {
+        if (key.size == strlen(counts[i]) && lmdb_key_begins(key, counts[i])) {
             return is_number(value);
         }
     }
@@ -51,7 +59,7 @@ static bool is_added(sl_bytes key, sl_bytes value)
 static bool digits_behind(sl_bytes key, const char *prefix, uint64_t *digits)
 {
     const size_t head = strlen(prefix);
-    if (!begins(key, prefix) || key.size == head || key.size > head + 16) {
+    if (!lmdb_key_begins(key, prefix) || key.size == head || key.size > head + 16) {
         return false;
     }
     *digits = 0;
@@ -64,7 +72,7 @@ static bool digits_behind(sl_bytes key, const char *prefix, uint64_t *digits)
     return true;
 }
 
-static key_kind kind_of(bool recognition, sl_bytes key, sl_bytes value, uint64_t *digits)
+static key_kind lmdb_key_kind(bool recognition, sl_bytes key, sl_bytes value, uint64_t *digits)
 {
     if (!recognition) {
         return is_added(key, value) ? KEY_LEFT_OUT : KEY_SAMPLE;
@@ -85,13 +93,8 @@ typedef struct maker {
     uint64_t label_count, label_bytes, left_out;
 } maker;
 
-static sluice_status no_memory(const sl_lmdb_entry *entry, sluice_error *error)
-{
-    return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, entry->file->path, -1,
-                         "no memory for the file's index");
-}
-
-static sluice_status refuse(const sl_lmdb_entry *entry, const char *text, sluice_error *error)
+static sluice_status lmdb_index_refuse(const sl_lmdb_entry *entry, const char *text,
+                                       sluice_error *error)
 {
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, entry->file->path, (int64_t)entry->offset,
                          "%s", text);
@@ -121,18 +124,18 @@ static bool keep_digits(maker *m, uint64_t digits)
     return true;
 }
 
-static sluice_status add_sample(maker *m, const sl_lmdb_entry *entry, uint64_t digits,
-                                sluice_error *error)
+static sluice_status lmdb_add_sample(maker *m, const sl_lmdb_entry *entry, uint64_t digits,
+                                     sluice_error *error)
 {
     sl_lmdb_index *index = m->index;
     const uint64_t count = index->places.samples;
     if (index->recognition &&
         (m->label_count > 0 || (count > 0 && m->digits[count - 1] >= digits))) {
-        return refuse(entry, "its keys are not in their order", error);
+        return lmdb_index_refuse(entry, "its keys are not in their order", error);
     }
     if (!keep_leaf(index, entry->leaf) || (index->recognition && !keep_digits(m, digits)) ||
         !sl_file_index_add(&index->places, entry->offset, entry->bytes)) {
-        return no_memory(entry, error);
+        return sl_no_memory_file(error, STAGE, entry->file->path, "for the file's index");
     }
     return SLUICE_OK;
 }
@@ -164,7 +167,7 @@ static sluice_status read_label(maker *m, const sl_lmdb_entry *entry, sluice_err
     const uint64_t bytes = entry->value.data != NULL ? entry->value.size : entry->bytes;
     m->label_bytes += bytes;
     if (m->label_bytes > file->file.bytes) {
-        return refuse(entry, "its labels have more bytes than the file", error);
+        return lmdb_index_refuse(entry, "its labels have more bytes than the file", error);
     }
     if (entry->value.data != NULL) {
         return put_label(m, entry->value, error);
@@ -172,20 +175,21 @@ static sluice_status read_label(maker *m, const sl_lmdb_entry *entry, sluice_err
     sl_bytes text;
     uint8_t *stored = sl_malloc(bytes);
     if (stored == NULL) {
-        return no_memory(entry, error);
+        return sl_no_memory_file(error, STAGE, entry->file->path, "for the file's index");
     }
     sluice_status status = sl_handle_read(&file->from, stored, bytes, entry->offset, error);
     if (status == SLUICE_OK) {
         const sl_refusal why =
             sl_lmdb_value((sl_bytes){stored, bytes}, entry->offset, file->meta.page_bytes, &text);
-        status = why.text != NULL ? refuse(entry, why.text, error) : put_label(m, text, error);
+        status = why.text != NULL ? lmdb_index_refuse(entry, why.text, error)
+                                  : put_label(m, text, error);
     }
     sl_free(stored);
     return status;
 }
 
-static sluice_status add_label(maker *m, const sl_lmdb_entry *entry, uint64_t digits,
-                               sluice_error *error)
+static sluice_status lmdb_add_label(maker *m, const sl_lmdb_entry *entry, uint64_t digits,
+                                    sluice_error *error)
 {
     const uint64_t images = m->index->places.samples;
     uint64_t image = m->labelled;
@@ -204,7 +208,7 @@ static sluice_status add_label(maker *m, const sl_lmdb_entry *entry, uint64_t di
     return read_label(m, entry, error);
 }
 
-static sluice_status take(void *ctx, const sl_lmdb_entry *entry, sluice_error *error)
+static sluice_status lmdb_index_take(void *ctx, const sl_lmdb_entry *entry, sluice_error *error)
 {
     maker *m = ctx;
     uint64_t digits = 0;
@@ -213,11 +217,11 @@ static sluice_status take(void *ctx, const sl_lmdb_entry *entry, sluice_error *e
         m->index->recognition =
             m->index->recognition && digits_behind(entry->key, "image-", &digits);
     }
-    switch (kind_of(m->index->recognition && m->begun, entry->key, entry->value, &digits)) {
+    switch (lmdb_key_kind(m->index->recognition && m->begun, entry->key, entry->value, &digits)) {
     case KEY_SAMPLE:
-        return add_sample(m, entry, digits, error);
+        return lmdb_add_sample(m, entry, digits, error);
     case KEY_LABEL:
-        return add_label(m, entry, digits, error);
+        return lmdb_add_label(m, entry, digits, error);
     case KEY_LEFT_OUT:
         break;
     }
@@ -226,7 +230,8 @@ static sluice_status take(void *ctx, const sl_lmdb_entry *entry, sluice_error *e
 }
 
 /* `recognition`: it may be that. */
-static sluice_status walk(maker *m, const sl_lmdb *file, bool recognition, sluice_error *error)
+static sluice_status lmdb_index_walk(maker *m, const sl_lmdb *file, bool recognition,
+                                     sluice_error *error)
 {
     sl_lmdb_index *index = m->index;
     *m = (maker){.index = index, .labels = m->labels};
@@ -235,7 +240,7 @@ static sluice_status walk(maker *m, const sl_lmdb *file, bool recognition, sluic
                              .page_bytes = file->meta.page_bytes,
                              .transaction = file->meta.transaction};
     index->places.file = file->file;
-    sluice_status status = sl_lmdb_walk(file, take, m, error);
+    sluice_status status = sl_lmdb_walk(file, lmdb_index_take, m, error);
     if (status == SLUICE_OK && m->label_count > 0) {
         status = pass_images(m, index->places.samples, error);
     }
@@ -255,11 +260,11 @@ sluice_status sl_lmdb_index_make(sl_lmdb_index *index, const char *path, sl_side
         return status;
     }
     const bool plain = (file.tree.flags & (SL_LMDB_REVERSE_KEYS | SL_LMDB_NUMBER_KEYS)) != 0;
-    status = walk(&m, &file, !plain, error);
+    status = lmdb_index_walk(&m, &file, !plain, error);
     if (status == SLUICE_OK && index->recognition && m.label_count == 0) {
         /* Pictures called "image-N" without labels: what else there is are samples, too. */
         sl_lmdb_index_close(index);
-        status = walk(&m, &file, false, error);
+        status = lmdb_index_walk(&m, &file, false, error);
     }
     sl_lmdb_close(&file);
     if (status < 0) {
@@ -299,7 +304,7 @@ sl_refusal sl_lmdb_index_key(const sl_lmdb_index *index, const sl_lmdb_leaf *lea
         if (bad.text != NULL) {
             return bad;
         }
-        if (kind_of(index->recognition, node.key, node.value, &digits) == KEY_SAMPLE &&
+        if (lmdb_key_kind(index->recognition, node.key, node.value, &digits) == KEY_SAMPLE &&
             before-- == 0) {
             *key = node.key;
             return sl_accept();

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lmdb_walk.c: opens an LMDB file and walks its tree, on the opener's thread.
+ *
+ * Every number of a page is checked before it is read (lmdb_holds), every page is entered once
+ * (`seen`), and no deeper than the tree says: a walk ends whatever the file holds.
+ */
 #include "lmdb_walk.h"
 
 #include "memory.h"
-#include "store.h"
+#include "minmax.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 #define STAGE "dataset"
 
-static sluice_status refuse(const sl_lmdb *file, uint64_t offset, sl_refusal why,
-                            sluice_error *error)
+static sluice_status lmdb_refuse(const sl_lmdb *file, uint64_t offset, sl_refusal why,
+                                 sluice_error *error)
 {
     return sl_error_file(error, why.status, STAGE, 0, file->path, (int64_t)(offset + why.offset),
                          "%s", why.text);
@@ -19,7 +24,7 @@ static sluice_status refuse(const sl_lmdb *file, uint64_t offset, sl_refusal why
 /* ---- pages ---- */
 
 /* Whether `count` pages from `number` on can be there, and `bytes` of them in the file. */
-static bool holds(const sl_lmdb *file, uint64_t number, uint64_t count, uint64_t bytes)
+static bool lmdb_holds(const sl_lmdb *file, uint64_t number, uint64_t count, uint64_t bytes)
 {
     const uint64_t last = file->meta.last_page;
     const uint64_t page_bytes = file->meta.page_bytes;
@@ -28,8 +33,8 @@ static bool holds(const sl_lmdb *file, uint64_t number, uint64_t count, uint64_t
            bytes <= file->file.bytes - number * page_bytes;
 }
 
-static sluice_status read_page(const sl_lmdb *file, uint64_t number, uint8_t *memory,
-                               sl_lmdb_page *page, sluice_error *error)
+static sluice_status lmdb_read_page(const sl_lmdb *file, uint64_t number, uint8_t *memory,
+                                    sl_lmdb_page *page, sluice_error *error)
 {
     const uint32_t bytes = file->meta.page_bytes;
     const uint64_t offset = number * bytes;
@@ -38,7 +43,7 @@ static sluice_status read_page(const sl_lmdb *file, uint64_t number, uint8_t *me
         return status;
     }
     const sl_refusal why = sl_lmdb_page_open(page, (sl_bytes){memory, bytes}, number);
-    return why.text != NULL ? refuse(file, offset, why, error) : SLUICE_OK;
+    return why.text != NULL ? lmdb_refuse(file, offset, why, error) : SLUICE_OK;
 }
 
 /* ---- opening ---- */
@@ -48,15 +53,15 @@ static sluice_status read_meta(const sl_lmdb *file, uint64_t offset, sl_lmdb_met
 {
     uint8_t head[SL_LMDB_META_BYTES];
     if (file->file.bytes < sizeof(head) || offset > file->file.bytes - sizeof(head)) {
-        return refuse(file, file->file.bytes,
-                      sl_refuse("the file is cut short in its meta pages", 0), error);
+        return lmdb_refuse(file, file->file.bytes,
+                           sl_refuse("the file is cut short in its meta pages", 0), error);
     }
     const sluice_status status = sl_handle_read(&file->from, head, sizeof(head), offset, error);
     if (status < 0) {
         return status;
     }
     const sl_refusal why = sl_lmdb_meta_parse(meta, head);
-    return why.text != NULL ? refuse(file, offset, why, error) : SLUICE_OK;
+    return why.text != NULL ? lmdb_refuse(file, offset, why, error) : SLUICE_OK;
 }
 
 /* The tree of the one named database that there is, where there is nothing else. */
@@ -66,16 +71,16 @@ static sluice_status enter_named(sl_lmdb *file, sluice_error *error)
     sl_lmdb_node node;
     const uint64_t root = file->tree.root;
     uint8_t *memory = sl_malloc(file->meta.page_bytes);
-    sluice_status status = memory != NULL ? read_page(file, root, memory, &page, error)
-                                          : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, file->path,
-                                                          -1, "no memory to walk an LMDB file");
+    sluice_status status =
+        memory != NULL ? lmdb_read_page(file, root, memory, &page, error)
+                       : sl_no_memory_file(error, STAGE, file->path, "for pages of an LMDB file");
     if (status == SLUICE_OK && page.leaf && page.nodes == 1) {
         sl_refusal why = sl_lmdb_node_at(&page, 0, &node);
         if (why.text == NULL && node.tree) {
             why = sl_lmdb_tree_of(&node, &file->tree);
         }
-        status =
-            why.text != NULL ? refuse(file, root * file->meta.page_bytes, why, error) : SLUICE_OK;
+        status = why.text != NULL ? lmdb_refuse(file, root * file->meta.page_bytes, why, error)
+                                  : SLUICE_OK;
     }
     sl_free(memory);
     return status;
@@ -92,12 +97,12 @@ static sluice_status find_tree(sl_lmdb *file, sluice_error *error)
         return status;
     }
     if (other.page_bytes != file->meta.page_bytes) {
-        return refuse(file, 0, sl_refuse("its meta pages contradict each other", 0), error);
+        return lmdb_refuse(file, 0, sl_refuse("its meta pages contradict each other", 0), error);
     }
     file->meta = other.transaction > file->meta.transaction ? other : file->meta;
     file->tree = file->meta.main;
     if (file->tree.entries == 1 && file->tree.depth == 1 &&
-        holds(file, file->tree.root, 1, file->meta.page_bytes)) {
+        lmdb_holds(file, file->tree.root, 1, file->meta.page_bytes)) {
         status = enter_named(file, error);
     }
     if (status == SLUICE_OK && (file->tree.flags & SL_LMDB_SEVERAL) != 0) {
@@ -156,7 +161,7 @@ static void announce(const walker *w, const level *at)
     for (uint32_t i = 0; i < at->page.nodes; i++) {
         sl_lmdb_node node;
         if (sl_lmdb_node_at(&at->page, i, &node).text != NULL ||
-            !holds(w->file, node.page, 1, bytes)) {
+            !lmdb_holds(w->file, node.page, 1, bytes)) {
             return; /* walking will say it */
         }
         if (count > 0 && node.page == first + count) {
@@ -184,27 +189,29 @@ static bool was_seen(const walker *w, uint64_t number)
 }
 
 /* `from`: where its number stands. */
-static sluice_status enter(walker *w, uint64_t number, uint64_t from, sluice_error *error)
+static sluice_status lmdb_walk_enter(walker *w, uint64_t number, uint64_t from, sluice_error *error)
 {
     const sl_lmdb *file = w->file;
     const uint32_t bytes = file->meta.page_bytes;
-    if (!holds(file, number, 1, bytes)) {
-        return refuse(file, from,
-                      sl_refuse("it points to a page that the file does not have: it is damaged, "
-                                "or cut short",
-                                0),
-                      error);
+    if (!lmdb_holds(file, number, 1, bytes)) {
+        return lmdb_refuse(
+            file, from,
+            sl_refuse("it points to a page that the file does not have: it is damaged, "
+                      "or cut short",
+                      0),
+            error);
     }
     level *at = &w->levels[w->depth];
     const sluice_status status =
-        read_page(file, number, w->pages + (size_t)w->depth * bytes, &at->page, error);
+        lmdb_read_page(file, number, w->pages + (size_t)w->depth * bytes, &at->page, error);
     if (status < 0) {
         return status;
     }
     const bool bottom = w->depth + 1 == file->tree.depth;
     if (at->page.leaf != bottom || was_seen(w, number)) {
-        return refuse(file, number * bytes,
-                      sl_refuse("its tree is damaged: a page stands where it cannot", 0), error);
+        return lmdb_refuse(file, number * bytes,
+                           sl_refuse("its tree is damaged: a page stands where it cannot", 0),
+                           error);
     }
     at->number = number;
     at->next = 0;
@@ -220,11 +227,11 @@ static sluice_status refuse_named(const walker *w, const sl_lmdb_node *node, slu
     return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->file->path, -1,
                          "it holds named databases (\"%.*s\") beside others: copy the one that is "
                          "meant to a folder of its own (mdb_dump -s NAME FROM | mdb_load TO)",
-                         (int)(node->key.size < 100 ? node->key.size : 100),
-                         (const char *)node->key.data);
+                         (int)sl_min_size(node->key.size, 100), (const char *)node->key.data);
 }
 
-static sluice_status take(walker *w, const level *at, const sl_lmdb_node *node, sluice_error *error)
+static sluice_status lmdb_walk_take(walker *w, const level *at, const sl_lmdb_node *node,
+                                    sluice_error *error)
 {
     const sl_lmdb *file = w->file;
     const uint64_t page_bytes = file->meta.page_bytes;
@@ -237,12 +244,13 @@ static sluice_status take(walker *w, const level *at, const sl_lmdb_node *node, 
     if (node->apart) {
         entry.bytes = SL_LMDB_HEAD + (uint64_t)node->value_bytes;
         entry.offset = node->page * page_bytes;
-        if (!holds(file, node->page, (entry.bytes - 1) / page_bytes + 1, entry.bytes)) {
-            return refuse(file, here,
-                          sl_refuse("a value lies where the file has nothing: it is damaged, or "
-                                    "cut short",
-                                    0),
-                          error);
+        if (!lmdb_holds(file, node->page, (entry.bytes - 1) / page_bytes + 1, entry.bytes)) {
+            return lmdb_refuse(
+                file, here,
+                sl_refuse("a value lies where the file has nothing: it is damaged, or "
+                          "cut short",
+                          0),
+                error);
         }
     } else {
         entry.offset = here;
@@ -250,13 +258,14 @@ static sluice_status take(walker *w, const level *at, const sl_lmdb_node *node, 
             (uint64_t)(node->value.data - at->page.bytes.data) + node->value.size - node->at;
     }
     if (w->entries++ == file->tree.entries) {
-        return refuse(file, here,
-                      sl_refuse("its tree is damaged: it has more entries than it says", 0), error);
+        return lmdb_refuse(file, here,
+                           sl_refuse("its tree is damaged: it has more entries than it says", 0),
+                           error);
     }
     return w->visit(w->ctx, &entry, error);
 }
 
-static sluice_status step(walker *w, sluice_error *error)
+static sluice_status lmdb_walk_step(walker *w, sluice_error *error)
 {
     level *at = &w->levels[w->depth - 1];
     sl_lmdb_node node;
@@ -267,16 +276,17 @@ static sluice_status step(walker *w, sluice_error *error)
     const uint64_t offset = at->number * w->file->meta.page_bytes;
     const sl_refusal why = sl_lmdb_node_at(&at->page, at->next++, &node);
     if (why.text != NULL) {
-        return refuse(w->file, offset, why, error);
+        return lmdb_refuse(w->file, offset, why, error);
     }
-    return at->page.leaf ? take(w, at, &node, error) : enter(w, node.page, offset + node.at, error);
+    return at->page.leaf ? lmdb_walk_take(w, at, &node, error)
+                         : lmdb_walk_enter(w, node.page, offset + node.at, error);
 }
 
-static sluice_status walk(walker *w, sluice_error *error)
+static sluice_status lmdb_walk_all(walker *w, sluice_error *error)
 {
-    sluice_status status = enter(w, w->file->tree.root, 0, error);
+    sluice_status status = lmdb_walk_enter(w, w->file->tree.root, 0, error);
     while (status == SLUICE_OK && w->depth > 0) {
-        status = step(w, error);
+        status = lmdb_walk_step(w, error);
     }
     if (status == SLUICE_OK && w->entries != w->file->tree.entries) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, w->file->path, -1,
@@ -297,11 +307,10 @@ sluice_status sl_lmdb_walk(const sl_lmdb *file, sl_lmdb_visit visit, void *ctx, 
     uint8_t *seen = sl_calloc(file->file.bytes / file->meta.page_bytes / 8 + 1, 1);
     sluice_status status = SLUICE_NOMEM;
     if (w == NULL || pages == NULL || seen == NULL) {
-        (void)sl_error_file(error, SLUICE_NOMEM, STAGE, 0, file->path, -1,
-                            "no memory to walk an LMDB file");
+        (void)sl_no_memory_file(error, STAGE, file->path, "for pages of an LMDB file");
     } else {
         *w = (walker){.file = file, .visit = visit, .ctx = ctx, .pages = pages, .seen = seen};
-        status = walk(w, error);
+        status = lmdb_walk_all(w, error);
     }
     sl_free(seen);
     sl_free(pages);

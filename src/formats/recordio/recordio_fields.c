@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recordio_fields.c: looks at records (the opener's thread), decides on fields, and unpacks values
+ * (any worker; neither blocks nor allocates).
+ *
+ * Labels and contents begin at multiples of 4 of the record, so that in one that is stored in parts
+ * they are found by counting the words left out (split_bytes.h).
+ */
 #include "recordio_fields.h"
 
 #include "field_choice.h"
 #include "little_endian.h"
 #include "media.h"
+#include "minmax.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,7 +27,7 @@ typedef struct header {
 } header;
 
 /* False: it is none, whatever it holds. */
-static bool read_header(header *of, const sl_recordio *record)
+static bool recordio_read_header(header *of, const sl_recordio *record)
 {
     uint8_t bytes[HEADER];
     if (sl_recordio_peek(record, bytes, HEADER) != HEADER) {
@@ -79,7 +87,7 @@ void sl_recordio_look(sl_recordio_looks *looks, const sl_recordio *record)
     header head;
     looks->records++;
     looks->plain_pictures += looks_as_picture(record, 0);
-    if (!read_header(&head, record)) {
+    if (!recordio_read_header(&head, record)) {
         return;
     }
     const bool picture = record->size > head.end && looks_as_picture(record, head.end);
@@ -96,8 +104,8 @@ void sl_recordio_look(sl_recordio_looks *looks, const sl_recordio *record)
     if (looks->tensors++ == 0) {
         looks->labels_least = looks->labels_most = head.labels;
     }
-    looks->labels_least = head.labels < looks->labels_least ? head.labels : looks->labels_least;
-    looks->labels_most = head.labels > looks->labels_most ? head.labels : looks->labels_most;
+    looks->labels_least = sl_min_u32(looks->labels_least, head.labels);
+    looks->labels_most = sl_max_u32(looks->labels_most, head.labels);
 }
 
 /* ---- fields ---- */
@@ -158,9 +166,10 @@ static sluice_status choose_label(sl_field *label, bool *headers,
 }
 
 /* The fields of columns that there are with headers, or without. */
-static sluice_status find(sl_recordio_fields *fields, const sl_source_column columns[COLUMNS],
-                          const sluice_dataset_options *options, const char *path,
-                          sluice_error *error)
+static sluice_status recordio_find_columns(sl_recordio_fields *fields,
+                                           const sl_source_column columns[COLUMNS],
+                                           const sluice_dataset_options *options, const char *path,
+                                           sluice_error *error)
 {
     const uint32_t count = fields->headers ? COLUMNS : LABEL;
     const sluice_status status =
@@ -195,7 +204,7 @@ sluice_status sl_recordio_fields_find(sl_recordio_fields *fields, const sl_recor
         [ID] = column_of("id", SLUICE_FIELD_INT)};
     columns[RECORD].asked = true;
     columns[LABEL].field = label;
-    return find(fields, columns, options, path, error);
+    return recordio_find_columns(fields, columns, options, path, error);
 }
 
 /* ---- values ---- */
@@ -241,8 +250,8 @@ static sl_refusal give_content(const sl_field *field, const sl_recordio *record,
     return refusal;
 }
 
-static sl_refusal give(uint32_t column, const sl_field *field, const sl_recordio *record,
-                       const header *head, sl_value *value)
+static sl_refusal recordio_give(uint32_t column, const sl_field *field, const sl_recordio *record,
+                                const header *head, sl_value *value)
 {
     if (column <= RECORD) {
         return give_content(field, record, column == RECORD ? 0 : head->end, value);
@@ -260,7 +269,7 @@ sl_refusal sl_recordio_fields_unpack(const sl_recordio_fields *fields, const sl_
                                      sl_values *values)
 {
     header head = {.end = 0};
-    if (fields->headers && !read_header(&head, record)) {
+    if (fields->headers && !recordio_read_header(&head, record)) {
         return sl_refuse("the record has no IRHeader, or fewer labels than that says",
                          SL_RECORDIO_HEAD);
     }
@@ -270,7 +279,8 @@ sl_refusal sl_recordio_fields_unpack(const sl_recordio_fields *fields, const sl_
         }
         const sl_field *field = &fields->source.fields[i];
         values->of[i] = (sl_value){.present = false};
-        sl_refusal refusal = give(fields->source.column[i], field, record, &head, &values->of[i]);
+        sl_refusal refusal =
+            recordio_give(fields->source.column[i], field, record, &head, &values->of[i]);
         if (refusal.text != NULL) {
             refusal.field = field->name;
             return refusal;

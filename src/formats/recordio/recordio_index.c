@@ -4,6 +4,7 @@
 #include "file.h"
 #include "index_text.h"
 #include "little_endian.h"
+#include "minmax.h"
 #include "objects.h"
 #include "record_walk.h"
 
@@ -22,7 +23,7 @@ typedef struct part {
 } part;
 
 /* NULL, or why that is no head of a record's part: of the first one, or another. */
-static const char *read_head(part *of, const uint8_t head[SL_RECORDIO_HEAD], bool first)
+static const char *recordio_read_head(part *of, const uint8_t head[SL_RECORDIO_HEAD], bool first)
 {
     const uint32_t kind = sl_load32(head + 4) >> 29;
     of->bytes = sl_load32(head + 4) & ((1U << 29) - 1);
@@ -45,7 +46,7 @@ static const char *read_head(part *of, const uint8_t head[SL_RECORDIO_HEAD], boo
 bool sl_recordio_begins(const uint8_t head[SL_RECORDIO_HEAD])
 {
     part of;
-    return read_head(&of, head, true) == NULL;
+    return recordio_read_head(&of, head, true) == NULL;
 }
 
 /* ---- a record ---- */
@@ -59,7 +60,7 @@ sl_refusal sl_recordio_open(sl_recordio *record, sl_bytes bytes)
         if (bytes.size - at < SL_RECORDIO_HEAD) {
             return sl_refuse("the record is cut short", at);
         }
-        const char *why = read_head(&of, bytes.data + at, at == 0);
+        const char *why = recordio_read_head(&of, bytes.data + at, at == 0);
         if (why != NULL) {
             return sl_refuse(why, at);
         }
@@ -93,10 +94,10 @@ sl_refusal sl_recordio_open(sl_recordio *record, sl_bytes bytes)
 size_t sl_recordio_peek(const sl_recordio *record, uint8_t *to, size_t bytes)
 {
     const sl_bytes *stored = &record->stored;
-    const size_t wanted = record->size < bytes ? (size_t)record->size : bytes;
+    const size_t wanted = (size_t)sl_min_u64(record->size, bytes);
     size_t from = 0;
     for (size_t at = 0; at < wanted; at += 4) {
-        const size_t size = wanted - at < 4 ? wanted - at : 4;
+        const size_t size = sl_min_size(wanted - at, 4);
         memcpy(to + at, stored->data + from, size);
         from += record->split && stored->size - from >= SL_RECORDIO_HEAD &&
                         sl_load32(stored->data + from) == SL_RECORDIO_MAGIC
@@ -119,7 +120,7 @@ static sluice_status recordio_step(sl_record_walk *walk, uint64_t *at, sluice_er
         if (status < 0) {
             return status;
         }
-        const char *why = read_head(&of, head, *at == begin);
+        const char *why = recordio_read_head(&of, head, *at == begin);
         if (why != NULL) {
             return sl_record_walk_refuse(walk, *at, why, error);
         }

@@ -23,7 +23,7 @@ static sl_refusal refuse_field(const parts *p, uint32_t field, const char *text)
     return refusal;
 }
 
-static sl_refusal take_payload(parts *p, uint32_t field)
+static sl_refusal tar_fields_take_payload(parts *p, uint32_t field)
 {
     const sl_tar_member *member = &p->walk.member;
     sl_value *value = &p->values->of[field];
@@ -42,7 +42,7 @@ static sl_refusal take_payload(parts *p, uint32_t field)
                : refuse_field(p, field, "it is no whole number");
 }
 
-static sl_refusal take_member(parts *p)
+static sl_refusal tar_fields_take_member(parts *p)
 {
     const sl_tar_member *member = &p->walk.member;
     sl_member_part part;
@@ -66,10 +66,10 @@ static sl_refusal take_member(parts *p)
         return sl_refuse("a member has another extension than were found: the archive was changed",
                          (size_t)member->begin);
     }
-    return sl_values_want(p->values, field) ? take_payload(p, field) : sl_accept();
+    return sl_values_want(p->values, field) ? tar_fields_take_payload(p, field) : sl_accept();
 }
 
-static sl_refusal walk_parts(parts *p)
+static sl_refusal tar_fields_walk(parts *p)
 {
     sl_refusal why;
     sl_tar_begin(&p->walk, 0);
@@ -83,7 +83,7 @@ static sl_refusal walk_parts(parts *p)
         case SL_TAR_GO_ON:
             break;
         case SL_TAR_MEMBER:
-            why = take_member(p);
+            why = tar_fields_take_member(p);
             if (why.text != NULL) {
                 return why;
             }
@@ -109,7 +109,7 @@ sl_refusal sl_tar_fields_unpack(const sl_member_fields *fields, sl_bytes bytes, 
     for (uint32_t i = 0; i < fields->count; i++) {
         values->of[i] = (sl_value){.present = false};
     }
-    const sl_refusal refusal = walk_parts(&p);
+    const sl_refusal refusal = tar_fields_walk(&p);
     if (refusal.text == NULL && sl_values_want(values, fields->key)) {
         if (p.key_bytes > sizeof(values->room)) {
             return sl_refuse("its key is too long", 0);

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tar_index.c: walks an archive's headers and groups members into samples, on a thread of the
+ * opener's.
+ *
+ * What is wanted next lies in the window, or is read: from the file, or from the stream of one that
+ * is compressed, which goes back by no more than a window. A sample is open (`first` below `last`)
+ * until a member of another key, or the end, comes.
+ */
 #include "tar_index.h"
 
 #include "error.h"
 #include "member_fields.h"
 #include "memory.h"
+#include "minmax.h"
 #include "store.h"
 #include "stream.h"
 #include "tar_walk.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 #define STAGE "dataset"
@@ -34,18 +42,18 @@ typedef struct walker {
     uint8_t window[WINDOW_BYTES], extra[SL_TAR_EXTRA_MAX];
 } walker;
 
-static sluice_status fail(const walker *w, sluice_status status, uint64_t offset, const char *text,
-                          sluice_error *error)
+static sluice_status tar_fail(const walker *w, sluice_status status, uint64_t offset,
+                              const char *text, sluice_error *error)
 {
     return sl_error_file(error, status, STAGE, 0, w->path, (int64_t)offset, "%s", text);
 }
 
 /* Reads `*bytes` at `at`, or as many as there are. */
-static sluice_status read_some(walker *w, uint64_t at, uint8_t *to, size_t *bytes,
-                               sluice_error *error)
+static sluice_status tar_read_some(walker *w, uint64_t at, uint8_t *to, size_t *bytes,
+                                   sluice_error *error)
 {
     const uint64_t left = at < w->end ? w->end - at : 0;
-    const size_t wanted = left < *bytes ? (size_t)left : *bytes;
+    const size_t wanted = (size_t)sl_min_u64(left, *bytes);
     *bytes = wanted;
     if (w->stream == NULL) {
         return sl_handle_read(&w->from, to, wanted, at, error);
@@ -58,7 +66,8 @@ static sluice_status read_some(walker *w, uint64_t at, uint8_t *to, size_t *byte
 }
 
 /* Has what is at `at`, if there is anything, in the window: `*there` bytes from there on. */
-static sluice_status fill(walker *w, uint64_t at, size_t bytes, size_t *there, sluice_error *error)
+static sluice_status tar_fill(walker *w, uint64_t at, size_t bytes, size_t *there,
+                              sluice_error *error)
 {
     if (at >= w->window_at && at - w->window_at + bytes <= w->window_bytes) {
         *there = w->window_bytes - (size_t)(at - w->window_at);
@@ -66,9 +75,9 @@ static sluice_status fill(walker *w, uint64_t at, size_t bytes, size_t *there, s
     }
     /* A header alone where members are large, and what else is near where they are small. */
     const size_t near = w->members > 0 && at / w->members > WINDOW_BYTES / 4 ? 4096 : WINDOW_BYTES;
-    size_t read = near > bytes ? near : bytes;
+    size_t read = sl_max_size(near, bytes);
     w->window_bytes = 0;
-    const sluice_status status = read_some(w, at, w->window, &read, error);
+    const sluice_status status = tar_read_some(w, at, w->window, &read, error);
     if (status == SLUICE_OK) {
         w->window_at = at;
         w->window_bytes = read;
@@ -78,23 +87,23 @@ static sluice_status fill(walker *w, uint64_t at, size_t bytes, size_t *there, s
 }
 
 /* Finds `bytes` at `at`: in the window, or read now. */
-static sluice_status look(walker *w, uint64_t at, size_t bytes, const uint8_t **found,
-                          sluice_error *error)
+static sluice_status tar_look(walker *w, uint64_t at, size_t bytes, const uint8_t **found,
+                              sluice_error *error)
 {
     size_t there = bytes;
     const bool fits = bytes <= WINDOW_BYTES;
-    const sluice_status status =
-        fits ? fill(w, at, bytes, &there, error) : read_some(w, at, w->extra, &there, error);
+    const sluice_status status = fits ? tar_fill(w, at, bytes, &there, error)
+                                      : tar_read_some(w, at, w->extra, &there, error);
     if (status < 0) {
         return status;
     }
     *found = fits ? w->window + (at - w->window_at) : w->extra;
     return there >= bytes ? SLUICE_OK
-                          : fail(w, SLUICE_CORRUPT, at < w->end ? at : w->end,
-                                 "the archive is cut short", error);
+                          : tar_fail(w, SLUICE_CORRUPT, sl_min_u64(at, w->end),
+                                     "the archive is cut short", error);
 }
 
-static sluice_status end_sample(walker *w, sluice_error *error)
+static sluice_status tar_end_sample(walker *w, sluice_error *error)
 {
     if (w->first == w->last) {
         return SLUICE_OK;
@@ -102,16 +111,15 @@ static sluice_status end_sample(walker *w, sluice_error *error)
     w->index->facts |= w->pictures > 1 ? SL_MEMBER_TWO_PICTURES : 0;
     const bool added = sl_file_index_add(w->index, w->first, w->last - w->first);
     w->first = w->last;
-    return added ? SLUICE_OK
-                 : fail(w, SLUICE_NOMEM, w->first, "no memory for the archive's index", error);
+    return added ? SLUICE_OK : sl_no_memory_file(error, STAGE, w->path, "for the archive's index");
 }
 
-static sluice_status add_part(walker *w, const sl_member_part *part, sluice_error *error)
+static sluice_status tar_add_part(walker *w, const sl_member_part *part, sluice_error *error)
 {
     const sl_tar_member *member = &w->walk.member;
     const bool same = w->first != w->last && part->key_bytes == w->key_bytes &&
                       memcmp(w->walk.name, w->key, w->key_bytes) == 0;
-    const sluice_status status = same ? SLUICE_OK : end_sample(w, error);
+    const sluice_status status = same ? SLUICE_OK : tar_end_sample(w, error);
     if (status < 0) {
         return status;
     }
@@ -144,14 +152,14 @@ static sluice_status add_member(walker *w, sluice_error *error)
     sl_member_part part;
     w->members++;
     if (member->data > w->end || member->bytes > w->end - member->data) {
-        return fail(w, SLUICE_CORRUPT, w->end, "the archive is cut short", error);
+        return tar_fail(w, SLUICE_CORRUPT, w->end, "the archive is cut short", error);
     }
     if (member->kind == SL_TAR_OTHER) {
         return SLUICE_OK;
     }
     switch (sl_member_split(w->walk.name, &part)) {
     case SL_MEMBER_NAME_GOOD:
-        return add_part(w, &part, error);
+        return tar_add_part(w, &part, error);
     case SL_MEMBER_NAME_LONG:
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->path, (int64_t)member->begin,
                              "the extension of \"%.256s\", which is all behind its name's first "
@@ -165,21 +173,21 @@ static sluice_status add_member(walker *w, sluice_error *error)
 
 /* Behind the mark there are zeros up to the end: else archives were joined, and the rest would be
  * lost without a word. */
-static sluice_status check_end(walker *w, sluice_error *error)
+static sluice_status tar_check_end(walker *w, sluice_error *error)
 {
     size_t there = 0;
     uint64_t at = w->walk.at;
-    sluice_status status = fill(w, at, 1, &there, error);
+    sluice_status status = tar_fill(w, at, 1, &there, error);
     while (status == SLUICE_OK && there > 0) {
         const uint8_t *found = w->window + (at - w->window_at);
         for (size_t i = 0; i < there; i++) {
             if (found[i] != 0) {
-                return fail(w, SLUICE_CORRUPT, at + i,
-                            "the archive goes on behind its end: were several joined?", error);
+                return tar_fail(w, SLUICE_CORRUPT, at + i,
+                                "the archive goes on behind its end: were several joined?", error);
             }
         }
         at += there;
-        status = fill(w, at, 1, &there, error);
+        status = tar_fill(w, at, 1, &there, error);
     }
     return status;
 }
@@ -188,14 +196,15 @@ static sluice_status check_end(walker *w, sluice_error *error)
 static sluice_status check_mark(walker *w, sluice_error *error)
 {
     size_t there = 0;
-    const sluice_status status = fill(w, w->walk.at, 1, &there, error);
+    const sluice_status status = tar_fill(w, w->walk.at, 1, &there, error);
     if (status < 0 || there > 0 || w->walk.at > w->end) {
         return status;
     }
-    return fail(w, SLUICE_CORRUPT, w->walk.at,
-                "the archive has no mark at its end, so it may be cut short (where it is known not "
-                "to be, `truncate -s +1024 FILE` adds one)",
-                error);
+    return tar_fail(
+        w, SLUICE_CORRUPT, w->walk.at,
+        "the archive has no mark at its end, so it may be cut short (where it is known not "
+        "to be, `truncate -s +1024 FILE` adds one)",
+        error);
 }
 
 static sluice_status walk_members(walker *w, sluice_error *error)
@@ -206,7 +215,7 @@ static sluice_status walk_members(walker *w, sluice_error *error)
         const uint8_t *bytes = NULL;
         sluice_status status = at == w->walk.begin ? check_mark(w, error) : SLUICE_OK;
         if (status == SLUICE_OK) {
-            status = look(w, at, w->walk.want, &bytes, error);
+            status = tar_look(w, at, w->walk.want, &bytes, error);
         }
         if (status < 0) {
             return status;
@@ -218,9 +227,9 @@ static sluice_status walk_members(walker *w, sluice_error *error)
             status = add_member(w, error);
             break;
         case SL_TAR_END:
-            return check_end(w, error);
+            return tar_check_end(w, error);
         case SL_TAR_REFUSED:
-            status = fail(w, why.status, at + why.offset, why.text, error);
+            status = tar_fail(w, why.status, at + why.offset, why.text, error);
             break;
         }
         if (status < 0) {
@@ -253,7 +262,7 @@ static sluice_status check_begin(walker *w, sluice_error *error)
         {{0x04, 0x22, 0x4d, 0x18}, 4, "lz4"},
     };
     size_t there = 0;
-    const sluice_status status = fill(w, 0, 1, &there, error);
+    const sluice_status status = tar_fill(w, 0, 1, &there, error);
     const sl_packing packing = sl_packing_of((sl_bytes){w->window, there});
     if (status < 0 || packing != SL_PACKING_NONE) {
         return status < 0 ? status : begin_stream(w, packing, error);
@@ -274,13 +283,13 @@ static sluice_status check_begin(walker *w, sluice_error *error)
 static sluice_status check_length(walker *w, sluice_error *error)
 {
     size_t there = 0;
-    const sluice_status status = fill(w, 0, SL_TAR_BLOCK, &there, error);
+    const sluice_status status = tar_fill(w, 0, SL_TAR_BLOCK, &there, error);
     return status < 0 || there >= SL_TAR_BLOCK
                ? status
-               : fail(w, SLUICE_CORRUPT, 0,
-                      w->stream != NULL ? "what it holds is too short for a tar archive"
-                                        : "the file is too short for a tar archive",
-                      error);
+               : tar_fail(w, SLUICE_CORRUPT, 0,
+                          w->stream != NULL ? "what it holds is too short for a tar archive"
+                                            : "the file is too short for a tar archive",
+                          error);
 }
 
 static sluice_status walk_open(walker *w, sluice_error *error)
@@ -295,7 +304,7 @@ static sluice_status walk_open(walker *w, sluice_error *error)
         sl_tar_begin(&w->walk, 0);
         status = walk_members(w, error);
     }
-    return status == SLUICE_OK ? end_sample(w, error) : status;
+    return status == SLUICE_OK ? tar_end_sample(w, error) : status;
 }
 
 sluice_status sl_tar_index_walk(sl_file_index *index, const char *path, sluice_error *error)
@@ -303,7 +312,7 @@ sluice_status sl_tar_index_walk(sl_file_index *index, const char *path, sluice_e
     *index = (sl_file_index){.kind = SL_INDEX_TAR};
     walker *w = sl_malloc(sizeof(*w));
     if (w == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory to walk a tar");
+        return sl_no_memory_file(error, STAGE, path, "for the headers of a tar");
     }
     memset(w, 0, offsetof(walker, window));
     w->index = index;

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tar_walk.c: steps through headers; pure, no thread of its own.
+ *
+ * A step takes `want` bytes at `at` and sets both for the next one. A long name, a pax header or
+ * the blocks of a sparse file's holes (`extra`) belong to the member behind them: next_member
+ * forgets what they said.
+ */
 #include "tar_walk.h"
 
 #include <string.h>
@@ -40,21 +47,16 @@ enum {
 
 #define SIZE_MAX_BYTES ((uint64_t)INT64_MAX / 2)
 
-static sl_tar_step refuse(sl_refusal *why, const char *text, size_t offset)
+static sl_tar_step tar_refuse(sl_refusal *why, const char *text, size_t offset)
 {
     *why = sl_refuse(text, offset);
     return SL_TAR_REFUSED;
 }
 
-static sl_tar_step refuse_unknown(sl_refusal *why, const char *text, size_t offset)
+static sl_tar_step tar_refuse_unknown(sl_refusal *why, const char *text, size_t offset)
 {
     *why = sl_refuse_unknown(text, offset);
     return SL_TAR_REFUSED;
-}
-
-static uint64_t padded(uint64_t bytes)
-{
-    return (bytes + SL_TAR_BLOCK - 1) / SL_TAR_BLOCK * SL_TAR_BLOCK;
 }
 
 /* ---- numbers ---- */
@@ -77,7 +79,7 @@ static bool read_octal(const uint8_t *field, size_t bytes, uint64_t *value)
 }
 
 /* Octal, or (GNU) big-endian behind a byte of 0x80. */
-static bool read_number(const uint8_t *field, size_t bytes, uint64_t *value)
+static bool tar_read_number(const uint8_t *field, size_t bytes, uint64_t *value)
 {
     if ((field[0] & 0x80U) == 0) {
         return read_octal(field, bytes, value);
@@ -231,7 +233,7 @@ static sl_tar_step take_pax(sl_tar_walk *walk, const uint8_t *bytes, size_t size
     for (size_t at = 0; at < size;) {
         const size_t length = read_record(bytes + at, size - at, &record);
         if (length == 0 || !take_record(walk, &record, global)) {
-            return refuse(why, "a record of a pax header makes no sense", at);
+            return tar_refuse(why, "a record of a pax header makes no sense", at);
         }
         at += length;
     }
@@ -269,14 +271,14 @@ static sl_tar_step take_extra(sl_tar_walk *walk, const uint8_t *bytes, sl_refusa
     sl_tar_step step = SL_TAR_GO_ON;
     if (walk->extra == TYPE_LONG_NAME) {
         if (!set_long_name(walk, bytes, walk->want)) {
-            step = refuse_unknown(why, "a member's name has more than 4095 bytes", 0);
+            step = tar_refuse_unknown(why, "a member's name has more than 4095 bytes", 0);
         }
     } else {
         step = take_pax(walk, bytes, walk->want, walk->extra == TYPE_PAX_GLOBAL, why);
     }
     if (step == SL_TAR_GO_ON) {
         const bool of_member = walk->has_name || walk->has_size || walk->is_sparse;
-        want_header(walk, walk->at + padded(walk->want));
+        want_header(walk, walk->at + sl_tar_padded(walk->want));
         walk->begin = of_member ? walk->begin : walk->at;
     }
     return step;
@@ -286,13 +288,13 @@ static sl_tar_step begin_extra(sl_tar_walk *walk, uint32_t type, uint64_t size, 
 {
     if (type == TYPE_LONG_LINK) { /* of no interest */
         if (size > SIZE_MAX_BYTES || walk->at > SIZE_MAX_BYTES) {
-            return refuse(why, "a header's size is impossible", SIZE);
+            return tar_refuse(why, "a header's size is impossible", SIZE);
         }
-        want_header(walk, walk->at + SL_TAR_BLOCK + padded(size));
+        want_header(walk, walk->at + SL_TAR_BLOCK + sl_tar_padded(size));
         return SL_TAR_GO_ON;
     }
     if (size > SL_TAR_EXTRA_MAX) {
-        return refuse_unknown(why, "a long name or pax header has more than 1 MiB", SIZE);
+        return tar_refuse_unknown(why, "a long name or pax header has more than 1 MiB", SIZE);
     }
     walk->at += SL_TAR_BLOCK;
     if (size == 0) {
@@ -309,7 +311,7 @@ static sl_tar_step give_member(sl_tar_walk *walk, uint64_t data)
 {
     walk->member.begin = walk->begin;
     walk->member.data = data;
-    next_member(walk, data + padded(walk->member.bytes));
+    next_member(walk, data + sl_tar_padded(walk->member.bytes));
     return SL_TAR_MEMBER;
 }
 
@@ -323,7 +325,7 @@ static sl_tar_step take_holes(sl_tar_walk *walk, const uint8_t *block)
     return give_member(walk, walk->at + SL_TAR_BLOCK);
 }
 
-static sl_tar_kind kind_of(const sl_tar_walk *walk, uint32_t type)
+static sl_tar_kind tar_kind_of(const sl_tar_walk *walk, uint32_t type)
 {
     if (type >= TYPE_LINK && type <= TYPE_FIFO) {
         return SL_TAR_OTHER;
@@ -344,8 +346,8 @@ static bool has_payload(uint32_t type)
     return !(type >= TYPE_LINK && type <= TYPE_FIFO);
 }
 
-static sl_tar_step take_member(sl_tar_walk *walk, const uint8_t *header, uint64_t size,
-                               sl_refusal *why)
+static sl_tar_step tar_take_member(sl_tar_walk *walk, const uint8_t *header, uint64_t size,
+                                   sl_refusal *why)
 {
     const uint32_t type = header[TYPE];
     if (!walk->has_name) {
@@ -355,9 +357,9 @@ static sl_tar_step take_member(sl_tar_walk *walk, const uint8_t *header, uint64_
         size = walk->size;
     }
     if (size > SIZE_MAX_BYTES || walk->at > SIZE_MAX_BYTES) {
-        return refuse(why, "a member's size is impossible", SIZE);
+        return tar_refuse(why, "a member's size is impossible", SIZE);
     }
-    walk->member.kind = kind_of(walk, type);
+    walk->member.kind = tar_kind_of(walk, type);
     walk->member.bytes = has_payload(type) ? size : 0;
     if (type == TYPE_SPARSE && header[SPARSE_EXTENDED] != 0) {
         walk->extra = TYPE_SPARSE;
@@ -372,14 +374,14 @@ static sl_tar_step take_header(sl_tar_walk *walk, const uint8_t *header, sl_refu
     uint64_t size;
     if (!sl_tar_is_header(header)) {
         if (!is_zero(header)) {
-            return refuse(why, "a tar header does not match its checksum", 0);
+            return tar_refuse(why, "a tar header does not match its checksum", 0);
         }
         return walk->begin == walk->at
                    ? SL_TAR_END
-                   : refuse(why, "the archive ends between a long name and its member", 0);
+                   : tar_refuse(why, "the archive ends between a long name and its member", 0);
     }
-    if (!read_number(header + SIZE, NUMBER_BYTES, &size)) {
-        return refuse(why, "a member's size is no number", SIZE);
+    if (!tar_read_number(header + SIZE, NUMBER_BYTES, &size)) {
+        return tar_refuse(why, "a member's size is no number", SIZE);
     }
     switch (header[TYPE]) {
     case TYPE_LONG_LINK:
@@ -390,9 +392,9 @@ static sl_tar_step take_header(sl_tar_walk *walk, const uint8_t *header, sl_refu
     case TYPE_PAX_OLD:
         return begin_extra(walk, TYPE_PAX, size, why);
     case TYPE_VOLUME_PART:
-        return refuse_unknown(why, "the archive is one of several volumes", TYPE);
+        return tar_refuse_unknown(why, "the archive is one of several volumes", TYPE);
     default:
-        return take_member(walk, header, size, why);
+        return tar_take_member(walk, header, size, why);
     }
 }
 

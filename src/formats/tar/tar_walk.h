@@ -58,6 +58,12 @@ void sl_tar_begin(sl_tar_walk *walk, uint64_t at);
 /* `bytes`: those wanted. */
 sl_tar_step sl_tar_next(sl_tar_walk *walk, const uint8_t *bytes, sl_refusal *why);
 
+/* The bytes of whole blocks that so many take. */
+static inline uint64_t sl_tar_padded(uint64_t bytes)
+{
+    return (bytes + SL_TAR_BLOCK - 1) / SL_TAR_BLOCK * SL_TAR_BLOCK;
+}
+
 /* Whether a block is a header, by its checksum. */
 bool sl_tar_is_header(const uint8_t block[SL_TAR_BLOCK]);
 

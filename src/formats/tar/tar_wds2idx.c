@@ -30,11 +30,6 @@ static bool add_extension(sl_file_index *index, const char *word, size_t bytes, 
     return sl_file_index_name(index, part.extension) != SL_FIELD_NONE;
 }
 
-static uint64_t padded(uint64_t bytes)
-{
-    return (bytes + SL_TAR_BLOCK - 1) / SL_TAR_BLOCK * SL_TAR_BLOCK;
-}
-
 /* A line: `*end` is where the sample before ends, padded, and then where this one does. */
 static bool read_sample(sl_file_index *index, sl_index_text *r, uint64_t *end)
 {
@@ -56,8 +51,8 @@ static bool read_sample(sl_file_index *index, sl_index_text *r, uint64_t *end)
             return false;
         }
         /* Headers lie between. */
-        if (offset < padded(last) + SL_TAR_BLOCK || offset > index->file.bytes ||
-            size > index->file.bytes - offset || offset - padded(last) > GAP_MAX) {
+        if (offset < sl_tar_padded(last) + SL_TAR_BLOCK || offset > index->file.bytes ||
+            size > index->file.bytes - offset || offset - sl_tar_padded(last) > GAP_MAX) {
             return false;
         }
         last = offset + size;
@@ -65,7 +60,7 @@ static bool read_sample(sl_file_index *index, sl_index_text *r, uint64_t *end)
     }
     const bool added = files > 0 && sl_file_index_add(index, *end, last - *end);
     index->facts |= pictures > 1 ? SL_MEMBER_TWO_PICTURES : 0;
-    *end = padded(last);
+    *end = sl_tar_padded(last);
     return added && sl_index_text_end_line(r);
 }
 

@@ -25,7 +25,7 @@ extern const sl_format sl_format_tars;
 /* Its kind stands at the beginning. */
 enum { LOOK_BYTES = 4096 };
 
-static bool probe(const char *path)
+static bool wids_probe(const char *path)
 {
     char head[LOOK_BYTES + 1];
     const size_t there = sl_ends_with(path, ".json") ? sl_store_look(path, head, LOOK_BYTES) : 0;
@@ -43,15 +43,15 @@ typedef struct archives {
     bool counted;          /* it says so of each */
 } archives;
 
-static sluice_status refuse(const archives *a, sluice_status status, const char *what,
-                            const char *why, sluice_error *error)
+static sluice_status wids_refuse(const archives *a, sluice_status status, const char *what,
+                                 const char *why, sluice_error *error)
 {
     return sl_error_file(error, status, STAGE, 0, a->list, -1, "%s%.300s%s%s",
                          what != NULL ? "\"" : "", what != NULL ? what : "",
                          what != NULL ? "\": " : "", why);
 }
 
-static sluice_status refuse_name(const archives *a, sl_bytes name, sluice_error *error)
+static sluice_status wids_refuse_name(const archives *a, sl_bytes name, sluice_error *error)
 {
     char why[512];
     sl_boundary_explain(a->boundary, name, why, sizeof(why));
@@ -60,16 +60,17 @@ static sluice_status refuse_name(const archives *a, sl_bytes name, sluice_error 
 }
 
 /* A path counts from `base`, or else from the folder of the list. */
-static sluice_status add(archives *a, const char *url, const char *base, sluice_error *error)
+static sluice_status wids_add(archives *a, const char *url, const char *base, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
     const char *slash = strrchr(a->list, '/');
     const bool is_whole = url[0] == '/';
     if (strstr(url, "://") != NULL || (base != NULL && strstr(base, "://") != NULL)) {
-        return refuse(a, SLUICE_UNSUPPORTED, url, "archives that are remote cannot be read", error);
+        return wids_refuse(a, SLUICE_UNSUPPORTED, url, "archives that are remote cannot be read",
+                           error);
     }
     if (strchr(url, '{') != NULL) {
-        return refuse(a, SLUICE_UNSUPPORTED, url, "each archive has to be named", error);
+        return wids_refuse(a, SLUICE_UNSUPPORTED, url, "each archive has to be named", error);
     }
     const int folder = is_whole || slash == NULL || (base != NULL && base[0] == '/')
                            ? 0
@@ -78,11 +79,11 @@ static sluice_status add(archives *a, const char *url, const char *base, sluice_
         snprintf(path, sizeof(path), "%.*s%s%s%s", folder, a->list,
                  base != NULL && !is_whole ? base : "", base != NULL && !is_whole ? "/" : "", url);
     if (length < 0 || (size_t)length >= sizeof(path)) {
-        return refuse(a, SLUICE_INVALID, NULL, "the path of an archive is too long", error);
+        return wids_refuse(a, SLUICE_INVALID, NULL, "the path of an archive is too long", error);
     }
     const sl_bytes name = {(const uint8_t *)path + folder, (size_t)(length - folder)};
     return sl_boundary_has_name(a->boundary, name, 0) ? sl_file_list_add(&a->files, path, error)
-                                                      : refuse_name(a, name, error);
+                                                      : wids_refuse_name(a, name, error);
 }
 
 /* The archives of an object's list, if it has one. */
@@ -96,9 +97,10 @@ static sluice_status add_list(archives *a, const json_t *object, const char *bas
             json_is_string(shard) ? json_string_value(shard) : sl_json_text(shard, "url");
         uint64_t samples = 0;
         if (url == NULL || url[0] == '\0') {
-            return refuse(a, SLUICE_CORRUPT, NULL, "one of its archives has no \"url\"", error);
+            return wids_refuse(a, SLUICE_CORRUPT, NULL, "one of its archives has no \"url\"",
+                               error);
         }
-        const sluice_status status = add(a, url, base, error);
+        const sluice_status status = wids_add(a, url, base, error);
         if (status < 0) {
             return status;
         }
@@ -109,20 +111,20 @@ static sluice_status add_list(archives *a, const json_t *object, const char *bas
 }
 
 /* One of "datasets": its own list, whose paths count from its own base, if it has one. */
-static sluice_status add_part(archives *a, const json_t *part, const char *base,
-                              sluice_error *error)
+static sluice_status wids_add_part(archives *a, const json_t *part, const char *base,
+                                   sluice_error *error)
 {
     const char *own = sl_json_text(part, "base");
     const char *source = sl_json_text(part, "source_url");
     if (source != NULL) {
-        return refuse(a, SLUICE_UNSUPPORTED, source,
-                      "a list that names another one (\"source_url\") cannot be read: put the "
-                      "archives of that into this",
-                      error);
+        return wids_refuse(a, SLUICE_UNSUPPORTED, source,
+                           "a list that names another one (\"source_url\") cannot be read: put the "
+                           "archives of that into this",
+                           error);
     }
     if (!json_is_array(sl_json_member(part, LIST))) {
-        return refuse(a, SLUICE_CORRUPT, NULL,
-                      "one of its \"datasets\" has no list of archives (\"" LIST "\")", error);
+        return wids_refuse(a, SLUICE_CORRUPT, NULL,
+                           "one of its \"datasets\" has no list of archives (\"" LIST "\")", error);
     }
     return add_list(a, part, own != NULL ? own : base, error);
 }
@@ -134,11 +136,11 @@ static sluice_status add_all(archives *a, const json_t *root, sluice_error *erro
     a->counted = true;
     sluice_status status = add_list(a, root, base, error);
     for (size_t i = 0; status == SLUICE_OK && i < json_array_size(parts); i++) {
-        status = add_part(a, json_array_get(parts, i), base, error);
+        status = wids_add_part(a, json_array_get(parts, i), base, error);
     }
     if (status == SLUICE_OK && a->files.count == 0) {
-        return refuse(a, SLUICE_UNSUPPORTED, NULL,
-                      "it has no list of archives (\"" LIST "\"), or an empty one", error);
+        return wids_refuse(a, SLUICE_UNSUPPORTED, NULL,
+                           "it has no list of archives (\"" LIST "\"), or an empty one", error);
     }
     return status;
 }
@@ -160,7 +162,7 @@ static sluice_status open_archives(sl_dataset **dataset, const archives *a,
     const uint32_t count = a->files.count;
     const char **paths = (const char **)sl_calloc(count, sizeof(*paths));
     if (paths == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a list of archives");
+        return sl_no_memory(error, STAGE, "for a list of archives");
     }
     for (uint32_t i = 0; i < count; i++) {
         paths[i] = a->files.files[i].path;
@@ -170,16 +172,17 @@ static sluice_status open_archives(sl_dataset **dataset, const archives *a,
     return status;
 }
 
-static sluice_status open_list(sl_dataset **dataset, const char *const *paths, size_t count,
+static sluice_status wids_open(sl_dataset **dataset, const char *const *paths, size_t count,
                                const sluice_dataset_options *options, sluice_error *error)
 {
     sl_json_tree tree = {NULL, 0};
     archives a = {.list = paths[0]};
     if (count > 1) {
-        return refuse(&a, SLUICE_INVALID, NULL,
-                      "lists of archives cannot be joined: put all archives into one, or join the "
-                      "datasets (" SL_OPTION("sluice_dataset_concat") ")",
-                      error);
+        return wids_refuse(
+            &a, SLUICE_INVALID, NULL,
+            "lists of archives cannot be joined: put all archives into one, or join the "
+            "datasets (" SL_OPTION("sluice_dataset_concat") ")",
+            error);
     }
     sluice_status status = options->allow_outside != 0
                                ? SLUICE_OK
@@ -208,6 +211,6 @@ SL_FORMAT(wids) = {
     .name = "tar",
     .files = "lists of tar archives",
     .known = "lists of them (wids)",
-    .probe = probe,
-    .open = open_list,
+    .probe = wids_probe,
+    .open = wids_open,
 };

@@ -13,8 +13,8 @@ void sl_example_begin(sl_example *example, sl_bytes message)
     example->in_lists = false;
 }
 
-static sl_example_step refuse(const sl_example *example, const uint8_t *at, const char *text,
-                              sl_refusal *why)
+static sl_example_step example_refuse(const sl_example *example, const uint8_t *at,
+                                      const char *text, sl_refusal *why)
 {
     *why = sl_refuse(text, (size_t)(at - example->begin));
     return SL_EXAMPLE_REFUSED;
@@ -78,15 +78,15 @@ sl_example_step sl_example_next(sl_example *example, sl_feature *feature, sl_ref
             const char *text = field.type == SL_WIRE_BYTES
                                    ? read_entry(field.bytes, example->in_lists, feature)
                                    : damaged;
-            return text == NULL ? SL_EXAMPLE_FEATURE : refuse(example, at, text, why);
+            return text == NULL ? SL_EXAMPLE_FEATURE : example_refuse(example, at, text, why);
         }
         if (!sl_wire_ended(&example->features)) {
-            return refuse(example, at, damaged, why);
+            return example_refuse(example, at, damaged, why);
         }
         if (!next_features(example)) {
             return sl_wire_ended(&example->message)
                        ? SL_EXAMPLE_END
-                       : refuse(example, example->message.at, damaged, why);
+                       : example_refuse(example, example->message.at, damaged, why);
         }
     }
 }

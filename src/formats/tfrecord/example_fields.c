@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * example_fields.c: which fields the Examples have: by the keys that were seen, or as the user
+ * chose them; all of it on the opener's thread. Values are example_values.c's.
+ */
 #include "example_fields.h"
 
 #include "media.h"

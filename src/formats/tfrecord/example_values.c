@@ -30,7 +30,8 @@ static const char *take_bytes(const sl_feature_list *list, sl_value *value)
     return count <= 1 ? NULL : several;
 }
 
-static const char *take_number(const sl_feature_list *list, sl_list_kind kind, sl_value *value)
+static const char *example_take_number(const sl_feature_list *list, sl_list_kind kind,
+                                       sl_value *value)
 {
     sl_list_facts facts;
     union {
@@ -116,9 +117,9 @@ static const char *take_list(const sl_field *field, const sl_example_field *of,
     case SLUICE_FIELD_TENSOR:
         return take_tensor(list, field, of->step, value);
     case SLUICE_FIELD_INT:
-        return take_number(list, SL_LIST_I64, value);
+        return example_take_number(list, SL_LIST_I64, value);
     case SLUICE_FIELD_FLOAT:
-        return take_number(list, SL_LIST_F32, value);
+        return example_take_number(list, SL_LIST_F32, value);
     default:
         return take_bytes(list, value);
     }
@@ -135,7 +136,7 @@ static const char *take_feature(const sl_field *field, const sl_example_field *o
     return why != NULL || list.kind == SL_FEATURE_NONE ? why : take_list(field, of, &list, value);
 }
 
-static sl_refusal take(const parts *p, uint32_t number, const sl_feature_list *list)
+static sl_refusal example_take(const parts *p, uint32_t number, const sl_feature_list *list)
 {
     const sl_field *field = &p->fields->fields[number];
     sl_value *value = &p->values->of[number];
@@ -159,7 +160,7 @@ static sl_refusal take_entry(const parts *p, const sl_feature *feature)
         if (of->in_lists == feature->in_lists && of->key_bytes == feature->key.size &&
             sl_values_want(p->values, i) &&
             memcmp(of->key, feature->key.data, of->key_bytes) == 0) {
-            const sl_refusal refusal = take(p, i, &feature->list);
+            const sl_refusal refusal = example_take(p, i, &feature->list);
             if (refusal.text != NULL) {
                 return refusal;
             }

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * step_list.c: counts what a feature_list's steps come to, and writes it out; pure, on any thread.
+ *
+ * A list is gone over twice: to count, then to write into what the count asked for. Texts are
+ * counted by the function that writes them (`to` NULL), so that both cannot differ.
+ */
 #include "step_list.h"
 
 #include "minmax.h"
@@ -80,7 +86,7 @@ static const char *measure_bytes(sl_bytes list, step_size *size)
     return sl_wire_ended(&values) ? NULL : damaged;
 }
 
-static const char *measure(sl_steps_kind kind, const sl_feature_list *step, step_size *size)
+static const char *steps_measure(sl_steps_kind kind, const sl_feature_list *step, step_size *size)
 {
     uint64_t count = 0;
     sl_bytes last = {NULL, 0};
@@ -114,7 +120,7 @@ const char *sl_steps_look(sl_steps_kind kind, sl_bytes list, sl_step_facts *fact
     *facts = (sl_step_facts){.least = UINT64_MAX};
     while (sl_step_next(&steps, &step, &why)) {
         step_size size;
-        why = measure(kind, &step, &size);
+        why = steps_measure(kind, &step, &size);
         if (why != NULL) {
             return why;
         }
@@ -177,7 +183,7 @@ bool sl_steps_read(sl_steps_kind kind, sl_bytes list, void *to, uint64_t bytes)
     uint64_t left = bytes;
     while (sl_step_next(&steps, &step, &why)) {
         step_size size;
-        if (measure(kind, &step, &size) != NULL || left < size.bytes + text) {
+        if (steps_measure(kind, &step, &size) != NULL || left < size.bytes + text) {
             return false;
         }
         if (text) {
