@@ -269,7 +269,7 @@ def test_empty(tmp_path):
         sluice.Dataset(tmp_path / "x")
     (tmp_path / "y").mkdir()
     (tmp_path / "y" / "data.mdb").write_bytes(b"x" * 9000)
-    with pytest.raises(sluice.CorruptError, match="no meta page"):
+    with pytest.raises(sluice.CorruptError, match="not a meta page"):
         sluice.Dataset(tmp_path / "y")
 
 

@@ -164,20 +164,20 @@ def test_labels(tmp_path):
     mixed = [[9.0, 10.0], *[float(i) for i in range(6)], 0.5]  # as face recognition has it, and worse
     data = opened(mixed)
     assert data.fields["label"].type == "float" and data[7]["label"] == 0.5
-    with pytest.raises(sluice.CorruptError, match='"label": it has several numbers') as caught:
+    with pytest.raises(sluice.CorruptError, match='"label": the label is a list of numbers') as caught:
         data[0]
     assert caught.value.sample == 0 and caught.value.file == str(path)
     data = opened(mixed, fields={"image": "image", "id": "id"})
     assert [sample["id"] for sample in data] == list(range(8))
     data = opened(mixed, fields={"label": "label:f32[0]"})
     assert data[0]["label"].tolist() == [9, 10]
-    with pytest.raises(sluice.CorruptError, match='"label": it has one number'):
+    with pytest.raises(sluice.CorruptError, match='"label": the label is one number'):
         data[1]
     data = opened([1.0] * 300, fields={"label": "label:float"})
     assert data[0]["label"] == 1.0 and data.fields["label"].type == "float"
     whole = [1.0] * 300
     whole[1] = 0.5  # between those that are looked at
-    with pytest.raises(sluice.CorruptError, match="no whole number.*label=label:float"):
+    with pytest.raises(sluice.CorruptError, match="not a whole number.*label=label:float"):
         opened(whole)[1]
 
 
@@ -234,7 +234,7 @@ def test_indexes_of_others(tmp_path, cache):
         file.unlink()
     data = sluice.Dataset(path)
     assert len(data) == 39 and bytes(data[2]["image"]) == samples[3][2]
-    with pytest.raises(sluice.CorruptError, match=r"ends before its place does.*\.idx.* leaves records out") as caught:
+    with pytest.raises(sluice.CorruptError, match=r"shorter than the index says.*\.idx.* leaves records out") as caught:
         data[1]
     assert caught.value.offset == offsets[2]
 
@@ -322,9 +322,9 @@ def part(kind, data):
     "data, words",
     [
         (b"x" * 100, "no record begins here"), (bytes(100), "no record begins here"), (b"x" * 7, "cut short"),
-        (part(2, b"abcd"), "no record begins with"), (part(3, b"abcd"), "no record begins with"), (part(4, b""), "no record begins with"),
-        (part(7, b""), "no record begins with"), (part(1, b"abcd"), "cut short"), (part(1, b"abcd") + part(0, b""), "of another kind"),
-        (part(1, b"abcd") + part(1, b""), "of another kind"), (part(1, b"abcd") + bytes(8), "next part is missing"),
+        (part(2, b"abcd"), "not the first part"), (part(3, b"abcd"), "not the first part"), (part(4, b""), "not the first part"),
+        (part(7, b""), "not the first part"), (part(1, b"abcd"), "cut short"), (part(1, b"abcd") + part(0, b""), "of the wrong kind"),
+        (part(1, b"abcd") + part(1, b""), "of the wrong kind"), (part(1, b"abcd") + bytes(8), "next part of a record is missing"),
         (part(1, b"abc") + part(3, b""), "multiple of 4"), (part(1, b"") + part(2, b"") * 5 + part(2, b"a"), "multiple of 4"),
         (part(0, b"a" * 30) + b"\n", "cut short"), (part(0, b"a" * 30) + b"\n" * 8, "no record begins here"),
         (MAGIC + b"\xff\xff\xff\x1f" + bytes(100), "longer than what is left"),
@@ -342,9 +342,9 @@ def test_samples_that_are_bad_alone(tmp_path):
     bad = {
         3: (rec.frame(b"abc"), "no IRHeader"), 10: (rec.frame(b""), "no IRHeader"),
         17: (rec.frame(struct.pack("<IfQQ", 1000, 0, 0, 0) + b"x" * 3999), "fewer labels"),
-        24: (part(1, bytes(24)) + part(3, MAGIC + b"abcd"), "was not split at each magic number"),
-        31: (part(1, bytes(24) + MAGIC) + part(3, b""), "was not split at each magic number"),
-        38: (part(1, MAGIC) + part(2, MAGIC) + part(3, bytes(24)), "was not split at each magic number"),
+        24: (part(1, bytes(24)) + part(3, MAGIC + b"abcd"), "is not split at each magic number"),
+        31: (part(1, bytes(24) + MAGIC) + part(3, b""), "is not split at each magic number"),
+        38: (part(1, MAGIC) + part(2, MAGIC) + part(3, bytes(24)), "is not split at each magic number"),
     }  # fmt: skip
     good = rec.frame(rec.image(1, b"\xff\xd8\xff" + b"x" * 50, 9))
     path = tmp_path / "a.rec"

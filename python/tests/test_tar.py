@@ -309,20 +309,20 @@ END = bytes(1024)
         (bytes(10240), sluice.InvalidError, "no sample"),
         (header(size=b"77777777777\0"), sluice.CorruptError, "cut short"),
         (header(size=b"\x80" + b"\xff" * 11) + END, sluice.CorruptError, "number"),
-        (header(size=b"\x80\0\0\0\x7f" + b"\xff" * 7) + END, sluice.CorruptError, "impossible"),
+        (header(size=b"\x80\0\0\0\x7f" + b"\xff" * 7) + END, sluice.CorruptError, "out of range"),
         (header(size=b"\xff" * 12) + END, sluice.CorruptError, "number"),
         (header(size=b"0000000000x\0") + END, sluice.CorruptError, "number"),
         (header(kind=b"L", size=b"00000000005\0") + b"x.jpg".ljust(512, b"\0") + END, sluice.CorruptError, "between a long name"),
         (header(kind=b"L", size=b"77777777777\0"), sluice.UnsupportedError, "1 MiB"),
         (header(kind=b"L", size=b"00000020000\0") + b"x" * 8192 + header() + END, sluice.UnsupportedError, "4095"),
-        (header(kind=b"K", size=b"\x80" + b"\0" * 3 + b"\x7f" + b"\xff" * 7) + END, sluice.CorruptError, "impossible"),
+        (header(kind=b"K", size=b"\x80" + b"\0" * 3 + b"\x7f" + b"\xff" * 7) + END, sluice.CorruptError, "out of range"),
         (header(kind=b"x", size=b"00000000010\0") + b"9 size=1".ljust(512, b"\0") + header() + END, sluice.CorruptError, "pax"),
         (header(kind=b"x", size=b"00000000013\0") + b"11 size=-1\n".ljust(512, b"\0") + header() + END, sluice.CorruptError, "pax"),
         (header(kind=b"x", size=b"00000000030\0") + b"24 size=9999999999999999\n".ljust(512, b"\0") + header() + END,
          sluice.CorruptError, "pax"),
         (header(kind=b"g", size=b"00000000012\0") + b"10 size=5\n".ljust(512, b"\0") + header() + END, sluice.CorruptError, "pax"),
         (header(kind=b"M") + END, sluice.UnsupportedError, "volumes"),
-        (header() + END + header(b"b.jpg") + END, sluice.CorruptError, "several joined"),
+        (header() + END + header(b"b.jpg") + END, sluice.CorruptError, "several archives concatenated"),
         (header(), sluice.CorruptError, "truncate -s"),
         (header(b"a." + b"e" * 40) + END, sluice.UnsupportedError, "extension"),
         (b"".join(header(b"a.e%d" % i) for i in range(64)) + END, sluice.UnsupportedError, "more than 63 extensions"),
@@ -346,11 +346,11 @@ def test_samples_that_are_bad_alone(tmp_path):
     data = sluice.Dataset(write(tmp_path / "a.tar", members))
     assert [data[i]["label"] for i in (0, 4, 5)] == [1, -7, 8]
     for number in (1, 2, 3):
-        with pytest.raises(sluice.CorruptError, match='"label": it is no whole number') as caught:
+        with pytest.raises(sluice.CorruptError, match='"label": not a whole number') as caught:
             data[number]
         assert caught.value.sample == number and caught.value.offset == 1024 * number
     twice = sluice.Dataset(write(tmp_path / "b.tar", [("a.txt", b"1"), ("a.txt", b"2"), ("b.txt", b"3")]))
-    with pytest.raises(sluice.CorruptError, match="twice"):
+    with pytest.raises(sluice.CorruptError, match="two files"):
         twice[0]
     assert twice[1]["txt"] == "3"
     loader = sluice.Loader(data, batch_size=6, on_bad_sample="mask", columns={"label": sluice.columns.Number()})
@@ -374,7 +374,7 @@ def test_archives_that_change(tmp_path):
         data[1]
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # nothing but the bytes tells
     for number in range(1, 4):
-        with pytest.raises(sluice.CorruptError, match="archive was changed|checksum"):
+        with pytest.raises(sluice.CorruptError, match="was modified|checksum"):
             data[number]
     os.truncate(path, 3000)
     for look in (lambda: data[3], lambda: sluice.Dataset(path)):
@@ -452,7 +452,7 @@ def test_an_index_that_travels_with_its_archive(tmp_path, cache):
             assert len(sluice.Dataset(copy)) == 2
             shutil.rmtree(cache)  # it was walked
         else:
-            with pytest.raises(sluice.CorruptError, match="goes on behind its end"):
+            with pytest.raises(sluice.CorruptError, match="data after the end-of-archive mark"):
                 sluice.Dataset(copy)
         flip(copy, at)
         assert len(sluice.Dataset(copy)) == 2 and not cache.exists()
@@ -566,7 +566,7 @@ def test_lists_of_archives(tmp_path):
     (tmp_path / "index.json").write_text(json.dumps({"wids_version": 1, "datasets": [{"shardlist": shards, "base": "data"}]}))
     assert len(sluice.Dataset(tmp_path / "index.json")) == 15
     for changes, reason in [
-        ({"shardlist": [{"url": "train-000000.tar", "nsamples": 5}]}, "have 5 samples, and they have 4"),
+        ({"shardlist": [{"url": "train-000000.tar", "nsamples": 5}]}, "lists 5 samples in its archives, which have 4"),
         ({"shardlist": []}, "no list of archives"),
         ({"shardlist": [], "datasets": []}, "no list of archives"),
         ({"datasets": [{"shardlist": [{"nsamples": 5}]}]}, 'no "url"'),
@@ -575,11 +575,11 @@ def test_lists_of_archives(tmp_path):
         ({"datasets": [{"source_url": "other.json"}]}, '"other.json": a list that names another one'),
         ({"datasets": [{"base": "s3://x", "shardlist": shards}]}, "remote"),
         ({"datasets": [{"shardlist": shards[:1] * 2}, {"shardlist": [{"url": "train-000000.tar", "nsamples": 5}]}]},
-            "have 28 samples, and they have 27"),
+            "lists 28 samples in its archives, which have 27"),
         ({"shardlist": [{"nsamples": 5}]}, 'no "url"'),
         ({"shardlist": [{"url": "https://x/train-000000.tar"}]}, "remote"),
         ({"base": "s3://x"}, "remote"),
-        ({"shardlist": ["train-{000000..000002}.tar"]}, "each archive has to be named"),
+        ({"shardlist": ["train-{000000..000002}.tar"]}, "each archive must be named"),
         ({"shardlist": ["none.tar"]}, "none.tar"),
     ]:
         with pytest.raises(sluice.Error, match=reason):

@@ -53,12 +53,12 @@ static sl_refusal take_part(const samples *own, uint32_t field, uint32_t part, s
 {
     sl_value *value = &values->of[field];
     if (value->present) {
-        return refuse_part(own, field, part, "the sample has it twice");
+        return refuse_part(own, field, part, "the sample has two files for it");
     }
     *value = (sl_value){.present = true, .bytes = bytes, .file = (uint8_t)part};
     return sl_member_fields_read(&own->fields, field, value)
                ? sl_accept()
-               : refuse_part(own, field, part, "it is no whole number");
+               : refuse_part(own, field, part, "not a whole number");
 }
 
 /* The parts lie one behind the other, and their sizes behind them. */

@@ -60,7 +60,7 @@ sl_refusal sl_datum_parse(sl_datum *datum, sl_bytes message)
         at = wire.at;
     }
     if (!sl_wire_ended(&wire)) {
-        return sl_refuse("it is no Caffe Datum, or a damaged one", (size_t)(at - message.data));
+        return sl_refuse("not a Caffe Datum, or a damaged one", (size_t)(at - message.data));
     }
     datum->pixels = datum->data.size > 0 && fills(datum->shape, datum->data.size);
     datum->encoded = datum->encoded || (!datum->pixels && sl_media_is_picture(datum->data));

@@ -257,7 +257,7 @@ static sluice_status lmdb_add_file(lmdb *self, const char *path, sluice_error *e
     char name[SL_PATH_BYTES];
     sluice_dataset_info *info = &self->base.info;
     if (!lmdb_name_file(name, path)) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "its path is too long");
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "the path is too long");
     }
     sluice_status status = sl_file_list_add(&self->list, name, error);
     if (status < 0) {
@@ -273,8 +273,7 @@ static sluice_status lmdb_add_file(lmdb *self, const char *path, sluice_error *e
     }
     if (index->recognition != self->indexes[0].recognition) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, name, -1,
-                             "only this one, or only those that it is joined to, has keys image-N "
-                             "and label-N");
+                             "either all files or none must have keys image-N and label-N");
     }
     file->file = index->places.file;
     info->samples += index->places.samples;
@@ -306,7 +305,7 @@ static void lmdb_describe(lmdb *self)
         left_out += self->indexes[i].left_out;
     }
     if (left_out > 0) {
-        (void)snprintf(others, sizeof(others), ", %llu other entries are left out",
+        (void)snprintf(others, sizeof(others), ", %llu other entries are skipped",
                        (unsigned long long)left_out);
     }
     sl_unchecked_add(&self->base.unchecked, "LMDB has no checksums");
@@ -329,7 +328,7 @@ static sluice_status lmdb_open_files(lmdb *self, const char *const *paths, size_
     sluice_dataset_info *info = &self->base.info;
     if (status == SLUICE_OK && info->samples == 0) {
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, self->list.files[0].path, -1,
-                               "no sample: it has no entry that could be one");
+                               "no samples: the file has no entries that could be samples");
     }
     if (status == SLUICE_OK) {
         status = sl_file_list_objects(&self->list, &self->base.objects, error);

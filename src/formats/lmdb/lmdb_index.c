@@ -131,7 +131,7 @@ static sluice_status lmdb_add_sample(maker *m, const sl_lmdb_entry *entry, uint6
     const uint64_t count = index->places.samples;
     if (index->recognition &&
         (m->label_count > 0 || (count > 0 && m->digits[count - 1] >= digits))) {
-        return lmdb_index_refuse(entry, "its keys are not in their order", error);
+        return lmdb_index_refuse(entry, "its keys are out of order", error);
     }
     if (!keep_leaf(index, entry->leaf) || (index->recognition && !keep_digits(m, digits)) ||
         !sl_file_index_add(&index->places, entry->offset, entry->bytes)) {
@@ -167,7 +167,7 @@ static sluice_status read_label(maker *m, const sl_lmdb_entry *entry, sluice_err
     const uint64_t bytes = entry->value.data != NULL ? entry->value.size : entry->bytes;
     m->label_bytes += bytes;
     if (m->label_bytes > file->file.bytes) {
-        return lmdb_index_refuse(entry, "its labels have more bytes than the file", error);
+        return lmdb_index_refuse(entry, "its labels are larger than the file", error);
     }
     if (entry->value.data != NULL) {
         return put_label(m, entry->value, error);
@@ -310,5 +310,5 @@ sl_refusal sl_lmdb_index_key(const sl_lmdb_index *index, const sl_lmdb_leaf *lea
             return sl_accept();
         }
     }
-    return sl_refuse("a key is not where it was: the file was changed since it was opened", 0);
+    return sl_refuse("a key has moved: the file was changed since it was opened", 0);
 }

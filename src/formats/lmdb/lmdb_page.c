@@ -46,7 +46,7 @@ static sl_refusal parse_tree(sl_lmdb_tree *tree, const uint8_t *at)
                            .root = sl_load64(at + 40)};
     if (tree->root == SL_LMDB_NO_ROOT ? tree->entries > 0
                                       : tree->depth == 0 || tree->depth > SL_LMDB_DEPTH_MAX) {
-        return sl_refuse("its tree's depth or size is not possible", 0);
+        return sl_refuse("its tree's depth or size is out of range", 0);
     }
     return sl_accept();
 }
@@ -60,7 +60,7 @@ sl_refusal sl_lmdb_meta_parse(sl_lmdb_meta *meta, const uint8_t head[SL_LMDB_MET
                                  0);
     }
     if (sl_load32(head + MAGIC_AT) != MAGIC || (sl_load16(head + 10) & META) == 0) {
-        return sl_refuse("no meta page of an LMDB file", 0);
+        return sl_refuse("not a meta page of an LMDB file", 0);
     }
     if (sl_load32(head + MAGIC_AT + 4) != VERSION) {
         return sl_refuse_unknown("an LMDB file of another version than 1 (liblmdb 0.9)",
@@ -68,7 +68,7 @@ sl_refusal sl_lmdb_meta_parse(sl_lmdb_meta *meta, const uint8_t head[SL_LMDB_MET
     }
     const uint32_t bytes = sl_load32(head + FREE_TREE_AT);
     if (bytes < SL_LMDB_PAGE_MIN || bytes > SL_LMDB_PAGE_MAX || (bytes & (bytes - 1)) != 0) {
-        return sl_refuse("the size of its pages is not possible", FREE_TREE_AT);
+        return sl_refuse("the page size is out of range", FREE_TREE_AT);
     }
     meta->page_bytes = bytes;
     meta->last_page = sl_load64(head + LAST_PAGE_AT);
@@ -86,13 +86,13 @@ sl_refusal sl_lmdb_page_open(sl_lmdb_page *page, sl_bytes bytes, uint64_t number
     const uint32_t lower = sl_load16(bytes.data + 12);
     const uint32_t upper = sl_load16(bytes.data + 14);
     if (sl_load64(bytes.data) != number) {
-        return sl_refuse("a page has another number than it should have", 0);
+        return sl_refuse("a page has the wrong number", 0);
     }
     if (kind != BRANCH && kind != LEAF) {
         return sl_refuse("a page is neither a branch nor a leaf", 10);
     }
     if (lower < SL_LMDB_HEAD || lower % 2 != 0 || lower > upper || upper > bytes.size) {
-        return sl_refuse("a page's table of nodes is not possible", 12);
+        return sl_refuse("a page's node table is out of range", 12);
     }
     *page =
         (sl_lmdb_page){.bytes = bytes, .leaf = kind == LEAF, .nodes = (lower - SL_LMDB_HEAD) / 2};
@@ -108,7 +108,7 @@ static sl_refusal read_value(sl_lmdb_node *node, const uint8_t *at, size_t left,
     node->tree = (flags & NODE_TREE) != 0;
     node->apart = (flags & NODE_APART) != 0;
     if (left < (node->apart ? 8 : node->value_bytes)) {
-        return sl_refuse("a node's value reaches beyond its page", node->at);
+        return sl_refuse("a node's value extends beyond its page", node->at);
     }
     if (node->apart) {
         node->page = sl_load64(at);
@@ -124,13 +124,13 @@ sl_refusal sl_lmdb_node_at(const sl_lmdb_page *page, uint32_t number, sl_lmdb_no
     const uint32_t at = sl_load16(bytes.data + SL_LMDB_HEAD + (size_t)2 * number);
     *node = (sl_lmdb_node){.at = at};
     if (at < SL_LMDB_HEAD + 2 * page->nodes || at + NODE > bytes.size) {
-        return sl_refuse("a node lies outside of its page", SL_LMDB_HEAD + (size_t)2 * number);
+        return sl_refuse("a node is outside its page", SL_LMDB_HEAD + (size_t)2 * number);
     }
     const uint8_t *head = bytes.data + at;
     const uint32_t key_bytes = sl_load16(head + 6);
     const size_t left = bytes.size - at - NODE;
     if (key_bytes > left) {
-        return sl_refuse("a node's key reaches beyond its page", at);
+        return sl_refuse("a node's key extends beyond its page", at);
     }
     node->key = (sl_bytes){head + NODE, key_bytes};
     if (!page->leaf) {
@@ -154,7 +154,7 @@ sl_refusal sl_lmdb_tree_of(const sl_lmdb_node *node, sl_lmdb_tree *tree)
 /* ---- what is stored of an entry ---- */
 
 static const char changed[] =
-    "the entry is not what its key says: it is damaged, or was changed since it was opened";
+    "the entry does not match the index: it is damaged, or was changed since it was opened";
 
 sl_refusal sl_lmdb_value(sl_bytes stored, uint64_t offset, uint32_t page_bytes, sl_bytes *value)
 {

@@ -124,11 +124,11 @@ void sl_lmdb_columns_make(sl_lmdb_columns *columns, const sl_lmdb_look *look, co
 static const char *take_pixels(const sl_datum *datum, const sl_field *field, sl_value *value)
 {
     if (datum->encoded || !datum->pixels) {
-        return "its Caffe Datum holds no pixels, where those that were looked at do";
+        return "its Caffe Datum holds no pixels, unlike those read at opening";
     }
     for (int i = 0; i < 3; i++) {
         if (field->shape[i] > 0 && field->shape[i] != datum->shape[i]) {
-            return "its Caffe Datum has another shape than those that were looked at";
+            return "its Caffe Datum has another shape than those read at opening";
         }
     }
     memcpy(value->shape, datum->shape, sizeof(datum->shape));
@@ -150,8 +150,7 @@ sl_refusal sl_lmdb_datum_value(const sl_datum *datum, sl_lmdb_part part, const s
         return why != NULL ? sl_refuse(why, 0) : sl_accept();
     }
     if (!datum->encoded) {
-        return sl_refuse("its Caffe Datum holds no encoded picture, where those that were looked "
-                         "at do",
+        return sl_refuse("its Caffe Datum holds no encoded picture, unlike those read at opening",
                          0);
     }
     value->bytes = datum->data;

@@ -97,7 +97,8 @@ static sluice_status find_tree(sl_lmdb *file, sluice_error *error)
         return status;
     }
     if (other.page_bytes != file->meta.page_bytes) {
-        return lmdb_refuse(file, 0, sl_refuse("its meta pages contradict each other", 0), error);
+        return lmdb_refuse(file, 0, sl_refuse("its meta pages have different page sizes", 0),
+                           error);
     }
     file->meta = other.transaction > file->meta.transaction ? other : file->meta;
     file->tree = file->meta.main;
@@ -196,7 +197,7 @@ static sluice_status lmdb_walk_enter(walker *w, uint64_t number, uint64_t from, 
     if (!lmdb_holds(file, number, 1, bytes)) {
         return lmdb_refuse(
             file, from,
-            sl_refuse("it points to a page that the file does not have: it is damaged, "
+            sl_refuse("it refers to a page that the file does not have: it is damaged, "
                       "or cut short",
                       0),
             error);
@@ -210,7 +211,7 @@ static sluice_status lmdb_walk_enter(walker *w, uint64_t number, uint64_t from, 
     const bool bottom = w->depth + 1 == file->tree.depth;
     if (at->page.leaf != bottom || was_seen(w, number)) {
         return lmdb_refuse(file, number * bytes,
-                           sl_refuse("its tree is damaged: a page stands where it cannot", 0),
+                           sl_refuse("its tree is damaged: a page is in the wrong place", 0),
                            error);
     }
     at->number = number;
@@ -245,12 +246,11 @@ static sluice_status lmdb_walk_take(walker *w, const level *at, const sl_lmdb_no
         entry.bytes = SL_LMDB_HEAD + (uint64_t)node->value_bytes;
         entry.offset = node->page * page_bytes;
         if (!lmdb_holds(file, node->page, (entry.bytes - 1) / page_bytes + 1, entry.bytes)) {
-            return lmdb_refuse(
-                file, here,
-                sl_refuse("a value lies where the file has nothing: it is damaged, or "
-                          "cut short",
-                          0),
-                error);
+            return lmdb_refuse(file, here,
+                               sl_refuse("a value is beyond the end of the file: it is damaged, or "
+                                         "cut short",
+                                         0),
+                               error);
         }
     } else {
         entry.offset = here;

@@ -214,20 +214,20 @@ static sl_refusal give_label(const sl_field *field, const sl_recordio *record, c
 {
     if (field->type == SLUICE_FIELD_TENSOR) {
         if (head->labels == 0) {
-            return sl_refuse("it has one number as its label, and not several", SL_RECORDIO_HEAD);
+            return sl_refuse("the label is one number, not a list of them", SL_RECORDIO_HEAD);
         }
         if (field->shape[0] != 0 && field->shape[0] != head->labels) {
-            return sl_refuse("it has another number of values", SL_RECORDIO_HEAD);
+            return sl_refuse("the label has another number of values", SL_RECORDIO_HEAD);
         }
         give_bytes(record, HEADER, head->end, value);
         value->shape[0] = head->labels;
         return sl_accept();
     }
     if (head->labels != 0) {
-        return sl_refuse("it has several numbers as its label, and not one", SL_RECORDIO_HEAD);
+        return sl_refuse("the label is a list of numbers, not one", SL_RECORDIO_HEAD);
     }
     if (field->type == SLUICE_FIELD_INT && !is_whole(head->label)) {
-        return sl_refuse("it is no whole number, as in the records that were looked at (choose "
+        return sl_refuse("not a whole number, unlike the labels read at opening (choose "
                          "label=label:float)",
                          SL_RECORDIO_HEAD + 4);
     }
@@ -262,7 +262,7 @@ static sl_refusal recordio_give(uint32_t column, const sl_field *field, const sl
     value->present = true;
     value->integer = (int64_t)head->id;
     return head->id <= INT64_MAX ? sl_accept()
-                                 : sl_refuse("it is above 2^63 - 1", SL_RECORDIO_HEAD + 8);
+                                 : sl_refuse("larger than 2^63 - 1", SL_RECORDIO_HEAD + 8);
 }
 
 sl_refusal sl_recordio_fields_unpack(const sl_recordio_fields *fields, const sl_recordio *record,
@@ -270,7 +270,7 @@ sl_refusal sl_recordio_fields_unpack(const sl_recordio_fields *fields, const sl_
 {
     header head = {.end = 0};
     if (fields->headers && !recordio_read_header(&head, record)) {
-        return sl_refuse("the record has no IRHeader, or fewer labels than that says",
+        return sl_refuse("the record has no IRHeader, or fewer labels than its header says",
                          SL_RECORDIO_HEAD);
     }
     for (uint32_t i = 0; i < fields->source.count; i++) {

@@ -31,14 +31,14 @@ static const char *recordio_read_head(part *of, const uint8_t head[SL_RECORDIO_H
     of->last = kind == WHOLE || kind == LAST;
     if (sl_load32(head) != SL_RECORDIO_MAGIC) {
         return first ? "no record begins here: RecordIO's magic number is missing"
-                     : "a record's next part is missing: there is no magic number";
+                     : "the next part of a record is missing: no magic number";
     }
     if (kind > LAST || first != (kind == WHOLE || kind == FIRST)) {
-        return first ? "no record begins with a part of this kind"
-                     : "a record goes on with a part of another kind";
+        return first ? "not the first part of a record"
+                     : "a record continues with a part of the wrong kind";
     }
     if (!of->last && of->bytes != of->padded) {
-        return "a record is split where it cannot be: not at a multiple of 4";
+        return "a record is split at an offset that is not a multiple of 4";
     }
     return NULL;
 }
@@ -66,21 +66,21 @@ sl_refusal sl_recordio_open(sl_recordio *record, sl_bytes bytes)
         }
         at += SL_RECORDIO_HEAD;
         if (of.padded > bytes.size - at) {
-            return sl_refuse("the record is longer than its place: the file was changed", at);
+            return sl_refuse("the record is longer than the index says: the file was modified", at);
         }
         record->split = record->split || !of.last;
         /* Behind all parts but the last there is a head, which a last word goes on with. */
         const sl_bytes data = {bytes.data + at, of.bytes + (of.last ? 0U : 4U)};
         if (record->split && sl_split_size(data) != data.size) {
-            return sl_refuse("a record has parts, and was not split at each magic number", at);
+            return sl_refuse("a record in parts is not split at each magic number", at);
         }
         record->size += of.bytes + (of.last ? 0U : 4U);
         at += of.padded;
     }
     if (at != bytes.size) {
         return sl_refuse(
-            "the record ends before its place does: the file was changed, or the index "
-            "beside it (.idx) leaves records out: make that anew, or delete it",
+            "the record is shorter than the index says: the file was modified, or the index "
+            "beside it (.idx) leaves records out: make that again, or delete it",
             at);
     }
     if (record->size > SL_RECORDIO_BYTES_MAX) {

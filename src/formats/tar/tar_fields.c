@@ -28,10 +28,10 @@ static sl_refusal tar_fields_take_payload(parts *p, uint32_t field)
     const sl_tar_member *member = &p->walk.member;
     sl_value *value = &p->values->of[field];
     if (value->present) {
-        return refuse_field(p, field, "the sample has it twice");
+        return refuse_field(p, field, "the sample has two files for it");
     }
     if (member->kind == SL_TAR_SPARSE) {
-        sl_refusal refusal = refuse_field(p, field, "its file is sparse, which cannot be read");
+        sl_refusal refusal = refuse_field(p, field, "its file is sparse, which is not supported");
         refusal.status = SLUICE_UNSUPPORTED;
         return refusal;
     }
@@ -39,7 +39,7 @@ static sl_refusal tar_fields_take_payload(parts *p, uint32_t field)
     *value = (sl_value){.present = true, .bytes = bytes, .offset = (uint32_t)member->data};
     return sl_member_fields_read(p->fields, field, value)
                ? sl_accept()
-               : refuse_field(p, field, "it is no whole number");
+               : refuse_field(p, field, "not a whole number");
 }
 
 static sl_refusal tar_fields_take_member(parts *p)
@@ -47,7 +47,7 @@ static sl_refusal tar_fields_take_member(parts *p)
     const sl_tar_member *member = &p->walk.member;
     sl_member_part part;
     if (member->data > p->bytes.size || member->bytes > p->bytes.size - member->data) {
-        return sl_refuse("a member is longer than its sample: the archive was changed",
+        return sl_refuse("a member is longer than its sample: the archive was modified",
                          (size_t)member->begin);
     }
     if (member->kind == SL_TAR_OTHER ||
@@ -58,13 +58,14 @@ static sl_refusal tar_fields_take_member(parts *p)
         p->key_bytes = part.key_bytes;
         memcpy(p->key, p->walk.name, part.key_bytes);
     } else if (part.key_bytes != p->key_bytes || memcmp(p->walk.name, p->key, p->key_bytes) != 0) {
-        return sl_refuse("a member is of another sample: the archive was changed",
+        return sl_refuse("a member belongs to another sample: the archive was modified",
                          (size_t)member->begin);
     }
     const uint32_t field = sl_member_fields_find(p->fields, part.extension);
     if (field == SL_FIELD_NONE) {
-        return sl_refuse("a member has another extension than were found: the archive was changed",
-                         (size_t)member->begin);
+        return sl_refuse(
+            "a member's extension was not there when the archive was opened: it was modified",
+            (size_t)member->begin);
     }
     return sl_values_want(p->values, field) ? tar_fields_take_payload(p, field) : sl_accept();
 }
@@ -76,7 +77,7 @@ static sl_refusal tar_fields_walk(parts *p)
     /* Behind the last payload there is no padding: it is not the sample's. */
     while (p->walk.at < p->bytes.size) {
         if (p->walk.want > p->bytes.size - p->walk.at) {
-            return sl_refuse("a member is cut off: the archive was changed", (size_t)p->walk.at);
+            return sl_refuse("a member is cut short: the archive was modified", (size_t)p->walk.at);
         }
         const size_t at = (size_t)p->walk.at;
         switch (sl_tar_next(&p->walk, p->bytes.data + at, &why)) {
@@ -89,13 +90,14 @@ static sl_refusal tar_fields_walk(parts *p)
             }
             break;
         case SL_TAR_END:
-            return sl_refuse("the archive ends within a sample: it was changed", at);
+            return sl_refuse("the archive ends within a sample: it was modified", at);
         case SL_TAR_REFUSED:
             why.offset += (uint32_t)at;
             return why;
         }
     }
-    return p->count > 0 ? sl_accept() : sl_refuse("there is no sample: the archive was changed", 0);
+    return p->count > 0 ? sl_accept()
+                        : sl_refuse("the sample has no members: the archive was modified", 0);
 }
 
 sl_refusal sl_tar_fields_unpack(const sl_member_fields *fields, sl_bytes bytes, sl_values *values)

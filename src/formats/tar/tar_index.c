@@ -132,7 +132,7 @@ static sluice_status tar_add_part(walker *w, const sl_member_part *part, sluice_
     if (member->bytes > SL_RECORD_BYTES_MAX ||
         member->data + member->bytes - w->first > SL_RECORD_BYTES_MAX) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->path, (int64_t)member->begin,
-                             "with \"%.256s\" a sample has more than 2^31 - 1 bytes here",
+                             "a sample is larger than 2^31 - 1 bytes, up to the end of \"%.256s\"",
                              w->walk.name);
     }
     w->last = member->data + member->bytes;
@@ -182,8 +182,10 @@ static sluice_status tar_check_end(walker *w, sluice_error *error)
         const uint8_t *found = w->window + (at - w->window_at);
         for (size_t i = 0; i < there; i++) {
             if (found[i] != 0) {
-                return tar_fail(w, SLUICE_CORRUPT, at + i,
-                                "the archive goes on behind its end: were several joined?", error);
+                return tar_fail(
+                    w, SLUICE_CORRUPT, at + i,
+                    "data after the end-of-archive mark: were several archives concatenated?",
+                    error);
             }
         }
         at += there;
@@ -202,7 +204,7 @@ static sluice_status check_mark(walker *w, sluice_error *error)
     }
     return tar_fail(
         w, SLUICE_CORRUPT, w->walk.at,
-        "the archive has no mark at its end, so it may be cut short (where it is known not "
+        "the archive has no end-of-archive mark, so it may be cut short (if it is known not "
         "to be, `truncate -s +1024 FILE` adds one)",
         error);
 }

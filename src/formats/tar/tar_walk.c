@@ -233,7 +233,7 @@ static sl_tar_step take_pax(sl_tar_walk *walk, const uint8_t *bytes, size_t size
     for (size_t at = 0; at < size;) {
         const size_t length = read_record(bytes + at, size - at, &record);
         if (length == 0 || !take_record(walk, &record, global)) {
-            return tar_refuse(why, "a record of a pax header makes no sense", at);
+            return tar_refuse(why, "invalid record in a pax header", at);
         }
         at += length;
     }
@@ -288,7 +288,7 @@ static sl_tar_step begin_extra(sl_tar_walk *walk, uint32_t type, uint64_t size, 
 {
     if (type == TYPE_LONG_LINK) { /* of no interest */
         if (size > SIZE_MAX_BYTES || walk->at > SIZE_MAX_BYTES) {
-            return tar_refuse(why, "a header's size is impossible", SIZE);
+            return tar_refuse(why, "a header's size is out of range", SIZE);
         }
         want_header(walk, walk->at + SL_TAR_BLOCK + sl_tar_padded(size));
         return SL_TAR_GO_ON;
@@ -357,7 +357,7 @@ static sl_tar_step tar_take_member(sl_tar_walk *walk, const uint8_t *header, uin
         size = walk->size;
     }
     if (size > SIZE_MAX_BYTES || walk->at > SIZE_MAX_BYTES) {
-        return tar_refuse(why, "a member's size is impossible", SIZE);
+        return tar_refuse(why, "a member's size is out of range", SIZE);
     }
     walk->member.kind = tar_kind_of(walk, type);
     walk->member.bytes = has_payload(type) ? size : 0;
@@ -381,7 +381,7 @@ static sl_tar_step take_header(sl_tar_walk *walk, const uint8_t *header, sl_refu
                    : tar_refuse(why, "the archive ends between a long name and its member", 0);
     }
     if (!tar_read_number(header + SIZE, NUMBER_BYTES, &size)) {
-        return tar_refuse(why, "a member's size is no number", SIZE);
+        return tar_refuse(why, "a member's size is not a number", SIZE);
     }
     switch (header[TYPE]) {
     case TYPE_LONG_LINK:

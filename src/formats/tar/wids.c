@@ -66,11 +66,10 @@ static sluice_status wids_add(archives *a, const char *url, const char *base, sl
     const char *slash = strrchr(a->list, '/');
     const bool is_whole = url[0] == '/';
     if (strstr(url, "://") != NULL || (base != NULL && strstr(base, "://") != NULL)) {
-        return wids_refuse(a, SLUICE_UNSUPPORTED, url, "archives that are remote cannot be read",
-                           error);
+        return wids_refuse(a, SLUICE_UNSUPPORTED, url, "remote archives are not supported", error);
     }
     if (strchr(url, '{') != NULL) {
-        return wids_refuse(a, SLUICE_UNSUPPORTED, url, "each archive has to be named", error);
+        return wids_refuse(a, SLUICE_UNSUPPORTED, url, "each archive must be named", error);
     }
     const int folder = is_whole || slash == NULL || (base != NULL && base[0] == '/')
                            ? 0
@@ -97,8 +96,7 @@ static sluice_status add_list(archives *a, const json_t *object, const char *bas
             json_is_string(shard) ? json_string_value(shard) : sl_json_text(shard, "url");
         uint64_t samples = 0;
         if (url == NULL || url[0] == '\0') {
-            return wids_refuse(a, SLUICE_CORRUPT, NULL, "one of its archives has no \"url\"",
-                               error);
+            return wids_refuse(a, SLUICE_CORRUPT, NULL, "an archive has no \"url\"", error);
         }
         const sluice_status status = wids_add(a, url, base, error);
         if (status < 0) {
@@ -150,8 +148,8 @@ static sluice_status check_count(const archives *a, const sl_dataset *dataset, s
     return !a->counted || a->samples == dataset->info.samples
                ? SLUICE_OK
                : sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, a->list, -1,
-                               "it says that its archives have %llu samples, and they have %llu: "
-                               "it is older than they are, or an archive is another",
+                               "it lists %llu samples in its archives, which have %llu: "
+                               "it is out of date, or an archive was replaced",
                                (unsigned long long)a->samples,
                                (unsigned long long)dataset->info.samples);
 }

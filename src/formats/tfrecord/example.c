@@ -3,7 +3,7 @@
 
 enum { FEATURES = 1, FEATURE_LISTS = 2, ENTRY = 1, KEY = 1, VALUE = 2 };
 
-static const char damaged[] = "its record is no tf.train.Example";
+static const char damaged[] = "not a valid tf.train.Example";
 
 void sl_example_begin(sl_example *example, sl_bytes message)
 {

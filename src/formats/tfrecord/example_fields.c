@@ -326,9 +326,9 @@ static sluice_status choose(sl_example_fields *fields, const sl_example_keys *ke
     uint32_t element = SL_FIELD_NONE;
     const sl_example_key *key = find_chosen(keys, choice->key, &element);
     if (is_taken(fields, field.name)) {
-        why = "there are two fields of that name";
+        why = "two fields have that name";
     } else if (key == NULL || key->kind == SL_FEATURE_NONE) {
-        why = "none of the samples that were looked at has that key";
+        why = "none of the samples read at opening has that key";
     } else {
         why = choose_type(key, choice, element, &field);
     }

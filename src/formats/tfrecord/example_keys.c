@@ -128,7 +128,7 @@ static const char *look_at_feature(sl_example_key *key, const sl_feature *featur
     }
     return feature->list.kind == SL_FEATURE_NONE || look_at(key, &feature->list)
                ? NULL
-               : "its record is no tf.train.Example";
+               : "not a valid tf.train.Example";
 }
 
 sl_refusal sl_example_look(sl_example_keys *keys, const sl_field_choice *choices, uint32_t count,

@@ -28,7 +28,7 @@ static const char *check_texts(sl_bytes list)
         sl_bytes text;
         if (step.kind == SL_FEATURE_BYTES && sl_feature_bytes(step.bytes, &count, &text) &&
             !sl_is_utf8(text)) {
-            return "the text of a step is no UTF-8";
+            return "the text of a step is not valid UTF-8";
         }
     }
     return why;
@@ -42,15 +42,16 @@ static const char *set_shape(const sl_field *field, const sl_example_field *of,
     const uint64_t count = facts->bytes / element;
     if (facts->steps > 0 && of->width > 0 &&
         (facts->least != of->width * unit || facts->most != of->width * unit)) {
-        return "a step of it has another number of values than its shape";
+        return "the number of values in a step does not match its shape";
     }
     if (facts->bytes % element != 0) {
-        return "its bytes are no whole elements";
+        return "its size is not a multiple of the element size";
     }
     memcpy(value->shape, field->shape, sizeof(value->shape));
     value->shape[0] = field->shape[0] == 0 ? count / of->step : field->shape[0];
-    return count == value->shape[0] * of->step ? NULL
-                                               : "it has another number of values than its shape";
+    return count == value->shape[0] * of->step
+               ? NULL
+               : "the number of its values does not match its shape";
 }
 
 const char *sl_example_steps_take(const sl_field *field, const sl_example_field *of, sl_bytes list,
@@ -81,7 +82,7 @@ const char *sl_example_steps_find(const sl_example_field *of, sl_bytes list, sl_
     }
     *found = step;
     return of->last && sl_step_next(&steps, &step, &why)
-               ? "it has more steps than in the samples that were looked at: name the fields that "
+               ? "it has more steps than in the samples read at opening: name the fields that "
                  "are meant (" SL_OPTION("the option fields") ")"
                : NULL;
 }

@@ -16,7 +16,7 @@ typedef struct parts {
 } parts;
 
 static const char several[] =
-    "it has several values, where the samples that were looked at have one: choose a type for it "
+    "it has several values, where the samples read at opening have one: choose a type for it "
     "(" SL_OPTION("the option fields") ")";
 static const char damaged[] = "its list of values is damaged";
 
@@ -65,8 +65,9 @@ static const char *take_elements(const sl_feature_list *list, const sl_field *fi
         const size_t element = sl_dtype_bytes(field->dtype);
         const char *why = take_bytes(list, value);
         *count = value->bytes.size / element;
-        return why == NULL && value->bytes.size % element != 0 ? "its bytes are no whole elements"
-                                                               : why;
+        return why == NULL && value->bytes.size % element != 0
+                   ? "its size is not a multiple of the element size"
+                   : why;
     }
     const sl_list_kind kind = list->kind == SL_FEATURE_FLOAT ? SL_LIST_F32 : SL_LIST_I64;
     if (!sl_list_look(kind, list->bytes, &facts)) {
@@ -90,10 +91,10 @@ static const char *take_tensor(const sl_feature_list *list, const sl_field *fiel
     memcpy(value->shape, field->shape, sizeof(value->shape));
     if (field->shape[0] == 0) {
         value->shape[0] = count / step;
-        return count % step == 0 ? NULL : "its values are no whole rows of its shape";
+        return count % step == 0 ? NULL : "the number of its values does not fit its shape";
     }
     return count == field->shape[0] * step ? NULL
-                                           : "it has another number of values than its shape";
+                                           : "the number of its values does not match its shape";
 }
 
 /* An empty list of another kind is one of the right kind. */
@@ -111,7 +112,7 @@ static const char *take_list(const sl_field *field, const sl_example_field *of,
     const sl_feature_list empty = {.kind = of->kind, .bytes = {given->bytes.data, 0}};
     const sl_feature_list *list = given->kind != of->kind && is_empty(given) ? &empty : given;
     if (list->kind != of->kind) {
-        return "its values are of another kind than in the samples that were looked at";
+        return "its values have another type than in the samples read at opening";
     }
     switch (field->type) {
     case SLUICE_FIELD_TENSOR:

@@ -5,7 +5,7 @@
 
 enum { LIST_VALUE = 1 };
 
-static const char damaged[] = "its record is no tf.train.Example";
+static const char damaged[] = "not a valid tf.train.Example";
 
 const char *sl_feature_read(sl_bytes message, sl_feature_list *list)
 {

@@ -29,7 +29,7 @@ sl_refusal sl_tfrecord_open(sl_bytes record, sl_bytes *bytes)
         return sl_refuse("the checksum of the record's length is wrong", 0);
     }
     if (length != record.size - SL_TFRECORD_FRAME) {
-        return sl_refuse("the record has another length: the file was changed", 0);
+        return sl_refuse("the record's length differs from the index: the file was modified", 0);
     }
     *bytes = (sl_bytes){record.data + SL_TFRECORD_HEAD, (size_t)length};
     if (sl_crc32c_mask(sl_crc32c(bytes->data, bytes->size)) !=

@@ -210,23 +210,23 @@ TEST(pages_that_are_wrong)
     lmdb_file file;
     make_two_leaves(&file, 512);
     put16(lmdb_at(&file, 4), 3);
-    expect_corrupt(&file, "another number");
+    expect_corrupt(&file, "the wrong number");
     put16(lmdb_at(&file, 4) + 10, LMDB_LEAF | 0x20);
     expect_corrupt(&file, "neither a branch nor a leaf");
     put16(lmdb_at(&file, 4) + 12, 15);
-    expect_corrupt(&file, "table of nodes");
+    expect_corrupt(&file, "node table");
     put16(lmdb_at(&file, 4) + 14, 513);
-    expect_corrupt(&file, "table of nodes");
+    expect_corrupt(&file, "node table");
     put16(lmdb_at(&file, 4) + 16, 505); /* a node's head is 8 bytes */
-    expect_corrupt(&file, "outside of its page");
+    expect_corrupt(&file, "outside its page");
     put16(lmdb_at(&file, 4) + 16, 12);
-    expect_corrupt(&file, "outside of its page");
+    expect_corrupt(&file, "outside its page");
     uint32_t at = lmdb_put(&file, 4, "e", value, 10);
     lmdb_claim(&file, 4, at, 400);
-    expect_corrupt(&file, "value reaches beyond its page");
+    expect_corrupt(&file, "value extends beyond its page");
     at = lmdb_put(&file, 4, "e", value, 10);
     put16(lmdb_at(&file, 4) + at + 6, 500);
-    expect_corrupt(&file, "key reaches beyond its page");
+    expect_corrupt(&file, "key extends beyond its page");
     lmdb_node(&file, 4, 8, "e", value, 10);
     expect_corrupt(&file, "flags are unknown");
     lmdb_put(&file, 4, "e", value, 10);
@@ -240,9 +240,9 @@ TEST(trees_that_are_wrong)
     uint32_t at;
     make_two_leaves(&file, 512);
     lmdb_child(&file, 2, "e", 2); /* to itself */
-    expect_corrupt(&file, "a page stands where it cannot");
+    expect_corrupt(&file, "a page is in the wrong place");
     lmdb_child(&file, 2, "e", 3); /* twice */
-    expect_corrupt(&file, "a page stands where it cannot");
+    expect_corrupt(&file, "a page is in the wrong place");
     lmdb_child(&file, 2, "e", 1); /* a meta page */
     expect_corrupt(&file, "does not have");
     lmdb_child(&file, 2, "e", UINT64_C(0xffffffffffff));
@@ -250,7 +250,7 @@ TEST(trees_that_are_wrong)
     lmdb_child(&file, 2, "e", 5); /* a value */
     expect_corrupt(&file, "neither a branch nor a leaf");
     lmdb_meta(&file, 1, 7, &(lmdb_tree){.depth = 3, .entries = 4, .root = 2});
-    expect_corrupt(&file, "a page stands where it cannot");
+    expect_corrupt(&file, "a page is in the wrong place");
     lmdb_meta(&file, 1, 7, &(lmdb_tree){.depth = 33, .entries = 4, .root = 2});
     expect_corrupt(&file, "depth or size");
     lmdb_meta(&file, 1, 7, &(lmdb_tree){.depth = 2, .entries = 4, .root = UINT64_MAX - 1});
@@ -261,12 +261,12 @@ TEST(trees_that_are_wrong)
     expect_corrupt(&file, "it has 4 entries");
     /* values in pages that are not there */
     lmdb_claim(&file, 4, lmdb_node(&file, 4, LMDB_NODE_APART, "e", "\5\0\0\0\0\0\0", 8), 5000);
-    expect_corrupt(&file, "where the file has nothing");
+    expect_corrupt(&file, "beyond the end of the file");
     lmdb_node(&file, 4, LMDB_NODE_APART, "e", "\0\0\0\0\0\0\0\x80", 8);
-    expect_corrupt(&file, "where the file has nothing");
+    expect_corrupt(&file, "beyond the end of the file");
     at = lmdb_node(&file, 4, LMDB_NODE_APART, "e", "\7\0\0\0\0\0\0", 8);
     lmdb_claim(&file, 4, at, UINT32_MAX);
-    expect_corrupt(&file, "where the file has nothing");
+    expect_corrupt(&file, "beyond the end of the file");
     lmdb_free(&file);
 }
 
@@ -297,7 +297,7 @@ TEST(a_tree_that_has_no_end)
     lmdb_put(&file, 33, "a", value, 5);
     for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
         claim_last_page(&file, claims[i]);
-        expect_refused(&file, lmdb_size(&file), SLUICE_CORRUPT, "a page stands where it cannot");
+        expect_refused(&file, lmdb_size(&file), SLUICE_CORRUPT, "a page is in the wrong place");
     }
     lmdb_free(&file);
 }
@@ -307,13 +307,13 @@ TEST(meta_pages_that_are_wrong)
     lmdb_file file;
     make_two_leaves(&file, 512);
     put16(lmdb_at(&file, 1) + 16, 0);
-    expect_corrupt(&file, "no meta page");
+    expect_corrupt(&file, "not a meta page");
     put16(lmdb_at(&file, 0) + 40, 600);
-    expect_corrupt(&file, "size of its pages");
+    expect_corrupt(&file, "page size");
     put16(lmdb_at(&file, 0) + 40, 0);
-    expect_corrupt(&file, "size of its pages");
+    expect_corrupt(&file, "page size");
     put16(lmdb_at(&file, 1) + 40, 1024);
-    expect_corrupt(&file, "contradict");
+    expect_corrupt(&file, "different page sizes");
     put16(lmdb_at(&file, 0) + 20, 2);
     expect_refused(&file, lmdb_size(&file), SLUICE_UNSUPPORTED, "version");
     lmdb_meta(&file, 0, 0, &(lmdb_tree){.root = UINT64_MAX});
@@ -504,7 +504,7 @@ TEST(texts_that_are_wrong)
     lmdb_file file;
     static const char *const labels[] = {"label-000000004", "image-000000005"};
     make_texts(&file, labels, 2);
-    expect_refused(&file, lmdb_size(&file), SLUICE_CORRUPT, "not in their order");
+    expect_refused(&file, lmdb_size(&file), SLUICE_CORRUPT, "out of order");
     lmdb_free(&file);
     make_texts(&file, labels, 1);
     lmdb_put_apart(&file, 2, "label-000000005", 3, value, 2000); /* of no image */
@@ -520,7 +520,7 @@ TEST(texts_that_are_wrong)
         lmdb_put_apart(&file, 2, key, 3, value, 8000);
     }
     lmdb_meta(&file, 1, 1, &(lmdb_tree){.depth = 1, .entries = 7, .root = 2});
-    expect_refused(&file, lmdb_size(&file), SLUICE_CORRUPT, "more bytes than the file");
+    expect_refused(&file, lmdb_size(&file), SLUICE_CORRUPT, "larger than the file");
     lmdb_free(&file);
 }
 
