@@ -37,7 +37,7 @@ typedef struct sl_file_index {
     char names[SL_INDEX_NAMES_MAX][SL_FIELD_NAME_BYTES]; /* as they were met */
 } sl_file_index;
 
-/* Of all zero is fine. */
+/* A zero-initialised index may be closed. */
 void sl_file_index_close(sl_file_index *index);
 
 /* False: no memory. */

@@ -2,12 +2,12 @@
 /*
  * file_set: the files of a dataset that lie as they are, each with an index.
  *
- * Purpose: what formats have in common whose samples are stretches of files that have no index: tar
- * archives, TFRecords. Paths are files or folders of them; files are opened by as many threads as
- * help, and their indexes come from the store, from what another tool left beside them, or by
- * walking. Processes that open the same files at the same time share the walking, as far as the
- * store can be written to. Threads: one opens it; then it is immutable. Ownership:
- * sl_file_set_close.
+ * Purpose: what formats have in common whose samples are byte ranges of files that have no index.
+ * What they are as a dataset is in records.h. Paths are files or folders of them; files are opened
+ * by as many threads as help, and their indexes come from the store, from what another tool left
+ * beside them, or by walking. Processes that open the same files at the same time share the
+ * walking, as far as the store can be written to. Threads: one opens it; then it is immutable.
+ * Ownership: sl_file_set_close.
  */
 #ifndef SL_FILE_SET_H
 #define SL_FILE_SET_H
@@ -61,7 +61,7 @@ sluice_status sl_file_set_open(sl_file_set *set, const sl_file_kind *kind, const
  * used. Errors: INVALID, IO, NOMEM. */
 sluice_status sl_file_set_list(sl_file_set *set, const sl_file_kind *kind, const char *const *paths,
                                size_t count, sluice_error *error);
-/* Of all zero is fine. */
+/* A zero-initialised set may be closed. */
 void sl_file_set_close(sl_file_set *set);
 
 /* A sample's place. */

@@ -41,7 +41,7 @@ typedef struct sl_lmdb_index {
  */
 sluice_status sl_lmdb_index_make(sl_lmdb_index *index, const char *path, sl_side_columns *labels,
                                  sluice_error *error);
-/* Of all zero is fine. */
+/* A zero-initialised index may be closed. */
 void sl_lmdb_index_close(sl_lmdb_index *index);
 
 /* The leaf that has a sample's key. */

@@ -27,7 +27,8 @@ typedef struct sl_recordio {
     uint64_t size;   /* of what is meant */
 } sl_recordio;
 
-/* A whole record. Refuses what is none, or goes on behind its end; all heads are looked at. */
+/* A whole record, of which all heads are checked. Refuses what is not one, or has bytes behind it.
+ */
 sl_refusal sl_recordio_open(sl_recordio *record, sl_bytes bytes);
 /* Copies the first `bytes` of what is meant, or as many as there are: how many. */
 size_t sl_recordio_peek(const sl_recordio *record, uint8_t *to, size_t bytes);
