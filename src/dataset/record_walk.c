@@ -55,22 +55,23 @@ sluice_status sl_record_walk_skip(const sl_record_walk *walk, uint64_t *at, uint
 
 /* ---- walking ---- */
 
-static sluice_status record_walk_open(sl_record_walk **walk, const char *path, sluice_error *error)
+/* NULL, with a status: IO, NOMEM. */
+static sl_record_walk *record_walk_open(const char *path, sluice_status *status,
+                                        sluice_error *error)
 {
-    sl_record_walk *made = sl_malloc(sizeof(*made));
-    if (made == NULL) {
-        return sl_no_memory_file(error, STAGE, path, "for the heads of its records");
+    sl_record_walk *walk = sl_malloc(sizeof(*walk));
+    if (walk == NULL) {
+        *status = sl_no_memory_file(error, STAGE, path, "for the heads of its records");
+        return NULL;
     }
-    memset(made, 0, offsetof(sl_record_walk, data));
-    const sluice_status status =
-        sl_handle_open(&made->handle, (sl_file_name){STAGE, path}, &made->file, error);
-    if (status < 0) {
-        sl_free(made);
-        return status;
+    memset(walk, 0, offsetof(sl_record_walk, data));
+    *status = sl_handle_open(&walk->handle, (sl_file_name){STAGE, path}, &walk->file, error);
+    if (*status < 0) {
+        sl_free(walk);
+        return NULL;
     }
-    sl_handle_advise(&made->handle, SL_ADVICE_RANDOM, 0, 0); /* payloads are not wanted */
-    *walk = made;
-    return SLUICE_OK;
+    sl_handle_advise(&walk->handle, SL_ADVICE_RANDOM, 0, 0); /* payloads are not wanted */
+    return walk;
 }
 
 static void record_walk_close(sl_record_walk *walk)
@@ -98,10 +99,10 @@ static sluice_status record_walk_all(sl_file_index *index, sl_record_walk *walk,
 sluice_status sl_record_walk_file(sl_file_index *index, sl_index_kind kind, const char *path,
                                   sl_record_step step, sluice_error *error)
 {
-    sl_record_walk *walk = NULL;
+    sluice_status status;
     *index = (sl_file_index){.kind = kind};
-    sluice_status status = record_walk_open(&walk, path, error);
-    if (status < 0) {
+    sl_record_walk *walk = record_walk_open(path, &status, error);
+    if (walk == NULL) {
         return status;
     }
     index->file = walk->file;
@@ -116,8 +117,9 @@ sluice_status sl_record_walk_file(sl_file_index *index, sl_index_kind kind, cons
 bool sl_record_walk_matches(const sl_file_index *index, const char *path, uint32_t looks,
                             sl_record_step step)
 {
-    sl_record_walk *walk = NULL;
-    if (record_walk_open(&walk, path, NULL) < 0) {
+    sluice_status status;
+    sl_record_walk *walk = record_walk_open(path, &status, NULL);
+    if (walk == NULL) {
         return false;
     }
     bool good = walk->file.bytes == index->file.bytes;
