@@ -265,7 +265,7 @@ def test_fields_that_are_chosen(tmp_path):
     for number, sample in enumerate(data):
         wanted = picture(columns["image"].values[number])
         assert sample["a"] == wanted and (sample["b"] or None) == wanted and plain(sample["r"]) == [number, number + 1]
-    for fields, words in (({"a": "nothing"}, "none of that name"), ({"a": "label:f32[]"}, "not of that type")):
+    for fields, words in (({"a": "nothing"}, "no column with this name"), ({"a": "label:f32[]"}, "not of that type")):
         with pytest.raises(sluice.InvalidError, match=words):
             sluice.Dataset(tmp_path / "a.arrow", fields=fields)
 
@@ -423,7 +423,7 @@ def test_states_that_are_wrong(tmp_path, state, words):
     (tmp_path / "d" / "state.json").write_text('{"of": "something else"}')
     check(sluice.Dataset(tmp_path / "d"), photos(9))
     (tmp_path / "d" / "state.json").write_text("{")
-    with pytest.raises(sluice.CorruptError, match="no JSON"):
+    with pytest.raises(sluice.CorruptError, match="not valid JSON"):
         sluice.Dataset(tmp_path / "d")
 
 

@@ -129,7 +129,7 @@ def test_names(tmp_path):
     assert list(data.fields) == ["sixteen_letters_", "image", "y_z"]
     same_names = {"a_name_of_sixteen": "int", "a_name_of_sixteex": "int"}
     betons.write(tmp_path / "b.beton", same_names, make(same_names, 2))
-    with pytest.raises(sluice.UnsupportedError, match="same name"):
+    with pytest.raises(sluice.UnsupportedError, match="same field name"):
         sluice.Dataset(tmp_path / "b.beton")
 
 
@@ -170,7 +170,7 @@ def test_several_files_and_ranks(tmp_path):
     assert set(seen) == set(range(33)) and len(seen) <= 34
     other = {**ALL, "vector": "tensor:uint8:4"}
     betons.write(tmp_path / "3.beton", other, [{**samples[0], "vector": numpy.zeros(4, "u1")}], page_size=PAGE)
-    with pytest.raises(sluice.InvalidError, match="its fields are not those"):
+    with pytest.raises(sluice.InvalidError, match="its fields differ"):
         sluice.Dataset(str(tmp_path / "{2..3}.beton"))
 
 
@@ -215,7 +215,7 @@ def test_cut_short_anywhere(tmp_path):
     table = len(whole) - 3 * 24
     for size in [*range(0, 3000, 7), *range(24, 30), *range(24 + 1041, 24 + 1041 + 9), *range(table - 3, len(whole))]:
         path.write_bytes(whole[:size])
-        with pytest.raises(sluice.CorruptError, match="cut short|fewer rows|bytes early") as caught:
+        with pytest.raises(sluice.CorruptError, match="truncated|fewer rows|bytes early") as caught:
             sluice.Dataset(path)
         assert caught.value.file == str(path)
 
@@ -237,22 +237,22 @@ def test_wrong_words(tmp_path):
     box = 24 + 3 * 1041 + 17
     far = [0, 100, rows, len(whole), 2**32, 2**63, 2**64 - 1]
     cases = [
-        (0, "<H", [0, 1, 3, 0x0200], "version 2"), (2, "<H", [0, 1025, 65535], "no fields, or more"), (2, "<H", [3, 2, 1, 5, 6], "outside of the pages"),
-        (4, "<I", [0], "no bytes"), (4, "<I", [1, 7], "one page"),
+        (0, "<H", [0, 1, 3, 0x0200], "version 2"), (2, "<H", [0, 1025, 65535], "number of fields"), (2, "<H", [3, 2, 1, 5, 6], "outside the pages"),
+        (4, "<I", [0], "page size"), (4, "<I", [1, 7], "one page"),
         (8, "<Q", [0], "no sample"), (8, "<Q", [10**6, 2**32, 2**61, 2**63, 2**64 - 1], "more samples|fewer rows"),
-        (16, "<Q", [0], "not written to its end"), (16, "<Q", [len(whole) + 24, 2**63, 2**64 - 1], "cut short"), (16, "<Q", [24, table + 1], "lies where"),
-        (16, "<Q", [table + 24 * 9], "fewer rows|cut short"), (16, "<Q", [len(whole)], "fewer rows"),
-        (24, "<B", [255], "writer's own"), (24, "<B", [7, 100, 254], "unknown kind"),
-        (rows + offsets[0] + 5, "<Q", [*far[:3], *far[4:]], "outside of the pages"),
-        (rows + width + offsets[0] + 5, "<Q", [1 << 13], "no row for it|outside"),
-        (rows + offsets[2], "<Q", far, "outside of the pages"), (rows + offsets[2] + 8, "<Q", far[3:], "another size"),
-        (rows + offsets[3], "<Q", far, "outside of the pages"), (table, "<Q", [3, 2**63], "there is not"), (table, "<Q", [1, 2], "no row for it"),
-        (table + 8, "<Q", [1, 2**63], "no row for it"), (table + 16, "<Q", [0], "no row for it"), (table + 16, "<Q", [2**32, 2**64 - 1], "no page can hold"),
+        (16, "<Q", [0], "the file is incomplete"), (16, "<Q", [len(whole) + 24, 2**63, 2**64 - 1], "truncated"), (16, "<Q", [24, table + 1], "impossible offset"),
+        (16, "<Q", [table + 24 * 9], "fewer rows|truncated"), (16, "<Q", [len(whole)], "fewer rows"),
+        (24, "<B", [255], "custom type"), (24, "<B", [7, 100, 254], "unknown type"),
+        (rows + offsets[0] + 5, "<Q", [*far[:3], *far[4:]], "outside the pages"),
+        (rows + width + offsets[0] + 5, "<Q", [1 << 13], "no row|outside"),
+        (rows + offsets[2], "<Q", far, "outside the pages"), (rows + offsets[2] + 8, "<Q", far[3:], "a size in its allocation table"),
+        (rows + offsets[3], "<Q", far, "outside the pages"), (table, "<Q", [3, 2**63], "a sample out of range"), (table, "<Q", [1, 2], "no row in the allocation table"),
+        (table + 8, "<Q", [1, 2**63], "no row in the allocation table"), (table + 16, "<Q", [0], "no row in the allocation table"), (table + 16, "<Q", [2**32, 2**64 - 1], "out of range of any page"),
         (table + 16, "<Q", [1 << 13, 2**31], "one page|outside|overlap"),
-        (box, "<Q", [0], "numbers of dimensions|empty"), (box, "<Q", [2**31, 2**63, 2**64 - 1], "2\\^31"),
-        (box + 256, "<Q", [0, 5], "not said as numpy does it"), (box + 256, "<Q", [2**63, 761], "what its elements are is not said"),
-        (box + 264, "<12s", [b"[" * 12], "not said as numpy does it"), (box + 264, "<12s", [b'[["", ">i2"]'], "big-endian"),
-        (box + 264, "<12s", [b'[["", "|O8"]'], "pickled"), (box + 264, "<12s", [b'[["", "<f4"]', b'[["", "|u1"]'], "another size"),
+        (box, "<Q", [0], "number of dimensions|1 to"), (box, "<Q", [2**31, 2**63, 2**64 - 1], "2\\^31"),
+        (box + 256, "<Q", [0, 5], "not written as numpy does"), (box + 256, "<Q", [2**63, 761], "its dtype is missing"),
+        (box + 264, "<12s", [b"[" * 12], "not written as numpy does"), (box + 264, "<12s", [b'[["", ">i2"]'], "big-endian"),
+        (box + 264, "<12s", [b'[["", "|O8"]'], "pickled"), (box + 264, "<12s", [b'[["", "<f4"]', b'[["", "|u1"]'], "a size in its allocation table"),
     ]  # fmt: skip
     for at, form, values, words in cases:
         for value in values:
@@ -263,7 +263,7 @@ def test_wrong_words(tmp_path):
     path.write_bytes(poke(whole, box + 264, "<12s", b'[["", "<f2"]'))  # of the same size: nothing tells
     assert sluice.Dataset(path).fields["box"].dtype == "float16"
     path.write_bytes(poke(whole, box, "<9Q", *[1] * 9))
-    with pytest.raises(sluice.UnsupportedError, match='"box".*more than 8'):
+    with pytest.raises(sluice.UnsupportedError, match='"box".*number of dimensions'):
         sluice.Dataset(path)
     assert list(sluice.Dataset(path, fields={"image": "image"}).fields) == ["image"]  # the others can be left out
 
@@ -272,7 +272,7 @@ def test_kinds_that_cannot_be(tmp_path):
     path = tmp_path / "a.beton"
     betons.write(path, {"label": "int", "x": "custom"}, [{"label": i, "x": b"abc"} for i in range(3)], page_size=PAGE)
     for options in ({}, {"fields": {"label": "label"}}):
-        with pytest.raises(sluice.UnsupportedError, match="of its writer's own"):
+        with pytest.raises(sluice.UnsupportedError, match="of a custom type"):
             sluice.Dataset(path, **options)
     for dtype in (">i2", "c8", "S3"):
         betons.write(path, {"label": "int", "x": f"ndarray:{dtype}:2"}, [{"label": i, "x": numpy.zeros(2, dtype)} for i in range(3)], page_size=PAGE)
@@ -294,7 +294,7 @@ def test_samples_that_are_bad_alone(tmp_path):
     changed = poke(changed, at + size - 1, "<B", 33)
     path.write_bytes(changed)
     data = sluice.Dataset(path)
-    for sample, words in {3: "neither a JPEG nor raw", 5: "not as many as its width", 7: "end with a NUL"}.items():
+    for sample, words in {3: "neither a JPEG nor raw", 5: "width and height", 7: "NUL-terminated"}.items():
         with pytest.raises(sluice.CorruptError, match=words) as caught:
             data[sample]
         assert caught.value.sample == sample

@@ -82,7 +82,7 @@ def test_arrays(tmp_path):
 def test_arrays_that_cannot_be_joined(tmp_path):
     numpy.save(tmp_path / "a.npy", numpy.ones((5, 3), "f4"))
     numpy.save(tmp_path / "b.npy", numpy.ones((5, 4), "f4"))
-    refused(tmp_path, "b.npy", "another dtype or shape than those of", "a.npy")
+    refused(tmp_path, "b.npy", "dtype or shape of its rows differs from that of", "a.npy")
 
 
 @pytest.mark.parametrize("names", [("train", "val"), ("x_train", "x_test"), ("cifar-train-0", "cifar-dev-0"), ("data", "data_test"),
@@ -90,7 +90,7 @@ def test_arrays_that_cannot_be_joined(tmp_path):
 def test_splits_are_not_joined(tmp_path, names):
     for name in names:
         numpy.save(tmp_path / f"{name}.npy", numpy.ones((5, 3), "f4"))
-    refused(tmp_path, "of several splits", f"{names[0]}.npy", f"{names[1]}.npy")
+    refused(tmp_path, "of different splits", f"{names[0]}.npy", f"{names[1]}.npy")
     assert len(sluice.Dataset(tmp_path / f"{names[0]}.npy")) == 5
     os.remove(tmp_path / f"{names[1]}.npy")
     assert len(sluice.Dataset(tmp_path)) == 5
@@ -140,7 +140,7 @@ def test_lmdb(tmp_path):
     data = sluice.Dataset(tmp_path / "one")
     assert data.format == "lmdb" and len(data) == 5
     lmdbs.put(tmp_path / "two/train_lmdb", items)
-    refused(tmp_path / "two", "no dataset is in it", '"train_lmdb" (lmdb)')
+    refused(tmp_path / "two", "no dataset in it", '"train_lmdb" (lmdb)')
 
 
 def test_recordio(tmp_path):
@@ -185,7 +185,7 @@ def test_two_formats(tmp_path):
     numpy.save(tmp_path / "a.npy", numpy.ones((5, 3), "f4"))
     samples = [{"image": numpy.zeros((8, 8, 3), "u1"), "label": 0}]
     betons.write(tmp_path / "b.beton", {"image": "rgb", "label": "int"}, samples)
-    refused(tmp_path, "a.npy", "b.beton", "name the files of the one that is meant")
+    refused(tmp_path, "a.npy", "b.beton", "name the files of one of them")
     os.remove(tmp_path / "b.beton")
     with tarfile.open(tmp_path / "c.tar", "w") as archive:
         archive.addfile(tarfile.TarInfo("x.txt"))
@@ -209,7 +209,7 @@ def test_refusals_name_what_is_there(tmp_path):
     for name in ("a.log", "b.yaml", "model.pt"):
         text(tmp_path / name)
     (tmp_path / "ckpt").mkdir()
-    refused(tmp_path, "no dataset is in it: 3 files (a.log, b.yaml, model.pt), 1 folder (ckpt)")
+    refused(tmp_path, "no dataset in it: 3 files (a.log, b.yaml, model.pt), 1 folder (ckpt)")
     for i in range(50):
         text(tmp_path / f"x{i:02}.log")
     refused(tmp_path, "53 files (a.log, b.yaml, model.pt, x00.log, x01.log, x02.log and 47 more)")
@@ -224,7 +224,7 @@ def test_a_dataset_one_folder_below(tmp_path):
     for split in ("test", "train"):
         (tmp_path / split).mkdir()
         numpy.save(tmp_path / split / "x.npy", numpy.ones((2, 2), "f4"))
-    refused(tmp_path, '"test" (npy), "train" (npy)', "open the one that is meant")
+    refused(tmp_path, '"test" (npy), "train" (npy)', "open one of them")
 
 
 UNKNOWN = {
@@ -233,9 +233,9 @@ UNKNOWN = {
     "a.pkl": (b"\x80\x04\x95" + bytes(40), "a Python pickle: pickles are never executed"),
     "a.mp4": (b"\0\0\0\x20ftypisom" + bytes(40), "a video or audio file (MP4)"),
     "a.avif": (b"\0\0\0\x20ftypavif" + bytes(40), "a picture (AVIF): convert it"),
-    "a.jpg": (b"\xff\xd8\xff\xe0" + bytes(40), "a picture (JPEG): open the folder"),
+    "a.jpg": (b"\xff\xd8\xff\xe0" + bytes(40), "a picture (JPEG): open its folder"),
     "a.gz": (b"\x1f\x8b\x08" + bytes(40), "compressed by gzip"),
-    "a.yaml": (b"epochs: 3\n", "it is a text"),
+    "a.yaml": (b"epochs: 3\n", "it is text"),
     "a.safetensors": (b"\x40" + bytes(7) + b'{"a":1}', "safetensors"),
     "a.raw": (bytes(range(1, 30)), "begins with the bytes 01 02 03"),
     "empty": (b"", "it is empty"),
@@ -289,7 +289,7 @@ def test_class_folders(tmp_path):
     assert len(data) == 4 and "without the 1 beside them (example.jpg)" in data.description
     for i in range(4):
         photo(tmp_path / f"beside{i}.jpg", i)
-    refused(tmp_path, "5: beside0.jpg", "4: cat, dog", "left out")
+    refused(tmp_path, "5: beside0.jpg", "4: cat, dog", "skipped")
 
 
 def test_splits_are_no_classes(tmp_path):
@@ -299,7 +299,7 @@ def test_splits_are_no_classes(tmp_path):
     refused(tmp_path, "splits, not classes (train, val)", f"{tmp_path}/train")
     assert sluice.Dataset(tmp_path / "train").classes == ["cat", "dog"]
     shutil.rmtree(tmp_path / "val")
-    refused(tmp_path, '"train"', "2 folders of them (cat, dog)", f"open {tmp_path}/train")
+    refused(tmp_path, '"train"', "2 folders of pictures (cat, dog)", f"open {tmp_path}/train")
     photo(tmp_path / "bus/0.jpg")  # as CIFAR-100 has it
     shutil.rmtree(tmp_path / "train")
     photo(tmp_path / "train/0.jpg")

@@ -113,7 +113,7 @@ def test_batches_have_the_numbers_of_the_union(tmp_path):
 def test_classes_in_an_order_of_ones_own(pets, birds):
     data = sluice.concat([pets, birds], labels=["emu", "cow", "cat", "dog"])
     assert data.classes == ["emu", "cow", "cat", "dog"] and names(data) == names(pets) + names(birds)
-    with pytest.raises(sluice.InvalidError, match='class "emu" of dataset 2 is none of the classes that are asked for'):
+    with pytest.raises(sluice.InvalidError, match='class "emu" of dataset 2 is not one of the requested classes'):
         sluice.concat([pets, birds], labels=["cat", "dog"])
     with pytest.raises(sluice.InvalidError, match="twice"):
         sluice.concat([pets], labels=["cat", "dog", "cat"])
@@ -130,7 +130,7 @@ def test_renaming(pets, birds):
     assert one.classes == ["pet", "emu"] and one.numbers("label") == [0, 0, 1, None, 1]
     swapped = sluice.concat([pets], labels={"cat": "dog", "dog": "cat"})
     assert swapped.classes == ["dog", "cat"] and swapped.numbers("label") == pets.numbers("label")
-    with pytest.raises(sluice.InvalidError, match='no dataset has a class "cow", which is to be renamed'):
+    with pytest.raises(sluice.InvalidError, match='no dataset has the class "cow" that is to be renamed'):
         sluice.concat([pets, birds], labels={"cow": "cat"})
     for wrong in ({"cat": ""}, {"": "cat"}):
         with pytest.raises(sluice.InvalidError, match="empty"):
@@ -139,7 +139,7 @@ def test_renaming(pets, birds):
 
 def test_names_that_differ_in_case_only(pets, tmp_path):
     other = shards(tmp_path / "other", ["Cat", "emu"], [0, 1])
-    with pytest.raises(sluice.InvalidError, match='"cat" and "Cat" of the datasets 1 and 2 differ in case only') as caught:
+    with pytest.raises(sluice.InvalidError, match='"cat" and "Cat" of the datasets 1 and 2 differ only in case') as caught:
         sluice.concat([pets, other], labels="union")
     assert "allow_case_duplicates=True" in str(caught.value)
     two = sluice.concat([pets, other], labels="union", allow_case_duplicates=True)
@@ -147,7 +147,7 @@ def test_names_that_differ_in_case_only(pets, tmp_path):
     one = sluice.concat([pets, other], labels={"Cat": "cat"})
     assert one.classes == ["cat", "dog", "emu"] and names(one)[5:] == ["cat", "emu"]
     greek = shards(tmp_path / "greek", ["ΛΥΚΟΣ"], [0]), shards(tmp_path / "small", ["λυκοσ"], [0])
-    with pytest.raises(sluice.InvalidError, match="differ in case only"):
+    with pytest.raises(sluice.InvalidError, match="differ only in case"):
         sluice.mix(greek, labels="union")
     # What one dataset has both of, or was asked for by name, is meant.
     both = shards(tmp_path / "both", ["Cat", "cat"], [0, 1])
@@ -165,7 +165,7 @@ def test_labels_without_names(pets, tmp_path):
     with pytest.raises(sluice.InvalidError, match="renamed twice"):
         sluice.concat([plain], labels={0: "a", "0": "b"})
     some = sluice.concat([pets, plain], labels={0: "dog"})
-    with pytest.raises(sluice.CorruptError, match="nothing says what it is called"):
+    with pytest.raises(sluice.CorruptError, match="its class has no name to join it by"):
         some[6]
     assert [finding.sample for finding in some.verify().findings] == [6, 8]
     archive = tar(tmp_path / "a.tar", [1, 0])
@@ -241,7 +241,7 @@ def test_arguments(pets, birds):
 def test_without_labels_there_is_nothing_to_number(pets, birds, tmp_path):
     data = sluice.concat([pets, birds], fields=["number"], labels="union")
     assert len(data.classes) == 0 and [sample["number"] for sample in data] == [*range(5), *range(5)]
-    with pytest.raises(sluice.InvalidError, match="no labels to be renumbered"):
+    with pytest.raises(sluice.InvalidError, match="no labels to renumber"):
         sluice.concat([pets, birds], fields=["number"], labels={"cat": "dog"})
     boxes = []
     for place, classes in enumerate((["cat", "dog"], ["dog", "cat"])):
@@ -249,7 +249,7 @@ def test_without_labels_there_is_nothing_to_number(pets, birds, tmp_path):
         with sluice.Writer(tmp_path / f"boxes{place}", fields=fields, classes=classes) as writer:
             writer.add(labels=[0, 1, 1])
         boxes.append(sluice.Dataset(tmp_path / f"boxes{place}"))
-    with pytest.raises(sluice.InvalidError, match="several to a sample, which are not renumbered"):
+    with pytest.raises(sluice.InvalidError, match=r"\(several per sample\), which cannot be renumbered"):
         sluice.concat(boxes, labels="union")
     assert len(sluice.concat([boxes[0], boxes[0]], labels="union")) == 2
 
@@ -299,7 +299,7 @@ def test_adding_other_classes(pets, birds, tmp_path):
     assert sluice.Dataset(packed / "shard-000000.sluice").classes == ["cat", "dog"]
     # Then others, in parts, and the same ones once more.
     cows = shards(tmp_path / "cows", ["cow", "Emu"], [0, 1, 1, 0])
-    with pytest.raises(sluice.InvalidError, match='"emu" and "Emu".*differ in case only'):
+    with pytest.raises(sluice.InvalidError, match='"emu" and "Emu".*differ only in case'):
         sluice.pack(cows, packed, append=True, labels="union", **options)
     for part in (1, 0):
         made = sluice.pack(cows, packed, append=True, labels={"Emu": "emu"}, part=(part, 2), **options)

@@ -151,7 +151,7 @@ def test_several_folders(tmp_path):
     assert [sample["n"] for sample in merged] == [10 * part + n for part in range(3) for n in range(4)]
     assert len({merged.fingerprint, joined.fingerprint, sluice.Dataset(tmp_path / "p0").fingerprint}) == 3
     mds.write(tmp_path / "p3", {"n": "int", "m": "int"}, [{"n": 1, "m": 1}])
-    with pytest.raises(UNSUPPORTED, match="entry 0 of its list: it has other columns than the first"):
+    with pytest.raises(UNSUPPORTED, match="entry 0 of its list: its columns differ from those of the first"):
         sluice.Dataset([tmp_path / "p0", tmp_path / "p3"])
 
 
@@ -173,7 +173,7 @@ def test_fields_that_are_chosen(tmp_path):
     sample = sluice.Dataset(tmp_path, fields={"x": ("tokens", "i32[]"), "y": ("tokens", "i32[0,4]"), "z": "a"})[0]
     assert (plain(sample["x"]) == tokens).all() and sample["z"] == 5
     assert (plain(sample["y"]) == tokens.reshape(3, 4)).all()
-    wrong = [({"x": "nothing"}, "none of that name"), ({"x": ("a", "text")}, "not of that type"),
+    wrong = [({"x": "nothing"}, "no column with this name"), ({"x": ("a", "text")}, "not of that type"),
         ({"x": "obj"}, "never")]
     for fields, words in wrong:
         with pytest.raises(INVALID, match=words):
@@ -195,7 +195,7 @@ def test_lists_of_pictures(tmp_path, encoding, value):
 def test_encodings_that_are_not_known(tmp_path, encoding):
     mds.write(tmp_path, {"a": "bytes", "n": "int"}, [{"a": b"x", "n": 3}])
     change(tmp_path, lambda index: index["shards"][0].update(column_encodings=[encoding, "int"]))
-    with pytest.raises(UNSUPPORTED, match='column "a": its encoding is not known'):
+    with pytest.raises(UNSUPPORTED, match='column "a": unknown encoding'):
         sluice.Dataset(tmp_path)
     assert sluice.Dataset(tmp_path, fields={"n": "n"})[0] == {"n": 3}
 
@@ -225,7 +225,7 @@ def test_fingerprints(tmp_path):
 def test_compressed_in_another_way(tmp_path):
     """Those that are known: test_packed_shards.py."""
     mds.write(tmp_path, {"n": "int"}, [{"n": n} for n in range(9)], samples_per_shard=4, compression="bz2:1")
-    with pytest.raises(UNSUPPORTED, match="compressed as a whole, in a way.*bunzip2") as caught:
+    with pytest.raises(UNSUPPORTED, match="compressed by an unsupported method.*bunzip2") as caught:
         sluice.Dataset(tmp_path)
     assert caught.value.file.startswith(str(raw_of(tmp_path)))
     if shutil.which("bunzip2") is None:
@@ -243,18 +243,18 @@ def test_samples_that_are_bad_alone(tmp_path):
     good = {"a": numpy.ones((2, 2), "i4"), "b": 7, "c": numpy.zeros((2, 3, 3), "u1"), "d": numpy.ones(3, "f4")}
     pixels = struct.pack("<III", 3, 2, 3) + b"RGB" + bytes(18)
     bad = [
-        ({"a": numpy.ones((2, 2), "i8")}, '"a".*another dtype'), ({"a": numpy.ones(4, "i4")}, '"a".*another dtype'),
-        ({"a": b""}, "within its own head"), ({"a": b"\x07\x04"}, "dtype that there is none"),
-        ({"a": b"\x21\x08\x02"}, "within its own head"),
+        ({"a": numpy.ones((2, 2), "i8")}, '"a".*dtype or number of dimensions'), ({"a": numpy.ones(4, "i4")}, '"a".*dtype or number of dimensions'),
+        ({"a": b""}, "truncated within its header"), ({"a": b"\x07\x04"}, "the dtype of its array is not supported"),
+        ({"a": b"\x21\x08\x02"}, "truncated within its header"),
         ({"a": b"\x21\x28" + bytes(10)}, "more than 8 dimensions"),
-        ({"a": b"\x21\x08\xff\xff" + bytes(16)}, "fewer elements"),
-        ({"a": b"\x21\x08\x02\x02" + bytes(15)}, "fewer elements"),
-        ({"a": b"\x21\x08\x02\x02" + bytes(17)}, "not as many"),
-        ({"a": b"\x21\x0b" + b"\xff" * 16}, "fewer elements"), ({"d": b"\x06\x03\0\0\0"}, "fewer elements"),
-        ({"b": 2**63}, '"b": its number is above'), ({"c": ("L", 3, 2, bytes(6))}, '"image".*another mode than RGB'),
-        ({"c": ("RGBA", 3, 2, bytes(24))}, "another mode"), ({"c": ("RGB", 3, 2, bytes(17))}, "not as many pixels"),
-        ({"c": ("RGB", 0, 0, b"")}, "not as many pixels"), ({"c": ("RGB", 2**31, 2**31, b"")}, "not as many pixels"),
-        ({"c": pixels[:11]}, "cut short"), ({"c": pixels[:8] + b"\xff\xff\xff\xff" + pixels[12:]}, "cut short"),
+        ({"a": b"\x21\x08\xff\xff" + bytes(16)}, "does not match the array's shape"),
+        ({"a": b"\x21\x08\x02\x02" + bytes(15)}, "does not match the array's shape"),
+        ({"a": b"\x21\x08\x02\x02" + bytes(17)}, "does not match"),
+        ({"a": b"\x21\x0b" + b"\xff" * 16}, "does not match the array's shape"), ({"d": b"\x06\x03\0\0\0"}, "does not match the array's shape"),
+        ({"b": 2**63}, '"b": its number is above'), ({"c": ("L", 3, 2, bytes(6))}, '"image".*mode of its picture is not RGB'),
+        ({"c": ("RGBA", 3, 2, bytes(24))}, "is not RGB"), ({"c": ("RGB", 3, 2, bytes(17))}, "width and height"),
+        ({"c": ("RGB", 0, 0, b"")}, "width and height"), ({"c": ("RGB", 2**31, 2**31, b"")}, "width and height"),
+        ({"c": pixels[:11]}, "truncated"), ({"c": pixels[:8] + b"\xff\xff\xff\xff" + pixels[12:]}, "truncated"),
     ]  # fmt: skip
     samples = [good] + [{**good, **change} for change, _ in bad]
     mds.write(tmp_path, columns, samples)
@@ -280,7 +280,7 @@ def test_sizes_that_lie(tmp_path):
         raw_of(tmp_path).write_bytes(data)
         dataset = sluice.Dataset(tmp_path)
         assert dataset[0]["n"] == dataset[2]["n"] == 5
-        with pytest.raises(CORRUPT, match="longer than") as caught:
+        with pytest.raises(CORRUPT, match="extends beyond|longer than") as caught:
             dataset[1]
         assert caught.value.sample == 1 and begin <= caught.value.offset < begin + 24
         checked = dataset.verify(progress=None)[2]
@@ -291,9 +291,9 @@ def test_tables_that_lie(tmp_path):
     mds.write(tmp_path, {"a": "str"}, [{"a": "x" * n} for n in range(1, 6)])
     good = raw_of(tmp_path).read_bytes()
     table = list(struct.unpack_from("<7I", good))
-    before, behind = "before the end", "behind the end"
+    before, behind = "before the end", "beyond the end"
     wrong = [
-        (0, 4, "has 4 samples, and 5"), (0, 2**32 - 1, "samples, and 5"), (1, 27, before), (1, 0, before),
+        (0, 4, "has 4 samples, but its index says 5"), (0, 2**32 - 1, "samples, but its index says 5"), (1, 27, before), (1, 0, before),
         (3, table[2] - 1, before), (4, len(good) + 1, behind), (6, 2**32 - 1, behind), (2, 2**31, behind),
     ]  # fmt: skip
     for place, value, words in wrong:
@@ -306,7 +306,7 @@ def test_tables_that_lie(tmp_path):
     data = bytearray(good)
     struct.pack_into("<I", data, 12, table[2])  # the second has no bytes
     raw_of(tmp_path).write_bytes(data)
-    with pytest.raises(CORRUPT, match="the sample has no bytes") as caught:
+    with pytest.raises(CORRUPT, match="the sample is empty") as caught:
         sluice.Dataset(tmp_path)[1]
     assert caught.value.offset == 8
     loader = sluice.Loader(tmp_path, batch_size=5, on_bad_sample="mask",
@@ -319,12 +319,12 @@ def test_cut_short_anywhere(tmp_path):
     good = raw_of(tmp_path).read_bytes()
     for size in range(len(good)):
         raw_of(tmp_path).write_bytes(good[:size])
-        with pytest.raises(CORRUPT, match=f"the file has {size} bytes, and {len(good)} by its index"):
+        with pytest.raises(CORRUPT, match=f"the file has {size} bytes, but its index says {len(good)}"):
             sluice.Dataset(tmp_path)
         if size > 300 and size % 10:
             continue
         change(tmp_path, lambda index, size=size: index["shards"][0]["raw_data"].update(bytes=size))
-        with pytest.raises(CORRUPT, match="shorter than|before the end|behind the end"):
+        with pytest.raises(CORRUPT, match="too short|before the end|beyond the end"):
             sluice.Dataset(tmp_path)
         change(tmp_path, lambda index: index["shards"][0]["raw_data"].update(bytes=len(good)))
     raw_of(tmp_path).write_bytes(good)
@@ -345,44 +345,44 @@ def shard(index, **changes):
 @pytest.mark.parametrize(
     "edit, kind, words",
     [
-        (lambda i: i.update(version=3), UNSUPPORTED, "its version is not 2"),
-        (lambda i: i.pop("version"), UNSUPPORTED, "its version is not 2"),
-        (lambda i: shard(i, version=1), UNSUPPORTED, "entry 0 of its list: its version is not 2"),
+        (lambda i: i.update(version=3), UNSUPPORTED, "unsupported version"),
+        (lambda i: i.pop("version"), UNSUPPORTED, "unsupported version"),
+        (lambda i: shard(i, version=1), UNSUPPORTED, "entry 0 of its list: unsupported version"),
         (lambda i: shard(i, format="json"), UNSUPPORTED, 'its format is not "mds"'),
         (lambda i: shard(i, format=None), UNSUPPORTED, 'its format is not "mds"'),
         (lambda i: i["shards"].append(7), UNSUPPORTED, 'entry 1 of its list: its format is not "mds"'),
-        (lambda i: shard(i, samples=-1), CORRUPT, "does not say what its file is"),
-        (lambda i: shard(i, samples="9"), CORRUPT, "does not say what its file is"),
-        (lambda i: shard(i, samples=2**30), CORRUPT, "more samples than it can"),
-        (lambda i: shard(i, samples=2**62), CORRUPT, "more samples than it can"),
-        (lambda i: shard(i, samples=2**29), CORRUPT, "shorter than the table"),
-        (lambda i: shard(i, raw_data=None), CORRUPT, "does not say what its file is"),
+        (lambda i: shard(i, samples=-1), CORRUPT, "its file is not named"),
+        (lambda i: shard(i, samples="9"), CORRUPT, "its file is not named"),
+        (lambda i: shard(i, samples=2**30), CORRUPT, "its number of samples in the index is out of range"),
+        (lambda i: shard(i, samples=2**62), CORRUPT, "its number of samples in the index is out of range"),
+        (lambda i: shard(i, samples=2**29), CORRUPT, "too short for the table"),
+        (lambda i: shard(i, raw_data=None), CORRUPT, "its file is not named"),
         (lambda i: shard(i, raw_data={"basename": "../a", "bytes": 9}), INVALID,
-            'file: "../a" lies outside of.*allow_outside'),
+            'file: "../a" is outside.*allow_outside'),
         (lambda i: shard(i, raw_data={"basename": "x/..", "bytes": 9}), sluice.IOError, "cannot open"),
-        (lambda i: shard(i, raw_data={"basename": "/etc/passwd", "bytes": 9}), INVALID, '"/etc/passwd" lies outside of'),
-        (lambda i: shard(i, raw_data={"basename": "", "bytes": 9}), CORRUPT, "which is none in its folder"),
+        (lambda i: shard(i, raw_data={"basename": "/etc/passwd", "bytes": 9}), INVALID, '"/etc/passwd" is outside'),
+        (lambda i: shard(i, raw_data={"basename": "", "bytes": 9}), CORRUPT, 'names a file ""'),
         (lambda i: shard(i, raw_data={"basename": "x" * 5000, "bytes": 9}), INVALID, "path is too long"),
-        (lambda i: shard(i, column_names=[]), CORRUPT, "does not say what its columns are"),
-        (lambda i: shard(i, column_names=["a", 5]), CORRUPT, "does not say what its columns are"),
-        (lambda i: shard(i, column_names=["a"]), CORRUPT, "does not say what its columns are"),
-        (lambda i: shard(i, column_sizes=[None, -8]), CORRUPT, "does not say what its columns are"),
-        (lambda i: shard(i, column_sizes=[None, 2**40]), CORRUPT, "does not say what its columns are"),
-        (lambda i: shard(i, column_sizes=[None, 0]), CORRUPT, "does not say what its columns are"),
-        (lambda i: shard(i, column_sizes=[None, 8.0]), CORRUPT, "does not say what its columns are"),
-        (lambda i: shard(i, column_sizes=[None, "8"]), CORRUPT, "does not say what its columns are"),
+        (lambda i: shard(i, column_names=[]), CORRUPT, "its columns are missing or not valid"),
+        (lambda i: shard(i, column_names=["a", 5]), CORRUPT, "its columns are missing or not valid"),
+        (lambda i: shard(i, column_names=["a"]), CORRUPT, "its columns are missing or not valid"),
+        (lambda i: shard(i, column_sizes=[None, -8]), CORRUPT, "its columns are missing or not valid"),
+        (lambda i: shard(i, column_sizes=[None, 2**40]), CORRUPT, "its columns are missing or not valid"),
+        (lambda i: shard(i, column_sizes=[None, 0]), CORRUPT, "its columns are missing or not valid"),
+        (lambda i: shard(i, column_sizes=[None, 8.0]), CORRUPT, "its columns are missing or not valid"),
+        (lambda i: shard(i, column_sizes=[None, "8"]), CORRUPT, "its columns are missing or not valid"),
         (lambda i: shard(i, column_names=["a", "n" * 256]), UNSUPPORTED, "more than 255 bytes"),
-        (lambda i: shard(i, column_names=["a", "a"]), UNSUPPORTED, "another column would be a field of the same name"),
+        (lambda i: shard(i, column_names=["a", "a"]), UNSUPPORTED, "another column has the same field name"),
         (lambda i: shard(i, column_names=["a"] * 2000, column_encodings=["int"] * 2000, column_sizes=[8] * 2000),
             UNSUPPORTED, "more than 1024"),
-        (lambda i: shard(i, column_encodings=["str", "ndarray:bool"]), UNSUPPORTED, "encoding is not known"),
-        (lambda i: shard(i, column_encodings=["str", "ndarray:int8:"]), UNSUPPORTED, "shape that no field can have"),
-        (lambda i: shard(i, column_encodings=["str", "ndarray:int8:0"]), UNSUPPORTED, "shape that no field can have"),
+        (lambda i: shard(i, column_encodings=["str", "ndarray:bool"]), UNSUPPORTED, "unknown encoding"),
+        (lambda i: shard(i, column_encodings=["str", "ndarray:int8:"]), UNSUPPORTED, "arrays of an unsupported shape"),
+        (lambda i: shard(i, column_encodings=["str", "ndarray:int8:0"]), UNSUPPORTED, "arrays of an unsupported shape"),
         (lambda i: shard(i, column_encodings=["str", "ndarray:int8:" + "9," * 8 + "9"]), UNSUPPORTED,
-            "shape that no field can have"),
+            "arrays of an unsupported shape"),
         (lambda i: shard(i, column_encodings=["str", "ndarray:int8:99999,99999"]), UNSUPPORTED,
-            "shape that no field can have"),
-        (lambda i: shard(i, column_encodings=["str", "ndarray::4"]), UNSUPPORTED, "encoding is not known"),
+            "arrays of an unsupported shape"),
+        (lambda i: shard(i, column_encodings=["str", "ndarray::4"]), UNSUPPORTED, "unknown encoding"),
     ],
 )  # fmt: skip
 def test_indexes_that_are_none(tmp_path, edit, kind, words):
@@ -398,21 +398,21 @@ def test_columns_of_another_size(tmp_path):
     change(tmp_path, lambda index: shard(index, column_encodings=["bytes", "int"]))
     assert sluice.Dataset(tmp_path)[1]["n"] == 7  # told by each sample
     change(tmp_path, lambda index: shard(index, column_encodings=["bytes", "int32"]))
-    with pytest.raises(CORRUPT, match="as many bytes as its type"):
+    with pytest.raises(CORRUPT, match="does not match the number's type"):
         sluice.Dataset(tmp_path)[1]
     change(tmp_path, lambda index: shard(index, column_sizes=[8, 8]))
     with pytest.raises(CORRUPT, match="longer than its columns"):
         sluice.Dataset(tmp_path)[1]
 
 
-NONE = "of no known format|no dataset is in it"
+NONE = "of no known format|no dataset in it"
 
 
 def test_what_is_in_an_index(tmp_path):
     path = tmp_path / "index.json"
-    for text, kind, words in (("", INVALID, NONE), ('{"shards": [', CORRUPT, "no JSON, line 1"),
+    for text, kind, words in (("", INVALID, NONE), ('{"shards": [', CORRUPT, "not valid JSON, line 1"),
                               ('{"shards": {}}', INVALID, NONE), ("[1]", INVALID, NONE),
-                              ('["shards":[', CORRUPT, "no JSON"),
+                              ('["shards":[', CORRUPT, "not valid JSON"),
                               ('{"a": {"shards": [1]}}', INVALID, 'has no list "shards"')):  # fmt: skip
         path.write_text(text)
         for source in (path, tmp_path):

@@ -51,7 +51,7 @@ before = status("VmRSS")
 try:
     bad, most, sums = run(path, budget, workers)
 except sluice.OutOfMemoryError as error: # whatever becomes of bad samples
-    assert "take fewer num_workers" in str(error), error
+    assert "use fewer num_workers" in str(error), error
     bad, most, sums = "refused", 0, []
 print(json.dumps([status("VmHWM") - before, bad, most, sums]))
 """

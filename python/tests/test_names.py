@@ -66,11 +66,11 @@ def test_attributes():
 def test_fields(photos):
     data = sluice.Dataset(photos)
     for call, words in (
-        (lambda: data.read(0, "imgae"), 'no field "imgae", there are: image, label'),
-        (lambda: data.decode(0, "imgae"), "of pictures there are: image"),
-        (lambda: data.numbers("labl"), 'no field "labl", there are: image, label'),
-        (lambda: data.where("labl < 1"), "there are: image, label"),
-        (lambda: sluice.concat([data, data], fields=["labl"]), "it has: image, label"),
+        (lambda: data.read(0, "imgae"), 'no field "imgae"; the fields are: image, label'),
+        (lambda: data.decode(0, "imgae"), "the image fields are: image"),
+        (lambda: data.numbers("labl"), 'no field "labl"; the fields are: image, label'),
+        (lambda: data.where("labl < 1"), "the fields are: image, label"),
+        (lambda: sluice.concat([data, data], fields=["labl"]), "its fields are: image, label"),
         (lambda: sluice.Loader(data, columns={"labl": C.Number()}), "it has: image, label"),
     ):
         with pytest.raises(sluice.InvalidError, match=words):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists that name files outside of their folder: refused, unless that is allowed; by loaders and packs, too."""
+"""Lists that name files outside their folder: refused, unless that is allowed; by loaders and packs, too."""
 import csv
 import io
 import json
@@ -94,7 +94,7 @@ def test_names(listed):
     (listed.folder / "other.arrow").write_bytes(b"")  # a folder without one is no dataset of Arrow's
     for name in (f"../away/{listed.file}", listed.away / listed.file, listed.folder / f"../away/{listed.file}"):
         listed.name(name)
-        listed.refuses(f"away/{listed.file}.*(outside of|does not lie beside)")
+        listed.refuses(f"away/{listed.file}.*(outside|does not lie beside)")
 
 
 def test_links(listed):
@@ -106,7 +106,7 @@ def test_links(listed):
     (listed.folder / "beside").rename(listed.away / listed.file)
     (listed.folder / listed.file).unlink()
     (listed.folder / listed.file).symlink_to(listed.away / listed.file)
-    listed.refuses("by a link, outside of")
+    listed.refuses("leads outside")
 
 
 def test_a_cache_of_the_hub(listed):
@@ -124,7 +124,7 @@ def test_a_cache_of_the_hub(listed):
     target.rename(root / "elsewhere")
     (snapshot / listed.file).unlink()
     (snapshot / listed.file).symlink_to("../../elsewhere")
-    listed.refuses("by a link, outside of", where)
+    listed.refuses("leads outside", where)
 
 
 def test_bases_of_lists_of_archives(tmp_path):
@@ -136,7 +136,7 @@ def test_bases_of_lists_of_archives(tmp_path):
         for tree in ({"wids_version": 1, "shardlist": shards, **changes},
                      {"wids_version": 1, "datasets": [{"shardlist": shards, **changes}]}):  # fmt: skip
             (made.folder / made.list).write_text(json.dumps(tree))
-            made.refuses("archive 0: .*a.tar.* outside of")
+            made.refuses("archive 0: .*a.tar.* outside")
 
 
 # ---- pictures ----
@@ -169,7 +169,7 @@ def load(data, **options):
 def test_loaders(table, page_cache, joined):
     data = sluice.Dataset(table)
     data = data + sluice.Dataset(table) if joined else data
-    with pytest.raises(sluice.UnsupportedError, match=f"pics/7.jpg.*by a link, outside of.*{ADVICE}"):
+    with pytest.raises(sluice.UnsupportedError, match=f"pics/7.jpg.*leads outside.*{ADVICE}"):
         list(load(data, page_cache=page_cache))
     loader = load(data, page_cache=page_cache, on_bad_sample="mask")
     found = [bool(row) for batch in loader for row in batch["mask"]]

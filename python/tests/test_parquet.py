@@ -424,7 +424,7 @@ def test_fields_that_are_chosen(tmp_path):
     write(tmp_path)
     data = sluice.Dataset(tmp_path, fields={"picture": "image", "n": "label:int"})
     assert list(data.fields) == ["picture", "n"] and data[3]["picture"] == IMAGES[3] and data[3]["n"] == 3
-    with pytest.raises(sluice.InvalidError, match='"nothing".*there is none'):
+    with pytest.raises(sluice.InvalidError, match='"nothing".*there is no column'):
         sluice.Dataset(tmp_path, fields={"x": "nothing"})
 
 

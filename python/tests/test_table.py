@@ -167,7 +167,7 @@ def test_fields_can_be_chosen(pictures):
         assert sample["label"] == sorted(WORDS[:4]).index(WORDS[i]) and sample["where"] == f"pics/{i}.png"
         assert isinstance(sample["n"], float)
     for wrong, words in {
-        "zip:f32[0,4]": "line 2, column \"zip\": it is no list", "species:int": "", "n:image": "", "absent": "none of that",
+        "zip:f32[0,4]": "line 2, column \"zip\": it is no list", "species:int": "", "n:image": "", "absent": "no column with this name",
         "box:i32[3]": "another shape", "box:u8[4]": "f32, f64, i32 or i64", "species:float": "no number",
     }.items():  # fmt: skip
         with pytest.raises(sluice.Error, match=words):

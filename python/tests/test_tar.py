@@ -532,7 +532,7 @@ def test_other_names_for_a_tar(tmp_path):
     write(tmp_path / "no-suffix", usual(2))
     assert sluice.Dataset(tmp_path / "no-suffix").format == "tar"
     (tmp_path / "picture.jpg").write_bytes(jpeg())
-    with pytest.raises(sluice.InvalidError, match=r"a picture \(JPEG\): open the folder"):
+    with pytest.raises(sluice.InvalidError, match=r"a picture \(JPEG\): open its folder"):
         sluice.Dataset(tmp_path / "picture.jpg")
 
 
@@ -584,10 +584,10 @@ def test_lists_of_archives(tmp_path):
     ]:
         with pytest.raises(sluice.Error, match=reason):
             sluice.Dataset(write(**changes))
-    with pytest.raises(sluice.InvalidError, match='fields cannot be chosen of the format "tar"'):
+    with pytest.raises(sluice.InvalidError, match='fields cannot be chosen from this dataset, of the format "tar"'):
         sluice.Dataset(write(), fields={"x": "jpg"})
     with pytest.raises(sluice.InvalidError, match="lists of archives cannot be joined: put all archives into one, or"):
         sluice.Dataset([write(), write("data/b.json")])
     (tmp_path / "cut.json").write_text(json.dumps(listed)[:-5])
-    with pytest.raises(sluice.CorruptError, match="cut.json.*no JSON"):
+    with pytest.raises(sluice.CorruptError, match="cut.json.*not valid JSON"):
         sluice.Dataset(tmp_path / "cut.json")

@@ -490,7 +490,7 @@ def test_beside_shards_of_our_own(some, tmp_path):
         with load(joined, 8, shuffle) as loader:
             found = [row[1] for row in rows(loader)]
             assert sorted(found) == sorted(some.bytes + made.bytes) and (shuffle or found == some.bytes + made.bytes)
-    with pytest.raises(sluice.UnsupportedError, match="know where their samples lie"):
+    with pytest.raises(sluice.UnsupportedError, match="whose index has the byte ranges of its samples"):
         load(sluice.Dataset(tmp_path / "packed"))
 
 
@@ -508,7 +508,7 @@ def test_what_is_refused(some, tmp_path):
         load(data, 8, last_batch="repeat")
     (tmp_path / "folder" / "a").mkdir(parents=True)
     (tmp_path / "folder" / "a" / "a.jpg").write_bytes(jpeg())
-    with pytest.raises(sluice.UnsupportedError, match="files of their own"):
+    with pytest.raises(sluice.UnsupportedError, match="each sample is a file"):
         sluice.Loader(tmp_path / "folder", 1, "shards", transform=T.RandomResizedCrop(8))
 
 

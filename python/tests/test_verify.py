@@ -261,7 +261,7 @@ def test_checksums_of_npz_rows(tmp_path, arrays):
     (finding,) = data.verify(progress=None).findings
     assert "CRC-32" in str(finding) and finding.file == str(tmp_path / "a.npz")
     some = data[:4].verify(progress=None)
-    assert some[2:] == ([], "checksums of whole files, of which only some samples are looked at")
+    assert some[2:] == ([], "checksums of whole files, since only some of their samples are read")
 
 
 @pytest.mark.parametrize("decode", [False, True])
@@ -354,7 +354,7 @@ def test_pages_without_crc_are_said(tmp_path):
     path.write_bytes(flipped(content, page["offset"] + page["header"] + page["size"] // 2))
     some = sluice.Dataset(path, fields={"image": "image", "label": "label"})
     assert some.verify(progress=None)[2:] == ([], "")
-    assert some[:5].verify(progress=None).unchecked == "checksums of whole files, of which only some samples are looked at"
+    assert some[:5].verify(progress=None).unchecked == "checksums of whole files, since only some of their samples are read"
 
 
 def test_bytes_of_parquet_are_counted(tmp_path):
@@ -467,7 +467,7 @@ def test_each_hash_of_mds(tmp_path, name):
     assert (finding.file, finding.sample, finding.reason) == (
         str(shard), None, f"the file does not match its hash in index.json ({name})")  # fmt: skip
     assert sluice.Dataset(path)[:1].verify(progress=None)[2:] == (
-        [], "checksums of whole files, of which only some samples are looked at")  # fmt: skip
+        [], "checksums of whole files, since only some of their samples are read")  # fmt: skip
 
 
 def test_several_hashes_of_mds(tmp_path):
@@ -493,6 +493,6 @@ def test_several_hashes_of_mds(tmp_path):
     assert findings(xxh64=content.upper()) == ([], [])
     assert findings(whirlpool="12") == ([], ["hash whirlpool of MDS shards (not known here)"])
     assert findings(**{"a; b\n": "12"}) == ([], ["hash without a name of MDS shards (not known here)"])
-    assert findings(md4=12) == ([], ["hash md4 of MDS shards (it is no text)"])
+    assert findings(md4=12) == ([], ["hash md4 of MDS shards (not a string)"])
     assert findings(xxh32="123", xxh3_64="456") == (["xxh32", "xxh3_64"], []) or findings(
         xxh32="123", xxh3_64="456") == (["xxh3_64", "xxh32"], [])  # fmt: skip

@@ -189,4 +189,4 @@ def test_what_is_none(voc, tmp_path):
     for path in ("coco/train.txt", "coco/annotations", "coco"):
         with pytest.raises(INVALID) as told:
             sluice.Dataset(tmp_path / path)
-        assert "no dataset is in it" in str(told.value) or "of no known format" in str(told.value)
+        assert "no dataset in it" in str(told.value) or "of no known format" in str(told.value)

@@ -70,8 +70,7 @@ sluice_status sluice_augment_add(sluice_augment *recipe, const char *name, const
 {
     const sl_step_kind *kind = name != NULL ? sl_step_find(name) : NULL;
     if (recipe == NULL || kind == NULL) {
-        return sl_recipe_refuse(recipe, SLUICE_INVALID, "sluice_augment_add",
-                                "there is no step of that name");
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, "sluice_augment_add", "unknown step");
     }
     if (count > sl_step_argument_count(kind) || (count > 0 && arguments == NULL)) {
         return sl_recipe_refuse(recipe, SLUICE_INVALID, name, "too many arguments, or none at all");

@@ -84,10 +84,10 @@ static bool shape_is_good(const sluice_column *c)
 static const char *fault_of(const sluice_columns *columns, const sluice_column *c)
 {
     if (c->kind < SLUICE_COLUMN_IMAGE || c->kind > SLUICE_COLUMN_ONE_HOT) {
-        return "there is no such kind";
+        return "unknown kind";
     }
     if (columns->count == SL_COLUMNS_MAX) {
-        return "a batch can have 64 columns at most";
+        return "a batch has at most 64 columns";
     }
     if (c->field == NULL || c->field[0] == '\0' ||
         strnlen(c->field, SL_FIELD_NAME_BYTES) == SL_FIELD_NAME_BYTES) {
@@ -101,7 +101,7 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
         return "an image needs a recipe";
     }
     if (!shape_is_good(c)) {
-        return "a shape has 8 dimensions at most, each 1 or more";
+        return "a shape has at most 8 dimensions, each 1 or more";
     }
     if (takes(c, sl_option_find(SLUICE_OPTIONS_COLUMN, "length")) && c->length == 0) {
         return "this kind needs a length";
@@ -168,7 +168,7 @@ sluice_status sluice_columns_add(sluice_columns *columns, const sluice_column *c
     }
     const char *too_much = superfluous(&full);
     if (too_much != NULL) {
-        return refuse(columns, &full, " is nothing for a column of its kind", too_much);
+        return refuse(columns, &full, " cannot be used by a column of this kind", too_much);
     }
     keep(columns, &full);
     return SLUICE_OK;

@@ -65,8 +65,8 @@ static sluice_status open_ranges(sl_dataset **dataset, const char *const *paths,
 static sluice_status refuse_memory(uint64_t limit_bytes, sluice_error *error)
 {
     sl_error_add(error, SIZE_MAX,
-                 "; opening the dataset may take %llu MiB: choose the fields that are wanted, or "
-                 "raise that (" SL_OPTION("memory_bytes of opening") ")",
+                 "; opening the dataset may take %llu MiB: choose the fields you need, or raise "
+                 "this limit (" SL_OPTION("memory_bytes of opening") ")",
                  (unsigned long long)(limit_bytes >> 20));
     return (sluice_status)error->status;
 }

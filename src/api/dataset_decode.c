@@ -41,7 +41,7 @@ static uint32_t find_image(const sl_dataset *dataset, const char *name, sluice_e
         }
     }
     (void)sl_error_set(error, SLUICE_INVALID, "api",
-                       "there is no field of pictures \"%.64s\", of pictures there are: %s", name,
+                       "there is no image field \"%.64s\"; the image fields are: %s", name,
                        known.text);
     return SL_FIELD_NONE;
 }

@@ -150,7 +150,7 @@ static sluice_status read_numbers(const sl_dataset *dataset, const char *name, n
     }
     const sluice_field_type type = dataset->fields[to->field].type;
     if (type != SLUICE_FIELD_INT && type != SLUICE_FIELD_FLOAT) {
-        return sl_error_set(error, SLUICE_INVALID, "api", "field \"%.64s\" is no number", name);
+        return sl_error_set(error, SLUICE_INVALID, "api", "field \"%.64s\" is not a number", name);
     }
     to->integers = type == SLUICE_FIELD_INT ? to->integers : NULL;
     const sl_scan scan = {dataset, UINT64_C(1) << to->field, take_number, to};
@@ -220,7 +220,7 @@ static sluice_status choose_by_condition(sl_index_map *map, const sl_dataset *da
     const sl_scan scan = {dataset, sl_condition_fields(condition), mark, &to};
     if (to.words == NULL) {
         sl_condition_close(condition);
-        return sl_no_memory(error, "api", "for a bit for each sample");
+        return sl_no_memory(error, "api", "for one bit per sample");
     }
     status = sl_scan_run(&scan, &options, error);
     if (status == SLUICE_OK) {
@@ -258,13 +258,14 @@ static sluice_status make_subset(sl_dataset **made, sl_dataset *dataset,
                      (own.where != NULL);
     if (ways != 1 || own.reserved != 0 || (own.indices == NULL && own.index_count > 0)) {
         return sl_error_set(error, SLUICE_INVALID, "api",
-                            "a subset is chosen by one of ranges, indices, index_file and where");
+                            "give exactly one of ranges, indices, index_file and where");
     }
     sl_index_map map;
     sl_index_map_begin(&map);
     status = choose(&map, dataset, &own, error);
     if (status == SLUICE_OK && map.count == 0) {
-        status = sl_error_set(error, SLUICE_INVALID, "api", "no sample is left: a dataset has one");
+        status = sl_error_set(error, SLUICE_INVALID, "api",
+                              "no sample is left: a dataset has at least one");
     }
     if (status < 0) {
         sl_index_map_close(&map);
@@ -337,8 +338,8 @@ static sluice_status check_mix(const sluice_mix_options *own, sluice_error *erro
     if (!rows || (own->row_count > 1 && own->epochs == NULL) || own->reserved != 0 ||
         own->epoch_samples > INT64_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "api",
-                            "weights are 1 to %d rows, row_count says how many, and epochs from "
-                            "when on each holds",
+                            "weights has 1 to %d rows: row_count is their number, and epochs the "
+                            "first epoch of each",
                             ROWS_MAX);
     }
     return check_names(own->fields, own->field_count, error);

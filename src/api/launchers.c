@@ -81,7 +81,7 @@ static sluice_status read_number(const finder *find, const char *name, uint32_t 
     const char *value = value_of(find, name);
     if (!parse(value, number)) {
         return sl_error_set(find->error, SLUICE_INVALID, "ranks",
-                            "%s is \"%.40s\", and should be a number", name, value);
+                            "%s is \"%.40s\", which is not a number", name, value);
     }
     return SLUICE_OK;
 }
@@ -168,9 +168,8 @@ static sluice_status contradiction(const finder *find, int first, int second)
     const launcher *b = &launchers[second];
     return sl_error_set(
         find->error, SLUICE_INVALID, "ranks",
-        "two launchers contradict each other: %s and %s (%s) say rank %u of %u, %s and %s (%s) "
-        "rank "
-        "%u of %u; unset what is not meant, or say the rank and the number of ranks yourself",
+        "two launchers disagree: %s and %s (%s) say rank %u of %u, %s and %s (%s) rank %u of %u; "
+        "unset one of them, or pass the rank and the number of ranks explicitly",
         a->rank, find->claims[first].size_name, a->name, find->claims[first].rank,
         find->claims[first].size, b->rank, find->claims[second].size_name, b->name,
         find->claims[second].rank, find->claims[second].size);
@@ -304,14 +303,14 @@ static void describe(const finder *find, int chosen, sluice_ranks *ranks)
         add(text, sizeof(ranks->text), "rank %u of %u (%s: %s, %s)", ranks->rank, ranks->world_size,
             ranks->launcher, launchers[chosen].rank, find->claims[chosen].size_name);
     } else {
-        add(text, sizeof(ranks->text), "one process: no launcher says otherwise");
+        add(text, sizeof(ranks->text), "one process: no launcher found");
     }
     for (int i = 0; i < LAUNCHERS; i++) {
         const claim *at = &find->claims[i];
         if (at->there && i != chosen &&
             (chosen == LAUNCHERS || !is_same(at, &find->claims[chosen]))) {
-            add(text, sizeof(ranks->text), "; %s's %u of %u passed over", launchers[i].name,
-                at->rank, at->size);
+            add(text, sizeof(ranks->text), "; %s's %u of %u ignored", launchers[i].name, at->rank,
+                at->size);
         }
     }
 }
@@ -352,7 +351,7 @@ sluice_status sl_ranks_divide(uint32_t *rank, uint32_t *world_size, uint32_t mod
 {
     if (model_parallel == 0 || *rank >= *world_size || *world_size % model_parallel != 0) {
         return sl_error_set(error, SLUICE_INVALID, "ranks",
-                            "rank %u of %u does not divide into groups of %u", *rank, *world_size,
+                            "rank %u of %u: not divisible into groups of %u", *rank, *world_size,
                             model_parallel);
     }
     *rank /= model_parallel;

@@ -44,7 +44,7 @@ sluice_status sluice_ranks_divide(sluice_ranks *ranks, uint32_t model_parallel, 
     }
     /* A newer program's struct is larger, and its tail may be anything: it is left alone. */
     if (ranks->struct_size < offsetof(sluice_ranks, local_rank)) {
-        sl_error_set(&reason, SLUICE_INVALID, "api", "sluice_ranks has no room for its numbers");
+        sl_error_set(&reason, SLUICE_INVALID, "api", "struct_size of sluice_ranks is too small");
         return sl_api_fail(error, &reason);
     }
     return sl_ranks_divide(&ranks->rank, &ranks->world_size, model_parallel, &reason) < 0

@@ -159,7 +159,7 @@ static sluice_status read_shape(const sl_field *field, const sluice_value *given
         const bool varies = field->shape[i] == 0;
         if (given->shape[i] < 0 ||
             (!varies && given->shape[i] != 0 && (uint64_t)given->shape[i] != field->shape[i])) {
-            return refuse_value(field, error, "its shape is not the field's");
+            return refuse_value(field, error, "its shape differs from the field's");
         }
         value->shape[i] = varies ? (uint64_t)given->shape[i] : field->shape[i];
         fixed *= varies ? 1 : field->shape[i]; /* cannot wrap: the field was accepted */
@@ -307,8 +307,8 @@ static sluice_status pack(const sluice_dataset *dataset, const char *path,
     own.parts = own.parts > 0 ? own.parts : 1;
     if (own.part >= own.parts || (own.parts > 1 && own.overwrite == 1)) {
         return sl_error_set(error, SLUICE_INVALID, "api",
-                            "part %u of %u: a part must be below their number, and cannot "
-                            "overwrite, since the others may have begun: remove the folder first",
+                            "part %u of %u: a part must be below the number of parts, and cannot "
+                            "overwrite, since other parts may have begun: remove the folder first",
                             own.part, own.parts);
     }
     sl_api_labels labels;

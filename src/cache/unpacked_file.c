@@ -42,11 +42,11 @@ static sluice_status refuse_room(const writer *w, int sys_errno, sluice_error *e
     const uint64_t most = sl_unpack_most(&w->job->told);
     if (most > 0) {
         return sl_error_file(error, SLUICE_IO, STAGE, sys_errno, w->job->to, (int64_t)w->written,
-                             "there is no room for the %llu bytes that %.1024s unpacks to",
+                             "no space left for the %llu bytes that %.1024s unpacks to",
                              (unsigned long long)most, w->job->from);
     }
     return sl_error_file(error, SLUICE_IO, STAGE, sys_errno, w->job->to, (int64_t)w->written,
-                         "there is no room for what %.1024s unpacks to, more than %llu bytes",
+                         "no space left for what %.1024s unpacks to, more than %llu bytes",
                          w->job->from, (unsigned long long)w->written);
 }
 
@@ -103,13 +103,13 @@ static sluice_status copy_all(writer *w, sluice_error *error)
     size_t got = PIECE_BYTES;
     while (got == PIECE_BYTES) {
         if (is_stopped(w->job)) {
-            return sl_error_set(error, SLUICE_CANCELED, STAGE, "unpacking was given up");
+            return sl_error_set(error, SLUICE_CANCELED, STAGE, "unpacking was abandoned");
         }
         sluice_status status =
             sl_stream_read_some(w->stream, w->written, w->piece, PIECE_BYTES, &got, error);
         if (status == SLUICE_OK && most > 0 && got > most - w->written) {
             status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, w->job->from, -1,
-                                   "it unpacks to more than the %llu bytes that its index says",
+                                   "it unpacks to more than the %llu bytes given in its index",
                                    (unsigned long long)most);
         }
         if (status == SLUICE_OK && got > 0) {
@@ -127,14 +127,14 @@ static sluice_status check(writer *w, sluice_error *error)
     const sl_unpack_told *told = &w->job->told;
     if (sl_unpack_most(told) > 0 && w->written != told->bytes[0] && w->written != told->bytes[1]) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, w->job->from, -1,
-                             "it unpacks to %llu bytes, and to %llu by its index",
+                             "it unpacks to %llu bytes, but its index says %llu",
                              (unsigned long long)w->written, (unsigned long long)told->bytes[0]);
     }
     for (uint32_t i = 0; i < w->digests.count; i++) {
         char name[16];
         if (sl_digest_list_differs(&w->digests, i, name)) {
             return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, w->job->from, -1,
-                                 "what it unpacks to does not match its hash in index.json (%s)",
+                                 "its unpacked content does not match the hash in index.json (%s)",
                                  name);
         }
     }
@@ -162,7 +162,7 @@ static sluice_status make_last(const writer *w, sluice_error *error)
     }
     return is_full(errno) ? refuse_room(w, errno, error)
                           : sl_error_file(error, SLUICE_IO, STAGE, errno, w->job->to, -1,
-                                          "cannot write the file to the storage");
+                                          "cannot sync the file");
 }
 
 static sluice_status write_all(writer *w, sluice_error *error)
@@ -189,8 +189,7 @@ sluice_status sl_unpacked_file_write(const sl_unpack_job *job, sluice_error *err
     sl_error_clear(&reason);
     writer *w = sl_calloc(1, sizeof(*w));
     if (w == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, job->from, -1,
-                             "no memory for unpacking");
+        return sl_no_memory_file(error, STAGE, job->from, "unpacking");
     }
     w->job = job;
     w->fd = -1;

@@ -99,7 +99,7 @@ static sluice_status name_entry(const store *s, entry *e, const char *real, slui
                    (unsigned long long)sum_key(&e->source, packing, &told));
     e->kept = e->folder != NULL ? join(e->folder, name) : NULL;
     if (e->kept == NULL) {
-        (void)sl_error_file(error, SLUICE_NOMEM, STAGE, 0, real, -1, "no memory for a path");
+        (void)sl_no_memory_file(error, STAGE, real, "for a path");
         return SLUICE_NOMEM;
     }
     return SLUICE_OK;
@@ -268,11 +268,11 @@ static sluice_status check_room(store *s, sluice_error *error)
             return SLUICE_OK;
         }
         if (wanted >= before) { /* nobody else is at it */
-            return sl_error_file(error, SLUICE_IO, STAGE, ENOSPC, s->how->folder, -1,
-                                 "unpacking %u files, %.512s the first of them, takes %llu bytes "
-                                 "here, and %llu are free",
-                                 count, path_of(s, &s->entries[s->missing[0]]),
-                                 (unsigned long long)wanted, (unsigned long long)there);
+            return sl_error_file(
+                error, SLUICE_IO, STAGE, ENOSPC, s->how->folder, -1,
+                "unpacking %u files (the first is %.512s) needs %llu bytes here, and %llu are free",
+                count, path_of(s, &s->entries[s->missing[0]]), (unsigned long long)wanted,
+                (unsigned long long)there);
         }
         before = wanted;
     }
@@ -332,7 +332,7 @@ static sluice_status write_part(store *s, const entry *e, int beat, sluice_error
                    atomic_fetch_add_explicit(&count, 1, memory_order_relaxed));
     char *part = join(e->folder, name);
     if (part == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, e->kept, -1, "no memory for a path");
+        return sl_no_memory_file(error, STAGE, e->kept, "for a path");
     }
     const sl_packed packed = {.packing = s->list->files[e->file].packing, .file = e->source};
     const sl_unpack_job job = {.from = path_of(s, e),
@@ -344,8 +344,8 @@ static sluice_status write_part(store *s, const entry *e, int beat, sluice_error
     (void)unlink(part); /* of a process of that number that was killed */
     sluice_status status = sl_unpacked_file_write(&job, error);
     if (status == SLUICE_OK && rename(part, e->kept) != 0 && !is_kept(s, e)) {
-        status = sl_error_file(error, SLUICE_IO, STAGE, errno, e->kept, -1,
-                               "cannot give the file its name");
+        status =
+            sl_error_file(error, SLUICE_IO, STAGE, errno, e->kept, -1, "cannot rename the file");
         (void)unlink(part);
     }
     sl_free(part);
@@ -375,7 +375,7 @@ static sluice_status unpack_entry(store *s, const entry *e, bool *busy, sluice_e
 {
     char *path = join(e->folder, "lock");
     if (path == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, e->folder, -1, "no memory for a path");
+        return sl_no_memory_file(error, STAGE, e->folder, "for a path");
     }
     const int fd = make_own(e->folder)
                        ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)
@@ -435,9 +435,9 @@ static sluice_status work(void *ctx, uint32_t number, sluice_error *error)
     (void)number;
     store *s = ctx;
     const entry **busy = (const entry **)sl_calloc(s->missing_count, sizeof(const entry *));
-    sluice_status status = busy != NULL ? unpack_some(s, busy, error)
-                                        : sl_error_set(error, SLUICE_NOMEM, STAGE,
-                                                       "no memory for %u files", s->missing_count);
+    sluice_status status = busy != NULL
+                               ? unpack_some(s, busy, error)
+                               : sl_no_memory(error, STAGE, "for %u files", s->missing_count);
     sl_free((void *)busy);
     if (status < 0) {
         atomic_store_explicit(&s->stop, true, memory_order_relaxed);
@@ -462,8 +462,8 @@ static sluice_status unpack_missing(store *s, sluice_error *error)
         const entry *e = &s->entries[s->missing[i]];
         if (!is_kept(s, e)) {
             status = sl_error_file(error, SLUICE_IO, STAGE, 0, e->kept, -1,
-                                   "the unpacked file is another's as soon as it is made: it was "
-                                   "changed or removed, or a server gives it to another user");
+                                   "the unpacked file is not the one just written: it was changed "
+                                   "or removed, or a file server maps it to another user");
         }
     }
     sync_folder(s->how->folder);
@@ -507,8 +507,7 @@ static sluice_status replace(store *s, sluice_error *error)
         const sl_unpack_told told = told_of(s, e);
         file->name = file->name != NULL ? file->name : plain_name(file->path);
         if (file->name == NULL) {
-            return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, file->path, -1,
-                                 "no memory for a path");
+            return sl_no_memory_file(error, STAGE, file->path, "for a path");
         }
         file->source = file->path;
         file->path = e->kept;
@@ -525,7 +524,7 @@ static sluice_status find_packed(store *s, sluice_error *error)
     s->entries = sl_calloc(s->list->count, sizeof(*s->entries));
     s->missing = sl_calloc(s->list->count, sizeof(*s->missing));
     if (s->entries == NULL || s->missing == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %u files", s->list->count);
+        return sl_no_memory(error, STAGE, "for %u files", s->list->count);
     }
     for (uint32_t i = 0; i < s->list->count; i++) {
         if (s->list->files[i].packing != SL_PACKING_NONE) {

@@ -29,7 +29,7 @@ typedef struct making {
 
 static sluice_status no_memory(sluice_error *error)
 {
-    return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the names of classes");
+    return sl_no_memory(error, STAGE, "for the names of classes");
 }
 
 bool sl_share_classes(const sl_dataset *a, const sl_dataset *b)
@@ -121,8 +121,8 @@ static sluice_status find_or_add(making *m, const char *name, uint32_t part, int
     uint32_t found = sl_name_table_find(&m->known, name);
     if (found == SL_NAME_NONE && m->labels->classes != NULL) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "class \"%.128s\" of dataset %u is none of the classes that are asked "
-                            "for: name it there, too, or rename it",
+                            "class \"%.128s\" of dataset %u is not one of the requested classes: "
+                            "add it to them, or rename it",
                             name, part + 1);
     }
     if (found == SL_NAME_NONE) {
@@ -201,9 +201,8 @@ static sluice_status map_numbers(making *m, uint32_t part, sl_label_map **made, 
     const uint32_t count = count_numbers(m->labels);
     if (count == 0) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "the classes of dataset %u have no names, by which they could be "
-                            "joined with the others': say what its labels are, by renaming \"0\", "
-                            "\"1\" and so on",
+                            "the classes of dataset %u have no names to join them by: name its "
+                            "labels by renaming \"0\", \"1\" and so on",
                             part + 1);
     }
     sl_label_map *map = sl_label_map_new(count, true);
@@ -252,9 +251,8 @@ static sluice_status take_classes(making *m, sluice_error *error)
         const char *name = labels->classes[i];
         if (*name == '\0' || sl_name_table_find(&m->known, name) != SL_NAME_NONE) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "class %u that is asked for, \"%.128s\", is empty or stands there "
-                                "twice",
-                                i, name);
+                                "requested class %u, \"%.128s\", is empty or listed twice", i,
+                                name);
         }
         status = append(m, name, ASKED, error);
     }
@@ -273,8 +271,7 @@ static sluice_status take_renames(making *m, sluice_error *error)
         const bool empty = labels->to[i] != NULL && *labels->to[i] == '\0';
         if (empty || *name == '\0' || sl_name_table_find(&m->renames, name) != SL_NAME_NONE) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "class \"%.128s\" is to be renamed twice, or a name is empty",
-                                name);
+                                "class \"%.128s\" is renamed twice, or a name is empty", name);
         }
         if (!sl_name_table_add(&m->renames, name, i)) {
             return no_memory(error);
@@ -289,7 +286,7 @@ static sluice_status check_used(const making *m, sluice_error *error)
     for (uint32_t i = 0; i < m->labels->rename_count; i++) {
         if (!m->used[i]) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "no dataset has a class \"%.128s\", which is to be renamed",
+                                "no dataset has the class \"%.128s\" that is to be renamed",
                                 m->labels->from[i]);
         }
     }
@@ -319,11 +316,11 @@ static sluice_status refuse_case(const making *m, uint32_t one, uint32_t other, 
         (void)snprintf(whose, sizeof(whose), " of the datasets %u and %u", m->first[one] + 1,
                        m->first[other] + 1);
     }
-    return sl_error_set(error, SLUICE_INVALID, STAGE,
-                        "the classes \"%.128s\" and \"%.128s\"%s differ in case only: rename one "
-                        "of them, if they are the same "
-                        "(" SL_OPTION("allow_case_duplicates") " accepts them as two)",
-                        m->names[one], m->names[other], whose);
+    return sl_error_set(
+        error, SLUICE_INVALID, STAGE,
+        "the classes \"%.128s\" and \"%.128s\"%s differ only in case: rename one of them if they "
+        "are the same (" SL_OPTION("allow_case_duplicates") " accepts them as two)",
+        m->names[one], m->names[other], whose);
 }
 
 /* What one dataset has both of, or was asked for by name, is no accident. */

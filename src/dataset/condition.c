@@ -95,7 +95,7 @@ static sluice_status add_step(parser *p, const step *made)
         const uint32_t room = c->room < 16 ? 16 : 2 * c->room;
         step *grown = sl_realloc_array(c->steps, room, sizeof(*grown));
         if (grown == NULL) {
-            return sl_error_set(p->error, SLUICE_NOMEM, STAGE, "no memory for a condition");
+            return sl_no_memory(p->error, STAGE, "for a condition");
         }
         c->steps = grown;
         c->room = room;
@@ -111,12 +111,13 @@ static sluice_status read_class(parser *p, const step *test, literal *with)
     const sl_dataset *of = p->dataset;
     const char *end = strchr(p->at + 1, *p->at);
     if (end == NULL) {
-        return fail(p, "the quotation mark is never closed");
+        return fail(p, "unterminated string");
     }
     const char *name = p->at + 1;
     const size_t length = (size_t)(end - name);
     if (of->info.classes == 0 || strcmp(of->fields[test->field].name, "label") != 0) {
-        return fail(p, "only classes, of the field \"label\", have names, and here there are none");
+        return fail(
+            p, "only the classes of the field \"label\" have names, and this dataset has none");
     }
     for (uint32_t i = 0; i < of->info.classes; i++) {
         const char *known = sl_dataset_class_name(of, i);
@@ -126,7 +127,7 @@ static sluice_status read_class(parser *p, const step *test, literal *with)
             return SLUICE_OK;
         }
     }
-    return fail(p, "there is no class of this name");
+    return fail(p, "there is no class with this name");
 }
 
 static sluice_status read_value(parser *p, const step *test, literal *with)
@@ -208,13 +209,13 @@ static sluice_status find_field(parser *p, step *test)
     if (test->field == SL_FIELD_NONE) {
         char why[320];
         sl_name_list known;
-        (void)snprintf(why, sizeof(why), "there is no field of this name, there are: %s",
+        (void)snprintf(why, sizeof(why), "there is no field with this name; the fields are: %s",
                        sl_name_list_fields(&known, p->dataset->fields, p->dataset->info.fields));
         return fail(p, why);
     }
     const sluice_field_type type = p->dataset->fields[test->field].type;
     if (type != SLUICE_FIELD_INT && type != SLUICE_FIELD_FLOAT) {
-        return fail(p, "this field is no number");
+        return fail(p, "this field is not a number");
     }
     test->integer = type == SLUICE_FIELD_INT;
     p->made->fields |= UINT64_C(1) << test->field;
@@ -247,7 +248,7 @@ static sluice_status read_condition(parser *p); // NOLINT(misc-no-recursion): NE
 static sluice_status read_not(parser *p) // NOLINT(misc-no-recursion)
 {
     if (p->nested == NESTED_MAX) {
-        return fail(p, "too many parentheses in one another");
+        return fail(p, "parentheses are nested too deeply");
     }
     p->nested++;
     sluice_status status;
@@ -299,7 +300,7 @@ sluice_status sl_condition_make(sl_condition **condition, const char *text,
     *condition = NULL;
     sl_condition *made = sl_calloc(1, sizeof(*made));
     if (made == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a condition");
+        return sl_no_memory(error, STAGE, "for a condition");
     }
     parser p = {.dataset = dataset, .text = text, .at = text, .made = made, .error = error};
     sluice_status status = read_condition(&p);

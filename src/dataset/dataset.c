@@ -18,7 +18,7 @@ void *sl_dataset_new(size_t bytes, const sl_dataset_ops *ops, const char *format
 {
     sl_dataset *made = sl_calloc(1, bytes);
     if (made == NULL) {
-        (void)sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        (void)sl_no_memory(error, STAGE, "opening a dataset");
         return NULL;
     }
     made->ops = ops;
@@ -84,8 +84,9 @@ sluice_status sl_dataset_refuse_field(const sl_dataset *dataset, const char *nam
                                       sluice_error *error)
 {
     sl_name_list known;
-    return sl_error_set(error, SLUICE_INVALID, STAGE, "there is no field \"%.64s\", there are: %s",
-                        name, sl_name_list_fields(&known, dataset->fields, dataset->info.fields));
+    return sl_error_set(error, SLUICE_INVALID, STAGE,
+                        "there is no field \"%.64s\"; the fields are: %s", name,
+                        sl_name_list_fields(&known, dataset->fields, dataset->info.fields));
 }
 
 sluice_status sl_dataset_locate_at(const sl_dataset *dataset, uint64_t epoch, uint64_t index,
@@ -187,9 +188,9 @@ sluice_status sl_dataset_check_order(const sl_dataset *dataset, const char *what
         }
     }
     return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
-                         "it is compressed and can only be read from front to back, so %s; or "
-                         "pack the dataset (`sluice pack SOURCE PACKED`) and load what that makes, "
-                         "or name a folder to keep it unpacked in (" SL_OPTION("unpacked_dir") ")",
+                         "it is compressed and can only be read from front to back, so %s; or pack "
+                         "the dataset (`sluice pack SOURCE PACKED`) and load the packed one, or "
+                         "name a folder to keep it unpacked in (" SL_OPTION("unpacked_dir") ")",
                          what);
 }
 
@@ -198,7 +199,7 @@ static sluice_status look_up(const sl_dataset *dataset, const sl_place *lookup, 
 {
     uint8_t *bytes = sl_malloc(lookup->bytes);
     if (bytes == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for an index entry");
+        return sl_no_memory(error, STAGE, "for an index entry");
     }
     sluice_status status = sl_objects_read(dataset->objects, lookup->object, lookup->offset, bytes,
                                            lookup->bytes, error);
@@ -282,7 +283,7 @@ static sluice_status refuse_size(const sl_dataset *dataset, uint32_t object, siz
     char path[SL_PATH_BYTES];
     const bool known = sl_objects_path(dataset->objects, object, path, sizeof(path)) == SLUICE_OK;
     return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, known ? path : NULL, -1,
-                         "the file has %zu bytes: a sample has 2^31 - 1 at most", size);
+                         "the file has %zu bytes: a sample has at most 2^31 - 1", size);
 }
 
 /* `offset` of a sample's bytes, in its object. */

@@ -87,16 +87,16 @@ sluice_status sl_field_choice_parse(sl_field_choice *choice, const char *text, s
     memset(choice, 0, sizeof(*choice));
     const char *key = strchr(text, '=');
     if (key == NULL || (size_t)(key - text) >= sizeof(choice->field.name)) {
-        return refuse(text, "it has to be NAME=KEY or NAME=KEY:TYPE", error);
+        return refuse(text, "must be NAME=KEY or NAME=KEY:TYPE", error);
     }
     memcpy(choice->field.name, text, (size_t)(key - text));
     choice->field.compression = SLUICE_COMPRESSION_NEVER;
     if (!sl_field_name_ok(choice->field.name)) {
-        return refuse(text, "its name must have 1 to 31 signs of ASCII, and no space", error);
+        return refuse(text, "its name must be 1 to 31 ASCII characters without spaces", error);
     }
     const size_t bytes = strlen(++key);
     if (bytes == 0 || bytes >= sizeof(choice->key)) {
-        return refuse(text, "its key must have 1 to 255 bytes", error);
+        return refuse(text, "its key must be 1 to 255 bytes", error);
     }
     memcpy(choice->key, key, bytes + 1);
     char *colon = strrchr(choice->key, ':');

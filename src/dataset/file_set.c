@@ -99,10 +99,10 @@ static sluice_status file_set_add_path(sl_file_set *set, const char *path, sluic
         return status < 0 ? status : sl_file_list_add(&set->list, path, error);
     }
     if (is_for_unpacked(set, &facts)) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                             "the folder for unpacked files is that of the %s themselves: choose "
-                             "another",
-                             strrchr(set->kind->plural, ' ') + 1);
+        return sl_error_file(
+            error, SLUICE_INVALID, STAGE, 0, path, -1,
+            "the folder for unpacked files is the one with the %s themselves: choose another",
+            strrchr(set->kind->plural, ' ') + 1);
     }
     sl_file_list *list = &set->list;
     const uint32_t first = list->count;
@@ -173,7 +173,7 @@ static sluice_status check_sizes(const sl_file_index *index, const char *path, s
         if (index->bytes[i] > SL_RECORD_BYTES_MAX) {
             return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path,
                                  (int64_t)index->offsets[i],
-                                 "a sample has more than 2^31 - 1 bytes here");
+                                 "the sample here has more than 2^31 - 1 bytes");
         }
     }
     return SLUICE_OK;

@@ -109,10 +109,8 @@ static sl_refusal renumber(const joined *own, const part *p, sl_values *values)
     const int32_t number = sl_label_map_find(p->labels, label->integer);
     if (number < SL_LABEL_NONE) {
         why = sl_refuse(number == SL_LABEL_NAMELESS
-                            ? "its class has no name, by which it could be one of the classes of "
-                              "the joined datasets"
-                            : "it is none of the classes of its dataset, or nothing says what it "
-                              "is called in the joined datasets",
+                            ? "its class has no name to join it by"
+                            : "label out of range, or its class has no name to join it by",
                         label->offset);
         why.field = own->fields[own->label].name;
     }
@@ -126,8 +124,7 @@ static sl_refusal check_label(const joined *own, const sl_values *values)
     sl_refusal why = sl_accept();
     if (sl_values_want(values, own->label) && label->present && label->integer != -1 &&
         sl_dataset_class_name(own->classes, label->integer) == NULL) {
-        why = sl_refuse("it is none of the classes of the datasets that this one is joined with",
-                        label->offset);
+        why = sl_refuse("not a class of the datasets that this one is joined with", label->offset);
         why.field = own->fields[own->label].name;
     }
     return why;
@@ -291,8 +288,7 @@ static sluice_status fit_labels(const sl_dataset *of, sl_label_map *labels, sl_l
     }
     const bool longer = classes > 0 && !labels->sparse && labels->count > classes;
     *fitting = longer ? sl_label_map_first(labels, classes) : sl_label_map_ref(labels);
-    return *fitting != NULL ? SLUICE_OK
-                            : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for labels");
+    return *fitting != NULL ? SLUICE_OK : sl_no_memory(error, STAGE, "for labels");
 }
 
 static sluice_status add_part(joined *own, sl_dataset *of, sl_label_map *labels,
@@ -317,8 +313,7 @@ static sluice_status add_part(joined *own, sl_dataset *of, sl_label_map *labels,
     }
     if (own->base.depth > SL_DATASET_DEPTH_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "%u datasets are made of one another: join them at once",
-                            own->base.depth);
+                            "%u datasets are nested: join them in one call", own->base.depth);
     }
     const bool known = of->info.bytes > 0 && (info->bytes > 0 || own->count == 1);
     if (of->info.samples > BYTES_MOST - info->samples ||
@@ -340,8 +335,7 @@ static sluice_status compose(sl_label_map *there, sl_label_map *here, sl_label_m
         return SLUICE_OK;
     }
     *made = sl_label_map_compose(there, here);
-    return *made != NULL ? SLUICE_OK
-                         : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for labels");
+    return *made != NULL ? SLUICE_OK : sl_no_memory(error, STAGE, "for labels");
 }
 
 /* `labels`: of `of`; NULL: they stay what they are. */
@@ -350,9 +344,9 @@ static sluice_status add_parts(joined *own, sl_dataset *of, sl_label_map *labels
 {
     const joined *other = joined_of(of);
     if (of->mix != NULL) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "a mix has an order of its own, which would be lost: join, and choose "
-                            "from, what it is made of");
+        return sl_error_set(
+            error, SLUICE_UNSUPPORTED, STAGE,
+            "a mix has its own order, which would be lost: join its datasets instead");
     }
     if (of->ops != &joined_ops) {
         return add_part(own, of, labels, error);
@@ -451,7 +445,7 @@ static void describe(joined *own)
     }
     (void)snprintf(info->format, sizeof(info->format), "%s", format);
     (void)snprintf(own->base.kind, sizeof(own->base.kind), "%u datasets joined, %s%s", own->count,
-                   strcmp(format, "mixed") == 0 ? "of several formats" : "all of the format ",
+                   strcmp(format, "mixed") == 0 ? "of different formats" : "all of the format ",
                    strcmp(format, "mixed") == 0 ? "" : format);
 }
 
@@ -465,7 +459,7 @@ static sluice_status allocate(joined *own, uint32_t parts, sluice_error *error)
     own->spans = sl_calloc(parts, sizeof(*own->spans));
     return own->parts != NULL && own->spans != NULL
                ? SLUICE_OK
-               : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for joined datasets");
+               : sl_no_memory(error, STAGE, "for joined datasets");
 }
 
 /* What their labels are to be, where that is not what they are. */
@@ -511,7 +505,7 @@ sluice_status sl_joined_open(sl_dataset **dataset, sl_dataset *const *parts, uin
 {
     *dataset = NULL;
     if (count == 0) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "there is no dataset to join");
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "no datasets to join");
     }
     joined *own = sl_dataset_new(sizeof(*own), &joined_ops, "", error);
     if (own == NULL) {

@@ -16,7 +16,7 @@
 static const char *type_name(sluice_field_type type)
 {
     static const char *const names[] = {"?",     "an image", "an integer", "a float",
-                                        "bytes", "a text",   "a tensor"};
+                                        "bytes", "text",     "a tensor"};
     return names[type];
 }
 
@@ -91,13 +91,13 @@ static sluice_status take_named(sl_field *fields, uint32_t *count, const sl_data
         for (uint32_t k = 0; k < *count; k++) {
             if (strcmp(fields[k].name, names.names[i]) == 0) {
                 return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                    "field \"%.64s\" is asked for twice", names.names[i]);
+                                    "field \"%.64s\" is requested twice", names.names[i]);
             }
         }
         if (found == SL_FIELD_NONE) {
             sl_name_list known;
             return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "dataset 1 has no field \"%.64s\", which is asked for, it has: %s",
+                                "dataset 1 has no field \"%.64s\"; its fields are: %s",
                                 names.names[i],
                                 sl_name_list_fields(&known, first->fields, first->info.fields));
         }
@@ -200,13 +200,13 @@ sluice_status sl_joined_no_label(const sl_dataset *joined, sl_dataset *const *pa
     const uint32_t lists = sl_dataset_field(joined, "labels");
     if (labels->classes != NULL || labels->rename_count > 0) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "there are no labels to be renumbered: no field \"label\" that is an "
-                            "integer");
+                            "there are no labels to renumber: no integer field \"label\"");
     }
     if (lists != SL_FIELD_NONE && sl_joined_classes(parts, count, error) < 0) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "the classes differ, and they are those of \"labels\", several to a "
-                            "sample, which are not renumbered: only \"label\", an integer, is");
+        return sl_error_set(
+            error, SLUICE_INVALID, STAGE,
+            "the classes differ, and they are those of \"labels\" (several per sample), which "
+            "cannot be renumbered: only the integer field \"label\" can");
     }
     return SLUICE_OK;
 }

@@ -88,7 +88,7 @@ static sluice_status find_first_parts(joined *own, sluice_error *error)
 {
     uint32_t *order = sl_malloc(own->count * sizeof(*order));
     if (order == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for joined datasets");
+        return sl_no_memory(error, STAGE, "for joined datasets");
     }
     for (uint32_t i = 0; i < own->count; i++) {
         order[i] = i;

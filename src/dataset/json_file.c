@@ -72,10 +72,10 @@ static json_t *parse(sl_bytes text, size_t flags, json_error_t *why)
 static sluice_status refuse(const char *path, const json_error_t *why, sluice_error *error)
 {
     if (json_error_code(why) == json_error_out_of_memory) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for its JSON");
+        return sl_no_memory_file(error, STAGE, path, "for its JSON");
     }
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, why->position,
-                         "it is no JSON, line %d: %s", why->line, why->text);
+                         "not valid JSON, line %d: %s", why->line, why->text);
 }
 
 sluice_status sl_json_load(sl_json_tree *tree, const char *path, sluice_error *error)
@@ -93,7 +93,7 @@ sluice_status sl_json_load(sl_json_tree *tree, const char *path, sluice_error *e
     if (!sl_memory_claim(claimed)) {
         sl_free(text);
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1,
-                             "no memory for its JSON, which takes %llu MiB",
+                             "out of memory for its JSON, which takes %llu MiB",
                              (unsigned long long)(claimed >> 20));
     }
     json_t *root = json_loadb((const char *)text, bytes, FLAGS, &why);

@@ -10,9 +10,8 @@
 static sluice_status refuse(const char *path, sluice_error *error)
 {
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "it says nothing of classes: a list of their names, [\"cat\", \"dog\"], "
-                         "or what they are to be called, {\"kitty\": \"cat\", \"none\": null}, is "
-                         "expected");
+                         "not a file of class names: expected a list of names, [\"cat\", \"dog\"], "
+                         "or new names for classes, {\"kitty\": \"cat\", \"none\": null}");
 }
 
 static bool take_list(sl_label_file *file, const json_t *list)
@@ -49,7 +48,7 @@ sluice_status sl_label_file_read(sl_label_file *file, const char *path, sluice_e
 {
     *file = (sl_label_file){.tree = sl_calloc(1, sizeof(sl_json_tree))};
     if (file->tree == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for names of classes");
+        return sl_no_memory(error, STAGE, "for names of classes");
     }
     const sluice_status status = sl_json_load(file->tree, path, error);
     if (status < 0) {
@@ -64,7 +63,7 @@ sluice_status sl_label_file_read(sl_label_file *file, const char *path, sluice_e
     file->names = (const char **)sl_calloc(room, sizeof(*file->names));
     file->to = (const char **)sl_calloc(room, sizeof(*file->to));
     if (file->names == NULL || file->to == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for names of classes");
+        return sl_no_memory(error, STAGE, "for names of classes");
     }
     const bool fine = json_is_array(root) ? take_list(file, root) : take_object(file, root);
     return fine ? SLUICE_OK : refuse(path, error);

@@ -16,7 +16,7 @@ static sluice_status read_and_look(const sl_dataset *dataset, const sl_sample *s
     const sl_place *place = &sample->place;
     const sl_buffer buffer = {sl_malloc(place->bytes), place->bytes};
     if (buffer.data == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory to look at a sample");
+        return sl_no_memory(error, STAGE, "looking at a sample");
     }
     sluice_status status = sl_dataset_read(dataset, sample, buffer, &size, error);
     if (status == SLUICE_OK) {
@@ -38,9 +38,9 @@ sluice_status sl_look_at(const sl_dataset *dataset, uint64_t index, sl_look look
         return status;
     }
     if (sample.place.bytes > SL_RECORD_BYTES_MAX) {
-        return sl_dataset_refuse(dataset, sample.place.object, sample.place.offset,
-                                 sl_refuse_unknown("a sample has more than 2^31 - 1 bytes here", 0),
-                                 error);
+        return sl_dataset_refuse(
+            dataset, sample.place.object, sample.place.offset,
+            sl_refuse_unknown("the sample here has more than 2^31 - 1 bytes", 0), error);
     }
     return read_and_look(dataset, &sample, look, ctx, error);
 }

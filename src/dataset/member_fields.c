@@ -101,8 +101,7 @@ sluice_status sl_member_fields_make(sl_member_fields *fields, const sl_file_inde
     if (has(&all, "key")) {
         return sl_error_set(
             error, SLUICE_UNSUPPORTED, STAGE,
-            "files of samples are called \"*.key\", and a sample's key is its field "
-            "\"key\"");
+            "there are files \"*.key\", but the field \"key\" is the key of the sample");
     }
     for (uint32_t rank = 0; rank < SL_FIELD_RANKS; rank++) {
         add_extensions(fields, &all, rank);

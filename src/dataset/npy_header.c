@@ -160,7 +160,7 @@ static sl_refusal take_entry(reader *r, sl_npy *npy, bool *fortran, uint32_t *fo
     const char *key;
     size_t bytes;
     if (!take_string(r, &key, &bytes) || !take(r, ':')) {
-        return sl_refuse("its header is no dict as numpy writes it", (size_t)(r->at - r->begin));
+        return sl_refuse("its header is not a dict as numpy writes it", (size_t)(r->at - r->begin));
     }
     const char *text;
     size_t length;
@@ -169,8 +169,7 @@ static sl_refusal take_entry(reader *r, sl_npy *npy, bool *fortran, uint32_t *fo
     if (bytes == 5 && memcmp(key, "descr", 5) == 0) {
         bit = DESCR;
         if (take(r, '[')) {
-            return sl_refuse_unknown("its elements are records of several fields",
-                                     (size_t)(r->at - r->begin));
+            return sl_refuse_unknown("its dtype is structured", (size_t)(r->at - r->begin));
         }
         if (take_string(r, &text, &length)) {
             const sl_refusal refusal = set_dtype(npy, r, text, length);
@@ -188,7 +187,7 @@ static sl_refusal take_entry(reader *r, sl_npy *npy, bool *fortran, uint32_t *fo
         good = take_shape(r, npy);
     }
     if (!good || (*found & bit) != 0) {
-        return sl_refuse("its header is no dict as numpy writes it", (size_t)(key - r->begin));
+        return sl_refuse("its header is not a dict as numpy writes it", (size_t)(key - r->begin));
     }
     *found |= bit;
     return sl_accept();
@@ -199,7 +198,7 @@ static sl_refusal take_dict(reader *r, sl_npy *npy, bool *fortran)
     enum { ALL = 7 };
     uint32_t found = 0;
     if (!take(r, '{')) {
-        return sl_refuse("its header is no dict", (size_t)(r->at - r->begin));
+        return sl_refuse("its header is not a dict", (size_t)(r->at - r->begin));
     }
     while (!take(r, '}')) {
         const sl_refusal refusal = take_entry(r, npy, fortran, &found);
@@ -208,12 +207,12 @@ static sl_refusal take_dict(reader *r, sl_npy *npy, bool *fortran)
         }
         if (!take(r, ',')) {
             if (!take(r, '}')) {
-                return sl_refuse("its header is cut short", (size_t)(r->at - r->begin));
+                return sl_refuse("its header is truncated", (size_t)(r->at - r->begin));
             }
             break;
         }
     }
-    return found == ALL ? sl_accept() : sl_refuse("its header lacks something", LENGTH);
+    return found == ALL ? sl_accept() : sl_refuse("its header is incomplete", LENGTH);
 }
 
 /* Two dimensions or more that have more than one element are laid out in an order. */
@@ -250,10 +249,10 @@ sl_refusal sl_npy_parse(sl_npy *npy, sl_bytes header)
         return refusal;
     }
     if (!measure(npy)) {
-        return sl_refuse("its shape is impossible", LENGTH);
+        return sl_refuse("its shape is out of range", LENGTH);
     }
     if (fortran && has_order(npy)) {
-        return sl_refuse_unknown("it is in Fortran's order: save numpy.ascontiguousarray(array)",
+        return sl_refuse_unknown("it is in Fortran order: save numpy.ascontiguousarray(array)",
                                  LENGTH);
     }
     return sl_accept();

@@ -64,14 +64,14 @@ static sluice_status add(sl_path_list *list, const char *path, sluice_error *err
                            ? NULL
                            : (char **)sl_realloc_array((void *)list->paths, room, sizeof(*paths));
         if (paths == NULL) {
-            return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no room for more paths");
+            return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "too many paths");
         }
         list->paths = paths;
         list->room = room;
     }
     char *copy = sl_strdup(path);
     if (copy == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for a path");
+        return sl_no_memory_file(error, STAGE, path, "for a path");
     }
     list->paths[list->count++] = copy;
     return SLUICE_OK;
@@ -104,7 +104,7 @@ static sluice_status expand(sl_path_list *list, const char *path, sluice_error *
     }
     if (r.last < r.first || r.last - r.first >= SL_PATHS_MAX) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                             "{%llu..%llu} is no range of up to %u numbers",
+                             "{%llu..%llu} is not a range of up to %u numbers",
                              (unsigned long long)r.first, (unsigned long long)r.last, SL_PATHS_MAX);
     }
     return add_numbers(list, path, &r, error);

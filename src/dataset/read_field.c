@@ -18,8 +18,7 @@ static sluice_status read_stored(const sl_dataset *dataset, sl_stored_sample *r,
     }
     r->bytes = sl_malloc(size > 0 ? size : 1);
     if (r->bytes == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample of %zu bytes",
-                            size);
+        return sl_no_memory(error, STAGE, "for a sample of %zu bytes", size);
     }
     const size_t capacity = size;
     if (capacity > 0) {
@@ -81,7 +80,7 @@ static sl_stored_sample *new_record(uint64_t wanted, sluice_error *error)
 {
     sl_stored_sample *r = sl_calloc(1, sizeof(*r));
     if (r == NULL) {
-        (void)sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample");
+        (void)sl_no_memory(error, STAGE, "for a sample");
     } else {
         sl_values_begin(&r->values, wanted);
     }
@@ -199,8 +198,8 @@ sluice_status sl_dataset_key(const sl_dataset *dataset, uint64_t index, char *ke
     }
     if (status < 0 && status != SLUICE_INVALID) {
         (void)sl_error_set(error, status, STAGE,
-                           "the key of sample %llu cannot be read: the file was changed since it "
-                           "was opened, or does not answer",
+                           "the key of sample %llu cannot be read: the file changed since it was "
+                           "opened, or the storage does not answer",
                            (unsigned long long)index);
         name_file(dataset, index, error);
         return status;

@@ -46,10 +46,11 @@ sluice_status sl_sample_pass_take(sl_sample_pass *pass, uint64_t bytes, sluice_e
 {
     if (bytes > pass->gate->most) {
         pass->is_refused = true;
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "the sample, or something of it, has %llu bytes, more than the limit "
-                            "of %llu (" SL_OPTION("max_sample_bytes") ")",
-                            (unsigned long long)bytes, (unsigned long long)pass->gate->most);
+        return sl_error_set(
+            error, SLUICE_UNSUPPORTED, STAGE,
+            "the sample, or part of it, has %llu bytes, more than the limit of %llu (" SL_OPTION(
+                "max_sample_bytes") ")",
+            (unsigned long long)bytes, (unsigned long long)pass->gate->most);
     }
     return sl_sample_pass_work(pass, bytes, error);
 }
@@ -68,8 +69,7 @@ sluice_status sl_sample_pass_work(sl_sample_pass *pass, uint64_t bytes, sluice_e
         return SLUICE_OK;
     }
     sl_memory_note_shortage();
-    return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %llu bytes of a sample",
-                        (unsigned long long)bytes);
+    return sl_no_memory(error, STAGE, "for %llu bytes of a sample", (unsigned long long)bytes);
 }
 
 bool sl_sample_pass_was_large(const sl_sample_pass *pass)

@@ -41,8 +41,7 @@ static sluice_status grow(sl_buffer *buffer, size_t bytes, sluice_error *error)
     }
     uint8_t *grown = sl_realloc_array(buffer->data, bytes, 1);
     if (grown == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample of %zu bytes",
-                            bytes);
+        return sl_no_memory(error, STAGE, "for a sample of %zu bytes", bytes);
     }
     *buffer = (sl_buffer){grown, bytes};
     return SLUICE_OK;
@@ -175,7 +174,7 @@ static void run(void *argument)
     sl_lock(&s->mutex);
     if (r == NULL) {
         sluice_error error;
-        (void)sl_error_set(&error, SLUICE_NOMEM, STAGE, "no memory for reading samples");
+        (void)sl_no_memory(&error, STAGE, "reading samples");
         note_failure_locked(s, 0, &error);
     }
     s->running--;
@@ -250,7 +249,7 @@ sluice_status sl_scan_run(const sl_scan *scan, const sluice_scan_options *option
     const uint32_t count = choose_threads(&s, options);
     sl_thread *threads = sl_calloc(count, sizeof(*threads));
     if (threads == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for reading samples");
+        return sl_no_memory(error, STAGE, "reading samples");
     }
     sl_mutex_init(&s.mutex);
     sl_cond_init(&s.changed);
@@ -268,7 +267,7 @@ sluice_status sl_scan_run(const sl_scan *scan, const sluice_scan_options *option
         *error = s.error;
         status = (sluice_status)s.error.status;
     } else if (status == SLUICE_OK && stopped) {
-        status = sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped before all was read");
+        status = sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped before everything was read");
     }
     return status == SLUICE_OK ? sl_objects_finish(scan->dataset->objects, error) : status;
 }

@@ -28,7 +28,7 @@ sluice_status sl_side_columns_open(sl_side_columns *columns, const sl_field *fie
 {
     columns->of = sl_calloc((size_t)count + 1, sizeof(*columns->of));
     if (columns->of == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for columns");
+        return sl_no_memory(error, STAGE, "for columns");
     }
     for (uint32_t i = 0; i < count; i++) {
         columns->of[i].field = fields[i];
@@ -98,8 +98,7 @@ static bool widen_keys(sl_side_columns *columns, sl_side_column *column, uint64_
 
 static sluice_status refuse(sluice_error *error)
 {
-    return sl_error_set(error, SLUICE_NOMEM, STAGE,
-                        "no memory for what is kept beside the samples");
+    return sl_no_memory(error, STAGE, "for the columns in memory");
 }
 
 /* An entry of bytes or a number, for which there is room. */

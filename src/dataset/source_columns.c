@@ -105,17 +105,19 @@ static sluice_status find_all(sl_source_fields *fields, const sl_source_column *
             return refuse(path, SLUICE_UNSUPPORTED, columns[i].name, columns[i].refused, error);
         }
         if (fields->count == SL_FIELDS_MAX) {
-            return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
-                                 "it has more than %u columns: name the fields that are meant "
-                                 "(" SL_OPTION("the option fields") ")",
-                                 SL_FIELDS_MAX);
+            return sl_error_file(
+                error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
+                "it has more than %u columns: name the fields you need (" SL_OPTION(
+                    "the option fields") ")",
+                SL_FIELDS_MAX);
         }
         set_name(&field, i == image ? "image" : i == label ? "label" : columns[i].name);
         if (is_taken(fields, field.name)) {
-            return refuse(path, SLUICE_UNSUPPORTED, columns[i].name,
-                          "another column would be a field of the same name: name the fields that "
-                          "are meant (" SL_OPTION("the option fields") ")",
-                          error);
+            return refuse(
+                path, SLUICE_UNSUPPORTED, columns[i].name,
+                "another column has the same field name: name the fields you need (" SL_OPTION(
+                    "the option fields") ")",
+                error);
         }
         fields->column[fields->count] = i;
         fields->fields[fields->count++] = field;
@@ -146,10 +148,10 @@ static const char *fit(sl_field *field, const sl_source_column *column,
         return NULL;
     }
     if (!sl_type_is_blob(column->field.type)) {
-        return "it is not of that type";
+        return "not of that type";
     }
     if (!sl_type_is_blob(choice->field.type) && choice->field.type != SLUICE_FIELD_TENSOR) {
-        return "it holds bytes, and no number";
+        return "it holds bytes, not numbers";
     }
     *field = choice->field;
     return NULL;
@@ -164,7 +166,8 @@ static sluice_status refuse_key(const char *path, const char *key, const sl_sour
     for (uint32_t i = 0; i < count; i++) {
         sl_name_list_add(&known, columns[i].name);
     }
-    (void)snprintf(why, sizeof(why), "there is none of that name, there are: %s", known.text);
+    (void)snprintf(why, sizeof(why), "there is no column with this name; the columns are: %s",
+                   known.text);
     return refuse(path, SLUICE_INVALID, key, why, error);
 }
 
@@ -179,7 +182,7 @@ static sluice_status choose(sl_source_fields *fields, const sl_source_column *co
     }
     const char *why = fit(&field, &columns[column], choice);
     if (why == NULL && is_taken(fields, choice->field.name)) {
-        why = "there are two fields of the name that it is to have";
+        why = "two fields would have this name";
     }
     if (why != NULL) {
         return refuse(path, SLUICE_INVALID, choice->key, why, error);
@@ -197,7 +200,7 @@ sluice_status sl_source_fields_find(sl_source_fields *fields, const sl_source_co
     sluice_status status = SLUICE_OK;
     fields->count = 0;
     if (options->field_count > SL_FIELDS_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "there can be %u fields at most",
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "at most %u fields can be chosen",
                             SL_FIELDS_MAX);
     }
     if (options->field_count == 0) {
@@ -212,7 +215,7 @@ sluice_status sl_source_fields_find(sl_source_fields *fields, const sl_source_co
     }
     if (status == SLUICE_OK && fields->count == 0) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
-                             "it has no column that a field could be");
+                             "it has no column that can be a field");
     }
     return status;
 }
@@ -246,7 +249,7 @@ sl_refusal sl_source_value(const sl_field *field, sl_value *value)
     }
     const bool open = field->dims > 0 && field->shape[0] == 0;
     if (open ? value->bytes.size % step != 0 : value->bytes.size != step) {
-        return sl_refuse("its bytes are not as many as its tensor takes", value->offset);
+        return sl_refuse("size does not match the tensor's shape", value->offset);
     }
     if (open) {
         value->shape[0] = value->bytes.size / step;

@@ -98,8 +98,8 @@ sluice_status sl_splits_check(const sl_listed_file *files, uint32_t count, const
         if (split_of(files[i].path, &split) &&
             (split.size != first.size || memcmp(split.data, first.data, first.size) != 0)) {
             return sl_error_file(error, SLUICE_INVALID, STAGE, 0, files[i].path, -1,
-                                 "the files are of several splits, %.*s and %.*s: name those that "
-                                 "are meant (FOLDER/%.*s-*%s)",
+                                 "the files are of different splits, %.*s and %.*s: name those of "
+                                 "one (FOLDER/%.*s-*%s)",
                                  (int)first.size, (const char *)first.data, (int)split.size,
                                  (const char *)split.data, (int)first.size,
                                  (const char *)first.data, suffix);

@@ -89,7 +89,7 @@ static void describe(subset *own)
     own->base.unchecked = of->unchecked;
     if (of->sums_are_of_files) {
         sl_unchecked_add(&own->base.unchecked,
-                         "checksums of whole files, of which only some samples are looked at");
+                         "checksums of whole files, since only some of their samples are read");
     }
     sl_checksum_stream stream;
     sl_checksum_begin(&stream);
@@ -129,7 +129,7 @@ static sluice_status open_over(sl_dataset **dataset, sl_dataset *base, sl_index_
         const uint32_t depth = own->base.depth;
         sl_dataset_close(&own->base);
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "%u datasets are made of one another: at most %u can be", depth,
+                            "%u datasets are nested: at most %u can be", depth,
                             SL_DATASET_DEPTH_MAX);
     }
     describe(own);
@@ -159,16 +159,16 @@ sluice_status sl_subset_open(sl_dataset **dataset, sl_dataset *base, sl_index_ma
     *dataset = NULL;
     if (base->mix != NULL) {
         sl_index_map_close(map);
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "a mix has an order of its own, which would be lost: choose from what "
-                            "it is made of");
+        return sl_error_set(
+            error, SLUICE_UNSUPPORTED, STAGE,
+            "a mix has its own order, which would be lost: choose from its datasets instead");
     }
     if (base->info.front_to_back != 0 && !ascends(map)) {
         sl_index_map_close(map);
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "some of its files are compressed and can only be read from front to "
-                            "back, and the samples would come in another order: pack it first "
-                            "(sluice pack), and choose from that");
+        return sl_error_set(
+            error, SLUICE_UNSUPPORTED, STAGE,
+            "some of its files are compressed and can only be read from front to back, but a "
+            "subset may have another order: pack it first (sluice pack), and choose from that");
     }
     if (base->ops != &subset_ops) {
         return open_over(dataset, base, map, error);
@@ -178,7 +178,7 @@ sluice_status sl_subset_open(sl_dataset **dataset, sl_dataset *base, sl_index_ma
     sl_index_map_close(map);
     if (!composed) {
         sl_index_map_close(&made);
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a subset");
+        return sl_no_memory(error, STAGE, "for a subset");
     }
     return open_over(dataset, subset_of(base)->of, &made, error);
 }

@@ -12,7 +12,7 @@
 
 static sluice_status no_memory(sluice_error *error)
 {
-    return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a list of samples");
+    return sl_no_memory(error, STAGE, "for a list of samples");
 }
 
 /* ---- ranges ---- */
@@ -76,8 +76,8 @@ sluice_status sl_subset_ranges(sl_index_map *map, const char *text, uint64_t sam
         const char *item = at;
         if (!read_range(&at, samples, &begin, &end) || (*at != ',' && *at != '\0')) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "\"%.40s\" is no range of the dataset's %llu samples: "
-                                "BEGIN:END, BEGIN:, :END or a number, with commas between",
+                                "\"%.40s\" is not a range of the dataset's %llu samples: give "
+                                "BEGIN:END, BEGIN:, :END or a number, separated by commas",
                                 item, (unsigned long long)samples);
         }
         if (!sl_index_map_add(map, begin, end - begin)) {
@@ -97,10 +97,10 @@ sluice_status sl_subset_indices(sl_index_map *map, const uint64_t *indices, uint
 {
     for (uint64_t i = 0; i < count; i++) {
         if (indices[i] >= samples) {
-            return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "number %llu of the list is sample %lld, and the dataset has %llu",
-                                (unsigned long long)i, (long long)indices[i],
-                                (unsigned long long)samples);
+            return sl_error_set(
+                error, SLUICE_INVALID, STAGE,
+                "entry %llu of the list is %lld, out of range: the dataset has %llu samples",
+                (unsigned long long)i, (long long)indices[i], (unsigned long long)samples);
         }
         if (!sl_index_map_add(map, indices[i], 1)) {
             return no_memory(error);
@@ -126,7 +126,7 @@ static sluice_status add_checked(sl_index_map *map, const index_file *file, size
                                  uint64_t number, sluice_error *error)
 {
     if (number >= file->samples) {
-        return refuse(file, offset, "there is no sample of this number", error);
+        return refuse(file, offset, "sample number out of range", error);
     }
     return sl_index_map_add(map, number, 1) ? SLUICE_OK : no_memory(error);
 }
@@ -155,18 +155,17 @@ static sluice_status read_npy(sl_index_map *map, const index_file *file, sluice_
     sl_npy npy = {0};
     const uint64_t length = file->bytes >= SL_NPY_PREFIX_BYTES ? sl_npy_length(file->data) : 0;
     if (length == 0 || length > file->bytes || length > SL_NPY_HEADER_MAX) {
-        return refuse(file, 0, "its .npy header is cut short, or of an unknown version", error);
+        return refuse(file, 0, "its .npy header is truncated, or of an unknown version", error);
     }
     const sl_refusal why = sl_npy_parse(&npy, (sl_bytes){file->data, length});
     if (why.text != NULL) {
         return refuse(file, why.offset, why.text, error);
     }
     if (npy.dims != 1 || !is_whole(npy.dtype)) {
-        return refuse(file, 0, "it is no array of one dimension of whole numbers", error);
+        return refuse(file, 0, "not a one-dimensional array of integers", error);
     }
     if (npy.data > file->bytes || npy.bytes != file->bytes - npy.data) {
-        return refuse(file, (size_t)npy.data, "its array has not the size that its header says",
-                      error);
+        return refuse(file, (size_t)npy.data, "its size does not match its header", error);
     }
     const size_t each = sl_dtype_bytes(npy.dtype);
     for (size_t at = (size_t)npy.data; at < file->bytes; at += each) {
@@ -203,7 +202,7 @@ static sluice_status read_text(sl_index_map *map, const index_file *file, sluice
         }
         if (value != UINT64_MAX &&
             (at == begin || (at < file->bytes && !is_blank(file->data[at])))) {
-            return refuse(file, begin, "a line is no number of a sample, from 0", error);
+            return refuse(file, begin, "a line is not a sample number (counted from 0)", error);
         }
         const sluice_status status = add_checked(map, file, begin, value, error);
         if (status < 0) {

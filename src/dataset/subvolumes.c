@@ -43,7 +43,7 @@ static uint32_t bytes_fact(uint32_t number)
     return SL_SUBVOLUMES_MAX + number;
 }
 _Static_assert(sizeof((sl_sample){0}.facts) == sizeof(uint64_t) * 2 * SL_SUBVOLUMES_MAX,
-               "two facts for each");
+               "two facts per tensor");
 
 static bool describe(const subvolumes *own, uint64_t index, uint32_t number, uint64_t bytes,
                      tensor *found)
@@ -197,7 +197,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
         return own->of->ops->unpack(own->of, sample, bytes, values);
     }
     if (bytes.size != sample->place.bytes) {
-        return sl_refuse("the parts of the sample are cut short", 0);
+        return sl_refuse("the parts of the sample are truncated", 0);
     }
     for (uint32_t i = 0; i < own->taken.count; i++) {
         const sl_refusal why = take(own, sample, i, bytes, &at, values);

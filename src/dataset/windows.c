@@ -99,7 +99,7 @@ static sluice_status search(const windows *own, uint64_t group, uint64_t left, s
         left -= alike * each;
         index += alike;
     }
-    *why = sl_refuse("the index has changed since it was opened", 0);
+    *why = sl_refuse("the index changed since it was opened", 0);
     return SLUICE_CORRUPT;
 }
 
@@ -127,7 +127,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     (void)sample;
     const windows *own = windows_of(dataset);
     if (bytes.size != own->window_bytes) {
-        return sl_refuse("the window is cut short", 0);
+        return sl_refuse("the window is truncated", 0);
     }
     sl_value *value = &values->of[own->shape.field];
     *value = (sl_value){.present = true, .bytes = bytes};
@@ -192,8 +192,8 @@ static sluice_status check_lookups(const windows *own, sluice_error *error)
         return SLUICE_OK;
     }
     return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                        "windows are counted by looking up %llu samples of different sizes, and "
-                        "2^30 are the most: join short samples to longer ones",
+                        "windows are counted by looking up %llu samples, whose sizes differ; "
+                        "the limit is 2^30: concatenate short samples",
                         (unsigned long long)lookups);
 }
 
@@ -264,11 +264,10 @@ static sluice_status check_sources(const windows *own, sluice_error *error)
     }
     const bool known =
         sl_objects_path(own->of->objects, place.object, path, sizeof(path)) == SLUICE_OK;
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, known ? path : NULL, -1,
-                         "a window of \"%s\" has %llu elements, and no sample of dataset %u of the "
-                         "mix has as many",
-                         own->of->fields[own->shape.field].name,
-                         (unsigned long long)own->shape.span, source + 1);
+    return sl_error_file(
+        error, SLUICE_INVALID, STAGE, 0, known ? path : NULL, -1,
+        "a window of \"%s\" has %llu elements, more than any sample of dataset %u of the mix",
+        own->of->fields[own->shape.field].name, (unsigned long long)own->shape.span, source + 1);
 }
 
 static sluice_status take_sum(windows *own, uint64_t sum, sluice_error *error)
@@ -277,13 +276,13 @@ static sluice_status take_sum(windows *own, uint64_t sum, sluice_error *error)
     const char *name = own->of->fields[own->shape.field].name;
     if (sum == 0) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "a window of \"%s\" has %llu elements, and no sample has as many", name,
+                            "a window of \"%s\" has %llu elements, more than any sample", name,
                             (unsigned long long)own->shape.span);
     }
     info->samples = sum;
     if (__builtin_mul_overflow(sum, own->window_bytes, &info->bytes) || info->bytes > INT64_MAX) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "%llu windows of \"%s\" of %u bytes are more than 2^63 bytes in all",
+                            "%llu windows of \"%s\" of %u bytes exceed 2^63 bytes",
                             (unsigned long long)sum, name, own->window_bytes);
     }
     return SLUICE_OK;
@@ -319,14 +318,13 @@ static sluice_status measure(windows *own, sluice_error *error)
     const sl_field *field = &own->of->fields[own->shape.field];
     if (own->of->tensors == NULL) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "windows of \"%s\" cannot be read by themselves from a dataset of "
-                            "this format",
+                            "windows of \"%s\" cannot be read from a dataset of this format",
                             field->name);
     }
     own->element_bytes = (uint32_t)sl_dtype_bytes(field->dtype);
     if (own->shape.span > WINDOW_BYTES / own->element_bytes) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "a window of \"%s\" has 2^31 - 1 bytes at most", field->name);
+                            "a window of \"%s\" has at most 2^31 - 1 bytes", field->name);
     }
     own->window_bytes = (uint32_t)own->shape.span * own->element_bytes;
     const uint64_t samples = own->of->info.samples;
@@ -338,7 +336,7 @@ static sluice_status measure(windows *own, sluice_error *error)
     }
     return own->starts != NULL && (own->of->mix == NULL || own->sources != NULL)
                ? SLUICE_OK
-               : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for windows");
+               : sl_no_memory(error, STAGE, "for windows");
 }
 
 sluice_status sl_windows_open(sl_dataset **dataset, sl_dataset *base, const sl_window_shape *shape,

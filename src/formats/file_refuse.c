@@ -22,7 +22,7 @@ typedef struct signature {
     const char *what, *advice;
 } signature;
 
-#define UNPACK "unpack it, and open what comes out"
+#define UNPACK "unpack it, and open the result"
 #define EXPORT "write its arrays as .npy or .npz, or its samples with a writer (sluice.Writer)"
 
 static const signature signatures[] = {
@@ -38,12 +38,12 @@ static const signature signatures[] = {
     {0, 4, "\x28\xb5\x2f\xfd", "compressed by zstd",
      UNPACK " (a tar can stay so: call it NAME.tar.zst)"},
     {0, 4, "\x04\x22\x4d\x18", "compressed by lz4", UNPACK},
-    {0, 4, "GGUF", "a file of a model's weights (GGUF)", "it is no dataset"},
+    {0, 4, "GGUF", "a file of model weights (GGUF)", "not a dataset"},
     {0, 4,
      "\x7f"
      "ELF",
-     "a program", "it is no dataset"},
-    {0, 4, "%PDF", "a PDF document", "it is no dataset"},
+     "a program", "not a dataset"},
+    {0, 4, "%PDF", "a PDF document", "not a dataset"},
     {128, 4, "DICM", "a DICOM picture", "convert them to PNG, or to .npy"},
     {0, 3, "BZh", "compressed by bzip2", UNPACK},
     {0, 2, "\x1f\x8b", "compressed by gzip", UNPACK " (a tar can stay so: call it NAME.tar.gz)"},
@@ -105,11 +105,11 @@ static bool is_text(const uint8_t *head, size_t size)
 static sluice_status refuse_media(const char *path, const sl_media *kind, sluice_error *error)
 {
     char what[64];
-    const char *advice = "it is no dataset";
+    const char *advice = "not a dataset";
     if ((kind->traits & (SL_MEDIA_AUDIO | SL_MEDIA_VIDEO)) != 0) {
         advice = "audio and video cannot be decoded here; in tars they are fields of bytes";
     } else if (kind->codec != 0) {
-        advice = "open the folder that it lies in, or a table that lists it";
+        advice = "open its folder, or a table that lists it";
     } else if ((kind->traits & SL_MEDIA_PICTURE) != 0) {
         advice = "convert it to JPEG, PNG or WebP";
     }
@@ -128,7 +128,7 @@ static sluice_status refuse_unknown(const char *path, const char *what, sluice_e
         used += length > 0 ? (size_t)length : 0;
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "is of no known format: it %s; known are %s", what, known);
+                         "is of no known format: it %s; the formats are %s", what, known);
 }
 
 static sluice_status refuse_bytes(const char *path, const uint8_t *head, size_t size,
@@ -136,7 +136,7 @@ static sluice_status refuse_bytes(const char *path, const uint8_t *head, size_t 
 {
     char shown[32 + 3 * SHOWN_BYTES] = "begins with the bytes";
     if (is_text(head, size)) {
-        return refuse_unknown(path, "is a text", error);
+        return refuse_unknown(path, "is text", error);
     }
     for (size_t i = 0; i < size && i < SHOWN_BYTES; i++) {
         const size_t used = strlen(shown);
@@ -150,7 +150,7 @@ sluice_status sl_file_refuse(const char *path, sluice_error *error)
     uint8_t head[LOOK_BYTES];
     sl_store_facts facts;
     if (sl_store_stat(path, &facts) != 0 || facts.kind != SL_ENTRY_FILE) {
-        return refuse_unknown(path, "is neither a file nor a folder", error);
+        return refuse_unknown(path, "is neither a regular file nor a folder", error);
     }
     if (facts.identity.bytes == 0) {
         return refuse_unknown(path, "is empty", error);

@@ -46,10 +46,10 @@ static sluice_status refuse_two(const sl_format *a, const sl_seen_names *of_a, c
             used += strlen(names + used);
         }
     }
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "holds a dataset of the format \"%s\" and one of \"%s\"%s%s: name the "
-                         "files of the one that is meant",
-                         a->name, b->name, names, used > 0 ? ")" : "");
+    return sl_error_file(
+        error, SLUICE_INVALID, STAGE, 0, path, -1,
+        "holds a dataset of the format \"%s\" and one of \"%s\"%s%s: name the files of one of them",
+        a->name, b->name, names, used > 0 ? ")" : "");
 }
 
 static size_t number_of(const sl_format *format)
@@ -96,8 +96,8 @@ static sluice_status check_splits(const sl_found *found, const char *path, sluic
     for (uint32_t i = 1; i < found->files.count; i++) {
         if (sl_split_of(sl_path_name(files[i].path)) != first) {
             return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                                 "its %s are of several splits, as %.128s and %.128s are: name "
-                                 "those that are meant (%.256s/%.128s)",
+                                 "its %s are of different splits, such as %.128s and %.128s: name "
+                                 "those of one (%.256s/%.128s)",
                                  found->format->files, sl_path_name(files[0].path),
                                  sl_path_name(files[i].path), path, sl_path_name(files[0].path));
         }
@@ -134,8 +134,7 @@ static sluice_status check_single(const sl_found *found, const char *path, sluic
     }
     write_offers(found, path, offers, sizeof(offers));
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "holds several %s, of which one is a dataset: name the one that is meant: "
-                         "%s",
+                         "holds several %s, and a dataset is one of them: name one: %s",
                          found->format->files, offers);
 }
 
@@ -257,7 +256,7 @@ sluice_status sl_folder_find(sl_found *found, const char *path, sluice_error *er
     }
     found->look = sl_calloc(1, sizeof(*found->look));
     if (found->look == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
     const sluice_status status = sl_folder_look_at(found->look, path, error);
     return status == SLUICE_OK ? find(found, path, error) : status;
@@ -347,26 +346,26 @@ sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_e
     const sl_format *beside = find_beside(look);
     if (look->files.count + look->folders.count == 0) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                             "no dataset is in it: the folder is empty");
+                             "no dataset in it: the folder is empty");
     }
     write_there(look, there, sizeof(there));
     if (beside != NULL) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                             "holds %s beside other things: %s: name the files that are meant "
-                             "(%.128s/%.128s)",
-                             beside->files, there, path, look->of[number_of(beside)].names[0]);
+        return sl_error_file(
+            error, SLUICE_INVALID, STAGE, 0, path, -1,
+            "holds %s beside other files: %s: name the files of the dataset (%.128s/%.128s)",
+            beside->files, there, path, look->of[number_of(beside)].names[0]);
     }
     const uint32_t datasets = write_inner(look, path, inner, sizeof(inner));
     if (datasets > 0) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                             "no dataset is in it: %s; its folder%s %s: open %s", there,
+                             "no dataset in it: %s; its folder%s %s: open %s", there,
                              datasets > 1 ? "s have some:" : " has one:", inner,
-                             datasets > 1 ? "the one that is meant" : "that");
+                             datasets > 1 ? "one of them" : "that");
     }
     write_extensions(inner, sizeof(inner));
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "no dataset is in it: %s; looked for pictures (*%s), also in its folders, "
-                         "and for the formats that are known",
+                         "no dataset in it: %s; looked for pictures (*%s), also in its folders, "
+                         "and for all known formats",
                          there, inner);
 }
 
@@ -379,7 +378,7 @@ static sluice_status mention_list(sl_dataset *dataset, const sl_format *format, 
     if (status == SLUICE_OK && lists.count > 0) {
         const size_t used = strlen(dataset->kind);
         (void)snprintf(dataset->kind + used, sizeof(dataset->kind) - used,
-                       "; %.100s, which lists pictures, is not read: name it instead",
+                       "; %.100s, which lists pictures, was not read: open it instead",
                        sl_path_name(lists.files[0].path));
     }
     sl_file_list_close(&lists);

@@ -33,8 +33,8 @@ static const sl_format *find_of_file(const char *path, sluice_error *error)
         }
         if (found != NULL) {
             (void)sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                                "could be a dataset of the format \"%s\" and one of \"%s\"",
-                                found->name, sl_formats[i]->name);
+                                "could be a dataset of the format \"%s\" or of \"%s\"", found->name,
+                                sl_formats[i]->name);
             return NULL;
         }
         found = sl_formats[i];
@@ -53,8 +53,7 @@ static sluice_status open_as(const sl_format *format, sl_dataset **dataset,
 {
     if (options->field_count > 0 && !format->takes_fields) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1,
-                             "fields cannot be chosen of the format \"%s\", which this "
-                             "dataset has",
+                             "fields cannot be chosen from this dataset, of the format \"%s\"",
                              format->name);
     }
     return format->open(dataset, paths, count, options, error);
@@ -81,7 +80,7 @@ static sluice_status open_files(const sl_format *format, sl_dataset **dataset,
 {
     const char **paths = (const char **)sl_calloc(files->count, sizeof(*paths));
     if (paths == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
     for (uint32_t i = 0; i < files->count; i++) {
         paths[i] = files->files[i].path;
@@ -117,7 +116,7 @@ static sluice_status end_search(const sl_store_doubt *doubt, sluice_status statu
     (void)sl_store_note_doubts(NULL);
     return doubt->path[0] != '\0' && status != SLUICE_IO && status != SLUICE_NOMEM
                ? sl_error_file(error, SLUICE_IO, STAGE, doubt->sys_errno, doubt->path, -1,
-                               "cannot find out what the dataset is")
+                               "cannot find the format of the dataset")
                : status;
 }
 
@@ -188,7 +187,7 @@ sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, si
 {
     *dataset = NULL;
     if (count == 0) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "no path was given");
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "no path given");
     }
     sl_store_facts facts;
     const sluice_status status = sl_store_find((sl_file_name){STAGE, paths[0]}, &facts, error);

@@ -248,7 +248,7 @@ static sluice_status find_folder(sl_boundary *b, const char *folder, const char 
     sl_file_close(fd);
     if (!found) {
         return sl_error_file(error, SLUICE_IO, STAGE, reason, folder, -1,
-                             "cannot tell where the folder lies");
+                             "cannot resolve the path of the folder");
     }
     const sluice_status status = name_folder(b, folder, real, below, error);
     if (status < 0) {
@@ -316,7 +316,7 @@ static const char *quoted(const char *path)
 
 void sl_boundary_explain(const sl_boundary *boundary, sl_bytes name, char *why, size_t bytes)
 {
-    (void)snprintf(why, bytes, "\"%.*s\" lies outside of \"%s\": " SL_BOUNDARY_ADVICE,
+    (void)snprintf(why, bytes, "\"%.*s\" is outside \"%s\": " SL_BOUNDARY_ADVICE,
                    (int)sl_min_u64(name.size, QUOTED), (const char *)name.data,
                    quoted(boundary->folder.path));
 }
@@ -330,15 +330,15 @@ sluice_status sl_boundary_check(const sl_boundary *boundary, const char *list, c
     sl_file_close(fd);
     return !outside ? SLUICE_OK
                     : sl_error_file(error, SLUICE_INVALID, STAGE, 0, list, -1,
-                                    "names \"%s\", which lies, by a link, outside of "
-                                    "\"%s\": " SL_BOUNDARY_ADVICE,
+                                    "names \"%s\", which leads outside \"%s\" by a symbolic "
+                                    "link: " SL_BOUNDARY_ADVICE,
                                     quoted(path), quoted(boundary->folder.path));
 }
 
 sluice_status sl_boundary_refuse(const sl_boundary *boundary, const char *path, sluice_error *error)
 {
     return sl_error_file(error, SLUICE_UNSUPPORTED, "io", 0, path, -1,
-                         "it lies, by a link, outside of \"%s\", the folder of the list that names "
-                         "it: " SL_BOUNDARY_ADVICE,
+                         "it leads outside \"%s\", the folder of the list that names it, by a "
+                         "symbolic link: " SL_BOUNDARY_ADVICE,
                          quoted(boundary->folder.path));
 }

@@ -293,7 +293,7 @@ static sluice_status open_nothing(sl_backend **backend, const sl_backend_config 
 {
     (void)config;
     *backend = NULL;
-    return sl_error_set(error, SLUICE_INVALID, "io", "faults need a backend to spoil");
+    return sl_error_set(error, SLUICE_INVALID, "io", "faults need a backend to inject them into");
 }
 
 static void present(sl_backend *backend)

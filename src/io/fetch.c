@@ -194,16 +194,16 @@ static sluice_status open_kind(sl_fetch *fetch, sl_backend **backend, sluice_err
     if (all_packed(config)) {
         wanted.threads = 1; /* there is nothing for them to read */
         (void)snprintf(reason, sizeof(fetch->stats.reason),
-                       "compressed files are read by threads that unpack");
+                       "compressed files are read by the threads that unpack");
     } else if (config->whole_objects) {
         (void)snprintf(reason, sizeof(fetch->stats.reason),
                        "whole files are opened and read by threads");
     } else if (config->pieces > 0) {
         (void)snprintf(reason, sizeof(fetch->stats.reason),
-                       "samples that lie in several places are read by threads");
+                       "samples in several byte ranges are read by threads");
     } else if (sl_objects_lack_descriptors(config->objects)) {
         (void)snprintf(reason, sizeof(fetch->stats.reason),
-                       "what has no descriptors is read by threads");
+                       "objects without descriptors are read by threads");
     } else if (config->backend != SLUICE_IO_PREAD) {
         sluice_status status = sl_backend_uring.open(backend, &wanted, error);
         if (status != SLUICE_UNSUPPORTED || config->backend == SLUICE_IO_URING) {
@@ -212,7 +212,7 @@ static sluice_status open_kind(sl_fetch *fetch, sl_backend **backend, sluice_err
         (void)snprintf(reason, sizeof(fetch->stats.reason), "%.*s",
                        (int)sizeof(fetch->stats.reason) - 1, error->text);
     } else {
-        (void)snprintf(reason, sizeof(fetch->stats.reason), "threads were asked for");
+        (void)snprintf(reason, sizeof(fetch->stats.reason), "threads were requested");
     }
     return sl_backend_pread.open(backend, &wanted, error);
 }
@@ -405,7 +405,7 @@ static sluice_status charge_tables(sl_fetch *fetch, sluice_error *error)
     }
     if (!sl_budget_take(budget, bytes)) {
         return sl_error_set(error, SLUICE_NOMEM, "io",
-                            "%llu bytes for tables of items would pass the memory budget of %llu "
+                            "%llu bytes for tables of items would exceed the memory budget of %llu "
                             "bytes, of which %llu are in use",
                             (unsigned long long)bytes, (unsigned long long)budget->limit,
                             (unsigned long long)sl_budget_used(budget));

@@ -77,9 +77,8 @@ static sluice_status describe(const sl_fetch *fetch, const sl_want *want, const 
                              "cannot open the file, tries: %u", failure->tries);
     case SL_FAILURE_SIZE:
         return sl_error_file(
-            error, SLUICE_CORRUPT, "io", 0, path, offset,
-            "the file has %llu bytes and should have %llu", size,
-            (unsigned long long)sl_objects_bytes(fetch->config.objects, item->object));
+            error, SLUICE_CORRUPT, "io", 0, path, offset, "the file has %llu bytes instead of %llu",
+            size, (unsigned long long)sl_objects_bytes(fetch->config.objects, item->object));
     case SL_FAILURE_REPLACED:
         return sl_error_file(error, SLUICE_IO, "io", 0, path, -1, SL_FILE_REPLACED);
     case SL_FAILURE_OUTSIDE:
@@ -87,10 +86,9 @@ static sluice_status describe(const sl_fetch *fetch, const sl_want *want, const 
                                   error);
     case SL_FAILURE_TRUNCATED:
         if (item->pieces > 0) {
-            return sl_error_file(error, SLUICE_CORRUPT, "io", 0, path, offset,
-                                 "truncated file: %llu bytes found, and some of the sample lie "
-                                 "behind them",
-                                 size);
+            return sl_error_file(
+                error, SLUICE_CORRUPT, "io", 0, path, offset,
+                "truncated file: %llu bytes found, and the sample extends beyond them", size);
         }
         return sl_error_file(error, SLUICE_CORRUPT, "io", 0, path, offset,
                              "truncated file: %llu bytes expected, %llu found", end, size);
@@ -106,11 +104,11 @@ static sluice_status describe(const sl_fetch *fetch, const sl_want *want, const 
             (unsigned long long)fetch->config.max_sample_bytes);
     case SL_FAILURE_RANGE:
         return sl_error_file(error, SLUICE_CORRUPT, "io", 0, path, -1,
-                             "the index names %u bytes at %llu, where no file has any", item->bytes,
+                             "the index gives %u bytes at %llu, which no file has", item->bytes,
                              (unsigned long long)item->offset);
     case SL_FAILURE_MEMORY:
         return sl_error_file(error, SLUICE_NOMEM, "io", ENOMEM, path, offset,
-                             "no memory for a buffer of its size");
+                             "out of memory for a buffer of its size");
     case SL_FAILURE_SOURCE:
         return sl_error_file(error, (sluice_status)failure->status, "dataset", 0, path, offset,
                              "%s", failure->text);

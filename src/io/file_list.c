@@ -20,15 +20,15 @@ sluice_status sl_file_list_add(sl_file_list *list, const char *path, sluice_erro
         sl_listed_file *files =
             room > FILES_MAX ? NULL : sl_realloc_array(list->files, room, sizeof(*files));
         if (files == NULL) {
-            return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no room for %u files",
-                                 room);
+            return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1,
+                                 "out of memory for %u files", room);
         }
         list->files = files;
         list->room = room;
     }
     char *copy = sl_strdup(path);
     if (copy == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for a path");
+        return sl_no_memory_file(error, STAGE, path, "for a path");
     }
     list->files[list->count++] = (sl_listed_file){.path = copy};
     return SLUICE_OK;

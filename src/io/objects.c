@@ -301,7 +301,7 @@ static sluice_status open_checked(sl_objects *objects, uint32_t object, bool dir
     if (wanted != 0 && wanted != is->bytes) {
         sl_handle_close(&file->handle);
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)is->bytes,
-                             "the file has %llu bytes and should have %llu",
+                             "the file has %llu bytes instead of %llu",
                              (unsigned long long)is->bytes, (unsigned long long)wanted);
     }
     if (!is_same(objects, object, is)) {
@@ -473,10 +473,10 @@ static sluice_status refuse_wait(const sl_objects *objects, uint32_t object, uin
 {
     char path[SL_PATH_BYTES] = "";
     (void)sl_objects_path(objects, object, path, sizeof(path));
-    return sl_error_file(error, SLUICE_IO, STAGE, ETIME, path, -1,
-                         "those who read it, or have as many files open as may be, did not come to "
-                         "an end within %llu ms",
-                         (unsigned long long)(waited_ns / 1000000));
+    return sl_error_file(
+        error, SLUICE_IO, STAGE, ETIME, path, -1,
+        "its readers, or those of the other open files, did not finish within %llu ms",
+        (unsigned long long)(waited_ns / 1000000));
 }
 
 sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how how, sl_pin *pin,

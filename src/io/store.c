@@ -90,8 +90,7 @@ sluice_status sl_store_ask(sl_file_name name, sl_entry_kind *kind, sluice_error 
     *kind = failed == 0 ? facts.kind : SL_ENTRY_UNKNOWN;
     return failed == 0 || sl_store_is_missing(failed)
                ? SLUICE_OK
-               : sl_error_file(error, SLUICE_IO, name.stage, -failed, name.path, -1,
-                               "cannot tell what it is");
+               : sl_error_file(error, SLUICE_IO, name.stage, -failed, name.path, -1, "cannot stat");
 }
 
 bool sl_store_is_folder(const sl_store_entry *entry, const char *path)
@@ -292,7 +291,7 @@ static sluice_status read_all(const sl_handle *handle, uint64_t size, uint8_t **
     uint8_t *read = size < SIZE_MAX ? sl_malloc(size + 1) : NULL; /* never of 0 bytes */
     if (read == NULL) {
         return sl_error_file(error, SLUICE_NOMEM, handle->name.stage, 0, handle->name.path, -1,
-                             "no memory for its %llu bytes", (unsigned long long)size);
+                             "out of memory for its %llu bytes", (unsigned long long)size);
     }
     const sluice_status status = sl_handle_read(handle, read, size, 0, error);
     if (status < 0) {
@@ -315,7 +314,7 @@ sluice_status sl_store_read_whole(sl_file_name name, uint64_t most, uint8_t **da
     }
     status = file.bytes > most
                  ? sl_error_file(error, SLUICE_UNSUPPORTED, name.stage, 0, name.path, -1,
-                                 "it has %llu bytes: %llu are the most",
+                                 "it has %llu bytes, more than the limit of %llu",
                                  (unsigned long long)file.bytes, (unsigned long long)most)
                  : read_all(&handle, file.bytes, data, error);
     sl_handle_close(&handle);

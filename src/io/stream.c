@@ -184,11 +184,11 @@ static sluice_status check_bytes(const sl_stream *stream, bool over, sluice_erro
     }
     if (!over) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "it unpacks to more than the %llu bytes that its index says",
+                            "it unpacks to more than the %llu bytes given in its index",
                             (unsigned long long)told);
     }
     return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                        "it unpacks to %llu bytes, and to %llu by its index",
+                        "it unpacks to %llu bytes, but its index says %llu",
                         (unsigned long long)stream->front, (unsigned long long)told);
 }
 
@@ -239,7 +239,7 @@ static sluice_status go_on(sl_stream *stream, sluice_error *error)
             return (sluice_status)error->status;
         }
         if (is_stopped(stream)) {
-            return sl_error_set(error, SLUICE_CANCELED, STAGE, "nobody waits for it any more");
+            return sl_error_set(error, SLUICE_CANCELED, STAGE, "nobody waits for it anymore");
         }
         if (stream->in.size == 0 && stream->in_at < stream->packed.file.bytes) {
             status = read_more(stream, error);
@@ -309,7 +309,7 @@ sluice_status sl_stream_read_good(sl_stream *stream, uint64_t offset, void *to, 
     }
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, stream->path,
                          (int64_t)stream->packed.file.bytes,
-                         "what the file holds ends here, unpacked %zu bytes early", bytes - got);
+                         "the unpacked content ends here, %zu bytes early", bytes - got);
 }
 
 sluice_status sl_stream_read(sl_stream *stream, uint64_t offset, void *to, size_t bytes,

@@ -93,7 +93,7 @@ static const sluice_error *keep(struct pool *pool, uint32_t object, const sluice
                                            .offset = -1,
                                            .sample = -1,
                                            .stage = "io",
-                                           .text = "no memory for unpacking"};
+                                           .text = "out of memory unpacking"};
     const sluice_error *kept = &no_memory;
     sl_lock(&pool->mutex);
     struct failure *known = pool->failures;

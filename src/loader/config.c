@@ -117,7 +117,7 @@ static sluice_status check_rank(const sluice_loader_options *o, sluice_error *er
     return o->rank < o->world_size
                ? SLUICE_OK
                : sl_error_set(error, SLUICE_INVALID, "loader",
-                              "option " SL_OPTION("rank") " is %u, out of its range 0..%u", o->rank,
+                              "option " SL_OPTION("rank") " is %u, out of range 0..%u", o->rank,
                               o->world_size - 1);
 }
 
@@ -128,11 +128,11 @@ static sluice_status check_window(const sluice_loader_options *o, sluice_error *
     if (o->shuffle != SLUICE_SHUFFLE_SHARDS || samples <= LOOKAHEAD_MAX / 2) {
         return SLUICE_OK;
     }
-    return sl_error_set(error, SLUICE_INVALID, "loader",
-                        "options " SL_OPTION("block_samples") " and " SL_OPTION(
-                            "window_blocks") " make a window of %llu samples, and shuffle "
-                                             "\"shards\" takes at most %d",
-                        (unsigned long long)samples, LOOKAHEAD_MAX / 2);
+    return sl_error_set(
+        error, SLUICE_INVALID, "loader",
+        "options " SL_OPTION("block_samples") " and " SL_OPTION(
+            "window_blocks") " make a window of %llu samples; shuffle \"shards\" allows at most %d",
+        (unsigned long long)samples, LOOKAHEAD_MAX / 2);
 }
 
 /* Why an address cannot be an output; NULL: it can. */
@@ -146,7 +146,7 @@ static const char *output_fault(const sluice_loader_options *o, uint32_t i)
     }
     for (uint32_t k = 0; k < i; k++) {
         if (o->outputs[k] == o->outputs[i]) {
-            return "is the same as another";
+            return "is a duplicate";
         }
     }
     return NULL;
@@ -156,11 +156,11 @@ static sluice_status check_outputs(const sluice_loader_options *o, sluice_error 
 {
     if ((o->outputs == NULL) != (o->output_count == 0)) {
         return sl_error_set(error, SLUICE_INVALID, "loader",
-                            "option outputs needs output_count, and the other way round");
+                            "option outputs needs output_count, and vice versa");
     }
     if (o->outputs != NULL && (o->output_count < 2 || o->output_count > 64)) {
         return sl_error_set(error, SLUICE_INVALID, "loader",
-                            "option output_count is out of its range 2..64");
+                            "option output_count is out of range 2..64");
     }
     for (uint32_t i = 0; i < o->output_count; i++) {
         const char *fault = output_fault(o, i);
@@ -325,10 +325,9 @@ sluice_status sl_config_check_epoch(const sl_config *config, const sl_dataset *d
     if (o->last_batch != SLUICE_LAST_DROP || sl_dataset_epoch_samples(dataset) >= global) {
         return SLUICE_OK;
     }
-    return sl_error_set(error, SLUICE_INVALID, "loader",
-                        "an epoch has %llu samples, fewer than one global batch of %llu, so it "
-                        "would be empty: make the batch smaller, or choose another "
-                        "last batch than DROP",
-                        (unsigned long long)sl_dataset_epoch_samples(dataset),
-                        (unsigned long long)global);
+    return sl_error_set(
+        error, SLUICE_INVALID, "loader",
+        "an epoch has %llu samples, fewer than one global batch of %llu, so it would be empty: "
+        "make the batch smaller, or choose a last_batch other than DROP",
+        (unsigned long long)sl_dataset_epoch_samples(dataset), (unsigned long long)global);
 }

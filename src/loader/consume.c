@@ -334,13 +334,13 @@ static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
     sluice_error why;
     if (!started) {
         sl_error_set(&why, SLUICE_STATE, "loader",
-                     "there is nothing to save before an epoch has been started");
+                     "nothing to save before an epoch has been started");
         return sl_loader_refuse(loader, &why);
     }
     const size_t room = *bytes;
     const sluice_status status = sl_cursor_write(&at, cursor, bytes);
     if (status != SLUICE_OK) {
-        sl_error_set(&why, status, "loader", "a cursor does not fit into %zu bytes, but into %d",
+        sl_error_set(&why, status, "loader", "%zu bytes are too few for a cursor, which needs %d",
                      room, SLUICE_CURSOR_BYTES);
         sl_loader_refuse(loader, &why);
     }
@@ -401,15 +401,16 @@ static sluice_status read_cursor(const sluice_loader *loader, const sl_bytes *fr
 {
     const sluice_status status = sl_cursor_read(at, from->data, from->size);
     if (status == SLUICE_UNSUPPORTED) {
-        return sl_error_set(error, status, "loader", "the cursor is of another version of sluice");
+        return sl_error_set(error, status, "loader",
+                            "the cursor is from another version of sluice");
     }
     if (status != SLUICE_OK) {
-        return sl_error_set(error, status, "loader", "the cursor is damaged, or none at all");
+        return sl_error_set(error, status, "loader", "the cursor is corrupt, or not a cursor");
     }
     const char *what = misfit(loader, at);
     return what == NULL ? SLUICE_OK
                         : sl_error_set(error, SLUICE_INVALID, "loader",
-                                       "the cursor is of another %s than this loader's", what);
+                                       "the cursor is from a loader with a different %s", what);
 }
 
 static sluice_status restore(sluice_loader *loader, const sl_bytes *from, uint64_t *epoch)

@@ -208,8 +208,8 @@ static sluice_status bind_columns(sluice_loader *loader, const sluice_augment *r
     const sluice_loader_options *o = &loader->config.options;
     if (o->columns != NULL && (recipe != NULL || o->dtype != 0 || o->layout != 0)) {
         return sl_error_set(error, SLUICE_INVALID, "loader",
-                            "with option columns, recipe, dtype and layout are given to each image "
-                            "column, and not to the loader");
+                            "with option columns, recipe, dtype and layout belong to each image "
+                            "column, not to the loader");
     }
     const sl_columns_config config = {.asked = o->columns,
                                       .recipe = recipe,

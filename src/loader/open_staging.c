@@ -79,7 +79,7 @@ static sluice_status share_pictures(sluice_loader *loader, const sl_device *devi
     sl_column_set *set = &loader->columns;
     if (loader->config.options.outputs != NULL && set->pictures == 0) {
         return sl_error_set(error, SLUICE_INVALID, "loader",
-                            "option outputs is for a picture, and there is no column of one");
+                            "option outputs is for a picture, and there is no image column");
     }
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < set->pictures && status == SLUICE_OK; i++) {
@@ -150,9 +150,9 @@ static sluice_status open_on(sluice_loader *loader, sl_device *device, sluice_er
     device_share share = {.count = 0};
     sluice_status status = SLUICE_OK;
     if (o->outputs != NULL && device->shares_memory && o->prefetch != o->output_count) {
-        status = sl_error_set(
-            error, SLUICE_INVALID, "loader",
-            "option outputs needs a device that is named: \"%s\" is the host here", o->device);
+        status = sl_error_set(error, SLUICE_INVALID, "loader",
+                              "option outputs needs an explicit device: \"%s\" is the host here",
+                              o->device);
     }
     if (status == SLUICE_OK) {
         status = share_pictures(loader, device, &share, error);

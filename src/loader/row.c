@@ -260,7 +260,7 @@ static void advise(const progress *p, sluice_error *error)
     enum { KEPT_BYTES = 300 };
     sl_error_add(error, KEPT_BYTES,
                  "; each of %u workers has %llu MiB to unpack and decode in: "
-                 "give " SL_OPTION("memory_bytes") " more, or take fewer " SL_OPTION("workers"),
+                 "give " SL_OPTION("memory_bytes") " more, or use fewer " SL_OPTION("workers"),
                  p->maker->worker_count, (unsigned long long)(p->worker->share >> 20));
 }
 

@@ -25,13 +25,13 @@ static sluice_status check_shards(const sl_dataset *dataset, const sluice_loader
                               "back to the epoch's beginning: choose drop, pad or short");
     }
     if (dataset->mix != NULL) {
-        what = "a mix has an order of its own";
+        what = "a mix has its own order";
     } else if (windows) {
         what = "windows of samples overlap";
     } else if (dataset->whole_objects) {
-        what = "samples are files of their own";
+        what = "each sample is a file";
     } else if (dataset->pieces > 0) {
-        what = "samples lie in several places";
+        what = "samples are in several byte ranges";
     }
     return what == NULL
                ? SLUICE_OK
@@ -51,14 +51,14 @@ sluice_status sl_shard_reading_check(const sl_dataset *dataset,
         (options->shuffle == SLUICE_SHUFFLE_FULL || options->shuffle == SLUICE_SHUFFLE_BLOCK)) {
         return sl_dataset_check_order(
             dataset,
-            "its samples cannot be loaded in any order: shuffle whole "
-            "files and a window (" SL_OPTION("shuffle") " \"shards\"), or none",
+            "its samples cannot be loaded in arbitrary order: shuffle whole files and a window "
+            "(" SL_OPTION("shuffle") " \"shards\"), or none",
             error);
     }
     if (packed && (windows || dataset->mix != NULL)) {
         return sl_dataset_check_order(dataset,
                                       windows ? "windows of samples cannot be loaded from it"
-                                              : "it cannot be a part of a mix that is loaded",
+                                              : "it cannot be part of a mix",
                                       error);
     }
     return options->shuffle == SLUICE_SHUFFLE_SHARDS
@@ -85,9 +85,8 @@ static sluice_status place_of(const finder *f, uint64_t index, sl_place *place, 
     if (status == SLUICE_AGAIN && f->by_shards && f->dataset->info.front_to_back == 0) {
         return sl_error_set(
             error, SLUICE_UNSUPPORTED, STAGE,
-            "option " SL_OPTION(
-                "shuffle") ": shards are for datasets that know "
-                           "where their samples lie without reading: choose full, block or none");
+            "option " SL_OPTION("shuffle") ": shards need a dataset whose index has the byte "
+                                           "ranges of its samples: choose full, block or none");
     }
     if (status != SLUICE_OK && f->by_shards) {
         status = sl_dataset_find(f->dataset, index, &sample, error);
@@ -129,7 +128,7 @@ static sluice_status find_all(sl_shard_set *set, finder *f, sluice_error *error)
             return status;
         }
         if (!sl_shard_set_add(set, units_of(f, &place), i == 0 || begins(f, &place))) {
-            return sl_no_memory(error, STAGE, "for the shards' table");
+            return sl_no_memory(error, STAGE, "for the table of shards");
         }
         f->last = place;
     }
@@ -155,15 +154,14 @@ static sluice_status make_room(const sl_shard_set *set, sl_config *config,
         return sl_error_set(
             error, SLUICE_INVALID, STAGE,
             "option " SL_OPTION(
-                "read_buffer_bytes") ": a window of samples that are shuffled needs "
-                                     "%llu bytes of it, and it is %llu: give it more, or choose a "
-                                     "smaller " SL_OPTION("window_bytes"),
+                "read_buffer_bytes") ": the shuffle window needs %llu bytes of it, and it is %llu: "
+                                     "raise it, or choose a smaller " SL_OPTION("window_bytes"),
             (unsigned long long)needed, (unsigned long long)given);
     }
     if (needed > o->memory_bytes) {
         return sl_error_set(
             error, SLUICE_NOMEM, STAGE,
-            "a window of samples that are shuffled needs %llu bytes, and " SL_OPTION(
+            "the shuffle window needs %llu bytes, and " SL_OPTION(
                 "memory_bytes") " is %llu: choose a smaller " SL_OPTION("window_bytes"),
             (unsigned long long)needed, (unsigned long long)o->memory_bytes);
     }

@@ -86,19 +86,18 @@ static sluice_status explain_difference(const char *path, const char *old, const
     int wanted_length = (int)strcspn(wanted + start, "\t");
     return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
                          "the folder holds an unfinished pack with %.*s, not %.*s: give the same "
-                         "dataset and options to go on, or %s",
+                         "dataset and options to continue, or %s",
                          old_length, old + start, wanted_length, wanted + start,
-                         appends(old) ? "remove " SL_JOURNAL_NAME " to give up what is being added"
-                                      : SL_OPTION("overwrite") " to start anew");
+                         appends(old) ? "remove " SL_JOURNAL_NAME " to discard what is being added"
+                                      : SL_OPTION("overwrite") " to start over");
 }
 
 static sluice_status damaged(const char *path, sluice_error *error)
 {
     return sl_error_file(
         error, SLUICE_STATE, STAGE, 0, path, -1,
-        "the journal does not say how fields are stored and shards are "
-        "cut: " SL_OPTION(
-            "overwrite") " to start anew, or, where a dataset is added to, remove it");
+        "the journal lacks how fields are stored and shards are split: " SL_OPTION(
+            "overwrite") " to start over, or, when adding to a dataset, remove it");
 }
 
 /* What follows the first line. */
@@ -214,10 +213,9 @@ sluice_status sl_journal_create(const sl_output *output, sl_journal *journal, bo
     const bool same_length = any_length || there.shard_samples == journal->shard_samples;
     if (status == SLUICE_OK &&
         (there.framed != journal->framed || !same_length || there.after != journal->after)) {
-        return sl_error_file(
-            error, SLUICE_STATE, STAGE, 0, output->path, -1,
-            "another part of this pack found other first samples, or another dataset "
-            "to add to: is it the same source?");
+        return sl_error_file(error, SLUICE_STATE, STAGE, 0, output->path, -1,
+                             "another part of this pack has different first samples, or another "
+                             "dataset to add to: is it the same source?");
     }
     journal->shard_samples = there.shard_samples;
     return status;

@@ -26,7 +26,7 @@ static sluice_status fail(const char *path, const char *what, sluice_error *erro
 
 static sluice_status no_memory(sluice_error *error)
 {
-    return sl_no_memory(error, STAGE, "for what is left out");
+    return sl_no_memory(error, STAGE, "for the rejected samples");
 }
 
 static sluice_status begin(sl_left_out *left_out, uint32_t number, sluice_error *error)
@@ -115,11 +115,10 @@ static void describe(const char *line, sluice_error *earliest)
 {
     const char *key = part(line, 1);
     const char *reason = part(line, 4);
-    sl_error_set(
-        earliest, SLUICE_CORRUPT, STAGE,
-        "\"%.*s\" was left out by an earlier run (%.*s): go on with on_bad = skip, or mend "
-        "it and begin anew",
-        (int)strcspn(key, "\t"), key, (int)strcspn(reason, "\n"), reason);
+    sl_error_set(earliest, SLUICE_CORRUPT, STAGE,
+                 "\"%.*s\" was rejected by an earlier run (%.*s): continue with on_bad = skip, or "
+                 "fix it and start over",
+                 (int)strcspn(key, "\t"), key, (int)strcspn(reason, "\n"), reason);
 }
 
 /* Whether the line is whole; its position. */

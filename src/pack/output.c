@@ -59,7 +59,7 @@ static sluice_status check_ours(const sl_output *output, sluice_error *error)
     return sl_output_is_ours(output)
                ? SLUICE_OK
                : sl_error_file(error, SLUICE_STATE, STAGE, 0, output->path, -1,
-                               "the folder is written to by the process before the fork");
+                               "the folder is being written by the process before the fork");
 }
 
 /* Whether the name is `pattern`, in which each '#' stands for 5 to 10 digits, and
@@ -440,7 +440,7 @@ sluice_status sl_output_publish(const sl_output *output, const char *name, sluic
     }
     temporary_name(output, name, temporary);
     if (renameat(output->fd, temporary, output->fd, name) != 0) {
-        return fail(output, name, "give the file its name", error);
+        return fail(output, name, "rename the file", error);
     }
     return sync_folder(output, error);
 }

@@ -123,11 +123,10 @@ static sluice_status refuse_folder(const sl_dataset *dataset, const char *path,
     const int fd =
         target != NULL ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : open_parent(path);
     if (fd >= 0 && holds_above(fd, is_of_dataset, dataset)) {
-        return sl_error_file(
-            error, SLUICE_INVALID, stage, 0, path, -1,
-            "this folder lies in the one that is to be %sed, which would have another class "
-            "by it: choose one elsewhere",
-            stage);
+        return sl_error_file(error, SLUICE_INVALID, stage, 0, path, -1,
+                             "this folder is in the one that is to be %sed, which would get "
+                             "another class by it: choose one elsewhere",
+                             stage);
     }
     return SLUICE_OK;
 }
@@ -169,6 +168,6 @@ sluice_status sl_refuse_source_within(const sl_dataset *dataset, const char *pat
         found = fd >= 0 && holds_above(fd, is_same, &above);
     }
     return found ? sl_error_file(error, SLUICE_INVALID, stage, 0, path, -1,
-                                 "the dataset lies in this folder, which would be removed")
+                                 "the dataset is in this folder, which would be removed")
                  : SLUICE_OK;
 }

@@ -120,7 +120,7 @@ static sluice_status begin(pack *p, const sl_output_contents *contents, sluice_e
     if (sl_stretches_count(&p->stretches) > SL_SHARDS_MAX - p->stretches.shards) {
         return sl_error_file(
             error, SLUICE_STATE, STAGE, 0, p->output.path, -1,
-            "the journal asks for too many shards: " SL_OPTION("overwrite") " to start anew");
+            "the journal asks for too many shards: " SL_OPTION("overwrite") " to start over");
     }
     p->first = sl_stretches_of_part(&p->stretches, p->options->part, p->options->parts);
     p->end = sl_stretches_of_part(&p->stretches, p->options->part + 1, p->options->parts);
@@ -137,7 +137,7 @@ static sluice_status look_at_dataset(const pack *p, const sl_output_contents *co
     sl_manifest_header header = {0};
     if (!contents->manifest) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, p->output.path, -1,
-                             "there is no packed dataset here that could be added to");
+                             "there is no packed dataset here to add to");
     }
     if (p->options->append == 0) {
         return sl_pack_take_finished(&p->output, p->pack_id, result, error);

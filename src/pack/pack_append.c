@@ -14,10 +14,10 @@ static sluice_status open_base(const sl_output *output, char path[SL_OUTPUT_PATH
 {
     const sluice_status status = sl_pack_read_page(output, SL_MANIFEST_NAME, path, header, error);
     if (status == SLUICE_OK && header->version != SL_SHARD_VERSION) {
-        return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
-                             "is of version %u of the format, to which nothing is added: pack it "
-                             "anew",
-                             header->version);
+        return sl_error_file(
+            error, SLUICE_STATE, STAGE, 0, path, -1,
+            "is of version %u of the format, which cannot be added to: pack it again",
+            header->version);
     }
     return status == SLUICE_OK ? sl_shards_open_manifest(base, path, error) : status;
 }
@@ -132,8 +132,8 @@ static sluice_status join_with(sl_pack_state *p, sl_dataset *base, sl_dataset *s
         p->relabelled = sl_dataset_ref(source);
     } else if (status == SLUICE_OK && !sl_label_map_is_identity(made.maps[0])) {
         status = sl_error_set(error, SLUICE_STATE, STAGE,
-                              "some of its classes have no name, or the same as another: none can "
-                              "be joined to them by name");
+                              "some of its classes have no name, or the same as another: classes "
+                              "cannot be joined to them by name");
     } else if (status == SLUICE_OK) {
         const sl_labels all = {.classes = (const char *const *)made.names->names,
                                .class_count = made.names->count};
@@ -168,8 +168,8 @@ sluice_status sl_pack_join_labels(sl_pack_state *p, sluice_error *error)
     sl_dataset *base = NULL;
     if (p->labels->classes != NULL) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "the dataset that is added to says in which order its classes are: "
-                            "they can only be renamed before they are joined");
+                            "the order of classes is that of the dataset added to: they can only "
+                            "be renamed before they are joined");
     }
     if (!has_label(p->dataset) && p->labels->rename_count == 0) {
         return SLUICE_OK;
@@ -224,8 +224,8 @@ static sluice_status check_base(const sl_journal *journal, const sl_manifest_hea
         next_number(sl_shards_of(base)) != journal->shards) {
         return sl_error_file(
             error, SLUICE_STATE, STAGE, 0, path, -1,
-            "is not the dataset any more that this pack began to add to: remove " SL_JOURNAL_NAME
-            " to begin anew");
+            "is no longer the dataset that this pack began to add to: remove " SL_JOURNAL_NAME
+            " to start over");
     }
     return SLUICE_OK;
 }

@@ -20,10 +20,11 @@ static sluice_status copy_left_out(const sl_left_out_file *file, uint64_t expect
     uint64_t count = 0;
     const sluice_status status = sl_left_out_read(file, &count, NULL, to, error);
     if (status == SLUICE_END || (status == SLUICE_OK && count != expected)) {
-        return sl_error_file(error, SLUICE_STATE, STAGE, 0, file->output->path, -1,
-                             "which %llu samples shard %u left out is not known any more: its "
-                             ".rejected file is gone or damaged, and its part must be packed again",
-                             (unsigned long long)expected, file->number);
+        return sl_error_file(
+            error, SLUICE_STATE, STAGE, 0, file->output->path, -1,
+            "it is no longer known which %llu samples of shard %u were rejected: its .rejected "
+            "file is missing or corrupt, and its part must be packed again",
+            (unsigned long long)expected, file->number);
     }
     return status;
 }
@@ -98,7 +99,7 @@ static sluice_status copy_known(const sl_output *output, uint64_t known, FILE *t
     }
     if (good && lines <= known) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
-                             "has %llu lines and should have %llu, of what was left out",
+                             "has %llu lines instead of %llu, one per rejected sample",
                              (unsigned long long)lines, (unsigned long long)known + 1);
     }
     return good ? SLUICE_OK : cannot_write(output, error);
@@ -258,7 +259,7 @@ static sluice_status finish_whole(sl_pack_state *p, sluice_error *error)
         sl_pack_write_rejected(&p->output, &p->journal, &p->stretches, &p->series, 0, error);
     if (status == SLUICE_OK && p->series.count == 0) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, p->output.path, -1,
-                             "every sample was left out: see " SL_REJECTED_NAME);
+                             "every sample was rejected: see " SL_REJECTED_NAME);
     }
     if (status == SLUICE_OK) {
         status = publish(p, SL_MANIFEST_NAME, error);

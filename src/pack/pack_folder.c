@@ -46,7 +46,7 @@ static sluice_status measure_shards(const sl_dataset *dataset, uint64_t *bytes, 
             return sl_error_file(
                 error, SLUICE_STATE, STAGE, 0, path, -1,
                 "the folder holds a complete pack of this dataset, but this shard "
-                "is missing or has another size: " SL_OPTION("overwrite") " to start anew");
+                "is missing or has another size: " SL_OPTION("overwrite") " to start over");
         }
         *bytes += expected;
     }

@@ -92,8 +92,8 @@ typedef struct part_file {
 static sluice_status pass_over(const part_file *file, sluice_error *error)
 {
     sl_error_file(error, SLUICE_STATE, STAGE, 0, file->path, -1,
-                  "part %" PRIu32 " is of another source, or packed with other options: pack it "
-                  "again",
+                  "part %" PRIu32
+                  " is from another source, or packed with other options: pack it again",
                   file->part);
     return SLUICE_END;
 }
@@ -144,7 +144,7 @@ static sluice_status check_row(const joining *j, const part_file *file, const sl
     if (k < file->first || k >= file->end ||
         row->samples >
             sl_stretches_first(&j->stretches, k + 1) - sl_stretches_first(&j->stretches, k)) {
-        return refuse_part(file, "has shards that are not its own", error);
+        return refuse_part(file, "has shards of another pack", error);
     }
     (void)snprintf(name, sizeof(name), SL_SHARD_NAME_FORMAT, row->number);
     return check_shard(j, file, name, row, error);
@@ -157,7 +157,7 @@ static sluice_status take_rows(joining *j, const part_file *file, const sl_datas
     sluice_status status = j->opened ? SLUICE_OK : open_series(j, part, error);
     if (status == SLUICE_OK && (shards->meta_checksum != j->series.plan.meta_checksum ||
                                 shards->meta_bytes != j->series.plan.meta_bytes)) {
-        return refuse_part(file, "has other fields or classes than the others", error);
+        return refuse_part(file, "its fields or classes differ from the others", error);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < shards->count; i++) {
         status = check_row(j, file, &shards->shards[i].row, error);
@@ -185,7 +185,7 @@ static sluice_status take_part(joining *j, uint32_t part, sluice_error *error)
     }
     if (header.source_samples != sl_stretches_first(&j->stretches, file.end) -
                                      sl_stretches_first(&j->stretches, file.first)) {
-        return refuse_part(&file, "has other bounds than this pack", error);
+        return refuse_part(&file, "its bounds differ from those of this pack", error);
     }
     if (header.shards == 0) {
         return SLUICE_OK;
@@ -213,8 +213,8 @@ static sluice_status take_base(joining *j, sluice_error *error)
     status = j->opened ? SLUICE_OK : open_series(j, base, error);
     if (status == SLUICE_OK && !sl_schema_extends(&j->series.schema, &shards->schema)) {
         status = sl_error_file(error, SLUICE_STATE, STAGE, 0, j->output->path, -1,
-                               "the parts have other fields or classes than the dataset that they "
-                               "are to be added to: pack them again");
+                               "the fields or classes of the parts differ from those of the "
+                               "dataset they are added to: pack them again");
     }
     j->series.grown = shards->grown || shards->meta_bytes != j->series.plan.meta_bytes;
     for (uint32_t i = 0; status == SLUICE_OK && i < shards->count; i++) {
@@ -235,7 +235,7 @@ static sluice_status publish(joining *j, sluice_error *error)
         sl_pack_write_rejected(j->output, &j->journal, &j->stretches, &j->series, j->known, error);
     if (status == SLUICE_OK && j->series.count == 0) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, j->output->path, -1,
-                             "every sample was left out: see " SL_REJECTED_NAME);
+                             "every sample was rejected: see " SL_REJECTED_NAME);
     }
     if (status == SLUICE_OK) {
         status = sl_series_write_manifest(&j->series, &plan, path, error);
@@ -365,7 +365,7 @@ static sluice_status take_whole(const sl_output *output, sluice_pack_result *res
     if (!contents.manifest || contents.sets[0].count > 0) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, output->path, -1,
                              contents.sets[0].count > 0 ? "the parts' " SL_JOURNAL_NAME
-                                                          " is missing, which lay beside them"
+                                                          " is missing from their folder"
                                                         : "there are no parts of a pack here");
     }
     status = sl_pack_read_page(output, SL_MANIFEST_NAME, path, &header, error);
@@ -402,7 +402,7 @@ sluice_status sl_pack_join(const char *path, sluice_pack_result *result, sluice_
     errno = 0;
     if (stat(path, &found) != 0 || !S_ISDIR(found.st_mode)) {
         return sl_error_file(error, SLUICE_IO, STAGE, errno != 0 ? errno : ENOTDIR, path, -1,
-                             "is no folder with parts of a pack");
+                             "not a folder with parts of a pack");
     }
     sluice_status status = sl_output_open(&output, path, true, error);
     if (status == SLUICE_OK) {

@@ -48,7 +48,7 @@ sluice_status sl_pack_check_stop(const sl_pack_state *p, sluice_error *error)
         return sl_error_set(error, SLUICE_STATE, STAGE,
                             "the pack belongs to the process that began it, not to a fork");
     }
-    return stop ? sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped: a later call goes on")
+    return stop ? sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped: a later call continues")
                 : SLUICE_OK;
 }
 
@@ -203,7 +203,7 @@ static sluice_status check_journal(const sl_pack_state *p, sluice_error *error)
         now.shard_samples != p->journal.shard_samples) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, p->output.path, -1,
                              "another process took away this pack's " SL_JOURNAL_NAME
-                             ": it finished the pack, or began anew");
+                             ": it finished the pack, or started over");
     }
     return SLUICE_OK;
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define STAGE     "pack"
-#define NO_MEMORY "no memory for the workers"
+#define NO_MEMORY "out of memory for the workers"
 /*
  * Samples under way for each worker, so that neither a slow one nor a shard that is being synced
  * stops the others: of photos what a core makes in a fifth of a second. With many workers fewer are
@@ -273,8 +273,8 @@ static void prepare_one(worker *w, slot *s)
     if (prepared->status < 0 && s->too_large > 0) {
         prepared->status = sl_error_set(
             &prepared->error, SLUICE_UNSUPPORTED, STAGE,
-            "the sample, or something of it, has %llu bytes, more than the limit of %llu "
-            "(" SL_OPTION("max_sample_bytes") ")",
+            "the sample, or part of it, has %llu bytes, more than the limit of %llu (" SL_OPTION(
+                "max_sample_bytes") ")",
             (unsigned long long)s->too_large, (unsigned long long)prepare->config.max_sample_bytes);
     }
     /* A compressed file that is damaged is so as a whole: no sample of it can be left out for it.

@@ -22,8 +22,8 @@ static sluice_status check_raw(const sl_value *value, sluice_error *error)
     const uint64_t pixels = (uint64_t)value->width * value->height;
     if (pixels == 0 || pixels > SL_RECORD_IMAGE_MAX / 3 || pixels * 3 != value->bytes.size) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "%zu bytes are no raw picture of %u x %u x 3", value->bytes.size,
-                            value->width, value->height);
+                            "size does not match the raw picture: %zu bytes for %u x %u x 3",
+                            value->bytes.size, value->width, value->height);
     }
     return SLUICE_OK;
 }
@@ -76,8 +76,8 @@ static sluice_status check_tensor(const sl_field *field, const sl_value *value, 
     }
     if (bytes != value->bytes.size) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "field \"%s\": %zu bytes are no tensor of its shape", field->name,
-                            value->bytes.size);
+                            "field \"%s\": size does not match the tensor's shape (%zu bytes)",
+                            field->name, value->bytes.size);
     }
     return SLUICE_OK;
 }
@@ -86,7 +86,7 @@ static sluice_status check_key(sl_bytes key, sluice_error *error)
 {
     if (key.size > SL_KEY_MAX || (key.size > 0 && memchr(key.data, 0, key.size) != NULL)) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "the key has more than %d bytes, or a NUL among them", SL_KEY_MAX);
+                            "the key has more than %d bytes, or contains NUL", SL_KEY_MAX);
     }
     return SLUICE_OK;
 }
@@ -111,7 +111,8 @@ static sluice_status check_label(const sl_schema *schema, const sl_values *value
         sl_schema_has_label(schema, values->of[schema->label].integer)) {
         return SLUICE_OK;
     }
-    return sl_error_set(error, SLUICE_INVALID, STAGE, "label %lld is none of the %u classes",
+    return sl_error_set(error, SLUICE_INVALID, STAGE,
+                        "label %lld is out of range: there are %u classes",
                         (long long)values->of[schema->label].integer, schema->class_count);
 }
 

@@ -170,7 +170,7 @@ static sluice_status write_waiting(sluice_writer *writer, const waiting *kept, s
     const sl_refusal refusal = sl_record_decode(
         &writer->series.schema, (sl_bytes){kept->bytes, kept->size}, &writer->values);
     if (refusal.text != NULL) {
-        return sl_error_set(error, SLUICE_INTERNAL, STAGE, "a sample was spoiled in memory: %s",
+        return sl_error_set(error, SLUICE_INTERNAL, STAGE, "a sample was corrupted in memory: %s",
                             refusal.text);
     }
     sluice_status status = sl_record_make(&record, &writer->plan, &writer->values, error);
@@ -227,8 +227,7 @@ static sluice_status check_usable(const sluice_writer *writer, sluice_error *err
                             "the writer belongs to the process that opened it, not to a fork");
     }
     return writer->broken ? sl_error_set(error, SLUICE_STATE, STAGE,
-                                         "an earlier write failed: only abort is left for this "
-                                         "writer")
+                                         "an earlier write failed: this writer can only be aborted")
                           : SLUICE_OK;
 }
 
@@ -268,7 +267,7 @@ sluice_status sl_writer_add_picture(sluice_writer *writer, const sl_picture_inpu
 {
     if (!writer->standard) {
         return sl_error_set(error, SLUICE_STATE, STAGE,
-                            "this writer has fields of its own: add values to it");
+                            "this writer has its own fields: add values to it");
     }
     if (input->label < -1) {
         return sl_error_set(error, SLUICE_INVALID, STAGE, "label %lld is negative",

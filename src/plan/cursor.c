@@ -33,7 +33,7 @@ enum {
 };
 
 _Static_assert(AT_END_BY_SHARDS + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES,
-               "the room that is promised is enough");
+               "the promised capacity is enough");
 
 static uint64_t fnv1a(const uint8_t *data, size_t size)
 {

@@ -251,20 +251,20 @@ static sluice_status check_row(const sl_mix_weights *w, uint32_t number, double 
         const double weight = w->weights[(size_t)number * w->sources + i];
         if (!isfinite(weight) || weight < 0) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "weight %u is %g: a weight is a number, not below 0", i + 1,
+                                "weight %u is %g: a weight must be a number of at least 0", i + 1,
                                 weight);
         }
         *sum += weight;
     }
     if (!(*sum > 0) || !isfinite(*sum)) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "the weights are all 0, or too large for their sum");
+                            "the weights are all 0, or their sum is too large");
     }
     const bool ascending =
         number == 0 ? w->epochs[0] == 0 : w->epochs[number] > w->epochs[number - 1];
     return ascending ? SLUICE_OK
                      : sl_error_set(error, SLUICE_INVALID, STAGE,
-                                    "weights are for epochs from 0 on, one after the other");
+                                    "the epochs of weights must begin with 0 and increase");
 }
 
 static bool make_shares(sl_mix_row *row, const double *weights, uint32_t sources, double sum)

@@ -84,8 +84,8 @@ static sluice_status add_header(const task *t, const sl_value *value, sl_member 
     }
     if (bytes != value->bytes.size) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "field \"%s\": %zu bytes are no tensor of its shape", field->name,
-                            value->bytes.size);
+                            "field \"%s\": size does not match the tensor's shape (%zu bytes)",
+                            field->name, value->bytes.size);
     }
     char *head = t->made->heads[t->field];
     member->head = (sl_bytes){(const uint8_t *)head, sl_npy_make(&npy, head)};
@@ -109,7 +109,8 @@ static sluice_status write_png(const task *t, sl_value *value, sluice_error *err
     const uint64_t pixels = (uint64_t)value->width * value->height;
     if (pixels == 0 || value->bytes.size % 3 != 0 || pixels != value->bytes.size / 3) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "%zu bytes are no raw picture of %" PRIu32 " x %" PRIu32 " x 3",
+                            "size does not match the raw picture: %zu bytes for %" PRIu32
+                            " x %" PRIu32 " x 3",
                             value->bytes.size, value->width, value->height);
     }
     uint8_t *png = NULL;
@@ -196,7 +197,7 @@ static sluice_status make(void *state, sl_prepare_sample *sample, void *made, sl
     }
     return t.made->count > 0 ? SLUICE_OK
                              : sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                                            "the sample has nothing that a file could be made of");
+                                            "the sample has nothing to write to a file");
 }
 
 static sluice_status open_state(void *state, const void *config, sluice_error *error)

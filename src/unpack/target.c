@@ -51,7 +51,8 @@ static sluice_status empty_folder(const char *path, sluice_error *error)
     /* Only what changes the current folder is not thread-safe. */
     const int how = FTW_DEPTH | FTW_PHYS;
     const int left = nftw(path, remove_one, OPEN_FOLDERS, how); /* NOLINT(concurrency-mt-unsafe) */
-    return left == 0 ? SLUICE_OK : fail(path, "remove what an unpack left in the folder", error);
+    return left == 0 ? SLUICE_OK
+                     : fail(path, "remove what an earlier unpack left in the folder", error);
 }
 
 static bool mark_path(const char *folder, char *path)
@@ -129,7 +130,7 @@ static sluice_status set_path(sl_target *target, const char *path, sluice_error 
         end = 0;
     }
     if (real == NULL) {
-        return fail(path, "find the folder that it is to lie in", error);
+        return fail(path, "find its parent folder", error);
     }
     const int length = snprintf(target->path, sizeof(target->path), "%s%s%.*s", real,
                                 end > 0 && strcmp(real, "/") != 0 ? "/" : "", (int)end, path);
@@ -165,14 +166,12 @@ static sluice_status check_place(const sl_target *target, sluice_error *error)
     (void)snprintf(above, sizeof(above), "%s/..", target->path);
     if (stat(above, &other) == 0 &&
         (other.st_dev != facts.st_dev || other.st_ino == facts.st_ino)) {
-        return refuse(SLUICE_INVALID, target->path,
-                      "it is where a file system is mounted: name a folder in it", error);
+        return refuse(SLUICE_INVALID, target->path, "it is a mount point: name a folder in it",
+                      error);
     }
     if (stat(".", &other) == 0 && other.st_dev == facts.st_dev && other.st_ino == facts.st_ino) {
         return refuse(SLUICE_INVALID, target->path,
-                      "it is the current folder, which cannot be replaced by the new one: name "
-                      "another",
-                      error);
+                      "it is the current folder, which cannot be replaced: name another", error);
     }
     return SLUICE_OK;
 }
@@ -183,12 +182,12 @@ static sluice_status check_path(sl_target *target, bool overwrite, sluice_error 
     target->replaces = what == MADE;
     if (what == OTHER) {
         return refuse(SLUICE_STATE, target->path,
-                      "it is there and no empty folder, and no unpack made it", error);
+                      "it exists, is not an empty folder, and was not made by unpack", error);
     }
     if (what == MADE && !overwrite) {
         return refuse(SLUICE_STATE, target->path,
-                      "the folder holds what an earlier unpack "
-                      "made: " SL_OPTION("overwrite") " to replace it",
+                      "the folder holds the result of an earlier unpack: " SL_OPTION(
+                          "overwrite") " to replace it",
                       error);
     }
     return check_place(target, error);
@@ -210,8 +209,8 @@ static sluice_status open_part(sl_target *target, sluice_error *error)
     if (!locked || what == OTHER) {
         sl_file_close(fd);
         return locked ? refuse(SLUICE_STATE, target->part,
-                               "no unpack made this folder, which the files would be made in: move "
-                               "it away",
+                               "the folder for temporary files exists and was not made by unpack: "
+                               "move it away",
                                error)
                       : refuse(SLUICE_STATE, target->part,
                                "another process is writing to this folder", error);
@@ -273,7 +272,7 @@ static sluice_status replace(const sl_target *target, sluice_error *error)
     }
     status = remove_folder(target->path, error);
     if (status == SLUICE_OK && rename(target->part, target->path) != 0) {
-        status = fail(target->path, "give the folder its name", error);
+        status = fail(target->path, "rename the folder", error);
     }
     return status;
 }
@@ -309,8 +308,8 @@ static void let_go(sl_target *target)
 sluice_status sl_target_finish(sl_target *target, sluice_error *error)
 {
     if (!sl_target_is_ours(target)) {
-        return refuse(SLUICE_STATE, target->path, "it is made by the process before the fork",
-                      error);
+        return refuse(SLUICE_STATE, target->path,
+                      "it is being written by the process before the fork", error);
     }
     if (syncfs(target->fd) != 0) {
         return fail(target->part, "sync the files in the folder", error);
@@ -319,7 +318,7 @@ sluice_status sl_target_finish(sl_target *target, sluice_error *error)
     if (target->replaces) {
         status = replace(target, error);
     } else if (rename(target->part, target->path) != 0) {
-        status = fail(target->path, "give the folder its name", error);
+        status = fail(target->path, "rename the folder", error);
     }
     if (status < 0) {
         return status;

@@ -273,7 +273,7 @@ static sluice_status check_stop(const unpack *u, sluice_error *error)
         return sl_error_set(error, SLUICE_STATE, STAGE,
                             "the unpack belongs to the process that began it, not to a fork");
     }
-    return stop ? sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped: nothing was made")
+    return stop ? sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped: nothing was written")
                 : SLUICE_OK;
 }
 
@@ -317,7 +317,7 @@ static sluice_status finish(unpack *u, sluice_error *error)
     sluice_status status = close_rejected(u, error);
     if (status == SLUICE_OK && u->result.samples == 0) {
         status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, u->target.path, -1,
-                               "every sample was left out: `verify` names them");
+                               "every sample was rejected: `verify` names them");
     }
     if (status == SLUICE_OK) {
         report_progress(u, u->dataset->info.samples, true);

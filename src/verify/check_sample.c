@@ -110,7 +110,7 @@ static sluice_status check_header(const sl_value *image, sluice_error *error)
     if (status == SLUICE_OK && image->width != 0 &&
         (picture.width != image->width || picture.height != image->height)) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "the picture has %u x %u pixels and its index entry says %u x %u",
+                            "the picture has %u x %u pixels, but its index entry says %u x %u",
                             picture.width, picture.height, image->width, image->height);
     }
     return status;
@@ -153,7 +153,7 @@ static sluice_status measure_packed(const sl_field *field, const sl_value *value
         return status;
     }
     return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                        "field \"%s\": what is packed is no tensor of its shape", field->name);
+                        "field \"%s\": size does not match the tensor's shape", field->name);
 }
 
 /* To memory of its own; a frame that has a checksum is checked by that, too. */
@@ -184,7 +184,7 @@ static sluice_status check_contents(const sl_field *field, sl_bytes bytes, sluic
         (bytes.size > SL_KEY_MAX ||
          (bytes.size > 0 && memchr(bytes.data, 0, bytes.size) != NULL))) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "the key has more than %d bytes, or a NUL among them", SL_KEY_MAX);
+                            "the key has more than %d bytes, or contains NUL", SL_KEY_MAX);
     }
     if (field->type == SLUICE_FIELD_TENSOR && field->dtype == SLUICE_BOOL) {
         uint8_t all = 0;
@@ -274,8 +274,8 @@ static sluice_status check_fields(sl_sample_check *c, const sl_sample *sample, s
     sluice_status status = sl_dataset_unpack(dataset, sample, stored, &c->values, error);
     if (status == SLUICE_NOMEM && c->pass.is_refused) {
         status = sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                              "the pages that it is in unpack to more than the limit of %llu bytes "
-                              "(" SL_OPTION("max_sample_bytes") ")",
+                              "its pages unpack to more than the limit of %llu bytes (" SL_OPTION(
+                                  "max_sample_bytes") ")",
                               (unsigned long long)c->pass.gate->most);
     }
     for (uint32_t i = 0; i < dataset->info.fields && status == SLUICE_OK; i++) {

@@ -311,7 +311,8 @@ static sluice_status run_phase(verify *v, worker *workers, bool samples, sluice_
         return (sluice_status)error->status;
     }
     if (status == SLUICE_OK && is_stopped(v)) {
-        status = sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped before all was checked");
+        status =
+            sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped before everything was checked");
     }
     return status;
 }
@@ -364,7 +365,7 @@ static void report_unseen(verify *v)
         return;
     }
     sluice_error finding;
-    sl_error_set(&finding, SLUICE_CORRUPT, STAGE, "%llu of %llu samples could not be looked at",
+    sl_error_set(&finding, SLUICE_CORRUPT, STAGE, "%llu of %llu samples could not be checked",
                  (unsigned long long)(samples - v->result.samples), (unsigned long long)samples);
     report(v, &finding);
 }

@@ -175,14 +175,14 @@ TEST(test_a_file_says_the_same)
         const char *content;
         sluice_status status;
         const char *words;
-    } wrong[] = {{"[]", SLUICE_INVALID, "says nothing of classes"},
-                 {"{}", SLUICE_INVALID, "says nothing of classes"},
-                 {"[\"cat\", 3]", SLUICE_INVALID, "says nothing of classes"},
-                 {"{\"cat\": 3}", SLUICE_INVALID, "says nothing of classes"},
+    } wrong[] = {{"[]", SLUICE_INVALID, "not a file of class names"},
+                 {"{}", SLUICE_INVALID, "not a file of class names"},
+                 {"[\"cat\", 3]", SLUICE_INVALID, "not a file of class names"},
+                 {"{\"cat\": 3}", SLUICE_INVALID, "not a file of class names"},
                  {"{\"cat\": \"\"}", SLUICE_INVALID, "a name is empty"},
-                 {"[\"cat\", \"dog\"]", SLUICE_INVALID, "\"emu\" of dataset 2 is none"},
-                 {"[\"cat\"", SLUICE_CORRUPT, "it is no JSON"},
-                 {"", SLUICE_CORRUPT, "it is no JSON"}};
+                 {"[\"cat\", \"dog\"]", SLUICE_INVALID, "\"emu\" of dataset 2 is not one"},
+                 {"[\"cat\"", SLUICE_CORRUPT, "not valid JSON"},
+                 {"", SLUICE_CORRUPT, "not valid JSON"}};
     char path[300];
     (void)snprintf(path, sizeof(path), "%s", path_of("labels.json"));
     sluice_label_options labels = SLUICE_LABEL_OPTIONS_INIT;

@@ -164,9 +164,9 @@ TEST(what_is_refused)
     const sluice_pixels good = SLUICE_PIXELS_INIT;
     sluice_pixels bad = good;
     expect(dataset, PHOTOS, "image", &good, SLUICE_INVALID, "sample 6");
-    expect(dataset, 0, "label", &good, SLUICE_INVALID, "pictures \"label\"");
+    expect(dataset, 0, "label", &good, SLUICE_INVALID, "image field \"label\"");
     expect(dataset, 0, "none", &good, SLUICE_INVALID,
-           "pictures \"none\", of pictures there are: image");
+           "image field \"none\"; the image fields are: image");
     expect(NULL, 0, "image", &good, SLUICE_INVALID, "dataset");
     bad.exif = 2;
     expect(dataset, 0, "image", &bad, SLUICE_INVALID, "exif");

@@ -68,7 +68,7 @@ TEST(outputs_are_checked)
         assert_int_equal(try_open(&options, "output"), SLUICE_INVALID);
     }
     options.output_count = 2;
-    assert_int_equal(try_open(&options, "the same"), SLUICE_INVALID);
+    assert_int_equal(try_open(&options, "a duplicate"), SLUICE_INVALID);
     blocks[1] = memory + 256;
     assert_int_equal(try_open(&options, "closer"), SLUICE_INVALID);
     blocks[1] = NULL;

@@ -564,7 +564,7 @@ TEST(an_array_that_was_replaced)
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
         sluice_loader *loader = open_masking(&a);
         overwrite(path, changes[i].at, changes[i].to);
-        expect_bad(&a, loader, 1, "not the one that was here when the file was opened");
+        expect_bad(&a, loader, 1, "changed since the file was opened");
         write_npz(3, false);
     }
     sluice_loader *loader = open_masking(&a);

@@ -246,7 +246,7 @@ static void refuse_window(uint64_t length, sluice_dtype dtype, const char *words
 
 TEST(impossible_windows)
 {
-    refuse_window(100000, SLUICE_I32, "no sample has as many");
+    refuse_window(100000, SLUICE_I32, "more than any sample");
     refuse_window((uint64_t)1 << 33, SLUICE_I32, "2^31 - 1 bytes");
     refuse_window((uint64_t)1 << 62, SLUICE_I32, "2^40 elements");
     sluice_columns *columns = inputs_and_targets();

@@ -121,12 +121,12 @@ TEST(tensors_have_the_shape_they_say)
     sluice_value value = SLUICE_VALUE_INIT;
     expect_no_value(writer, &value, 0, "0 values for 1");
     expect_no_value(writer, &value, 2, "2 values for 1");
-    expect_no_value(writer, &value, 1, "tensor of its shape");
+    expect_no_value(writer, &value, 1, "the tensor's shape");
     value.bytes = sizeof(data);
     expect_no_value(writer, &value, 1, "data");
     value.data = data;
     value.bytes = sizeof(data) - 1;
-    expect_no_value(writer, &value, 1, "tensor of its shape");
+    expect_no_value(writer, &value, 1, "the tensor's shape");
     value.bytes = sizeof(data);
     value.shape[1] = 3;
     expect_no_value(writer, &value, 1, "shape");
@@ -142,20 +142,20 @@ TEST(tensors_have_the_shape_they_say)
     writer = open_writer(&field, 1);
     value.shape[1] = 0;
     value.bytes = 15;
-    expect_no_value(writer, &value, 1, "tensor of its shape");
+    expect_no_value(writer, &value, 1, "the tensor's shape");
     value.shape[0] = 2;
     value.bytes = 48;
-    expect_no_value(writer, &value, 1, "tensor of its shape");
+    expect_no_value(writer, &value, 1, "the tensor's shape");
     value.shape[0] = INT64_MAX;
     expect_no_value(writer, &value, 1, "dimension");
     value.shape[0] = UINT32_MAX;
-    expect_no_value(writer, &value, 1, "tensor of its shape");
+    expect_no_value(writer, &value, 1, "the tensor's shape");
     value.shape[0] = 0;
     expect_one(writer, &value);
 
     field.shape[1] = 0; /* with two that vary they must be given */
     writer = open_writer(&field, 1);
-    expect_no_value(writer, &value, 1, "tensor of its shape");
+    expect_no_value(writer, &value, 1, "the tensor's shape");
     value.shape[0] = 12;
     value.shape[1] = 1;
     expect_one(writer, &value);

@@ -19,7 +19,7 @@ run 3 pack broken refused
 says err "$(basename "$victim")"
 says err "--on-bad skip"
 run 2 info refused
-says err "a pack that did not finish"
+says err "an unfinished pack"
 run 3 pack broken refused --json
 json '.exit_code == 3 and .interrupted == false'
 json '.error | .status == "corrupt" or .status == "unsupported"'
@@ -98,7 +98,7 @@ says out "$(basename "$shard")"
 # Samples that nobody can look at are no good news.
 rm "$shard"
 run 3 verify packed
-says out "samples could not be looked at"
+says out "samples could not be checked"
 run 3 verify packed --json
 json '.samples == 0 and .bad == 2'
 run 4 info packed --sample 0
@@ -139,7 +139,7 @@ cp -r holes/a holes/c around/photos
 refuses 2 "3 files (a.log, b.yaml, model.pt), 1 folder (ckpt)" info none
 refuses 2 "splits, not classes (train, val): open one of them (splits/train)" pack splits x --overwrite
 refuses 2 "open around/photos" info around
-refuses 2 "it is a text" info "$0"
+refuses 2 "it is text" info "$0"
 run 0 info around/photos --json
 json '.classes == 2'
 mkdir flat

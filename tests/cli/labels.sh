@@ -30,7 +30,7 @@ echo '["emu", "cat", "dog"]' > order.json
 echo '{"Cat": "cat", "emu": null}' > names.json
 run 0 info pets --with birds --labels order.json
 says out "emu, cat, dog"
-refuses 2 'no dataset has a class "Cat"' info pets --with birds --labels names.json
+refuses 2 'no dataset has the class "Cat"' info pets --with birds --labels names.json
 run 0 info pets --with birds --with cases --labels names.json
 says out "cat, dog"
 run 0 info pets --mix birds=1 --mix cases=1 --labels names.json
@@ -38,10 +38,10 @@ run 0 info pets --with birds --mix cases=1 --labels names.json
 says out "cat, dog"
 refuses 1 "nothing.json" info pets --with birds --labels nothing.json
 echo '["cat", 1]' > wrong.json
-refuses 2 "says nothing of classes" info pets --with birds --labels wrong.json
+refuses 2 "not a file of class names" info pets --with birds --labels wrong.json
 
 # Names that differ in case only.
-refuses 2 "differ in case only" info pets --with cases --labels union
+refuses 2 "differ only in case" info pets --with cases --labels union
 says err "--allow-case-duplicates"
 run 0 info pets --with cases --labels union --allow-case-duplicates --json
 json '.classes == 3'

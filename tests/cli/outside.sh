@@ -19,7 +19,7 @@ for name in ../secret.jpg "$PWD/secret.jpg" "$PWD/set/../secret.jpg"; do
         read -ra words <<< "$command"
         run 2 "${words[@]}"
         says err "line 7"
-        says err "\"$name\" lies outside of \"$PWD/set\""
+        says err "\"$name\" is outside \"$PWD/set\""
         says err "--allow-outside allows that; do that if you trust who made the list"
     done
     run 0 info set/out.csv --allow-outside --json

@@ -76,10 +76,10 @@ ln -s photos linked
 ln -s "$PWD/photos/$(ls photos | head -1)" class
 for out in photos/packed photos/./packed/ linked/packed photos/../linked/packed "$PWD/photos/packed" \
     class/packed; do
-    refuses 2 "lies in the one that is to be packed" pack photos "$out"
-    refuses 2 "lies in the one that is to be packed" pack linked/. "$out" --overwrite
+    refuses 2 "is in the one that is to be packed" pack photos "$out"
+    refuses 2 "is in the one that is to be packed" pack linked/. "$out" --overwrite
 done
-(cd photos && refuses 2 "lies in" pack . packed && refuses 2 "lies in" pack ../linked packed) || exit 1
+(cd photos && refuses 2 "is in the one" pack . packed && refuses 2 "is in the one" pack ../linked packed) || exit 1
 for out in photos photos/. linked "$PWD/photos/../linked/" class; do
     for option in --json --overwrite; do
         run 2 pack photos "$out" $option
@@ -98,7 +98,7 @@ run 0 verify packed
 # A class that is a link to elsewhere is part of it as well.
 mkdir -p joined elsewhere && cp -r "photos/$(ls photos | head -1)" elsewhere/cats
 ln -s ../elsewhere/cats joined/cats
-refuses 2 "lies in" pack joined elsewhere/cats/packed
+refuses 2 "is in" pack joined elsewhere/cats/packed
 run 0 pack joined elsewhere/packed
 
 # Going on is promised only where there is something to go on from.
@@ -132,11 +132,11 @@ says out "tensor u16:?, zstd"
 run 0 pack --tensor u16:500 part0.bin part1.bin even
 run 0 info even --json
 json '.samples == 7 and .fields[0].shape == [500]'
-refuses 2 "960 bytes, which is no whole number of records of 84 bytes" \
+refuses 2 "960 bytes, not a multiple of records of 84 bytes" \
     pack --tensor u8:3x4x7 pixels.bin x
 says err "pixels.bin"
 head -c 33 part1.bin > odd.bin
-refuses 2 "33 bytes, which is no whole number of elements of 2 bytes" \
+refuses 2 "33 bytes, not a multiple of elements of 2 bytes" \
     pack --tensor u16:10 part0.bin odd.bin x
 : > empty.bin
 refuses 2 "the file is empty" pack --tensor u16:10 empty.bin x

@@ -58,7 +58,7 @@ done
 refuses 2 "--overwrite is for one process" pack photos parts --part 0/2 --overwrite
 refuses 2 "--join takes one folder" pack --join photos parts
 refuses 2 "two arguments are needed" pack parts
-refuses 1 "is no folder with parts" pack --join parts
+refuses 1 "not a folder with parts" pack --join parts
 refuses 1 "no parts of a pack here" pack --join photos
 run 0 pack photos parts --part 0/2 "${size[@]}"
 refuses 1 "seed=" pack photos parts --part 1/2 "${size[@]}" --seed 1

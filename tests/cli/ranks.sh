@@ -17,14 +17,14 @@ json '.ranks | .rank == 1 and .world_size == 4 and .local_rank == 1 and .local_s
 json '.ranks | .launcher == "Slurm" and .job == "7-2"'
 export OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2
 run 0 info --system
-says out "rank 0 of 2 (Open MPI: OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE); Slurm's 1 of 4 passed over"
+says out "rank 0 of 2 (Open MPI: OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE); Slurm's 1 of 4 ignored"
 export RANK=1 WORLD_SIZE=2
 run 2 info --system
 says err "RANK and WORLD_SIZE (torchrun) say rank 1 of 2"
 says err "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE (Open MPI) rank 0 of 2"
 says out "processors"
 run 2 info --system --json
-json '.ranks == null and .exit_code == 2 and (.error.text | contains("contradict")) and .cpus > 0'
+json '.ranks == null and .exit_code == 2 and (.error.text | contains("disagree")) and .cpus > 0'
 refuses 2 "the options are --rank and --world-size" bench photos
 
 # What is said wins; all of it is checked before the dataset is opened.

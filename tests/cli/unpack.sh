@@ -46,13 +46,13 @@ refuses 1 "--overwrite" unpack packed one
 run 0 unpack packed one --overwrite
 [ "$(sums photos)" = "$(sums one)" ] || fail "the folder was not replaced"
 mkdir mine && echo mine > mine/file
-refuses 1 "no unpack made it" unpack packed mine --overwrite
+refuses 1 "was not made by unpack" unpack packed mine --overwrite
 [ "$(ls -A mine)" = file ] || fail "somebody's folder was touched"
 refuses 2 "holds the pictures that are to be unpacked" unpack photos photos --overwrite
-refuses 2 "lies in the one that is to be unpacked" unpack photos photos/new
+refuses 2 "is in the one that is to be unpacked" unpack photos photos/new
 refuses 2 "of --tar" unpack packed x --shard-samples 5
 run 2 unpack packed
-refuses 1 "to lie in" unpack packed no/where
+refuses 1 "parent folder" unpack packed no/where
 [ ! -e x ] && [ ! -e photos/new ] || fail "a refused unpack made a folder"
 
 # A disk that is full: the file is named, and nothing is left.

@@ -3,12 +3,12 @@
 . "$(dirname "$0")/lib.sh"
 
 run 0 synth photos --count 4 --classes 2 --size-scale 0.1
-names="there are: image, label, key"
-refuses 2 "there is no field of this name, $names" info photos --where 'labl < 1'
-refuses 2 "which is asked for, it has: image, label, key" info photos --with photos --common labl
+names="the fields are: image, label, key"
+refuses 2 "there is no field with this name; $names" info photos --where 'labl < 1'
+refuses 2 "its fields are: image, label, key" info photos --with photos --common labl
 refuses 2 "no field \"imag\", it has: image, label, key" bench photos --column x=imag:image
 (cd photos && { echo file,score; find . -name '*.jpg' | sed 's/$/,1/'; } > table.csv)
-refuses 2 'column "scor": there is none of that name, there are: file, score' info photos/table.csv --field x=scor
+refuses 2 'column "scor": there is no column with this name; the columns are: file, score' info photos/table.csv --field x=scor
 
 # Commands, options and values.
 refuses 2 'no command `pakc`; did you mean pack? `sluice --help`' pakc photos packed

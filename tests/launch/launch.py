@@ -255,7 +255,7 @@ def check_srun(tool, example, work):
         found = found_by(run(["srun", "--quiet", "-n", "2", "sh", "-c", each]))
         ranks = sorted(line[: len("rank 0 of 3 (torchrun")] for line in found)
         expect(ranks == [f"rank {i // 2} of 3 (torchrun" for i in range(6)], found)
-        expect(all("; Slurm's" in line and "of 2 passed over" in line for line in found), found)
+        expect(all("; Slurm's" in line and "of 2 ignored" in line for line in found), found)
 
 
 def check_torchrun(tool, example, work):
@@ -263,7 +263,7 @@ def check_torchrun(tool, example, work):
         text = run(Mpirun.command(1, *Torchrun.command(2, tool, "info", "--system")))
         found = found_by(text)
         expect(len(found) == 2 and all("of 2 (torchrun" in line for line in found), text)
-        expect(all("Open MPI's 0 of 1 passed over" in line for line in found), text)
+        expect(all("Open MPI's 0 of 1 ignored" in line for line in found), text)
 
 
 def check_ddp(work):

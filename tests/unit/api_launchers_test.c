@@ -238,7 +238,7 @@ TEST(groups_have_one_data_rank)
     uint32_t rank = 5;
     uint32_t size = 8;
     assert_int_equal(sl_ranks_divide(&rank, &size, 3, &error), SLUICE_INVALID);
-    assert_string_equal(error.text, "rank 5 of 8 does not divide into groups of 3");
+    assert_string_equal(error.text, "rank 5 of 8: not divisible into groups of 3");
     assert_int_equal(sl_ranks_divide(&rank, &size, 0, &error), SLUICE_INVALID);
     assert_int_equal(sl_ranks_divide(&rank, &size, 16, &error), SLUICE_INVALID);
     assert_true(rank == 5 && size == 8);

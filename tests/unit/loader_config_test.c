@@ -244,7 +244,7 @@ TEST(a_rank_is_below_the_world)
     options.world_size = 2;
     assert_int_equal(made(&options, 1000, 0).options.rank, 1);
     options.rank = 2;
-    refused(&options, 1000, "rank is 2, out of its range 0..1");
+    refused(&options, 1000, "rank is 2, out of range 0..1");
 }
 
 /* ---- what options are to each other ---- */
@@ -287,9 +287,9 @@ TEST(outputs_and_their_count)
     options.output_count = 0;
     refused(&options, 1000, "outputs needs output_count");
     options.output_count = 1;
-    refused(&options, 1000, "output_count is out of its range 2..64");
+    refused(&options, 1000, "output_count is out of range 2..64");
     options.output_count = 65;
-    refused(&options, 1000, "output_count is out of its range 2..64");
+    refused(&options, 1000, "output_count is out of range 2..64");
     options.output_count = 64;
     assert_int_equal(made(&options, 1000, 0).options.prefetch, 64);
     /* on a device they take the place of device_slots */
@@ -316,7 +316,7 @@ TEST(addresses_of_outputs)
     refused(&options, 1000, "address 1 is not a multiple of 16");
     outputs[1] = memory + 16;
     outputs[2] = memory;
-    refused(&options, 1000, "address 2 is the same as another");
+    refused(&options, 1000, "address 2 is a duplicate");
 }
 
 /* ---- what follows from them ---- */

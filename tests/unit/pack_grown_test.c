@@ -179,7 +179,7 @@ TEST(manifests_that_lie_are_noticed)
     name[0] = 'x';
     seal_manifest(&manifest);
     file_store(&manifest, manifest.size);
-    assert_non_null(strstr(look(g.rig.whole).text, "the first classes, are not those"));
+    assert_non_null(strstr(look(g.rig.whole).text, "the first classes, differ from those"));
     name[0] = 'c';
     seal_manifest(&manifest);
     file_store(&manifest, manifest.size);

@@ -291,7 +291,7 @@ TEST(what_does_not_belong_is_refused)
     (void)snprintf(other, sizeof(other), "%s/other", f.work);
     assert_int_equal(pack_run(&f.setup, other, &options, NULL, NULL), SLUICE_OK);
     parts_copy_file(other, f.path, "pack.00001-of-00002.part");
-    expect_no_join(&f, "part 1 is of another source, or packed with other options");
+    expect_no_join(&f, "part 1 is from another source, or packed with other options");
     /* A file that is no part's. */
     char path[340];
     (void)snprintf(path, sizeof(path), "%s/pack.00001-of-00002.part", f.path);

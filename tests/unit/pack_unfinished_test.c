@@ -43,12 +43,12 @@ TEST(an_unfinished_pack_says_so)
     options.shard_bytes = UINT64_MAX; /* none is complete when the first bad sample comes */
     assert_true(pack_run(&setup, path, &options, NULL, &error) < 0);
     assert_int_equal(count_names(path, is_shard), 0);
-    expect_refused(path, "a pack that did not finish", "has shards");
+    expect_refused(path, "an unfinished pack", "has shards");
     /* With overwrite it starts anew. */
     options.overwrite = 1;
     options.shard_bytes = PACK_SHARD_BYTES;
     assert_true(pack_run(&setup, path, &options, NULL, &error) < 0);
-    expect_refused(path, "a pack that did not finish", "has shards");
+    expect_refused(path, "an unfinished pack", "has shards");
     /* Without, it goes on. */
     options.overwrite = 0;
     options.on_bad = SLUICE_PACK_BAD_SKIP;

@@ -87,7 +87,7 @@ static void note_finding(void *user, const sluice_error *finding)
     f->count++;
     f->io += finding->status == SLUICE_IO && finding->sys_errno == EIO;
     f->with_sample += finding->sample >= 0;
-    f->unseen += strstr(finding->text, "could not be looked at") != NULL;
+    f->unseen += strstr(finding->text, "could not be checked") != NULL;
 }
 
 /* Reads from byte `from` on fail, but for the first `first` of them. */

@@ -76,7 +76,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 {
     const flat *own = flat_of(dataset);
     if (bytes.size != sample->place.bytes) {
-        return sl_refuse("the record is cut short", 0);
+        return sl_refuse("the record is truncated", 0);
     }
     values->of[0] = (sl_value){.present = true, .bytes = bytes};
     memcpy(values->of[0].shape, own->field.shape, sizeof(own->field.shape));
@@ -126,8 +126,8 @@ static sluice_status measure_record(flat *own, sluice_error *error)
     for (uint32_t i = 0; i < field->dims; i++) {
         if (field->shape[i] == 0 || field->shape[i] > SL_RECORD_BYTES_MAX / bytes) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "dimension %u of a record is %llu: each must be 1 or more, and a "
-                                "record has 2^31 - 1 bytes at most",
+                                "dimension %u of a record is %llu: each must be at least 1, and a "
+                                "record at most 2^31 - 1 bytes",
                                 i, (unsigned long long)field->shape[i]);
         }
         bytes *= field->shape[i];
@@ -144,12 +144,11 @@ static sluice_status check_size(const flat *own, const sl_flat_part *part, sluic
     if (rest == 0) {
         return SLUICE_OK;
     }
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, part->path, (int64_t)(part->bytes - rest),
-                         "the file has %llu bytes, which is no whole number of %s of %u bytes: "
-                         "%llu are left over",
-                         (unsigned long long)part->bytes,
-                         own->field.dims == 1 ? "elements" : "records", unit,
-                         (unsigned long long)rest);
+    return sl_error_file(
+        error, SLUICE_INVALID, STAGE, 0, part->path, (int64_t)(part->bytes - rest),
+        "the file has %llu bytes, not a multiple of %s of %u bytes: %llu are left over",
+        (unsigned long long)part->bytes, own->field.dims == 1 ? "elements" : "records", unit,
+        (unsigned long long)rest);
 }
 
 static sluice_status add_part(flat *own, const sl_flat_part *part, sluice_error *error)
@@ -210,7 +209,7 @@ static sluice_status open_parts(flat *own, const sl_flat_part *parts, size_t cou
 {
     own->spans = sl_calloc(count, sizeof(*own->spans));
     if (own->spans == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
     sluice_status status = measure_record(own, error);
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
@@ -265,15 +264,15 @@ static sluice_status measure_file(sl_flat_part *part, const char *path, sluice_e
 sluice_status sl_flat_open(sl_dataset **dataset, const char *const *paths, size_t count,
                            const sl_field *field, sluice_error *error)
 {
-    static const sl_flat_kind kind = {
-        "flat", "files of tensors and nothing else, as was said when they were opened"};
+    static const sl_flat_kind kind = {"flat",
+                                      "raw files of tensors, as described when they were opened"};
     *dataset = NULL;
     if (count == 0 || count > UINT32_MAX - 1) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "no path was given, or too many");
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "no path given, or too many");
     }
     sl_flat_part *parts = sl_calloc(count, sizeof(*parts));
     if (parts == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
     sluice_status status = SLUICE_OK;
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {

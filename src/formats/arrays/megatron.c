@@ -68,7 +68,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
                          sl_values *values)
 {
     if (bytes.size != sample->place.bytes) {
-        return sl_refuse("the sequence is cut short", 0);
+        return sl_refuse("the sequence is truncated", 0);
     }
     values->of[0] = (sl_value){.present = true, .bytes = bytes};
     values->of[0].shape[0] = bytes.size / sl_dtype_bytes(megatron_of(dataset)->field.dtype);
@@ -140,7 +140,7 @@ static sluice_status make_room(megatron *own, uint64_t more, const char *path, s
     own->sizes = sizes != NULL ? sizes : own->sizes;
     if (offsets == NULL || sizes == NULL) {
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1,
-                             "no memory for %llu sequences", (unsigned long long)room);
+                             "out of memory for %llu sequences", (unsigned long long)room);
     }
     own->room = room;
     return SLUICE_OK;
@@ -181,7 +181,7 @@ static sluice_status take_index(megatron *own, const uint8_t *bytes, uint64_t si
     }
     if (own->list.count > 1 && head.dtype != own->field.dtype) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, 0,
-                             "its tokens have another dtype than those it is joined to");
+                             "its dtype differs from that of the files before it");
     }
     own->field.dtype = head.dtype;
     sl_checksum_add(&own->sum, bytes, size);
@@ -210,7 +210,7 @@ static sluice_status add_pair(megatron *own, const char *path, sluice_error *err
     char bin[SL_PATH_BYTES];
     if (!name_file(index, path, ".idx") || !name_file(bin, path, ".bin")) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                             "is not called NAME.bin or NAME.idx, as the others are");
+                             "is not NAME.bin or NAME.idx, as the others are");
     }
     sluice_status status = sl_file_list_add(&own->list, bin, error);
     if (status < 0) {
@@ -236,8 +236,8 @@ static sluice_status open_all(megatron *own, const char *const *paths, size_t co
     }
     sluice_dataset_info *info = &own->base.info;
     if (status == SLUICE_OK && info->samples == 0) {
-        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1,
-                               "there is no sequence with a token");
+        status =
+            sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1, "all sequences are empty");
     }
     if (status < 0) {
         return status;

@@ -30,24 +30,24 @@ sl_refusal sl_megatron_parse(sl_megatron_head *head, const uint8_t *bytes, uint6
 {
     const uint64_t most = (uint64_t)INT64_MAX / 32;
     if (file_bytes < SL_MEGATRON_HEAD_BYTES || !sl_megatron_is(bytes, SL_MEGATRON_HEAD_BYTES)) {
-        return sl_refuse("it is no index of Megatron's", 0);
+        return sl_refuse("not a Megatron-LM index", 0);
     }
     if (sl_load64(bytes + VERSION) != 1) {
         return sl_refuse_unknown("its version is not 1", VERSION);
     }
     if (!dtype_of(bytes[DTYPE], &head->dtype)) {
-        return sl_refuse_unknown("its dtype is not known", DTYPE);
+        return sl_refuse_unknown("unknown dtype", DTYPE);
     }
     head->sequences = sl_load64(bytes + SEQUENCES);
     head->documents = sl_load64(bytes + DOCUMENTS);
     if (head->sequences > most || head->documents > most) {
-        return sl_refuse("it claims to have more sequences than there can be", SEQUENCES);
+        return sl_refuse("the number of sequences is out of range", SEQUENCES);
     }
     const uint64_t tables = head->sequences * 12 + head->documents * 8;
     const uint64_t rest = file_bytes - SL_MEGATRON_HEAD_BYTES;
     return rest == tables || rest == tables + head->sequences
                ? sl_accept()
-               : sl_refuse("the file is not as long as its head says", SEQUENCES);
+               : sl_refuse("the file size does not match its header", SEQUENCES);
 }
 
 sl_refusal sl_megatron_sequence_at(const sl_megatron_head *head, const uint8_t *tables,
@@ -59,7 +59,7 @@ sl_refusal sl_megatron_sequence_at(const sl_megatron_head *head, const uint8_t *
     sequence->bytes = elements * size;
     if (elements > INT32_MAX || sequence->offset > bin_bytes ||
         sequence->bytes > bin_bytes - sequence->offset) {
-        return sl_refuse("a sequence does not lie in the .bin file", 0);
+        return sl_refuse("a sequence is outside the .bin file", 0);
     }
     return sequence->bytes <= INT32_MAX
                ? sl_accept()

@@ -43,7 +43,7 @@ static sluice_status read_header(const sl_handle *from, uint64_t bytes, sl_npy *
     uint8_t prefix[SL_NPY_PREFIX_BYTES];
     const char *path = from->name.path;
     if (bytes < sizeof(prefix)) {
-        return refuse(path, sl_refuse("the file is too short for a .npy file", 0), error);
+        return refuse(path, sl_refuse("too short for a .npy file", 0), error);
     }
     sluice_status status = sl_handle_read(from, prefix, sizeof(prefix), 0, error);
     if (status < 0) {
@@ -53,16 +53,17 @@ static sluice_status read_header(const sl_handle *from, uint64_t bytes, sl_npy *
     if (length == 0) {
         return refuse(path,
                       sl_npy_is(prefix, sizeof(prefix))
-                          ? sl_refuse_unknown("its version of the .npy format is not known", 6)
-                          : sl_refuse("it is no .npy file, as the others are", 0),
+                          ? sl_refuse_unknown("unknown version of the .npy format", 6)
+                          : sl_refuse("not a .npy file, as the others are", 0),
                       error);
     }
     if (length > SL_NPY_HEADER_MAX || length > bytes) {
-        return refuse(path, sl_refuse("its header is longer than it can be", 8), error);
+        return refuse(path, sl_refuse("its header is too long", 8), error);
     }
     uint8_t *header = sl_malloc(length);
     if (header == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, 0, "no memory for its header");
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, 0,
+                             "out of memory for its header");
     }
     status = sl_handle_read(from, header, length, 0, error);
     if (status == SLUICE_OK) {
@@ -78,14 +79,14 @@ static sluice_status check_size(const char *path, uint64_t bytes, const sl_npy *
 {
     if (npy->dims == 0 || npy->dims > SLUICE_TENSOR_DIMS_MAX) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, 0,
-                             "its array has %u dimensions: there can be 1 to %d", npy->dims,
+                             "its array has %u dimensions, not 1 to %d", npy->dims,
                              SLUICE_TENSOR_DIMS_MAX);
     }
     if (bytes - npy->data == npy->bytes) {
         return SLUICE_OK;
     }
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)npy->data,
-                         "its array has %llu bytes by its header, and the file has %llu",
+                         "its array has %llu bytes according to its header, but the file has %llu",
                          (unsigned long long)npy->bytes, (unsigned long long)(bytes - npy->data));
 }
 
@@ -140,14 +141,15 @@ static sluice_status measure_all(sl_flat_part *parts, const char *const *paths, 
         set_field(&own, &npy);
         if (i > 0 && !is_same_field(&own, field)) {
             return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[i], 0,
-                                 "its rows have another dtype or shape than those of %s", paths[0]);
+                                 "the dtype or shape of its rows differs from that of %s",
+                                 paths[0]);
         }
         *field = own;
         bytes += npy.bytes;
     }
-    return bytes > 0 ? SLUICE_OK
-                     : sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], 0,
-                                     "there is no element in it");
+    return bytes > 0
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], 0, "the array is empty");
 }
 
 static sluice_status open_npy(sl_dataset **dataset, const char *const *paths, size_t count,
@@ -155,12 +157,12 @@ static sluice_status open_npy(sl_dataset **dataset, const char *const *paths, si
 {
     static const sl_flat_kind rows = {"npy", "arrays (.npy), each row of which is a sample"};
     static const sl_flat_kind series = {
-        "npy", "arrays (.npy) of one dimension, in stretches of 2^20 elements (for windows)"};
+        "npy", "arrays (.npy) of one dimension, in runs of 2^20 elements (for windows)"};
     sl_field field = {.dims = 0};
     (void)options;
     sl_flat_part *parts = sl_calloc(count, sizeof(*parts));
     if (parts == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
     sluice_status status = measure_all(parts, paths, count, &field, error);
     if (status == SLUICE_OK) {

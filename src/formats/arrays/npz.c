@@ -47,7 +47,7 @@ static sluice_status look(const char *path, sl_npz_file *file, sl_source_fields 
     *has_rows = false;
     sl_source_column *columns = sl_npz_columns(file, true);
     if (columns == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory to look at it");
+        return sl_no_memory_file(error, STAGE, path, "looking at it");
     }
     /* Choices of a type may fit one way only; what fits neither is told by who reads samples. */
     if (sl_source_fields_find(&by_rows, columns, file->count, options, path, NULL) == SLUICE_OK) {
@@ -77,7 +77,7 @@ static sluice_status open_one(sl_dataset **dataset, const char *path, sl_file_se
         return status;
     }
     return sl_npz_open_samples(
-        dataset, set, "one .npz file, whose arrays have no rows in common: it is one sample",
+        dataset, set, "one .npz file whose arrays have different lengths: it is one sample",
         options, error);
 }
 

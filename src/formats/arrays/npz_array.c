@@ -35,18 +35,18 @@ sl_refusal sl_npz_parse(sl_npy *npy, const sl_zip_member *member, sl_bytes head)
     *npy = (sl_npy){.dims = 0};
     if (head.size < SL_NPY_PREFIX_BYTES || !sl_npy_is(head.data, head.size)) {
         return head.size < member->bytes && head.size < SL_NPZ_HEAD_BYTES
-                   ? sl_refuse("it is damaged where it begins", 0)
-                   : sl_refuse_unknown("it is no array as numpy saves them", 0);
+                   ? sl_refuse("its beginning is corrupt", 0)
+                   : sl_refuse_unknown("not an array saved by numpy", 0);
     }
     const uint64_t length = sl_npy_length(head.data);
     if (length == 0) {
-        return sl_refuse_unknown("its version of the .npy format is not known", 0);
+        return sl_refuse_unknown("unknown version of the .npy format", 0);
     }
     if (length > SL_NPZ_HEAD_BYTES) {
         return sl_refuse_unknown("its header has more than 4096 bytes", 0);
     }
     if (length > head.size) {
-        return sl_refuse("its header is longer than it can be", 0);
+        return sl_refuse("its header is too long", 0);
     }
     const sl_refusal refusal = sl_npy_parse(npy, (sl_bytes){head.data, (size_t)length});
     if (refusal.text != NULL) {
@@ -56,11 +56,11 @@ sl_refusal sl_npz_parse(sl_npy *npy, const sl_zip_member *member, sl_bytes head)
         return sl_refuse_unknown("it has more than 8 dimensions", 0);
     }
     if (member->bytes < npy->data || member->bytes - npy->data != npy->bytes) {
-        return sl_refuse("its array has another size than its header says", 0);
+        return sl_refuse("its size does not match its header", 0);
     }
     if (member->method == SL_ZIP_DEFLATED &&
         member->bytes / SL_INFLATE_RATIO_MAX > member->packed) {
-        return sl_refuse("it is said to hold more than deflate can pack into so few bytes", 0);
+        return sl_refuse("its claimed size is more than deflate can produce from its bytes", 0);
     }
     return sl_accept();
 }
@@ -121,7 +121,7 @@ bool sl_npz_place_of(sl_npz_place *place, const sl_zip_member *member, const sl_
 sl_refusal sl_npz_check_head(const sl_npz_fields *fields, uint32_t number,
                              const sl_npz_place *place, sl_bytes head)
 {
-    static const char changed[] = "the array is not the one that was here when the file was opened";
+    static const char changed[] = "the array changed since the file was opened";
     const char *wanted = fields->names[number];
     sl_zip_member member;
     sl_npy npy;
@@ -164,13 +164,12 @@ static sl_refusal check_array(const archive *a, uint32_t number, const sl_npy *n
     const sl_field *field = &a->fields->fields[number];
     sl_npz_field(&own, npy, false);
     if (npy->dtype != a->fields->dtypes[number] || own.dims != field->dims) {
-        return sl_refuse("it has another dtype, or number of dimensions, than in the files that "
-                         "were looked at",
-                         0);
+        return sl_refuse(
+            "its dtype or number of dimensions differs from the files sampled at opening", 0);
     }
     for (uint32_t i = 0; i < field->dims; i++) {
         if (field->shape[i] != 0 && field->shape[i] != own.shape[i]) {
-            return sl_refuse("it has another shape than in all files that were looked at", 0);
+            return sl_refuse("its shape differs from that in all files sampled at opening", 0);
         }
     }
     return sl_accept();
@@ -260,7 +259,7 @@ static sl_refusal take_member(archive *a, sl_zip_member *member)
         }
         sl_refusal refusal = taken ? sl_accept()
                              : a->values->of[i].present
-                                 ? sl_refuse("an array is there twice", (size_t)member->header)
+                                 ? sl_refuse("duplicate array", (size_t)member->header)
                                  : add_taken(a, member);
         if (refusal.text == NULL) {
             taken = true;

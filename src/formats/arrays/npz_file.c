@@ -39,7 +39,7 @@ static sluice_status refuse(const char *path, uint64_t offset, sl_refusal refusa
 
 static sluice_status no_memory(const char *path, sluice_error *error)
 {
-    return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory to look at it");
+    return sl_no_memory_file(error, STAGE, path, "looking at it");
 }
 
 /* ---- the directory ---- */
@@ -75,10 +75,10 @@ static sluice_status read_directory(reader *r, sl_zip_end *end, sluice_error *er
         return status;
     }
     if (end->bytes > DIRECTORY_MOST || end->members > SL_SOURCE_COLUMNS_MAX) {
-        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, r->path, (int64_t)end->offset,
-                             "the archive has more than %u members, or long names: it is none of "
-                             "a sample's arrays",
-                             SL_SOURCE_COLUMNS_MAX);
+        return sl_error_file(
+            error, SLUICE_UNSUPPORTED, STAGE, 0, r->path, (int64_t)end->offset,
+            "the archive has more than %u members, or too long names, to be a sample",
+            SL_SOURCE_COLUMNS_MAX);
     }
     r->limit = end->offset;
     r->file->directory = sl_malloc(end->bytes > 0 ? end->bytes : 1);
@@ -159,12 +159,11 @@ static sluice_status name_entry(const reader *r, sl_npz_entry *entry, sluice_err
     sl_bytes name = entry->member.name;
     const bool is_array = sl_npz_name(&entry->member, &name);
     entry->refused =
-        is_array ? entry->member.refused : "it is no array as numpy.savez stores them (NAME.npy)";
+        is_array ? entry->member.refused : "not an array as numpy.savez stores them (NAME.npy)";
     if (name.size >= sizeof(entry->name) || memchr(name.data, 0, name.size) != NULL) {
-        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, r->path,
-                             (int64_t)entry->member.header,
-                             "a member's name has more than %u bytes, or a NUL among them",
-                             SL_SOURCE_NAME_BYTES - 1);
+        return sl_error_file(
+            error, SLUICE_UNSUPPORTED, STAGE, 0, r->path, (int64_t)entry->member.header,
+            "a member's name has more than %u bytes, or contains NUL", SL_SOURCE_NAME_BYTES - 1);
     }
     memcpy(entry->name, name.data, name.size);
     return SLUICE_OK;
@@ -177,7 +176,7 @@ static sluice_status check_names(const reader *r, sluice_error *error)
     for (uint32_t i = 0; status == SLUICE_OK && i < r->file->count; i++) {
         const sl_npz_entry *entry = &r->file->entries[i];
         if (sl_name_table_find(&names, entry->name) != SL_NAME_NONE) {
-            status = refuse(r->path, entry->member.header, sl_refuse("it is there twice", 0),
+            status = refuse(r->path, entry->member.header, sl_refuse("duplicate member", 0),
                             entry->name, error);
         } else if (!sl_name_table_add(&names, entry->name, i)) {
             status = no_memory(r->path, error);
@@ -213,8 +212,9 @@ static sluice_status check_places(const reader *r, sluice_error *error)
     qsort(sorted, count, sizeof(*sorted), compare_places);
     for (uint32_t i = 1; status == SLUICE_OK && i < count; i++) {
         if (sl_zip_overlap(&sorted[i - 1].entry->member, &sorted[i].entry->member)) {
-            status = refuse(r->path, sorted[i].entry->member.header,
-                            sl_refuse("it overlaps another one", 0), sorted[i].entry->name, error);
+            status =
+                refuse(r->path, sorted[i].entry->member.header,
+                       sl_refuse("it overlaps another member", 0), sorted[i].entry->name, error);
         }
     }
     sl_free(sorted);
@@ -295,7 +295,7 @@ static sluice_status unpack(const sl_npz_entry *entry, sl_bytes packed, uint8_t 
                                 .crc = entry->member.crc};
     *data = sl_malloc(entry->npy.bytes > 0 ? entry->npy.bytes : 1);
     if (*data == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for an array");
+        return sl_no_memory(error, STAGE, "for an array");
     }
     const sluice_status status = sl_inflate(&stream, NULL, *data, error);
     if (status < 0) {
@@ -310,7 +310,7 @@ static sluice_status load(const sl_npz_entry *entry, const sl_handle *from, uint
     const sl_zip_member *member = &entry->member;
     uint8_t *packed = sl_malloc(member->packed > 0 ? member->packed : 1);
     if (packed == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for an array");
+        return sl_no_memory(error, STAGE, "for an array");
     }
     sluice_status status = sl_handle_read(from, packed, member->packed, member->data, error);
     if (status == SLUICE_OK && member->method == SL_ZIP_DEFLATED) {

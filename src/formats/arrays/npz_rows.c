@@ -55,7 +55,7 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
         return SLUICE_OK;
     }
     *lookup = sample.place;
-    *why = sl_refuse_unknown("windows can be taken of the array with the largest rows only", 0);
+    *why = sl_refuse_unknown("windows can only be taken from the array with the largest rows", 0);
     return SLUICE_UNSUPPORTED;
 }
 
@@ -81,7 +81,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 {
     const rows *own = rows_of(dataset);
     if (bytes.size != own->row_bytes) {
-        return sl_refuse("the row is cut short", 0);
+        return sl_refuse("the row is truncated", 0);
     }
     for (uint32_t i = 0; i < own->fields.count; i++) {
         sl_refusal refusal = sl_accept();
@@ -164,8 +164,8 @@ static sluice_status find_main(const char *path, const sl_npz_file *file,
     }
     if ((*main)->member.method != SL_ZIP_STORED) {
         return refuse(path, *main,
-                      "its rows, each of which would be a sample, cannot be read one by one, since "
-                      "it is compressed: save it with numpy.savez",
+                      "it is compressed, so its rows (the samples) cannot be read one by one: save "
+                      "it with numpy.savez",
                       error);
     }
     return (*main)->npy.bytes / (*main)->npy.shape[0] <= SL_RECORD_BYTES_MAX
@@ -226,8 +226,8 @@ static sluice_status check_memory(const rows *own, const sl_npz_file *file,
     return sl_memory_has_room(bytes)
                ? SLUICE_OK
                : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, own->list.files[0].path, -1,
-                               "the arrays that are kept in memory, all but the one with the "
-                               "largest rows, have %llu MiB (a file for each sample needs none)",
+                               "the arrays kept in memory (all but the one with the largest rows) "
+                               "have %llu MiB; one file per sample needs none",
                                (unsigned long long)(bytes >> 20));
 }
 
@@ -290,7 +290,7 @@ static sluice_status open_all(rows *own, const char *path, const sl_npz_file *fi
     info->fingerprint = fingerprint(own);
     own->base.sums_are_of_files = true;
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
-                   "one .npz file, whose arrays are of one length: each row of them is a sample");
+                   "one .npz file whose arrays have the same length: each row is a sample");
     own->base.fields = own->fields.fields;
     return sl_file_list_objects(&own->list, &own->base.objects, error);
 }
@@ -320,8 +320,8 @@ static sluice_status open_single(sl_dataset **dataset, const char *path, const s
     static const sl_flat_kind of_rows = {
         "npz", "one .npz file with one array, each row of which is a sample"};
     static const sl_flat_kind of_series = {
-        "npz", "one .npz file with one array of one dimension, in stretches of 2^20 elements (for "
-               "windows)"};
+        "npz",
+        "one .npz file with one array of one dimension, in runs of 2^20 elements (for windows)"};
     const sl_npz_entry *entry;
     const sluice_status status = find_main(path, file, fields, &entry, error);
     if (status < 0) {

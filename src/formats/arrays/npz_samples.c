@@ -59,8 +59,8 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
     const sl_npz_place *found = place_of(own, index, field);
     if (found == NULL || found->head_bytes == 0) {
         *lookup = (sl_place){.object = (uint32_t)index};
-        *why = sl_refuse_unknown("where an array lies is not known of numbers, of compressed "
-                                 "arrays, and of files that were not looked at",
+        *why = sl_refuse_unknown("the byte range is not known of numbers, of compressed arrays, "
+                                 "and of files not sampled at opening",
                                  0);
         why->field = own->fields.fields[field].name;
         return SLUICE_UNSUPPORTED;
@@ -100,7 +100,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
                          sl_values *values)
 {
     if (bytes.size != sample->place.bytes) {
-        return sl_refuse("the file is cut short", 0);
+        return sl_refuse("the file is truncated", 0);
     }
     return sl_npz_unpack(&npz_of(dataset)->fields, bytes, values);
 }
@@ -187,8 +187,8 @@ static void join(column *known, const column *other)
             known->source.refused != NULL ? known->source.refused : other->source.refused;
     } else if (known->dtype != other->dtype || a->dims != b->dims) {
         known->source.refused =
-            "its dtype or its number of dimensions differs from file to file: save all of them "
-            "alike, or leave it out (" SL_OPTION("the option fields") ")";
+            "its dtype or number of dimensions differs between files: save it the same way in all, "
+            "or leave it out (" SL_OPTION("the option fields") ")";
     }
     for (uint32_t i = 0; known->source.refused == NULL && i < a->dims; i++) {
         a->shape[i] = a->shape[i] == b->shape[i] ? a->shape[i] : 0;
@@ -284,7 +284,7 @@ static sluice_status keep_places(npz *own, const looker *look, const sl_source_f
                       ? NULL
                       : sl_calloc((size_t)own->list.count * fields->count, sizeof(*own->places));
     if (own->places == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for places of arrays");
+        return sl_no_memory(error, STAGE, "for the offsets of arrays");
     }
     for (size_t i = 0; i < look->note_count; i++) {
         const note *found = &look->notes[i];
@@ -305,7 +305,7 @@ static sluice_status choose_fields(npz *own, looker *look, const sluice_dataset_
     qsort(look->columns, look->count, sizeof(look->columns[0]), compare_columns);
     sl_source_column *columns = sl_calloc(look->count + 1, sizeof(*columns));
     if (columns == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
     for (uint32_t i = 0; i < look->count; i++) {
         columns[i] = look->columns[i].source;
@@ -331,7 +331,7 @@ static sluice_status find_fields(npz *own, const sluice_dataset_options *options
 {
     looker *look = sl_calloc(1, sizeof(*look));
     if (look == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
     look->list = &own->list;
     const uint64_t most =
@@ -348,9 +348,9 @@ static sluice_status find_fields(npz *own, const sluice_dataset_options *options
             *error = look->error;
         }
     } else if (look->too_many) {
-        status = sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, own->list.files[0].path, -1,
-                               "there are more than %u different arrays in such files",
-                               SL_SOURCE_COLUMNS_MAX);
+        status =
+            sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, own->list.files[0].path, -1,
+                          "the files have more than %u different arrays", SL_SOURCE_COLUMNS_MAX);
     } else {
         status = choose_fields(own, look, options, error);
     }
@@ -377,7 +377,7 @@ static sluice_status measure(npz *own, sluice_error *error)
         }
         if (facts.identity.bytes > SL_RECORD_BYTES_MAX) {
             return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, file->path, -1,
-                                 "the file has %llu bytes: a sample has 2^31 - 1 at most",
+                                 "the file has %llu bytes: a sample has at most 2^31 - 1",
                                  (unsigned long long)facts.identity.bytes);
         }
         file->first = i;

@@ -37,12 +37,12 @@ static sl_refusal read_end64(sl_zip_end *end, sl_bytes tail, size_t locator, uin
         return sl_refuse_unknown("the zip archive is split over several files", locator);
     }
     if (offset < first || offset - first > locator || locator - (offset - first) < END64_BYTES) {
-        return sl_refuse("the zip64 end record does not lie before its locator", locator);
+        return sl_refuse("the zip64 end record is not before its locator", locator);
     }
     const size_t begin = (size_t)(offset - first);
     at = tail.data + begin;
     if (sl_load32(at) != SIGNATURE_END64 || sl_load64(at + 4) != locator - begin - 12) {
-        return sl_refuse("there is no zip64 end record where one should be", begin);
+        return sl_refuse("the zip64 end record is missing", begin);
     }
     if (sl_load32(at + 16) != 0 || sl_load32(at + 20) != 0 ||
         sl_load64(at + 24) != sl_load64(at + 32)) {
@@ -86,7 +86,7 @@ sl_refusal sl_zip_find_end(sl_zip_end *end, sl_bytes tail, uint64_t file_bytes)
 {
     *end = (sl_zip_end){.offset = 0};
     if (tail.size < SL_ZIP_END_BYTES) {
-        return sl_refuse("it is too short for a zip archive", 0);
+        return sl_refuse("too short for a zip archive", 0);
     }
     const size_t last = tail.size - SL_ZIP_END_BYTES;
     const size_t first = last > UINT16_MAX ? last - UINT16_MAX : 0;
@@ -96,7 +96,7 @@ sl_refusal sl_zip_find_end(sl_zip_end *end, sl_bytes tail, uint64_t file_bytes)
             return read_end(end, tail, at, file_bytes - tail.size);
         }
     }
-    return sl_refuse("there is no end of a zip archive: it is none, or it was cut short", last);
+    return sl_refuse("no end of a zip archive found: not a zip archive, or truncated", last);
 }
 
 /* ---- the directory ---- */
@@ -161,10 +161,10 @@ static sl_refusal check_member(const sl_zip_walk *walk, const sl_zip_member *m)
     const uint64_t room = walk->limit;
     const uint64_t least = SL_ZIP_LOCAL_BYTES + m->name.size;
     if (m->header > room || room - m->header < least || m->packed > room - m->header - least) {
-        return sl_refuse("a member of the zip archive does not lie before its directory", walk->at);
+        return sl_refuse("a member of the zip archive is not before the directory", walk->at);
     }
     if (m->method == SL_ZIP_STORED && m->refused == NULL && m->packed != m->bytes) {
-        return sl_refuse("a member of the zip archive is stored in another size than it has",
+        return sl_refuse("the stored size of a member of the zip archive differs from its size",
                          walk->at);
     }
     return sl_accept();
@@ -177,16 +177,17 @@ sl_refusal sl_zip_next(sl_zip_walk *walk, sl_zip_member *member, bool *found)
     *found = walk->left > 0;
     if (!*found) {
         return left == 0 ? sl_accept()
-                         : sl_refuse("more follows the zip archive's last member", walk->at);
+                         : sl_refuse("the zip archive's directory has bytes after its last member",
+                                     walk->at);
     }
     if (left < MEMBER_BYTES || sl_load32(at) != SIGNATURE_MEMBER) {
-        return sl_refuse("the zip archive's directory is damaged", walk->at);
+        return sl_refuse("the zip archive's directory is corrupt", walk->at);
     }
     const size_t name = sl_load16(at + 28);
     const size_t extra = sl_load16(at + 30);
     const size_t bytes = MEMBER_BYTES + name + extra + sl_load16(at + 32);
     if (bytes > left) {
-        return sl_refuse("the zip archive's directory is cut short", walk->at);
+        return sl_refuse("the zip archive's directory is truncated", walk->at);
     }
     *member = (sl_zip_member){.name = {at + MEMBER_BYTES, name},
                               .refused = find_reason(sl_load16(at + 8), sl_load16(at + 10)),
@@ -227,14 +228,14 @@ sl_refusal sl_zip_enter(sl_zip_member *member, sl_bytes local, uint64_t limit)
 {
     if (local.size < SL_ZIP_LOCAL_BYTES + member->name.size ||
         sl_load32(local.data) != SIGNATURE_LOCAL) {
-        return sl_refuse("there is no header of a zip member where the directory says", 0);
+        return sl_refuse("there is no zip member header where the directory says", 0);
     }
     const uint8_t *name = local.data + SL_ZIP_LOCAL_BYTES;
     if (sl_load16(local.data + 8) != member->method ||
         sl_load16(local.data + 26) != member->name.size ||
         memcmp(name, member->name.data, member->name.size) != 0 ||
         !has_same_numbers(member, local)) {
-        return sl_refuse("the header of a zip member is not that of the directory's", 0);
+        return sl_refuse("the header of a zip member differs from the directory", 0);
     }
     member->data =
         member->header + SL_ZIP_LOCAL_BYTES + member->name.size + sl_load16(local.data + 28);

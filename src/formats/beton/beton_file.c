@@ -30,7 +30,7 @@ static sluice_status read_columns(const reader *r, sluice_error *error)
     uint8_t *fields = sl_malloc(bytes);
     file->columns = sl_calloc(file->head.columns, sizeof(*file->columns));
     sluice_status status = fields == NULL || file->columns == NULL
-                               ? sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset")
+                               ? sl_no_memory(error, STAGE, "opening a dataset")
                                : sl_handle_read(&r->from, fields, bytes, SL_BETON_HEAD, error);
     if (status == SLUICE_OK) {
         const sl_refusal why = sl_beton_columns_parse(&file->head, file->columns, fields);
@@ -63,7 +63,7 @@ static sluice_status make_room(const reader *r, sluice_error *error)
     const sl_beton_head *head = &file->head;
     const uint64_t most = head->row_bytes + (uint64_t)file->pictures * sizeof(*file->sizes);
     if (file->pictures > 0 && head->table_rows / file->pictures < head->samples) {
-        return fail(r, sl_refuse("its allocation table has fewer rows than it has pictures", 0),
+        return fail(r, sl_refuse("its allocation table has fewer rows than there are pictures", 0),
                     head->table_at, error);
     }
     const bool possible =
@@ -74,7 +74,7 @@ static sluice_status make_room(const reader *r, sluice_error *error)
     return file->rows != NULL && file->sizes != NULL
                ? SLUICE_OK
                : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, r->from.name.path, -1,
-                               "no memory for the rows of %llu samples",
+                               "out of memory for the rows of %llu samples",
                                (unsigned long long)head->samples);
 }
 
@@ -94,7 +94,7 @@ static sluice_status check_pictures(const reader *r, uint64_t first, uint64_t co
                 return sl_error_file(
                     error, SLUICE_CORRUPT, STAGE, 0, r->from.name.path,
                     (int64_t)(head->rows_at + i * head->row_bytes + file->columns[c].at),
-                    "the picture of sample %llu lies outside of the pages", (unsigned long long)i);
+                    "the picture of sample %llu is outside the pages", (unsigned long long)i);
             }
         }
     }
@@ -125,8 +125,7 @@ static sl_refusal check_size(const sl_beton_column *column, const sl_extent *pie
 {
     return piece->bytes == 0 || piece->bytes == bytes || column->source.refused != NULL
                ? sl_accept()
-               : sl_refuse("its allocation table has another size for an array, text or bytes than "
-                           "their field or row",
+               : sl_refuse("a size in its allocation table differs from that of the field or row",
                            16);
 }
 
@@ -137,10 +136,10 @@ static sl_refusal take_allocation(sl_beton_file *file, const uint8_t *allocation
     const uint64_t bytes = sl_load64(allocation + 16);
     sl_refusal why = sl_accept();
     if (sample >= file->head.samples) {
-        return sl_refuse("its allocation table has a sample that there is not", 0);
+        return sl_refuse("its allocation table has a sample out of range", 0);
     }
     if (bytes > UINT32_MAX) {
-        return sl_refuse("its allocation table has bytes that no page can hold", 16);
+        return sl_refuse("its allocation table has bytes out of range of any page", 16);
     }
     for (uint32_t c = 0; why.text == NULL && c < file->head.columns; c++) {
         const sl_beton_column *column = &file->columns[c];
@@ -167,7 +166,7 @@ static sluice_status read_table(const reader *r, sluice_error *error)
     sluice_status status = SLUICE_OK;
     uint8_t *bytes = sl_malloc(step * SL_BETON_ALLOCATION);
     if (bytes == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for an allocation table");
+        return sl_no_memory(error, STAGE, "for an allocation table");
     }
     for (uint64_t i = 0; status == SLUICE_OK && i < head->table_rows; i += step) {
         const uint64_t count = head->table_rows - i < step ? head->table_rows - i : step;

@@ -37,25 +37,25 @@ sl_refusal sl_beton_head_parse(sl_beton_head *head, const uint8_t bytes[SL_BETON
                             .table_at = sl_load64(bytes + 16)};
     head->rows_at = SL_BETON_HEAD + (uint64_t)head->columns * SL_BETON_FIELD;
     if (sl_load16(bytes) != VERSION) {
-        return sl_refuse_unknown("it is no .beton file of version 2", 0);
+        return sl_refuse_unknown("not a .beton file of version 2", 0);
     }
     if (head->columns == 0 || head->columns > SL_SOURCE_COLUMNS_MAX) {
-        return sl_refuse_unknown("it has no fields, or more than 1024", 2);
+        return sl_refuse_unknown("the number of fields is not 1 to 1024", 2);
     }
     if (head->page_bytes == 0) {
-        return sl_refuse("its pages have no bytes", 4);
+        return sl_refuse("its page size is 0", 4);
     }
     if (head->samples == 0) {
-        return sl_refuse("there is no sample", 8);
+        return sl_refuse("no samples", 8);
     }
     if (head->table_at == 0) {
-        return sl_refuse("it was not written to its end: there is no allocation table", 16);
+        return sl_refuse("the file is incomplete: it has no allocation table", 16);
     }
     if (head->rows_at > file_bytes || head->table_at > file_bytes) {
-        return sl_refuse("the file is cut short", 16);
+        return sl_refuse("the file is truncated", 16);
     }
     if (head->rows_at > head->table_at || (file_bytes - head->table_at) % SL_BETON_ALLOCATION) {
-        return sl_refuse("its allocation table is cut short, or lies where none can be", 16);
+        return sl_refuse("its allocation table is truncated, or at an impossible offset", 16);
     }
     head->table_rows = (file_bytes - head->table_at) / SL_BETON_ALLOCATION;
     return sl_accept();
@@ -69,11 +69,11 @@ static const char *read_dtype(sluice_dtype *dtype, sl_bytes text)
     json_t *descr = sl_json_parse(text);
     const json_t *pair = json_array_get(descr, 0);
     const json_t *type = json_array_get(pair, 1);
-    const char *why = "what its elements are is not said as numpy does it";
+    const char *why = "its dtype is not written as numpy does";
     if (json_array_size(descr) == 1 && json_array_size(pair) == 2 && json_is_string(type)) {
         why = sl_npy_dtype(json_string_value(type), json_string_length(type), dtype);
     } else if (json_array_size(descr) > 1) {
-        why = "its elements are records of several fields";
+        why = "its dtype is structured";
     }
     json_decref(descr);
     return why;
@@ -87,14 +87,14 @@ static const char *read_shape(sl_beton_column *column, const uint8_t *arguments)
         dims--;
     }
     if (dims == 0 || dims > SLUICE_TENSOR_DIMS_MAX) {
-        return "it has no dimensions, or more than 8";
+        return "the number of dimensions is not 1 to 8";
     }
     column->bytes = sl_dtype_bytes(field->dtype);
     for (uint32_t i = 0; i < dims; i++) {
         field->shape[i] = sl_load64(arguments + (size_t)i * 8);
         column->bytes *= field->shape[i] <= SL_RECORD_BYTES_MAX ? field->shape[i] : 0;
         if (column->bytes == 0 || column->bytes > SL_RECORD_BYTES_MAX) {
-            return "its arrays are empty, or have more than 2^31 - 1 bytes";
+            return "the size of its arrays is not 1 to 2^31 - 1 bytes";
         }
     }
     field->dims = dims;
@@ -106,7 +106,7 @@ static const char *read_array(sl_beton_column *column, const uint8_t *arguments)
 {
     const uint64_t length = sl_load64(arguments + (size_t)DIMS * 8);
     if (length > ARGUMENT_BYTES - ARRAY_HEAD) {
-        return "what its elements are is not said";
+        return "its dtype is missing";
     }
     const char *why =
         read_dtype(&column->source.field.dtype, (sl_bytes){arguments + ARRAY_HEAD, length});
@@ -118,13 +118,12 @@ static sl_refusal read_column(sl_beton_column *column, const uint8_t *field, siz
     *column = (sl_beton_column){.kind = (sl_beton_kind)field[0]};
     memcpy(column->source.name, field + NAME, NAME_BYTES);
     if (field[0] == 255) {
-        return sl_refuse_unknown(
-            "a field is of a kind of its writer's own (255): how long its part "
-            "of a row is cannot be told, so that none can be read",
-            offset);
+        return sl_refuse_unknown("a field is of a custom type (255), whose size within a row is "
+                                 "unknown, so that no field can be read",
+                                 offset);
     }
     if (field[0] >= sizeof(kinds) / sizeof(kinds[0])) {
-        return sl_refuse_unknown("a field is of an unknown kind", offset);
+        return sl_refuse_unknown("a field is of an unknown type", offset);
     }
     column->source.field =
         (sl_field){.type = kinds[field[0]].type, .compression = SLUICE_COMPRESSION_NEVER};
@@ -162,7 +161,7 @@ sl_refusal sl_beton_columns_parse(sl_beton_head *head, sl_beton_column *columns,
     return head->row_bytes > 0 &&
                    head->samples <= (head->table_at - head->rows_at) / head->row_bytes
                ? sl_accept()
-               : sl_refuse("it has more samples than rows before its allocation table", 8);
+               : sl_refuse("it has more samples than fit before its allocation table", 8);
 }
 
 /* ---- rows ---- */
@@ -195,11 +194,11 @@ static sl_refusal give_picture(const uint8_t *part, const sl_field *field, sl_va
     const uint32_t width = sl_load16(part + 1);
     const uint32_t height = sl_load16(part + 3);
     if (part[0] > MODE_RAW) {
-        return sl_refuse("it is neither a JPEG nor raw pixels", value->offset);
+        return sl_refuse("neither a JPEG nor raw pixels", value->offset);
     }
     if (part[0] == MODE_RAW &&
         (value->bytes.size == 0 || value->bytes.size != (uint64_t)width * height * 3)) {
-        return sl_refuse("its pixels are not as many as its width and height say", value->offset);
+        return sl_refuse("size does not match the picture's width and height", value->offset);
     }
     const sl_refusal refusal = sl_source_value(field, value);
     if (sl_type_is_media(field->type)) {
@@ -231,7 +230,7 @@ sl_refusal sl_beton_value(const sl_beton_column *column, const sl_field *field, 
     if (column->kind == SL_BETON_JSON) {
         const uint8_t *end = bytes.size > 0 ? memchr(bytes.data, 0, bytes.size) : NULL;
         if (end == NULL) {
-            return sl_refuse("its text does not end with a NUL", value->offset);
+            return sl_refuse("its text is not NUL-terminated", value->offset);
         }
         value->bytes.size = (size_t)(end - bytes.data);
     }

@@ -61,16 +61,16 @@ static const char *check_piece(const sl_beton_file *file, const sl_beton_column 
 {
     const sl_beton_head *head = &file->head;
     if (piece->bytes == 0) {
-        return column->kind == SL_BETON_PICTURE ? "the allocation table has no row for it" : NULL;
+        return column->kind == SL_BETON_PICTURE ? "it has no row in the allocation table" : NULL;
     }
     if (piece->offset < head->rows_at + head->samples * head->row_bytes ||
         piece->offset >= head->table_at || piece->bytes > head->table_at - piece->offset) {
-        return "its bytes lie outside of the pages";
+        return "its bytes are outside the pages";
     }
     const uint64_t first = piece->offset / head->page_bytes;
     if ((piece->offset + piece->bytes - 1) / head->page_bytes != first ||
         (*page != UINT64_MAX && *page != first)) {
-        return "its sample's bytes do not lie in one page";
+        return "its sample is not within one page";
     }
     *page = first;
     return NULL;
@@ -108,8 +108,8 @@ static sluice_status check_sample(const betons *own, uint32_t number, uint64_t s
     const uint64_t span = find_place(own, file, sample).bytes;
     if (total > 0 && (total > span || span > SL_RECORD_BYTES_MAX)) {
         return blame(own, number, sample, own->fields.column[0],
-                     total > span ? "its sample's fields overlap"
-                                  : "its sample takes more than 2^31 - 1 bytes",
+                     total > span ? "the fields of its sample overlap"
+                                  : "its sample has more than 2^31 - 1 bytes",
                      error);
     }
     return SLUICE_OK;
@@ -138,7 +138,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     const sl_beton_file *file = &own->files[place->object];
     const uint64_t local = sample->index - own->list.files[place->object].first;
     if (bytes.size != place->bytes) {
-        return sl_refuse("the sample is cut short", 0);
+        return sl_refuse("the sample is truncated", 0);
     }
     for (uint32_t i = 0; i < own->fields.count; i++) {
         sl_value *value = &values->of[i];
@@ -207,7 +207,7 @@ static sluice_status add_file(betons *own, const char *path, sluice_error *error
     }
     if (!sl_beton_file_alike(file, &own->files[0])) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, SL_BETON_HEAD,
-                             "its fields are not those of the files it is joined to");
+                             "its fields differ from those of the files before it");
     }
     sl_listed_file *listed = &own->list.files[own->opened - 1];
     listed->file = file->file;
@@ -222,7 +222,7 @@ static sluice_status find_fields(betons *own, const sluice_dataset_options *opti
     const sl_beton_file *file = &own->files[0];
     sl_source_column *columns = sl_calloc(file->head.columns, sizeof(*columns));
     if (columns == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
     for (uint32_t i = 0; i < file->head.columns; i++) {
         columns[i] = file->columns[i].source;
@@ -267,7 +267,7 @@ static sluice_status open_all(betons *own, const char *const *paths, size_t coun
     sluice_status status = SLUICE_OK;
     own->files = sl_calloc(count, sizeof(*own->files));
     if (own->files == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
         status = add_file(own, paths[i], error);

@@ -143,11 +143,11 @@ static sluice_status report_duplicate(const folder *own, const folded_name *name
 {
     for (uint32_t i = 1; i < own->list.class_count; i++) {
         if (strcmp(names[i - 1].folded, names[i].folded) == 0) {
-            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->root, -1,
-                                 "the class folders \"%s\" and \"%s\" differ in case only: some "
-                                 "file systems would merge them (" SL_OPTION(
-                                     "allow_case_duplicates") " accepts them)",
-                                 names[i - 1].name, names[i].name);
+            return sl_error_file(
+                error, SLUICE_INVALID, STAGE, 0, own->root, -1,
+                "the class folders \"%s\" and \"%s\" differ only in case: some file systems would "
+                "merge them (" SL_OPTION("allow_case_duplicates") " accepts them)",
+                names[i - 1].name, names[i].name);
         }
     }
     return SLUICE_OK;
@@ -173,7 +173,7 @@ static sluice_status refuse_case_duplicates(const folder *own, sluice_error *err
         qsort(names, list->class_count, sizeof(*names), compare_folded);
         status = report_duplicate(own, names, error);
     } else {
-        status = sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the class names");
+        status = sl_no_memory(error, STAGE, "for the class names");
     }
     sl_free(names);
     sl_free(text);
@@ -188,10 +188,11 @@ static sluice_status report_empty(const folder *own, uint32_t count, uint32_t fi
     if (count > 1) {
         (void)snprintf(others, sizeof(others), " and %u more", count - 1);
     }
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->root, -1,
-                         "no picture in the class folder \"%.256s\"%s, which would be a class all "
-                         "the same (" SL_OPTION("allow_empty_classes") " accepts that)",
-                         sl_folder_text(&own->list, own->list.classes[first]), others);
+    return sl_error_file(
+        error, SLUICE_INVALID, STAGE, 0, own->root, -1,
+        "no picture in the class folder \"%.256s\"%s, which would still be a class (" SL_OPTION(
+            "allow_empty_classes") " accepts that)",
+        sl_folder_text(&own->list, own->list.classes[first]), others);
 }
 
 static sluice_status refuse_empty_classes(const folder *own, sluice_error *error)
@@ -199,7 +200,7 @@ static sluice_status refuse_empty_classes(const folder *own, sluice_error *error
     const sl_folder_list *list = &own->list;
     bool *has_some = sl_calloc(list->class_count, sizeof(*has_some));
     if (has_some == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the class names");
+        return sl_no_memory(error, STAGE, "for the class names");
     }
     for (uint32_t i = 0; i < list->dir_count; i++) {
         has_some[list->dirs[i].label] |= list->dirs[i].count > 0;
@@ -291,9 +292,8 @@ static sluice_status open_folder(sl_dataset **dataset, const char *const *paths,
         return SLUICE_NOMEM;
     }
     own->root = clean_path(paths[0]);
-    sluice_status status =
-        own->root != NULL ? sl_folder_list_open(&own->list, own->root, error)
-                          : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    sluice_status status = own->root != NULL ? sl_folder_list_open(&own->list, own->root, error)
+                                             : sl_no_memory(error, STAGE, "opening a dataset");
     const bool has_pictures = status == SLUICE_OK;
     if (has_pictures || status == SLUICE_END) {
         status = sl_samples_open(dataset, own->root, &own->list, error);

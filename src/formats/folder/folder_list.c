@@ -45,8 +45,7 @@ typedef struct walk {
 
 static sluice_status out_of_memory(const walk *w)
 {
-    return sl_error_file(w->error, SLUICE_NOMEM, STAGE, 0, w->root, -1,
-                         "no memory for the list of pictures");
+    return sl_no_memory_file(w->error, STAGE, w->root, "for the list of pictures");
 }
 
 static bool grow32(void *array, uint32_t *room, uint32_t count, size_t item_bytes)
@@ -147,8 +146,8 @@ static sluice_status enter(walk *w, const sl_folder_dir *dir)
     if (w->repeats > REPEATS_MAX) {
         return sl_error_file(w->error, SLUICE_INVALID, STAGE, 0, sl_folder_text(list, dir->path),
                              -1,
-                             "more than %u folders would be listed again, since links lead to them "
-                             "in ever more ways",
+                             "symbolic links lead to the same folders in too many ways: more than "
+                             "%u would be listed again",
                              REPEATS_MAX);
     }
     if (!push(&list->dirs, &list->dir_room, &list->dir_count, dir)) {
@@ -225,7 +224,7 @@ static sluice_status add_subdir(walk *w, const sl_store_entry *entry, uint32_t d
     const char *parent = sl_folder_text(w->list, w->list->dirs[dir].path);
     if (!full_path(path, parent, "", entry->name)) {
         return sl_error_file(w->error, SLUICE_IO, STAGE, ENAMETOOLONG, parent, -1,
-                             "a directory below has too long a path");
+                             "the path of a folder below is too long");
     }
     sl_folder_dir found;
     const sluice_status result = describe_dir(w, path, dir, facts, &found);
@@ -241,14 +240,13 @@ static sluice_status add_entry(walk *w, const sl_store_entry *entry, uint32_t di
     const char *relative = sl_folder_text(w->list, w->list->dirs[dir].path);
     if (!full_path(path, w->root, relative, entry->name)) {
         return sl_error_file(w->error, SLUICE_IO, STAGE, ENAMETOOLONG, relative, -1,
-                             "an entry of this directory has too long a path");
+                             "the path of an entry of this folder is too long");
     }
     sl_store_facts facts = {.kind = SL_ENTRY_UNKNOWN};
     int failed = 0;
     const entry_kind kind = kind_of(path, entry, &facts, &failed);
     if (failed < 0) {
-        return sl_error_file(w->error, SLUICE_IO, STAGE, -failed, path, -1,
-                             "cannot tell what it is");
+        return sl_error_file(w->error, SLUICE_IO, STAGE, -failed, path, -1, "cannot stat");
     }
     if (kind == ENTRY_PICTURE && w->classes) {
         sl_seen_names_add(&w->list->beside, entry->name);
@@ -271,8 +269,8 @@ static sluice_status count_entry(walk *w, uint32_t dir)
                ? SLUICE_OK
                : sl_error_file(w->error, SLUICE_INVALID, STAGE, 0,
                                sl_folder_text(w->list, own->path), -1,
-                               "more than %llu files would be listed again, since links lead to "
-                               "their folders in ever more ways",
+                               "symbolic links lead to the same folders in too many ways: more "
+                               "than %llu files would be listed again",
                                (unsigned long long)REPEATED_MAX);
 }
 
@@ -424,7 +422,7 @@ static sluice_status list_class(walk *w, const char *path)
         full_path(full, w->root, path, "") ? sl_store_stat(full, &facts) : -ENAMETOOLONG;
     if (failed < 0) {
         return sl_error_file(w->error, SLUICE_IO, STAGE, -failed, path, -1,
-                             "cannot list the class");
+                             "cannot list the class folder");
     }
     if (is_root(w, &facts)) {
         return SLUICE_OK;

@@ -51,8 +51,8 @@ static sluice_status refuse_beside(const sl_folder_list *list, const char *root,
     sl_seen_names_write(&list->beside, pictures, sizeof(pictures));
     sl_seen_names_write(classes, folders, sizeof(folders));
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, root, -1,
-                         "its own pictures (%llu: %s) would be left out, and there are no more in "
-                         "its class folders (%llu: %s): move the ones or the others elsewhere",
+                         "it holds pictures itself (%llu: %s), which would be skipped, and no more "
+                         "of them in class folders (%llu: %s): move one or the other elsewhere",
                          (unsigned long long)list->beside.count, pictures,
                          (unsigned long long)list->file_count, folders);
 }
@@ -98,8 +98,8 @@ static sluice_status check_wrapper(const sl_folder_list *list, const uint64_t *c
     const char *path = sl_folder_text(list, list->dirs[dir].path);
     sl_seen_names_write(&inner, folders, sizeof(folders));
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, root, -1,
-                         "all its pictures are in \"%.100s\", which would be one class, and holds "
-                         "%llu folders of them (%s): open %.160s/%.100s",
+                         "all its pictures are in \"%.100s\", which would be a single class, but "
+                         "holds %llu folders of pictures (%s): open %.160s/%.100s",
                          path, (unsigned long long)inner.count, folders, root, path);
 }
 
@@ -109,7 +109,7 @@ sluice_status sl_folder_shape_check(const sl_folder_list *list, const char *root
     sl_seen_names classes;
     uint64_t *counts = count_pictures(list);
     if (counts == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a folder");
+        return sl_no_memory(error, STAGE, "for a folder");
     }
     sluice_status status = SLUICE_OK;
     const uint32_t first = find_inner(list, counts, UINT32_MAX, &classes);
@@ -130,7 +130,7 @@ void sl_folder_shape_describe(const sl_folder_list *list, char *text, size_t byt
     char left_out[NAMES_BYTES] = "";
     if (list->flat) {
         (void)snprintf(text, bytes,
-                       "a folder of pictures, without labels, since there are no class folders");
+                       "a folder of pictures without class folders, so without labels");
         return;
     }
     if (list->beside.count > 0) {

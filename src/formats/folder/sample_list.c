@@ -33,8 +33,7 @@ typedef struct maker {
 
 static sluice_status out_of_memory(const maker *m)
 {
-    return sl_error_file(m->error, SLUICE_NOMEM, STAGE, 0, m->root, -1,
-                         "no memory for the list of samples");
+    return sl_no_memory_file(m->error, STAGE, m->root, "for the list of samples");
 }
 
 static bool add_text(sl_sample_list *list, const char *text, uint64_t *offset)
@@ -259,8 +258,7 @@ static group find_group(const maker *m, uint64_t first)
 static sluice_status refuse_part(const maker *m, const char *name, const char *why)
 {
     return sl_error_file(m->error, SLUICE_UNSUPPORTED, STAGE, 0, m->root, -1,
-                         "the extension of \"%.256s\", which is all behind its name's first dot, "
-                         "%s",
+                         "the extension of \"%.256s\" (all after the first dot of its name) %s",
                          name, why);
 }
 

@@ -68,14 +68,14 @@ static sl_refusal take_parts(const samples *own, const sl_sample_item *item, sl_
     const size_t tail = (size_t)item->count * SL_OBJECT_SIZE_BYTES;
     size_t at = 0;
     if (bytes.size < tail) {
-        return sl_refuse("the sample is cut short", 0);
+        return sl_refuse("the sample is truncated", 0);
     }
     const size_t end = bytes.size - tail;
     for (uint32_t i = 0; i < item->count; i++) {
         const uint64_t size = sl_load64(bytes.data + end + (size_t)i * SL_OBJECT_SIZE_BYTES);
         const uint32_t field = own->field_of[own->list.parts[item->first + i]];
         if (size > end - at) {
-            return sl_refuse("the sample is cut short", 0);
+            return sl_refuse("the sample is truncated", 0);
         }
         if (sl_values_want(values, field)) {
             const sl_bytes part = {bytes.data + at, (size_t)size};
@@ -249,10 +249,10 @@ static void describe(samples *own)
         (void)snprintf(left_out, sizeof(left_out), ", without %llu other files (%s)",
                        (unsigned long long)others->count, names);
     }
-    (void)snprintf(own->base.kind, sizeof(own->base.kind),
-                   "files, those called alike up to their first dot being a sample (an unpacked "
-                   "WebDataset)%s",
-                   left_out);
+    (void)snprintf(
+        own->base.kind, sizeof(own->base.kind),
+        "files, grouped into samples by their names up to the first dot (an unpacked WebDataset)%s",
+        left_out);
 }
 
 static sluice_status complete(samples *own, const char *root, sluice_error *error)
@@ -264,7 +264,7 @@ static sluice_status complete(samples *own, const char *root, sluice_error *erro
     }
     own->root = sl_strdup(root);
     if (own->root == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
     const sluice_status status = sl_member_fields_make(&own->fields, index, 1, error);
     if (status < 0) {

@@ -24,7 +24,7 @@ sluice_status sl_index_cache_open(sl_index_cache *cache, uint64_t blocks, sluice
     cache->tags = sl_calloc(cache->slots, sizeof(*cache->tags));
     if (cache->blocks == NULL || cache->tags == NULL) {
         sl_index_cache_close(cache);
-        return sl_error_set(error, SLUICE_NOMEM, "dataset", "no memory for the index cache");
+        return sl_no_memory(error, "dataset", "for the index cache");
     }
     return SLUICE_OK;
 }

@@ -88,12 +88,12 @@ static sl_refusal decode_name(sl_schema *schema, const uint8_t *row, sl_field *f
     if (!sl_field_name_ok(field->name) || sl_field_name_taken(schema, field->name) ||
         !sl_all_zero(row + length, SL_FIELD_NAME_BYTES - length) ||
         (schema->version == 1 && !name_was_ok(field->name))) {
-        return sl_refuse("a field has no valid name", 0);
+        return sl_refuse("a field's name is not valid", 0);
     }
     const uint32_t type = sl_load32(row + 32);
     const uint32_t last = schema->version == 1 ? SLUICE_FIELD_TEXT : SLUICE_FIELD_TENSOR;
     if (type < SLUICE_FIELD_IMAGE || type > last) {
-        return sl_refuse_unknown("a field has a type that this library does not know", 32);
+        return sl_refuse_unknown("unknown field type", 32);
     }
     field->type = (sluice_field_type)type;
     return sl_accept();
@@ -108,22 +108,22 @@ static sl_refusal decode_row_1(const sl_schema *schema, const uint8_t *row)
     }
     return sl_load32(row + 36) == column && sl_all_zero(row + 40, ROW_BYTES_1 - 40)
                ? sl_accept()
-               : sl_refuse("a field's row is not as it must be", 36);
+               : sl_refuse("a field's row is not valid", 36);
 }
 
 static sl_refusal decode_shape(const uint8_t *row, sl_field *field)
 {
     if (field->dims > SLUICE_TENSOR_DIMS_MAX) {
-        return sl_refuse_unknown("a tensor has more dimensions than this library takes", 40);
+        return sl_refuse_unknown("a tensor has too many dimensions", 40);
     }
     for (uint32_t i = 0; i < field->dims; i++) {
         field->shape[i] = sl_load64(row + SHAPE_AT + (size_t)8 * i);
     }
     if (sl_dtype_bytes(field->dtype) == 0) {
-        return sl_refuse_unknown("a field has a dtype that this library does not know", 36);
+        return sl_refuse_unknown("unknown dtype", 36);
     }
     return sl_tensor_fits(field) ? sl_accept()
-                                 : sl_refuse("a tensor's shape is impossible", SHAPE_AT);
+                                 : sl_refuse("a tensor's shape is out of range", SHAPE_AT);
 }
 
 static sl_refusal decode_row(const uint8_t *row, sl_field *field)
@@ -133,10 +133,10 @@ static sl_refusal decode_row(const uint8_t *row, sl_field *field)
     field->dims = sl_load32(row + 40);
     field->compression = flags & FLAG_PLAIN ? SLUICE_COMPRESSION_NEVER : SLUICE_COMPRESSION_ALWAYS;
     if (flags & ~(uint32_t)FLAG_PLAIN) {
-        return sl_refuse_unknown("a field is stored in a way that this library does not know", 44);
+        return sl_refuse_unknown("unknown encoding of a field", 44);
     }
     if (field->type != SLUICE_FIELD_TENSOR && !sl_all_zero(row + 36, 8)) {
-        return sl_refuse("a field's row is not as it must be", 36);
+        return sl_refuse("a field's row is not valid", 36);
     }
     const sl_refusal refusal = decode_shape(row, field);
     if (refusal.text != NULL) {
@@ -177,7 +177,7 @@ static sl_refusal decode_names(sl_schema *schema, sl_bytes names, uint32_t count
     schema->names = sl_malloc(names.size);
     schema->classes = sl_calloc(count, sizeof(*schema->classes));
     if (schema->names == NULL || schema->classes == NULL) {
-        return (sl_refusal){.text = "no memory for the class names",
+        return (sl_refusal){.text = "out of memory for the class names",
                             .status = SLUICE_NOMEM,
                             .offset = (uint32_t)at};
     }
@@ -202,10 +202,10 @@ static sl_refusal check_head(const uint8_t *bytes, uint32_t version)
 {
     const uint32_t fields = sl_load32(bytes);
     if (fields > (version == 1 ? FIELDS_1 : SL_FIELDS_MAX)) {
-        return sl_refuse_unknown("samples have more fields than this library takes", 0);
+        return sl_refuse_unknown("too many fields", 0);
     }
     if (fields == 0 || !sl_all_zero(bytes + 16, HEAD_BYTES - 16)) {
-        return sl_refuse("the metadata's head is not as it must be", 0);
+        return sl_refuse("the header of the metadata is not valid", 0);
     }
     return sl_accept();
 }
@@ -220,14 +220,13 @@ sl_refusal sl_names_survey_begin(sl_names_survey *survey, uint32_t version, uint
     const uint64_t names_at = HEAD_BYTES + row_bytes(version) * sl_load32(head);
     *survey = (sl_names_survey){.names_at = names_at, .classes = sl_load32(head + 4)};
     if (bytes < names_at || bytes - names_at != sl_load64(head + 8)) {
-        return sl_refuse("the parts of the metadata do not add up to their size", 8);
+        return sl_refuse("the sizes in the metadata do not add up", 8);
     }
     if (survey->classes == 0 && bytes > names_at) {
-        return sl_refuse("there are names but no classes", names_at);
+        return sl_refuse("there are class names but no classes", names_at);
     }
-    return survey->classes > SL_CLASSES_MAX
-               ? sl_refuse_unknown("there are more classes than this library takes", 4)
-               : sl_accept();
+    return survey->classes > SL_CLASSES_MAX ? sl_refuse_unknown("too many classes", 4)
+                                            : sl_accept();
 }
 
 sl_refusal sl_names_survey_add(sl_names_survey *survey, sl_bytes piece)
@@ -246,8 +245,7 @@ sl_refusal sl_names_survey_add(sl_names_survey *survey, sl_bytes piece)
         survey->found++;
         survey->empty += nul == piece.data + i && !survey->in_name;
         if (survey->empty > SL_EMPTY_NAMES_MAX) {
-            return sl_refuse_unknown("more classes have no name than this library takes",
-                                     survey->at + i);
+            return sl_refuse_unknown("too many classes without a name", survey->at + i);
         }
         survey->in_name = false;
         i = (size_t)(nul - piece.data) + 1;
@@ -259,7 +257,7 @@ sl_refusal sl_names_survey_add(sl_names_survey *survey, sl_bytes piece)
 sl_refusal sl_names_survey_end(const sl_names_survey *survey)
 {
     if (survey->in_name) {
-        return sl_refuse("the class names are cut short", survey->names_at);
+        return sl_refuse("the class names are truncated", survey->names_at);
     }
     return survey->found == survey->classes
                ? sl_accept()
@@ -280,7 +278,7 @@ sl_refusal sl_schema_decode(sl_schema *schema, uint32_t version, sl_bytes bytes)
 {
     *schema = (sl_schema){.version = version};
     if (bytes.size < HEAD_BYTES) {
-        return sl_refuse("the metadata are too short", 0);
+        return sl_refuse("the metadata are truncated", 0);
     }
     sl_refusal refusal = survey_all(version, bytes);
     if (refusal.text != NULL) {
@@ -294,7 +292,7 @@ sl_refusal sl_schema_decode(sl_schema *schema, uint32_t version, sl_bytes bytes)
         refusal = decode_names(schema, text, sl_load32(bytes.data + 4), names_at);
     }
     if (refusal.text == NULL && version == 1 && !is_standard(schema)) {
-        refusal = sl_refuse_unknown("has other fields than image, label and key", HEAD_BYTES);
+        refusal = sl_refuse_unknown("has fields other than image, label and key", HEAD_BYTES);
     }
     if (refusal.text != NULL) {
         sl_schema_close(schema);

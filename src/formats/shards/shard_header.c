@@ -58,19 +58,19 @@ static void load(sl_shard_header *header, const uint8_t page[SL_PAGE_BYTES])
 static sl_refusal check_sizes(const sl_shard_header *h)
 {
     if (h->file_bytes > INT64_MAX / 2) {
-        return sl_refuse("the file size in the header is impossible", 24);
+        return sl_refuse("the file size in the header is out of range", 24);
     }
     if (h->samples == 0 || h->samples > h->data_bytes) {
-        return sl_refuse("the number of samples is impossible", 32);
+        return sl_refuse("the number of samples is out of range", 32);
     }
     if (h->data_bytes > h->file_bytes) {
         return sl_refuse("the samples do not fit in the file", 40);
     }
     if (h->meta_bytes < SL_META_BYTES_MIN || h->meta_bytes > SL_META_BYTES_MAX) {
-        return sl_refuse("the size of the metadata is impossible", 80);
+        return sl_refuse("the size of the metadata is out of range", 80);
     }
     if (h->source_next < h->source_first || h->source_next - h->source_first < h->samples) {
-        return sl_refuse("the range of source positions is impossible", 120);
+        return sl_refuse("the range of source positions is not valid", 120);
     }
     return sl_accept();
 }
@@ -79,7 +79,7 @@ static sl_refusal check_entries(const sl_shard_header *h)
 {
     if (h->entry_bytes <= SL_ENTRY_FIXED_BYTES || h->entry_bytes > SL_ENTRY_BYTES_MAX ||
         h->entries_per_block != SL_BLOCK_ENTRY_ROOM / h->entry_bytes) {
-        return sl_refuse("the size of an index entry is impossible", 104);
+        return sl_refuse("the size of an index entry is out of range", 104);
     }
     return h->record_bytes == 0 ? sl_accept()
                                 : sl_refuse("reserved bytes of the header are not zero", 116);
@@ -90,15 +90,15 @@ static sl_refusal check_index_kind(const sl_shard_header *h)
     const bool uniform = h->record_bytes != 0;
     if (h->entry_bytes != (uniform ? 0 : SL_FENCE_BYTES) ||
         h->entries_per_block != (uniform ? 0 : SL_BLOCK_SAMPLES)) {
-        return sl_refuse("the index is not of the kind that it must be", 104);
+        return sl_refuse("the index is of the wrong kind", 104);
     }
     if (h->record_bytes > SL_RECORD_BYTES_MAX ||
         (uniform &&
          (h->data_bytes % h->record_bytes != 0 || h->data_bytes / h->record_bytes != h->samples))) {
-        return sl_refuse("the size of a sample does not fit that of all of them", 116);
+        return sl_refuse("the size of a sample does not match the total", 116);
     }
     return uniform && h->index_checksum != 0
-               ? sl_refuse("the checksum of an index that is not there is not zero", 64)
+               ? sl_refuse("the checksum of an absent index is not zero", 64)
                : sl_accept();
 }
 
@@ -113,13 +113,13 @@ static sl_refusal check_places(const sl_shard_header *h)
     const uint64_t index_offset = sl_page_round_up(SL_SHARD_DATA_OFFSET + h->data_bytes);
     if (h->index_offset != index_offset || blocks > h->file_bytes / SL_PAGE_BYTES ||
         h->index_bytes != blocks * SL_PAGE_BYTES) {
-        return sl_refuse("the index does not lie where it must", 48);
+        return sl_refuse("the index is at the wrong offset", 48);
     }
     if (h->meta_offset != h->index_offset + h->index_bytes) {
-        return sl_refuse("the metadata do not lie where they must", 72);
+        return sl_refuse("the metadata are at the wrong offset", 72);
     }
     if (h->file_bytes != h->meta_offset + h->meta_bytes) {
-        return sl_refuse("the parts of the file do not add up to its size", 24);
+        return sl_refuse("the sizes of the file's sections do not add up", 24);
     }
     return sl_accept();
 }

@@ -18,7 +18,7 @@ static sl_refusal load_image(sl_blob *blob, const uint8_t *column)
                       .width = sl_load32(column + 8),
                       .height = sl_load32(column + 12)};
     if (sl_load16(column + 6) != 0 || blob->encoding > SL_BLOB_ZSTD) {
-        return sl_refuse("an image's column is not as it must be", 0);
+        return sl_refuse("the column of an image is not valid", 0);
     }
     if (blob->codec == SL_CODEC_BY_BYTES) {
         return sl_refuse_unknown("an image has no codec", 0);
@@ -29,7 +29,7 @@ static sl_refusal load_image(sl_blob *blob, const uint8_t *column)
     uint64_t pixels = (uint64_t)blob->width * blob->height;
     bool plain_pixels = blob->codec == SL_CODEC_RAW && blob->encoding == SL_BLOB_PLAIN;
     if (plain_pixels && (pixels > SL_RECORD_BYTES_MAX || pixels * 3 != blob->bytes)) {
-        return sl_refuse("raw pixels do not have the size of their picture", 0);
+        return sl_refuse("the size of raw pixels does not match the picture's width and height", 0);
     }
     return sl_accept();
 }
@@ -41,7 +41,7 @@ static sl_refusal load_other(sl_blob *blob, const uint8_t *column)
                       .unpacked = sl_load32(column + 8),
                       .check = sl_load32(column + 12)};
     if (column[5] != 0 || sl_load16(column + 6) != 0 || blob->encoding > SL_BLOB_ZSTD) {
-        return sl_refuse("a blob's column is not as it must be", 0);
+        return sl_refuse("the column of a blob is not valid", 0);
     }
     if (blob->encoding == SL_BLOB_PLAIN && blob->unpacked != blob->bytes) {
         return sl_refuse("a plain blob has two sizes", 0);
@@ -91,7 +91,7 @@ sl_refusal sl_entry_decode(const sl_schema *schema, sl_entry *entry, const uint8
                         .checksum = sl_load64(bytes + 16),
                         .label = -1};
     if (entry->bytes == 0 || entry->bytes > SL_RECORD_BYTES_MAX || sl_load32(bytes + 12) != 0) {
-        return sl_refuse("an index entry has an impossible size", 8);
+        return sl_refuse("the size in an index entry is out of range", 8);
     }
     if (entry->offset < SL_SHARD_DATA_OFFSET || entry->bytes > data_bytes ||
         entry->offset - SL_SHARD_DATA_OFFSET > data_bytes - entry->bytes) {
@@ -124,7 +124,7 @@ sl_refusal sl_fences_decode(const uint8_t fences[2 * SL_FENCE_BYTES], uint64_t d
         return sl_refuse("the index points outside the samples", 0);
     }
     if (end - begin > SL_RECORD_BYTES_MAX) {
-        return sl_refuse("a sample has an impossible size", 0);
+        return sl_refuse("the size of a sample is out of range", 0);
     }
     *offset = begin;
     *bytes = (uint32_t)(end - begin);
@@ -152,7 +152,7 @@ sl_refusal sl_block_check(const uint8_t block[SL_PAGE_BYTES], const sl_block_tai
     }
     if (sl_load64(at) != tail->first || sl_load32(at + 8) != tail->count ||
         sl_load64(at + 16) != tail->identity) {
-        return sl_refuse("an index block belongs elsewhere", SL_BLOCK_ENTRY_ROOM);
+        return sl_refuse("an index block is misplaced", SL_BLOCK_ENTRY_ROOM);
     }
     const size_t last_fence = schema->version == 1 ? 0 : SL_FENCE_BYTES;
     const size_t used = (size_t)tail->count * schema->entry_bytes + last_fence;

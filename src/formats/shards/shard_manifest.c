@@ -52,16 +52,16 @@ sl_refusal sl_manifest_header_decode(sl_manifest_header *header, const uint8_t p
     };
     if ((header->shards == 0 && !header->numbered) || header->shards > SL_SHARDS_MAX ||
         header->rows_bytes != header->shards * SL_SHARD_ROW_BYTES) {
-        return sl_refuse("the number of shards is impossible", 48);
+        return sl_refuse("the number of shards is out of range", 48);
     }
     if (header->samples < header->shards || header->samples > SL_SAMPLES_MAX ||
         header->source_samples < header->samples || header->source_samples > SL_SAMPLES_MAX) {
-        return sl_refuse("the number of samples is impossible", 32);
+        return sl_refuse("the number of samples is out of range", 32);
     }
     if (header->meta_offset != SL_PAGE_BYTES + header->rows_bytes ||
         header->meta_bytes < SL_META_BYTES_MIN || header->meta_bytes > SL_META_BYTES_MAX ||
         header->file_bytes != header->meta_offset + header->meta_bytes) {
-        return sl_refuse("the parts of the file do not add up to its size", 72);
+        return sl_refuse("the sizes of the file's sections do not add up", 72);
     }
     return sl_accept();
 }
@@ -103,12 +103,12 @@ sl_refusal sl_shard_row_decode(sl_shard_row *row, const uint8_t bytes[SL_SHARD_R
     }
     if (row->file_bytes > INT64_MAX / 2 || row->data_bytes > row->file_bytes || row->samples == 0 ||
         row->samples > row->data_bytes) {
-        return sl_refuse("a shard's row has impossible sizes", 8);
+        return sl_refuse("the sizes in a shard's row are out of range", 8);
     }
     if (row->record_bytes > SL_RECORD_BYTES_MAX ||
         (row->record_bytes != 0 && (row->data_bytes % row->record_bytes != 0 ||
                                     row->data_bytes / row->record_bytes != row->samples))) {
-        return sl_refuse("the size of a sample does not fit that of all of them", 60);
+        return sl_refuse("the size of a sample does not match the total", 60);
     }
     const uint64_t blocks =
         sl_index_blocks(row->samples, row->record_bytes, schema->entries_per_block);

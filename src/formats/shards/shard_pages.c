@@ -56,14 +56,14 @@ sl_refusal sl_page_check(const uint8_t page[SL_PAGE_BYTES], sl_page_kind kind, s
         return sl_refuse("the header does not match its checksum", CHECKSUM_AT);
     }
     if (sl_load32(page + 8) > SL_SHARD_VERSION) {
-        return sl_refuse_unknown("written in a newer version of the format than this library knows",
-                                 8);
+        return sl_refuse_unknown(
+            "written in a newer version of the format than this library supports", 8);
     }
     if (sl_load32(page + 8) == 0 || sl_load32(page + 12) != SL_PAGE_BYTES) {
-        return sl_refuse("the header has no valid version", 8);
+        return sl_refuse("the version in the header is not valid", 8);
     }
     if ((sl_load64(page + 16) & ~known) != 0) {
-        return sl_refuse_unknown("uses features that this library does not know", 16);
+        return sl_refuse_unknown("uses unknown features", 16);
     }
     if (!sl_all_zero(page + used, CHECKSUM_AT - used)) {
         return sl_refuse("reserved bytes of the header are not zero", used);

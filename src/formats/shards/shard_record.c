@@ -93,13 +93,13 @@ static sl_refusal decode_blob(walk *w, const sl_field *field, const uint8_t *cel
 {
     const uint32_t bytes = sl_load32(cell);
     if (cell[4] > SL_BLOB_ZSTD) {
-        return sl_refuse_unknown("it is encoded in a way that this library does not know", 4);
+        return sl_refuse_unknown("unknown encoding", 4);
     }
     if (cell[4] == SL_BLOB_ZSTD && field->compression == SLUICE_COMPRESSION_NEVER) {
-        return sl_refuse("it is a frame, which this field never is", 4);
+        return sl_refuse("it is a zstd frame, which this field is never stored as", 4);
     }
     if (bytes > w->record.size - w->at) {
-        return sl_refuse("it does not fit into its sample", 0);
+        return sl_refuse("it extends beyond its sample", 0);
     }
     value->packing = cell[4] == SL_BLOB_ZSTD ? &sl_value_packing_zstd : NULL;
     value->offset = (uint32_t)w->at;
@@ -118,12 +118,13 @@ static sl_refusal decode_image(const uint8_t *cell, sl_value *value)
     value->height = sl_load32(cell + 12);
     if (sl_load16(cell + 6) != 0 || value->bytes.size == 0 || value->width == 0 ||
         value->height == 0) {
-        return sl_refuse("the picture is empty, or its cell is not as it must be", 0);
+        return sl_refuse("the picture is empty, or its cell is not valid", 0);
     }
     const uint64_t pixels = (uint64_t)value->width * value->height;
     if (value->codec == SL_CODEC_RAW && !sl_is_packed(value) &&
         (pixels > SL_RECORD_BYTES_MAX || pixels * 3 != value->bytes.size)) {
-        return sl_refuse("the raw pixels do not have the size of their picture", 0);
+        return sl_refuse("the size of the raw pixels does not match the picture's width and height",
+                         0);
     }
     return sl_accept();
 }
@@ -142,11 +143,11 @@ static sl_refusal decode_tensor(const walk *w, uint32_t number, const uint8_t *c
             bytes *= value->shape[i]; /* both below 2^32 */
         }
         if (bytes > SL_RECORD_BYTES_MAX) {
-            return sl_refuse("the tensor's shape is impossible", SL_CELL_BYTES);
+            return sl_refuse("the tensor's shape is out of range", SL_CELL_BYTES);
         }
     }
     if (!sl_is_packed(value) && bytes != value->bytes.size) {
-        return sl_refuse("the tensor does not have the size that its shape says", 0);
+        return sl_refuse("size does not match the tensor's shape", 0);
     }
     return sl_accept();
 }
@@ -159,7 +160,7 @@ static sl_refusal decode_cell(walk *w, uint32_t number, const uint8_t *cell, sl_
         value->integer = (int64_t)sl_load64(cell);
         const bool known = number != w->schema->label || !w->wants_label ||
                            sl_schema_has_label(w->schema, value->integer);
-        return known ? sl_accept() : sl_refuse("it is none of the classes", 0);
+        return known ? sl_accept() : sl_refuse("label out of range", 0);
     }
     if (field->type == SLUICE_FIELD_FLOAT) {
         value->number = number_of(sl_load64(cell));
@@ -180,7 +181,7 @@ static sl_refusal decode_cell(walk *w, uint32_t number, const uint8_t *cell, sl_
     }
     if (number == w->schema->key && !sl_is_packed(value) &&
         memchr(value->bytes.data, 0, value->bytes.size) != NULL) {
-        return sl_refuse("a key holds no NUL", 0);
+        return sl_refuse("the key contains NUL", 0);
     }
     return sl_accept();
 }
@@ -198,7 +199,7 @@ static sl_refusal decode_fields(walk *w, uint64_t presence, sl_values *values)
         if (value->present) {
             refusal = decode_cell(w, i, cell, value);
         } else if (!sl_all_zero(cell, end - schema->cells[i])) {
-            refusal = sl_refuse("the sample lacks it, but its cell is not zero", 0);
+            refusal = sl_refuse("it is missing, but its cell is not zero", 0);
         }
         if (refusal.text != NULL) {
             refusal.offset += schema->cells[i];
@@ -232,7 +233,7 @@ static uint64_t sum_and_copy(const sl_schema *schema, sl_bytes record, const sl_
 sl_refusal sl_record_decode(const sl_schema *schema, sl_bytes record, sl_values *values)
 {
     if (record.size < schema->head_bytes) {
-        return sl_refuse("the sample is too short for its fields", 0);
+        return sl_refuse("the sample is truncated", 0);
     }
     const bool copied = is_to_copy(schema, record, &values->copy);
     const uint64_t sum = copied ? sum_and_copy(schema, record, &values->copy)
@@ -242,7 +243,7 @@ sl_refusal sl_record_decode(const sl_schema *schema, sl_bytes record, sl_values 
     }
     const uint64_t presence = sl_load64(record.data + 8);
     if (schema->field_count < 64 && presence >> schema->field_count != 0) {
-        return sl_refuse("the sample claims to have more fields than there are", 8);
+        return sl_refuse("the number of fields is out of range", 8);
     }
     walk w = {.schema = schema,
               .record = record,

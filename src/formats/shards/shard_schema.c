@@ -104,13 +104,13 @@ bool sl_field_name_taken(const sl_schema *schema, const char *name)
 static const char *refuse_field(const sl_schema *schema, const sl_field *field)
 {
     if (!sl_field_name_ok(field->name)) {
-        return "its name must have 1 to 31 letters, digits or signs of ASCII, and no space";
+        return "its name must be 1 to 31 printable ASCII characters without spaces";
     }
     if (sl_field_name_taken(schema, field->name)) {
-        return "there is another of that name";
+        return "duplicate name";
     }
     if (field->type < SLUICE_FIELD_IMAGE || field->type > SLUICE_FIELD_TENSOR) {
-        return "its type is not a sluice_field_type";
+        return "not a sluice_field_type";
     }
     if (field->compression < SLUICE_COMPRESSION_AUTO ||
         field->compression > SLUICE_COMPRESSION_ALWAYS) {
@@ -130,8 +130,8 @@ sluice_status sl_schema_make(sl_schema *schema, const sl_field *fields, uint32_t
 {
     *schema = (sl_schema){.version = SL_SHARD_VERSION};
     if (count == 0 || count > SL_FIELDS_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "a sample has 1 to %u fields in shards, not %u", SL_FIELDS_MAX, count);
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "shards have 1 to %u fields, not %u",
+                            SL_FIELDS_MAX, count);
     }
     for (uint32_t i = 0; i < count; i++) {
         const char *why = refuse_field(schema, &fields[i]);
@@ -189,8 +189,8 @@ sluice_status sl_schema_add_classes(sl_schema *schema, const char *const *classe
                             count, empty, SL_CLASSES_MAX, SL_EMPTY_NAMES_MAX);
     }
     if (bytes > SL_META_BYTES_MAX / 2) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "the class names need %zu bytes: too many", bytes);
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "the class names are too long: %zu bytes",
+                            bytes);
     }
     if (count == 0) {
         return SLUICE_OK;
@@ -199,7 +199,7 @@ sluice_status sl_schema_add_classes(sl_schema *schema, const char *const *classe
     schema->classes = sl_calloc(count, sizeof(*schema->classes));
     if (schema->names == NULL || schema->classes == NULL) {
         sl_schema_close(schema);
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the class names");
+        return sl_no_memory(error, STAGE, "for the class names");
     }
     char *to = schema->names;
     for (uint32_t i = 0; i < count; i++) {

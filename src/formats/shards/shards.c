@@ -52,7 +52,7 @@ sluice_status sl_shard_read_header(const sl_handle *from, uint64_t file_bytes,
     }
     if (header->file_bytes != file_bytes) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)file_bytes,
-                             "the file has %llu bytes and its header says %llu",
+                             "the file has %llu bytes, but its header says %llu",
                              (unsigned long long)file_bytes,
                              (unsigned long long)header->file_bytes);
     }
@@ -62,7 +62,7 @@ sluice_status sl_shard_read_header(const sl_handle *from, uint64_t file_bytes,
 sl_refusal sl_shard_header_fits(const sl_shard_header *header, const sl_schema *schema)
 {
     return header->record_bytes == 0 && header->entry_bytes != schema->entry_bytes
-               ? sl_refuse("an index entry does not have the size of its fields", 104)
+               ? sl_refuse("the size in an index entry does not match its fields", 104)
                : sl_accept();
 }
 
@@ -84,7 +84,7 @@ sl_refusal sl_shard_header_trust(const sl_shards *shards, const sl_shard *shard,
     }
     if (!sl_shard_row_matches(&shard->row, header) || header->version != shards->schema.version ||
         !has_metadata(shards, header)) {
-        return sl_refuse("this is not the shard that the manifest describes", 0);
+        return sl_refuse("not the shard that the manifest describes", 0);
     }
     return sl_shard_header_fits(header, &shards->schema);
 }

@@ -74,7 +74,7 @@ static void check_entry(check *c, const uint8_t *bytes, uint64_t offset, uint64_
     uint64_t end;
     sl_refusal refusal = read_entry(c, bytes, &begin, &end);
     if (refusal.text == NULL && begin != c->next) {
-        refusal = sl_refuse("a sample does not begin where the one before it ends", 0);
+        refusal = sl_refuse("a sample does not begin at the end of the previous one", 0);
     }
     if (refusal.text != NULL) {
         sluice_error finding;
@@ -178,7 +178,8 @@ static sl_refusal compare_metadata(const check *c, const uint8_t *bytes)
     sl_refusal refusal =
         sl_schema_decode(&schema, c->header.version, (sl_bytes){bytes, c->header.meta_bytes});
     if (refusal.text == NULL && !sl_schema_extends(&c->shards->schema, &schema)) {
-        refusal = sl_refuse("the fields, or the first classes, are not those of the dataset", 0);
+        refusal =
+            sl_refuse("the fields, or the first classes, differ from those of the dataset", 0);
     }
     sl_schema_close(&schema);
     return refusal;
@@ -189,7 +190,7 @@ static void check_shorter_metadata(check *c)
     sluice_error finding;
     uint8_t *bytes = sl_malloc(c->header.meta_bytes); /* fewer than the dataset has in memory */
     if (bytes == NULL) {
-        sl_error_set(&finding, SLUICE_NOMEM, STAGE, "no memory for checking a shard");
+        sl_no_memory(&finding, STAGE, "checking a shard");
         report(c, &finding);
     } else if (sl_objects_read(c->shards->base.objects, c->shard, c->header.meta_offset, bytes,
                                (uint32_t)c->header.meta_bytes, &finding) < 0) {
@@ -234,7 +235,7 @@ sluice_status sl_shards_check(const sl_dataset *dataset, uint32_t shard, sl_find
     c.piece = sl_malloc((size_t)PIECE_BLOCKS * SL_PAGE_BYTES);
     if (c.piece == NULL) {
         sluice_error finding;
-        sl_error_set(&finding, SLUICE_NOMEM, STAGE, "no memory for checking a shard");
+        sl_no_memory(&finding, STAGE, "checking a shard");
         report(&c, &finding);
         return SLUICE_NOMEM;
     }

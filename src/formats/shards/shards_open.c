@@ -110,7 +110,7 @@ static sluice_status read_section(const opened *file, const section *where, uint
     uint8_t *bytes = sl_malloc(where->bytes);
     if (bytes == NULL) {
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, file->path, (int64_t)where->offset,
-                             "no memory for a section of %llu bytes",
+                             "out of memory for a section of %llu bytes",
                              (unsigned long long)where->bytes);
     }
     sluice_status status = sl_handle_read(&file->from, bytes, where->bytes, where->offset, error);
@@ -176,9 +176,9 @@ static sluice_status take_metadata(sl_shards *shards, const opened *file, const 
             where->version == shards->schema.version) {
             return SLUICE_OK;
         }
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, file->path, (int64_t)where->at.offset,
-                             "has other fields or class names than the shards it is joined to, or "
-                             "is of another version");
+        return sl_error_file(
+            error, SLUICE_INVALID, STAGE, 0, file->path, (int64_t)where->at.offset,
+            "its fields, class names or version differ from those of the shards before it");
     }
     uint8_t *bytes = NULL;
     status = read_section(file, &where->at, &bytes, error);
@@ -210,7 +210,7 @@ static sluice_status add_source(sl_shards *shards, const char *path, bool lone, 
     char *copy = sl_strdup(path);
     if (sources == NULL || copy == NULL) {
         sl_free(copy);
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for a path");
+        return sl_no_memory_file(error, STAGE, path, "for a path");
     }
     sources[shards->source_count++] = (sl_shard_source){.path = copy, .lone = lone};
     return SLUICE_OK;
@@ -230,7 +230,7 @@ static sluice_status grow(sl_shards *shards, const char *path, sluice_error *err
         more < SL_SHARDS_MAX - shards->count ? shards->count + more : SL_SHARDS_MAX;
     sl_shard *grown = sl_realloc_array(shards->shards, room, sizeof(*grown));
     if (grown == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for %u shards",
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "out of memory for %u shards",
                              room);
     }
     shards->shards = grown;
@@ -255,7 +255,7 @@ static sluice_status add_row(sl_shards *shards, sl_shard_row row, uint64_t row_o
     }
     if (row.samples > SL_SAMPLES_MAX - info->samples || row.data_bytes > INT64_MAX - info->bytes) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)row_offset,
-                             "the shards hold more samples than there can be");
+                             "the shards hold too many samples");
     }
     const sluice_status status = grow(shards, path, error);
     if (status < 0) {
@@ -297,7 +297,7 @@ static sluice_status add_manifest_row(const rows *r, const uint8_t *bytes, uint6
         refusal = sl_refuse("a shard's row has the wrong number", 56);
     }
     if (refusal.text == NULL && row.first != r->shards->base.info.samples - r->samples) {
-        refusal = sl_refuse("a shard's row does not follow the one before it", 0);
+        refusal = sl_refuse("a shard's row does not continue the previous one", 0);
     }
     if (refusal.text != NULL) {
         return sl_shards_refuse(error, refusal, r->path, offset);
@@ -348,10 +348,10 @@ static sluice_status read_manifest(sl_shards *shards, const opened *file, const 
     sl_manifest_header header;
     sl_refusal refusal = sl_manifest_header_decode(&header, page);
     if (refusal.text == NULL && header.file_bytes != file->identity.bytes) {
-        refusal = sl_refuse("the file is not as long as its header says", 24);
+        refusal = sl_refuse("the file size does not match its header", 24);
     }
     if (refusal.text == NULL && header.shards == 0) {
-        refusal = sl_refuse("a part of a pack, all of whose samples were left out", 48);
+        refusal = sl_refuse("a part of a pack, all of whose samples were rejected", 48);
     }
     if (refusal.text != NULL) {
         return sl_shards_refuse(error, refusal, file->path, 0);
@@ -401,11 +401,11 @@ static sluice_status add_file(sl_shards *shards, const char *path, const char *f
     file.piece = sl_malloc(PIECE_BYTES);
     if (file.piece == NULL) {
         sl_handle_close(&file.from);
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for its sections");
+        return sl_no_memory_file(error, STAGE, path, "for its sections");
     }
     if (file.identity.bytes < SL_PAGE_BYTES) {
         status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)file.identity.bytes,
-                               "the file has %llu bytes: too short to hold a header",
+                               "the file has %llu bytes: too short for a header",
                                (unsigned long long)file.identity.bytes);
     } else if (kind_of_open_file(&file.from) == SL_PAGE_MANIFEST) {
         status = read_manifest(shards, &file, folder, error);
@@ -422,15 +422,15 @@ static sluice_status refuse_unfinished(const char *path, sluice_error *error)
 {
     if (holds(path, SL_JOURNAL_NAME)) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                             "is a pack that did not finish (it has a " SL_JOURNAL_NAME
+                             "is an unfinished pack (it has a " SL_JOURNAL_NAME
                              ", but no " SL_MANIFEST_NAME
-                             "): pack the same dataset there again, with the same options, and "
-                             "it goes on; or with " SL_OPTION("overwrite") ", and it starts anew");
+                             "): pack the same dataset there again with the same options to "
+                             "continue it, or with " SL_OPTION("overwrite") " to start over");
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                          "has shards, but neither a " SL_MANIFEST_NAME " nor a " SL_JOURNAL_NAME
-                         ": whoever wrote them did not finish; write them again "
-                         "with " SL_OPTION("overwrite") ", or open single shards by their names");
+                         ": they were not finished; write them again with " SL_OPTION(
+                             "overwrite") ", or open single shards by their names");
 }
 
 static sluice_status add_path(sl_shards *shards, const char *path, sluice_error *error)
@@ -491,7 +491,7 @@ static sl_shards *new_shards(sluice_error *error)
     if (shards == NULL || cache == NULL) {
         sl_free(shards);
         sl_free(cache);
-        sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        sl_no_memory(error, STAGE, "opening a dataset");
         return NULL;
     }
     shards->cache = cache;

@@ -74,20 +74,20 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     entry_facts facts;
     memcpy(&facts, &sample->facts[FACT_IMAGE], sizeof(facts));
     if (bytes.size != sample->place.bytes) {
-        return sl_refuse("the sample is not as long as its index entry says", 0);
+        return sl_refuse("the size of the sample does not match its index entry", 0);
     }
     if (sl_checksum(bytes.data, bytes.size) != sample->facts[FACT_CHECKSUM]) {
         return sl_refuse("the sample does not match its checksum", 0);
     }
     const int64_t label = (int64_t)sample->facts[FACT_LABEL];
     if (sl_values_want(values, schema->label) && !sl_schema_has_label(schema, label)) {
-        sl_refusal why = sl_refuse("it is none of the classes", 0);
+        sl_refusal why = sl_refuse("label out of range", 0);
         why.field = schema->fields[schema->label].name;
         return why;
     }
     const sl_bytes key = {bytes.data + facts.image_bytes, bytes.size - facts.image_bytes};
     if (!facts.key_zstd && memchr(key.data, 0, key.size) != NULL) {
-        return sl_refuse("the sample's key is damaged", facts.image_bytes);
+        return sl_refuse("the key of the sample is corrupt", facts.image_bytes);
     }
     values->of[schema->image] = (sl_value){.present = true,
                                            .packing = frame_if(facts.image_zstd != 0),

@@ -49,8 +49,8 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
     sl_sample sample;
     if (field != schema->tail) {
         *lookup = (sl_place){.object = 0};
-        *why = sl_refuse_unknown("where a field lies is told without reading only of a tensor that "
-                                 "is stored plain, with nothing but numbers beside it",
+        *why = sl_refuse_unknown("the byte range of a field is known without reading only for a "
+                                 "tensor stored plain with only numbers beside it",
                                  0);
         why->field = schema->fields[field].name;
         return SLUICE_UNSUPPORTED;
@@ -61,7 +61,7 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
     }
     if (sample.place.bytes < schema->head_bytes) {
         *lookup = sample.place;
-        *why = sl_refuse("the sample is shorter than its head", 0);
+        *why = sl_refuse("the sample is shorter than its header", 0);
         return SLUICE_CORRUPT;
     }
     *place = sample.place;
@@ -95,7 +95,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
                          sl_values *values)
 {
     if (bytes.size != sample->place.bytes) {
-        return sl_refuse("the sample is not as long as its index says", 0);
+        return sl_refuse("the size of the sample does not match its index", 0);
     }
     return sl_record_decode(&sl_shards_of(dataset)->schema, bytes, values);
 }
@@ -113,7 +113,7 @@ static sl_refusal check_sum(const sl_dataset *dataset, uint32_t object, uint64_t
     if (count != row->samples || value == row->identity) {
         return sl_accept();
     }
-    return sl_refuse("the samples are sound, but not those that the header stands for", 96);
+    return sl_refuse("the samples are valid, but not those that the header describes", 96);
 }
 
 const sl_dataset_ops sl_shards_ops_2 = {

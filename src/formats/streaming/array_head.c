@@ -77,12 +77,12 @@ bool sl_array_numpy_dtype(uint64_t number, sluice_dtype *dtype)
 
 static sl_refusal refuse_short(void)
 {
-    return sl_refuse("its array ends within its own head", 0);
+    return sl_refuse("its array is truncated within its header", 0);
 }
 
 static sl_refusal refuse_dtype(size_t at)
 {
-    return sl_refuse_unknown("its array is of a dtype that there is none of here", at);
+    return sl_refuse_unknown("the dtype of its array is not supported", at);
 }
 
 static sl_refusal refuse_dims(size_t at)
@@ -101,13 +101,13 @@ static sl_refusal check_elements(const sl_array *array, sl_bytes bytes)
     }
     for (uint32_t i = 0; !empty && i < array->dims; i++) {
         if (array->shape[i] > left / size) {
-            return sl_refuse("its array has fewer elements than its shape says", array->data);
+            return sl_refuse("size does not match the array's shape", array->data);
         }
         size *= array->shape[i];
     }
     return (empty ? 0 : size) == left
                ? sl_accept()
-               : sl_refuse("its array has not as many elements as its shape says", array->data);
+               : sl_refuse("size does not match the array's shape", array->data);
 }
 
 static uint64_t load(const uint8_t *from, uint32_t bytes)

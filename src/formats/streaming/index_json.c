@@ -105,10 +105,11 @@ static sluice_status refuse_folder(const char *path, const char *list, sluice_er
 {
     char name[NAME_MAX + 1];
     if (find_folder(path, list, name)) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                             "has no " NAME ", but its folder \"%.256s\" has one: name the folders "
-                             "that are meant (%.256s/%.256s)",
-                             name, path, name);
+        return sl_error_file(
+            error, SLUICE_INVALID, STAGE, 0, path, -1,
+            "has no " NAME
+            ", but its folder \"%.256s\" has one: name the folders to open (%.256s/%.256s)",
+            name, path, name);
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "has no " NAME);
 }
@@ -165,8 +166,7 @@ sluice_status sl_index_json_file(const sl_index_json *index, const char *name,
                                  char path[SL_PATH_BYTES], sluice_error *error)
 {
     if (name == NULL || name[0] == '\0') {
-        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, index->path, -1,
-                             "names the file \"\", which is none in its folder");
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, index->path, -1, "names a file \"\"");
     }
     const sl_bytes text = {(const uint8_t *)name, strlen(name)};
     if (!sl_boundary_has_name(index->boundary, text, 0)) {

@@ -33,10 +33,9 @@ typedef struct opener {
 
 static sluice_status refuse_compressed(const char *path, sluice_error *error)
 {
-    return sl_error_file(
-        error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
-        "the chunk is compressed as a whole, in a way that is not known here: unpack "
-        "all of them, beside, and leave index.json as it is");
+    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
+                         "the chunk is compressed by an unsupported method: unpack all chunks next "
+                         "to the originals, and leave index.json as it is");
 }
 
 /* The paths of a chunk. */
@@ -89,7 +88,7 @@ static sluice_status add_chunk(opener *o, const json_t *chunk, size_t number,
     if (!sl_json_count(chunk, "chunk_size", &told->samples) ||
         !sl_json_count(chunk, "chunk_bytes", &told->bytes) || name == NULL) {
         return sl_index_json_refuse(&o->index, SLUICE_CORRUPT, (int64_t)number,
-                                    "it does not say what its file is", error);
+                                    "its file is not named", error);
     }
     const sluice_status status = find_file(o, name, compression, &p, told, error);
     return status == SLUICE_OK ? sl_sized_dataset_add(o->own, &file, error) : status;
@@ -113,19 +112,20 @@ static sluice_status check_config(opener *o, const json_t *config, sluice_error 
     const char *loader = sl_json_text(config, "item_loader");
     const char *compression = sl_json_text(config, "compression");
     if (sl_json_member(config, "encryption") != NULL) {
-        return refuse_index(o, "its chunks are encrypted: write it anew without encryption", error);
+        return refuse_index(o, "its chunks are encrypted: write them again without encryption",
+                            error);
     }
     if (loader != NULL && strcmp(loader, "ParquetLoader") == 0) {
-        return refuse_index(o, "its chunks are Parquet files: name those instead", error);
+        return refuse_index(o, "its chunks are Parquet files: open those instead", error);
     }
     if (loader != NULL && strcmp(loader, "PyTreeLoader") != 0 &&
         strcmp(loader, "TokensLoader") != 0) {
-        return refuse_index(o, "its item_loader is not known: PyTreeLoader and TokensLoader are",
+        return refuse_index(o, "unknown item_loader: PyTreeLoader and TokensLoader are supported",
                             error);
     }
     if (compression != NULL &&
         (compression[0] == '\0' || strlen(compression) > COMPRESSION_BYTES)) {
-        return refuse_index(o, "its compression is not known", error);
+        return refuse_index(o, "unknown compression", error);
     }
     o->tokens = is_of_tokens(config);
     return SLUICE_OK;
@@ -157,8 +157,8 @@ static sluice_status take_config(opener *o, const json_t *config, sluice_error *
     return is_same_config(config, sl_json_member(o->first.tree.root, "config"))
                ? SLUICE_OK
                : refuse_index(o,
-                              "its samples are others than those of the first: open it as another "
-                              "dataset",
+                              "its samples differ from those of the first folder: open it as "
+                              "another dataset",
                               error);
 }
 
@@ -200,7 +200,7 @@ static sluice_status open_tokens(opener *o, sl_dataset **dataset,
     if (columns->count != 1 || source->field.type != SLUICE_FIELD_TENSOR ||
         source->refused != NULL) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
-                             "its TokensLoader reads other things than one tensor of tokens");
+                             "its TokensLoader reads something other than one tensor of tokens");
     }
     if (strcmp(source->name, "0") == 0) {
         (void)snprintf(source->name, sizeof(source->name), "tokens");

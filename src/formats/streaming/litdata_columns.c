@@ -8,9 +8,8 @@
 
 /* ---- serializers ---- */
 
-static const char pickled[] =
-    "pickled objects, which are never loaded: choose the other fields, or write the leaf anew as a "
-    "number, a text or a tensor";
+static const char pickled[] = "pickled objects, which are never loaded: choose the other fields, "
+                              "or write the leaf as a number, text or a tensor";
 
 static const struct {
     const char *name;
@@ -43,8 +42,8 @@ static const struct {
     {.name = "pickle", .refused = pickled},
     {.name = "graph", .refused = pickled},
     {.name = "jpeg_array",
-     .refused = "lists of pictures, which no field can be: choose the other fields, or write each "
-                "picture as a leaf of its own"},
+     .refused = "lists of pictures, which are not supported: choose the other fields, or write "
+                "each picture as its own leaf"},
 };
 
 static bool take_serializer(const char *name, size_t bytes, sl_sized_column *column,
@@ -82,7 +81,7 @@ static bool take_elements(const char *format, sl_source_column *source)
     source->field.dims = 1;
     if (!(torch ? sl_array_torch_dtype(number, &source->field.dtype)
                 : sl_array_numpy_dtype(number, &source->field.dtype))) {
-        source->refused = "elements of a dtype that there is none of here: choose the other fields";
+        source->refused = "elements of an unsupported dtype: choose the other fields";
     }
     return true;
 }
@@ -98,7 +97,7 @@ static void take_format(const char *format, sl_sized_column *column, sl_source_c
         take_serializer(format, bytes, column, source)) {
         return;
     }
-    source->refused = "its serializer is not known: choose the other fields";
+    source->refused = "unknown serializer: choose the other fields";
 }
 
 /* ---- names ---- */
@@ -183,7 +182,7 @@ static sluice_status walk(names *n, const json_t *node, unsigned depth)
     const size_t at = strlen(n->path);
     const json_t *children = sl_json_member(node, "children_spec");
     if (!json_is_object(node) || !json_is_array(children) || depth > DEPTH_MAX) {
-        return refuse(n->index, "its data_spec is no tree of at most 32 levels", n->error);
+        return refuse(n->index, "its data_spec is not a tree of at most 32 levels", n->error);
     }
     if (sl_json_member(node, "type") == NULL) {
         return name_leaf(n, at);
@@ -230,12 +229,12 @@ sluice_status sl_litdata_columns(const sl_index_json *index, sl_sized_columns *c
     const size_t count = json_array_size(formats);
     sluice_status status = SLUICE_OK;
     if (count == 0) {
-        return refuse(index, "it does not say what a sample is (config.data_format)", error);
+        return refuse(index, "config.data_format is missing or not valid", error);
     }
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
         const char *format = json_string_value(json_array_get(formats, i));
         if (format == NULL) {
-            return refuse(index, "it does not say what a sample is (config.data_format)", error);
+            return refuse(index, "config.data_format is missing or not valid", error);
         }
         status = sl_sized_columns_add(columns, index->path, error);
         if (status == SLUICE_OK) {

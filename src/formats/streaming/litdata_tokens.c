@@ -63,7 +63,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 {
     const sl_source_fields *fields = &tokens_of(dataset)->fields;
     if (bytes.size != sample->place.bytes) {
-        return sl_refuse("the chunk is cut short", 0);
+        return sl_refuse("the chunk is truncated", 0);
     }
     for (uint32_t i = 0; i < fields->count; i++) {
         values->of[i] = (sl_value){.present = true, .bytes = bytes};
@@ -97,7 +97,7 @@ static sluice_status take_chunk(tokens *own, uint32_t file, sluice_error *error)
     const char *path = own->files.list.files[file].path;
     if (place.bytes % sl_dtype_bytes(own->fields.fields[0].dtype) != 0) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)place.offset,
-                             "its tokens are no whole number of them");
+                             "size is not a multiple of the token size");
     }
     if (place.bytes > SL_RECORD_BYTES_MAX) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, (int64_t)place.offset,
@@ -122,13 +122,13 @@ static sluice_status take_chunks(tokens *own, const sl_litdata_tokens_from *from
     }
     own->chunks = sl_calloc((size_t)files + 1, sizeof(*own->chunks));
     if (own->chunks == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %u chunks", files);
+        return sl_no_memory(error, STAGE, "for %u chunks", files);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < files; i++) {
         status = take_chunk(own, i, error);
     }
     if (status == SLUICE_OK && own->base.info.samples == 0) {
-        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, from->path, -1, "has no token");
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, from->path, -1, "has no tokens");
     }
     return status;
 }

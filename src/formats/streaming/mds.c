@@ -43,7 +43,7 @@ static sluice_status add_column(opener *o, const json_t *shard, size_t number, s
     const bool sized = json_is_integer(size) && bytes > 0 && bytes <= INT32_MAX;
     if (name == NULL || encoding == NULL || (!sized && !json_is_null(size))) {
         return sl_index_json_refuse(&o->index, SLUICE_CORRUPT, 0,
-                                    "it does not say what its columns are", error);
+                                    "its columns are missing or not valid", error);
     }
     if (strlen(name) >= SL_SOURCE_NAME_BYTES) {
         return sl_index_json_refuse(&o->index, SLUICE_UNSUPPORTED, 0,
@@ -68,7 +68,7 @@ static sluice_status add_columns(opener *o, const json_t *shard, sluice_error *e
     if (count == 0 || json_array_size(sl_json_member(shard, "column_encodings")) != count ||
         json_array_size(sl_json_member(shard, "column_sizes")) != count) {
         return sl_index_json_refuse(&o->index, SLUICE_CORRUPT, 0,
-                                    "it does not say what its columns are", error);
+                                    "its columns are missing or not valid", error);
     }
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
         status = add_column(o, shard, i, error);
@@ -92,11 +92,10 @@ static bool has_same_columns(const json_t *a, const json_t *b)
 
 static sluice_status refuse_compressed(const char *path, sluice_error *error)
 {
-    return sl_error_file(
-        error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
-        "the shard is compressed as a whole, in a way that is not known here: unpack "
-        "all of them, beside, and leave index.json as it is%s",
-        sl_ends_with(path, ".bz2") ? ": bunzip2 -k *.bz2" : "");
+    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
+                         "the shard is compressed by an unsupported method: unpack all shards next "
+                         "to the originals, and leave index.json as it is%s",
+                         sl_ends_with(path, ".bz2") ? ": bunzip2 -k *.bz2" : "");
 }
 
 /* Which file holds the shard: the one at `raw` where it is there, as in a cache of the original, or
@@ -166,7 +165,7 @@ static void find_hashes(opener *o, const json_t *data, hash_list *list)
     for (void *at = json_object_iter(hashes); at != NULL; at = json_object_iter_next(hashes, at)) {
         const char *name = json_object_iter_key(at);
         const char *digits = json_string_value(json_object_iter_value(at));
-        const char *why = digits != NULL ? sl_digest_refused(name) : "it is no text";
+        const char *why = digits != NULL ? sl_digest_refused(name) : "not a string";
         if (why != NULL) {
             leave_unchecked(o, name, why);
         } else {
@@ -196,10 +195,10 @@ static const char *why_unknown(const json_t *shard)
     uint64_t version;
     const char *format = sl_json_text(shard, "format");
     if (format == NULL || strcmp(format, "mds") != 0) {
-        return "its format is not \"mds\": write the dataset anew by MDSWriter";
+        return "its format is not \"mds\": write the dataset with MDSWriter";
     }
     if (!sl_json_count(shard, "version", &version) || version != VERSION) {
-        return "its version is not 2, which is the one that is known";
+        return "unsupported version: only 2 is supported";
     }
     return NULL;
 }
@@ -215,12 +214,12 @@ static sluice_status check_shard(const opener *o, const json_t *shard, size_t nu
     if (!sl_json_count(shard, "samples", &told->samples) ||
         !sl_json_count(raw, "bytes", &told->bytes) || sl_json_text(raw, "basename") == NULL) {
         return sl_index_json_refuse(&o->index, SLUICE_CORRUPT, (int64_t)number,
-                                    "it does not say what its file is", error);
+                                    "its file is not named", error);
     }
     if (o->columns != NULL && !has_same_columns(shard, o->columns)) {
         return sl_index_json_refuse(&o->index, SLUICE_UNSUPPORTED, (int64_t)number,
-                                    "it has other columns than the first: open those with other "
-                                    "columns as another dataset",
+                                    "its columns differ from those of the first shard: open shards "
+                                    "with other columns as another dataset",
                                     error);
     }
     return SLUICE_OK;
@@ -278,7 +277,7 @@ static sluice_status add_path(opener *o, const char *path, bool anywhere, sluice
     }
     if (!sl_json_count(o->index.tree.root, "version", &version) || version != VERSION) {
         return sl_index_json_refuse(&o->index, SLUICE_UNSUPPORTED, -1,
-                                    "its version is not 2, which is the one that is known", error);
+                                    "unsupported version: only 2 is supported", error);
     }
     const json_t *shards = sl_json_member(o->index.tree.root, LIST);
     for (size_t i = 0; status == SLUICE_OK && i < json_array_size(shards); i++) {

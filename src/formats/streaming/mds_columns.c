@@ -49,15 +49,15 @@ static const char *why_refused(const char *encoding)
                                         "list[pil]"};
     if (strcmp(encoding, "pkl") == 0) {
         return "pickled objects, which are never loaded: choose the other fields, or write the "
-               "column anew as json or ndarray";
+               "column as json or ndarray";
     }
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         if (strcmp(encoding, lists[i]) == 0) {
-            return "lists of pictures, which no field can be: choose the other fields, or write "
-                   "each picture as a column of its own";
+            return "lists of pictures, which are not supported: choose the other fields, or write "
+                   "each picture as its own column";
         }
     }
-    return "its encoding is not known: choose the other fields";
+    return "unknown encoding: choose the other fields";
 }
 
 static bool parse_shape(sl_field *field, const char *text)
@@ -103,7 +103,7 @@ static void take_array(const char *type, sl_sized_column *column, sl_source_colu
         source->field.type = SLUICE_FIELD_TENSOR;
         source->field.dtype = column->dtype;
         if (!parse_shape(&source->field, shape + 1)) {
-            source->refused = "arrays of a shape that no field can have (1 to 8 dimensions): "
+            source->refused = "arrays of an unsupported shape (1 to 8 dimensions are supported): "
                               "choose the other fields";
         }
     }

@@ -30,7 +30,7 @@ sluice_status sl_offset_files_add(sl_offset_files *files, const sl_told_file *to
     /* Each has 4 bytes at least, and offsets have 32 bits. */
     if (told->samples > UINT32_MAX / 4 - 2) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, told->path, -1,
-                             "its index says that it has more samples than it can");
+                             "its number of samples in the index is out of range");
     }
     const sluice_status status = sl_file_list_add(&files->list, told->path, error);
     if (status < 0) {
@@ -48,8 +48,7 @@ sluice_status sl_offset_files_add(sl_offset_files *files, const sl_told_file *to
     file->unpacked = told->bytes;
     file->name = sl_strdup(told->unpacked);
     return file->name != NULL ? SLUICE_OK
-                              : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, told->path, -1,
-                                              "no memory for a path");
+                              : sl_no_memory_file(error, STAGE, told->path, "for a path");
 }
 
 uint64_t sl_offset_files_bytes(const sl_offset_files *files, uint32_t file)
@@ -77,17 +76,17 @@ static sluice_status refuse_size(const sl_listed_file *file, uint64_t bytes, slu
     const uint64_t told = file->file.bytes;
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path,
                          (int64_t)(bytes < told ? bytes : told),
-                         "the file has %llu bytes, and %llu by its index",
+                         "the file has %llu bytes, but its index says %llu",
                          (unsigned long long)bytes, (unsigned long long)told);
 }
 
 static sluice_status refuse_table(const sl_offset_files *files, uint32_t number,
                                   sluice_error *error)
 {
-    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, files->list.files[number].path, 0,
-                         "the file is shorter than the table of %llu samples that it has by its "
-                         "index",
-                         (unsigned long long)sl_offset_files_samples(files, number));
+    return sl_error_file(
+        error, SLUICE_CORRUPT, STAGE, 0, files->list.files[number].path, 0,
+        "the file is too short for the table of the %llu samples given in its index",
+        (unsigned long long)sl_offset_files_samples(files, number));
 }
 
 static sluice_status check_size(const sl_offset_files *files, uint32_t number,
@@ -114,7 +113,7 @@ static sluice_status check_table(const sl_offset_files *files, uint32_t number, 
     table[0] = sl_load32((const uint8_t *)&table[0]);
     if (table[0] != samples) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path, 0,
-                             "the file has %u samples, and %llu by its index", table[0],
+                             "the file has %u samples, but its index says %llu", table[0],
                              (unsigned long long)samples);
     }
     for (uint64_t i = 1; i <= samples + 1; i++) {
@@ -122,8 +121,8 @@ static sluice_status check_table(const sl_offset_files *files, uint32_t number, 
         if (table[i] < least || table[i] > bytes) {
             return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path, (int64_t)(4 * i),
                                  "the offset of a sample (%u) is %s", table[i],
-                                 table[i] < least ? "before the end of what comes before it"
-                                                  : "behind the end of the file");
+                                 table[i] < least ? "before the end of the previous one"
+                                                  : "beyond the end of the file");
         }
         least = table[i];
     }
@@ -132,8 +131,7 @@ static sluice_status check_table(const sl_offset_files *files, uint32_t number, 
 
 static sluice_status refuse_memory(const char *path, sluice_error *error)
 {
-    return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1,
-                         "no memory for where its samples lie");
+    return sl_no_memory_file(error, STAGE, path, "for the offsets of its samples");
 }
 
 static sluice_status read_plain(sl_offset_files *files, uint32_t number, sluice_error *error)
@@ -223,8 +221,7 @@ static sluice_status read_packed(sl_offset_files *files, uint32_t number, sluice
     }
     if (status == SLUICE_OK && table > TABLE_MOST + TABLE_A_BYTE * file->file.bytes) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, file->path, -1,
-                             "it has %llu bytes, and %llu samples by its index: nothing compresses "
-                             "like that",
+                             "it has %llu bytes, too few for the %llu samples given in its index",
                              (unsigned long long)file->file.bytes,
                              (unsigned long long)(table / 4 - 2));
     }
@@ -261,7 +258,7 @@ sluice_status sl_offset_files_unpack(sl_offset_files *files, const char *folder,
     }
     sl_unpack_told *told = sl_calloc(count, sizeof(*told));
     if (told == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %u files", count);
+        return sl_no_memory(error, STAGE, "for %u files", count);
     }
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
@@ -286,7 +283,7 @@ sluice_status sl_offset_files_read(sl_offset_files *files, sluice_error *error)
 {
     files->tables = sl_calloc(files->list.count, sizeof(*files->tables));
     if (files->tables == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return sl_no_memory(error, STAGE, "opening a dataset");
     }
     const sluice_status status = sl_open_many(files->list.count, read_table, files, error);
     for (uint32_t i = 0; status == SLUICE_OK && i < files->list.count; i++) {
@@ -312,7 +309,7 @@ sluice_status sl_offset_files_locate(const sl_offset_files *files, uint64_t inde
         return SLUICE_OK;
     }
     *lookup = (sl_place){.offset = 4 * (1 + local), .bytes = 8, .object = object};
-    *why = bytes == 0 ? sl_refuse("the sample has no bytes", 0)
+    *why = bytes == 0 ? sl_refuse("the sample is empty", 0)
                       : sl_refuse_unknown("the sample has more than 2^31 - 1 bytes", 0);
     return why->status;
 }

@@ -11,9 +11,8 @@
 
 #define STAGE "dataset"
 
-static const char unknown[] =
-    "an array whose dtype and dimensions none of the samples looked at tells: choose the other "
-    "fields";
+static const char unknown[] = "an array whose dtype and dimensions are not known from the first "
+                              "samples: choose the other fields";
 
 void sl_sized_columns_close(sl_sized_columns *columns)
 {
@@ -36,7 +35,7 @@ sluice_status sl_sized_columns_add(sl_sized_columns *columns, const char *path, 
         sl_source_column *sources = sl_realloc_array(columns->sources, room, sizeof(*sources));
         columns->sources = sources != NULL ? sources : columns->sources;
         if (of == NULL || sources == NULL) {
-            return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for columns");
+            return sl_no_memory_file(error, STAGE, path, "for columns");
         }
         columns->room = room;
     }
@@ -71,8 +70,7 @@ static sl_refusal measure(const sl_sized_columns *columns, sl_bytes sample, colu
             told += 4;
         }
         if (bytes > sample.size - at) {
-            return sl_refuse("a column is longer than what is left of its sample",
-                             told > 0 ? told - 4 : 0);
+            return sl_refuse("a column extends beyond its sample", told > 0 ? told - 4 : 0);
         }
         at += bytes;
     }
@@ -114,7 +112,7 @@ static sl_refusal place_column(const sl_sized_columns *columns, uint32_t column,
     const uint64_t known =
         4 * (uint64_t)sizes.varying + sizes.fixed_before + own + sizes.fixed_behind;
     if (sample_bytes < known || (sizes.varying == 0 && sample_bytes > known)) {
-        return sl_refuse("the sample has not as many bytes as its columns", 0);
+        return sl_refuse("the size of the sample does not match its columns", 0);
     }
     const bool is_rest = own == 0 && sizes.varying == 1;
     const uint64_t begin = 4 * (uint64_t)sizes.varying + sizes.fixed_before;
@@ -125,8 +123,8 @@ static sl_refusal place_column(const sl_sized_columns *columns, uint32_t column,
     extent->begin = (uint32_t)(sample_bytes - sizes.fixed_behind - own);
     return own > 0 && sizes.varying_before == sizes.varying
                ? sl_accept()
-               : sl_refuse_unknown("where it lies each sample says, since other columns differ in "
-                                   "size as well: it has to be packed, alone, for windows",
+               : sl_refuse_unknown("its byte range is only known from each sample, since the size "
+                                   "of other columns varies: pack it alone for windows",
                                    0);
 }
 
@@ -137,9 +135,7 @@ static sl_refusal skip_head(const sl_sized_column *column, sl_sized_extent *exte
     const uint64_t each = sl_dtype_bytes(column->dtype);
     if (column->head != SL_ARRAY_MDS_SHAPE || column->odd_head) {
         return sl_refuse_unknown(
-            "what its elements are each sample says: it has to be packed, alone, "
-            "for windows",
-            0);
+            "its dtype is only known from each sample: pack it alone for windows", 0);
     }
     for (uint32_t width = 1; width <= 4 && extent->bytes > 1 + width; width *= 2) {
         const uint64_t left = extent->bytes - 1 - width;
@@ -150,7 +146,7 @@ static sl_refusal skip_head(const sl_sized_column *column, sl_sized_extent *exte
             return sl_accept();
         }
     }
-    return sl_refuse("its array has not as many bytes as any number of elements", 0);
+    return sl_refuse("size is not a multiple of the element size", 0);
 }
 
 sl_refusal sl_sized_columns_place(const sl_sized_columns *columns, uint32_t field,
@@ -164,7 +160,7 @@ sl_refusal sl_sized_columns_place(const sl_sized_columns *columns, uint32_t fiel
         refusal = skip_head(column, extent);
     }
     if (refusal.text == NULL && extent->bytes % sl_dtype_bytes(dtype) != 0) {
-        refusal = sl_refuse("its bytes are no whole number of elements", 0);
+        refusal = sl_refuse("size is not a multiple of the element size", 0);
     }
     if (refusal.text != NULL) {
         refusal.field = columns->fields.fields[field].name;
@@ -180,7 +176,7 @@ static sl_refusal take_number(const sl_sized_column *column, sl_value *value)
     const size_t bytes = sl_dtype_bytes(dtype);
     const uint8_t *from = value->bytes.data;
     if (value->bytes.size != bytes) {
-        return sl_refuse("its number has not as many bytes as its type", 0);
+        return sl_refuse("size does not match the number's type", 0);
     }
     if (sl_dtype_is_float(dtype)) {
         value->number = sl_stored_float(from, bytes);
@@ -199,14 +195,14 @@ static sl_refusal take_pixels(sl_value *value)
 {
     const sl_bytes bytes = value->bytes;
     if (bytes.size < 12) {
-        return sl_refuse("its picture is cut short", 0);
+        return sl_refuse("its picture is truncated", 0);
     }
     const uint32_t mode = sl_load32(bytes.data + 8);
     if (mode > bytes.size - 12) {
-        return sl_refuse("its picture is cut short", 8);
+        return sl_refuse("its picture is truncated", 8);
     }
     if (mode != 3 || memcmp(bytes.data + 12, "RGB", 3) != 0) {
-        return sl_refuse_unknown("its picture has another mode than RGB: store it so, or as PNG",
+        return sl_refuse_unknown("the mode of its picture is not RGB: store it as RGB, or as PNG",
                                  12);
     }
     value->codec = SL_CODEC_RAW;
@@ -216,7 +212,7 @@ static sl_refusal take_pixels(sl_value *value)
     value->bytes = (sl_bytes){bytes.data + 15, bytes.size - 15};
     const uint64_t pixels = (uint64_t)value->width * value->height;
     if (pixels == 0 || value->bytes.size % 3 != 0 || pixels != value->bytes.size / 3) {
-        return sl_refuse("its picture has not as many pixels as its size says", 0);
+        return sl_refuse("size does not match the picture's width and height", 0);
     }
     return sl_accept();
 }
@@ -229,9 +225,9 @@ static sl_refusal take_array(const sl_sized_column *column, const sl_field *fiel
         return refusal;
     }
     if (array.dtype != field->dtype || array.dims != field->dims) {
-        return sl_refuse_unknown("its array is of another dtype, or has another number of "
-                                 "dimensions, than those of the first samples",
-                                 0);
+        return sl_refuse_unknown(
+            "the dtype or number of dimensions of its array differs from that of the first samples",
+            0);
     }
     memcpy(value->shape, array.shape, array.dims * sizeof(array.shape[0]));
     value->offset += array.data;

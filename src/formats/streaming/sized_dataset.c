@@ -61,7 +61,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
                          sl_values *values)
 {
     if (bytes.size != sample->place.bytes) {
-        return sl_refuse("the sample is cut short", 0);
+        return sl_refuse("the sample is truncated", 0);
     }
     return sl_sized_columns_unpack(&sized_of(dataset)->columns, bytes, values);
 }
@@ -150,7 +150,7 @@ static void check_hashes(const sl_dataset *dataset, uint32_t object, const char 
     hashing *h = sl_calloc(1, sizeof(*h));
     sl_error_clear(&error);
     if (h == NULL) {
-        sl_error_set(&error, SLUICE_NOMEM, STAGE, "no memory for checking a file");
+        sl_no_memory(&error, STAGE, "checking a file");
         findings->report(findings->ctx, &error);
         return;
     }
@@ -226,7 +226,7 @@ sluice_status sl_sized_dataset_add(sl_sized_dataset *own, const sl_sized_file *f
         const uint32_t room = number < 16 ? 16 : number + number / 2;
         sl_sized_hashes *hashes = sl_realloc_array(own->hashes, room, sizeof(*hashes));
         if (hashes == NULL) {
-            return sl_error_set(error, SLUICE_NOMEM, STAGE, "no room for %u files", room);
+            return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for %u files", room);
         }
         own->hashes = hashes;
         own->hash_room = room;
@@ -236,7 +236,7 @@ sluice_status sl_sized_dataset_add(sl_sized_dataset *own, const sl_sized_file *f
     own->hash_count = number + 1;
     if (!copy_text(&hashes->data, file->hashes.data) ||
         !copy_text(&hashes->packed, file->hashes.packed)) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no room for the hashes of a file");
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for the hashes of a file");
     }
     own->base.sums_are_of_files = own->base.sums_are_of_files || hashes->data != NULL;
     return sl_offset_files_add(&own->files, &file->told, error);
@@ -267,7 +267,7 @@ static sluice_status unpack_files(sl_sized_dataset *own, const char *folder, slu
     }
     const char **hashes = (const char **)sl_calloc(count, sizeof(*hashes));
     if (hashes == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %u files", count);
+        return sl_no_memory(error, STAGE, "for %u files", count);
     }
     for (uint32_t i = 0; i < count; i++) {
         hashes[i] = own->hashes[i].data;
@@ -286,7 +286,7 @@ sluice_status sl_sized_dataset_finish(sl_sized_dataset *own, const sluice_datase
 {
     sluice_dataset_info *info = &own->base.info;
     if (own->files.samples == 0) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "has no sample");
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "has no samples");
     }
     sluice_status status = unpack_files(own, options->unpacked_dir, error);
     if (status == SLUICE_OK) {

@@ -133,7 +133,7 @@ TEST(what_does_not_fit_is_refused)
     fixture f;
     fixture_make(&f);
     sluice_field field = tensor(2, 5, 10);
-    expect_refused(&f, &field, SLUICE_INVALID, "14 bytes, which is no whole number of records");
+    expect_refused(&f, &field, SLUICE_INVALID, "14 bytes, not a multiple of records");
     field = tensor(2, 5, 0);
     expect_refused(&f, &field, SLUICE_INVALID, "dimension 1");
     field = tensor(1, -1, 0);
@@ -150,7 +150,7 @@ TEST(what_does_not_fit_is_refused)
     expect_refused(&f, &field, SLUICE_INVALID, "dtype");
     field = tensor(1, 10, 0);
     write_file(f.paths[1], "odd", 3);
-    expect_refused(&f, &field, SLUICE_INVALID, "3 bytes, which is no whole number of elements");
+    expect_refused(&f, &field, SLUICE_INVALID, "3 bytes, not a multiple of elements");
     write_file(f.paths[1], "", 0);
     expect_refused(&f, &field, SLUICE_INVALID, "empty");
     f.list[1] = f.folder;

@@ -298,9 +298,9 @@ static void what_is_not_known_is_unsupported(void **state)
         size_t at;
         uint32_t value;
         const char *why;
-    } changes[] = {{meta, 65, "more fields"},         {meta, 10000, "more fields"},
-                   {meta, UINT32_MAX, "more fields"}, {meta + 64 + 32, 7, "type"},
-                   {meta + 64 + 44, 2, "stored in"},  {meta + 64 + 44, 3, "stored in"}};
+    } changes[] = {{meta, 65, "too many fields"},         {meta, 10000, "too many fields"},
+                   {meta, UINT32_MAX, "too many fields"}, {meta + 64 + 32, 7, "type"},
+                   {meta + 64 + 44, 2, "encoding"},       {meta + 64 + 44, 3, "encoding"}};
     for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
         sluice_dataset *dataset;
         sluice_error error = SLUICE_ERROR_INIT;

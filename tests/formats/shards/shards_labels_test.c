@@ -63,7 +63,7 @@ static void expect_refused(const sluice_error *error)
     assert_int_equal(error->sample, BAD);
     assert_int_equal(error->offset, sample_at(&shard, BAD) + LABEL_CELL);
     assert_string_equal(error->file, shard.path);
-    assert_non_null(strstr(error->text, "none of the classes"));
+    assert_non_null(strstr(error->text, "label out of range"));
 }
 
 TEST(labels_beyond_the_classes_are_refused)
@@ -135,7 +135,7 @@ TEST(writers_refuse_them)
     sample.image_bytes = file.size;
     sample.label = 2;
     assert_int_equal(sluice_writer_add(writer, &sample, &error), SLUICE_INVALID);
-    assert_non_null(strstr(error.text, "label 2 is none of the 2 classes"));
+    assert_non_null(strstr(error.text, "label 2 is out of range: there are 2 classes"));
     for (sample.label = -1; sample.label < 2; sample.label++) {
         assert_int_equal(sluice_writer_add(writer, &sample, &error), SLUICE_OK);
     }

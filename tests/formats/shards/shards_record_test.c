@@ -299,7 +299,7 @@ TEST(fields_that_cannot_be_are_refused)
     expect_no_schema(many, 65, "not 65");
     expect_no_schema(many, 10000, "not 10000");
     sl_field two[2] = {fields[INT], fields[INT]};
-    expect_no_schema(two, 2, "another of that name");
+    expect_no_schema(two, 2, "duplicate name");
     static const char *const names[] = {"", "with space", "control\x01", "caf\xc3\xa9"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         sl_field field = fields[INT];
@@ -311,7 +311,7 @@ TEST(fields_that_cannot_be_are_refused)
     expect_no_schema(&field, 1, "its name");
     field = fields[INT];
     field.type = (sluice_field_type)7;
-    expect_no_schema(&field, 1, "its type");
+    expect_no_schema(&field, 1, "not a sluice_field_type");
     field = fields[FIXED];
     field.dtype = (sluice_dtype)13;
     expect_no_schema(&field, 1, "its dtype");

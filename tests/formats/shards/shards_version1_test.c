@@ -158,11 +158,11 @@ TEST(an_entry_has_the_size_of_its_fields)
     put32(&shard, 108, 4032 / entry_bytes);
     seal_header(&shard);
     file_store(&shard, shard.size);
-    expect_corrupt(shard.path, &shard, 104, "size of its fields");
+    expect_corrupt(shard.path, &shard, 104, "does not match its fields");
     put64(&manifest, 4096 + 40, get64(&shard, 4088));
     seal_manifest(&manifest);
     file_store(&manifest, manifest.size);
-    expect_corrupt(folder, &shard, 104, "size of its fields");
+    expect_corrupt(folder, &shard, 104, "does not match its fields");
     file_free(&shard);
     file_free(&manifest);
     remove_tree(folder);
@@ -178,7 +178,7 @@ TEST(a_label_is_one_of_the_classes)
     put64(&shard, entry + 24 + 16, 2);
     seal_shard(&shard);
     file_store(&shard, shard.size);
-    expect_corrupt(shard.path, &shard, (int64_t)get64(&shard, entry), "none of the classes");
+    expect_corrupt(shard.path, &shard, (int64_t)get64(&shard, entry), "label out of range");
     file_free(&shard);
     remove_tree(folder);
 }

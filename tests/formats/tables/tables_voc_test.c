@@ -227,7 +227,7 @@ TEST(limits_hold)
     put_many("<annotation>", "<a>", 31, "<!---->");
     expect_refusal("two", SLUICE_CORRUPT, "no element found");
     assert_int_equal(truncate(path_of("two/Annotations/b.xml"), (16 << 20) + 1), 0);
-    expect_refusal("two", SLUICE_UNSUPPORTED, "16777216 are the most");
+    expect_refusal("two", SLUICE_UNSUPPORTED, "limit of 16777216");
     put_many("<annotation><object><name>", "long", 64, "</name></object></annotation>");
     expect_refusal("two", SLUICE_CORRUPT, "name of an object");
     put_many("<annotation><filename>", "long", 256, "</filename></annotation>");
