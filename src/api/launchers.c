@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * launchers: the variables of each launcher, checked and compared. Pure but for the environment,
+ * whose values are untrusted. Launchers that disagree are an error, never a guess.
+ */
 #include "launchers.h"
 
 #include "error.h"

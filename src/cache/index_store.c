@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * index_store: finding, checking and writing kept indexes. Any thread. An index that does not
+ * match its file exactly is ignored, and failing to write one is not an error.
+ */
 #include "index_store.h"
 
 #include "checksum.h"

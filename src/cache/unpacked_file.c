@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * unpacked_file: unpacks one file into the store, on the calling thread. Nothing gets its final
+ * name before its size, hashes and checksums were checked and it was synced.
+ */
 #include "unpacked_file.h"
 
 #include "digest_list.h"

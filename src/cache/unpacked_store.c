@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * unpacked_store: names, locks and lists of the store of unpacked files. Its caller waits while
+ * threads unpack what is missing. A file that has its final name is complete.
+ */
 #include "unpacked_store.h"
 
 #include "clock.h"

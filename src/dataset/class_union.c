@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * class_union: merges lists of classes by name and makes one label map per dataset. One thread,
+ * when datasets are joined; the result is immutable.
+ */
 #include "class_union.h"
 
 #include "case_fold.h"

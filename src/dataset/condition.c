@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * condition: a recursive descent parser of conditions, which become steps in postfix order, and
+ * their evaluation. Parsed by one thread; evaluating is pure. Depth is bounded.
+ */
 #include "condition.h"
 
 #include "memory.h"

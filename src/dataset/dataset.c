@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dataset: what all datasets share: references, fields by name, looking up samples, and calling
+ * the ops of the format. Any thread, since a dataset is immutable once opened.
+ */
 #include "dataset.h"
 
 #include "dtype.h"

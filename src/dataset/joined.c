@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * joined: the ops of a joined dataset and of a mix. Any thread: immutable once opened. Global
+ * numbers become local ones by the first sample, object and lookup of each part.
+ */
 #include "joined_parts.h"
 
 #include "checksum.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * npy_header: a parser of the dict in a .npy header, and its inverse. Pure. The header is
+ * untrusted: nothing is read beyond it, and sizes are checked for overflow.
+ */
 #include "npy_header.h"
 
 #include "dtype.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scan: threads that take runs of samples from a shared counter. The calling thread waits,
+ * reports and may stop them.
+ */
 #include "scan.h"
 
 #include "clock.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * side_columns: columns of numbers and texts in memory, filled row by row. One thread fills;
+ * then they are immutable. A column has at most 2^32 - 1 values.
+ */
 #include "side_columns.h"
 
 #include "memory.h"

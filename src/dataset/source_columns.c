@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * source_columns: chooses columns and gives them field names and types. Pure, called by the
+ * thread that opens a dataset.
+ */
 #include "source_columns.h"
 
 #include "dtype.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * subvolumes: the ops of a dataset whose samples are cut to what a loader takes. Any thread:
+ * immutable once opened. Its samples keep their byte ranges in the pieces of their place.
+ */
 #include "subvolumes.h"
 
 #include "error.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * windows: the ops of a dataset of windows. Any thread: immutable once opened. Locating a window
+ * reads no more than an index.
+ */
 #include "windows.h"
 
 #include "checksum.h"

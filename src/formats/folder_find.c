@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * folder_find: decides which format a folder has and says why where it has none. One thread.
+ * Formats are asked in the order of the table; only names and first bytes are read.
+ */
 #include "folder_find.h"
 
 #include "media.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * boundary: resolves the paths that a list names, to keep them below its folder. One thread
+ * opens it and checks names; any thread checks files. Names and links are untrusted.
+ */
 #include "boundary.h"
 
 #include "error.h"

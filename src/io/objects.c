@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * objects: the table of objects and the descriptors they are read by. The mutex guards pins and
+ * descriptors; a pinned object keeps its descriptor.
+ */
 #include "objects.h"
 
 #include "clock.h"

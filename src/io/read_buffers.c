@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * read_buffers: read buffers over the arena, with their reserve and counts of holders. The fetch
+ * thread takes them; any thread may release.
+ */
 #include "read_buffers.h"
 
 #include "error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* requests: the requests of the fetch thread and their states. Only that thread uses them. */
 #include "requests.h"
 
 #include "error.h"

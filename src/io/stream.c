@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stream: unpacks a file chunk by chunk and keeps the last chunks for reads behind the front.
+ * One thread at a time, on which it unpacks. An offset before the chunks kept starts over.
+ */
 #include "stream.h"
 
 #include "error.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * streams: the few open streams of a set of objects, the least recently used closed first. Any
+ * thread, one at a time: the mutex is held while reading. A file is read to its end, where its
+ * checksums are, before it is closed.
+ */
 #include "streams.h"
 
 #include "error.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * unpackers: the backend for compressed objects: its threads, the passes over objects and their
+ * queues. The mutex guards the queues; requests of a pass are executed in order.
+ */
 #include "unpackers.h"
 
 #include "clock.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * uring_setup: makes a ring and tries it before it is relied on. Called by the thread that owns
+ * the ring; failure gives a reason, and reads use threads instead.
+ */
 #include "uring_setup.h"
 
 #include "clock.h"

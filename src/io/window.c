@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * window: the window of wanted items: a ring, and a list of inserted ones. Pure; the fetch
+ * thread owns it.
+ */
 #include "window.h"
 
 #include "error.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * config: defaults and ranges of the options of a loader. Called once, by the thread that opens
+ * it.
+ */
 #include "config.h"
 
 #include "cpu.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * feed: opening, the locks and the end of the feed; feed_ask, feed_items and feed_rows have the
+ * rest. The fetch thread asks; workers and the consumer call in under the mutex.
+ */
 #include "feed.h"
 
 #include "error.h"

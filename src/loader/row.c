@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * row: what a worker does with a task: unpack, decode and write rows into the slot. Worker
+ * threads, each with its own scratch memory. A bad sample never stops the others.
+ */
 #include "row.h"
 
 #include "clock.h"

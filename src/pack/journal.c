@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * journal: writes and parses the journal of an unfinished pack. Pure but for the file. A journal
+ * is used only if it matches the parameters of the pack exactly.
+ */
 #include "journal.h"
 
 #include "checksum.h"

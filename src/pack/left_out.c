@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * left_out: the lists of rejected samples beside shards. One owner. A list is on the disk before
+ * its shard.
+ */
 #include "left_out.h"
 
 #include "dataset.h"

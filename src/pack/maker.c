@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * maker: takes the values of a sample to a record: unpacks, re-tiles or decodes, encodes. One
+ * owner, a worker of prepare or the caller of the writer.
+ */
 #include "maker.h"
 
 #include "codecs.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * output: the output folder, its lock and its files. One owner. A file has its final name only
+ * once it is complete and synced.
+ */
 #include "output.h"
 
 #include "checksum.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pack: a pack from its start to its end; what resumes, appends and joins is in files of its
+ * own. The calling thread.
+ */
 #include "pack.h"
 
 #include "error.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pack_append: checks that a dataset can be added to a packed one, and begins behind its last
+ * shard. The calling thread of a pack.
+ */
 #include "error.h"
 #include "joined.h"
 #include "pack_state.h"

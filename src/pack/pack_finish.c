@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pack_finish: the end of a pack: reading back, the list of rejected samples, and the manifest,
+ * which comes last. The calling thread of a pack.
+ */
 #include "error.h"
 #include "file.h"
 #include "pack_state.h"

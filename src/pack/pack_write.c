@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pack_write: the middle of a pack: records in order of positions into shards. The calling
+ * thread; prepare has the workers.
+ */
 #include "clock.h"
 #include "error.h"
 #include "pack_state.h"

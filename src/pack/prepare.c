@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * prepare: workers that read and make pieces, and the queue that delivers them in order. The
+ * mutex guards the queue; the owner takes. How many workers there are changes no result.
+ */
 #include "prepare.h"
 
 #include "error.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * record: checks the values of a sample and lays them out as a record. Pure; the caller owns the
+ * memory.
+ */
 #include "record.h"
 
 #include "checksum.h"

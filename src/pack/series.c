@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * series: the shards of a dataset in the making, their rows and the manifest. One owner.
+ * Positions increase.
+ */
 #include "series.h"
 
 #include "checksum.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * shard_writer: writes one shard through a buffer. One owner. The header, which makes it valid,
+ * is written last.
+ */
 #include "shard_writer.h"
 
 #include "checksum.h"

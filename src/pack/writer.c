@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* writer: the sample-by-sample writer. One owner; after an error it can only be aborted. */
 #include "writer.h"
 
 #include "error.h"

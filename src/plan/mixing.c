@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mixing: shares of weights, and the schedule of a period made from them. Immutable once made:
+ * any thread may compute a position.
+ */
 #include "mixing.h"
 
 #include "error.h"

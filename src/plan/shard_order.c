@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * shard_order: the shuffled order of an epoch that reads files from front to back. One owner
+ * walks it; the same seed, epoch and rank give the same order.
+ */
 #include "shard_order.h"
 
 #include "error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* slots: the transitions of host and device slots. Pure: staging calls it under its mutex. */
 #include "slots.h"
 
 #include <assert.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * timing: the pool of device events and what they measure. Any thread; the mutex is not held
+ * during device calls. Nothing waits for an event.
+ */
 #include "timing.h"
 
 #include "error.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * members: makes the files of one sample, as a job of prepare. Its workers. The same sample
+ * gives the same bytes on any thread.
+ */
 #include "members.h"
 
 #include "dtype.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sample_names: makes safe, unique file names from the keys of samples. One owner. Keys are
+ * untrusted: no name leads out of the folder.
+ */
 #include "sample_names.h"
 
 #include "error.h"

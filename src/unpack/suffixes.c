@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * suffixes: chooses the file suffix of each field. Made once, then pure. No two fields have the
+ * same suffix.
+ */
 #include "suffixes.h"
 
 #include "media.h"

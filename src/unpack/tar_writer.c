@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tar_writer: writes members with ustar and pax headers. One owner. The same members give the
+ * same bytes.
+ */
 #include "tar_writer.h"
 
 #include "error.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * target: the output folder of an unpack, made as PATH.part and renamed at the end. One owner.
+ * Only folders with the mark of unpack are removed.
+ */
 #include "target.h"
 
 #include "error.h"

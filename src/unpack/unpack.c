@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * unpack: an unpack from its start to its end. The calling thread writes, in order; prepare has
+ * the workers.
+ */
 #include "unpack.h"
 
 #include "clock.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * check_sample: checks one sample: its bytes, its values, and, if asked for, what they decode
+ * to. One thread each.
+ */
 #include "check_sample.h"
 
 #include "codecs.h"

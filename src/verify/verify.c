@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * verify: verifies files, then samples, on threads of its own. Findings are reported under a
+ * lock and never stop it.
+ */
 #include "verify.h"
 
 #include "check_sample.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * flat: the ops of a dataset of raw records, and its checks of sizes. One thread opens; then it
+ * is immutable. File sizes are checked against the record at opening.
+ */
 #include "flat.h"
 
 #include "checksum.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * npz_array: checks of one .npy member, and its values. Pure. Member and directory are
+ * untrusted: sizes must agree with the header before a value is given.
+ */
 #include "npz_array.h"
 
 #include "crc32.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * npz_file: reads the directory of an archive and the header of each member. Any thread, a file
+ * each; the result is immutable. Members must not overlap.
+ */
 #include "npz_file.h"
 
 #include "crc32.h"

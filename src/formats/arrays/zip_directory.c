@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * zip_directory: a parser of end records, the central directory and local headers. Pure. All
+ * offsets and sizes are untrusted and checked against the file.
+ */
 #include "zip_directory.h"
 
 #include "little_endian.h"

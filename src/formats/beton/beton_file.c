@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * beton_file: reads rows and the allocation table of a file, and checks each against the other.
+ * One thread opens; then it is immutable.
+ */
 #include "beton_file.h"
 
 #include "little_endian.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * beton_header: parses the header, fields and rows of a .beton file. Pure. All of it is
+ * untrusted and checked before use.
+ */
 #include "beton_header.h"
 
 #include "dtype.h"

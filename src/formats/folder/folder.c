@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * folder: the dataset of an image folder: its classes, ops and fingerprint. One thread opens;
+ * then it is immutable. A picture is a sample, and its class folder its label.
+ */
 #include "case_fold.h"
 #include "checksum.h"
 #include "dataset.h"

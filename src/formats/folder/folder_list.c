@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * folder_list: walks an image folder and lists its pictures. One thread; the list is immutable
+ * once made. Its order does not depend on that of the file system, and links cannot make it
+ * endless.
+ */
 #include "folder_list.h"
 
 #include "error.h"

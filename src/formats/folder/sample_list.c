@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sample_list: walks a folder and groups its files into samples. One thread; the list is
+ * immutable once made. The order is that of `tar --sort=name`.
+ */
 #include "sample_list.h"
 
 #include "error.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * samples: the dataset of an unpacked WebDataset, each sample several files. One thread opens;
+ * then it is immutable.
+ */
 #include "samples.h"
 
 #include "checksum.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * shard_record: encodes and decodes records of version 2. Pure. Decoding takes untrusted bytes:
+ * a value is given only within its record and with the size of its shape.
+ */
 #include "shard_record.h"
 
 #include "checksum.h"

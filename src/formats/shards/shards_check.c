@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * shards_check: verifies a shard as a whole: index, metadata, padding and the sum of its
+ * samples. Called by a thread of verify, for one shard; findings do not stop it.
+ */
 #include "checksum.h"
 #include "little_endian.h"
 #include "memory.h"

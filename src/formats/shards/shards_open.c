@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * shards_open: opens shards, by their manifest or one by one, and checks that they belong
+ * together. One thread; then the dataset is immutable. Nothing in a file is trusted before its
+ * checksum.
+ */
 #include "checksum.h"
 #include "error.h"
 #include "little_endian.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * array_head: parses the headers of the arrays of MDS and LitData. Pure. The shape is untrusted
+ * and must agree with the bytes that follow.
+ */
 #include "array_head.h"
 
 #include "dtype.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * index_json: finds and reads index.json and the files that it names. One thread. Its names are
+ * untrusted: they stay below the folder unless the caller allows otherwise.
+ */
 #include "index_json.h"
 
 #include "error.h"

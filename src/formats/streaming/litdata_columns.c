@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * litdata_columns: pairs the leaves of data_spec with the serializers of data_format. Pure. The
+ * tree is untrusted, and its depth bounded.
+ */
 #include "litdata_columns.h"
 
 #include "error.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * offset_files: reads and checks the tables of offsets of MDS shards and LitData chunks, in
+ * parallel when a dataset is opened. Offsets increase and stay within the file.
+ */
 #include "offset_files.h"
 
 #include "little_endian.h"

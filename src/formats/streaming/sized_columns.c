@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sized_columns: splits a sample of MDS or LitData into its columns. Pure, called by workers.
+ * Sizes in a sample are untrusted: the columns must fill it exactly.
+ */
 #include "sized_columns.h"
 
 #include "checksum.h"

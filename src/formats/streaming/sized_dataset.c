@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sized_dataset: the ops that the datasets of MDS and of LitData share. One thread opens; then
+ * it is immutable.
+ */
 #include "sized_dataset.h"
 
 #include "digest_list.h"
