@@ -299,7 +299,7 @@ static void add(char *text, size_t bytes, const char *format, ...)
     va_end(arguments);
 }
 
-/* Also of claims that do not count, so that whoever wonders sees them. */
+/* Also of claims that do not count, so that users see them. */
 static void describe(const finder *find, int chosen, sluice_ranks *ranks)
 {
     char *text = ranks->text;

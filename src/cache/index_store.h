@@ -7,7 +7,7 @@
  * size, time of modification and sample of bytes (file.h); one in the cache folder also for the
  * inode and its time of change, which say that nobody wrote to the file since, and only if nobody
  * but the user, or root, can write to the index. It has a checksum. One that does not fit, or that
- * cannot be read or written, is no error: the file is walked.
+ * cannot be read or written, is not an error: the file is walked.
  * Threads: any; several processes may write the same one (it is renamed into place).
  *
  * Layout, little-endian: "SLUICETI", u32 version (2), u32 names, u64 the file's bytes, i64 its

@@ -97,7 +97,7 @@ static sluice_status put(writer *w, size_t bytes, sluice_error *error)
 
 static bool is_stopped(const sl_unpack_job *job)
 {
-    /* relaxed: whoever sees it late works a little longer */
+    /* relaxed: a thread that sees it late works a little longer */
     return atomic_load_explicit(job->stop, memory_order_relaxed);
 }
 

@@ -287,7 +287,7 @@ static sluice_status check_room(store *s, sluice_error *error)
 typedef enum lock {
     LOCK_HELD,
     LOCK_BUSY, /* somebody else has it */
-    LOCK_NONE  /* there are none here, or whoever has it does nothing */
+    LOCK_NONE  /* there are none here, or its holder does nothing */
 } lock;
 
 static lock try_lock(int fd)

@@ -284,7 +284,7 @@ static sluice_status take_renames(making *m, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* A name that nobody has is a slip of whoever wrote it. */
+/* A name that nobody has is a typo. */
 static sluice_status check_used(const making *m, sluice_error *error)
 {
     for (uint32_t i = 0; i < m->labels->rename_count; i++) {
@@ -327,7 +327,7 @@ static sluice_status refuse_case(const making *m, uint32_t one, uint32_t other, 
         m->names[one], m->names[other], whose);
 }
 
-/* What one dataset has both of, or was asked for by name, is no accident. */
+/* What one dataset has both of, or was asked for by name, is not an accident. */
 static sluice_status look_for_case(const making *m, const folded *names, sluice_error *error)
 {
     for (uint32_t i = 1; i < m->classes; i++) {

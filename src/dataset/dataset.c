@@ -44,7 +44,7 @@ sluice_status sl_dataset_opened(sl_dataset **dataset, sl_dataset *made, sluice_s
 
 sl_dataset *sl_dataset_ref(sl_dataset *dataset)
 {
-    /* relaxed: whoever refs holds a reference already, so nothing is published by this */
+    /* relaxed: the caller holds a reference already, so nothing is published by this */
     atomic_fetch_add_explicit(&dataset->references, 1, memory_order_relaxed);
     return dataset;
 }

@@ -74,7 +74,7 @@ typedef struct sl_findings {
 
 static inline bool sl_findings_stopped(const sl_findings *findings)
 {
-    /* relaxed: whoever sees it late works a little longer */
+    /* relaxed: a thread that sees it late works a little longer */
     return findings->stop != NULL && atomic_load_explicit(findings->stop, memory_order_relaxed);
 }
 
@@ -95,7 +95,7 @@ typedef struct sl_dataset_ops {
                                sl_sample *sample, sl_place *lookup, sl_refusal *why);
     /*
      * Where piece `number` (below sample->pieces) of a located sample is: unpack gets them one
-     * behind the other. For whoever reads the sample's bytes or says where one of them is, so
+     * behind the other. For code that reads the sample's bytes or says where one of them is, so
      * sl_dataset_read, the errors of dataset.c, and the feed on its fetch thread; never of a sample
      * without pieces, and only of the dataset that was asked to locate it. Computed from the
      * sample, never read. NULL: no sample has pieces.
@@ -212,7 +212,7 @@ void *sl_dataset_new(size_t bytes, const sl_dataset_ops *ops, const char *format
 /* Ends opening with `status`, which is returned: `made` is `*dataset` then, or is closed. */
 sluice_status sl_dataset_opened(sl_dataset **dataset, sl_dataset *made, sluice_status status);
 
-/* Datasets over datasets over ..., so that whoever calls through them has a limit. */
+/* Datasets over datasets over ..., so that calls through them have a limit. */
 #define SL_DATASET_DEPTH_MAX 16U
 
 /*
@@ -262,7 +262,7 @@ typedef struct sl_format {
     const sl_format sl_format_##name
 
 sl_dataset *sl_dataset_ref(sl_dataset *dataset);
-/* The same of one that the caller only reads: a reference is no change of it. */
+/* The same of one that the caller only reads: a reference does not change it. */
 sl_dataset *sl_dataset_share(const sl_dataset *dataset);
 /* NULL is fine. */
 void sl_dataset_close(sl_dataset *dataset);

@@ -24,7 +24,7 @@ typedef struct sl_file_kind {
     const char *plural, *suffix; /* "tar archives", ".tar" */
     /* Whether a file of this name is one, in a folder. */
     bool (*is_named)(const char *name);
-    /* Whether a folder beside them is no reason to ask what is meant; NULL: none is. */
+    /* Whether a folder beside them is not a reason to ask what is meant; NULL: none is. */
     bool (*skips_folder)(const char *name);
     /* Whether a file that begins with these bytes is one, whatever its name: SL_FILE_LOOK_BYTES, or
      * all that it has. NULL: the name alone tells. */

@@ -21,7 +21,7 @@ typedef struct sl_features {
 
 /* `features` is all zero. Text that says nothing is fine. */
 void sl_features_parse(sl_features *features, sl_bytes text);
-/* Of all zero is fine. */
+/* May be zero-initialised. */
 void sl_features_close(sl_features *features);
 
 /* "Image", "ClassLabel", "Value", "Audio", "List", ...; NULL: nothing is said of the column. Of

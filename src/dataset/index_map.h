@@ -31,7 +31,7 @@ typedef struct sl_index_map {
 } sl_index_map;
 
 void sl_index_map_begin(sl_index_map *map);
-/* Of all zero is fine. */
+/* May be zero-initialised. */
 void sl_index_map_close(sl_index_map *map);
 /* Adds first, first + 1, ..., `count` of them. False: no memory. */
 bool sl_index_map_add(sl_index_map *map, uint64_t first, uint64_t count);

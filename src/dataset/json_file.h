@@ -6,7 +6,7 @@
  * file, line and reason; and what a tree holds, where it may hold anything. jansson takes its
  * memory of the C library: its hooks are the whole process's, and so not ours to set. What a tree
  * will take is told from its text before it is made, and claimed of the limit that the thread works
- * under (memory.h). Threads: pure. Ownership: json_decref by whoever loaded.
+ * under (memory.h). Threads: pure. Ownership: json_decref by the caller.
  */
 #ifndef SL_JSON_FILE_H
 #define SL_JSON_FILE_H

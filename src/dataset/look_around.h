@@ -3,7 +3,7 @@
  * look_around: what samples hold, by some of them, while a dataset is opened.
  *
  * Purpose: formats whose files have no schema find their fields by that. The dataset has its ops,
- * objects and info.samples by now. Threads: whoever opens. Memory: one sample at a time.
+ * objects and info.samples by now. Threads: the one that opens. Memory: one sample at a time.
  */
 #ifndef SL_LOOK_AROUND_H
 #define SL_LOOK_AROUND_H

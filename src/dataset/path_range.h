@@ -23,7 +23,7 @@ typedef struct sl_path_list {
 
 /* Adds what `path` means. Errors: INVALID (an end below its beginning, too many), NOMEM. */
 sluice_status sl_path_range_add(sl_path_list *list, const char *path, sluice_error *error);
-/* Of all zero is fine. */
+/* May be zero-initialised. */
 void sl_path_list_free(sl_path_list *list);
 
 #endif

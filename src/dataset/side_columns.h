@@ -37,7 +37,7 @@ typedef struct sl_side_columns {
     uint64_t bytes; /* of memory, of all of them */
 } sl_side_columns;
 
-/* Of all zero is fine. */
+/* May be zero-initialised. */
 void sl_side_columns_close(sl_side_columns *columns);
 
 /* Columns of these fields, without rows; `columns` is all zero. Errors: NOMEM. */
@@ -63,7 +63,8 @@ sluice_status sl_side_columns_put_entry(sl_side_columns *columns, uint32_t numbe
                                         sluice_error *error);
 /* The row that was put last is refused, for what the column's `refused` says, a literal. */
 void sl_side_columns_refuse(sl_side_columns *columns, uint32_t number, const char *why);
-/* A row as a value; spans lie in the column. Refuses a tensor that is no whole number of elements.
+/* A row as a value; spans lie in the column. Refuses a tensor whose size is not a multiple of its
+ * elements'.
  */
 sl_refusal sl_side_columns_get(const sl_side_columns *columns, uint32_t number, uint64_t row,
                                sl_value *value);

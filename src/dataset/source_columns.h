@@ -49,7 +49,7 @@ bool sl_source_element_chosen(const char *name, const sluice_dataset_options *op
 /*
  * A value of `field` from the bytes of one that the format has as bytes, text or image: spans and
  * the shape, which for tensors follows from the size. The value's `bytes` and `offset` are filled
- * in before. Refuses what is no whole number of elements.
+ * in before. Refuses what is not a multiple of the element size.
  */
 sl_refusal sl_source_value(const sl_field *field, sl_value *value);
 

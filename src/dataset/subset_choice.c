@@ -35,7 +35,7 @@ static bool read_number(const char **text, bool *negative, uint64_t *value)
     return at > begin;
 }
 
-/* An end of a range, or `otherwise` where it is left out; false: it is no number, or outside. */
+/* An end of a range, or `otherwise` where it is left out; false: not a number, or out of range. */
 static bool read_end(const char **text, uint64_t samples, uint64_t otherwise, uint64_t *end)
 {
     bool negative;

@@ -155,7 +155,7 @@ static sl_inner windows_object(const sl_dataset *dataset, uint32_t object)
     return (sl_inner){.of = windows_of(dataset)->of};
 }
 
-/* A window is no sample of another dataset's. */
+/* A window is not a sample of another dataset's. */
 static const sl_over windows_over = {.object = windows_object};
 
 static const sl_dataset_ops windows_ops = {

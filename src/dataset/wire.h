@@ -4,7 +4,7 @@
  *
  * Purpose: just what is needed of it to read messages that others wrote: tf.train.Example, Caffe's
  * Datum. A length never reaches beyond the bytes it stands in; groups, which nothing has used since
- * 2008, and varints of more than 10 bytes are refused. What a field means is up to whoever reads:
+ * 2008, and varints of more than 10 bytes are refused. What a field means is up to the caller:
  * unknown ones are stepped over. Threads: pure. No allocation, no recursion.
  */
 #ifndef SL_WIRE_H

@@ -13,8 +13,8 @@
 
 enum { LOOK_BYTES = 512, SHOWN_BYTES = 8, KNOWN_BYTES = 640 };
 
-/* Bytes at an offset, what begins so that is no kind of media (media.h), and what to do. Those of
- * more bytes come first. */
+/* Bytes at an offset, what begins so that is not a kind of media (media.h), and what to do. Those
+ * of more bytes come first. */
 typedef struct signature {
     uint16_t at;
     uint8_t size;

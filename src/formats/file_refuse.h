@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file_refuse: what a file is that is no dataset, by its first bytes, and what to do with it.
+ * file_refuse: what a file is that is not a dataset, by its first bytes, and what to do with it.
  *
  * Threads: any; blocks for a look at the file.
  */

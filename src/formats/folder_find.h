@@ -21,7 +21,7 @@ typedef struct sl_found {
 
 /* Zeroed. Errors: INVALID (two formats, several files of which one has to be named), IO, NOMEM. */
 sluice_status sl_folder_find(sl_found *found, const char *path, sluice_error *error);
-/* Of all zero is fine. */
+/* May be zero-initialised. */
 void sl_found_close(sl_found *found);
 
 /* Once it turned out to have no pictures: what is there instead, and what can be opened in it.

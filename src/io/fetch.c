@@ -83,7 +83,7 @@ static void publish(sl_fetch *fetch)
     sl_unlock(&fetch->mutex);
 }
 
-/* Counted first: whoever sees what is delivered finds it in the statistics. */
+/* Counted first: a thread that sees what is delivered finds it in the statistics. */
 static void flush(sl_fetch *fetch)
 {
     publish(fetch);

@@ -31,7 +31,7 @@ typedef struct sl_file_list {
 
 /* Adds a file, whose identity and first sample are the caller's to fill in. Errors: NOMEM. */
 sluice_status sl_file_list_add(sl_file_list *list, const char *path, sluice_error *error);
-/* Of all zero is fine. */
+/* May be zero-initialised. */
 void sl_file_list_close(sl_file_list *list);
 
 /* Whether none of the files from `first` on, which the list at `named_by` names, lies outside of

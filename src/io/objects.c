@@ -60,7 +60,7 @@ struct sl_objects {
     uint32_t in_use;
     uint32_t pins;       /* of all entries */
     uint16_t *entry_of;  /* of 2 x object + past_cache: its entry + 1; 0: none */
-    uint8_t *probe;      /* room for the probing read; used by whoever set `probing` */
+    uint8_t *probe;      /* a buffer for the probing read; used by the thread that set `probing` */
     bool probing;        /* outside the lock */
     uint64_t direct_dev; /* the file system probed last, */
     bool direct_known;   /* if any, */
@@ -471,7 +471,7 @@ static sluice_status refuse_packed(const sl_objects *objects, uint32_t object, s
                          "it is compressed, and can only be read from front to back");
 }
 
-/* ETIME is no error of a device, which would be tried again. */
+/* ETIME is not an error of a device, which would be tried again. */
 static sluice_status refuse_wait(const sl_objects *objects, uint32_t object, uint64_t waited_ns,
                                  sluice_error *error)
 {

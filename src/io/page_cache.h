@@ -3,7 +3,7 @@
  * page_cache: which objects the page cache holds, by sampling.
  *
  * Purpose: a read through the page cache costs a copy where the bytes are there, and much more than
- * one past it where they are not. So whoever reads asks first: cachestat tells how many pages of a
+ * one past it where they are not. So readers ask first: cachestat tells how many pages of a
  * range are there (Linux 6.5); before, preadv2 with RWF_NOWAIT reads a byte that is there and
  * refuses to wait for one that is not. While all that was asked about an object was there, only
  * each sixteenth of its requests asks; while nothing was, each sixty-fourth. Threads: the fetch

@@ -41,7 +41,7 @@ typedef struct sl_resident_piece {
 uint64_t sl_resident_needs(const sl_objects *objects, uint64_t most_bytes);
 /*
  * Makes room for all objects when they are at most `most_bytes` and the budget allows it;
- * otherwise, or when a size is not known, there is no copy, which is no error.
+ * otherwise, or when a size is not known, there is no copy, which is not an error.
  */
 void sl_resident_open(sl_resident *resident, const sl_objects *objects, uint64_t most_bytes,
                       sl_budget *budget);

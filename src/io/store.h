@@ -76,7 +76,7 @@ typedef struct sl_listing {
     sluice_error *error;
 } sl_listing;
 
-/* An object that is open. One of all zeros is closed. */
+/* An object that is open. A zero-initialised one is closed. */
 typedef struct sl_handle {
     const struct sl_store *store;
     sl_file_name name; /* for errors: the opener's, as long as it is open */
@@ -96,7 +96,8 @@ typedef struct sl_store {
     int (*stat)(const char *path, sl_store_facts *facts);
     /* Shows each entry to sl_listing_show, until that says false. */
     int (*list)(const char *path, sl_listing *listing);
-    /* Fills in handle->fd and ->own. What is no file is opened, and told by the facts, or refused.
+    /* Fills in handle->fd and ->own. What is not a regular file is opened, and told by the facts,
+     * or refused.
      */
     int (*open)(const char *path, const sl_open_how *how, sl_handle *handle, sl_store_facts *facts);
     int (*facts)(const sl_handle *handle, sl_store_facts *facts);
@@ -158,11 +159,11 @@ const char *sl_path_name(const char *path);
 
 /* ---- objects that are open ---- */
 
-/* Opens an object for reading; 0, or -errno: EISDIR, EINVAL of what is no file. For readers in io,
- * whose errors are made later; `facts` must not be NULL. */
+/* Opens an object for reading; 0, or -errno: EISDIR, EINVAL of what is not a regular file. For
+ * readers in io, whose errors are made later; `facts` must not be NULL. */
 int sl_handle_open_how(sl_handle *handle, const char *path, const sl_open_how *how,
                        sl_store_facts *facts);
-/* The same for whoever opens a dataset: IO. `*identity`, without a sample, may be NULL. A handle
+/* The same for opening a dataset: IO. `*identity`, without a sample, may be NULL. A handle
  * that could not be opened is closed. */
 sluice_status sl_handle_open(sl_handle *handle, sl_file_name name, sl_file_identity *identity,
                              sluice_error *error);
@@ -199,7 +200,7 @@ void sl_handle_advise(const sl_handle *handle, sl_advice advice, uint64_t offset
 
 /* ---- objects as a whole ---- */
 
-/* The first bytes of an object, `most` at most; how many there are. 0 where it is no file, or
+/* The first bytes of an object, `most` at most; how many there are. 0 where it is not a file, or
  * cannot be read: to find out what an address is. */
 size_t sl_store_look(const char *path, void *head, size_t most);
 /* All of an object, which the caller frees (sl_free). Errors: as of open and read; UNSUPPORTED: it

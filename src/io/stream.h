@@ -31,7 +31,7 @@ typedef struct sl_packed {
     sl_packing packing;
     sl_file_identity file;
     uint64_t bytes; /* that must come out of it; 0: any number */
-    bool is_summed; /* whoever opened it knows of its checksums: it lacks none of its own */
+    bool is_summed; /* its opener knows of its checksums: it lacks none of its own */
 } sl_packed;
 
 /* The path is copied. `chunks`, 1 or more: the bytes of all but one of them can be read again.

@@ -93,8 +93,8 @@ static sluice_status note_failure_locked(sl_streams *streams, uint32_t object, s
     return (sluice_status)error->status;
 }
 
-/* What `status` says of the file: storage that fails, or memory that there is not, is no fault of
- * it. */
+/* What `status` says of the file: storage that fails, or memory that there is not, is not a fault
+ * of it. */
 static sluice_status settle_locked(sl_streams *streams, uint32_t object, sluice_status status,
                                    sluice_error *error)
 {

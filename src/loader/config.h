@@ -29,7 +29,7 @@ typedef struct sl_config {
     bool chooses_prefetch;   /* it was not asked for */
     uint32_t lookahead;      /* samples that the reader may be ahead of the slots */
     uint32_t inserts;        /* items outside the sequence that may be on their way at once */
-    uint32_t task_rows;      /* rows that a worker is given at once by the short road (feed.h) */
+    uint32_t task_rows;      /* rows that a worker is given at once by the short path (feed.h) */
     uint64_t resident_bytes; /* a dataset of at most this is kept in memory; 0: none is */
     size_t first_bytes; /* of the read buffer: what a batch needs, used before the rest is there */
     uint64_t merge_bytes, merge_gap_bytes;

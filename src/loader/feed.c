@@ -149,7 +149,7 @@ static void order_by_page(const sl_feed *feed, const sl_feed_slot *slot)
     }
 }
 
-/* Hands the slot's rows with a sample to the workers, by the short road. */
+/* Hands the slot's rows with a sample to the workers, by the short path. */
 static void begin_short(sl_feed *feed, sl_feed_slot *slot)
 {
     sl_task tasks[SL_TASKS_MAX];
@@ -212,7 +212,7 @@ void sl_feed_begin_steps(sl_feed *feed)
     while (begin_step_locked(feed)) {
         /* as long as there is a slot, and a step */
     }
-    if (feed->credit != before) { /* on the short road nothing is read: no need to wake anybody */
+    if (feed->credit != before) { /* on the short path nothing is read: no need to wake anybody */
         sl_fetch_credit(feed->fetch, feed->credit);
     }
     sl_unlock(&feed->mutex);

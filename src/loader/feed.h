@@ -18,7 +18,7 @@
  * However it ends, its row is counted in sl_feed_done or _drop exactly once, and the last row fills
  * the slot.
  *
- * The short road: once the whole dataset is in memory (io/resident.h), steps from ticket
+ * The short path: once the whole dataset is in memory (io/resident.h), steps from ticket
  * `short_from` on are not asked for: begin hands their rows to the workers, which find the bytes
  * themselves. A row whose bytes they do not find is inserted into the fetch, whose errors say why.
  *
@@ -85,7 +85,7 @@ typedef struct sl_job {
 /* What a worker gets: rows that became ready together. */
 typedef struct sl_task {
     sl_feed_slot *slot; /* rows [first, first + count) of it (of its by_page, where there is one),
-                           by the short road; NULL: */
+                           by the short path; NULL: */
     uint32_t first;     /* a list of jobs that begins with this one */
     uint32_t count;
 } sl_task;
@@ -126,7 +126,7 @@ typedef struct sl_feed {
 
     sl_job *jobs; /* of each row of each slot: jobs[slot x batch + row] */
     /* Where samples share pages, else NULL. Of each row of each slot, like jobs: the rows that go
-     * the short road, in the order of their pages. And jobs that are delivered and not in a task
+     * the short path, in the order of their pages. And jobs that are delivered and not in a task
      * yet; fetch thread. */
     sl_paged_row *by_page, *delivered;
     uint32_t delivered_count;
@@ -137,7 +137,7 @@ typedef struct sl_feed {
      * only a hint, so relaxed. */
     _Atomic bool stopping;
     _Atomic uint64_t samples, bad, replaced;
-    _Atomic uint64_t short_bytes; /* stored bytes of rows that went the short road */
+    _Atomic uint64_t short_bytes; /* stored bytes of rows that went the short path */
 } sl_feed;
 
 /* Allocates; staging, fetch and workers are set by the loader afterwards, before start. */
@@ -200,7 +200,7 @@ bool sl_feed_insert(sl_feed *feed, const sl_row_want *want);
 
 /* ---- feed_rows.c: what becomes of a row ---- */
 
-/* Row `row`, sample `index`, of a slot that goes the short road: its job. False: it was inserted,
+/* Row `row`, sample `index`, of a slot that goes the short path: its job. False: it was inserted,
  * or dropped. */
 bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, uint64_t index, sl_job *job);
 /* `rows` more rows of the slot are made; the last one fills it. */
@@ -219,7 +219,7 @@ static inline sl_feed_slot *sl_feed_slot_of(const sl_feed *feed, uint64_t ticket
     return &feed->slots[ticket % feed->config->options.prefetch];
 }
 
-/* The slot's rows that go the short road; NULL: they do so in their own order. */
+/* The slot's rows that go the short path; NULL: they do so in their own order. */
 static inline sl_paged_row *sl_feed_by_page(const sl_feed *feed, const sl_feed_slot *slot)
 {
     return feed->by_page != NULL

@@ -7,7 +7,7 @@
 
 #define ATTEMPTS_MAX 8
 
-/* ---- the short road ---- */
+/* ---- the short path ---- */
 
 /* Where the want's sample lies, learning from memory what has to be looked up. */
 static bool locate(const sl_feed *feed, const sl_resident *resident, sl_row_want *want)

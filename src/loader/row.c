@@ -157,7 +157,7 @@ static void count_time(progress *p)
     p->since_ns = now;
 }
 
-/* Counts, releases, and then tells of the rows: whoever sees them finds them counted, and the
+/* Counts, releases, and then tells of the rows: a thread that sees them finds them counted, and the
  * memory free. */
 static void settle(progress *p)
 {

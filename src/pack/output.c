@@ -344,7 +344,7 @@ sluice_status sl_output_remove(const sl_output *output, sl_output_kind kind, slu
     }
     sluice_status status = SLUICE_OK;
     if (kind == SL_OUTPUT_DATASET) {
-        /* Without its manifest the folder is no dataset any more, whatever happens next. */
+        /* Without its manifest the folder is no longer a dataset, whatever happens next. */
         status = sl_output_remove_file(output, SL_MANIFEST_NAME, error);
     }
     if (status == SLUICE_OK) {
@@ -465,7 +465,7 @@ sluice_status sl_output_publish_new(const sl_output *output, const char *name, s
         sl_output_discard(output, name);
         return SLUICE_END;
     }
-    /* No links here: between the question and the name another one may come, which whoever asks
+    /* No links here: between the question and the name another one may come, which the caller
      * for this finds out by reading. */
     if (faccessat(output->fd, name, F_OK, 0) == 0) {
         sl_output_discard(output, name);

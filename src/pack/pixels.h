@@ -45,9 +45,9 @@ static inline bool sl_pixels_too_large(const sl_pixels_config *config, sl_pictur
 sl_picture sl_pixels_smaller(sl_picture size, uint32_t max_side);
 
 /*
- * Replaces the picture `value`, which is no frame, by its pixels, smaller if it is too large, or by
- * a JPEG of them where not `as_pixels` and it was not pixels before. `*piece`, whose old memory is
- * freed, holds it. Errors: of the decoder; NOMEM, CANCELED.
+ * Replaces the picture `value`, which is not a frame, by its pixels, smaller if it is too large, or
+ * by a JPEG of them where not `as_pixels` and it was not pixels before. `*piece`, whose old memory
+ * is freed, holds it. Errors: of the decoder; NOMEM, CANCELED.
  */
 sluice_status sl_pixels_replace(sl_pixels *pixels, const sl_allowance *allowance, bool as_pixels,
                                 sl_value *value, uint8_t **piece, sluice_error *error);

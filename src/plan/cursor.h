@@ -24,8 +24,8 @@ typedef struct sl_cursor {
 
 /* `*bytes` in: room; out: written. INVALID when there is too little room. */
 sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *bytes);
-/* CORRUPT when it is no cursor or damaged; UNSUPPORTED for another version. Bytes behind the cursor
- * are ignored, so that a field of SLUICE_CURSOR_BYTES can be kept whole. */
+/* CORRUPT when it is corrupt or not a cursor; UNSUPPORTED for another version. Bytes behind the
+ * cursor are ignored, so that a field of SLUICE_CURSOR_BYTES can be kept whole. */
 sluice_status sl_cursor_read(sl_cursor *cursor, const void *buffer, size_t bytes);
 
 #endif

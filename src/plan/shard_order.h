@@ -19,7 +19,7 @@
  *             n positions of a permutation of them.
  *
  * A walk gives samples in the order of reading, with the POSITION (of the rank, from 0) of each.
- * Units are what a sample takes of the memory for reading, as counted by whoever made the set.
+ * Units are what a sample takes of the memory for reading, as counted by the maker of the set.
  * Walk of an example: 2 shards of 3 samples, blocks of 2, window of 3 blocks: the lanes give
  * a0 a1 | b0 b1 | a2, a window; then b2, another. Memory: 8 bytes a block, 40 a block of a window.
  * Threads: a set is immutable once made; a walk belongs to one thread at a time.

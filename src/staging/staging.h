@@ -9,7 +9,7 @@
  * callback.
  * Threads: begin, filled, fail from fetch and worker threads; copier and reaper are staging's own
  * (none where device memory is the host's); next by the consumer; release from any thread.
- * Hand-over: rows are written by workers without a lock; whoever calls `filled` has seen them all
+ * Hand-over: rows are written by workers without a lock; the caller of `filled` has seen them all
  * made, and its lock release orders them before the copier's read.
  * Device errors are sticky: the first is latched, next returns it from then on, nothing is copied
  * or begun any more, and every wait ends.

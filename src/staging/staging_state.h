@@ -79,7 +79,7 @@ struct sl_staging {
     uint32_t waiters;     /* in next */
     uint32_t callbacks;   /* of on_empty, in progress */
     uint32_t references;
-    sl_staging_stats stats; /* what is counted; the rest is filled in for whoever asks */
+    sl_staging_stats stats; /* what is counted; the rest is filled in on request */
     uint32_t uploading;     /* copies begun and not reaped */
     uint64_t busy_since_ns; /* while there are any */
     uint64_t waited_ns;     /* for the next batch, in calls of next that did not get it */

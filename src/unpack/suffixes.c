@@ -84,7 +84,7 @@ static const char *extension_of(const sl_field *field, sluice_unpack_form form)
     }
 }
 
-/* Whether the name alone says what the field is, to whoever reads it. */
+/* Whether the name alone says what the field is, to its reader. */
 static bool says_it(const sl_field *field, const char *name)
 {
     static const char *const meant[] = {"image", "label", "key"}; /* by their names */
@@ -223,7 +223,7 @@ void sl_suffixes_make(sl_suffixes *suffixes, const sl_dataset *dataset, sluice_u
     for (uint32_t i = 0; i < dataset->info.fields; i++) {
         suffixes->left_out |= (uint64_t)is_left_out(&dataset->fields[i], class_folders) << i;
     }
-    if (label != SL_FIELD_NONE) { /* before a "cls" that is no label */
+    if (label != SL_FIELD_NONE) { /* before a "cls" that is not a label */
         add_field(suffixes, dataset, form, label, &all);
     }
     for (uint32_t i = 0; i < dataset->info.fields; i++) {

@@ -4,7 +4,7 @@
  * tokens.
  *
  * Purpose: a dataset of one field over them, or over a part of each. Nothing in such a file says
- * what it is, so it is never probed for: whoever opens it says what a record is (formats whose
+ * what it is, so it is never probed for: the caller says what a record is (formats whose
  * headers do say it stand on this: npy.c). A part must be a whole number of records; of one
  * dimension the last record of a file may be shorter, and then the field's length varies. Threads:
  * as any dataset.

@@ -30,7 +30,7 @@ typedef struct sl_npz_file {
 /* Errors, naming file and offset: IO, CORRUPT (no archive, damaged), UNSUPPORTED (more than 1024
  * members, long names), NOMEM; nothing is left to be closed then. */
 sluice_status sl_npz_file_read(sl_npz_file *file, const char *path, sluice_error *error);
-/* Of all zero is fine. */
+/* May be zero-initialised. */
 void sl_npz_file_close(sl_npz_file *file);
 
 /* All that a member holds, unpacked and its checksum right; the caller frees it (sl_free): its

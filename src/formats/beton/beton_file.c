@@ -124,7 +124,7 @@ static sluice_status read_rows(const reader *r, sluice_error *error)
 
 /* ---- the table ---- */
 
-/* Of what is no picture the row, or the field's type, says the size, too. */
+/* Of what is not a picture the row, or the field's type, says the size, too. */
 static sl_refusal check_size(const sl_beton_column *column, const sl_extent *piece, uint64_t bytes)
 {
     return piece->bytes == 0 || piece->bytes == bytes || column->source.refused != NULL

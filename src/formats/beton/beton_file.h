@@ -28,7 +28,7 @@ typedef struct sl_beton_file {
  * comes of it, sl_beton_file_close is fine.
  */
 sluice_status sl_beton_file_open(sl_beton_file *file, const char *path, sluice_error *error);
-/* Of all zero is fine. */
+/* May be zero-initialised. */
 void sl_beton_file_close(sl_beton_file *file);
 
 /* Whether the fields of two files are the same. */

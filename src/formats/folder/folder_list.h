@@ -7,9 +7,9 @@
  * are walked, links followed; they are taken in the order of their path strings ("a-b" before
  * "a/b"), their files by name. A picture is a file with one of torchvision's extensions, compared
  * without case.
- * Apart from torchvision: what is neither a file nor a link (a FIFO ...) is no picture; a directory
- * that cannot be read is an error, not skipped; the root is not entered again. A link that leads
- * nowhere is a picture, which turns out bad when it is read.
+ * Apart from torchvision: what is neither a file nor a link (a FIFO ...) is not a picture; a
+ * directory that cannot be read is an error, not skipped; the root is not entered again. A link
+ * that leads nowhere is a picture, which turns out bad when it is read.
  *
  * A directory that several links lead to counts as often, also within a class, as with torchvision.
  * Only where links of a class lead in a circle, so that there would be no end, each of its

@@ -48,7 +48,7 @@ typedef struct sl_sample_list {
     sl_seen_names left_out;            /* files of no sample */
 } sl_sample_list;
 
-/* `list` is all zero. `recordings`: what a sample has to have is no picture but a recording or a
+/* `list` is all zero. `recordings`: what a sample has to have is not a picture but a recording or a
  * class number. Errors: IO, INVALID (a path is too long), UNSUPPORTED (too many extensions, too
  * long ones), NOMEM; the list is to be closed then, too. */
 sluice_status sl_sample_list_open(sl_sample_list *list, const char *root, bool recordings,

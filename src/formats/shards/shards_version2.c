@@ -70,7 +70,7 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
     return SLUICE_OK;
 }
 
-/* Of samples of one size: the manifest says it, and whoever reads them will have seen the header.
+/* Of samples of one size: the manifest says it, and their reader will have seen the header.
  */
 static bool field_bytes(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t *bytes)
 {

@@ -37,7 +37,7 @@ sluice_status sl_index_json_load(sl_index_json *index, const sl_index_json_wante
                                  sluice_error *error);
 /* Leaves `from` closed. */
 void sl_index_json_move(sl_index_json *to, sl_index_json *from);
-/* Of all zero is fine. */
+/* May be zero-initialised. */
 void sl_index_json_close(sl_index_json *index);
 
 /* The path of a file that the index names. Errors: CORRUPT (it names none), INVALID (it leads out

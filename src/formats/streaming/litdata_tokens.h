@@ -2,7 +2,7 @@
 /*
  * litdata_tokens: LitData's chunks of tokens (TokensLoader).
  *
- * Purpose: such a chunk is cut into blocks by whoever reads it, whichever texts they are of, so
+ * Purpose: such a chunk is cut into blocks by its reader, whichever texts they are of, so
  * each chunk is a sample here: a tensor of one dimension, for window columns. Chunks without a
  * token are none. Memory: 4 bytes a text and a chunk. Threads: one opens it; then it is immutable.
  */

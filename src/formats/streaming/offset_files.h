@@ -34,7 +34,7 @@ typedef struct sl_told_file {
     uint64_t packed_bytes; /* of a compressed one, as it lies; 0: not told */
 } sl_told_file;
 
-/* Of all zero is fine. */
+/* May be zero-initialised. */
 void sl_offset_files_close(sl_offset_files *files);
 
 /* A file, by what the index says of it; all is copied. Errors: NOMEM, CORRUPT (more samples than a

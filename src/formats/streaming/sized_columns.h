@@ -34,7 +34,7 @@ typedef struct sl_sized_columns {
     sl_source_fields fields;
 } sl_sized_columns;
 
-/* Of all zero is fine. */
+/* May be zero-initialised. */
 void sl_sized_columns_close(sl_sized_columns *columns);
 
 /* Room for another column, which is the caller's to fill in, and its source. Errors: NOMEM, and
