@@ -79,7 +79,7 @@ sluice_status sluice_augment_add(sluice_augment *recipe, const char *name, const
 }
 
 /* A call of step `name`, all of whose arguments are given. */
-static sluice_status add(sluice_augment *recipe, const char *name, const double *arguments)
+static sluice_status augment_add(sluice_augment *recipe, const char *name, const double *arguments)
 {
     char call[64];
     const sl_step_kind *kind = sl_step_find(name);
@@ -97,30 +97,30 @@ sluice_status sluice_augment_random_resized_crop(sluice_augment *recipe, uint32_
                                                  double ratio_max)
 {
     const double arguments[] = {width, height, scale_min, scale_max, ratio_min, ratio_max};
-    return add(recipe, "random_resized_crop", arguments);
+    return augment_add(recipe, "random_resized_crop", arguments);
 }
 
 sluice_status sluice_augment_resize_center_crop(sluice_augment *recipe, uint32_t shorter_side,
                                                 uint32_t width, uint32_t height)
 {
-    return add(recipe, "resize_center_crop", (const double[]){shorter_side, width, height});
+    return augment_add(recipe, "resize_center_crop", (const double[]){shorter_side, width, height});
 }
 
 sluice_status sluice_augment_random_crop(sluice_augment *recipe, uint32_t width, uint32_t height,
                                          uint32_t padding)
 {
-    return add(recipe, "random_crop", (const double[]){width, height, padding});
+    return augment_add(recipe, "random_crop", (const double[]){width, height, padding});
 }
 
 sluice_status sluice_augment_random_flip(sluice_augment *recipe, double probability)
 {
-    return add(recipe, "random_flip", &probability);
+    return augment_add(recipe, "random_flip", &probability);
 }
 
 sluice_status sluice_augment_color_jitter(sluice_augment *recipe, double brightness,
                                           double contrast, double saturation)
 {
-    return add(recipe, "color_jitter", (const double[]){brightness, contrast, saturation});
+    return augment_add(recipe, "color_jitter", (const double[]){brightness, contrast, saturation});
 }
 
 sluice_status sluice_augment_normalize(sluice_augment *recipe, const float *mean,
@@ -135,5 +135,5 @@ sluice_status sluice_augment_normalize(sluice_augment *recipe, const float *mean
         arguments[c] = (double)mean[c];
         arguments[3 + c] = (double)stddev[c];
     }
-    return add(recipe, "normalize", arguments);
+    return augment_add(recipe, "normalize", arguments);
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static bool is_ours(const sluice_batch *batch)
+static bool batch_is_ours(const sluice_batch *batch)
 {
     return sl_staging_is_ours(batch->staging);
 }
@@ -28,7 +28,7 @@ static uint32_t find_part(const sluice_batch *batch, uint32_t column, const char
 }
 
 /* The first dimension of an array. */
-static int64_t length_of(const sluice_batch *batch, const sl_part *part)
+static int64_t batch_length_of(const sluice_batch *batch, const sl_part *part)
 {
     switch (part->role) {
     case SL_PART_RAGGED:
@@ -40,7 +40,7 @@ static int64_t length_of(const sluice_batch *batch, const sl_part *part)
     }
 }
 
-static void fill(const sluice_batch *batch, uint32_t number, sluice_tensor *tensor)
+static void batch_fill(const sluice_batch *batch, uint32_t number, sluice_tensor *tensor)
 {
     uint32_t all;
     const sl_part *part = &sl_staging_parts(batch->staging, &all)[number];
@@ -51,7 +51,7 @@ static void fill(const sluice_batch *batch, uint32_t number, sluice_tensor *tens
     tensor->dims = part->dims + 1;
     int64_t elements = 1;
     for (uint32_t i = tensor->dims; i-- > 0;) {
-        tensor->shape[i] = i > 0 ? part->shape[i - 1] : length_of(batch, part);
+        tensor->shape[i] = i > 0 ? part->shape[i - 1] : batch_length_of(batch, part);
         tensor->strides[i] = elements;
         elements *= tensor->shape[i];
     }
@@ -64,7 +64,7 @@ static sluice_status get(const sluice_batch *batch, uint32_t column, const char 
     if (batch == NULL || tensor == NULL || !sl_api_is_tagged(tensor)) {
         return SLUICE_INVALID;
     }
-    if (!is_ours(batch)) {
+    if (!batch_is_ours(batch)) {
         return SLUICE_STATE;
     }
     uint32_t count;
@@ -73,7 +73,7 @@ static sluice_status get(const sluice_batch *batch, uint32_t column, const char 
         return SLUICE_INVALID;
     }
     sluice_tensor full = SLUICE_TENSOR_INIT;
-    fill(batch, number, &full);
+    batch_fill(batch, number, &full);
     return sl_api_write_struct(tensor, &full, sizeof(full));
 }
 
@@ -129,7 +129,7 @@ sluice_status sluice_batch_wait(sluice_batch *batch, struct CUstream_st *stream)
     if (batch == NULL) {
         return SLUICE_INVALID;
     }
-    return is_ours(batch) ? sl_staging_wait(batch, stream) : SLUICE_STATE;
+    return batch_is_ours(batch) ? sl_staging_wait(batch, stream) : SLUICE_STATE;
 }
 
 sluice_status sluice_batch_retain(sluice_batch *batch)
@@ -137,12 +137,12 @@ sluice_status sluice_batch_retain(sluice_batch *batch)
     if (batch == NULL) {
         return SLUICE_INVALID;
     }
-    return is_ours(batch) ? sl_staging_retain(batch) : SLUICE_STATE;
+    return batch_is_ours(batch) ? sl_staging_retain(batch) : SLUICE_STATE;
 }
 
 void sluice_batch_release(sluice_batch *batch)
 {
-    if (batch != NULL && is_ours(batch)) {
+    if (batch != NULL && batch_is_ours(batch)) {
         (void)sl_staging_release(batch, false, NULL);
     }
 }
@@ -152,5 +152,5 @@ sluice_status sluice_batch_release_on(sluice_batch *batch, struct CUstream_st *s
     if (batch == NULL) {
         return SLUICE_INVALID;
     }
-    return is_ours(batch) ? sl_staging_release(batch, true, stream) : SLUICE_STATE;
+    return batch_is_ours(batch) ? sl_staging_release(batch, true, stream) : SLUICE_STATE;
 }

@@ -37,7 +37,7 @@ sluice_status sluice_columns_get_error(const sluice_columns *columns, sluice_err
 /* ---- what can be told without a dataset ---- */
 
 /* A name that errors, shells and JSON can carry as it is. */
-static bool is_name(const char *name, size_t room)
+static bool columns_is_name(const char *name, size_t room)
 {
     size_t length = 0;
     for (; name[length] != '\0'; length++) {
@@ -51,7 +51,7 @@ static bool is_name(const char *name, size_t room)
     return length > 0;
 }
 
-static bool takes(const sluice_column *c, const sluice_option *option)
+static bool columns_takes(const sluice_column *c, const sluice_option *option)
 {
     return option->kinds == 0 || (option->kinds & (UINT32_C(1) << c->kind)) != 0;
 }
@@ -61,7 +61,7 @@ static const char *superfluous(const sluice_column *c)
 {
     const sluice_option *option;
     for (uint32_t i = 0; (option = sl_option_at(SLUICE_OPTIONS_COLUMN, i)) != NULL; i++) {
-        if (!takes(c, option) && !sl_option_is_zero(option, c)) {
+        if (!columns_takes(c, option) && !sl_option_is_zero(option, c)) {
             return option->name;
         }
     }
@@ -93,7 +93,7 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
         strnlen(c->field, SL_FIELD_NAME_BYTES) == SL_FIELD_NAME_BYTES) {
         return "field must be a name of 1 to 31 bytes";
     }
-    if (!is_name(c->name != NULL ? c->name : c->field, SL_COLUMN_NAME_BYTES)) {
+    if (!columns_is_name(c->name != NULL ? c->name : c->field, SL_COLUMN_NAME_BYTES)) {
         return "name (that of the field, unless there is one) must be 1 to 31 letters, digits, _, "
                "-, . or /";
     }
@@ -103,14 +103,14 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
     if (!shape_is_good(c)) {
         return "a shape has at most 8 dimensions, each 1 or more";
     }
-    if (takes(c, sl_option_find(SLUICE_OPTIONS_COLUMN, "length")) && c->length == 0) {
+    if (columns_takes(c, sl_option_find(SLUICE_OPTIONS_COLUMN, "length")) && c->length == 0) {
         return "this kind needs a length";
     }
     return NULL;
 }
 
-static sluice_status refuse(sluice_columns *columns, const sluice_column *c, const char *why,
-                            const char *name)
+static sluice_status columns_refuse(sluice_columns *columns, const sluice_column *c,
+                                    const char *why, const char *name)
 {
     sluice_error *error = columns->first_error.status == SLUICE_OK ? &columns->first_error : NULL;
     return sl_error_set(error, SLUICE_INVALID, "columns", "column %u (\"%.31s\"): %s%s",
@@ -121,7 +121,7 @@ static sluice_status refuse(sluice_columns *columns, const sluice_column *c, con
                         name != NULL ? name : "", why);
 }
 
-static void keep(sluice_columns *columns, const sluice_column *c)
+static void columns_keep(sluice_columns *columns, const sluice_column *c)
 {
     sl_column_request *request = &columns->requests[columns->count++];
     *request = (sl_column_request){
@@ -154,23 +154,23 @@ sluice_status sluice_columns_add(sluice_columns *columns, const sluice_column *c
     sluice_error error;
     sl_error_clear(&error);
     if (column == NULL) {
-        return refuse(columns, &full, "it is NULL", NULL);
+        return columns_refuse(columns, &full, "it is NULL", NULL);
     }
     if (sl_api_read_struct(&full, sizeof(full), column, "sluice_column", &error) != SLUICE_OK) {
-        return refuse(columns, &full, error.text, NULL);
+        return columns_refuse(columns, &full, error.text, NULL);
     }
     const char *fault = fault_of(columns, &full);
     if (fault != NULL) {
-        return refuse(columns, &full, fault, NULL);
+        return columns_refuse(columns, &full, fault, NULL);
     }
     if (sl_options_check(SLUICE_OPTIONS_COLUMN, &full, "columns", &error) != SLUICE_OK) {
-        return refuse(columns, &full, error.text, NULL);
+        return columns_refuse(columns, &full, error.text, NULL);
     }
     const char *too_much = superfluous(&full);
     if (too_much != NULL) {
-        return refuse(columns, &full, " cannot be used by a column of this kind", too_much);
+        return columns_refuse(columns, &full, " cannot be used by a column of this kind", too_much);
     }
-    keep(columns, &full);
+    columns_keep(columns, &full);
     return SLUICE_OK;
 }
 

@@ -69,9 +69,9 @@ typedef struct text {
     size_t length; /* of the whole text so far, cut or not */
 } text;
 
-static void add(text *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void common_add(text *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void add(text *to, const char *format, ...)
+static void common_add(text *to, const char *format, ...)
 {
     const size_t at = sl_min_size(to->length, to->bytes);
     va_list arguments;
@@ -110,7 +110,7 @@ size_t sluice_error_format(const sluice_error *given, char *buffer, size_t bytes
     }
     if (error->stage[0] != '\0') {
         add_safe(&to, error->stage, sizeof(error->stage));
-        add(&to, ": ");
+        common_add(&to, ": ");
     }
     const size_t before = to.length;
     if (error->file[0] != '\0') {
@@ -118,19 +118,19 @@ size_t sluice_error_format(const sluice_error *given, char *buffer, size_t bytes
         comma = ", ";
     }
     if (error->offset >= 0) {
-        add(&to, "%soffset %" PRId64, comma, error->offset);
+        common_add(&to, "%soffset %" PRId64, comma, error->offset);
         comma = ", ";
     }
     if (error->sample >= 0) {
-        add(&to, "%ssample %" PRId64, comma, error->sample);
+        common_add(&to, "%ssample %" PRId64, comma, error->sample);
     }
-    add(&to, "%s", to.length > before ? ": " : "");
+    common_add(&to, "%s", to.length > before ? ": " : "");
     add_safe(&to, error->text, sizeof(error->text));
     if (error->sys_errno != 0) {
         char reason[REASON_BYTES];
-        add(&to, " (");
+        common_add(&to, " (");
         add_safe(&to, strerror_r(error->sys_errno, reason, sizeof(reason)), REASON_BYTES);
-        add(&to, ")");
+        common_add(&to, ")");
     }
     return to.length;
 }

@@ -62,7 +62,7 @@ static sluice_status open_ranges(sl_dataset **dataset, const char *const *paths,
 }
 
 /* Says that what was not to be had is what opening may take. */
-static sluice_status refuse_memory(uint64_t limit_bytes, sluice_error *error)
+static sluice_status dataset_refuse_memory(uint64_t limit_bytes, sluice_error *error)
 {
     sl_error_add(error, SIZE_MAX,
                  "; opening the dataset may take %llu MiB: choose the fields you need, or raise "
@@ -86,10 +86,10 @@ static sluice_status open_within_memory(sl_dataset **dataset, const char *const 
     status = sl_error_after_shortage(status, sl_memory_shortages() > shortages, error);
     (void)sl_memory_work_under(before);
     const bool met = atomic_load_explicit(&limit.met, memory_order_relaxed);
-    return status == SLUICE_NOMEM && met ? refuse_memory(bytes, error) : status;
+    return status == SLUICE_NOMEM && met ? dataset_refuse_memory(bytes, error) : status;
 }
 
-static sluice_status check_fields(const sluice_dataset_options *own, sluice_error *error)
+static sluice_status dataset_check_fields(const sluice_dataset_options *own, sluice_error *error)
 {
     for (uint32_t i = 0; i < own->field_count; i++) {
         if (own->fields == NULL || own->fields[i] == NULL) {
@@ -135,7 +135,7 @@ sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *p
             sl_error_set(&reason, SLUICE_INVALID, "api", SL_OPTION("unpacked_dir") " is empty");
     }
     if (status == SLUICE_OK) {
-        status = check_fields(&own, &reason);
+        status = dataset_check_fields(&own, &reason);
     }
     if (status == SLUICE_OK) {
         status = open_within_memory(&opened, paths, count, &own, &reason);
@@ -167,7 +167,7 @@ const char *sluice_dataset_describe(const sluice_dataset *dataset)
 }
 
 /* How a value of the field looks in memory. */
-static void set_type(sluice_field *field, const sl_field *own)
+static void dataset_set_type(sluice_field *field, const sl_field *own)
 {
     field->type = (int32_t)own->type;
     field->dtype = SLUICE_U8;
@@ -207,7 +207,7 @@ sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t i
         return SLUICE_INVALID;
     }
     sluice_field full = SLUICE_FIELD_INIT;
-    set_type(&full, &own->fields[index]);
+    dataset_set_type(&full, &own->fields[index]);
     full.compression = (int32_t)own->fields[index].compression;
     snprintf(full.name, sizeof(full.name), "%s", own->fields[index].name);
     return sl_api_write_struct(field, &full, sizeof(full));
@@ -236,8 +236,8 @@ const char *sluice_dataset_class_name(const sluice_dataset *dataset, int64_t lab
 }
 
 /* NULL: there is no such field of that type, or the sample lacks it. */
-static const sl_value *value_of(const sl_dataset *dataset, const sl_values *values,
-                                const char *name, sluice_field_type type)
+static const sl_value *dataset_value_of(const sl_dataset *dataset, const sl_values *values,
+                                        const char *name, sluice_field_type type)
 {
     const uint32_t field = sl_dataset_field(dataset, name);
     const bool there = field != SL_FIELD_NONE && dataset->fields[field].type == type;
@@ -254,8 +254,8 @@ static sluice_status describe_sample(const sl_dataset *dataset, uint64_t index,
     if (status < 0) {
         return status;
     }
-    const sl_value *image = value_of(dataset, &values, "image", SLUICE_FIELD_IMAGE);
-    const sl_value *label = value_of(dataset, &values, "label", SLUICE_FIELD_INT);
+    const sl_value *image = dataset_value_of(dataset, &values, "image", SLUICE_FIELD_IMAGE);
+    const sl_value *label = dataset_value_of(dataset, &values, "label", SLUICE_FIELD_INT);
     *info = (sluice_sample_info){.struct_size = sizeof(*info),
                                  .width = image != NULL ? image->width : 0,
                                  .height = image != NULL ? image->height : 0,
@@ -291,8 +291,8 @@ sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset, uint64_t 
     return sl_api_write_struct(info, &own, sizeof(own));
 }
 
-static sluice_status read_field(const sl_dataset *dataset, uint64_t index, const char *name,
-                                sl_buffer buffer, size_t *size, sluice_error *error)
+static sluice_status dataset_read_field(const sl_dataset *dataset, uint64_t index, const char *name,
+                                        sl_buffer buffer, size_t *size, sluice_error *error)
 {
     const uint32_t field = sl_dataset_field(dataset, name);
     if (field == SL_FIELD_NONE) {
@@ -315,7 +315,7 @@ sluice_status sluice_dataset_read(const sluice_dataset *dataset, uint64_t index,
     const sl_dataset *own = sl_api_const_dataset(dataset);
     sluice_error reason;
     sluice_status status =
-        read_field(own, index, field, (sl_buffer){buffer, capacity}, bytes, &reason);
+        dataset_read_field(own, index, field, (sl_buffer){buffer, capacity}, bytes, &reason);
     return status < 0 ? sl_api_fail(error, &reason) : status;
 }
 

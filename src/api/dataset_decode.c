@@ -7,7 +7,8 @@
 #include "name_list.h"
 
 #define PIXELS_MAX (UINT64_C(1) << 32)
-static sluice_status check(sluice_pixels *own, const sluice_pixels *pixels, sluice_error *error)
+static sluice_status dataset_decode_check(sluice_pixels *own, const sluice_pixels *pixels,
+                                          sluice_error *error)
 {
     const sluice_status status =
         sl_api_read_struct(own, sizeof(*own), pixels, "sluice_pixels", error);
@@ -84,8 +85,9 @@ static sluice_status decode_value(const sl_value *image, sluice_pixels *own, slu
     return status;
 }
 
-static sluice_status decode(const sl_dataset *dataset, uint64_t index, const char *name,
-                            sluice_pixels *own, sluice_error *error)
+static sluice_status dataset_decode_sample(const sl_dataset *dataset, uint64_t index,
+                                           const char *name, sluice_pixels *own,
+                                           sluice_error *error)
 {
     sl_stored_sample *sample = NULL;
     own->width = 0;
@@ -122,9 +124,9 @@ sluice_status sluice_dataset_decode(const sluice_dataset *dataset, uint64_t inde
     sluice_error reason;
     sluice_pixels own;
     sl_error_clear(&reason);
-    sluice_status status = check(&own, pixels, &reason);
+    sluice_status status = dataset_decode_check(&own, pixels, &reason);
     if (status == SLUICE_OK) {
-        status = decode(sl_api_const_dataset(dataset), index, field, &own, &reason);
+        status = dataset_decode_sample(sl_api_const_dataset(dataset), index, field, &own, &reason);
     }
     if (status < 0) {
         return sl_api_fail(error, &reason);

@@ -10,7 +10,8 @@
 #include "scan.h"
 #include "subset.h"
 
-static sluice_status check_names(const char *const *names, uint32_t count, sluice_error *error)
+static sluice_status datasets_check_names(const char *const *names, uint32_t count,
+                                          sluice_error *error)
 {
     if ((names != NULL) != (count > 0) || count > SL_FIELDS_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "api",
@@ -48,9 +49,9 @@ static sl_dataset *const *own_datasets(sluice_dataset *const *datasets)
     return (sl_dataset *const *)(const void *)datasets;
 }
 
-static sluice_status join(sl_dataset **made, sl_dataset *const *datasets, uint32_t count,
-                          sl_field_names fields, const sluice_label_options *labels,
-                          sluice_error *error)
+static sluice_status datasets_join(sl_dataset **made, sl_dataset *const *datasets, uint32_t count,
+                                   sl_field_names fields, const sluice_label_options *labels,
+                                   sluice_error *error)
 {
     sl_api_labels own;
     sluice_status status = sl_api_read_labels(&own, labels, error);
@@ -84,11 +85,12 @@ sluice_status sluice_dataset_concat(sluice_dataset **joined, sluice_dataset *con
         status = check_datasets(datasets, count, &reason);
     }
     if (status == SLUICE_OK) {
-        status = check_names(own.fields, own.field_count, &reason);
+        status = datasets_check_names(own.fields, own.field_count, &reason);
     }
     if (status == SLUICE_OK) {
         const sl_field_names names = {own.fields, own.field_count};
-        status = join(&made, own_datasets(datasets), (uint32_t)count, names, own.labels, &reason);
+        status = datasets_join(&made, own_datasets(datasets), (uint32_t)count, names, own.labels,
+                               &reason);
     }
     if (status < 0) {
         return sl_api_fail(error, &reason);
@@ -122,7 +124,7 @@ typedef struct numbers {
     uint8_t *present; /* may be NULL */
 } numbers;
 
-static void take_number(void *ctx, uint64_t index, const sl_values *values)
+static void datasets_take_number(void *ctx, uint64_t index, const sl_values *values)
 {
     const numbers *to = ctx;
     const sl_value *value = &values->of[to->field];
@@ -136,8 +138,8 @@ static void take_number(void *ctx, uint64_t index, const sl_values *values)
     }
 }
 
-static sluice_status read_numbers(const sl_dataset *dataset, const char *name, numbers *to,
-                                  const sluice_scan_options *options, sluice_error *error)
+static sluice_status datasets_read_numbers(const sl_dataset *dataset, const char *name, numbers *to,
+                                           const sluice_scan_options *options, sluice_error *error)
 {
     sluice_scan_options own;
     const sluice_status status = read_scan_options(&own, options, error);
@@ -153,7 +155,7 @@ static sluice_status read_numbers(const sl_dataset *dataset, const char *name, n
         return sl_error_set(error, SLUICE_INVALID, "api", "field \"%.64s\" is not a number", name);
     }
     to->integers = type == SLUICE_FIELD_INT ? to->integers : NULL;
-    const sl_scan scan = {dataset, UINT64_C(1) << to->field, take_number, to};
+    const sl_scan scan = {dataset, UINT64_C(1) << to->field, datasets_take_number, to};
     return sl_scan_run(&scan, &own, error);
 }
 
@@ -172,7 +174,7 @@ sluice_status sluice_dataset_read_numbers(const sluice_dataset *dataset, const c
     }
     numbers to = {.integers = values, .floats = values, .present = present};
     const sluice_status status =
-        read_numbers(sl_api_const_dataset(dataset), field, &to, options, &reason);
+        datasets_read_numbers(sl_api_const_dataset(dataset), field, &to, options, &reason);
     return status < 0 ? sl_api_fail(error, &reason) : status;
 }
 
@@ -184,7 +186,7 @@ typedef struct marks {
     uint64_t *words;
 } marks;
 
-static void mark(void *ctx, uint64_t index, const sl_values *values)
+static void datasets_mark(void *ctx, uint64_t index, const sl_values *values)
 {
     const marks *to = ctx;
     if (sl_condition_holds(to->condition, values)) {
@@ -217,7 +219,7 @@ static sluice_status choose_by_condition(sl_index_map *map, const sl_dataset *da
         return status;
     }
     marks to = {condition, sl_calloc(samples / 64 + 1, sizeof(*to.words))};
-    const sl_scan scan = {dataset, sl_condition_fields(condition), mark, &to};
+    const sl_scan scan = {dataset, sl_condition_fields(condition), datasets_mark, &to};
     if (to.words == NULL) {
         sl_condition_close(condition);
         return sl_no_memory(error, "api", "for one bit per sample");
@@ -231,8 +233,8 @@ static sluice_status choose_by_condition(sl_index_map *map, const sl_dataset *da
     return status;
 }
 
-static sluice_status choose(sl_index_map *map, const sl_dataset *dataset,
-                            const sluice_subset_options *own, sluice_error *error)
+static sluice_status datasets_choose(sl_index_map *map, const sl_dataset *dataset,
+                                     const sluice_subset_options *own, sluice_error *error)
 {
     const uint64_t samples = dataset->info.samples;
     if (own->ranges != NULL) {
@@ -262,7 +264,7 @@ static sluice_status make_subset(sl_dataset **made, sl_dataset *dataset,
     }
     sl_index_map map;
     sl_index_map_begin(&map);
-    status = choose(&map, dataset, &own, error);
+    status = datasets_choose(&map, dataset, &own, error);
     if (status == SLUICE_OK && map.count == 0) {
         status = sl_error_set(error, SLUICE_INVALID, "api",
                               "no sample is left: a dataset has at least one");
@@ -342,7 +344,7 @@ static sluice_status check_mix(const sluice_mix_options *own, sluice_error *erro
                             "first epoch of each",
                             ROWS_MAX);
     }
-    return check_names(own->fields, own->field_count, error);
+    return datasets_check_names(own->fields, own->field_count, error);
 }
 
 static sluice_status make_mix(sl_dataset **made, sluice_dataset *const *datasets, size_t count,
@@ -360,7 +362,8 @@ static sluice_status make_mix(sl_dataset **made, sluice_dataset *const *datasets
     }
     if (status == SLUICE_OK) {
         const sl_field_names names = {own.fields, own.field_count};
-        status = join(made, own_datasets(datasets), (uint32_t)count, names, own.labels, error);
+        status =
+            datasets_join(made, own_datasets(datasets), (uint32_t)count, names, own.labels, error);
     }
     if (status < 0) {
         return status;

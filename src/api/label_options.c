@@ -13,7 +13,7 @@ static bool are_there(const char *const *names, uint32_t count)
     return fine;
 }
 
-static sluice_status check(const sluice_label_options *own, sluice_error *error)
+static sluice_status label_options_check(const sluice_label_options *own, sluice_error *error)
 {
     const bool says_more = own->class_count > 0 || own->rename_count > 0;
     if (!are_there(own->classes, own->class_count) ||
@@ -42,7 +42,7 @@ sluice_status sl_api_read_labels(sl_api_labels *to, const sluice_label_options *
     sluice_status status =
         sl_api_read_struct(&own, sizeof(own), given, "sluice_label_options", error);
     if (status == SLUICE_OK) {
-        status = check(&own, error);
+        status = label_options_check(&own, error);
     }
     if (status == SLUICE_OK && own.file != NULL) {
         status = sl_label_file_read(&to->file, own.file, error);

@@ -61,14 +61,14 @@ typedef struct finder {
     claim claims[LAUNCHERS];
 } finder;
 
-static const char *value_of(const finder *find, const char *name)
+static const char *launchers_value_of(const finder *find, const char *name)
 {
     const char *value = find->environment->get(find->environment->user, name);
     return value == NULL || *value == '\0' ? NULL : value;
 }
 
 /* Below UINT32_MAX. */
-static bool parse(const char *text, uint32_t *number)
+static bool launchers_parse(const char *text, uint32_t *number)
 {
     char *end;
     errno = 0;
@@ -80,10 +80,10 @@ static bool parse(const char *text, uint32_t *number)
     return true;
 }
 
-static sluice_status read_number(const finder *find, const char *name, uint32_t *number)
+static sluice_status launchers_read_number(const finder *find, const char *name, uint32_t *number)
 {
-    const char *value = value_of(find, name);
-    if (!parse(value, number)) {
+    const char *value = launchers_value_of(find, name);
+    if (!launchers_parse(value, number)) {
         return sl_error_set(find->error, SLUICE_INVALID, "ranks",
                             "%s is \"%.40s\", which is not a number", name, value);
     }
@@ -94,8 +94,8 @@ static sluice_status read_number(const finder *find, const char *name, uint32_t 
 static void read_optional(const finder *find, const char *const names[2], uint32_t *number)
 {
     for (int i = 0; i < 2 && names[i] != NULL; i++) {
-        const char *value = value_of(find, names[i]);
-        if (value != NULL && parse(value, number)) {
+        const char *value = launchers_value_of(find, names[i]);
+        if (value != NULL && launchers_parse(value, number)) {
             return;
         }
     }
@@ -109,22 +109,22 @@ static sluice_status half(const finder *find, const char *there, const char *mis
 
 static sluice_status read_claim(finder *find, const launcher *of, claim *made)
 {
-    const bool has_rank = value_of(find, of->rank) != NULL;
+    const bool has_rank = launchers_value_of(find, of->rank) != NULL;
     const char *size = of->size[0];
-    if (value_of(find, size) == NULL && has_rank && of->size[1] != NULL &&
-        value_of(find, of->size[1]) != NULL) {
+    if (launchers_value_of(find, size) == NULL && has_rank && of->size[1] != NULL &&
+        launchers_value_of(find, of->size[1]) != NULL) {
         size = of->size[1];
     }
-    const bool has_size = value_of(find, size) != NULL;
+    const bool has_size = launchers_value_of(find, size) != NULL;
     if (has_rank != has_size) {
         return has_rank ? half(find, of->rank, size) : half(find, size, of->rank);
     }
     if (!has_rank) {
         return SLUICE_OK;
     }
-    sluice_status status = read_number(find, of->rank, &made->rank);
+    sluice_status status = launchers_read_number(find, of->rank, &made->rank);
     if (status >= 0) {
-        status = read_number(find, size, &made->size);
+        status = launchers_read_number(find, size, &made->size);
     }
     if (status >= 0 && made->rank >= made->size) {
         status = sl_error_set(find->error, SLUICE_INVALID, "ranks",
@@ -140,11 +140,11 @@ static sluice_status read_claim(finder *find, const launcher *of, claim *made)
 static bool is_in_step(const finder *find)
 {
     uint32_t step = UINT32_MAX;
-    const char *value = value_of(find, "SLURM_STEP_ID");
-    return value != NULL && parse(value, &step) && step < slurm_first_special_step;
+    const char *value = launchers_value_of(find, "SLURM_STEP_ID");
+    return value != NULL && launchers_parse(value, &step) && step < slurm_first_special_step;
 }
 
-static bool is_same(const claim *one, const claim *other)
+static bool launchers_is_same(const claim *one, const claim *other)
 {
     return one->rank == other->rank && one->size == other->size;
 }
@@ -154,13 +154,13 @@ static void pass_by(finder *find)
     claim *slurm = &find->claims[SLURM];
     uint32_t agents = 0;
     const char *const group[2] = {"GROUP_WORLD_SIZE", NULL};
-    if (value_of(find, "TORCHELASTIC_RUN_ID") != NULL && find->claims[TORCHRUN].there) {
+    if (launchers_value_of(find, "TORCHELASTIC_RUN_ID") != NULL && find->claims[TORCHRUN].there) {
         read_optional(find, group, &agents);
     }
     for (int i = OPEN_MPI; i < SLURM; i++) {
         claim *at = &find->claims[i];
         const bool agent = at->there && agents > 0 && at->size == agents;
-        const bool slurms = at->there && i != OPEN_MPI && is_same(at, slurm);
+        const bool slurms = at->there && i != OPEN_MPI && launchers_is_same(at, slurm);
         at->passed_by = agent || slurms;
     }
     slurm->passed_by = slurm->size == 1;
@@ -180,7 +180,7 @@ static sluice_status contradiction(const finder *find, int first, int second)
 }
 
 /* The first that counts; LAUNCHERS: there is none. */
-static sluice_status choose(finder *find, int *chosen)
+static sluice_status launchers_choose(finder *find, int *chosen)
 {
     *chosen = LAUNCHERS;
     for (int i = 0; i < LAUNCHERS; i++) {
@@ -190,7 +190,7 @@ static sluice_status choose(finder *find, int *chosen)
         }
         if (*chosen == LAUNCHERS) {
             *chosen = i;
-        } else if (i != SLURM && !is_same(&find->claims[*chosen], at)) {
+        } else if (i != SLURM && !launchers_is_same(&find->claims[*chosen], at)) {
             return contradiction(find, *chosen, i);
         }
     }
@@ -202,9 +202,9 @@ static sluice_status choose(finder *find, int *chosen)
 static uint32_t slurm_local_size(const finder *find)
 {
     uint32_t node = 0;
-    const char *value = value_of(find, "SLURM_NODEID");
-    const char *at = value_of(find, "SLURM_STEP_TASKS_PER_NODE");
-    if (value == NULL || at == NULL || !parse(value, &node)) {
+    const char *value = launchers_value_of(find, "SLURM_NODEID");
+    const char *at = launchers_value_of(find, "SLURM_STEP_TASKS_PER_NODE");
+    if (value == NULL || at == NULL || !launchers_parse(value, &node)) {
         return 0;
     }
     for (uint64_t before = 0; isdigit((unsigned char)*at);) {
@@ -229,7 +229,7 @@ static void fill_local(const finder *find, int chosen, sluice_ranks *ranks)
     uint32_t rank = UINT32_MAX;
     for (int i = 0; i < LAUNCHERS; i++) {
         const claim *at = &find->claims[i];
-        if (!at->there || !is_same(at, &find->claims[chosen])) {
+        if (!at->there || !launchers_is_same(at, &find->claims[chosen])) {
             continue;
         }
         if (rank == UINT32_MAX) {
@@ -253,7 +253,7 @@ static void fill_local(const finder *find, int chosen, sluice_ranks *ranks)
 /* Adds a variable's value to the job's name: letters, digits, '.', '_' and '-' as they are. */
 static void add_to_job(const finder *find, const char *name, char *job, size_t bytes)
 {
-    const char *value = value_of(find, name);
+    const char *value = launchers_value_of(find, name);
     size_t length = strlen(job);
     if (value == NULL) {
         return;
@@ -287,10 +287,10 @@ static void name_job(const finder *find, int chosen, char *job, size_t bytes)
     }
 }
 
-static void add(char *text, size_t bytes, const char *format, ...)
+static void launchers_add(char *text, size_t bytes, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void add(char *text, size_t bytes, const char *format, ...)
+static void launchers_add(char *text, size_t bytes, const char *format, ...)
 {
     const size_t length = strlen(text);
     va_list arguments;
@@ -300,21 +300,22 @@ static void add(char *text, size_t bytes, const char *format, ...)
 }
 
 /* Also of claims that do not count, so that users see them. */
-static void describe(const finder *find, int chosen, sluice_ranks *ranks)
+static void launchers_describe(const finder *find, int chosen, sluice_ranks *ranks)
 {
     char *text = ranks->text;
     if (chosen < LAUNCHERS) {
-        add(text, sizeof(ranks->text), "rank %u of %u (%s: %s, %s)", ranks->rank, ranks->world_size,
-            ranks->launcher, launchers[chosen].rank, find->claims[chosen].size_name);
+        launchers_add(text, sizeof(ranks->text), "rank %u of %u (%s: %s, %s)", ranks->rank,
+                      ranks->world_size, ranks->launcher, launchers[chosen].rank,
+                      find->claims[chosen].size_name);
     } else {
-        add(text, sizeof(ranks->text), "one process: no launcher found");
+        launchers_add(text, sizeof(ranks->text), "one process: no launcher found");
     }
     for (int i = 0; i < LAUNCHERS; i++) {
         const claim *at = &find->claims[i];
         if (at->there && i != chosen &&
-            (chosen == LAUNCHERS || !is_same(at, &find->claims[chosen]))) {
-            add(text, sizeof(ranks->text), "; %s's %u of %u ignored", launchers[i].name, at->rank,
-                at->size);
+            (chosen == LAUNCHERS || !launchers_is_same(at, &find->claims[chosen]))) {
+            launchers_add(text, sizeof(ranks->text), "; %s's %u of %u ignored", launchers[i].name,
+                          at->rank, at->size);
         }
     }
 }
@@ -331,7 +332,7 @@ sluice_status sl_ranks_find(const sl_environment *environment, sluice_ranks *ran
     int chosen;
     if (status >= 0) {
         pass_by(&find);
-        status = choose(&find, &chosen);
+        status = launchers_choose(&find, &chosen);
     }
     if (status < 0) {
         return status;
@@ -346,7 +347,7 @@ sluice_status sl_ranks_find(const sl_environment *environment, sluice_ranks *ran
         fill_local(&find, chosen, ranks);
         name_job(&find, chosen, ranks->job, sizeof(ranks->job));
     }
-    describe(&find, chosen, ranks);
+    launchers_describe(&find, chosen, ranks);
     return SLUICE_OK;
 }
 

@@ -32,7 +32,7 @@ sluice_status sluice_loader_open(sluice_loader **loader, sluice_dataset *dataset
 }
 
 /* For whatever is wrong with the arguments of a call; the loader keeps the text. */
-static sluice_status refuse(sluice_loader *loader, const char *text)
+static sluice_status loader_refuse(sluice_loader *loader, const char *text)
 {
     sluice_error why;
     sluice_status status = sl_error_set(&why, SLUICE_INVALID, "api", "%s", text);
@@ -55,7 +55,7 @@ static const char no_epoch[] = "UINT64_MAX is not the number of an epoch";
 sluice_status sluice_loader_start_epoch(sluice_loader *loader, uint64_t epoch)
 {
     if (loader == NULL || epoch == UINT64_MAX) {
-        return refuse(loader, no_epoch);
+        return loader_refuse(loader, no_epoch);
     }
     return sl_loader_is_ours(loader) ? sl_loader_start_epoch(loader, epoch) : SLUICE_STATE;
 }
@@ -63,7 +63,7 @@ sluice_status sluice_loader_start_epoch(sluice_loader *loader, uint64_t epoch)
 sluice_status sluice_loader_start_endless(sluice_loader *loader, uint64_t epoch)
 {
     if (loader == NULL || epoch == UINT64_MAX) {
-        return refuse(loader, no_epoch);
+        return loader_refuse(loader, no_epoch);
     }
     return sl_loader_is_ours(loader) ? sl_loader_start_endless(loader, epoch) : SLUICE_STATE;
 }
@@ -80,7 +80,7 @@ uint64_t sluice_loader_steps(const sluice_loader *loader)
 sluice_status sluice_loader_next(sluice_loader *loader, sluice_batch **batch, int64_t timeout_ns)
 {
     if (loader == NULL || batch == NULL) {
-        return refuse(loader, "sluice_loader_next: batch is NULL");
+        return loader_refuse(loader, "sluice_loader_next: batch is NULL");
     }
     *batch = NULL;
     return sl_loader_is_ours(loader) ? sl_loader_next(loader, batch, timeout_ns) : SLUICE_STATE;
@@ -94,7 +94,7 @@ int sluice_loader_fd(const sluice_loader *loader)
 sluice_status sluice_loader_save(sluice_loader *loader, void *cursor, size_t *bytes)
 {
     if (loader == NULL || cursor == NULL || bytes == NULL) {
-        return refuse(loader, "sluice_loader_save: cursor or bytes is NULL");
+        return loader_refuse(loader, "sluice_loader_save: cursor or bytes is NULL");
     }
     return sl_loader_is_ours(loader) ? sl_loader_save(loader, cursor, bytes) : SLUICE_STATE;
 }
@@ -104,7 +104,7 @@ sluice_status sluice_loader_restore(sluice_loader *loader, const void *cursor, s
 {
     const bool forgets = cursor == NULL && bytes == 0;
     if (loader == NULL || (!forgets && (cursor == NULL || epoch == NULL))) {
-        return refuse(loader, "sluice_loader_restore: cursor or epoch is NULL");
+        return loader_refuse(loader, "sluice_loader_restore: cursor or epoch is NULL");
     }
     return sl_loader_is_ours(loader) ? sl_loader_restore(loader, cursor, bytes, epoch)
                                      : SLUICE_STATE;
@@ -113,7 +113,8 @@ sluice_status sluice_loader_restore(sluice_loader *loader, const void *cursor, s
 sluice_status sluice_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats)
 {
     if (loader == NULL || stats == NULL || !sl_api_is_tagged(stats)) {
-        return refuse(loader, "sluice_loader_get_stats: stats is NULL, or its struct_size not set");
+        return loader_refuse(loader,
+                             "sluice_loader_get_stats: stats is NULL, or its struct_size not set");
     }
     if (!sl_loader_is_ours(loader)) {
         return SLUICE_STATE;
@@ -128,10 +129,11 @@ sluice_status sluice_loader_get_stage(sluice_loader *loader, sluice_stage stage,
                                       sluice_stage_stats *stats)
 {
     if (loader == NULL || stats == NULL || !sl_api_is_tagged(stats)) {
-        return refuse(loader, "sluice_loader_get_stage: stats is NULL, or its struct_size not set");
+        return loader_refuse(loader,
+                             "sluice_loader_get_stage: stats is NULL, or its struct_size not set");
     }
     if ((int)stage < SLUICE_STAGE_READ || (int)stage > SLUICE_STAGE_UPLOAD) {
-        return refuse(loader, "sluice_loader_get_stage: there is no such stage");
+        return loader_refuse(loader, "sluice_loader_get_stage: there is no such stage");
     }
     if (!sl_loader_is_ours(loader)) {
         return SLUICE_STATE;

@@ -10,7 +10,7 @@
 
 enum { SAMPLE_BYTES_DEFAULT = 1 << 30 };
 
-static sluice_status check(sluice_unpack_options *options, sluice_error *error)
+static sluice_status unpack_check(sluice_unpack_options *options, sluice_error *error)
 {
     const sluice_status status = sl_options_check(SLUICE_OPTIONS_UNPACK, options, "api", error);
     if (status < 0) {
@@ -29,15 +29,15 @@ static sluice_status check(sluice_unpack_options *options, sluice_error *error)
     return SLUICE_OK;
 }
 
-static sluice_status unpack(const sluice_dataset *dataset, const char *path,
-                            const sluice_unpack_options *options, sluice_unpack_result *result,
-                            sluice_error *error)
+static sluice_status unpack_samples(const sluice_dataset *dataset, const char *path,
+                                    const sluice_unpack_options *options,
+                                    sluice_unpack_result *result, sluice_error *error)
 {
     sluice_unpack_options own;
     sluice_status status =
         sl_api_read_struct(&own, sizeof(own), options, "sluice_unpack_options", error);
     if (status == SLUICE_OK) {
-        status = check(&own, error);
+        status = unpack_check(&own, error);
     }
     return status == SLUICE_OK ? sl_unpack(sl_api_const_dataset(dataset), path, &own, result, error)
                                : status;
@@ -59,7 +59,7 @@ sluice_status sluice_unpack(const sluice_dataset *dataset, const char *path,
     }
     sluice_error reason;
     sluice_unpack_result own;
-    status = unpack(dataset, path, options, &own, &reason);
+    status = unpack_samples(dataset, path, options, &own, &reason);
     return status < 0 ? sl_api_fail(error, &reason)
                       : sl_api_write_optional(result, &own, sizeof(own));
 }

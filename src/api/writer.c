@@ -15,7 +15,7 @@
 
 enum { KEY_BYTES_MAX = 511, QUALITY = 90 };
 
-static sluice_status check_classes(const sluice_writer_options *options, sluice_error *error)
+static sluice_status writer_check_classes(const sluice_writer_options *options, sluice_error *error)
 {
     if (options->class_count > 0 && options->classes == NULL) {
         return sl_error_set(error, SLUICE_INVALID, "api", "classes is missing");
@@ -60,7 +60,7 @@ static sluice_status open_writer(sluice_writer **writer, const char *path,
         status = sl_options_check(SLUICE_OPTIONS_WRITER, &own, "api", error);
     }
     if (status == SLUICE_OK) {
-        status = check_classes(&own, error);
+        status = writer_check_classes(&own, error);
     }
     if (status == SLUICE_OK && (own.reserved != 0 || own.reserved_2 != 0)) {
         status = sl_error_set(error, SLUICE_INVALID, "api", "reserved must be 0");
@@ -98,8 +98,8 @@ sluice_status sluice_writer_open(sluice_writer **writer, const char *path,
     return status < 0 ? sl_api_fail(error, &reason) : SLUICE_OK;
 }
 
-static sluice_status add(sluice_writer *writer, const sluice_writer_sample *sample,
-                         sluice_error *error)
+static sluice_status writer_add(sluice_writer *writer, const sluice_writer_sample *sample,
+                                sluice_error *error)
 {
     sluice_writer_sample own;
     sluice_status status =
@@ -137,20 +137,21 @@ sluice_status sluice_writer_add(sluice_writer *writer, const sluice_writer_sampl
         return sl_api_missing(error, writer != NULL ? "sample" : "writer");
     }
     sluice_error reason;
-    sluice_status status = add(writer, sample, &reason);
+    sluice_status status = writer_add(writer, sample, &reason);
     return status < 0 ? sl_api_fail(error, &reason) : SLUICE_OK;
 }
 
 /* ---- values ---- */
 
-static sluice_status refuse_value(const sl_field *field, sluice_error *error, const char *why)
+static sluice_status writer_refuse_value(const sl_field *field, sluice_error *error,
+                                         const char *why)
 {
     return sl_error_set(error, SLUICE_INVALID, "api", "field \"%s\": %s", field->name, why);
 }
 
 /* The shape of a tensor: where the field leaves it open it is given, or follows from the bytes. */
-static sluice_status read_shape(const sl_field *field, const sluice_value *given, sl_value *value,
-                                sluice_error *error)
+static sluice_status writer_read_shape(const sl_field *field, const sluice_value *given,
+                                       sl_value *value, sluice_error *error)
 {
     uint32_t open = 0;
     uint32_t last = 0;
@@ -159,7 +160,7 @@ static sluice_status read_shape(const sl_field *field, const sluice_value *given
         const bool varies = field->shape[i] == 0;
         if (given->shape[i] < 0 ||
             (!varies && given->shape[i] != 0 && (uint64_t)given->shape[i] != field->shape[i])) {
-            return refuse_value(field, error, "its shape differs from the field's");
+            return writer_refuse_value(field, error, "its shape differs from the field's");
         }
         value->shape[i] = varies ? (uint64_t)given->shape[i] : field->shape[i];
         fixed *= varies ? 1 : field->shape[i]; /* cannot wrap: the field was accepted */
@@ -172,8 +173,8 @@ static sluice_status read_shape(const sl_field *field, const sluice_value *given
     return SLUICE_OK;
 }
 
-static sluice_status read_value(const sl_field *field, const sluice_value *given, sl_value *value,
-                                sluice_error *error)
+static sluice_status writer_read_value(const sl_field *field, const sluice_value *given,
+                                       sl_value *value, sluice_error *error)
 {
     sluice_value own;
     sluice_status status = sl_api_read_struct(&own, sizeof(own), given, "sluice_value", error);
@@ -182,7 +183,7 @@ static sluice_status read_value(const sl_field *field, const sluice_value *given
     }
     *value = (sl_value){.present = own.absent == 0};
     if (own.absent > 1) {
-        return refuse_value(field, error, "absent must be 0 or 1");
+        return writer_refuse_value(field, error, "absent must be 0 or 1");
     }
     if (own.absent == 1) {
         return SLUICE_OK;
@@ -194,13 +195,13 @@ static sluice_status read_value(const sl_field *field, const sluice_value *given
         return SLUICE_OK;
     }
     if (own.data == NULL && own.bytes > 0) {
-        return refuse_value(field, error, "its data is missing");
+        return writer_refuse_value(field, error, "its data is missing");
     }
     if (field->type == SLUICE_FIELD_TENSOR) {
-        return read_shape(field, &own, value, error);
+        return writer_read_shape(field, &own, value, error);
     }
     if ((own.raw_width == 0) != (own.raw_height == 0)) {
-        return refuse_value(field, error, "raw_width and raw_height go together");
+        return writer_refuse_value(field, error, "raw_width and raw_height go together");
     }
     value->codec = own.raw_width > 0 ? SL_CODEC_RAW : SL_CODEC_BY_BYTES;
     value->width = own.raw_width;
@@ -208,8 +209,8 @@ static sluice_status read_value(const sl_field *field, const sluice_value *given
     return SLUICE_OK;
 }
 
-static sluice_status add_values(sluice_writer *writer, const sluice_value *values, uint32_t count,
-                                sluice_error *error)
+static sluice_status writer_add_values(sluice_writer *writer, const sluice_value *values,
+                                       uint32_t count, sluice_error *error)
 {
     const sl_schema *schema = sl_writer_schema(writer);
     sl_values *own = sl_writer_values(writer);
@@ -219,7 +220,7 @@ static sluice_status add_values(sluice_writer *writer, const sluice_value *value
     }
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = read_value(&schema->fields[i], element(values, i), &own->of[i], error);
+        status = writer_read_value(&schema->fields[i], element(values, i), &own->of[i], error);
     }
     return status == SLUICE_OK ? sl_writer_add(writer, error) : status;
 }
@@ -234,7 +235,7 @@ sluice_status sluice_writer_add_values(sluice_writer *writer, const sluice_value
         return sl_api_missing(error, writer != NULL ? "values" : "writer");
     }
     sluice_error reason;
-    sluice_status status = add_values(writer, values, count, &reason);
+    sluice_status status = writer_add_values(writer, values, count, &reason);
     return status < 0 ? sl_api_fail(error, &reason) : SLUICE_OK;
 }
 

@@ -105,7 +105,7 @@ static bool leaves_bytes(const sl_converter *converter)
     return converter->dtype == SLUICE_U8 && converter->layout == SLUICE_NHWC;
 }
 
-static sluice_status no_memory(sluice_error *error, const sl_mapping *mapping)
+static sluice_status apply_no_memory(sluice_error *error, const sl_mapping *mapping)
 {
     return sl_error_set(error, SLUICE_NOMEM, "augment", "no scratch memory for %u x %u pixels",
                         mapping->width, mapping->height);
@@ -121,7 +121,7 @@ static sluice_status apply_with_operations(const sl_converter *converter, const 
     const size_t stride = (size_t)mapping->width * 3;
     uint8_t *pixels = direct ? row : sl_scratch_take(scratch, stride * mapping->height);
     if (pixels == NULL) {
-        return no_memory(error, mapping);
+        return apply_no_memory(error, mapping);
     }
     const sluice_status status =
         sl_resample(converter->simd, view, mapping, pixels, scratch, error);
@@ -153,7 +153,7 @@ static sluice_status apply_crop(const sl_converter *converter, const sl_crop *cr
     const uint32_t strip = stride < STRIP_BYTES ? (uint32_t)(STRIP_BYTES / stride) : 1;
     uint8_t *pixels = sl_scratch_take(scratch, stride * strip);
     if (pixels == NULL) {
-        return no_memory(error, mapping);
+        return apply_no_memory(error, mapping);
     }
     sl_convert *convert = sl_convert_for(converter);
     for (uint32_t y = 0; y < mapping->height; y += strip) {

@@ -37,8 +37,8 @@ void sl_convert_scalar(const sl_converter *converter, const uint8_t *pixels, siz
     }
 }
 
-static void copy(const sl_converter *converter, const uint8_t *pixels, size_t first, size_t count,
-                 void *picture)
+static void convert_copy(const sl_converter *converter, const uint8_t *pixels, size_t first,
+                         size_t count, void *picture)
 {
     (void)converter;
     memcpy((uint8_t *)picture + first * 3, pixels, count * 3);
@@ -47,7 +47,7 @@ static void copy(const sl_converter *converter, const uint8_t *pixels, size_t fi
 sl_convert *sl_convert_for(const sl_converter *converter)
 {
     if (converter->dtype == SLUICE_U8 && converter->layout == SLUICE_NHWC) {
-        return copy;
+        return convert_copy;
     }
 #if defined(__x86_64__)
     if (converter->finite && converter->simd == SL_SIMD_AVX512) {

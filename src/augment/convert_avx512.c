@@ -8,7 +8,7 @@
 
 #    define SL_CONVERT_INLINE SL_TARGET_AVX512 static inline __attribute__((always_inline))
 
-SL_CONVERT_INLINE __m512i round_bfloat16(__m512 values)
+SL_CONVERT_INLINE __m512i convert_avx512_round_bfloat16(__m512 values)
 {
     const __m512i bits = _mm512_castps_si512(values);
     const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
@@ -31,7 +31,8 @@ SL_CONVERT_INLINE void convert_samples(__m128i samples, const float *scales, con
         _mm256_storeu_si256((__m256i_u *)out,
                             _mm512_maskz_cvtps_ph(0xFFFF, values, _MM_FROUND_TO_NEAREST_INT));
     } else {
-        _mm256_storeu_si256((__m256i_u *)out, _mm512_cvtepi32_epi16(round_bfloat16(values)));
+        _mm256_storeu_si256((__m256i_u *)out,
+                            _mm512_cvtepi32_epi16(convert_avx512_round_bfloat16(values)));
     }
 }
 

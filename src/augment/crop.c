@@ -23,7 +23,7 @@ static void find_shown(const sl_axis *axis, uint32_t *begin, uint32_t *end)
     *end = first < last ? (uint32_t)last : 0;
 }
 
-static void copy(const uint8_t *in, uint8_t *out, size_t pixels)
+static void crop_copy(const uint8_t *in, uint8_t *out, size_t pixels)
 {
     memcpy(out, in, pixels * 3);
 }
@@ -37,7 +37,7 @@ bool sl_crop_open(sl_crop *crop, sl_simd simd, const sl_image *view, const sl_ma
         return false;
     }
     *crop = (sl_crop){.stride_bytes = (ptrdiff_t)view->stride_bytes, .width = mapping->width};
-    crop->copy = mapping->flip_x ? sl_resample_kernels_for(simd)->mirror : copy;
+    crop->copy = mapping->flip_x ? sl_resample_kernels_for(simd)->mirror : crop_copy;
     find_shown(&across, &crop->left, &crop->right);
     find_shown(&down, &crop->top, &crop->bottom);
     if (crop->left == crop->right || crop->top == crop->bottom) {

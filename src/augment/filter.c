@@ -105,7 +105,7 @@ static bool balance_open(balance *b, sl_scratch *scratch)
            b->rounded != NULL;
 }
 
-static void measure(const balance *b, uint32_t k)
+static void filter_measure(const balance *b, uint32_t k)
 {
     const double *restrict shifts = b->shifts;
     const double *restrict pixels = b->pixels;
@@ -167,7 +167,7 @@ static void weigh(const balance *b, const sl_axis *axis, sl_filter *filter)
         b->sums[i] = 0.0;
     }
     for (uint32_t k = 0; k < b->room; k++) {
-        measure(b, k);
+        filter_measure(b, k);
     }
     if (axis->outside_start > 0 || axis->outside_end > 0) {
         trim_edges(b, axis, filter->starts);

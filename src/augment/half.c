@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static uint32_t bits_of(float value)
+static uint32_t half_bits_of(float value)
 {
     uint32_t bits = 0;
     memcpy(&bits, &value, sizeof(bits));
@@ -22,7 +22,7 @@ static uint32_t shift_round_even(uint32_t value, uint32_t shift)
 
 uint16_t sl_half_from_float(float value)
 {
-    uint32_t bits = bits_of(value);
+    uint32_t bits = half_bits_of(value);
     uint32_t sign = bits >> 16 & 0x8000;
     uint32_t magnitude = bits & 0x7FFFFFFF;
     uint32_t exponent = magnitude >> 23;
@@ -45,7 +45,7 @@ uint16_t sl_half_from_float(float value)
 
 uint16_t sl_bfloat16_from_float(float value)
 {
-    uint32_t bits = bits_of(value);
+    uint32_t bits = half_bits_of(value);
     if ((bits & 0x7FFFFFFF) > 0x7F800000) {
         return (uint16_t)(bits >> 16 | 0x40);
     }

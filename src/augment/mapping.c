@@ -105,7 +105,7 @@ sl_rect sl_mapping_need(const sl_mapping *mapping)
 }
 
 /* Whether `source` divided by `times` has enough pixels for the raster. */
-static bool is_large(uint32_t source, uint32_t raster, uint32_t times)
+static bool mapping_is_large(uint32_t source, uint32_t raster, uint32_t times)
 {
     return source >= (uint64_t)raster * LEAST_RATIO * times;
 }
@@ -122,8 +122,8 @@ static double least_scale(const double m[2][3])
 static bool may_divide(const sl_mapping *mapping, uint32_t times)
 {
     return sl_mapping_is_box(mapping)
-               ? is_large(mapping->source.width, mapping->virtual_width, times) &&
-                     is_large(mapping->source.height, mapping->virtual_height, times)
+               ? mapping_is_large(mapping->source.width, mapping->virtual_width, times) &&
+                     mapping_is_large(mapping->source.height, mapping->virtual_height, times)
                : least_scale(mapping->affine) >= LEAST_RATIO * times;
 }
 

@@ -21,7 +21,7 @@ sluice_status sl_recipe_refuse(sluice_augment *recipe, sluice_status status, con
 }
 
 /* Written so that a NaN is out of range. */
-static bool in_range(const sl_argument *argument, double value)
+static bool recipe_in_range(const sl_argument *argument, double value)
 {
     return value >= argument->least && value <= argument->most &&
            !(argument->above && value == argument->least) &&
@@ -52,7 +52,7 @@ static void check_arguments(const sl_step_kind *kind, const double *arguments, u
     for (uint32_t i = 0; i < count && text[0] == '\0'; i++) {
         if (i >= given && isnan(kind->arguments[i].preset)) {
             (void)snprintf(text, bytes, "%s must be given", kind->arguments[i].name);
-        } else if (!in_range(&kind->arguments[i], arguments[i])) {
+        } else if (!recipe_in_range(&kind->arguments[i], arguments[i])) {
             describe_range(&kind->arguments[i], text, bytes);
         }
     }
@@ -80,7 +80,7 @@ static sl_recipe_step *place_for(sluice_augment *recipe, const sl_step_kind *kin
 }
 
 /* The output's size is what a geometry step has arguments called that for. */
-static void take_size(sluice_augment *recipe, const sl_recipe_step *step)
+static void recipe_take_size(sluice_augment *recipe, const sl_recipe_step *step)
 {
     const uint32_t count = sl_step_argument_count(step->kind);
     for (uint32_t i = 0; i < count; i++) {
@@ -115,7 +115,7 @@ sluice_status sl_recipe_add(sluice_augment *recipe, const char *call, const sl_s
             return sl_recipe_refuse(recipe, SLUICE_STATE, call,
                                     "the recipe has a geometry step already, and can have one");
         }
-        take_size(recipe, &step);
+        recipe_take_size(recipe, &step);
     }
     *place_for(recipe, kind) = step;
     return SLUICE_OK;

@@ -14,7 +14,7 @@
 
 enum { FRACTION_BITS = 7, SUM_BITS = 23 };
 
-static sluice_status no_memory(sluice_error *error, const sl_mapping *mapping)
+static sluice_status resample_no_memory(sluice_error *error, const sl_mapping *mapping)
 {
     (void)sl_error_set(error, SLUICE_NOMEM, "augment",
                        "no scratch memory to resample to %u x %u pixels", mapping->width,
@@ -61,7 +61,7 @@ static bool lay_out(sl_horizontal *across, const sl_filter *filter, bool flip, s
 }
 
 /* Buffers of a row, for `columns` pixels between the passes. */
-static bool take_rows(sl_resampler *resampler, uint32_t columns, sl_scratch *scratch)
+static bool resample_take_rows(sl_resampler *resampler, uint32_t columns, sl_scratch *scratch)
 {
     const sl_horizontal *across = &resampler->across;
     const size_t samples = (size_t)columns * 3;
@@ -109,10 +109,10 @@ sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_
         begin == end ? view->pixels : view->pixels + (size_t)(begin - (int32_t)view->origin_x) * 3;
     resampler->samples = (size_t)(end - begin) * 3;
     if (!lay_out(&resampler->across, &filters[0], mapping->flip_x, scratch) ||
-        !take_rows(resampler, (uint32_t)(end - begin), scratch) ||
+        !resample_take_rows(resampler, (uint32_t)(end - begin), scratch) ||
         (resampler->kernels->prepare != NULL &&
          !resampler->kernels->prepare(&resampler->across, scratch))) {
-        return no_memory(error, mapping);
+        return resample_no_memory(error, mapping);
     }
     const uint32_t room = SUM_BITS - filters[0].bits;
     const uint32_t fraction = room < FRACTION_BITS ? room : FRACTION_BITS;

@@ -11,12 +11,12 @@
 
 enum { STEP = 16 };
 
-INLINE __m256i load_words(const uint8_t *bytes)
+INLINE __m256i resample_avx2_load_words(const uint8_t *bytes)
 {
     return _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i_u *)bytes));
 }
 
-INLINE __m256i load_pair(const int16_t *weights)
+INLINE __m256i resample_avx2_load_pair(const int16_t *weights)
 {
     int32_t pair = 0;
     memcpy(&pair, weights, sizeof(pair));
@@ -24,16 +24,17 @@ INLINE __m256i load_pair(const int16_t *weights)
 }
 
 /* STEP samples from `in` on. Unpacking and packing both stay in their 128 bits: order is kept. */
-INLINE void vertical_step(const sl_vertical *pass, const uint8_t *in, uint32_t taps, int16_t *out)
+INLINE void resample_avx2_vertical_step(const sl_vertical *pass, const uint8_t *in, uint32_t taps,
+                                        int16_t *out)
 {
     const __m128i shift = _mm_cvtsi32_si128((int)pass->shift);
     __m256i low = _mm256_set1_epi32((int32_t)(1U << (pass->shift - 1)));
     __m256i high = low;
     for (uint32_t k = 0; k < taps; k += 2) {
-        const __m256i upper = load_words(in);
+        const __m256i upper = resample_avx2_load_words(in);
         in += k + 1 < taps ? pass->stride_bytes : 0; /* the pair of the last has no weight */
-        const __m256i lower = load_words(in);
-        const __m256i pair = load_pair(pass->weights + k);
+        const __m256i lower = resample_avx2_load_words(in);
+        const __m256i pair = resample_avx2_load_pair(pass->weights + k);
         in += pass->stride_bytes;
         low = _mm256_add_epi32(low, _mm256_madd_epi16(_mm256_unpacklo_epi16(upper, lower), pair));
         high = _mm256_add_epi32(high, _mm256_madd_epi16(_mm256_unpackhi_epi16(upper, lower), pair));
@@ -44,16 +45,16 @@ INLINE void vertical_step(const sl_vertical *pass, const uint8_t *in, uint32_t t
 }
 
 /* Inlined with constant `taps`, the loop over them unrolls. */
-INLINE void vertical_row(const sl_vertical *pass, uint32_t taps, int16_t *out)
+INLINE void resample_avx2_vertical_row(const sl_vertical *pass, uint32_t taps, int16_t *out)
 {
     const sl_vertical local = *pass; /* which stores to `out` cannot change */
     const uint8_t *in = local.in;
     for (size_t x = 0; x + STEP <= local.samples; x += STEP) {
-        vertical_step(&local, in + x, taps, out + x);
+        resample_avx2_vertical_step(&local, in + x, taps, out + x);
     }
     if (local.samples % STEP != 0) { /* the last step overlaps the one before */
         const size_t last = local.samples - STEP;
-        vertical_step(&local, in + last, taps, out + last);
+        resample_avx2_vertical_step(&local, in + last, taps, out + last);
     }
 }
 
@@ -65,19 +66,19 @@ SL_TARGET_AVX2 static void vertical(const sl_vertical *pass, int16_t *out)
     }
     switch (pass->taps) {
     case 1:
-        vertical_row(pass, 1, out);
+        resample_avx2_vertical_row(pass, 1, out);
         break;
     case 2:
-        vertical_row(pass, 2, out);
+        resample_avx2_vertical_row(pass, 2, out);
         break;
     case 3:
-        vertical_row(pass, 3, out);
+        resample_avx2_vertical_row(pass, 3, out);
         break;
     case 4:
-        vertical_row(pass, 4, out);
+        resample_avx2_vertical_row(pass, 4, out);
         break;
     default:
-        vertical_row(pass, pass->taps, out);
+        resample_avx2_vertical_row(pass, pass->taps, out);
         break;
     }
 }
@@ -128,8 +129,8 @@ INLINE __m256i two_pixels(const sl_horizontal *pass, uint32_t pairs, const int16
 }
 
 /* Inlined with constant `pairs`, the loop over them unrolls. */
-INLINE void horizontal_row(const sl_horizontal *pass, uint32_t pairs, const int16_t *in,
-                           uint8_t *out)
+INLINE void resample_avx2_horizontal_row(const sl_horizontal *pass, uint32_t pairs,
+                                         const int16_t *in, uint8_t *out)
 {
     /* bytes of pixels 0 and 2 in the lower half, of 1 and 3 in the upper */
     const __m256i dense =
@@ -151,13 +152,13 @@ SL_TARGET_AVX2 static void horizontal(const sl_horizontal *pass, const int16_t *
 {
     switch (pass->pairs) {
     case 1:
-        horizontal_row(pass, 1, in, out);
+        resample_avx2_horizontal_row(pass, 1, in, out);
         break;
     case 2:
-        horizontal_row(pass, 2, in, out);
+        resample_avx2_horizontal_row(pass, 2, in, out);
         break;
     default:
-        horizontal_row(pass, pass->pairs, in, out);
+        resample_avx2_horizontal_row(pass, pass->pairs, in, out);
         break;
     }
 }

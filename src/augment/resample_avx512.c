@@ -15,12 +15,12 @@
 
 enum { STEP = 32, LANES = 16, BLOCKS = 3, WINDOW = 64 };
 
-INLINE __m512i load_words(const uint8_t *bytes, __mmask32 mask)
+INLINE __m512i resample_avx512_load_words(const uint8_t *bytes, __mmask32 mask)
 {
     return _mm512_cvtepu8_epi16(_mm256_maskz_loadu_epi8(mask, bytes));
 }
 
-INLINE __m512i load_pair(const int16_t *weights)
+INLINE __m512i resample_avx512_load_pair(const int16_t *weights)
 {
     int32_t pair = 0;
     memcpy(&pair, weights, sizeof(pair));
@@ -28,17 +28,17 @@ INLINE __m512i load_pair(const int16_t *weights)
 }
 
 /* Up to STEP samples. Unpacking and packing both stay in their 128 bits: order is kept. */
-INLINE __m512i vertical_step(const sl_vertical *pass, const uint8_t *in, uint32_t taps,
-                             __mmask32 mask)
+INLINE __m512i resample_avx512_vertical_step(const sl_vertical *pass, const uint8_t *in,
+                                             uint32_t taps, __mmask32 mask)
 {
     const __m128i shift = _mm_cvtsi32_si128((int)pass->shift);
     __m512i low = _mm512_set1_epi32((int32_t)(1U << (pass->shift - 1)));
     __m512i high = low;
     for (uint32_t k = 0; k < taps; k += 2) {
-        const __m512i upper = load_words(in, mask);
+        const __m512i upper = resample_avx512_load_words(in, mask);
         in += k + 1 < taps ? pass->stride_bytes : 0; /* the pair of the last has no weight */
-        const __m512i lower = load_words(in, mask);
-        const __m512i pair = load_pair(pass->weights + k);
+        const __m512i lower = resample_avx512_load_words(in, mask);
+        const __m512i pair = resample_avx512_load_pair(pass->weights + k);
         in += pass->stride_bytes;
         low = _mm512_add_epi32(low, _mm512_madd_epi16(_mm512_unpacklo_epi16(upper, lower), pair));
         high = _mm512_add_epi32(high, _mm512_madd_epi16(_mm512_unpackhi_epi16(upper, lower), pair));
@@ -47,17 +47,18 @@ INLINE __m512i vertical_step(const sl_vertical *pass, const uint8_t *in, uint32_
 }
 
 /* Inlined with constant `taps`, the loop over them unrolls. */
-INLINE void vertical_row(const sl_vertical *pass, uint32_t taps, int16_t *out)
+INLINE void resample_avx512_vertical_row(const sl_vertical *pass, uint32_t taps, int16_t *out)
 {
     const sl_vertical local = *pass; /* which stores to `out` cannot change */
     const size_t whole = local.samples / STEP * STEP;
     const __mmask32 all = (__mmask32)-1;
     for (size_t x = 0; x < whole; x += STEP) {
-        _mm512_storeu_si512(out + x, vertical_step(&local, local.in + x, taps, all));
+        _mm512_storeu_si512(out + x,
+                            resample_avx512_vertical_step(&local, local.in + x, taps, all));
     }
     if (whole < local.samples) {
         const __mmask32 mask = _bzhi_u32(all, (uint32_t)(local.samples - whole));
-        const __m512i sums = vertical_step(&local, local.in + whole, taps, mask);
+        const __m512i sums = resample_avx512_vertical_step(&local, local.in + whole, taps, mask);
         _mm512_mask_storeu_epi16(out + whole, mask, sums);
     }
 }
@@ -66,19 +67,19 @@ SL_TARGET_AVX512 static void vertical(const sl_vertical *pass, int16_t *out)
 {
     switch (pass->taps) {
     case 1:
-        vertical_row(pass, 1, out);
+        resample_avx512_vertical_row(pass, 1, out);
         break;
     case 2:
-        vertical_row(pass, 2, out);
+        resample_avx512_vertical_row(pass, 2, out);
         break;
     case 3:
-        vertical_row(pass, 3, out);
+        resample_avx512_vertical_row(pass, 3, out);
         break;
     case 4:
-        vertical_row(pass, 4, out);
+        resample_avx512_vertical_row(pass, 4, out);
         break;
     default:
-        vertical_row(pass, pass->taps, out);
+        resample_avx512_vertical_row(pass, pass->taps, out);
         break;
     }
 }
@@ -113,7 +114,7 @@ INLINE __m512i samples_of_lanes(uint32_t block)
  * The first sample that a block needs, and for each lane where, from there on, the two samples of
  * its first pair of taps lie (those of pair j lie 6j further). False when one lies too far.
  */
-INLINE bool aim(sl_horizontal *pass, uint32_t group, uint32_t block)
+INLINE bool resample_avx512_aim(sl_horizontal *pass, uint32_t group, uint32_t block)
 {
     const int32_t *starts = pass->starts + (size_t)group * SL_LANES;
     const uint32_t number = group * BLOCKS + block;
@@ -154,7 +155,8 @@ SL_TARGET_AVX512 static bool prepare(sl_horizontal *pass, sl_scratch *scratch)
     }
     pass->near = true;
     for (uint32_t group = 0; group < pass->padded / SL_LANES; group++) {
-        if (!aim(pass, group, 0) || !aim(pass, group, 1) || !aim(pass, group, 2)) {
+        if (!resample_avx512_aim(pass, group, 0) || !resample_avx512_aim(pass, group, 1) ||
+            !resample_avx512_aim(pass, group, 2)) {
             pass->picks = NULL;
             return sl_resample_avx2.prepare(pass, scratch);
         }
@@ -175,8 +177,8 @@ SL_TARGET_AVX512 static bool prepare(sl_horizontal *pass, sl_scratch *scratch)
  * With `near` all pairs of taps of a block lie in one window, else the window moves on. Inlined
  * with constants, the loop over the pairs unrolls.
  */
-INLINE void horizontal_row(const sl_horizontal *pass, uint32_t pairs, bool near, const int16_t *in,
-                           uint8_t *out)
+INLINE void resample_avx512_horizontal_row(const sl_horizontal *pass, uint32_t pairs, bool near,
+                                           const int16_t *in, uint8_t *out)
 {
     const sl_horizontal local = *pass; /* which stores to `out` cannot change */
     const __m128i shift = _mm_cvtsi32_si128((int)local.shift);
@@ -210,13 +212,13 @@ SL_TARGET_AVX512 static void horizontal(const sl_horizontal *pass, const int16_t
     if (pass->picks == NULL) {
         sl_resample_avx2.horizontal(pass, in, out);
     } else if (pass->pairs == 1) {
-        horizontal_row(pass, 1, true, in, out);
+        resample_avx512_horizontal_row(pass, 1, true, in, out);
     } else if (pass->pairs == 2 && pass->near) {
-        horizontal_row(pass, 2, true, in, out);
+        resample_avx512_horizontal_row(pass, 2, true, in, out);
     } else if (pass->near) {
-        horizontal_row(pass, pass->pairs, true, in, out);
+        resample_avx512_horizontal_row(pass, pass->pairs, true, in, out);
     } else {
-        horizontal_row(pass, pass->pairs, false, in, out);
+        resample_avx512_horizontal_row(pass, pass->pairs, false, in, out);
     }
 }
 

@@ -6,7 +6,8 @@
 
 enum { BLOCK = 256 };
 
-static void add_row(const uint8_t *in, int16_t weight, int32_t *restrict sums, size_t count)
+static void resample_scalar_add_row(const uint8_t *in, int16_t weight, int32_t *restrict sums,
+                                    size_t count)
 {
     for (size_t x = 0; x < count; x++) {
         sums[x] += (int16_t)in[x] * weight;
@@ -25,7 +26,7 @@ static void vertical(const sl_vertical *pass, int16_t *out)
         }
         const uint8_t *in = pass->in + start;
         for (uint32_t k = 0; k < pass->taps; k++) {
-            add_row(in, pass->weights[k], sums, count);
+            resample_scalar_add_row(in, pass->weights[k], sums, count);
             in += pass->stride_bytes;
         }
         for (size_t x = 0; x < count; x++) {
@@ -35,8 +36,8 @@ static void vertical(const sl_vertical *pass, int16_t *out)
 }
 
 /* Inlined with constant `pairs`, the inner loop unrolls. */
-static inline void horizontal_row(const sl_horizontal *pass, uint32_t pairs, const int16_t *in,
-                                  uint8_t *out)
+static inline void resample_scalar_horizontal_row(const sl_horizontal *pass, uint32_t pairs,
+                                                  const int16_t *in, uint8_t *out)
 {
     const sl_horizontal local = *pass; /* which stores to `out` cannot change */
     const int32_t half = (int32_t)(1U << (local.shift - 1));
@@ -64,13 +65,13 @@ static void horizontal(const sl_horizontal *pass, const int16_t *in, uint8_t *ou
 {
     switch (pass->pairs) {
     case 1:
-        horizontal_row(pass, 1, in, out);
+        resample_scalar_horizontal_row(pass, 1, in, out);
         break;
     case 2:
-        horizontal_row(pass, 2, in, out);
+        resample_scalar_horizontal_row(pass, 2, in, out);
         break;
     default:
-        horizontal_row(pass, pass->pairs, in, out);
+        resample_scalar_horizontal_row(pass, pass->pairs, in, out);
         break;
     }
 }

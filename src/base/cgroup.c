@@ -123,7 +123,7 @@ static char *next_line(char *line, FILE *file)
  * The path of this process' group in the hierarchy of `controller` ("" for v2), from lines like
  * "4:cpu,cpuacct:/a/b" and "0::/a/b". An empty path when there is none.
  */
-static void find_group(char path[PATH_MAX], const char *cgroup_file, const char *controller)
+static void cgroup_find_group(char path[PATH_MAX], const char *cgroup_file, const char *controller)
 {
     path[0] = '\0';
     FILE *file = fopen(cgroup_file, "re");
@@ -223,16 +223,16 @@ sl_cgroup sl_cgroup_read(const char *cgroup_file, const char *mountinfo_file)
             continue;
         }
         if (strcmp(at.type, "cgroup2") == 0) {
-            find_group(path, cgroup_file, "");
+            cgroup_find_group(path, cgroup_file, "");
             read_levels(&all, &at, path, read_v2);
             continue;
         }
         if (has_word(at.options, "memory")) {
-            find_group(path, cgroup_file, "memory");
+            cgroup_find_group(path, cgroup_file, "memory");
             read_levels(&all, &at, path, read_memory_v1);
         }
         if (has_word(at.options, "cpu")) {
-            find_group(path, cgroup_file, "cpu");
+            cgroup_find_group(path, cgroup_file, "cpu");
             read_levels(&all, &at, path, read_cpu_v1);
         }
     }

@@ -22,7 +22,7 @@
 _Static_assert(sizeof(XXH3_state_t) <= sizeof(sl_checksum_stream), "a stream has room for a state");
 _Static_assert(alignof(XXH3_state_t) <= alignof(sl_checksum_stream), "and is aligned as one");
 
-static XXH3_state_t *state_of(sl_checksum_stream *stream)
+static XXH3_state_t *checksum_state_of(sl_checksum_stream *stream)
 {
     return (XXH3_state_t *)(void *)stream->state;
 }
@@ -54,18 +54,18 @@ uint64_t sl_checksum(const void *data, size_t bytes)
 
 void sl_checksum_begin(sl_checksum_stream *stream)
 {
-    (void)XXH3_64bits_reset(state_of(stream));
+    (void)XXH3_64bits_reset(checksum_state_of(stream));
 }
 
 void sl_checksum_add(sl_checksum_stream *stream, const void *data, size_t bytes)
 {
 #if defined(__x86_64__)
     if (bytes >= TWIN_LEAST && has_twin()) {
-        sl_checksum_add_avx2(state_of(stream), data, bytes);
+        sl_checksum_add_avx2(checksum_state_of(stream), data, bytes);
         return;
     }
 #endif
-    (void)XXH3_64bits_update(state_of(stream), data, bytes);
+    (void)XXH3_64bits_update(checksum_state_of(stream), data, bytes);
 }
 
 #if defined(__x86_64__)

@@ -82,7 +82,7 @@ uint64_t sl_memory_total(void)
     return memory_figure("MemTotal:", own_cgroup().memory_limit);
 }
 
-static void append(char *text, size_t bytes, bool present, const char *name)
+static void cpu_append(char *text, size_t bytes, bool present, const char *name)
 {
     const size_t length = strlen(text);
     const size_t needed = strlen(name) + (length > 0);
@@ -94,7 +94,7 @@ static void append(char *text, size_t bytes, bool present, const char *name)
 #if defined(__x86_64__)
 
 /* Not every compiler's __builtin_cpu_supports knows it. Its registers are AVX's. */
-static bool has_f16c(void)
+static bool cpu_has_f16c(void)
 {
     unsigned a = 0;
     unsigned b = 0;
@@ -106,16 +106,16 @@ static bool has_f16c(void)
 static void append_features(char *text, size_t bytes)
 {
     __builtin_cpu_init();
-    append(text, bytes, __builtin_cpu_supports("sse4.2"), "sse4.2");
-    append(text, bytes, __builtin_cpu_supports("avx"), "avx");
-    append(text, bytes, __builtin_cpu_supports("avx2"), "avx2");
-    append(text, bytes, has_f16c(), "f16c");
-    append(text, bytes, __builtin_cpu_supports("fma"), "fma");
-    append(text, bytes, __builtin_cpu_supports("bmi2"), "bmi2");
-    append(text, bytes, __builtin_cpu_supports("avx512f"), "avx512f");
-    append(text, bytes, __builtin_cpu_supports("avx512bw"), "avx512bw");
-    append(text, bytes, __builtin_cpu_supports("avx512vl"), "avx512vl");
-    append(text, bytes, __builtin_cpu_supports("avx512vbmi"), "avx512vbmi");
+    cpu_append(text, bytes, __builtin_cpu_supports("sse4.2"), "sse4.2");
+    cpu_append(text, bytes, __builtin_cpu_supports("avx"), "avx");
+    cpu_append(text, bytes, __builtin_cpu_supports("avx2"), "avx2");
+    cpu_append(text, bytes, cpu_has_f16c(), "f16c");
+    cpu_append(text, bytes, __builtin_cpu_supports("fma"), "fma");
+    cpu_append(text, bytes, __builtin_cpu_supports("bmi2"), "bmi2");
+    cpu_append(text, bytes, __builtin_cpu_supports("avx512f"), "avx512f");
+    cpu_append(text, bytes, __builtin_cpu_supports("avx512bw"), "avx512bw");
+    cpu_append(text, bytes, __builtin_cpu_supports("avx512vl"), "avx512vl");
+    cpu_append(text, bytes, __builtin_cpu_supports("avx512vbmi"), "avx512vbmi");
 }
 
 #elif defined(__aarch64__)
@@ -123,17 +123,17 @@ static void append_features(char *text, size_t bytes)
 static void append_features(char *text, size_t bytes)
 {
     const unsigned long found = getauxval(AT_HWCAP);
-    append(text, bytes, (found & HWCAP_ASIMD) != 0, "neon");
-    append(text, bytes, (found & HWCAP_ASIMDHP) != 0, "fp16");
-    append(text, bytes, (found & HWCAP_ASIMDDP) != 0, "dotprod");
-    append(text, bytes, (found & HWCAP_SVE) != 0, "sve");
+    cpu_append(text, bytes, (found & HWCAP_ASIMD) != 0, "neon");
+    cpu_append(text, bytes, (found & HWCAP_ASIMDHP) != 0, "fp16");
+    cpu_append(text, bytes, (found & HWCAP_ASIMDDP) != 0, "dotprod");
+    cpu_append(text, bytes, (found & HWCAP_SVE) != 0, "sve");
 }
 
 #else
 
 static void append_features(char *text, size_t bytes)
 {
-    append(text, bytes, true, "portable");
+    cpu_append(text, bytes, true, "portable");
 }
 
 #endif

@@ -32,14 +32,14 @@ static bool has_clmul(void)
  * "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel, 2009) has the
  * method and the powers of x.
  */
-SL_TARGET_CLMUL static inline __m128i fold(__m128i lane, __m128i powers, __m128i next)
+SL_TARGET_CLMUL static inline __m128i crc32_fold(__m128i lane, __m128i powers, __m128i next)
 {
     const __m128i low = _mm_clmulepi64_si128(lane, powers, 0x00);
     const __m128i high = _mm_clmulepi64_si128(lane, powers, 0x11);
     return _mm_xor_si128(_mm_xor_si128(low, high), next);
 }
 
-SL_TARGET_CLMUL static inline __m128i load(const uint8_t *at)
+SL_TARGET_CLMUL static inline __m128i crc32_load(const uint8_t *at)
 {
     return _mm_loadu_si128((const __m128i *)(const void *)at);
 }
@@ -54,18 +54,18 @@ SL_TARGET_CLMUL static uint32_t by_clmul(uint32_t crc, const void *data, size_t 
     const uint8_t *at = data;
     __m128i lanes[LANES];
     for (size_t i = 0; i < LANES; i++) {
-        lanes[i] = load(at + LANE * i);
+        lanes[i] = crc32_load(at + LANE * i);
     }
     lanes[0] = _mm_xor_si128(lanes[0], _mm_cvtsi32_si128((int)~crc));
     at += LANE * LANES;
     bytes -= LANE * LANES;
     for (; bytes >= LANE * LANES; at += LANE * LANES, bytes -= LANE * LANES) {
         for (size_t i = 0; i < LANES; i++) {
-            lanes[i] = fold(lanes[i], past_4, load(at + LANE * i));
+            lanes[i] = crc32_fold(lanes[i], past_4, crc32_load(at + LANE * i));
         }
     }
     for (size_t i = 1; i < LANES; i++) {
-        lanes[i] = fold(lanes[i - 1], past_1, lanes[i]);
+        lanes[i] = crc32_fold(lanes[i - 1], past_1, lanes[i]);
     }
     uint8_t rest[LANE]; /* which have the checksum of all before, beginning at 0 */
     _mm_storeu_si128((__m128i *)(void *)rest, lanes[LANES - 1]);

@@ -56,7 +56,7 @@ struct sl_digest {
     void *memory; /* that it lies in, where it is aligned */
 };
 
-static const known *find(const char *name)
+static const known *digest_find(const char *name)
 {
     for (size_t i = 0; i < SL_DIGEST_NAMES; i++) {
         if (strcmp(all[i].name, name) == 0) {
@@ -68,7 +68,7 @@ static const known *find(const char *name)
 
 const char *sl_digest_refused(const char *name)
 {
-    const known *of = find(name);
+    const known *of = digest_find(name);
     if (of == NULL) {
         return "not known here";
     }
@@ -99,7 +99,7 @@ static void begin(sl_digest *digest, const known *of)
 
 sluice_status sl_digest_open(sl_digest **digest, const char *name, sluice_error *error)
 {
-    const known *of = find(name);
+    const known *of = digest_find(name);
     const char *refused = sl_digest_refused(name);
     *digest = NULL;
     if (refused != NULL) {
@@ -139,7 +139,7 @@ void sl_digest_add(sl_digest *digest, const void *data, size_t bytes)
     }
 }
 
-static size_t put(uint8_t *hash, uint64_t value, size_t bytes)
+static size_t digest_put(uint8_t *hash, uint64_t value, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++) {
         hash[i] = (uint8_t)(value >> 8 * (bytes - 1 - i));
@@ -148,19 +148,19 @@ static size_t put(uint8_t *hash, uint64_t value, size_t bytes)
 }
 
 /* The bytes in the order in which they are written down; how many. */
-static size_t finish(sl_digest *digest, uint8_t hash[SL_DIGEST_BYTES_MAX])
+static size_t digest_finish(sl_digest *digest, uint8_t hash[SL_DIGEST_BYTES_MAX])
 {
     XXH128_hash_t both;
     switch (digest->kind) {
     case XXH32_KIND:
-        return put(hash, XXH32_digest(&digest->state.xxh32), 4);
+        return digest_put(hash, XXH32_digest(&digest->state.xxh32), 4);
     case XXH64_KIND:
-        return put(hash, XXH64_digest(&digest->state.xxh64), 8);
+        return digest_put(hash, XXH64_digest(&digest->state.xxh64), 8);
     case XXH3_64_KIND:
-        return put(hash, sl_checksum_value(&digest->state.xxh3_64), 8);
+        return digest_put(hash, sl_checksum_value(&digest->state.xxh3_64), 8);
     case XXH3_128_KIND:
         both = XXH3_128bits_digest(&digest->state.xxh3_128);
-        return put(hash, both.high64, 8) + put(hash + 8, both.low64, 8);
+        return digest_put(hash, both.high64, 8) + digest_put(hash + 8, both.low64, 8);
     case CRYPTO_KIND:
         break;
     }
@@ -171,7 +171,7 @@ bool sl_digest_text(sl_digest *digest, char text[SL_DIGEST_TEXT_BYTES])
 {
     static const char digits[] = "0123456789abcdef";
     uint8_t hash[SL_DIGEST_BYTES_MAX];
-    const size_t bytes = finish(digest, hash);
+    const size_t bytes = digest_finish(digest, hash);
     for (size_t i = 0; i < bytes; i++) {
         text[2 * i] = digits[hash[i] >> 4];
         text[2 * i + 1] = digits[hash[i] & 15];

@@ -59,7 +59,7 @@ static void end_at_character(char *text, size_t length)
     }
 }
 
-static void add(sluice_error *error, const char *format, va_list arguments)
+static void error_add(sluice_error *error, const char *format, va_list arguments)
 {
     char text[sizeof(error->text) + SL_OPTION_MARKS_BYTES];
     const int length = vsnprintf(text, sizeof(text), format, arguments);
@@ -72,13 +72,13 @@ static void add(sluice_error *error, const char *format, va_list arguments)
 }
 
 /* Built aside and copied at the end: the arguments may point into `error` itself. */
-static void record(sluice_error *built, sluice_status status, const char *stage, const char *format,
-                   va_list arguments)
+static void error_record(sluice_error *built, sluice_status status, const char *stage,
+                         const char *format, va_list arguments)
 {
     sl_error_clear(built);
     built->status = status;
     snprintf(built->stage, sizeof(built->stage), "%s", stage);
-    add(built, format, arguments);
+    error_add(built, format, arguments);
     if (built->text[0] == '\0') {
         snprintf(built->text, sizeof(built->text), "no details are known");
     }
@@ -91,7 +91,7 @@ sluice_status sl_error_set(sluice_error *error, sluice_status status, const char
         sluice_error built;
         va_list arguments;
         va_start(arguments, format);
-        record(&built, status, stage, format, arguments);
+        error_record(&built, status, stage, format, arguments);
         va_end(arguments);
         *error = built;
     }
@@ -107,7 +107,7 @@ sluice_status sl_error_file(sluice_error *error, sluice_status status, const cha
         sluice_error built;
         va_list arguments;
         va_start(arguments, format);
-        record(&built, status, stage, format, arguments);
+        error_record(&built, status, stage, format, arguments);
         va_end(arguments);
         built.sys_errno = sys_errno;
         built.offset = offset;
@@ -141,7 +141,7 @@ void sl_error_add(sluice_error *error, size_t keep, const char *format, ...)
         va_list arguments;
         va_start(arguments, format);
         sl_option_text_keep(error, keep);
-        add(error, format, arguments);
+        error_add(error, format, arguments);
         va_end(arguments);
     }
 }

@@ -91,7 +91,7 @@ sluice_status sl_file_read_from(const sl_file_source *source, void *buffer, size
     return SLUICE_OK;
 }
 
-static ssize_t read_some(const void *from, void *to, size_t bytes, uint64_t offset)
+static ssize_t file_read_some(const void *from, void *to, size_t bytes, uint64_t offset)
 {
     const int *fd = from;
     const ssize_t got = pread(*fd, to, bytes, (off_t)offset);
@@ -101,7 +101,7 @@ static ssize_t read_some(const void *from, void *to, size_t bytes, uint64_t offs
 sluice_status sl_file_read(int fd, sl_file_name name, void *buffer, size_t bytes, uint64_t offset,
                            sluice_error *error)
 {
-    const sl_file_source source = {name, read_some, &fd, true};
+    const sl_file_source source = {name, file_read_some, &fd, true};
     return sl_file_read_from(&source, buffer, bytes, offset, error);
 }
 

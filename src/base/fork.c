@@ -13,7 +13,7 @@ static void count(void)
     atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
 }
 
-static void watch(void)
+static void fork_watch(void)
 {
     if (pthread_atfork(NULL, NULL, count) != 0) {
         abort(); /* out of memory, of a few bytes */
@@ -22,7 +22,7 @@ static void watch(void)
 
 uint64_t sl_fork_count(void)
 {
-    if (pthread_once(&once, watch) != 0) {
+    if (pthread_once(&once, fork_watch) != 0) {
         abort();
     }
     return atomic_load_explicit(&forks, memory_order_relaxed);

@@ -25,7 +25,7 @@ typedef struct room {
 } room;
 
 /* For zlib; its memory goes with the room. */
-static void *take(void *context, unsigned count, unsigned bytes)
+static void *inflate_take(void *context, unsigned count, unsigned bytes)
 {
     room *r = context;
     const uint64_t wanted = ((uint64_t)count * bytes + 63) / 64 * 64;
@@ -37,7 +37,7 @@ static void *take(void *context, unsigned count, unsigned bytes)
     return taken;
 }
 
-static void give(void *context, void *memory)
+static void inflate_give(void *context, void *memory)
 {
     (void)context;
     (void)memory;
@@ -46,7 +46,7 @@ static void give(void *context, void *memory)
 static bool begin(z_stream *z, room *r, sl_bytes packed, int window)
 {
     r->used = 0;
-    *z = (z_stream){.zalloc = take, .zfree = give, .opaque = r};
+    *z = (z_stream){.zalloc = inflate_take, .zfree = inflate_give, .opaque = r};
     z->next_in = packed.data;
     z->avail_in = (uInt)packed.size;
     return inflateInit2(z, window) == Z_OK;
@@ -75,7 +75,8 @@ static bool has_ended(z_stream *z)
     return inflate(z, Z_FINISH) == Z_STREAM_END && z->avail_out == 1 && z->avail_in == 0;
 }
 
-static sluice_status unpack(const sl_deflated *stream, room *r, uint8_t *to, sluice_error *error)
+static sluice_status inflate_unpack(const sl_deflated *stream, room *r, uint8_t *to,
+                                    sluice_error *error)
 {
     z_stream z;
     uint8_t discarded[DISCARD_BYTES];
@@ -115,7 +116,7 @@ sluice_status sl_inflate(const sl_deflated *stream, sl_scratch *scratch, void *t
     if (r == NULL) {
         return sl_no_memory(error, STAGE, "for zlib");
     }
-    const sluice_status status = unpack(stream, r, to, error);
+    const sluice_status status = inflate_unpack(stream, r, to, error);
     if (scratch == NULL) {
         sl_free(r);
     }

@@ -103,7 +103,7 @@ const sl_media sl_media_kinds[] = {
     {.name = NULL},
 };
 
-static bool begins(sl_bytes bytes, const sl_signature *signature)
+static bool media_begins(sl_bytes bytes, const sl_signature *signature)
 {
     if (bytes.size < (size_t)signature->at + signature->size) {
         return false;
@@ -121,7 +121,7 @@ static bool begins(sl_bytes bytes, const sl_signature *signature)
 static const sl_signature *find_signature(const sl_media *kind, sl_bytes bytes)
 {
     for (uint32_t i = 0; i < SL_MEDIA_SIGNATURES_MAX && kind->signatures[i].size > 0; i++) {
-        if (begins(bytes, &kind->signatures[i])) {
+        if (media_begins(bytes, &kind->signatures[i])) {
             return &kind->signatures[i];
         }
     }

@@ -25,7 +25,7 @@ typedef struct opener {
     sluice_error error;
 } opener;
 
-static void run(void *argument)
+static void open_many_run(void *argument)
 {
     opener *o = argument;
     (void)sl_memory_work_under(o->limit);
@@ -56,7 +56,7 @@ static void run(void *argument)
     }
 }
 
-static uint32_t choose_threads(const sl_memory_limit *limit)
+static uint32_t open_many_choose_threads(const sl_memory_limit *limit)
 {
     const uint64_t fit = limit != NULL ? limit->budget.limit / THREAD_BYTES : THREADS_MAX;
     return fit < THREADS_MAX ? (uint32_t)fit + (fit == 0) : THREADS_MAX;
@@ -74,14 +74,14 @@ sluice_status sl_open_many(uint32_t count,
                 .failed = count};
     atomic_init(&o.next, 0);
     sl_mutex_init(&o.mutex);
-    const uint32_t most = choose_threads(o.limit);
+    const uint32_t most = open_many_choose_threads(o.limit);
     const uint32_t wanted = count < most ? count : most;
     uint32_t started = 0;
-    while (started + 1 < wanted &&
-           sl_thread_start(&threads[started], "sluice-open", run, &o, NULL) == SLUICE_OK) {
+    while (started + 1 < wanted && sl_thread_start(&threads[started], "sluice-open", open_many_run,
+                                                   &o, NULL) == SLUICE_OK) {
         started++; /* this thread is one, too: where none can be had, it does it all */
     }
-    run(&o);
+    open_many_run(&o);
     for (uint32_t i = 0; i < started; i++) {
         sl_thread_join(&threads[i]);
     }

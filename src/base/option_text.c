@@ -19,7 +19,7 @@ static size_t marked_name(const char *text)
 }
 
 /* The next mark; the end of the text. `*name` is how long what it marks is. */
-static const char *find_mark(const char *text, size_t *name)
+static const char *option_text_find_mark(const char *text, size_t *name)
 {
     *name = 0;
     while (*text != '\0') {
@@ -33,14 +33,14 @@ static const char *find_mark(const char *text, size_t *name)
 }
 
 /* Whether all of it had room. */
-static bool add(sluice_error *error, const char *text, size_t bytes)
+static bool option_text_add(sluice_error *error, const char *text, size_t bytes)
 {
     const size_t at = strlen(error->text);
     return sl_safe_text(error->text + at, sizeof(error->text) - at, text, bytes) <
            sizeof(error->text) - at;
 }
 
-static void note(sluice_error *error, size_t at, size_t bytes)
+static void option_text_note(sluice_error *error, size_t at, size_t bytes)
 {
     if (error->option_count < SLUICE_ERROR_OPTIONS_MAX) {
         error->option_at[error->option_count] = (uint16_t)at;
@@ -53,14 +53,14 @@ void sl_option_text_add(sluice_error *error, const char *marked)
     size_t name;
     bool fits = true;
     while (fits && *marked != '\0') {
-        const char *mark = find_mark(marked, &name);
-        fits = mark == marked || add(error, marked, (size_t)(mark - marked));
+        const char *mark = option_text_find_mark(marked, &name);
+        fits = mark == marked || option_text_add(error, marked, (size_t)(mark - marked));
         marked = mark;
         if (fits && name > 0) {
             const size_t at = strlen(error->text);
-            fits = add(error, mark + 1, name);
+            fits = option_text_add(error, mark + 1, name);
             if (fits) {
-                note(error, at, name);
+                option_text_note(error, at, name);
             }
             marked = mark + 1 + name + 1;
         }
@@ -84,7 +84,7 @@ void sl_option_text_keep(sluice_error *error, size_t bytes)
 
 /* ---- other names ---- */
 
-static bool is_whole(const sluice_error *error)
+static bool option_text_is_whole(const sluice_error *error)
 {
     return error->struct_size >= sizeof(*error) &&
            error->option_count <= SLUICE_ERROR_OPTIONS_MAX &&
@@ -93,8 +93,8 @@ static bool is_whole(const sluice_error *error)
 
 /* The name of option `i`, which stands behind byte `from`; NULL: what the error says makes no
  * sense. */
-static const char *name_of(const sluice_error *error, uint32_t i, size_t from,
-                           char name[NAME_MAX_BYTES + 1])
+static const char *option_text_name_of(const sluice_error *error, uint32_t i, size_t from,
+                                       char name[NAME_MAX_BYTES + 1])
 {
     const size_t at = error->option_at[i];
     const size_t bytes = error->option_bytes[i];
@@ -109,7 +109,7 @@ static const char *name_of(const sluice_error *error, uint32_t i, size_t from,
 void sluice_error_respell(sluice_error *error, const char *(*spell)(void *user, const char *option),
                           void *user)
 {
-    if (error == NULL || spell == NULL || !is_whole(error)) {
+    if (error == NULL || spell == NULL || !option_text_is_whole(error)) {
         return;
     }
     sluice_error made = *error;
@@ -118,19 +118,19 @@ void sluice_error_respell(sluice_error *error, const char *(*spell)(void *user, 
     made.option_count = 0;
     for (uint32_t i = 0; i < error->option_count; i++) {
         char name[NAME_MAX_BYTES + 1];
-        const char *option = name_of(error, i, from, name);
+        const char *option = option_text_name_of(error, i, from, name);
         if (option == NULL) {
             return;
         }
         const char *own = spell(user, option);
         own = own != NULL ? own : option;
-        if (!add(&made, error->text + from, error->option_at[i] - from) ||
-            !add(&made, own, strlen(own))) {
+        if (!option_text_add(&made, error->text + from, error->option_at[i] - from) ||
+            !option_text_add(&made, own, strlen(own))) {
             from = strlen(error->text);
             break;
         }
         from = (size_t)error->option_at[i] + error->option_bytes[i];
     }
-    (void)add(&made, error->text + from, strlen(error->text + from));
+    (void)option_text_add(&made, error->text + from, strlen(error->text + from));
     *error = made;
 }

@@ -37,7 +37,7 @@ static void make_present(uint8_t *base, size_t bytes)
 }
 
 /* Takes the next piece; false: there is none. */
-static bool take(sl_populate *populate, sl_populate_range *piece)
+static bool populate_take(sl_populate *populate, sl_populate_range *piece)
 {
     const sl_populate_config *config = &populate->config;
     uint64_t at = atomic_fetch_add_explicit(&populate->next, PIECE_BYTES, memory_order_relaxed);
@@ -56,7 +56,7 @@ static bool take(sl_populate *populate, sl_populate_range *piece)
 }
 
 /* One thread, or the opener, has nothing more to do. */
-static void leave(sl_populate *populate)
+static void populate_leave(sl_populate *populate)
 {
     /* acq_rel: the last one comes after the others' work. */
     if (atomic_fetch_sub_explicit(&populate->working, 1, memory_order_acq_rel) == 1 &&
@@ -70,15 +70,16 @@ static void leave(sl_populate *populate)
     sl_unlock(&populate->mutex);
 }
 
-static void run(void *argument)
+static void populate_run(void *argument)
 {
     sl_populate *populate = argument;
     sl_populate_range piece;
     (void)pthread_detach(pthread_self());
-    while (!atomic_load_explicit(&populate->stop, memory_order_relaxed) && take(populate, &piece)) {
+    while (!atomic_load_explicit(&populate->stop, memory_order_relaxed) &&
+           populate_take(populate, &piece)) {
         make_present(piece.base, piece.bytes);
     }
-    leave(populate);
+    populate_leave(populate);
 }
 
 void sl_populate_open(sl_populate *populate, const sl_populate_config *config)
@@ -90,12 +91,12 @@ void sl_populate_open(sl_populate *populate, const sl_populate_config *config)
     atomic_store_explicit(&populate->working, threads + 1, memory_order_relaxed);
     for (uint32_t i = 0; i < threads; i++) {
         sl_thread thread = {.running = false};
-        if (sl_thread_start_near(&thread, "sluice-fresh", config->near, run, populate, NULL) !=
-            SLUICE_OK) {
-            leave(populate);
+        if (sl_thread_start_near(&thread, "sluice-fresh", config->near, populate_run, populate,
+                                 NULL) != SLUICE_OK) {
+            populate_leave(populate);
         }
     }
-    leave(populate);
+    populate_leave(populate);
 }
 
 void sl_populate_wait(sl_populate *populate)

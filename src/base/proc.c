@@ -10,7 +10,7 @@
 #define LINE_BYTES 256
 
 /* The number at the beginning of *text, which moves behind it. False: there is none. */
-static bool parse(const char **text, uint64_t *value)
+static bool proc_parse(const char **text, uint64_t *value)
 {
     const char *at = *text + strspn(*text, " \t");
     if (!isdigit((unsigned char)*at)) {
@@ -38,7 +38,7 @@ uint64_t sl_proc_number(const char *path, const char *key)
     while (fgets(line, sizeof(line), file) != NULL) {
         const char *rest = line + strlen(key);
         if (strncmp(line, key, strlen(key)) == 0) {
-            (void)parse(&rest, &value);
+            (void)proc_parse(&rest, &value);
             break;
         }
     }
@@ -54,7 +54,7 @@ bool sl_proc_pair(const char *path, uint64_t *first, uint64_t *second)
     }
     char line[LINE_BYTES];
     const char *rest = fgets(line, sizeof(line), file);
-    const bool read = rest != NULL && parse(&rest, first) && parse(&rest, second);
+    const bool read = rest != NULL && proc_parse(&rest, first) && proc_parse(&rest, second);
     (void)fclose(file);
     return read;
 }

@@ -18,7 +18,7 @@ bool sl_processors_own(sl_processors *processors)
 }
 
 /* A number at `*text`, which is moved behind it. */
-static bool take_number(const char **text, uint32_t *number)
+static bool processors_take_number(const char **text, uint32_t *number)
 {
     char *end;
     if (**text < '0' || **text > '9') {
@@ -34,13 +34,13 @@ static bool take_number(const char **text, uint32_t *number)
 static bool take_range(const char **text, sl_processors *processors)
 {
     uint32_t first;
-    if (!take_number(text, &first)) {
+    if (!processors_take_number(text, &first)) {
         return false;
     }
     uint32_t last = first;
     if (**text == '-') {
         ++*text;
-        if (!take_number(text, &last) || last < first) {
+        if (!processors_take_number(text, &last) || last < first) {
             return false;
         }
     }

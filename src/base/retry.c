@@ -16,7 +16,7 @@
 
 typedef enum error_kind { ERROR_OTHER, ERROR_MOMENT, ERROR_DEVICE } error_kind;
 
-static error_kind kind_of(int sys_errno)
+static error_kind retry_kind_of(int sys_errno)
 {
     switch (sys_errno) {
     case EINTR:
@@ -44,7 +44,7 @@ bool sl_retry_interrupted(uint32_t *times, int sys_errno)
 
 sl_verdict sl_retry_next(sl_retry *retry, int sys_errno, bool several, uint64_t *delay_ns)
 {
-    const error_kind kind = kind_of(sys_errno);
+    const error_kind kind = retry_kind_of(sys_errno);
     *delay_ns = 0;
     if (kind == ERROR_MOMENT && retry->moment < MOMENT_TRIES) {
         *delay_ns = MOMENT_FIRST_NS << retry->moment++;

@@ -8,7 +8,7 @@
 /* The longest character is 4 bytes, none of which needs more than this. */
 #define ESCAPE_BYTES 4U
 
-static uint32_t length_of(uint8_t lead)
+static uint32_t safe_text_length_of(uint8_t lead)
 {
     return lead < 0x80             ? 1
            : (lead & 0xe0) == 0xc0 ? 2
@@ -18,10 +18,10 @@ static uint32_t length_of(uint8_t lead)
 }
 
 /* Length of the UTF-8 sequence at `at`; 0 when it is none (overlong, a surrogate, cut). */
-static uint32_t decode(const uint8_t *at, size_t left, uint32_t *point)
+static uint32_t safe_text_decode(const uint8_t *at, size_t left, uint32_t *point)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const uint32_t length = length_of(at[0]);
+    const uint32_t length = safe_text_length_of(at[0]);
     *point = at[0];
     if (length < 2) {
         return length;
@@ -46,7 +46,7 @@ static bool is_control(uint32_t point)
 }
 
 /* Writes `count` bytes as \xNN; returns what that takes. */
-static size_t escape(char *out, const uint8_t *from, size_t count)
+static size_t safe_text_escape(char *out, const uint8_t *from, size_t count)
 {
     static const char digits[] = "0123456789abcdef";
     for (size_t i = 0; i < count; i++) {
@@ -65,11 +65,11 @@ size_t sl_safe_text(char *out, size_t bytes, const char *text, size_t length)
     while (left > 0) {
         char piece[4 * ESCAPE_BYTES];
         uint32_t point;
-        const size_t found = decode(from, left, &point);
+        const size_t found = safe_text_decode(from, left, &point);
         const size_t taken = found > 0 ? found : 1;
         size_t made = taken;
         if (found == 0 || is_control(point)) {
-            made = escape(piece, from, taken);
+            made = safe_text_escape(piece, from, taken);
         } else {
             memcpy(piece, from, taken);
         }

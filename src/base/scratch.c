@@ -14,14 +14,14 @@
 #define ALIGNMENT ((size_t)64)
 #define READABLE  ((size_t)64) /* behind the last allocation, for vector loads that reach over */
 
-static size_t round_up(size_t value, size_t unit)
+static size_t scratch_round_up(size_t value, size_t unit)
 {
     return (value + unit - 1) / unit * unit;
 }
 
 static size_t mapped_bytes(const sl_scratch_chunk *chunk)
 {
-    return round_up(chunk->bytes + READABLE, (size_t)sysconf(_SC_PAGESIZE));
+    return scratch_round_up(chunk->bytes + READABLE, (size_t)sysconf(_SC_PAGESIZE));
 }
 
 /* Maps the next chunk; false when the system refuses. */
@@ -56,8 +56,8 @@ sluice_status sl_scratch_open(sl_scratch *scratch, size_t limit, size_t keep, sl
         return sl_error_set(error, SLUICE_NOMEM, "base",
                             "%zu bytes of scratch exceed the address space", limit);
     }
-    scratch->limit = scratch->limit_most = round_up(limit, ALIGNMENT);
-    const size_t kept = round_up(keep > 0 ? keep : 1, ALIGNMENT);
+    scratch->limit = scratch->limit_most = scratch_round_up(limit, ALIGNMENT);
+    const size_t kept = scratch_round_up(keep > 0 ? keep : 1, ALIGNMENT);
     if (!map_chunk(scratch, sl_min_u64(kept, scratch->limit))) {
         return sl_error_file(error, SLUICE_NOMEM, "base", errno, NULL, -1,
                              "no address space for %zu bytes of scratch", keep);
@@ -76,7 +76,7 @@ void sl_scratch_close(sl_scratch *scratch)
     memset(scratch, 0, sizeof(*scratch));
 }
 
-static bool fits(const sl_scratch *scratch, const sl_scratch_chunk *chunk, size_t bytes)
+static bool scratch_fits(const sl_scratch *scratch, const sl_scratch_chunk *chunk, size_t bytes)
 {
     return bytes <= chunk->bytes - (scratch->used - chunk->start);
 }
@@ -94,7 +94,7 @@ static size_t all_bytes(const sl_scratch *scratch)
 static void forget_first(sl_scratch *scratch, size_t bytes)
 {
     const sl_scratch_chunk *first = &scratch->chunks[0];
-    const size_t begin = round_up(bytes, (size_t)sysconf(_SC_PAGESIZE));
+    const size_t begin = scratch_round_up(bytes, (size_t)sysconf(_SC_PAGESIZE));
     if (scratch->touched > begin) {
         (void)madvise(first->base + begin, mapped_bytes(first) - begin, MADV_DONTNEED);
         scratch->touched = begin;
@@ -117,7 +117,7 @@ static bool enter_next(sl_scratch *scratch, size_t bytes)
     }
     if (next == scratch->mapped) {
         const size_t all = all_bytes(scratch);
-        const size_t size = round_up(sl_max_u64(bytes, all / 2), ALIGNMENT);
+        const size_t size = scratch_round_up(sl_max_u64(bytes, all / 2), ALIGNMENT);
         if (next == SL_SCRATCH_CHUNKS || !map_chunk(scratch, size)) {
             return false;
         }
@@ -136,8 +136,9 @@ void *sl_scratch_take(sl_scratch *scratch, size_t bytes)
         return NULL;
     }
     /* limit and used are multiples of ALIGNMENT, so that rounding cannot pass the limit. */
-    const size_t whole = round_up(bytes, ALIGNMENT);
-    if (!fits(scratch, &scratch->chunks[scratch->current], whole) && !enter_next(scratch, whole)) {
+    const size_t whole = scratch_round_up(bytes, ALIGNMENT);
+    if (!scratch_fits(scratch, &scratch->chunks[scratch->current], whole) &&
+        !enter_next(scratch, whole)) {
         return NULL;
     }
     const sl_scratch_chunk *chunk = &scratch->chunks[scratch->current];

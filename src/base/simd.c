@@ -18,7 +18,7 @@ const char *sl_simd_name(sl_simd simd)
 
 #if defined(__x86_64__)
 /* Not among the names that every compiler's __builtin_cpu_supports knows. */
-static bool has_f16c(void)
+static bool simd_has_f16c(void)
 {
     unsigned a = 0;
     unsigned b = 0;
@@ -33,7 +33,8 @@ static sl_simd of_processor(void)
 #if defined(__x86_64__)
     __builtin_cpu_init();
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                      __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && has_f16c();
+                      __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                      simd_has_f16c();
     const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     if (avx2 && avx512) {

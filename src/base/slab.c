@@ -29,7 +29,7 @@ static uint8_t *map_aligned(size_t bytes)
 }
 
 /* The memory of a charged slab; NULL with errno set. */
-static uint8_t *make(size_t bytes, bool for_devices)
+static uint8_t *slab_make(size_t bytes, bool for_devices)
 {
     sl_memory_count_allocation();
     uint8_t *base = map_aligned(bytes);
@@ -61,7 +61,7 @@ static sluice_status open_slab(sl_slab *slab, size_t bytes, sl_budget *budget, b
             "are in use",
             rounded, (unsigned long long)budget->limit, (unsigned long long)sl_budget_used(budget));
     }
-    uint8_t *base = make(rounded, for_devices);
+    uint8_t *base = slab_make(rounded, for_devices);
     if (base == NULL) {
         const int reason = errno;
         if (budget != NULL) {

@@ -46,7 +46,7 @@ bool sl_snappy_stream_ended(const sl_snappy_stream *stream)
 
 /* ---- what an element is ---- */
 
-static sl_refusal take_size(sl_snappy_stream *s, uint8_t byte)
+static sl_refusal snappy_stream_take_size(sl_snappy_stream *s, uint8_t byte)
 {
     s->number |= (uint64_t)(byte & 0x7f) << s->shift;
     s->shift = (uint8_t)(s->shift + 7);
@@ -60,7 +60,7 @@ static sl_refusal take_size(sl_snappy_stream *s, uint8_t byte)
     return sl_accept();
 }
 
-static sl_refusal begin_element(sl_snappy_stream *s, where kind, uint64_t bytes)
+static sl_refusal snappy_stream_begin_element(sl_snappy_stream *s, where kind, uint64_t bytes)
 {
     s->where = kind;
     s->left = bytes;
@@ -90,10 +90,10 @@ static sl_refusal take_tag(sl_snappy_stream *s, uint8_t tag)
     s->shift = 0;
     s->wanted = (tag & 3) == 0 && upper >= 60 ? (uint8_t)(upper - 59) : numbers[tag & 3];
     s->where = WHERE_NUMBER;
-    return s->wanted == 0 ? begin_element(s, WHERE_LITERAL, upper + 1) : sl_accept();
+    return s->wanted == 0 ? snappy_stream_begin_element(s, WHERE_LITERAL, upper + 1) : sl_accept();
 }
 
-static sl_refusal take_number(sl_snappy_stream *s, uint8_t byte)
+static sl_refusal snappy_stream_take_number(sl_snappy_stream *s, uint8_t byte)
 {
     s->number |= (uint64_t)byte << s->shift;
     s->shift = (uint8_t)(s->shift + 8);
@@ -104,12 +104,12 @@ static sl_refusal take_number(sl_snappy_stream *s, uint8_t byte)
     s->distance = s->number;
     switch (tag & 3) {
     case 0:
-        return begin_element(s, WHERE_LITERAL, s->number + 1);
+        return snappy_stream_begin_element(s, WHERE_LITERAL, s->number + 1);
     case 1:
         s->distance |= (uint64_t)(tag >> 5) << 8;
-        return begin_element(s, WHERE_COPY, (uint64_t)(tag >> 2 & 7) + 4);
+        return snappy_stream_begin_element(s, WHERE_COPY, (uint64_t)(tag >> 2 & 7) + 4);
     default:
-        return begin_element(s, WHERE_COPY, (uint64_t)(tag >> 2) + 1);
+        return snappy_stream_begin_element(s, WHERE_COPY, (uint64_t)(tag >> 2) + 1);
     }
 }
 
@@ -122,7 +122,8 @@ static size_t fitting(const sl_snappy_stream *s, const sl_unpack_step *step, siz
     return sl_min_size(sl_min_size(bytes, step->room), sl_min_size((size_t)s->left, to_edge));
 }
 
-static void put(sl_snappy_stream *s, sl_unpack_step *step, const uint8_t *from, size_t bytes)
+static void snappy_stream_put(sl_snappy_stream *s, sl_unpack_step *step, const uint8_t *from,
+                              size_t bytes)
 {
     memcpy(step->to, from, bytes);
     memcpy(s->window + s->done % WINDOW_BYTES, step->to, bytes);
@@ -133,29 +134,29 @@ static void put(sl_snappy_stream *s, sl_unpack_step *step, const uint8_t *from, 
     s->where = s->left == 0 ? WHERE_TAG : s->where;
 }
 
-static void go_on(sl_snappy_stream *s, sl_unpack_step *step)
+static void snappy_stream_go_on(sl_snappy_stream *s, sl_unpack_step *step)
 {
     if (s->where == WHERE_LITERAL) {
         const size_t bytes = fitting(s, step, step->in.size);
-        put(s, step, step->in.data, bytes);
+        snappy_stream_put(s, step, step->in.data, bytes);
         step->in = (sl_bytes){step->in.data + bytes, step->in.size - bytes};
         return;
     }
     /* A copy may reach into what it writes: then it repeats. */
     const size_t from = (size_t)((s->done - s->distance) % WINDOW_BYTES);
     const size_t there = sl_min_size((size_t)s->distance, WINDOW_BYTES - from);
-    put(s, step, s->window + from, fitting(s, step, there));
+    snappy_stream_put(s, step, s->window + from, fitting(s, step, there));
 }
 
 static sl_refusal take_byte(sl_snappy_stream *s, uint8_t byte)
 {
     switch (s->where) {
     case WHERE_SIZE:
-        return take_size(s, byte);
+        return snappy_stream_take_size(s, byte);
     case WHERE_TAG:
         return take_tag(s, byte);
     default:
-        return take_number(s, byte);
+        return snappy_stream_take_number(s, byte);
     }
 }
 
@@ -166,7 +167,7 @@ sl_refusal sl_snappy_stream_run(sl_snappy_stream *stream, sl_unpack_step *step)
             if (step->room == 0 || (stream->where == WHERE_LITERAL && step->in.size == 0)) {
                 return sl_accept();
             }
-            go_on(stream, step);
+            snappy_stream_go_on(stream, step);
             continue;
         }
         if (step->in.size == 0) {

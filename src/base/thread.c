@@ -22,7 +22,7 @@ typedef struct start {
     char name[NAME_BYTES];
 } start;
 
-static void *enter(void *argument)
+static void *thread_enter(void *argument)
 {
     start *given = argument;
     const start known = *given;
@@ -53,11 +53,11 @@ static int create(pthread_t *handle, const sl_processors *near, start *given)
     if (near != NULL && pthread_attr_init(&attributes) == 0) {
         if (pthread_attr_setaffinity_np(&attributes, sizeof(near->words),
                                         (const cpu_set_t *)(const void *)near->words) == 0) {
-            result = pthread_create(handle, &attributes, enter, given);
+            result = pthread_create(handle, &attributes, thread_enter, given);
         }
         pthread_attr_destroy(&attributes);
     }
-    return result == 0 ? 0 : pthread_create(handle, NULL, enter, given);
+    return result == 0 ? 0 : pthread_create(handle, NULL, thread_enter, given);
 }
 
 sluice_status sl_thread_start(sl_thread *thread, const char *name, void (*run)(void *),

@@ -52,7 +52,7 @@ static bool find_ring(void)
     return own_ring < current.threads;
 }
 
-static void append(const sluice_trace_event *event)
+static void trace_append(const sluice_trace_event *event)
 {
     if (!find_ring()) {
         atomic_fetch_add_explicit(&homeless, 1, memory_order_relaxed);
@@ -69,7 +69,7 @@ void sl_trace_write(const sluice_trace_event *event)
     /* Sequentially consistent with stop: either it sees this writer, or the writer sees it off. */
     atomic_fetch_add_explicit(&writers, 1, memory_order_seq_cst);
     if (atomic_load_explicit(&sl_trace_on, memory_order_seq_cst)) {
-        append(event);
+        trace_append(event);
     }
     /* Release: stop's last load of `writers` comes after what was written. */
     atomic_fetch_sub_explicit(&writers, 1, memory_order_release);

@@ -10,13 +10,13 @@ bool sl_brotli_is_there(void)
     return true;
 }
 
-static void *take(void *context, size_t bytes)
+static void *unpack_brotli_take(void *context, size_t bytes)
 {
     (void)context;
     return sl_malloc(bytes);
 }
 
-static void give(void *context, void *memory)
+static void unpack_brotli_give(void *context, void *memory)
 {
     (void)context;
     sl_free(memory);
@@ -27,7 +27,8 @@ bool sl_brotli_unpack(sl_bytes packed, uint8_t *to, size_t size)
     size_t left = packed.size;
     size_t room = size;
     const uint8_t *from = packed.data;
-    BrotliDecoderState *state = BrotliDecoderCreateInstance(take, give, NULL);
+    BrotliDecoderState *state =
+        BrotliDecoderCreateInstance(unpack_brotli_take, unpack_brotli_give, NULL);
     if (state == NULL) {
         return false;
     }
@@ -41,7 +42,7 @@ bool sl_brotli_unpack(sl_bytes packed, uint8_t *to, size_t size)
 
 sl_brotli *sl_brotli_open(void)
 {
-    return BrotliDecoderCreateInstance(take, give, NULL);
+    return BrotliDecoderCreateInstance(unpack_brotli_take, unpack_brotli_give, NULL);
 }
 
 void sl_brotli_close(sl_brotli *brotli)

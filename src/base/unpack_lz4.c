@@ -56,7 +56,7 @@ bool sl_lz4_unpack_frame(sl_bytes packed, uint8_t *to, size_t size)
 
 /* ---- Hadoop's framing ---- */
 
-static bool take_size(sl_bytes packed, size_t *at, size_t *size)
+static bool unpack_lz4_take_size(sl_bytes packed, size_t *at, size_t *size)
 {
     if (packed.size - *at < SIZE_BYTES) {
         return false;
@@ -71,8 +71,8 @@ static bool unpack_part(sl_bytes packed, size_t *at, uint8_t *to, size_t size)
 {
     for (size_t done = 0; done < size;) {
         size_t bytes;
-        if (!take_size(packed, at, &bytes) || bytes > packed.size - *at || bytes > INT_MAX ||
-            size - done > INT_MAX) {
+        if (!unpack_lz4_take_size(packed, at, &bytes) || bytes > packed.size - *at ||
+            bytes > INT_MAX || size - done > INT_MAX) {
             return false;
         }
         const int made = LZ4_decompress_safe((const char *)packed.data + *at, (char *)to + done,
@@ -92,7 +92,7 @@ static bool unpack_parts(sl_bytes packed, uint8_t *to, size_t size)
     size_t done = 0;
     while (at < packed.size) {
         size_t part;
-        if (!take_size(packed, &at, &part) || part > size - done ||
+        if (!unpack_lz4_take_size(packed, &at, &part) || part > size - done ||
             !unpack_part(packed, &at, to + done, part)) {
             return false;
         }

@@ -63,13 +63,13 @@ const char *sl_packing_name(sl_packing packing)
 /* ---- gzip ---- */
 
 /* For zlib. */
-static void *take(void *context, unsigned count, unsigned bytes)
+static void *unpack_stream_take(void *context, unsigned count, unsigned bytes)
 {
     (void)context;
     return sl_calloc(count, bytes);
 }
 
-static void give(void *context, void *memory)
+static void unpack_stream_give(void *context, void *memory)
 {
     (void)context;
     sl_free(memory);
@@ -199,7 +199,7 @@ static sluice_status zstd_run(sl_unpack_stream *stream, sl_unpack_step *step, sl
 
 /* ---- Brotli and snappy ---- */
 
-static sluice_status refuse(const char *stage, sl_refusal why, sluice_error *error)
+static sluice_status unpack_stream_refuse(const char *stage, sl_refusal why, sluice_error *error)
 {
     if (why.text == NULL) {
         return SLUICE_OK;
@@ -221,7 +221,7 @@ static sluice_status brotli_run(sl_unpack_stream *stream, sl_unpack_step *step, 
     stream->lacks_checksum = true;
     const sl_refusal why = sl_brotli_run(stream->brotli, step, &ended);
     stream->where = ended ? WHERE_BETWEEN : WHERE_INSIDE;
-    return refuse("brotli", why, error);
+    return unpack_stream_refuse("brotli", why, error);
 }
 
 static sluice_status snappy_run(sl_unpack_stream *stream, sl_unpack_step *step, sluice_error *error)
@@ -229,7 +229,7 @@ static sluice_status snappy_run(sl_unpack_stream *stream, sl_unpack_step *step, 
     stream->lacks_checksum = true;
     const sl_refusal why = sl_snappy_stream_run(stream->snappy, step);
     stream->where = sl_snappy_stream_ended(stream->snappy) ? WHERE_BETWEEN : WHERE_INSIDE;
-    return refuse("snappy", why, error);
+    return unpack_stream_refuse("snappy", why, error);
 }
 
 /* ---- all ---- */
@@ -248,8 +248,8 @@ static bool open_unpacker(sl_unpack_stream *stream)
 {
     switch (stream->packing) {
     case SL_PACKING_GZIP:
-        stream->gzip.zalloc = take;
-        stream->gzip.zfree = give;
+        stream->gzip.zalloc = unpack_stream_take;
+        stream->gzip.zfree = unpack_stream_give;
         stream->gzip_open = inflateInit2(&stream->gzip, GZIP_WINDOW) == Z_OK;
         return stream->gzip_open;
     case SL_PACKING_BROTLI:

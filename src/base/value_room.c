@@ -28,7 +28,7 @@ uint8_t *sl_value_room_take(sl_value_room *room, size_t bytes)
 
 /* ---- what they hold ---- */
 
-static bool charge(sl_value_rooms *rooms, uint64_t bytes)
+static bool value_room_charge(sl_value_rooms *rooms, uint64_t bytes)
 {
     if (rooms->allowance != NULL && !rooms->allowance->charge(rooms->allowance->ctx, bytes)) {
         return false;
@@ -37,7 +37,7 @@ static bool charge(sl_value_rooms *rooms, uint64_t bytes)
     return true;
 }
 
-static void give_back(sl_value_rooms *rooms, uint64_t bytes)
+static void value_room_give_back(sl_value_rooms *rooms, uint64_t bytes)
 {
     rooms->held -= bytes;
     if (rooms->allowance != NULL && bytes > 0) {
@@ -48,7 +48,7 @@ static void give_back(sl_value_rooms *rooms, uint64_t bytes)
 static void drop_table(sl_value_rooms *rooms, sl_value_room *room)
 {
     sl_free(room->table);
-    give_back(rooms, room->table_bytes);
+    value_room_give_back(rooms, room->table_bytes);
     room->table = NULL;
     room->table_bytes = 0;
 }
@@ -56,7 +56,7 @@ static void drop_table(sl_value_rooms *rooms, sl_value_room *room)
 static void drop_data(sl_value_rooms *rooms, sl_value_room *room)
 {
     sl_free(room->data);
-    give_back(rooms, room->bytes);
+    value_room_give_back(rooms, room->bytes);
     room->data = NULL;
     room->bytes = 0;
     room->tagged = false;
@@ -124,12 +124,12 @@ uint8_t *sl_value_rooms_take(sl_value_rooms *rooms, uint32_t number, size_t byte
         return room->data;
     }
     drop_data(rooms, room);
-    if (bytes == SIZE_MAX || !charge(rooms, (uint64_t)bytes + 1)) {
+    if (bytes == SIZE_MAX || !value_room_charge(rooms, (uint64_t)bytes + 1)) {
         return NULL;
     }
     room->data = sl_malloc(bytes + 1);
     if (room->data == NULL) {
-        give_back(rooms, (uint64_t)bytes + 1);
+        value_room_give_back(rooms, (uint64_t)bytes + 1);
         return NULL;
     }
     room->bytes = bytes + 1;
@@ -150,12 +150,12 @@ void *sl_value_rooms_take_table(sl_value_rooms *rooms, uint32_t number, size_t b
     sl_value_room *room = &rooms->of[number];
     drop_table(rooms, room);
     room->had_table = true;
-    if (!charge(rooms, bytes)) {
+    if (!value_room_charge(rooms, bytes)) {
         return NULL;
     }
     room->table = sl_malloc(bytes);
     if (room->table == NULL) {
-        give_back(rooms, bytes);
+        value_room_give_back(rooms, bytes);
         return NULL;
     }
     room->table_bytes = bytes;

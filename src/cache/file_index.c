@@ -94,7 +94,7 @@ bool sl_file_index_encode(const sl_file_index *index, uint8_t **bytes, size_t *s
     return true;
 }
 
-static bool decode_names(sl_file_index *index, const uint8_t *names, uint32_t count)
+static bool file_index_decode_names(sl_file_index *index, const uint8_t *names, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         const char *name = (const char *)names + (size_t)i * SL_FIELD_NAME_BYTES;
@@ -167,7 +167,7 @@ bool sl_file_index_decode(sl_file_index *index, const uint8_t *bytes, size_t siz
                                      .changed_ns = (int64_t)sl_load64(bytes + 56),
                                      .sample = sl_load64(bytes + 64)};
     index->facts = sl_load32(bytes + 40);
-    if (decode_names(index, bytes + HEAD_BYTES, count) &&
+    if (file_index_decode_names(index, bytes + HEAD_BYTES, count) &&
         decode_samples(index, bytes + HEAD_BYTES + names, samples)) {
         return true;
     }

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool fits(int length, size_t bytes)
+static bool index_store_fits(int length, size_t bytes)
 {
     return length >= 0 && (size_t)length < bytes;
 }
@@ -30,11 +30,11 @@ bool sl_index_store_folder(char *folder, size_t bytes)
     const char *home = secure_getenv("HOME");
     bool good = false;
     if (own != NULL) {
-        good = own[0] != '\0' && fits(snprintf(folder, bytes, "%s", own), bytes);
+        good = own[0] != '\0' && index_store_fits(snprintf(folder, bytes, "%s", own), bytes);
     } else if (cache != NULL && cache[0] == '/') {
-        good = fits(snprintf(folder, bytes, "%s/sluice", cache), bytes);
+        good = index_store_fits(snprintf(folder, bytes, "%s/sluice", cache), bytes);
     } else if (home != NULL && home[0] == '/') {
-        good = fits(snprintf(folder, bytes, "%s/.cache/sluice", home), bytes);
+        good = index_store_fits(snprintf(folder, bytes, "%s/.cache/sluice", home), bytes);
     }
     if (!good) {
         folder[0] = '\0';
@@ -49,9 +49,10 @@ static bool name_in_folder(char *name, size_t bytes, const char *path, const cha
     if (folder[0] == '\0' || sl_store_real_path(path, real) != 0) {
         return false;
     }
-    return fits(snprintf(name, bytes, "%s/%.100s-%016llx.sluice-index", folder, sl_path_name(real),
-                         (unsigned long long)sl_checksum(real, strlen(real))),
-                bytes);
+    return index_store_fits(snprintf(name, bytes, "%s/%.100s-%016llx.sluice-index", folder,
+                                     sl_path_name(real),
+                                     (unsigned long long)sl_checksum(real, strlen(real))),
+                            bytes);
 }
 
 /* Whether nobody else could have written what is open. */
@@ -71,13 +72,14 @@ typedef struct kept {
 /* Bytes of an index for each of its file, which may be compressed, at most, and besides. */
 enum { INDEX_A_BYTE = 64, INDEX_BESIDES = 64 << 20 };
 
-static bool is_possible(uint64_t bytes, uint64_t file_bytes)
+static bool index_store_is_possible(uint64_t bytes, uint64_t file_bytes)
 {
     return bytes <= INDEX_BESIDES || (bytes - INDEX_BESIDES) / INDEX_A_BYTE <= file_bytes;
 }
 
 /* The file is as long as its beginning says, which a sparse one is not asked to be. */
-static bool read_index(const kept *at, uint64_t file_bytes, uint8_t **bytes, size_t *size)
+static bool index_store_read_index(const kept *at, uint64_t file_bytes, uint8_t **bytes,
+                                   size_t *size)
 {
     sl_handle file;
     uint8_t head[SL_FILE_INDEX_HEAD];
@@ -91,15 +93,15 @@ static bool read_index(const kept *at, uint64_t file_bytes, uint8_t **bytes, siz
     const bool wanted = (!at->in_folder || is_private(file.fd)) &&
                         sl_handle_read(&file, head, sizeof(head), 0, NULL) == SLUICE_OK &&
                         sl_file_index_bytes(head) == found.bytes &&
-                        is_possible(found.bytes, file_bytes);
+                        index_store_is_possible(found.bytes, file_bytes);
     *bytes = wanted ? sl_malloc(*size) : NULL;
     const bool good = *bytes != NULL && sl_handle_read(&file, *bytes, *size, 0, NULL) == SLUICE_OK;
     sl_handle_close(&file);
     return good;
 }
 
-static bool is_of(const sl_file_index *index, sl_index_kind kind, const kept *at,
-                  const sl_file_identity *file)
+static bool index_store_is_of(const sl_file_index *index, sl_index_kind kind, const kept *at,
+                              const sl_file_identity *file)
 {
     const sl_file_identity *was = &index->file;
     const bool untouched = was->inode == file->inode && was->changed_ns == file->changed_ns;
@@ -113,10 +115,10 @@ static bool load_from(sl_file_index *index, sl_index_kind kind, const kept *at,
 {
     size_t size = 0;
     uint8_t *bytes = NULL;
-    bool good =
-        read_index(at, file->bytes, &bytes, &size) && sl_file_index_decode(index, bytes, size);
+    bool good = index_store_read_index(at, file->bytes, &bytes, &size) &&
+                sl_file_index_decode(index, bytes, size);
     sl_free(bytes);
-    if (good && !is_of(index, kind, at, file)) {
+    if (good && !index_store_is_of(index, kind, at, file)) {
         sl_file_index_close(index);
         good = false;
     }
@@ -126,7 +128,7 @@ static bool load_from(sl_file_index *index, sl_index_kind kind, const kept *at,
     return good;
 }
 
-static bool identify(const char *path, sl_file_identity *file)
+static bool index_store_identify(const char *path, sl_file_identity *file)
 {
     sl_handle handle;
     if (sl_handle_open(&handle, (sl_file_name){"dataset", path}, file, NULL) < 0) {
@@ -146,11 +148,11 @@ bool sl_index_store_load(sl_file_index *index, sl_index_kind kind, const char *p
     sl_file_identity file = {0};
     const kept places[] = {{beside, false}, {cached, true}};
     const bool named[] = {
-        fits(snprintf(beside, sizeof(beside), "%s.sluice-index", path), sizeof(beside)),
+        index_store_fits(snprintf(beside, sizeof(beside), "%s.sluice-index", path), sizeof(beside)),
         name_in_folder(cached, sizeof(cached), path, folder)};
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         if (named[i] && sl_store_stat(places[i].name, &facts) == 0 &&
-            (file.sample != 0 || identify(path, &file)) &&
+            (file.sample != 0 || index_store_identify(path, &file)) &&
             load_from(index, kind, &places[i], &file)) {
             return true;
         }
@@ -159,10 +161,10 @@ bool sl_index_store_load(sl_file_index *index, sl_index_kind kind, const char *p
 }
 
 /* With all folders above it; for the user alone. */
-static bool make_folder(const char *folder)
+static bool index_store_make_folder(const char *folder)
 {
     char path[SL_PATH_BYTES];
-    if (!fits(snprintf(path, sizeof(path), "%s", folder), sizeof(path))) {
+    if (!index_store_fits(snprintf(path, sizeof(path), "%s", folder), sizeof(path))) {
         return false;
     }
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
@@ -194,10 +196,10 @@ void sl_index_store_keep(const sl_file_index *index, const char *path, const cha
     uint8_t *bytes = NULL;
     size_t size = 0;
     if (!name_in_folder(name, sizeof(name), path, folder) ||
-        !fits(snprintf(temporary, sizeof(temporary), "%s.%ld.%u", name, (long)getpid(),
-                       atomic_fetch_add_explicit(&count, 1, memory_order_relaxed)),
-              sizeof(temporary)) ||
-        !make_folder(folder) || !sl_file_index_encode(index, &bytes, &size)) {
+        !index_store_fits(snprintf(temporary, sizeof(temporary), "%s.%ld.%u", name, (long)getpid(),
+                                   atomic_fetch_add_explicit(&count, 1, memory_order_relaxed)),
+                          sizeof(temporary)) ||
+        !index_store_make_folder(folder) || !sl_file_index_encode(index, &bytes, &size)) {
         return;
     }
     (void)unlink(temporary); /* of a process of that number that was killed */

@@ -36,7 +36,7 @@ typedef struct writer {
 
 /* ---- room ---- */
 
-static bool is_full(int sys_errno)
+static bool unpacked_file_is_full(int sys_errno)
 {
     return sys_errno == ENOSPC || sys_errno == EDQUOT || sys_errno == EFBIG;
 }
@@ -68,7 +68,7 @@ static sluice_status keep_reserve(const writer *w, sluice_error *error)
                                                                : refuse_room(w, ENOSPC, error);
 }
 
-static sluice_status put(writer *w, size_t bytes, sluice_error *error)
+static sluice_status unpacked_file_put(writer *w, size_t bytes, sluice_error *error)
 {
     sluice_error reason;
     sl_error_clear(&reason);
@@ -78,7 +78,7 @@ static sluice_status put(writer *w, size_t bytes, sluice_error *error)
     }
     const sl_file_name name = {STAGE, w->job->to};
     status = sl_file_write(w->fd, name, w->piece, bytes, w->written, &reason);
-    if (status < 0 && is_full(reason.sys_errno)) {
+    if (status < 0 && unpacked_file_is_full(reason.sys_errno)) {
         return refuse_room(w, reason.sys_errno, error);
     }
     if (status < 0) {
@@ -95,7 +95,7 @@ static sluice_status put(writer *w, size_t bytes, sluice_error *error)
 
 /* ---- what comes out ---- */
 
-static bool is_stopped(const sl_unpack_job *job)
+static bool unpacked_file_is_stopped(const sl_unpack_job *job)
 {
     /* relaxed: a thread that sees it late works a little longer */
     return atomic_load_explicit(job->stop, memory_order_relaxed);
@@ -106,7 +106,7 @@ static sluice_status copy_all(writer *w, sluice_error *error)
     const uint64_t most = sl_unpack_most(&w->job->told);
     size_t got = PIECE_BYTES;
     while (got == PIECE_BYTES) {
-        if (is_stopped(w->job)) {
+        if (unpacked_file_is_stopped(w->job)) {
             return sl_error_set(error, SLUICE_CANCELED, STAGE, "unpacking was abandoned");
         }
         sluice_status status =
@@ -117,7 +117,7 @@ static sluice_status copy_all(writer *w, sluice_error *error)
                                    (unsigned long long)most);
         }
         if (status == SLUICE_OK && got > 0) {
-            status = put(w, got, error);
+            status = unpacked_file_put(w, got, error);
         }
         if (status < 0) {
             return status;
@@ -126,7 +126,7 @@ static sluice_status copy_all(writer *w, sluice_error *error)
     return SLUICE_OK;
 }
 
-static sluice_status check(writer *w, sluice_error *error)
+static sluice_status unpacked_file_check(writer *w, sluice_error *error)
 {
     const sl_unpack_told *told = &w->job->told;
     if (sl_unpack_most(told) > 0 && w->written != told->bytes[0] && w->written != told->bytes[1]) {
@@ -164,12 +164,12 @@ static sluice_status make_last(const writer *w, sluice_error *error)
             return SLUICE_OK;
         }
     }
-    return is_full(errno) ? refuse_room(w, errno, error)
-                          : sl_error_file(error, SLUICE_IO, STAGE, errno, w->job->to, -1,
-                                          "cannot sync the file");
+    return unpacked_file_is_full(errno) ? refuse_room(w, errno, error)
+                                        : sl_error_file(error, SLUICE_IO, STAGE, errno, w->job->to,
+                                                        -1, "cannot sync the file");
 }
 
-static sluice_status write_all(writer *w, sluice_error *error)
+static sluice_status unpacked_file_write_all(writer *w, sluice_error *error)
 {
     const sl_unpack_job *job = w->job;
     sluice_status status = sl_stream_open(&w->stream, job->from, &job->packed, CHUNKS, error);
@@ -182,7 +182,7 @@ static sluice_status write_all(writer *w, sluice_error *error)
                             : sl_error_file(error, SLUICE_IO, STAGE, errno, job->to, -1,
                                             "cannot create the file");
     }
-    status = status == SLUICE_OK ? check(w, error) : status;
+    status = status == SLUICE_OK ? unpacked_file_check(w, error) : status;
     status = status == SLUICE_OK ? make_last(w, error) : status;
     return status == SLUICE_OK ? check_source(job, error) : status;
 }
@@ -197,7 +197,7 @@ sluice_status sl_unpacked_file_write(const sl_unpack_job *job, sluice_error *err
     }
     w->job = job;
     w->fd = -1;
-    const sluice_status status = write_all(w, &reason);
+    const sluice_status status = unpacked_file_write_all(w, &reason);
     if (w->fd >= 0 && status < 0) {
         (void)unlink(job->to);
     }

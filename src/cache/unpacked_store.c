@@ -56,7 +56,7 @@ static sl_unpack_told told_of(const store *s, const entry *e)
     return s->how->told != NULL ? s->how->told[e->file] : (sl_unpack_told){{0, 0}, NULL};
 }
 
-static const char *path_of(const store *s, const entry *e)
+static const char *unpacked_store_path_of(const store *s, const entry *e)
 {
     return s->list->files[e->file].path;
 }
@@ -81,7 +81,7 @@ static uint64_t sum_key(const sl_file_identity *is, sl_packing packing, const sl
 }
 
 /* sl_malloc'd; NULL: no memory. */
-static char *join(const char *folder, const char *name)
+static char *unpacked_store_join(const char *folder, const char *name)
 {
     const size_t bytes = strlen(folder) + strlen(name) + 2;
     char *path = sl_malloc(bytes);
@@ -91,17 +91,18 @@ static char *join(const char *folder, const char *name)
     return path;
 }
 
-static sluice_status name_entry(const store *s, entry *e, const char *real, sluice_error *error)
+static sluice_status unpacked_store_name_entry(const store *s, entry *e, const char *real,
+                                               sluice_error *error)
 {
     char name[256];
     const sl_unpack_told told = told_of(s, e);
     const sl_packing packing = s->list->files[e->file].packing;
     (void)snprintf(name, sizeof(name), "%.100s-%016llx", sl_path_name(real),
                    (unsigned long long)sl_checksum(real, strlen(real)));
-    e->folder = join(s->how->folder, name);
+    e->folder = unpacked_store_join(s->how->folder, name);
     (void)snprintf(name, sizeof(name), "%016llx" KEPT,
                    (unsigned long long)sum_key(&e->source, packing, &told));
-    e->kept = e->folder != NULL ? join(e->folder, name) : NULL;
+    e->kept = e->folder != NULL ? unpacked_store_join(e->folder, name) : NULL;
     if (e->kept == NULL) {
         (void)sl_no_memory_file(error, STAGE, real, "for a path");
         return SLUICE_NOMEM;
@@ -125,20 +126,20 @@ static bool is_kept(const store *s, const entry *e)
            (sl_unpack_most(&told) == 0 || bytes == told.bytes[0] || bytes == told.bytes[1]);
 }
 
-static sluice_status look_at(void *ctx, uint32_t number, sluice_error *error)
+static sluice_status unpacked_store_look_at(void *ctx, uint32_t number, sluice_error *error)
 {
     store *s = ctx;
     entry *e = &s->entries[number];
     char real[SL_PATH_BYTES];
     sl_store_facts facts;
-    int failed = sl_store_real_path(path_of(s, e), real);
+    int failed = sl_store_real_path(unpacked_store_path_of(s, e), real);
     failed = failed == 0 ? sl_store_stat(real, &facts) : failed;
     if (failed < 0) {
-        return sl_error_file(error, SLUICE_IO, STAGE, -failed, path_of(s, e), -1,
+        return sl_error_file(error, SLUICE_IO, STAGE, -failed, unpacked_store_path_of(s, e), -1,
                              "cannot open the file");
     }
     e->source = facts.identity;
-    const sluice_status status = name_entry(s, e, real, error);
+    const sluice_status status = unpacked_store_name_entry(s, e, real, error);
     e->there = status == SLUICE_OK && is_kept(s, e);
     return status;
 }
@@ -162,7 +163,7 @@ static bool make_own(const char *folder)
 }
 
 /* With all above it. */
-static sluice_status make_folder(const char *folder, sluice_error *error)
+static sluice_status unpacked_store_make_folder(const char *folder, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
     const int length = snprintf(path, sizeof(path), "%s", folder);
@@ -196,7 +197,8 @@ static void each_file(const entry *e, const char *suffix,
     DIR *folder = opendir(e->folder);
     for (const struct dirent *at;
          folder != NULL && (at = readdir(folder)) != NULL;) { // NOLINT(concurrency-mt-unsafe)
-        char *path = sl_ends_with(at->d_name, suffix) ? join(e->folder, at->d_name) : NULL;
+        char *path =
+            sl_ends_with(at->d_name, suffix) ? unpacked_store_join(e->folder, at->d_name) : NULL;
         if (path != NULL) {
             visit(e, path, context);
         }
@@ -216,7 +218,7 @@ static void remove_other(const entry *e, const char *path, void *context)
     }
 }
 
-static void sync_folder(const char *folder)
+static void unpacked_store_sync_folder(const char *folder)
 {
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
@@ -275,8 +277,8 @@ static sluice_status check_room(store *s, sluice_error *error)
             return sl_error_file(
                 error, SLUICE_IO, STAGE, ENOSPC, s->how->folder, -1,
                 "unpacking %u files (the first is %.512s) needs %llu bytes here, and %llu are free",
-                count, path_of(s, &s->entries[s->missing[0]]), (unsigned long long)wanted,
-                (unsigned long long)there);
+                count, unpacked_store_path_of(s, &s->entries[s->missing[0]]),
+                (unsigned long long)wanted, (unsigned long long)there);
         }
         before = wanted;
     }
@@ -298,7 +300,7 @@ static lock try_lock(int fd)
     return errno == EWOULDBLOCK ? LOCK_BUSY : LOCK_NONE;
 }
 
-static bool is_stopped(const store *s)
+static bool unpacked_store_is_stopped(const store *s)
 {
     return atomic_load_explicit(&s->stop, memory_order_relaxed);
 }
@@ -311,7 +313,7 @@ static lock wait_for_lock(const store *s, const entry *e, int fd)
     const uint64_t stall_ns = s->how->stall_ns > 0 ? s->how->stall_ns : SL_UNPACKED_STALL_NS;
     uint64_t changed_ns = sl_now_ns();
     lock got = try_lock(fd);
-    while (got == LOCK_BUSY && !is_kept(s, e) && !is_stopped(s)) {
+    while (got == LOCK_BUSY && !is_kept(s, e) && !unpacked_store_is_stopped(s)) {
         const uint64_t now_ns = sl_now_ns();
         if (fstat(fd, &facts) == 0 && memcmp(&facts.st_mtim, &beat, sizeof(beat)) != 0) {
             beat = facts.st_mtim;
@@ -334,12 +336,12 @@ static sluice_status write_part(store *s, const entry *e, int beat, sluice_error
     char name[64];
     (void)snprintf(name, sizeof(name), "%ld.%u" PART, (long)getpid(),
                    atomic_fetch_add_explicit(&count, 1, memory_order_relaxed));
-    char *part = join(e->folder, name);
+    char *part = unpacked_store_join(e->folder, name);
     if (part == NULL) {
         return sl_no_memory_file(error, STAGE, e->kept, "for a path");
     }
     const sl_packed packed = {.packing = s->list->files[e->file].packing, .file = e->source};
-    const sl_unpack_job job = {.from = path_of(s, e),
+    const sl_unpack_job job = {.from = unpacked_store_path_of(s, e),
                                .packed = packed,
                                .told = told_of(s, e),
                                .to = part,
@@ -366,7 +368,7 @@ static sluice_status unpack_locked(store *s, const entry *e, lock held, int fd, 
     }
     const sluice_status status = write_part(s, e, fd, error);
     if (status == SLUICE_OK) {
-        sync_folder(e->folder);
+        unpacked_store_sync_folder(e->folder);
         if (held == LOCK_HELD) {
             each_file(e, KEPT, remove_other, NULL);
         }
@@ -377,7 +379,7 @@ static sluice_status unpack_locked(store *s, const entry *e, lock held, int fd, 
 /* Whether somebody else is at it comes to `*busy`, which is asked without waiting; NULL: waits. */
 static sluice_status unpack_entry(store *s, const entry *e, bool *busy, sluice_error *error)
 {
-    char *path = join(e->folder, "lock");
+    char *path = unpacked_store_join(e->folder, "lock");
     if (path == NULL) {
         return sl_no_memory_file(error, STAGE, e->folder, "for a path");
     }
@@ -421,13 +423,13 @@ static sluice_status unpack_some(store *s, const entry **busy, sluice_error *err
     uint32_t count = 0;
     sluice_status status = SLUICE_OK;
     const entry *e;
-    while (status == SLUICE_OK && !is_stopped(s) && (e = take_next(s)) != NULL) {
+    while (status == SLUICE_OK && !unpacked_store_is_stopped(s) && (e = take_next(s)) != NULL) {
         bool is_busy = false;
         status = unpack_entry(s, e, &is_busy, error);
         busy[count] = e;
         count += is_busy;
     }
-    for (uint32_t i = 0; status == SLUICE_OK && !is_stopped(s) && i < count; i++) {
+    for (uint32_t i = 0; status == SLUICE_OK && !unpacked_store_is_stopped(s) && i < count; i++) {
         status = unpack_entry(s, busy[i], NULL, error);
     }
     return status;
@@ -451,7 +453,7 @@ static sluice_status work(void *ctx, uint32_t number, sluice_error *error)
 
 static sluice_status unpack_missing(store *s, sluice_error *error)
 {
-    sluice_status status = make_folder(s->how->folder, error);
+    sluice_status status = unpacked_store_make_folder(s->how->folder, error);
     status = status == SLUICE_OK ? check_room(s, error) : status;
     if (status < 0) {
         return status;
@@ -470,7 +472,7 @@ static sluice_status unpack_missing(store *s, sluice_error *error)
                                    "or removed, or a file server maps it to another user");
         }
     }
-    sync_folder(s->how->folder);
+    unpacked_store_sync_folder(s->how->folder);
     return status;
 }
 
@@ -503,7 +505,7 @@ static char *plain_name(const char *path)
     return plain;
 }
 
-static sluice_status replace(store *s, sluice_error *error)
+static sluice_status unpacked_store_replace(store *s, sluice_error *error)
 {
     for (uint32_t i = 0; i < s->count; i++) {
         entry *e = &s->entries[i];
@@ -536,7 +538,7 @@ static sluice_status find_packed(store *s, sluice_error *error)
         }
     }
     const sluice_status status =
-        s->count > 0 ? sl_open_many(s->count, look_at, s, error) : SLUICE_OK;
+        s->count > 0 ? sl_open_many(s->count, unpacked_store_look_at, s, error) : SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < s->count; i++) {
         if (!s->entries[i].there) {
             s->missing[s->missing_count++] = i;
@@ -554,7 +556,7 @@ sluice_status sl_unpacked_store_take(sl_file_list *list, const sl_unpacked_how *
         status = unpack_missing(&s, error);
     }
     if (status == SLUICE_OK) {
-        status = replace(&s, error);
+        status = unpacked_store_replace(&s, error);
     }
     for (uint32_t i = 0; i < s.count; i++) {
         sl_free(s.entries[i].folder);

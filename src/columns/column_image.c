@@ -10,12 +10,12 @@
 
 #include <string.h>
 
-static bool takes(sluice_field_type type)
+static bool column_image_takes(sluice_field_type type)
 {
     return type == SLUICE_FIELD_IMAGE;
 }
 
-static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *error)
+static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     const sl_column_request *request = &column->request;
     if (request->recipe.error.status != SLUICE_OK) {
@@ -74,8 +74,8 @@ static sluice_status open_picture(const sl_column *column, sl_row *row, sl_pictu
                                    error);
 }
 
-static sluice_status decode(const sl_row *row, const sl_params *params, sl_image *view,
-                            sluice_error *error)
+static sluice_status column_image_decode(const sl_row *row, const sl_params *params, sl_image *view,
+                                         sluice_error *error)
 {
     uint32_t width = 0;
     uint32_t height = 0;
@@ -85,13 +85,13 @@ static sluice_status decode(const sl_row *row, const sl_params *params, sl_image
     return sl_decoder_decode(row->decoder, params->need, width, height, view, error);
 }
 
-static sluice_status make(const sl_column *column, sl_row *row, sl_part_view parts,
-                          sluice_error *error)
+static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_part_view parts,
+                                       sluice_error *error)
 {
     const sl_params *params = &row->draws[column->group];
     sl_params left;
     sl_image view;
-    const sluice_status status = decode(row, params, &view, error);
+    const sluice_status status = column_image_decode(row, params, &view, error);
     row->decode_ns += row->timed ? sl_now_ns() - row->opened_ns : 0;
     if (status != SLUICE_OK) {
         return status;
@@ -108,7 +108,7 @@ static sluice_status make(const sl_column *column, sl_row *row, sl_part_view par
                             sl_decoder_scratch(row->decoder), error);
 }
 
-static void blank(const sl_column *column, uint32_t number, sl_part_view parts)
+static void column_image_blank(const sl_column *column, uint32_t number, sl_part_view parts)
 {
     memset(sl_column_row(column, parts, 0, number), 0,
            column->set->parts[column->first_part].row_bytes);
@@ -118,8 +118,8 @@ static void blank(const sl_column *column, uint32_t number, sl_part_view parts)
 }
 
 const sl_column_kind sl_column_image = {.name = "image",
-                                        .takes = takes,
-                                        .bind = bind,
+                                        .takes = column_image_takes,
+                                        .bind = column_image_bind,
                                         .open = open_picture,
-                                        .make = make,
-                                        .blank = blank};
+                                        .make = column_image_make,
+                                        .blank = column_image_blank};

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static bool takes(sluice_field_type type)
+static bool column_number_takes(sluice_field_type type)
 {
     return type == SLUICE_FIELD_INT || type == SLUICE_FIELD_FLOAT;
 }
@@ -18,7 +18,7 @@ static bool takes_int(sluice_field_type type)
 }
 
 /* The dtype that was asked for, or the natural one. */
-static sluice_dtype dtype_of(const sl_column *column)
+static sluice_dtype column_number_dtype_of(const sl_column *column)
 {
     if (column->request.dtype != SLUICE_U8) {
         return (sluice_dtype)column->request.dtype;
@@ -26,24 +26,25 @@ static sluice_dtype dtype_of(const sl_column *column)
     return column->field.type == SLUICE_FIELD_INT ? SLUICE_I64 : SLUICE_F64;
 }
 
-static sluice_status refuse_dtype(const sl_column *column, sluice_dtype dtype, sluice_error *error)
+static sluice_status column_number_refuse_dtype(const sl_column *column, sluice_dtype dtype,
+                                                sluice_error *error)
 {
     return sl_error_set(error, SLUICE_INVALID, "columns",
                         "column \"%s\": %s is no dtype for a column of kind %s",
                         column->request.name, sl_dtype_name(dtype), column->kind->name);
 }
 
-static bool is_number(sluice_dtype dtype, bool floats_only)
+static bool column_number_is_number(sluice_dtype dtype, bool floats_only)
 {
     const bool floating = dtype == SLUICE_F32 || dtype == SLUICE_F64;
     return floating || (!floats_only && (dtype == SLUICE_I64 || dtype == SLUICE_I32));
 }
 
-static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *error)
+static sluice_status column_number_bind(sl_column *column, sl_column_set *set, sluice_error *error)
 {
-    const sluice_dtype dtype = dtype_of(column);
-    if (!is_number(dtype, column->field.type == SLUICE_FIELD_FLOAT)) {
-        return refuse_dtype(column, dtype, error);
+    const sluice_dtype dtype = column_number_dtype_of(column);
+    if (!column_number_is_number(dtype, column->field.type == SLUICE_FIELD_FLOAT)) {
+        return column_number_refuse_dtype(column, dtype, error);
     }
     sl_part *part = sl_column_add_part(set, column, "", error);
     if (part == NULL) {
@@ -54,7 +55,7 @@ static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *e
     return SLUICE_OK;
 }
 
-static void put(void *to, sluice_dtype dtype, int64_t integer, double number)
+static void column_number_put(void *to, sluice_dtype dtype, int64_t integer, double number)
 {
     const int32_t narrow = (int32_t)integer;
     const float single = (float)number;
@@ -77,8 +78,8 @@ static void put(void *to, sluice_dtype dtype, int64_t integer, double number)
     }
 }
 
-static sluice_status make(const sl_column *column, sl_row *row, sl_part_view parts,
-                          sluice_error *error)
+static sluice_status column_number_make(const sl_column *column, sl_row *row, sl_part_view parts,
+                                        sluice_error *error)
 {
     const sl_value *value = &row->values.of[column->field_number];
     const sluice_dtype dtype = column->set->parts[column->first_part].dtype;
@@ -87,24 +88,25 @@ static sluice_status make(const sl_column *column, sl_row *row, sl_part_view par
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns", "\"%s\" is %lld, which is no i32",
                             column->field.name, (long long)value->integer);
     }
-    put(sl_column_row(column, parts, 0, row->at.number), dtype, value->integer,
-        integer ? (double)value->integer : value->number);
+    column_number_put(sl_column_row(column, parts, 0, row->at.number), dtype, value->integer,
+                      integer ? (double)value->integer : value->number);
     return SLUICE_OK;
 }
 
-static void blank(const sl_column *column, uint32_t number, sl_part_view parts)
+static void column_number_blank(const sl_column *column, uint32_t number, sl_part_view parts)
 {
     const sluice_dtype dtype = column->set->parts[column->first_part].dtype;
     const bool integer = column->field.type == SLUICE_FIELD_INT;
     const int64_t ignore = column->set->ignore;
-    put(sl_column_row(column, parts, 0, number), dtype, ignore, integer ? (double)ignore : 0);
+    column_number_put(sl_column_row(column, parts, 0, number), dtype, ignore,
+                      integer ? (double)ignore : 0);
 }
 
 const sl_column_kind sl_column_number = {.name = "number",
-                                         .takes = takes,
-                                         .bind = bind,
-                                         .make = make,
-                                         .blank = blank};
+                                         .takes = column_number_takes,
+                                         .bind = column_number_bind,
+                                         .make = column_number_make,
+                                         .blank = column_number_blank};
 
 /* ---- one-hot ---- */
 
@@ -112,8 +114,8 @@ static sluice_status bind_one_hot(sl_column *column, sl_column_set *set, sluice_
 {
     const sluice_dtype dtype = (sluice_dtype)column->request.dtype;
     const uint64_t classes = column->request.length;
-    if (dtype != SLUICE_U8 && !is_number(dtype, false)) {
-        return refuse_dtype(column, dtype, error);
+    if (dtype != SLUICE_U8 && !column_number_is_number(dtype, false)) {
+        return column_number_refuse_dtype(column, dtype, error);
     }
     if (classes == 0 || classes > UINT32_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "columns",
@@ -144,7 +146,7 @@ static sluice_status make_one_hot(const sl_column *column, sl_row *row, sl_part_
                             (long long)class, (long long)part->shape[0]);
     }
     memset(to, 0, part->row_bytes);
-    put(to + (size_t) class * sl_dtype_bytes(part->dtype), part->dtype, 1, 1.0);
+    column_number_put(to + (size_t) class * sl_dtype_bytes(part->dtype), part->dtype, 1, 1.0);
     return SLUICE_OK;
 }
 

@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
-static bool takes(sluice_field_type type)
+static bool column_ragged_takes(sluice_field_type type)
 {
     return type == SLUICE_FIELD_BYTES || type == SLUICE_FIELD_TEXT || type == SLUICE_FIELD_TENSOR;
 }
@@ -51,8 +51,8 @@ static sluice_status find_step(sl_column *column, sluice_error *error)
 }
 
 /* The part of the values: `dims` dimensions in front of those of a step. */
-static sl_part *add_values(sl_column *column, sl_column_set *set, uint32_t dims,
-                           sluice_error *error)
+static sl_part *column_ragged_add_values(sl_column *column, sl_column_set *set, uint32_t dims,
+                                         sluice_error *error)
 {
     const uint64_t length = column->request.length;
     uint64_t elements = 0;
@@ -83,7 +83,7 @@ static sluice_status bind_with(sl_column *column, sl_column_set *set, bool padde
     if (status != SLUICE_OK) {
         return status;
     }
-    sl_part *values = add_values(column, set, padded ? 1 : 0, error);
+    sl_part *values = column_ragged_add_values(column, set, padded ? 1 : 0, error);
     sl_part *sizes = values == NULL
                          ? NULL
                          : sl_column_add_part(set, column, padded ? ".lengths" : ".offsets", error);
@@ -155,7 +155,8 @@ static void blank_ragged(const sl_column *column, uint32_t number, sl_part_view 
     *(int64_t *)sl_column_row(column, parts, 1, (uint64_t)number + 1) = 0;
 }
 
-static void finish(const sl_column *column, uint32_t rows, sl_part_view parts, uint64_t *sizes)
+static void column_ragged_finish(const sl_column *column, uint32_t rows, sl_part_view parts,
+                                 uint64_t *sizes)
 {
     int64_t *offsets = sl_column_row(column, parts, 1, 0);
     uint8_t *values = sl_column_row(column, parts, 0, 0);
@@ -192,12 +193,12 @@ static sluice_status make_padded(const sl_column *column, sl_row *row, sl_part_v
 }
 
 const sl_column_kind sl_column_ragged = {.name = "ragged",
-                                         .takes = takes,
+                                         .takes = column_ragged_takes,
                                          .bind = bind_ragged,
                                          .make = make_ragged,
                                          .blank = blank_ragged,
-                                         .finish = finish};
+                                         .finish = column_ragged_finish};
 const sl_column_kind sl_column_padded = {.name = "padded",
-                                         .takes = takes,
+                                         .takes = column_ragged_takes,
                                          .bind = bind_padded,
                                          .make = make_padded};

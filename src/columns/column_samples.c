@@ -29,7 +29,7 @@ static sluice_status check_dtype(const sl_column *column, sluice_error *error)
                         column->request.name, sl_dtype_name(to));
 }
 
-static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *error)
+static sluice_status column_samples_bind(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     const sl_column_request *request = &column->request;
     if (request->dims != WIDTH + 1 && request->dims != DIMS) {
@@ -102,7 +102,8 @@ static void copy_rows(const sl_column *column, const sl_decoded_form *form, uint
     }
 }
 
-static sluice_status decode(const sl_column *column, sl_row *row, void *to, sluice_error *error)
+static sluice_status column_samples_decode(const sl_column *column, sl_row *row, void *to,
+                                           sluice_error *error)
 {
     const sl_subvolume taken = sl_column_subvolume(column);
     sl_decoded_form form;
@@ -125,17 +126,17 @@ static sluice_status decode(const sl_column *column, sl_row *row, void *to, slui
     return status;
 }
 
-static sluice_status make(const sl_column *column, sl_row *row, sl_part_view parts,
-                          sluice_error *error)
+static sluice_status column_samples_make(const sl_column *column, sl_row *row, sl_part_view parts,
+                                         sluice_error *error)
 {
     const uint64_t start = row->timed ? sl_now_ns() : 0;
     const sluice_status status =
-        decode(column, row, sl_column_row(column, parts, 0, row->at.number), error);
+        column_samples_decode(column, row, sl_column_row(column, parts, 0, row->at.number), error);
     row->decode_ns += row->timed ? sl_now_ns() - start : 0;
     return status;
 }
 
 const sl_column_kind sl_column_samples = {.name = "tensor",
                                           .takes = sl_type_is_media,
-                                          .bind = bind,
-                                          .make = make};
+                                          .bind = column_samples_bind,
+                                          .make = column_samples_make};

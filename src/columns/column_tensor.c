@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static bool takes(sluice_field_type type)
+static bool column_tensor_takes(sluice_field_type type)
 {
     return type == SLUICE_FIELD_TENSOR;
 }
@@ -53,7 +53,7 @@ static sluice_status choose_shape(sl_column *column, sluice_error *error)
     return SLUICE_OK;
 }
 
-static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *error)
+static sluice_status column_tensor_bind(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     sl_column_request *request = &column->request;
     sluice_status status = choose_shape(column, error);
@@ -152,8 +152,8 @@ static sluice_status copy_part(const sl_column *column, const sl_value *value,
     return SLUICE_OK;
 }
 
-static sluice_status make(const sl_column *column, sl_row *row, sl_part_view parts,
-                          sluice_error *error)
+static sluice_status column_tensor_make(const sl_column *column, sl_row *row, sl_part_view parts,
+                                        sluice_error *error)
 {
     const sl_value *value = &row->values.of[column->field_number];
     uint64_t begin[SLUICE_TENSOR_DIMS_MAX] = {0};
@@ -171,6 +171,6 @@ static sluice_status make(const sl_column *column, sl_row *row, sl_part_view par
 }
 
 const sl_column_kind sl_column_tensor = {.name = "tensor",
-                                         .takes = takes,
-                                         .bind = bind,
-                                         .make = make};
+                                         .takes = column_tensor_takes,
+                                         .bind = column_tensor_bind,
+                                         .make = column_tensor_make};

@@ -6,13 +6,13 @@
 #include "columns.h"
 #include "error.h"
 
-static bool takes(sluice_field_type type)
+static bool column_window_takes(sluice_field_type type)
 {
     return type == SLUICE_FIELD_TENSOR;
 }
 
 /* Makes room for the column in the set's windows, which are all of one field and one stride. */
-static sluice_status join(sl_column *column, sl_column_set *set, sluice_error *error)
+static sluice_status column_window_join(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     const sl_column_request *request = &column->request;
     sl_windows *windows = &set->windows;
@@ -37,14 +37,14 @@ static sluice_status join(sl_column *column, sl_column_set *set, sluice_error *e
     return SLUICE_OK;
 }
 
-static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *error)
+static sluice_status column_window_bind(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     if (column->field.dims != 1) {
         return sl_column_refuse(column, error, "windows are taken of tensors of one dimension");
     }
     sluice_status status = sl_column_elements(column, error);
     if (status == SLUICE_OK) {
-        status = join(column, set, error);
+        status = column_window_join(column, set, error);
     }
     if (status != SLUICE_OK) {
         return status;
@@ -61,8 +61,8 @@ static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *e
     return SLUICE_OK;
 }
 
-static sluice_status make(const sl_column *column, sl_row *row, sl_part_view parts,
-                          sluice_error *error)
+static sluice_status column_window_make(const sl_column *column, sl_row *row, sl_part_view parts,
+                                        sluice_error *error)
 {
     const sl_bytes bytes = row->values.of[column->field_number].bytes;
     const uint64_t end = (column->request.offset + column->elements) * column->stored_bytes;
@@ -76,6 +76,6 @@ static sluice_status make(const sl_column *column, sl_row *row, sl_part_view par
 }
 
 const sl_column_kind sl_column_window = {.name = "window",
-                                         .takes = takes,
-                                         .bind = bind,
-                                         .make = make};
+                                         .takes = column_window_takes,
+                                         .bind = column_window_bind,
+                                         .make = column_window_make};

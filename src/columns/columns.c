@@ -111,8 +111,8 @@ static void add_facts(sl_column_set *set)
 
 /* ---- binding ---- */
 
-static sluice_status find_field(const sl_columns_config *config, sl_column *column,
-                                sluice_error *error)
+static sluice_status columns_find_field(const sl_columns_config *config, sl_column *column,
+                                        sluice_error *error)
 {
     for (uint32_t i = 0; i < config->field_count; i++) {
         if (strcmp(config->fields[i].name, column->request.field) == 0) {
@@ -136,7 +136,7 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
                           .request = *request,
                           .group = SL_GROUP_NONE,
                           .first_part = set->part_count};
-    sluice_status status = find_field(config, column, error);
+    sluice_status status = columns_find_field(config, column, error);
     if (status != SLUICE_OK) {
         return status;
     }

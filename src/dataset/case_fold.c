@@ -20,7 +20,7 @@ static const fold_range ranges[] = {
     {0xFF21, 0xFF3A, 1, 32},
 };
 
-static uint32_t fold(uint32_t point)
+static uint32_t case_fold_name(uint32_t point)
 {
     for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++) {
         const fold_range *range = &ranges[i];
@@ -38,7 +38,7 @@ static bool continues(unsigned char byte)
 }
 
 /* One code point of two or three bytes; 0 when the bytes are something else. */
-static uint32_t decode(const unsigned char *p, size_t *length)
+static uint32_t case_fold_decode(const unsigned char *p, size_t *length)
 {
     if ((p[0] & 0xE0) == 0xC0 && continues(p[1])) {
         *length = 2;
@@ -52,7 +52,7 @@ static uint32_t decode(const unsigned char *p, size_t *length)
 }
 
 /* All ranges stay within their encoded length. */
-static void encode(uint32_t point, size_t length, char *to)
+static void case_fold_encode(uint32_t point, size_t length, char *to)
 {
     if (length == 2) {
         to[0] = (char)(0xC0 | (point >> 6));
@@ -68,11 +68,11 @@ void sl_case_fold(const char *name, char *folded)
     const unsigned char *p = (const unsigned char *)name;
     while (*p) {
         size_t length = 1;
-        uint32_t point = *p < 0x80 ? 0 : decode(p, &length);
+        uint32_t point = *p < 0x80 ? 0 : case_fold_decode(p, &length);
         if (point != 0) {
-            encode(fold(point), length, folded);
+            case_fold_encode(case_fold_name(point), length, folded);
         } else {
-            *folded = (char)(*p < 0x80 ? fold(*p) : *p);
+            *folded = (char)(*p < 0x80 ? case_fold_name(*p) : *p);
         }
         folded += length;
         p += length;

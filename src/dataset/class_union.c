@@ -31,7 +31,7 @@ typedef struct making {
     uint32_t classes, room;
 } making;
 
-static sluice_status no_memory(sluice_error *error)
+static sluice_status class_union_no_memory(sluice_error *error)
 {
     return sl_no_memory(error, STAGE, "for the names of classes");
 }
@@ -60,7 +60,7 @@ uint64_t sl_labels_sum(const sl_labels *labels)
     return sl_checksum_value(&stream);
 }
 
-static const char *name_of(const sl_dataset *part, uint32_t label)
+static const char *class_union_name_of(const sl_dataset *part, uint32_t label)
 {
     const char *name = sl_dataset_class_name(part, label);
     return name != NULL ? name : UNNAMED;
@@ -70,7 +70,7 @@ static bool has_same_classes(const sl_dataset *a, const sl_dataset *b)
 {
     bool same = a->info.classes == b->info.classes;
     for (uint32_t i = 0; same && !sl_share_classes(a, b) && i < a->info.classes; i++) {
-        same = strcmp(name_of(a, i), name_of(b, i)) == 0;
+        same = strcmp(class_union_name_of(a, i), class_union_name_of(b, i)) == 0;
     }
     return same;
 }
@@ -91,7 +91,7 @@ static bool are_alike(const making *m)
 
 /* ---- the list ---- */
 
-static bool grow(making *m)
+static bool class_union_grow(making *m)
 {
     const uint32_t room = m->room == 0 ? 64 : m->room * 2;
     char **names = sl_realloc_array((void *)m->names, room, sizeof(*names));
@@ -102,16 +102,17 @@ static bool grow(making *m)
     return names != NULL && first != NULL;
 }
 
-static sluice_status append(making *m, const char *name, uint32_t part, sluice_error *error)
+static sluice_status class_union_append(making *m, const char *name, uint32_t part,
+                                        sluice_error *error)
 {
     if (m->classes == SL_UNION_CLASSES_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                             "the datasets have more than 2^24 classes in all");
     }
-    char *copy = m->classes < m->room || grow(m) ? sl_strdup(name) : NULL;
+    char *copy = m->classes < m->room || class_union_grow(m) ? sl_strdup(name) : NULL;
     if (copy == NULL || !sl_name_table_add(&m->known, copy, m->classes)) {
         sl_free(copy);
-        return no_memory(error);
+        return class_union_no_memory(error);
     }
     m->names[m->classes] = copy;
     m->first[m->classes++] = part;
@@ -130,7 +131,7 @@ static sluice_status find_or_add(making *m, const char *name, uint32_t part, int
                             name, part + 1);
     }
     if (found == SL_NAME_NONE) {
-        const sluice_status status = append(m, name, part, error);
+        const sluice_status status = class_union_append(m, name, part, error);
         if (status < 0) {
             return status;
         }
@@ -165,16 +166,16 @@ static sluice_status map_named(making *m, uint32_t part, sl_label_map **made, sl
     sluice_status status = SLUICE_OK;
     *made = map;
     if (map == NULL) {
-        return no_memory(error);
+        return class_union_no_memory(error);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < of->info.classes; i++) {
-        status = place(m, name_of(of, i), part, &map->to[i], error);
+        status = place(m, class_union_name_of(of, i), part, &map->to[i], error);
     }
     return status;
 }
 
 /* The label that a text is the number of: "7", but not "07"; -1: none. */
-static int64_t number_of(const char *text)
+static int64_t class_union_number_of(const char *text)
 {
     enum { DIGITS_MAX = 18 }; /* below 2^63 */
     const size_t digits = strspn(text, "0123456789");
@@ -194,7 +195,7 @@ static uint32_t count_numbers(const sl_labels *labels)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < labels->rename_count; i++) {
-        count += number_of(labels->from[i]) >= 0;
+        count += class_union_number_of(labels->from[i]) >= 0;
     }
     return count;
 }
@@ -213,10 +214,10 @@ static sluice_status map_numbers(making *m, uint32_t part, sl_label_map **made, 
     sluice_status status = SLUICE_OK;
     *made = map;
     if (map == NULL) {
-        return no_memory(error);
+        return class_union_no_memory(error);
     }
     for (uint32_t i = 0, at = 0; i < m->labels->rename_count; i++) {
-        const int64_t number = number_of(m->labels->from[i]);
+        const int64_t number = class_union_number_of(m->labels->from[i]);
         if (number >= 0) {
             map->from[at++] = number;
         }
@@ -247,7 +248,7 @@ static sluice_status map_all(making *m, sl_label_map **maps, sluice_error *error
 
 /* ---- what is asked for ---- */
 
-static sluice_status take_classes(making *m, sluice_error *error)
+static sluice_status class_union_take_classes(making *m, sluice_error *error)
 {
     const sl_labels *labels = m->labels;
     sluice_status status = SLUICE_OK;
@@ -258,7 +259,7 @@ static sluice_status take_classes(making *m, sluice_error *error)
                                 "requested class %u, \"%.128s\", is empty or listed twice", i,
                                 name);
         }
-        status = append(m, name, ASKED, error);
+        status = class_union_append(m, name, ASKED, error);
     }
     return status;
 }
@@ -268,7 +269,7 @@ static sluice_status take_renames(making *m, sluice_error *error)
     const sl_labels *labels = m->labels;
     m->used = sl_calloc(labels->rename_count + (size_t)1, sizeof(*m->used));
     if (m->used == NULL) {
-        return no_memory(error);
+        return class_union_no_memory(error);
     }
     for (uint32_t i = 0; i < labels->rename_count; i++) {
         const char *name = labels->from[i];
@@ -278,7 +279,7 @@ static sluice_status take_renames(making *m, sluice_error *error)
                                 "class \"%.128s\" is renamed twice, or a name is empty", name);
         }
         if (!sl_name_table_add(&m->renames, name, i)) {
-            return no_memory(error);
+            return class_union_no_memory(error);
         }
     }
     return SLUICE_OK;
@@ -304,7 +305,7 @@ typedef struct folded {
     uint32_t number;
 } folded;
 
-static int compare_folded(const void *a, const void *b)
+static int class_union_compare_folded(const void *a, const void *b)
 {
     const folded *left = a;
     const folded *right = b;
@@ -350,7 +351,7 @@ static sluice_status check_case(const making *m, sluice_error *error)
     char *text = sl_malloc(bytes);
     sluice_status status = SLUICE_OK;
     if (names == NULL || text == NULL) {
-        status = no_memory(error);
+        status = class_union_no_memory(error);
     } else {
         char *to = text;
         for (uint32_t i = 0; i < m->classes; i++) {
@@ -358,7 +359,7 @@ static sluice_status check_case(const making *m, sluice_error *error)
             sl_case_fold(m->names[i], to);
             to += strlen(to) + 1;
         }
-        qsort(names, m->classes, sizeof(*names), compare_folded);
+        qsort(names, m->classes, sizeof(*names), class_union_compare_folded);
         status = look_for_case(m, names, error);
     }
     sl_free(names);
@@ -368,9 +369,9 @@ static sluice_status check_case(const making *m, sluice_error *error)
 
 /* ---- all of it ---- */
 
-static sluice_status make(making *m, sl_label_map **maps, sluice_error *error)
+static sluice_status class_union_make(making *m, sl_label_map **maps, sluice_error *error)
 {
-    sluice_status status = take_classes(m, error);
+    sluice_status status = class_union_take_classes(m, error);
     if (status == SLUICE_OK) {
         status = take_renames(m, error);
     }
@@ -408,12 +409,12 @@ sluice_status sl_class_union_make(sl_class_union *made, sl_dataset *const *parts
     }
     made->maps = (sl_label_map **)sl_calloc(count, sizeof(sl_label_map *));
     if (made->maps == NULL) {
-        return no_memory(error);
+        return class_union_no_memory(error);
     }
-    sluice_status status = make(&m, made->maps, error);
+    sluice_status status = class_union_make(&m, made->maps, error);
     if (status == SLUICE_OK) {
         made->names = sl_class_names_new(m.names, m.classes);
-        status = made->names != NULL ? SLUICE_OK : no_memory(error);
+        status = made->names != NULL ? SLUICE_OK : class_union_no_memory(error);
     }
     if (made->names != NULL) { /* which has them now */
         m.names = NULL;

@@ -25,7 +25,7 @@ static sl_columnar_row row_of_sample(const sl_sample *sample)
 }
 
 /* Bytes that are read for a large column. */
-static uint64_t read_bytes(const sl_columnar *own, sl_extent extent)
+static uint64_t columnar_read_bytes(const sl_columnar *own, sl_extent extent)
 {
     return extent.bytes > 0 ? extent.bytes : own->reader->nothing_bytes;
 }
@@ -35,8 +35,8 @@ static sl_piece columnar_piece(const sl_dataset *dataset, const sl_sample *sampl
     const sl_columnar *own = columnar_of(dataset);
     const sl_columnar_row row = row_of_sample(sample);
     const sl_extent extent = own->reader->extent(own, &row, number);
-    return (sl_piece){extent.bytes > 0 ? extent.offset : 0, (uint32_t)read_bytes(own, extent), 1,
-                      0};
+    return (sl_piece){extent.bytes > 0 ? extent.offset : 0,
+                      (uint32_t)columnar_read_bytes(own, extent), 1, 0};
 }
 
 static sluice_status columnar_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
@@ -51,7 +51,7 @@ static sluice_status columnar_locate(const sl_dataset *dataset, uint64_t index, 
     for (uint32_t i = 0; i < own->plan.large_count; i++) {
         const sl_extent extent = own->reader->extent(own, &row, i);
         sample->place.offset = i == 0 ? extent.offset : sample->place.offset;
-        bytes += read_bytes(own, extent);
+        bytes += columnar_read_bytes(own, extent);
     }
     if (bytes > SL_RECORD_BYTES_MAX) {
         *lookup = sample->place;
@@ -100,7 +100,7 @@ static bool columnar_stretch(const sl_dataset *dataset, uint64_t index, uint64_t
 
 /* ---- values ---- */
 
-static sl_refusal refuse_field(const sl_columnar *own, uint32_t field, sl_refusal refusal)
+static sl_refusal columnar_refuse_field(const sl_columnar *own, uint32_t field, sl_refusal refusal)
 {
     refusal.field = own->plan.fields.fields[field].name;
     return refusal;
@@ -123,7 +123,7 @@ static sl_refusal unpack_large(const sl_columnar *own, const sl_columnar_row *ro
         value->offset += at;
         if (why.text != NULL) {
             why.offset += at;
-            return refuse_field(own, i, why);
+            return columnar_refuse_field(own, i, why);
         }
     }
     return sl_accept();
@@ -137,11 +137,12 @@ static sl_refusal unpack_side(const sl_columnar *own, const sl_columnar_row *row
         sl_side_columns_get(&own->side[by_file ? row->file : 0], own->plan.side_of[field],
                             by_file ? row->in_file : row->number, value);
     if (why.text != NULL) {
-        return refuse_field(own, field, why);
+        return columnar_refuse_field(own, field, why);
     }
     const bool is_class = field != own->plan.label || !value->present || value->integer == -1 ||
                           (value->integer >= 0 && value->integer < own->base.info.classes);
-    return is_class ? why : refuse_field(own, field, sl_refuse("it is none of the classes", 0));
+    return is_class ? why
+                    : columnar_refuse_field(own, field, sl_refuse("it is none of the classes", 0));
 }
 
 static sl_refusal columnar_unpack(const sl_dataset *dataset, const sl_sample *sample,
@@ -157,7 +158,7 @@ static sl_refusal columnar_unpack(const sl_dataset *dataset, const sl_sample *sa
     for (uint32_t i = 0; why.text == NULL && i < own->plan.large_count; i++) {
         sl_columnar_bytes read = {
             own->reader->extent(own, &row, i), {bytes.data + at, 0}, &values->rooms};
-        read.bytes.size = (size_t)read_bytes(own, read.extent);
+        read.bytes.size = (size_t)columnar_read_bytes(own, read.extent);
         why = unpack_large(own, &row, i, &read, at, values);
         at += (uint32_t)read.bytes.size;
     }

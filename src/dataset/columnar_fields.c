@@ -47,7 +47,7 @@ bool sl_columnar_list_wanted(const sl_columnar_columns *columns, uint32_t number
 }
 
 /* Makes `added` columns of the one at `number`, each of another place. */
-static bool widen(sl_columnar_columns *columns, uint32_t number, uint32_t added)
+static bool columnar_fields_widen(sl_columnar_columns *columns, uint32_t number, uint32_t added)
 {
     const size_t room = (size_t)columns->count + added;
     sl_source_column *source =
@@ -78,7 +78,7 @@ static sluice_status spread_list(sl_columnar_columns *columns, uint32_t *number,
 {
     char name[SL_SOURCE_NAME_BYTES];
     memcpy(name, columns->source[*number].name, sizeof(name));
-    if (!widen(columns, *number, elements + keep)) {
+    if (!columnar_fields_widen(columns, *number, elements + keep)) {
         return sl_no_memory(error, STAGE, "for a schema");
     }
     for (uint32_t i = 0; i < elements; i++) {
@@ -118,8 +118,8 @@ sluice_status sl_columnar_spread(sl_columnar_columns *columns,
 
 /* ---- fields ---- */
 
-static void find_label(sl_columnar_fields *plan, const sl_columnar_columns *columns,
-                       const sl_features *features)
+static void columnar_fields_find_label(sl_columnar_fields *plan, const sl_columnar_columns *columns,
+                                       const sl_features *features)
 {
     plan->label = SL_FIELD_NONE;
     for (uint32_t i = 0; i < plan->fields.count; i++) {
@@ -149,24 +149,24 @@ sluice_status sl_columnar_fields_find(sl_columnar_fields *plan, const sl_columna
         plan->element[i] = columns->of[plan->fields.column[i]].element;
         plan->large_of[i] = SL_FIELD_NONE;
     }
-    find_label(plan, columns, features);
+    columnar_fields_find_label(plan, columns, features);
     return SLUICE_OK;
 }
 
 /* ---- the policy ---- */
 
-static bool is_number(const sl_field *field)
+static bool columnar_fields_is_number(const sl_field *field)
 {
     return field->type == SLUICE_FIELD_INT || field->type == SLUICE_FIELD_FLOAT;
 }
 
 /* Rules 2 and 3, by size. */
-static bool is_too_large(const sl_columnar_fields *plan, const sl_columnar_sizes *sizes,
-                         uint32_t field)
+static bool columnar_fields_is_too_large(const sl_columnar_fields *plan,
+                                         const sl_columnar_sizes *sizes, uint32_t field)
 {
     const uint64_t bytes = sizes->bytes(sizes->ctx, plan->of[field]);
     const bool is_image = plan->fields.fields[field].type == SLUICE_FIELD_IMAGE;
-    return !is_number(&plan->fields.fields[field]) && bytes > LITTLE_BYTES &&
+    return !columnar_fields_is_number(&plan->fields.fields[field]) && bytes > LITTLE_BYTES &&
            (is_image || bytes / sizes->rows >= LARGE_ROW_BYTES);
 }
 
@@ -179,7 +179,7 @@ static sluice_status find_largest(const sl_columnar_fields *plan, const sl_colum
     for (uint32_t i = 0; i < plan->fields.count; i++) {
         sl_columnar_access access = SL_COLUMNAR_WHOLE;
         const uint64_t bytes = sizes->bytes(sizes->ctx, plan->of[i]);
-        if (is_number(&plan->fields.fields[i]) || bytes < most ||
+        if (columnar_fields_is_number(&plan->fields.fields[i]) || bytes < most ||
             bytes / sizes->rows < FIRST_ROW_BYTES) {
             continue;
         }
@@ -195,14 +195,15 @@ static sluice_status find_largest(const sl_columnar_fields *plan, const sl_colum
     return SLUICE_OK;
 }
 
-static sluice_status is_large(const sl_columnar_fields *plan, const sl_columnar_columns *columns,
-                              const sl_columnar_sizes *sizes, uint32_t field, bool *large,
-                              sluice_error *error)
+static sluice_status columnar_fields_is_large(const sl_columnar_fields *plan,
+                                              const sl_columnar_columns *columns,
+                                              const sl_columnar_sizes *sizes, uint32_t field,
+                                              bool *large, sluice_error *error)
 {
     sl_columnar_access access = SL_COLUMNAR_WHOLE;
     sluice_status status = SLUICE_OK;
     *large = columns->of[plan->fields.column[field]].is_list;
-    if (!*large && is_too_large(plan, sizes, field)) {
+    if (!*large && columnar_fields_is_too_large(plan, sizes, field)) {
         status = sizes->access(sizes->ctx, plan->of[field], &access, error);
         *large = access != SL_COLUMNAR_WHOLE;
     }
@@ -246,13 +247,14 @@ static void add_side(sl_columnar_fields *plan, uint32_t field)
 }
 
 /* What is kept takes, at least: by what files say, before hours are spent on what will not fit. */
-static sluice_status check_memory(const sl_columnar_fields *plan, const sl_columnar_sizes *sizes,
-                                  sluice_error *error)
+static sluice_status columnar_fields_check_memory(const sl_columnar_fields *plan,
+                                                  const sl_columnar_sizes *sizes,
+                                                  sluice_error *error)
 {
     uint64_t all = 0;
     const uint64_t rows = sizes->rows < UINT64_MAX / 16 ? sizes->rows : UINT64_MAX / 16;
     for (uint32_t i = 0; i < plan->side_count; i++) {
-        const bool number = is_number(&plan->side_fields[i]);
+        const bool number = columnar_fields_is_number(&plan->side_fields[i]);
         const uint64_t least = (number ? 8 : 4) * rows; /* values that rows share have 4 a row */
         const uint64_t bytes = number ? 0 : sizes->bytes(sizes->ctx, plan->side_column[i]);
         const uint64_t more = rows + (bytes > least ? bytes : least);
@@ -272,7 +274,7 @@ sluice_status sl_columnar_choose(sl_columnar_fields *plan, const sl_columnar_col
     sluice_status status = find_largest(plan, sizes, &first, error);
     for (uint32_t i = 0; status == SLUICE_OK && i < plan->fields.count; i++) {
         bool large = false;
-        status = is_large(plan, columns, sizes, i, &large, error);
+        status = columnar_fields_is_large(plan, columns, sizes, i, &large, error);
         large = large ||
                 (first != SL_FIELD_NONE && plan->fields.column[i] == plan->fields.column[first]);
         if (status == SLUICE_OK && large) {
@@ -281,5 +283,5 @@ sluice_status sl_columnar_choose(sl_columnar_fields *plan, const sl_columnar_col
             add_side(plan, i);
         }
     }
-    return status == SLUICE_OK ? check_memory(plan, sizes, error) : status;
+    return status == SLUICE_OK ? columnar_fields_check_memory(plan, sizes, error) : status;
 }

@@ -54,18 +54,18 @@ typedef struct parser {
 
 /* ---- words ---- */
 
-static sluice_status fail(const parser *p, const char *why)
+static sluice_status condition_fail(const parser *p, const char *why)
 {
     return sl_error_set(p->error, SLUICE_INVALID, STAGE, "\"%.80s\", character %zu: %s", p->text,
                         (size_t)(p->at - p->text) + 1, why);
 }
 
-static void skip_blanks(parser *p)
+static void condition_skip_blanks(parser *p)
 {
     p->at += strspn(p->at, " \t\r\n");
 }
 
-static size_t word_length(const char *at)
+static size_t condition_word_length(const char *at)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
     static const char others[] =
@@ -74,11 +74,11 @@ static size_t word_length(const char *at)
 }
 
 /* Takes a word, or a sign that means the same; false: something else is there. */
-static bool take(parser *p, const char *word, const char *sign)
+static bool condition_take(parser *p, const char *word, const char *sign)
 {
-    skip_blanks(p);
+    condition_skip_blanks(p);
     const size_t length = word != NULL ? strlen(word) : 0;
-    if (length > 0 && word_length(p->at) == length && strncmp(p->at, word, length) == 0) {
+    if (length > 0 && condition_word_length(p->at) == length && strncmp(p->at, word, length) == 0) {
         p->at += length;
         return true;
     }
@@ -93,7 +93,7 @@ static sluice_status add_step(parser *p, const step *made)
 {
     sl_condition *c = p->made;
     if (c->count == STEPS_MAX) {
-        return fail(p, "the condition is too long");
+        return condition_fail(p, "the condition is too long");
     }
     if (c->count == c->room) {
         const uint32_t room = c->room < 16 ? 16 : 2 * c->room;
@@ -115,12 +115,12 @@ static sluice_status read_class(parser *p, const step *test, literal *with)
     const sl_dataset *of = p->dataset;
     const char *end = strchr(p->at + 1, *p->at);
     if (end == NULL) {
-        return fail(p, "unterminated string");
+        return condition_fail(p, "unterminated string");
     }
     const char *name = p->at + 1;
     const size_t length = (size_t)(end - name);
     if (of->info.classes == 0 || strcmp(of->fields[test->field].name, "label") != 0) {
-        return fail(
+        return condition_fail(
             p, "only the classes of the field \"label\" have names, and this dataset has none");
     }
     for (uint32_t i = 0; i < of->info.classes; i++) {
@@ -131,13 +131,13 @@ static sluice_status read_class(parser *p, const step *test, literal *with)
             return SLUICE_OK;
         }
     }
-    return fail(p, "there is no class with this name");
+    return condition_fail(p, "there is no class with this name");
 }
 
-static sluice_status read_value(parser *p, const step *test, literal *with)
+static sluice_status condition_read_value(parser *p, const step *test, literal *with)
 {
     char *end;
-    skip_blanks(p);
+    condition_skip_blanks(p);
     if (*p->at == '"' || *p->at == '\'') {
         return read_class(p, test, with);
     }
@@ -147,8 +147,8 @@ static sluice_status read_value(parser *p, const step *test, literal *with)
     const bool fits = errno == 0;
     const char *end_of_whole = end;
     with->number = sl_read_double(p->at, &end);
-    if (end == p->at || end > p->at + decimal || word_length(end) > 0) {
-        return fail(p, "a number is expected");
+    if (end == p->at || end > p->at + decimal || condition_word_length(end) > 0) {
+        return condition_fail(p, "a number is expected");
     }
     with->whole = fits && end == end_of_whole;
     p->at = end;
@@ -163,7 +163,7 @@ static bool take_operator(parser *p, test_kind *test)
     } signs[] = {{"==", EQUAL}, {"!=", DIFFERENT}, {"<=", AT_MOST}, {">=", AT_LEAST},
                  {"=", EQUAL},  {"<", LESS},       {">", MORE}};
     for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-        if (take(p, NULL, signs[i].sign)) {
+        if (condition_take(p, NULL, signs[i].sign)) {
             *test = signs[i].test;
             return true;
         }
@@ -171,14 +171,14 @@ static bool take_operator(parser *p, test_kind *test)
     return false;
 }
 
-static sluice_status read_list(parser *p, step *test, bool inside)
+static sluice_status condition_read_list(parser *p, step *test, bool inside)
 {
-    if (!take(p, NULL, "(")) {
-        return fail(p, "\"in\" is followed by values in parentheses");
+    if (!condition_take(p, NULL, "(")) {
+        return condition_fail(p, "\"in\" is followed by values in parentheses");
     }
     test->test = inside ? EQUAL : DIFFERENT;
     for (uint32_t i = 0;; i++) {
-        sluice_status status = read_value(p, test, &test->with);
+        sluice_status status = condition_read_value(p, test, &test->with);
         if (status == SLUICE_OK) {
             status = add_step(p, test);
         }
@@ -188,22 +188,22 @@ static sluice_status read_list(parser *p, step *test, bool inside)
         if (status < 0) {
             return status;
         }
-        if (take(p, NULL, ")")) {
+        if (condition_take(p, NULL, ")")) {
             return SLUICE_OK;
         }
-        if (!take(p, NULL, ",")) {
-            return fail(p, "a comma or the closing parenthesis is expected");
+        if (!condition_take(p, NULL, ",")) {
+            return condition_fail(p, "a comma or the closing parenthesis is expected");
         }
     }
 }
 
-static sluice_status find_field(parser *p, step *test)
+static sluice_status condition_find_field(parser *p, step *test)
 {
     char name[SL_FIELD_NAME_BYTES] = "";
-    skip_blanks(p);
-    const size_t length = word_length(p->at);
+    condition_skip_blanks(p);
+    const size_t length = condition_word_length(p->at);
     if (length == 0) {
-        return fail(p, "the name of a field is expected");
+        return condition_fail(p, "the name of a field is expected");
     }
     if (length < sizeof(name)) {
         memcpy(name, p->at, length);
@@ -215,11 +215,11 @@ static sluice_status find_field(parser *p, step *test)
         sl_name_list known;
         (void)snprintf(why, sizeof(why), "there is no field with this name; the fields are: %s",
                        sl_name_list_fields(&known, p->dataset->fields, p->dataset->info.fields));
-        return fail(p, why);
+        return condition_fail(p, why);
     }
     const sluice_field_type type = p->dataset->fields[test->field].type;
     if (type != SLUICE_FIELD_INT && type != SLUICE_FIELD_FLOAT) {
-        return fail(p, "this field is not a number");
+        return condition_fail(p, "this field is not a number");
     }
     test->integer = type == SLUICE_FIELD_INT;
     p->made->fields |= UINT64_C(1) << test->field;
@@ -230,18 +230,18 @@ static sluice_status find_field(parser *p, step *test)
 static sluice_status read_comparison(parser *p)
 {
     step test = {.kind = TEST};
-    sluice_status status = find_field(p, &test);
+    sluice_status status = condition_find_field(p, &test);
     if (status < 0) {
         return status;
     }
-    const bool outside = take(p, "not", NULL);
-    if (take(p, "in", NULL)) {
-        return read_list(p, &test, !outside);
+    const bool outside = condition_take(p, "not", NULL);
+    if (condition_take(p, "in", NULL)) {
+        return condition_read_list(p, &test, !outside);
     }
     if (outside || !take_operator(p, &test.test)) {
-        return fail(p, "==, !=, <, <=, >, >=, or in (...) is expected");
+        return condition_fail(p, "==, !=, <, <=, >, >=, or in (...) is expected");
     }
-    status = read_value(p, &test, &test.with);
+    status = condition_read_value(p, &test, &test.with);
     return status == SLUICE_OK ? add_step(p, &test) : status;
 }
 
@@ -252,20 +252,20 @@ static sluice_status read_condition(parser *p); // NOLINT(misc-no-recursion): NE
 static sluice_status read_not(parser *p) // NOLINT(misc-no-recursion)
 {
     if (p->nested == NESTED_MAX) {
-        return fail(p, "parentheses are nested too deeply");
+        return condition_fail(p, "parentheses are nested too deeply");
     }
     p->nested++;
     sluice_status status;
-    skip_blanks(p);
-    if (take(p, "not", p->at[0] == '!' && p->at[1] != '=' ? "!" : NULL)) {
+    condition_skip_blanks(p);
+    if (condition_take(p, "not", p->at[0] == '!' && p->at[1] != '=' ? "!" : NULL)) {
         status = read_not(p);
         if (status == SLUICE_OK) {
             status = add_step(p, &(step){.kind = NOT});
         }
-    } else if (take(p, NULL, "(")) {
+    } else if (condition_take(p, NULL, "(")) {
         status = read_condition(p);
-        if (status == SLUICE_OK && !take(p, NULL, ")")) {
-            status = fail(p, "the closing parenthesis is expected");
+        if (status == SLUICE_OK && !condition_take(p, NULL, ")")) {
+            status = condition_fail(p, "the closing parenthesis is expected");
         }
     } else {
         status = read_comparison(p);
@@ -277,7 +277,7 @@ static sluice_status read_not(parser *p) // NOLINT(misc-no-recursion)
 static sluice_status read_and(parser *p) // NOLINT(misc-no-recursion)
 {
     sluice_status status = read_not(p);
-    while (status == SLUICE_OK && take(p, "and", "&&")) {
+    while (status == SLUICE_OK && condition_take(p, "and", "&&")) {
         status = read_not(p);
         if (status == SLUICE_OK) {
             status = add_step(p, &(step){.kind = AND});
@@ -289,7 +289,7 @@ static sluice_status read_and(parser *p) // NOLINT(misc-no-recursion)
 static sluice_status read_condition(parser *p) // NOLINT(misc-no-recursion)
 {
     sluice_status status = read_and(p);
-    while (status == SLUICE_OK && take(p, "or", "||")) {
+    while (status == SLUICE_OK && condition_take(p, "or", "||")) {
         status = read_and(p);
         if (status == SLUICE_OK) {
             status = add_step(p, &(step){.kind = OR});
@@ -308,9 +308,9 @@ sluice_status sl_condition_make(sl_condition **condition, const char *text,
     }
     parser p = {.dataset = dataset, .text = text, .at = text, .made = made, .error = error};
     sluice_status status = read_condition(&p);
-    skip_blanks(&p);
+    condition_skip_blanks(&p);
     if (status == SLUICE_OK && *p.at != '\0') {
-        status = fail(&p, "\"and\", \"or\" or the end is expected");
+        status = condition_fail(&p, "\"and\", \"or\" or the end is expected");
     }
     if (status < 0) {
         sl_condition_close(made);

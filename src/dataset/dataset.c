@@ -199,7 +199,8 @@ sluice_status sl_dataset_check_order(const sl_dataset *dataset, const char *what
 }
 
 /* Reads a lookup and learns it. */
-static sluice_status look_up(const sl_dataset *dataset, const sl_place *lookup, sluice_error *error)
+static sluice_status dataset_look_up(const sl_dataset *dataset, const sl_place *lookup,
+                                     sluice_error *error)
 {
     uint8_t *bytes = sl_malloc(lookup->bytes);
     if (bytes == NULL) {
@@ -219,8 +220,8 @@ static sluice_status look_up(const sl_dataset *dataset, const sl_place *lookup, 
 }
 
 /* `*sample`, of one that cannot be found, is where that was noticed. */
-static sluice_status find(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                          sluice_error *error)
+static sluice_status dataset_find(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                                  sluice_error *error)
 {
     sl_place lookup;
     sl_refusal why;
@@ -233,7 +234,7 @@ static sluice_status find(const sl_dataset *dataset, uint64_t index, sl_sample *
         if (status < 0) {
             return sl_dataset_refuse(dataset, lookup.object, lookup.offset, why, error);
         }
-        status = look_up(dataset, &lookup, error);
+        status = dataset_look_up(dataset, &lookup, error);
         if (status < 0) {
             return status;
         }
@@ -252,7 +253,7 @@ sluice_status sl_dataset_find_field(const sl_dataset *dataset, uint64_t index, u
             return status;
         }
         if (status == SLUICE_AGAIN) {
-            status = look_up(dataset, &lookup, error);
+            status = dataset_look_up(dataset, &lookup, error);
         } else {
             sl_dataset_refuse(dataset, lookup.object, lookup.offset, why, error);
         }
@@ -273,7 +274,7 @@ sluice_status sl_dataset_find(const sl_dataset *dataset, uint64_t index, sl_samp
                             "sample %llu is out of range: the dataset has %llu",
                             (unsigned long long)index, (unsigned long long)dataset->info.samples);
     }
-    const sluice_status status = find(dataset, index, sample, error);
+    const sluice_status status = dataset_find(dataset, index, sample, error);
     if (status < 0 && error != NULL) {
         error->sample = (int64_t)index;
     }
@@ -281,8 +282,8 @@ sluice_status sl_dataset_find(const sl_dataset *dataset, uint64_t index, sl_samp
 }
 
 /* Nobody is to ask for memory for that. */
-static sluice_status refuse_size(const sl_dataset *dataset, uint32_t object, size_t size,
-                                 sluice_error *error)
+static sluice_status dataset_refuse_size(const sl_dataset *dataset, uint32_t object, size_t size,
+                                         sluice_error *error)
 {
     char path[SL_PATH_BYTES];
     const bool known = sl_objects_path(dataset->objects, object, path, sizeof(path)) == SLUICE_OK;
@@ -291,7 +292,8 @@ static sluice_status refuse_size(const sl_dataset *dataset, uint32_t object, siz
 }
 
 /* `offset` of a sample's bytes, in its object. */
-static uint64_t offset_of(const sl_dataset *dataset, const sl_sample *sample, uint64_t offset)
+static uint64_t dataset_offset_of(const sl_dataset *dataset, const sl_sample *sample,
+                                  uint64_t offset)
 {
     for (uint32_t i = 0; i < sample->pieces; i++) {
         const sl_piece piece = dataset->ops->piece(dataset, sample, i);
@@ -304,8 +306,8 @@ static uint64_t offset_of(const sl_dataset *dataset, const sl_sample *sample, ui
     return sample->place.offset + offset;
 }
 
-static sluice_status read_place(const sl_dataset *dataset, const sl_sample *sample, uint8_t *to,
-                                sluice_error *error)
+static sluice_status dataset_read_place(const sl_dataset *dataset, const sl_sample *sample,
+                                        uint8_t *to, sluice_error *error)
 {
     const sl_place *place = &sample->place;
     sluice_status status = SLUICE_OK;
@@ -334,12 +336,12 @@ sluice_status sl_dataset_read(const sl_dataset *dataset, const sl_sample *sample
         status = sl_objects_read_whole(dataset->objects, place->object, buffer.data,
                                        buffer.capacity, size, error);
         if (status == SLUICE_AGAIN && *size > SL_RECORD_BYTES_MAX) {
-            status = refuse_size(dataset, place->object, *size, error);
+            status = dataset_refuse_size(dataset, place->object, *size, error);
         }
     } else {
         *size = place->bytes;
         if (place->bytes <= buffer.capacity) {
-            status = read_place(dataset, sample, buffer.data, error);
+            status = dataset_read_place(dataset, sample, buffer.data, error);
         }
     }
     if (status < 0 && error != NULL) {
@@ -355,7 +357,7 @@ sluice_status sl_dataset_unpack(const sl_dataset *dataset, const sl_sample *samp
     if (why.text == NULL) {
         return SLUICE_OK;
     }
-    const uint64_t offset = offset_of(dataset, sample, why.offset);
+    const uint64_t offset = dataset_offset_of(dataset, sample, why.offset);
     sl_dataset_refuse(dataset, sample->place.object, offset - why.offset, why, error);
     if (error != NULL) {
         error->sample = (int64_t)sample->index;
@@ -386,6 +388,6 @@ void sl_sample_blame(const sl_dataset *dataset, const sl_sample *sample, const s
     if (error->offset < 0 || (value != NULL && sl_is_compressed(value))) {
         error->offset = 0; /* inside what is compressed there are no offsets of the file */
     }
-    error->offset += (int64_t)offset_of(dataset, sample, value != NULL ? value->offset : 0);
+    error->offset += (int64_t)dataset_offset_of(dataset, sample, value != NULL ? value->offset : 0);
     error->sample = (int64_t)sample->index;
 }

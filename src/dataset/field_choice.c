@@ -20,7 +20,7 @@ static const struct {
     {"bytes", SLUICE_FIELD_BYTES}, {"text", SLUICE_FIELD_TEXT},
 };
 
-static bool read_dtype(const char *text, size_t bytes, sluice_dtype *dtype)
+static bool field_choice_read_dtype(const char *text, size_t bytes, sluice_dtype *dtype)
 {
     for (int i = 0; i < DTYPES; i++) {
         const char *name = sl_dtype_name((sluice_dtype)i);
@@ -34,7 +34,7 @@ static bool read_dtype(const char *text, size_t bytes, sluice_dtype *dtype)
 }
 
 /* "4,3]" behind the bracket; "]" is one dimension of any size. */
-static bool read_shape(sl_field *field, const char *text)
+static bool field_choice_read_shape(sl_field *field, const char *text)
 {
     uint64_t size = 0;
     bool digits = false;
@@ -70,14 +70,15 @@ static bool read_type(sl_field *field, const char *text)
         }
     }
     const char *bracket = strchr(text, '[');
-    if (bracket == NULL || !read_dtype(text, (size_t)(bracket - text), &field->dtype)) {
+    if (bracket == NULL ||
+        !field_choice_read_dtype(text, (size_t)(bracket - text), &field->dtype)) {
         return false;
     }
     field->type = SLUICE_FIELD_TENSOR;
-    return read_shape(field, bracket + 1);
+    return field_choice_read_shape(field, bracket + 1);
 }
 
-static sluice_status refuse(const char *text, const char *why, sluice_error *error)
+static sluice_status field_choice_refuse(const char *text, const char *why, sluice_error *error)
 {
     return sl_error_set(error, SLUICE_INVALID, STAGE, "field \"%.300s\": %s", text, why);
 }
@@ -87,16 +88,17 @@ sluice_status sl_field_choice_parse(sl_field_choice *choice, const char *text, s
     memset(choice, 0, sizeof(*choice));
     const char *key = strchr(text, '=');
     if (key == NULL || (size_t)(key - text) >= sizeof(choice->field.name)) {
-        return refuse(text, "must be NAME=KEY or NAME=KEY:TYPE", error);
+        return field_choice_refuse(text, "must be NAME=KEY or NAME=KEY:TYPE", error);
     }
     memcpy(choice->field.name, text, (size_t)(key - text));
     choice->field.compression = SLUICE_COMPRESSION_NEVER;
     if (!sl_field_name_ok(choice->field.name)) {
-        return refuse(text, "its name must be 1 to 31 ASCII characters without spaces", error);
+        return field_choice_refuse(text, "its name must be 1 to 31 ASCII characters without spaces",
+                                   error);
     }
     const size_t bytes = strlen(++key);
     if (bytes == 0 || bytes >= sizeof(choice->key)) {
-        return refuse(text, "its key must be 1 to 255 bytes", error);
+        return field_choice_refuse(text, "its key must be 1 to 255 bytes", error);
     }
     memcpy(choice->key, key, bytes + 1);
     char *colon = strrchr(choice->key, ':');
@@ -106,7 +108,8 @@ sluice_status sl_field_choice_parse(sl_field_choice *choice, const char *text, s
         choice->typed = true;
         *colon = '\0';
     } else if (colon != NULL && strchr(colon, '[') != NULL) {
-        return refuse(text, "a tensor is DTYPE[SHAPE], as f32[4], i64[] or u8[28,28]", error);
+        return field_choice_refuse(text, "a tensor is DTYPE[SHAPE], as f32[4], i64[] or u8[28,28]",
+                                   error);
     }
     return SLUICE_OK;
 }

@@ -85,7 +85,7 @@ static sluice_status file_set_add_entry(void *ctx, const sl_store_entry *entry, 
     return set->kind->is_named(name) ? sl_file_list_add(&set->list, path, error) : SLUICE_OK;
 }
 
-static int compare_paths(const void *a, const void *b)
+static int file_set_compare_paths(const void *a, const void *b)
 {
     return strcmp(((const sl_listed_file *)a)->path, ((const sl_listed_file *)b)->path);
 }
@@ -109,7 +109,8 @@ static sluice_status file_set_add_path(sl_file_set *set, const char *path, sluic
     lister l = {set, path};
     status = sl_store_list((sl_file_name){STAGE, path}, file_set_add_entry, &l, error);
     if (status == SLUICE_OK && list->count > first) {
-        qsort(list->files + first, list->count - first, sizeof(*list->files), compare_paths);
+        qsort(list->files + first, list->count - first, sizeof(*list->files),
+              file_set_compare_paths);
     }
     return status;
 }
@@ -167,7 +168,8 @@ static sluice_status file_set_settle(sl_file_index *index, const char *path, slu
 }
 
 /* Whether all of its samples can be read, wherever the index is from. */
-static sluice_status check_sizes(const sl_file_index *index, const char *path, sluice_error *error)
+static sluice_status file_set_check_sizes(const sl_file_index *index, const char *path,
+                                          sluice_error *error)
 {
     for (uint64_t i = 0; i < index->samples; i++) {
         if (index->bytes[i] > SL_RECORD_BYTES_MAX) {
@@ -199,7 +201,7 @@ static sluice_status file_set_open_file(void *ctx, uint32_t number, sluice_error
         }
     }
     if (status == SLUICE_OK && !o->opened[file]) {
-        status = check_sizes(index, path, error);
+        status = file_set_check_sizes(index, path, error);
     }
     o->opened[file] = status == SLUICE_OK;
     if (status < 0 && error != NULL && o->set->list.files[file].source != NULL) {
@@ -299,7 +301,8 @@ static sluice_status look_at_packing(void *ctx, uint32_t number, sluice_error *e
 }
 
 /* Compressed ones to `folder`. */
-static sluice_status unpack_files(sl_file_set *set, const char *folder, sluice_error *error)
+static sluice_status file_set_unpack_files(sl_file_set *set, const char *folder,
+                                           sluice_error *error)
 {
     if (folder == NULL) {
         return SLUICE_OK;
@@ -315,7 +318,7 @@ sluice_status sl_file_set_open(sl_file_set *set, const sl_file_kind *kind, const
     set->unpacked_dir = kind->packing != NULL ? unpacked_dir : NULL;
     sluice_status status = sl_file_set_list(set, kind, paths, count, error);
     if (status == SLUICE_OK) {
-        status = unpack_files(set, set->unpacked_dir, error);
+        status = file_set_unpack_files(set, set->unpacked_dir, error);
     }
     set->unpacked_dir = NULL;
     if (status == SLUICE_OK) {

@@ -14,7 +14,7 @@ void sl_features_close(sl_features *features)
     *features = (sl_features){NULL, NULL};
 }
 
-static bool is_list(const json_t *feature)
+static bool hf_features_is_list(const json_t *feature)
 {
     const char *type = sl_json_text(feature, "_type");
     return json_is_array(feature) ||
@@ -24,7 +24,7 @@ static bool is_list(const json_t *feature)
 
 static const char *type_of(const json_t *feature)
 {
-    return is_list(feature) ? "List" : sl_json_text(feature, "_type");
+    return hf_features_is_list(feature) ? "List" : sl_json_text(feature, "_type");
 }
 
 const char *sl_features_type(const sl_features *features, const char *column)

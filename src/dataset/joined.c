@@ -30,7 +30,7 @@ static const joined *joined_of(const sl_dataset *dataset)
 
 /* ---- finding ---- */
 
-static const part *part_of(const joined *own, uint64_t index)
+static const part *joined_part_of(const joined *own, uint64_t index)
 {
     return &own->parts[sl_last_at_or_before(&own->parts->first, sizeof(part), own->count, index)];
 }
@@ -46,7 +46,7 @@ static sl_inner inner_of(const joined *own, const part *p, uint64_t index)
 static sl_inner joined_sample(const sl_dataset *dataset, uint64_t index)
 {
     const joined *own = joined_of(dataset);
-    return inner_of(own, part_of(own, index), index);
+    return inner_of(own, joined_part_of(own, index), index);
 }
 
 static sl_inner joined_object(const sl_dataset *dataset, uint32_t object)
@@ -122,7 +122,7 @@ static sl_refusal renumber(const joined *own, const part *p, sl_values *values)
     return why;
 }
 
-static sl_refusal check_label(const joined *own, const sl_values *values)
+static sl_refusal joined_check_label(const joined *own, const sl_values *values)
 {
     const sl_value *label = &values->of[own->label];
     sl_refusal why = sl_accept();
@@ -134,11 +134,11 @@ static sl_refusal check_label(const joined *own, const sl_values *values)
     return why;
 }
 
-static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
-                         sl_values *values)
+static sl_refusal joined_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                                sl_values *values)
 {
     const joined *own = joined_of(dataset);
-    const part *p = part_of(own, sample->index);
+    const part *p = joined_part_of(own, sample->index);
     const sl_inner inner = inner_of(own, p, sample->index);
     const sl_sample local = sl_inner_sample(&inner, sample);
     const sl_refusal why = p->reorders ? unpack_reordered(own, p, &local, bytes, values)
@@ -146,12 +146,13 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     if (why.text == NULL && p->labels != NULL) {
         return renumber(own, p, values);
     }
-    return why.text == NULL && p->checks_labels ? check_label(own, values) : why;
+    return why.text == NULL && p->checks_labels ? joined_check_label(own, values) : why;
 }
 
 /* ---- checking ---- */
 
-static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl_findings *findings)
+static sluice_status joined_check_object(const sl_dataset *dataset, uint32_t object,
+                                         sl_findings *findings)
 {
     const sl_inner inner = joined_object(dataset, object);
     const sl_check_ops *checks = inner.of->checks;
@@ -185,10 +186,10 @@ static uint64_t first_of_object(const sl_dataset *dataset, uint32_t object)
     return first != UINT64_MAX ? p->first + first : UINT64_MAX;
 }
 
-static uint64_t sum(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes)
+static uint64_t joined_sum(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes)
 {
     const joined *own = joined_of(dataset);
-    const part *p = part_of(own, sample->index);
+    const part *p = joined_part_of(own, sample->index);
     if (!sums_up(own, &own->spans[p->span])) {
         return 0;
     }
@@ -197,8 +198,8 @@ static uint64_t sum(const sl_dataset *dataset, const sl_sample *sample, sl_bytes
     return p->of->checks->sum(p->of, &local, bytes);
 }
 
-static sl_refusal check_sum(const sl_dataset *dataset, uint32_t object, uint64_t sum,
-                            uint64_t count)
+static sl_refusal joined_check_sum(const sl_dataset *dataset, uint32_t object, uint64_t sum,
+                                   uint64_t count)
 {
     const joined *own = joined_of(dataset);
     const span *s = sl_joined_span_of(own, object);
@@ -206,12 +207,12 @@ static sl_refusal check_sum(const sl_dataset *dataset, uint32_t object, uint64_t
     return sums_up(own, s) ? of->checks->check_sum(of, object - s->first, sum, count) : sl_accept();
 }
 
-static const sl_check_ops joined_checks = {.check_object = check_object,
+static const sl_check_ops joined_checks = {.check_object = joined_check_object,
                                            .first_of_object = first_of_object,
-                                           .sum = sum,
-                                           .check_sum = check_sum};
+                                           .sum = joined_sum,
+                                           .check_sum = joined_check_sum};
 
-static const char *class_name(const sl_dataset *dataset, int64_t label)
+static const char *joined_class_name(const sl_dataset *dataset, int64_t label)
 {
     const joined *own = joined_of(dataset);
     if (own->names != NULL) {
@@ -220,7 +221,7 @@ static const char *class_name(const sl_dataset *dataset, int64_t label)
     return own->classes != NULL ? sl_dataset_class_name(own->classes, label) : NULL;
 }
 
-static bool has_folder(const sl_dataset *dataset, uint64_t device, uint64_t inode)
+static bool joined_has_folder(const sl_dataset *dataset, uint64_t device, uint64_t inode)
 {
     const joined *own = joined_of(dataset);
     for (uint32_t i = 0; i < own->span_count; i++) {
@@ -253,10 +254,10 @@ static const sl_dataset_ops joined_ops = {
     .locate = sl_over_locate,
     .piece = sl_over_piece,
     .learn = sl_over_learn,
-    .unpack = unpack,
-    .class_name = class_name,
+    .unpack = joined_unpack,
+    .class_name = joined_class_name,
     .key = sl_over_key,
-    .has_folder = has_folder,
+    .has_folder = joined_has_folder,
     .close = close_joined,
 };
 
@@ -295,8 +296,8 @@ static sluice_status fit_labels(const sl_dataset *of, sl_label_map *labels, sl_l
     return *fitting != NULL ? SLUICE_OK : sl_no_memory(error, STAGE, "for labels");
 }
 
-static sluice_status add_part(joined *own, sl_dataset *of, sl_label_map *labels,
-                              sluice_error *error)
+static sluice_status joined_add_part(joined *own, sl_dataset *of, sl_label_map *labels,
+                                     sluice_error *error)
 {
     part *p = &own->parts[own->count++];
     sluice_dataset_info *info = &own->base.info;
@@ -331,8 +332,8 @@ static sluice_status add_part(joined *own, sl_dataset *of, sl_label_map *labels,
 }
 
 /* What becomes of a part's labels that are mapped there, and then here. */
-static sluice_status compose(sl_label_map *there, sl_label_map *here, sl_label_map **made,
-                             sluice_error *error)
+static sluice_status joined_compose(sl_label_map *there, sl_label_map *here, sl_label_map **made,
+                                    sluice_error *error)
 {
     if (there == NULL || here == NULL) {
         *made = sl_label_map_ref(there == NULL ? here : there);
@@ -353,7 +354,7 @@ static sluice_status add_parts(joined *own, sl_dataset *of, sl_label_map *labels
             "a mix has its own order, which would be lost: join its datasets instead");
     }
     if (of->ops != &joined_ops) {
-        return add_part(own, of, labels, error);
+        return joined_add_part(own, of, labels, error);
     }
     sluice_status status = SLUICE_OK;
     sl_label_map *made = NULL;
@@ -361,10 +362,10 @@ static sluice_status add_parts(joined *own, sl_dataset *of, sl_label_map *labels
         const part *p = &other->parts[i];
         if (i == 0 || p->labels != p[-1].labels) {
             sl_label_map_drop(made);
-            status = compose(p->labels, labels, &made, error);
+            status = joined_compose(p->labels, labels, &made, error);
         }
         if (status == SLUICE_OK) {
-            status = add_part(own, p->of, made, error);
+            status = joined_add_part(own, p->of, made, error);
         }
     }
     sl_label_map_drop(made);
@@ -373,7 +374,7 @@ static sluice_status add_parts(joined *own, sl_dataset *of, sl_label_map *labels
 
 /* ---- what it is ---- */
 
-static uint32_t find_label(const joined *own)
+static uint32_t joined_find_label(const joined *own)
 {
     const uint32_t label = sl_dataset_field(&own->base, "label");
     return label != SL_FIELD_NONE && own->fields[label].type == SLUICE_FIELD_INT ? label
@@ -381,7 +382,7 @@ static uint32_t find_label(const joined *own)
 }
 
 /* Of those that are given the first that has names of classes. */
-static void take_classes(joined *own, sl_dataset *const *given, uint32_t count)
+static void joined_take_classes(joined *own, sl_dataset *const *given, uint32_t count)
 {
     uint32_t i = 0;
     while (i < count && given[i]->info.classes == 0) {
@@ -396,10 +397,10 @@ static void take_classes(joined *own, sl_dataset *const *given, uint32_t count)
 }
 
 /* Without labels there are no classes, whatever the parts have. */
-static void find_classes(joined *own, sl_dataset *const *given, uint32_t count)
+static void joined_find_classes(joined *own, sl_dataset *const *given, uint32_t count)
 {
     if (own->names == NULL && own->label != SL_FIELD_NONE) {
-        take_classes(own, given, count);
+        joined_take_classes(own, given, count);
     }
     if (own->names != NULL) {
         own->base.info.classes = own->names->count;
@@ -429,7 +430,7 @@ static void add_labels(const joined *own, sl_checksum_stream *stream)
     }
 }
 
-static void describe(joined *own)
+static void joined_describe(joined *own)
 {
     sluice_dataset_info *info = &own->base.info;
     const char *format = own->parts[0].of->info.format;
@@ -453,7 +454,7 @@ static void describe(joined *own)
                    strcmp(format, "mixed") == 0 ? "" : format);
 }
 
-static sluice_status allocate(joined *own, uint32_t parts, sluice_error *error)
+static sluice_status joined_allocate(joined *own, uint32_t parts, sluice_error *error)
 {
     if (parts > SL_JOINED_MAX) {
         return sl_error_set(error, SLUICE_INVALID, STAGE, "at most %u datasets can be joined",
@@ -467,8 +468,9 @@ static sluice_status allocate(joined *own, uint32_t parts, sluice_error *error)
 }
 
 /* What their labels are to be, where that is not what they are. */
-static sluice_status join_labels(joined *own, sl_dataset *const *parts, uint32_t count,
-                                 const sl_labels *labels, sl_class_union *made, sluice_error *error)
+static sluice_status joined_join_labels(joined *own, sl_dataset *const *parts, uint32_t count,
+                                        const sl_labels *labels, sl_class_union *made,
+                                        sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     if (own->label == SL_FIELD_NONE) {
@@ -483,19 +485,19 @@ static sluice_status join_labels(joined *own, sl_dataset *const *parts, uint32_t
     return status;
 }
 
-static sluice_status join(joined *own, sl_dataset *const *parts, uint32_t count,
-                          const sl_joined_options *options, sluice_error *error)
+static sluice_status joined_join(joined *own, sl_dataset *const *parts, uint32_t count,
+                                 const sl_joined_options *options, sluice_error *error)
 {
     sluice_dataset_info *info = &own->base.info;
     sl_class_union made = {.count = 0};
-    sluice_status status = allocate(own, count_parts(parts, count), error);
+    sluice_status status = joined_allocate(own, count_parts(parts, count), error);
     if (status == SLUICE_OK) {
         status = sl_joined_fields(own->fields, &info->fields, parts, count, options->fields, error);
     }
     own->base.fields = own->fields;
-    own->label = status == SLUICE_OK ? find_label(own) : SL_FIELD_NONE;
+    own->label = status == SLUICE_OK ? joined_find_label(own) : SL_FIELD_NONE;
     if (status == SLUICE_OK) {
-        status = join_labels(own, parts, count, options->labels, &made, error);
+        status = joined_join_labels(own, parts, count, options->labels, &made, error);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
         status = add_parts(own, parts[i], made.maps != NULL ? made.maps[i] : NULL, error);
@@ -518,13 +520,13 @@ sluice_status sl_joined_open(sl_dataset **dataset, sl_dataset *const *parts, uin
     own->base.tensors = &sl_over_tensors;
     own->base.checks = &joined_checks;
     own->base.over = &joined_over;
-    const sluice_status status = join(own, parts, count, options, error);
+    const sluice_status status = joined_join(own, parts, count, options, error);
     if (status < 0) {
         sl_dataset_close(&own->base);
         return status;
     }
-    find_classes(own, parts, count);
-    describe(own);
+    joined_find_classes(own, parts, count);
+    joined_describe(own);
     *dataset = &own->base;
     return SLUICE_OK;
 }

@@ -50,7 +50,7 @@ static sluice_status refuse_type(uint32_t part, const sl_field *own, const sl_fi
 }
 
 /* What holds of the field in both. */
-static void widen(sl_field *field, const sl_field *other)
+static void joined_fields_widen(sl_field *field, const sl_field *other)
 {
     for (uint32_t i = 0; i < field->dims; i++) {
         field->shape[i] = field->shape[i] == other->shape[i] ? field->shape[i] : 0;
@@ -74,7 +74,7 @@ static sluice_status agree(sl_field *field, const sl_dataset *part, uint32_t num
         return refuse_type(number, own, field, error);
     }
     if (tensor) {
-        widen(field, own);
+        joined_fields_widen(field, own);
     } else if (own->compression != field->compression) {
         field->compression = SLUICE_COMPRESSION_AUTO;
     }

@@ -27,37 +27,37 @@ const span *sl_joined_span_of(const joined *own, uint32_t object)
     return &own->spans[low];
 }
 
-static sluice_status path_of(void *ctx, uint32_t object, char *path, size_t bytes)
+static sluice_status joined_objects_path_of(void *ctx, uint32_t object, char *path, size_t bytes)
 {
     const span *s = sl_joined_span_of(ctx, object);
     return sl_objects_path(s->objects, object - s->first, path, bytes);
 }
 
-static uint64_t bytes_of(void *ctx, uint32_t object)
+static uint64_t joined_objects_bytes_of(void *ctx, uint32_t object)
 {
     const span *s = sl_joined_span_of(ctx, object);
     return sl_objects_bytes(s->objects, object - s->first);
 }
 
-static const sl_file_identity *identity_of(void *ctx, uint32_t object)
+static const sl_file_identity *joined_objects_identity_of(void *ctx, uint32_t object)
 {
     const span *s = sl_joined_span_of(ctx, object);
     return sl_objects_identity(s->objects, object - s->first);
 }
 
-static const sl_boundary *boundary_of(void *ctx, uint32_t object)
+static const sl_boundary *joined_objects_boundary_of(void *ctx, uint32_t object)
 {
     const span *s = sl_joined_span_of(ctx, object);
     return sl_objects_boundary(s->objects, object - s->first);
 }
 
-static sl_packed packed_of(void *ctx, uint32_t object)
+static sl_packed joined_objects_packed_of(void *ctx, uint32_t object)
 {
     const span *s = sl_joined_span_of(ctx, object);
     return sl_objects_packed(s->objects, object - s->first);
 }
 
-static uint32_t files_of(void *ctx, uint32_t object)
+static uint32_t joined_objects_files_of(void *ctx, uint32_t object)
 {
     const span *s = sl_joined_span_of(ctx, object);
     return sl_objects_files(s->objects, object - s->first);
@@ -143,12 +143,12 @@ sluice_status sl_joined_objects(joined *own, sluice_error *error)
     const bool any = own->base.info.front_to_back != 0;
     const sl_object_names names = {.ctx = own,
                                    .count = (uint32_t)count,
-                                   .path = path_of,
-                                   .bytes = bytes_of,
-                                   .identity = identity_of,
-                                   .packed = any ? packed_of : NULL,
-                                   .boundary = boundary_of,
-                                   .files = files_of,
+                                   .path = joined_objects_path_of,
+                                   .bytes = joined_objects_bytes_of,
+                                   .identity = joined_objects_identity_of,
+                                   .packed = any ? joined_objects_packed_of : NULL,
+                                   .boundary = joined_objects_boundary_of,
+                                   .files = joined_objects_files_of,
                                    .file_path = file_path_of};
     own->owns_objects = true;
     return sl_objects_open(&own->base.objects, &names, error);

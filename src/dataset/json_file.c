@@ -58,7 +58,7 @@ uint64_t sl_json_tree_bytes(sl_bytes text)
     return SMALL_BYTES + bytes + 3 * (uint64_t)longest;
 }
 
-static json_t *parse(sl_bytes text, size_t flags, json_error_t *why)
+static json_t *json_file_parse(sl_bytes text, size_t flags, json_error_t *why)
 {
     if (text.size > SMALL_BYTES && sl_memory_limit_of_thread() != NULL &&
         !sl_memory_has_room(sl_json_tree_bytes(text))) {
@@ -69,7 +69,8 @@ static json_t *parse(sl_bytes text, size_t flags, json_error_t *why)
     return json_loadb((const char *)text.data, text.size, flags, why);
 }
 
-static sluice_status refuse(const char *path, const json_error_t *why, sluice_error *error)
+static sluice_status json_file_refuse(const char *path, const json_error_t *why,
+                                      sluice_error *error)
 {
     if (json_error_code(why) == json_error_out_of_memory) {
         return sl_no_memory_file(error, STAGE, path, "for its JSON");
@@ -100,7 +101,7 @@ sluice_status sl_json_load(sl_json_tree *tree, const char *path, sluice_error *e
     sl_free(text);
     if (root == NULL) {
         sl_memory_give_back(claimed);
-        return refuse(path, &why, error);
+        return json_file_refuse(path, &why, error);
     }
     *tree = (sl_json_tree){root, claimed};
     return SLUICE_OK;
@@ -123,12 +124,12 @@ json_t *sl_json_parse(sl_bytes text)
 
 json_t *sl_json_parse_why(sl_bytes text, json_error_t *why)
 {
-    return parse(text, FLAGS, why);
+    return json_file_parse(text, FLAGS, why);
 }
 
 json_t *sl_json_parse_any(sl_bytes text, json_error_t *why)
 {
-    return parse(text, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, why);
+    return json_file_parse(text, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, why);
 }
 
 const json_t *sl_json_member(const json_t *object, const char *key)

@@ -7,14 +7,14 @@
 
 #define STAGE "dataset"
 
-static sluice_status refuse(const char *path, sluice_error *error)
+static sluice_status label_file_refuse(const char *path, sluice_error *error)
 {
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                          "not a file of class names: expected a list of names, [\"cat\", \"dog\"], "
                          "or new names for classes, {\"kitty\": \"cat\", \"none\": null}");
 }
 
-static bool take_list(sl_label_file *file, const json_t *list)
+static bool label_file_take_list(sl_label_file *file, const json_t *list)
 {
     bool fine = json_array_size(list) > 0;
     for (size_t i = 0; fine && i < json_array_size(list); i++) {
@@ -26,7 +26,7 @@ static bool take_list(sl_label_file *file, const json_t *list)
     return fine;
 }
 
-static bool take_object(sl_label_file *file, json_t *object)
+static bool label_file_take_object(sl_label_file *file, json_t *object)
 {
     bool fine = json_object_size(object) > 0;
     const char *key;
@@ -65,8 +65,9 @@ sluice_status sl_label_file_read(sl_label_file *file, const char *path, sluice_e
     if (file->names == NULL || file->to == NULL) {
         return sl_no_memory(error, STAGE, "for names of classes");
     }
-    const bool fine = json_is_array(root) ? take_list(file, root) : take_object(file, root);
-    return fine ? SLUICE_OK : refuse(path, error);
+    const bool fine =
+        json_is_array(root) ? label_file_take_list(file, root) : label_file_take_object(file, root);
+    return fine ? SLUICE_OK : label_file_refuse(path, error);
 }
 
 void sl_label_file_close(sl_label_file *file)

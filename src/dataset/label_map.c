@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-static void drop(sl_label_map *map)
+static void label_map_drop(sl_label_map *map)
 {
     sl_free(map->from);
     sl_free(map->to);
@@ -26,7 +26,7 @@ sl_label_map *sl_label_map_new(uint32_t count, bool sparse)
     map->from = sparse ? sl_calloc(room, sizeof(*map->from)) : NULL;
     map->to = sl_calloc(room, sizeof(*map->to));
     if (map->to == NULL || (sparse && map->from == NULL)) {
-        drop(map);
+        label_map_drop(map);
         return NULL;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -48,7 +48,7 @@ void sl_label_map_drop(sl_label_map *map)
 {
     /* acquire and release: what others did with it comes before it is freed, by the last drop */
     if (map != NULL && atomic_fetch_sub_explicit(&map->references, 1, memory_order_acq_rel) == 1) {
-        drop(map);
+        label_map_drop(map);
     }
 }
 

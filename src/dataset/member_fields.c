@@ -8,13 +8,14 @@
 
 #define STAGE "dataset"
 
-static int compare_names(const void *a, const void *b)
+static int member_fields_compare_names(const void *a, const void *b)
 {
     return strcmp(a, b);
 }
 
 /* Number of the field of that name, a new one if need be; NONE: there are too many. */
-static uint32_t field_of(sl_member_fields *fields, const char *name, sluice_field_type type)
+static uint32_t member_fields_field_of(sl_member_fields *fields, const char *name,
+                                       sluice_field_type type)
 {
     for (uint32_t i = 0; i < fields->count; i++) {
         if (strcmp(fields->fields[i].name, name) == 0) {
@@ -37,9 +38,10 @@ typedef struct extensions {
     bool one_picture;
 } extensions;
 
-static bool has(const extensions *all, const char *name)
+static bool member_fields_has(const extensions *all, const char *name)
 {
-    return bsearch(name, all->names, all->count, SL_MEMBER_EXTENSION_BYTES, compare_names) != NULL;
+    return bsearch(name, all->names, all->count, SL_MEMBER_EXTENSION_BYTES,
+                   member_fields_compare_names) != NULL;
 }
 
 static sluice_status collect(extensions *all, const sl_file_index *indexes, uint32_t count,
@@ -59,17 +61,17 @@ static sluice_status collect(extensions *all, const sl_file_index *indexes, uint
     }
     all->count = together->name_count;
     memcpy(all->names, together->names, sizeof(all->names));
-    qsort(all->names, all->count, SL_MEMBER_EXTENSION_BYTES, compare_names);
+    qsort(all->names, all->count, SL_MEMBER_EXTENSION_BYTES, member_fields_compare_names);
     return SLUICE_OK;
 }
 
 /* What the field of an extension is called. */
-static const char *name_of(const extensions *all, const char *extension)
+static const char *member_fields_name_of(const extensions *all, const char *extension)
 {
-    if (all->one_picture && sl_member_is_picture(extension) && !has(all, "image")) {
+    if (all->one_picture && sl_member_is_picture(extension) && !member_fields_has(all, "image")) {
         return "image";
     }
-    if (strcmp(extension, "cls") == 0 && !has(all, "label")) {
+    if (strcmp(extension, "cls") == 0 && !member_fields_has(all, "label")) {
         return "label";
     }
     return extension;
@@ -79,12 +81,12 @@ static void add_extensions(sl_member_fields *fields, const extensions *all, uint
 {
     for (uint32_t i = 0; i < all->count; i++) {
         const char *extension = all->names[i];
-        const char *name = name_of(all, extension);
+        const char *name = member_fields_name_of(all, extension);
         const sluice_field_type type = sl_member_type(extension);
         if (sl_field_rank(name, type) == rank) {
             const uint32_t number = fields->extension_count++;
             memcpy(fields->extensions[number].name, extension, SL_MEMBER_EXTENSION_BYTES);
-            fields->extensions[number].field = field_of(fields, name, type);
+            fields->extensions[number].field = member_fields_field_of(fields, name, type);
         }
     }
 }
@@ -98,7 +100,7 @@ sluice_status sl_member_fields_make(sl_member_fields *fields, const sl_file_inde
     if (status < 0) {
         return status;
     }
-    if (has(&all, "key")) {
+    if (member_fields_has(&all, "key")) {
         return sl_error_set(
             error, SLUICE_UNSUPPORTED, STAGE,
             "there are files \"*.key\", but the field \"key\" is the key of the sample");
@@ -106,7 +108,7 @@ sluice_status sl_member_fields_make(sl_member_fields *fields, const sl_file_inde
     for (uint32_t rank = 0; rank < SL_FIELD_RANKS; rank++) {
         add_extensions(fields, &all, rank);
     }
-    fields->key = field_of(fields, "key", SLUICE_FIELD_TEXT);
+    fields->key = member_fields_field_of(fields, "key", SLUICE_FIELD_TEXT);
     return SLUICE_OK;
 }
 
@@ -123,7 +125,7 @@ uint32_t sl_member_fields_find(const sl_member_fields *fields, const char *exten
 /* ---- values ---- */
 
 /* A whole number in ASCII, blanks around it. */
-static bool read_integer(sl_bytes text, int64_t *value)
+static bool member_fields_read_integer(sl_bytes text, int64_t *value)
 {
     size_t at = 0;
     size_t end = text.size;
@@ -156,5 +158,5 @@ static bool read_integer(sl_bytes text, int64_t *value)
 bool sl_member_fields_read(const sl_member_fields *fields, uint32_t field, sl_value *value)
 {
     return fields->fields[field].type != SLUICE_FIELD_INT ||
-           read_integer(value->bytes, &value->integer);
+           member_fields_read_integer(value->bytes, &value->integer);
 }

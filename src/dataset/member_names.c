@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* "__meta__" and the like, from `name` to `end`. */
-static bool is_meta(const char *name, const char *end)
+static bool member_names_is_meta(const char *name, const char *end)
 {
     return end - name >= 4 && memcmp(name, "__", 2) == 0 && memcmp(end - 2, "__", 2) == 0;
 }
@@ -16,7 +16,7 @@ static bool has_meta_component(const char *name)
     for (;;) {
         const char *slash = strchr(name, '/');
         const char *end = slash != NULL ? slash : name + strlen(name);
-        if (is_meta(name, end)) {
+        if (member_names_is_meta(name, end)) {
             return true;
         }
         if (slash == NULL) {

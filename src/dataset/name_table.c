@@ -13,7 +13,7 @@ typedef struct sl_name_slot {
     uint32_t hash, number;
 } slot;
 
-static uint32_t hash_of(const char *name)
+static uint32_t name_table_hash_of(const char *name)
 {
     return (uint32_t)sl_checksum(name, strlen(name));
 }
@@ -25,7 +25,7 @@ void sl_name_table_close(sl_name_table *table)
 }
 
 /* The slot of a name, or the free one that it would go to. */
-static slot *find(const sl_name_table *table, const char *name, uint32_t hash)
+static slot *name_table_find(const sl_name_table *table, const char *name, uint32_t hash)
 {
     const uint32_t mask = table->room - 1;
     slot *at = &table->slots[hash & mask];
@@ -35,7 +35,7 @@ static slot *find(const sl_name_table *table, const char *name, uint32_t hash)
     return at;
 }
 
-static bool grow(sl_name_table *table)
+static bool name_table_grow(sl_name_table *table)
 {
     const uint32_t room = table->room == 0 ? ROOM_LEAST : table->room * 2;
     sl_name_table wider = {.room = room, .count = table->count};
@@ -46,7 +46,7 @@ static bool grow(sl_name_table *table)
     for (uint32_t i = 0; i < table->room; i++) {
         const slot *own = &table->slots[i];
         if (own->name != NULL) {
-            *find(&wider, own->name, own->hash) = *own;
+            *name_table_find(&wider, own->name, own->hash) = *own;
         }
     }
     sl_free(table->slots);
@@ -59,17 +59,17 @@ uint32_t sl_name_table_find(const sl_name_table *table, const char *name)
     if (table->room == 0) {
         return SL_NAME_NONE;
     }
-    const slot *found = find(table, name, hash_of(name));
+    const slot *found = name_table_find(table, name, name_table_hash_of(name));
     return found->name != NULL ? found->number : SL_NAME_NONE;
 }
 
 bool sl_name_table_add(sl_name_table *table, const char *name, uint32_t number)
 {
-    if (table->count >= table->room / 2 && !grow(table)) {
+    if (table->count >= table->room / 2 && !name_table_grow(table)) {
         return false;
     }
-    const uint32_t hash = hash_of(name);
-    *find(table, name, hash) = (slot){.name = name, .hash = hash, .number = number};
+    const uint32_t hash = name_table_hash_of(name);
+    *name_table_find(table, name, hash) = (slot){.name = name, .hash = hash, .number = number};
     table->count++;
     return true;
 }

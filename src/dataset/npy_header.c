@@ -43,7 +43,7 @@ typedef struct reader {
     const char *begin, *at, *end;
 } reader;
 
-static void skip_blanks(reader *r)
+static void npy_header_skip_blanks(reader *r)
 {
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t')) {
         r->at++;
@@ -51,9 +51,9 @@ static void skip_blanks(reader *r)
 }
 
 /* Whether the next thing is `letter`, which is taken then. */
-static bool take(reader *r, char letter)
+static bool npy_header_take(reader *r, char letter)
 {
-    skip_blanks(r);
+    npy_header_skip_blanks(r);
     if (r->at < r->end && *r->at == letter) {
         r->at++;
         return true;
@@ -61,10 +61,10 @@ static bool take(reader *r, char letter)
     return false;
 }
 
-static bool take_word(reader *r, const char *word)
+static bool npy_header_take_word(reader *r, const char *word)
 {
     const size_t length = strlen(word);
-    skip_blanks(r);
+    npy_header_skip_blanks(r);
     if ((size_t)(r->end - r->at) >= length && memcmp(r->at, word, length) == 0) {
         r->at += length;
         return true;
@@ -75,7 +75,7 @@ static bool take_word(reader *r, const char *word)
 /* 'text' or "text", without escapes. */
 static bool take_string(reader *r, const char **text, size_t *bytes)
 {
-    skip_blanks(r);
+    npy_header_skip_blanks(r);
     if (r->at == r->end || (*r->at != '\'' && *r->at != '"')) {
         return false;
     }
@@ -89,7 +89,7 @@ static bool take_string(reader *r, const char **text, size_t *bytes)
 }
 
 /* Digits, and the L that Python 2 left behind them. */
-static bool take_number(reader *r, uint64_t *number)
+static bool npy_header_take_number(reader *r, uint64_t *number)
 {
     const char *first = r->at;
     *number = 0;
@@ -100,23 +100,23 @@ static bool take_number(reader *r, uint64_t *number)
         *number = *number * 10 + (uint64_t)(*r->at - '0');
     }
     const bool good = r->at > first;
-    (void)take(r, 'L');
+    (void)npy_header_take(r, 'L');
     return good;
 }
 
 static bool take_shape(reader *r, sl_npy *npy)
 {
-    if (!take(r, '(')) {
+    if (!npy_header_take(r, '(')) {
         return false;
     }
     npy->dims = 0;
-    while (!take(r, ')')) {
-        skip_blanks(r);
-        if (npy->dims == SL_NPY_DIMS_MAX || !take_number(r, &npy->shape[npy->dims++])) {
+    while (!npy_header_take(r, ')')) {
+        npy_header_skip_blanks(r);
+        if (npy->dims == SL_NPY_DIMS_MAX || !npy_header_take_number(r, &npy->shape[npy->dims++])) {
             return false;
         }
-        if (!take(r, ',')) {
-            return take(r, ')');
+        if (!npy_header_take(r, ',')) {
+            return npy_header_take(r, ')');
         }
     }
     return true;
@@ -158,12 +158,12 @@ static sl_refusal set_dtype(sl_npy *npy, const reader *r, const char *text, size
 }
 
 /* One `key: value,` of the dict; what was found is a bit of `*found`. */
-static sl_refusal take_entry(reader *r, sl_npy *npy, bool *fortran, uint32_t *found)
+static sl_refusal npy_header_take_entry(reader *r, sl_npy *npy, bool *fortran, uint32_t *found)
 {
     enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
     const char *key;
     size_t bytes;
-    if (!take_string(r, &key, &bytes) || !take(r, ':')) {
+    if (!take_string(r, &key, &bytes) || !npy_header_take(r, ':')) {
         return sl_refuse("its header is not a dict as numpy writes it", (size_t)(r->at - r->begin));
     }
     const char *text;
@@ -172,7 +172,7 @@ static sl_refusal take_entry(reader *r, sl_npy *npy, bool *fortran, uint32_t *fo
     uint32_t bit = 0;
     if (bytes == 5 && memcmp(key, "descr", 5) == 0) {
         bit = DESCR;
-        if (take(r, '[')) {
+        if (npy_header_take(r, '[')) {
             return sl_refuse_unknown("its dtype is structured", (size_t)(r->at - r->begin));
         }
         if (take_string(r, &text, &length)) {
@@ -184,8 +184,8 @@ static sl_refusal take_entry(reader *r, sl_npy *npy, bool *fortran, uint32_t *fo
         }
     } else if (bytes == 13 && memcmp(key, "fortran_order", 13) == 0) {
         bit = ORDER;
-        *fortran = take_word(r, "True");
-        good = *fortran || take_word(r, "False");
+        *fortran = npy_header_take_word(r, "True");
+        good = *fortran || npy_header_take_word(r, "False");
     } else if (bytes == 5 && memcmp(key, "shape", 5) == 0) {
         bit = SHAPE;
         good = take_shape(r, npy);
@@ -201,16 +201,16 @@ static sl_refusal take_dict(reader *r, sl_npy *npy, bool *fortran)
 {
     enum { ALL = 7 };
     uint32_t found = 0;
-    if (!take(r, '{')) {
+    if (!npy_header_take(r, '{')) {
         return sl_refuse("its header is not a dict", (size_t)(r->at - r->begin));
     }
-    while (!take(r, '}')) {
-        const sl_refusal refusal = take_entry(r, npy, fortran, &found);
+    while (!npy_header_take(r, '}')) {
+        const sl_refusal refusal = npy_header_take_entry(r, npy, fortran, &found);
         if (refusal.text != NULL) {
             return refusal;
         }
-        if (!take(r, ',')) {
-            if (!take(r, '}')) {
+        if (!npy_header_take(r, ',')) {
+            if (!npy_header_take(r, '}')) {
                 return sl_refuse("its header is truncated", (size_t)(r->at - r->begin));
             }
             break;
@@ -229,7 +229,7 @@ static bool has_order(const sl_npy *npy)
     return long_ones > 1;
 }
 
-static bool measure(sl_npy *npy)
+static bool npy_header_measure(sl_npy *npy)
 {
     npy->bytes = sl_dtype_bytes(npy->dtype);
     for (uint32_t i = 0; i < npy->dims; i++) {
@@ -252,7 +252,7 @@ sl_refusal sl_npy_parse(sl_npy *npy, sl_bytes header)
     if (refusal.text != NULL) {
         return refusal;
     }
-    if (!measure(npy)) {
+    if (!npy_header_measure(npy)) {
         return sl_refuse("its shape is out of range", LENGTH);
     }
     if (fortran && has_order(npy)) {

@@ -21,7 +21,7 @@ typedef struct range {
     int width; /* digits at least */
 } range;
 
-static const char *read_number(const char *at, uint64_t *number, int *digits)
+static const char *path_range_read_number(const char *at, uint64_t *number, int *digits)
 {
     *number = 0;
     *digits = 0;
@@ -31,15 +31,15 @@ static const char *read_number(const char *at, uint64_t *number, int *digits)
     return *digits > 0 ? at : NULL;
 }
 
-static bool read_range(const char *brace, range *r)
+static bool path_range_read_range(const char *brace, range *r)
 {
     int first_digits;
     int last_digits;
-    const char *at = read_number(brace + 1, &r->first, &first_digits);
+    const char *at = path_range_read_number(brace + 1, &r->first, &first_digits);
     if (at == NULL || strncmp(at, "..", 2) != 0) {
         return false;
     }
-    at = read_number(at + 2, &r->last, &last_digits);
+    at = path_range_read_number(at + 2, &r->last, &last_digits);
     r->begin = brace;
     r->end = at != NULL ? at + 1 : NULL;
     r->width = brace[1] == '0' && first_digits > 1 ? first_digits : 0;
@@ -49,14 +49,14 @@ static bool read_range(const char *brace, range *r)
 static bool find_range(const char *path, range *r)
 {
     for (const char *brace = strchr(path, '{'); brace != NULL; brace = strchr(brace + 1, '{')) {
-        if (read_range(brace, r)) {
+        if (path_range_read_range(brace, r)) {
             return true;
         }
     }
     return false;
 }
 
-static sluice_status add(sl_path_list *list, const char *path, sluice_error *error)
+static sluice_status path_range_add(sl_path_list *list, const char *path, sluice_error *error)
 {
     if (list->count == list->room) {
         const size_t room = list->room < 8 ? 8 : list->room * 2;
@@ -100,7 +100,7 @@ static sluice_status expand(sl_path_list *list, const char *path, sluice_error *
 {
     range r;
     if (!find_range(path, &r)) {
-        return add(list, path, error);
+        return path_range_add(list, path, error);
     }
     if (r.last < r.first || r.last - r.first >= SL_PATHS_MAX) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
@@ -113,7 +113,8 @@ static sluice_status expand(sl_path_list *list, const char *path, sluice_error *
 sluice_status sl_path_range_add(sl_path_list *list, const char *path, sluice_error *error)
 {
     sl_store_facts facts;
-    return sl_store_stat(path, &facts) == 0 ? add(list, path, error) : expand(list, path, error);
+    return sl_store_stat(path, &facts) == 0 ? path_range_add(list, path, error)
+                                            : expand(list, path, error);
 }
 
 void sl_path_list_free(sl_path_list *list)

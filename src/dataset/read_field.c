@@ -8,8 +8,8 @@
 
 #define STAGE "dataset"
 
-static sluice_status read_stored(const sl_dataset *dataset, sl_stored_sample *r, size_t *bytes,
-                                 sluice_error *error)
+static sluice_status read_field_read_stored(const sl_dataset *dataset, sl_stored_sample *r,
+                                            size_t *bytes, sluice_error *error)
 {
     size_t size = 0;
     sluice_status status = sl_dataset_read(dataset, &r->sample, (sl_buffer){NULL, 0}, &size, error);
@@ -35,7 +35,7 @@ static sluice_status read_stored(const sl_dataset *dataset, sl_stored_sample *r,
     return sl_dataset_unpack(dataset, &r->sample, (sl_bytes){r->bytes, size}, &r->values, error);
 }
 
-static sluice_status copy(const void *data, size_t bytes, sl_buffer buffer, size_t *size)
+static sluice_status read_field_copy(const void *data, size_t bytes, sl_buffer buffer, size_t *size)
 {
     *size = bytes;
     if (bytes > buffer.capacity) {
@@ -47,8 +47,8 @@ static sluice_status copy(const void *data, size_t bytes, sl_buffer buffer, size
     return SLUICE_OK;
 }
 
-static sluice_status unpack(const sl_value *value, sl_buffer buffer, size_t *size,
-                            sluice_error *error)
+static sluice_status read_field_unpack(const sl_value *value, sl_buffer buffer, size_t *size,
+                                       sluice_error *error)
 {
     uint64_t bytes = 0;
     const sluice_status status = sl_packed_size(value, SL_RECORD_BYTES_MAX, &bytes, error);
@@ -59,21 +59,22 @@ static sluice_status unpack(const sl_value *value, sl_buffer buffer, size_t *siz
     return sl_packed_unpack_to(NULL, value, buffer.data, bytes, error);
 }
 
-static sluice_status give(const sl_field *field, const sl_value *value, sl_buffer buffer,
-                          size_t *size, sluice_error *error)
+static sluice_status read_field_give(const sl_field *field, const sl_value *value, sl_buffer buffer,
+                                     size_t *size, sluice_error *error)
 {
     *size = 0;
     if (!value->present) {
         return SLUICE_OK;
     }
     if (field->type == SLUICE_FIELD_INT) {
-        return copy(&value->integer, sizeof(value->integer), buffer, size);
+        return read_field_copy(&value->integer, sizeof(value->integer), buffer, size);
     }
     if (field->type == SLUICE_FIELD_FLOAT) {
-        return copy(&value->number, sizeof(value->number), buffer, size);
+        return read_field_copy(&value->number, sizeof(value->number), buffer, size);
     }
-    return sl_is_packed(value) ? unpack(value, buffer, size, error)
-                               : copy(value->bytes.data, value->bytes.size, buffer, size);
+    return sl_is_packed(value)
+               ? read_field_unpack(value, buffer, size, error)
+               : read_field_copy(value->bytes.data, value->bytes.size, buffer, size);
 }
 
 static sl_stored_sample *new_record(uint64_t wanted, sluice_error *error)
@@ -109,7 +110,7 @@ sluice_status sl_dataset_describe(const sl_dataset *dataset, uint64_t index, sl_
         /* Everything but the pictures themselves is in the index. */
         status = sl_dataset_unpack(dataset, &r->sample, (sl_bytes){NULL, 0}, &r->values, error);
     } else if (status == SLUICE_OK) {
-        status = read_stored(dataset, r, &bytes, error);
+        status = read_field_read_stored(dataset, r, &bytes, error);
     }
     *sample = r->sample;
     if (sample->files > 0) {
@@ -132,7 +133,7 @@ sluice_status sl_dataset_read_sample(const sl_dataset *dataset, uint64_t index, 
     }
     sluice_status status = sl_dataset_find(dataset, index, &r->sample, error);
     if (status == SLUICE_OK) {
-        status = read_stored(dataset, r, &bytes, error);
+        status = read_field_read_stored(dataset, r, &bytes, error);
         if (status < 0) {
             sl_sample_blame(dataset, &r->sample, NULL, error);
         }
@@ -155,7 +156,7 @@ sluice_status sl_dataset_read_field(const sl_dataset *dataset, uint64_t index, u
         return status;
     }
     const sl_value *value = &r->values.of[field];
-    status = give(&dataset->fields[field], value, buffer, size, error);
+    status = read_field_give(&dataset->fields[field], value, buffer, size, error);
     if (status < 0) {
         sl_sample_blame(dataset, &r->sample, value, error);
     }
@@ -164,7 +165,7 @@ sluice_status sl_dataset_read_field(const sl_dataset *dataset, uint64_t index, u
 }
 
 /* Where its file can be told without reading. */
-static void name_file(const sl_dataset *dataset, uint64_t index, sluice_error *error)
+static void read_field_name_file(const sl_dataset *dataset, uint64_t index, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
     sl_sample sample;
@@ -201,7 +202,7 @@ sluice_status sl_dataset_key(const sl_dataset *dataset, uint64_t index, char *ke
                            "the key of sample %llu cannot be read: the file changed since it was "
                            "opened, or the storage does not answer",
                            (unsigned long long)index);
-        name_file(dataset, index, error);
+        read_field_name_file(dataset, index, error);
         return status;
     }
     return sl_error_set(error, SLUICE_INVALID, STAGE,

@@ -24,13 +24,13 @@ void sl_sample_gate_close(sl_sample_gate *gate)
     sl_mutex_destroy(&gate->mutex);
 }
 
-static bool charge(void *ctx, uint64_t bytes)
+static bool sample_gate_charge(void *ctx, uint64_t bytes)
 {
     sl_sample_pass *pass = ctx;
     return sl_sample_pass_take(pass, bytes, NULL) == SLUICE_OK;
 }
 
-static void give_back(void *ctx, uint64_t bytes)
+static void sample_gate_give_back(void *ctx, uint64_t bytes)
 {
     (void)ctx; /* what is kept for the next sample is taken by that */
     (void)bytes;
@@ -39,7 +39,9 @@ static void give_back(void *ctx, uint64_t bytes)
 void sl_sample_pass_open(sl_sample_pass *pass, sl_sample_gate *gate)
 {
     *pass = (sl_sample_pass){.gate = gate,
-                             .allowance = {.charge = charge, .give_back = give_back, .ctx = pass}};
+                             .allowance = {.charge = sample_gate_charge,
+                                           .give_back = sample_gate_give_back,
+                                           .ctx = pass}};
 }
 
 sluice_status sl_sample_pass_take(sl_sample_pass *pass, uint64_t bytes, sluice_error *error)

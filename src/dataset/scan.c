@@ -38,7 +38,7 @@ typedef struct reader {
     sl_sample_pass pass;
 } reader;
 
-static sluice_status grow(sl_buffer *buffer, size_t bytes, sluice_error *error)
+static sluice_status scan_grow(sl_buffer *buffer, size_t bytes, sluice_error *error)
 {
     if (bytes <= buffer->capacity) {
         return SLUICE_OK;
@@ -57,7 +57,7 @@ static sluice_status read_larger(const sl_dataset *dataset, reader *r, const sl_
 {
     sluice_status status = sl_sample_pass_take(&r->pass, *size, error);
     if (status == SLUICE_OK) {
-        status = grow(&r->buffer, *size, error);
+        status = scan_grow(&r->buffer, *size, error);
     }
     if (status == SLUICE_OK) {
         status = sl_dataset_read(dataset, sample, r->buffer, size, error);
@@ -73,7 +73,7 @@ static sluice_status read_values(const sl_scan *scan, reader *r, const sl_sample
     size_t size = 0;
     sluice_status status = sl_sample_pass_take(&r->pass, sample->place.bytes, error);
     if (status == SLUICE_OK) {
-        status = grow(&r->buffer, sample->place.bytes, error);
+        status = scan_grow(&r->buffer, sample->place.bytes, error);
     }
     if (status == SLUICE_OK && (sample->place.bytes > 0 || sample->files > 0)) {
         status = sl_dataset_read(scan->dataset, sample, r->buffer, &size, error);
@@ -89,8 +89,8 @@ static sluice_status read_values(const sl_scan *scan, reader *r, const sl_sample
                              error);
 }
 
-static sluice_status read_sample(const sl_scan *scan, reader *r, uint64_t index,
-                                 sluice_error *error)
+static sluice_status scan_read_sample(const sl_scan *scan, reader *r, uint64_t index,
+                                      sluice_error *error)
 {
     sl_sample sample;
     sluice_status status = sl_dataset_find(scan->dataset, index, &sample, error);
@@ -117,13 +117,13 @@ static void end_sample(reader *r)
     sl_sample_pass_end(&r->pass);
 }
 
-static sluice_status read_some(scanner *s, reader *r, uint64_t first, uint64_t *at,
-                               sluice_error *error)
+static sluice_status scan_read_some(scanner *s, reader *r, uint64_t first, uint64_t *at,
+                                    sluice_error *error)
 {
     const uint64_t last = s->samples - first < STEP ? s->samples : first + STEP;
     for (*at = first; *at < last; (*at)++) {
         const uint64_t shortages = sl_memory_shortages();
-        const sluice_status status = read_sample(s->scan, r, *at, error);
+        const sluice_status status = scan_read_sample(s->scan, r, *at, error);
         end_sample(r);
         if (status < 0) {
             error->sample = (int64_t)*at;
@@ -133,7 +133,7 @@ static sluice_status read_some(scanner *s, reader *r, uint64_t first, uint64_t *
     return SLUICE_OK;
 }
 
-static void note_failure_locked(scanner *s, uint64_t at, const sluice_error *error)
+static void scan_note_failure_locked(scanner *s, uint64_t at, const sluice_error *error)
 {
     s->next = s->samples;
     if (at < s->failed_at) {
@@ -143,43 +143,43 @@ static void note_failure_locked(scanner *s, uint64_t at, const sluice_error *err
 }
 
 /* Until nothing is left, or something fails. */
-static void read_all(scanner *s, reader *r)
+static void scan_read_all(scanner *s, reader *r)
 {
     sluice_error error;
     uint64_t at = 0;
     sl_error_clear(&error);
     sl_sample_pass_open(&r->pass, &s->gate);
     r->values.rooms.allowance = &r->pass.allowance;
-    sluice_status status = grow(&r->buffer, FIRST_BYTES, &error);
+    sluice_status status = scan_grow(&r->buffer, FIRST_BYTES, &error);
     sl_lock(&s->mutex);
     while (status == SLUICE_OK && s->next < s->samples) {
         const uint64_t first = s->next;
         s->next = s->samples - first < STEP ? s->samples : first + STEP;
         sl_unlock(&s->mutex);
-        status = read_some(s, r, first, &at, &error);
+        status = scan_read_some(s, r, first, &at, &error);
         sl_lock(&s->mutex);
         s->done += at - first;
     }
     if (status < 0) {
-        note_failure_locked(s, at, &error);
+        scan_note_failure_locked(s, at, &error);
     }
     sl_unlock(&s->mutex);
     sl_values_end(&r->values);
     sl_free(r->buffer.data);
 }
 
-static void run(void *argument)
+static void scan_run(void *argument)
 {
     scanner *s = argument;
     reader *r = sl_calloc(1, sizeof(*r));
     if (r != NULL) {
-        read_all(s, r);
+        scan_read_all(s, r);
     }
     sl_lock(&s->mutex);
     if (r == NULL) {
         sluice_error error;
         (void)sl_no_memory(&error, STAGE, "reading samples");
-        note_failure_locked(s, 0, &error);
+        scan_note_failure_locked(s, 0, &error);
     }
     s->running--;
     sl_cond_signal(&s->changed);
@@ -215,7 +215,7 @@ static bool wait_for_all(scanner *s, const sluice_scan_options *options)
 
 /* Storage is waited for, so there are more than processors; samples that have to be read in their
  * order are by one. */
-static uint32_t choose_threads(const scanner *s, const sluice_scan_options *options)
+static uint32_t scan_choose_threads(const scanner *s, const sluice_scan_options *options)
 {
     if (s->scan->dataset->info.front_to_back != 0) {
         return 1;
@@ -228,14 +228,14 @@ static uint32_t choose_threads(const scanner *s, const sluice_scan_options *opti
     return threads < steps ? threads : (uint32_t)steps;
 }
 
-static sluice_status start(scanner *s, sl_thread *threads, uint32_t count, sluice_error *error)
+static sluice_status scan_start(scanner *s, sl_thread *threads, uint32_t count, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < count; i++) {
         sl_lock(&s->mutex);
         s->running++;
         sl_unlock(&s->mutex);
-        status = sl_thread_start(&threads[i], "sluice-scan", run, s, error);
+        status = sl_thread_start(&threads[i], "sluice-scan", scan_run, s, error);
         if (status < 0) {
             sl_lock(&s->mutex);
             s->running--;
@@ -250,7 +250,7 @@ sluice_status sl_scan_run(const sl_scan *scan, const sluice_scan_options *option
                           sluice_error *error)
 {
     scanner s = {.scan = scan, .samples = scan->dataset->info.samples, .failed_at = UINT64_MAX};
-    const uint32_t count = choose_threads(&s, options);
+    const uint32_t count = scan_choose_threads(&s, options);
     sl_thread *threads = sl_calloc(count, sizeof(*threads));
     if (threads == NULL) {
         return sl_no_memory(error, STAGE, "reading samples");
@@ -258,7 +258,7 @@ sluice_status sl_scan_run(const sl_scan *scan, const sluice_scan_options *option
     sl_mutex_init(&s.mutex);
     sl_cond_init(&s.changed);
     sl_sample_gate_open(&s.gate, count, options->max_sample_bytes);
-    sluice_status status = start(&s, threads, count, error);
+    sluice_status status = scan_start(&s, threads, count, error);
     const bool stopped = wait_for_all(&s, options);
     for (uint32_t i = 0; i < count; i++) {
         sl_thread_join(&threads[i]);

@@ -43,8 +43,8 @@ sluice_status sl_side_columns_open(sl_side_columns *columns, const sl_field *fie
 
 /* `memory` with room for `needed` elements, at least one; half as much again, so that adding n
  * costs O(n). NULL: there is none. */
-static void *widen(sl_side_columns *columns, void *memory, uint64_t *room, uint64_t needed,
-                   size_t size)
+static void *side_columns_widen(sl_side_columns *columns, void *memory, uint64_t *room,
+                                uint64_t needed, size_t size)
 {
     if (needed <= *room) {
         return memory;
@@ -67,7 +67,8 @@ static bool has_bytes(const sl_field *field)
 
 static bool widen_rows(sl_side_columns *columns, sl_side_column *column, uint64_t more)
 {
-    uint8_t *state = widen(columns, column->state, &column->state_room, column->rows + more, 1);
+    uint8_t *state =
+        side_columns_widen(columns, column->state, &column->state_room, column->rows + more, 1);
     column->state = state != NULL ? state : column->state;
     return state != NULL;
 }
@@ -75,11 +76,11 @@ static bool widen_rows(sl_side_columns *columns, sl_side_column *column, uint64_
 static bool widen_entries(sl_side_columns *columns, sl_side_column *column, uint64_t more,
                           uint64_t bytes)
 {
-    uint64_t *cells = widen(columns, column->cells, &column->room, column->entries + more,
-                            sizeof(*column->cells));
+    uint64_t *cells = side_columns_widen(columns, column->cells, &column->room,
+                                         column->entries + more, sizeof(*column->cells));
     column->cells = cells != NULL ? cells : column->cells;
-    uint8_t *pool =
-        widen(columns, column->pool, &column->pool_room, column->pool_bytes + bytes + 1, 1);
+    uint8_t *pool = side_columns_widen(columns, column->pool, &column->pool_room,
+                                       column->pool_bytes + bytes + 1, 1);
     column->pool = pool != NULL ? pool : column->pool;
     return cells != NULL && pool != NULL;
 }
@@ -88,8 +89,8 @@ static bool widen_entries(sl_side_columns *columns, sl_side_column *column, uint
 static bool widen_keys(sl_side_columns *columns, sl_side_column *column, uint64_t more)
 {
     const bool had_none = column->keys == NULL;
-    uint32_t *keys =
-        widen(columns, column->keys, &column->key_room, column->rows + more, sizeof(*column->keys));
+    uint32_t *keys = side_columns_widen(columns, column->keys, &column->key_room,
+                                        column->rows + more, sizeof(*column->keys));
     if (keys == NULL || column->rows > UINT32_MAX) {
         return false;
     }
@@ -100,7 +101,7 @@ static bool widen_keys(sl_side_columns *columns, sl_side_column *column, uint64_
     return true;
 }
 
-static sluice_status refuse(sluice_error *error)
+static sluice_status side_columns_refuse(sluice_error *error)
 {
     return sl_no_memory(error, STAGE, "for the columns in memory");
 }
@@ -130,7 +131,7 @@ sluice_status sl_side_columns_put(sl_side_columns *columns, uint32_t number, con
     if (!widen_rows(columns, column, 1) || !widen_entries(columns, column, 1, bytes) ||
         (column->keys != NULL &&
          (column->entries == UINT32_MAX || !widen_keys(columns, column, 1)))) {
-        return refuse(error);
+        return side_columns_refuse(error);
     }
     if (column->keys != NULL) {
         column->keys[column->rows] = (uint32_t)column->entries;
@@ -151,7 +152,7 @@ sluice_status sl_side_columns_add_entry(sl_side_columns *columns, uint32_t numbe
                             "a column has more than 2^32 - 1 values");
     }
     if (!widen_keys(columns, column, 1) || !widen_entries(columns, column, 1, bytes.size)) {
-        return refuse(error);
+        return side_columns_refuse(error);
     }
     *entry = (uint32_t)column->entries;
     add_cell(column, &value, bytes.size);
@@ -164,7 +165,7 @@ sluice_status sl_side_columns_put_entry(sl_side_columns *columns, uint32_t numbe
     sl_side_column *column = &columns->of[number];
     assert(entry < column->entries);
     if (!widen_rows(columns, column, 1) || !widen_keys(columns, column, 1)) {
-        return refuse(error);
+        return side_columns_refuse(error);
     }
     column->keys[column->rows] = entry;
     column->state[column->rows++] = SL_SIDE_PRESENT;
@@ -172,7 +173,7 @@ sluice_status sl_side_columns_put_entry(sl_side_columns *columns, uint32_t numbe
 }
 
 /* The rows of `from` behind those of `to`; there is room for all of it. */
-static void append(sl_side_column *to, const sl_side_column *from)
+static void side_columns_append(sl_side_column *to, const sl_side_column *from)
 {
     const uint64_t base = has_bytes(&to->field) ? to->pool_bytes : 0;
     memcpy(to->state + to->rows, from->state, from->rows);
@@ -208,9 +209,9 @@ sluice_status sl_side_columns_append(sl_side_columns *columns, const sl_side_col
         if (!widen_rows(columns, to, from->rows) ||
             !widen_entries(columns, to, from->entries, from->pool_bytes) ||
             (keyed && !widen_keys(columns, to, from->rows))) {
-            return refuse(error);
+            return side_columns_refuse(error);
         }
-        append(to, from);
+        side_columns_append(to, from);
     }
     return SLUICE_OK;
 }

@@ -17,7 +17,8 @@
 
 /* ---- names ---- */
 
-static uint32_t find_column(const sl_source_column *columns, uint32_t count, const char *name)
+static uint32_t source_columns_find_column(const sl_source_column *columns, uint32_t count,
+                                           const char *name)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (strcmp(columns[i].name, name) == 0) {
@@ -31,7 +32,7 @@ static uint32_t find_column(const sl_source_column *columns, uint32_t count, con
 static uint32_t usual_image(const sl_source_column *columns, uint32_t count)
 {
     uint32_t found = SL_FIELD_NONE;
-    if (find_column(columns, count, "image") != SL_FIELD_NONE) {
+    if (source_columns_find_column(columns, count, "image") != SL_FIELD_NONE) {
         return SL_FIELD_NONE;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -48,11 +49,11 @@ static uint32_t usual_image(const sl_source_column *columns, uint32_t count)
 static uint32_t usual_label(const sl_source_column *columns, uint32_t count)
 {
     static const char *const names[] = {"class", "cls", "fine_label", "target", "labels", "y"};
-    if (find_column(columns, count, "label") != SL_FIELD_NONE) {
+    if (source_columns_find_column(columns, count, "label") != SL_FIELD_NONE) {
         return SL_FIELD_NONE;
     }
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const uint32_t found = find_column(columns, count, names[i]);
+        const uint32_t found = source_columns_find_column(columns, count, names[i]);
         if (found != SL_FIELD_NONE && columns[found].refused == NULL &&
             columns[found].field.type == SLUICE_FIELD_INT) {
             return found;
@@ -61,7 +62,7 @@ static uint32_t usual_label(const sl_source_column *columns, uint32_t count)
     return SL_FIELD_NONE;
 }
 
-static void set_name(sl_field *field, const char *name)
+static void source_columns_set_name(sl_field *field, const char *name)
 {
     const size_t bytes = strlen(name);
     const char *from = bytes < sizeof(field->name) ? name : name + bytes - sizeof(field->name) + 1;
@@ -77,7 +78,7 @@ static void set_name(sl_field *field, const char *name)
     }
 }
 
-static bool is_taken(const sl_source_fields *fields, const char *name)
+static bool source_columns_is_taken(const sl_source_fields *fields, const char *name)
 {
     for (uint32_t i = 0; i < fields->count; i++) {
         if (strcmp(fields->fields[i].name, name) == 0) {
@@ -87,16 +88,17 @@ static bool is_taken(const sl_source_fields *fields, const char *name)
     return false;
 }
 
-static sluice_status refuse(const char *path, sluice_status status, const char *name,
-                            const char *why, sluice_error *error)
+static sluice_status source_columns_refuse(const char *path, sluice_status status, const char *name,
+                                           const char *why, sluice_error *error)
 {
     return sl_error_file(error, status, STAGE, 0, path, -1, "column \"%.256s\": %s", name, why);
 }
 
 /* ---- all of them ---- */
 
-static sluice_status find_all(sl_source_fields *fields, const sl_source_column *columns,
-                              uint32_t count, const char *path, sluice_error *error)
+static sluice_status source_columns_find_all(sl_source_fields *fields,
+                                             const sl_source_column *columns, uint32_t count,
+                                             const char *path, sluice_error *error)
 {
     const uint32_t image = usual_image(columns, count);
     const uint32_t label = usual_label(columns, count);
@@ -106,7 +108,8 @@ static sluice_status find_all(sl_source_fields *fields, const sl_source_column *
             continue;
         }
         if (columns[i].refused != NULL) {
-            return refuse(path, SLUICE_UNSUPPORTED, columns[i].name, columns[i].refused, error);
+            return source_columns_refuse(path, SLUICE_UNSUPPORTED, columns[i].name,
+                                         columns[i].refused, error);
         }
         if (fields->count == SL_FIELDS_MAX) {
             return sl_error_file(
@@ -115,9 +118,11 @@ static sluice_status find_all(sl_source_fields *fields, const sl_source_column *
                     "the option fields") ")",
                 SL_FIELDS_MAX);
         }
-        set_name(&field, i == image ? "image" : i == label ? "label" : columns[i].name);
-        if (is_taken(fields, field.name)) {
-            return refuse(
+        source_columns_set_name(&field, i == image   ? "image"
+                                        : i == label ? "label"
+                                                     : columns[i].name);
+        if (source_columns_is_taken(fields, field.name)) {
+            return source_columns_refuse(
                 path, SLUICE_UNSUPPORTED, columns[i].name,
                 "another column has the same field name: name the fields you need (" SL_OPTION(
                     "the option fields") ")",
@@ -131,7 +136,7 @@ static sluice_status find_all(sl_source_fields *fields, const sl_source_column *
 
 /* ---- those that are chosen ---- */
 
-static bool is_same(const sl_field *a, const sl_field *b)
+static bool source_columns_is_same(const sl_field *a, const sl_field *b)
 {
     if (a->type != b->type || a->type != SLUICE_FIELD_TENSOR) {
         return a->type == b->type;
@@ -141,14 +146,14 @@ static bool is_same(const sl_field *a, const sl_field *b)
 }
 
 /* `field` as the choice wants it, if it can be that; NULL, or why it cannot. */
-static const char *fit(sl_field *field, const sl_source_column *column,
-                       const sl_field_choice *choice)
+static const char *source_columns_fit(sl_field *field, const sl_source_column *column,
+                                      const sl_field_choice *choice)
 {
     *field = column->field;
     if (column->refused != NULL && !(column->typed && choice->typed)) {
         return column->refused;
     }
-    if (!choice->typed || is_same(&choice->field, &column->field)) {
+    if (!choice->typed || source_columns_is_same(&choice->field, &column->field)) {
         return NULL;
     }
     if (!sl_type_is_blob(column->field.type)) {
@@ -161,8 +166,9 @@ static const char *fit(sl_field *field, const sl_source_column *column,
     return NULL;
 }
 
-static sluice_status refuse_key(const char *path, const char *key, const sl_source_column *columns,
-                                uint32_t count, sluice_error *error)
+static sluice_status source_columns_refuse_key(const char *path, const char *key,
+                                               const sl_source_column *columns, uint32_t count,
+                                               sluice_error *error)
 {
     char why[320];
     sl_name_list known;
@@ -172,24 +178,25 @@ static sluice_status refuse_key(const char *path, const char *key, const sl_sour
     }
     (void)snprintf(why, sizeof(why), "there is no column with this name; the columns are: %s",
                    known.text);
-    return refuse(path, SLUICE_INVALID, key, why, error);
+    return source_columns_refuse(path, SLUICE_INVALID, key, why, error);
 }
 
-static sluice_status choose(sl_source_fields *fields, const sl_source_column *columns,
-                            uint32_t count, const sl_field_choice *choice, const char *path,
-                            sluice_error *error)
+static sluice_status source_columns_choose(sl_source_fields *fields,
+                                           const sl_source_column *columns, uint32_t count,
+                                           const sl_field_choice *choice, const char *path,
+                                           sluice_error *error)
 {
     sl_field field;
-    const uint32_t column = find_column(columns, count, choice->key);
+    const uint32_t column = source_columns_find_column(columns, count, choice->key);
     if (column == SL_FIELD_NONE) {
-        return refuse_key(path, choice->key, columns, count, error);
+        return source_columns_refuse_key(path, choice->key, columns, count, error);
     }
-    const char *why = fit(&field, &columns[column], choice);
-    if (why == NULL && is_taken(fields, choice->field.name)) {
+    const char *why = source_columns_fit(&field, &columns[column], choice);
+    if (why == NULL && source_columns_is_taken(fields, choice->field.name)) {
         why = "two fields would have this name";
     }
     if (why != NULL) {
-        return refuse(path, SLUICE_INVALID, choice->key, why, error);
+        return source_columns_refuse(path, SLUICE_INVALID, choice->key, why, error);
     }
     memcpy(field.name, choice->field.name, sizeof(field.name));
     fields->column[fields->count] = column;
@@ -208,13 +215,13 @@ sluice_status sl_source_fields_find(sl_source_fields *fields, const sl_source_co
                             SL_FIELDS_MAX);
     }
     if (options->field_count == 0) {
-        status = find_all(fields, columns, count, path, error);
+        status = source_columns_find_all(fields, columns, count, path, error);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < options->field_count; i++) {
         sl_field_choice choice;
         status = sl_field_choice_parse(&choice, options->fields[i], error);
         if (status == SLUICE_OK) {
-            status = choose(fields, columns, count, &choice, path, error);
+            status = source_columns_choose(fields, columns, count, &choice, path, error);
         }
     }
     if (status == SLUICE_OK && fields->count == 0) {

@@ -27,16 +27,16 @@ static bool is_upper(char letter)
     return letter >= 'A' && letter <= 'Z';
 }
 
-static bool is_letter(char letter)
+static bool splits_is_letter(char letter)
 {
     return is_upper(letter) || (letter >= 'a' && letter <= 'z');
 }
 
 /* Letters from `from` on that are a word: "train" of "train2017" and of "trainSet". */
-static size_t word_length(const char *from)
+static size_t splits_word_length(const char *from)
 {
     size_t length = 0;
-    while (is_letter(from[length]) &&
+    while (splits_is_letter(from[length]) &&
            (length == 0 || !is_upper(from[length]) || is_upper(from[length - 1]))) {
         length++;
     }
@@ -57,7 +57,7 @@ sl_split sl_split_of(const char *name)
 {
     sl_split found = SL_SPLIT_NONE;
     for (const char *at = name; *at != '\0' && found == SL_SPLIT_NONE;) {
-        const size_t length = word_length(at);
+        const size_t length = splits_word_length(at);
         found = split_of_word(at, length);
         at += length > 0 ? length : 1;
     }
@@ -66,7 +66,7 @@ sl_split sl_split_of(const char *name)
 
 bool sl_split_is(const char *name)
 {
-    const size_t length = word_length(name);
+    const size_t length = splits_word_length(name);
     return split_of_word(name, length) != SL_SPLIT_NONE &&
            name[length + strspn(name + length, "0123456789_-")] == '\0';
 }

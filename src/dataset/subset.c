@@ -63,7 +63,7 @@ static const sl_dataset_ops subset_ops = {
 /* ---- opening ---- */
 
 /* The numbers of `inner`'s base that `map` means. */
-static bool compose(sl_index_map *made, const sl_index_map *map, const sl_index_map *inner)
+static bool subset_compose(sl_index_map *made, const sl_index_map *map, const sl_index_map *inner)
 {
     sl_index_map_begin(made);
     for (uint64_t at = 0; at < map->count;) {
@@ -83,7 +83,7 @@ static bool compose(sl_index_map *made, const sl_index_map *map, const sl_index_
     return true;
 }
 
-static void describe(subset *own)
+static void subset_describe(subset *own)
 {
     const sl_dataset *of = own->of;
     own->base.unchecked = of->unchecked;
@@ -132,7 +132,7 @@ static sluice_status open_over(sl_dataset **dataset, sl_dataset *base, sl_index_
                             "%u datasets are nested: at most %u can be", depth,
                             SL_DATASET_DEPTH_MAX);
     }
-    describe(own);
+    subset_describe(own);
     *dataset = &own->base;
     return SLUICE_OK;
 }
@@ -174,7 +174,7 @@ sluice_status sl_subset_open(sl_dataset **dataset, sl_dataset *base, sl_index_ma
         return open_over(dataset, base, map, error);
     }
     sl_index_map made;
-    const bool composed = compose(&made, map, &subset_of(base)->map);
+    const bool composed = subset_compose(&made, map, &subset_of(base)->map);
     sl_index_map_close(map);
     if (!composed) {
         sl_index_map_close(&made);

@@ -10,7 +10,7 @@
 #define STAGE     "dataset"
 #define FILE_MOST ((uint64_t)1 << 40)
 
-static sluice_status no_memory(sluice_error *error)
+static sluice_status subset_choice_no_memory(sluice_error *error)
 {
     return sl_no_memory(error, STAGE, "for a list of samples");
 }
@@ -18,7 +18,7 @@ static sluice_status no_memory(sluice_error *error)
 /* ---- ranges ---- */
 
 /* A number with or without a sign; false: there is none. */
-static bool read_number(const char **text, bool *negative, uint64_t *value)
+static bool subset_choice_read_number(const char **text, bool *negative, uint64_t *value)
 {
     const char *at = *text;
     *negative = *at == '-';
@@ -36,7 +36,8 @@ static bool read_number(const char **text, bool *negative, uint64_t *value)
 }
 
 /* An end of a range, or `otherwise` where it is left out; false: not a number, or out of range. */
-static bool read_end(const char **text, uint64_t samples, uint64_t otherwise, uint64_t *end)
+static bool subset_choice_read_end(const char **text, uint64_t samples, uint64_t otherwise,
+                                   uint64_t *end)
 {
     bool negative;
     uint64_t value;
@@ -44,7 +45,7 @@ static bool read_end(const char **text, uint64_t samples, uint64_t otherwise, ui
         *end = otherwise;
         return true;
     }
-    if (!read_number(text, &negative, &value) || value > samples) {
+    if (!subset_choice_read_number(text, &negative, &value) || value > samples) {
         return false;
     }
     *end = negative ? samples - value : value;
@@ -52,15 +53,16 @@ static bool read_end(const char **text, uint64_t samples, uint64_t otherwise, ui
 }
 
 /* "A:B", "A:", ":B" or "N". */
-static bool read_range(const char **text, uint64_t samples, uint64_t *begin, uint64_t *end)
+static bool subset_choice_read_range(const char **text, uint64_t samples, uint64_t *begin,
+                                     uint64_t *end)
 {
     const char *start = *text;
-    if (!read_end(text, samples, 0, begin)) {
+    if (!subset_choice_read_end(text, samples, 0, begin)) {
         return false;
     }
     if (**text == ':') {
         (*text)++;
-        return read_end(text, samples, samples, end) && *begin <= *end;
+        return subset_choice_read_end(text, samples, samples, end) && *begin <= *end;
     }
     *end = *begin + 1;
     return *text > start && *begin < samples;
@@ -74,14 +76,14 @@ sluice_status sl_subset_ranges(sl_index_map *map, const char *text, uint64_t sam
         uint64_t begin;
         uint64_t end;
         const char *item = at;
-        if (!read_range(&at, samples, &begin, &end) || (*at != ',' && *at != '\0')) {
+        if (!subset_choice_read_range(&at, samples, &begin, &end) || (*at != ',' && *at != '\0')) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,
                                 "\"%.40s\" is not a range of the dataset's %llu samples: give "
                                 "BEGIN:END, BEGIN:, :END or a number, separated by commas",
                                 item, (unsigned long long)samples);
         }
         if (!sl_index_map_add(map, begin, end - begin)) {
-            return no_memory(error);
+            return subset_choice_no_memory(error);
         }
         if (*at == '\0') {
             return SLUICE_OK;
@@ -103,7 +105,7 @@ sluice_status sl_subset_indices(sl_index_map *map, const uint64_t *indices, uint
                 (unsigned long long)i, (long long)indices[i], (unsigned long long)samples);
         }
         if (!sl_index_map_add(map, indices[i], 1)) {
-            return no_memory(error);
+            return subset_choice_no_memory(error);
         }
     }
     return SLUICE_OK;
@@ -116,8 +118,8 @@ typedef struct index_file {
     uint64_t samples;
 } index_file;
 
-static sluice_status refuse(const index_file *file, size_t offset, const char *why,
-                            sluice_error *error)
+static sluice_status subset_choice_refuse(const index_file *file, size_t offset, const char *why,
+                                          sluice_error *error)
 {
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, file->path, (int64_t)offset, "%s", why);
 }
@@ -126,9 +128,9 @@ static sluice_status add_checked(sl_index_map *map, const index_file *file, size
                                  uint64_t number, sluice_error *error)
 {
     if (number >= file->samples) {
-        return refuse(file, offset, "sample number out of range", error);
+        return subset_choice_refuse(file, offset, "sample number out of range", error);
     }
-    return sl_index_map_add(map, number, 1) ? SLUICE_OK : no_memory(error);
+    return sl_index_map_add(map, number, 1) ? SLUICE_OK : subset_choice_no_memory(error);
 }
 
 /* A whole number of numpy's, little-endian; UINT64_MAX: it is negative. */
@@ -144,7 +146,7 @@ static uint64_t npy_number(const uint8_t *at, sluice_dtype dtype)
     return is_signed && (at[bytes - 1] & 0x80) != 0 ? UINT64_MAX : value;
 }
 
-static bool is_whole(sluice_dtype dtype)
+static bool subset_choice_is_whole(sluice_dtype dtype)
 {
     return dtype == SLUICE_U8 || dtype == SLUICE_I8 || dtype == SLUICE_U16 || dtype == SLUICE_I16 ||
            dtype == SLUICE_U32 || dtype == SLUICE_I32 || dtype == SLUICE_U64 || dtype == SLUICE_I64;
@@ -155,17 +157,19 @@ static sluice_status read_npy(sl_index_map *map, const index_file *file, sluice_
     sl_npy npy = {0};
     const uint64_t length = file->bytes >= SL_NPY_PREFIX_BYTES ? sl_npy_length(file->data) : 0;
     if (length == 0 || length > file->bytes || length > SL_NPY_HEADER_MAX) {
-        return refuse(file, 0, "its .npy header is truncated, or of an unknown version", error);
+        return subset_choice_refuse(
+            file, 0, "its .npy header is truncated, or of an unknown version", error);
     }
     const sl_refusal why = sl_npy_parse(&npy, (sl_bytes){file->data, length});
     if (why.text != NULL) {
-        return refuse(file, why.offset, why.text, error);
+        return subset_choice_refuse(file, why.offset, why.text, error);
     }
-    if (npy.dims != 1 || !is_whole(npy.dtype)) {
-        return refuse(file, 0, "not a one-dimensional array of integers", error);
+    if (npy.dims != 1 || !subset_choice_is_whole(npy.dtype)) {
+        return subset_choice_refuse(file, 0, "not a one-dimensional array of integers", error);
     }
     if (npy.data > file->bytes || npy.bytes != file->bytes - npy.data) {
-        return refuse(file, (size_t)npy.data, "its size does not match its header", error);
+        return subset_choice_refuse(file, (size_t)npy.data, "its size does not match its header",
+                                    error);
     }
     const size_t each = sl_dtype_bytes(npy.dtype);
     for (size_t at = (size_t)npy.data; at < file->bytes; at += each) {
@@ -178,16 +182,17 @@ static sluice_status read_npy(sl_index_map *map, const index_file *file, sluice_
     return SLUICE_OK;
 }
 
-static bool is_blank(uint8_t byte)
+static bool subset_choice_is_blank(uint8_t byte)
 {
     return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
-static sluice_status read_text(sl_index_map *map, const index_file *file, sluice_error *error)
+static sluice_status subset_choice_read_text(sl_index_map *map, const index_file *file,
+                                             sluice_error *error)
 {
     size_t at = 0;
     while (at < file->bytes) {
-        if (is_blank(file->data[at])) {
+        if (subset_choice_is_blank(file->data[at])) {
             at++;
             continue;
         }
@@ -201,8 +206,9 @@ static sluice_status read_text(sl_index_map *map, const index_file *file, sluice
             }
         }
         if (value != UINT64_MAX &&
-            (at == begin || (at < file->bytes && !is_blank(file->data[at])))) {
-            return refuse(file, begin, "a line is not a sample number (counted from 0)", error);
+            (at == begin || (at < file->bytes && !subset_choice_is_blank(file->data[at])))) {
+            return subset_choice_refuse(file, begin,
+                                        "a line is not a sample number (counted from 0)", error);
         }
         const sluice_status status = add_checked(map, file, begin, value, error);
         if (status < 0) {
@@ -223,7 +229,8 @@ sluice_status sl_subset_index_file(sl_index_map *map, const char *path, uint64_t
         return status;
     }
     const index_file file = {path, data, bytes, samples};
-    status = sl_npy_is(data, bytes) ? read_npy(map, &file, error) : read_text(map, &file, error);
+    status = sl_npy_is(data, bytes) ? read_npy(map, &file, error)
+                                    : subset_choice_read_text(map, &file, error);
     sl_free(data);
     return status;
 }

@@ -49,8 +49,8 @@ static uint32_t bytes_fact(uint32_t number)
 _Static_assert(sizeof((sl_sample){0}.facts) == sizeof(uint64_t) * 2 * SL_SUBVOLUMES_MAX,
                "two facts per tensor");
 
-static bool describe(const subvolumes *own, uint64_t index, uint32_t number, uint64_t bytes,
-                     tensor *found)
+static bool subvolumes_describe(const subvolumes *own, uint64_t index, uint32_t number,
+                                uint64_t bytes, tensor *found)
 {
     const sl_subvolume *taken = &own->taken.of[number];
     return sl_dataset_form(own->of, index, taken->field, bytes, &found->form) &&
@@ -63,7 +63,7 @@ static void recall(const subvolumes *own, const sl_sample *sample, uint32_t numb
 {
     const uint64_t bytes = sample->facts[bytes_fact(number)];
     found->offset = sample->facts[number];
-    const bool known = describe(own, sample->index, number, bytes, found);
+    const bool known = subvolumes_describe(own, sample->index, number, bytes, found);
     assert(known);
     (void)known;
 }
@@ -86,7 +86,8 @@ static sluice_status find_tensor(const subvolumes *own, uint64_t index, uint32_t
         return status;
     }
     found->offset = place.offset;
-    if (place.object != cut->place.object || !describe(own, index, number, place.bytes, found)) {
+    if (place.object != cut->place.object ||
+        !subvolumes_describe(own, index, number, place.bytes, found)) {
         return SLUICE_UNSUPPORTED;
     }
     cut->facts[number] = place.offset;
@@ -135,8 +136,8 @@ static sluice_status locate_at(const sl_dataset *dataset, uint64_t epoch, uint64
     return status == SLUICE_OK ? cut_sample(own, epoch, index, sample, lookup) : status;
 }
 
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+static sluice_status subvolumes_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                                       sl_place *lookup, sl_refusal *why)
 {
     return locate_at(dataset, 0, index, sample, lookup, why);
 }
@@ -167,8 +168,8 @@ static sl_piece piece(const sl_dataset *dataset, const sl_sample *sample, uint32
 /* ---- taking apart ---- */
 
 /* Part `number`, whose bytes begin at `*at`, which its end becomes. */
-static sl_refusal take(const subvolumes *own, const sl_sample *sample, uint32_t number,
-                       sl_bytes bytes, size_t *at, sl_values *values)
+static sl_refusal subvolumes_take(const subvolumes *own, const sl_sample *sample, uint32_t number,
+                                  sl_bytes bytes, size_t *at, sl_values *values)
 {
     const uint32_t field = own->taken.of[number].field;
     sl_value *value = &values->of[field];
@@ -192,8 +193,8 @@ static sl_refusal take(const subvolumes *own, const sl_sample *sample, uint32_t 
     return why;
 }
 
-static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
-                         sl_values *values)
+static sl_refusal subvolumes_unpack(const sl_dataset *dataset, const sl_sample *sample,
+                                    sl_bytes bytes, sl_values *values)
 {
     const subvolumes *own = subvolumes_of(dataset);
     size_t at = 0;
@@ -204,7 +205,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
         return sl_refuse("the parts of the sample are truncated", 0);
     }
     for (uint32_t i = 0; i < own->taken.count; i++) {
-        const sl_refusal why = take(own, sample, i, bytes, &at, values);
+        const sl_refusal why = subvolumes_take(own, sample, i, bytes, &at, values);
         if (why.text != NULL) {
             return why;
         }
@@ -233,11 +234,11 @@ static void close_subvolumes(sl_dataset *dataset)
 }
 
 static const sl_dataset_ops subvolumes_ops = {
-    .locate = locate,
+    .locate = subvolumes_locate,
     .locate_at = locate_at,
     .piece = piece,
     .learn = sl_over_learn,
-    .unpack = unpack,
+    .unpack = subvolumes_unpack,
     .class_name = sl_over_class_name,
     .key = sl_over_key,
     .close = close_subvolumes,
@@ -262,7 +263,7 @@ static uint32_t most_pieces(const sl_subvolumes *taken)
 }
 
 /* Some samples, spread over all: how many are cut, and what they take. */
-static uint64_t look(subvolumes *own)
+static uint64_t subvolumes_look(subvolumes *own)
 {
     sl_dataset *dataset = &own->base;
     const uint64_t samples = dataset->info.samples;
@@ -296,7 +297,7 @@ sluice_status sl_subvolumes_open(sl_dataset **dataset, sl_dataset *base, const s
     own->base.mix = base->mix;
     own->of = sl_dataset_ref(base);
     own->taken = *taken;
-    if (look(own) == 0) {
+    if (subvolumes_look(own) == 0) {
         sl_dataset_close(&own->base);
         return SLUICE_OK;
     }

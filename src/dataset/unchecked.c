@@ -10,7 +10,7 @@
 enum { BETWEEN_BYTES = sizeof(BETWEEN) - 1, MORE_BYTES = sizeof(MORE) - 1 };
 
 /* The end of the phrase that begins at `at`. */
-static const char *end_of(const char *at)
+static const char *unchecked_end_of(const char *at)
 {
     const char *end = strstr(at, BETWEEN);
     return end != NULL ? end : at + strlen(at);
@@ -22,17 +22,17 @@ static const char *next_of(const char *end)
     return *end != '\0' ? end + BETWEEN_BYTES : NULL;
 }
 
-static bool has(const char *text, const char *phrase, size_t bytes)
+static bool unchecked_has(const char *text, const char *phrase, size_t bytes)
 {
-    for (const char *at = text; at != NULL; at = next_of(end_of(at))) {
-        if ((size_t)(end_of(at) - at) == bytes && memcmp(at, phrase, bytes) == 0) {
+    for (const char *at = text; at != NULL; at = next_of(unchecked_end_of(at))) {
+        if ((size_t)(unchecked_end_of(at) - at) == bytes && memcmp(at, phrase, bytes) == 0) {
             return true;
         }
     }
     return false;
 }
 
-static void append(char *text, const char *phrase, size_t bytes)
+static void unchecked_append(char *text, const char *phrase, size_t bytes)
 {
     size_t length = strlen(text);
     if (length > 0) {
@@ -43,29 +43,29 @@ static void append(char *text, const char *phrase, size_t bytes)
     text[length + bytes] = '\0';
 }
 
-static void add(sl_unchecked *unchecked, const char *phrase, size_t bytes)
+static void unchecked_add(sl_unchecked *unchecked, const char *phrase, size_t bytes)
 {
     /* behind each there is room for saying that there are more */
     const size_t room = sizeof(unchecked->text) - 1 - BETWEEN_BYTES - MORE_BYTES;
     char *text = unchecked->text;
-    if (bytes == 0 || has(text, phrase, bytes) || has(text, MORE, MORE_BYTES)) {
+    if (bytes == 0 || unchecked_has(text, phrase, bytes) || unchecked_has(text, MORE, MORE_BYTES)) {
         return;
     }
     if (bytes + BETWEEN_BYTES <= room && strlen(text) <= room - bytes - BETWEEN_BYTES) {
-        append(text, phrase, bytes);
+        unchecked_append(text, phrase, bytes);
     } else {
-        append(text, MORE, MORE_BYTES);
+        unchecked_append(text, MORE, MORE_BYTES);
     }
 }
 
 void sl_unchecked_add(sl_unchecked *unchecked, const char *phrase)
 {
-    add(unchecked, phrase, strlen(phrase));
+    unchecked_add(unchecked, phrase, strlen(phrase));
 }
 
 void sl_unchecked_join(sl_unchecked *unchecked, const sl_unchecked *other)
 {
-    for (const char *at = other->text; at != NULL; at = next_of(end_of(at))) {
-        add(unchecked, at, (size_t)(end_of(at) - at));
+    for (const char *at = other->text; at != NULL; at = next_of(unchecked_end_of(at))) {
+        unchecked_add(unchecked, at, (size_t)(unchecked_end_of(at) - at));
     }
 }

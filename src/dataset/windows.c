@@ -57,7 +57,7 @@ static uint64_t alike_from(const windows *own, uint64_t index, uint64_t end)
 /* ---- one window ---- */
 
 /* The group that window `index` lies in. */
-static uint64_t find_group(const windows *own, uint64_t index)
+static uint64_t windows_find_group(const windows *own, uint64_t index)
 {
     return sl_last_at_or_before(own->starts, sizeof(*own->starts), own->groups, index);
 }
@@ -107,8 +107,8 @@ static sluice_status search(const windows *own, uint64_t group, uint64_t left, s
     return SLUICE_CORRUPT;
 }
 
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+static sluice_status windows_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                                    sl_place *lookup, sl_refusal *why)
 {
     const windows *own = windows_of(dataset);
     *sample = (sl_sample){.index = index};
@@ -121,12 +121,12 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
         }
         return status;
     }
-    const uint64_t group = find_group(own, index);
+    const uint64_t group = windows_find_group(own, index);
     return search(own, group, index - own->starts[group], sample, lookup, why);
 }
 
-static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
-                         sl_values *values)
+static sl_refusal windows_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                                 sl_values *values)
 {
     (void)sample;
     const windows *own = windows_of(dataset);
@@ -159,9 +159,9 @@ static sl_inner windows_object(const sl_dataset *dataset, uint32_t object)
 static const sl_over windows_over = {.object = windows_object};
 
 static const sl_dataset_ops windows_ops = {
-    .locate = locate,
+    .locate = windows_locate,
     .learn = sl_over_learn,
-    .unpack = unpack,
+    .unpack = windows_unpack,
     .class_name = sl_over_class_name,
     .close = close_windows,
 };
@@ -306,7 +306,7 @@ static sluice_status count(windows *own, sluice_error *error)
 }
 
 /* The same dataset cut in another way is another dataset. */
-static uint64_t fingerprint(const windows *own)
+static uint64_t windows_fingerprint(const windows *own)
 {
     sl_checksum_stream stream;
     sl_checksum_begin(&stream);
@@ -317,7 +317,7 @@ static uint64_t fingerprint(const windows *own)
     return sl_checksum_value(&stream);
 }
 
-static sluice_status measure(windows *own, sluice_error *error)
+static sluice_status windows_measure(windows *own, sluice_error *error)
 {
     const sl_field *field = &own->of->fields[own->shape.field];
     if (own->of->tensors == NULL) {
@@ -353,7 +353,7 @@ sluice_status sl_windows_open(sl_dataset **dataset, sl_dataset *base, const sl_w
     own->base.whole_objects = base->whole_objects;
     own->of = sl_dataset_ref(base);
     own->shape = *shape;
-    sluice_status status = measure(own, error);
+    sluice_status status = windows_measure(own, error);
     if (status == SLUICE_OK) {
         status = count(own, error);
     }
@@ -361,7 +361,7 @@ sluice_status sl_windows_open(sl_dataset **dataset, sl_dataset *base, const sl_w
         sl_dataset_close(&own->base);
         return status;
     }
-    own->base.info.fingerprint = fingerprint(own);
+    own->base.info.fingerprint = windows_fingerprint(own);
     *dataset = &own->base;
     return SLUICE_OK;
 }

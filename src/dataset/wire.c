@@ -20,7 +20,7 @@ bool sl_wire_varint(sl_wire *wire, uint64_t *value)
     return false;
 }
 
-static bool take(sl_wire *wire, uint64_t size, sl_bytes *bytes)
+static bool wire_take(sl_wire *wire, uint64_t size, sl_bytes *bytes)
 {
     if (size > (size_t)(wire->end - wire->at)) {
         return false;
@@ -30,7 +30,7 @@ static bool take(sl_wire *wire, uint64_t size, sl_bytes *bytes)
     return true;
 }
 
-static bool read_field(sl_wire *wire, sl_wire_field *field)
+static bool wire_read_field(sl_wire *wire, sl_wire_field *field)
 {
     uint64_t tag;
     if (!sl_wire_varint(wire, &tag) || tag >> TYPE_BITS == 0 || tag > UINT32_MAX) {
@@ -43,13 +43,13 @@ static bool read_field(sl_wire *wire, sl_wire_field *field)
         return sl_wire_varint(wire, &field->varint);
     case SL_WIRE_FIXED64:
         field->type = SL_WIRE_FIXED64;
-        return take(wire, 8, &field->bytes);
+        return wire_take(wire, 8, &field->bytes);
     case SL_WIRE_BYTES:
         field->type = SL_WIRE_BYTES;
-        return sl_wire_varint(wire, &tag) && take(wire, tag, &field->bytes);
+        return sl_wire_varint(wire, &tag) && wire_take(wire, tag, &field->bytes);
     case SL_WIRE_FIXED32:
         field->type = SL_WIRE_FIXED32;
-        return take(wire, 4, &field->bytes);
+        return wire_take(wire, 4, &field->bytes);
     default: /* groups, and what there is not */
         return false;
     }
@@ -61,7 +61,7 @@ bool sl_wire_next(sl_wire *wire, sl_wire_field *field)
     if (wire->at == wire->end) {
         return false;
     }
-    if (read_field(wire, field)) {
+    if (wire_read_field(wire, field)) {
         return true;
     }
     *wire = before;

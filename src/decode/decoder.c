@@ -38,7 +38,7 @@ struct sl_decoder {
     bool decoded; /* the codec wants its header step again */
 };
 
-static uint64_t scratch_bytes(const sl_decoder_config *config)
+static uint64_t decoder_scratch_bytes(const sl_decoder_config *config)
 {
     uint64_t most = 0;
     if (config->scratch_bytes != 0) {
@@ -64,7 +64,7 @@ sluice_status sl_decoder_open(sl_decoder **decoder, const sl_decoder_config *con
     }
     made->config = *config;
     sluice_status status =
-        sl_scratch_open(&made->scratch, scratch_bytes(config), SCRATCH_KEEP_BYTES, error);
+        sl_scratch_open(&made->scratch, decoder_scratch_bytes(config), SCRATCH_KEEP_BYTES, error);
     if (status == SLUICE_OK) {
         sl_scratch_keep(&made->scratch, config->keep_bytes);
         status = sl_frame_open(&made->frame, error);
@@ -118,7 +118,7 @@ sl_scratch *sl_decoder_scratch(sl_decoder *decoder)
 }
 
 /* The header step of the codec. */
-static sluice_status read_header(sl_decoder *decoder, uint8_t number, sluice_error *error)
+static sluice_status decoder_read_header(sl_decoder *decoder, uint8_t number, sluice_error *error)
 {
     uint32_t row = 0;
     const sluice_status status = sl_codec_find(number, decoder->source.bytes, &row, error);
@@ -150,7 +150,7 @@ static sluice_status open_value(sl_decoder *decoder, const sl_value *value, slui
             return status;
         }
     }
-    const sluice_status status = read_header(decoder, value->codec, error);
+    const sluice_status status = decoder_read_header(decoder, value->codec, error);
     if (status != SLUICE_OK) {
         return status;
     }

@@ -73,7 +73,7 @@ bool sl_orient_scales(uint32_t orientation, uint32_t stored_width, uint32_t stor
 }
 
 /* The pixels of a picture scaled down by d that lie on `rect`, which begins at multiples of d. */
-static sl_rect scaled(sl_rect rect, uint32_t d)
+static sl_rect orient_scaled(sl_rect rect, uint32_t d)
 {
     assert(rect.x % d == 0 && rect.y % d == 0);
     return (sl_rect){rect.x / d, rect.y / d, (rect.width + d - 1) / d, (rect.height + d - 1) / d};
@@ -83,7 +83,7 @@ sluice_status sl_orient_turn(uint32_t orientation, sl_rect need, sl_image *view,
                              sl_scratch *scratch, sluice_error *error)
 {
     assert(view->channels == 3);
-    need = scaled(need, view->denominator);
+    need = orient_scaled(need, view->denominator);
     size_t stride = (size_t)need.width * 3;
     uint8_t *pixels = sl_scratch_take(scratch, stride * need.height);
     if (pixels == NULL) {

@@ -55,17 +55,17 @@ uint64_t sl_png_row_bytes(const sl_png *png)
     return ((uint64_t)png->size.width * sl_png_pixel_bits(png) + 7) / 8;
 }
 
-static bool is_type(const chunk *c, const char *type)
+static bool png_chunks_is_type(const chunk *c, const char *type)
 {
     return memcmp(c->type, type, 4) == 0;
 }
 
-static sluice_status refuse(const walk *w, size_t offset, const char *text)
+static sluice_status png_chunks_refuse(const walk *w, size_t offset, const char *text)
 {
     return sl_error_file(w->error, SLUICE_CORRUPT, STAGE, 0, NULL, (int64_t)offset, "%s", text);
 }
 
-static bool is_stopped(const _Atomic bool *stop)
+static bool png_chunks_is_stopped(const _Atomic bool *stop)
 {
     /* relaxed: whoever sees it late works a little longer */
     return stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
@@ -78,7 +78,7 @@ sluice_status sl_png_check_sum(sl_bytes whole, size_t offset, const _Atomic bool
     const uint8_t *summed = whole.data + 4;
     uLong sum = crc32(0, NULL, 0);
     for (size_t at = 0; at < size; at += PIECE_BYTES) {
-        if (is_stopped(stop)) {
+        if (png_chunks_is_stopped(stop)) {
             return sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped");
         }
         const size_t left = size - at;
@@ -91,25 +91,25 @@ sluice_status sl_png_check_sum(sl_bytes whole, size_t offset, const _Atomic bool
                          "the checksum of a chunk %.4s is wrong", (const char *)summed);
 }
 
-static bool is_letter(uint8_t byte)
+static bool png_chunks_is_letter(uint8_t byte)
 {
     return (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
 }
 
 /* The chunk at `offset`, inside the file. */
-static sluice_status enter(const walk *w, size_t offset, chunk *c)
+static sluice_status png_chunks_enter(const walk *w, size_t offset, chunk *c)
 {
     const sl_bytes bytes = w->source->bytes;
     const size_t left = bytes.size - offset;
     if (left < SL_PNG_CHUNK_BYTES) {
-        return refuse(w, offset, "the PNG ends before its end chunk");
+        return png_chunks_refuse(w, offset, "the PNG ends before its end chunk");
     }
     c->offset = offset;
     c->type = bytes.data + offset + 4;
     c->content = (sl_bytes){bytes.data + offset + 8, sl_png_load32(bytes.data + offset)};
     for (int i = 0; i < 4; i++) {
-        if (!is_letter(c->type[i])) {
-            return refuse(w, offset, "a chunk has no type");
+        if (!png_chunks_is_letter(c->type[i])) {
+            return png_chunks_refuse(w, offset, "a chunk has no type");
         }
     }
     if (c->content.size > left - SL_PNG_CHUNK_BYTES) {
@@ -136,11 +136,12 @@ static bool is_kind(uint8_t colour, uint8_t depth)
     }
 }
 
-static sluice_status read_header(const walk *w, const chunk *c)
+static sluice_status png_chunks_read_header(const walk *w, const chunk *c)
 {
     sl_png *png = w->png;
-    if (!is_type(c, "IHDR") || c->content.size != HEADER_BYTES) {
-        return refuse(w, c->offset, "a PNG begins with a header of 13 bytes, this one does not");
+    if (!png_chunks_is_type(c, "IHDR") || c->content.size != HEADER_BYTES) {
+        return png_chunks_refuse(w, c->offset,
+                                 "a PNG begins with a header of 13 bytes, this one does not");
     }
     const uint8_t *header = c->content.data;
     png->size = (sl_picture){sl_png_load32(header), sl_png_load32(header + 4)};
@@ -148,7 +149,7 @@ static sluice_status read_header(const walk *w, const chunk *c)
     png->colour = header[9];
     png->interlaced = header[12] == 1;
     if (png->size.width - 1 > INT32_MAX - 1 || png->size.height - 1 > INT32_MAX - 1) {
-        return refuse(w, c->offset, "the PNG's width or height is 0 or above 2^31 - 1");
+        return png_chunks_refuse(w, c->offset, "the PNG's width or height is 0 or above 2^31 - 1");
     }
     if (!is_kind(png->colour, png->depth) || header[10] != 0 || header[11] != 0 || header[12] > 1) {
         return sl_error_file(w->error, SLUICE_CORRUPT, STAGE, 0, NULL, (int64_t)c->offset,
@@ -168,24 +169,24 @@ static sluice_status take_palette(const walk *w, const chunk *c)
     }
     if (png->palette.size > 0 || png->data.size > 0 || size == 0 || size > PALETTE_BYTES_MAX ||
         size % 3 != 0) {
-        return refuse(w, c->offset, "a palette that no PNG has, or has in this place");
+        return png_chunks_refuse(w, c->offset, "a palette that no PNG has, or has in this place");
     }
     png->palette = (sl_bytes){c->type - 4, size + SL_PNG_CHUNK_BYTES};
     png->palette_colors = (uint32_t)(size / 3);
     return SLUICE_OK;
 }
 
-static sluice_status take_data(walk *w, const chunk *c)
+static sluice_status png_chunks_take_data(walk *w, const chunk *c)
 {
     sl_png *png = w->png;
     const uint8_t *begin = c->type - 4;
     if (png->colour == SL_PNG_PALETTE && png->palette.size == 0) {
-        return refuse(w, c->offset, "there is no palette before the PNG's picture data");
+        return png_chunks_refuse(w, c->offset, "there is no palette before the PNG's picture data");
     }
     if (png->data.size == 0) {
         png->data.data = begin;
     } else if (png->data.data + png->data.size != begin) {
-        return refuse(w, c->offset, "the PNG's picture data lie in two places");
+        return png_chunks_refuse(w, c->offset, "the PNG's picture data lie in two places");
     }
     png->data.size += c->content.size + SL_PNG_CHUNK_BYTES;
     w->data_bytes += c->content.size;
@@ -193,12 +194,12 @@ static sluice_status take_data(walk *w, const chunk *c)
 }
 
 /* Any chunk but the first and the last. */
-static sluice_status take(walk *w, const chunk *c)
+static sluice_status png_chunks_take(walk *w, const chunk *c)
 {
-    if (is_type(c, "IDAT")) {
-        return take_data(w, c);
+    if (png_chunks_is_type(c, "IDAT")) {
+        return png_chunks_take_data(w, c);
     }
-    if (is_type(c, "fdAT")) {
+    if (png_chunks_is_type(c, "fdAT")) {
         return SLUICE_OK;
     }
     const sl_bytes whole = {c->type - 4, c->content.size + SL_PNG_CHUNK_BYTES};
@@ -206,18 +207,18 @@ static sluice_status take(walk *w, const chunk *c)
     if (status != SLUICE_OK) {
         return status;
     }
-    if (is_type(c, "PLTE")) {
+    if (png_chunks_is_type(c, "PLTE")) {
         return take_palette(w, c);
     }
-    if (is_type(c, "eXIf") && !w->oriented) {
+    if (png_chunks_is_type(c, "eXIf") && !w->oriented) {
         w->oriented = true;
         w->png->orientation = sl_exif_orientation_of_block(c->content);
     }
-    if (is_type(c, "IHDR")) {
-        return refuse(w, c->offset, "the PNG has a second header");
+    if (png_chunks_is_type(c, "IHDR")) {
+        return png_chunks_refuse(w, c->offset, "the PNG has a second header");
     }
     /* Names of what can be passed over begin with a small letter. */
-    if ((c->type[0] & 0x20) == 0 && !is_type(c, "IEND")) {
+    if ((c->type[0] & 0x20) == 0 && !png_chunks_is_type(c, "IEND")) {
         return sl_error_file(w->error, SLUICE_UNSUPPORTED, STAGE, 0, NULL, (int64_t)c->offset,
                              "the PNG has a chunk %.4s that a reader must know",
                              (const char *)c->type);
@@ -230,7 +231,7 @@ static sluice_status check_amount(const walk *w)
 {
     const sl_png *png = w->png;
     if (png->data.size == 0) {
-        return refuse(w, w->source->bytes.size, "the PNG has no picture data");
+        return png_chunks_refuse(w, w->source->bytes.size, "the PNG has no picture data");
     }
     if (sl_png_row_bytes(png) - 1 > w->data_bytes * DEFLATE_RATIO / png->size.height) {
         return sl_error_file(w->error, SLUICE_CORRUPT, STAGE, 0, NULL,
@@ -247,20 +248,20 @@ sluice_status sl_png_read(sl_png *png, const sl_codec_source *source, sluice_err
     chunk c = {.type = source->bytes.data};
     *png = (sl_png){.orientation = 1};
     if (!sl_png_probe(source->bytes)) {
-        return refuse(&w, 0, "a PNG begins with its signature, this one does not");
+        return png_chunks_refuse(&w, 0, "a PNG begins with its signature, this one does not");
     }
-    sluice_status status = enter(&w, SIGNATURE_BYTES, &c);
+    sluice_status status = png_chunks_enter(&w, SIGNATURE_BYTES, &c);
     if (status == SLUICE_OK) {
-        status = read_header(&w, &c);
+        status = png_chunks_read_header(&w, &c);
     }
     if (status == SLUICE_OK) {
         status = sl_png_check_sum((sl_bytes){c.type - 4, SL_PNG_HEAD_BYTES - SIGNATURE_BYTES},
                                   c.offset, NULL, error);
     }
-    while (status == SLUICE_OK && !is_type(&c, "IEND")) {
-        status = enter(&w, c.offset + SL_PNG_CHUNK_BYTES + c.content.size, &c);
+    while (status == SLUICE_OK && !png_chunks_is_type(&c, "IEND")) {
+        status = png_chunks_enter(&w, c.offset + SL_PNG_CHUNK_BYTES + c.content.size, &c);
         if (status == SLUICE_OK) {
-            status = take(&w, &c);
+            status = png_chunks_take(&w, &c);
         }
     }
     return status == SLUICE_OK ? check_amount(&w) : status;
@@ -271,15 +272,16 @@ sluice_status sl_png_check_sums(sl_bytes bytes, sluice_error *error)
     const sl_codec_source source = {.bytes = bytes};
     const walk w = {.source = &source, .error = error};
     chunk c = {.type = bytes.data};
-    sluice_status status = sl_png_probe(bytes) ? enter(&w, SIGNATURE_BYTES, &c)
-                                               : refuse(&w, 0, "a PNG begins with its signature");
-    while (status == SLUICE_OK && !is_type(&c, "IEND")) {
-        if (is_type(&c, "IDAT") || is_type(&c, "fdAT")) {
+    sluice_status status = sl_png_probe(bytes)
+                               ? png_chunks_enter(&w, SIGNATURE_BYTES, &c)
+                               : png_chunks_refuse(&w, 0, "a PNG begins with its signature");
+    while (status == SLUICE_OK && !png_chunks_is_type(&c, "IEND")) {
+        if (png_chunks_is_type(&c, "IDAT") || png_chunks_is_type(&c, "fdAT")) {
             const sl_bytes whole = {c.type - 4, c.content.size + SL_PNG_CHUNK_BYTES};
             status = sl_png_check_sum(whole, c.offset, NULL, error);
         }
         if (status == SLUICE_OK) {
-            status = enter(&w, c.offset + SL_PNG_CHUNK_BYTES + c.content.size, &c);
+            status = png_chunks_enter(&w, c.offset + SL_PNG_CHUNK_BYTES + c.content.size, &c);
         }
     }
     return status;

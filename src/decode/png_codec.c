@@ -36,74 +36,76 @@ typedef struct png_state {
 static const uint8_t end_chunk[] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xAE, 0x42, 0x60, 0x82};
 
 /* libpng's functions do not return after an error, and all its memory is scratch. */
-_Noreturn static void leave(png_state *state, sluice_status status)
+_Noreturn static void png_codec_leave(png_state *state, sluice_status status)
 {
     state->status = status;
     longjmp(state->jump, 1);
 }
 
 /* How far picture data were read; where they end once libpng is behind them. */
-static int64_t offset_of(const png_state *state)
+static int64_t png_codec_offset_of(const png_state *state)
 {
     const sl_bytes *data = &state->png.data;
     const size_t left = state->part > 2 ? 0 : state->parts[2].size;
     return data->data + (data->size - left) - state->source->bytes.data;
 }
 
-_Noreturn static void fail(png_state *state, sluice_status status, const char *text)
+_Noreturn static void png_codec_fail(png_state *state, sluice_status status, const char *text)
 {
-    leave(state, sl_error_file(state->error, status, STAGE, 0, NULL, offset_of(state), "%s", text));
+    png_codec_leave(state, sl_error_file(state->error, status, STAGE, 0, NULL,
+                                         png_codec_offset_of(state), "%s", text));
 }
 
-_Noreturn static void on_error(png_structp png, png_const_charp text)
+_Noreturn static void png_codec_on_error(png_structp png, png_const_charp text)
 {
-    fail(png_get_error_ptr(png), SLUICE_CORRUPT, text);
+    png_codec_fail(png_get_error_ptr(png), SLUICE_CORRUPT, text);
 }
 
 /*
  * libpng sees nothing but picture data, so what it warns of is wrong with those. Bytes behind their
  * end do no harm.
  */
-static void on_warning(png_structp png, png_const_charp text)
+static void png_codec_on_warning(png_structp png, png_const_charp text)
 {
     if (strstr(text, "xtra compressed data") == NULL &&
         strstr(text, "oo much image data") == NULL) {
-        on_error(png, text);
+        png_codec_on_error(png, text);
     }
 }
 
-static png_voidp on_malloc(png_structp png, png_alloc_size_t size)
+static png_voidp png_codec_on_malloc(png_structp png, png_alloc_size_t size)
 {
     png_state *state = png_get_mem_ptr(png);
     void *memory = sl_scratch_take(state->source->scratch, size);
     if (memory == NULL) {
-        fail(state, SLUICE_NOMEM, "the picture needs more scratch memory than there is for it");
+        png_codec_fail(state, SLUICE_NOMEM,
+                       "the picture needs more scratch memory than there is for it");
     }
     return memory;
 }
 
-static void on_free(png_structp png, png_voidp memory)
+static void png_codec_on_free(png_structp png, png_voidp memory)
 {
     (void)png;
     (void)memory;
 }
 
-static void check_stop(png_state *state)
+static void png_codec_check_stop(png_state *state)
 {
     /* relaxed: whoever sees it late works a little longer */
     if (state->source->stop != NULL &&
         atomic_load_explicit(state->source->stop, memory_order_relaxed)) {
-        fail(state, SLUICE_CANCELED, "stopped");
+        png_codec_fail(state, SLUICE_CANCELED, "stopped");
     }
 }
 
 /* The next chunk of picture data, before its first byte is read. */
-static void check_chunk(png_state *state, const sl_bytes *rest)
+static void png_codec_check_chunk(png_state *state, const sl_bytes *rest)
 {
     const size_t offset = (size_t)(rest->data - state->source->bytes.data);
     const sluice_status status = sl_png_check_sum(*rest, offset, state->source->stop, state->error);
     if (status != SLUICE_OK) {
-        leave(state, status);
+        png_codec_leave(state, status);
     }
     state->checked = rest->data + SL_PNG_CHUNK_BYTES + sl_png_load32(rest->data);
 }
@@ -111,20 +113,20 @@ static void check_chunk(png_state *state, const sl_bytes *rest)
 static void on_read(png_structp png, png_bytep to, size_t wanted)
 {
     png_state *state = png_get_io_ptr(png);
-    check_stop(state);
+    png_codec_check_stop(state);
     while (state->part < PARTS && state->parts[state->part].size == 0) {
         state->part++;
     }
     if (state->part == PARTS) {
-        fail(state, SLUICE_CORRUPT, "the PNG's picture data end early");
+        png_codec_fail(state, SLUICE_CORRUPT, "the PNG's picture data end early");
     }
     sl_bytes *rest = &state->parts[state->part];
     if (state->part == 2 && rest->data == state->checked) {
-        check_chunk(state, rest);
+        png_codec_check_chunk(state, rest);
     }
     /* libpng reads a chunk's head, pieces of its content, and its checksum. */
     if (wanted > rest->size) {
-        fail(state, SLUICE_INTERNAL, "libpng reads past a chunk");
+        png_codec_fail(state, SLUICE_INTERNAL, "libpng reads past a chunk");
     }
     memcpy(to, rest->data, wanted);
     rest->data += wanted;
@@ -135,10 +137,12 @@ static void on_read(png_structp png, png_bytep to, size_t wanted)
 
 static png_structp begin(png_state *state)
 {
-    png_structp png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, state, on_error, on_warning,
-                                               state, on_malloc, on_free);
+    png_structp png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, state, png_codec_on_error,
+                                               png_codec_on_warning, state, png_codec_on_malloc,
+                                               png_codec_on_free);
     if (png == NULL) {
-        fail(state, SLUICE_INTERNAL, "libpng is not of the version that it was built for");
+        png_codec_fail(state, SLUICE_INTERNAL,
+                       "libpng is not of the version that it was built for");
     }
     png_infop info = png_create_info_struct(png);
     png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
@@ -156,15 +160,16 @@ static void convert(png_state *state, const uint8_t *row, uint32_t y)
     uint8_t *rgb = state->pixels + (size_t)(y - need->y) * need->width * 3;
     if (row != rgb && !state->as_stored &&
         !sl_png_to_rgb(&state->png, &state->colours, row, need->x, need->width, rgb)) {
-        fail(state, SLUICE_CORRUPT, "a pixel has a colour that the PNG's palette lacks");
+        png_codec_fail(state, SLUICE_CORRUPT, "a pixel has a colour that the PNG's palette lacks");
     }
 }
 
-static void *take(png_state *state, uint64_t bytes)
+static void *png_codec_take(png_state *state, uint64_t bytes)
 {
     void *memory = bytes <= SIZE_MAX ? sl_scratch_take(state->source->scratch, bytes) : NULL;
     if (memory == NULL) {
-        fail(state, SLUICE_NOMEM, "the picture needs more scratch memory than there is for it");
+        png_codec_fail(state, SLUICE_NOMEM,
+                       "the picture needs more scratch memory than there is for it");
     }
     return memory;
 }
@@ -183,8 +188,8 @@ static rows place_rows(png_state *state)
     if (png->colour == SL_PNG_RGB && png->depth == 8 && need->width == png->size.width) {
         return (rows){state->pixels, bytes};
     }
-    return png->interlaced ? (rows){take(state, bytes * need->height), bytes}
-                           : (rows){take(state, bytes), 0};
+    return png->interlaced ? (rows){png_codec_take(state, bytes * need->height), bytes}
+                           : (rows){png_codec_take(state, bytes), 0};
 }
 
 /* All rows of a pass; of the last one no more than are needed, if not `all` are. */
@@ -194,7 +199,7 @@ static void read_pass(png_state *state, png_structp png, const rows *to, bool al
     const uint32_t end = need->y + need->height;
     const uint32_t last = all ? state->png.size.height : end;
     for (uint32_t y = 0; y < last; y++) {
-        check_stop(state);
+        png_codec_check_stop(state);
         const bool needed = y >= need->y && y < end;
         uint8_t *row = needed ? to->first + (y - need->y) * to->step : NULL;
         png_read_row(png, row, NULL);
@@ -213,7 +218,7 @@ static void read_picture(png_state *state, png_structp png, const rows *to)
         read_pass(state, png, to, pass < passes || to_end);
     }
     for (uint32_t y = need->y; state->png.interlaced && y < need->y + need->height; y++) {
-        check_stop(state);
+        png_codec_check_stop(state);
         convert(state, to->first + (y - need->y) * to->step, y);
     }
     if (to_end) {
@@ -224,7 +229,7 @@ static void read_picture(png_state *state, png_structp png, const rows *to)
 static void decode_work(png_state *state)
 {
     const sl_rect *need = &state->need;
-    state->pixels = take(state, (uint64_t)need->width * need->height * 3);
+    state->pixels = png_codec_take(state, (uint64_t)need->width * need->height * 3);
     const rows to = place_rows(state);
     sl_png_colours_of(&state->png, &state->colours);
     read_picture(state, begin(state), &to);
@@ -243,7 +248,7 @@ static void values_work(png_state *state)
 {
     const sl_decoded_form form = form_of(&state->png);
     const uint64_t row_bytes = sl_decoded_step_bytes(&form);
-    state->pixels = take(state, row_bytes * state->need.height);
+    state->pixels = png_codec_take(state, row_bytes * state->need.height);
     png_structp png = begin(state);
     png_set_packing(png);
     if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {

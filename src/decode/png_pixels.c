@@ -21,7 +21,8 @@ void sl_png_colours_of(const sl_png *png, sl_png_colours *colours)
 }
 
 /* Each is written over whatever the pixel's number is, and the largest one tells at the end. */
-static bool look_up(const sl_png_colours *colours, const uint8_t *row, uint32_t count, uint8_t *rgb)
+static bool png_pixels_look_up(const sl_png_colours *colours, const uint8_t *row, uint32_t count,
+                               uint8_t *rgb)
 {
     uint32_t largest = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -51,7 +52,7 @@ static bool look_up_bits(const sl_png *png, const sl_png_colours *colours, const
             const uint64_t bit = (uint64_t)(x + done + i) * depth;
             numbers[i] = (uint8_t)(row[bit / 8] >> (8 - depth - bit % 8) & mask);
         }
-        good &= look_up(colours, numbers, some, rgb + (size_t)done * 3);
+        good &= png_pixels_look_up(colours, numbers, some, rgb + (size_t)done * 3);
         done += some;
     }
     return good;
@@ -79,7 +80,7 @@ bool sl_png_to_rgb(const sl_png *png, const sl_png_colours *colours, const uint8
     const uint32_t step = sl_png_pixel_bits(png) / 8;
     const uint8_t *first = row + (size_t)x * step;
     if (colours->count > 0) {
-        return look_up(colours, first, count, rgb);
+        return png_pixels_look_up(colours, first, count, rgb);
     }
     const bool is_grey = png->colour == SL_PNG_GREY || png->colour == SL_PNG_GREY_ALPHA;
     switch (step) { /* constants, for the compiler */

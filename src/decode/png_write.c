@@ -21,7 +21,7 @@ typedef struct writer {
 } writer;
 
 /* libpng's functions do not return after an error. */
-_Noreturn static void on_error(png_structp png, png_const_charp text)
+_Noreturn static void png_write_on_error(png_structp png, png_const_charp text)
 {
     writer *w = png_get_error_ptr(png);
     if (w->status == SLUICE_OK) {
@@ -30,13 +30,13 @@ _Noreturn static void on_error(png_structp png, png_const_charp text)
     longjmp(w->jump, 1);
 }
 
-static void on_warning(png_structp png, png_const_charp text)
+static void png_write_on_warning(png_structp png, png_const_charp text)
 {
     (void)png;
     (void)text;
 }
 
-static png_voidp on_malloc(png_structp png, png_alloc_size_t size)
+static png_voidp png_write_on_malloc(png_structp png, png_alloc_size_t size)
 {
     writer *w = png_get_mem_ptr(png);
     void *memory = sl_malloc(size);
@@ -46,7 +46,7 @@ static png_voidp on_malloc(png_structp png, png_alloc_size_t size)
     return memory;
 }
 
-static void on_free(png_structp png, png_voidp memory)
+static void png_write_on_free(png_structp png, png_voidp memory)
 {
     (void)png;
     sl_free(memory);
@@ -75,8 +75,8 @@ static void on_flush(png_structp png)
 }
 
 /* Returns as well after an error. */
-static void write_all(writer *w, png_structp png, png_infop info, const uint8_t *rgb,
-                      const uint32_t size[2])
+static void png_write_all(writer *w, png_structp png, png_infop info, const uint8_t *rgb,
+                          const uint32_t size[2])
 {
     if (setjmp(w->jump) != 0) {
         return;
@@ -98,15 +98,16 @@ sluice_status sl_png_write(const uint8_t *rgb, uint32_t width, uint32_t height, 
     writer w = {.error = error};
     const uint32_t size[2] = {width, height};
     *png = NULL;
-    png_structp handle = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, &w, on_error, on_warning,
-                                                   &w, on_malloc, on_free);
+    png_structp handle =
+        png_create_write_struct_2(PNG_LIBPNG_VER_STRING, &w, png_write_on_error,
+                                  png_write_on_warning, &w, png_write_on_malloc, png_write_on_free);
     png_infop info = handle != NULL ? png_create_info_struct(handle) : NULL;
     if (info == NULL) {
         png_destroy_write_struct(&handle, NULL);
         return sl_no_memory(error, STAGE, "writing a PNG");
     }
     png_set_write_fn(handle, &w, on_write, on_flush);
-    write_all(&w, handle, info, rgb, size);
+    png_write_all(&w, handle, info, rgb, size);
     png_destroy_write_struct(&handle, &info);
     if (w.status < 0) {
         sl_free(w.data);

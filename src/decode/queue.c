@@ -47,7 +47,7 @@ static void append_locked(sl_queue *queue, const void *item)
     queue->count++;
 }
 
-static void take_locked(sl_queue *queue, void *item)
+static void queue_take_locked(sl_queue *queue, void *item)
 {
     memcpy(item, queue->items + queue->head * queue->item_bytes, queue->item_bytes);
     queue->head = queue->head + 1 == queue->capacity ? 0 : queue->head + 1;
@@ -116,7 +116,7 @@ sluice_status sl_queue_pop(sl_queue *queue, void *item)
     }
     const bool found = queue->count > 0;
     if (found) {
-        take_locked(queue, item);
+        queue_take_locked(queue, item);
         queue->depth[bin]++;
     }
     unlock_and_call(queue, waited && calls_taker_locked(queue), found && queue->givers > 0);

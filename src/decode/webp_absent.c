@@ -4,8 +4,8 @@
 #include "webp_chunks.h"
 #include "webp_codec.h"
 
-static sluice_status webp_header(void *state, const sl_codec_source *source, sl_codec_info *info,
-                                 sluice_error *error)
+static sluice_status webp_absent_header(void *state, const sl_codec_source *source,
+                                        sl_codec_info *info, sluice_error *error)
 {
     (void)state;
     sl_webp webp;
@@ -17,19 +17,19 @@ static sluice_status webp_header(void *state, const sl_codec_source *source, sl_
 }
 
 /* Never called: it comes after the header. */
-static sluice_status webp_pixels(void *state, const sl_codec_source *source,
-                                 const sl_codec_request *request, sl_image *view,
-                                 sluice_error *error)
+static sluice_status webp_absent_pixels(void *state, const sl_codec_source *source,
+                                        const sl_codec_request *request, sl_image *view,
+                                        sluice_error *error)
 {
     (void)request;
     (void)view;
     sl_codec_info info;
-    return webp_header(state, source, &info, error);
+    return webp_absent_header(state, source, &info, error);
 }
 
 const sl_codec sl_codec_webp = {
     .number = 4,
     .denominator_max = 1,
-    .header = webp_header,
-    .pixels = webp_pixels,
+    .header = webp_absent_header,
+    .pixels = webp_absent_pixels,
 };

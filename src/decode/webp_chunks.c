@@ -41,12 +41,12 @@ bool sl_webp_probe(sl_bytes bytes)
            memcmp(bytes.data + 8, "WEBP", 4) == 0;
 }
 
-static sluice_status refuse(const walk *w, size_t offset, const char *text)
+static sluice_status webp_chunks_refuse(const walk *w, size_t offset, const char *text)
 {
     return sl_error_file(w->error, SLUICE_CORRUPT, STAGE, 0, NULL, (int64_t)offset, "%s", text);
 }
 
-static bool is_type(const chunk *c, const char *type)
+static bool webp_chunks_is_type(const chunk *c, const char *type)
 {
     return memcmp(c->type, type, 4) == 0;
 }
@@ -59,7 +59,7 @@ static uint32_t load24(const uint8_t *bytes)
 static sluice_status take_canvas(walk *w, const chunk *c)
 {
     if (c->content.size < CANVAS_BYTES) {
-        return refuse(w, c->offset, "the WebP's header VP8X is too short");
+        return webp_chunks_refuse(w, c->offset, "the WebP's header VP8X is too short");
     }
     const uint8_t *canvas = c->content.data;
     if ((canvas[0] & FLAG_ANIMATION) != 0) {
@@ -70,7 +70,7 @@ static sluice_status take_canvas(walk *w, const chunk *c)
     return SLUICE_OK;
 }
 
-static bool read_size(sl_webp *webp, sl_bytes content)
+static bool webp_chunks_read_size(sl_webp *webp, sl_bytes content)
 {
     const uint8_t *p = content.data;
     if (webp->lossless) {
@@ -91,35 +91,36 @@ static bool read_size(sl_webp *webp, sl_bytes content)
     return webp->size.width > 0 && webp->size.height > 0;
 }
 
-static sluice_status take_data(const walk *w, const chunk *c)
+static sluice_status webp_chunks_take_data(const walk *w, const chunk *c)
 {
     sl_webp *webp = w->webp;
     if (webp->data.size > 0) {
         return SLUICE_OK; /* as libwebp: the first one counts */
     }
-    webp->lossless = is_type(c, "VP8L");
+    webp->lossless = webp_chunks_is_type(c, "VP8L");
     webp->data = (sl_bytes){c->type, c->content.size + HEAD_BYTES};
-    if (!read_size(webp, c->content)) {
-        return refuse(w, c->offset, "the WebP's picture has no header");
+    if (!webp_chunks_read_size(webp, c->content)) {
+        return webp_chunks_refuse(w, c->offset, "the WebP's picture has no header");
     }
     if (w->canvas.width > 0 &&
         (webp->size.width != w->canvas.width || webp->size.height != w->canvas.height)) {
-        return refuse(w, c->offset, "the WebP's picture has another size than its canvas");
+        return webp_chunks_refuse(w, c->offset,
+                                  "the WebP's picture has another size than its canvas");
     }
     return sl_codec_check_pixels(w->source, webp->size, w->error);
 }
 
-static sluice_status take(walk *w, const chunk *c)
+static sluice_status webp_chunks_take(walk *w, const chunk *c)
 {
-    if (is_type(c, "VP8 ") || is_type(c, "VP8L")) {
-        return take_data(w, c);
+    if (webp_chunks_is_type(c, "VP8 ") || webp_chunks_is_type(c, "VP8L")) {
+        return webp_chunks_take_data(w, c);
     }
     if (c->offset == RIFF_BYTES) {
-        return is_type(c, "VP8X")
+        return webp_chunks_is_type(c, "VP8X")
                    ? take_canvas(w, c)
-                   : refuse(w, c->offset, "the WebP begins with no chunk that it may");
+                   : webp_chunks_refuse(w, c->offset, "the WebP begins with no chunk that it may");
     }
-    if (is_type(c, "EXIF") && !w->oriented) {
+    if (webp_chunks_is_type(c, "EXIF") && !w->oriented) {
         w->oriented = true;
         w->webp->orientation = sl_exif_orientation_of_block(c->content);
     }
@@ -127,17 +128,17 @@ static sluice_status take(walk *w, const chunk *c)
 }
 
 /* The chunk at `offset`, in front of the container's end. */
-static sluice_status enter(const walk *w, size_t offset, chunk *c)
+static sluice_status webp_chunks_enter(const walk *w, size_t offset, chunk *c)
 {
     const size_t left = w->end - offset;
     if (left < HEAD_BYTES) {
-        return refuse(w, offset, "the WebP ends inside a chunk's head");
+        return webp_chunks_refuse(w, offset, "the WebP ends inside a chunk's head");
     }
     c->offset = offset;
     c->type = w->source->bytes.data + offset;
     c->content = (sl_bytes){c->type + HEAD_BYTES, sl_load32(c->type + 4)};
     if (c->content.size > left - HEAD_BYTES) {
-        return refuse(w, offset, "the WebP ends inside a chunk");
+        return webp_chunks_refuse(w, offset, "the WebP ends inside a chunk");
     }
     return SLUICE_OK;
 }
@@ -148,7 +149,7 @@ sluice_status sl_webp_read(sl_webp *webp, const sl_codec_source *source, sluice_
     sluice_status status = SLUICE_OK;
     *webp = (sl_webp){.orientation = 1};
     if (!sl_webp_probe(source->bytes)) {
-        return refuse(&w, 0, "a WebP begins with its signature, this one does not");
+        return webp_chunks_refuse(&w, 0, "a WebP begins with its signature, this one does not");
     }
     w.end = HEAD_BYTES + (size_t)sl_load32(source->bytes.data + 4);
     if (w.end > source->bytes.size) {
@@ -157,14 +158,14 @@ sluice_status sl_webp_read(sl_webp *webp, const sl_codec_source *source, sluice_
     }
     for (size_t offset = RIFF_BYTES; offset < w.end && status == SLUICE_OK;) {
         chunk c = {.type = source->bytes.data};
-        status = enter(&w, offset, &c);
+        status = webp_chunks_enter(&w, offset, &c);
         if (status == SLUICE_OK) {
-            status = take(&w, &c);
+            status = webp_chunks_take(&w, &c);
         }
         offset += HEAD_BYTES + c.content.size + (c.content.size & 1); /* padded to 2 bytes */
     }
     if (status == SLUICE_OK && webp->data.size == 0) {
-        return refuse(&w, w.end, "the WebP has no picture");
+        return webp_chunks_refuse(&w, w.end, "the WebP has no picture");
     }
     return status;
 }

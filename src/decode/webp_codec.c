@@ -55,14 +55,14 @@ static sluice_status webp_header(void *state, const sl_codec_source *source, sl_
 }
 
 /* One side of what to decode: `need` and what is looked at beside it. */
-static void widen(uint32_t *start, uint32_t *size, uint32_t limit)
+static void webp_codec_widen(uint32_t *start, uint32_t *size, uint32_t limit)
 {
     const uint32_t end = (*start + *size + MARGIN + 1) & ~1U;
     *start = *start > MARGIN ? (*start - MARGIN) & ~1U : 0;
     *size = sl_min_u32(end, limit) - *start;
 }
 
-static bool is_stopped(const sl_codec_source *source)
+static bool webp_codec_is_stopped(const sl_codec_source *source)
 {
     /* relaxed: whoever sees it late works a little longer */
     return source->stop != NULL && atomic_load_explicit(source->stop, memory_order_relaxed);
@@ -81,24 +81,24 @@ static VP8StatusCode decode_in_pieces(sl_bytes data, const sl_codec_source *sour
     }
     for (size_t given = 0; given < data.size && status == VP8_STATUS_SUSPENDED;) {
         given = data.size - given > piece ? given + piece : data.size;
-        status =
-            is_stopped(source) ? VP8_STATUS_USER_ABORT : WebPIUpdate(decoder, data.data, given);
+        status = webp_codec_is_stopped(source) ? VP8_STATUS_USER_ABORT
+                                               : WebPIUpdate(decoder, data.data, given);
     }
     WebPIDelete(decoder);
     return status;
 }
 
-static VP8StatusCode run(const sl_webp *webp, const sl_codec_source *source,
-                         WebPDecoderConfig *config)
+static VP8StatusCode webp_codec_run(const sl_webp *webp, const sl_codec_source *source,
+                                    WebPDecoderConfig *config)
 {
     if ((uint64_t)webp->size.width * webp->size.height > LONG_PIXELS) {
         return decode_in_pieces(webp->data, source, config);
     }
-    return is_stopped(source) ? VP8_STATUS_USER_ABORT
-                              : WebPDecode(webp->data.data, webp->data.size, config);
+    return webp_codec_is_stopped(source) ? VP8_STATUS_USER_ABORT
+                                         : WebPDecode(webp->data.data, webp->data.size, config);
 }
 
-static sluice_status describe(VP8StatusCode code, int64_t offset, sluice_error *error)
+static sluice_status webp_codec_describe(VP8StatusCode code, int64_t offset, sluice_error *error)
 {
     switch (code) {
     case VP8_STATUS_OK:
@@ -122,7 +122,7 @@ static sluice_status describe(VP8StatusCode code, int64_t offset, sluice_error *
 }
 
 /* NULL where it, and what libwebp takes besides, is more than the scratch may have. */
-static uint8_t *take_pixels(const sl_webp *webp, sl_rect part, sl_scratch *scratch)
+static uint8_t *webp_codec_take_pixels(const sl_webp *webp, sl_rect part, sl_scratch *scratch)
 {
     const uint64_t pixels = (uint64_t)webp->size.width * webp->size.height;
     uint8_t *memory = sl_scratch_take(scratch, (size_t)part.width * part.height * 3);
@@ -143,10 +143,10 @@ static sluice_status webp_pixels(void *state, const sl_codec_source *source,
     WebPDecoderConfig config;
     sl_rect part = request->need;
     if (!webp->lossless) {
-        widen(&part.x, &part.width, webp->size.width);
-        widen(&part.y, &part.height, webp->size.height);
+        webp_codec_widen(&part.x, &part.width, webp->size.width);
+        webp_codec_widen(&part.y, &part.height, webp->size.height);
     }
-    uint8_t *pixels = take_pixels(webp, part, source->scratch);
+    uint8_t *pixels = webp_codec_take_pixels(webp, part, source->scratch);
     if (pixels == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE,
                             "the picture needs more scratch memory than there is for it");
@@ -174,7 +174,8 @@ static sluice_status webp_pixels(void *state, const sl_codec_source *source,
                        .picture_width = webp->size.width,
                        .picture_height = webp->size.height,
                        .denominator = 1};
-    return describe(run(webp, source, &config), webp->data.data - source->bytes.data, error);
+    return webp_codec_describe(webp_codec_run(webp, source, &config),
+                               webp->data.data - source->bytes.data, error);
 }
 
 const sl_codec sl_codec_webp = {

@@ -34,7 +34,7 @@ static void worker_run(void *argument)
     }
 }
 
-static sluice_status start_worker(sl_workers *workers, uint32_t number, sluice_error *error)
+static sluice_status workers_start_worker(sl_workers *workers, uint32_t number, sluice_error *error)
 {
     worker *self = &workers->workers[number];
     self->pool = workers;
@@ -72,7 +72,7 @@ sluice_status sl_workers_open(sl_workers **workers, const sl_workers_config *con
         made->queue_open = status == SLUICE_OK;
     }
     for (uint32_t i = 0; i < config->threads && status == SLUICE_OK; i++) {
-        status = start_worker(made, i, error);
+        status = workers_start_worker(made, i, error);
     }
     if (status != SLUICE_OK) {
         sl_workers_close(made);

@@ -68,7 +68,7 @@ const char *sl_conversion_kernel_name(uint32_t kernel)
 }
 
 /* Elements of a picture, or pixels. */
-static uint64_t units_of(const sl_conversion *conversion)
+static uint64_t conversion_kernel_units_of(const sl_conversion *conversion)
 {
     const uint64_t pixels = (uint64_t)conversion->width * conversion->height;
     return conversion->layout == SLUICE_NCHW ? pixels : 3 * pixels;
@@ -77,7 +77,7 @@ static uint64_t units_of(const sl_conversion *conversion)
 /* The widest that fill a picture evenly, if mirrored, too, they can be made of whole words. */
 static uint32_t group_of(const sl_conversion *conversion)
 {
-    const uint64_t units = units_of(conversion);
+    const uint64_t units = conversion_kernel_units_of(conversion);
     const uint32_t wide = SL_CONVERSION_BYTES / (uint32_t)sl_dtype_bytes(conversion->dtype);
     if (units % wide == 0 && conversion->width % 4 == 0) {
         return wide;
@@ -98,7 +98,7 @@ void sl_conversion_launch_make(sl_conversion_launch *launch, const sl_conversion
     assert(sl_conversion_takes(conversion) && rows->rows > 0);
     const uint32_t group = group_of(conversion);
     const uint64_t each = group > 1 ? group : SL_CONVERSION_GROUP;
-    const uint64_t threads = (units_of(conversion) + each - 1) / each;
+    const uint64_t threads = (conversion_kernel_units_of(conversion) + each - 1) / each;
     *launch = (sl_conversion_launch){
         .grid = {(uint32_t)((threads + SL_CONVERSION_THREADS - 1) / SL_CONVERSION_THREADS),
                  rows->rows < grid_y_max ? rows->rows : grid_y_max,

@@ -127,7 +127,7 @@ bool sl_cuda_explain(sluice_status status, const char *call, sl_cu_result code, 
     return false;
 }
 
-static void refuse(sluice_status status, const char *call, sl_cu_result code)
+static void cuda_driver_refuse(sluice_status status, const char *call, sl_cu_result code)
 {
     if (!sl_cuda_explain(status, call, code, &loaded.why)) {
         sl_cuda_error(&loaded.driver, status, call, code, &loaded.why);
@@ -141,17 +141,17 @@ static sluice_status status_of_init(sl_cu_result code)
     return code == SL_CU_OUT_OF_MEMORY ? SLUICE_NOMEM : SLUICE_UNSUPPORTED;
 }
 
-static bool start(void)
+static bool cuda_driver_start(void)
 {
     sl_cuda_driver *d = &loaded.driver;
     sl_cu_result code = d->init(0);
     if (code != SL_CU_SUCCESS) {
-        refuse(status_of_init(code), "cuInit", code);
+        cuda_driver_refuse(status_of_init(code), "cuInit", code);
         return false;
     }
     code = d->driver_version(&d->version);
     if (code != SL_CU_SUCCESS) {
-        refuse(SLUICE_DEVICE, "cuDriverGetVersion", code);
+        cuda_driver_refuse(SLUICE_DEVICE, "cuDriverGetVersion", code);
         return false;
     }
     if (d->version < VERSION_OLDEST) {
@@ -165,23 +165,23 @@ static bool start(void)
         code = SL_CU_NO_DEVICE;
     }
     if (code != SL_CU_SUCCESS) {
-        refuse(code == SL_CU_NO_DEVICE ? SLUICE_UNSUPPORTED : SLUICE_DEVICE, "cuDeviceGetCount",
-               code);
+        cuda_driver_refuse(code == SL_CU_NO_DEVICE ? SLUICE_UNSUPPORTED : SLUICE_DEVICE,
+                           "cuDeviceGetCount", code);
     }
     return code == SL_CU_SUCCESS;
 }
 
-static void load(void)
+static void cuda_driver_load(void)
 {
     sl_error_clear(&loaded.why);
     loaded.pid = getpid();
     void *library = open_library();
-    loaded.usable = library != NULL && fill_table(library) && start();
+    loaded.usable = library != NULL && fill_table(library) && cuda_driver_start();
 }
 
 const sl_cuda_driver *sl_cuda_driver_get(sluice_error *error)
 {
-    (void)pthread_once(&once, load);
+    (void)pthread_once(&once, cuda_driver_load);
     if (!loaded.usable) {
         if (error != NULL) {
             *error = loaded.why;

@@ -14,7 +14,7 @@
 
 static const sl_device_ops *const backends[] = {&sl_device_host, &sl_device_cuda};
 
-static const sl_device_ops *find(const char *kind, size_t length)
+static const sl_device_ops *device_find(const char *kind, size_t length)
 {
     for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]); i++) {
         if (strlen(backends[i]->name) == length && memcmp(backends[i]->name, kind, length) == 0) {
@@ -28,7 +28,7 @@ static sluice_status open_named(sl_device **device, const char *name, sluice_err
 {
     const char *colon = strchr(name, ':');
     const size_t length = colon != NULL ? (size_t)(colon - name) : strlen(name);
-    const sl_device_ops *ops = find(name, length);
+    const sl_device_ops *ops = device_find(name, length);
     if (ops == NULL) {
         sl_error_set(error, SLUICE_INVALID, "staging",
                      "there is no device \"%s\"; this library knows \"host\", \"cuda\", \"cuda:N\" "

@@ -100,7 +100,7 @@ static int nearest_node(const sl_cuda_device *cuda)
     return sl_numa_of_pci(pci);
 }
 
-static sluice_status find(sl_cuda_device *cuda, int number, sluice_error *error)
+static sluice_status device_cuda_find(sl_cuda_device *cuda, int number, sluice_error *error)
 {
     const sl_cuda_driver *driver = cuda->driver;
     if (number >= driver->devices) {
@@ -113,11 +113,11 @@ static sluice_status find(sl_cuda_device *cuda, int number, sluice_error *error)
 }
 
 /* Everything but the memory of `cuda` itself; nothing is left open when it fails. */
-static sluice_status start(sl_cuda_device *cuda, int number, sluice_error *error)
+static sluice_status device_cuda_start(sl_cuda_device *cuda, int number, sluice_error *error)
 {
     const sl_cuda_driver *driver = cuda->driver;
     unsigned mode;
-    sluice_status status = find(cuda, number, error);
+    sluice_status status = device_cuda_find(cuda, number, error);
     if (status == SLUICE_OK) {
         status = relax(cuda, &mode, error);
     }
@@ -171,7 +171,7 @@ static sluice_status cuda_open(sl_device **device, const char *argument, sluice_
     cuda->base.measures = driver->event_elapsed != NULL;
     cuda->driver = driver;
     cuda->pid = getpid();
-    const sluice_status status = start(cuda, number, error);
+    const sluice_status status = device_cuda_start(cuda, number, error);
     if (status != SLUICE_OK) {
         sl_free(cuda);
         return status;
@@ -197,7 +197,8 @@ static void cuda_close(sl_device *device)
 
 /* ---- memory ---- */
 
-static sluice_status no_memory(const sl_cuda_device *cuda, size_t bytes, sluice_error *error)
+static sluice_status device_cuda_no_memory(const sl_cuda_device *cuda, size_t bytes,
+                                           sluice_error *error)
 {
     char known[64] = "";
     size_t left = 0;
@@ -226,7 +227,7 @@ static sluice_status cuda_memory_open(sl_device *device, size_t bytes, void **me
     }
     const sl_cu_result code = cuda->driver->memory_alloc(&address, bytes);
     if (code == SL_CU_OUT_OF_MEMORY) {
-        status = no_memory(cuda, bytes, error);
+        status = device_cuda_no_memory(cuda, bytes, error);
     } else {
         status = sl_cuda_result(cuda, "cuMemAlloc", code, error);
     }
@@ -273,8 +274,8 @@ static const char *managed_refusal(const sl_cuda_device *cuda)
  * (cudaMallocAsync) and mapped ranges (cuMemMap) is device memory like any other; of a range that
  * is reserved but not mapped, the driver may still know the device.
  */
-static sluice_status look_at(const sl_cuda_device *cuda, sl_cu_address address, char *whose,
-                             size_t bytes, sluice_error *error)
+static sluice_status device_cuda_look_at(const sl_cuda_device *cuda, sl_cu_address address,
+                                         char *whose, size_t bytes, sluice_error *error)
 {
     const sl_cuda_driver *driver = cuda->driver;
     unsigned type = 0;
@@ -302,14 +303,14 @@ static sluice_status look_at(const sl_cuda_device *cuda, sl_cu_address address, 
     return SLUICE_OK;
 }
 
-static sluice_status check_ends(const sl_cuda_device *cuda, sl_cu_address memory, size_t bytes,
-                                sluice_error *error)
+static sluice_status device_cuda_check_ends(const sl_cuda_device *cuda, sl_cu_address memory,
+                                            size_t bytes, sluice_error *error)
 {
     char whose[96];
     const char *const ends[] = {"it", "its end"};
     const sl_cu_address at[] = {memory, memory + (bytes - 1)};
     for (int i = 0; i < 2; i++) {
-        const sluice_status status = look_at(cuda, at[i], whose, sizeof(whose), error);
+        const sluice_status status = device_cuda_look_at(cuda, at[i], whose, sizeof(whose), error);
         if (status != SLUICE_OK) {
             return status;
         }
@@ -329,7 +330,7 @@ static sluice_status cuda_memory_check(sl_device *device, const void *memory, si
     unsigned mode;
     sluice_status status = sl_cuda_enter(cuda, &mode, error);
     if (status == SLUICE_OK) {
-        status = check_ends(cuda, (sl_cu_address)(uintptr_t)memory, bytes, error);
+        status = device_cuda_check_ends(cuda, (sl_cu_address)(uintptr_t)memory, bytes, error);
         sl_cuda_leave(cuda, mode);
     }
     return status;

@@ -133,7 +133,7 @@ static sluice_status load_old(sl_cuda_device *cuda, const sluice_error *refused)
     return status;
 }
 
-static sluice_status load(sl_cuda_device *cuda)
+static sluice_status device_cuda_conversion_load(sl_cuda_device *cuda)
 {
     sluice_error why;
     sl_error_clear(&why);
@@ -155,7 +155,7 @@ static sluice_status load(sl_cuda_device *cuda)
 
 void sl_cuda_convert_open(sl_cuda_device *cuda)
 {
-    cuda->base.converts = load(cuda) == SLUICE_OK;
+    cuda->base.converts = device_cuda_conversion_load(cuda) == SLUICE_OK;
     if (!cuda->base.converts) {
         sl_cuda_convert_close(cuda);
     }

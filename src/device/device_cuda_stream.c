@@ -12,8 +12,8 @@ static sl_cu_event event_of(sl_event *event)
 
 /* ---- streams ---- */
 
-static sluice_status open_stream(const sl_cuda_device *cuda, bool urgent, sl_cu_stream *stream,
-                                 sluice_error *error)
+static sluice_status device_cuda_stream_open_stream(const sl_cuda_device *cuda, bool urgent,
+                                                    sl_cu_stream *stream, sluice_error *error)
 {
     int least = 0;
     int greatest = 0;
@@ -35,7 +35,7 @@ sluice_status sl_cuda_stream_open(sl_device *device, bool urgent, struct CUstrea
     unsigned mode;
     sluice_status status = sl_cuda_enter(cuda, &mode, error);
     if (status == SLUICE_OK) {
-        status = open_stream(cuda, urgent, stream, error);
+        status = device_cuda_stream_open_stream(cuda, urgent, stream, error);
         sl_cuda_leave(cuda, mode);
     }
     return status;
@@ -151,8 +151,8 @@ static sluice_status check_context(const sl_cuda_device *cuda, sl_cu_stream stre
 
 /* A stream of the program's may be waited on and recorded. Our events must not become part of a
  * graph: it would wait for them once and never again. */
-static sluice_status check_stream(const sl_cuda_device *cuda, sl_cu_stream stream,
-                                  sluice_error *error)
+static sluice_status device_cuda_stream_check_stream(const sl_cuda_device *cuda,
+                                                     sl_cu_stream stream, sluice_error *error)
 {
     unsigned capture = SL_CU_CAPTURE_STATUS_NONE;
     sluice_status status = check_context(cuda, stream, error);
@@ -215,7 +215,7 @@ sluice_status sl_cuda_stream_wait(sl_device *device, struct CUstream_st *stream,
     if (status != SLUICE_OK) {
         return status;
     }
-    status = check_stream(cuda, stream, error);
+    status = device_cuda_stream_check_stream(cuda, stream, error);
     if (status == SLUICE_OK) {
         status = stream_result(cuda, "cuStreamWaitEvent",
                                cuda->driver->stream_wait_event(stream, event_of(event), 0), error);
@@ -293,7 +293,7 @@ sluice_status sl_cuda_event_record(sl_device *device, sl_event *event, struct CU
     if (status != SLUICE_OK) {
         return status;
     }
-    status = check_stream(cuda, stream, error);
+    status = device_cuda_stream_check_stream(cuda, stream, error);
     if (status == SLUICE_OK) {
         status = stream_result(cuda, "cuEventRecord",
                                cuda->driver->event_record(event_of(event), stream), error);

@@ -92,7 +92,7 @@ static void host_stream_close(sl_device *device, struct CUstream_st *stream)
     (void)stream;
 }
 
-static sluice_status check_stream(const struct CUstream_st *stream, sluice_error *error)
+static sluice_status device_host_check_stream(const struct CUstream_st *stream, sluice_error *error)
 {
     if (stream != NULL) {
         return sl_error_set(error, SLUICE_INVALID, "staging",
@@ -122,7 +122,7 @@ static sluice_status host_event_record(sl_device *device, sl_event *event,
 {
     (void)device;
     (void)event;
-    return check_stream(stream, error);
+    return device_host_check_stream(stream, error);
 }
 
 static sluice_status host_event_query(sl_device *device, sl_event *event, sluice_error *error)
@@ -149,7 +149,7 @@ static sluice_status host_stream_wait(sl_device *device, struct CUstream_st *str
 {
     (void)device;
     (void)event;
-    return check_stream(stream, error);
+    return device_host_check_stream(stream, error);
 }
 
 static sluice_status host_copy_to_device(sl_device *device, void *to, const void *from,
@@ -157,7 +157,7 @@ static sluice_status host_copy_to_device(sl_device *device, void *to, const void
                                          sluice_error *error)
 {
     (void)device;
-    const sluice_status status = check_stream(stream, error);
+    const sluice_status status = device_host_check_stream(stream, error);
     if (status == SLUICE_OK && to != from) {
         memcpy(to, from, bytes);
     }

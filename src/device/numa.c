@@ -21,7 +21,7 @@ static char small(char letter)
 }
 
 /* A small file of the kernel's, as a string; false: there is none, or it is longer. */
-static bool read_text(const char *path, char *text, size_t bytes)
+static bool numa_read_text(const char *path, char *text, size_t bytes)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t length = 0;
@@ -51,7 +51,7 @@ int sl_numa_of_pci(const char *pci)
     }
     lower[length] = '\0';
     snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", lower);
-    return read_text(path, text, sizeof(text)) ? (int)strtol(text, NULL, 10) : -1;
+    return numa_read_text(path, text, sizeof(text)) ? (int)strtol(text, NULL, 10) : -1;
 }
 
 bool sl_numa_processors(int node, sl_processors *processors)
@@ -59,7 +59,7 @@ bool sl_numa_processors(int node, sl_processors *processors)
     char path[96];
     char list[4096]; /* a page: more the kernel does not tell */
     snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", node);
-    return read_text(path, list, sizeof(list)) && sl_processors_parse(processors, list);
+    return numa_read_text(path, list, sizeof(list)) && sl_processors_parse(processors, list);
 }
 
 int sl_numa_prefer(void *memory, size_t bytes, int node)

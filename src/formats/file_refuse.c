@@ -54,14 +54,14 @@ static const signature signatures[] = {
     {8, 2, "{\"", "a file of tensors (safetensors)", EXPORT},
 };
 
-static bool has(const uint8_t *head, size_t size, const signature *known)
+static bool file_refuse_has(const uint8_t *head, size_t size, const signature *known)
 {
     return size >= (size_t)known->at + known->size &&
            memcmp(head + known->at, known->bytes, known->size) == 0;
 }
 
-static sluice_status refuse(const char *path, const char *what, const char *advice,
-                            sluice_error *error)
+static sluice_status file_refuse_as(const char *path, const char *what, const char *advice,
+                                    sluice_error *error)
 {
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                          "is of no known format: it is %s: %s", what, advice);
@@ -80,16 +80,16 @@ static sluice_status refuse_zip(const char *path, const uint8_t *head, size_t si
         name[length] = '\0';
     }
     if (sl_ends_with(name, "/data.pkl")) {
-        return refuse(path, "what PyTorch saves (a ZIP archive with a pickle)",
-                      "pickles are never executed: " EXPORT, error);
+        return file_refuse_as(path, "what PyTorch saves (a ZIP archive with a pickle)",
+                              "pickles are never executed: " EXPORT, error);
     }
     if (sl_ends_with(name, ".npy")) {
-        return refuse(path, "a ZIP archive with .npy files", "call it NAME.npz", error);
+        return file_refuse_as(path, "a ZIP archive with .npy files", "call it NAME.npz", error);
     }
-    return refuse(path, "a ZIP archive", UNPACK, error);
+    return file_refuse_as(path, "a ZIP archive", UNPACK, error);
 }
 
-static bool is_text(const uint8_t *head, size_t size)
+static bool file_refuse_is_text(const uint8_t *head, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         if (head[i] < ' ' && strchr("\t\n\r\f", head[i]) == NULL) {
@@ -114,7 +114,7 @@ static sluice_status refuse_media(const char *path, const sl_media *kind, sluice
         advice = "convert it to JPEG, PNG or WebP";
     }
     (void)snprintf(what, sizeof(what), "%s (%s)", sl_media_class_words(kind), kind->name);
-    return refuse(path, what, advice, error);
+    return file_refuse_as(path, what, advice, error);
 }
 
 static sluice_status refuse_unknown(const char *path, const char *what, sluice_error *error)
@@ -135,7 +135,7 @@ static sluice_status refuse_bytes(const char *path, const uint8_t *head, size_t 
                                   sluice_error *error)
 {
     char shown[32 + 3 * SHOWN_BYTES] = "begins with the bytes";
-    if (is_text(head, size)) {
+    if (file_refuse_is_text(head, size)) {
         return refuse_unknown(path, "is text", error);
     }
     for (size_t i = 0; i < size && i < SHOWN_BYTES; i++) {
@@ -163,11 +163,11 @@ sluice_status sl_file_refuse(const char *path, sluice_error *error)
         return refuse_zip(path, head, size, error);
     }
     for (size_t i = 0; i < sizeof(signatures) / sizeof(signatures[0]); i++) {
-        if (has(head, size, &signatures[i])) {
-            return refuse(path, signatures[i].what, signatures[i].advice, error);
+        if (file_refuse_has(head, size, &signatures[i])) {
+            return file_refuse_as(path, signatures[i].what, signatures[i].advice, error);
         }
     }
     const sl_media *kind = sl_media_of_bytes((sl_bytes){head, size});
-    return kind != NULL && !is_text(head, size) ? refuse_media(path, kind, error)
-                                                : refuse_bytes(path, head, size, error);
+    return kind != NULL && !file_refuse_is_text(head, size) ? refuse_media(path, kind, error)
+                                                            : refuse_bytes(path, head, size, error);
 }

@@ -19,7 +19,7 @@ enum { LOOKED_AT = 64, NAMES_BYTES = 200, OFFER_BYTES = 360 };
 
 /* ---- what formats say of folders ---- */
 
-static size_t find_mark(const char *folder)
+static size_t folder_find_mark(const char *folder)
 {
     size_t i = 0;
     while (i < SL_FORMATS &&
@@ -56,7 +56,7 @@ static sluice_status refuse_two(const sl_format *a, const sl_seen_names *of_a, c
         a->name, b->name, names, used > 0 ? ")" : "");
 }
 
-static size_t number_of(const sl_format *format)
+static size_t folder_find_number_of(const sl_format *format)
 {
     size_t i = 0;
     while (sl_formats[i] != format) {
@@ -66,7 +66,7 @@ static size_t number_of(const sl_format *format)
 }
 
 /* A format that takes folders by what lies in them; NULL: none does. */
-static sluice_status find_usual(sl_found *found, const char *path, sluice_error *error)
+static sluice_status folder_find_usual(sl_found *found, const char *path, sluice_error *error)
 {
     const sl_folder_look *look = found->look;
     for (size_t i = 0; i < SL_FORMAT_FOLDER; i++) {
@@ -75,8 +75,8 @@ static sluice_status find_usual(sl_found *found, const char *path, sluice_error 
             continue;
         }
         if (before != NULL) {
-            return refuse_two(before, &look->of[number_of(before)], sl_formats[i], &look->of[i],
-                              path, error);
+            return refuse_two(before, &look->of[folder_find_number_of(before)], sl_formats[i],
+                              &look->of[i], path, error);
         }
         found->format = sl_formats[i];
     }
@@ -84,8 +84,8 @@ static sluice_status find_usual(sl_found *found, const char *path, sluice_error 
     const sl_format *usual = found->format;
     for (size_t i = 0; usual != NULL && usual->is_named != NULL && i < SL_FORMAT_FOLDER; i++) {
         if (sl_formats[i]->is_binary && look->of[i].count > 0) {
-            return refuse_two(usual, &look->of[number_of(usual)], sl_formats[i], &look->of[i], path,
-                              error);
+            return refuse_two(usual, &look->of[folder_find_number_of(usual)], sl_formats[i],
+                              &look->of[i], path, error);
         }
     }
     return SLUICE_OK;
@@ -152,7 +152,7 @@ static sluice_status try_files(sl_found *found, size_t number, const sl_format *
     }
     sluice_status status = sl_folder_list_files(&files, path, format, LOOKED_AT, error);
     if (status == SLUICE_OK && files.count > 0 && found->format != NULL) {
-        status = refuse_two(found->format, &look->of[number_of(found->format)], format,
+        status = refuse_two(found->format, &look->of[folder_find_number_of(found->format)], format,
                             &look->of[number], path, error);
     } else if (status == SLUICE_OK && files.count > 0) {
         found->format = sl_formats[number];
@@ -235,10 +235,10 @@ static sluice_status find_annotations(sl_found *found, const char *path, sluice_
 
 /* ---- all of it ---- */
 
-static sluice_status find(sl_found *found, const char *path, sluice_error *error)
+static sluice_status folder_find_format(sl_found *found, const char *path, sluice_error *error)
 {
     const sl_folder_look *look = found->look;
-    sluice_status status = find_usual(found, path, error);
+    sluice_status status = folder_find_usual(found, path, error);
     if (status < 0 || found->format != NULL) {
         return status;
     }
@@ -253,7 +253,7 @@ static sluice_status find(sl_found *found, const char *path, sluice_error *error
 
 sluice_status sl_folder_find(sl_found *found, const char *path, sluice_error *error)
 {
-    const size_t marked = find_mark(path);
+    const size_t marked = folder_find_mark(path);
     if (marked < SL_FORMATS) {
         found->format = sl_formats[marked];
         return SLUICE_OK;
@@ -263,7 +263,7 @@ sluice_status sl_folder_find(sl_found *found, const char *path, sluice_error *er
         return sl_no_memory(error, STAGE, "opening a dataset");
     }
     const sluice_status status = sl_folder_look_at(found->look, path, error);
-    return status == SLUICE_OK ? find(found, path, error) : status;
+    return status == SLUICE_OK ? folder_find_format(found, path, error) : status;
 }
 
 void sl_found_close(sl_found *found)
@@ -357,7 +357,7 @@ sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_e
         return sl_error_file(
             error, SLUICE_INVALID, STAGE, 0, path, -1,
             "holds %s beside other files: %s: name the files of the dataset (%.128s/%.128s)",
-            beside->files, there, path, look->of[number_of(beside)].names[0]);
+            beside->files, there, path, look->of[folder_find_number_of(beside)].names[0]);
     }
     const uint32_t datasets = write_inner(look, path, inner, sizeof(inner));
     if (datasets > 0) {
@@ -396,7 +396,7 @@ sluice_status sl_folder_check_plain(const sl_found *found, const char *path, sl_
     const sl_format *beside = find_beside(look);
     if (beside != NULL) {
         return refuse_two(sl_formats[SL_FORMAT_FOLDER], &look->of[SL_FORMAT_FOLDER], beside,
-                          &look->of[number_of(beside)], path, error);
+                          &look->of[folder_find_number_of(beside)], path, error);
     }
     sluice_status status = SLUICE_OK;
     for (size_t i = 0; status == SLUICE_OK && i < SL_FORMAT_FOLDER; i++) {

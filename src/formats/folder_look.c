@@ -13,7 +13,7 @@
 #define STAGE "dataset"
 
 /* False: it is too long. */
-static bool join(char path[SL_PATH_BYTES], const char *folder, const char *name)
+static bool folder_look_join(char path[SL_PATH_BYTES], const char *folder, const char *name)
 {
     size_t bytes = strlen(folder);
     while (bytes > 1 && folder[bytes - 1] == '/') {
@@ -24,17 +24,17 @@ static bool join(char path[SL_PATH_BYTES], const char *folder, const char *name)
 }
 
 /* A path is built only for what the listing does not tell: there may be a million entries. */
-static bool is_folder(const char *folder, const sl_store_entry *entry)
+static bool folder_look_is_folder(const char *folder, const sl_store_entry *entry)
 {
     char path[SL_PATH_BYTES];
     if (entry->kind == SL_ENTRY_FOLDER || entry->kind == SL_ENTRY_FILE) {
         return entry->kind == SL_ENTRY_FOLDER;
     }
-    return join(path, folder, entry->name) && sl_store_is_folder(entry, path);
+    return folder_look_join(path, folder, entry->name) && sl_store_is_folder(entry, path);
 }
 
 /* Folders of pictures beside annotations. */
-static bool is_usual(const char *name)
+static bool folder_look_is_usual(const char *name)
 {
     static const char *const names[] = {"images", "JPEGImages", "annotations", "labels"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -46,48 +46,48 @@ static bool is_usual(const char *name)
 }
 
 /* "00017" of "00017", or of "00017.parquet". */
-static bool is_numbered(const char *name, const char *end)
+static bool folder_look_is_numbered(const char *name, const char *end)
 {
     const size_t digits = strspn(name, "0123456789");
     return digits > 0 && strcmp(name + digits, end) == 0;
 }
 
-static void add_folder(sl_folder_look *look, const char *name)
+static void folder_look_add_folder(sl_folder_look *look, const char *name)
 {
     static const char begin[] = "annotation";
     if (strncmp(name, "__", 2) == 0) {
         return;
     }
     sl_seen_names_add(&look->folders, name);
-    look->usual_folders += is_usual(name);
-    look->numbered_folders += is_numbered(name, "");
+    look->usual_folders += folder_look_is_usual(name);
+    look->numbered_folders += folder_look_is_numbered(name, "");
     if (strncasecmp(name, begin, strlen(begin)) == 0) {
         sl_seen_names_add(&look->annotations, name);
     }
 }
 
-static bool is_of(const sl_format *format, const char *name)
+static bool folder_look_is_of(const sl_format *format, const char *name)
 {
     return (format->is_named != NULL && format->is_named(name)) ||
            (format->is_file != NULL && format->is_file(name));
 }
 
-static void add_file(sl_folder_look *look, const char *name)
+static void folder_look_add_file(sl_folder_look *look, const char *name)
 {
     sl_seen_names_add(&look->files, name);
     /* Pictures first: there may be a million of them, and they are nothing else. */
-    if (is_of(sl_formats[SL_FORMAT_FOLDER], name)) {
+    if (folder_look_is_of(sl_formats[SL_FORMAT_FOLDER], name)) {
         sl_seen_names_add(&look->of[SL_FORMAT_FOLDER], name);
         return;
     }
     look->class_numbers += sl_ends_with(name, ".cls");
     for (size_t i = 0; i < SL_FORMAT_FOLDER; i++) {
         const sl_format *format = sl_formats[i];
-        if (is_of(format, name)) {
+        if (folder_look_is_of(format, name)) {
             sl_seen_names_add(&look->of[i], name);
         }
         look->numbered_notes +=
-            format->note_suffix != NULL && is_numbered(name, format->note_suffix);
+            format->note_suffix != NULL && folder_look_is_numbered(name, format->note_suffix);
     }
 }
 
@@ -104,10 +104,10 @@ static sluice_status look_at_entry(void *ctx, const sl_store_entry *entry, sluic
     if (entry->name[0] == '.') {
         return SLUICE_OK;
     }
-    if (is_folder(l->folder, entry)) {
-        add_folder(l->look, entry->name);
+    if (folder_look_is_folder(l->folder, entry)) {
+        folder_look_add_folder(l->look, entry->name);
     } else {
-        add_file(l->look, entry->name);
+        folder_look_add_file(l->look, entry->name);
     }
     return SLUICE_OK;
 }
@@ -145,17 +145,18 @@ static sluice_status list_entry(void *ctx, const sl_store_entry *entry, sluice_e
 {
     char path[SL_PATH_BYTES];
     const lister *l = ctx;
-    if (entry->name[0] == '.' || !is_of(l->format, entry->name) || is_folder(l->folder, entry)) {
+    if (entry->name[0] == '.' || !folder_look_is_of(l->format, entry->name) ||
+        folder_look_is_folder(l->folder, entry)) {
         return SLUICE_OK;
     }
-    if (!join(path, l->folder, entry->name)) {
+    if (!folder_look_join(path, l->folder, entry->name)) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, l->folder, -1,
                              "the path of a file in it is too long");
     }
     return sl_file_list_add(l->list, path, error);
 }
 
-static int compare_paths(const void *a, const void *b)
+static int folder_look_compare_paths(const void *a, const void *b)
 {
     return strcmp(((const sl_listed_file *)a)->path, ((const sl_listed_file *)b)->path);
 }
@@ -183,7 +184,8 @@ sluice_status sl_folder_list_files(sl_file_list *files, const char *folder, cons
     const sluice_status status =
         sl_store_list((sl_file_name){STAGE, folder}, list_entry, &l, error);
     if (status == SLUICE_OK && files->count > first) {
-        qsort(files->files + first, files->count - first, sizeof(*files->files), compare_paths);
+        qsort(files->files + first, files->count - first, sizeof(*files->files),
+              folder_look_compare_paths);
     }
     if (status == SLUICE_OK && format->is_sure != NULL) {
         keep_sure(files, first, format, most);

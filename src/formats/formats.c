@@ -60,8 +60,8 @@ static sluice_status open_as(const sl_format *format, sl_dataset **dataset,
 }
 
 /* What a path adds to those that a format that is opened by files is given. */
-static sluice_status add_path(sl_file_list *files, const sl_format *format, const char *path,
-                              sluice_error *error)
+static sluice_status formats_add_path(sl_file_list *files, const sl_format *format,
+                                      const char *path, sluice_error *error)
 {
     if (!sl_store_has_folder(path) || format->probe(path)) {
         return sl_file_list_add(files, path, error);
@@ -74,9 +74,9 @@ static sluice_status add_path(sl_file_list *files, const sl_format *format, cons
                : status;
 }
 
-static sluice_status open_files(const sl_format *format, sl_dataset **dataset,
-                                const sl_file_list *files, const sluice_dataset_options *options,
-                                sluice_error *error)
+static sluice_status formats_open_files(const sl_format *format, sl_dataset **dataset,
+                                        const sl_file_list *files,
+                                        const sluice_dataset_options *options, sluice_error *error)
 {
     const char **paths = (const char **)sl_calloc(files->count, sizeof(*paths));
     if (paths == NULL) {
@@ -95,7 +95,7 @@ static sluice_status add_paths(sl_file_list *files, const sl_format *format,
 {
     sluice_status status = SLUICE_OK;
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = add_path(files, format, paths[i], error);
+        status = formats_add_path(files, format, paths[i], error);
     }
     return status;
 }
@@ -106,7 +106,7 @@ static sluice_status open_found(sl_dataset **dataset, sl_found *found, const cha
 {
     return found->files.count == 0
                ? open_as(found->format, dataset, paths, count, options, error)
-               : open_files(found->format, dataset, &found->files, options, error);
+               : formats_open_files(found->format, dataset, &found->files, options, error);
 }
 
 /* What a dataset is was found out, or nothing was found: unless something did not answer. */
@@ -121,8 +121,8 @@ static sluice_status end_search(const sl_store_doubt *doubt, sluice_status statu
 }
 
 /* What was found of the first path decides what the others are. */
-static sluice_status find_in_folder(sl_found *found, const char *const *paths, size_t count,
-                                    sluice_error *error)
+static sluice_status formats_find_in_folder(sl_found *found, const char *const *paths, size_t count,
+                                            sluice_error *error)
 {
     sl_store_doubt doubt = {.sys_errno = 0};
     (void)sl_store_note_doubts(&doubt);
@@ -134,23 +134,24 @@ static sluice_status find_in_folder(sl_found *found, const char *const *paths, s
 }
 
 /* A folder of pictures alone. */
-static bool is_plain(const sl_dataset *dataset)
+static bool formats_is_plain(const sl_dataset *dataset)
 {
     return strcmp(dataset->info.format, sl_formats[SL_FORMAT_FOLDER]->name) == 0 &&
            dataset->info.fields == 2;
 }
 
-static sluice_status open_folder(sl_dataset **dataset, const char *const *paths, size_t count,
-                                 const sluice_dataset_options *options, sluice_error *error)
+static sluice_status formats_open_folder(sl_dataset **dataset, const char *const *paths,
+                                         size_t count, const sluice_dataset_options *options,
+                                         sluice_error *error)
 {
     sl_found found = {.format = NULL};
-    sluice_status status = find_in_folder(&found, paths, count, error);
+    sluice_status status = formats_find_in_folder(&found, paths, count, error);
     if (status == SLUICE_OK) {
         status = open_found(dataset, &found, paths, count, options, error);
     }
     if (status == SLUICE_END) {
         status = sl_folder_refuse(&found, paths[0], error);
-    } else if (status == SLUICE_OK && *dataset != NULL && is_plain(*dataset)) {
+    } else if (status == SLUICE_OK && *dataset != NULL && formats_is_plain(*dataset)) {
         status = sl_folder_check_plain(&found, paths[0], *dataset, error);
         if (status < 0) {
             sl_dataset_close(*dataset);
@@ -162,8 +163,8 @@ static sluice_status open_folder(sl_dataset **dataset, const char *const *paths,
 }
 
 /* A file, and whatever the other paths are. */
-static sluice_status open_file(sl_dataset **dataset, const char *const *paths, size_t count,
-                               const sluice_dataset_options *options, sluice_error *error)
+static sluice_status formats_open_file(sl_dataset **dataset, const char *const *paths, size_t count,
+                                       const sluice_dataset_options *options, sluice_error *error)
 {
     sl_file_list files = {.count = 0};
     sl_store_doubt doubt = {.sys_errno = 0};
@@ -175,8 +176,9 @@ static sluice_status open_file(sl_dataset **dataset, const char *const *paths, s
     }
     status = end_search(&doubt, status, error);
     if (status == SLUICE_OK && format != NULL) {
-        status = format->is_file == NULL ? open_as(format, dataset, paths, count, options, error)
-                                         : open_files(format, dataset, &files, options, error);
+        status = format->is_file == NULL
+                     ? open_as(format, dataset, paths, count, options, error)
+                     : formats_open_files(format, dataset, &files, options, error);
     }
     sl_file_list_close(&files);
     return status;
@@ -194,6 +196,7 @@ sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, si
     if (status < 0) {
         return status;
     }
-    return facts.kind == SL_ENTRY_FOLDER ? open_folder(dataset, paths, count, options, error)
-                                         : open_file(dataset, paths, count, options, error);
+    return facts.kind == SL_ENTRY_FOLDER
+               ? formats_open_folder(dataset, paths, count, options, error)
+               : formats_open_file(dataset, paths, count, options, error);
 }

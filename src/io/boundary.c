@@ -152,7 +152,7 @@ static bool find_real(int fd, const char *path, char real[SL_PATH_BYTES])
     return realpath(path, real) != NULL;
 }
 
-static bool begins(const char *real, const prefix *folder)
+static bool boundary_begins(const char *real, const prefix *folder)
 {
     return folder->path != NULL && strncmp(real, folder->path, folder->bytes) == 0 &&
            (real[folder->bytes] == '/' || real[folder->bytes] == '\0');
@@ -163,7 +163,7 @@ static bool has_open(const sl_boundary *boundary, int fd, const char *path)
 {
     char real[SL_PATH_BYTES];
     return find_real(fd, path, real) &&
-           (begins(real, &boundary->folder) || begins(real, &boundary->blobs));
+           (boundary_begins(real, &boundary->folder) || boundary_begins(real, &boundary->blobs));
 }
 
 /* Opens what no link leads to; -ELOOP: one does; other errors where the kernel is older than 5.6,
@@ -219,7 +219,7 @@ static bool find_blobs(sl_boundary *b)
     return lstat(path, &facts) != 0 || !S_ISDIR(facts.st_mode) || set_prefix(&b->blobs, path);
 }
 
-static sluice_status no_memory(sluice_error *error)
+static sluice_status boundary_no_memory(sluice_error *error)
 {
     return sl_no_memory(error, STAGE, "for the path of a folder");
 }
@@ -234,11 +234,11 @@ static sluice_status name_folder(sl_boundary *b, const char *folder, const char 
     if (length < 0 || (size_t)length >= sizeof(path)) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1, "the path is too long");
     }
-    return set_prefix(&b->folder, path) ? SLUICE_OK : no_memory(error);
+    return set_prefix(&b->folder, path) ? SLUICE_OK : boundary_no_memory(error);
 }
 
-static sluice_status find_folder(sl_boundary *b, const char *folder, const char *below,
-                                 sluice_error *error)
+static sluice_status boundary_find_folder(sl_boundary *b, const char *folder, const char *below,
+                                          sluice_error *error)
 {
     char real[SL_PATH_BYTES];
     struct stat facts;
@@ -265,7 +265,7 @@ static sluice_status find_folder(sl_boundary *b, const char *folder, const char 
     const int plain = open_plain(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     sl_file_close(plain);
     b->plain = plain >= 0;
-    return find_blobs(b) ? SLUICE_OK : no_memory(error);
+    return find_blobs(b) ? SLUICE_OK : boundary_no_memory(error);
 }
 
 sluice_status sl_boundary_open(sl_boundary **boundary, const char *folder, const char *below,
@@ -274,9 +274,9 @@ sluice_status sl_boundary_open(sl_boundary **boundary, const char *folder, const
     sl_boundary *b = sl_calloc(1, sizeof(*b));
     *boundary = NULL;
     if (b == NULL) {
-        return no_memory(error);
+        return boundary_no_memory(error);
     }
-    const sluice_status status = find_folder(b, folder, below, error);
+    const sluice_status status = boundary_find_folder(b, folder, below, error);
     if (status < 0) {
         sl_boundary_close(b);
         return status;

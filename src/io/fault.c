@@ -60,7 +60,7 @@ static bool happens(const sl_fault_config *config, uint64_t number, enum questio
     return permille > 0 && draw(config, number, question) % 1000 < permille;
 }
 
-static uint64_t hash_of(const char *path)
+static uint64_t fault_hash_of(const char *path)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
     for (; *path != '\0'; path++) {
@@ -73,7 +73,8 @@ static uint64_t hash_of(const char *path)
 static uint64_t bytes_to_dead(const sl_fault_config *config, const sl_read *read)
 {
     if (read->kind == SL_READ_FILE) {
-        return happens(config, hash_of(read->path), DEAD, config->dead_permille) ? 0 : UINT64_MAX;
+        return happens(config, fault_hash_of(read->path), DEAD, config->dead_permille) ? 0
+                                                                                       : UINT64_MAX;
     }
     uint64_t end = read->offset + read->length;
     for (uint64_t block = read->offset / BLOCK_BYTES; block * BLOCK_BYTES < end; block++) {
@@ -143,7 +144,7 @@ static bool is_late(const struct fault *fault, uint64_t number, bool before)
            (draw(config, number, READ_LATE) % 2 == 0) == before;
 }
 
-static void submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
+static void fault_submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
 {
     struct fault *fault = (struct fault *)backend;
     for (; fault->config.instant && count > 0; count--) {
@@ -175,7 +176,7 @@ static bool is_held(struct fault *fault, const sl_read *read, uint64_t number)
 }
 
 /* A result of the inner backend: true when it is to be passed on now. */
-static bool judge(struct fault *fault, sl_completion *completion)
+static bool fault_judge(struct fault *fault, sl_completion *completion)
 {
     struct slot *slot = slot_with(fault, completion->read);
     assert(slot != NULL);
@@ -232,8 +233,8 @@ static uint32_t take_instant(struct fault *fault, sl_completion *completions, ui
     return count;
 }
 
-static uint32_t reap(sl_backend *backend, sl_completion *completions, uint32_t room,
-                     uint64_t timeout_ns)
+static uint32_t fault_reap(sl_backend *backend, sl_completion *completions, uint32_t room,
+                           uint64_t timeout_ns)
 {
     struct fault *fault = (struct fault *)backend;
     uint64_t due_ns = 0;
@@ -258,14 +259,14 @@ static uint32_t reap(sl_backend *backend, sl_completion *completions, uint32_t r
     uint32_t got = fault->inner->ops->reap(fault->inner, inner, room - count, timeout_ns);
     for (uint32_t i = 0; i < got; i++) {
         sl_completion completion = inner[i];
-        if (judge(fault, &completion)) {
+        if (fault_judge(fault, &completion)) {
             completions[count++] = completion;
         }
     }
     return count;
 }
 
-static void wake(sl_backend *backend)
+static void fault_wake(sl_backend *backend)
 {
     struct fault *fault = (struct fault *)backend;
     fault->inner->ops->wake(fault->inner);
@@ -296,7 +297,7 @@ static sluice_status open_nothing(sl_backend **backend, const sl_backend_config 
     return sl_error_set(error, SLUICE_INVALID, "io", "faults need a backend to inject them into");
 }
 
-static void present(sl_backend *backend)
+static void fault_present(sl_backend *backend)
 {
     sl_backend *inner = ((struct fault *)backend)->inner;
     if (inner->ops->present != NULL) {
@@ -304,8 +305,8 @@ static void present(sl_backend *backend)
     }
 }
 
-static const sl_backend_ops fault_ops = {"fault", open_nothing, submit,     reap,
-                                         wake,    present,      close_fault};
+static const sl_backend_ops fault_ops = {"fault",    open_nothing,  fault_submit, fault_reap,
+                                         fault_wake, fault_present, close_fault};
 
 sluice_status sl_backend_fault(sl_backend **backend, sl_backend *inner,
                                const sl_fault_config *config, sluice_error *error)

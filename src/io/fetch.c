@@ -69,7 +69,7 @@ void sl_fetch_get_stats(sl_fetch *fetch, sl_fetch_stats *stats)
 
 /* ---- the loop ---- */
 
-static void publish(sl_fetch *fetch)
+static void fetch_publish(sl_fetch *fetch)
 {
     fetch->stats.abandoned = fetch->requests.abandoned;
     if (fetch->unpackers != NULL) {
@@ -84,9 +84,9 @@ static void publish(sl_fetch *fetch)
 }
 
 /* Counted first: a thread that sees what is delivered finds it in the statistics. */
-static void flush(sl_fetch *fetch)
+static void fetch_flush(sl_fetch *fetch)
 {
-    publish(fetch);
+    fetch_publish(fetch);
     if (fetch->source.flush != NULL) {
         fetch->source.flush(fetch->source.ctx);
     }
@@ -96,7 +96,7 @@ static void cancel_all(sl_fetch *fetch)
 {
     sl_fetch_cancel_reads(fetch);
     sl_fetch_cancel_items(fetch);
-    flush(fetch);
+    fetch_flush(fetch);
 }
 
 static void take_completions(sl_fetch *fetch)
@@ -112,7 +112,7 @@ static void take_completions(sl_fetch *fetch)
     for (uint32_t i = 0; i < count; i++) {
         sl_fetch_complete(fetch, &fetch->completions[i]);
     }
-    flush(fetch);
+    fetch_flush(fetch);
 }
 
 static void tell_present(sl_fetch *fetch)
@@ -153,7 +153,7 @@ static void serve(sl_fetch *fetch)
         sl_fetch_retry_due(fetch);
         sl_fetch_plan(fetch);
         sl_fetch_submit(fetch);
-        flush(fetch);
+        fetch_flush(fetch);
         take_completions(fetch);
         /* Only now, when all that came back was seen, does age mean that something hangs. */
         sl_fetch_watch(fetch);
@@ -270,7 +270,7 @@ static void close_backend(sl_fetch *fetch)
     fetch->requests.abandoned =
         fetch->backend->ops->close(fetch->backend, fetch->config.stall_fail_ns, &ends);
     fetch->backend = fetch->unpackers = NULL;
-    publish(fetch);
+    fetch_publish(fetch);
 }
 
 /* Tells the opener how it went. */
@@ -285,7 +285,7 @@ static void report_open(sl_fetch *fetch, sluice_status status, const sluice_erro
     sl_unlock(&fetch->mutex);
 }
 
-static void run(void *argument)
+static void fetch_run(void *argument)
 {
     sl_fetch *fetch = argument;
     sluice_error error;
@@ -323,7 +323,7 @@ static void free_fetch(sl_fetch *fetch)
     sl_free(fetch);
 }
 
-static sluice_status check(const sl_fetch_config *config, sluice_error *error)
+static sluice_status fetch_check(const sl_fetch_config *config, sluice_error *error)
 {
     const uint64_t gib = (uint64_t)1 << 30;
     if (config->depth < 1 || config->depth > 512 || config->lookahead < 1 ||
@@ -414,7 +414,7 @@ static sluice_status charge_tables(sl_fetch *fetch, sluice_error *error)
     return SLUICE_OK;
 }
 
-static sluice_status allocate(sl_fetch *fetch, sluice_error *error)
+static sluice_status fetch_allocate(sl_fetch *fetch, sluice_error *error)
 {
     const sl_fetch_config *config = &fetch->config;
     const sl_window_config window = {.lookahead = config->lookahead,
@@ -474,10 +474,10 @@ static uint64_t tick_of(const sl_fetch_config *config)
     return tick_ns > TICK_LEAST_NS ? tick_ns : TICK_LEAST_NS;
 }
 
-static sluice_status start(sl_fetch *fetch, sluice_error *error)
+static sluice_status fetch_start(sl_fetch *fetch, sluice_error *error)
 {
-    sluice_status status =
-        sl_thread_start_near(&fetch->thread, "sluice-fetch", fetch->config.near, run, fetch, error);
+    sluice_status status = sl_thread_start_near(&fetch->thread, "sluice-fetch", fetch->config.near,
+                                                fetch_run, fetch, error);
     if (status < 0) {
         return status;
     }
@@ -500,7 +500,7 @@ sluice_status sl_fetch_open(sl_fetch **fetch, const sl_fetch_config *config,
                             const sl_fetch_source *source, sluice_error *error)
 {
     *fetch = NULL;
-    sluice_status status = check(config, error);
+    sluice_status status = fetch_check(config, error);
     if (status < 0) {
         return status;
     }
@@ -514,9 +514,9 @@ sluice_status sl_fetch_open(sl_fetch **fetch, const sl_fetch_config *config,
     made->tick_ns = tick_of(config);
     sl_mutex_init(&made->mutex);
     sl_cond_init(&made->opened_changed);
-    status = allocate(made, error);
+    status = fetch_allocate(made, error);
     if (status == SLUICE_OK) {
-        status = start(made, error);
+        status = fetch_start(made, error);
     }
     if (status < 0) {
         free_fetch(made);

@@ -19,8 +19,8 @@ static void end_request(sl_fetch *fetch, sl_request *request)
 }
 
 /* The bytes of a want that lie below `valid_end`; none when they do not. */
-static bool bytes_of(const sl_request *request, const sl_want *want, uint64_t valid_end,
-                     sl_bytes *bytes)
+static bool fetch_ends_bytes_of(const sl_request *request, const sl_want *want, uint64_t valid_end,
+                                sl_bytes *bytes)
 {
     const sl_fetch_item *item = &want->item;
     if (request->whole) {
@@ -37,7 +37,7 @@ static uint32_t count_ready(const sl_fetch *fetch, const sl_request *request, ui
     uint32_t ready = 0;
     sl_bytes bytes;
     for (uint32_t i = request->wants; i != SL_WANT_NONE; i = fetch->window.wants[i].next) {
-        ready += bytes_of(request, &fetch->window.wants[i], valid_end, &bytes);
+        ready += fetch_ends_bytes_of(request, &fetch->window.wants[i], valid_end, &bytes);
     }
     return ready;
 }
@@ -46,8 +46,8 @@ static uint32_t count_ready(const sl_fetch *fetch, const sl_request *request, ui
  * Ends a request: wants that lie below offset `valid_end` of the object are READY, the others
  * FAILED, or WANTED alone when `failure` is NULL.
  */
-static void finish(sl_fetch *fetch, sl_request *request, uint64_t valid_end,
-                   const sl_failure *failure)
+static void fetch_ends_finish(sl_fetch *fetch, sl_request *request, uint64_t valid_end,
+                              const sl_failure *failure)
 {
     const bool useless = failure != NULL && request->whole;
     const uint32_t ready = useless ? 0 : count_ready(fetch, request, valid_end);
@@ -66,7 +66,7 @@ static void finish(sl_fetch *fetch, sl_request *request, uint64_t valid_end,
         sl_want *want = &fetch->window.wants[index];
         next = want->next; /* before its slot is free */
         want->tries = was.tries;
-        if (ready > 0 && bytes_of(&was, want, valid_end, &bytes.bytes)) {
+        if (ready > 0 && fetch_ends_bytes_of(&was, want, valid_end, &bytes.bytes)) {
             sl_fetch_ready(fetch, index, &bytes);
         } else if (failure != NULL) {
             sl_fetch_fail(fetch, index, failure);
@@ -104,7 +104,7 @@ void sl_fetch_read_failed(sl_fetch *fetch, sl_request *request, sl_failure_kind 
                                 .file = request->file,
                                 .offset = kind == SL_FAILURE_SIZE ? object_bytes : valid_end,
                                 .object_bytes = object_bytes};
-    finish(fetch, request, valid_end, verdict == SL_VERDICT_SPLIT ? NULL : &failure);
+    fetch_ends_finish(fetch, request, valid_end, verdict == SL_VERDICT_SPLIT ? NULL : &failure);
 }
 
 /* No byte more: the end of the object, or (for a moment) something odd. `valid_end`: what is there.
@@ -126,7 +126,7 @@ static void no_progress(sl_fetch *fetch, sl_request *request, const sl_handle *f
                                     .tries = request->tries,
                                     .offset = valid_end,
                                     .object_bytes = found.identity.bytes};
-        finish(fetch, request, valid_end, &failure);
+        fetch_ends_finish(fetch, request, valid_end, &failure);
     }
 }
 
@@ -138,7 +138,7 @@ static void cut_short(sl_fetch *fetch, sl_request *request, const sl_handle *fil
                                 .tries = request->tries,
                                 .offset = bytes,
                                 .object_bytes = bytes};
-    finish(fetch, request, request->start, &failure);
+    fetch_ends_finish(fetch, request, request->start, &failure);
 }
 
 static void part_done(sl_fetch *fetch, sl_request *request, const sl_handle *file, int64_t result)
@@ -159,7 +159,7 @@ static void part_done(sl_fetch *fetch, sl_request *request, const sl_handle *fil
             fetch->stats.resident_bytes = fetch->resident.loaded;
             end_request(fetch, request);
         } else {
-            finish(fetch, request, request->start + request->needed, NULL);
+            fetch_ends_finish(fetch, request, request->start + request->needed, NULL);
         }
         break;
     case SL_PART_TAIL:
@@ -204,12 +204,12 @@ static void whole_done(sl_fetch *fetch, sl_request *request, const sl_completion
     if (completion->file_bytes > fetch->config.max_sample_bytes) {
         const sl_failure failure = {.kind = SL_FAILURE_TOO_LARGE,
                                     .object_bytes = completion->file_bytes};
-        finish(fetch, request, 0, &failure);
+        fetch_ends_finish(fetch, request, 0, &failure);
         return;
     }
     learn_size(fetch, completion->file_bytes, too_small);
     if (!too_small) {
-        finish(fetch, request, (uint64_t)completion->result, NULL);
+        fetch_ends_finish(fetch, request, (uint64_t)completion->result, NULL);
         return;
     }
     sl_want *want = &fetch->window.wants[request->wants];
@@ -227,10 +227,11 @@ static void packed_done(sl_fetch *fetch, sl_request *request, const sl_completio
                                                                 : SL_FAILURE_CANCELED,
                                 .tries = request->tries,
                                 .why = completion->why};
-    finish(fetch, request, request->start + got, got == request->needed ? NULL : &failure);
+    fetch_ends_finish(fetch, request, request->start + got,
+                      got == request->needed ? NULL : &failure);
 }
 
-static void trace(const sl_request *request, int64_t result)
+static void fetch_ends_trace(const sl_request *request, int64_t result)
 {
     if (sl_trace_running()) {
         sl_trace_write(&(sluice_trace_event){.begin_ns = request->since_ns,
@@ -247,7 +248,7 @@ static void land(sl_fetch *fetch, sl_request *request, const sl_completion *comp
     sl_fetch_stats *stats = &fetch->stats;
     const int64_t result = completion->result;
     const bool flew = request->state == SL_REQUEST_FLYING;
-    trace(request, result);
+    fetch_ends_trace(request, result);
     stats->reads++;
     if (request->packed) {
         stats->bytes_read += completion->file_bytes;

@@ -29,7 +29,7 @@ static bool acceptable(const sl_fetch *fetch, const sl_fetch_item *item, sl_fail
 }
 
 /* An item that is new, or at a new place: failed at once when it makes no sense. */
-static void check(sl_fetch *fetch, uint32_t index)
+static void fetch_items_check(sl_fetch *fetch, uint32_t index)
 {
     sl_failure failure;
     if (!acceptable(fetch, &fetch->window.wants[index].item, &failure)) {
@@ -48,7 +48,7 @@ void sl_fetch_ask(sl_fetch *fetch)
             fetch->may_ask = false;
             return;
         }
-        check(fetch, sl_window_ask(&fetch->window, &item));
+        fetch_items_check(fetch, sl_window_ask(&fetch->window, &item));
     }
 }
 
@@ -56,12 +56,12 @@ void sl_fetch_take_inserted(sl_fetch *fetch)
 {
     sl_fetch_item item;
     while (sl_window_has_insert_room(&fetch->window) && sl_inbox_pop(&fetch->inbox, &item)) {
-        check(fetch, sl_window_insert(&fetch->window, &item));
+        fetch_items_check(fetch, sl_window_insert(&fetch->window, &item));
     }
 }
 
-static sluice_status describe(const sl_fetch *fetch, const sl_want *want, const char *path,
-                              sluice_error *error)
+static sluice_status fetch_items_describe(const sl_fetch *fetch, const sl_want *want,
+                                          const char *path, sluice_error *error)
 {
     const sl_fetch_item *item = &want->item;
     const sl_failure *failure = &want->failure;
@@ -133,7 +133,7 @@ static void deliver(sl_fetch *fetch, const sl_want *want)
                  sl_objects_file_path(fetch->config.objects, want->item.object, want->failure.file,
                                       path, sizeof(path)) == SLUICE_OK;
     sluice_error error;
-    sluice_status status = describe(fetch, want, known ? path : NULL, &error);
+    sluice_status status = fetch_items_describe(fetch, want, known ? path : NULL, &error);
     fetch->source.deliver(ctx, &want->item, status, NULL, &error);
 }
 
@@ -150,7 +150,7 @@ static void learn(sl_fetch *fetch, uint32_t index)
     sl_fetch_release(fetch, &handle, 1);
     if (status >= 0) {
         sl_window_moved(&fetch->window, index, &item);
-        check(fetch, index);
+        fetch_items_check(fetch, index);
         return;
     }
     fetch->window.wants[index].item.object = object; /* where the blame belongs */

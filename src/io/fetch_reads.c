@@ -21,7 +21,7 @@ static bool may_be_direct(const sl_fetch *fetch)
 
 /* Sets the request to read the span. Returns the bytes of buffer that it needs. Pieces lie one
  * behind the other in the buffer, as if they did in the object. */
-static size_t aim(const sl_fetch *fetch, sl_request *request, const sl_span *span)
+static size_t fetch_reads_aim(const sl_fetch *fetch, sl_request *request, const sl_span *span)
 {
     const bool aligned = may_be_direct(fetch) && request->piece_count == 0 && !request->packed;
     const uint64_t align = aligned ? SL_DIRECT_ALIGN : 1;
@@ -60,12 +60,13 @@ static bool aim_request(sl_fetch *fetch, sl_request *request, uint32_t index, sl
         return aim_at_whole(fetch, request, want, may_reserve);
     }
     if (span->count > 1) {
-        if (sl_read_buffers_try(&fetch->buffers, aim(fetch, request, span), &request->buffer)) {
+        if (sl_read_buffers_try(&fetch->buffers, fetch_reads_aim(fetch, request, span),
+                                &request->buffer)) {
             return true;
         }
         *span = sl_window_span(&fetch->window, index, false);
     }
-    return sl_read_buffers_take(&fetch->buffers, aim(fetch, request, span), may_reserve,
+    return sl_read_buffers_take(&fetch->buffers, fetch_reads_aim(fetch, request, span), may_reserve,
                                 &request->buffer);
 }
 
@@ -167,7 +168,7 @@ static sluice_status pin(sl_fetch *fetch, sl_request *request)
 
 /* ---- sending it ---- */
 
-static sl_read_kind kind_of(const sl_request *request)
+static sl_read_kind fetch_reads_kind_of(const sl_request *request)
 {
     if (request->packed) {
         return SL_READ_PACKED;
@@ -198,7 +199,7 @@ static void describe_read(const sl_fetch *fetch, sl_request *request)
 {
     const uint32_t got = request->got;
     sl_read *read = &request->read;
-    *read = (sl_read){.kind = kind_of(request),
+    *read = (sl_read){.kind = fetch_reads_kind_of(request),
                       .pieces = request->pieces,
                       .piece_count = request->piece_count,
                       .fd = -1,
@@ -230,7 +231,7 @@ static void fly(sl_fetch *fetch, sl_request *request)
 }
 
 /* Has the kernel begin to read; the request lines up. */
-static void read_ahead(sl_fetch *fetch, sl_request *request)
+static void fetch_reads_read_ahead(sl_fetch *fetch, sl_request *request)
 {
     const sl_cached_range range = {request->object, request->pin.fd, false, request->start,
                                    request->needed};
@@ -239,7 +240,7 @@ static void read_ahead(sl_fetch *fetch, sl_request *request)
 }
 
 /* Gives a MADE request (to be read from `got` on) to the backend, or has it wait or fail. */
-static void start(sl_fetch *fetch, sl_request *request)
+static void fetch_reads_start(sl_fetch *fetch, sl_request *request)
 {
     describe_read(fetch, request);
     if (request->whole) {
@@ -258,7 +259,7 @@ static void start(sl_fetch *fetch, sl_request *request)
         request->read.direct = request->pin.direct;
         fetch->stats.direct = fetch->stats.direct || request->pin.direct;
         if (request->reads_ahead) {
-            read_ahead(fetch, request);
+            fetch_reads_read_ahead(fetch, request);
             return;
         }
     }
@@ -339,7 +340,7 @@ static void plan_resident(sl_fetch *fetch)
     request->needed = piece.bytes;
     request->span = piece.bytes;
     request->to = piece.to;
-    start(fetch, request);
+    fetch_reads_start(fetch, request);
 }
 
 void sl_fetch_plan(sl_fetch *fetch)
@@ -375,7 +376,7 @@ void sl_fetch_plan(sl_fetch *fetch)
         request->count = span.count;
         request->tries = span.count == 1 ? fetch->window.wants[index].tries : 0;
         request->wants = sl_window_take(&fetch->window, index, &span);
-        start(fetch, request);
+        fetch_reads_start(fetch, request);
     }
 }
 
@@ -384,7 +385,7 @@ void sl_fetch_retry_due(sl_fetch *fetch)
     sl_request *request = sl_requests_due(&fetch->requests, fetch->now_ns);
     for (; request != NULL; request = sl_requests_due(&fetch->requests, fetch->now_ns)) {
         sl_requests_remake(&fetch->requests, request);
-        start(fetch, request);
+        fetch_reads_start(fetch, request);
     }
 }
 

@@ -51,7 +51,7 @@ typedef struct named {
     const char *by;
 } named;
 
-static sluice_status check_file(void *ctx, uint32_t number, sluice_error *error)
+static sluice_status file_list_check_file(void *ctx, uint32_t number, sluice_error *error)
 {
     const named *n = ctx;
     return sl_boundary_check(n->boundary, n->by, n->files[number].path, error);
@@ -65,7 +65,7 @@ sluice_status sl_file_list_check(const sl_file_list *list, uint32_t first,
         return SLUICE_OK;
     }
     named n = {list->files + first, boundary, named_by};
-    return sl_open_many(list->count - first, check_file, &n, error);
+    return sl_open_many(list->count - first, file_list_check_file, &n, error);
 }
 
 /* Files without a sample share their first number with the next one: the last of them has it. */
@@ -75,27 +75,27 @@ uint32_t sl_file_list_find(const sl_file_list *list, uint64_t sample)
                                           sample);
 }
 
-static sluice_status path_of(void *ctx, uint32_t number, char *path, size_t bytes)
+static sluice_status file_list_path_of(void *ctx, uint32_t number, char *path, size_t bytes)
 {
     const sl_file_list *list = ctx;
     const int length = snprintf(path, bytes, "%s", list->files[number].path);
     return length >= 0 && (size_t)length < bytes ? SLUICE_OK : SLUICE_INVALID;
 }
 
-static uint64_t bytes_of(void *ctx, uint32_t number)
+static uint64_t file_list_bytes_of(void *ctx, uint32_t number)
 {
     const sl_file_list *list = ctx;
     return list->files[number].file.bytes;
 }
 
-static const sl_file_identity *identity_of(void *ctx, uint32_t number)
+static const sl_file_identity *file_list_identity_of(void *ctx, uint32_t number)
 {
     const sl_file_list *list = ctx;
     const sl_file_identity *file = &list->files[number].file;
     return file->changed_ns != 0 ? file : NULL;
 }
 
-static sl_packed packed_of(void *ctx, uint32_t number)
+static sl_packed file_list_packed_of(void *ctx, uint32_t number)
 {
     const sl_file_list *list = ctx;
     const sl_listed_file *file = &list->files[number];
@@ -113,10 +113,10 @@ sluice_status sl_file_list_objects(sl_file_list *list, sl_objects **objects, slu
     }
     const sl_object_names names = {.ctx = list,
                                    .count = list->count,
-                                   .path = path_of,
-                                   .bytes = bytes_of,
-                                   .identity = identity_of,
-                                   .packed = any ? packed_of : NULL};
+                                   .path = file_list_path_of,
+                                   .bytes = file_list_bytes_of,
+                                   .identity = file_list_identity_of,
+                                   .packed = any ? file_list_packed_of : NULL};
     return sl_objects_open(objects, &names, error);
 }
 

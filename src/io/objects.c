@@ -237,8 +237,8 @@ static bool direct_works(sl_objects *objects, const opened *file)
 }
 
 /* Without the lock. */
-static opened open_file(sl_objects *objects, const char *path, const sl_boundary *boundary,
-                        bool direct)
+static opened objects_open_file(sl_objects *objects, const char *path, const sl_boundary *boundary,
+                                bool direct)
 {
     opened file = {.direct = direct};
     sl_open_how how = {boundary, direct};
@@ -261,7 +261,7 @@ static opened open_file(sl_objects *objects, const char *path, const sl_boundary
 }
 
 /* Whether this is the file that the object was until now. */
-static bool is_same(sl_objects *objects, uint32_t object, const sl_file_identity *is)
+static bool objects_is_same(sl_objects *objects, uint32_t object, const sl_file_identity *is)
 {
     static const sl_file_identity unseen = {0};
     const sl_file_identity *wanted = sl_objects_identity(objects, object);
@@ -288,7 +288,7 @@ static sluice_status open_checked(sl_objects *objects, uint32_t object, bool dir
                             object);
     }
     const sl_boundary *boundary = sl_objects_boundary(objects, object);
-    *file = open_file(objects, path, boundary, direct);
+    *file = objects_open_file(objects, path, boundary, direct);
     if (file->failed == -EXDEV && boundary != NULL) {
         return sl_boundary_refuse(boundary, path, error);
     }
@@ -308,7 +308,7 @@ static sluice_status open_checked(sl_objects *objects, uint32_t object, bool dir
                              "the file has %llu bytes instead of %llu",
                              (unsigned long long)is->bytes, (unsigned long long)wanted);
     }
-    if (!is_same(objects, object, is)) {
+    if (!objects_is_same(objects, object, is)) {
         sl_handle_close(&file->handle);
         return sl_error_file(error, SLUICE_IO, STAGE, 0, path, -1, SL_FILE_REPLACED);
     }
@@ -317,7 +317,7 @@ static sluice_status open_checked(sl_objects *objects, uint32_t object, bool dir
 
 /* ---- entries ---- */
 
-static uint16_t *key_of(sl_objects *objects, uint32_t object, bool past_cache)
+static uint16_t *objects_key_of(sl_objects *objects, uint32_t object, bool past_cache)
 {
     return &objects->entry_of[2 * (size_t)object + past_cache];
 }
@@ -334,7 +334,7 @@ static void close_leavers(leavers *leaving)
     sl_handle_close(&leaving->oldest);
 }
 
-static uint32_t number_of(const sl_objects *objects, const entry *e)
+static uint32_t objects_number_of(const sl_objects *objects, const entry *e)
 {
     return (uint32_t)(e - objects->entries);
 }
@@ -345,8 +345,8 @@ static void rest_locked(sl_objects *objects, entry *e)
     e->older = objects->newest;
     e->newer = NONE;
     *(e->older != NONE ? &objects->entries[e->older].newer : &objects->oldest) =
-        number_of(objects, e);
-    objects->newest = number_of(objects, e);
+        objects_number_of(objects, e);
+    objects->newest = objects_number_of(objects, e);
     objects->in_use--;
 }
 
@@ -364,9 +364,9 @@ static sl_handle free_entry_locked(sl_objects *objects, entry *e)
 {
     const sl_handle file = e->file;
     assert(e->pins == 0);
-    *key_of(objects, e->object, e->past_cache) = 0;
+    *objects_key_of(objects, e->object, e->past_cache) = 0;
     *e = (entry){.newer = objects->free};
-    objects->free = number_of(objects, e);
+    objects->free = objects_number_of(objects, e);
     objects->in_use--;
     return file;
 }
@@ -434,7 +434,7 @@ static sluice_status fill_locked(sl_objects *objects, entry *e, leavers *leaving
 static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, bool past_cache,
                                          entry **out, sluice_error *error)
 {
-    uint16_t *key = key_of(objects, object, past_cache);
+    uint16_t *key = objects_key_of(objects, object, past_cache);
     entry *e = *key != 0 ? &objects->entries[*key - 1] : NULL;
     bool refused = false;
     leavers leaving = {.old = {.store = NULL}};
@@ -458,12 +458,13 @@ static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, b
         return SLUICE_AGAIN;
     }
     *e = (entry){.object = object, .past_cache = past_cache, .refused = refused};
-    *key = (uint16_t)(number_of(objects, e) + 1);
+    *key = (uint16_t)(objects_number_of(objects, e) + 1);
     *out = e;
     return fill_locked(objects, e, &leaving, error);
 }
 
-static sluice_status refuse_packed(const sl_objects *objects, uint32_t object, sluice_error *error)
+static sluice_status objects_refuse_packed(const sl_objects *objects, uint32_t object,
+                                           sluice_error *error)
 {
     char path[SL_PATH_BYTES] = "";
     (void)sl_objects_path(objects, object, path, sizeof(path));
@@ -489,7 +490,7 @@ sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how ho
     assert(object < objects->names.count);
     entry *e = NULL;
     if (sl_objects_packed(objects, object).packing != SL_PACKING_NONE) {
-        return refuse_packed(objects, object, error);
+        return objects_refuse_packed(objects, object, error);
     }
     if (error != NULL) {
         sl_error_clear(error);
@@ -509,7 +510,7 @@ sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how ho
         *pin = (sl_pin){.fd = e->file.fd,
                         .handle = &e->file,
                         .direct = e->direct,
-                        .entry = number_of(objects, e)};
+                        .entry = objects_number_of(objects, e)};
     }
     sl_unlock(&objects->mutex);
     if (status != SLUICE_AGAIN || how.wait_ns == 0) {
@@ -566,7 +567,7 @@ bool sl_objects_lack_descriptors(const sl_objects *objects)
 bool sl_objects_is_open(sl_objects *objects, uint32_t object)
 {
     sl_lock(&objects->mutex);
-    const bool open = *key_of(objects, object, false) != 0;
+    const bool open = *objects_key_of(objects, object, false) != 0;
     sl_unlock(&objects->mutex);
     return open;
 }

@@ -56,7 +56,7 @@ static sluice_status read_once(sl_objects *objects, const part *of, sluice_error
     return status;
 }
 
-static sluice_status read_packed(sl_objects *objects, const part *of, sluice_error *error)
+static sluice_status objects_read_packed(sl_objects *objects, const part *of, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
     if (sl_objects_path(objects, of->object, path, sizeof(path)) != SLUICE_OK) {
@@ -77,7 +77,7 @@ sluice_status sl_objects_read(sl_objects *objects, uint32_t object, uint64_t off
     sluice_status status;
     sl_retry retry = {0};
     if (sl_objects_packed(objects, object).packing != SL_PACKING_NONE) {
-        return read_packed(objects, &of, error);
+        return objects_read_packed(objects, &of, error);
     }
     do {
         status = read_once(objects, &of, &reason);
@@ -135,8 +135,8 @@ static sluice_status read_files_once(const sl_files_read *read, size_t *size, sl
                                                              path, -1, "cannot read the file");
 }
 
-static sluice_status read_files(sl_objects *objects, const sl_files_read *read, size_t *size,
-                                sluice_error *error)
+static sluice_status objects_read_files(sl_objects *objects, const sl_files_read *read,
+                                        size_t *size, sluice_error *error)
 {
     sluice_error reason;
     sluice_status status;
@@ -158,7 +158,7 @@ sluice_status sl_objects_read_whole(sl_objects *objects, uint32_t object, void *
     if (files > 0) {
         const sl_files_read read = {
             .objects = objects, .object = object, .files = files, .buffer = to, .length = capacity};
-        return read_files(objects, &read, size, error);
+        return objects_read_files(objects, &read, size, error);
     }
     char path[SL_PATH_BYTES];
     sluice_error reason;

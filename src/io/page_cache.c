@@ -92,7 +92,7 @@ static int ask_nowait(const sl_cached_range *range)
     return 1;
 }
 
-static void note(sl_page_cache *cache, uint32_t object, bool there)
+static void page_cache_note(sl_page_cache *cache, uint32_t object, bool there)
 {
     const uint8_t seen = (uint8_t)(cache->seen[object] << 1 | there);
     cache->seen[object] = seen;
@@ -114,7 +114,7 @@ bool sl_page_cache_has(sl_page_cache *cache, const sl_cached_range *range)
         there = ask_nowait(range);
         cache->cannot_tell = there < 0;
     }
-    note(cache, range->object, there > 0);
+    page_cache_note(cache, range->object, there > 0);
     return there > 0;
 }
 

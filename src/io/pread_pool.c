@@ -96,7 +96,7 @@ static int64_t read_opened(const sl_handle *file, const sl_read *read, uint64_t 
     return sl_is_cut_short(file, bytes) ? -ESTALE : (int64_t)bytes;
 }
 
-static sl_completion read_files(sl_read *read)
+static sl_completion pread_pool_read_files(sl_read *read)
 {
     const sl_files_read files = {.objects = read->objects,
                                  .object = read->object,
@@ -110,7 +110,7 @@ static sl_completion read_files(sl_read *read)
         .read = read, .result = result, .file_bytes = end.bytes, .file = end.file};
 }
 
-static sl_completion read_file(sl_read *read)
+static sl_completion pread_pool_read_file(sl_read *read)
 {
     sl_handle file;
     sl_store_facts found;
@@ -139,7 +139,7 @@ static sl_completion read_file(sl_read *read)
     return completion;
 }
 
-static sl_completion read_at(sl_read *read)
+static sl_completion pread_pool_read_at(sl_read *read)
 {
     const sl_handle handle = sl_read_handle(read);
     uint32_t interrupted = 0;
@@ -154,17 +154,17 @@ static sl_completion read_any(sl_read *read)
 {
     switch (read->kind) {
     case SL_READ_FILE:
-        return read->files > 0 ? read_files(read) : read_file(read);
+        return read->files > 0 ? pread_pool_read_files(read) : pread_pool_read_file(read);
     case SL_READ_PIECES:
         return (sl_completion){.read = read, .result = sl_read_pieces(read)};
     case SL_READ_AT:
     case SL_READ_PACKED: /* unpackers.c keeps these */
         break;
     }
-    return read_at(read);
+    return pread_pool_read_at(read);
 }
 
-static void finish_locked(struct pool *pool, const sl_completion *completion)
+static void pread_pool_finish_locked(struct pool *pool, const sl_completion *completion)
 {
     assert(pool->finished < pool->depth);
     pool->results[(pool->result_head + pool->finished) % pool->depth] = *completion;
@@ -235,12 +235,12 @@ static void run_reader(void *argument)
         if (!pool->quick) {
             call_many_locked(pool); /* what is queued was left to this thread on a guess */
         }
-        finish_locked(pool, &completion);
+        pread_pool_finish_locked(pool, &completion);
     }
     sl_unlock(&pool->mutex);
 }
 
-static void submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
+static void pread_pool_submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
 {
     struct pool *pool = (struct pool *)backend;
     sl_lock(&pool->mutex);
@@ -259,7 +259,7 @@ static void submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
 }
 
 /* Waits for completions; ends early when it is woken or the deadline has passed. */
-static void wait_locked(struct pool *pool, uint64_t deadline)
+static void pread_pool_wait_locked(struct pool *pool, uint64_t deadline)
 {
     bool late = false;
     while (pool->finished == 0 && !pool->woken && !late) {
@@ -276,14 +276,14 @@ static void wait_locked(struct pool *pool, uint64_t deadline)
     }
 }
 
-static uint32_t reap(sl_backend *backend, sl_completion *completions, uint32_t room,
-                     uint64_t timeout_ns)
+static uint32_t pread_pool_reap(sl_backend *backend, sl_completion *completions, uint32_t room,
+                                uint64_t timeout_ns)
 {
     struct pool *pool = (struct pool *)backend;
     sl_lock(&pool->mutex);
     if (timeout_ns > 0) {
         const uint64_t now = sl_now_ns();
-        wait_locked(pool, timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns);
+        pread_pool_wait_locked(pool, timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns);
     }
     pool->woken = false;
     uint32_t count = 0;
@@ -296,7 +296,7 @@ static uint32_t reap(sl_backend *backend, sl_completion *completions, uint32_t r
     return count;
 }
 
-static void wake(sl_backend *backend)
+static void pread_pool_wake(sl_backend *backend)
 {
     struct pool *pool = (struct pool *)backend;
     sl_lock(&pool->mutex);
@@ -305,7 +305,7 @@ static void wake(sl_backend *backend)
     sl_unlock(&pool->mutex);
 }
 
-static void free_pool(struct pool *pool)
+static void pread_pool_free_pool(struct pool *pool)
 {
     for (uint32_t i = 0; i < pool->started; i++) {
         sl_cond_destroy(&pool->readers[i].work);
@@ -319,7 +319,8 @@ static void free_pool(struct pool *pool)
 }
 
 /* Requests not begun are dropped. A thread that does not come back keeps the pool for ever. */
-static uint32_t close_pool(sl_backend *backend, uint64_t drain_ns, const sl_read_ends *ends)
+static uint32_t pread_pool_close_pool(sl_backend *backend, uint64_t drain_ns,
+                                      const sl_read_ends *ends)
 {
     struct pool *pool = (struct pool *)backend;
     uint64_t now = sl_now_ns();
@@ -350,7 +351,7 @@ static uint32_t close_pool(sl_backend *backend, uint64_t drain_ns, const sl_read
     for (uint32_t i = 0; i < pool->started; i++) {
         sl_thread_join(&pool->readers[i].thread);
     }
-    free_pool(pool);
+    pread_pool_free_pool(pool);
     return 0;
 }
 
@@ -387,16 +388,18 @@ static sluice_status open_pool(sl_backend **backend, const sl_backend_config *co
     pool->results = sl_calloc(pool->depth, sizeof(*pool->results));
     pool->readers = sl_calloc(pool->threads, sizeof(*pool->readers));
     if (pool->queue == NULL || pool->results == NULL || pool->readers == NULL) {
-        free_pool(pool);
+        pread_pool_free_pool(pool);
         return sl_no_memory(error, "io", "for reader threads");
     }
     sluice_status status = start_readers(pool, error);
     if (status < 0) {
-        (void)close_pool(&pool->base, UINT64_MAX, NULL);
+        (void)pread_pool_close_pool(&pool->base, UINT64_MAX, NULL);
         return status;
     }
     *backend = &pool->base;
     return SLUICE_OK;
 }
 
-const sl_backend_ops sl_backend_pread = {"pread", open_pool, submit, reap, wake, NULL, close_pool};
+const sl_backend_ops sl_backend_pread = {
+    "pread",         open_pool, pread_pool_submit,    pread_pool_reap,
+    pread_pool_wake, NULL,      pread_pool_close_pool};

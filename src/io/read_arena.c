@@ -33,7 +33,7 @@ static uint32_t next_unit(const sl_read_arena *arena, uint32_t from, uint32_t en
     return end;
 }
 
-static void mark(sl_read_arena *arena, uint32_t first, uint32_t units, bool taken)
+static void read_arena_mark(sl_read_arena *arena, uint32_t first, uint32_t units, bool taken)
 {
     uint32_t end = first + units;
     while (first < end) {
@@ -91,7 +91,7 @@ void sl_read_arena_close(sl_read_arena *arena, int leak)
     *arena = (sl_read_arena){0};
 }
 
-static sl_run take_locked(sl_read_arena *arena, uint32_t units)
+static sl_run read_arena_take_locked(sl_read_arena *arena, uint32_t units)
 {
     if (units > arena->free_units) {
         return (sl_run){0, 0};
@@ -101,7 +101,7 @@ static sl_run take_locked(sl_read_arena *arena, uint32_t units)
     while (at < arena->limit && units <= arena->limit - at) {
         uint32_t end = next_unit(arena, at, at + units, true);
         if (end == at + units) {
-            mark(arena, at, units, true);
+            read_arena_mark(arena, at, units, true);
             arena->free_units -= units;
             return (sl_run){at, units};
         }
@@ -112,7 +112,7 @@ static sl_run take_locked(sl_read_arena *arena, uint32_t units)
 
 static void give_locked(sl_read_arena *arena, uint32_t first, uint32_t units)
 {
-    mark(arena, first, units, false);
+    read_arena_mark(arena, first, units, false);
     arena->free_units += units;
     if (first < arena->hint) {
         arena->hint = first;
@@ -122,7 +122,7 @@ static void give_locked(sl_read_arena *arena, uint32_t first, uint32_t units)
 sl_run sl_read_arena_take(sl_read_arena *arena, size_t bytes)
 {
     sl_lock(&arena->mutex);
-    sl_run run = take_locked(arena, units_for(bytes));
+    sl_run run = read_arena_take_locked(arena, units_for(bytes));
     sl_unlock(&arena->mutex);
     return run;
 }
@@ -173,7 +173,7 @@ void sl_read_arena_moved(sl_read_arena *arena, uint32_t units)
 {
     sl_lock(&arena->mutex);
     memset(arena->bitmap, 0, (arena->units / 64 + 1) * sizeof(*arena->bitmap));
-    mark(arena, 0, units, true);
+    read_arena_mark(arena, 0, units, true);
     arena->free_units = arena->limit - units;
     arena->hint = units;
     sl_unlock(&arena->mutex);

@@ -9,8 +9,8 @@
 /* More than any buffer has, and few enough to be added up. */
 #define BYTES_MOST (UINT64_C(1) << 56)
 
-static int64_t read_open(const sl_handle *file, const sl_files_read *read, uint64_t at,
-                         uint64_t bytes)
+static int64_t read_files_read_open(const sl_handle *file, const sl_files_read *read, uint64_t at,
+                                    uint64_t bytes)
 {
     const int64_t got = sl_read_all_of(file, read->buffer + at, bytes);
     if (read->drop_cache && got > 0) {
@@ -35,8 +35,9 @@ static int64_t read_one(const sl_files_read *read, uint32_t number, uint64_t at,
         return failed;
     }
     const uint64_t bytes = found.identity.bytes < BYTES_MOST ? found.identity.bytes : BYTES_MOST;
-    const int64_t got =
-        at <= room && bytes <= room - at ? read_open(&file, read, at, bytes) : (int64_t)bytes;
+    const int64_t got = at <= room && bytes <= room - at
+                            ? read_files_read_open(&file, read, at, bytes)
+                            : (int64_t)bytes;
     sl_handle_close(&file);
     return got < 0 ? got : (int64_t)bytes;
 }

@@ -47,7 +47,7 @@ int64_t sl_read_all_of(const sl_handle *handle, uint8_t *buffer, uint64_t bytes)
     return got >= 0 && ((uint64_t)got < bytes || sl_is_cut_short(handle, bytes)) ? -ESTALE : got;
 }
 
-static void advise(int fd, uint64_t offset, uint64_t bytes)
+static void read_pieces_advise(int fd, uint64_t offset, uint64_t bytes)
 {
     for (uint64_t at = 0; at < bytes; at += ADVICE_BYTES) {
         const uint64_t rest = bytes - at;
@@ -56,7 +56,7 @@ static void advise(int fd, uint64_t offset, uint64_t bytes)
     }
 }
 
-static uint64_t end_of(const sl_piece *piece)
+static uint64_t read_pieces_end_of(const sl_piece *piece)
 {
     return piece->offset + (uint64_t)(piece->count - 1) * piece->stride + piece->bytes;
 }
@@ -64,11 +64,11 @@ static uint64_t end_of(const sl_piece *piece)
 static void advise_piece(int fd, const sl_piece *piece)
 {
     if (piece->count == 1 || piece->stride - piece->bytes <= SL_PIECE_GAP_BYTES) {
-        advise(fd, piece->offset, end_of(piece) - piece->offset);
+        read_pieces_advise(fd, piece->offset, read_pieces_end_of(piece) - piece->offset);
         return;
     }
     for (uint32_t i = 0; i < piece->count; i++) {
-        advise(fd, piece->offset + (uint64_t)i * piece->stride, piece->bytes);
+        read_pieces_advise(fd, piece->offset + (uint64_t)i * piece->stride, piece->bytes);
     }
 }
 
@@ -79,7 +79,7 @@ typedef struct runs {
     uint8_t *to;
 } runs;
 
-static uint64_t offset_of(const runs *r, uint32_t number)
+static uint64_t read_pieces_offset_of(const runs *r, uint32_t number)
 {
     return r->piece->offset + (uint64_t)(r->first + number) * r->piece->stride;
 }
@@ -97,7 +97,8 @@ static bool read_runs(int fd, const runs *r, int flags)
         parts[count++] = (struct iovec){gaps, gap};
     }
     const size_t all = r->count * bytes + (r->count - 1) * gap;
-    return preadv2(fd, parts, (int)count - 1, (off_t)offset_of(r, 0), flags) == (ssize_t)all;
+    return preadv2(fd, parts, (int)count - 1, (off_t)read_pieces_offset_of(r, 0), flags) ==
+           (ssize_t)all;
 }
 
 /* Some of the bytes may be behind a new end, where reading found zeros. */
@@ -105,7 +106,7 @@ static bool ends_before_pieces(const sl_handle *handle, const sl_read *read)
 {
     uint64_t end = 0;
     for (uint32_t i = 0; i < read->piece_count; i++) {
-        const uint64_t own = end_of(&read->pieces[i]);
+        const uint64_t own = read_pieces_end_of(&read->pieces[i]);
         end = sl_max_u64(own, end);
     }
     return sl_is_cut_short(handle, end);
@@ -116,7 +117,8 @@ static int64_t read_each(const sl_handle *handle, const runs *r)
 {
     const size_t bytes = r->piece->bytes;
     for (uint32_t i = 0; i < r->count; i++) {
-        const int64_t got = sl_read_up_to(handle, r->to + i * bytes, bytes, offset_of(r, i));
+        const int64_t got =
+            sl_read_up_to(handle, r->to + i * bytes, bytes, read_pieces_offset_of(r, i));
         if (got < (int64_t)bytes) {
             return got < 0 ? got : -ENODATA;
         }
@@ -126,8 +128,8 @@ static int64_t read_each(const sl_handle *handle, const runs *r)
 
 /* To where `done` bytes are already. `*asks`: nothing was missing so far, and it pays to ask. 0, or
  * -errno. */
-static int64_t read_piece(const sl_handle *handle, const sl_read *read, uint32_t number,
-                          uint64_t done, bool *asks)
+static int64_t read_pieces_read_piece(const sl_handle *handle, const sl_read *read, uint32_t number,
+                                      uint64_t done, bool *asks)
 {
     const sl_piece *piece = &read->pieces[number];
     const bool joins = piece->count == 1 || piece->stride - piece->bytes <= SL_PIECE_GAP_BYTES;
@@ -160,7 +162,7 @@ int64_t sl_read_pieces(const sl_read *read)
         asks = asks || (handle.fd >= 0 && read->pieces[i].count > 1);
     }
     for (uint32_t i = 0; i < read->piece_count; i++) {
-        const int64_t result = read_piece(&handle, read, i, done, &asks);
+        const int64_t result = read_pieces_read_piece(&handle, read, i, done, &asks);
         if (result < 0) {
             return result;
         }

@@ -42,7 +42,7 @@ bool sl_store_is_missing(int failed)
 }
 
 /* Gives `failed` back. */
-static int note(const char *path, int failed)
+static int store_note(const char *path, int failed)
 {
     if (own_doubt != NULL && own_doubt->path[0] == '\0' && failed < 0 &&
         !sl_store_is_missing(failed) && failed != -EACCES && failed != -EPERM) {
@@ -56,7 +56,7 @@ static int note(const char *path, int failed)
 
 int sl_store_stat(const char *path, sl_store_facts *facts)
 {
-    return note(path, sl_store_of(path)->stat(path, facts));
+    return store_note(path, sl_store_of(path)->stat(path, facts));
 }
 
 sluice_status sl_store_find(sl_file_name name, sl_store_facts *facts, sluice_error *error)
@@ -67,7 +67,7 @@ sluice_status sl_store_find(sl_file_name name, sl_store_facts *facts, sluice_err
                : sl_error_file(error, SLUICE_IO, name.stage, -failed, name.path, -1, "cannot open");
 }
 
-static bool has(const char *path, sl_entry_kind kind)
+static bool store_has(const char *path, sl_entry_kind kind)
 {
     sl_store_facts facts;
     return sl_store_stat(path, &facts) == 0 && facts.kind == kind;
@@ -75,12 +75,12 @@ static bool has(const char *path, sl_entry_kind kind)
 
 bool sl_store_has_file(const char *path)
 {
-    return has(path, SL_ENTRY_FILE);
+    return store_has(path, SL_ENTRY_FILE);
 }
 
 bool sl_store_has_folder(const char *path)
 {
-    return has(path, SL_ENTRY_FOLDER);
+    return store_has(path, SL_ENTRY_FOLDER);
 }
 
 sluice_status sl_store_ask(sl_file_name name, sl_entry_kind *kind, sluice_error *error)
@@ -111,7 +111,8 @@ sluice_status sl_store_list(sl_file_name folder, sl_store_visit visit, void *ctx
                             sluice_error *error)
 {
     sl_listing listing = {.visit = visit, .ctx = ctx, .error = error};
-    const int failed = note(folder.path, sl_store_of(folder.path)->list(folder.path, &listing));
+    const int failed =
+        store_note(folder.path, sl_store_of(folder.path)->list(folder.path, &listing));
     return failed == 0 ? listing.status
                        : sl_error_file(error, SLUICE_IO, folder.stage, -failed, folder.path, -1,
                                        "cannot list the folder");
@@ -141,7 +142,7 @@ static int open_any(sl_handle *handle, const char *path, const sl_open_how *how,
 {
     const sl_store *store = sl_store_of(path);
     *handle = (sl_handle){.store = store, .name = {.path = path}, .fd = -1};
-    const int failed = note(path, store->open(path, how, handle, facts));
+    const int failed = store_note(path, store->open(path, how, handle, facts));
     if (failed < 0) {
         *handle = (sl_handle){.fd = -1};
     }
@@ -211,7 +212,7 @@ bool sl_handle_is_unchanged(const sl_handle *handle, const sl_file_identity *was
     return sl_handle_facts(handle, &facts) != 0 || sl_file_is_same(was, &facts.identity);
 }
 
-static ssize_t read_some(const void *from, void *to, size_t bytes, uint64_t offset)
+static ssize_t store_read_some(const void *from, void *to, size_t bytes, uint64_t offset)
 {
     const sl_handle *handle = from;
     return handle->store->read_at(handle, to, bytes, offset);
@@ -220,12 +221,12 @@ static ssize_t read_some(const void *from, void *to, size_t bytes, uint64_t offs
 sluice_status sl_handle_read(const sl_handle *handle, void *buffer, size_t bytes, uint64_t offset,
                              sluice_error *error)
 {
-    const sl_file_source source = {handle->name, read_some, handle, true};
+    const sl_file_source source = {handle->name, store_read_some, handle, true};
     sluice_error own;
     sluice_error *reason = error != NULL ? error : &own;
     const sluice_status status = sl_file_read_from(&source, buffer, bytes, offset, reason);
     if (status < 0) {
-        (void)note(handle->name.path, reason->sys_errno != 0 ? -reason->sys_errno : -EIO);
+        (void)store_note(handle->name.path, reason->sys_errno != 0 ? -reason->sys_errno : -EIO);
     }
     return status;
 }
@@ -233,7 +234,7 @@ sluice_status sl_handle_read(const sl_handle *handle, void *buffer, size_t bytes
 sluice_status sl_handle_read_once(const sl_handle *handle, void *buffer, size_t bytes,
                                   uint64_t offset, sluice_error *error)
 {
-    const sl_file_source source = {handle->name, read_some, handle, false};
+    const sl_file_source source = {handle->name, store_read_some, handle, false};
     return sl_file_read_from(&source, buffer, bytes, offset, error);
 }
 
@@ -285,8 +286,8 @@ size_t sl_store_look(const char *path, void *head, size_t most)
 }
 
 /* A file that shrinks meanwhile is refused by the read; what it grows by is left out. */
-static sluice_status read_all(const sl_handle *handle, uint64_t size, uint8_t **data,
-                              sluice_error *error)
+static sluice_status store_read_all(const sl_handle *handle, uint64_t size, uint8_t **data,
+                                    sluice_error *error)
 {
     uint8_t *read = size < SIZE_MAX ? sl_malloc(size + 1) : NULL; /* never of 0 bytes */
     if (read == NULL) {
@@ -316,7 +317,7 @@ sluice_status sl_store_read_whole(sl_file_name name, uint64_t most, uint8_t **da
                  ? sl_error_file(error, SLUICE_UNSUPPORTED, name.stage, 0, name.path, -1,
                                  "it has %llu bytes, more than the limit of %llu",
                                  (unsigned long long)file.bytes, (unsigned long long)most)
-                 : read_all(&handle, file.bytes, data, error);
+                 : store_read_all(&handle, file.bytes, data, error);
     sl_handle_close(&handle);
     *bytes = file.bytes;
     return status;

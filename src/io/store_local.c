@@ -37,7 +37,7 @@ static int local_stat(const char *path, sl_store_facts *facts)
 }
 
 /* Most file systems tell by d_type; of the others each entry is asked for. */
-static sl_entry_kind kind_of(int folder, const struct dirent *entry)
+static sl_entry_kind store_local_kind_of(int folder, const struct dirent *entry)
 {
     struct stat found;
     switch (entry->d_type) {
@@ -75,7 +75,7 @@ static int local_list(const char *path, sl_listing *listing)
         failed = entry == NULL ? errno : 0;
         more = entry != NULL &&
                (is_dots(entry->d_name) ||
-                sl_listing_show(listing, entry->d_name, kind_of(dirfd(folder), entry)));
+                sl_listing_show(listing, entry->d_name, store_local_kind_of(dirfd(folder), entry)));
     }
     (void)closedir(folder);
     return -failed;

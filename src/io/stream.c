@@ -37,7 +37,7 @@ struct sl_stream {
 
 /* ---- life ---- */
 
-static sluice_status check_file(const sl_stream *stream, sluice_error *error)
+static sluice_status stream_check_file(const sl_stream *stream, sluice_error *error)
 {
     if (sl_handle_is_unchanged(&stream->file, &stream->packed.file)) {
         return SLUICE_OK;
@@ -58,7 +58,7 @@ static sluice_status begin(sl_stream *stream, sluice_error *error)
     return sl_unpack_stream_open(&stream->unpacker, stream->packed.packing, error);
 }
 
-static sluice_status open_all(sl_stream *stream, const char *path, sluice_error *error)
+static sluice_status stream_open_all(sl_stream *stream, const char *path, sluice_error *error)
 {
     stream->path = sl_strdup(path);
     stream->room = sl_malloc(IN_BYTES);
@@ -70,7 +70,7 @@ static sluice_status open_all(sl_stream *stream, const char *path, sluice_error 
         sl_handle_open(&stream->file, (sl_file_name){STAGE, stream->path}, NULL, error);
     if (status == SLUICE_OK) {
         sl_handle_advise(&stream->file, SL_ADVICE_SEQUENTIAL, 0, 0);
-        status = check_file(stream, error);
+        status = stream_check_file(stream, error);
     }
     return status == SLUICE_OK ? begin(stream, error) : status;
 }
@@ -86,7 +86,7 @@ sluice_status sl_stream_open(sl_stream **stream, const char *path, const sl_pack
     }
     made->packed = *packed;
     made->chunk_count = chunks;
-    const sluice_status status = open_all(made, path, error);
+    const sluice_status status = stream_open_all(made, path, error);
     if (status < 0) {
         sl_stream_close(made);
         return status;
@@ -153,7 +153,7 @@ static sluice_status read_more(sl_stream *stream, sluice_error *error)
     sl_retry retry = {0};
     sluice_status status;
     do {
-        status = check_file(stream, error);
+        status = stream_check_file(stream, error);
         if (status < 0) {
             return status;
         }
@@ -171,7 +171,7 @@ static sluice_status read_more(sl_stream *stream, sluice_error *error)
 }
 
 /* Ends the stream for good: `*why` says where and how. */
-static sluice_status give_up(sl_stream *stream, sluice_error *why)
+static sluice_status stream_give_up(sl_stream *stream, sluice_error *why)
 {
     sl_error_set_path(why, stream->path);
     why->offset = (int64_t)(stream->in_at - stream->in.size);
@@ -197,7 +197,7 @@ static sluice_status check_bytes(const sl_stream *stream, bool over, sluice_erro
 }
 
 /* Moves the front on, by as much as comes out of the input at hand and the chunk has room for. */
-static sluice_status unpack(sl_stream *stream, sluice_error *error)
+static sluice_status stream_unpack(sl_stream *stream, sluice_error *error)
 {
     const size_t within = stream->front % SL_STREAM_CHUNK_BYTES;
     uint8_t *chunk = chunk_of(stream, stream->front);
@@ -219,11 +219,11 @@ static sluice_status unpack(sl_stream *stream, sluice_error *error)
         status = check_bytes(stream, over, error);
     }
     stream->ended = over && status == SLUICE_OK;
-    return status < 0 ? give_up(stream, error) : status;
+    return status < 0 ? stream_give_up(stream, error) : status;
 }
 
 /* Relaxed, both: somebody looks now and then. */
-static bool is_stopped(const sl_stream *stream)
+static bool stream_is_stopped(const sl_stream *stream)
 {
     const sl_stream_watch *watch = &stream->watch;
     if (watch->progress != NULL) {
@@ -233,7 +233,7 @@ static bool is_stopped(const sl_stream *stream)
 }
 
 /* Moves the front on, or finds that it has ended. */
-static sluice_status go_on(sl_stream *stream, sluice_error *error)
+static sluice_status stream_go_on(sl_stream *stream, sluice_error *error)
 {
     const uint64_t before = stream->front;
     while (stream->front == before && !stream->ended) {
@@ -242,14 +242,14 @@ static sluice_status go_on(sl_stream *stream, sluice_error *error)
             *error = stream->failed;
             return (sluice_status)error->status;
         }
-        if (is_stopped(stream)) {
+        if (stream_is_stopped(stream)) {
             return sl_error_set(error, SLUICE_CANCELED, STAGE, "nobody waits for it anymore");
         }
         if (stream->in.size == 0 && stream->in_at < stream->packed.file.bytes) {
             status = read_more(stream, error);
         }
         if (status == SLUICE_OK) {
-            status = unpack(stream, error);
+            status = stream_unpack(stream, error);
         }
         if (status < 0 && stream->front == before) {
             return status;
@@ -260,8 +260,8 @@ static sluice_status go_on(sl_stream *stream, sluice_error *error)
 
 /* ---- reading ---- */
 
-static sluice_status read_some(sl_stream *stream, uint64_t offset, uint8_t *to, size_t bytes,
-                               size_t *got, sluice_error *error)
+static sluice_status stream_read_some(sl_stream *stream, uint64_t offset, uint8_t *to, size_t bytes,
+                                      size_t *got, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     if (offset < back(stream) || stream->unpacker == NULL) {
@@ -281,7 +281,7 @@ static sluice_status read_some(sl_stream *stream, uint64_t offset, uint8_t *to, 
         } else if (stream->ended) {
             break;
         } else {
-            status = go_on(stream, error);
+            status = stream_go_on(stream, error);
         }
     }
     return status;
@@ -296,7 +296,7 @@ sluice_status sl_stream_read_some(sl_stream *stream, uint64_t offset, void *to, 
         return SLUICE_OK; /* so much never comes out */
     }
     sl_error_clear(&reason);
-    const sluice_status status = read_some(stream, offset, to, bytes, got, &reason);
+    const sluice_status status = stream_read_some(stream, offset, to, bytes, got, &reason);
     if (status < 0 && error != NULL) {
         *error = reason;
     }
@@ -329,7 +329,7 @@ sluice_status sl_stream_finish(sl_stream *stream, sluice_error *error)
     sl_error_clear(&reason);
     sluice_status status = stream->unpacker != NULL ? SLUICE_OK : begin(stream, &reason);
     while (status == SLUICE_OK && !stream->ended) {
-        status = go_on(stream, &reason);
+        status = stream_go_on(stream, &reason);
     }
     if (status < 0 && error != NULL) {
         *error = reason;

@@ -79,7 +79,8 @@ void sl_streams_close(sl_streams *streams)
 /* ---- what fails ---- */
 
 /* A failure that cannot be kept ends what is going on: NOMEM. */
-static sluice_status note_failure_locked(sl_streams *streams, uint32_t object, sluice_error *error)
+static sluice_status streams_note_failure_locked(sl_streams *streams, uint32_t object,
+                                                 sluice_error *error)
 {
     if (streams->states[object] == FAILED) {
         return (sluice_status)error->status;
@@ -99,12 +100,12 @@ static sluice_status settle_locked(sl_streams *streams, uint32_t object, sluice_
                                    sluice_error *error)
 {
     return status == SLUICE_CORRUPT || status == SLUICE_UNSUPPORTED
-               ? note_failure_locked(streams, object, error)
+               ? streams_note_failure_locked(streams, object, error)
                : status;
 }
 
 /* Before it is closed, or at the end. */
-static sluice_status finish_locked(sl_streams *streams, opened *of, sluice_error *error)
+static sluice_status streams_finish_locked(sl_streams *streams, opened *of, sluice_error *error)
 {
     if (of->stream == NULL || streams->states[of->object] != READ) {
         return SLUICE_OK;
@@ -128,7 +129,7 @@ static sluice_status open_locked(sl_streams *streams, const sl_streamed *of, ope
     for (uint32_t i = 1; i < OPEN_MAX; i++) {
         oldest = streams->all[i].used < oldest->used ? &streams->all[i] : oldest;
     }
-    const sluice_status status = finish_locked(streams, oldest, error);
+    const sluice_status status = streams_finish_locked(streams, oldest, error);
     if (status == SLUICE_IO || status == SLUICE_NOMEM) {
         return status;
     }
@@ -179,7 +180,7 @@ sluice_status sl_streams_finish(sl_streams *streams, sluice_error *error)
     sl_lock(&streams->mutex);
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < OPEN_MAX; i++) {
-        status = finish_locked(streams, &streams->all[i], &reason);
+        status = streams_finish_locked(streams, &streams->all[i], &reason);
         status = status == SLUICE_CORRUPT || status == SLUICE_UNSUPPORTED ? SLUICE_OK : status;
     }
     if (status == SLUICE_OK && streams->failed > 0) {

@@ -82,7 +82,8 @@ static struct pool *pool_of(sl_backend *backend)
 
 /* ---- what fails ---- */
 
-static bool is_like(const struct failure *known, uint32_t object, const sluice_error *error)
+static bool unpackers_is_like(const struct failure *known, uint32_t object,
+                              const sluice_error *error)
 {
     return known->object == object && known->error.status == error->status &&
            known->error.sys_errno == error->sys_errno && known->error.offset == error->offset &&
@@ -90,7 +91,8 @@ static bool is_like(const struct failure *known, uint32_t object, const sluice_e
 }
 
 /* The same error, in memory that stays. */
-static const sluice_error *keep(struct pool *pool, uint32_t object, const sluice_error *error)
+static const sluice_error *unpackers_keep(struct pool *pool, uint32_t object,
+                                          const sluice_error *error)
 {
     static const sluice_error no_memory = {.struct_size = sizeof(no_memory),
                                            .status = SLUICE_NOMEM,
@@ -101,7 +103,7 @@ static const sluice_error *keep(struct pool *pool, uint32_t object, const sluice
     const sluice_error *kept = &no_memory;
     sl_lock(&pool->mutex);
     struct failure *known = pool->failures;
-    while (known != NULL && !is_like(known, object, error)) {
+    while (known != NULL && !unpackers_is_like(known, object, error)) {
         known = known->next;
     }
     if (known == NULL) {
@@ -124,8 +126,8 @@ static void end_stream(struct pass *pass)
     pass->stream = NULL;
 }
 
-static sluice_status open_stream(struct pool *pool, struct pass *pass, uint32_t object,
-                                 sluice_error *error)
+static sluice_status unpackers_open_stream(struct pool *pool, struct pass *pass, uint32_t object,
+                                           sluice_error *error)
 {
     char path[SL_PATH_BYTES];
     end_stream(pass);
@@ -159,8 +161,8 @@ static void count_stream(const sl_stream *stream, sl_unpackers_stats *stats, uin
     *file_bytes = stream != NULL ? sl_stream_file_bytes(stream) : 0;
 }
 
-static sl_completion unpack(struct unpacker *own, struct pass *pass, sl_read *read,
-                            sl_unpackers_stats *took)
+static sl_completion unpackers_unpack(struct unpacker *own, struct pass *pass, sl_read *read,
+                                      sl_unpackers_stats *took)
 {
     struct pool *pool = own->pool;
     sl_completion completion = {.read = read};
@@ -171,7 +173,7 @@ static sl_completion unpack(struct unpacker *own, struct pass *pass, sl_read *re
     sluice_status status = SLUICE_OK;
     sl_error_clear(&error);
     if (pass->stream_number != pass->number || (pass->stream == NULL && pass->failed == NULL)) {
-        status = open_stream(pool, pass, read->object, &error);
+        status = unpackers_open_stream(pool, pass, read->object, &error);
     }
     if (pass->failed != NULL) {
         completion.why = pass->failed;
@@ -190,7 +192,7 @@ static sl_completion unpack(struct unpacker *own, struct pass *pass, sl_read *re
     if (status == SLUICE_CANCELED) {
         completion.result = -ECANCELED;
     } else if (status < 0) {
-        pass->failed = completion.why = keep(pool, read->object, &error);
+        pass->failed = completion.why = unpackers_keep(pool, read->object, &error);
     }
     if (status < 0 || read->end != SL_PASS_GOES_ON) {
         end_stream(pass);
@@ -247,7 +249,7 @@ static void run_one_locked(struct unpacker *own)
     atomic_store_explicit(&own->stop, false, memory_order_relaxed);
     sl_unlock(&pool->mutex);
     const uint64_t since = sl_now_ns();
-    const sl_completion completion = unpack(own, pass, read, &took);
+    const sl_completion completion = unpackers_unpack(own, pass, read, &took);
     took.ns = sl_now_ns() - since;
     sl_lock(&pool->mutex);
     pool->stats.ns += took.ns;
@@ -330,7 +332,7 @@ static void queue_locked(struct pool *pool, sl_read *read)
     pass->last = waiting;
 }
 
-static void submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
+static void unpackers_submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
 {
     struct pool *pool = pool_of(backend);
     uint32_t first = 0; /* of those that are the inner's, and not submitted yet */
@@ -366,8 +368,8 @@ static uint32_t take_results(struct pool *pool, sl_completion *completions, uint
 
 /* Who makes the first result wakes the inner one, which keeps that in mind until it is next asked:
  * results that come while it is not are looked at first the next time. */
-static uint32_t reap(sl_backend *backend, sl_completion *completions, uint32_t room,
-                     uint64_t timeout_ns)
+static uint32_t unpackers_reap(sl_backend *backend, sl_completion *completions, uint32_t room,
+                               uint64_t timeout_ns)
 {
     struct pool *pool = pool_of(backend);
     uint32_t count = take_results(pool, completions, room);
@@ -381,13 +383,13 @@ static uint32_t reap(sl_backend *backend, sl_completion *completions, uint32_t r
     return count;
 }
 
-static void wake(sl_backend *backend)
+static void unpackers_wake(sl_backend *backend)
 {
     struct pool *pool = pool_of(backend);
     pool->inner->ops->wake(pool->inner);
 }
 
-static void present(sl_backend *backend)
+static void unpackers_present(sl_backend *backend)
 {
     struct pool *pool = pool_of(backend);
     if (pool->inner->ops->present != NULL) {
@@ -433,7 +435,7 @@ void sl_unpackers_cancel(sl_backend *backend)
     }
     sl_unlock(&pool->mutex);
     if (wakes) {
-        wake(backend);
+        unpackers_wake(backend);
     }
 }
 
@@ -453,7 +455,7 @@ void sl_unpackers_get_stats(sl_backend *backend, sl_unpackers_stats *stats)
 
 /* ---- life ---- */
 
-static void free_pool(struct pool *pool)
+static void unpackers_free_pool(struct pool *pool)
 {
     for (uint32_t i = 0; pool->passes != NULL && i < pool->pass_count; i++) {
         sl_stream_close(pool->passes[i].stream);
@@ -497,7 +499,8 @@ static uint32_t close_own(struct pool *pool, uint64_t deadline, const sl_read_en
     return abandoned;
 }
 
-static uint32_t close_pool(sl_backend *backend, uint64_t drain_ns, const sl_read_ends *ends)
+static uint32_t unpackers_close_pool(sl_backend *backend, uint64_t drain_ns,
+                                     const sl_read_ends *ends)
 {
     struct pool *pool = pool_of(backend);
     sl_backend *inner = pool->inner;
@@ -505,12 +508,14 @@ static uint32_t close_pool(sl_backend *backend, uint64_t drain_ns, const sl_read
     const uint32_t abandoned =
         close_own(pool, drain_ns > UINT64_MAX - now ? UINT64_MAX : now + drain_ns, ends);
     if (abandoned == 0) {
-        free_pool(pool);
+        unpackers_free_pool(pool);
     }
     return abandoned + inner->ops->close(inner, drain_ns, ends);
 }
 
-static const sl_backend_ops pool_ops = {"unpackers", NULL, submit, reap, wake, present, close_pool};
+static const sl_backend_ops pool_ops = {"unpackers",         NULL,           unpackers_submit,
+                                        unpackers_reap,      unpackers_wake, unpackers_present,
+                                        unpackers_close_pool};
 
 static sluice_status start_threads(struct pool *pool, const sl_processors *near,
                                    sluice_error *error)
@@ -530,7 +535,8 @@ static sluice_status start_threads(struct pool *pool, const sl_processors *near,
     return SLUICE_OK;
 }
 
-static sluice_status make(struct pool *pool, const sl_unpackers_config *config, sluice_error *error)
+static sluice_status unpackers_make(struct pool *pool, const sl_unpackers_config *config,
+                                    sluice_error *error)
 {
     pool->base.ops = &pool_ops;
     pool->inner = config->inner;
@@ -565,9 +571,9 @@ sluice_status sl_unpackers_open(sl_backend **backend, const sl_unpackers_config 
         (void)config->inner->ops->close(config->inner, UINT64_MAX, NULL);
         return sl_no_memory(error, "io", "for threads that unpack");
     }
-    const sluice_status status = make(pool, config, error);
+    const sluice_status status = unpackers_make(pool, config, error);
     if (status < 0) {
-        (void)close_pool(&pool->base, UINT64_MAX, NULL);
+        (void)unpackers_close_pool(&pool->base, UINT64_MAX, NULL);
         return status;
     }
     *backend = &pool->base;

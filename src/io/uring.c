@@ -76,7 +76,7 @@ static void prepare(struct uring *uring, sl_read *read)
     }
 }
 
-static void submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
+static void uring_submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
 {
     struct uring *uring = (struct uring *)backend;
     assert(uring->in_flight + count <= uring->depth);
@@ -87,7 +87,7 @@ static void submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
 }
 
 /* Submits what is prepared and waits for a completion. */
-static int enter(struct uring *uring, uint64_t timeout_ns)
+static int uring_enter(struct uring *uring, uint64_t timeout_ns)
 {
     if (timeout_ns == 0) {
         return io_uring_submit_and_get_events(&uring->ring);
@@ -102,7 +102,7 @@ static int enter(struct uring *uring, uint64_t timeout_ns)
 }
 
 /* Moves completions out of the ring. */
-static uint32_t take(struct uring *uring, sl_completion *completions, uint32_t room)
+static uint32_t uring_take(struct uring *uring, sl_completion *completions, uint32_t room)
 {
     struct io_uring_cqe *cqes[REAP_BATCH];
     uint32_t taken = 0;
@@ -129,15 +129,15 @@ static uint32_t take(struct uring *uring, sl_completion *completions, uint32_t r
     return taken;
 }
 
-static uint32_t reap(sl_backend *backend, sl_completion *completions, uint32_t room,
-                     uint64_t timeout_ns)
+static uint32_t uring_reap(sl_backend *backend, sl_completion *completions, uint32_t room,
+                           uint64_t timeout_ns)
 {
     struct uring *uring = (struct uring *)backend;
     if (!uring->wake_armed && !uring->closing) {
         arm_wake(uring);
     }
-    int result = enter(uring, timeout_ns);
-    uint32_t taken = take(uring, completions, room);
+    int result = uring_enter(uring, timeout_ns);
+    uint32_t taken = uring_take(uring, completions, room);
     if (result < 0 && result != -ETIME && result != -EINTR && taken == 0) {
         /* No memory for a request just now, or worse: what was prepared stays so, and the watchdog
          * looks after it. Never a busy loop. */
@@ -146,7 +146,7 @@ static uint32_t reap(sl_backend *backend, sl_completion *completions, uint32_t r
     return taken;
 }
 
-static void wake(sl_backend *backend)
+static void uring_wake(sl_backend *backend)
 {
     struct uring *uring = (struct uring *)backend;
     if (atomic_exchange_explicit(&uring->woken, 1, memory_order_seq_cst) == 0) {
@@ -166,7 +166,7 @@ static void drain(struct uring *uring, uint64_t drain_ns, const sl_read_ends *en
             return;
         }
         uint64_t left = sl_min_u64(deadline - now, DRAIN_TICK_NS);
-        const uint32_t count = reap(&uring->base, late, REAP_BATCH, left);
+        const uint32_t count = uring_reap(&uring->base, late, REAP_BATCH, left);
         for (uint32_t i = 0; i < count; i++) {
             sl_read_ended(ends, late[i].read);
         }
@@ -220,7 +220,7 @@ static sluice_status open_uring(sl_backend **backend, const sl_backend_config *c
 }
 
 /* Registering pins the pages, and so makes all of them present. */
-static void present(sl_backend *backend)
+static void uring_present(sl_backend *backend)
 {
     struct uring *uring = (struct uring *)backend;
     if (uring->slab != NULL) {
@@ -240,5 +240,5 @@ sluice_status sl_uring_probe(sluice_error *error)
     return status;
 }
 
-const sl_backend_ops sl_backend_uring = {"uring", open_uring, submit,     reap,
-                                         wake,    present,    close_uring};
+const sl_backend_ops sl_backend_uring = {"uring",    open_uring,    uring_submit, uring_reap,
+                                         uring_wake, uring_present, close_uring};

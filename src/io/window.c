@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
-static uint32_t slot_of(const sl_window *window, uint64_t sequence)
+static uint32_t window_slot_of(const sl_window *window, uint64_t sequence)
 {
     return (uint32_t)(sequence % window->config.lookahead);
 }
@@ -102,7 +102,7 @@ static bool comes_before(const sl_window *window, uint32_t a, uint32_t b)
 }
 
 /* The number of entries that come before want `index`. */
-static uint32_t place_of(const sl_window *window, uint32_t index)
+static uint32_t window_place_of(const sl_window *window, uint32_t index)
 {
     uint32_t low = 0;
     uint32_t high = window->order_count;
@@ -127,7 +127,7 @@ static bool is_ordered(const sl_window *window, uint32_t index)
 
 static void order_add(sl_window *window, uint32_t index)
 {
-    const uint32_t place = place_of(window, index);
+    const uint32_t place = window_place_of(window, index);
     assert(window->order_count < window->config.lookahead);
     memmove(window->order + place + 1, window->order + place,
             (window->order_count - place) * sizeof(*window->order));
@@ -177,7 +177,7 @@ static void unqueue(sl_window *window, uint32_t index)
             window->insert_last = SL_WANT_NONE;
         }
     } else if (is_ordered(window, index)) {
-        const uint32_t place = place_of(window, index);
+        const uint32_t place = window_place_of(window, index);
         assert(place < window->order_count && window->order[place] == index);
         order_remove(window, place, 1);
     }
@@ -196,7 +196,7 @@ bool sl_window_has_insert_room(const sl_window *window)
 uint32_t sl_window_ask(sl_window *window, const sl_fetch_item *item)
 {
     assert(sl_window_has_room(window));
-    const uint32_t index = slot_of(window, window->asked);
+    const uint32_t index = window_slot_of(window, window->asked);
     sl_want *want = &window->wants[index];
     assert(want->state == SL_WANT_FREE);
     *want = (sl_want){.item = *item};
@@ -231,7 +231,7 @@ uint32_t sl_window_next(sl_window *window)
         return window->insert_first;
     }
     for (; window->head < window->asked; window->head++) {
-        const uint32_t index = slot_of(window, window->head);
+        const uint32_t index = window_slot_of(window, window->head);
         if (window->wants[index].state == SL_WANT_WANTED) {
             return index;
         }
@@ -239,7 +239,7 @@ uint32_t sl_window_next(sl_window *window)
     return SL_WANT_NONE;
 }
 
-static uint64_t end_of(const sl_fetch_item *item)
+static uint64_t window_end_of(const sl_fetch_item *item)
 {
     return item->offset + item->bytes;
 }
@@ -249,12 +249,12 @@ static bool reaches(const sl_window *window, sl_span *span, const sl_fetch_item 
                     const sl_fetch_item *of)
 {
     const uint64_t low = sl_min_u64(item->offset, span->low);
-    const uint64_t high = end_of(item) > span->high ? end_of(item) : span->high;
+    const uint64_t high = window_end_of(item) > span->high ? window_end_of(item) : span->high;
     uint64_t gap = 0;
     if (item->offset > span->high) {
         gap = item->offset - span->high;
-    } else if (end_of(item) < span->low) {
-        gap = span->low - end_of(item);
+    } else if (window_end_of(item) < span->low) {
+        gap = span->low - window_end_of(item);
     }
     if (item->object != of->object || item->pass != of->pass ||
         gap > window->config.merge_gap_bytes || high - low > window->config.merge_bytes) {
@@ -269,11 +269,11 @@ static bool reaches(const sl_window *window, sl_span *span, const sl_fetch_item 
 sl_span sl_window_span(const sl_window *window, uint32_t index, bool merge)
 {
     const sl_fetch_item *item = &window->wants[index].item;
-    sl_span span = {item->offset, end_of(item), 0, 1};
+    sl_span span = {item->offset, window_end_of(item), 0, 1};
     if (!merge || !is_ordered(window, index)) {
         return span;
     }
-    span.first = place_of(window, index);
+    span.first = window_place_of(window, index);
     for (uint32_t next = span.first + 1; next < window->order_count; next++) {
         if (!reaches(window, &span, &window->wants[window->order[next]].item, item)) {
             break;
@@ -370,7 +370,8 @@ bool sl_window_is_due(const sl_window *window, uint32_t index)
 /* The want that is due as number `due`; NONE: it is not asked for yet, or was delivered. */
 static uint32_t due_want(const sl_window *window, uint64_t due)
 {
-    return window->dues != NULL ? window->dues[due % window->due_room] : slot_of(window, due);
+    return window->dues != NULL ? window->dues[due % window->due_room]
+                                : window_slot_of(window, due);
 }
 
 uint32_t sl_window_next_credited(sl_window *window)
@@ -402,7 +403,7 @@ sl_want sl_window_deliver(sl_window *window, uint32_t index)
         window->dues[was.item.due % window->due_room] = SL_WANT_NONE;
     }
     while (window->base < window->asked &&
-           window->wants[slot_of(window, window->base)].state == SL_WANT_FREE) {
+           window->wants[window_slot_of(window, window->base)].state == SL_WANT_FREE) {
         window->base++;
     }
     return was;
@@ -411,8 +412,8 @@ sl_want sl_window_deliver(sl_window *window, uint32_t index)
 uint32_t sl_window_any(const sl_window *window)
 {
     for (uint64_t k = window->base; k < window->asked; k++) {
-        if (window->wants[slot_of(window, k)].state != SL_WANT_FREE) {
-            return slot_of(window, k);
+        if (window->wants[window_slot_of(window, k)].state != SL_WANT_FREE) {
+            return window_slot_of(window, k);
         }
     }
     for (uint32_t i = window->config.lookahead; i < want_count(window); i++) {

@@ -26,16 +26,16 @@ static bool inside(sl_bytes bytes, size_t offset, size_t count)
     return offset <= bytes.size && count <= bytes.size - offset;
 }
 
-static uint32_t load16(const tiff *file, size_t offset)
+static uint32_t exif_load16(const tiff *file, size_t offset)
 {
     const uint8_t *p = file->bytes.data + offset;
     return file->big_endian ? (uint32_t)p[0] << 8 | p[1] : (uint32_t)p[1] << 8 | p[0];
 }
 
-static uint32_t load32(const tiff *file, size_t offset)
+static uint32_t exif_load32(const tiff *file, size_t offset)
 {
-    uint32_t first = load16(file, offset);
-    uint32_t second = load16(file, offset + 2);
+    uint32_t first = exif_load16(file, offset);
+    uint32_t second = exif_load16(file, offset + 2);
     return file->big_endian ? first << 16 | second : second << 16 | first;
 }
 
@@ -48,19 +48,20 @@ static uint32_t orientation_in_tiff(sl_bytes bytes)
         return 1;
     }
     file.big_endian = bytes.data[0] == 'M';
-    size_t directory = load32(&file, 4);
+    size_t directory = exif_load32(&file, 4);
     if (!inside(bytes, directory, 2)) {
         return 1;
     }
-    uint32_t entries = load16(&file, directory);
+    uint32_t entries = exif_load16(&file, directory);
     for (uint32_t i = 0; i < entries; i++) {
         size_t entry = directory + 2 + (size_t)i * ENTRY_BYTES;
         if (!inside(bytes, entry, ENTRY_BYTES)) {
             return 1;
         }
-        if (load16(&file, entry) == TAG_ORIENTATION) {
-            uint32_t value = load16(&file, entry + 8);
-            bool usable = load16(&file, entry + 2) == TIFF_SHORT && load32(&file, entry + 4) == 1;
+        if (exif_load16(&file, entry) == TAG_ORIENTATION) {
+            uint32_t value = exif_load16(&file, entry + 8);
+            bool usable =
+                exif_load16(&file, entry + 2) == TIFF_SHORT && exif_load32(&file, entry + 4) == 1;
             return usable && value >= 1 && value <= 8 ? value : 1;
         }
     }

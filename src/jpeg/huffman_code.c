@@ -51,7 +51,7 @@ static void plant(tree *t, const uint64_t counts[256])
 }
 
 /* Joins the two lightest of what has no parent until one is left. Both kinds come sorted. */
-static void grow(tree *t)
+static void huffman_code_grow(tree *t)
 {
     uint32_t next_leaf = 0;
     uint32_t next_node = t->leaves;
@@ -118,7 +118,7 @@ void sl_huffman_code_make(sl_huffman_lengths *code, const uint64_t counts[256])
     uint32_t bits[SYMBOLS] = {0};
     plant(&t, counts);
     assert(t.leaves > 1);
-    grow(&t);
+    huffman_code_grow(&t);
     for (uint32_t i = 0; i < t.leaves; i++) {
         bits[t.depth[i]]++;
     }

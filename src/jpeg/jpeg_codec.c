@@ -33,7 +33,7 @@ typedef struct jpeg_state {
     bool at_header;      /* cinfo has read the header of the picture and nothing more */
 } jpeg_state;
 
-static jpeg_state *state_of(j_common_ptr cinfo)
+static jpeg_state *jpeg_codec_state_of(j_common_ptr cinfo)
 {
     return (jpeg_state *)cinfo->client_data;
 }
@@ -61,10 +61,10 @@ static bool jpeg_peek(const sl_codec_source *source, sl_picture *picture)
 /* libjpeg calls this between the rows and blocks of work. */
 static void watch_scans(j_common_ptr common)
 {
-    sl_jpeg_scans_check(&state_of(common)->scans, (j_decompress_ptr)common);
+    sl_jpeg_scans_check(&jpeg_codec_state_of(common)->scans, (j_decompress_ptr)common);
 }
 
-static void create_work(void *argument)
+static void jpeg_codec_create_work(void *argument)
 {
     jpeg_state *jpeg = argument;
     jpeg_create_decompress(&jpeg->cinfo);
@@ -86,7 +86,7 @@ static sluice_status jpeg_open(void **state, sluice_error *error)
         return status;
     }
     sl_jpeg_errors_init(&jpeg->errors, &jpeg->cinfo);
-    status = sl_jpeg_guard(&jpeg->errors, create_work, jpeg, error);
+    status = sl_jpeg_guard(&jpeg->errors, jpeg_codec_create_work, jpeg, error);
     if (status != SLUICE_OK) {
         jpeg_destroy_decompress(&jpeg->cinfo);
         sl_jpeg_fast_close(jpeg->fast);
@@ -109,7 +109,7 @@ static void jpeg_close(void *state)
     sl_free(jpeg);
 }
 
-static void header_work(void *argument)
+static void jpeg_codec_header_work(void *argument)
 {
     jpeg_state *jpeg = argument;
     j_decompress_ptr cinfo = &jpeg->cinfo;
@@ -122,15 +122,15 @@ static void header_work(void *argument)
     }
 }
 
-static sluice_status read_header(jpeg_state *jpeg, const sl_codec_source *source,
-                                 sluice_error *error)
+static sluice_status jpeg_codec_read_header(jpeg_state *jpeg, const sl_codec_source *source,
+                                            sluice_error *error)
 {
     j_decompress_ptr cinfo = &jpeg->cinfo;
     jpeg_abort_decompress(cinfo);
     sl_jpeg_memory_reset(&jpeg->memory, cinfo, source->scratch);
     sl_jpeg_source_begin(&jpeg->source, cinfo, source->bytes);
     sl_jpeg_scans_begin(&jpeg->scans, source->max_pixels, source->bytes.size, source->stop);
-    sluice_status status = sl_jpeg_guard(&jpeg->errors, header_work, jpeg, error);
+    sluice_status status = sl_jpeg_guard(&jpeg->errors, jpeg_codec_header_work, jpeg, error);
     jpeg->at_header = status == SLUICE_OK;
     return status;
 }
@@ -145,7 +145,7 @@ static sluice_status jpeg_header(void *state, const sl_codec_source *source, sl_
     if (jpeg->framed) {
         info->stored = (sl_picture){jpeg->frame.width, jpeg->frame.height};
     } else {
-        sluice_status status = read_header(jpeg, source, error);
+        sluice_status status = jpeg_codec_read_header(jpeg, source, error);
         if (status != SLUICE_OK) {
             return status;
         }
@@ -255,7 +255,7 @@ static sluice_status decode_scanlines(jpeg_state *jpeg, const sl_codec_source *s
                                       sluice_error *error)
 {
     if (!jpeg->at_header) {
-        sluice_status status = read_header(jpeg, source, error);
+        sluice_status status = jpeg_codec_read_header(jpeg, source, error);
         if (status != SLUICE_OK) {
             return status;
         }

@@ -58,7 +58,7 @@ static uint32_t nonzero(const JCOEF *rows)
 #endif
 }
 
-static uint32_t bits_of(uint32_t magnitude)
+static uint32_t jpeg_counts_bits_of(uint32_t magnitude)
 {
     return magnitude == 0 ? 0 : 32 - (uint32_t)__builtin_clz(magnitude);
 }
@@ -66,7 +66,7 @@ static uint32_t bits_of(uint32_t magnitude)
 static void count_dc(walk *w, int value)
 {
     const uint32_t magnitude = (uint32_t)abs(value - w->last_dc);
-    w->dc[bits_of(magnitude)]++;
+    w->dc[jpeg_counts_bits_of(magnitude)]++;
     w->dc_seen |= magnitude;
     w->last_dc = value;
 }
@@ -87,7 +87,7 @@ static void count_ac(walk *w, const JCOEF *block)
         const uint32_t run = k - before - 1;
         const uint32_t magnitude = (uint32_t)abs(block[sl_jpeg_natural_order[k]]);
         ac[SIXTEEN_ZEROS] += run >> 4;
-        ac[(run & 15) << 4 | (bits_of(magnitude) & 15)]++;
+        ac[(run & 15) << 4 | (jpeg_counts_bits_of(magnitude) & 15)]++;
         seen |= magnitude;
         before = k;
     }
@@ -170,7 +170,8 @@ bool sl_jpeg_counts_take(sl_jpeg_counts *counts, j_compress_ptr out, j_decompres
         dc_seen |= w.dc_seen;
         ac_seen |= w.ac_seen;
     }
-    return bits_of(ac_seen) <= AC_BITS_MAX && bits_of(dc_seen) <= DC_BITS_MAX;
+    return jpeg_counts_bits_of(ac_seen) <= AC_BITS_MAX &&
+           jpeg_counts_bits_of(dc_seen) <= DC_BITS_MAX;
 }
 
 void sl_jpeg_codes_best(sl_jpeg_codes *codes, const sl_jpeg_counts *counts)

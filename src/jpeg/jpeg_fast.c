@@ -83,7 +83,7 @@ static range chroma_range(range pixels, bool halved, uint32_t size)
     return (range){before ? first - 1 : first, behind ? last + 2 : last + 1};
 }
 
-static void widen(range *mcus, range samples, uint32_t per_mcu)
+static void jpeg_fast_widen(range *mcus, range samples, uint32_t per_mcu)
 {
     const uint32_t begin = samples.begin / per_mcu;
     const uint32_t end = (samples.end - 1) / per_mcu + 1;
@@ -220,15 +220,15 @@ static void choose_mcus(picture *p)
     range across = {UINT32_MAX, 0};
     range down = {UINT32_MAX, 0};
     const sl_jpeg_plane *luma = &area->planes[0];
-    widen(&across, x, luma->across * luma->size);
-    widen(&down, y, luma->down * luma->size);
+    jpeg_fast_widen(&across, x, luma->across * luma->size);
+    jpeg_fast_widen(&down, y, luma->down * luma->size);
     p->chroma_width = 0;
     p->chroma_height = 0;
     if (area->components > 1) {
         const sl_jpeg_plane *chroma = &area->planes[1];
         chroma_size(p->job->frame, chroma->size, &p->chroma_width, &p->chroma_height);
-        widen(&across, chroma_range(x, p->halved_across, p->chroma_width), chroma->size);
-        widen(&down, chroma_range(y, p->halved_down, p->chroma_height), chroma->size);
+        jpeg_fast_widen(&across, chroma_range(x, p->halved_across, p->chroma_width), chroma->size);
+        jpeg_fast_widen(&down, chroma_range(y, p->halved_down, p->chroma_height), chroma->size);
     }
     area->left = across.begin;
     area->right = across.end;
@@ -262,7 +262,7 @@ typedef struct plane_rows {
     size_t outside; /* bytes in front of the samples, were all of the picture there */
 } plane_rows;
 
-static plane_rows rows_of(const sl_jpeg_area *area, const sl_jpeg_plane *plane)
+static plane_rows jpeg_fast_rows_of(const sl_jpeg_area *area, const sl_jpeg_plane *plane)
 {
     const size_t top = (size_t)area->top * plane->down * plane->size;
     const size_t left = (size_t)area->left * plane->across * plane->size;
@@ -305,7 +305,7 @@ static bool make_rows(const picture *p, sl_simd simd, sl_scratch *scratch, sl_im
     const sl_jpeg_row_maker make = sl_jpeg_row_for(simd, choose_upsampling(p));
     plane_rows planes[COMPONENTS_MAX] = {{NULL, 0, 0}};
     for (uint32_t c = 0; c < p->area.components; c++) {
-        planes[c] = rows_of(&p->area, &p->area.planes[c]);
+        planes[c] = jpeg_fast_rows_of(&p->area, &p->area.planes[c]);
     }
     sl_jpeg_row row = {.begin = wanted->x,
                        .end = wanted->x + wanted->width,

@@ -144,7 +144,8 @@ static bool try_interval(const sl_jpeg_subject *s, uint32_t interval, sl_jpeg_co
 }
 
 /* The same with the interval wanted, or without any where that is no slower. */
-static bool choose_interval(const sl_jpeg_subject *s, sl_jpeg_codes *own, sl_jpeg_form *form)
+static bool jpeg_form_choose_interval(const sl_jpeg_subject *s, sl_jpeg_codes *own,
+                                      sl_jpeg_form *form)
 {
     const bool several = s->interval < mcus_of(s->in);
     if (!try_interval(s, several ? s->interval : 0, own, form)) {
@@ -164,7 +165,7 @@ sl_jpeg_verdict sl_jpeg_form_fastest(const sl_jpeg_subject *subject)
     if (!is_for_kernels(subject->in)) {
         return sl_jpeg_form_smallest(subject);
     }
-    if (!choose_interval(subject, &own, &with_own)) {
+    if (!jpeg_form_choose_interval(subject, &own, &with_own)) {
         return SL_JPEG_TOO_BIG;
     }
     sl_jpeg_codes_of(&usual, subject->out);

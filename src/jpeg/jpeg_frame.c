@@ -40,7 +40,7 @@ typedef struct header {
     const uint8_t *adobe;
 } header;
 
-static uint32_t load16(const uint8_t *bytes)
+static uint32_t jpeg_frame_load16(const uint8_t *bytes)
 {
     return (uint32_t)bytes[0] << 8 | bytes[1];
 }
@@ -105,7 +105,7 @@ static bool read_interval(header *h, sl_bytes segment)
     if (segment.size != 2) {
         return false;
     }
-    h->interval = load16(segment.data);
+    h->interval = jpeg_frame_load16(segment.data);
     return true;
 }
 
@@ -156,7 +156,7 @@ static bool read_segments(header *h, sl_bytes jpeg, sl_bytes *scan)
             at++;
             continue;
         }
-        const size_t length = load16(jpeg.data + at + 2);
+        const size_t length = jpeg_frame_load16(jpeg.data + at + 2);
         if (length < 2 || length > jpeg.size - at - 2) {
             return false;
         }
@@ -190,8 +190,8 @@ static bool take_frame(sl_jpeg_frame *frame, const header *h)
     uint8_t ids[SL_JPEG_FRAME_COMPONENTS] = {0};
     uint32_t factors[SL_JPEG_FRAME_COMPONENTS] = {0};
     const uint8_t *at = h->frame;
-    frame->height = load16(at + 1);
-    frame->width = load16(at + 3);
+    frame->height = jpeg_frame_load16(at + 1);
+    frame->width = jpeg_frame_load16(at + 3);
     frame->component_count = at[5];
     if (frame->width == 0 || frame->height == 0 || frame->width > SIDE_MAX ||
         frame->height > SIDE_MAX) {
@@ -272,15 +272,15 @@ bool sl_jpeg_frame_read(sl_jpeg_frame *frame, sl_bytes jpeg)
     return true;
 }
 
-static uint32_t divide_up(uint32_t value, uint32_t unit)
+static uint32_t jpeg_frame_divide_up(uint32_t value, uint32_t unit)
 {
     return (value + unit - 1) / unit;
 }
 
 sl_jpeg_tiles sl_jpeg_frame_tiles(const sl_jpeg_frame *frame)
 {
-    sl_jpeg_tiles tiles = {.mcus_across = divide_up(frame->width, 8 * frame->across),
-                           .mcus_down = divide_up(frame->height, 8 * frame->down),
+    sl_jpeg_tiles tiles = {.mcus_across = jpeg_frame_divide_up(frame->width, 8 * frame->across),
+                           .mcus_down = jpeg_frame_divide_up(frame->height, 8 * frame->down),
                            .interval = frame->interval};
     if (tiles.interval == 0) {
         tiles.interval = tiles.mcus_across * tiles.mcus_down;

@@ -125,7 +125,7 @@ static inline void move_on(sl_huffman_stream *s, uint64_t place)
     s->place = here;
 }
 
-static inline void step(sl_huffman_stream *s)
+static inline void jpeg_huffman_step(sl_huffman_stream *s)
 {
     const sl_huffman_entry *entry = s->table + (s->buffer >> (64 - SL_HUFFMAN_INDEX_BITS));
     uint64_t place = s->place + (uint64_t)(int64_t)entry->advance;
@@ -155,8 +155,8 @@ static inline __attribute__((always_inline)) bool run_two(sl_huffman_stream *a_o
         refill(&a);
         refill(&b);
         for (int i = 0; i < ROUND; i++) {
-            step(&a);
-            step(&b);
+            jpeg_huffman_step(&a);
+            jpeg_huffman_step(&b);
         }
     } while (going(&a) && going(&b));
     *a_out = a;
@@ -170,7 +170,7 @@ static inline __attribute__((always_inline)) bool run_one(sl_huffman_stream *out
     do {
         refill(&s);
         for (int i = 0; i < ROUND; i++) {
-            step(&s);
+            jpeg_huffman_step(&s);
         }
     } while (going(&s));
     *out = s;

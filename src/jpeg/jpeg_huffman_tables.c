@@ -66,7 +66,7 @@ FILLS word word_of(sl_huffman_entry entry)
  * `count` times `value`. Returns where they end; up to SPILL words behind that may be written over,
  * which saves a branch for each of many short runs.
  */
-FILLS word *put(word *at, uint32_t count, word value)
+FILLS word *jpeg_huffman_tables_put(word *at, uint32_t count, word value)
 {
     word *const end = at + count;
     do {
@@ -122,7 +122,7 @@ FILLS word *put_magnitudes(word *at, const filling *f, uint32_t first, uint32_t 
     }
     for (uint32_t i = 0; i < count; i++) {
         at = f->tails != NULL ? put_sums(at, 1U << f->spare, value + i * f->one, f->tails)
-                              : put(at, 1U << f->spare, value + i * f->one);
+                              : jpeg_huffman_tables_put(at, 1U << f->spare, value + i * f->one);
     }
     return at;
 }
@@ -195,7 +195,7 @@ FILLS void make_tails(word *tails, const sl_huffman_code *ac)
             const uint32_t size = *symbol & 15;
             const uint32_t total = length + size;
             if (total > TAIL_BITS) {
-                at = put(at, 1U << (TAIL_BITS - length), 0);
+                at = jpeg_huffman_tables_put(at, 1U << (TAIL_BITS - length), 0);
                 continue;
             }
             at = put_symbol(at, &(filling){.base = tail_of(total, *symbol),
@@ -227,7 +227,8 @@ FILLS void make_ac(word *table, const sl_huffman_code *ac)
             const uint32_t size = *symbol & 15;
             const uint32_t total = length + size;
             if (total > INDEX_BITS) {
-                at = put(at, 1U << (INDEX_BITS - length), outside_of(total, *symbol));
+                at = jpeg_huffman_tables_put(at, 1U << (INDEX_BITS - length),
+                                             outside_of(total, *symbol));
                 continue;
             }
             const uint32_t spare = INDEX_BITS - total;
@@ -252,7 +253,8 @@ FILLS void make_dc(word *table, const sl_huffman_code *dc)
         for (int i = 0; i < dc->bits[length]; i++, symbol++) {
             const uint32_t total = length + *symbol;
             if (total > INDEX_BITS) {
-                at = put(at, 1U << (INDEX_BITS - length), outside_of(total, *symbol));
+                at = jpeg_huffman_tables_put(at, 1U << (INDEX_BITS - length),
+                                             outside_of(total, *symbol));
                 continue;
             }
             const word base = word_of((sl_huffman_entry){.total = (uint8_t)total, .advance = 1});

@@ -58,7 +58,7 @@ static bool rows_are_zero(const int16_t *block, unsigned rows)
     return true;
 }
 
-static void dequantize(const int16_t *block, const uint16_t *quantizers, int32_t *values)
+static void jpeg_idct_dequantize(const int16_t *block, const uint16_t *quantizers, int32_t *values)
 {
     for (size_t i = 0; i < SL_JPEG_BLOCK; i++) {
         values[i] = wrap16((int32_t)((uint32_t)block[i] * quantizers[i]));
@@ -145,7 +145,7 @@ static void block8(const int16_t *block, const uint16_t *quantizers, uint8_t *sa
     }
     int32_t values[SL_JPEG_BLOCK];
     int32_t columns[SL_JPEG_BLOCK]; /* of the first pass, one after the other */
-    dequantize(block, quantizers, values);
+    jpeg_idct_dequantize(block, quantizers, values);
     for (size_t x = 0; x < SIDE; x++) {
         transform8(values + x, SIDE, columns + x * SIDE, SL_IDCT_CONST_BITS - SL_IDCT_PASS1_BITS);
     }
@@ -163,7 +163,7 @@ void sl_jpeg_idct8_scalar(const sl_jpeg_blocks *blocks)
 }
 
 /* The input at 4 is not used. */
-static void transform4(const int32_t *in, size_t step, int32_t out[4], unsigned bits)
+static void jpeg_idct_transform4(const int32_t *in, size_t step, int32_t out[4], unsigned bits)
 {
     int32_t in1 = in[1 * step];
     int32_t in3 = in[3 * step];
@@ -186,18 +186,18 @@ static void block4(const int16_t *block, const uint16_t *quantizers, uint8_t *sa
 {
     int32_t values[SL_JPEG_BLOCK];
     int32_t columns[4 * SIDE]; /* of the first pass, one after the other */
-    dequantize(block, quantizers, values);
+    jpeg_idct_dequantize(block, quantizers, values);
     bool flat = rows_are_zero(block, 0xEE);
     for (size_t x = 0; x < SIDE; x++) {
         int32_t *column = columns + x * 4;
-        transform4(values + x, SIDE, column, SL_IDCT_CONST_BITS - SL_IDCT_PASS1_BITS + 1);
+        jpeg_idct_transform4(values + x, SIDE, column, SL_IDCT_CONST_BITS - SL_IDCT_PASS1_BITS + 1);
         for (size_t y = 0; flat && y < 4; y++) {
             column[y] = wrap16((int32_t)scale(values[x], SL_IDCT_PASS1_BITS));
         }
     }
     for (size_t y = 0; y < 4; y++) {
         int32_t out[4];
-        transform4(columns + y, 4, out, SL_IDCT_CONST_BITS + SL_IDCT_PASS1_BITS + 3 + 1);
+        jpeg_idct_transform4(columns + y, 4, out, SL_IDCT_CONST_BITS + SL_IDCT_PASS1_BITS + 3 + 1);
         for (size_t x = 0; x < 4; x++) {
             samples[y * stride + x] = to_sample(out[x]);
         }
@@ -213,7 +213,7 @@ void sl_jpeg_idct4_scalar(const sl_jpeg_blocks *blocks)
 }
 
 /* Inputs 0 and the odd ones are used. */
-static void transform2(const int32_t *in, size_t step, int32_t out[2], unsigned bits)
+static void jpeg_idct_transform2(const int32_t *in, size_t step, int32_t out[2], unsigned bits)
 {
     uint32_t base = scale(in[0], SL_IDCT_CONST_BITS + 2);
     uint32_t odd = term(in[7 * step], SL_IDCT2_ODD_IN7) + term(in[5 * step], SL_IDCT2_ODD_IN5) +
@@ -227,17 +227,17 @@ static void block2(const int16_t *block, const uint16_t *quantizers, uint8_t *sa
 {
     int32_t values[SL_JPEG_BLOCK];
     int32_t columns[2 * SIDE]; /* of the first pass, one after the other */
-    dequantize(block, quantizers, values);
+    jpeg_idct_dequantize(block, quantizers, values);
     for (size_t x = 0; x < SIDE; x++) {
         int32_t *column = columns + x * 2;
-        transform2(values + x, SIDE, column, SL_IDCT_CONST_BITS - SL_IDCT_PASS1_BITS + 2);
+        jpeg_idct_transform2(values + x, SIDE, column, SL_IDCT_CONST_BITS - SL_IDCT_PASS1_BITS + 2);
         /* column 0 enters the second pass by a shift alone, modulo 2^32 */
         column[0] = x == 0 ? column[0] : saturate16(column[0]);
         column[1] = x == 0 ? column[1] : saturate16(column[1]);
     }
     for (size_t y = 0; y < 2; y++) {
         int32_t out[2];
-        transform2(columns + y, 2, out, SL_IDCT_CONST_BITS + SL_IDCT_PASS1_BITS + 3 + 2);
+        jpeg_idct_transform2(columns + y, 2, out, SL_IDCT_CONST_BITS + SL_IDCT_PASS1_BITS + 3 + 2);
         samples[y * stride] = to_sample(out[0]);
         samples[y * stride + 1] = to_sample(out[1]);
     }

@@ -21,7 +21,7 @@ typedef struct place {
     uint8_t *samples;
 } place;
 
-TARGET static inline __m128i load_row(const int16_t *block, size_t row)
+TARGET static inline __m128i jpeg_idct_avx2_load_row(const int16_t *block, size_t row)
 {
     return _mm_load_si128((const __m128i *)(const void *)(block + row * SIDE));
 }
@@ -31,7 +31,8 @@ TARGET static inline __m256i load_two_rows(const int16_t *block, size_t row)
     return _mm256_load_si256((const __m256i *)(const void *)(block + row * SIDE));
 }
 
-TARGET static inline void store_two_rows(uint8_t *samples, size_t stride, __m128i rows)
+TARGET static inline void jpeg_idct_avx2_store_two_rows(uint8_t *samples, size_t stride,
+                                                        __m128i rows)
 {
     _mm_storel_epi64((__m128i *)(void *)samples, rows);
     _mm_storeh_pi((__m64 *)(void *)(samples + stride), _mm_castsi128_ps(rows));
@@ -45,21 +46,23 @@ TARGET static inline void transform_two(const place places[AT_ONCE], const uint1
     for (size_t y = 0; y < SIDE; y++) {
         const void *from = quantizers + y * SIDE;
         __m256i quantizer = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)from));
-        __m256i row = _mm256_inserti128_si256(_mm256_castsi128_si256(load_row(places[0].block, y)),
-                                              load_row(places[1].block, y), 1);
+        __m256i row = _mm256_inserti128_si256(
+            _mm256_castsi128_si256(jpeg_idct_avx2_load_row(places[0].block, y)),
+            jpeg_idct_avx2_load_row(places[1].block, y), 1);
         rows[y] = _mm256_mullo_epi16(row, quantizer);
     }
     transform_blocks(rows, samples);
     for (size_t i = 0; i < 4; i++) {
-        store_two_rows(places[0].samples + 2 * i * stride, stride,
-                       _mm256_castsi256_si128(samples[i]));
-        store_two_rows(places[1].samples + 2 * i * stride, stride,
-                       _mm256_extracti128_si256(samples[i], 1));
+        jpeg_idct_avx2_store_two_rows(places[0].samples + 2 * i * stride, stride,
+                                      _mm256_castsi256_si128(samples[i]));
+        jpeg_idct_avx2_store_two_rows(places[1].samples + 2 * i * stride, stride,
+                                      _mm256_extracti128_si256(samples[i], 1));
     }
 }
 
 /* Blocks without coefficients below row 0: all rows come out the same. True: it was one. */
-TARGET static inline bool try_flat(const place *where, const uint16_t *quantizers, size_t stride)
+TARGET static inline bool jpeg_idct_avx2_try_flat(const place *where, const uint16_t *quantizers,
+                                                  size_t stride)
 {
     __m256i first = load_two_rows(where->block, 0);
     __m256i rest = _mm256_or_si256(
@@ -91,7 +94,7 @@ TARGET void sl_jpeg_idct8_avx2(const sl_jpeg_blocks *blocks)
     for (size_t i = 0; i < blocks->count; i++) {
         dense[waiting].block = blocks->coefficients + i * blocks->pitch;
         dense[waiting].samples = blocks->samples + i * SIDE;
-        if (try_flat(&dense[waiting], blocks->quantizers, blocks->stride)) {
+        if (jpeg_idct_avx2_try_flat(&dense[waiting], blocks->quantizers, blocks->stride)) {
             continue;
         }
         waiting++;

@@ -41,7 +41,8 @@ TARGET static inline void load_rows(const place places[AT_ONCE], const uint16_t 
     rows[3] = _mm512_shuffle_i64x2(bottom01, bottom23, 0xDD);
 }
 
-TARGET static inline void store_two_rows(uint8_t *samples, size_t stride, __m128i rows)
+TARGET static inline void jpeg_idct_avx512_store_two_rows(uint8_t *samples, size_t stride,
+                                                          __m128i rows)
 {
     _mm_storel_epi64((__m128i *)(void *)samples, rows);
     _mm_storeh_pi((__m64 *)(void *)(samples + stride), _mm_castsi128_ps(rows));
@@ -57,15 +58,20 @@ TARGET static inline void transform_four(const place places[AT_ONCE], const uint
     transform_blocks(rows, samples);
     for (size_t i = 0; i < 4; i++) {
         size_t at = 2 * i * stride;
-        store_two_rows(places[0].samples + at, stride, _mm512_castsi512_si128(samples[i]));
-        store_two_rows(places[1].samples + at, stride, _mm512_extracti32x4_epi32(samples[i], 1));
-        store_two_rows(places[2].samples + at, stride, _mm512_extracti32x4_epi32(samples[i], 2));
-        store_two_rows(places[3].samples + at, stride, _mm512_extracti32x4_epi32(samples[i], 3));
+        jpeg_idct_avx512_store_two_rows(places[0].samples + at, stride,
+                                        _mm512_castsi512_si128(samples[i]));
+        jpeg_idct_avx512_store_two_rows(places[1].samples + at, stride,
+                                        _mm512_extracti32x4_epi32(samples[i], 1));
+        jpeg_idct_avx512_store_two_rows(places[2].samples + at, stride,
+                                        _mm512_extracti32x4_epi32(samples[i], 2));
+        jpeg_idct_avx512_store_two_rows(places[3].samples + at, stride,
+                                        _mm512_extracti32x4_epi32(samples[i], 3));
     }
 }
 
 /* Blocks without coefficients below row 0: all rows come out the same. True: it was one. */
-TARGET static inline bool try_flat(const place *where, const uint16_t *quantizers, size_t stride)
+TARGET static inline bool jpeg_idct_avx512_try_flat(const place *where, const uint16_t *quantizers,
+                                                    size_t stride)
 {
     enum { ROW = (1 << SIDE) - 1 };
     __m512i top = _mm512_load_si512(where->block);
@@ -95,7 +101,7 @@ TARGET void sl_jpeg_idct8_avx512(const sl_jpeg_blocks *blocks)
     for (size_t i = 0; i < blocks->count; i++) {
         dense[waiting].block = blocks->coefficients + i * blocks->pitch;
         dense[waiting].samples = blocks->samples + i * SIDE;
-        if (try_flat(&dense[waiting], blocks->quantizers, blocks->stride)) {
+        if (jpeg_idct_avx512_try_flat(&dense[waiting], blocks->quantizers, blocks->stride)) {
             continue;
         }
         waiting++;

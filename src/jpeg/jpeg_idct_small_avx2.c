@@ -24,22 +24,23 @@ typedef struct couple {
     size_t stride;
 } couple;
 
-TARGET static inline __m128i load(const void *row)
+TARGET static inline __m128i jpeg_idct_small_avx2_load(const void *row)
 {
     return _mm_load_si128((const __m128i *)row);
 }
 
-TARGET static inline __m256i load_row(const couple *two, size_t row)
+TARGET static inline __m256i jpeg_idct_small_avx2_load_row(const couple *two, size_t row)
 {
-    __m128i first = load(two->blocks[0] + row * SIDE);
-    return _mm256_inserti128_si256(_mm256_castsi128_si256(first), load(two->blocks[1] + row * SIDE),
-                                   1);
+    __m128i first = jpeg_idct_small_avx2_load(two->blocks[0] + row * SIDE);
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(first),
+                                   jpeg_idct_small_avx2_load(two->blocks[1] + row * SIDE), 1);
 }
 
-TARGET static inline __m256i dequantize(const couple *two, size_t row, __m256i values)
+TARGET static inline __m256i jpeg_idct_small_avx2_dequantize(const couple *two, size_t row,
+                                                             __m256i values)
 {
-    return _mm256_mullo_epi16(values,
-                              _mm256_broadcastsi128_si256(load(two->quantizers + row * SIDE)));
+    return _mm256_mullo_epi16(values, _mm256_broadcastsi128_si256(
+                                          jpeg_idct_small_avx2_load(two->quantizers + row * SIDE)));
 }
 
 /* Outputs from the even sum of inputs 2 and 6, with the base of input 0, and the odd inputs. */
@@ -66,9 +67,9 @@ TARGET static inline void columns4(const couple *two, __m256i rows[4])
     __m256i in[SIDE];
     __m256i below = ZERO;
     for (size_t y = 0; y < SIDE; y += y == 3 ? 2 : 1) {
-        __m256i values = load_row(two, y);
+        __m256i values = jpeg_idct_small_avx2_load_row(two, y);
         below = y == 0 ? below : _mm256_or_si256(below, values);
-        in[y] = dequantize(two, y, values);
+        in[y] = jpeg_idct_small_avx2_dequantize(two, y, values);
     }
     wide out[4];
     transform4_rows(widen(in[0], SL_IDCT_CONST_BITS + 1, BITS), pair(in[2], in[6]),
@@ -108,7 +109,7 @@ TARGET static inline __m256i rows4(const __m256i rows[4])
                            _mm256_set1_epi8((char)SL_IDCT_CENTRE));
 }
 
-TARGET static inline void transform4(const couple *two)
+TARGET static inline void jpeg_idct_small_avx2_transform4(const couple *two)
 {
     __m256i rows[4];
     uint8_t samples[AT_ONCE][4][4];
@@ -131,13 +132,13 @@ TARGET static inline __m256i odd_sums2(__m256i upper, __m256i lower)
     return _mm256_hadd_epi32(halves, halves);
 }
 
-TARGET static inline void transform2(const couple *two)
+TARGET static inline void jpeg_idct_small_avx2_transform2(const couple *two)
 {
     enum { BITS = SL_IDCT_CONST_BITS - SL_IDCT_PASS1_BITS + 2 };
     enum { BITS_AFTER = SL_IDCT_CONST_BITS + SL_IDCT_PASS1_BITS + 3 + 2 };
     __m256i in[SIDE];
     for (size_t y = 0; y < SIDE; y += y == 0 ? 1 : 2) {
-        in[y] = dequantize(two, y, load_row(two, y));
+        in[y] = jpeg_idct_small_avx2_dequantize(two, y, jpeg_idct_small_avx2_load_row(two, y));
     }
     wide base = widen(in[0], SL_IDCT_CONST_BITS + 2, BITS);
     wide odd = add(multiply(pair(in[7], in[5]), SL_IDCT2_ODD_IN7, SL_IDCT2_ODD_IN5),
@@ -176,7 +177,7 @@ TARGET void sl_jpeg_idct4_avx2(const sl_jpeg_blocks *blocks)
 {
     for (size_t i = 0; i < blocks->count; i += AT_ONCE) {
         couple two = couple_at(blocks, i, 4);
-        transform4(&two);
+        jpeg_idct_small_avx2_transform4(&two);
     }
 }
 
@@ -184,7 +185,7 @@ TARGET void sl_jpeg_idct2_avx2(const sl_jpeg_blocks *blocks)
 {
     for (size_t i = 0; i < blocks->count; i += AT_ONCE) {
         couple two = couple_at(blocks, i, 2);
-        transform2(&two);
+        jpeg_idct_small_avx2_transform2(&two);
     }
 }
 

@@ -33,7 +33,7 @@ static sl_jpeg_memory *memory_of(j_common_ptr cinfo)
     return (sl_jpeg_memory *)(void *)cinfo->mem;
 }
 
-static void *take(j_common_ptr cinfo, size_t bytes)
+static void *jpeg_memory_take(j_common_ptr cinfo, size_t bytes)
 {
     void *memory = sl_scratch_take(memory_of(cinfo)->scratch, bytes);
     if (memory == NULL) {
@@ -45,15 +45,15 @@ static void *take(j_common_ptr cinfo, size_t bytes)
 static void *alloc_any(j_common_ptr cinfo, int pool_id, size_t bytes)
 {
     (void)pool_id;
-    return take(cinfo, bytes);
+    return jpeg_memory_take(cinfo, bytes);
 }
 
 static JSAMPARRAY alloc_sarray(j_common_ptr cinfo, int pool_id, JDIMENSION width, JDIMENSION count)
 {
     (void)pool_id;
     size_t stride = ((size_t)width + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
-    JSAMPARRAY rows = take(cinfo, count * sizeof(JSAMPROW));
-    JSAMPLE *samples = take(cinfo, stride * count);
+    JSAMPARRAY rows = jpeg_memory_take(cinfo, count * sizeof(JSAMPROW));
+    JSAMPLE *samples = jpeg_memory_take(cinfo, stride * count);
     for (JDIMENSION row = 0; row < count; row++) {
         rows[row] = samples + stride * row;
     }
@@ -63,8 +63,8 @@ static JSAMPARRAY alloc_sarray(j_common_ptr cinfo, int pool_id, JDIMENSION width
 static JBLOCKARRAY alloc_barray(j_common_ptr cinfo, int pool_id, JDIMENSION width, JDIMENSION count)
 {
     (void)pool_id;
-    JBLOCKARRAY rows = take(cinfo, count * sizeof(JBLOCKROW));
-    JBLOCK *blocks = take(cinfo, (size_t)width * count * sizeof(JBLOCK));
+    JBLOCKARRAY rows = jpeg_memory_take(cinfo, count * sizeof(JBLOCKROW));
+    JBLOCK *blocks = jpeg_memory_take(cinfo, (size_t)width * count * sizeof(JBLOCK));
     for (JDIMENSION row = 0; row < count; row++) {
         rows[row] = blocks + (size_t)width * row;
     }
@@ -78,7 +78,7 @@ static jvirt_sarray_ptr request_virt_sarray(j_common_ptr cinfo, int pool_id, boo
     (void)pool_id;
     (void)max_access;
     sl_jpeg_memory *memory = memory_of(cinfo);
-    jvirt_sarray_ptr array = take(cinfo, sizeof(*array));
+    jvirt_sarray_ptr array = jpeg_memory_take(cinfo, sizeof(*array));
     *array = (struct jvirt_sarray_control){NULL, width, count, 0, pre_zero, memory->sample_arrays};
     memory->sample_arrays = array;
     return array;
@@ -91,7 +91,7 @@ static jvirt_barray_ptr request_virt_barray(j_common_ptr cinfo, int pool_id, boo
     (void)pool_id;
     (void)max_access;
     sl_jpeg_memory *memory = memory_of(cinfo);
-    jvirt_barray_ptr array = take(cinfo, sizeof(*array));
+    jvirt_barray_ptr array = jpeg_memory_take(cinfo, sizeof(*array));
     *array = (struct jvirt_barray_control){NULL, width, count, 0, pre_zero, memory->block_arrays};
     memory->block_arrays = array;
     return array;
@@ -149,7 +149,7 @@ static JBLOCKARRAY access_virt_barray(j_common_ptr cinfo, jvirt_barray_ptr array
 }
 
 /* The owner of the scratch frees, all at once. */
-static void free_pool(j_common_ptr cinfo, int pool_id)
+static void jpeg_memory_free_pool(j_common_ptr cinfo, int pool_id)
 {
     (void)cinfo;
     (void)pool_id;
@@ -173,7 +173,7 @@ void sl_jpeg_memory_install(sl_jpeg_memory *memory, j_decompress_ptr cinfo)
                 .realize_virt_arrays = realize_virt_arrays,
                 .access_virt_sarray = access_virt_sarray,
                 .access_virt_barray = access_virt_barray,
-                .free_pool = free_pool,
+                .free_pool = jpeg_memory_free_pool,
                 .self_destruct = self_destruct,
                 .max_memory_to_use = cinfo->mem->max_memory_to_use,
                 .max_alloc_chunk = cinfo->mem->max_alloc_chunk},

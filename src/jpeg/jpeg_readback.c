@@ -96,7 +96,7 @@ static JBLOCKARRAY access_rows(j_common_ptr cinfo, jvirt_barray_ptr array, JDIME
     return array->rows;
 }
 
-static void create_work(void *argument)
+static void jpeg_readback_create_work(void *argument)
 {
     readback *back = argument;
     jpeg_create_decompress(&back->cinfo);
@@ -139,7 +139,7 @@ static void compare_frames(readback *back)
     }
 }
 
-static void read_work(void *argument)
+static void jpeg_readback_read_work(void *argument)
 {
     readback *back = argument;
     (void)jpeg_read_header(&back->cinfo, TRUE);
@@ -162,11 +162,11 @@ sluice_status sl_jpeg_readback(const sl_jpeg_original *original, sl_bytes jpeg, 
     readback back = {.original = original, .interval = interval};
     sl_error_clear(&reason);
     sl_jpeg_errors_init(&back.errors, &back.cinfo);
-    sluice_status status = sl_jpeg_guard(&back.errors, create_work, &back, &reason);
+    sluice_status status = sl_jpeg_guard(&back.errors, jpeg_readback_create_work, &back, &reason);
     if (status == SLUICE_OK) {
         sl_jpeg_memory_reset(&back.memory, &back.cinfo, scratch);
         sl_jpeg_source_begin(&back.source, &back.cinfo, jpeg);
-        status = sl_jpeg_guard(&back.errors, read_work, &back, &reason);
+        status = sl_jpeg_guard(&back.errors, jpeg_readback_read_work, &back, &reason);
         sl_jpeg_memory_remove(&back.memory, &back.cinfo);
     }
     jpeg_destroy_decompress(&back.cinfo);

@@ -35,16 +35,17 @@ static uint32_t mcu_height(j_decompress_ptr cinfo)
     return DCTSIZE * (is_alone(cinfo) ? 1U : (uint32_t)cinfo->max_v_samp_factor);
 }
 
-static uint32_t divide_up(uint32_t value, uint32_t unit)
+static uint32_t jpeg_region_divide_up(uint32_t value, uint32_t unit)
 {
     return value / unit + (value % unit != 0);
 }
 
 sl_jpeg_tiles sl_jpeg_tiles_of(j_decompress_ptr cinfo)
 {
-    sl_jpeg_tiles tiles = {.mcus_across = divide_up(cinfo->image_width, mcu_width(cinfo)),
-                           .mcus_down = divide_up(cinfo->image_height, mcu_height(cinfo)),
-                           .interval = cinfo->restart_interval};
+    sl_jpeg_tiles tiles = {
+        .mcus_across = jpeg_region_divide_up(cinfo->image_width, mcu_width(cinfo)),
+        .mcus_down = jpeg_region_divide_up(cinfo->image_height, mcu_height(cinfo)),
+        .interval = cinfo->restart_interval};
     if (tiles.interval == 0) {
         tiles.interval = tiles.mcus_across * tiles.mcus_down;
     }
@@ -78,9 +79,9 @@ static grid grid_under(j_decompress_ptr cinfo, const sl_jpeg_tiles *tiles, sl_re
                  .tile_width = mcus_wide * mcu_width(cinfo),
                  .tile_height = mcus_high * mcu_height(cinfo)};
     made.left = need.x / made.tile_width;
-    made.right = divide_up(need.x + need.width, made.tile_width);
+    made.right = jpeg_region_divide_up(need.x + need.width, made.tile_width);
     made.top = need.y / made.tile_height;
-    made.bottom = divide_up(need.y + need.height, made.tile_height);
+    made.bottom = jpeg_region_divide_up(need.y + need.height, made.tile_height);
     return made;
 }
 
@@ -178,9 +179,9 @@ bool sl_jpeg_region_make(sl_jpeg_region *region, j_decompress_ptr cinfo, sl_byte
     const uint32_t top = under.top * under.tile_height;
     const uint32_t right = sl_min_u32(under.right * under.tile_width, cinfo->image_width);
     /* of the last row of tiles only what is needed */
-    const uint32_t bottom =
-        sl_min_u32(divide_up(need.y + need.height, mcu_height(cinfo)) * mcu_height(cinfo),
-                   cinfo->image_height);
+    const uint32_t bottom = sl_min_u32(
+        jpeg_region_divide_up(need.y + need.height, mcu_height(cinfo)) * mcu_height(cinfo),
+        cinfo->image_height);
     region->part = (sl_rect){left, top, right - left, bottom - top};
     uint8_t *made = sl_scratch_take(scratch, HEADER_BYTES + interval_bytes(tiles, &under));
     if (made == NULL) {
@@ -203,7 +204,7 @@ bool sl_jpeg_region_make(sl_jpeg_region *region, j_decompress_ptr cinfo, sl_byte
 size_t sl_jpeg_region_end(const sl_jpeg_region *region, const sl_jpeg_tiles *tiles,
                           uint32_t mcu_rows)
 {
-    const uint32_t rows = divide_up(mcu_rows, region->mcus_high);
+    const uint32_t rows = jpeg_region_divide_up(mcu_rows, region->mcus_high);
     const bool ends = mcu_rows % region->mcus_high == 0 || mcu_rows == region->mcus_down;
     if (mcu_rows == 0 || !ends || rows > region->rows) {
         return 0;

@@ -57,7 +57,7 @@ struct sl_jpeg_retiler {
 };
 
 /* The coefficients of four components of full size, with room for the blocks that fill MCUs. */
-static size_t scratch_bytes(uint64_t max_pixels)
+static size_t jpeg_retile_scratch_bytes(uint64_t max_pixels)
 {
     const uint64_t side_max = JPEG_MAX_DIMENSION;
     const uint64_t fill = (MAX_SAMP_FACTOR * DCTSIZE) * (2 * side_max + MAX_SAMP_FACTOR * DCTSIZE);
@@ -75,8 +75,8 @@ sluice_status sl_jpeg_retiler_open(sl_jpeg_retiler **out, const sl_jpeg_retile_o
     }
     retiler->options = *options;
     sl_jpeg_counts_init(&retiler->counts);
-    sluice_status status =
-        sl_scratch_open(&retiler->scratch, scratch_bytes(options->max_pixels), KEEP_BYTES, error);
+    sluice_status status = sl_scratch_open(
+        &retiler->scratch, jpeg_retile_scratch_bytes(options->max_pixels), KEEP_BYTES, error);
     if (status < 0) {
         sl_free(retiler);
         return status;
@@ -121,7 +121,7 @@ static size_t bytes_before_marker(const sl_jpeg_source *source)
  * libjpeg calls this between rows of MCUs. A picture of one scan ends with it, as for the decoder:
  * what follows is not looked at, but for whether it follows at once.
  */
-static void watch(j_common_ptr common)
+static void jpeg_retile_watch(j_common_ptr common)
 {
     j_decompress_ptr cinfo = (j_decompress_ptr)common;
     sl_jpeg_retiler *retiler = cinfo->client_data;
@@ -134,12 +134,12 @@ static void watch(j_common_ptr common)
     }
 }
 
-static void create_work(void *argument)
+static void jpeg_retile_create_work(void *argument)
 {
     sl_jpeg_retiler *retiler = argument;
     jpeg_create_decompress(&retiler->in);
     retiler->in.client_data = retiler;
-    retiler->progress.progress_monitor = watch;
+    retiler->progress.progress_monitor = jpeg_retile_watch;
     retiler->in.progress = &retiler->progress;
 }
 
@@ -155,7 +155,7 @@ static void check_sampling(j_decompress_ptr cinfo)
     }
 }
 
-static void header_work(void *argument)
+static void jpeg_retile_header_work(void *argument)
 {
     sl_jpeg_retiler *retiler = argument;
     sl_jpeg_segments_save(&retiler->in, retiler->options.drop_metadata);
@@ -166,7 +166,8 @@ static void header_work(void *argument)
 static sluice_status create_reader(sl_jpeg_retiler *retiler, sluice_error *error)
 {
     sl_jpeg_errors_init(&retiler->in_errors, &retiler->in);
-    sluice_status status = sl_jpeg_guard(&retiler->in_errors, create_work, retiler, error);
+    sluice_status status =
+        sl_jpeg_guard(&retiler->in_errors, jpeg_retile_create_work, retiler, error);
     if (status < 0) {
         jpeg_destroy_decompress(&retiler->in);
         return status;
@@ -178,7 +179,7 @@ static sluice_status create_reader(sl_jpeg_retiler *retiler, sluice_error *error
     return SLUICE_OK;
 }
 
-static uint64_t round_up(uint64_t value, int unit)
+static uint64_t jpeg_retile_round_up(uint64_t value, int unit)
 {
     return (value + (uint64_t)unit - 1) / (uint64_t)unit * (uint64_t)unit;
 }
@@ -188,8 +189,8 @@ static uint64_t coefficient_bytes(j_decompress_ptr cinfo)
     uint64_t blocks = 0;
     for (int i = 0; i < cinfo->num_components; i++) {
         const jpeg_component_info *info = &cinfo->comp_info[i];
-        blocks += round_up(info->width_in_blocks, info->h_samp_factor) *
-                  round_up(info->height_in_blocks, info->v_samp_factor);
+        blocks += jpeg_retile_round_up(info->width_in_blocks, info->h_samp_factor) *
+                  jpeg_retile_round_up(info->height_in_blocks, info->v_samp_factor);
     }
     return blocks * sizeof(JBLOCK);
 }
@@ -213,7 +214,7 @@ sluice_status sl_jpeg_retiler_begin(sl_jpeg_retiler *retiler, sl_bytes jpeg, uin
         return status;
     }
     sl_jpeg_scans_begin(&retiler->scans, retiler->options.max_pixels, jpeg.size, NULL);
-    status = sl_jpeg_guard(&retiler->in_errors, header_work, retiler, error);
+    status = sl_jpeg_guard(&retiler->in_errors, jpeg_retile_header_work, retiler, error);
     retiler->too_much = status == SLUICE_NOMEM;
     if (status < 0) {
         return retiler->too_much ? SLUICE_OK : status;
@@ -227,7 +228,7 @@ sluice_status sl_jpeg_retiler_begin(sl_jpeg_retiler *retiler, sl_bytes jpeg, uin
     return SLUICE_OK;
 }
 
-static void read_work(void *argument)
+static void jpeg_retile_read_work(void *argument)
 {
     sl_jpeg_retiler *retiler = argument;
     j_decompress_ptr cinfo = &retiler->in;
@@ -236,7 +237,7 @@ static void read_work(void *argument)
     retiler->coefficients = jpeg_read_coefficients(cinfo);
 }
 
-static sl_jpeg_outcome keep(sl_jpeg_outcome why, const char *text, sluice_error *error)
+static sl_jpeg_outcome jpeg_retile_keep(sl_jpeg_outcome why, const char *text, sluice_error *error)
 {
     sl_error_set(error, why == SL_JPEG_DIFFERENT ? SLUICE_INTERNAL : SLUICE_UNSUPPORTED, STAGE,
                  "stored as it is: %s", text);
@@ -269,7 +270,7 @@ static bool fits_one_scan(j_decompress_ptr cinfo)
 }
 
 /* RETILED: nothing speaks against it. */
-static sl_jpeg_outcome judge(sl_jpeg_retiler *retiler, sluice_error *error)
+static sl_jpeg_outcome jpeg_retile_judge(sl_jpeg_retiler *retiler, sluice_error *error)
 {
     j_decompress_ptr cinfo = &retiler->in;
     if (retiler->left_over > 0) {
@@ -278,20 +279,21 @@ static sl_jpeg_outcome judge(sl_jpeg_retiler *retiler, sluice_error *error)
                  "%zu bytes are left over at its end: it may be damaged, which decoders could not "
                  "see in a new one",
                  retiler->left_over);
-        return keep(SL_JPEG_UNUSUAL, text, error);
+        return jpeg_retile_keep(SL_JPEG_UNUSUAL, text, error);
     }
     if (!fits_one_scan(cinfo)) {
-        return keep(SL_JPEG_LARGE_MCU, "its components do not fit into one scan", error);
+        return jpeg_retile_keep(SL_JPEG_LARGE_MCU, "its components do not fit into one scan",
+                                error);
     }
     if (!is_complete(cinfo)) {
-        return keep(SL_JPEG_INCOMPLETE, "scans are missing", error);
+        return jpeg_retile_keep(SL_JPEG_INCOMPLETE, "scans are missing", error);
     }
     return SL_JPEG_RETILED;
 }
 
 /* A single component's MCU is a block, whatever its sampling factors. */
-static uint32_t choose_interval(const sl_jpeg_retiler *retiler,
-                                const struct jpeg_decompress_struct *cinfo)
+static uint32_t jpeg_retile_choose_interval(const sl_jpeg_retiler *retiler,
+                                            const struct jpeg_decompress_struct *cinfo)
 {
     const bool single = cinfo->num_components == 1;
     const uint32_t mcu = DCTSIZE * (single ? 1 : (uint32_t)cinfo->max_h_samp_factor);
@@ -310,7 +312,7 @@ static _Noreturn void write_failed(j_common_ptr cinfo)
     longjmp(errors->jump, 1);
 }
 
-static void pass_over(j_common_ptr cinfo, int level)
+static void jpeg_retile_pass_over(j_common_ptr cinfo, int level)
 {
     (void)cinfo;
     (void)level;
@@ -331,14 +333,14 @@ static void choose_form(sl_jpeg_retiler *retiler)
                                      .out = &retiler->out,
                                      .counts = &retiler->counts,
                                      .scratch = &retiler->scratch,
-                                     .interval = choose_interval(retiler, &retiler->in),
+                                     .interval = jpeg_retile_choose_interval(retiler, &retiler->in),
                                      .drop = retiler->options.drop_metadata};
     retiler->verdict =
         retiler->options.fastest ? sl_jpeg_form_fastest(&subject) : sl_jpeg_form_smallest(&subject);
     retiler->interval = retiler->out.restart_interval;
 }
 
-static void write_work(void *argument)
+static void jpeg_retile_write_work(void *argument)
 {
     sl_jpeg_retiler *retiler = argument;
     j_compress_ptr out = &retiler->out;
@@ -371,7 +373,7 @@ static sluice_status write_picture(sl_jpeg_retiler *retiler, sluice_error *error
     j_decompress_ptr common = (j_decompress_ptr)(void *)&retiler->out;
     sl_jpeg_errors_init(&retiler->out_errors, common);
     retiler->out_errors.pub.error_exit = write_failed;
-    retiler->out_errors.pub.emit_message = pass_over;
+    retiler->out_errors.pub.emit_message = jpeg_retile_pass_over;
     sluice_status status = sl_jpeg_guard(&retiler->out_errors, create_writer_work, retiler, error);
     if (status < 0) {
         jpeg_destroy_compress(&retiler->out);
@@ -379,7 +381,7 @@ static sluice_status write_picture(sl_jpeg_retiler *retiler, sluice_error *error
     }
     sl_jpeg_memory_install(&retiler->out_memory, common);
     retiler->out_memory.scratch = &retiler->scratch;
-    status = sl_jpeg_guard(&retiler->out_errors, write_work, retiler, error);
+    status = sl_jpeg_guard(&retiler->out_errors, jpeg_retile_write_work, retiler, error);
     sl_jpeg_memory_remove(&retiler->out_memory, common);
     jpeg_destroy_compress(&retiler->out);
     if (retiler->sink.no_memory) {
@@ -399,21 +401,21 @@ static sluice_status rewrite(sl_jpeg_retiler *retiler, sl_jpeg_outcome *outcome,
         return sl_error_set(error, status, STAGE, "%s", reason.text);
     }
     if (status < 0) {
-        *outcome = keep(SL_JPEG_UNUSUAL, reason.text, error);
+        *outcome = jpeg_retile_keep(SL_JPEG_UNUSUAL, reason.text, error);
         return SLUICE_OK;
     }
     if (retiler->verdict == SL_JPEG_LEAVE) {
-        *outcome = keep(SL_JPEG_FAST, "nothing is decoded faster", error);
+        *outcome = jpeg_retile_keep(SL_JPEG_FAST, "nothing is decoded faster", error);
         return SLUICE_OK;
     }
     sl_bytes made = sl_jpeg_sink_bytes(&retiler->sink);
     const sl_jpeg_original original = {&retiler->in, retiler->coefficients};
     status = sl_jpeg_readback(&original, made, retiler->interval, &retiler->scratch, &reason);
     if (status < 0) {
-        *outcome =
-            keep(status == SLUICE_NOMEM ? SL_JPEG_UNUSUAL : SL_JPEG_DIFFERENT, reason.text, error);
+        *outcome = jpeg_retile_keep(status == SLUICE_NOMEM ? SL_JPEG_UNUSUAL : SL_JPEG_DIFFERENT,
+                                    reason.text, error);
     } else if (sl_exif_orientation(made) != sl_exif_orientation(retiler->jpeg)) {
-        *outcome = keep(SL_JPEG_UNUSUAL, "its EXIF orientation would change", error);
+        *outcome = jpeg_retile_keep(SL_JPEG_UNUSUAL, "its EXIF orientation would change", error);
     } else {
         *outcome = SL_JPEG_RETILED;
         *retiled = made;
@@ -429,14 +431,14 @@ sluice_status sl_jpeg_retiler_run(sl_jpeg_retiler *retiler, sl_jpeg_outcome *out
     *outcome = SL_JPEG_UNUSUAL;
     sluice_status status = SLUICE_OK;
     if (!retiler->too_much) {
-        status = sl_jpeg_guard(&retiler->in_errors, read_work, retiler, error);
+        status = sl_jpeg_guard(&retiler->in_errors, jpeg_retile_read_work, retiler, error);
         retiler->too_much = status == SLUICE_NOMEM;
     }
     if (retiler->too_much) {
-        *outcome = keep(SL_JPEG_UNUSUAL, "its metadata takes too much memory", error);
+        *outcome = jpeg_retile_keep(SL_JPEG_UNUSUAL, "its metadata takes too much memory", error);
         status = SLUICE_OK;
     } else if (status == SLUICE_OK) {
-        *outcome = judge(retiler, error);
+        *outcome = jpeg_retile_judge(retiler, error);
         if (*outcome == SL_JPEG_RETILED) {
             status = rewrite(retiler, outcome, retiled, error);
         }

@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-static uint8_t clamp(int32_t value)
+static uint8_t jpeg_rows_clamp(int32_t value)
 {
     return (uint8_t)(value > UINT8_MAX ? UINT8_MAX : value < 0 ? 0 : value);
 }
@@ -16,9 +16,9 @@ static void put_pixel(uint8_t *rgb, int32_t luma, int32_t cb_sample, int32_t cr_
     int32_t red = (SL_ROWS_RED_CR * cr + SL_ROWS_HALF) >> SL_ROWS_BITS;
     int32_t green = (SL_ROWS_GREEN_CB * cb + SL_ROWS_GREEN_CR * cr + SL_ROWS_HALF) >> SL_ROWS_BITS;
     int32_t blue = (SL_ROWS_BLUE_CB * cb + SL_ROWS_HALF) >> SL_ROWS_BITS;
-    rgb[0] = clamp(luma + red);
-    rgb[1] = clamp(luma + green);
-    rgb[2] = clamp(luma + blue);
+    rgb[0] = jpeg_rows_clamp(luma + red);
+    rgb[1] = jpeg_rows_clamp(luma + green);
+    rgb[2] = jpeg_rows_clamp(luma + blue);
 }
 
 void sl_jpeg_row_grey_scalar(const sl_jpeg_row *row)

@@ -13,29 +13,30 @@
 #    define SELECT(mask, yes, no)     _mm512_ternarylogic_epi32(mask, yes, no, 0xCA)
 #    define SPREAD(sixteen)           _mm512_broadcast_i32x4(sixteen)
 #    define LOAD(bytes)               _mm512_loadu_si512(bytes)
-#    define WIDEN(bytes)              widen(bytes)
-#    define AFTER(before, current)    after(before, current)
-#    define AHEAD(current, next)      ahead(current, next)
+#    define WIDEN(bytes)              jpeg_rows_avx512_widen(bytes)
+#    define AFTER(before, current)    jpeg_rows_avx512_after(before, current)
+#    define AHEAD(current, next)      jpeg_rows_avx512_ahead(current, next)
 #    define REPLACE(value, by, index) _mm512_mask_mov_epi16(value, UINT32_C(1) << (index), by)
-#    define STORE(rgb, thirds, bytes) store(rgb, thirds, bytes)
+#    define STORE(rgb, thirds, bytes) jpeg_rows_avx512_store(rgb, thirds, bytes)
 
-TARGET static inline __m512i widen(const uint8_t *bytes)
+TARGET static inline __m512i jpeg_rows_avx512_widen(const uint8_t *bytes)
 {
     return _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)bytes));
 }
 
-TARGET static inline __m512i after(__m512i before, __m512i current)
+TARGET static inline __m512i jpeg_rows_avx512_after(__m512i before, __m512i current)
 {
     return _mm512_alignr_epi8(current, _mm512_alignr_epi64(current, before, 6), 14);
 }
 
-TARGET static inline __m512i ahead(__m512i current, __m512i next)
+TARGET static inline __m512i jpeg_rows_avx512_ahead(__m512i current, __m512i next)
 {
     return _mm512_alignr_epi8(_mm512_alignr_epi64(next, current, 2), current, 2);
 }
 
 /* Quarters a0 b0 c0 d0, a1 b1 c1 d1, a2 b2 c2 d2 to their order in memory. */
-TARGET static inline void store(uint8_t *rgb, const __m512i thirds[3], uint32_t bytes)
+TARGET static inline void jpeg_rows_avx512_store(uint8_t *rgb, const __m512i thirds[3],
+                                                 uint32_t bytes)
 {
     /* of thirds 0 and 1, then with third 2; eight and more mean the second operand */
     __m512i first =

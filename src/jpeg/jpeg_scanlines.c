@@ -31,7 +31,8 @@ static void find_subsampled(j_decompress_ptr cinfo, bool *across, bool *down)
 }
 
 /* Widens [*start, *start + *size) to `margin` more on each side and to `least` in all. */
-static void widen(uint32_t *start, uint32_t *size, uint32_t limit, uint32_t margin, uint32_t least)
+static void jpeg_scanlines_widen(uint32_t *start, uint32_t *size, uint32_t limit, uint32_t margin,
+                                 uint32_t least)
 {
     uint32_t end = *start + *size;
     end += sl_min_u32(margin, limit - end);
@@ -55,10 +56,10 @@ sl_rect sl_jpeg_with_margin(j_decompress_ptr cinfo, sl_rect need, uint32_t denom
     bool down;
     find_subsampled(cinfo, &across, &down);
     if (across) {
-        widen(&rect.x, &rect.width, picture.width, margin, least);
+        jpeg_scanlines_widen(&rect.x, &rect.width, picture.width, margin, least);
     }
     if (down) {
-        widen(&rect.y, &rect.height, picture.height, margin, least);
+        jpeg_scanlines_widen(&rect.y, &rect.height, picture.height, margin, least);
     }
     return rect;
 }
@@ -74,7 +75,7 @@ typedef struct row_sink {
 } row_sink;
 
 /* Reads the next rows, at most to the bottom; returns how many. */
-static JDIMENSION read_rows(const row_sink *sink)
+static JDIMENSION jpeg_scanlines_read_rows(const row_sink *sink)
 {
     j_decompress_ptr cinfo = sink->cinfo;
     JSAMPROW rows[ROWS_PER_CALL];
@@ -100,7 +101,7 @@ static JDIMENSION read_rows(const row_sink *sink)
     return read;
 }
 
-static void *take(const sl_jpeg_cut *cut, size_t bytes)
+static void *jpeg_scanlines_take(const sl_jpeg_cut *cut, size_t bytes)
 {
     void *memory = sl_scratch_take(cut->scratch, bytes);
     if (memory == NULL) {
@@ -109,12 +110,12 @@ static void *take(const sl_jpeg_cut *cut, size_t bytes)
     return memory;
 }
 
-static size_t row_bytes(uint32_t pixels, int channels)
+static size_t jpeg_scanlines_row_bytes(uint32_t pixels, int channels)
 {
     return ((size_t)pixels * (size_t)channels + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
 }
 
-static void start(const sl_jpeg_cut *cut)
+static void jpeg_scanlines_start(const sl_jpeg_cut *cut)
 {
     j_decompress_ptr cinfo = cut->cinfo;
     const bool cmyk = cinfo->jpeg_color_space == JCS_CMYK || cinfo->jpeg_color_space == JCS_YCCK;
@@ -130,7 +131,7 @@ static void start(const sl_jpeg_cut *cut)
  * libjpeg keeps the rows and columns of `keep` only (scaled pixels); returns the first column. It
  * takes the chroma of a scaled picture for narrower than it is where factors are above 2.
  */
-static uint32_t leave_out(j_decompress_ptr cinfo, sl_rect keep, uint32_t denominator)
+static uint32_t jpeg_scanlines_leave_out(j_decompress_ptr cinfo, sl_rect keep, uint32_t denominator)
 {
     const bool across =
         denominator == 1 || (cinfo->max_h_samp_factor <= 2 && cinfo->max_v_samp_factor <= 2);
@@ -145,7 +146,7 @@ static uint32_t leave_out(j_decompress_ptr cinfo, sl_rect keep, uint32_t denomin
     return across ? x : 0;
 }
 
-static sl_rect scaled(sl_rect rect, uint32_t denominator)
+static sl_rect jpeg_scanlines_scaled(sl_rect rect, uint32_t denominator)
 {
     const uint32_t right = rect.x + rect.width;
     const uint32_t bottom = rect.y + rect.height;
@@ -157,18 +158,19 @@ static sl_rect scaled(sl_rect rect, uint32_t denominator)
 static void read_view(sl_jpeg_cut *cut, uint32_t x)
 {
     j_decompress_ptr cinfo = cut->cinfo;
-    const sl_rect need = scaled(cut->need, cut->denominator);
-    const size_t stride = row_bytes(cinfo->output_width, 3);
+    const sl_rect need = jpeg_scanlines_scaled(cut->need, cut->denominator);
+    const size_t stride = jpeg_scanlines_row_bytes(cinfo->output_width, 3);
     const size_t spare_rows = cinfo->out_color_space == JCS_CMYK ? ROWS_PER_CALL : 1;
     row_sink sink = {.cinfo = cinfo,
-                     .pixels = take(cut, stride * need.height),
+                     .pixels = jpeg_scanlines_take(cut, stride * need.height),
                      .stride = stride,
                      .top = need.y,
                      .bottom = need.y + need.height,
-                     .spare_stride = row_bytes(cinfo->output_width, cinfo->output_components)};
-    sink.spare = take(cut, sink.spare_stride * spare_rows);
+                     .spare_stride =
+                         jpeg_scanlines_row_bytes(cinfo->output_width, cinfo->output_components)};
+    sink.spare = jpeg_scanlines_take(cut, sink.spare_stride * spare_rows);
     while (cinfo->output_scanline < sink.bottom) {
-        if (read_rows(&sink) == 0) {
+        if (jpeg_scanlines_read_rows(&sink) == 0) {
             sl_jpeg_fail(cinfo, SLUICE_INTERNAL, "libjpeg gave no row");
         }
     }
@@ -186,14 +188,15 @@ void sl_jpeg_scanlines_work(void *argument)
 {
     sl_jpeg_cut *cut = argument;
     j_decompress_ptr cinfo = cut->cinfo;
-    start(cut);
+    jpeg_scanlines_start(cut);
     const uint32_t width = cinfo->output_width;
     const uint32_t height = cinfo->output_height;
     uint32_t x = 0;
     if (sl_jpeg_is_plain(cinfo)) {
         const sl_rect picture = {0, 0, cinfo->image_width, cinfo->image_height};
         const sl_rect keep = sl_jpeg_with_margin(cinfo, cut->need, cut->denominator, picture);
-        x = leave_out(cinfo, scaled(keep, cut->denominator), cut->denominator);
+        x = jpeg_scanlines_leave_out(cinfo, jpeg_scanlines_scaled(keep, cut->denominator),
+                                     cut->denominator);
     }
     read_view(cut, x);
     cut->view.picture_width = width;

@@ -16,13 +16,13 @@ static sl_jpeg_sink *sink_of(j_compress_ptr cinfo)
     return (sl_jpeg_sink *)(void *)cinfo->dest;
 }
 
-static void nothing(j_compress_ptr cinfo)
+static void jpeg_sink_nothing(j_compress_ptr cinfo)
 {
     (void)cinfo;
 }
 
 /* libjpeg calls this when all room is used, whatever its counters say. */
-static boolean grow(j_compress_ptr cinfo)
+static boolean jpeg_sink_grow(j_compress_ptr cinfo)
 {
     sl_jpeg_sink *sink = sink_of(cinfo);
     size_t used = sink->room;
@@ -64,9 +64,9 @@ void sl_jpeg_sink_begin(sl_jpeg_sink *sink, j_compress_ptr cinfo)
 {
     sink->pub = (struct jpeg_destination_mgr){.next_output_byte = sink->bytes,
                                               .free_in_buffer = sink->room,
-                                              .init_destination = nothing,
-                                              .empty_output_buffer = grow,
-                                              .term_destination = nothing};
+                                              .init_destination = jpeg_sink_nothing,
+                                              .empty_output_buffer = jpeg_sink_grow,
+                                              .term_destination = jpeg_sink_nothing};
     cinfo->dest = &sink->pub;
 }
 

@@ -12,7 +12,7 @@ static sl_jpeg_source *source_of(j_decompress_ptr cinfo)
     return (sl_jpeg_source *)(void *)cinfo->src;
 }
 
-static void nothing(j_decompress_ptr cinfo)
+static void jpeg_source_nothing(j_decompress_ptr cinfo)
 {
     (void)cinfo;
 }
@@ -46,11 +46,11 @@ void sl_jpeg_source_begin(sl_jpeg_source *source, j_decompress_ptr cinfo, sl_byt
     *source = (sl_jpeg_source){
         .pub = {.next_input_byte = bytes.data,
                 .bytes_in_buffer = bytes.size,
-                .init_source = nothing,
+                .init_source = jpeg_source_nothing,
                 .fill_input_buffer = fill_input_buffer,
                 .skip_input_data = skip_input_data,
                 .resync_to_restart = jpeg_resync_to_restart,
-                .term_source = nothing},
+                .term_source = jpeg_source_nothing},
         .bytes = bytes,
         .strict = true,
     };

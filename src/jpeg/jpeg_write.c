@@ -26,7 +26,7 @@ typedef struct writer {
 } writer;
 
 /* The compressor has no source, whose offset sl_jpeg_fail would name. */
-static _Noreturn void on_error(j_common_ptr cinfo)
+static _Noreturn void jpeg_write_on_error(j_common_ptr cinfo)
 {
     char text[JMSG_LENGTH_MAX];
     sl_jpeg_errors *errors = (sl_jpeg_errors *)(void *)cinfo->err;
@@ -35,7 +35,7 @@ static _Noreturn void on_error(j_common_ptr cinfo)
     longjmp(errors->jump, 1);
 }
 
-static void pass_over(j_common_ptr cinfo, int level)
+static void jpeg_write_pass_over(j_common_ptr cinfo, int level)
 {
     (void)cinfo;
     (void)level;
@@ -56,7 +56,7 @@ static bool is_grey(const sl_jpeg_picture *picture)
 /* ---- segments ---- */
 
 /* Whether the first piece of a profile speaks of the colours that are written. */
-static bool fits(sl_bytes segment, bool grey)
+static bool jpeg_write_fits(sl_bytes segment, bool grey)
 {
     return segment.size >= ICC_HEAD + ICC_SPACE + 4 &&
            memcmp(segment.data + ICC_HEAD + ICC_SPACE, grey ? "GRAY" : "RGB ", 4) == 0;
@@ -81,7 +81,8 @@ static void write_profile(j_compress_ptr out, sl_bytes jpeg, bool grey)
         const sl_bytes segment = {jpeg.data + at + SEGMENT_HEAD, length - 2};
         if (marker == JPEG_APP0 + 2 && segment.size > ICC_HEAD &&
             memcmp(segment.data, signature, sizeof(signature)) == 0) {
-            wanted = wanted || (segment.data[sizeof(signature)] == 1 && fits(segment, grey));
+            wanted =
+                wanted || (segment.data[sizeof(signature)] == 1 && jpeg_write_fits(segment, grey));
             if (wanted) {
                 jpeg_write_marker(out, JPEG_APP0 + 2, segment.data, (unsigned)segment.size);
             }
@@ -109,13 +110,13 @@ static void write_rows(writer *w)
     }
 }
 
-static void create_work(void *argument)
+static void jpeg_write_create_work(void *argument)
 {
     writer *w = argument;
     jpeg_create_compress(&w->out);
 }
 
-static void write_work(void *argument)
+static void jpeg_write_work(void *argument)
 {
     writer *w = argument;
     j_compress_ptr out = &w->out;
@@ -139,29 +140,29 @@ static void write_work(void *argument)
     jpeg_finish_compress(out);
 }
 
-static sluice_status no_memory(sluice_error *error)
+static sluice_status jpeg_write_no_memory(sluice_error *error)
 {
     return sl_no_memory(error, STAGE, "for a JPEG");
 }
 
-static sluice_status run(writer *w, sl_scratch *scratch, sluice_error *error)
+static sluice_status jpeg_write_run(writer *w, sl_scratch *scratch, sluice_error *error)
 {
     /* What these do to a decompressor's common part holds for a compressor's. */
     j_decompress_ptr common = (j_decompress_ptr)(void *)&w->out;
     sl_jpeg_errors_init(&w->errors, common);
-    w->errors.pub.error_exit = on_error;
-    w->errors.pub.emit_message = pass_over;
-    sluice_status status = sl_jpeg_guard(&w->errors, create_work, w, error);
+    w->errors.pub.error_exit = jpeg_write_on_error;
+    w->errors.pub.emit_message = jpeg_write_pass_over;
+    sluice_status status = sl_jpeg_guard(&w->errors, jpeg_write_create_work, w, error);
     if (status < 0) {
         jpeg_destroy_compress(&w->out);
-        return no_memory(error);
+        return jpeg_write_no_memory(error);
     }
     sl_jpeg_memory_install(&w->memory, common);
     w->memory.scratch = scratch;
-    status = sl_jpeg_guard(&w->errors, write_work, w, error);
+    status = sl_jpeg_guard(&w->errors, jpeg_write_work, w, error);
     sl_jpeg_memory_remove(&w->memory, common);
     jpeg_destroy_compress(&w->out);
-    return w->sink.no_memory ? no_memory(error) : status;
+    return w->sink.no_memory ? jpeg_write_no_memory(error) : status;
 }
 
 sluice_status sl_jpeg_write(const sl_jpeg_picture *picture, sl_scratch *scratch, uint8_t **jpeg,
@@ -170,15 +171,15 @@ sluice_status sl_jpeg_write(const sl_jpeg_picture *picture, sl_scratch *scratch,
     writer *w = sl_calloc(1, sizeof(*w));
     *jpeg = NULL;
     if (w == NULL) {
-        return no_memory(error);
+        return jpeg_write_no_memory(error);
     }
     const size_t mark = sl_scratch_mark(scratch);
     w->picture = picture;
     w->grey = is_grey(picture);
     w->row = sl_scratch_take(scratch, (size_t)picture->width * 3);
     sluice_status status = sl_jpeg_sink_open(&w->sink, FIRST, SIZE_MAX / 4) && w->row != NULL
-                               ? run(w, scratch, error)
-                               : no_memory(error);
+                               ? jpeg_write_run(w, scratch, error)
+                               : jpeg_write_no_memory(error);
     if (status == SLUICE_OK) {
         *bytes = sl_jpeg_sink_bytes(&w->sink).size;
         *jpeg = w->sink.bytes; /* the caller's now */

@@ -59,7 +59,7 @@ static void fill_u64(uint64_t *field, uint64_t value)
     }
 }
 
-static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
+static uint64_t config_clamp(uint64_t value, uint64_t low, uint64_t high)
 {
     if (value < low) {
         return low;
@@ -76,20 +76,20 @@ static uint64_t mean_bytes(const sl_dataset *dataset)
 static uint64_t default_read_buffer(const sluice_loader_options *o, const sl_dataset *dataset)
 {
     if (o->shuffle != SLUICE_SHUFFLE_BLOCK) {
-        const uint64_t share = clamp(o->memory_bytes / 4, 32 * MIB, 1024 * MIB);
+        const uint64_t share = config_clamp(o->memory_bytes / 4, 32 * MIB, 1024 * MIB);
         const uint64_t wanted = (LARGE_SAMPLES * mean_bytes(dataset) + MIB - 1) / MIB * MIB;
-        return clamp(wanted, 32 * MIB, share);
+        return config_clamp(wanted, 32 * MIB, share);
     }
     const uint64_t window = (uint64_t)o->block_samples * o->window_blocks;
     const uint64_t samples = window < dataset->info.samples ? window : dataset->info.samples;
-    return clamp(samples * mean_bytes(dataset) / 2 * 3, 32 * MIB, 1024 * MIB);
+    return config_clamp(samples * mean_bytes(dataset) / 2 * 3, 32 * MIB, 1024 * MIB);
 }
 
 static void fill_defaults(sluice_loader_options *o, const sl_dataset *dataset)
 {
     fill_u32(&o->batch_size, 256);
     if (o->workers == 0) {
-        o->workers = (uint32_t)clamp(sl_cpu_count(), 1, 1024);
+        o->workers = (uint32_t)config_clamp(sl_cpu_count(), 1, 1024);
     }
     fill_u32(&o->prefetch, PREFETCH);
     fill_u32(&o->device_slots, 3);
@@ -103,7 +103,7 @@ static void fill_defaults(sluice_loader_options *o, const sl_dataset *dataset)
     fill_u64(&o->memory_bytes, UINT64_MAX);
     fill_u64(&o->read_buffer_bytes, default_read_buffer(o, dataset));
     fill_u64(&o->max_sample_bytes,
-             clamp(LARGE_SAMPLES * mean_bytes(dataset), 64 * MIB, 1024 * MIB));
+             config_clamp(LARGE_SAMPLES * mean_bytes(dataset), 64 * MIB, 1024 * MIB));
     fill_u64(&o->max_pixels, 100000000);
     fill_u64(&o->stall_warn_ns, 30 * SECOND_NS);
     fill_u64(&o->stall_fail_ns, 120 * SECOND_NS);
@@ -156,7 +156,7 @@ static const char *output_fault(const sluice_loader_options *o, uint32_t i)
     return NULL;
 }
 
-static sluice_status check_outputs(const sluice_loader_options *o, sluice_error *error)
+static sluice_status config_check_outputs(const sluice_loader_options *o, sluice_error *error)
 {
     if ((o->outputs == NULL) != (o->output_count == 0)) {
         return sl_error_set(error, SLUICE_INVALID, "loader",
@@ -203,7 +203,7 @@ static uint32_t choose_lookahead(const sluice_loader_options *o, const sl_datase
     /* What fits in half of the buffer can be merged without crowding out what is needed next; a
      * window of block shuffle is meant to be there whole. */
     const uint64_t share = o->shuffle == SLUICE_SHUFFLE_BLOCK ? 1 : 2;
-    return (uint32_t)clamp(o->read_buffer_bytes / (share * room), least, LOOKAHEAD_MAX);
+    return (uint32_t)config_clamp(o->read_buffer_bytes / (share * room), least, LOOKAHEAD_MAX);
 }
 
 /* What the reads of a first batch that are in flight at once need, in whole huge pages: where
@@ -215,14 +215,14 @@ static size_t choose_first_bytes(const sluice_loader_options *o, const sl_datase
     const uint64_t reads = o->io_depth < o->batch_size ? o->io_depth : o->batch_size;
     const uint64_t bytes = (mean > 0 ? each : GUESSED_BYTES) * reads;
     const uint64_t pages = (bytes + SL_SLAB_ALIGN - 1) / SL_SLAB_ALIGN * SL_SLAB_ALIGN;
-    return (size_t)clamp(pages, SL_SLAB_ALIGN, o->read_buffer_bytes);
+    return (size_t)config_clamp(pages, SL_SLAB_ALIGN, o->read_buffer_bytes);
 }
 
 /* As many as make a task for a worker; feed.h. */
 static uint32_t choose_task_rows(const sl_dataset *dataset)
 {
     const uint64_t mean = mean_bytes(dataset);
-    return mean == 0 ? 1 : (uint32_t)clamp(SL_TASK_BYTES / mean, 1, SL_TASK_ROWS);
+    return mean == 0 ? 1 : (uint32_t)config_clamp(SL_TASK_BYTES / mean, 1, SL_TASK_ROWS);
 }
 
 /* From front to back. */
@@ -235,8 +235,8 @@ static bool reads_on(const sluice_loader_options *o, const sl_dataset *dataset)
 static void choose_unpackers(sl_config *config)
 {
     const sluice_loader_options *o = &config->options;
-    const uint64_t most = clamp(sl_cpu_count(), 2, SL_SHARD_LANES);
-    config->unpack_threads = (uint32_t)clamp(o->io_threads, 1, most);
+    const uint64_t most = config_clamp(sl_cpu_count(), 2, SL_SHARD_LANES);
+    config->unpack_threads = (uint32_t)config_clamp(o->io_threads, 1, most);
     /* Those of an epoch and of the next; or one of each thread, and what the next begins with. */
     config->unpack_passes =
         o->shuffle == SLUICE_SHUFFLE_SHARDS ? 2 * SL_SHARD_LANES : config->unpack_threads + 1;
@@ -253,7 +253,7 @@ static uint64_t choose_resident(const sluice_loader_options *o, const sl_dataset
     if (o->resident_bytes != 0) {
         return o->resident_bytes;
     }
-    return clamp(sl_memory_available() / RESIDENT_MEMORY_SHARE, 0, RESIDENT_MOST);
+    return config_clamp(sl_memory_available() / RESIDENT_MEMORY_SHARE, 0, RESIDENT_MOST);
 }
 
 /* There are as many batches as there is memory for them. */
@@ -282,7 +282,7 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
         status = check_window(o, error);
     }
     if (status == SLUICE_OK) {
-        status = check_outputs(o, error);
+        status = config_check_outputs(o, error);
     }
     if (status == SLUICE_OK) {
         take_output_count(o);
@@ -315,8 +315,9 @@ void sl_config_use_columns(sl_config *config, const sl_dataset *dataset,
         config->resident_bytes = 0;
     }
     if (config->chooses_prefetch) {
-        const uint64_t batch_bytes = clamp(columns->row_bytes, 1, SMALL_BATCHES) * o->batch_size;
-        o->prefetch = (uint32_t)clamp(SMALL_BATCHES / batch_bytes, PREFETCH, PREFETCH_MOST);
+        const uint64_t batch_bytes =
+            config_clamp(columns->row_bytes, 1, SMALL_BATCHES) * o->batch_size;
+        o->prefetch = (uint32_t)config_clamp(SMALL_BATCHES / batch_bytes, PREFETCH, PREFETCH_MOST);
         config->inserts = o->prefetch * o->batch_size;
     }
 }

@@ -115,7 +115,7 @@ typedef struct wanted_run {
 } wanted_run;
 
 /* The first epoch that is not to be read. */
-static uint64_t end_of(const sluice_loader *loader, const wanted_run *run)
+static uint64_t consume_end_of(const sluice_loader *loader, const wanted_run *run)
 {
     if (run->endless) {
         return UINT64_MAX;
@@ -145,7 +145,7 @@ static bool continue_run(sluice_loader *loader, const wanted_run *run)
     sl_lock(&loader->mutex);
     const bool follows = loader->run && !loader->canceled && !loader->restoring &&
                          loader->taken == loader->steps && run->epoch == loader->epoch + 1 &&
-                         loader->config.options.end_epoch == end_of(loader, run);
+                         loader->config.options.end_epoch == consume_end_of(loader, run);
     if (follows) {
         set_current_locked(loader, run->epoch, 0);
         loader->endless = run->endless;
@@ -166,7 +166,7 @@ static void forget_cancel(sluice_loader *loader)
     sl_unlock(&loader->mutex);
 }
 
-static void begin_run(sluice_loader *loader, const wanted_run *run)
+static void consume_begin_run(sluice_loader *loader, const wanted_run *run)
 {
     forget_cancel(loader);
     if (loader->run) {
@@ -176,7 +176,7 @@ static void begin_run(sluice_loader *loader, const wanted_run *run)
     const bool restored = loader->restoring && loader->restore_epoch == run->epoch;
     const uint64_t start = restored ? loader->restore_position : 0;
     loader->restoring = loader->restoring && !restored;
-    loader->config.options.end_epoch = end_of(loader, run);
+    loader->config.options.end_epoch = consume_end_of(loader, run);
     loader->end_ticket = sl_staging_begun(loader->staging);
     set_current_locked(loader, run->epoch, start);
     loader->endless = run->endless;
@@ -202,7 +202,7 @@ static sluice_status check_epoch(sluice_loader *loader, uint64_t epoch)
     return sl_loader_refuse(loader, &why);
 }
 
-static sluice_status start(sluice_loader *loader, const wanted_run *run)
+static sluice_status consume_start(sluice_loader *loader, const wanted_run *run)
 {
     if (!sl_loader_enter(loader)) {
         return SLUICE_CANCELED;
@@ -214,7 +214,7 @@ static sluice_status start(sluice_loader *loader, const wanted_run *run)
     if (status == SLUICE_OK) {
         forget_refusal(loader);
         if (!continue_run(loader, run)) {
-            begin_run(loader, run);
+            consume_begin_run(loader, run);
         }
     }
     sl_loader_leave(loader);
@@ -223,12 +223,12 @@ static sluice_status start(sluice_loader *loader, const wanted_run *run)
 
 sluice_status sl_loader_start_epoch(sluice_loader *loader, uint64_t epoch)
 {
-    return start(loader, &(wanted_run){.epoch = epoch});
+    return consume_start(loader, &(wanted_run){.epoch = epoch});
 }
 
 sluice_status sl_loader_start_endless(sluice_loader *loader, uint64_t epoch)
 {
-    return start(loader, &(wanted_run){.epoch = epoch, .endless = true});
+    return consume_start(loader, &(wanted_run){.epoch = epoch, .endless = true});
 }
 
 /* ---- batches ---- */
@@ -252,7 +252,7 @@ static void note_batch(sluice_loader *loader, const sluice_batch *batch)
     }
 }
 
-static sluice_status take(sluice_loader *loader, sluice_batch **batch, int64_t timeout_ns)
+static sluice_status consume_take(sluice_loader *loader, sluice_batch **batch, int64_t timeout_ns)
 {
     sluice_error error;
     sl_error_clear(&error);
@@ -278,7 +278,7 @@ sluice_status sl_loader_next(sluice_loader *loader, sluice_batch **batch, int64_
     if (!sl_loader_enter(loader)) {
         return SLUICE_CANCELED;
     }
-    const sluice_status status = take(loader, batch, timeout_ns);
+    const sluice_status status = consume_take(loader, batch, timeout_ns);
     sl_loader_leave(loader);
     return status;
 }

@@ -12,7 +12,7 @@
 /* ---- asking ---- */
 
 /* What to read for a sample whose look-up ended in `status`. */
-static void aim(sl_fetch_item *item, const sl_place *place, sluice_status status)
+static void feed_items_aim(sl_fetch_item *item, const sl_place *place, sluice_status status)
 {
     item->offset = place->offset;
     item->bytes = place->bytes;
@@ -25,7 +25,7 @@ static void aim(sl_fetch_item *item, const sl_place *place, sluice_status status
  * What to read for a want whose sample's number is known. An index entry that is bad fails the want
  * when it is learned: there it takes its turn, with the entry's bytes read once more.
  */
-static void locate(const sl_feed *feed, sl_row_want *want, sl_fetch_item *item)
+static void feed_items_locate(const sl_feed *feed, sl_row_want *want, sl_fetch_item *item)
 {
     const uint64_t index = want->sample.index;
     sl_place lookup;
@@ -33,10 +33,10 @@ static void locate(const sl_feed *feed, sl_row_want *want, sl_fetch_item *item)
     const sluice_status status =
         sl_dataset_locate_at(feed->dataset, want->epoch, index, &want->sample, &lookup, &why);
     if (status != SLUICE_OK) {
-        aim(item, &lookup, SLUICE_AGAIN);
+        feed_items_aim(item, &lookup, SLUICE_AGAIN);
         return;
     }
-    aim(item, &want->sample.place, status);
+    feed_items_aim(item, &want->sample.place, status);
     item->pieces = want->sample.pieces;
 }
 
@@ -47,7 +47,7 @@ sluice_status sl_feed_next(void *ctx, sl_fetch_item *item)
     if (!sl_feed_ask(feed, &want, item)) {
         return SLUICE_END;
     }
-    locate(feed, &want, item);
+    feed_items_locate(feed, &want, item);
     feed->pending[item->tag % feed->config->lookahead] = want;
     return SLUICE_OK;
 }
@@ -74,7 +74,7 @@ sluice_status sl_feed_learn(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_f
         failure->offset = lookup.offset + why.offset;
         return status;
     }
-    aim(item, status == SLUICE_OK ? &sample->place : &lookup, status);
+    feed_items_aim(item, status == SLUICE_OK ? &sample->place : &lookup, status);
     item->pieces = status == SLUICE_OK ? sample->pieces : 0;
     return SLUICE_OK;
 }
@@ -97,7 +97,7 @@ bool sl_feed_insert(sl_feed *feed, const sl_row_want *want)
                           .pass = ALONE |
                                   atomic_fetch_add_explicit(&feed->alone, 1, memory_order_relaxed),
                           .end = SL_PASS_CLOSES};
-    locate(feed, &located, &item);
+    feed_items_locate(feed, &located, &item);
     sl_lock(&feed->mutex);
     const bool possible = feed->running;
     if (possible) {

@@ -10,7 +10,7 @@
 /* ---- the short path ---- */
 
 /* Where the want's sample lies, learning from memory what has to be looked up. */
-static bool locate(const sl_feed *feed, const sl_resident *resident, sl_row_want *want)
+static bool feed_rows_locate(const sl_feed *feed, const sl_resident *resident, sl_row_want *want)
 {
     const uint64_t index = want->sample.index;
     sl_place lookup;
@@ -28,11 +28,11 @@ static bool locate(const sl_feed *feed, const sl_resident *resident, sl_row_want
     return status == SLUICE_OK;
 }
 
-static bool find(const sl_feed *feed, sl_job *job)
+static bool feed_rows_find(const sl_feed *feed, sl_job *job)
 {
     const sl_resident *resident = sl_fetch_resident(feed->fetch);
     const sl_place *place = &job->want.sample.place;
-    if (!locate(feed, resident, &job->want) ||
+    if (!feed_rows_locate(feed, resident, &job->want) ||
         place->bytes > feed->config->options.max_sample_bytes) {
         return false;
     }
@@ -49,7 +49,7 @@ bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, uint64_t inde
                              .row = row,
                              .sample = {.index = index}},
                     .slot = slot};
-    if (find(feed, job)) {
+    if (feed_rows_find(feed, job)) {
         return true;
     }
     job->want.sample = (sl_sample){.index = index};
@@ -110,7 +110,7 @@ static bool insert_substitute(sl_feed *feed, const sl_row_want *bad)
     return sl_feed_insert(feed, &want);
 }
 
-static void blank(sl_feed *feed, const sl_job *job)
+static void feed_rows_blank(sl_feed *feed, const sl_job *job)
 {
     const sl_row_want *want = &job->want;
     sl_columns_blank(feed->columns,
@@ -134,12 +134,12 @@ void sl_feed_bad(sl_feed *feed, const sl_job *job, const sluice_error *error)
     if (policy == SLUICE_BAD_FAIL) {
         sl_staging_fail(feed->staging, job->slot->number, error);
     }
-    blank(feed, job);
+    feed_rows_blank(feed, job);
 }
 
 void sl_feed_fail(sl_feed *feed, const sl_job *job, const sluice_error *error)
 {
     assert(error->status < 0);
     sl_staging_fail(feed->staging, job->slot->number, error);
-    blank(feed, job);
+    feed_rows_blank(feed, job);
 }

@@ -111,8 +111,8 @@ static sluice_status check_distances(const sluice_loader *loader, uint64_t bytes
 }
 
 /* A kernel that wrote elsewhere would end the process, or write into somebody else's memory. */
-static sluice_status check_memory(const sluice_loader *loader, sl_device *device, uint64_t bytes,
-                                  sluice_error *error)
+static sluice_status open_staging_check_memory(const sluice_loader *loader, sl_device *device,
+                                               uint64_t bytes, sluice_error *error)
 {
     const sluice_loader_options *o = &loader->config.options;
     sluice_status status = SLUICE_OK;
@@ -128,8 +128,8 @@ static sluice_status check_memory(const sluice_loader *loader, sl_device *device
     return status;
 }
 
-static sluice_status check_outputs(const sluice_loader *loader, sl_device *device,
-                                   const device_share *share, sluice_error *error)
+static sluice_status open_staging_check_outputs(const sluice_loader *loader, sl_device *device,
+                                                const device_share *share, sluice_error *error)
 {
     const uint64_t bytes = share->output_bytes * loader->config.options.batch_size;
     if (loader->config.options.outputs == NULL) {
@@ -137,7 +137,7 @@ static sluice_status check_outputs(const sluice_loader *loader, sl_device *devic
     }
     const sluice_status status = check_distances(loader, bytes, error);
     return status == SLUICE_OK && !device->shares_memory
-               ? check_memory(loader, device, bytes, error)
+               ? open_staging_check_memory(loader, device, bytes, error)
                : status;
 }
 
@@ -158,7 +158,7 @@ static sluice_status open_on(sluice_loader *loader, sl_device *device, sluice_er
         status = share_pictures(loader, device, &share, error);
     }
     if (status == SLUICE_OK) {
-        status = check_outputs(loader, device, &share, error);
+        status = open_staging_check_outputs(loader, device, &share, error);
     }
     if (status != SLUICE_OK) {
         sl_device_close(device);

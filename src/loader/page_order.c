@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "page_order.h"
 
-static bool is_before(const sl_paged_row *a, const sl_paged_row *b)
+static bool page_order_is_before(const sl_paged_row *a, const sl_paged_row *b)
 {
     if (a->object != b->object) {
         return a->object < b->object;
@@ -17,10 +17,10 @@ static void sink(sl_paged_row *rows, uint32_t root, uint32_t count)
 {
     const sl_paged_row row = rows[root];
     for (uint32_t child = 2 * root + 1; child < count; child = 2 * root + 1) {
-        if (child + 1 < count && is_before(&rows[child], &rows[child + 1])) {
+        if (child + 1 < count && page_order_is_before(&rows[child], &rows[child + 1])) {
             child++;
         }
-        if (!is_before(&row, &rows[child])) {
+        if (!page_order_is_before(&row, &rows[child])) {
             break;
         }
         rows[root] = rows[child];

@@ -38,7 +38,7 @@ sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t wor
 
 /* ---- a worker's share ---- */
 
-static bool charge(void *ctx, uint64_t bytes)
+static bool row_charge(void *ctx, uint64_t bytes)
 {
     sl_row_worker *w = ctx;
     const uint64_t held = w->row.values.rooms.held;
@@ -53,7 +53,7 @@ static bool charge(void *ctx, uint64_t bytes)
     return true;
 }
 
-static void give_back(void *ctx, uint64_t bytes)
+static void row_give_back(void *ctx, uint64_t bytes)
 {
     (void)ctx; /* the rooms know what they hold */
     (void)bytes;
@@ -64,7 +64,7 @@ void sl_row_maker_share(sl_row_maker *maker, uint64_t bytes)
     for (uint32_t i = 0; i < maker->worker_count; i++) {
         sl_row_worker *w = &maker->workers[i];
         w->share = w->bound = bytes;
-        w->allowance = (sl_allowance){.charge = charge, .give_back = give_back, .ctx = w};
+        w->allowance = (sl_allowance){.charge = row_charge, .give_back = row_give_back, .ctx = w};
         w->row.values.rooms.allowance = &w->allowance;
     }
 }
@@ -91,8 +91,8 @@ uint64_t sl_row_maker_unpacked(const sl_row_maker *maker)
 }
 
 /* What the rooms do not hold is the decoder's. */
-static sluice_status unpack(sl_row_worker *w, const sl_dataset *dataset, const sl_job *job,
-                            sluice_error *error)
+static sluice_status row_unpack(sl_row_worker *w, const sl_dataset *dataset, const sl_job *job,
+                                sluice_error *error)
 {
     sl_row *row = &w->row;
     const sluice_status status =
@@ -110,7 +110,7 @@ static sluice_status unpack(sl_row_worker *w, const sl_dataset *dataset, const s
     return status;
 }
 
-static void trace(sluice_trace_kind kind, const sl_job *job, uint64_t begin, uint64_t end)
+static void row_trace(sluice_trace_kind kind, const sl_job *job, uint64_t begin, uint64_t end)
 {
     if (sl_trace_running()) {
         sl_trace_write(&(sluice_trace_event){.begin_ns = begin,
@@ -138,7 +138,7 @@ typedef struct progress {
     sluice_error error; /* of the row; clear before it */
 } progress;
 
-static void add(_Atomic uint64_t *counter, uint64_t more)
+static void row_add(_Atomic uint64_t *counter, uint64_t more)
 {
     if (more > 0) {
         atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
@@ -159,7 +159,7 @@ static void count_time(progress *p)
 
 /* Counts, releases, and then tells of the rows: a thread that sees them finds them counted, and the
  * memory free. */
-static void settle(progress *p)
+static void row_settle(progress *p)
 {
     sl_feed *feed = p->maker->feed;
     if (p->rows == 0) {
@@ -167,9 +167,9 @@ static void settle(progress *p)
     }
     count_time(p);
     atomic_store_explicit(&p->worker->unpacked, p->row->values.rooms.held, memory_order_relaxed);
-    add(&feed->samples, p->good);
-    add(&feed->replaced, p->replaced);
-    add(&feed->short_bytes, p->short_bytes);
+    row_add(&feed->samples, p->good);
+    row_add(&feed->replaced, p->replaced);
+    row_add(&feed->short_bytes, p->short_bytes);
     sl_fetch_release(feed->fetch, p->handles, p->handle_count);
     if (p->good > 0) {
         sl_feed_done(feed, p->slot, p->good);
@@ -201,10 +201,10 @@ static void prepare(const sl_feed *feed, sl_row *row, const sl_job *job)
     sl_columns_wish(feed->columns, row, job->slot->parts);
 }
 
-static sluice_status make(const progress *p, const sl_job *job, sluice_error *error)
+static sluice_status row_make(const progress *p, const sl_job *job, sluice_error *error)
 {
     const sl_feed *feed = p->maker->feed;
-    const sluice_status status = unpack(p->worker, feed->dataset, job, error);
+    const sluice_status status = row_unpack(p->worker, feed->dataset, job, error);
     return status == SLUICE_OK ? sl_columns_make(feed->columns, p->row, job->slot->parts, error)
                                : status;
 }
@@ -215,7 +215,7 @@ static sluice_status make_timed(progress *p, const sl_job *job, sluice_error *er
     const sl_feed *feed = p->maker->feed;
     sl_row *row = p->row;
     const uint64_t start = sl_now_ns();
-    sluice_status status = unpack(p->worker, feed->dataset, job, error);
+    sluice_status status = row_unpack(p->worker, feed->dataset, job, error);
     const uint64_t unpacked = sl_now_ns();
     if (status == SLUICE_OK) {
         status = sl_columns_make(feed->columns, row, job->slot->parts, error);
@@ -223,10 +223,10 @@ static sluice_status make_timed(progress *p, const sl_job *job, sluice_error *er
     const uint64_t done = sl_now_ns();
     const uint64_t decoded = unpacked + row->decode_ns;
     p->decode_ns += decoded - start;
-    trace(SLUICE_TRACE_DECODE, job, start, decoded);
+    row_trace(SLUICE_TRACE_DECODE, job, start, decoded);
     if (status == SLUICE_OK) {
         p->augment_ns += done - decoded;
-        trace(SLUICE_TRACE_AUGMENT, job, decoded, done);
+        row_trace(SLUICE_TRACE_AUGMENT, job, decoded, done);
     }
     return status;
 }
@@ -235,7 +235,7 @@ static sluice_status make_timed(progress *p, const sl_job *job, sluice_error *er
 static void drop_one(progress *p, const sl_job *job)
 {
     sl_feed *feed = p->maker->feed;
-    settle(p);
+    row_settle(p);
     sl_fetch_release(feed->fetch, &job->bytes.handle, 1);
     sl_feed_drop(feed, job->slot, 1);
 }
@@ -247,7 +247,8 @@ static sluice_status make_fitting(progress *p, const sl_job *job, uint64_t *shor
 {
     *shortages = sl_memory_shortages();
     const bool was_empty = p->row->values.rooms.held == 0;
-    const sluice_status status = p->row->timed ? make_timed(p, job, error) : make(p, job, error);
+    const sluice_status status =
+        p->row->timed ? make_timed(p, job, error) : row_make(p, job, error);
     if (status != SLUICE_NOMEM || was_empty) {
         return status;
     }
@@ -255,11 +256,11 @@ static sluice_status make_fitting(progress *p, const sl_job *job, uint64_t *shor
     sl_error_clear(error);
     prepare(p->maker->feed, p->row, job);
     *shortages = sl_memory_shortages();
-    return make(p, job, error);
+    return row_make(p, job, error);
 }
 
 /* Pages are a dataset's, not a sample's: with fewer workers the same samples would do. */
-static void advise(const progress *p, sluice_error *error)
+static void row_advise(const progress *p, sluice_error *error)
 {
     enum { KEPT_BYTES = 300 };
     sl_error_add(error, KEPT_BYTES,
@@ -273,7 +274,7 @@ static void run_job(progress *p, const sl_job *job)
     sl_feed *feed = p->maker->feed;
     sluice_error *error = &p->error;
     if (p->good > 0 && p->slot != job->slot) {
-        settle(p);
+        row_settle(p);
     }
     if (atomic_load_explicit(&feed->stopping, memory_order_relaxed)) {
         drop_one(p, job);
@@ -295,13 +296,13 @@ static void run_job(progress *p, const sl_job *job)
         p->replaced += job->want.attempt > 0;
         return;
     }
-    settle(p);
+    row_settle(p);
     sl_sample_blame(feed->dataset, &job->want.sample, p->row->blame, error);
     if (sl_memory_shortages() > shortages) {
         (void)sl_error_after_shortage(status, true, error);
         sl_feed_fail(feed, job, error);
     } else if (status == SLUICE_NOMEM && p->worker->starved) {
-        advise(p, error);
+        row_advise(p, error);
         sl_feed_fail(feed, job, error);
     } else {
         sl_feed_bad(feed, job, error);
@@ -393,7 +394,7 @@ static void drop_list(sl_feed *feed, const sl_task *task)
     }
 }
 
-static void drop(sl_feed *feed, const sl_task *task)
+static void row_drop(sl_feed *feed, const sl_task *task)
 {
     if (task->slot != NULL) {
         sl_feed_drop(feed, task->slot, task->count);
@@ -414,7 +415,7 @@ void sl_row_run(void *ctx, uint32_t worker, sl_decoder *decoder, void *task_memo
     sl_error_clear(&p.error);
     p.row->decoder = decoder;
     if (atomic_load_explicit(&feed->stopping, memory_order_relaxed)) {
-        drop(feed, task);
+        row_drop(feed, task);
         return;
     }
     if (task->slot != NULL) {
@@ -422,5 +423,5 @@ void sl_row_run(void *ctx, uint32_t worker, sl_decoder *decoder, void *task_memo
     } else {
         run_list(&p, task);
     }
-    settle(&p);
+    row_settle(&p);
 }

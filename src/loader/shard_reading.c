@@ -76,7 +76,8 @@ typedef struct finder {
 } finder;
 
 /* Where a sample lies; of one that would have to be looked up only the object, where that does. */
-static sluice_status place_of(const finder *f, uint64_t index, sl_place *place, sluice_error *error)
+static sluice_status shard_reading_place_of(const finder *f, uint64_t index, sl_place *place,
+                                            sluice_error *error)
 {
     sl_sample sample;
     sl_place lookup;
@@ -97,37 +98,38 @@ static sluice_status place_of(const finder *f, uint64_t index, sl_place *place, 
     return SLUICE_OK;
 }
 
-static bool is_packed(const finder *f, uint32_t object)
+static bool shard_reading_is_packed(const finder *f, uint32_t object)
 {
     return f->dataset->info.front_to_back != 0 &&
            sl_objects_packed(f->dataset->objects, object).packing != SL_PACKING_NONE;
 }
 
 /* What a read of the sample alone takes; of one that is too large nothing is read. */
-static uint32_t units_of(const finder *f, const sl_place *place)
+static uint32_t shard_reading_units_of(const finder *f, const sl_place *place)
 {
     const uint64_t most = f->config->options.max_sample_bytes;
     const uint64_t bytes = place->bytes < most ? place->bytes : most;
-    const uint64_t more = READ_MORE + (is_packed(f, place->object) ? 0 : ALIGNED);
+    const uint64_t more = READ_MORE + (shard_reading_is_packed(f, place->object) ? 0 : ALIGNED);
     return f->by_shards ? (uint32_t)((bytes + more + SL_ARENA_UNIT - 1) / SL_ARENA_UNIT) : 1;
 }
 
 /* In another file than the one before, or not behind it. */
-static bool begins(const finder *f, const sl_place *place)
+static bool shard_reading_begins(const finder *f, const sl_place *place)
 {
-    return place->object != f->last.object ||
-           (is_packed(f, place->object) && place->offset < f->last.offset + f->last.bytes);
+    return place->object != f->last.object || (shard_reading_is_packed(f, place->object) &&
+                                               place->offset < f->last.offset + f->last.bytes);
 }
 
-static sluice_status find_all(sl_shard_set *set, finder *f, sluice_error *error)
+static sluice_status shard_reading_find_all(sl_shard_set *set, finder *f, sluice_error *error)
 {
     for (uint64_t i = 0; i < f->dataset->info.samples; i++) {
         sl_place place = {0};
-        const sluice_status status = place_of(f, i, &place, error);
+        const sluice_status status = shard_reading_place_of(f, i, &place, error);
         if (status != SLUICE_OK) {
             return status;
         }
-        if (!sl_shard_set_add(set, units_of(f, &place), i == 0 || begins(f, &place))) {
+        if (!sl_shard_set_add(set, shard_reading_units_of(f, &place),
+                              i == 0 || shard_reading_begins(f, &place))) {
             return sl_no_memory(error, STAGE, "for the table of shards");
         }
         f->last = place;
@@ -137,8 +139,9 @@ static sluice_status find_all(sl_shard_set *set, finder *f, sluice_error *error)
 
 /* ---- what they need ---- */
 
-static sluice_status make_room(const sl_shard_set *set, sl_config *config,
-                               const sluice_loader_options *wanted, sluice_error *error)
+static sluice_status shard_reading_make_room(const sl_shard_set *set, sl_config *config,
+                                             const sluice_loader_options *wanted,
+                                             sluice_error *error)
 {
     sluice_loader_options *o = &config->options;
     /* Each lane's last read may reach into the next window. */
@@ -189,6 +192,7 @@ sluice_status sl_shard_reading_open(sl_shard_set *set, sl_config *config, const 
         return SLUICE_OK;
     }
     sl_shard_set_open(set, f.by_shards ? &shuffled : &in_order);
-    const sluice_status status = find_all(set, &f, error);
-    return status == SLUICE_OK && f.by_shards ? make_room(set, config, wanted, error) : status;
+    const sluice_status status = shard_reading_find_all(set, &f, error);
+    return status == SLUICE_OK && f.by_shards ? shard_reading_make_room(set, config, wanted, error)
+                                              : status;
 }

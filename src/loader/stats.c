@@ -49,7 +49,7 @@ static void fill_staging(const sluice_loader *loader, sluice_loader_stats *stats
     snprintf(stats->pinning_reason, sizeof(stats->pinning_reason), "%s", staging.pinning_reason);
 }
 
-static void fill(sluice_loader *loader, sluice_loader_stats *stats)
+static void stats_fill(sluice_loader *loader, sluice_loader_stats *stats)
 {
     const sl_feed *feed = &loader->feed;
     stats->near_device = loader->is_near;
@@ -73,7 +73,7 @@ sluice_status sl_loader_get_stats(sluice_loader *loader, sluice_loader_stats *st
     if (!sl_loader_enter(loader)) {
         return SLUICE_CANCELED;
     }
-    fill(loader, stats);
+    stats_fill(loader, stats);
     sl_loader_leave(loader);
     return SLUICE_OK;
 }

@@ -45,7 +45,7 @@ const sluice_option *sl_option_find(sluice_options of, const char *name)
     return NULL;
 }
 
-static size_t width_of(const sluice_option *option)
+static size_t options_width_of(const sluice_option *option)
 {
     switch ((sluice_option_type)option->type) {
     case SLUICE_OPTION_U64:
@@ -72,7 +72,7 @@ static bool is_signed(const sluice_option *option)
 bool sl_option_is_zero(const sluice_option *option, const void *options)
 {
     static const char zero[sizeof(uint64_t)];
-    return memcmp((const char *)options + option->offset, zero, width_of(option)) == 0;
+    return memcmp((const char *)options + option->offset, zero, options_width_of(option)) == 0;
 }
 
 /* ---- a value, whatever its width: in `whole`, two's complement, or in `real` ---- */
@@ -88,7 +88,7 @@ static option_value load_value(const sluice_option *option, const void *options)
     option_value value = {0, 0};
     if (option->type == SLUICE_OPTION_REAL) {
         memcpy(&value.real, at, sizeof(value.real));
-    } else if (width_of(option) == sizeof(uint64_t)) {
+    } else if (options_width_of(option) == sizeof(uint64_t)) {
         memcpy(&value.whole, at, sizeof(value.whole));
     } else {
         uint32_t narrow;
@@ -104,14 +104,14 @@ static void store_value(const sluice_option *option, void *options, option_value
     const uint32_t narrow = (uint32_t)value.whole;
     if (option->type == SLUICE_OPTION_REAL) {
         memcpy(at, &value.real, sizeof(value.real));
-    } else if (width_of(option) == sizeof(uint64_t)) {
+    } else if (options_width_of(option) == sizeof(uint64_t)) {
         memcpy(at, &value.whole, sizeof(value.whole));
     } else {
         memcpy(at, &narrow, sizeof(narrow));
     }
 }
 
-static bool in_range(const sluice_option *option, option_value value)
+static bool options_in_range(const sluice_option *option, option_value value)
 {
     if (option->type == SLUICE_OPTION_REAL) { /* which a NaN is not */
         return value.real >= (double)option->least && value.real <= (double)option->most;
@@ -151,8 +151,8 @@ static const char *value_text(const sluice_option *option, option_value value,
     return text;
 }
 
-static sluice_status refuse_value(const sluice_option *option, option_value value,
-                                  const char *stage, sluice_error *error)
+static sluice_status options_refuse_value(const sluice_option *option, option_value value,
+                                          const char *stage, sluice_error *error)
 {
     char number[NUMBER_BYTES];
     char range[RANGE_BYTES];
@@ -170,8 +170,8 @@ sluice_status sl_options_check(sluice_options of, const void *options, const cha
             continue;
         }
         const option_value value = load_value(option, options);
-        if (!in_range(option, value)) {
-            return refuse_value(option, value, stage, error);
+        if (!options_in_range(option, value)) {
+            return options_refuse_value(option, value, stage, error);
         }
     }
     return SLUICE_OK;
@@ -180,7 +180,7 @@ sluice_status sl_options_check(sluice_options of, const void *options, const cha
 /* ---- from text ---- */
 
 /* Whether all of `text` is one. */
-static bool read_value(const sluice_option *option, const char *text, option_value *value)
+static bool options_read_value(const sluice_option *option, const char *text, option_value *value)
 {
     char *end = NULL;
     *value = (option_value){0, 0};
@@ -225,7 +225,7 @@ sluice_status sl_option_set(sluice_options of, void *options, size_t bytes, cons
     if (option == NULL) {
         return sl_error_set(error, SLUICE_INVALID, "api", "there is no option \"%s\"", name);
     }
-    if (option->offset + width_of(option) > bytes) {
+    if (option->offset + options_width_of(option) > bytes) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "api",
                             "option " SL_OPTION("%s") " is newer than the program", option->name);
     }
@@ -233,8 +233,9 @@ sluice_status sl_option_set(sluice_options of, void *options, size_t bytes, cons
         memcpy((char *)options + option->offset, &text, sizeof(text));
         return SLUICE_OK;
     }
-    if (!(option->words != NULL ? read_word(option, text, &value)
-                                : read_value(option, text, &value) && in_range(option, value))) {
+    if (!(option->words != NULL
+              ? read_word(option, text, &value)
+              : options_read_value(option, text, &value) && options_in_range(option, value))) {
         return sl_error_set(error, SLUICE_INVALID, "api",
                             "option " SL_OPTION("%s") " is %s, out of its range %s", option->name,
                             text, range_text(option, range));

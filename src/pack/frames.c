@@ -37,8 +37,8 @@ uint64_t sl_frames_ask(sl_record_plan *plan, int32_t zstd_level)
     return open;
 }
 
-static sluice_status measure(sl_frames *frames, sl_bytes blob, uint64_t *packed,
-                             sluice_error *error)
+static sluice_status frames_measure(sl_frames *frames, sl_bytes blob, uint64_t *packed,
+                                    sluice_error *error)
 {
     const size_t bound = sl_frame_bound(blob.size);
     if (bound > frames->room) {
@@ -67,7 +67,7 @@ sluice_status sl_frames_add(sl_frames *frames, const sl_record *record, sluice_e
             continue;
         }
         if (blob.size >= SL_RECORD_FRAME_MIN) {
-            const sluice_status status = measure(frames, blob, &packed, error);
+            const sluice_status status = frames_measure(frames, blob, &packed, error);
             if (status < 0) {
                 return status;
             }

@@ -96,7 +96,7 @@ static sluice_status explain_difference(const char *path, const char *old, const
                                       : SL_OPTION("overwrite") " to start over");
 }
 
-static sluice_status damaged(const char *path, sluice_error *error)
+static sluice_status journal_damaged(const char *path, sluice_error *error)
 {
     return sl_error_file(
         error, SLUICE_STATE, STAGE, 0, path, -1,
@@ -125,15 +125,16 @@ static sluice_status parse_rest(const char *path, const char *text, sl_journal *
                              &journal->framed, &journal->shard_samples, &journal->after,
                              &journal->shards, &journal->before);
     if (found != 2 && found != 5) {
-        return damaged(path, error);
+        return journal_damaged(path, error);
     }
     format_rest(journal, again);
     const bool good = strcmp(again, text) == 0 && journal->shard_samples > 0 &&
                       appends(journal->head) == (journal->before > 0);
-    return good ? SLUICE_OK : damaged(path, error);
+    return good ? SLUICE_OK : journal_damaged(path, error);
 }
 
-static sluice_status parse(const char *path, char *text, sl_journal *journal, sluice_error *error)
+static sluice_status journal_parse(const char *path, char *text, sl_journal *journal,
+                                   sluice_error *error)
 {
     const size_t length = strcspn(text, "\n");
     const bool ended = text[length] == '\n';
@@ -144,7 +145,8 @@ static sluice_status parse(const char *path, char *text, sl_journal *journal, sl
     if (strcmp(text, journal->head) != 0) {
         return explain_difference(path, text, journal->head, error);
     }
-    return ended ? parse_rest(path, text + length + 1, journal, error) : damaged(path, error);
+    return ended ? parse_rest(path, text + length + 1, journal, error)
+                 : journal_damaged(path, error);
 }
 
 uint64_t sl_journal_pack_id(const sl_journal *journal)
@@ -185,7 +187,7 @@ sluice_status sl_journal_read(const sl_output *output, sl_journal *journal, slui
     status = sl_file_read(fd, (sl_file_name){STAGE, path}, text, length, 0, error);
     sl_file_close(fd);
     text[status == SLUICE_OK ? length : 0] = '\0';
-    return status == SLUICE_OK ? parse(path, text, journal, error) : status;
+    return status == SLUICE_OK ? journal_parse(path, text, journal, error) : status;
 }
 
 static sluice_status write_text(const sl_output *output, const sl_journal *journal,

@@ -23,12 +23,12 @@
 #define ID_LINE    "id=%016" PRIx64 "\n"
 #define LINE_BYTES (SL_REJECTED_BYTES + 32) /* a position before it */
 
-static sluice_status fail(const char *path, const char *what, sluice_error *error)
+static sluice_status left_out_fail(const char *path, const char *what, sluice_error *error)
 {
     return sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1, "cannot %s", what);
 }
 
-static sluice_status no_memory(sluice_error *error)
+static sluice_status left_out_no_memory(sluice_error *error)
 {
     return sl_no_memory(error, STAGE, "for the rejected samples");
 }
@@ -47,12 +47,12 @@ static sluice_status begin(sl_left_out *left_out, uint32_t number, sluice_error 
     }
     left_out->file = sl_rejected_open(fd);
     if (left_out->file == NULL) {
-        status = fail(left_out->path, "write the file", error);
+        status = left_out_fail(left_out->path, "write the file", error);
         (void)close(fd);
         sl_output_discard(left_out->output, left_out->name);
     }
     if (status == SLUICE_OK && fprintf(left_out->file, ID_LINE, left_out->shard_id) < 0) {
-        status = fail(left_out->path, "write the file", error);
+        status = left_out_fail(left_out->path, "write the file", error);
     }
     return status;
 }
@@ -67,13 +67,13 @@ sluice_status sl_left_out_add(sl_left_out *left_out, uint32_t number, uint64_t p
     }
     char *line = sl_malloc(SL_REJECTED_BYTES);
     if (line == NULL) {
-        return no_memory(error);
+        return left_out_no_memory(error);
     }
     (void)sl_rejected_format(line, key, reason);
     const bool good = fprintf(left_out->file, "%" PRIu64 "\t%s\n", position, line) > 0;
     sl_free(line);
     left_out->count++;
-    return good ? SLUICE_OK : fail(left_out->path, "write the file", error);
+    return good ? SLUICE_OK : left_out_fail(left_out->path, "write the file", error);
 }
 
 sluice_status sl_left_out_publish(sl_left_out *left_out, sluice_error *error)
@@ -82,7 +82,7 @@ sluice_status sl_left_out_publish(sl_left_out *left_out, sluice_error *error)
         return SLUICE_OK;
     }
     if (fflush(left_out->file) != 0) {
-        return fail(left_out->path, "write the file", error);
+        return left_out_fail(left_out->path, "write the file", error);
     }
     sluice_status status =
         sl_output_sync(left_out->output, left_out->name, fileno(left_out->file), error);
@@ -106,7 +106,7 @@ void sl_left_out_close(sl_left_out *left_out)
 }
 
 /* The n-th tab-separated part of a line; "" when there are fewer. */
-static const char *part(const char *line, unsigned n)
+static const char *left_out_part(const char *line, unsigned n)
 {
     while (n > 0 && *line) {
         n -= *line == '\t';
@@ -115,10 +115,10 @@ static const char *part(const char *line, unsigned n)
     return line;
 }
 
-static void describe(const char *line, sluice_error *earliest)
+static void left_out_describe(const char *line, sluice_error *earliest)
 {
-    const char *key = part(line, 1);
-    const char *reason = part(line, 4);
+    const char *key = left_out_part(line, 1);
+    const char *reason = left_out_part(line, 4);
     sl_error_set(earliest, SLUICE_CORRUPT, STAGE,
                  "\"%.*s\" was rejected by an earlier run (%.*s): continue with on_bad = skip, or "
                  "fix it and start over",
@@ -126,12 +126,12 @@ static void describe(const char *line, sluice_error *earliest)
 }
 
 /* Whether the line is whole; its position. */
-static bool parse(const char *line, uint64_t *position)
+static bool left_out_parse(const char *line, uint64_t *position)
 {
     char *end;
     *position = strtoull(line, &end, 10);
     const size_t length = strlen(line);
-    return *end == '\t' && *part(line, 4) != '\0' && line[length - 1] == '\n';
+    return *end == '\t' && *left_out_part(line, 4) != '\0' && line[length - 1] == '\n';
 }
 
 /* Opens the file, and finds room for its lines. END: it is not there. */
@@ -165,11 +165,11 @@ static sluice_status open_lines(const sl_left_out_file *file, FILE **lines, char
     } else {
         (void)close(fd);
     }
-    return no_memory(error);
+    return left_out_no_memory(error);
 }
 
 /* Whether the first line is this pack's. */
-static bool is_ours(const sl_left_out_file *file, FILE *lines, char *line)
+static bool left_out_is_ours(const sl_left_out_file *file, FILE *lines, char *line)
 {
     char wanted[32];
     (void)snprintf(wanted, sizeof(wanted), ID_LINE, file->shard_id);
@@ -188,14 +188,14 @@ sluice_status sl_left_out_read(const sl_left_out_file *file, uint64_t *count,
     if (status != SLUICE_OK) {
         return status;
     }
-    bool good = is_ours(file, lines, line);
+    bool good = left_out_is_ours(file, lines, line);
     bool written = true;
     while (good && written && fgets(line, LINE_BYTES, lines) != NULL) {
-        good = parse(line, &position) && position >= next && position < file->end;
+        good = left_out_parse(line, &position) && position >= next && position < file->end;
         if (good && *count == 0 && earliest != NULL) {
-            describe(line, earliest);
+            left_out_describe(line, earliest);
         }
-        written = !good || to == NULL || fputs(part(line, 1), to) >= 0;
+        written = !good || to == NULL || fputs(left_out_part(line, 1), to) >= 0;
         *count += good;
         next = position + 1;
     }
@@ -203,7 +203,7 @@ sluice_status sl_left_out_read(const sl_left_out_file *file, uint64_t *count,
     sl_free(line);
     (void)fclose(lines);
     if (!written) {
-        return fail(file->output->path, "write " SL_REJECTED_NAME, error);
+        return left_out_fail(file->output->path, "write " SL_REJECTED_NAME, error);
     }
     return good ? SLUICE_OK : SLUICE_END;
 }

@@ -134,8 +134,8 @@ static sluice_status make_jpeg(const job *j, uint32_t number, sl_value *value, s
 }
 
 /* Its pixels are looked at: stored as such, or made smaller. */
-static sluice_status replace(const job *j, uint32_t number, bool too_large, sl_value *value,
-                             sluice_error *error)
+static sluice_status maker_replace(const job *j, uint32_t number, bool too_large, sl_value *value,
+                                   sluice_error *error)
 {
     sl_made *made = j->made;
     const uint64_t before = value->bytes.size;
@@ -163,8 +163,8 @@ static sluice_status replace(const job *j, uint32_t number, bool too_large, sl_v
 }
 
 /* Whether the picture is above the limit of size, if there is one. */
-static sluice_status measure(const job *j, const sl_codec *codec, const sl_value *value,
-                             bool *too_large, sluice_error *error)
+static sluice_status maker_measure(const job *j, const sl_codec *codec, const sl_value *value,
+                                   bool *too_large, sluice_error *error)
 {
     const sl_codec_source source = {.bytes = value->bytes, .max_pixels = SL_RECORD_PIXELS_MAX};
     sl_picture size = {value->width, value->height};
@@ -178,8 +178,8 @@ static sluice_status measure(const job *j, const sl_codec *codec, const sl_value
     return status;
 }
 
-static sluice_status make_picture(const job *j, uint32_t number, sl_value *value,
-                                  sluice_error *error)
+static sluice_status maker_make_picture(const job *j, uint32_t number, sl_value *value,
+                                        sluice_error *error)
 {
     uint32_t row = 0;
     bool too_large = false;
@@ -189,12 +189,12 @@ static sluice_status make_picture(const job *j, uint32_t number, sl_value *value
     }
     const sl_codec *codec = sl_codecs[row];
     value->codec = codec->number;
-    status = measure(j, codec, value, &too_large, error);
+    status = maker_measure(j, codec, value, &too_large, error);
     if (status < 0) {
         return status;
     }
     if (too_large || (j->as_pixels && codec->number != SL_CODEC_RAW)) {
-        return replace(j, number, too_large, value, error);
+        return maker_replace(j, number, too_large, value, error);
     }
     return codec == &sl_codec_jpeg ? make_jpeg(j, number, value, error) : SLUICE_OK;
 }
@@ -207,7 +207,8 @@ static sluice_status make_field(const job *j, uint32_t number, sl_value *value, 
     if (status < 0) {
         return status;
     }
-    return field->type == SLUICE_FIELD_IMAGE ? make_picture(j, number, value, error) : SLUICE_OK;
+    return field->type == SLUICE_FIELD_IMAGE ? maker_make_picture(j, number, value, error)
+                                             : SLUICE_OK;
 }
 
 sluice_status sl_maker_make(sl_maker *maker, sl_values *values, bool as_pixels,

@@ -44,8 +44,8 @@ typedef enum name_kind {
     NAME_REJECTED
 } name_kind;
 
-static sluice_status fail(const sl_output *output, const char *name, const char *what,
-                          sluice_error *error)
+static sluice_status output_fail(const sl_output *output, const char *name, const char *what,
+                                 sluice_error *error)
 {
     int reason = errno;
     char path[SL_OUTPUT_PATH_BYTES];
@@ -68,7 +68,7 @@ static sluice_status check_ours(const sl_output *output, sluice_error *error)
 
 /* Whether the name is `pattern`, in which each '#' stands for 5 to 10 digits, and
  * each '0' for one. */
-static bool is_like(const char *name, size_t length, const char *pattern)
+static bool output_is_like(const char *name, size_t length, const char *pattern)
 {
     size_t at = 0;
     for (; *pattern; pattern++) {
@@ -93,32 +93,32 @@ static bool is_like(const char *name, size_t length, const char *pattern)
     return at == length;
 }
 
-static bool is_text(const char *name, size_t length, const char *text)
+static bool output_is_text(const char *name, size_t length, const char *text)
 {
     return length == strlen(text) && strncmp(name, text, length) == 0;
 }
 
 static name_kind kind_of_final(const char *name, size_t length)
 {
-    if (is_text(name, length, SL_MANIFEST_NAME)) {
+    if (output_is_text(name, length, SL_MANIFEST_NAME)) {
         return NAME_MANIFEST;
     }
-    if (is_text(name, length, SL_JOURNAL_NAME)) {
+    if (output_is_text(name, length, SL_JOURNAL_NAME)) {
         return NAME_JOURNAL;
     }
-    if (is_text(name, length, SL_OPTIONS_NAME)) {
+    if (output_is_text(name, length, SL_OPTIONS_NAME)) {
         return NAME_OPTIONS;
     }
-    if (is_text(name, length, SL_REJECTED_NAME)) {
+    if (output_is_text(name, length, SL_REJECTED_NAME)) {
         return NAME_REJECTED;
     }
-    if (is_like(name, length, "shard-0#" SL_SHARD_SUFFIX)) {
+    if (output_is_like(name, length, "shard-0#" SL_SHARD_SUFFIX)) {
         return NAME_SHARD;
     }
-    if (is_like(name, length, "shard-0#.rejected")) {
+    if (output_is_like(name, length, "shard-0#.rejected")) {
         return NAME_LEFT_OUT;
     }
-    return is_like(name, length, "pack.#-of-#.part") ? NAME_PART : NAME_FOREIGN;
+    return output_is_like(name, length, "pack.#-of-#.part") ? NAME_PART : NAME_FOREIGN;
 }
 
 /* Of `.NAME.tmp` and `.NAME.TAG.tmp`; the length of NAME. 0: another name. */
@@ -141,7 +141,7 @@ static size_t temporary_length(const char *name, size_t length)
     return tagged ? length - digits - 1 : 0;
 }
 
-static name_kind kind_of(const char *name)
+static name_kind output_kind_of(const char *name)
 {
     const size_t length = strlen(name);
     const size_t inner = temporary_length(name, length);
@@ -159,11 +159,11 @@ static sluice_status sync_parent(const sl_output *output, sluice_error *error)
     if (parent < 0) {
         return errno == EACCES || errno == EPERM
                    ? SLUICE_OK
-                   : fail(output, "..", "open the folder above", error);
+                   : output_fail(output, "..", "open the folder above", error);
     }
     sluice_status status = SLUICE_OK;
     if (fsync(parent) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) {
-        status = fail(output, "..", "sync the folder above", error);
+        status = output_fail(output, "..", "sync the folder above", error);
     }
     (void)close(parent);
     return status;
@@ -191,11 +191,11 @@ sluice_status sl_output_open(sl_output *output, const char *path, bool shared, s
     }
     const bool created = mkdir(path, 0777) == 0;
     if (!created && errno != EEXIST) {
-        return fail(output, "", "create the folder", error);
+        return output_fail(output, "", "create the folder", error);
     }
     output->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (output->fd < 0) {
-        return fail(output, "", "open the folder", error);
+        return output_fail(output, "", "open the folder", error);
     }
     /* File systems without locks let everyone in. */
     if (flock(output->fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
@@ -229,7 +229,7 @@ static sluice_status each_name(const sl_output *output,
     int fd = openat(output->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
     if (stream == NULL) {
-        sluice_status status = fail(output, "", "list the folder", error);
+        sluice_status status = output_fail(output, "", "list the folder", error);
         if (fd >= 0) {
             (void)close(fd);
         }
@@ -241,7 +241,7 @@ static sluice_status each_name(const sl_output *output,
         /* One stream has one reader. */
         const struct dirent *entry = readdir(stream); /* NOLINT(concurrency-mt-unsafe) */
         if (entry == NULL) {
-            status = errno != 0 ? fail(output, "", "list the folder", error) : SLUICE_OK;
+            status = errno != 0 ? output_fail(output, "", "list the folder", error) : SLUICE_OK;
             break;
         }
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
@@ -277,7 +277,7 @@ static sluice_status note_name(const sl_output *output, const char *name, void *
     (void)output;
     (void)error;
     sl_output_contents *contents = context;
-    switch (kind_of(name)) {
+    switch (output_kind_of(name)) {
     case NAME_FOREIGN:
         (void)snprintf(contents->foreign, sizeof(contents->foreign), "%s", name);
         break;
@@ -316,7 +316,7 @@ sluice_status sl_output_remove_file(const sl_output *output, const char *name, s
 {
     const sluice_status status = check_ours(output, error);
     if (status == SLUICE_OK && unlinkat(output->fd, name, 0) != 0 && errno != ENOENT) {
-        return fail(output, name, "remove the file", error);
+        return output_fail(output, name, "remove the file", error);
     }
     return status;
 }
@@ -326,13 +326,13 @@ static sluice_status remove_kinds(const sl_output *output, const char *name, voi
                                   sluice_error *error)
 {
     const unsigned *kinds = context;
-    return (*kinds >> kind_of(name) & 1) != 0 ? sl_output_remove_file(output, name, error)
-                                              : SLUICE_OK;
+    return (*kinds >> output_kind_of(name) & 1) != 0 ? sl_output_remove_file(output, name, error)
+                                                     : SLUICE_OK;
 }
 
-static sluice_status sync_folder(const sl_output *output, sluice_error *error)
+static sluice_status output_sync_folder(const sl_output *output, sluice_error *error)
 {
-    return fsync(output->fd) == 0 ? SLUICE_OK : fail(output, "", "sync the folder", error);
+    return fsync(output->fd) == 0 ? SLUICE_OK : output_fail(output, "", "sync the folder", error);
 }
 
 sluice_status sl_output_remove(const sl_output *output, sl_output_kind kind, sluice_error *error)
@@ -361,12 +361,12 @@ sluice_status sl_output_remove(const sl_output *output, sl_output_kind kind, slu
         status = sl_output_remove_file(output, names[i], error);
     }
     if (status == SLUICE_OK) {
-        status = sync_folder(output, error);
+        status = output_sync_folder(output, error);
     }
     if (status == SLUICE_OK) {
         status = each_name(output, remove_kinds, &shards, error);
     }
-    return status == SLUICE_OK ? sync_folder(output, error) : status;
+    return status == SLUICE_OK ? output_sync_folder(output, error) : status;
 }
 
 static void temporary_name(const sl_output *output, const char *name, char out[NAME_BYTES])
@@ -399,7 +399,7 @@ sluice_status sl_output_create(const sl_output *output, const char *name, int *f
     }
     temporary_name(output, name, temporary);
     *fd = openat(output->fd, temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    return *fd >= 0 ? SLUICE_OK : fail(output, temporary, "create the file", error);
+    return *fd >= 0 ? SLUICE_OK : output_fail(output, temporary, "create the file", error);
 }
 
 sluice_status sl_output_write(const sl_output *output, const char *name, const void *data,
@@ -428,7 +428,7 @@ sluice_status sl_output_write(const sl_output *output, const char *name, const v
 sluice_status sl_output_sync(const sl_output *output, const char *name, int fd, sluice_error *error)
 {
     if (fsync(fd) != 0) {
-        return fail(output, name, "sync the file", error);
+        return output_fail(output, name, "sync the file", error);
     }
     /* Advice only: reading back should come from the disk, and the cache is for others. */
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
@@ -444,9 +444,9 @@ sluice_status sl_output_publish(const sl_output *output, const char *name, sluic
     }
     temporary_name(output, name, temporary);
     if (renameat(output->fd, temporary, output->fd, name) != 0) {
-        return fail(output, name, "rename the file", error);
+        return output_fail(output, name, "rename the file", error);
     }
-    return sync_folder(output, error);
+    return output_sync_folder(output, error);
 }
 
 sluice_status sl_output_publish_new(const sl_output *output, const char *name, sluice_error *error)
@@ -459,7 +459,7 @@ sluice_status sl_output_publish_new(const sl_output *output, const char *name, s
     temporary_name(output, name, temporary);
     if (linkat(output->fd, temporary, output->fd, name, 0) == 0) {
         sl_output_discard(output, name);
-        return sync_folder(output, error);
+        return output_sync_folder(output, error);
     }
     if (errno == EEXIST) {
         sl_output_discard(output, name);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* The folder that file `number` of the dataset lies in. */
-static bool folder_of(const sl_dataset *dataset, uint32_t number, char *path)
+static bool own_source_folder_of(const sl_dataset *dataset, uint32_t number, char *path)
 {
     if (sl_objects_path(dataset->objects, number, path, SL_OUTPUT_PATH_BYTES) < 0) {
         return false;
@@ -35,7 +35,7 @@ static bool has_objects_in(const sl_dataset *dataset, const struct stat *folder)
     char path[SL_OUTPUT_PATH_BYTES];
     char previous[SL_OUTPUT_PATH_BYTES] = "";
     for (uint32_t i = 0; i < sl_objects_count(dataset->objects); i++) {
-        if (!folder_of(dataset, i, path) || strcmp(path, previous) == 0) {
+        if (!own_source_folder_of(dataset, i, path) || strcmp(path, previous) == 0) {
             continue;
         }
         memcpy(previous, path, sizeof(previous));
@@ -85,7 +85,7 @@ static bool is_of_dataset(const void *ctx, const struct stat *folder)
     return dataset->ops->has_folder(dataset, folder->st_dev, folder->st_ino);
 }
 
-static bool is_same(const void *ctx, const struct stat *folder)
+static bool own_source_is_same(const void *ctx, const struct stat *folder)
 {
     return same_file(ctx, folder);
 }
@@ -110,9 +110,9 @@ static int open_parent(const char *path)
 }
 
 /* Of a dataset that is folders, whatever lies in them. */
-static sluice_status refuse_folder(const sl_dataset *dataset, const char *path,
-                                   const struct stat *target, const char *stage,
-                                   sluice_error *error)
+static sluice_status own_source_refuse_folder(const sl_dataset *dataset, const char *path,
+                                              const struct stat *target, const char *stage,
+                                              sluice_error *error)
 {
     if (target != NULL && dataset->ops->has_folder(dataset, target->st_dev, target->st_ino)) {
         return sl_error_file(error, SLUICE_INVALID, stage, 0, path, -1,
@@ -138,7 +138,7 @@ sluice_status sl_refuse_own_source(const sl_dataset *dataset, const char *path, 
     const bool exists = stat(path, &target) == 0;
     if (dataset->ops->has_folder != NULL) {
         const sluice_status status =
-            refuse_folder(dataset, path, exists ? &target : NULL, stage, error);
+            own_source_refuse_folder(dataset, path, exists ? &target : NULL, stage, error);
         if (status < 0) {
             return status;
         }
@@ -160,12 +160,12 @@ sluice_status sl_refuse_source_within(const sl_dataset *dataset, const char *pat
         return SLUICE_OK;
     }
     for (uint32_t i = 0; !found && i < sl_objects_count(dataset->objects); i++) {
-        if (!folder_of(dataset, i, folder) || strcmp(folder, previous) == 0) {
+        if (!own_source_folder_of(dataset, i, folder) || strcmp(folder, previous) == 0) {
             continue;
         }
         memcpy(previous, folder, sizeof(previous));
         const int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        found = fd >= 0 && holds_above(fd, is_same, &above);
+        found = fd >= 0 && holds_above(fd, own_source_is_same, &above);
     }
     return found ? sl_error_file(error, SLUICE_INVALID, stage, 0, path, -1,
                                  "the dataset is in this folder, which would be removed")

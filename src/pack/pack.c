@@ -15,7 +15,7 @@
 
 typedef sl_pack_state pack;
 
-static sluice_status open_series(pack *p, sluice_error *error)
+static sluice_status pack_open_series(pack *p, sluice_error *error)
 {
     /* How the source stores them does not matter. */
     sl_field fields[SL_FIELDS_MAX];
@@ -30,7 +30,7 @@ static sluice_status open_series(pack *p, sluice_error *error)
     return status;
 }
 
-static void identify(pack *p)
+static void pack_identify(pack *p)
 {
     const sl_pack_parameters parameters = {
         .fingerprint = p->dataset->info.fingerprint,
@@ -69,7 +69,7 @@ static sluice_status check_folder(const pack *p, const sl_output_contents *conte
     return SLUICE_OK;
 }
 
-static sluice_status check_base(const pack *p, sluice_error *error)
+static sluice_status pack_check_base(const pack *p, sluice_error *error)
 {
     sl_dataset *base;
     uint64_t left_out;
@@ -82,7 +82,7 @@ static sluice_status check_base(const pack *p, sluice_error *error)
 }
 
 /* The source's labels are to be those of the dataset that it is added to. */
-static sluice_status join_labels(pack *p, sluice_error *error)
+static sluice_status pack_join_labels(pack *p, sluice_error *error)
 {
     const sluice_status status = sl_pack_join_labels(p, error);
     if (status < 0 || p->relabelled == NULL) {
@@ -90,13 +90,13 @@ static sluice_status join_labels(pack *p, sluice_error *error)
     }
     p->dataset = p->relabelled;
     sl_series_close(&p->series);
-    return open_series(p, error);
+    return pack_open_series(p, error);
 }
 
 /* Finds out how samples are stored and shards are cut, or reads what was found out. */
 static sluice_status begin(pack *p, const sl_output_contents *contents, sluice_error *error)
 {
-    sluice_status status = p->labels != NULL ? join_labels(p, error) : SLUICE_OK;
+    sluice_status status = p->labels != NULL ? pack_join_labels(p, error) : SLUICE_OK;
     if (status == SLUICE_OK) {
         status = sl_journal_read(&p->output, &p->journal, error);
     }
@@ -110,7 +110,7 @@ static sluice_status begin(pack *p, const sl_output_contents *contents, sluice_e
             status = sl_journal_create(&p->output, &p->journal, sl_pack_cuts_for_parts(p), error);
         }
     } else if (status == SLUICE_OK && p->journal.before > 0) {
-        status = check_base(p, error);
+        status = pack_check_base(p, error);
     }
     if (status < 0) {
         return status;
@@ -162,7 +162,7 @@ static sluice_status look_at_dataset(const pack *p, const sl_output_contents *co
     return is_left_over ? sl_pack_clear_up(&p->output, header.pack_id, error) : SLUICE_OK;
 }
 
-static sluice_status run(pack *p, sluice_pack_result *result, sluice_error *error)
+static sluice_status pack_run(pack *p, sluice_pack_result *result, sluice_error *error)
 {
     sl_output_contents contents = {0};
     sluice_status status = SLUICE_OK;
@@ -207,8 +207,8 @@ sluice_status sl_pack(const sl_dataset *dataset, const char *path,
     p->labels = labels;
     p->output.fd = -1;
     p->series.writer.fd = -1;
-    identify(p);
-    sluice_status status = open_series(p, error);
+    pack_identify(p);
+    sluice_status status = pack_open_series(p, error);
     if (status == SLUICE_OK) {
         status = sl_refuse_own_source(dataset, path, STAGE, error);
     }
@@ -216,7 +216,7 @@ sluice_status sl_pack(const sl_dataset *dataset, const char *path,
         status = sl_output_open(&p->output, path, options->parts > 1, error);
     }
     if (status == SLUICE_OK) {
-        status = run(p, result, error);
+        status = pack_run(p, result, error);
     }
     /* What fails because another process of the same pack was faster has not failed. */
     if (status < 0 && status != SLUICE_CANCELED && p->output.fd >= 0 &&

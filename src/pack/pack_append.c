@@ -34,8 +34,8 @@ static bool same_field(const sl_field *a, const sl_field *b)
            a->dims == b->dims && memcmp(a->shape, b->shape, sizeof(a->shape)) == 0;
 }
 
-static sluice_status check_fields(const sl_pack_state *p, const sl_dataset *base, const char *path,
-                                  sluice_error *error)
+static sluice_status pack_append_check_fields(const sl_pack_state *p, const sl_dataset *base,
+                                              const char *path, sluice_error *error)
 {
     const sl_schema *schema = &p->series.schema;
     for (uint32_t i = 0; i < schema->field_count && i < base->info.fields; i++) {
@@ -54,8 +54,8 @@ static sluice_status check_fields(const sl_pack_state *p, const sl_dataset *base
     return SLUICE_OK;
 }
 
-static sluice_status check_classes(const sl_pack_state *p, const sl_dataset *base, const char *path,
-                                   sluice_error *error)
+static sluice_status pack_append_check_classes(const sl_pack_state *p, const sl_dataset *base,
+                                               const char *path, sluice_error *error)
 {
     const uint32_t count = p->dataset->info.classes;
     for (uint32_t i = 0; i < count && i < base->info.classes; i++) {
@@ -98,12 +98,12 @@ static sluice_status adopt_frames(sl_pack_state *p, const sl_dataset *base, cons
     return SLUICE_OK;
 }
 
-static sluice_status fit(sl_pack_state *p, const sl_dataset *base, const char *path,
-                         sluice_error *error)
+static sluice_status pack_append_fit(sl_pack_state *p, const sl_dataset *base, const char *path,
+                                     sluice_error *error)
 {
-    sluice_status status = check_fields(p, base, path, error);
+    sluice_status status = pack_append_check_fields(p, base, path, error);
     if (status == SLUICE_OK) {
-        status = check_classes(p, base, path, error);
+        status = pack_append_check_classes(p, base, path, error);
     }
     return status == SLUICE_OK ? adopt_frames(p, base, path, error) : status;
 }
@@ -209,7 +209,7 @@ sluice_status sl_pack_begin_append(sl_pack_state *p, sluice_error *error)
                                "another process added this meanwhile");
     }
     if (status == SLUICE_OK) {
-        status = fit(p, base, path, error);
+        status = pack_append_fit(p, base, path, error);
     }
     if (status == SLUICE_OK) {
         status = sl_pack_check_rejected(&p->output, header.source_samples - header.samples, error);
@@ -221,8 +221,10 @@ sluice_status sl_pack_begin_append(sl_pack_state *p, sluice_error *error)
     return status;
 }
 
-static sluice_status check_base(const sl_journal *journal, const sl_manifest_header *header,
-                                const sl_dataset *base, const char *path, sluice_error *error)
+static sluice_status pack_append_check_base(const sl_journal *journal,
+                                            const sl_manifest_header *header,
+                                            const sl_dataset *base, const char *path,
+                                            sluice_error *error)
 {
     if (base->info.fingerprint != journal->after || header->source_samples != journal->before ||
         next_number(sl_shards_of(base)) != journal->shards) {
@@ -241,7 +243,7 @@ sluice_status sl_pack_open_base(const sl_output *output, const sl_journal *journ
     sl_manifest_header header = {0};
     sluice_status status = open_base(output, path, &header, base, error);
     if (status == SLUICE_OK && *base != NULL) {
-        status = check_base(journal, &header, *base, path, error);
+        status = pack_append_check_base(journal, &header, *base, path, error);
         *left_out = header.source_samples - header.samples;
         if (status < 0) {
             sl_dataset_close(*base);

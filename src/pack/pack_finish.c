@@ -65,7 +65,7 @@ static sluice_status cannot_write(const sl_output *output, sluice_error *error)
 
 /* How much of a block there is to `most` lines, `*lines` being those before it; brings that up to
  * date. */
-static size_t take_lines(const char *block, size_t size, uint64_t most, uint64_t *lines)
+static size_t pack_finish_take_lines(const char *block, size_t size, uint64_t most, uint64_t *lines)
 {
     size_t taken = 0;
     while (taken < size && *lines < most) {
@@ -94,7 +94,8 @@ static sluice_status copy_known(const sl_output *output, uint64_t known, FILE *t
         const uint64_t left = file.bytes - at;
         const size_t size = left < sizeof(block) ? (size_t)left : sizeof(block);
         status = sl_file_read(fd, (sl_file_name){STAGE, path}, block, size, at, error);
-        const size_t taken = status == SLUICE_OK ? take_lines(block, size, known + 1, &lines) : 0;
+        const size_t taken =
+            status == SLUICE_OK ? pack_finish_take_lines(block, size, known + 1, &lines) : 0;
         good = to == NULL || fwrite(block, 1, taken, to) == taken;
     }
     sl_file_close(fd);
@@ -235,7 +236,7 @@ static sluice_status read_back(sl_pack_state *p, const char *manifest, sluice_er
 }
 
 /* Writes the manifest of what this run knows, reads the shards back, and names it. */
-static sluice_status publish(sl_pack_state *p, const char *name, sluice_error *error)
+static sluice_status pack_finish_publish(sl_pack_state *p, const char *name, sluice_error *error)
 {
     char manifest[SL_OUTPUT_PATH_BYTES];
     const sl_manifest_plan plan = {name, sl_pack_positions(p), p->series.plan.pack_id};
@@ -266,7 +267,7 @@ static sluice_status finish_whole(sl_pack_state *p, sluice_error *error)
                              "every sample was rejected: see " SL_REJECTED_NAME);
     }
     if (status == SLUICE_OK) {
-        status = publish(p, SL_MANIFEST_NAME, error);
+        status = pack_finish_publish(p, SL_MANIFEST_NAME, error);
     }
     if (status == SLUICE_OK) {
         status = sl_pack_write_options(&p->output, p->journal.head, error);
@@ -280,7 +281,7 @@ static sluice_status finish_part(sl_pack_state *p, bool *joined, sluice_error *e
     const uint32_t parts = p->options->parts;
     sluice_pack_result whole;
     (void)snprintf(name, sizeof(name), SL_PART_NAME_FORMAT, p->options->part, parts);
-    sluice_status status = publish(p, name, error);
+    sluice_status status = pack_finish_publish(p, name, error);
     if (status == SLUICE_OK) {
         status = sl_pack_join_parts(&p->output, p->pack_id, parts, &whole, error);
     }

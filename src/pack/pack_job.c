@@ -15,19 +15,20 @@ void sl_pack_job_draw(sl_pack_job_config *config, uint64_t samples, double share
     config->raw_samples = (uint64_t)(share * (double)samples + 0.5);
 }
 
-static sluice_status open_state(void *memory, const void *config, sluice_error *error)
+static sluice_status pack_job_open_state(void *memory, const void *config, sluice_error *error)
 {
     state *own = memory;
     own->config = config;
     return sl_maker_open(&own->maker, &own->config->maker, error);
 }
 
-static void close_state(void *memory)
+static void pack_job_close_state(void *memory)
 {
     sl_maker_close(&((state *)memory)->maker);
 }
 
-static sluice_status make(void *memory, sl_prepare_sample *sample, void *made, sluice_error *error)
+static sluice_status pack_job_make(void *memory, sl_prepare_sample *sample, void *made,
+                                   sluice_error *error)
 {
     state *own = memory;
     sl_made *result = made;
@@ -43,14 +44,14 @@ static sluice_status make(void *memory, sl_prepare_sample *sample, void *made, s
     return status;
 }
 
-static void drop(void *made)
+static void pack_job_drop(void *made)
 {
     sl_made_close(made);
 }
 
 const sl_prepare_job sl_pack_job = {.state_bytes = sizeof(state),
                                     .made_bytes = sizeof(sl_made),
-                                    .open = open_state,
-                                    .close = close_state,
-                                    .make = make,
-                                    .drop = drop};
+                                    .open = pack_job_open_state,
+                                    .close = pack_job_close_state,
+                                    .make = pack_job_make,
+                                    .drop = pack_job_drop};

@@ -70,7 +70,7 @@ static sluice_status check_parts(const sl_output *output, uint32_t parts, sluice
 
 /* ---- reading them ---- */
 
-static sluice_status open_series(joining *j, const sl_dataset *part, sluice_error *error)
+static sluice_status pack_join_open_series(joining *j, const sl_dataset *part, sluice_error *error)
 {
     const sluice_status status =
         sl_series_open_like(&j->series, j->output, part, part->fields, error);
@@ -89,7 +89,7 @@ typedef struct part_file {
 } part_file;
 
 /* END: it counts as missing. */
-static sluice_status pass_over(const part_file *file, sluice_error *error)
+static sluice_status pack_join_pass_over(const part_file *file, sluice_error *error)
 {
     sl_error_file(error, SLUICE_STATE, STAGE, 0, file->path, -1,
                   "part %" PRIu32
@@ -98,7 +98,8 @@ static sluice_status pass_over(const part_file *file, sluice_error *error)
     return SLUICE_END;
 }
 
-static sluice_status refuse_part(const part_file *file, const char *what, sluice_error *error)
+static sluice_status pack_join_refuse_part(const part_file *file, const char *what,
+                                           sluice_error *error)
 {
     return sl_error_file(error, SLUICE_STATE, STAGE, 0, file->path, -1,
                          "part %" PRIu32 " %s: remove this file and pack the part again",
@@ -107,8 +108,9 @@ static sluice_status refuse_part(const part_file *file, const char *what, sluice
 
 /* The shard's header, which stands for its samples, is the one that the part's manifest describes.
  */
-static sluice_status check_shard(const joining *j, const part_file *file, const char *name,
-                                 const sl_shard_row *row, sluice_error *error)
+static sluice_status pack_join_check_shard(const joining *j, const part_file *file,
+                                           const char *name, const sl_shard_row *row,
+                                           sluice_error *error)
 {
     char path[SL_OUTPUT_PATH_BYTES];
     sl_handle from;
@@ -136,31 +138,31 @@ static sluice_status check_shard(const joining *j, const part_file *file, const 
     return SLUICE_OK;
 }
 
-static sluice_status check_row(const joining *j, const part_file *file, const sl_shard_row *row,
-                               sluice_error *error)
+static sluice_status pack_join_check_row(const joining *j, const part_file *file,
+                                         const sl_shard_row *row, sluice_error *error)
 {
     char name[32];
     const uint64_t k = (uint64_t)row->number - j->stretches.shards; /* wraps below */
     if (k < file->first || k >= file->end ||
         row->samples >
             sl_stretches_first(&j->stretches, k + 1) - sl_stretches_first(&j->stretches, k)) {
-        return refuse_part(file, "has shards of another pack", error);
+        return pack_join_refuse_part(file, "has shards of another pack", error);
     }
     (void)snprintf(name, sizeof(name), SL_SHARD_NAME_FORMAT, row->number);
-    return check_shard(j, file, name, row, error);
+    return pack_join_check_shard(j, file, name, row, error);
 }
 
-static sluice_status take_rows(joining *j, const part_file *file, const sl_dataset *part,
-                               sluice_error *error)
+static sluice_status pack_join_take_rows(joining *j, const part_file *file, const sl_dataset *part,
+                                         sluice_error *error)
 {
     const sl_shards *shards = sl_shards_of(part);
-    sluice_status status = j->opened ? SLUICE_OK : open_series(j, part, error);
+    sluice_status status = j->opened ? SLUICE_OK : pack_join_open_series(j, part, error);
     if (status == SLUICE_OK && (shards->meta_checksum != j->series.plan.meta_checksum ||
                                 shards->meta_bytes != j->series.plan.meta_bytes)) {
-        return refuse_part(file, "its fields or classes differ from the others", error);
+        return pack_join_refuse_part(file, "its fields or classes differ from the others", error);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < shards->count; i++) {
-        status = check_row(j, file, &shards->shards[i].row, error);
+        status = pack_join_check_row(j, file, &shards->shards[i].row, error);
         if (status == SLUICE_OK) {
             status = sl_series_add_row(&j->series, &shards->shards[i].row, error);
         }
@@ -168,7 +170,7 @@ static sluice_status take_rows(joining *j, const part_file *file, const sl_datas
     return status;
 }
 
-static sluice_status take_part(joining *j, uint32_t part, sluice_error *error)
+static sluice_status pack_join_take_part(joining *j, uint32_t part, sluice_error *error)
 {
     char name[48];
     sl_manifest_header header = {0};
@@ -181,11 +183,11 @@ static sluice_status take_part(joining *j, uint32_t part, sluice_error *error)
         return status;
     }
     if (header.pack_id != j->shard_id) {
-        return pass_over(&file, error);
+        return pack_join_pass_over(&file, error);
     }
     if (header.source_samples != sl_stretches_first(&j->stretches, file.end) -
                                      sl_stretches_first(&j->stretches, file.first)) {
-        return refuse_part(&file, "its bounds differ from those of this pack", error);
+        return pack_join_refuse_part(&file, "its bounds differ from those of this pack", error);
     }
     if (header.shards == 0) {
         return SLUICE_OK;
@@ -193,7 +195,7 @@ static sluice_status take_part(joining *j, uint32_t part, sluice_error *error)
     sl_dataset *dataset;
     status = sl_shards_open_manifest(&dataset, file.path, error);
     if (status == SLUICE_OK) {
-        status = take_rows(j, &file, dataset, error);
+        status = pack_join_take_rows(j, &file, dataset, error);
         sl_dataset_close(dataset);
     }
     return status;
@@ -210,7 +212,7 @@ static sluice_status take_base(joining *j, sluice_error *error)
         return status;
     }
     const sl_shards *shards = sl_shards_of(base);
-    status = j->opened ? SLUICE_OK : open_series(j, base, error);
+    status = j->opened ? SLUICE_OK : pack_join_open_series(j, base, error);
     if (status == SLUICE_OK && !sl_schema_extends(&j->series.schema, &shards->schema)) {
         status = sl_error_file(error, SLUICE_STATE, STAGE, 0, j->output->path, -1,
                                "the fields or classes of the parts differ from those of the "
@@ -225,7 +227,7 @@ static sluice_status take_base(joining *j, sluice_error *error)
 }
 
 /* rejected.tsv may tell of more than the dataset that is there left out, for a moment. */
-static sluice_status publish(joining *j, sluice_error *error)
+static sluice_status pack_join_publish(joining *j, sluice_error *error)
 {
     char path[SL_OUTPUT_PATH_BYTES];
     const sl_manifest_plan plan = {SL_MANIFEST_NAME, j->stretches.before + j->stretches.positions,
@@ -246,17 +248,17 @@ static sluice_status publish(joining *j, sluice_error *error)
     return status == SLUICE_OK ? sl_pack_write_options(j->output, j->journal.head, error) : status;
 }
 
-static sluice_status join(joining *j, sluice_pack_result *result, sluice_error *error)
+static sluice_status pack_join_parts(joining *j, sluice_pack_result *result, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < j->parts; i++) {
-        status = take_part(j, i, error);
+        status = pack_join_take_part(j, i, error);
     }
     if (status == SLUICE_OK && j->journal.before > 0) {
         status = take_base(j, error);
     }
     if (status == SLUICE_OK) {
-        status = publish(j, error);
+        status = pack_join_publish(j, error);
     }
     if (status == SLUICE_OK) {
         *result = (sluice_pack_result){.struct_size = sizeof(*result),
@@ -306,7 +308,7 @@ static sluice_status join_known(joining *j, sluice_pack_result *result, sluice_e
     if (status == SLUICE_OK) {
         status = check_parts(j->output, j->parts, error);
     }
-    return status == SLUICE_OK ? join(j, result, error) : status;
+    return status == SLUICE_OK ? pack_join_parts(j, result, error) : status;
 }
 
 sluice_status sl_pack_join_parts(const sl_output *output, uint64_t pack_id, uint32_t parts,

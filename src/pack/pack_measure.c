@@ -66,7 +66,7 @@ sl_prepare_config sl_pack_prepare_for(const sl_pack_state *p, const sl_pack_job_
 
 /* Measures samples as they will be, but that JPEGs are not re-tiled, which changes little; bad ones
  * are left out. */
-static sluice_status measure(sl_pack_state *p, sl_frames *frames, sluice_error *error)
+static sluice_status pack_measure_sample(sl_pack_state *p, sl_frames *frames, sluice_error *error)
 {
     const uint64_t samples = p->dataset->info.samples;
     const sl_record_plan plain = {.schema = p->plan.schema};
@@ -117,7 +117,7 @@ static uint64_t shard_samples(const sl_pack_state *p, const sl_frames *frames)
 sluice_status sl_pack_measure(sl_pack_state *p, sluice_error *error)
 {
     sl_frames frames = {.open = p->open}; /* of a dataset that is added to, for their sizes */
-    const sluice_status status = measure(p, &frames, error);
+    const sluice_status status = pack_measure_sample(p, &frames, error);
     if (status == SLUICE_OK) {
         if (p->journal.before == 0) {
             p->journal.framed = sl_frames_decide(&frames);

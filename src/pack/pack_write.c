@@ -174,7 +174,8 @@ static void count(sl_pack_state *p, const sl_made *made)
     }
 }
 
-static sluice_status write_one(sl_pack_state *p, const sl_prepared *prepared, sluice_error *error)
+static sluice_status pack_write_one(sl_pack_state *p, const sl_prepared *prepared,
+                                    sluice_error *error)
 {
     const sl_made *made = prepared->made;
     if (prepared->status < 0) {
@@ -213,7 +214,7 @@ static sluice_status check_journal(const sl_pack_state *p, sluice_error *error)
 }
 
 /* The stretch is written. What it left out is known before its shard can be seen. */
-static sluice_status complete(sl_pack_state *p, uint64_t next, sluice_error *error)
+static sluice_status pack_write_complete(sl_pack_state *p, uint64_t next, sluice_error *error)
 {
     sluice_status status = check_journal(p, error);
     if (status == SLUICE_OK) {
@@ -236,10 +237,10 @@ static sluice_status write_stretches(sl_pack_state *p, uint64_t k, uint64_t end,
             seek(p, k++);
         }
         sl_prepared *prepared = sl_prepare_next(p->prepare);
-        status = write_one(p, prepared, error);
+        status = pack_write_one(p, prepared, error);
         sl_prepare_done(p->prepare, prepared);
         if (status == SLUICE_OK && position + 1 == sl_stretches_first(&p->stretches, k)) {
-            status = complete(p, position + 1, error);
+            status = pack_write_complete(p, position + 1, error);
         }
         p->positions_done++;
         sl_pack_report(p, false);

@@ -29,8 +29,8 @@ sluice_status sl_piece_new(const sl_allowance *allowance, uint64_t bytes, uint8_
                                          (unsigned long long)bytes);
 }
 
-static sluice_status unpack(const sl_allowance *allowance, const sl_field *field, sl_value *value,
-                            uint8_t **piece, sluice_error *error)
+static sluice_status piece_unpack(const sl_allowance *allowance, const sl_field *field,
+                                  sl_value *value, uint8_t **piece, sluice_error *error)
 {
     const uint64_t most = sl_type_is_media(field->type) ? SL_RECORD_IMAGE_MAX : SL_RECORD_BYTES_MAX;
     uint64_t bytes = 0;
@@ -52,8 +52,8 @@ static sluice_status unpack(const sl_allowance *allowance, const sl_field *field
     return SLUICE_OK;
 }
 
-static sluice_status copy(const sl_allowance *allowance, sl_value *value, uint8_t **piece,
-                          sluice_error *error)
+static sluice_status piece_copy(const sl_allowance *allowance, sl_value *value, uint8_t **piece,
+                                sluice_error *error)
 {
     uint8_t *fresh = NULL;
     const sluice_status status = sl_piece_new(allowance, value->bytes.size, &fresh, error);
@@ -74,8 +74,8 @@ sluice_status sl_piece_own(const sl_allowance *allowance, const sl_field *field,
 {
     sl_value *value = &values->of[number];
     if (sl_is_packed(value)) {
-        return unpack(allowance, field, value, piece, error);
+        return piece_unpack(allowance, field, value, piece, error);
     }
-    return sl_values_pass(values, value->bytes.data) ? copy(allowance, value, piece, error)
+    return sl_values_pass(values, value->bytes.data) ? piece_copy(allowance, value, piece, error)
                                                      : SLUICE_OK;
 }

@@ -53,8 +53,9 @@ sl_picture sl_pixels_smaller(sl_picture size, uint32_t max_side)
 }
 
 /* The pixels of the open picture, all of them, in new memory. */
-static sluice_status take_pixels(sl_pixels *pixels, const sl_allowance *allowance, sl_picture size,
-                                 sl_picture wanted, uint8_t **rgb, sluice_error *error)
+static sluice_status pixels_take_pixels(sl_pixels *pixels, const sl_allowance *allowance,
+                                        sl_picture size, sl_picture wanted, uint8_t **rgb,
+                                        sluice_error *error)
 {
     const sl_rect all = {0, 0, size.width, size.height};
     sl_image view;
@@ -129,7 +130,7 @@ sluice_status sl_pixels_replace(sl_pixels *pixels, const sl_allowance *allowance
                                   ? sl_pixels_smaller(size, pixels->config.max_side)
                                   : size;
     result.bytes = (size_t)wanted.width * wanted.height * 3;
-    status = take_pixels(pixels, allowance, size, wanted, &result.data, error);
+    status = pixels_take_pixels(pixels, allowance, size, wanted, &result.data, error);
     if (status == SLUICE_OK && !stays) {
         status = code(pixels, allowance, value, wanted, &result, error);
     }

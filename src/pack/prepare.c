@@ -78,7 +78,7 @@ static bool wait_for_locked(const slot *s, uint64_t bytes)
     return true;
 }
 
-static bool charge(slot *s, uint64_t bytes)
+static bool prepare_charge(slot *s, uint64_t bytes)
 {
     sl_lock(&s->prepare->mutex);
     const bool go = wait_for_locked(s, bytes);
@@ -87,7 +87,7 @@ static bool charge(slot *s, uint64_t bytes)
     return go;
 }
 
-static bool is_too_large(slot *s, uint64_t bytes)
+static bool prepare_is_too_large(slot *s, uint64_t bytes)
 {
     if (bytes <= s->prepare->config.max_sample_bytes) {
         return false;
@@ -99,14 +99,14 @@ static bool is_too_large(slot *s, uint64_t bytes)
 /* For what is made of it. */
 static bool charge_piece(void *ctx, uint64_t bytes)
 {
-    return !is_too_large(ctx, bytes) && charge(ctx, bytes);
+    return !prepare_is_too_large(ctx, bytes) && prepare_charge(ctx, bytes);
 }
 
 /* For what a worker's rooms hold. */
 static bool charge_rooms(void *ctx, uint64_t bytes)
 {
     const worker *w = ctx;
-    if (is_too_large(w->at, bytes)) {
+    if (prepare_is_too_large(w->at, bytes)) {
         return false;
     }
     sl_lock(&w->prepare->mutex);
@@ -124,7 +124,7 @@ static void give_back_rooms(void *ctx, uint64_t bytes)
     sl_unlock(&prepare->mutex);
 }
 
-static void give_back(void *ctx, uint64_t bytes)
+static void prepare_give_back(void *ctx, uint64_t bytes)
 {
     slot *s = ctx;
     sl_prepare *prepare = s->prepare;
@@ -135,14 +135,14 @@ static void give_back(void *ctx, uint64_t bytes)
     sl_unlock(&prepare->mutex);
 }
 
-static sluice_status no_memory(uint64_t bytes, sluice_error *error)
+static sluice_status prepare_no_memory(uint64_t bytes, sluice_error *error)
 {
     return sl_no_memory(error, STAGE, "for a sample of %llu bytes", (unsigned long long)bytes);
 }
 
 /* Reads the sample's stored bytes into s->stored. */
-static sluice_status read_stored(sl_prepare *prepare, slot *s, const sl_sample *sample,
-                                 size_t *size)
+static sluice_status prepare_read_stored(sl_prepare *prepare, slot *s, const sl_sample *sample,
+                                         size_t *size)
 {
     const sl_dataset *dataset = prepare->config.dataset;
     sluice_error *error = &s->prepared.error;
@@ -150,16 +150,16 @@ static sluice_status read_stored(sl_prepare *prepare, slot *s, const sl_sample *
     if (status < 0 || *size == 0) {
         return status;
     }
-    if (is_too_large(s, *size)) {
+    if (prepare_is_too_large(s, *size)) {
         return SLUICE_UNSUPPORTED;
     }
     const size_t expected = *size;
-    if (!charge(s, prepare->config.copies ? expected * 2 : expected)) {
+    if (!prepare_charge(s, prepare->config.copies ? expected * 2 : expected)) {
         return sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped");
     }
     s->stored = sl_malloc(expected);
     if (s->stored == NULL) {
-        return no_memory(expected, error);
+        return prepare_no_memory(expected, error);
     }
     status = sl_dataset_read(dataset, sample, (sl_buffer){s->stored, expected}, size, error);
     if (status == SLUICE_AGAIN) {
@@ -215,12 +215,12 @@ static void take_room(worker *w, slot *s)
     }
 }
 
-static sluice_status make(worker *w, slot *s, sl_prepare_sample *sample)
+static sluice_status prepare_make(worker *w, slot *s, sl_prepare_sample *sample)
 {
     const sl_prepare_config *config = &w->prepare->config;
     sluice_error *error = &s->prepared.error;
     size_t size = 0;
-    sluice_status status = read_stored(w->prepare, s, sample->place, &size);
+    sluice_status status = prepare_read_stored(w->prepare, s, sample->place, &size);
     end_reading(s);
     if (status == SLUICE_OK) {
         status = sl_dataset_unpack(config->dataset, sample->place, (sl_bytes){s->stored, size},
@@ -250,7 +250,8 @@ static void prepare_one(worker *w, slot *s)
                          ? prepared->position
                          : sl_permutation_apply(&prepare->order, prepared->position);
     sl_sample place = {.index = index};
-    const sl_allowance allowance = {.charge = charge_piece, .give_back = give_back, .ctx = s};
+    const sl_allowance allowance = {
+        .charge = charge_piece, .give_back = prepare_give_back, .ctx = s};
     sl_prepare_sample sample = {
         .dataset = dataset, .place = &place, .values = &w->values, .allowance = &allowance};
     sl_error_clear(&prepared->error);
@@ -261,7 +262,7 @@ static void prepare_one(worker *w, slot *s)
     bool located = prepared->status == SLUICE_OK;
     s->too_large = 0;
     const uint64_t shortages = sl_memory_shortages();
-    if (located && is_too_large(s, place.place.bytes) && dataset->ops->key == NULL) {
+    if (located && prepare_is_too_large(s, place.place.bytes) && dataset->ops->key == NULL) {
         /* its key is in it, and would be read with all of it */
         (void)snprintf(prepared->key, sizeof(prepared->key), "sample %llu",
                        (unsigned long long)index);
@@ -271,7 +272,7 @@ static void prepare_one(worker *w, slot *s)
             sl_dataset_key(dataset, index, prepared->key, sizeof(prepared->key), &prepared->error);
     }
     if (prepared->status == SLUICE_OK) {
-        prepared->status = make(w, s, &sample);
+        prepared->status = prepare_make(w, s, &sample);
     }
     end_reading(s);
     if (prepared->status < 0 && s->too_large > 0) {
@@ -316,7 +317,7 @@ static slot *take_position(sl_prepare *prepare)
     return s;
 }
 
-static void run(void *argument)
+static void prepare_run(void *argument)
 {
     worker *w = argument;
     sl_prepare *prepare = w->prepare;
@@ -344,7 +345,7 @@ static void close_worker(const sl_prepare_job *job, worker *w)
     }
 }
 
-static sluice_status start_worker(sl_prepare *prepare, worker *w, sluice_error *error)
+static sluice_status prepare_start_worker(sl_prepare *prepare, worker *w, sluice_error *error)
 {
     const sl_prepare_job *job = prepare->config.job;
     w->prepare = prepare;
@@ -355,7 +356,7 @@ static sluice_status start_worker(sl_prepare *prepare, worker *w, sluice_error *
     sluice_status status = w->state != NULL ? job->open(w->state, prepare->config.config, error)
                                             : sl_error_set(error, SLUICE_NOMEM, STAGE, NO_MEMORY);
     if (status == SLUICE_OK) {
-        status = sl_thread_start(&w->thread, "sluice-pack", run, w, error);
+        status = sl_thread_start(&w->thread, "sluice-pack", prepare_run, w, error);
     }
     if (status < 0) {
         close_worker(job, w);
@@ -363,7 +364,7 @@ static sluice_status start_worker(sl_prepare *prepare, worker *w, sluice_error *
     return status;
 }
 
-static uint32_t slots_of(uint32_t workers)
+static uint32_t prepare_slots_of(uint32_t workers)
 {
     const uint32_t most = workers * SLOTS_PER_WORKER;
     const uint32_t least = workers * SLOTS_PER_WORKER_MIN;
@@ -376,7 +377,7 @@ static uint32_t slots_of(uint32_t workers)
 static bool make_slots(sl_prepare *prepare)
 {
     const sl_prepare_config *config = &prepare->config;
-    prepare->slot_count = slots_of(config->workers);
+    prepare->slot_count = prepare_slots_of(config->workers);
     prepare->slots = sl_calloc(prepare->slot_count, sizeof(*prepare->slots));
     prepare->made = sl_calloc(prepare->slot_count, config->job->made_bytes);
     prepare->workers = sl_calloc(config->workers, sizeof(*prepare->workers));
@@ -412,7 +413,7 @@ sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
     sluice_status status =
         make_slots(prepare) ? SLUICE_OK : sl_error_set(error, SLUICE_NOMEM, STAGE, NO_MEMORY);
     while (status == SLUICE_OK && prepare->started < config->workers) {
-        status = start_worker(prepare, &prepare->workers[prepare->started], error);
+        status = prepare_start_worker(prepare, &prepare->workers[prepare->started], error);
         prepare->started += status == SLUICE_OK;
     }
     if (status < 0) {

@@ -95,8 +95,8 @@ static sluice_status check_key(sl_bytes key, sluice_error *error)
     return SLUICE_OK;
 }
 
-static sluice_status check_value(const sl_schema *schema, uint32_t number, sl_value *value,
-                                 sluice_error *error)
+static sluice_status record_check_value(const sl_schema *schema, uint32_t number, sl_value *value,
+                                        sluice_error *error)
 {
     const sl_field *field = &schema->fields[number];
     if (sl_type_is_media(field->type)) {
@@ -108,8 +108,8 @@ static sluice_status check_value(const sl_schema *schema, uint32_t number, sl_va
     return number == schema->key ? check_key(value->bytes, error) : SLUICE_OK;
 }
 
-static sluice_status check_label(const sl_schema *schema, const sl_values *values,
-                                 sluice_error *error)
+static sluice_status record_check_label(const sl_schema *schema, const sl_values *values,
+                                        sluice_error *error)
 {
     if (schema->label == SL_FIELD_NONE || !values->of[schema->label].present ||
         sl_schema_has_label(schema, values->of[schema->label].integer)) {
@@ -120,7 +120,7 @@ static sluice_status check_label(const sl_schema *schema, const sl_values *value
                         (long long)values->of[schema->label].integer, schema->class_count);
 }
 
-static bool is_number(const sl_field *field)
+static bool record_is_number(const sl_field *field)
 {
     return field->type == SLUICE_FIELD_INT || field->type == SLUICE_FIELD_FLOAT;
 }
@@ -132,11 +132,11 @@ static sluice_status check_values(sl_record *record, const sl_schema *schema, sl
     record->bytes = schema->head_bytes;
     for (uint32_t i = 0; i < schema->field_count; i++) {
         sl_value *value = &values->of[i];
-        if (!value->present || is_number(&schema->fields[i])) {
+        if (!value->present || record_is_number(&schema->fields[i])) {
             value->bytes = (sl_bytes){NULL, 0};
             continue;
         }
-        const sluice_status status = check_value(schema, i, value, error);
+        const sluice_status status = record_check_value(schema, i, value, error);
         if (status < 0) {
             record->failed = i;
             return status;
@@ -204,7 +204,7 @@ static sluice_status pack_frames(sl_record *record, const sl_record_plan *plan, 
     return SLUICE_OK;
 }
 
-static void sum_up(sl_record *record, const sl_schema *schema, const sl_values *values)
+static void record_sum_up(sl_record *record, const sl_schema *schema, const sl_values *values)
 {
     uint8_t *head = record->memory;
     sl_record_head_encode(schema, values, head);
@@ -227,7 +227,7 @@ sluice_status sl_record_make(sl_record *record, const sl_record_plan *plan, sl_v
                              sluice_error *error)
 {
     *record = (sl_record){.failed = SL_FIELD_NONE};
-    sluice_status status = check_label(plan->schema, values, error);
+    sluice_status status = record_check_label(plan->schema, values, error);
     if (status == SLUICE_OK) {
         status = check_values(record, plan->schema, values, error);
     }
@@ -243,7 +243,7 @@ sluice_status sl_record_make(sl_record *record, const sl_record_plan *plan, sl_v
         record->failed = failed;
         return status;
     }
-    sum_up(record, plan->schema, values);
+    record_sum_up(record, plan->schema, values);
     return SLUICE_OK;
 }
 

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 /* Appends `text` with control characters and backslashes as \xHH. */
-static size_t escape(char *to, const char *text)
+static size_t rejected_escape(char *to, const char *text)
 {
     size_t length = 0;
     for (; *text; text++) {
@@ -23,10 +23,10 @@ static size_t escape(char *to, const char *text)
 
 size_t sl_rejected_format(char *line, const char *key, const sluice_error *reason)
 {
-    size_t length = escape(line, key);
+    size_t length = rejected_escape(line, key);
     length += (size_t)sprintf(line + length, "\t%s\t%" PRId64 "\t",
                               sl_status_name((sluice_status)reason->status), reason->offset);
-    return length + escape(line + length, reason->text);
+    return length + rejected_escape(line + length, reason->text);
 }
 
 FILE *sl_rejected_open(int fd)

@@ -107,8 +107,8 @@ void sl_series_seek(sl_series *series, uint32_t number, uint64_t first)
 }
 
 /* A shard is complete. */
-static sluice_status step(sl_series *series, const sl_shard_row *row, uint64_t next,
-                          sluice_error *error)
+static sluice_status series_step(sl_series *series, const sl_shard_row *row, uint64_t next,
+                                 sluice_error *error)
 {
     const sluice_status status = sl_series_add_row(series, row, error);
     if (status == SLUICE_OK) {
@@ -176,7 +176,7 @@ sluice_status sl_series_cut(sl_series *series, uint64_t next, sluice_error *erro
     }
     sl_shard_row row;
     sluice_status status = sl_shard_writer_finish(&series->writer, series->next, next, &row, error);
-    return status == SLUICE_OK ? step(series, &row, next, error) : status;
+    return status == SLUICE_OK ? series_step(series, &row, next, error) : status;
 }
 
 sluice_status sl_series_add(sl_series *series, const sl_record *record, sluice_error *error)
@@ -213,7 +213,7 @@ void sl_series_put_in_order(sl_series *series)
 }
 
 /* Whether the numbers are more than the rows' places. */
-static bool is_numbered(const sl_series *series)
+static bool series_is_numbered(const sl_series *series)
 {
     return series->count == 0 || series->rows[series->count - 1].number != series->count - 1;
 }
@@ -227,14 +227,14 @@ typedef struct manifest {
     uint8_t page[SL_PAGE_BYTES];
 } manifest;
 
-static sluice_status encode(const sl_series *series, manifest *m, sluice_error *error)
+static sluice_status series_encode(const sl_series *series, manifest *m, sluice_error *error)
 {
     const uint64_t bytes = (uint64_t)series->count * SL_SHARD_ROW_BYTES;
     m->rows = sl_malloc(bytes > 0 ? bytes : 1);
     if (m->rows == NULL) {
         return sl_no_memory(error, STAGE, "for the manifest");
     }
-    m->header = (sl_manifest_header){.numbered = is_numbered(series),
+    m->header = (sl_manifest_header){.numbered = series_is_numbered(series),
                                      .grown = series->grown,
                                      .samples = series->samples,
                                      .data_bytes = series->data_bytes,
@@ -277,7 +277,7 @@ sluice_status sl_series_write_manifest(const sl_series *series, const sl_manifes
     manifest m = {.plan = plan, .path = path};
     sluice_status status = sl_output_name(series->plan.output, plan->name, true, path, error);
     if (status == SLUICE_OK) {
-        status = encode(series, &m, error);
+        status = series_encode(series, &m, error);
     }
     if (status == SLUICE_OK) {
         status = sl_output_create(series->plan.output, plan->name, &fd, error);

@@ -22,7 +22,7 @@
 #define BUFFER_BYTES ((size_t)1 << 20)
 #define BEHIND_BYTES ((uint64_t)8 << 20)
 
-static sl_file_name name_of(const sl_shard_writer *writer)
+static sl_file_name shard_writer_name_of(const sl_shard_writer *writer)
 {
     return (sl_file_name){STAGE, writer->path};
 }
@@ -93,20 +93,21 @@ static void write_behind(sl_shard_writer *writer, uint64_t end)
 }
 
 /* The buffer ends where the data end. */
-static sluice_status flush(sl_shard_writer *writer, sluice_error *error)
+static sluice_status shard_writer_flush(sl_shard_writer *writer, sluice_error *error)
 {
     const uint64_t end = SL_SHARD_DATA_OFFSET + writer->data_bytes;
-    sluice_status status = sl_file_write(writer->fd, name_of(writer), writer->buffer,
+    sluice_status status = sl_file_write(writer->fd, shard_writer_name_of(writer), writer->buffer,
                                          writer->buffered, end - writer->buffered, error);
     writer->buffered = 0;
     write_behind(writer, end);
     return status;
 }
 
-static sluice_status append(sl_shard_writer *writer, sl_bytes bytes, sluice_error *error)
+static sluice_status shard_writer_append(sl_shard_writer *writer, sl_bytes bytes,
+                                         sluice_error *error)
 {
     if (bytes.size > BUFFER_BYTES - writer->buffered) {
-        sluice_status status = flush(writer, error);
+        sluice_status status = shard_writer_flush(writer, error);
         if (status < 0) {
             return status;
         }
@@ -114,7 +115,8 @@ static sluice_status append(sl_shard_writer *writer, sl_bytes bytes, sluice_erro
     uint64_t offset = SL_SHARD_DATA_OFFSET + writer->data_bytes;
     writer->data_bytes += bytes.size;
     if (bytes.size > BUFFER_BYTES) {
-        return sl_file_write(writer->fd, name_of(writer), bytes.data, bytes.size, offset, error);
+        return sl_file_write(writer->fd, shard_writer_name_of(writer), bytes.data, bytes.size,
+                             offset, error);
     }
     if (bytes.size > 0) {
         memcpy(writer->buffer + writer->buffered, bytes.data, bytes.size);
@@ -139,10 +141,10 @@ sluice_status sl_shard_writer_add(sl_shard_writer *writer, const sl_record *reco
     const uint32_t common = common_size(writer, record);
     sluice_status status = reserve_size(writer, error);
     if (status == SLUICE_OK) {
-        status = append(writer, record->head, error);
+        status = shard_writer_append(writer, record->head, error);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < record->fields; i++) {
-        status = append(writer, record->blobs[i], error);
+        status = shard_writer_append(writer, record->blobs[i], error);
     }
     if (status < 0) {
         return status;
@@ -182,8 +184,8 @@ static sluice_status write_index(sl_shard_writer *writer, sl_shard_header *heade
         at = put_fences(writer, &tail, at, block);
         sl_block_seal(block, &tail);
         sl_checksum_add(&stream, block, sizeof(block));
-        sluice_status status =
-            sl_file_write(writer->fd, name_of(writer), block, sizeof(block), offset, error);
+        sluice_status status = sl_file_write(writer->fd, shard_writer_name_of(writer), block,
+                                             sizeof(block), offset, error);
         if (status < 0) {
             return status;
         }
@@ -193,7 +195,7 @@ static sluice_status write_index(sl_shard_writer *writer, sl_shard_header *heade
     return SLUICE_OK;
 }
 
-static void describe(const sl_shard_writer *writer, sl_shard_header *header)
+static void shard_writer_describe(const sl_shard_writer *writer, sl_shard_header *header)
 {
     const sl_shard_plan *plan = writer->plan;
     const uint64_t blocks =
@@ -221,17 +223,18 @@ static sluice_status write_rest(sl_shard_writer *writer, sl_shard_header *header
                                 sluice_error *error)
 {
     uint8_t page[SL_PAGE_BYTES];
-    sluice_status status = flush(writer, error);
+    sluice_status status = shard_writer_flush(writer, error);
     if (status == SLUICE_OK && header->index_bytes > 0) {
         status = write_index(writer, header, error);
     }
     if (status == SLUICE_OK) {
-        status = sl_file_write(writer->fd, name_of(writer), writer->plan->metadata,
+        status = sl_file_write(writer->fd, shard_writer_name_of(writer), writer->plan->metadata,
                                writer->plan->meta_bytes, header->meta_offset, error);
     }
     if (status == SLUICE_OK) {
         sl_shard_header_encode(header, page);
-        status = sl_file_write(writer->fd, name_of(writer), page, sizeof(page), 0, error);
+        status =
+            sl_file_write(writer->fd, shard_writer_name_of(writer), page, sizeof(page), 0, error);
     }
     return status;
 }
@@ -241,7 +244,7 @@ sluice_status sl_shard_writer_finish(sl_shard_writer *writer, uint64_t source_fi
 {
     assert(writer->fd >= 0 && writer->samples > 0);
     sl_shard_header header;
-    describe(writer, &header);
+    shard_writer_describe(writer, &header);
     header.source_first = source_first;
     header.source_next = source_next;
     sluice_status status = write_rest(writer, &header, error);

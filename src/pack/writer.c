@@ -44,8 +44,8 @@ struct sluice_writer {
     atomic_bool busy;
 };
 
-static sluice_status open_folder(sluice_writer *writer, const sluice_writer_options *options,
-                                 sluice_error *error)
+static sluice_status writer_open_folder(sluice_writer *writer, const sluice_writer_options *options,
+                                        sluice_error *error)
 {
     sl_output_contents contents;
     sluice_status status = SLUICE_OK;
@@ -71,7 +71,7 @@ static sluice_status open_folder(sluice_writer *writer, const sluice_writer_opti
 }
 
 /* The fields are settled: records are made as they will be stored. */
-static void settle(sluice_writer *writer)
+static void writer_settle(sluice_writer *writer)
 {
     sl_frames_settle(&writer->plan, &writer->series.schema, writer->frames.open,
                      sl_frames_decide(&writer->frames));
@@ -96,7 +96,7 @@ static sluice_status open_maker(sluice_writer *writer, const sluice_writer_optio
     writer->frames.open = sl_frames_ask(&writer->plan, options->zstd_level);
     const sluice_status status = sl_maker_open(&writer->maker, &config, error);
     if (status == SLUICE_OK && writer->frames.open == 0) {
-        settle(writer);
+        writer_settle(writer);
     }
     return status;
 }
@@ -124,7 +124,7 @@ sluice_status sl_writer_open(sluice_writer **out, const char *path,
         status = sl_output_open(&writer->output, path, false, error);
     }
     if (status == SLUICE_OK) {
-        status = open_folder(writer, options, error);
+        status = writer_open_folder(writer, options, error);
     }
     if (status == SLUICE_OK) {
         status = open_maker(writer, options, error);
@@ -194,7 +194,7 @@ static void forget_waiting(sluice_writer *writer)
 static sluice_status end_waiting(sluice_writer *writer, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
-    settle(writer);
+    writer_settle(writer);
     for (uint32_t i = 0; status == SLUICE_OK && i < writer->waiting_count; i++) {
         status = write_waiting(writer, &writer->waiting[i], error);
     }
@@ -239,7 +239,7 @@ static void set_busy(sluice_writer *writer, bool busy)
     (void)atomic_exchange_explicit(&writer->busy, busy, memory_order_seq_cst);
 }
 
-static sluice_status add(sluice_writer *writer, sluice_error *error)
+static sluice_status writer_add_sample(sluice_writer *writer, sluice_error *error)
 {
     sl_made made = {0};
     sluice_status status =
@@ -257,7 +257,7 @@ sluice_status sl_writer_add(sluice_writer *writer, sluice_error *error)
     sluice_status status = check_usable(writer, error);
     if (status == SLUICE_OK) {
         set_busy(writer, true);
-        status = add(writer, error);
+        status = writer_add_sample(writer, error);
         set_busy(writer, false);
     }
     return status;
@@ -288,7 +288,7 @@ sluice_status sl_writer_add_picture(sluice_writer *writer, const sl_picture_inpu
 
 /* ---- the end ---- */
 
-static sluice_status finish(sluice_writer *writer, sluice_error *error)
+static sluice_status writer_finish(sluice_writer *writer, sluice_error *error)
 {
     char path[SL_OUTPUT_PATH_BYTES];
     if (writer->samples + writer->waiting_count == 0) {
@@ -319,7 +319,7 @@ sluice_status sl_writer_finish(sluice_writer *writer, sluice_error *error)
     sluice_status status = check_usable(writer, error);
     if (status == SLUICE_OK) {
         set_busy(writer, true);
-        status = finish(writer, error);
+        status = writer_finish(writer, error);
         set_busy(writer, false);
     }
     sl_writer_abort(writer);

@@ -74,7 +74,7 @@ sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *byt
 }
 
 /* OK when these bytes are a whole cursor of one of the versions. */
-static sluice_status check(const uint8_t *from, size_t bytes, bool *by_shards)
+static sluice_status cursor_check(const uint8_t *from, size_t bytes, bool *by_shards)
 {
     if (bytes < MAGIC_BYTES || memcmp(from, magic, NAME_BYTES) != 0) {
         return SLUICE_CORRUPT;
@@ -94,7 +94,7 @@ sluice_status sl_cursor_read(sl_cursor *cursor, const void *buffer, size_t bytes
 {
     const uint8_t *from = buffer;
     bool by_shards = false;
-    const sluice_status status = check(from, bytes, &by_shards);
+    const sluice_status status = cursor_check(from, bytes, &by_shards);
     if (status != SLUICE_OK) {
         return status;
     }

@@ -29,8 +29,8 @@ static double whole_of(double share)
 
 /* Whether the weights are whole numbers of `period` positions. `*doubtful` is looked at first, and
  * becomes the one that is none: mostly that of the next period, too. */
-static bool is_whole(const double *weights, uint32_t sources, double sum, uint32_t period,
-                     uint32_t *doubtful)
+static bool mixing_is_whole(const double *weights, uint32_t sources, double sum, uint32_t period,
+                            uint32_t *doubtful)
 {
     for (uint32_t done = 0, i = *doubtful; done < sources; done++) {
         const double share = weights[i] / sum * period;
@@ -93,7 +93,7 @@ static void take_from_largest(uint32_t *shares, uint32_t sources, uint64_t missi
 
 /* What is over goes to the largest remainders; what is missing, since every source has one at
  * least, is taken from the largest shares. */
-static void settle(uint32_t *shares, remainder_of *parts, uint32_t sources, int64_t over)
+static void mixing_settle(uint32_t *shares, remainder_of *parts, uint32_t sources, int64_t over)
 {
     qsort(parts, sources, sizeof(*parts), compare);
     for (uint32_t i = 0; over > 0; i = i + 1 < sources ? i + 1 : 0) {
@@ -124,7 +124,7 @@ static bool round_shares(uint32_t *shares, const double *weights, uint32_t sourc
         }
         over -= shares[i];
     }
-    settle(shares, parts, sources, over);
+    mixing_settle(shares, parts, sources, over);
     sl_free(parts);
     return true;
 }
@@ -143,7 +143,7 @@ typedef struct scheduler {
     uint32_t count; /* in the heap */
 } scheduler;
 
-static bool is_before(const scheduler *s, uint32_t a, uint32_t b)
+static bool mixing_is_before(const scheduler *s, uint32_t a, uint32_t b)
 {
     return s->deadline[a] != s->deadline[b] ? s->deadline[a] < s->deadline[b] : a < b;
 }
@@ -155,11 +155,11 @@ static void swap(uint32_t *a, uint32_t *b)
     *b = was;
 }
 
-static void push(scheduler *s, uint32_t source)
+static void mixing_push(scheduler *s, uint32_t source)
 {
     uint32_t at = s->count++;
     s->heap[at] = source;
-    while (at > 0 && is_before(s, s->heap[at], s->heap[(at - 1) / 2])) {
+    while (at > 0 && mixing_is_before(s, s->heap[at], s->heap[(at - 1) / 2])) {
         swap(&s->heap[at], &s->heap[(at - 1) / 2]);
         at = (at - 1) / 2;
     }
@@ -172,7 +172,7 @@ static uint32_t pop(scheduler *s)
     for (uint32_t at = 0;;) {
         uint32_t least = at;
         for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < s->count; child++) {
-            least = is_before(s, s->heap[child], s->heap[least]) ? child : least;
+            least = mixing_is_before(s, s->heap[child], s->heap[least]) ? child : least;
         }
         if (least == at) {
             return first;
@@ -198,7 +198,7 @@ static void wait_for_release(scheduler *s, uint32_t source, uint32_t now)
     s->released[from] = source;
 }
 
-static void fill(scheduler *s, uint32_t sources)
+static void mixing_fill(scheduler *s, uint32_t sources)
 {
     const sl_mix_row *row = s->row;
     for (uint32_t i = 0; i < row->period; i++) {
@@ -209,7 +209,7 @@ static void fill(scheduler *s, uint32_t sources)
     }
     for (uint32_t at = 0; at < row->period; at++) {
         for (uint32_t i = s->released[at]; i != NONE; i = s->next[i]) {
-            push(s, i);
+            mixing_push(s, i);
         }
         const uint32_t source = pop(s); /* there is one: see mixing.h */
         row->source[at] = (uint16_t)source;
@@ -235,7 +235,7 @@ static bool make_schedule(sl_mix_row *row, uint32_t sources)
                        s.released != NULL && s.heap != NULL && row->source != NULL &&
                        row->rank != NULL;
     if (there) {
-        fill(&s, sources);
+        mixing_fill(&s, sources);
     }
     sl_free(s.given);
     sl_free(s.deadline);
@@ -247,8 +247,8 @@ static bool make_schedule(sl_mix_row *row, uint32_t sources)
 
 /* ---- rows ---- */
 
-static sluice_status check_row(const sl_mix_weights *w, uint32_t number, double *sum,
-                               sluice_error *error)
+static sluice_status mixing_check_row(const sl_mix_weights *w, uint32_t number, double *sum,
+                                      sluice_error *error)
 {
     *sum = 0;
     for (uint32_t i = 0; i < w->sources; i++) {
@@ -280,7 +280,7 @@ static bool make_shares(sl_mix_row *row, const double *weights, uint32_t sources
     uint32_t doubtful = 0;
     row->period = 1;
     while (row->period <= SL_MIX_PERIOD &&
-           !is_whole(weights, sources, sum, row->period, &doubtful)) {
+           !mixing_is_whole(weights, sources, sum, row->period, &doubtful)) {
         row->period++;
     }
     if (row->period > SL_MIX_PERIOD) {
@@ -294,7 +294,7 @@ static bool make_shares(sl_mix_row *row, const double *weights, uint32_t sources
 }
 
 /* Samples of each source that were taken when the row begins. */
-static bool count_before(const sl_mix *mix, sl_mix_row *row, const sl_mix_row *last)
+static bool mixing_count_before(const sl_mix *mix, sl_mix_row *row, const sl_mix_row *last)
 {
     row->before = sl_calloc(mix->sources, sizeof(*row->before));
     if (row->before == NULL || last == NULL) {
@@ -310,7 +310,7 @@ static bool count_before(const sl_mix *mix, sl_mix_row *row, const sl_mix_row *l
     return true;
 }
 
-static sluice_status no_memory(sluice_error *error)
+static sluice_status mixing_no_memory(sluice_error *error)
 {
     return sl_no_memory(error, STAGE, "for the schedule of a mix");
 }
@@ -333,7 +333,7 @@ static sluice_status make_row(sl_mix *mix, uint32_t number, const sl_mix_weights
 {
     double sum;
     sl_mix_row *row = &mix->row[number];
-    const sluice_status status = check_row(w, number, &sum, error);
+    const sluice_status status = mixing_check_row(w, number, &sum, error);
     if (status < 0) {
         return status;
     }
@@ -344,12 +344,12 @@ static sluice_status make_row(sl_mix *mix, uint32_t number, const sl_mix_weights
     }
     return make_shares(row, &w->weights[(size_t)number * w->sources], w->sources, sum) &&
                    make_schedule(row, w->sources) &&
-                   count_before(mix, row, number > 0 ? row - 1 : NULL)
+                   mixing_count_before(mix, row, number > 0 ? row - 1 : NULL)
                ? SLUICE_OK
-               : no_memory(error);
+               : mixing_no_memory(error);
 }
 
-static bool make_room(sl_mix *mix)
+static bool mixing_make_room(sl_mix *mix)
 {
     mix->first = sl_calloc((size_t)mix->sources + 1, sizeof(*mix->first));
     mix->row = sl_calloc(mix->rows, sizeof(*mix->row));
@@ -361,13 +361,13 @@ sluice_status sl_mix_make(sl_mix **mix, const sl_mix_weights *weights, sluice_er
     *mix = NULL;
     sl_mix *made = sl_calloc(1, sizeof(*made));
     if (made == NULL) {
-        return no_memory(error);
+        return mixing_no_memory(error);
     }
     *made = (sl_mix){
         .sources = weights->sources, .rows = weights->rows, .whole = weights->epoch_samples == 0};
-    if (!make_room(made)) {
+    if (!mixing_make_room(made)) {
         sl_mix_close(made);
-        return no_memory(error);
+        return mixing_no_memory(error);
     }
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < weights->sources; i++) {
@@ -391,7 +391,7 @@ sluice_status sl_mix_recount(sl_mix **recounted, const sl_mix *mix, const uint64
     *recounted = NULL;
     sl_mix *made = sl_calloc(1, sizeof(*made));
     if (made == NULL) {
-        return no_memory(error);
+        return mixing_no_memory(error);
     }
     *made =
         (sl_mix){.sources = mix->sources, .rows = mix->rows, .whole = mix->whole, .borrowed = true};
@@ -401,17 +401,17 @@ sluice_status sl_mix_recount(sl_mix **recounted, const sl_mix *mix, const uint64
         sl_free(made);
         return status;
     }
-    bool there = make_room(made);
+    bool there = mixing_make_room(made);
     for (uint32_t i = 0; there && i <= mix->sources; i++) {
         made->first[i] = first[i];
     }
     for (uint32_t i = 0; there && i < mix->rows; i++) {
         made->row[i] = mix->row[i];
-        there = count_before(made, &made->row[i], i > 0 ? &made->row[i - 1] : NULL);
+        there = mixing_count_before(made, &made->row[i], i > 0 ? &made->row[i - 1] : NULL);
     }
     if (!there) {
         sl_mix_close(made);
-        return no_memory(error);
+        return mixing_no_memory(error);
     }
     *recounted = made;
     return SLUICE_OK;

@@ -40,7 +40,7 @@ void sl_shard_set_close(sl_shard_set *set)
     *set = (sl_shard_set){0};
 }
 
-static bool add_shard(sl_shard_set *set)
+static bool shard_order_add_shard(sl_shard_set *set)
 {
     if (!sl_grow(&set->shards, &set->shard_room, set->count + 1, sizeof(*set->shards))) {
         return false;
@@ -58,7 +58,7 @@ static bool add_block(sl_shard_set *set)
     return true;
 }
 
-static bool is_full(const sl_shard_set *set, uint32_t units)
+static bool shard_order_is_full(const sl_shard_set *set, uint32_t units)
 {
     const sl_shard_block *block = &set->blocks[set->block_count - 1];
     const uint32_t share = set->limits.window_units / BLOCK_SHARE;
@@ -69,10 +69,10 @@ static bool is_full(const sl_shard_set *set, uint32_t units)
 bool sl_shard_set_add(sl_shard_set *set, uint32_t units, bool begins)
 {
     begins = begins || set->count == 0;
-    if (begins && !add_shard(set)) {
+    if (begins && !shard_order_add_shard(set)) {
         return false;
     }
-    if ((begins || is_full(set, units)) && !add_block(set)) {
+    if ((begins || shard_order_is_full(set, units)) && !add_block(set)) {
         return false;
     }
     sl_shard_block *block = &set->blocks[set->block_count - 1];
@@ -278,7 +278,7 @@ void sl_shard_walk_close(sl_shard_walk *walk)
 }
 
 /* What the rank's share of the dropped samples leaves of its stretch. */
-static void leave_out(sl_shard_walk *walk)
+static void shard_order_leave_out(sl_shard_walk *walk)
 {
     const sl_shard_epoch *epoch = &walk->epoch;
     const uint64_t own = sl_share_first(epoch->dropped, (uint64_t)epoch->rank + 1, epoch->world) -
@@ -299,7 +299,7 @@ void sl_shard_walk_begin(sl_shard_walk *walk, const sl_shard_epoch *epoch)
     walk->begin = sl_share_first(set->samples, epoch->rank, epoch->world);
     walk->end = sl_share_first(set->samples, (uint64_t)epoch->rank + 1, epoch->world);
     walk->whole_end = walk->end;
-    leave_out(walk);
+    shard_order_leave_out(walk);
     enter_window(walk);
 }
 

@@ -51,7 +51,7 @@ static sluice_status convert(sl_staging *staging, const upload_plan *plan, sluic
 }
 
 /* Queues the copies of a slot: all that has a fixed length, and of the rest what there is. */
-static sluice_status copy(sl_staging *staging, const upload_plan *plan, sluice_error *error)
+static sluice_status copier_copy(sl_staging *staging, const upload_plan *plan, sluice_error *error)
 {
     sl_device *const device = staging->device;
     const sl_staging_config *config = &staging->config;
@@ -90,7 +90,7 @@ static sluice_status upload(sl_staging *staging, const upload_plan *plan, sluice
         }
     }
     if (status == SLUICE_OK) {
-        status = copy(staging, plan, error);
+        status = copier_copy(staging, plan, error);
     }
     if (status == SLUICE_OK) {
         status = ops->event_record(dev, staging->h2d[host], stream, error);
@@ -106,7 +106,8 @@ static sluice_status upload(sl_staging *staging, const upload_plan *plan, sluice
 }
 
 /* On our own stream and events every failure is the device's. */
-static void note_failure_locked(sl_staging *staging, sluice_status status, sluice_error *error)
+static void copier_note_failure_locked(sl_staging *staging, sluice_status status,
+                                       sluice_error *error)
 {
     if (status < 0) {
         error->status = SLUICE_DEVICE;
@@ -162,7 +163,7 @@ static bool copy_next_locked(sl_staging *staging)
     sl_error_clear(&error);
     const sluice_status status = upload(staging, &plan, &error);
     sl_lock(&staging->mutex);
-    note_failure_locked(staging, status, &error);
+    copier_note_failure_locked(staging, status, &error);
     const bool legal = sl_slots_copy_queued(&staging->slots, device);
     assert(legal);
     (void)legal;
@@ -211,7 +212,7 @@ static void reap_locked(sl_staging *staging)
         sl_unlock(&staging->mutex);
         const sluice_status status = wait_for_copy(staging, host, &error);
         sl_lock(&staging->mutex);
-        note_failure_locked(staging, status, &error);
+        copier_note_failure_locked(staging, status, &error);
     }
     pop_in_flight(&staging->in_flight);
     busy_end_locked(staging);

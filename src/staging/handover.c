@@ -111,7 +111,7 @@ static void note_wait_locked(sl_staging *staging)
 }
 
 /* Blocks until next has something to say or the time is over. */
-static sluice_status wait_locked(sl_staging *staging, int64_t timeout_ns)
+static sluice_status handover_wait_locked(sl_staging *staging, int64_t timeout_ns)
 {
     const uint64_t start = sl_now_ns();
     const uint64_t deadline = sl_deadline_ns(timeout_ns);
@@ -132,7 +132,7 @@ static sluice_status wait_locked(sl_staging *staging, int64_t timeout_ns)
     return status;
 }
 
-static sluice_batch *take_locked(sl_staging *staging)
+static sluice_batch *handover_take_locked(sl_staging *staging)
 {
     const int slot = sl_slots_take(&staging->slots);
     assert(slot >= 0);
@@ -165,12 +165,12 @@ sluice_status sl_staging_next(sl_staging *staging, int64_t timeout_ns, sluice_ba
     const uint32_t ready = sl_slots_ready(&staging->slots);
     sluice_status status = sl_staging_peek_locked(staging);
     if (status == SLUICE_AGAIN && timeout_ns != 0) {
-        status = wait_locked(staging, timeout_ns);
+        status = handover_wait_locked(staging, timeout_ns);
     }
     if (status == SLUICE_OK) {
         note_wait_locked(staging);
         staging->stats.ready_depth[ready < last_bin ? ready : last_bin]++;
-        *batch = take_locked(staging);
+        *batch = handover_take_locked(staging);
     } else if (status < 0) {
         explain_locked(staging, status, error);
     }
@@ -251,7 +251,7 @@ sluice_status sl_staging_wait(sluice_batch *batch, struct CUstream_st *stream)
 }
 
 /* What does not change. */
-static void describe(const sl_staging *staging, sl_staging_stats *stats)
+static void handover_describe(const sl_staging *staging, sl_staging_stats *stats)
 {
     const sl_device *device = staging->device;
     if (device->type != SLUICE_DEVICE_TYPE_CPU) {
@@ -276,5 +276,5 @@ void sl_staging_get_stats(sl_staging *staging, sl_staging_stats *stats)
     if (staging->timing != NULL) {
         sl_timing_get(staging->timing, &stats->stream);
     }
-    describe(staging, stats);
+    handover_describe(staging, stats);
 }

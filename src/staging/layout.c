@@ -10,7 +10,7 @@
 #define SLOT_ALIGN ((size_t)4096)
 
 /* Appends a part: false when the sum overflows. */
-static bool append(size_t *end, size_t *offset, const sl_part *part, uint32_t rows)
+static bool layout_append(size_t *end, size_t *offset, const sl_part *part, uint32_t rows)
 {
     uint64_t size;
     *offset = (*end + PART_ALIGN - 1) / PART_ALIGN * PART_ALIGN;
@@ -26,13 +26,13 @@ sluice_status sl_layout_make(sl_layout *layout, const sl_part *parts, uint32_t c
     bool fits = true;
     for (uint32_t i = 0; i < count; i++) {
         if (parts[i].role != SL_PART_RAGGED) {
-            fits = fits && append(&made.bytes, &made.offset[i], &parts[i], rows);
+            fits = fits && layout_append(&made.bytes, &made.offset[i], &parts[i], rows);
         }
     }
     made.fixed = made.bytes;
     for (uint32_t i = 0; i < count; i++) {
         if (parts[i].role == SL_PART_RAGGED) {
-            fits = fits && append(&made.bytes, &made.offset[i], &parts[i], rows);
+            fits = fits && layout_append(&made.bytes, &made.offset[i], &parts[i], rows);
         }
     }
     size_t ring;

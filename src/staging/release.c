@@ -70,8 +70,8 @@ static bool begin(sluice_batch *batch, sl_claim *claim)
 }
 
 /* Records the work of the claim's stream; no lock is held. */
-static sluice_status record(sl_staging *staging, uint32_t slot, sl_claim *claim,
-                            sluice_error *error)
+static sluice_status release_record(sl_staging *staging, uint32_t slot, sl_claim *claim,
+                                    sluice_error *error)
 {
     sl_device *device = staging->device;
     sl_event *event = staging->release[slot][claim->event];
@@ -165,7 +165,7 @@ sluice_status sl_staging_release(sluice_batch *batch, bool on_stream, struct CUs
     sluice_error error;
     sl_error_clear(&error);
     const sluice_status status =
-        on_stream ? record(batch->staging, batch->slot, &claim, &error) : SLUICE_OK;
+        on_stream ? release_record(batch->staging, batch->slot, &claim, &error) : SLUICE_OK;
     end(batch, &claim, status, &error);
     return status;
 }

@@ -40,7 +40,7 @@ static void close_stream(sl_staging *staging)
     }
 }
 
-static void close_event(sl_device *device, sl_event *event)
+static void staging_close_event(sl_device *device, sl_event *event)
 {
     if (event != NULL) {
         device->ops->event_close(device, event);
@@ -90,10 +90,10 @@ void sl_staging_destroy(sl_staging *staging)
     close_stream(staging);
     sl_timing_close(staging->timing);
     for (uint32_t i = 0; i < SL_SLOTS_MAX; i++) {
-        close_event(device, staging->h2d[i]);
-        close_event(device, staging->ready[i]);
+        staging_close_event(device, staging->h2d[i]);
+        staging_close_event(device, staging->ready[i]);
         for (uint32_t k = 0; k < SL_RELEASES; k++) {
-            close_event(device, staging->release[i][k]);
+            staging_close_event(device, staging->release[i][k]);
         }
         if (staging->memory[i] != NULL) {
             device->ops->memory_close(device, staging->memory[i]);
@@ -307,7 +307,7 @@ static bool copy_lists(sl_staging *staging)
     return true;
 }
 
-static sl_staging *make(sl_device *device, const sl_staging_config *config)
+static sl_staging *staging_make(sl_device *device, const sl_staging_config *config)
 {
     sl_staging *staging = sl_calloc(1, sizeof(*staging));
     if (staging == NULL) {
@@ -341,7 +341,7 @@ sluice_status sl_staging_open(sl_staging **staging, sl_device *device,
     assert(config->batch > 0 && config->part_count > 0 && config->part_count <= SL_PARTS_MAX);
     assert(config->conversion_count == 0 || (device->converts && !device->shares_memory));
     *staging = NULL;
-    sl_staging *made = make(device, config);
+    sl_staging *made = staging_make(device, config);
     if (made == NULL) {
         sl_device_close(device);
         return sl_no_memory(error, "staging", "for the slots");

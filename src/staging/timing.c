@@ -81,7 +81,7 @@ sluice_status sl_timing_open(sl_timing **timing, sl_device *device, uint32_t ste
     return SLUICE_OK;
 }
 
-static void close_event(const sl_timing *timing, sl_event *event)
+static void timing_close_event(const sl_timing *timing, sl_event *event)
 {
     if (event != NULL) {
         timing->device->ops->event_close(timing->device, event);
@@ -94,11 +94,11 @@ void sl_timing_close(sl_timing *timing)
         return;
     }
     for (uint32_t i = 0; i < timing->count; i++) {
-        close_event(timing, timing->marks[i].begin);
-        close_event(timing, timing->marks[i].there);
-        close_event(timing, timing->marks[i].end);
+        timing_close_event(timing, timing->marks[i].begin);
+        timing_close_event(timing, timing->marks[i].there);
+        timing_close_event(timing, timing->marks[i].end);
     }
-    close_event(timing, timing->last_end);
+    timing_close_event(timing, timing->last_end);
     sl_mutex_destroy(&timing->mutex);
     sl_free(timing->marks);
     sl_free(timing);
@@ -123,8 +123,8 @@ void sl_timing_drop(sl_timing *timing, sl_timing_mark *mark)
     sl_unlock(&timing->mutex);
 }
 
-static sluice_status record(sl_timing *timing, sl_event *event, struct CUstream_st *stream,
-                            sluice_error *error)
+static sluice_status timing_record(sl_timing *timing, sl_event *event, struct CUstream_st *stream,
+                                   sluice_error *error)
 {
     return timing->device->ops->event_record(timing->device, event, stream, error);
 }
@@ -132,19 +132,19 @@ static sluice_status record(sl_timing *timing, sl_event *event, struct CUstream_
 sluice_status sl_timing_begin(sl_timing *timing, sl_timing_mark *mark, struct CUstream_st *stream,
                               sluice_error *error)
 {
-    return record(timing, mark->begin, stream, error);
+    return timing_record(timing, mark->begin, stream, error);
 }
 
 sluice_status sl_timing_there(sl_timing *timing, sl_timing_mark *mark, struct CUstream_st *stream,
                               sluice_error *error)
 {
-    return record(timing, mark->there, stream, error);
+    return timing_record(timing, mark->there, stream, error);
 }
 
 sluice_status sl_timing_end(sl_timing *timing, sl_timing_mark *mark, struct CUstream_st *stream,
                             sluice_error *error)
 {
-    const sluice_status status = record(timing, mark->end, stream, error);
+    const sluice_status status = timing_record(timing, mark->end, stream, error);
     if (status != SLUICE_OK) {
         return status;
     }

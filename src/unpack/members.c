@@ -29,7 +29,7 @@ typedef struct task {
     uint32_t field;
 } task;
 
-static const sl_field *field_of(const task *t)
+static const sl_field *members_field_of(const task *t)
 {
     return &t->config->dataset->fields[t->field];
 }
@@ -65,7 +65,7 @@ static int print_number(char *to, size_t bytes, double number)
 static sl_bytes number_text(const task *t, const sl_value *value)
 {
     char *text = t->made->heads[t->field];
-    const int length = field_of(t)->type == SLUICE_FIELD_INT
+    const int length = members_field_of(t)->type == SLUICE_FIELD_INT
                            ? snprintf(text, SL_NPY_MADE_MAX, "%" PRId64, value->integer)
                            : print_number(text, SL_NPY_MADE_MAX, value->number);
     return (sl_bytes){(const uint8_t *)text, (size_t)length};
@@ -76,7 +76,7 @@ static sl_bytes number_text(const task *t, const sl_value *value)
 static sluice_status add_header(const task *t, const sl_value *value, sl_member *member,
                                 sluice_error *error)
 {
-    const sl_field *field = field_of(t);
+    const sl_field *field = members_field_of(t);
     sl_npy npy = {.dtype = field->dtype, .dims = field->dims};
     uint64_t bytes = sl_dtype_bytes(field->dtype);
     for (uint32_t i = 0; i < field->dims; i++) {
@@ -99,7 +99,7 @@ static sluice_status add_header(const task *t, const sl_value *value, sl_member 
 /* ---- pictures ---- */
 
 /* What files of such bytes are called by. */
-static const char *extension_of(uint8_t codec, sl_bytes bytes)
+static const char *members_extension_of(uint8_t codec, sl_bytes bytes)
 {
     const sl_media *kind = sl_media_of_codec(codec);
     kind = kind != NULL ? kind : sl_media_of_bytes(bytes);
@@ -132,12 +132,12 @@ static sluice_status write_png(const task *t, sl_value *value, sluice_error *err
     return SLUICE_OK;
 }
 
-static sluice_status make_picture(const task *t, sl_value *value, sl_member *member,
-                                  sluice_error *error)
+static sluice_status members_make_picture(const task *t, sl_value *value, sl_member *member,
+                                          sluice_error *error)
 {
     sl_members *made = t->made;
     const bool raw = value->codec == SL_CODEC_RAW;
-    const char *extension = raw ? "png" : extension_of(value->codec, value->bytes);
+    const char *extension = raw ? "png" : members_extension_of(value->codec, value->bytes);
     sl_suffix_of_picture(t->config->suffixes, t->field, extension, member->suffix);
     if (t->field == t->config->suffixes->picture) {
         made->picture = made->count;
@@ -150,7 +150,7 @@ static sluice_status make_picture(const task *t, sl_value *value, sl_member *mem
 
 static sluice_status make_member(const task *t, sl_value *value, sluice_error *error)
 {
-    const sl_field *field = field_of(t);
+    const sl_field *field = members_field_of(t);
     sl_member *member = &t->made->of[t->made->count];
     sluice_status status = SLUICE_OK;
     memcpy(member->suffix, t->config->suffixes->of[t->field], SL_SUFFIX_BYTES);
@@ -164,7 +164,7 @@ static sluice_status make_member(const task *t, sl_value *value, sluice_error *e
     if (status == SLUICE_OK && field->type == SLUICE_FIELD_TENSOR) {
         status = add_header(t, value, member, error);
     } else if (status == SLUICE_OK && sl_type_is_media(field->type)) {
-        status = make_picture(t, value, member, error);
+        status = members_make_picture(t, value, member, error);
     }
     member->bytes = value->bytes;
     t->made->bytes += member->head.size + member->bytes.size;
@@ -172,7 +172,8 @@ static sluice_status make_member(const task *t, sl_value *value, sluice_error *e
     return status;
 }
 
-static void set_label(const sl_members_config *config, const sl_values *values, sl_members *made)
+static void members_set_label(const sl_members_config *config, const sl_values *values,
+                              sl_members *made)
 {
     const uint32_t label = sl_dataset_field(config->dataset, "label");
     const bool is_label =
@@ -180,13 +181,14 @@ static void set_label(const sl_members_config *config, const sl_values *values, 
     made->label = is_label && values->of[label].present ? values->of[label].integer : -1;
 }
 
-static sluice_status make(void *state, sl_prepare_sample *sample, void *made, sluice_error *error)
+static sluice_status members_make(void *state, sl_prepare_sample *sample, void *made,
+                                  sluice_error *error)
 {
     const sl_members_config *config = *(const sl_members_config *const *)state;
     task t = {
         .config = config, .allowance = sample->allowance, .values = sample->values, .made = made};
     t.made->picture = SL_FIELD_NONE;
-    set_label(config, sample->values, t.made);
+    members_set_label(config, sample->values, t.made);
     for (; t.field < config->dataset->info.fields; t.field++) {
         sl_value *value = &sample->values->of[t.field];
         if (!value->present || (config->suffixes->left_out >> t.field & 1) != 0) {
@@ -204,19 +206,19 @@ static sluice_status make(void *state, sl_prepare_sample *sample, void *made, sl
                                             "the sample has nothing to write to a file");
 }
 
-static sluice_status open_state(void *state, const void *config, sluice_error *error)
+static sluice_status members_open_state(void *state, const void *config, sluice_error *error)
 {
     (void)error;
     *(const sl_members_config **)state = config;
     return SLUICE_OK;
 }
 
-static void close_state(void *state)
+static void members_close_state(void *state)
 {
     (void)state;
 }
 
-static void drop(void *made)
+static void members_drop(void *made)
 {
     sl_members *own = made;
     for (uint32_t i = 0; i < SL_FIELDS_MAX; i++) {
@@ -226,7 +228,7 @@ static void drop(void *made)
 
 const sl_prepare_job sl_members_job = {.state_bytes = sizeof(const sl_members_config *),
                                        .made_bytes = sizeof(sl_members),
-                                       .open = open_state,
-                                       .close = close_state,
-                                       .make = make,
-                                       .drop = drop};
+                                       .open = members_open_state,
+                                       .close = members_close_state,
+                                       .make = members_make,
+                                       .drop = members_drop};

@@ -10,7 +10,7 @@
 
 enum { NAME_BYTES = 4096, ROOM_FIRST = 1024 };
 
-static uint64_t key_of(sl_name_kind kind, const char *name, size_t length)
+static uint64_t name_set_key_of(sl_name_kind kind, const char *name, size_t length)
 {
     char whole[NAME_BYTES];
     char folded[NAME_BYTES];
@@ -24,7 +24,7 @@ static uint64_t key_of(sl_name_kind kind, const char *name, size_t length)
 }
 
 /* Where the key is, or would be. */
-static size_t find(const sl_name_set *set, uint64_t key)
+static size_t name_set_find(const sl_name_set *set, uint64_t key)
 {
     size_t at = key & (set->room - 1);
     while (set->slots[at] != 0 && set->slots[at] != key) {
@@ -33,7 +33,7 @@ static size_t find(const sl_name_set *set, uint64_t key)
     return at;
 }
 
-static bool grow(sl_name_set *set)
+static bool name_set_grow(sl_name_set *set)
 {
     sl_name_set larger = {.room = set->room > 0 ? set->room * 2 : ROOM_FIRST, .count = set->count};
     larger.slots = sl_calloc(larger.room, sizeof(*larger.slots));
@@ -42,7 +42,7 @@ static bool grow(sl_name_set *set)
     }
     for (size_t i = 0; i < set->room; i++) {
         if (set->slots[i] != 0) {
-            larger.slots[find(&larger, set->slots[i])] = set->slots[i];
+            larger.slots[name_set_find(&larger, set->slots[i])] = set->slots[i];
         }
     }
     sl_free(set->slots);
@@ -52,16 +52,17 @@ static bool grow(sl_name_set *set)
 
 bool sl_name_set_has(const sl_name_set *set, sl_name_kind kind, const char *name, size_t length)
 {
-    return set->room > 0 && set->slots[find(set, key_of(kind, name, length))] != 0;
+    return set->room > 0 &&
+           set->slots[name_set_find(set, name_set_key_of(kind, name, length))] != 0;
 }
 
 bool sl_name_set_add(sl_name_set *set, sl_name_kind kind, const char *name, size_t length)
 {
-    const uint64_t key = key_of(kind, name, length);
-    if (set->count >= set->room / 4 * 3 && !grow(set)) {
+    const uint64_t key = name_set_key_of(kind, name, length);
+    if (set->count >= set->room / 4 * 3 && !name_set_grow(set)) {
         return false;
     }
-    const size_t at = find(set, key);
+    const size_t at = name_set_find(set, key);
     set->count += set->slots[at] == 0;
     set->slots[at] = key;
     return true;

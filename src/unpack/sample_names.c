@@ -24,7 +24,7 @@ enum {
     ROOM_MIN = 64
 };
 
-static sluice_status no_memory(sluice_error *error)
+static sluice_status sample_names_no_memory(sluice_error *error)
 {
     return sl_no_memory(error, STAGE, "for the names of files");
 }
@@ -47,7 +47,7 @@ static bool is_component_safe(const char *component, size_t bytes)
 
 /* A tar's readers leave out what lies below a name like __this__; one that begins like it and may
  * get its end from a suffix does not belong to a sample either. */
-static bool is_meta(const char *component, size_t bytes, bool last)
+static bool sample_names_is_meta(const char *component, size_t bytes, bool last)
 {
     return bytes >= 2 && memcmp(component, "__", 2) == 0 &&
            (last || memcmp(component + bytes - 2, "__", 2) == 0);
@@ -70,7 +70,7 @@ static bool is_path_safe(const sl_sample_names *names, const char *path)
         const bool last = path[bytes] == '\0';
         if (!is_component_safe(path, bytes) || !is_short(names, bytes) ||
             ++components > COMPONENTS_MAX ||
-            (names->form == SLUICE_UNPACK_TAR && is_meta(path, bytes, last))) {
+            (names->form == SLUICE_UNPACK_TAR && sample_names_is_meta(path, bytes, last))) {
             return false;
         }
         if (last) {
@@ -144,7 +144,7 @@ static size_t picture_extension(const char *name)
 }
 
 /* The folder of the sample's class, and a slash; "". */
-static const char *folder_of(const sl_sample_names *names, const sl_members *members)
+static const char *sample_names_folder_of(const sl_sample_names *names, const sl_members *members)
 {
     const int64_t label = members->label;
     return label >= 0 && label < (int64_t)names->folder_count ? names->folders[label] : "";
@@ -173,7 +173,7 @@ static void without_dots(char *base)
 
 static bool choose_key(const sl_sample_names *names, const sl_named *named, sl_sample_name *name)
 {
-    const char *folder = folder_of(names, named->members);
+    const char *folder = sample_names_folder_of(names, named->members);
     const char *key = below_class(names, named);
     const sl_members *members = named->members;
     const size_t bytes = strlen(key);
@@ -205,7 +205,7 @@ void sl_sample_names_choose(const sl_sample_names *names, const sl_named *named,
         name->renamed = !as_key;
         return;
     }
-    const char *folder = folder_of(names, named->members);
+    const char *folder = sample_names_folder_of(names, named->members);
     name->extension[0] = '\0';
     name->renamed = named->key[0] != '\0';
     for (uint32_t attempt = 1;; attempt++) {
@@ -249,7 +249,7 @@ sluice_status sl_sample_names_take(sl_sample_names *names, const sl_named *named
     if (names->form == SLUICE_UNPACK_TAR) {
         (void)snprintf(names->last, sizeof(names->last), "%s", name->base);
     }
-    return good ? SLUICE_OK : no_memory(error);
+    return good ? SLUICE_OK : sample_names_no_memory(error);
 }
 
 sluice_status sl_sample_names_next_archive(sl_sample_names *names, sluice_error *error)
@@ -257,7 +257,7 @@ sluice_status sl_sample_names_next_archive(sl_sample_names *names, sluice_error 
     sl_name_set_clear(&names->taken);
     return sl_name_set_add(&names->taken, SL_NAME_STEM, names->last, strlen(names->last))
                ? SLUICE_OK
-               : no_memory(error);
+               : sample_names_no_memory(error);
 }
 
 /* ---- folders of classes ---- */
@@ -327,7 +327,7 @@ static sluice_status open_folders(sl_sample_names *names, sluice_error *error)
     names->folders = (const char **)sl_calloc(names->folder_count, sizeof(*names->folders));
     names->made_up = (char **)sl_calloc(names->folder_count, sizeof(*names->made_up));
     if (names->folders == NULL || names->made_up == NULL) {
-        return no_memory(error);
+        return sample_names_no_memory(error);
     }
     for (uint32_t i = 0; good && i < names->folder_count; i++) {
         good = set_folder(names, i, own_folder(names, i));
@@ -338,7 +338,7 @@ static sluice_status open_folders(sl_sample_names *names, sluice_error *error)
         }
     }
     if (!good) {
-        return no_memory(error);
+        return sample_names_no_memory(error);
     }
     names->labels_differ = labels_differ(names);
     return SLUICE_OK;
@@ -356,7 +356,7 @@ sluice_status sl_sample_names_open(sl_sample_names *names, const sl_naming *nami
     names->suffix_room = names->others ? SUFFIX_ROOM : PICTURE_ROOM;
     if (naming->form == SLUICE_UNPACK_FOLDER &&
         !sl_name_set_add(&names->taken, SL_NAME_FILE, SL_REJECTED_NAME, strlen(SL_REJECTED_NAME))) {
-        return no_memory(error);
+        return sample_names_no_memory(error);
     }
     return naming->class_folders ? open_folders(names, error) : SLUICE_OK;
 }

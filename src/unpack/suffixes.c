@@ -28,7 +28,7 @@ typedef struct taken {
     uint32_t count;
 } taken;
 
-static bool is_taken(const taken *all, const char *suffix)
+static bool suffixes_is_taken(const taken *all, const char *suffix)
 {
     for (uint32_t i = 0; i < all->count; i++) {
         if (strcasecmp(all->of[i], suffix) == 0) {
@@ -38,7 +38,7 @@ static bool is_taken(const taken *all, const char *suffix)
     return false;
 }
 
-static void take(taken *all, const char *suffix)
+static void suffixes_take(taken *all, const char *suffix)
 {
     assert(all->count < TAKEN_MAX);
     (void)snprintf(all->of[all->count++], SL_SUFFIX_BYTES, "%s", suffix);
@@ -61,14 +61,14 @@ static void clean(const char *name, sluice_unpack_form form, char *to)
 }
 
 /* What is behind the last dot, or all of it. */
-static const char *last_part(const char *name)
+static const char *suffixes_last_part(const char *name)
 {
     const char *dot = strrchr(name, '.');
     return dot != NULL ? dot + 1 : name;
 }
 
 /* What a field of the type is called by where its name does not say it. */
-static const char *extension_of(const sl_field *field, sluice_unpack_form form)
+static const char *suffixes_extension_of(const sl_field *field, sluice_unpack_form form)
 {
     switch (field->type) {
     case SLUICE_FIELD_INT:
@@ -97,18 +97,19 @@ static bool says_it(const sl_field *field, const char *name)
     case SLUICE_FIELD_FLOAT:
         return false;
     case SLUICE_FIELD_TENSOR:
-        return strcmp(last_part(name), "npy") == 0;
+        return strcmp(suffixes_last_part(name), "npy") == 0;
     default:
         return sl_member_type(name) == field->type;
     }
 }
 
 /* The suffix of anything but a picture; with `number` above 1 another one. */
-static void compose(const sl_field *field, sluice_unpack_form form, uint32_t number, char *suffix)
+static void suffixes_compose(const sl_field *field, sluice_unpack_form form, uint32_t number,
+                             char *suffix)
 {
     char name[SL_FIELD_NAME_BYTES];
     char tail[16] = "";
-    const char *extension = extension_of(field, form);
+    const char *extension = suffixes_extension_of(field, form);
     clean(field->name, form, name);
     if (number > 1) {
         (void)snprintf(tail, sizeof(tail), "-%u", number);
@@ -151,16 +152,16 @@ static bool add_picture(const sl_suffixes *suffixes, uint32_t field, taken *all,
         last = extension == NULL;
         sl_suffix_of_picture(suffixes, field, last ? UNKNOWN_PICTURE : extension, suffix);
         if (look) {
-            free = free && !is_taken(all, suffix);
+            free = free && !suffixes_is_taken(all, suffix);
         } else {
-            take(all, suffix);
+            suffixes_take(all, suffix);
         }
     }
     return free;
 }
 
-static void give(sl_suffixes *suffixes, const sl_dataset *dataset, sluice_unpack_form form,
-                 uint32_t number, taken *all)
+static void suffixes_give(sl_suffixes *suffixes, const sl_dataset *dataset, sluice_unpack_form form,
+                          uint32_t number, taken *all)
 {
     const sl_field *field = &dataset->fields[number];
     char *suffix = suffixes->of[number];
@@ -170,14 +171,14 @@ static void give(sl_suffixes *suffixes, const sl_dataset *dataset, sluice_unpack
             compose_picture(field, form, attempt, suffix);
             free = add_picture(suffixes, number, all, true);
         } else {
-            compose(field, form, attempt, suffix);
-            free = !is_taken(all, suffix);
+            suffixes_compose(field, form, attempt, suffix);
+            free = !suffixes_is_taken(all, suffix);
         }
     }
     if (sl_type_is_media(field->type)) {
         (void)add_picture(suffixes, number, all, false);
     } else {
-        take(all, suffix);
+        suffixes_take(all, suffix);
     }
 }
 
@@ -201,11 +202,11 @@ static bool is_left_out(const sl_field *field, bool class_folders)
            (class_folders && strcmp(field->name, "label") == 0 && field->type == SLUICE_FIELD_INT);
 }
 
-static void add_field(sl_suffixes *suffixes, const sl_dataset *dataset, sluice_unpack_form form,
-                      uint32_t number, taken *all)
+static void suffixes_add_field(sl_suffixes *suffixes, const sl_dataset *dataset,
+                               sluice_unpack_form form, uint32_t number, taken *all)
 {
     if (number != suffixes->picture && (suffixes->left_out >> number & 1) == 0) {
-        give(suffixes, dataset, form, number, all);
+        suffixes_give(suffixes, dataset, form, number, all);
         suffixes->others = true;
     }
 }
@@ -224,19 +225,19 @@ void sl_suffixes_make(sl_suffixes *suffixes, const sl_dataset *dataset, sluice_u
         suffixes->left_out |= (uint64_t)is_left_out(&dataset->fields[i], class_folders) << i;
     }
     if (label != SL_FIELD_NONE) { /* before a "cls" that is not a label */
-        add_field(suffixes, dataset, form, label, &all);
+        suffixes_add_field(suffixes, dataset, form, label, &all);
     }
     for (uint32_t i = 0; i < dataset->info.fields; i++) {
         if (i != label) {
-            add_field(suffixes, dataset, form, i, &all);
+            suffixes_add_field(suffixes, dataset, form, i, &all);
         }
     }
 }
 
 /* Whether a name's end says that these bytes are what it holds. */
-static bool fits(const char *name, const char *extension)
+static bool suffixes_fits(const char *name, const char *extension)
 {
-    const char *end = last_part(name);
+    const char *end = suffixes_last_part(name);
     const sl_media *kind = sl_media_of_extension(end);
     return strcasecmp(end, extension) == 0 ||
            (kind != NULL && kind == sl_media_of_extension(extension));
@@ -248,7 +249,7 @@ void sl_suffix_of_picture(const sl_suffixes *suffixes, uint32_t field, const cha
     const char *name = suffixes->of[field];
     if (*name == '\0') {
         (void)snprintf(suffix, SL_SUFFIX_BYTES, "%s", extension);
-    } else if (fits(name, extension)) {
+    } else if (suffixes_fits(name, extension)) {
         (void)snprintf(suffix, SL_SUFFIX_BYTES, "%s", name);
     } else {
         (void)snprintf(suffix, SL_SUFFIX_BYTES, "%s.%s", name, extension);

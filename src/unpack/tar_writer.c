@@ -107,7 +107,7 @@ sluice_status sl_tar_writer_begin(sl_tar_writer *writer, int folder, const char 
                                            "cannot create the file");
 }
 
-static sluice_status flush(sl_tar_writer *writer, sluice_error *error)
+static sluice_status tar_writer_flush(sl_tar_writer *writer, sluice_error *error)
 {
     const sluice_status status =
         sl_file_write(writer->fd, (sl_file_name){STAGE, writer->path}, writer->buffer,
@@ -116,10 +116,10 @@ static sluice_status flush(sl_tar_writer *writer, sluice_error *error)
     return status;
 }
 
-static sluice_status append(sl_tar_writer *writer, sl_bytes bytes, sluice_error *error)
+static sluice_status tar_writer_append(sl_tar_writer *writer, sl_bytes bytes, sluice_error *error)
 {
     if (bytes.size > BUFFER_BYTES - writer->buffered) {
-        const sluice_status status = flush(writer, error);
+        const sluice_status status = tar_writer_flush(writer, error);
         if (status < 0) {
             return status;
         }
@@ -140,7 +140,7 @@ static sluice_status append(sl_tar_writer *writer, sl_bytes bytes, sluice_error 
 static sluice_status append_zeros(sl_tar_writer *writer, uint64_t bytes, sluice_error *error)
 {
     static const uint8_t zeros[END_BLOCKS * SL_TAR_BLOCK];
-    return append(writer, (sl_bytes){zeros, (size_t)bytes}, error);
+    return tar_writer_append(writer, (sl_bytes){zeros, (size_t)bytes}, error);
 }
 
 static sluice_status append_header(sl_tar_writer *writer, const char *name, char type,
@@ -167,7 +167,7 @@ static sluice_status append_header(sl_tar_writer *writer, const char *name, char
         sum += block[i];
     }
     (void)snprintf(header + CHECKSUM, 8, "%06o", sum & 0777777U);
-    return append(writer, (sl_bytes){block, sizeof(block)}, error);
+    return tar_writer_append(writer, (sl_bytes){block, sizeof(block)}, error);
 }
 
 /* The header of a name that fits in no other one. */
@@ -178,7 +178,7 @@ static sluice_status append_pax(sl_tar_writer *writer, const char *name, sluice_
     (void)snprintf(record, sizeof(record), "%zu path=%s\n", bytes, name);
     sluice_status status = append_header(writer, "././@PaxHeader", 'x', bytes, error);
     if (status == SLUICE_OK) {
-        status = append(writer, (sl_bytes){(const uint8_t *)record, bytes}, error);
+        status = tar_writer_append(writer, (sl_bytes){(const uint8_t *)record, bytes}, error);
     }
     return status == SLUICE_OK ? append_zeros(writer, sl_tar_padded(bytes) - bytes, error) : status;
 }
@@ -193,10 +193,10 @@ sluice_status sl_tar_writer_add(sl_tar_writer *writer, const char *name, sl_byte
         status = append_header(writer, name, '0', size, error);
     }
     if (status == SLUICE_OK) {
-        status = append(writer, head, error);
+        status = tar_writer_append(writer, head, error);
     }
     if (status == SLUICE_OK) {
-        status = append(writer, bytes, error);
+        status = tar_writer_append(writer, bytes, error);
     }
     return status == SLUICE_OK ? append_zeros(writer, sl_tar_padded(size) - size, error) : status;
 }
@@ -205,7 +205,7 @@ sluice_status sl_tar_writer_finish(sl_tar_writer *writer, sluice_error *error)
 {
     sluice_status status = append_zeros(writer, (uint64_t)END_BLOCKS * SL_TAR_BLOCK, error);
     if (status == SLUICE_OK) {
-        status = flush(writer, error);
+        status = tar_writer_flush(writer, error);
     }
     if (status == SLUICE_OK && fsync(writer->fd) != 0) {
         status =

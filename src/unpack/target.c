@@ -25,13 +25,13 @@
 static const char mark_text[] =
     "Made by sluice unpack, which may replace this folder and all that is in it (--overwrite).\n";
 
-static sluice_status fail(const char *path, const char *what, sluice_error *error)
+static sluice_status target_fail(const char *path, const char *what, sluice_error *error)
 {
     return sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1, "cannot %s", what);
 }
 
-static sluice_status refuse(sluice_status status, const char *path, const char *why,
-                            sluice_error *error)
+static sluice_status target_refuse(sluice_status status, const char *path, const char *why,
+                                   sluice_error *error)
 {
     return sl_error_file(error, status, STAGE, 0, path, -1, "%s", why);
 }
@@ -56,7 +56,7 @@ static sluice_status empty_folder(const char *path, sluice_error *error)
     const int how = FTW_DEPTH | FTW_PHYS;
     const int left = nftw(path, remove_one, OPEN_FOLDERS, how); /* NOLINT(concurrency-mt-unsafe) */
     return left == 0 ? SLUICE_OK
-                     : fail(path, "remove what an earlier unpack left in the folder", error);
+                     : target_fail(path, "remove what an earlier unpack left in the folder", error);
 }
 
 static bool mark_path(const char *folder, char *path)
@@ -72,7 +72,7 @@ static sluice_status remove_folder(const char *path, sluice_error *error)
     if (status == SLUICE_OK && mark_path(path, mark)) {
         (void)unlink(mark);
         if (rmdir(path) != 0) {
-            return fail(path, "remove the folder", error);
+            return target_fail(path, "remove the folder", error);
         }
     }
     return status;
@@ -90,7 +90,7 @@ static int keep_looking(const char *path, const struct stat *facts, int kind, st
     return where->level > 0;
 }
 
-static found look(const char *path)
+static found target_look(const char *path)
 {
     char mark[SL_TARGET_PATH_BYTES];
     struct stat facts;
@@ -134,19 +134,19 @@ static sluice_status set_path(sl_target *target, const char *path, sluice_error 
         end = 0;
     }
     if (real == NULL) {
-        return fail(path, "find its parent folder", error);
+        return target_fail(path, "find its parent folder", error);
     }
     const int length = snprintf(target->path, sizeof(target->path), "%s%s%.*s", real,
                                 end > 0 && strcmp(real, "/") != 0 ? "/" : "", (int)end, path);
     return length > 0 && length < SL_TARGET_PATH_BYTES
                ? SLUICE_OK
-               : refuse(SLUICE_INVALID, path, "the path is too long", error);
+               : target_refuse(SLUICE_INVALID, path, "the path is too long", error);
 }
 
 static sluice_status set_paths(sl_target *target, const char *path, sluice_error *error)
 {
     if (*path == '\0') {
-        return refuse(SLUICE_INVALID, path, "the path is empty", error);
+        return target_refuse(SLUICE_INVALID, path, "the path is empty", error);
     }
     const sluice_status status = set_path(target, path, error);
     if (status < 0) {
@@ -155,7 +155,7 @@ static sluice_status set_paths(sl_target *target, const char *path, sluice_error
     const int length = snprintf(target->part, sizeof(target->part), "%s.part", target->path);
     return length > 0 && length < SL_TARGET_PATH_BYTES
                ? SLUICE_OK
-               : refuse(SLUICE_INVALID, path, "the path is too long", error);
+               : target_refuse(SLUICE_INVALID, path, "the path is too long", error);
 }
 
 /* The folder is put in place of the one that is there: it must be one that can be replaced. */
@@ -170,29 +170,31 @@ static sluice_status check_place(const sl_target *target, sluice_error *error)
     (void)snprintf(above, sizeof(above), "%s/..", target->path);
     if (stat(above, &other) == 0 &&
         (other.st_dev != facts.st_dev || other.st_ino == facts.st_ino)) {
-        return refuse(SLUICE_INVALID, target->path, "it is a mount point: name a folder in it",
-                      error);
+        return target_refuse(SLUICE_INVALID, target->path,
+                             "it is a mount point: name a folder in it", error);
     }
     if (stat(".", &other) == 0 && other.st_dev == facts.st_dev && other.st_ino == facts.st_ino) {
-        return refuse(SLUICE_INVALID, target->path,
-                      "it is the current folder, which cannot be replaced: name another", error);
+        return target_refuse(SLUICE_INVALID, target->path,
+                             "it is the current folder, which cannot be replaced: name another",
+                             error);
     }
     return SLUICE_OK;
 }
 
 static sluice_status check_path(sl_target *target, bool overwrite, sluice_error *error)
 {
-    const found what = look(target->path);
+    const found what = target_look(target->path);
     target->replaces = what == MADE;
     if (what == OTHER) {
-        return refuse(SLUICE_STATE, target->path,
-                      "it exists, is not an empty folder, and was not made by unpack", error);
+        return target_refuse(SLUICE_STATE, target->path,
+                             "it exists, is not an empty folder, and was not made by unpack",
+                             error);
     }
     if (what == MADE && !overwrite) {
-        return refuse(SLUICE_STATE, target->path,
-                      "the folder holds the result of an earlier unpack: " SL_OPTION(
-                          "overwrite") " to replace it",
-                      error);
+        return target_refuse(SLUICE_STATE, target->path,
+                             "the folder holds the result of an earlier unpack: " SL_OPTION(
+                                 "overwrite") " to replace it",
+                             error);
     }
     return check_place(target, error);
 }
@@ -202,22 +204,23 @@ static sluice_status open_part(sl_target *target, sluice_error *error)
 {
     const bool made = mkdir(target->part, 0777) == 0;
     if (!made && errno != EEXIST) {
-        return fail(target->part, "create the folder", error);
+        return target_fail(target->part, "create the folder", error);
     }
     const int fd = open(target->part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) {
-        return fail(target->part, "open the folder", error);
+        return target_fail(target->part, "open the folder", error);
     }
     const bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-    const found what = look(target->part);
+    const found what = target_look(target->part);
     if (!locked || what == OTHER) {
         sl_file_close(fd);
-        return locked ? refuse(SLUICE_STATE, target->part,
-                               "the folder for temporary files exists and was not made by unpack: "
-                               "move it away",
-                               error)
-                      : refuse(SLUICE_STATE, target->part,
-                               "another process is writing to this folder", error);
+        return locked ? target_refuse(
+                            SLUICE_STATE, target->part,
+                            "the folder for temporary files exists and was not made by unpack: "
+                            "move it away",
+                            error)
+                      : target_refuse(SLUICE_STATE, target->part,
+                                      "another process is writing to this folder", error);
     }
     target->fd = fd;
     return what == MADE ? empty_folder(target->part, error) : SLUICE_OK;
@@ -227,12 +230,12 @@ static sluice_status write_mark(const sl_target *target, sluice_error *error)
 {
     char path[SL_TARGET_PATH_BYTES];
     if (!mark_path(target->part, path)) {
-        return refuse(SLUICE_INVALID, target->path, "the path is too long", error);
+        return target_refuse(SLUICE_INVALID, target->path, "the path is too long", error);
     }
     const int fd = openat(target->fd, SL_TARGET_MARK,
                           O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0) {
-        return fail(path, "create the file", error);
+        return target_fail(path, "create the file", error);
     }
     const sluice_status status =
         sl_file_write(fd, (sl_file_name){STAGE, path}, mark_text, strlen(mark_text), 0, error);
@@ -267,7 +270,7 @@ sluice_status sl_target_open(sl_target *target, const char *path, bool overwrite
 
 /* The new one takes the old one's place at once, where the file system can do that. What of the old
  * one cannot be removed then, the next one in this place removes: the new one is whole. */
-static sluice_status replace(const sl_target *target, sluice_error *error)
+static sluice_status target_replace(const sl_target *target, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     if (renameat2(AT_FDCWD, target->part, AT_FDCWD, target->path, RENAME_EXCHANGE) == 0) {
@@ -276,7 +279,7 @@ static sluice_status replace(const sl_target *target, sluice_error *error)
     }
     status = remove_folder(target->path, error);
     if (status == SLUICE_OK && rename(target->part, target->path) != 0) {
-        status = fail(target->path, "rename the folder", error);
+        status = target_fail(target->path, "rename the folder", error);
     }
     return status;
 }
@@ -288,7 +291,7 @@ static sluice_status sync_above(const sl_target *target, sluice_error *error)
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     sluice_status status = SLUICE_OK;
     if (fd >= 0 && fsync(fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) {
-        status = fail(path, "sync the folder above", error);
+        status = target_fail(path, "sync the folder above", error);
     }
     sl_file_close(fd);
     return status;
@@ -312,17 +315,17 @@ static void let_go(sl_target *target)
 sluice_status sl_target_finish(sl_target *target, sluice_error *error)
 {
     if (!sl_target_is_ours(target)) {
-        return refuse(SLUICE_STATE, target->path,
-                      "it is being written by the process before the fork", error);
+        return target_refuse(SLUICE_STATE, target->path,
+                             "it is being written by the process before the fork", error);
     }
     if (syncfs(target->fd) != 0) {
-        return fail(target->part, "sync the files in the folder", error);
+        return target_fail(target->part, "sync the files in the folder", error);
     }
     sluice_status status = SLUICE_OK;
     if (target->replaces) {
-        status = replace(target, error);
+        status = target_replace(target, error);
     } else if (rename(target->part, target->path) != 0) {
-        status = fail(target->path, "rename the folder", error);
+        status = target_fail(target->path, "rename the folder", error);
     }
     if (status < 0) {
         return status;

@@ -45,26 +45,27 @@ static bool is_tar(const unpack *u)
     return u->options->form == SLUICE_UNPACK_TAR;
 }
 
-static void path_of(const unpack *u, const char *name, char path[PATH_BYTES])
+static void unpack_path_of(const unpack *u, const char *name, char path[PATH_BYTES])
 {
     (void)snprintf(path, PATH_BYTES, "%s/%s", u->target.part, name);
 }
 
-static sluice_status fail(const unpack *u, const char *name, const char *what, sluice_error *error)
+static sluice_status unpack_fail(const unpack *u, const char *name, const char *what,
+                                 sluice_error *error)
 {
     const int reason = errno;
     char path[PATH_BYTES];
-    path_of(u, name, path);
+    unpack_path_of(u, name, path);
     return sl_error_file(error, SLUICE_IO, STAGE, reason, path, -1, "cannot %s", what);
 }
 
 /* ---- files ---- */
 
-static sluice_status make_folder(const unpack *u, const char *name, sluice_error *error)
+static sluice_status unpack_make_folder(const unpack *u, const char *name, sluice_error *error)
 {
     return mkdirat(u->target.fd, name, 0777) == 0 || errno == EEXIST
                ? SLUICE_OK
-               : fail(u, name, "create the folder", error);
+               : unpack_fail(u, name, "create the folder", error);
 }
 
 /* The folders that the name leads through, which a safe name never leaves. */
@@ -78,7 +79,7 @@ static sluice_status make_folders(const unpack *u, sluice_error *error)
         const size_t bytes = (size_t)(slash - base);
         if (!sl_name_set_has(&u->names.taken, SL_NAME_FOLDER, base, bytes)) {
             (void)snprintf(folder, sizeof(folder), "%.*s", (int)bytes, base);
-            status = make_folder(u, folder, error);
+            status = unpack_make_folder(u, folder, error);
         }
     }
     return status;
@@ -91,9 +92,9 @@ static sluice_status write_file(const unpack *u, const char *name, const sl_memb
     const int fd =
         openat(u->target.fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0) {
-        return fail(u, name, "create the file", error);
+        return unpack_fail(u, name, "create the file", error);
     }
-    path_of(u, name, path);
+    unpack_path_of(u, name, path);
     const sl_file_name file = {STAGE, path};
     sluice_status status = sl_file_write(fd, file, member->head.data, member->head.size, 0, error);
     if (status == SLUICE_OK) {
@@ -101,7 +102,7 @@ static sluice_status write_file(const unpack *u, const char *name, const sl_memb
                                error);
     }
     if (close(fd) != 0 && status == SLUICE_OK) {
-        status = fail(u, name, "write the file", error);
+        status = unpack_fail(u, name, "write the file", error);
     }
     return status;
 }
@@ -126,7 +127,7 @@ static sluice_status make_class_folders(const unpack *u, sluice_error *error)
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < u->names.folder_count; i++) {
         if (u->names.folders[i][0] != '\0') {
-            status = make_folder(u, u->names.folders[i], error);
+            status = unpack_make_folder(u, u->names.folders[i], error);
         }
     }
     return status;
@@ -147,7 +148,7 @@ static uint64_t member_bytes(const unpack *u, const sl_members *members)
     return bytes;
 }
 
-static bool is_full(const unpack *u, const sl_members *members)
+static bool unpack_is_full(const unpack *u, const sl_members *members)
 {
     const uint64_t bytes = sl_tar_archive_bytes(u->tar.bytes + member_bytes(u, members));
     const uint64_t most = u->options->shard_samples;
@@ -165,7 +166,7 @@ static sluice_status end_archive(unpack *u, sluice_error *error)
 static sluice_status have_archive(unpack *u, const sl_named *named, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
-    if (u->tar.fd >= 0 && is_full(u, named->members)) {
+    if (u->tar.fd >= 0 && unpack_is_full(u, named->members)) {
         status = end_archive(u, error);
         if (status == SLUICE_OK) {
             status = sl_sample_names_next_archive(&u->names, error);
@@ -216,18 +217,19 @@ static sluice_status reject(unpack *u, const sl_prepared *prepared, sluice_error
     good = good && fprintf(u->rejected, "%s\n", line) > 0;
     sl_free(line);
     u->result.rejected++;
-    return good ? SLUICE_OK : fail(u, SL_REJECTED_NAME, "write the file", error);
+    return good ? SLUICE_OK : unpack_fail(u, SL_REJECTED_NAME, "write the file", error);
 }
 
 static sluice_status close_rejected(unpack *u, sluice_error *error)
 {
     FILE *file = u->rejected;
     u->rejected = NULL;
-    return file == NULL || fclose(file) == 0 ? SLUICE_OK
-                                             : fail(u, SL_REJECTED_NAME, "write the file", error);
+    return file == NULL || fclose(file) == 0
+               ? SLUICE_OK
+               : unpack_fail(u, SL_REJECTED_NAME, "write the file", error);
 }
 
-static sluice_status write_one(unpack *u, const sl_prepared *prepared, sluice_error *error)
+static sluice_status unpack_write_one(unpack *u, const sl_prepared *prepared, sluice_error *error)
 {
     if (prepared->status < 0) {
         if (prepared->fatal || u->options->on_bad == SLUICE_PACK_BAD_FAIL) {
@@ -269,7 +271,7 @@ static void report_progress(unpack *u, uint64_t done, bool always)
     u->options->on_progress(u->options->user, &progress);
 }
 
-static sluice_status check_stop(const unpack *u, sluice_error *error)
+static sluice_status unpack_check_stop(const unpack *u, sluice_error *error)
 {
     const bool stop =
         u->options->should_stop != NULL && u->options->should_stop(u->options->user) != 0;
@@ -281,7 +283,7 @@ static sluice_status check_stop(const unpack *u, sluice_error *error)
                 : SLUICE_OK;
 }
 
-static sluice_status write_all(unpack *u, sluice_error *error)
+static sluice_status unpack_write_all(unpack *u, sluice_error *error)
 {
     const sl_members_config members = {.dataset = u->dataset, .suffixes = &u->suffixes};
     const sl_prepare_config config = {.dataset = u->dataset,
@@ -298,10 +300,10 @@ static sluice_status write_all(unpack *u, sluice_error *error)
     sluice_status status = sl_prepare_open(&u->prepare, &config, error);
     for (uint64_t position = 0; status == SLUICE_OK && position < config.end; position++) {
         sl_prepared *prepared = sl_prepare_next(u->prepare);
-        status = write_one(u, prepared, error);
+        status = unpack_write_one(u, prepared, error);
         sl_prepare_done(u->prepare, prepared);
         report_progress(u, position + 1, false);
-        status = status == SLUICE_OK ? check_stop(u, error) : status;
+        status = status == SLUICE_OK ? unpack_check_stop(u, error) : status;
     }
     sl_prepare_close(u->prepare);
     u->prepare = NULL;
@@ -316,7 +318,7 @@ static sluice_status write_all(unpack *u, sluice_error *error)
 
 /* ---- the whole ---- */
 
-static sluice_status finish(unpack *u, sluice_error *error)
+static sluice_status unpack_finish(unpack *u, sluice_error *error)
 {
     sluice_status status = close_rejected(u, error);
     if (status == SLUICE_OK && u->result.samples == 0) {
@@ -330,7 +332,7 @@ static sluice_status finish(unpack *u, sluice_error *error)
     return status;
 }
 
-static sluice_status open_all(unpack *u, const char *path, sluice_error *error)
+static sluice_status unpack_open_all(unpack *u, const char *path, sluice_error *error)
 {
     const sluice_unpack_form form = (sluice_unpack_form)u->options->form;
     const bool class_folders = form == SLUICE_UNPACK_FOLDER && u->dataset->info.classes > 0 &&
@@ -365,12 +367,12 @@ sluice_status sl_unpack(const sl_dataset *dataset, const char *path,
     u->target.fd = -1;
     u->tar.fd = -1;
     u->result.struct_size = sizeof(u->result);
-    sluice_status status = open_all(u, path, error);
+    sluice_status status = unpack_open_all(u, path, error);
     if (status == SLUICE_OK) {
-        status = write_all(u, error);
+        status = unpack_write_all(u, error);
     }
     if (status == SLUICE_OK) {
-        status = finish(u, error);
+        status = unpack_finish(u, error);
     }
     u->result.renamed_classes = u->names.renamed_classes;
     u->result.labels_differ = u->names.labels_differ;

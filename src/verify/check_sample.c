@@ -51,8 +51,8 @@ void sl_sample_check_close(sl_sample_check *c)
 }
 
 /* Reads the sample into the buffer, which grows when it must. */
-static sluice_status read_stored(sl_sample_check *c, const sl_sample *sample, sl_bytes *stored,
-                                 sluice_error *error)
+static sluice_status check_sample_read_stored(sl_sample_check *c, const sl_sample *sample,
+                                              sl_bytes *stored, sluice_error *error)
 {
     const sl_dataset *dataset = c->dataset;
     size_t size = 0;
@@ -120,7 +120,8 @@ static sluice_status check_header(const sl_value *image, sluice_error *error)
     return status;
 }
 
-static sluice_status decode(sl_sample_check *c, const sl_value *image, sluice_error *error)
+static sluice_status check_sample_decode(sl_sample_check *c, const sl_value *image,
+                                         sluice_error *error)
 {
     sl_picture picture;
     sluice_status status = sl_decoder_open_picture(c->decoder, image, &picture, error);
@@ -161,8 +162,8 @@ static sluice_status measure_packed(const sl_field *field, const sl_value *value
 }
 
 /* To memory of its own; a frame that has a checksum is checked by that, too. */
-static sluice_status unpack(sl_sample_check *c, const sl_value *value, uint64_t size,
-                            sl_bytes *unpacked, sluice_error *error)
+static sluice_status check_sample_unpack(sl_sample_check *c, const sl_value *value, uint64_t size,
+                                         sl_bytes *unpacked, sluice_error *error)
 {
     const sluice_status status = sl_sample_pass_take(&c->pass, size, error);
     if (status < 0) {
@@ -213,19 +214,19 @@ static sluice_status check_other(sl_sample_check *c, const sl_field *field, cons
     const bool unpacks =
         sl_is_packed(value) && (c->decoder != NULL || value->packing->sums_content);
     if (status == SLUICE_OK && unpacks) {
-        status = unpack(c, value, size, &bytes, error);
+        status = check_sample_unpack(c, value, size, &bytes, error);
     }
     return status == SLUICE_OK && c->decoder != NULL ? check_contents(field, bytes, error) : status;
 }
 
 /* A picture that was stored in parts, as if it were not. */
-static sluice_status join(sl_sample_check *c, sl_value *image, sluice_error *error)
+static sluice_status check_sample_join(sl_sample_check *c, sl_value *image, sluice_error *error)
 {
     sl_bytes whole = {NULL, 0};
     uint64_t size = 0;
     sluice_status status = sl_packed_size(image, SL_RECORD_IMAGE_MAX, &size, error);
     if (status == SLUICE_OK) {
-        status = unpack(c, image, size, &whole, error);
+        status = check_sample_unpack(c, image, size, &whole, error);
     }
     sl_set_unpacked(image, whole);
     return status;
@@ -250,15 +251,16 @@ static sluice_status check_picture_sums(sl_sample_check *c, const sl_sample *sam
     return SLUICE_OK;
 }
 
-static sluice_status check_value(sl_sample_check *c, const sl_sample *sample, const sl_field *field,
-                                 const sl_value *value, sluice_error *error)
+static sluice_status check_sample_check_value(sl_sample_check *c, const sl_sample *sample,
+                                              const sl_field *field, const sl_value *value,
+                                              sluice_error *error)
 {
     if (!sl_type_is_media(field->type)) {
         return check_other(c, field, value, error);
     }
     sl_value whole = *value;
     const bool in_parts = sl_is_packed(value) && !sl_is_compressed(value);
-    sluice_status status = in_parts ? join(c, &whole, error) : SLUICE_OK;
+    sluice_status status = in_parts ? check_sample_join(c, &whole, error) : SLUICE_OK;
     if (status == SLUICE_OK) {
         status = check_header(&whole, error);
     }
@@ -268,11 +270,12 @@ static sluice_status check_value(sl_sample_check *c, const sl_sample *sample, co
     if (status == SLUICE_OK && c->decoder == NULL) {
         c->undecoded += whole.codec != SL_CODEC_RAW;
     }
-    return status == SLUICE_OK && c->decoder != NULL ? decode(c, &whole, error) : status;
+    return status == SLUICE_OK && c->decoder != NULL ? check_sample_decode(c, &whole, error)
+                                                     : status;
 }
 
-static sluice_status check_fields(sl_sample_check *c, const sl_sample *sample, sl_bytes stored,
-                                  sluice_error *error)
+static sluice_status check_sample_check_fields(sl_sample_check *c, const sl_sample *sample,
+                                               sl_bytes stored, sluice_error *error)
 {
     const sl_dataset *dataset = c->dataset;
     sluice_status status = sl_dataset_unpack(dataset, sample, stored, &c->values, error);
@@ -285,7 +288,7 @@ static sluice_status check_fields(sl_sample_check *c, const sl_sample *sample, s
     for (uint32_t i = 0; i < dataset->info.fields && status == SLUICE_OK; i++) {
         const sl_value *value = &c->values.of[i];
         if (value->present) {
-            status = check_value(c, sample, &dataset->fields[i], value, error);
+            status = check_sample_check_value(c, sample, &dataset->fields[i], value, error);
         }
         if (status < 0 && error->file[0] == '\0') {
             sl_sample_blame(dataset, sample, value, error);
@@ -297,9 +300,9 @@ static sluice_status check_fields(sl_sample_check *c, const sl_sample *sample, s
 sluice_status sl_sample_check_run(sl_sample_check *c, const sl_sample *sample, sl_bytes *stored,
                                   sluice_error *error)
 {
-    sluice_status status = read_stored(c, sample, stored, error);
+    sluice_status status = check_sample_read_stored(c, sample, stored, error);
     if (status == SLUICE_OK) {
-        status = check_fields(c, sample, *stored, error);
+        status = check_sample_check_fields(c, sample, *stored, error);
     }
     if (status < 0 && error->file[0] == '\0') {
         sl_sample_blame(c->dataset, sample, NULL, error);

@@ -66,7 +66,7 @@ typedef struct worker {
     uint64_t step;
 } worker;
 
-static void report(verify *v, const sluice_error *finding)
+static void verify_report(verify *v, const sluice_error *finding)
 {
     sl_lock(&v->mutex);
     v->result.bad++;
@@ -78,7 +78,7 @@ static void report(verify *v, const sluice_error *finding)
 }
 
 /* What is missing is memory: nothing is found of the sample, nor of any other. */
-static void give_up(verify *v, const sluice_error *found)
+static void verify_give_up(verify *v, const sluice_error *found)
 {
     sluice_error failure = *found;
     (void)sl_error_after_shortage((sluice_status)failure.status, true, &failure);
@@ -94,12 +94,12 @@ static void report_file(void *context, const sluice_error *finding)
 {
     worker *w = context;
     if (sl_memory_shortages() > w->shortages) {
-        give_up(w->verify, finding);
+        verify_give_up(w->verify, finding);
         return;
     }
     const file_state state = finding->status == SLUICE_IO ? FILE_UNREAD : FILE_DAMAGED;
     w->state = sl_max_u32(w->state, state);
-    report(w->verify, finding);
+    verify_report(w->verify, finding);
 }
 
 static void add_result(verify *v, uint64_t samples, uint64_t bytes)
@@ -158,7 +158,7 @@ static bool is_of_file(const sl_dataset *dataset, const sl_sample *sample, sluic
 }
 
 /* False: the sample could not be looked at, for a reason that is known. */
-static bool look_at(worker *w, uint64_t index, uint64_t *bytes)
+static bool verify_look_at(worker *w, uint64_t index, uint64_t *bytes)
 {
     const sl_dataset *dataset = w->verify->dataset;
     sluice_error finding;
@@ -179,7 +179,7 @@ static bool look_at(worker *w, uint64_t index, uint64_t *bytes)
     sl_sample_check_end(&w->check);
     if (status == SLUICE_NOMEM || (status < 0 && sl_memory_shortages() > w->shortages)) {
         finding.sample = (int64_t)index;
-        give_up(w->verify, &finding);
+        verify_give_up(w->verify, &finding);
         return false;
     }
     if (is_of_file(dataset, &sample, status)) {
@@ -187,13 +187,13 @@ static bool look_at(worker *w, uint64_t index, uint64_t *bytes)
     }
     if (status < 0) {
         finding.sample = (int64_t)index;
-        report(w->verify, &finding);
+        verify_report(w->verify, &finding);
     }
     *bytes += stored.size;
     return true;
 }
 
-static bool is_stopped(const verify *v)
+static bool verify_is_stopped(const verify *v)
 {
     return atomic_load_explicit(&v->stopped, memory_order_relaxed);
 }
@@ -201,7 +201,7 @@ static bool is_stopped(const verify *v)
 /* Has the kernel begin to read what lies from one sample to another in the same file: samples that
  * are read one by one, by several threads, do not look like a file that is read from its beginning.
  * Advice only; of samples that lie far apart (a subset's, in an order of its own) none. */
-static void read_ahead(const worker *w, uint64_t first, uint64_t last)
+static void verify_read_ahead(const worker *w, uint64_t first, uint64_t last)
 {
     const sl_dataset *dataset = w->verify->dataset;
     const sl_pin_how how = {.wait_ns = SL_OBJECTS_WAIT_NS};
@@ -224,21 +224,21 @@ static void read_ahead(const worker *w, uint64_t first, uint64_t last)
 
 static void check_samples(worker *w, uint64_t first, uint64_t last)
 {
-    read_ahead(w, first, last - 1);
+    verify_read_ahead(w, first, last - 1);
     uint64_t looked_at = 0;
     uint64_t bytes = 0;
-    for (uint64_t index = first; index < last && !is_stopped(w->verify); index++) {
-        looked_at += look_at(w, index, &bytes);
+    for (uint64_t index = first; index < last && !verify_is_stopped(w->verify); index++) {
+        looked_at += verify_look_at(w, index, &bytes);
     }
     add_result(w->verify, looked_at, bytes);
 }
 
-static void run(void *argument)
+static void verify_run(void *argument)
 {
     worker *w = argument;
     verify *v = w->verify;
     sl_lock(&v->mutex);
-    while (v->next < v->total && !is_stopped(v)) {
+    while (v->next < v->total && !verify_is_stopped(v)) {
         uint64_t first = v->next;
         uint64_t last = v->total - first < w->step ? v->total : first + w->step;
         v->next = last;
@@ -282,7 +282,7 @@ static void wait_for_workers(verify *v, bool samples)
         sl_lock(&v->mutex);
     }
     sl_unlock(&v->mutex);
-    if (!is_stopped(v)) {
+    if (!verify_is_stopped(v)) {
         progress(v, samples ? v->samples.end - v->samples.first : 0);
     }
 }
@@ -298,7 +298,8 @@ static sluice_status run_phase(verify *v, worker *workers, bool samples, sluice_
         sl_lock(&v->mutex);
         v->running++;
         sl_unlock(&v->mutex);
-        status = sl_thread_start(&workers[i].thread, "sluice-verify", run, &workers[i], error);
+        status =
+            sl_thread_start(&workers[i].thread, "sluice-verify", verify_run, &workers[i], error);
         if (status < 0) {
             sl_lock(&v->mutex);
             v->running--;
@@ -314,7 +315,7 @@ static sluice_status run_phase(verify *v, worker *workers, bool samples, sluice_
         *error = v->failure;
         return (sluice_status)error->status;
     }
-    if (status == SLUICE_OK && is_stopped(v)) {
+    if (status == SLUICE_OK && verify_is_stopped(v)) {
         status =
             sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped before everything was checked");
     }
@@ -332,13 +333,13 @@ static void check_sums(verify *v)
             atomic_load_explicit(&v->sums[i].count, memory_order_relaxed));
         if (refusal.text != NULL) {
             sl_dataset_refuse(dataset, i, 0, refusal, &finding);
-            report(v, &finding);
+            verify_report(v, &finding);
         }
     }
 }
 
 /* Compressed files, once all samples were read: their ends tell whether that was right. */
-static sluice_status check_ends(verify *v, sluice_error *error)
+static sluice_status verify_check_ends(verify *v, sluice_error *error)
 {
     sl_objects *objects = v->dataset->objects;
     sluice_error finding;
@@ -350,10 +351,10 @@ static sluice_status check_ends(verify *v, sluice_error *error)
             *error = finding;
             return status;
         }
-        report(v, &finding); /* the storage */
+        verify_report(v, &finding); /* the storage */
     }
     for (uint32_t i = 0; sl_objects_failure(objects, i, NULL, &finding); i++) {
-        report(v, &finding);
+        verify_report(v, &finding);
     }
     if (sl_objects_lack_checksum(objects)) {
         sl_unchecked_add(&v->unchecked, "zstd frames without a checksum");
@@ -371,7 +372,7 @@ static void report_unseen(verify *v)
     sluice_error finding;
     sl_error_set(&finding, SLUICE_CORRUPT, STAGE, "%llu of %llu samples could not be checked",
                  (unsigned long long)(samples - v->result.samples), (unsigned long long)samples);
-    report(v, &finding);
+    verify_report(v, &finding);
 }
 
 /* ---- parts ---- */
@@ -422,7 +423,7 @@ static sluice_status run_all(verify *v, worker *workers, sluice_error *error)
         status = run_phase(v, workers, true, error);
     }
     if (status == SLUICE_OK) {
-        status = check_ends(v, error);
+        status = verify_check_ends(v, error);
     }
     if (status == SLUICE_OK) {
         check_sums(v);

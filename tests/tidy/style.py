@@ -93,6 +93,8 @@ class Tree:
                                   if os.path.isdir(os.path.join(formats, name))}
         self.findings = []
         self.names = set()  # of ours, in code
+        self.statics = {}  # (path, line) of each static function of src/, by name
+        self.in_headers = set()  # words of src/'s headers: what loops that are included call
         self.mentions = []  # (path, line, name) in comments and documents
 
     def report(self, path, line, rule, message):
@@ -333,6 +335,20 @@ def check_mentions(tree):
             tree.report(path, line, "stale", f"{name} is the name of nothing")
 
 
+def collect_statics(tree, path, text):
+    if path.endswith(".h"):
+        tree.in_headers.update(re.findall(r"\b[a-z]\w+", without_comments(text)))
+        return
+    for match in re.finditer(r"^static [^;{}=()]*?\b(\w+)\([^;{}]*\)\n\{", text, re.M):
+        tree.statics.setdefault(match.group(1), []).append((path, text.count("\n", 0, match.start()) + 1))
+
+
+def check_statics(tree):
+    for name, places in sorted(tree.statics.items()):
+        if len({path for path, _ in places}) > 1 and name not in tree.in_headers:
+            tree.report(*places[-1], "static", f"{name} is also a function of {places[0][0]}")
+
+
 def check(root):
     tree = Tree(root)
     for path in tree.walk():
@@ -356,7 +372,10 @@ def check(root):
             check_usage(tree, path, text)
             if path.endswith(".c"):
                 check_listed(tree, path)
+        if path.startswith("src/") and path.endswith((".c", ".h")):
+            collect_statics(tree, path, text)
     check_mentions(tree)
+    check_statics(tree)
     return tree.findings
 
 

@@ -18,7 +18,7 @@ GOOD = {
                               'sl_good_* */\nint sl_good, sl_good_too;\n',
     "src/base/CMakeLists.txt": "sluice_module(base SOURCES part.c)\n",
     "src/plan/next.c": HEAD + '#include "part.h"\n#include <sluice/thing.h>\n'
-                              "int next(const int *at, int n)\n{\n    if (at != NULL && !at[n] && (!*at || n)) {\n"
+                              "static int next(const int *at, int n)\n{\n    if (at != NULL && !at[n] && (!*at || n)) {\n"
                               "        return *at ? n * at[0] : at == &n ? 1 : 2;\n    }\n    return !n;\n}\n",
     "src/plan/CMakeLists.txt": "sluice_module(plan SOURCES next.c USES base)\n",
     "tools/sluice/command.h": HEAD + "/* command: all. */\n#ifndef TOOL_COMMAND_H\n"
@@ -38,6 +38,7 @@ LONG_FUNCTION = "int f(void)\n{\n" + "    ;\n" * 71 + "}\n"
 # rule: (file, its text); laid over the good tree
 OFFENCES = {
     "blank": ("README.md", "words \n"),
+    "static": ("src/base/part.c", HEAD + '#include "part.h"\nstatic int next(int a)\n{\n    return a;\n}\n'),
     "cell": ("docs/README.md", "| a | b |\n|---|---|\n| short | " + 201 * "x" + " |\n"),
     "tab": ("README.md", "\twords\n"),
     "path": ("README.md", "see /ho" + "me/someone/x\n"),
@@ -78,7 +79,7 @@ MORE_OFFENCES = [
     ("module", {"tools/sluice/extra/extra.c": HEAD}),
     ("uses", {"tools/sluice/bench/CMakeLists.txt":
               "sluice_tool_folder(bench SOURCES bench.c USES common idle)\n"}),
-    *[("null", {"src/plan/next.c": HEAD + f"int next(const int *at, int n)\n{{\n    {code}\n}}\n"})
+    *[("null", {"src/plan/next.c": HEAD + f"static int next(const int *at, int n)\n{{\n    {code}\n}}\n"})
       for code in ("if (!at) {", "while (at) {", "if (n > 0 && at) {", "if (at || n > 0) {",
                    "return at ? *at : 0;", "n = at ? *at : 0;")],
     # Names in documents, in strings, of nothing that begins like this.

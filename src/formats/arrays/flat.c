@@ -38,8 +38,8 @@ static const flat *flat_of(const sl_dataset *dataset)
     return (const flat *)(const void *)dataset;
 }
 
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+static sluice_status flat_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                                 sl_place *lookup, sl_refusal *why)
 {
     (void)lookup;
     (void)why;
@@ -55,17 +55,17 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     return SLUICE_OK;
 }
 
-static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
-                                  sl_place *place, sl_place *lookup, sl_refusal *why)
+static sluice_status flat_locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                                       sl_place *place, sl_place *lookup, sl_refusal *why)
 {
     (void)field;
     sl_sample sample;
-    const sluice_status status = locate(dataset, index, &sample, lookup, why);
+    const sluice_status status = flat_locate(dataset, index, &sample, lookup, why);
     *place = sample.place;
     return status;
 }
 
-static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+static bool flat_stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     const flat *own = flat_of(dataset);
     const uint32_t number = sl_file_list_find(&own->list, index);
@@ -75,8 +75,8 @@ static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
     return true;
 }
 
-static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
-                         sl_values *values)
+static sl_refusal flat_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                              sl_values *values)
 {
     const flat *own = flat_of(dataset);
     if (bytes.size != sample->place.bytes) {
@@ -91,7 +91,8 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 }
 
 /* Records have no checksum; the member of an archive that they are in has. */
-static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl_findings *findings)
+static sluice_status flat_check_object(const sl_dataset *dataset, uint32_t object,
+                                       sl_findings *findings)
 {
     const flat *own = flat_of(dataset);
     const span *records = &own->spans[object];
@@ -111,14 +112,15 @@ static void close_flat(sl_dataset *dataset)
 }
 
 static const sl_dataset_ops flat_ops = {
-    .locate = locate,
-    .unpack = unpack,
+    .locate = flat_locate,
+    .unpack = flat_unpack,
     .close = close_flat,
 };
 
-static const sl_tensor_ops flat_tensors = {.locate_field = locate_field, .stretch = stretch};
+static const sl_tensor_ops flat_tensors = {.locate_field = flat_locate_field,
+                                           .stretch = flat_stretch};
 
-static const sl_check_ops flat_checks = {.check_object = check_object};
+static const sl_check_ops flat_checks = {.check_object = flat_check_object};
 
 /* ---- opening ---- */
 
@@ -141,7 +143,7 @@ static sluice_status measure_record(flat *own, sluice_error *error)
 }
 
 /* Whether the part is a whole number of records, or of elements where that is enough. */
-static sluice_status check_size(const flat *own, const sl_flat_part *part, sluice_error *error)
+static sluice_status flat_check_size(const flat *own, const sl_flat_part *part, sluice_error *error)
 {
     const uint32_t unit = own->field.dims == 1 ? own->element_bytes : own->record_bytes;
     const uint64_t rest = part->bytes % unit;
@@ -155,13 +157,13 @@ static sluice_status check_size(const flat *own, const sl_flat_part *part, sluic
         (unsigned long long)rest);
 }
 
-static sluice_status add_part(flat *own, const sl_flat_part *part, sluice_error *error)
+static sluice_status flat_add_part(flat *own, const sl_flat_part *part, sluice_error *error)
 {
     sluice_dataset_info *info = &own->base.info;
     const uint32_t number = own->list.count;
     sluice_status status = sl_file_list_add(&own->list, part->path, error);
     if (status == SLUICE_OK) {
-        status = check_size(own, part, error);
+        status = flat_check_size(own, part, error);
     }
     if (status < 0) {
         return status;
@@ -192,7 +194,7 @@ static sluice_status add_part(flat *own, const sl_flat_part *part, sluice_error 
 }
 
 /* Over what a record is, and names and sizes of the files. */
-static uint64_t fingerprint(const flat *own, uint32_t record_bytes)
+static uint64_t flat_fingerprint(const flat *own, uint32_t record_bytes)
 {
     sl_checksum_stream stream;
     sl_checksum_begin(&stream);
@@ -217,13 +219,13 @@ static sluice_status open_parts(flat *own, const sl_flat_part *parts, size_t cou
     }
     sluice_status status = measure_record(own, error);
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = add_part(own, &parts[i], error);
+        status = flat_add_part(own, &parts[i], error);
     }
     if (status < 0) {
         return status;
     }
     sluice_dataset_info *info = &own->base.info;
-    info->fingerprint = fingerprint(own, own->record_bytes);
+    info->fingerprint = flat_fingerprint(own, own->record_bytes);
     info->fields = 1;
     info->shards = own->list.count;
     (void)snprintf(own->base.kind, sizeof(own->base.kind), "%s", kind->kind);
@@ -249,7 +251,7 @@ sluice_status sl_flat_open_parts(sl_dataset **dataset, const sl_flat_part *parts
 }
 
 /* All of a file. */
-static sluice_status measure_file(sl_flat_part *part, const char *path, sluice_error *error)
+static sluice_status flat_measure_file(sl_flat_part *part, const char *path, sluice_error *error)
 {
     sl_handle from;
     *part = (sl_flat_part){.path = path};
@@ -280,7 +282,7 @@ sluice_status sl_flat_open(sl_dataset **dataset, const char *const *paths, size_
     }
     sluice_status status = SLUICE_OK;
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = measure_file(&parts[i], paths[i], error);
+        status = flat_measure_file(&parts[i], paths[i], error);
     }
     if (status == SLUICE_OK) {
         status = sl_flat_open_parts(dataset, parts, count, field, &kind, error);

@@ -34,8 +34,8 @@ static const megatron *megatron_of(const sl_dataset *dataset)
 
 /* ---- ops ---- */
 
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+static sluice_status megatron_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                                     sl_place *lookup, sl_refusal *why)
 {
     (void)lookup;
     (void)why;
@@ -46,17 +46,18 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     return SLUICE_OK;
 }
 
-static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
-                                  sl_place *place, sl_place *lookup, sl_refusal *why)
+static sluice_status megatron_locate_field(const sl_dataset *dataset, uint64_t index,
+                                           uint32_t field, sl_place *place, sl_place *lookup,
+                                           sl_refusal *why)
 {
     (void)field;
     sl_sample sample;
-    const sluice_status status = locate(dataset, index, &sample, lookup, why);
+    const sluice_status status = megatron_locate(dataset, index, &sample, lookup, why);
     *place = sample.place;
     return status;
 }
 
-static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+static bool megatron_stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     (void)dataset;
     (void)index;
@@ -64,8 +65,8 @@ static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
     return false;
 }
 
-static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
-                         sl_values *values)
+static sl_refusal megatron_unpack(const sl_dataset *dataset, const sl_sample *sample,
+                                  sl_bytes bytes, sl_values *values)
 {
     if (bytes.size != sample->place.bytes) {
         return sl_refuse("the sequence is truncated", 0);
@@ -86,17 +87,18 @@ static void close_megatron(sl_dataset *dataset)
 }
 
 static const sl_dataset_ops megatron_ops = {
-    .locate = locate,
-    .unpack = unpack,
+    .locate = megatron_locate,
+    .unpack = megatron_unpack,
     .close = close_megatron,
 };
 
-static const sl_tensor_ops megatron_tensors = {.locate_field = locate_field, .stretch = stretch};
+static const sl_tensor_ops megatron_tensors = {.locate_field = megatron_locate_field,
+                                               .stretch = megatron_stretch};
 
 /* ---- paths ---- */
 
 /* The other file of the two: NAME.idx of NAME.bin or NAME.idx. False: it is called otherwise. */
-static bool name_file(char *name, const char *path, const char *suffix)
+static bool megatron_name_file(char *name, const char *path, const char *suffix)
 {
     const size_t length = strlen(path);
     if (length < 5 || length >= SL_PATH_BYTES ||
@@ -107,17 +109,17 @@ static bool name_file(char *name, const char *path, const char *suffix)
     return true;
 }
 
-static bool probe(const char *path)
+static bool megatron_probe(const char *path)
 {
     char name[SL_PATH_BYTES];
     uint8_t head[SL_MEGATRON_HEAD_BYTES];
-    return name_file(name, path, ".idx") &&
+    return megatron_name_file(name, path, ".idx") &&
            sl_store_look(name, head, sizeof(head)) == sizeof(head) &&
            sl_megatron_is(head, sizeof(head));
 }
 
 /* One of the two tells, the other lies beside it. */
-static bool is_file(const char *name)
+static bool megatron_is_file(const char *name)
 {
     return sl_ends_with(name, ".idx");
 }
@@ -126,12 +128,14 @@ static bool is_pair(const char *path)
 {
     char name[SL_PATH_BYTES];
     sl_store_facts facts;
-    return name_file(name, path, ".bin") && sl_store_stat(name, &facts) == 0 && probe(path);
+    return megatron_name_file(name, path, ".bin") && sl_store_stat(name, &facts) == 0 &&
+           megatron_probe(path);
 }
 
 /* ---- opening ---- */
 
-static sluice_status make_room(megatron *own, uint64_t more, const char *path, sluice_error *error)
+static sluice_status megatron_make_room(megatron *own, uint64_t more, const char *path,
+                                        sluice_error *error)
 {
     const uint64_t room = own->room + more;
     uint64_t *offsets = sl_realloc_array(own->offsets, room > 0 ? room : 1, sizeof(*offsets));
@@ -185,12 +189,12 @@ static sluice_status take_index(megatron *own, const uint8_t *bytes, uint64_t si
     }
     own->field.dtype = head.dtype;
     sl_checksum_add(&own->sum, bytes, size);
-    const sluice_status status = make_room(own, head.sequences, path, error);
+    const sluice_status status = megatron_make_room(own, head.sequences, path, error);
     return status < 0 ? status
                       : take_sequences(own, &head, bytes + SL_MEGATRON_HEAD_BYTES, path, error);
 }
 
-static sluice_status read_index(megatron *own, const char *path, sluice_error *error)
+static sluice_status megatron_read_index(megatron *own, const char *path, sluice_error *error)
 {
     size_t size = 0;
     uint8_t *bytes = NULL;
@@ -208,7 +212,7 @@ static sluice_status add_pair(megatron *own, const char *path, sluice_error *err
     sl_handle from;
     char index[SL_PATH_BYTES];
     char bin[SL_PATH_BYTES];
-    if (!name_file(index, path, ".idx") || !name_file(bin, path, ".bin")) {
+    if (!megatron_name_file(index, path, ".idx") || !megatron_name_file(bin, path, ".bin")) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                              "is not NAME.bin or NAME.idx, as the others are");
     }
@@ -223,11 +227,11 @@ static sluice_status add_pair(megatron *own, const char *path, sluice_error *err
         return status;
     }
     sl_handle_close(&from);
-    return read_index(own, index, error);
+    return megatron_read_index(own, index, error);
 }
 
-static sluice_status open_all(megatron *own, const char *const *paths, size_t count,
-                              sluice_error *error)
+static sluice_status megatron_open_all(megatron *own, const char *const *paths, size_t count,
+                                       sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     sl_checksum_begin(&own->sum);
@@ -265,15 +269,15 @@ static sluice_status open_megatron(sl_dataset **dataset, const char *const *path
                             .type = SLUICE_FIELD_TENSOR,
                             .dims = 1,
                             .compression = SLUICE_COMPRESSION_NEVER};
-    return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, error));
+    return sl_dataset_opened(dataset, &own->base, megatron_open_all(own, paths, count, error));
 }
 
 SL_FORMAT(megatron) = {
     .name = "megatron",
     .files = "Megatron-LM's .bin and .idx files",
     .known = "Megatron's .bin with .idx",
-    .probe = probe,
-    .is_file = is_file,
+    .probe = megatron_probe,
+    .is_file = megatron_is_file,
     .is_sure = is_pair,
     .open = open_megatron,
 };

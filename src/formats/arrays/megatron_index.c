@@ -15,7 +15,7 @@ bool sl_megatron_is(const uint8_t *bytes, size_t size)
     return size >= SL_MEGATRON_HEAD_BYTES && memcmp(bytes, magic, sizeof(magic)) == 0;
 }
 
-static bool dtype_of(uint8_t code, sluice_dtype *dtype)
+static bool megatron_index_dtype_of(uint8_t code, sluice_dtype *dtype)
 {
     static const sluice_dtype dtypes[] = {SLUICE_U8,  SLUICE_I8,  SLUICE_I16, SLUICE_I32,
                                           SLUICE_I64, SLUICE_F64, SLUICE_F32, SLUICE_U16};
@@ -35,7 +35,7 @@ sl_refusal sl_megatron_parse(sl_megatron_head *head, const uint8_t *bytes, uint6
     if (sl_load64(bytes + VERSION) != 1) {
         return sl_refuse_unknown("its version is not 1", VERSION);
     }
-    if (!dtype_of(bytes[DTYPE], &head->dtype)) {
+    if (!megatron_index_dtype_of(bytes[DTYPE], &head->dtype)) {
         return sl_refuse_unknown("unknown dtype", DTYPE);
     }
     head->sequences = sl_load64(bytes + SEQUENCES);

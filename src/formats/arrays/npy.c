@@ -17,7 +17,7 @@
 #define STAGE  "dataset"
 #define SERIES ((uint64_t)1 << 20)
 
-static bool probe(const char *path)
+static bool npy_probe(const char *path)
 {
     uint8_t prefix[SL_NPY_PREFIX_BYTES];
     return sl_store_look(path, prefix, sizeof(prefix)) == sizeof(prefix) &&
@@ -25,25 +25,25 @@ static bool probe(const char *path)
 }
 
 /* In a folder, where letters may be of any case. */
-static bool is_file(const char *name)
+static bool npy_is_file(const char *name)
 {
     const size_t length = strlen(name);
     return length > 4 && strcasecmp(name + length - 4, ".npy") == 0;
 }
 
-static sluice_status refuse(const char *path, sl_refusal refusal, sluice_error *error)
+static sluice_status npy_refuse(const char *path, sl_refusal refusal, sluice_error *error)
 {
     return sl_error_file(error, refusal.status, STAGE, 0, path, refusal.offset, "%s", refusal.text);
 }
 
 /* An open file of `bytes`. */
-static sluice_status read_header(const sl_handle *from, uint64_t bytes, sl_npy *npy,
-                                 sluice_error *error)
+static sluice_status npy_read_header(const sl_handle *from, uint64_t bytes, sl_npy *npy,
+                                     sluice_error *error)
 {
     uint8_t prefix[SL_NPY_PREFIX_BYTES];
     const char *path = from->name.path;
     if (bytes < sizeof(prefix)) {
-        return refuse(path, sl_refuse("too short for a .npy file", 0), error);
+        return npy_refuse(path, sl_refuse("too short for a .npy file", 0), error);
     }
     sluice_status status = sl_handle_read(from, prefix, sizeof(prefix), 0, error);
     if (status < 0) {
@@ -51,14 +51,14 @@ static sluice_status read_header(const sl_handle *from, uint64_t bytes, sl_npy *
     }
     const uint64_t length = sl_npy_length(prefix);
     if (length == 0) {
-        return refuse(path,
-                      sl_npy_is(prefix, sizeof(prefix))
-                          ? sl_refuse_unknown("unknown version of the .npy format", 6)
-                          : sl_refuse("not a .npy file, as the others are", 0),
-                      error);
+        return npy_refuse(path,
+                          sl_npy_is(prefix, sizeof(prefix))
+                              ? sl_refuse_unknown("unknown version of the .npy format", 6)
+                              : sl_refuse("not a .npy file, as the others are", 0),
+                          error);
     }
     if (length > SL_NPY_HEADER_MAX || length > bytes) {
-        return refuse(path, sl_refuse("its header is too long", 8), error);
+        return npy_refuse(path, sl_refuse("its header is too long", 8), error);
     }
     uint8_t *header = sl_malloc(length);
     if (header == NULL) {
@@ -68,14 +68,14 @@ static sluice_status read_header(const sl_handle *from, uint64_t bytes, sl_npy *
     status = sl_handle_read(from, header, length, 0, error);
     if (status == SLUICE_OK) {
         const sl_refusal refusal = sl_npy_parse(npy, (sl_bytes){header, length});
-        status = refusal.text != NULL ? refuse(path, refusal, error) : SLUICE_OK;
+        status = refusal.text != NULL ? npy_refuse(path, refusal, error) : SLUICE_OK;
     }
     sl_free(header);
     return status;
 }
 
-static sluice_status check_size(const char *path, uint64_t bytes, const sl_npy *npy,
-                                sluice_error *error)
+static sluice_status npy_check_size(const char *path, uint64_t bytes, const sl_npy *npy,
+                                    sluice_error *error)
 {
     if (npy->dims == 0 || npy->dims > SLUICE_TENSOR_DIMS_MAX) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, 0,
@@ -90,7 +90,8 @@ static sluice_status check_size(const char *path, uint64_t bytes, const sl_npy *
                          (unsigned long long)npy->bytes, (unsigned long long)(bytes - npy->data));
 }
 
-static sluice_status measure(sl_flat_part *part, const char *path, sl_npy *npy, sluice_error *error)
+static sluice_status npy_measure(sl_flat_part *part, const char *path, sl_npy *npy,
+                                 sluice_error *error)
 {
     sl_handle from;
     *part = (sl_flat_part){.path = path};
@@ -98,10 +99,10 @@ static sluice_status measure(sl_flat_part *part, const char *path, sl_npy *npy, 
     if (status < 0) {
         return status;
     }
-    status = read_header(&from, part->file.bytes, npy, error);
+    status = npy_read_header(&from, part->file.bytes, npy, error);
     sl_handle_close(&from);
     if (status == SLUICE_OK) {
-        status = check_size(path, part->file.bytes, npy, error);
+        status = npy_check_size(path, part->file.bytes, npy, error);
     }
     part->begin = npy->data;
     part->bytes = npy->bytes;
@@ -121,7 +122,7 @@ static void set_field(sl_field *field, const sl_npy *npy)
     memcpy(field->shape, npy->shape + 1, field->dims * sizeof(field->shape[0]));
 }
 
-static bool is_same_field(const sl_field *a, const sl_field *b)
+static bool npy_is_same_field(const sl_field *a, const sl_field *b)
 {
     return a->dtype == b->dtype && a->dims == b->dims &&
            memcmp(a->shape, b->shape, a->dims * sizeof(a->shape[0])) == 0;
@@ -134,12 +135,12 @@ static sluice_status measure_all(sl_flat_part *parts, const char *const *paths, 
     for (size_t i = 0; i < count; i++) {
         sl_npy npy = {0};
         sl_field own;
-        const sluice_status status = measure(&parts[i], paths[i], &npy, error);
+        const sluice_status status = npy_measure(&parts[i], paths[i], &npy, error);
         if (status < 0) {
             return status;
         }
         set_field(&own, &npy);
-        if (i > 0 && !is_same_field(&own, field)) {
+        if (i > 0 && !npy_is_same_field(&own, field)) {
             return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[i], 0,
                                  "the dtype or shape of its rows differs from that of %s",
                                  paths[0]);
@@ -178,8 +179,8 @@ SL_FORMAT(npy) = {
     .name = "npy",
     .files = ".npy files",
     .known = ".npy",
-    .probe = probe,
-    .is_file = is_file,
+    .probe = npy_probe,
+    .is_file = npy_is_file,
     .is_binary = true,
     .open = open_npy,
 };

@@ -9,7 +9,7 @@
 
 #define STAGE "dataset"
 
-static bool is_named(const char *name)
+static bool npz_is_named(const char *name)
 {
     return sl_ends_with(name, ".npz");
 }
@@ -17,9 +17,9 @@ static bool is_named(const char *name)
 /* Archives are many things: the name alone tells. */
 static const sl_file_kind npz_files = {.plural = ".npz files",
                                        .suffix = ".npz",
-                                       .is_named = is_named};
+                                       .is_named = npz_is_named};
 
-static bool probe(const char *path)
+static bool npz_probe(const char *path)
 {
     return sl_file_set_probe(&npz_files, path);
 }
@@ -39,9 +39,9 @@ sl_source_column *sl_npz_columns(const sl_npz_file *file, bool of_rows)
 }
 
 /* Of one file: whether its rows are the samples; `fields` are those of rows then. */
-static sluice_status look(const char *path, sl_npz_file *file, sl_source_fields *fields,
-                          const sluice_dataset_options *options, bool *has_rows,
-                          sluice_error *error)
+static sluice_status npz_look(const char *path, sl_npz_file *file, sl_source_fields *fields,
+                              const sluice_dataset_options *options, bool *has_rows,
+                              sluice_error *error)
 {
     sl_source_fields by_rows;
     *has_rows = false;
@@ -68,7 +68,7 @@ static sluice_status open_one(sl_dataset **dataset, const char *path, sl_file_se
     if (status < 0) {
         return status;
     }
-    status = look(path, &file, &fields, options, &has_rows, error);
+    status = npz_look(path, &file, &fields, options, &has_rows, error);
     if (status == SLUICE_OK && has_rows) {
         status = sl_npz_open_rows(dataset, path, &file, &fields, error);
     }
@@ -101,7 +101,7 @@ SL_FORMAT(npz) = {
     .files = ".npz files",
     .known = ".npz",
     .takes_fields = true,
-    .probe = probe,
-    .is_named = is_named,
+    .probe = npz_probe,
+    .is_named = npz_is_named,
     .open = open_npz,
 };

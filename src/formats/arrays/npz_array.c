@@ -194,7 +194,8 @@ static sl_refusal take_plain(const sl_field *field, const sl_zip_member *member,
     return sl_accept();
 }
 
-static sl_refusal take_array(const archive *a, uint32_t number, const sl_zip_member *member)
+static sl_refusal npz_array_take_array(const archive *a, uint32_t number,
+                                       const sl_zip_member *member)
 {
     uint8_t room[SL_NPZ_HEAD_BYTES];
     sl_npy npy;
@@ -231,7 +232,7 @@ static sl_refusal take_array(const archive *a, uint32_t number, const sl_zip_mem
 
 /* Of each member, be it a field or not: one whose name was damaged in the directory looks like
  * another. */
-static sl_refusal enter(const archive *a, sl_zip_member *member)
+static sl_refusal npz_array_enter(const archive *a, sl_zip_member *member)
 {
     const size_t left = a->bytes.size - (size_t)member->header;
     sl_refusal refusal =
@@ -252,7 +253,7 @@ static sl_refusal add_taken(archive *a, const sl_zip_member *member)
     return sl_accept();
 }
 
-static sl_refusal take_member(archive *a, sl_zip_member *member)
+static sl_refusal npz_array_take_member(archive *a, sl_zip_member *member)
 {
     sl_bytes name;
     bool taken = false;
@@ -267,7 +268,7 @@ static sl_refusal take_member(archive *a, sl_zip_member *member)
                                  : add_taken(a, member);
         if (refusal.text == NULL) {
             taken = true;
-            refusal = take_array(a, i, member);
+            refusal = npz_array_take_array(a, i, member);
             refusal.offset += (uint32_t)member->data;
         }
         if (refusal.text != NULL) {
@@ -299,8 +300,8 @@ sl_refusal sl_npz_unpack(const sl_npz_fields *fields, sl_bytes bytes, sl_values 
         if (refusal.text != NULL) {
             refusal.offset += (uint32_t)end.offset;
         } else if (found) {
-            refusal = enter(&a, &member);
-            refusal = refusal.text == NULL ? take_member(&a, &member) : refusal;
+            refusal = npz_array_enter(&a, &member);
+            refusal = refusal.text == NULL ? npz_array_take_member(&a, &member) : refusal;
         }
         if (refusal.text != NULL) {
             return refusal;

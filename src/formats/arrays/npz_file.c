@@ -32,8 +32,8 @@ typedef struct reader {
     uint64_t limit; /* where the directory begins */
 } reader;
 
-static sluice_status refuse(const char *path, uint64_t offset, sl_refusal refusal,
-                            const char *member, sluice_error *error)
+static sluice_status npz_file_refuse(const char *path, uint64_t offset, sl_refusal refusal,
+                                     const char *member, sluice_error *error)
 {
     const bool named = member != NULL && member[0] != '\0';
     return sl_error_file(error, refusal.status, STAGE, 0, path, (int64_t)(offset + refusal.offset),
@@ -41,7 +41,7 @@ static sluice_status refuse(const char *path, uint64_t offset, sl_refusal refusa
                          named ? "\": " : "", refusal.text);
 }
 
-static sluice_status no_memory(const char *path, sluice_error *error)
+static sluice_status npz_file_no_memory(const char *path, sluice_error *error)
 {
     return sl_no_memory_file(error, STAGE, path, "looking at it");
 }
@@ -59,14 +59,15 @@ static sluice_status find_end(reader *r, uint8_t *tail, size_t bytes, sl_zip_end
         return status;
     }
     const sl_refusal refusal = sl_zip_find_end(end, (sl_bytes){tail, bytes}, all);
-    return refusal.text == NULL ? SLUICE_OK : refuse(r->path, all - bytes, refusal, NULL, error);
+    return refusal.text == NULL ? SLUICE_OK
+                                : npz_file_refuse(r->path, all - bytes, refusal, NULL, error);
 }
 
 static sluice_status read_directory(reader *r, sl_zip_end *end, sluice_error *error)
 {
     uint8_t *tail = sl_malloc(SL_ZIP_TAIL_BYTES);
     if (tail == NULL) {
-        return no_memory(r->path, error);
+        return npz_file_no_memory(r->path, error);
     }
     sluice_status status = find_end(r, tail, TAIL_FIRST, end, NULL);
     if (status < 0 && status != SLUICE_IO) { /* a long comment, perhaps */
@@ -88,7 +89,7 @@ static sluice_status read_directory(reader *r, sl_zip_end *end, sluice_error *er
     r->file->directory = sl_malloc(end->bytes > 0 ? end->bytes : 1);
     r->file->entries = sl_calloc(end->members > 0 ? end->members : 1, sizeof(sl_npz_entry));
     if (r->file->directory == NULL || r->file->entries == NULL) {
-        return no_memory(r->path, error);
+        return npz_file_no_memory(r->path, error);
     }
     return sl_handle_read(&r->from, r->file->directory, end->bytes, end->offset, error);
 }
@@ -96,33 +97,33 @@ static sluice_status read_directory(reader *r, sl_zip_end *end, sluice_error *er
 /* ---- members ---- */
 
 /* As many of the file's bytes at `from` as `room` takes and there are before the directory. */
-static sluice_status read_at(const reader *r, uint64_t from, uint8_t *room, sl_bytes *bytes,
-                             sluice_error *error)
+static sluice_status npz_file_read_at(const reader *r, uint64_t from, uint8_t *room,
+                                      sl_bytes *bytes, sluice_error *error)
 {
     const uint64_t left = r->limit - from;
     *bytes = (sl_bytes){room, left < ENTRY_BYTES ? (size_t)left : ENTRY_BYTES};
     return sl_handle_read(&r->from, room, bytes->size, from, error);
 }
 
-static sluice_status enter(const reader *r, sl_npz_entry *entry, uint8_t *room, sl_bytes *packed,
-                           sluice_error *error)
+static sluice_status npz_file_enter(const reader *r, sl_npz_entry *entry, uint8_t *room,
+                                    sl_bytes *packed, sluice_error *error)
 {
     sl_bytes local;
     sl_zip_member *member = &entry->member;
-    sluice_status status = read_at(r, member->header, room, &local, error);
+    sluice_status status = npz_file_read_at(r, member->header, room, &local, error);
     if (status < 0) {
         return status;
     }
     const sl_refusal refusal = sl_zip_enter(member, local, r->limit);
     if (refusal.text != NULL) {
-        return refuse(r->path, member->header, refusal, entry->name, error);
+        return npz_file_refuse(r->path, member->header, refusal, entry->name, error);
     }
     const uint64_t before = member->data - member->header;
     const uint64_t wanted = member->packed < SL_NPZ_HEAD_BYTES ? member->packed : SL_NPZ_HEAD_BYTES;
     if (before + wanted <= local.size) {
         *packed = (sl_bytes){room + before, local.size - (size_t)before};
     } else {
-        status = read_at(r, member->data, room, packed, error);
+        status = npz_file_read_at(r, member->data, room, packed, error);
     }
     if (packed->size > member->packed) {
         packed->size = (size_t)member->packed;
@@ -131,12 +132,12 @@ static sluice_status enter(const reader *r, sl_npz_entry *entry, uint8_t *room, 
 }
 
 /* What it is called and holds. */
-static sluice_status read_entry(const reader *r, sl_npz_entry *entry, sluice_error *error)
+static sluice_status npz_file_read_entry(const reader *r, sl_npz_entry *entry, sluice_error *error)
 {
     uint8_t room[ENTRY_BYTES];
     uint8_t unpacked[SL_NPZ_HEAD_BYTES];
     sl_bytes packed = {room, 0};
-    const sluice_status status = enter(r, entry, room, &packed, error);
+    const sluice_status status = npz_file_enter(r, entry, room, &packed, error);
     if (status < 0) {
         return status;
     }
@@ -144,7 +145,7 @@ static sluice_status read_entry(const reader *r, sl_npz_entry *entry, sluice_err
         const sl_refusal refusal = sl_npz_parse(&entry->npy, &entry->member,
                                                 sl_npz_head(&entry->member, packed, unpacked));
         if (refusal.text != NULL && refusal.status != SLUICE_UNSUPPORTED) {
-            return refuse(r->path, entry->member.data, refusal, entry->name, error);
+            return npz_file_refuse(r->path, entry->member.data, refusal, entry->name, error);
         }
         entry->refused = refusal.text;
     }
@@ -152,13 +153,13 @@ static sluice_status read_entry(const reader *r, sl_npz_entry *entry, sluice_err
 }
 
 /* False: there is no array of that name. */
-static bool is_folder(const sl_zip_member *member)
+static bool npz_file_is_folder(const sl_zip_member *member)
 {
     return member->bytes == 0 && member->name.size > 0 &&
            member->name.data[member->name.size - 1] == '/';
 }
 
-static sluice_status name_entry(const reader *r, sl_npz_entry *entry, sluice_error *error)
+static sluice_status npz_file_name_entry(const reader *r, sl_npz_entry *entry, sluice_error *error)
 {
     sl_bytes name = entry->member.name;
     const bool is_array = sl_npz_name(&entry->member, &name);
@@ -173,17 +174,17 @@ static sluice_status name_entry(const reader *r, sl_npz_entry *entry, sluice_err
     return SLUICE_OK;
 }
 
-static sluice_status check_names(const reader *r, sluice_error *error)
+static sluice_status npz_file_check_names(const reader *r, sluice_error *error)
 {
     sl_name_table names = {.room = 0};
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < r->file->count; i++) {
         const sl_npz_entry *entry = &r->file->entries[i];
         if (sl_name_table_find(&names, entry->name) != SL_NAME_NONE) {
-            status = refuse(r->path, entry->member.header, sl_refuse("duplicate member", 0),
-                            entry->name, error);
+            status = npz_file_refuse(r->path, entry->member.header,
+                                     sl_refuse("duplicate member", 0), entry->name, error);
         } else if (!sl_name_table_add(&names, entry->name, i)) {
-            status = no_memory(r->path, error);
+            status = npz_file_no_memory(r->path, error);
         }
     }
     sl_name_table_close(&names);
@@ -202,13 +203,13 @@ static int compare_places(const void *a, const void *b)
     return first < second ? -1 : first > second;
 }
 
-static sluice_status check_places(const reader *r, sluice_error *error)
+static sluice_status npz_file_check_places(const reader *r, sluice_error *error)
 {
     const uint32_t count = r->file->count;
     sluice_status status = SLUICE_OK;
     place *sorted = sl_calloc(count + 1, sizeof(*sorted));
     if (sorted == NULL) {
-        return no_memory(r->path, error);
+        return npz_file_no_memory(r->path, error);
     }
     for (uint32_t i = 0; i < count; i++) {
         sorted[i].entry = &r->file->entries[i];
@@ -216,9 +217,9 @@ static sluice_status check_places(const reader *r, sluice_error *error)
     qsort(sorted, count, sizeof(*sorted), compare_places);
     for (uint32_t i = 1; status == SLUICE_OK && i < count; i++) {
         if (sl_zip_overlap(&sorted[i - 1].entry->member, &sorted[i].entry->member)) {
-            status =
-                refuse(r->path, sorted[i].entry->member.header,
-                       sl_refuse("it overlaps another member", 0), sorted[i].entry->name, error);
+            status = npz_file_refuse(r->path, sorted[i].entry->member.header,
+                                     sl_refuse("it overlaps another member", 0),
+                                     sorted[i].entry->name, error);
         }
     }
     sl_free(sorted);
@@ -234,19 +235,19 @@ static sluice_status read_entries(const reader *r, const sl_zip_end *end, sluice
         sl_zip_member member = {.method = 0};
         const sl_refusal refusal = sl_zip_next(&walk, &member, &found);
         if (refusal.text != NULL) {
-            return refuse(r->path, end->offset, refusal, NULL, error);
+            return npz_file_refuse(r->path, end->offset, refusal, NULL, error);
         }
         if (!found) {
             return SLUICE_OK;
         }
-        if (is_folder(&member)) {
+        if (npz_file_is_folder(&member)) {
             continue;
         }
         sl_npz_entry *entry = &r->file->entries[r->file->count++];
         entry->member = member;
-        sluice_status status = name_entry(r, entry, error);
+        sluice_status status = npz_file_name_entry(r, entry, error);
         if (status == SLUICE_OK) {
-            status = read_entry(r, entry, error);
+            status = npz_file_read_entry(r, entry, error);
         }
         if (status < 0) {
             return status;
@@ -269,10 +270,10 @@ sluice_status sl_npz_file_read(sl_npz_file *file, const char *path, sluice_error
         status = read_entries(&r, &end, error);
     }
     if (status == SLUICE_OK) {
-        status = check_names(&r, error);
+        status = npz_file_check_names(&r, error);
     }
     if (status == SLUICE_OK) {
-        status = check_places(&r, error);
+        status = npz_file_check_places(&r, error);
     }
     sl_handle_close(&r.from);
     if (status < 0) {
@@ -290,8 +291,8 @@ void sl_npz_file_close(sl_npz_file *file)
 
 /* ---- all of a member ---- */
 
-static sluice_status unpack(const sl_npz_entry *entry, sl_bytes packed, uint8_t **data,
-                            sluice_error *error)
+static sluice_status npz_file_unpack(const sl_npz_entry *entry, sl_bytes packed, uint8_t **data,
+                                     sluice_error *error)
 {
     const sl_deflated stream = {.packed = packed,
                                 .bytes = entry->member.bytes,
@@ -308,8 +309,8 @@ static sluice_status unpack(const sl_npz_entry *entry, sl_bytes packed, uint8_t 
     return status;
 }
 
-static sluice_status load(const sl_npz_entry *entry, const sl_handle *from, uint8_t **data,
-                          sluice_error *error)
+static sluice_status npz_file_load(const sl_npz_entry *entry, const sl_handle *from, uint8_t **data,
+                                   sluice_error *error)
 {
     const sl_zip_member *member = &entry->member;
     uint8_t *packed = sl_malloc(member->packed > 0 ? member->packed : 1);
@@ -318,7 +319,7 @@ static sluice_status load(const sl_npz_entry *entry, const sl_handle *from, uint
     }
     sluice_status status = sl_handle_read(from, packed, member->packed, member->data, error);
     if (status == SLUICE_OK && member->method == SL_ZIP_DEFLATED) {
-        status = unpack(entry, (sl_bytes){packed, (size_t)member->packed}, data, error);
+        status = npz_file_unpack(entry, (sl_bytes){packed, (size_t)member->packed}, data, error);
     } else if (status == SLUICE_OK && sl_crc32(0, packed, member->packed) != member->crc) {
         status = sl_error_set(error, SLUICE_CORRUPT, STAGE, "its checksum (CRC-32) is wrong");
     } else if (status == SLUICE_OK) {
@@ -343,7 +344,7 @@ sluice_status sl_npz_file_load(const sl_npz_entry *entry, const sl_listed_file *
     }
     sluice_error reason;
     sl_error_clear(&reason);
-    status = load(entry, &from, data, &reason);
+    status = npz_file_load(entry, &from, data, &reason);
     sl_handle_close(&from);
     if (status < 0) {
         return sl_error_file(error, status, STAGE, reason.sys_errno, path,
@@ -353,8 +354,8 @@ sluice_status sl_npz_file_load(const sl_npz_entry *entry, const sl_listed_file *
     return status;
 }
 
-static sluice_status check(const sl_zip_member *member, const sl_handle *from, uint8_t *piece,
-                           sl_findings *findings, sluice_error *error)
+static sluice_status npz_file_check(const sl_zip_member *member, const sl_handle *from,
+                                    uint8_t *piece, sl_findings *findings, sluice_error *error)
 {
     uint32_t crc = 0;
     for (uint64_t at = 0; at < member->packed; at += PIECE_BYTES) {
@@ -387,8 +388,8 @@ void sl_npz_file_check(const sl_zip_member *member, const sl_listed_file *of, sl
         sl_handle_open_again(&from, (sl_file_name){STAGE, path}, &of->file, &error);
     if (status == SLUICE_OK) {
         uint8_t *piece = sl_malloc(PIECE_BYTES);
-        status =
-            piece != NULL ? check(member, &from, piece, findings, &error) : no_memory(path, &error);
+        status = piece != NULL ? npz_file_check(member, &from, piece, findings, &error)
+                               : npz_file_no_memory(path, &error);
         sl_free(piece);
         sl_handle_close(&from);
     }

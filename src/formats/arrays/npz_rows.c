@@ -27,31 +27,32 @@ typedef struct rows {
     sl_side_columns sides; /* of each field; none of the main array's has rows */
 } rows;
 
-static const rows *rows_of(const sl_dataset *dataset)
+static const rows *npz_rows_of(const sl_dataset *dataset)
 {
     return (const rows *)(const void *)dataset;
 }
 
 /* ---- ops ---- */
 
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+static sluice_status npz_rows_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                                     sl_place *lookup, sl_refusal *why)
 {
     (void)lookup;
     (void)why;
-    const rows *own = rows_of(dataset);
+    const rows *own = npz_rows_of(dataset);
     *sample = (sl_sample){
         .place = {.offset = own->begin + index * own->row_bytes, .bytes = own->row_bytes}};
     return SLUICE_OK;
 }
 
-static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
-                                  sl_place *place, sl_place *lookup, sl_refusal *why)
+static sluice_status npz_rows_locate_field(const sl_dataset *dataset, uint64_t index,
+                                           uint32_t field, sl_place *place, sl_place *lookup,
+                                           sl_refusal *why)
 {
     sl_sample sample;
-    (void)locate(dataset, index, &sample, lookup, why);
+    (void)npz_rows_locate(dataset, index, &sample, lookup, why);
     *place = sample.place;
-    if (rows_of(dataset)->is_main[field]) {
+    if (npz_rows_of(dataset)->is_main[field]) {
         return SLUICE_OK;
     }
     *lookup = sample.place;
@@ -59,7 +60,7 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
     return SLUICE_UNSUPPORTED;
 }
 
-static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+static bool npz_rows_stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     *count = dataset->info.samples - index;
     return true;
@@ -76,10 +77,10 @@ static sl_refusal take_row(const rows *own, const sl_field *field, sl_bytes row,
     return sl_accept();
 }
 
-static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
-                         sl_values *values)
+static sl_refusal npz_rows_unpack(const sl_dataset *dataset, const sl_sample *sample,
+                                  sl_bytes bytes, sl_values *values)
 {
-    const rows *own = rows_of(dataset);
+    const rows *own = npz_rows_of(dataset);
     if (bytes.size != own->row_bytes) {
         return sl_refuse("the row is truncated", 0);
     }
@@ -99,9 +100,10 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 }
 
 /* Rows have no checksum, all of them together have. Those in memory were checked at open. */
-static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl_findings *findings)
+static sluice_status npz_rows_check_object(const sl_dataset *dataset, uint32_t object,
+                                           sl_findings *findings)
 {
-    const rows *own = rows_of(dataset);
+    const rows *own = npz_rows_of(dataset);
     sl_npz_file_check(&own->main, &own->list.files[object], findings);
     return SLUICE_OK;
 }
@@ -116,14 +118,15 @@ static void close_rows(sl_dataset *dataset)
 }
 
 static const sl_dataset_ops rows_ops = {
-    .locate = locate,
-    .unpack = unpack,
+    .locate = npz_rows_locate,
+    .unpack = npz_rows_unpack,
     .close = close_rows,
 };
 
-static const sl_tensor_ops rows_tensors = {.locate_field = locate_field, .stretch = stretch};
+static const sl_tensor_ops rows_tensors = {.locate_field = npz_rows_locate_field,
+                                           .stretch = npz_rows_stretch};
 
-static const sl_check_ops rows_checks = {.check_object = check_object};
+static const sl_check_ops rows_checks = {.check_object = npz_rows_check_object};
 
 /* ---- which arrays ---- */
 
@@ -139,8 +142,8 @@ bool sl_npz_has_rows(const sl_npz_file *file, const sl_source_fields *fields)
     return fields->count > 0;
 }
 
-static sluice_status refuse(const char *path, const sl_npz_entry *entry, const char *why,
-                            sluice_error *error)
+static sluice_status npz_rows_refuse(const char *path, const sl_npz_entry *entry, const char *why,
+                                     sluice_error *error)
 {
     return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, (int64_t)entry->member.data,
                          "array \"%.256s\": %s", entry->name, why);
@@ -155,7 +158,7 @@ static sluice_status find_main(const char *path, const sl_npz_file *file,
     for (uint32_t i = 0; i < fields->count; i++) {
         const sl_npz_entry *entry = &file->entries[fields->column[i]];
         if (entry->npy.bytes == 0) {
-            return refuse(
+            return npz_rows_refuse(
                 path, entry,
                 "its rows have no elements: leave it out (" SL_OPTION("the option fields") ")",
                 error);
@@ -163,20 +166,21 @@ static sluice_status find_main(const char *path, const sl_npz_file *file,
         *main = entry->npy.bytes > (*main)->npy.bytes ? entry : *main;
     }
     if ((*main)->member.method != SL_ZIP_STORED) {
-        return refuse(path, *main,
-                      "it is compressed, so its rows (the samples) cannot be read one by one: save "
-                      "it with numpy.savez",
-                      error);
+        return npz_rows_refuse(
+            path, *main,
+            "it is compressed, so its rows (the samples) cannot be read one by one: save "
+            "it with numpy.savez",
+            error);
     }
     return (*main)->npy.bytes / (*main)->npy.shape[0] <= SL_RECORD_BYTES_MAX
                ? SLUICE_OK
-               : refuse(path, *main, "a row has more than 2^31 - 1 bytes", error);
+               : npz_rows_refuse(path, *main, "a row has more than 2^31 - 1 bytes", error);
 }
 
 /* ---- arrays in memory ---- */
 
-static sluice_status keep_rows(rows *own, uint32_t number, const sl_npz_entry *entry,
-                               const uint8_t *data, sluice_error *error)
+static sluice_status npz_rows_keep_rows(rows *own, uint32_t number, const sl_npz_entry *entry,
+                                        const uint8_t *data, sluice_error *error)
 {
     const sl_field *field = &own->fields.fields[number];
     const size_t bytes = (size_t)(entry->npy.bytes / entry->npy.shape[0]);
@@ -197,14 +201,14 @@ static sluice_status keep_rows(rows *own, uint32_t number, const sl_npz_entry *e
     return SLUICE_OK;
 }
 
-static sluice_status load(rows *own, uint32_t number, const sl_npz_entry *entry,
-                          sluice_error *error)
+static sluice_status npz_rows_load(rows *own, uint32_t number, const sl_npz_entry *entry,
+                                   sluice_error *error)
 {
     uint8_t *data;
     const char *path = own->list.files[0].path;
     sluice_status status = sl_npz_file_load(entry, &own->list.files[0], &data, error);
     if (status == SLUICE_OK) {
-        status = keep_rows(own, number, entry, data, error);
+        status = npz_rows_keep_rows(own, number, entry, data, error);
         if (status < 0 && error != NULL) {
             sl_error_set_path(error, path);
         }
@@ -214,8 +218,8 @@ static sluice_status load(rows *own, uint32_t number, const sl_npz_entry *entry,
 }
 
 /* By the directory, before the first is unpacked. */
-static sluice_status check_memory(const rows *own, const sl_npz_file *file,
-                                  const sl_npz_entry *main, sluice_error *error)
+static sluice_status npz_rows_check_memory(const rows *own, const sl_npz_file *file,
+                                           const sl_npz_entry *main, sluice_error *error)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < own->fields.count; i++) {
@@ -234,7 +238,7 @@ static sluice_status check_memory(const rows *own, const sl_npz_file *file,
 static sluice_status load_all(rows *own, const sl_npz_file *file, const sl_npz_entry *main,
                               sluice_error *error)
 {
-    sluice_status status = check_memory(own, file, main, error);
+    sluice_status status = npz_rows_check_memory(own, file, main, error);
     if (status == SLUICE_OK) {
         status = sl_side_columns_open(&own->sides, own->fields.fields, own->fields.count, error);
     }
@@ -242,7 +246,7 @@ static sluice_status load_all(rows *own, const sl_npz_file *file, const sl_npz_e
         const sl_npz_entry *entry = &file->entries[own->fields.column[i]];
         own->is_main[i] = entry == main;
         if (entry != main) {
-            status = load(own, i, entry, error);
+            status = npz_rows_load(own, i, entry, error);
         }
     }
     return status;
@@ -250,7 +254,7 @@ static sluice_status load_all(rows *own, const sl_npz_file *file, const sl_npz_e
 
 /* ---- opening ---- */
 
-static uint64_t fingerprint(const rows *own)
+static uint64_t npz_rows_fingerprint(const rows *own)
 {
     sl_checksum_stream stream;
     sl_checksum_begin(&stream);
@@ -265,8 +269,8 @@ static uint64_t fingerprint(const rows *own)
     return sl_checksum_value(&stream);
 }
 
-static sluice_status open_all(rows *own, const char *path, const sl_npz_file *file,
-                              const sl_npz_entry *main, sluice_error *error)
+static sluice_status npz_rows_open_all(rows *own, const char *path, const sl_npz_file *file,
+                                       const sl_npz_entry *main, sluice_error *error)
 {
     sluice_status status = sl_file_list_add(&own->list, path, error);
     if (status < 0) {
@@ -287,7 +291,7 @@ static sluice_status open_all(rows *own, const char *path, const sl_npz_file *fi
     info->bytes = main->npy.bytes;
     info->fields = own->fields.count;
     info->shards = 1;
-    info->fingerprint = fingerprint(own);
+    info->fingerprint = npz_rows_fingerprint(own);
     own->base.sums_are_of_files = true;
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "one .npz file whose arrays have the same length: each row is a sample");
@@ -310,7 +314,7 @@ static sluice_status open_several(sl_dataset **dataset, const char *path, const 
     own->base.tensors = &rows_tensors;
     own->base.checks = &rows_checks;
     own->fields = *fields;
-    return sl_dataset_opened(dataset, &own->base, open_all(own, path, file, main, error));
+    return sl_dataset_opened(dataset, &own->base, npz_rows_open_all(own, path, file, main, error));
 }
 
 /* One array alone: a series where it has one dimension. */

@@ -35,8 +35,8 @@ static const npz *npz_of(const sl_dataset *dataset)
 
 /* ---- ops ---- */
 
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+static sluice_status npz_samples_locate(const sl_dataset *dataset, uint64_t index,
+                                        sl_sample *sample, sl_place *lookup, sl_refusal *why)
 {
     (void)lookup;
     (void)why;
@@ -47,16 +47,17 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     return SLUICE_OK;
 }
 
-static const sl_npz_place *place_of(const npz *own, uint64_t index, uint32_t field)
+static const sl_npz_place *npz_samples_place_of(const npz *own, uint64_t index, uint32_t field)
 {
     return own->places != NULL ? &own->places[index * own->fields.count + field] : NULL;
 }
 
-static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
-                                  sl_place *place, sl_place *lookup, sl_refusal *why)
+static sluice_status npz_samples_locate_field(const sl_dataset *dataset, uint64_t index,
+                                              uint32_t field, sl_place *place, sl_place *lookup,
+                                              sl_refusal *why)
 {
     const npz *own = npz_of(dataset);
-    const sl_npz_place *found = place_of(own, index, field);
+    const sl_npz_place *found = npz_samples_place_of(own, index, field);
     if (found == NULL || found->head_bytes == 0) {
         *lookup = (sl_place){.object = (uint32_t)index};
         *why = sl_refuse_unknown("the byte range is not known of numbers, of compressed arrays, "
@@ -73,7 +74,7 @@ static bool form(const sl_dataset *dataset, uint64_t index, uint32_t field, uint
                  sl_tensor_form *form)
 {
     const npz *own = npz_of(dataset);
-    const sl_npz_place *found = place_of(own, index, field);
+    const sl_npz_place *found = npz_samples_place_of(own, index, field);
     *form = (sl_tensor_form){.head_bytes = found != NULL ? found->head_bytes : 0};
     for (uint32_t i = 0; found != NULL && i < own->fields.fields[field].dims; i++) {
         form->shape[i] = found->shape[i];
@@ -81,14 +82,14 @@ static bool form(const sl_dataset *dataset, uint64_t index, uint32_t field, uint
     return found != NULL && bytes == found->bytes;
 }
 
-static sl_refusal check_head(const sl_dataset *dataset, uint64_t index, uint32_t field,
-                             sl_bytes head)
+static sl_refusal npz_samples_check_head(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                                         sl_bytes head)
 {
     const npz *own = npz_of(dataset);
-    return sl_npz_check_head(&own->fields, field, place_of(own, index, field), head);
+    return sl_npz_check_head(&own->fields, field, npz_samples_place_of(own, index, field), head);
 }
 
-static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+static bool npz_samples_stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     (void)dataset;
     (void)index;
@@ -96,8 +97,8 @@ static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
     return false;
 }
 
-static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
-                         sl_values *values)
+static sl_refusal npz_samples_unpack(const sl_dataset *dataset, const sl_sample *sample,
+                                     sl_bytes bytes, sl_values *values)
 {
     if (bytes.size != sample->place.bytes) {
         return sl_refuse("the file is truncated", 0);
@@ -106,7 +107,8 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 }
 
 /* The file's name, without ".npz". */
-static sluice_status key_of(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes)
+static sluice_status npz_samples_key_of(const sl_dataset *dataset, uint64_t index, char *key,
+                                        size_t bytes)
 {
     const char *path = npz_of(dataset)->list.files[index].path;
     const char *name = sl_path_name(path);
@@ -129,16 +131,16 @@ static void close_npz(sl_dataset *dataset)
 }
 
 static const sl_dataset_ops npz_ops = {
-    .locate = locate,
-    .unpack = unpack,
-    .key = key_of,
+    .locate = npz_samples_locate,
+    .unpack = npz_samples_unpack,
+    .key = npz_samples_key_of,
     .close = close_npz,
 };
 
-static const sl_tensor_ops npz_tensors = {.locate_field = locate_field,
+static const sl_tensor_ops npz_tensors = {.locate_field = npz_samples_locate_field,
                                           .form = form,
-                                          .check_head = check_head,
-                                          .stretch = stretch};
+                                          .check_head = npz_samples_check_head,
+                                          .stretch = npz_samples_stretch};
 
 /* ---- fields ---- */
 
@@ -177,7 +179,7 @@ static uint64_t file_of(const looker *look, uint64_t number)
 }
 
 /* Shapes that differ are open. */
-static void join(column *known, const column *other)
+static void npz_samples_join(column *known, const column *other)
 {
     sl_field *a = &known->source.field;
     const sl_field *b = &other->source.field;
@@ -196,11 +198,11 @@ static void join(column *known, const column *other)
 }
 
 /* Its number. */
-static uint32_t add_column(looker *look, const column *found)
+static uint32_t npz_samples_add_column(looker *look, const column *found)
 {
     const uint32_t known = sl_name_table_find(&look->names, found->source.name);
     if (known != SL_NAME_NONE) {
-        join(&look->columns[known], found);
+        npz_samples_join(&look->columns[known], found);
         return known;
     }
     if (look->count == SL_SOURCE_COLUMNS_MAX) {
@@ -226,7 +228,7 @@ static void add_note(looker *look, const note *found)
     look->notes[look->note_count++] = *found;
 }
 
-static void add_file(looker *look, const sl_npz_file *file, uint64_t number)
+static void npz_samples_add_file(looker *look, const sl_npz_file *file, uint64_t number)
 {
     for (uint32_t i = 0; i < file->count; i++) {
         const sl_npz_entry *entry = &file->entries[i];
@@ -237,7 +239,8 @@ static void add_file(looker *look, const sl_npz_file *file, uint64_t number)
         if (entry->refused == NULL) {
             sl_npz_field(&found.source.field, &entry->npy, false);
         }
-        note own = {.file = (uint32_t)file_of(look, number), .column = add_column(look, &found)};
+        note own = {.file = (uint32_t)file_of(look, number),
+                    .column = npz_samples_add_column(look, &found)};
         if (entry->refused == NULL && sl_npz_place_of(&own.place, &entry->member, &entry->npy)) {
             add_note(look, &own);
         }
@@ -246,7 +249,7 @@ static void add_file(looker *look, const sl_npz_file *file, uint64_t number)
 }
 
 /* Bad files tell nothing, unless all are. */
-static sluice_status look_at(void *context, uint32_t number, sluice_error *error)
+static sluice_status npz_samples_look_at(void *context, uint32_t number, sluice_error *error)
 {
     looker *look = context;
     sl_npz_file file;
@@ -254,7 +257,7 @@ static sluice_status look_at(void *context, uint32_t number, sluice_error *error
     const sluice_status status = sl_npz_file_read(&file, path, error);
     sl_lock(&look->mutex);
     if (status == SLUICE_OK) {
-        add_file(look, &file, number);
+        npz_samples_add_file(look, &file, number);
     } else if (number < look->failed) {
         look->failed = number;
         look->error = *error;
@@ -298,8 +301,9 @@ static sluice_status keep_places(npz *own, const looker *look, const sl_source_f
     return SLUICE_OK;
 }
 
-static sluice_status choose_fields(npz *own, looker *look, const sluice_dataset_options *options,
-                                   sluice_error *error)
+static sluice_status npz_samples_choose_fields(npz *own, looker *look,
+                                               const sluice_dataset_options *options,
+                                               sluice_error *error)
 {
     sl_source_fields fields;
     qsort(look->columns, look->count, sizeof(look->columns[0]), compare_columns);
@@ -326,8 +330,8 @@ static sluice_status choose_fields(npz *own, looker *look, const sluice_dataset_
     return keep_places(own, look, &fields, error);
 }
 
-static sluice_status find_fields(npz *own, const sluice_dataset_options *options,
-                                 sluice_error *error)
+static sluice_status npz_samples_find_fields(npz *own, const sluice_dataset_options *options,
+                                             sluice_error *error)
 {
     looker *look = sl_calloc(1, sizeof(*look));
     if (look == NULL) {
@@ -339,7 +343,7 @@ static sluice_status find_fields(npz *own, const sluice_dataset_options *options
     look->looks = own->list.count < most ? own->list.count : most;
     look->failed = UINT64_MAX;
     sl_mutex_init(&look->mutex);
-    (void)sl_open_many((uint32_t)look->looks, look_at, look, NULL); /* no look fails */
+    (void)sl_open_many((uint32_t)look->looks, npz_samples_look_at, look, NULL); /* no look fails */
     sl_mutex_destroy(&look->mutex);
     sluice_status status = SLUICE_OK;
     if (look->good == 0) {
@@ -352,7 +356,7 @@ static sluice_status find_fields(npz *own, const sluice_dataset_options *options
             sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, own->list.files[0].path, -1,
                           "the files have more than %u different arrays", SL_SOURCE_COLUMNS_MAX);
     } else {
-        status = choose_fields(own, look, options, error);
+        status = npz_samples_choose_fields(own, look, options, error);
     }
     sl_name_table_close(&look->names);
     sl_free(look->notes);
@@ -362,7 +366,7 @@ static sluice_status find_fields(npz *own, const sluice_dataset_options *options
 
 /* ---- opening ---- */
 
-static sluice_status measure(npz *own, sluice_error *error)
+static sluice_status npz_samples_measure(npz *own, sluice_error *error)
 {
     for (uint32_t i = 0; i < own->list.count; i++) {
         sl_store_facts facts;
@@ -388,7 +392,7 @@ static sluice_status measure(npz *own, sluice_error *error)
 }
 
 /* Over the fields, and names and sizes of the files. */
-static uint64_t fingerprint(const npz *own)
+static uint64_t npz_samples_fingerprint(const npz *own)
 {
     sl_checksum_stream stream;
     sl_checksum_begin(&stream);
@@ -402,19 +406,20 @@ static uint64_t fingerprint(const npz *own)
     return sl_checksum_value(&stream);
 }
 
-static sluice_status open_all(npz *own, const char *kind, const sluice_dataset_options *options,
-                              sluice_error *error)
+static sluice_status npz_samples_open_all(npz *own, const char *kind,
+                                          const sluice_dataset_options *options,
+                                          sluice_error *error)
 {
-    sluice_status status = measure(own, error);
+    sluice_status status = npz_samples_measure(own, error);
     if (status == SLUICE_OK) {
-        status = find_fields(own, options, error);
+        status = npz_samples_find_fields(own, options, error);
     }
     if (status < 0) {
         return status;
     }
     sluice_dataset_info *info = &own->base.info;
     info->samples = own->list.count;
-    info->fingerprint = fingerprint(own);
+    info->fingerprint = npz_samples_fingerprint(own);
     info->fields = own->fields.count;
     (void)snprintf(own->base.kind, sizeof(own->base.kind), "%s", kind);
     own->base.fields = own->fields.fields;
@@ -431,5 +436,5 @@ sluice_status sl_npz_open_samples(sl_dataset **dataset, sl_file_set *set, const 
     own->base.tensors = &npz_tensors;
     own->list = set->list;
     set->list = (sl_file_list){.count = 0};
-    return sl_dataset_opened(dataset, &own->base, open_all(own, kind, options, error));
+    return sl_dataset_opened(dataset, &own->base, npz_samples_open_all(own, kind, options, error));
 }

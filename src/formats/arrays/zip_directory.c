@@ -59,7 +59,7 @@ static sl_refusal read_end64(sl_zip_end *end, sl_bytes tail, size_t locator, uin
 }
 
 /* The end record at `at` of the tail, which begins at `first` of the file. */
-static sl_refusal read_end(sl_zip_end *end, sl_bytes tail, size_t at, uint64_t first)
+static sl_refusal zip_directory_read_end(sl_zip_end *end, sl_bytes tail, size_t at, uint64_t first)
 {
     const uint8_t *record = tail.data + at;
     uint64_t before = first + at;
@@ -97,7 +97,7 @@ sl_refusal sl_zip_find_end(sl_zip_end *end, sl_bytes tail, uint64_t file_bytes)
     for (size_t at = last + 1; at-- > first;) {
         if (tail.data[at] == 'P' && sl_load32(tail.data + at) == SIGNATURE_END &&
             sl_load16(tail.data + at + 20) == last - at) {
-            return read_end(end, tail, at, file_bytes - tail.size);
+            return zip_directory_read_end(end, tail, at, file_bytes - tail.size);
         }
     }
     return sl_refuse("no end of a zip archive found: not a zip archive, or truncated", last);
@@ -128,7 +128,7 @@ static sl_bytes find_zip64(sl_bytes extra)
 
 /* The first `count` of these numbers that an entry leaves to the zip64 field, which has just those,
  * in this order. False: they are not there. */
-static bool read_open(sl_bytes extra, sl_zip_member *m, size_t count)
+static bool zip_directory_read_open(sl_bytes extra, sl_zip_member *m, size_t count)
 {
     uint64_t *const numbers[] = {&m->bytes, &m->packed, &m->header};
     const sl_bytes field = find_zip64(extra);
@@ -200,7 +200,7 @@ sl_refusal sl_zip_next(sl_zip_walk *walk, sl_zip_member *member, bool *found)
                               .packed = sl_load32(at + 20),
                               .bytes = sl_load32(at + 24),
                               .header = sl_load32(at + 42)};
-    if (!read_open((sl_bytes){at + MEMBER_BYTES + name, extra}, member, 3)) {
+    if (!zip_directory_read_open((sl_bytes){at + MEMBER_BYTES + name, extra}, member, 3)) {
         return sl_refuse("a member of the zip archive lacks its zip64 sizes", walk->at);
     }
     if (sl_load16(at + 34) != 0 && sl_load16(at + 34) != UINT16_MAX) {
@@ -223,7 +223,7 @@ static bool has_same_numbers(const sl_zip_member *member, sl_bytes local)
     if ((sl_load16(at + 6) & DESCRIBED) != 0) {
         return true;
     }
-    return read_open((sl_bytes){at + extra, extra_bytes}, &own, 2) &&
+    return zip_directory_read_open((sl_bytes){at + extra, extra_bytes}, &own, 2) &&
            sl_load32(at + 14) == member->crc && own.packed == member->packed &&
            own.bytes == member->bytes;
 }

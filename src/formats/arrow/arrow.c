@@ -24,8 +24,8 @@ static sl_extent arrow_extent(const sl_columnar *table, const sl_columnar_row *r
     return sl_arrow_places_reach(places_of(table, row, large), row->in_file, of->low, of->high);
 }
 
-static bool find_value(const sl_columnar *table, const sl_columnar_row *row, uint32_t field,
-                       sl_extent *found, sl_arrow_lack *lack)
+static bool arrow_find_value(const sl_columnar *table, const sl_columnar_row *row, uint32_t field,
+                             sl_extent *found, sl_arrow_lack *lack)
 {
     return sl_arrow_places_have(places_of(table, row, table->plan.large_of[field]), row->in_file,
                                 table->plan.element[field], found, lack);
@@ -36,7 +36,7 @@ static sl_refusal arrow_value(const sl_columnar *table, const sl_columnar_row *r
 {
     sl_arrow_lack lack;
     sl_extent found = {0, 0};
-    *value = (sl_value){.present = find_value(table, row, field, &found, &lack)};
+    *value = (sl_value){.present = arrow_find_value(table, row, field, &found, &lack)};
     if (!value->present) {
         const char *why = sl_arrow_lack_text(lack);
         return why == NULL ? sl_accept() : sl_refuse_unknown(why, 0);
@@ -52,7 +52,7 @@ static bool arrow_value_extent(const sl_columnar *table, const sl_columnar_row *
 {
     sl_arrow_lack lack;
     *extent = (sl_extent){0, 0};
-    (void)find_value(table, row, field, extent, &lack);
+    (void)arrow_find_value(table, row, field, extent, &lack);
     return true;
 }
 

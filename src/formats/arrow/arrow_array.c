@@ -33,7 +33,8 @@ void sl_arrow_array_close(sl_arrow_array *array)
 
 /* ---- buffers ---- */
 
-static sluice_status no_memory(const sl_arrow_body *body, uint64_t bytes, sluice_error *error)
+static sluice_status arrow_array_no_memory(const sl_arrow_body *body, uint64_t bytes,
+                                           sluice_error *error)
 {
     return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, body->reader->path, (int64_t)body->at,
                          "no memory for a buffer of %llu bytes", (unsigned long long)bytes);
@@ -54,8 +55,8 @@ static sluice_status unpack_buffer(const sl_arrow_body *body, uint64_t at, sl_by
                : sl_arrow_corrupt(body->reader, at, why.text, error);
 }
 
-static sluice_status unpack(const sl_arrow_body *body, uint64_t at, sl_bytes packed,
-                            sl_arrow_data *data, sluice_error *error)
+static sluice_status arrow_array_unpack(const sl_arrow_body *body, uint64_t at, sl_bytes packed,
+                                        sl_arrow_data *data, sluice_error *error)
 {
     const int64_t size = (int64_t)sl_load64(packed.data);
     const sl_bytes rest = {packed.data + 8, packed.size - 8};
@@ -67,7 +68,7 @@ static sluice_status unpack(const sl_arrow_body *body, uint64_t at, sl_bytes pac
     }
     data->bytes = sl_malloc(data->size + 1);
     if (data->bytes == NULL) {
-        return no_memory(body, data->size, error);
+        return arrow_array_no_memory(body, data->size, error);
     }
     if (size == -1) {
         memcpy(data->bytes, rest.data, rest.size);
@@ -76,8 +77,8 @@ static sluice_status unpack(const sl_arrow_body *body, uint64_t at, sl_bytes pac
     return unpack_buffer(body, at, rest, data, error);
 }
 
-static sluice_status read_packed(const sl_arrow_body *body, sl_extent buffer, sl_arrow_data *data,
-                                 sluice_error *error)
+static sluice_status arrow_array_read_packed(const sl_arrow_body *body, sl_extent buffer,
+                                             sl_arrow_data *data, sluice_error *error)
 {
     const uint64_t at = body->at + buffer.offset;
     if (buffer.bytes < 8) {
@@ -87,31 +88,31 @@ static sluice_status read_packed(const sl_arrow_body *body, sl_extent buffer, sl
     }
     uint8_t *packed = sl_malloc(buffer.bytes);
     if (packed == NULL) {
-        return no_memory(body, buffer.bytes, error);
+        return arrow_array_no_memory(body, buffer.bytes, error);
     }
     sluice_status status = sl_arrow_read(body->reader, at, packed, buffer.bytes, error);
     if (status == SLUICE_OK) {
-        status = unpack(body, at, (sl_bytes){packed, buffer.bytes}, data, error);
+        status = arrow_array_unpack(body, at, (sl_bytes){packed, buffer.bytes}, data, error);
     }
     sl_free(packed);
     return status;
 }
 
 /* Reads a buffer that has to have `needed` bytes: those, or all (`whole`). */
-static sluice_status load(const sl_arrow_body *body, uint32_t number, uint64_t needed, bool whole,
-                          sl_arrow_data *data, sluice_error *error)
+static sluice_status arrow_array_load(const sl_arrow_body *body, uint32_t number, uint64_t needed,
+                                      bool whole, sl_arrow_data *data, sluice_error *error)
 {
     const sl_extent buffer = sl_arrow_batch_buffer(body->batch, number);
     sluice_status status = SLUICE_OK;
     *data = (sl_arrow_data){.at = body->at + buffer.offset};
     if (body->batch->codec != SL_ARROW_PLAIN) {
-        status = read_packed(body, buffer, data, error);
+        status = arrow_array_read_packed(body, buffer, data, error);
     } else if (needed <= buffer.bytes) {
         data->size = whole ? buffer.bytes : needed;
         data->bytes = sl_malloc(data->size + 1);
         status = data->bytes != NULL
                      ? sl_arrow_read(body->reader, data->at, data->bytes, data->size, error)
-                     : no_memory(body, data->size, error);
+                     : arrow_array_no_memory(body, data->size, error);
     }
     if (status == SLUICE_OK && data->size < needed) {
         status = sl_arrow_corrupt(body->reader, data->at,
@@ -126,7 +127,7 @@ static sluice_status load(const sl_arrow_body *body, uint32_t number, uint64_t n
 
 /* ---- opening ---- */
 
-static uint64_t offset_of(const sl_arrow_level *level, uint64_t item)
+static uint64_t arrow_array_offset_of(const sl_arrow_level *level, uint64_t item)
 {
     return level->node->wide ? sl_load64(level->offsets + item * 8)
                              : sl_load32(level->offsets + item * 4);
@@ -135,9 +136,9 @@ static uint64_t offset_of(const sl_arrow_level *level, uint64_t item)
 /* They never fall, not even where there is a null, so that no byte is two rows'. */
 static bool are_sorted(const sl_arrow_level *level)
 {
-    uint64_t before = offset_of(level, 0);
+    uint64_t before = arrow_array_offset_of(level, 0);
     for (uint64_t i = 1; i <= level->length; i++) {
-        const uint64_t next = offset_of(level, i);
+        const uint64_t next = arrow_array_offset_of(level, i);
         if (next < before) {
             return false;
         }
@@ -156,8 +157,8 @@ static sluice_status open_level(sl_arrow_level *level, const sl_arrow_body *body
     const uint32_t first = sl_arrow_batch_first(body->batch, level->node, &more);
     level->length = sl_arrow_batch_length(body->batch, node, &nulls);
     if (nulls > 0) {
-        status =
-            load(body, first, level->length / 8 + (level->length % 8 > 0), false, &read, error);
+        status = arrow_array_load(body, first, level->length / 8 + (level->length % 8 > 0), false,
+                                  &read, error);
         level->validity = read.bytes;
     }
     const bool offsets = !level->node->coded && (level->node->layout == SL_ARROW_AS_BYTES ||
@@ -168,7 +169,8 @@ static sluice_status open_level(sl_arrow_level *level, const sl_arrow_body *body
             return sl_arrow_corrupt(body->reader, body->at, "an array has an impossible length",
                                     error);
         }
-        status = load(body, first + 1, (level->length + 1) * width, false, &read, error);
+        status =
+            arrow_array_load(body, first + 1, (level->length + 1) * width, false, &read, error);
         level->offsets = read.bytes;
         if (status == SLUICE_OK && !are_sorted(level)) {
             return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, body->reader->path,
@@ -199,7 +201,7 @@ static sluice_status open_data(sl_arrow_data *data, const sl_arrow_body *body, u
                                uint64_t needed, bool read, sluice_error *error)
 {
     if (read) {
-        return load(body, number, needed, true, data, error);
+        return arrow_array_load(body, number, needed, true, data, error);
     }
     const sl_extent buffer = sl_arrow_batch_buffer(body->batch, number);
     *data = (sl_arrow_data){NULL, body->at + buffer.offset, buffer.bytes};
@@ -223,7 +225,7 @@ static sluice_status open_leaf(sl_arrow_array *array, const sl_arrow_body *body,
     }
     array->data = sl_calloc(more + 1, sizeof(*array->data));
     if (array->data == NULL) {
-        return no_memory(body, more, error);
+        return arrow_array_no_memory(body, more, error);
     }
     array->data_count = (uint32_t)more + 1;
     sluice_status status =
@@ -297,7 +299,7 @@ sluice_status sl_arrow_words_open(sl_arrow_array *array, const sl_arrow_body *bo
 
 /* ---- rows ---- */
 
-static bool is_there(const sl_arrow_level *level, uint64_t item)
+static bool arrow_array_is_there(const sl_arrow_level *level, uint64_t item)
 {
     return level->validity == NULL || (level->validity[item / 8] >> item % 8 & 1) != 0;
 }
@@ -317,10 +319,10 @@ static bool descend(const sl_arrow_level *level, uint64_t *begin, uint64_t *end,
         *begin = *end = 0;
         return true;
     }
-    uint64_t before = offset_of(level, *begin);
+    uint64_t before = arrow_array_offset_of(level, *begin);
     const uint64_t first = before;
     for (uint64_t i = *begin + 1; i <= *end; i++) {
-        const uint64_t next = offset_of(level, i);
+        const uint64_t next = arrow_array_offset_of(level, i);
         if (next < before) {
             return false;
         }
@@ -337,8 +339,8 @@ static bool descend(const sl_arrow_level *level, uint64_t *begin, uint64_t *end,
 static sl_refusal place_bytes(const sl_arrow_array *array, sl_arrow_span *span)
 {
     const sl_arrow_level *leaf = &array->levels[array->level_count - 1];
-    const uint64_t begin = offset_of(leaf, span->item);
-    const uint64_t end = offset_of(leaf, span->item + 1);
+    const uint64_t begin = arrow_array_offset_of(leaf, span->item);
+    const uint64_t end = arrow_array_offset_of(leaf, span->item + 1);
     if (end < begin || end > array->data[0].size) {
         return sl_refuse(wrong_offsets, 0);
     }
@@ -393,7 +395,7 @@ static void look_for_nulls(const sl_arrow_level *level, uint64_t begin, uint64_t
         return;
     }
     for (uint64_t i = begin; i < end; i++) {
-        if (!is_there(level, i)) {
+        if (!arrow_array_is_there(level, i)) {
             *state = in_list ? SL_ARROW_HAS_NULL : SL_ARROW_ABSENT;
         }
     }

@@ -23,7 +23,7 @@ static const char left_out[] =
     "what it holds (lists of anything but numbers, lists without a fixed size in lists, maps, "
     "unions, decimal numbers, ...) is no type of field";
 
-static bool is_text(const sl_arrow_node *node)
+static bool arrow_columns_is_text(const sl_arrow_node *node)
 {
     return node->type == SL_ARROW_UTF8 || node->type == SL_ARROW_LARGE_UTF8 ||
            node->type == SL_ARROW_UTF8_VIEW;
@@ -31,7 +31,7 @@ static bool is_text(const sl_arrow_node *node)
 
 static bool is_binary(const sl_arrow_node *node)
 {
-    return !is_text(node) &&
+    return !arrow_columns_is_text(node) &&
            (node->layout == SL_ARROW_AS_BYTES || node->layout == SL_ARROW_AS_VIEWS);
 }
 
@@ -58,7 +58,7 @@ static bool set_bytes(const finder *f, uint32_t number)
 {
     const sl_arrow_node *node = &f->schema->nodes[number];
     add_level(f->column, number, 0);
-    if (is_text(node)) {
+    if (arrow_columns_is_text(node)) {
         f->source->field.type = SLUICE_FIELD_TEXT;
     } else if (node->coded) {
         f->source->field.type = SLUICE_FIELD_BYTES;
@@ -69,7 +69,7 @@ static bool set_bytes(const finder *f, uint32_t number)
 }
 
 /* Of "bytes" and "path", and nothing else. */
-static bool set_struct(const finder *f, uint32_t number)
+static bool arrow_columns_set_struct(const finder *f, uint32_t number)
 {
     const sl_arrow_node *nodes = f->schema->nodes;
     const uint32_t children[2] = {number + 1, number + 2};
@@ -84,7 +84,8 @@ static bool set_struct(const finder *f, uint32_t number)
             return false;
         }
         bytes = is_binary(child) && strcmp(child->name, "bytes") == 0 ? children[i] : bytes;
-        path = is_text(child) && strcmp(child->name, "path") == 0 ? children[i] : path;
+        path =
+            arrow_columns_is_text(child) && strcmp(child->name, "path") == 0 ? children[i] : path;
     }
     if (bytes == SL_ARROW_NONE || path == SL_ARROW_NONE) {
         return false;
@@ -122,7 +123,7 @@ static bool number_type(const sl_arrow_node *node, sluice_dtype *dtype)
     }
 }
 
-static bool set_number(const finder *f, uint32_t number)
+static bool arrow_columns_set_number(const finder *f, uint32_t number)
 {
     sluice_dtype dtype;
     const sl_arrow_node *node = &f->schema->nodes[number];
@@ -141,7 +142,7 @@ static bool set_number(const finder *f, uint32_t number)
 
 /* ---- lists ---- */
 
-static bool is_list(const sl_arrow_node *node)
+static bool arrow_columns_is_list(const sl_arrow_node *node)
 {
     return !node->coded && node->type != SL_ARROW_MAP &&
            (node->layout == SL_ARROW_AS_LISTS || node->layout == SL_ARROW_AS_FIXED_LISTS);
@@ -165,7 +166,7 @@ static bool set_list(const finder *f, uint32_t number)
     sl_field *field = &f->source->field;
     const sl_arrow_node *node = &f->schema->nodes[number];
     const uint32_t dims = sl_features_shape(f->features, f->source->name, shape);
-    for (; is_list(node); node = &f->schema->nodes[++number]) {
+    for (; arrow_columns_is_list(node); node = &f->schema->nodes[++number]) {
         uint64_t items;
         if (field->dims == SLUICE_TENSOR_DIMS_MAX || !items_of(node, shape[field->dims], &items) ||
             (items == 0 && field->dims > 0)) {
@@ -197,7 +198,7 @@ static bool set_pictures(const finder *f, uint32_t number)
     f->column->list.items[above.count] = 0;
     f->column->list.count = above.count + 1;
     f->column->chain.count = 0;
-    if (set_struct(f, number + 1)) {
+    if (arrow_columns_set_struct(f, number + 1)) {
         return true;
     }
     f->column->chain = above;
@@ -210,19 +211,19 @@ static bool set_pictures(const finder *f, uint32_t number)
 static bool set_column(const finder *f, uint32_t number)
 {
     const sl_arrow_node *node = &f->schema->nodes[number];
-    if (is_text(node) || is_binary(node)) {
+    if (arrow_columns_is_text(node) || is_binary(node)) {
         return set_bytes(f, number);
     }
     if (node->coded) {
         return false;
     }
-    if (is_list(node)) {
+    if (arrow_columns_is_list(node)) {
         return set_pictures(f, number) || set_list(f, number);
     }
     if (node->layout == SL_ARROW_AS_STRUCTS) {
-        return set_struct(f, number);
+        return arrow_columns_set_struct(f, number);
     }
-    return node->layout == SL_ARROW_AS_NUMBERS && set_number(f, number);
+    return node->layout == SL_ARROW_AS_NUMBERS && arrow_columns_set_number(f, number);
 }
 
 /* A structure's members are columns. */
@@ -232,7 +233,7 @@ static bool is_open_struct(const sl_arrow_schema *schema, uint32_t number)
     return !node->coded && node->layout == SL_ARROW_AS_STRUCTS && node->end > number + 1;
 }
 
-static bool join_name(char *name, const char *above, const char *own)
+static bool arrow_columns_join_name(char *name, const char *above, const char *own)
 {
     const int length =
         snprintf(name, SL_SOURCE_NAME_BYTES, "%s%s%s", above, above[0] != '\0' ? "." : "", own);
@@ -240,8 +241,8 @@ static bool join_name(char *name, const char *above, const char *own)
 }
 
 /* A node in the structures that `above` leads through, called `prefix`. */
-static void find_column(finder f, const search *s, uint32_t number, const sl_arrow_chain *above,
-                        const char *prefix)
+static void arrow_columns_find_column(finder f, const search *s, uint32_t number,
+                                      const sl_arrow_chain *above, const char *prefix)
 {
     const sl_arrow_schema *schema = f.schema;
     sl_columnar_columns *table = &s->columns->table;
@@ -249,7 +250,7 @@ static void find_column(finder f, const search *s, uint32_t number, const sl_arr
     f.column = &s->columns->of[table->count];
     *f.column = (sl_arrow_column){.chain = *above, .path = SL_ARROW_NONE};
     *f.source = (sl_source_column){.field.compression = SLUICE_COMPRESSION_NEVER};
-    const bool named = join_name(f.source->name, prefix, schema->nodes[number].name);
+    const bool named = arrow_columns_join_name(f.source->name, prefix, schema->nodes[number].name);
     const bool known = named && set_column(&f, number);
     f.source->refused = known ? NULL : left_out;
     table->of[table->count] =
@@ -266,7 +267,7 @@ static void find_column(finder f, const search *s, uint32_t number, const sl_arr
     chain.nodes[chain.count++] = number;
     const uint32_t end = schema->nodes[number].end;
     for (uint32_t i = number + 1; i < end; i = schema->nodes[i].end) {
-        find_column(f, s, i, &chain, name);
+        arrow_columns_find_column(f, s, i, &chain, name);
     }
 }
 
@@ -281,7 +282,8 @@ sluice_status sl_arrow_columns_find(sl_arrow_columns *columns, const sl_arrow_sc
         return status < 0 ? status : sl_no_memory(error, STAGE, "for a schema");
     }
     for (uint32_t i = 0; i < schema->count; i = schema->nodes[i].end) {
-        find_column((finder){.schema = schema, .features = features}, &s, i, &nothing, "");
+        arrow_columns_find_column((finder){.schema = schema, .features = features}, &s, i, &nothing,
+                                  "");
     }
     return SLUICE_OK;
 }

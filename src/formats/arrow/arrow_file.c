@@ -226,7 +226,8 @@ static sluice_status walk_stream(walker *w, sluice_error *error)
 /* ---- files ---- */
 
 /* Blocks that lie over one another could stand for any number of rows. */
-static sluice_status count_bytes(walker *w, const sl_arrow_place *place, sluice_error *error)
+static sluice_status arrow_file_count_bytes(walker *w, const sl_arrow_place *place,
+                                            sluice_error *error)
 {
     w->seen += place->metadata_bytes + place->body_bytes;
     return w->seen <= w->reader.file.bytes
@@ -256,7 +257,7 @@ static sluice_status walk_block(walker *w, const uint8_t *block, sluice_error *e
     place.body = at + metadata;
     status = read_message(w, &place, &message, error);
     if (status == SLUICE_OK) {
-        status = count_bytes(w, &place, error);
+        status = arrow_file_count_bytes(w, &place, error);
     }
     return status == SLUICE_OK ? take_message(w, &message, &place, error) : status;
 }
@@ -298,7 +299,7 @@ static sluice_status walk_blocks(walker *w, const sl_flat_table *footer, sluice_
     return status;
 }
 
-static sluice_status read_footer(walker *w, uint64_t *at, sluice_error *error)
+static sluice_status arrow_file_read_footer(walker *w, uint64_t *at, sluice_error *error)
 {
     uint8_t tail[TAIL_BYTES];
     const uint64_t bytes = w->reader.file.bytes;
@@ -324,7 +325,7 @@ static sluice_status read_footer(walker *w, uint64_t *at, sluice_error *error)
 static sluice_status walk_file(walker *w, sluice_error *error)
 {
     uint64_t at = 0;
-    sluice_status status = read_footer(w, &at, error);
+    sluice_status status = arrow_file_read_footer(w, &at, error);
     if (status < 0) {
         return status;
     }
@@ -362,7 +363,7 @@ sluice_status sl_arrow_file_batch(const sl_arrow_file *file, const sl_arrow_plac
 
 /* ---- both ---- */
 
-static sluice_status walk(walker *w, sluice_error *error)
+static sluice_status arrow_file_walk(walker *w, sluice_error *error)
 {
     uint8_t head[MAGIC_BYTES];
     w->file->file = w->reader.file;
@@ -387,7 +388,7 @@ sluice_status sl_arrow_file_open(sl_arrow_file *file, const char *path, sluice_e
     memset(file, 0, sizeof(*file));
     sluice_status status = sl_arrow_reader_open(&w.reader, path, NULL, error);
     if (status == SLUICE_OK) {
-        status = walk(&w, error);
+        status = arrow_file_walk(&w, error);
         sl_arrow_reader_close(&w.reader);
     }
     if (status < 0) {

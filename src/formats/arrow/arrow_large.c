@@ -7,15 +7,15 @@
 #define PACKED_ROW_BYTES ((uint64_t)4096)
 #define PACKED_ALL_BYTES ((uint64_t)64 << 20)
 
-static const sl_arrow_table *table_of(const void *ctx)
+static const sl_arrow_table *arrow_large_table_of(const void *ctx)
 {
     return ctx;
 }
 
 /* What the values of a column take in all files. */
-static uint64_t bytes_of(void *ctx, uint32_t column)
+static uint64_t arrow_large_bytes_of(void *ctx, uint32_t column)
 {
-    const sl_arrow_table *table = table_of(ctx);
+    const sl_arrow_table *table = arrow_large_table_of(ctx);
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < table->count; i++) {
         bytes += table->files[i].value_bytes[sl_arrow_leaf(&table->columns->of[column])];
@@ -23,7 +23,7 @@ static uint64_t bytes_of(void *ctx, uint32_t column)
     return bytes;
 }
 
-static bool is_packed(const sl_arrow_table *table)
+static bool arrow_large_is_packed(const sl_arrow_table *table)
 {
     bool packed = false;
     for (uint32_t i = 0; i < table->count; i++) {
@@ -33,23 +33,24 @@ static bool is_packed(const sl_arrow_table *table)
 }
 
 /* Words of dictionaries have no bytes of their own, nor has what is compressed. */
-static sluice_status access_of(void *ctx, uint32_t column, sl_columnar_access *access,
-                               sluice_error *error)
+static sluice_status arrow_large_access_of(void *ctx, uint32_t column, sl_columnar_access *access,
+                                           sluice_error *error)
 {
-    const sl_arrow_table *table = table_of(ctx);
+    const sl_arrow_table *table = arrow_large_table_of(ctx);
     const uint32_t leaf = sl_arrow_leaf(&table->columns->of[column]);
     (void)error;
-    *access = is_packed(table) || table->files[0].schema.nodes[leaf].coded ? SL_COLUMNAR_WHOLE
-                                                                           : SL_COLUMNAR_BY_VALUE;
+    *access = arrow_large_is_packed(table) || table->files[0].schema.nodes[leaf].coded
+                  ? SL_COLUMNAR_WHOLE
+                  : SL_COLUMNAR_BY_VALUE;
     return SLUICE_OK;
 }
 
 /* What is compressed has to be unpacked into memory, or cannot be had. */
-static sluice_status refuse_packed(sl_arrow_table *table, const sl_columnar_fields *plan,
-                                   sluice_error *error)
+static sluice_status arrow_large_refuse_packed(sl_arrow_table *table,
+                                               const sl_columnar_fields *plan, sluice_error *error)
 {
     for (uint32_t i = 0; i < plan->fields.count; i++) {
-        const uint64_t bytes = bytes_of(table, plan->of[i]);
+        const uint64_t bytes = arrow_large_bytes_of(table, plan->of[i]);
         if (table->columns->of[plan->of[i]].list.count > 0 ||
             (bytes > PACKED_ALL_BYTES && bytes / table->rows >= PACKED_ROW_BYTES)) {
             return sl_error_file(
@@ -70,9 +71,10 @@ sluice_status sl_arrow_choose_large(sl_arrow_table *table, sl_columnar_fields *p
     const sl_columnar_sizes sizes = {.ctx = table,
                                      .rows = table->rows,
                                      .path = table->path,
-                                     .bytes = bytes_of,
-                                     .access = access_of};
-    const sluice_status status = is_packed(table) ? refuse_packed(table, plan, error) : SLUICE_OK;
+                                     .bytes = arrow_large_bytes_of,
+                                     .access = arrow_large_access_of};
+    const sluice_status status =
+        arrow_large_is_packed(table) ? arrow_large_refuse_packed(table, plan, error) : SLUICE_OK;
     return status == SLUICE_OK ? sl_columnar_choose(plan, &table->columns->table, &sizes, error)
                                : status;
 }

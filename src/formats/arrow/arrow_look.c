@@ -15,8 +15,8 @@ typedef struct looker {
     uint32_t seen, pictures;
 } looker;
 
-static sluice_status look_at(looker *look, const sl_arrow_data *data, const sl_arrow_span *span,
-                             sluice_error *error)
+static sluice_status arrow_look_at(looker *look, const sl_arrow_data *data,
+                                   const sl_arrow_span *span, sluice_error *error)
 {
     uint8_t begin[BEGIN_BYTES];
     const size_t bytes = span->bytes < sizeof(begin) ? (size_t)span->bytes : sizeof(begin);
@@ -31,7 +31,8 @@ static sluice_status look_at(looker *look, const sl_arrow_data *data, const sl_a
     return status;
 }
 
-static sluice_status look_at_rows(looker *look, const sl_arrow_array *array, sluice_error *error)
+static sluice_status arrow_look_at_rows(looker *look, const sl_arrow_array *array,
+                                        sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     for (uint64_t i = 0; status == SLUICE_OK && i < array->rows && look->seen < VALUES_MAX; i++) {
@@ -41,7 +42,7 @@ static sluice_status look_at_rows(looker *look, const sl_arrow_array *array, slu
             return sl_arrow_refuse(&look->reader, 0, refusal, error);
         }
         if (span.state == SL_ARROW_PRESENT && span.bytes > 0) {
-            status = look_at(look, &array->data[span.data], &span, error);
+            status = arrow_look_at(look, &array->data[span.data], &span, error);
         }
     }
     return status;
@@ -59,7 +60,7 @@ static sluice_status look_at_batch(looker *look, const sl_arrow_place *at, sluic
     const bool packed = message.batch.codec != SL_ARROW_PLAIN;
     status = sl_arrow_array_open(&array, &body, &look->column->chain, packed, error);
     if (status == SLUICE_OK) {
-        status = look_at_rows(look, &array, error);
+        status = arrow_look_at_rows(look, &array, error);
         sl_arrow_array_close(&array);
     }
     return status;

@@ -25,13 +25,13 @@ typedef struct opener {
 
 /* ---- files ---- */
 
-static sluice_status open_file(void *ctx, uint32_t number, sluice_error *error)
+static sluice_status arrow_open_file(void *ctx, uint32_t number, sluice_error *error)
 {
     const opener *o = ctx;
     return sl_arrow_file_open(&o->files[number], o->own->paths.files.files[number].path, error);
 }
 
-static sluice_status read_file(void *ctx, uint32_t number, sluice_error *error)
+static sluice_status arrow_open_read_file(void *ctx, uint32_t number, sluice_error *error)
 {
     const opener *o = ctx;
     return sl_arrow_rows_read(&o->own->rows[number], &o->files[number],
@@ -39,7 +39,7 @@ static sluice_status read_file(void *ctx, uint32_t number, sluice_error *error)
                               &o->own->table.plan, error);
 }
 
-static sluice_status check_file(const opener *o, uint32_t number, sluice_error *error)
+static sluice_status arrow_open_check_file(const opener *o, uint32_t number, sluice_error *error)
 {
     const sl_arrow_file *file = &o->files[number];
     const char *path = o->own->paths.files.files[number].path;
@@ -55,16 +55,16 @@ static sluice_status check_file(const opener *o, uint32_t number, sluice_error *
                                o->own->paths.files.files[0].path);
 }
 
-static sluice_status open_files(opener *o, sluice_error *error)
+static sluice_status arrow_open_files(opener *o, sluice_error *error)
 {
     sl_file_list *list = &o->own->paths.files;
     o->files = sl_calloc(list->count, sizeof(*o->files));
     if (o->files == NULL) {
         return sl_no_memory(error, STAGE, "opening a dataset");
     }
-    sluice_status status = sl_open_many(list->count, open_file, o, error);
+    sluice_status status = sl_open_many(list->count, arrow_open_file, o, error);
     for (uint32_t i = 0; status == SLUICE_OK && i < list->count && o->rows <= INT64_MAX; i++) {
-        status = check_file(o, i, error);
+        status = arrow_open_check_file(o, i, error);
         list->files[i].file = o->files[i].file;
         list->files[i].first = o->rows;
         o->rows += o->files[i].rows; /* INT64_MAX at most, of each */
@@ -90,7 +90,8 @@ static void parse_features(sl_arrow *own, const sl_arrow_schema *schema)
 }
 
 /* The first file that has values tells. */
-static sluice_status look_at_column(const opener *o, uint32_t column, sluice_error *error)
+static sluice_status arrow_open_look_at_column(const opener *o, uint32_t column,
+                                               sluice_error *error)
 {
     bool pictures = false;
     uint32_t file = 0;
@@ -107,18 +108,18 @@ static sluice_status look_at_column(const opener *o, uint32_t column, sluice_err
     return status;
 }
 
-static sluice_status look_at_columns(const opener *o, sluice_error *error)
+static sluice_status arrow_open_look_at_columns(const opener *o, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < o->columns.table.count; i++) {
         if (o->columns.of[i].asks) {
-            status = look_at_column(o, i, error);
+            status = arrow_open_look_at_column(o, i, error);
         }
     }
     return status;
 }
 
-static sluice_status measure_file(void *ctx, uint32_t number, sluice_error *error)
+static sluice_status arrow_open_measure_file(void *ctx, uint32_t number, sluice_error *error)
 {
     const opener *o = ctx;
     return sl_arrow_lists_measure(&o->files[number], o->own->paths.files.files[number].path,
@@ -129,15 +130,16 @@ static sluice_status measure_file(void *ctx, uint32_t number, sluice_error *erro
 static sluice_status measure_list(opener *o, uint32_t column, uint32_t *most, sluice_error *error)
 {
     o->list = column;
-    const sluice_status status = sl_open_many(o->own->paths.files.count, measure_file, o, error);
+    const sluice_status status =
+        sl_open_many(o->own->paths.files.count, arrow_open_measure_file, o, error);
     for (uint32_t i = 0; status == SLUICE_OK && i < o->own->paths.files.count; i++) {
         *most = o->longest[i] > *most ? o->longest[i] : *most;
     }
     return status;
 }
 
-static sluice_status spread_lists(opener *o, const sluice_dataset_options *options,
-                                  sluice_error *error)
+static sluice_status arrow_open_spread_lists(opener *o, const sluice_dataset_options *options,
+                                             sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     sl_columnar_columns *table = &o->columns.table;
@@ -159,8 +161,8 @@ static sluice_status spread_lists(opener *o, const sluice_dataset_options *optio
     return status;
 }
 
-static sluice_status find_fields(opener *o, const sluice_dataset_options *options,
-                                 sluice_error *error)
+static sluice_status arrow_open_find_fields(opener *o, const sluice_dataset_options *options,
+                                            sluice_error *error)
 {
     sl_arrow *own = o->own;
     parse_features(own, &o->files[0].schema);
@@ -168,10 +170,10 @@ static sluice_status find_fields(opener *o, const sluice_dataset_options *option
     sluice_status status = sl_arrow_columns_find(&o->columns, &o->files[0].schema, features,
                                                  options->field_count > 0, error);
     if (status == SLUICE_OK) {
-        status = look_at_columns(o, error);
+        status = arrow_open_look_at_columns(o, error);
     }
     if (status == SLUICE_OK) {
-        status = spread_lists(o, options, error);
+        status = arrow_open_spread_lists(o, options, error);
     }
     if (status == SLUICE_OK) {
         status = sl_columnar_fields_find(&own->table.plan, &o->columns.table, features, options,
@@ -192,7 +194,7 @@ static sluice_status choose_large(opener *o, sluice_error *error)
     return sl_arrow_choose_large(&table, &o->own->table.plan, error);
 }
 
-static sluice_status read_rows(opener *o, sluice_error *error)
+static sluice_status arrow_open_read_rows(opener *o, sluice_error *error)
 {
     sl_arrow *own = o->own;
     uint64_t elsewhere = 0;
@@ -203,7 +205,7 @@ static sluice_status read_rows(opener *o, sluice_error *error)
         return sl_no_memory(error, STAGE, "opening a dataset");
     }
     own->table.side_count = files;
-    const sluice_status status = sl_open_many(files, read_file, o, error);
+    const sluice_status status = sl_open_many(files, arrow_open_read_file, o, error);
     for (uint32_t i = 0; status == SLUICE_OK && i < files; i++) {
         elsewhere += own->rows[i].elsewhere;
         own->table.side[i] = own->rows[i].side;
@@ -217,7 +219,7 @@ static sluice_status read_rows(opener *o, sluice_error *error)
 }
 
 /* Of names, sizes and what is read of samples. */
-static uint64_t fingerprint(const sl_arrow *own)
+static uint64_t arrow_open_fingerprint(const sl_arrow *own)
 {
     sl_checksum_stream stream;
     sl_checksum_begin(&stream);
@@ -237,7 +239,7 @@ static uint64_t fingerprint(const sl_arrow *own)
     return sl_checksum_value(&stream);
 }
 
-static uint64_t count_bytes(const sl_arrow *own)
+static uint64_t arrow_open_count_bytes(const sl_arrow *own)
 {
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < own->table.base.info.samples; i++) {
@@ -265,8 +267,8 @@ static sluice_status take_info(opener *o, sluice_error *error)
     }
     own->table.files = &own->paths.files;
     sl_columnar_describe(&own->table);
-    info->bytes = count_bytes(own);
-    info->fingerprint = fingerprint(own);
+    info->bytes = arrow_open_count_bytes(own);
+    info->fingerprint = arrow_open_fingerprint(own);
     sl_unchecked_add(&own->table.base.unchecked, "Arrow files have no checksums");
     (void)snprintf(own->table.base.kind, sizeof(own->table.base.kind),
                    "%s, each of whose rows is a sample%s",
@@ -275,18 +277,18 @@ static sluice_status take_info(opener *o, sluice_error *error)
     return sl_file_list_objects(&own->paths.files, &own->table.base.objects, error);
 }
 
-static sluice_status open_steps(opener *o, const sluice_dataset_options *options,
-                                sluice_error *error)
+static sluice_status arrow_open_steps(opener *o, const sluice_dataset_options *options,
+                                      sluice_error *error)
 {
-    sluice_status status = open_files(o, error);
+    sluice_status status = arrow_open_files(o, error);
     if (status == SLUICE_OK) {
-        status = find_fields(o, options, error);
+        status = arrow_open_find_fields(o, options, error);
     }
     if (status == SLUICE_OK) {
         status = choose_large(o, error);
     }
     if (status == SLUICE_OK) {
-        status = read_rows(o, error);
+        status = arrow_open_read_rows(o, error);
     }
     if (status == SLUICE_OK) {
         status = take_info(o, error);
@@ -301,7 +303,7 @@ sluice_status sl_arrow_open(sl_arrow *own, const char *const *paths, size_t coun
     sluice_status status =
         sl_arrow_paths_find(&own->paths, paths, count, options->allow_outside != 0, error);
     if (status == SLUICE_OK) {
-        status = open_steps(&o, options, error);
+        status = arrow_open_steps(&o, options, error);
     }
     for (uint32_t i = 0; o.files != NULL && i < own->paths.files.count; i++) {
         sl_arrow_file_close(&o.files[i]);

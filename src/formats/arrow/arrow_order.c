@@ -15,7 +15,7 @@ typedef struct maker {
     uint64_t samples, room;
 } maker;
 
-static bool widen(maker *m, uint64_t more)
+static bool arrow_order_widen(maker *m, uint64_t more)
 {
     if (m->order != NULL && more <= m->room - m->samples) {
         return true;
@@ -26,7 +26,7 @@ static bool widen(maker *m, uint64_t more)
     return order != NULL;
 }
 
-static sluice_status no_memory(const char *path, sluice_error *error)
+static sluice_status arrow_order_no_memory(const char *path, sluice_error *error)
 {
     return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for row numbers");
 }
@@ -34,8 +34,8 @@ static sluice_status no_memory(const char *path, sluice_error *error)
 /* Rows `first` to `end`, each once. */
 static sluice_status take_all(maker *m, uint64_t first, uint64_t end, sluice_error *error)
 {
-    if (!widen(m, end - first)) {
-        return no_memory(m->paths->files.files[0].path, error);
+    if (!arrow_order_widen(m, end - first)) {
+        return arrow_order_no_memory(m->paths->files.files[0].path, error);
     }
     for (uint64_t row = first; row < end; row++) {
         m->order[m->samples++] = row;
@@ -46,8 +46,8 @@ static sluice_status take_all(maker *m, uint64_t first, uint64_t end, sluice_err
 static sluice_status take_table(maker *m, const sl_arrow_rows *numbers, uint64_t first,
                                 uint64_t end, const char *path, sluice_error *error)
 {
-    if (!widen(m, numbers->rows)) {
-        return no_memory(path, error);
+    if (!arrow_order_widen(m, numbers->rows)) {
+        return arrow_order_no_memory(path, error);
     }
     for (uint64_t i = 0; i < numbers->rows; i++) {
         sl_value value = {.present = false};
@@ -64,8 +64,8 @@ static sluice_status take_table(maker *m, const sl_arrow_rows *numbers, uint64_t
 }
 
 /* The only column, of integers. */
-static sluice_status read_numbers(const sl_arrow_file *file, const char *path,
-                                  sl_arrow_rows *numbers, sluice_error *error)
+static sluice_status arrow_order_read_numbers(const sl_arrow_file *file, const char *path,
+                                              sl_arrow_rows *numbers, sluice_error *error)
 {
     const sl_arrow_node *node = file->schema.nodes;
     if (file->schema.count != 1 || node->type != SL_ARROW_INT || node->coded ||
@@ -89,7 +89,7 @@ static sluice_status add_table(maker *m, const char *path, uint64_t first, uint6
     if (status < 0) {
         return status;
     }
-    status = read_numbers(&file, path, &numbers, error);
+    status = arrow_order_read_numbers(&file, path, &numbers, error);
     if (status == SLUICE_OK) {
         status = take_table(m, &numbers, first, end, path, error);
         sl_arrow_rows_close(&numbers);
@@ -99,8 +99,8 @@ static sluice_status add_table(maker *m, const char *path, uint64_t first, uint6
 }
 
 /* Of one path: rows are counted from its first file's on. */
-static sluice_status add_part(maker *m, const sl_arrow_part *part, uint64_t rows,
-                              sluice_error *error)
+static sluice_status arrow_order_add_part(maker *m, const sl_arrow_part *part, uint64_t rows,
+                                          sluice_error *error)
 {
     const sl_file_list *files = &m->paths->files;
     const uint32_t next = part->first + part->count;
@@ -128,7 +128,7 @@ sluice_status sl_arrow_order_read(const sl_arrow_paths *paths, uint64_t rows, ui
         return SLUICE_OK;
     }
     for (size_t i = 0; status == SLUICE_OK && i < paths->part_count; i++) {
-        status = add_part(&m, &paths->parts[i], rows, error);
+        status = arrow_order_add_part(&m, &paths->parts[i], rows, error);
     }
     if (status < 0) {
         sl_free(m.order);

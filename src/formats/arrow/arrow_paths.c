@@ -30,13 +30,13 @@ void sl_arrow_paths_close(sl_arrow_paths *paths)
 
 /* ---- names ---- */
 
-static bool has_file(const char *folder, const char *name)
+static bool arrow_paths_has_file(const char *folder, const char *name)
 {
     char path[SL_PATH_BYTES];
     return sl_path_join(path, folder, name) && sl_store_has_file(path);
 }
 
-static bool is_named(const char *name)
+static bool arrow_paths_is_named(const char *name)
 {
     return sl_ends_with(name, ".arrow") || sl_ends_with(name, ".arrows") ||
            sl_ends_with(name, ".feather");
@@ -71,7 +71,7 @@ static sluice_status look_at_name(void *ctx, const sl_store_entry *entry, sluice
 {
     (void)ctx;
     (void)error;
-    return entry->name[0] != '.' && is_named(entry->name) ? SLUICE_END : SLUICE_OK;
+    return entry->name[0] != '.' && arrow_paths_is_named(entry->name) ? SLUICE_END : SLUICE_OK;
 }
 
 static bool holds_one(const char *path)
@@ -92,14 +92,15 @@ bool sl_arrow_probe(const char *path)
         return false;
     }
     if (facts.kind == SL_ENTRY_FOLDER) {
-        return has_file(path, "dataset_dict.json") || holds_one(path);
+        return arrow_paths_has_file(path, "dataset_dict.json") || holds_one(path);
     }
-    return facts.kind == SL_ENTRY_FILE && (is_named(sl_path_name(path)) || begins_as_one(path));
+    return facts.kind == SL_ENTRY_FILE &&
+           (arrow_paths_is_named(sl_path_name(path)) || begins_as_one(path));
 }
 
 /* ---- a dictionary of datasets ---- */
 
-static sluice_status refuse_splits(const char *folder, sluice_error *error)
+static sluice_status arrow_paths_refuse_splits(const char *folder, sluice_error *error)
 {
     sl_json_tree tree = {NULL, 0};
     char path[SL_PATH_BYTES];
@@ -134,7 +135,7 @@ static sluice_status refuse_state(const char *path, const char *why, sluice_erro
 }
 
 /* Versions before 1.2 could name a part of a file. */
-static bool is_whole(const json_t *entry)
+static bool arrow_paths_is_whole(const json_t *entry)
 {
     const json_t *skip = sl_json_member(entry, "skip");
     return sl_json_member(entry, "take") == NULL &&
@@ -173,7 +174,7 @@ static sluice_status add_named(sl_file_list *list, const saved *s, const json_t 
         if (status < 0) {
             return status;
         }
-        if (!is_whole(entry)) {
+        if (!arrow_paths_is_whole(entry)) {
             return refuse_state(s->path, "it names parts of files: save the dataset again", error);
         }
         if (!(name[0] == '/' ? snprintf(path, sizeof(path), "%s", name) < SL_PATH_BYTES
@@ -225,7 +226,8 @@ typedef struct lister {
     const char *folder;
 } lister;
 
-static sluice_status add_entry(void *ctx, const sl_store_entry *entry, sluice_error *error)
+static sluice_status arrow_paths_add_entry(void *ctx, const sl_store_entry *entry,
+                                           sluice_error *error)
 {
     char path[SL_PATH_BYTES];
     const lister *l = ctx;
@@ -244,10 +246,10 @@ static sluice_status add_entry(void *ctx, const sl_store_entry *entry, sluice_er
                              "(%.256s/*.arrow) or that folder",
                              name, folder);
     }
-    return is_named(name) ? sl_file_list_add(&l->paths->files, path, error) : SLUICE_OK;
+    return arrow_paths_is_named(name) ? sl_file_list_add(&l->paths->files, path, error) : SLUICE_OK;
 }
 
-static int compare_paths(const void *a, const void *b)
+static int arrow_paths_compare_paths(const void *a, const void *b)
 {
     return strcmp(((const sl_listed_file *)a)->path, ((const sl_listed_file *)b)->path);
 }
@@ -270,19 +272,21 @@ static sluice_status check_stems(const sl_listed_file *files, uint32_t count, co
     return SLUICE_OK;
 }
 
-static sluice_status list_folder(sl_arrow_paths *paths, const char *path, sluice_error *error)
+static sluice_status arrow_paths_list_folder(sl_arrow_paths *paths, const char *path,
+                                             sluice_error *error)
 {
     lister l = {paths, path};
     sl_file_list *files = &paths->files;
     const uint32_t first = files->count;
-    sluice_status status = sl_store_list((sl_file_name){STAGE, path}, add_entry, &l, error);
+    sluice_status status =
+        sl_store_list((sl_file_name){STAGE, path}, arrow_paths_add_entry, &l, error);
     const uint32_t count = files->count - first;
     if (status < 0 || count == 0) {
         return status < 0 ? status
                           : sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                                           "holds no Arrow files");
     }
-    qsort(files->files + first, count, sizeof(*files->files), compare_paths);
+    qsort(files->files + first, count, sizeof(*files->files), arrow_paths_compare_paths);
     status = sl_splits_check(files->files + first, count, ".arrow", error);
     return status == SLUICE_OK ? check_stems(files->files + first, count, path, error) : status;
 }
@@ -292,7 +296,7 @@ static sluice_status list_folder(sl_arrow_paths *paths, const char *path, sluice
 static sluice_status read_info(sl_arrow_paths *paths, const char *folder, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
-    if (paths->info != NULL || !has_file(folder, "dataset_info.json") ||
+    if (paths->info != NULL || !arrow_paths_has_file(folder, "dataset_info.json") ||
         !sl_path_join(path, folder, "dataset_info.json")) {
         return SLUICE_OK;
     }
@@ -300,23 +304,25 @@ static sluice_status read_info(sl_arrow_paths *paths, const char *folder, sluice
                                &paths->info_bytes, error);
 }
 
-static sluice_status add_folder(sl_arrow_paths *paths, const char *folder, sluice_error *error)
+static sluice_status arrow_paths_add_folder(sl_arrow_paths *paths, const char *folder,
+                                            sluice_error *error)
 {
     bool is_saved = false;
     sluice_status status = SLUICE_OK;
-    if (has_file(folder, "dataset_dict.json")) {
-        return refuse_splits(folder, error);
+    if (arrow_paths_has_file(folder, "dataset_dict.json")) {
+        return arrow_paths_refuse_splits(folder, error);
     }
-    if (has_file(folder, "state.json")) {
+    if (arrow_paths_has_file(folder, "state.json")) {
         status = add_saved(paths, folder, &is_saved, error);
     }
     if (status == SLUICE_OK && !is_saved) {
-        status = list_folder(paths, folder, error);
+        status = arrow_paths_list_folder(paths, folder, error);
     }
     return status == SLUICE_OK ? read_info(paths, folder, error) : status;
 }
 
-static sluice_status add_path(sl_arrow_paths *paths, const char *path, sluice_error *error)
+static sluice_status arrow_paths_add_path(sl_arrow_paths *paths, const char *path,
+                                          sluice_error *error)
 {
     sl_store_facts facts;
     sl_arrow_part *part = &paths->parts[paths->part_count];
@@ -325,7 +331,7 @@ static sluice_status add_path(sl_arrow_paths *paths, const char *path, sluice_er
     if (status < 0) {
         return status;
     }
-    status = facts.kind == SL_ENTRY_FOLDER ? add_folder(paths, path, error)
+    status = facts.kind == SL_ENTRY_FOLDER ? arrow_paths_add_folder(paths, path, error)
                                            : sl_file_list_add(&paths->files, path, error);
     part->count = paths->files.count - part->first;
     part->table_count = paths->tables.count - part->first_table;
@@ -344,7 +350,7 @@ sluice_status sl_arrow_paths_find(sl_arrow_paths *paths, const char *const *give
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
     }
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = add_path(paths, given[i], error);
+        status = arrow_paths_add_path(paths, given[i], error);
     }
     if (status == SLUICE_OK && paths->files.count == 0) {
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, given[0], -1,

@@ -48,7 +48,7 @@ bool sl_arrow_places_begin(sl_arrow_places *places)
     return true;
 }
 
-static bool widen(sl_arrow_places *places)
+static bool arrow_places_widen(sl_arrow_places *places)
 {
     const uint64_t room = wider(places->room);
     uint64_t *offsets = sl_realloc_array(places->offsets, room, sizeof(*offsets));
@@ -61,7 +61,7 @@ static bool widen(sl_arrow_places *places)
 
 bool sl_arrow_places_put(sl_arrow_places *places, uint64_t offset, uint64_t bytes)
 {
-    if (places->count == places->room && !widen(places)) {
+    if (places->count == places->room && !arrow_places_widen(places)) {
         return false;
     }
     places->offsets[places->count] = offset;

@@ -56,7 +56,8 @@ void sl_arrow_rows_close(sl_arrow_rows *rows)
 
 /* ---- rows of a column ---- */
 
-static sluice_status fail(const reading *r, uint64_t row, const char *why, sluice_error *error)
+static sluice_status arrow_rows_fail(const reading *r, uint64_t row, const char *why,
+                                     sluice_error *error)
 {
     const uint32_t node =
         r->column->list.count > 0 ? r->column->list.nodes[0] : r->column->chain.nodes[0];
@@ -85,21 +86,21 @@ static sluice_status look_for_path(reading *r, uint64_t row, bool *has, sluice_e
     sl_arrow_span span;
     const sl_refusal refusal = sl_arrow_array_row(&r->paths, row, &span);
     if (refusal.text != NULL) {
-        return fail(r, row, refusal.text, error);
+        return arrow_rows_fail(r, row, refusal.text, error);
     }
     *has = span.state == SL_ARROW_PRESENT && span.bytes > 0;
     return SLUICE_OK;
 }
 
 /* A row's span; OK with `*lack` where there is none, or none that can be taken. */
-static sluice_status find_row(reading *r, uint64_t row, sl_arrow_span *span, sl_arrow_lack *lack,
-                              sluice_error *error)
+static sluice_status arrow_rows_find_row(reading *r, uint64_t row, sl_arrow_span *span,
+                                         sl_arrow_lack *lack, sluice_error *error)
 {
     bool elsewhere = false;
     sluice_status status = SLUICE_OK;
     const sl_refusal refusal = sl_arrow_array_row(&r->array, row, span);
     if (refusal.text != NULL) {
-        return fail(r, row, refusal.text, error);
+        return arrow_rows_fail(r, row, refusal.text, error);
     }
     if (span->state == SL_ARROW_ABSENT) {
         status = look_for_path(r, row, &elsewhere, error);
@@ -114,7 +115,7 @@ static sluice_status find_row(reading *r, uint64_t row, sl_arrow_span *span, sl_
 
 /* ---- large columns ---- */
 
-static sluice_status no_memory(const reading *r, sluice_error *error)
+static sluice_status arrow_rows_no_memory(const reading *r, sluice_error *error)
 {
     const uint64_t rows = r->j->rows->rows + r->body->batch->rows;
     return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, r->j->reader.path, -1,
@@ -128,7 +129,7 @@ static sluice_status take_place(reading *r, uint64_t row, sl_arrow_places *place
 {
     sl_arrow_span span = {.state = SL_ARROW_ABSENT};
     sl_arrow_lack lack = SL_ARROW_LACKS;
-    const sluice_status status = find_row(r, row, &span, &lack, error);
+    const sluice_status status = arrow_rows_find_row(r, row, &span, &lack, error);
     if (status < 0) {
         return status;
     }
@@ -137,7 +138,7 @@ static sluice_status take_place(reading *r, uint64_t row, sl_arrow_places *place
     const bool added = span.state == SL_ARROW_PRESENT
                            ? sl_arrow_places_put(places, offset, span.bytes)
                            : sl_arrow_places_lack(places, lack);
-    return added ? SLUICE_OK : no_memory(r, error);
+    return added ? SLUICE_OK : arrow_rows_no_memory(r, error);
 }
 
 static sluice_status take_places(reading *r, sl_arrow_places *places, sluice_error *error)
@@ -149,17 +150,18 @@ static sluice_status take_places(reading *r, sl_arrow_places *places, sluice_err
     return status;
 }
 
-static sluice_status take_list(reading *r, const sl_arrow_array *lists, uint64_t row,
-                               sl_arrow_places *places, sluice_error *error)
+static sluice_status arrow_rows_take_list(reading *r, const sl_arrow_array *lists, uint64_t row,
+                                          sl_arrow_places *places, sluice_error *error)
 {
     uint64_t begin;
     uint64_t end;
     const sl_refusal refusal = sl_arrow_lists_row(lists, row, &begin, &end);
     if (refusal.text != NULL || end > r->array.rows) {
-        return fail(r, row, refusal.text != NULL ? refusal.text : "its list is longer than it is",
-                    error);
+        return arrow_rows_fail(
+            r, row, refusal.text != NULL ? refusal.text : "its list is longer than it is", error);
     }
-    sluice_status status = sl_arrow_places_begin(places) ? SLUICE_OK : no_memory(r, error);
+    sluice_status status =
+        sl_arrow_places_begin(places) ? SLUICE_OK : arrow_rows_no_memory(r, error);
     for (uint64_t i = begin; status == SLUICE_OK && i < end; i++) {
         status = take_place(r, i, places, error);
     }
@@ -175,7 +177,7 @@ static sluice_status take_lists(reading *r, sl_arrow_places *places, sluice_erro
     }
     places->lists = true;
     for (uint64_t i = 0; status == SLUICE_OK && i < lists.rows; i++) {
-        status = take_list(r, &lists, i, places, error);
+        status = arrow_rows_take_list(r, &lists, i, places, error);
     }
     sl_arrow_array_close(&lists);
     return status;
@@ -239,15 +241,15 @@ static sluice_status put_word(const reading *r, const dictionary *from, uint64_t
 }
 
 /* What a number of a dictionary stands for. */
-static sluice_status take_word(const reading *r, uint64_t row, const sl_arrow_span *span,
-                               sluice_error *error)
+static sluice_status arrow_rows_take_word(const reading *r, uint64_t row, const sl_arrow_span *span,
+                                          sluice_error *error)
 {
     sl_value code = {.present = true};
     const sl_arrow_node *node = &r->body->schema->nodes[sl_arrow_leaf(r->column)];
     const dictionary *from = dictionary_of(r->j, node->dictionary);
     if (!sl_arrow_array_number(&r->array, span->item, &code) || code.integer < 0 || from == NULL ||
         (uint64_t)code.integer >= from->words.of[0].rows) {
-        return fail(r, row, "its dictionary has no such value", error);
+        return arrow_rows_fail(r, row, "its dictionary has no such value", error);
     }
     return put_word(r, from, (uint64_t)code.integer, error);
 }
@@ -257,7 +259,7 @@ static bool is_coded(const reading *r)
     return r->body->schema->nodes[sl_arrow_leaf(r->column)].coded;
 }
 
-static void take_value(const reading *r, const sl_arrow_span *span, sl_value *value)
+static void arrow_rows_take_value(const reading *r, const sl_arrow_span *span, sl_value *value)
 {
     const sluice_field_type type = r->j->plan->side_fields[r->side].type;
     value->present = true;
@@ -276,14 +278,14 @@ static sluice_status take_values(reading *r, sluice_error *error)
         sl_arrow_span span = {.state = SL_ARROW_ABSENT};
         sl_arrow_lack lack = SL_ARROW_LACKS;
         sl_value value = {.present = false};
-        status = find_row(r, i, &span, &lack, error);
+        status = arrow_rows_find_row(r, i, &span, &lack, error);
         const bool is_there = span.state == SL_ARROW_PRESENT;
         if (status == SLUICE_OK && is_there && is_coded(r)) {
-            status = take_word(r, i, &span, error);
+            status = arrow_rows_take_word(r, i, &span, error);
             continue;
         }
         if (status == SLUICE_OK && is_there) {
-            take_value(r, &span, &value);
+            arrow_rows_take_value(r, &span, &value);
         }
         if (status == SLUICE_OK) {
             status = sl_side_columns_put(side, r->side, &value, error);
@@ -436,7 +438,7 @@ static sluice_status read_dictionary(job *j, const sl_arrow_body *body,
 
 /* ---- a file ---- */
 
-static sluice_status read_place(job *j, const sl_arrow_place *at, sluice_error *error)
+static sluice_status arrow_rows_read_place(job *j, const sl_arrow_place *at, sluice_error *error)
 {
     sl_arrow_message message = {.version = 0};
     const sluice_status status = sl_arrow_read_message(&j->reader, at, &message, error);
@@ -462,7 +464,7 @@ static sluice_status read_place(job *j, const sl_arrow_place *at, sluice_error *
                                 : read_batch(j, &body, error);
 }
 
-static sluice_status read_all(job *j, sluice_error *error)
+static sluice_status arrow_rows_read_all(job *j, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     if (j->file->zstd) {
@@ -473,7 +475,7 @@ static sluice_status read_all(job *j, sluice_error *error)
             sl_side_columns_open(&j->rows->side, j->plan->side_fields, j->plan->side_count, error);
     }
     for (uint64_t i = 0; status == SLUICE_OK && i < j->file->count; i++) {
-        status = read_place(j, &j->file->places[i], error);
+        status = arrow_rows_read_place(j, &j->file->places[i], error);
     }
     for (uint32_t i = 0; i < j->dictionary_count; i++) {
         sl_side_columns_close(&j->dictionaries[i].words);
@@ -493,7 +495,7 @@ sluice_status sl_arrow_rows_read(sl_arrow_rows *rows, const sl_arrow_file *file,
     memset(rows, 0, sizeof(*rows));
     sluice_status status = sl_arrow_reader_open(&j.reader, path, &file->file, error);
     if (status == SLUICE_OK) {
-        status = read_all(&j, error);
+        status = arrow_rows_read_all(&j, error);
         sl_arrow_reader_close(&j.reader);
     }
     if (status == SLUICE_OK && rows->rows != file->rows) {

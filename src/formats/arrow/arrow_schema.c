@@ -122,7 +122,7 @@ static uint8_t buffers_of(const sl_arrow_node *node, const sl_flat_table *type, 
     }
 }
 
-static bool set_type(sl_arrow_node *node, const sl_flat_table *field, int version)
+static bool arrow_schema_set_type(sl_arrow_node *node, const sl_flat_table *field, int version)
 {
     const int64_t type = sl_flat_number(field, FIELD_TYPE_KIND, 1, 0);
     const sl_flat_table facts = sl_flat_child(field, FIELD_TYPE);
@@ -160,7 +160,7 @@ static bool add_node(sl_arrow_schema *schema)
     return true;
 }
 
-static sl_refusal set_name(sl_arrow_node *node, const sl_flat_table *field)
+static sl_refusal arrow_schema_set_name(sl_arrow_node *node, const sl_flat_table *field)
 {
     const sl_bytes name = sl_flat_text(field, FIELD_NAME);
     if (name.size >= sizeof(node->name) ||
@@ -203,11 +203,11 @@ static sl_refusal parse_node(parser *p, const sl_flat_table *field, uint32_t par
     }
     sl_arrow_node *node = &schema->nodes[schema->count - 1];
     node->parent = parent;
-    const sl_refusal refusal = set_name(node, field);
+    const sl_refusal refusal = arrow_schema_set_name(node, field);
     if (refusal.text != NULL) {
         return refusal;
     }
-    if (!set_type(node, field, p->version)) {
+    if (!arrow_schema_set_type(node, field, p->version)) {
         return sl_refuse_unknown("a column is of a type that is not known", 0);
     }
     if (!set_dictionary(node, field)) {
@@ -277,7 +277,7 @@ static sl_refusal take_features(sl_arrow_schema *schema, const sl_flat_table *ta
     return sl_accept();
 }
 
-static sl_refusal parse(parser *p, const sl_flat_table *table)
+static sl_refusal arrow_schema_parse(parser *p, const sl_flat_table *table)
 {
     const sl_flat_vector fields = sl_flat_vector_of(table, SCHEMA_FIELDS, 4);
     if (sl_flat_number(table, SCHEMA_ENDIANNESS, 2, 0) != 0) {
@@ -303,7 +303,7 @@ sl_refusal sl_arrow_schema_parse(sl_arrow_schema *schema, const sl_flat_table *t
 {
     parser p = {schema, version};
     memset(schema, 0, sizeof(*schema));
-    sl_refusal refusal = table->of != NULL ? parse(&p, table) : sl_refuse(damaged, 0);
+    sl_refusal refusal = table->of != NULL ? arrow_schema_parse(&p, table) : sl_refuse(damaged, 0);
     if (table->of != NULL && table->of->damaged && refusal.status != SLUICE_NOMEM) {
         refusal = sl_refuse(damaged, 0); /* whatever it looked like */
     }

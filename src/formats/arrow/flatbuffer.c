@@ -13,7 +13,7 @@ sl_flatbuffer sl_flatbuffer_of(sl_bytes bytes)
     return (sl_flatbuffer){.data = bytes.data, .bytes = (uint32_t)bytes.size};
 }
 
-static bool holds(sl_flatbuffer *flat, uint64_t at, uint64_t bytes)
+static bool flatbuffer_holds(sl_flatbuffer *flat, uint64_t at, uint64_t bytes)
 {
     const bool inside = at <= flat->bytes && bytes <= flat->bytes - at;
     flat->damaged = flat->damaged || !inside;
@@ -22,18 +22,18 @@ static bool holds(sl_flatbuffer *flat, uint64_t at, uint64_t bytes)
 
 static sl_flat_table table_at(sl_flatbuffer *flat, uint64_t at)
 {
-    if (!holds(flat, at, 4)) {
+    if (!flatbuffer_holds(flat, at, 4)) {
         return nothing;
     }
     const int64_t vtable = (int64_t)at - (int32_t)sl_load32(flat->data + at);
-    if (vtable < 0 || !holds(flat, (uint64_t)vtable, 4)) {
+    if (vtable < 0 || !flatbuffer_holds(flat, (uint64_t)vtable, 4)) {
         flat->damaged = true;
         return nothing;
     }
     const uint16_t size = sl_load16(flat->data + vtable);
     const uint16_t bytes = sl_load16(flat->data + vtable + 2);
-    if (size < 4 || size % 2 != 0 || bytes < 4 || !holds(flat, (uint64_t)vtable, size) ||
-        !holds(flat, at, bytes)) {
+    if (size < 4 || size % 2 != 0 || bytes < 4 || !flatbuffer_holds(flat, (uint64_t)vtable, size) ||
+        !flatbuffer_holds(flat, at, bytes)) {
         flat->damaged = true;
         return nothing;
     }
@@ -52,7 +52,7 @@ static uint64_t follow(const sl_flatbuffer *flat, uint32_t at)
 
 sl_flat_table sl_flat_root(sl_flatbuffer *flat)
 {
-    return holds(flat, 0, 4) ? table_at(flat, follow(flat, 0)) : nothing;
+    return flatbuffer_holds(flat, 0, 4) ? table_at(flat, follow(flat, 0)) : nothing;
 }
 
 /* Where the field of `bytes` lies; 0: it is not there. */
@@ -104,11 +104,11 @@ sl_flat_vector sl_flat_vector_of(const sl_flat_table *table, uint32_t slot, uint
         return none;
     }
     const uint64_t begin = follow(table->of, at);
-    if (!holds(table->of, begin, 4)) {
+    if (!flatbuffer_holds(table->of, begin, 4)) {
         return none;
     }
     const uint32_t count = sl_load32(table->of->data + begin);
-    if (!holds(table->of, begin + 4, (uint64_t)count * bytes)) {
+    if (!flatbuffer_holds(table->of, begin + 4, (uint64_t)count * bytes)) {
         return none;
     }
     return (sl_flat_vector){table->of, table->of->data + begin + 4, count};

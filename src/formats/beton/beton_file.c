@@ -19,7 +19,8 @@ typedef struct reader {
     sl_handle from;
 } reader;
 
-static sluice_status fail(const reader *r, sl_refusal why, uint64_t offset, sluice_error *error)
+static sluice_status beton_file_fail(const reader *r, sl_refusal why, uint64_t offset,
+                                     sluice_error *error)
 {
     return sl_error_file(error, why.status, STAGE, 0, r->from.name.path,
                          (int64_t)(offset + why.offset), "%s", why.text);
@@ -27,7 +28,7 @@ static sluice_status fail(const reader *r, sl_refusal why, uint64_t offset, slui
 
 /* ---- header ---- */
 
-static sluice_status read_columns(const reader *r, sluice_error *error)
+static sluice_status beton_file_read_columns(const reader *r, sluice_error *error)
 {
     sl_beton_file *file = r->file;
     const size_t bytes = (size_t)file->head.columns * SL_BETON_FIELD;
@@ -38,7 +39,7 @@ static sluice_status read_columns(const reader *r, sluice_error *error)
                                : sl_handle_read(&r->from, fields, bytes, SL_BETON_HEAD, error);
     if (status == SLUICE_OK) {
         const sl_refusal why = sl_beton_columns_parse(&file->head, file->columns, fields);
-        status = why.text != NULL ? fail(r, why, 0, error) : SLUICE_OK;
+        status = why.text != NULL ? beton_file_fail(r, why, 0, error) : SLUICE_OK;
     }
     sl_free(fields);
     for (uint32_t i = 0; status == SLUICE_OK && i < file->head.columns; i++) {
@@ -47,7 +48,7 @@ static sluice_status read_columns(const reader *r, sluice_error *error)
     return status;
 }
 
-static sluice_status read_head(const reader *r, sluice_error *error)
+static sluice_status beton_file_read_head(const reader *r, sluice_error *error)
 {
     uint8_t bytes[SL_BETON_HEAD];
     const sluice_status status = sl_handle_read(&r->from, bytes, sizeof(bytes), 0, error);
@@ -55,20 +56,21 @@ static sluice_status read_head(const reader *r, sluice_error *error)
         return status;
     }
     const sl_refusal why = sl_beton_head_parse(&r->file->head, bytes, r->file->file.bytes);
-    return why.text != NULL ? fail(r, why, 0, error) : read_columns(r, error);
+    return why.text != NULL ? beton_file_fail(r, why, 0, error) : beton_file_read_columns(r, error);
 }
 
 /* ---- rows ---- */
 
 /* Room for what the file is long enough to have. */
-static sluice_status make_room(const reader *r, sluice_error *error)
+static sluice_status beton_file_make_room(const reader *r, sluice_error *error)
 {
     sl_beton_file *file = r->file;
     const sl_beton_head *head = &file->head;
     const uint64_t most = head->row_bytes + (uint64_t)file->pictures * sizeof(*file->sizes);
     if (file->pictures > 0 && head->table_rows / file->pictures < head->samples) {
-        return fail(r, sl_refuse("its allocation table has fewer rows than there are pictures", 0),
-                    head->table_at, error);
+        return beton_file_fail(
+            r, sl_refuse("its allocation table has fewer rows than there are pictures", 0),
+            head->table_at, error);
     }
     const bool possible =
         head->samples < SIZE_MAX / 2 / most && sl_memory_has_room(head->samples * most);
@@ -105,7 +107,7 @@ static sluice_status check_pictures(const reader *r, uint64_t first, uint64_t co
     return SLUICE_OK;
 }
 
-static sluice_status read_rows(const reader *r, sluice_error *error)
+static sluice_status beton_file_read_rows(const reader *r, sluice_error *error)
 {
     const sl_beton_head *head = &r->file->head;
     const uint64_t step = CHUNK_BYTES / head->row_bytes + 1;
@@ -125,7 +127,8 @@ static sluice_status read_rows(const reader *r, sluice_error *error)
 /* ---- the table ---- */
 
 /* Of what is not a picture the row, or the field's type, says the size, too. */
-static sl_refusal check_size(const sl_beton_column *column, const sl_extent *piece, uint64_t bytes)
+static sl_refusal beton_file_check_size(const sl_beton_column *column, const sl_extent *piece,
+                                        uint64_t bytes)
 {
     return piece->bytes == 0 || piece->bytes == bytes || column->source.refused != NULL
                ? sl_accept()
@@ -154,7 +157,7 @@ static sl_refusal take_allocation(sl_beton_file *file, const uint8_t *allocation
             continue;
         }
         if (column->kind != SL_BETON_PICTURE) {
-            why = check_size(column, &piece, bytes);
+            why = beton_file_check_size(column, &piece, bytes);
             continue;
         }
         uint32_t *size = &file->sizes[sample * file->pictures + column->picture];
@@ -163,7 +166,7 @@ static sl_refusal take_allocation(sl_beton_file *file, const uint8_t *allocation
     return why;
 }
 
-static sluice_status read_table(const reader *r, sluice_error *error)
+static sluice_status beton_file_read_table(const reader *r, sluice_error *error)
 {
     const sl_beton_head *head = &r->file->head;
     const uint64_t step = CHUNK_BYTES / SL_BETON_ALLOCATION;
@@ -178,8 +181,8 @@ static sluice_status read_table(const reader *r, sluice_error *error)
         status = sl_handle_read(&r->from, bytes, count * SL_BETON_ALLOCATION, at, error);
         for (uint64_t k = 0; status == SLUICE_OK && k < count; k++) {
             const sl_refusal why = take_allocation(r->file, bytes + k * SL_BETON_ALLOCATION);
-            status =
-                why.text != NULL ? fail(r, why, at + k * SL_BETON_ALLOCATION, error) : SLUICE_OK;
+            status = why.text != NULL ? beton_file_fail(r, why, at + k * SL_BETON_ALLOCATION, error)
+                                      : SLUICE_OK;
         }
     }
     sl_free(bytes);
@@ -196,15 +199,15 @@ sluice_status sl_beton_file_open(sl_beton_file *file, const char *path, sluice_e
     if (status < 0) {
         return status;
     }
-    status = read_head(&r, error);
+    status = beton_file_read_head(&r, error);
     if (status == SLUICE_OK) {
-        status = make_room(&r, error);
+        status = beton_file_make_room(&r, error);
     }
     if (status == SLUICE_OK) {
-        status = read_rows(&r, error);
+        status = beton_file_read_rows(&r, error);
     }
     if (status == SLUICE_OK) {
-        status = read_table(&r, error);
+        status = beton_file_read_table(&r, error);
     }
     sl_handle_close(&r.from);
     return status;

@@ -68,7 +68,7 @@ sl_refusal sl_beton_head_parse(sl_beton_head *head, const uint8_t bytes[SL_BETON
 /* ---- fields ---- */
 
 /* numpy's: a list of one pair of an empty name and the type. NULL, or why it cannot be taken. */
-static const char *read_dtype(sluice_dtype *dtype, sl_bytes text)
+static const char *beton_header_read_dtype(sluice_dtype *dtype, sl_bytes text)
 {
     json_t *descr = sl_json_parse(text);
     const json_t *pair = json_array_get(descr, 0);
@@ -83,7 +83,7 @@ static const char *read_dtype(sluice_dtype *dtype, sl_bytes text)
     return why;
 }
 
-static const char *read_shape(sl_beton_column *column, const uint8_t *arguments)
+static const char *beton_header_read_shape(sl_beton_column *column, const uint8_t *arguments)
 {
     sl_field *field = &column->source.field;
     uint32_t dims = DIMS;
@@ -112,9 +112,9 @@ static const char *read_array(sl_beton_column *column, const uint8_t *arguments)
     if (length > ARGUMENT_BYTES - ARRAY_HEAD) {
         return "its dtype is missing";
     }
-    const char *why =
-        read_dtype(&column->source.field.dtype, (sl_bytes){arguments + ARRAY_HEAD, length});
-    return why == NULL ? read_shape(column, arguments) : why;
+    const char *why = beton_header_read_dtype(&column->source.field.dtype,
+                                              (sl_bytes){arguments + ARRAY_HEAD, length});
+    return why == NULL ? beton_header_read_shape(column, arguments) : why;
 }
 
 static sl_refusal read_column(sl_beton_column *column, const uint8_t *field, size_t offset)
@@ -137,7 +137,7 @@ static sl_refusal read_column(sl_beton_column *column, const uint8_t *field, siz
     return sl_accept();
 }
 
-static uint64_t round_up(uint64_t bytes, uint32_t align)
+static uint64_t beton_header_round_up(uint64_t bytes, uint32_t align)
 {
     return (bytes + align - 1) / align * align;
 }
@@ -157,11 +157,11 @@ sl_refusal sl_beton_columns_parse(sl_beton_head *head, sl_beton_column *columns,
         columns[i].picture = pictures;
         pictures += columns[i].kind == SL_BETON_PICTURE;
         const uint32_t align = kinds[columns[i].kind].align;
-        columns[i].at = (uint32_t)round_up(end, align);
+        columns[i].at = (uint32_t)beton_header_round_up(end, align);
         end = columns[i].at + (uint64_t)kinds[columns[i].kind].bytes;
         widest = align > widest ? align : widest;
     }
-    head->row_bytes = round_up(end, widest);
+    head->row_bytes = beton_header_round_up(end, widest);
     return head->row_bytes > 0 &&
                    head->samples <= (head->table_at - head->rows_at) / head->row_bytes
                ? sl_accept()

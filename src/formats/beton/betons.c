@@ -40,7 +40,7 @@ static sl_place row_place(const sl_beton_head *head, uint64_t sample)
 }
 
 /* A sample of a file; `object` is not filled in. */
-static sl_place find_place(const betons *own, const sl_beton_file *file, uint64_t sample)
+static sl_place betons_find_place(const betons *own, const sl_beton_file *file, uint64_t sample)
 {
     uint64_t begin = UINT64_MAX;
     uint64_t end = 0;
@@ -105,7 +105,7 @@ static sluice_status check_sample(const betons *own, uint32_t number, uint64_t s
         }
         total += (own->again >> i & 1) != 0 ? 0 : piece.bytes;
     }
-    const uint64_t span = find_place(own, file, sample).bytes;
+    const uint64_t span = betons_find_place(own, file, sample).bytes;
     if (total > 0 && (total > span || span > SL_RECORD_BYTES_MAX)) {
         return blame(own, number, sample, own->fields.column[0],
                      total > span ? "the fields of its sample overlap"
@@ -117,21 +117,21 @@ static sluice_status check_sample(const betons *own, uint32_t number, uint64_t s
 
 /* ---- ops ---- */
 
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+static sluice_status betons_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                                   sl_place *lookup, sl_refusal *why)
 {
     (void)lookup;
     (void)why;
     const betons *own = betons_of(dataset);
     const uint32_t number = sl_file_list_find(&own->list, index);
-    *sample = (sl_sample){
-        .place = find_place(own, &own->files[number], index - own->list.files[number].first)};
+    *sample = (sl_sample){.place = betons_find_place(own, &own->files[number],
+                                                     index - own->list.files[number].first)};
     sample->place.object = number;
     return SLUICE_OK;
 }
 
-static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
-                         sl_values *values)
+static sl_refusal betons_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                                sl_values *values)
 {
     const betons *own = betons_of(dataset);
     const sl_place *place = &sample->place;
@@ -176,24 +176,24 @@ static void close_betons(sl_dataset *dataset)
 }
 
 static const sl_dataset_ops beton_ops = {
-    .locate = locate,
-    .unpack = unpack,
+    .locate = betons_locate,
+    .unpack = betons_unpack,
     .close = close_betons,
 };
 
 /* ---- opening ---- */
 
-static bool probe(const char *path)
+static bool betons_probe(const char *path)
 {
     return sl_ends_with(path, ".beton") && sl_store_has_file(path);
 }
 
-static bool is_file(const char *name)
+static bool betons_is_file(const char *name)
 {
     return sl_ends_with(name, ".beton");
 }
 
-static sluice_status add_file(betons *own, const char *path, sluice_error *error)
+static sluice_status betons_add_file(betons *own, const char *path, sluice_error *error)
 {
     sl_beton_file *file = &own->files[own->opened];
     sluice_status status = sl_file_list_add(&own->list, path, error);
@@ -216,8 +216,8 @@ static sluice_status add_file(betons *own, const char *path, sluice_error *error
     return SLUICE_OK;
 }
 
-static sluice_status find_fields(betons *own, const sluice_dataset_options *options,
-                                 sluice_error *error)
+static sluice_status betons_find_fields(betons *own, const sluice_dataset_options *options,
+                                        sluice_error *error)
 {
     const sl_beton_file *file = &own->files[0];
     sl_source_column *columns = sl_calloc(file->head.columns, sizeof(*columns));
@@ -251,7 +251,7 @@ static sluice_status look_at_samples(betons *own, sluice_error *error)
             if (status < 0) {
                 return status;
             }
-            own->base.info.bytes += find_place(own, file, k).bytes;
+            own->base.info.bytes += betons_find_place(own, file, k).bytes;
         }
         sl_file_list_sum(&own->list, i, &sum);
         sl_checksum_add(&sum, file->rows, head->samples * head->row_bytes);
@@ -261,8 +261,8 @@ static sluice_status look_at_samples(betons *own, sluice_error *error)
     return SLUICE_OK;
 }
 
-static sluice_status open_all(betons *own, const char *const *paths, size_t count,
-                              const sluice_dataset_options *options, sluice_error *error)
+static sluice_status betons_open_all(betons *own, const char *const *paths, size_t count,
+                                     const sluice_dataset_options *options, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     own->files = sl_calloc(count, sizeof(*own->files));
@@ -270,10 +270,10 @@ static sluice_status open_all(betons *own, const char *const *paths, size_t coun
         return sl_no_memory(error, STAGE, "opening a dataset");
     }
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = add_file(own, paths[i], error);
+        status = betons_add_file(own, paths[i], error);
     }
     if (status == SLUICE_OK) {
-        status = find_fields(own, options, error);
+        status = betons_find_fields(own, options, error);
     }
     if (status == SLUICE_OK) {
         status = look_at_samples(own, error);
@@ -298,7 +298,8 @@ static sluice_status open_betons(sl_dataset **dataset, const char *const *paths,
     if (own == NULL) {
         return SLUICE_NOMEM;
     }
-    return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, options, error));
+    return sl_dataset_opened(dataset, &own->base,
+                             betons_open_all(own, paths, count, options, error));
 }
 
 SL_FORMAT(beton) = {
@@ -306,8 +307,8 @@ SL_FORMAT(beton) = {
     .files = ".beton files",
     .known = "FFCV (.beton)",
     .takes_fields = true,
-    .probe = probe,
-    .is_file = is_file,
+    .probe = betons_probe,
+    .is_file = betons_is_file,
     .is_binary = true,
     .open = open_betons,
 };

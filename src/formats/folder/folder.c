@@ -25,12 +25,12 @@ typedef struct folder {
     char *root;
 } folder;
 
-static const folder *folder_of(const sl_dataset *dataset)
+static const folder *folder_from(const sl_dataset *dataset)
 {
     return (const folder *)(const void *)dataset;
 }
 
-static bool probe(const char *path)
+static bool folder_probe(const char *path)
 {
     return sl_store_has_folder(path);
 }
@@ -49,8 +49,8 @@ static const sl_field unlabelled[FIELDS - 1] = {
     {.name = "key", .type = SLUICE_FIELD_TEXT},
 };
 
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+static sluice_status folder_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                                   sl_place *lookup, sl_refusal *why)
 {
     (void)dataset;
     (void)lookup;
@@ -59,10 +59,10 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     return SLUICE_OK;
 }
 
-static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
-                         sl_values *values)
+static sl_refusal folder_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                                sl_values *values)
 {
-    const sl_folder_list *list = &folder_of(dataset)->list;
+    const sl_folder_list *list = &folder_from(dataset)->list;
     const uint32_t label = list->dirs[list->files[sample->index].dir].label;
     const uint32_t key = list->flat ? FIELD_LABEL : FIELD_KEY;
     values->of[FIELD_IMAGE] = (sl_value){.present = true, .bytes = bytes};
@@ -78,7 +78,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     return sl_accept();
 }
 
-static sluice_status path_of(void *ctx, uint32_t file, char *path, size_t bytes)
+static sluice_status folder_path_of(void *ctx, uint32_t file, char *path, size_t bytes)
 {
     const folder *own = ctx;
     int length = snprintf(path, bytes, "%s/", own->root);
@@ -88,22 +88,23 @@ static sluice_status path_of(void *ctx, uint32_t file, char *path, size_t bytes)
     return sl_folder_key(&own->list, file, path + length, bytes - (size_t)length);
 }
 
-static sluice_status key_of(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes)
+static sluice_status folder_key_of(const sl_dataset *dataset, uint64_t index, char *key,
+                                   size_t bytes)
 {
-    return sl_folder_key(&folder_of(dataset)->list, index, key, bytes);
+    return sl_folder_key(&folder_from(dataset)->list, index, key, bytes);
 }
 
-static const char *class_name(const sl_dataset *dataset, int64_t label)
+static const char *folder_class_name(const sl_dataset *dataset, int64_t label)
 {
-    const sl_folder_list *list = &folder_of(dataset)->list;
+    const sl_folder_list *list = &folder_from(dataset)->list;
     return !list->flat && label >= 0 && label < (int64_t)list->class_count
                ? sl_folder_text(list, list->classes[label])
                : NULL;
 }
 
-static bool has_folder(const sl_dataset *dataset, uint64_t device, uint64_t inode)
+static bool folder_has_folder(const sl_dataset *dataset, uint64_t device, uint64_t inode)
 {
-    const sl_folder_list *list = &folder_of(dataset)->list;
+    const sl_folder_list *list = &folder_from(dataset)->list;
     bool found = list->root_device == device && list->root_inode == inode;
     for (uint32_t i = 0; i < list->dir_count && !found; i++) {
         found = list->dirs[i].device == device && list->dirs[i].inode == inode;
@@ -121,11 +122,11 @@ static void close_folder(sl_dataset *dataset)
 }
 
 static const sl_dataset_ops folder_ops = {
-    .locate = locate,
-    .unpack = unpack,
-    .class_name = class_name,
-    .key = key_of,
-    .has_folder = has_folder,
+    .locate = folder_locate,
+    .unpack = folder_unpack,
+    .class_name = folder_class_name,
+    .key = folder_key_of,
+    .has_folder = folder_has_folder,
     .close = close_folder,
 };
 
@@ -134,7 +135,7 @@ typedef struct folded_name {
     const char *folded, *name;
 } folded_name;
 
-static int compare_folded(const void *a, const void *b)
+static int folder_compare_folded(const void *a, const void *b)
 {
     const folded_name *left = a;
     const folded_name *right = b;
@@ -174,7 +175,7 @@ static sluice_status refuse_case_duplicates(const folder *own, sluice_error *err
             sl_case_fold(names[i].name, to);
             to += strlen(names[i].name) + 1;
         }
-        qsort(names, list->class_count, sizeof(*names), compare_folded);
+        qsort(names, list->class_count, sizeof(*names), folder_compare_folded);
         status = report_duplicate(own, names, error);
     } else {
         status = sl_no_memory(error, STAGE, "for the class names");
@@ -220,7 +221,7 @@ static sluice_status refuse_empty_classes(const folder *own, sluice_error *error
 }
 
 /* Over class names, keys and labels, in order; without classes as if there were one. */
-static uint64_t fingerprint(const folder *own)
+static uint64_t folder_fingerprint(const folder *own)
 {
     const sl_folder_list *list = &own->list;
     sl_checksum_stream stream;
@@ -240,8 +241,8 @@ static uint64_t fingerprint(const folder *own)
     return sl_checksum_value(&stream);
 }
 
-static sluice_status complete(folder *own, const sluice_dataset_options *options,
-                              sluice_error *error)
+static sluice_status folder_complete(folder *own, const sluice_dataset_options *options,
+                                     sluice_error *error)
 {
     if (own->list.file_count > UINT32_MAX - 1) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->root, -1,
@@ -262,14 +263,14 @@ static sluice_status complete(folder *own, const sluice_dataset_options *options
     }
     sluice_dataset_info *info = &own->base.info;
     info->samples = own->list.file_count;
-    info->fingerprint = fingerprint(own);
+    info->fingerprint = folder_fingerprint(own);
     info->classes = own->list.flat ? 0 : own->list.class_count;
     info->fields = own->list.flat ? FIELDS - 1 : FIELDS;
     own->base.fields = own->list.flat ? unlabelled : fields;
     sl_folder_shape_describe(&own->list, own->base.kind, sizeof(own->base.kind));
     own->base.whole_objects = true;
     const sl_object_names names = {
-        .ctx = own, .count = (uint32_t)own->list.file_count, .path = path_of};
+        .ctx = own, .count = (uint32_t)own->list.file_count, .path = folder_path_of};
     return sl_objects_open(&own->base.objects, &names, error);
 }
 
@@ -284,8 +285,9 @@ static char *clean_path(const char *path)
     return copy;
 }
 
-static sluice_status open_folder(sl_dataset **dataset, const char *const *paths, size_t count,
-                                 const sluice_dataset_options *options, sluice_error *error)
+static sluice_status folder_open_folder(sl_dataset **dataset, const char *const *paths,
+                                        size_t count, const sluice_dataset_options *options,
+                                        sluice_error *error)
 {
     if (count != 1) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[1], -1,
@@ -307,7 +309,7 @@ static sluice_status open_folder(sl_dataset **dataset, const char *const *paths,
         return status;
     }
     if (status == SLUICE_END) {
-        status = complete(own, options, error);
+        status = folder_complete(own, options, error);
     }
     return sl_dataset_opened(dataset, &own->base, status);
 }
@@ -316,7 +318,7 @@ SL_FORMAT(folder) = {
     .name = "folder",
     .files = "pictures",
     .known = "",
-    .probe = probe,
+    .probe = folder_probe,
     .is_file = sl_folder_is_picture,
-    .open = open_folder,
+    .open = folder_open_folder,
 };

@@ -48,7 +48,7 @@ typedef struct walk {
     uint32_t repeats;
 } walk;
 
-static sluice_status out_of_memory(const walk *w)
+static sluice_status folder_list_out_of_memory(const walk *w)
 {
     return sl_no_memory_file(w->error, STAGE, w->root, "for the list of pictures");
 }
@@ -64,7 +64,8 @@ static bool grow32(void *array, uint32_t *room, uint32_t count, size_t item_byte
 }
 
 /* Copies `length` bytes and a NUL to the arena. */
-static bool add_text(sl_folder_list *list, const char *text, size_t length, uint64_t *offset)
+static bool folder_list_add_text(sl_folder_list *list, const char *text, size_t length,
+                                 uint64_t *offset)
 {
     if (!sl_grow(&list->arena, &list->arena_room, list->arena_used + length + 1, 1)) {
         return false;
@@ -94,8 +95,8 @@ static bool full_path(char *out, const char *root, const char *directory, const 
 /* Asks the store only where the listing does not tell. A link that leads nowhere, or to where we
  * may not look, is what its name says; what else cannot be asked for, `*failed`, could be a class.
  */
-static entry_kind kind_of(const char *path, const sl_store_entry *entry, sl_store_facts *facts,
-                          int *failed)
+static entry_kind folder_list_kind_of(const char *path, const sl_store_entry *entry,
+                                      sl_store_facts *facts, int *failed)
 {
     const entry_kind other = sl_folder_is_picture(entry->name) ? ENTRY_PICTURE : ENTRY_OTHER;
     if (entry->kind == SL_ENTRY_FILE || entry->kind == SL_ENTRY_OTHER) {
@@ -127,7 +128,8 @@ static bool lies_in_itself(const walk *w, uint32_t parent, const sl_store_facts 
     return false;
 }
 
-static bool push(sl_folder_dir **dirs, uint32_t *room, uint32_t *count, const sl_folder_dir *dir)
+static bool folder_list_push(sl_folder_dir **dirs, uint32_t *room, uint32_t *count,
+                             const sl_folder_dir *dir)
 {
     const bool fits = grow32(dirs, room, *count + 1, sizeof(*dir));
     if (fits) {
@@ -137,12 +139,12 @@ static bool push(sl_folder_dir **dirs, uint32_t *room, uint32_t *count, const sl
 }
 
 /* To those that are read later. */
-static sluice_status enter(walk *w, const sl_folder_dir *dir)
+static sluice_status folder_list_enter(walk *w, const sl_folder_dir *dir)
 {
     sl_folder_list *list = w->list;
     bool first;
     if (!sl_inode_set_add(&w->seen, (sl_inode){dir->device, dir->inode}, &first)) {
-        return out_of_memory(w);
+        return folder_list_out_of_memory(w);
     }
     if (!first && w->once) {
         return SLUICE_OK;
@@ -155,8 +157,8 @@ static sluice_status enter(walk *w, const sl_folder_dir *dir)
                              "%u would be listed again",
                              REPEATS_MAX);
     }
-    if (!push(&list->dirs, &list->dir_room, &list->dir_count, dir)) {
-        return out_of_memory(w);
+    if (!folder_list_push(&list->dirs, &list->dir_room, &list->dir_count, dir)) {
+        return folder_list_out_of_memory(w);
     }
     list->dirs[list->dir_count - 1].first = w->open;
     list->dirs[list->dir_count - 1].again =
@@ -174,7 +176,9 @@ static sluice_status describe_dir(walk *w, const char *path, uint32_t parent,
                                                    : 0;
     *dir = (sl_folder_dir){
         .device = facts->device, .inode = facts->identity.inode, .parent = parent, .label = label};
-    return add_text(w->list, path, strlen(path), &dir->path) ? SLUICE_OK : out_of_memory(w);
+    return folder_list_add_text(w->list, path, strlen(path), &dir->path)
+               ? SLUICE_OK
+               : folder_list_out_of_memory(w);
 }
 
 /* The first of a walk. */
@@ -184,7 +188,7 @@ static sluice_status enter_first(walk *w, const char *path, const sl_store_facts
     w->open = NO_DIR;
     sl_inode_set_clear(&w->seen);
     const sluice_status result = describe_dir(w, path, NO_DIR, facts, &dir);
-    return result == SLUICE_OK ? enter(w, &dir) : result;
+    return result == SLUICE_OK ? folder_list_enter(w, &dir) : result;
 }
 
 static sluice_status add_class(walk *w, const char *name)
@@ -192,20 +196,21 @@ static sluice_status add_class(walk *w, const char *name)
     sl_folder_list *list = w->list;
     const bool fits =
         grow32(&list->classes, &list->class_room, list->class_count + 1, sizeof(*list->classes));
-    if (!fits || !add_text(list, name, strlen(name), &list->classes[list->class_count])) {
-        return out_of_memory(w);
+    if (!fits ||
+        !folder_list_add_text(list, name, strlen(name), &list->classes[list->class_count])) {
+        return folder_list_out_of_memory(w);
     }
     list->class_count++;
     return SLUICE_OK;
 }
 
-static sluice_status add_file(walk *w, const char *name, uint32_t dir)
+static sluice_status folder_list_add_file(walk *w, const char *name, uint32_t dir)
 {
     sl_folder_list *list = w->list;
     bool fits = sl_grow(&list->files, &list->file_room, list->file_count + 1, sizeof(*list->files));
     uint64_t text;
-    if (!fits || !add_text(list, name, strlen(name), &text)) {
-        return out_of_memory(w);
+    if (!fits || !folder_list_add_text(list, name, strlen(name), &text)) {
+        return folder_list_out_of_memory(w);
     }
     list->files[list->file_count++] = (sl_folder_file){.name = text, .dir = dir};
     list->dirs[dir].count++;
@@ -234,12 +239,14 @@ static sluice_status add_subdir(walk *w, const sl_store_entry *entry, uint32_t d
     sl_folder_dir found;
     const sluice_status result = describe_dir(w, path, dir, facts, &found);
     if (result < 0 || !w->once || entry->kind != SL_ENTRY_LINK) {
-        return result == SLUICE_OK ? enter(w, &found) : result;
+        return result == SLUICE_OK ? folder_list_enter(w, &found) : result;
     }
-    return push(&w->links, &w->link_room, &w->link_count, &found) ? SLUICE_OK : out_of_memory(w);
+    return folder_list_push(&w->links, &w->link_room, &w->link_count, &found)
+               ? SLUICE_OK
+               : folder_list_out_of_memory(w);
 }
 
-static sluice_status add_entry(walk *w, const sl_store_entry *entry, uint32_t dir)
+static sluice_status folder_list_add_entry(walk *w, const sl_store_entry *entry, uint32_t dir)
 {
     char path[PATH_BYTES];
     const char *relative = sl_folder_text(w->list, w->list->dirs[dir].path);
@@ -249,7 +256,7 @@ static sluice_status add_entry(walk *w, const sl_store_entry *entry, uint32_t di
     }
     sl_store_facts facts = {.kind = SL_ENTRY_UNKNOWN};
     int failed = 0;
-    const entry_kind kind = kind_of(path, entry, &facts, &failed);
+    const entry_kind kind = folder_list_kind_of(path, entry, &facts, &failed);
     if (failed < 0) {
         return sl_error_file(w->error, SLUICE_IO, STAGE, -failed, path, -1, "cannot stat");
     }
@@ -258,7 +265,7 @@ static sluice_status add_entry(walk *w, const sl_store_entry *entry, uint32_t di
         return SLUICE_OK;
     }
     if (kind == ENTRY_PICTURE) {
-        return add_file(w, entry->name, dir);
+        return folder_list_add_file(w, entry->name, dir);
     }
     if (kind == ENTRY_OTHER && !w->classes) {
         w->list->others += entry->name[0] != '.' && strchr(entry->name, '.') != NULL;
@@ -285,22 +292,23 @@ typedef struct lister {
     uint32_t dir;
 } lister;
 
-static sluice_status take_entry(void *ctx, const sl_store_entry *entry, sluice_error *error)
+static sluice_status folder_list_take_entry(void *ctx, const sl_store_entry *entry,
+                                            sluice_error *error)
 {
     (void)error; /* the walk has it */
     const lister *l = ctx;
     const sluice_status status = count_entry(l->walk, l->dir);
-    return status == SLUICE_OK ? add_entry(l->walk, entry, l->dir) : status;
+    return status == SLUICE_OK ? folder_list_add_entry(l->walk, entry, l->dir) : status;
 }
 
-static sluice_status read_dir(walk *w, uint32_t dir)
+static sluice_status folder_list_read_dir(walk *w, uint32_t dir)
 {
     char path[PATH_BYTES];
     lister l = {w, dir};
     /* Every path in the list was built in such a buffer. */
     (void)full_path(path, w->root, sl_folder_text(w->list, w->list->dirs[dir].path), "");
     w->list->dirs[dir].first = w->list->file_count;
-    return sl_store_list((sl_file_name){STAGE, path}, take_entry, &l, w->error);
+    return sl_store_list((sl_file_name){STAGE, path}, folder_list_take_entry, &l, w->error);
 }
 
 static int compare_offsets(const void *a, const void *b, void *arena)
@@ -309,7 +317,7 @@ static int compare_offsets(const void *a, const void *b, void *arena)
                   (const char *)arena + *(const uint64_t *)b);
 }
 
-static int compare_files(const void *a, const void *b, void *arena)
+static int folder_list_compare_files(const void *a, const void *b, void *arena)
 {
     return strcmp((const char *)arena + ((const sl_folder_file *)a)->name,
                   (const char *)arena + ((const sl_folder_file *)b)->name);
@@ -336,7 +344,7 @@ static sluice_status sort_class(walk *w, uint32_t first_dir, uint64_t first_file
     if (order == NULL || sorted == NULL) {
         sl_free(order);
         sl_free(sorted);
-        return out_of_memory(w);
+        return folder_list_out_of_memory(w);
     }
     for (uint32_t i = 0; i < dirs; i++) {
         order[i] = first_dir + i;
@@ -346,7 +354,7 @@ static sluice_status sort_class(walk *w, uint32_t first_dir, uint64_t first_file
     for (uint32_t i = 0; i < dirs; i++) {
         const sl_folder_dir *dir = &list->dirs[order[i]];
         memcpy(sorted + done, list->files + dir->first, dir->count * sizeof(*sorted));
-        qsort_r(sorted + done, dir->count, sizeof(*sorted), compare_files, list->arena);
+        qsort_r(sorted + done, dir->count, sizeof(*sorted), folder_list_compare_files, list->arena);
         done += dir->count;
     }
     memcpy(list->files + first_file, sorted, files * sizeof(*sorted));
@@ -361,11 +369,11 @@ static int compare_links(const void *a, const void *b, void *arena)
                   (const char *)arena + ((const sl_folder_dir *)b)->path);
 }
 
-static sluice_status read_open(walk *w)
+static sluice_status folder_list_read_open(walk *w)
 {
     const uint32_t dir = w->open;
     w->open = (uint32_t)w->list->dirs[dir].first;
-    return read_dir(w, dir);
+    return folder_list_read_dir(w, dir);
 }
 
 /* Every way that leads to a directory counts. Depth first: a circle is soon found. */
@@ -375,7 +383,7 @@ static sluice_status walk_all_ways(walk *w, const char *path, const sl_store_fac
     w->once = false;
     sluice_status result = enter_first(w, path, facts);
     while (result == SLUICE_OK && w->open != NO_DIR && !w->circle) {
-        result = read_open(w);
+        result = folder_list_read_open(w);
     }
     return result;
 }
@@ -393,7 +401,7 @@ static sluice_status walk_once(walk *w, const char *path, const sl_store_facts *
     sluice_status result = enter_first(w, path, facts);
     while (result == SLUICE_OK && (w->open != NO_DIR || link < w->link_count)) {
         if (w->open != NO_DIR) {
-            result = read_open(w);
+            result = folder_list_read_open(w);
             continue;
         }
         if (link == sorted) {
@@ -401,7 +409,7 @@ static sluice_status walk_once(walk *w, const char *path, const sl_store_facts *
             qsort_r(w->links + link, sorted - link, sizeof(*w->links), compare_links,
                     w->list->arena);
         }
-        result = enter(w, &w->links[link++]);
+        result = folder_list_enter(w, &w->links[link++]);
     }
     return result;
 }
@@ -412,7 +420,7 @@ static sluice_status remember_class(walk *w, uint32_t first_dir)
     for (uint32_t i = first_dir; i < w->list->dir_count; i++) {
         const sl_folder_dir *dir = &w->list->dirs[i];
         if (!sl_inode_set_add(&w->ever, (sl_inode){dir->device, dir->inode}, &added)) {
-            return out_of_memory(w);
+            return folder_list_out_of_memory(w);
         }
     }
     return SLUICE_OK;
@@ -463,14 +471,14 @@ static sluice_status list_root(walk *w)
     }
     uint32_t root = list->dir_count - 1;
     if (result == SLUICE_OK) {
-        result = read_dir(w, root);
+        result = folder_list_read_dir(w, root);
     }
     /* Sub-directories that were found now were searched before and hold nothing. */
     list->dir_count = result == SLUICE_OK ? root + 1 : list->dir_count;
     return result == SLUICE_OK ? sort_class(w, root, 0) : result;
 }
 
-static sluice_status find_classes(walk *w)
+static sluice_status folder_list_find_classes(walk *w)
 {
     sluice_status result = sl_store_find((sl_file_name){STAGE, w->root}, &w->root_facts, w->error);
     if (result < 0) {
@@ -481,7 +489,7 @@ static sluice_status find_classes(walk *w)
     w->classes = true;
     result = enter_first(w, "", &w->root_facts);
     if (result == SLUICE_OK) {
-        result = read_dir(w, 0);
+        result = folder_list_read_dir(w, 0);
     }
     w->classes = false;
     w->list->dir_count = 0;
@@ -495,7 +503,7 @@ static sluice_status find_classes(walk *w)
 static sluice_status list_all(walk *w)
 {
     sl_folder_list *list = w->list;
-    sluice_status status = find_classes(w);
+    sluice_status status = folder_list_find_classes(w);
     const uint32_t classes = list->class_count;
     char name[PATH_BYTES];
     for (uint32_t i = 0; status == SLUICE_OK && i < classes; i++) {

@@ -70,8 +70,8 @@ static bool are_splits(const sl_folder_list *list, const uint64_t *counts)
     return true;
 }
 
-static sluice_status refuse_splits(const char *root, const sl_seen_names *classes,
-                                   sluice_error *error)
+static sluice_status folder_shape_refuse_splits(const char *root, const sl_seen_names *classes,
+                                                sluice_error *error)
 {
     char folders[NAMES_BYTES];
     sl_seen_names_write(classes, folders, sizeof(folders));
@@ -116,7 +116,7 @@ sluice_status sl_folder_shape_check(const sl_folder_list *list, const char *root
     if (list->beside.count >= list->file_count) {
         status = refuse_beside(list, root, &classes, error);
     } else if (classes.count > 1 && are_splits(list, counts)) {
-        status = refuse_splits(root, &classes, error);
+        status = folder_shape_refuse_splits(root, &classes, error);
     } else if (classes.count == 1 && (list->class_count == 1 || !allow_empty)) {
         status = check_wrapper(list, counts, first, root, error);
     }

@@ -17,7 +17,7 @@ void sl_inode_set_clear(sl_inode_set *set)
 }
 
 /* The slot that holds `inode`, or the free one that it would go to. */
-static slot *find(const sl_inode_set *set, sl_inode inode)
+static slot *inode_set_find(const sl_inode_set *set, sl_inode inode)
 {
     uint64_t hash = (inode.inode ^ inode.device << 32) * UINT64_C(0x9E3779B97F4A7C15);
     uint32_t at = (uint32_t)(hash >> 32) & (set->room - 1);
@@ -30,7 +30,7 @@ static slot *find(const sl_inode_set *set, sl_inode inode)
     }
 }
 
-static bool grow(sl_inode_set *set)
+static bool inode_set_grow(sl_inode_set *set)
 {
     const uint32_t room = set->room == 0 ? ROOM_LEAST : set->room * 2;
     sl_inode_set wider = {.room = room, .count = set->count, .generation = set->generation};
@@ -40,7 +40,7 @@ static bool grow(sl_inode_set *set)
     }
     for (uint32_t i = 0; i < set->room; i++) {
         if (set->slots[i].generation == set->generation) {
-            *find(&wider, set->slots[i].inode) = set->slots[i];
+            *inode_set_find(&wider, set->slots[i].inode) = set->slots[i];
         }
     }
     sl_free(set->slots);
@@ -50,10 +50,10 @@ static bool grow(sl_inode_set *set)
 
 bool sl_inode_set_add(sl_inode_set *set, sl_inode inode, bool *added)
 {
-    if (set->count >= set->room / 2 && !grow(set)) {
+    if (set->count >= set->room / 2 && !inode_set_grow(set)) {
         return false;
     }
-    slot *s = find(set, inode);
+    slot *s = inode_set_find(set, inode);
     *added = s->generation != set->generation;
     set->count += *added;
     *s = (slot){inode, set->generation};
@@ -62,7 +62,7 @@ bool sl_inode_set_add(sl_inode_set *set, sl_inode inode, bool *added)
 
 bool sl_inode_set_has(const sl_inode_set *set, sl_inode inode)
 {
-    return set->room > 0 && find(set, inode)->generation == set->generation;
+    return set->room > 0 && inode_set_find(set, inode)->generation == set->generation;
 }
 
 void sl_inode_set_close(sl_inode_set *set)

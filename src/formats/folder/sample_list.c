@@ -35,12 +35,12 @@ typedef struct maker {
     sluice_error *error;
 } maker;
 
-static sluice_status out_of_memory(const maker *m)
+static sluice_status sample_list_out_of_memory(const maker *m)
 {
     return sl_no_memory_file(m->error, STAGE, m->root, "for the list of samples");
 }
 
-static bool add_text(sl_sample_list *list, const char *text, uint64_t *offset)
+static bool sample_list_add_text(sl_sample_list *list, const char *text, uint64_t *offset)
 {
     const size_t bytes = strlen(text) + 1;
     const bool fits = sl_grow(&list->arena, &list->arena_room, list->arena_used + bytes, 1);
@@ -64,7 +64,7 @@ static sluice_status add_dir(maker *m, const char *path, const sl_store_facts *f
     bool added;
     sl_sample_list *list = m->list;
     if (!sl_inode_set_add(&m->seen, (sl_inode){facts->device, facts->identity.inode}, &added)) {
-        return out_of_memory(m);
+        return sample_list_out_of_memory(m);
     }
     if (!added) {
         return SLUICE_OK;
@@ -72,19 +72,19 @@ static sluice_status add_dir(maker *m, const char *path, const sl_store_facts *f
     const bool fits =
         sl_grow(&list->dirs, &list->dir_room, list->dir_count + 1, sizeof(*list->dirs));
     sl_sample_dir dir = {.device = facts->device, .inode = facts->identity.inode};
-    if (!fits || list->dir_count == UINT32_MAX || !add_text(list, path, &dir.path)) {
-        return out_of_memory(m);
+    if (!fits || list->dir_count == UINT32_MAX || !sample_list_add_text(list, path, &dir.path)) {
+        return sample_list_out_of_memory(m);
     }
     list->dirs[list->dir_count++] = dir;
     return SLUICE_OK;
 }
 
-static sluice_status add_file(maker *m, const char *name, uint32_t dir)
+static sluice_status sample_list_add_file(maker *m, const char *name, uint32_t dir)
 {
     found_file file = {.dir = dir};
     const bool fits = sl_grow(&m->files, &m->room, m->count + 1, sizeof(*m->files));
-    if (!fits || m->count == UINT32_MAX || !add_text(m->list, name, &file.name)) {
-        return out_of_memory(m);
+    if (!fits || m->count == UINT32_MAX || !sample_list_add_text(m->list, name, &file.name)) {
+        return sample_list_out_of_memory(m);
     }
     m->files[m->count++] = file;
     return SLUICE_OK;
@@ -97,7 +97,8 @@ typedef struct lister {
     uint32_t dir;
 } lister;
 
-static sluice_status add_entry(void *ctx, const sl_store_entry *entry, sluice_error *error)
+static sluice_status sample_list_add_entry(void *ctx, const sl_store_entry *entry,
+                                           sluice_error *error)
 {
     char path[SL_PATH_BYTES];
     sl_store_facts facts;
@@ -116,28 +117,28 @@ static sluice_status add_entry(void *ctx, const sl_store_entry *entry, sluice_er
                              "the path of a file in it is too long");
     }
     if (is_file) {
-        return add_file(m, name, l->dir);
+        return sample_list_add_file(m, name, l->dir);
     }
     if (entry->kind == SL_ENTRY_OTHER) {
         return SLUICE_OK;
     }
     /* A link that leads nowhere is a file, which turns out bad when it is read. */
     if (sl_store_stat(path, &facts) != 0 || facts.kind == SL_ENTRY_FILE) {
-        return strchr(name, '.') != NULL ? add_file(m, name, l->dir) : SLUICE_OK;
+        return strchr(name, '.') != NULL ? sample_list_add_file(m, name, l->dir) : SLUICE_OK;
     }
     return facts.kind == SL_ENTRY_FOLDER && strncmp(name, "__", 2) != 0
                ? add_dir(m, path + strlen(m->root) + 1, &facts)
                : SLUICE_OK;
 }
 
-static sluice_status read_dir(maker *m, uint32_t dir)
+static sluice_status sample_list_read_dir(maker *m, uint32_t dir)
 {
     char below[SL_PATH_BYTES];
     char path[2 * SL_PATH_BYTES];
     lister l = {m, below, dir};
     (void)snprintf(below, sizeof(below), "%s", text_of(m->list, m->list->dirs[dir].path));
     (void)snprintf(path, sizeof(path), "%s/%s", m->root, below);
-    return sl_store_list((sl_file_name){STAGE, path}, add_entry, &l, m->error);
+    return sl_store_list((sl_file_name){STAGE, path}, sample_list_add_entry, &l, m->error);
 }
 
 static sluice_status list_files(maker *m)
@@ -146,7 +147,7 @@ static sluice_status list_files(maker *m)
     sluice_status status = sl_store_find((sl_file_name){STAGE, m->root}, &facts, m->error);
     status = status == SLUICE_OK ? add_dir(m, "", &facts) : status;
     for (uint32_t i = 0; status == SLUICE_OK && i < m->list->dir_count; i++) {
-        status = read_dir(m, i);
+        status = sample_list_read_dir(m, i);
     }
     return status;
 }
@@ -166,7 +167,7 @@ static cursor begin(const sl_sample_list *list, const found_file *item)
 }
 
 /* A folder comes before what begins with its name, and with it all that is in it. */
-static int next(cursor *c)
+static int sample_list_next(cursor *c)
 {
     if (*c->at == '\0' && c->name != NULL) {
         *c = (cursor){c->name, NULL};
@@ -180,7 +181,7 @@ static int next(cursor *c)
     return byte == '/' ? 0 : byte;
 }
 
-static int compare_files(const void *a, const void *b, void *context)
+static int sample_list_compare_files(const void *a, const void *b, void *context)
 {
     const sl_sample_list *list = context;
     const found_file *one = a;
@@ -193,8 +194,8 @@ static int compare_files(const void *a, const void *b, void *context)
     int of_left;
     int of_right;
     do {
-        of_left = next(&left);
-        of_right = next(&right);
+        of_left = sample_list_next(&left);
+        of_right = sample_list_next(&right);
     } while (of_left == of_right && of_left >= 0);
     return of_left - of_right;
 }
@@ -238,7 +239,7 @@ typedef struct group {
 } group;
 
 /* The group that begins at a file. */
-static group find_group(const maker *m, uint64_t first)
+static group sample_list_find_group(const maker *m, uint64_t first)
 {
     const sl_sample_list *list = m->list;
     group g = {.first = first, .end = first, .main = UINT64_MAX};
@@ -259,7 +260,7 @@ static group find_group(const maker *m, uint64_t first)
     return g;
 }
 
-static sluice_status refuse_part(const maker *m, const char *name, const char *why)
+static sluice_status sample_list_refuse_part(const maker *m, const char *name, const char *why)
 {
     return sl_error_file(m->error, SLUICE_UNSUPPORTED, STAGE, 0, m->root, -1,
                          "the extension of \"%.256s\" (all after the first dot of its name) %s",
@@ -267,7 +268,7 @@ static sluice_status refuse_part(const maker *m, const char *name, const char *w
 }
 
 /* To the sample that was added last. */
-static sluice_status add_part(maker *m, const char *name)
+static sluice_status sample_list_add_part(maker *m, const char *name)
 {
     sl_sample_list *list = m->list;
     sl_sample_item *sample = &list->items[list->count - 1];
@@ -276,16 +277,16 @@ static sluice_status add_part(maker *m, const char *name)
     case SL_MEMBER_NAME_NONE:
         return SLUICE_OK;
     case SL_MEMBER_NAME_LONG:
-        return refuse_part(m, name, "has more than 31 bytes");
+        return sample_list_refuse_part(m, name, "has more than 31 bytes");
     case SL_MEMBER_NAME_GOOD:
         break;
     }
     const uint32_t spelling = spelling_of(list, name + part.key_bytes + 1, part.extension);
     if (spelling == UINT32_MAX || sample->count == SL_OBJECT_FILES_MAX) {
-        return refuse_part(m, name, "is one of more than 63");
+        return sample_list_refuse_part(m, name, "is one of more than 63");
     }
     if (!sl_grow(&list->parts, &list->part_room, list->part_count + 1, 1)) {
-        return out_of_memory(m);
+        return sample_list_out_of_memory(m);
     }
     list->parts[list->part_count++] = (uint8_t)spelling;
     sample->count++;
@@ -297,7 +298,7 @@ static sluice_status add_sample(maker *m, const group *g)
     sl_sample_list *list = m->list;
     const found_file *main = &m->files[g->main];
     if (!sl_grow(&list->items, &list->room, list->count + 1, sizeof(*list->items))) {
-        return out_of_memory(m);
+        return sample_list_out_of_memory(m);
     }
     list->items[list->count++] =
         (sl_sample_item){.name = main->name,
@@ -306,9 +307,10 @@ static sluice_status add_sample(maker *m, const group *g)
                          .key_bytes = (uint16_t)strcspn(text_of(list, main->name), ".")};
     list->index.facts |= g->pictures > 1 ? (uint32_t)SL_MEMBER_TWO_PICTURES : 0;
     list->with_class += g->has_class;
-    sluice_status status = add_part(m, text_of(list, main->name));
+    sluice_status status = sample_list_add_part(m, text_of(list, main->name));
     for (uint64_t i = g->first; status == SLUICE_OK && i < g->end; i++) {
-        status = i != g->main ? add_part(m, text_of(list, m->files[i].name)) : SLUICE_OK;
+        status =
+            i != g->main ? sample_list_add_part(m, text_of(list, m->files[i].name)) : SLUICE_OK;
     }
     list->with_company += list->items[list->count - 1].count > 1;
     return status;
@@ -319,10 +321,10 @@ static sluice_status find_samples(maker *m)
     sl_sample_list *list = m->list;
     sluice_status status = SLUICE_OK;
     if (m->count > 1) {
-        qsort_r(m->files, m->count, sizeof(*m->files), compare_files, list);
+        qsort_r(m->files, m->count, sizeof(*m->files), sample_list_compare_files, list);
     }
     for (uint64_t i = 0; status == SLUICE_OK && i < m->count;) {
-        const group g = find_group(m, i);
+        const group g = sample_list_find_group(m, i);
         if (g.main != UINT64_MAX) {
             status = add_sample(m, &g);
         }

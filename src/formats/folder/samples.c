@@ -34,8 +34,8 @@ static const samples *samples_of(const sl_dataset *dataset)
 
 /* ---- ops ---- */
 
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+static sluice_status samples_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                                    sl_place *lookup, sl_refusal *why)
 {
     (void)lookup;
     (void)why;
@@ -44,7 +44,8 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     return SLUICE_OK;
 }
 
-static sl_refusal refuse_part(const samples *own, uint32_t field, uint32_t part, const char *text)
+static sl_refusal samples_refuse_part(const samples *own, uint32_t field, uint32_t part,
+                                      const char *text)
 {
     sl_refusal why = sl_refuse(text, 0);
     why.field = own->fields.fields[field].name;
@@ -52,17 +53,17 @@ static sl_refusal refuse_part(const samples *own, uint32_t field, uint32_t part,
     return why;
 }
 
-static sl_refusal take_part(const samples *own, uint32_t field, uint32_t part, sl_bytes bytes,
-                            sl_values *values)
+static sl_refusal samples_take_part(const samples *own, uint32_t field, uint32_t part,
+                                    sl_bytes bytes, sl_values *values)
 {
     sl_value *value = &values->of[field];
     if (value->present) {
-        return refuse_part(own, field, part, "the sample has two files for it");
+        return samples_refuse_part(own, field, part, "the sample has two files for it");
     }
     *value = (sl_value){.present = true, .bytes = bytes, .file = (uint8_t)part};
     return sl_member_fields_read(&own->fields, field, value)
                ? sl_accept()
-               : refuse_part(own, field, part, "not a whole number");
+               : samples_refuse_part(own, field, part, "not a whole number");
 }
 
 /* The parts lie one behind the other, and their sizes behind them. */
@@ -83,7 +84,7 @@ static sl_refusal take_parts(const samples *own, const sl_sample_item *item, sl_
         }
         if (sl_values_want(values, field)) {
             const sl_bytes part = {bytes.data + at, (size_t)size};
-            const sl_refusal why = take_part(own, field, i, part, values);
+            const sl_refusal why = samples_take_part(own, field, i, part, values);
             if (why.text != NULL) {
                 return why;
             }
@@ -93,8 +94,8 @@ static sl_refusal take_parts(const samples *own, const sl_sample_item *item, sl_
     return sl_accept();
 }
 
-static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
-                         sl_values *values)
+static sl_refusal samples_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                                 sl_values *values)
 {
     const samples *own = samples_of(dataset);
     const uint32_t key = own->fields.key;
@@ -113,12 +114,13 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     return why;
 }
 
-static sluice_status key_of(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes)
+static sluice_status samples_key_of(const sl_dataset *dataset, uint64_t index, char *key,
+                                    size_t bytes)
 {
     return sl_sample_list_key(&samples_of(dataset)->list, index, key, bytes);
 }
 
-static bool has_folder(const sl_dataset *dataset, uint64_t device, uint64_t inode)
+static bool samples_has_folder(const sl_dataset *dataset, uint64_t device, uint64_t inode)
 {
     const sl_sample_list *list = &samples_of(dataset)->list;
     bool found = false;
@@ -138,10 +140,10 @@ static void close_samples(sl_dataset *dataset)
 }
 
 static const sl_dataset_ops samples_ops = {
-    .locate = locate,
-    .unpack = unpack,
-    .key = key_of,
-    .has_folder = has_folder,
+    .locate = samples_locate,
+    .unpack = samples_unpack,
+    .key = samples_key_of,
+    .has_folder = samples_has_folder,
     .close = close_samples,
 };
 
@@ -157,12 +159,12 @@ static sluice_status file_path(void *ctx, uint32_t object, uint32_t file, char *
     return sl_sample_list_path(&own->list, object, file, path + length, bytes - (size_t)length);
 }
 
-static sluice_status path_of(void *ctx, uint32_t object, char *path, size_t bytes)
+static sluice_status samples_path_of(void *ctx, uint32_t object, char *path, size_t bytes)
 {
     return file_path(ctx, object, 0, path, bytes);
 }
 
-static uint32_t files_of(void *ctx, uint32_t object)
+static uint32_t samples_files_of(void *ctx, uint32_t object)
 {
     const samples *own = ctx;
     return own->list.items[object].count;
@@ -177,7 +179,7 @@ typedef struct numbered {
     uint64_t number;
 } numbered;
 
-static bool parse(const char *name, numbered *parts)
+static bool samples_parse(const char *name, numbered *parts)
 {
     char *end;
     parts->before = strcspn(name, "0123456789");
@@ -198,7 +200,7 @@ static bool are_numbered(const sl_folder_list *list)
         numbered own;
         const char *name = sl_folder_text(list, list->classes[i]);
         const char *one = sl_folder_text(list, list->classes[0]);
-        if (!parse(name, &own) || strncasecmp(name, "class", strlen("class")) == 0) {
+        if (!samples_parse(name, &own) || strncasecmp(name, "class", strlen("class")) == 0) {
             return false;
         }
         first = i == 0 ? own : first;
@@ -227,7 +229,7 @@ static bool is_one(const sl_sample_list *found, const sl_folder_list *list)
 /* ---- opening ---- */
 
 /* Over keys and what there is of each. */
-static uint64_t fingerprint(const samples *own)
+static uint64_t samples_fingerprint(const samples *own)
 {
     char path[SL_PATH_BYTES];
     sl_checksum_stream stream;
@@ -243,7 +245,7 @@ static uint64_t fingerprint(const samples *own)
     return sl_checksum_value(&stream);
 }
 
-static void describe(samples *own)
+static void samples_describe(samples *own)
 {
     char names[80] = "";
     char left_out[128] = "";
@@ -259,7 +261,7 @@ static void describe(samples *own)
         left_out);
 }
 
-static sluice_status complete(samples *own, const char *root, sluice_error *error)
+static sluice_status samples_complete(samples *own, const char *root, sluice_error *error)
 {
     const sl_file_index *index = &own->list.index;
     if (own->list.count > UINT32_MAX - 1) {
@@ -283,15 +285,15 @@ static sluice_status complete(samples *own, const char *root, sluice_error *erro
     }
     own->base.info.samples = own->list.count;
     own->base.info.fields = own->fields.count;
-    own->base.info.fingerprint = fingerprint(own);
+    own->base.info.fingerprint = samples_fingerprint(own);
     own->base.fields = own->fields.fields;
     own->base.whole_objects = true;
     sl_unchecked_add(&own->base.unchecked, "the files have no checksums");
-    describe(own);
+    samples_describe(own);
     const sl_object_names names = {.ctx = own,
                                    .count = (uint32_t)own->list.count,
-                                   .path = path_of,
-                                   .files = files_of,
+                                   .path = samples_path_of,
+                                   .files = samples_files_of,
                                    .file_path = file_path};
     return sl_objects_open(&own->base.objects, &names, error);
 }
@@ -317,7 +319,7 @@ sluice_status sl_samples_open(sl_dataset **dataset, const char *root, const sl_f
     if (status == SLUICE_UNSUPPORTED && list->file_count > 0 && !list->flat) {
         status = SLUICE_END;
     }
-    status = status == SLUICE_OK ? complete(own, root, error) : status;
+    status = status == SLUICE_OK ? samples_complete(own, root, error) : status;
     if (status == SLUICE_END) {
         sl_dataset_close(&own->base);
         return status;

@@ -27,7 +27,7 @@ static bool lmdb_key_begins(sl_bytes key, const char *with)
     return key.size >= bytes && memcmp(key.data, with, bytes) == 0;
 }
 
-static bool is_number(sl_bytes value)
+static bool lmdb_index_is_number(sl_bytes value)
 {
     bool good = value.size > 0 && value.size < 20;
     for (size_t i = 0; good && i < value.size; i++) {
@@ -46,7 +46,7 @@ static bool is_added(sl_bytes key, sl_bytes value)
     }
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         if (key.size == strlen(counts[i]) && lmdb_key_begins(key, counts[i])) {
-            return is_number(value);
+            return lmdb_index_is_number(value);
         }
     }
     return false;

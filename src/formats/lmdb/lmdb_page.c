@@ -26,7 +26,7 @@ static const char several[] = "its keys have several values each (MDB_DUPSORT), 
 
 /* ---- meta pages ---- */
 
-static bool is_big_endian(const uint8_t *head)
+static bool lmdb_page_is_big_endian(const uint8_t *head)
 {
     return head[MAGIC_AT] == 0xbe && head[MAGIC_AT + 1] == 0xef && head[MAGIC_AT + 2] == 0xc0 &&
            head[MAGIC_AT + 3] == 0xde;
@@ -35,7 +35,7 @@ static bool is_big_endian(const uint8_t *head)
 bool sl_lmdb_begins(const uint8_t head[SL_LMDB_META_BYTES])
 {
     return sl_load32(head + MAGIC_AT) == MAGIC || sl_load32(head + MAGIC_AT_32) == MAGIC ||
-           is_big_endian(head);
+           lmdb_page_is_big_endian(head);
 }
 
 static sl_refusal parse_tree(sl_lmdb_tree *tree, const uint8_t *at)
@@ -53,7 +53,7 @@ static sl_refusal parse_tree(sl_lmdb_tree *tree, const uint8_t *at)
 
 sl_refusal sl_lmdb_meta_parse(sl_lmdb_meta *meta, const uint8_t head[SL_LMDB_META_BYTES])
 {
-    if (is_big_endian(head) ||
+    if (lmdb_page_is_big_endian(head) ||
         (sl_load32(head + MAGIC_AT_32) == MAGIC && sl_load32(head + MAGIC_AT) != MAGIC)) {
         return sl_refuse_unknown("an LMDB file of a big-endian or 32-bit machine: copy it there "
                                  "with mdb_dump, and here with mdb_load",
@@ -99,7 +99,8 @@ sl_refusal sl_lmdb_page_open(sl_lmdb_page *page, sl_bytes bytes, uint64_t number
     return sl_accept();
 }
 
-static sl_refusal read_value(sl_lmdb_node *node, const uint8_t *at, size_t left, uint32_t flags)
+static sl_refusal lmdb_page_read_value(sl_lmdb_node *node, const uint8_t *at, size_t left,
+                                       uint32_t flags)
 {
     if (flags > (NODE_APART | NODE_TREE)) {
         return (flags & NODE_SEVERAL) != 0 ? sl_refuse_unknown(several, node->at)
@@ -138,7 +139,8 @@ sl_refusal sl_lmdb_node_at(const sl_lmdb_page *page, uint32_t number, sl_lmdb_no
         return sl_accept();
     }
     node->value_bytes = sl_load32(head);
-    return read_value(node, head + NODE + key_bytes, left - key_bytes, sl_load16(head + 4));
+    return lmdb_page_read_value(node, head + NODE + key_bytes, left - key_bytes,
+                                sl_load16(head + 4));
 }
 
 sl_refusal sl_lmdb_tree_of(const sl_lmdb_node *node, sl_lmdb_tree *tree)

@@ -47,8 +47,8 @@ void sl_lmdb_look_at(sl_lmdb_look *look, sl_bytes value)
 
 /* ---- columns ---- */
 
-static sl_source_column *add_column(sl_lmdb_columns *columns, const char *name,
-                                    sluice_field_type type, sl_lmdb_part part)
+static sl_source_column *lmdb_values_add_column(sl_lmdb_columns *columns, const char *name,
+                                                sluice_field_type type, sl_lmdb_part part)
 {
     sl_source_column *column = &columns->of[columns->count];
     columns->parts[columns->count++] = part;
@@ -61,9 +61,9 @@ static sl_source_column *add_column(sl_lmdb_columns *columns, const char *name,
 static void add_datum(sl_lmdb_columns *columns, const sl_lmdb_look *look)
 {
     const bool files = look->files == look->datums;
-    sl_source_column *column = add_column(columns, files ? "image" : "data",
-                                          files ? SLUICE_FIELD_IMAGE : SLUICE_FIELD_TENSOR,
-                                          files ? SL_LMDB_DATUM_FILE : SL_LMDB_DATUM_PIXELS);
+    sl_source_column *column = lmdb_values_add_column(
+        columns, files ? "image" : "data", files ? SLUICE_FIELD_IMAGE : SLUICE_FIELD_TENSOR,
+        files ? SL_LMDB_DATUM_FILE : SL_LMDB_DATUM_PIXELS);
     if (!files) {
         column->field.dtype = SLUICE_U8;
         column->field.dims = 3;
@@ -76,7 +76,7 @@ static void add_datum(sl_lmdb_columns *columns, const sl_lmdb_look *look)
         column->refused = "some of its Caffe Datums hold encoded pictures, and some pixels";
     }
     if (look->labels > 0) {
-        (void)add_column(columns, "label", SLUICE_FIELD_INT, SL_LMDB_DATUM_LABEL);
+        (void)lmdb_values_add_column(columns, "label", SLUICE_FIELD_INT, SL_LMDB_DATUM_LABEL);
     }
     columns->words = files ? "Caffe Datums of pictures" : "Caffe Datums of pixels";
 }
@@ -84,13 +84,13 @@ static void add_datum(sl_lmdb_columns *columns, const sl_lmdb_look *look)
 static void add_value(sl_lmdb_columns *columns, const sl_lmdb_look *look)
 {
     if (look->values > 0 && look->pictures == look->values) {
-        (void)add_column(columns, "image", SLUICE_FIELD_IMAGE, SL_LMDB_VALUE);
+        (void)lmdb_values_add_column(columns, "image", SLUICE_FIELD_IMAGE, SL_LMDB_VALUE);
         columns->words = "pictures";
         return;
     }
     const bool text = look->values > 0 && look->texts == look->values;
-    sl_source_column *column =
-        add_column(columns, "data", text ? SLUICE_FIELD_TEXT : SLUICE_FIELD_BYTES, SL_LMDB_VALUE);
+    sl_source_column *column = lmdb_values_add_column(
+        columns, "data", text ? SLUICE_FIELD_TEXT : SLUICE_FIELD_BYTES, SL_LMDB_VALUE);
     columns->words = text ? "texts" : "bytes";
     if (look->pickles > 0) {
         column->refused = "it holds pickled Python objects, which are never loaded, since that "
@@ -114,14 +114,15 @@ void sl_lmdb_columns_make(sl_lmdb_columns *columns, const sl_lmdb_look *look, co
     }
     add_value(columns, look);
     if (label != NULL) {
-        (void)add_column(columns, "label", label->type, SL_LMDB_LABEL);
+        (void)lmdb_values_add_column(columns, "label", label->type, SL_LMDB_LABEL);
         columns->words = "image-N with label-N";
     }
 }
 
 /* ---- values ---- */
 
-static const char *take_pixels(const sl_datum *datum, const sl_field *field, sl_value *value)
+static const char *lmdb_values_take_pixels(const sl_datum *datum, const sl_field *field,
+                                           sl_value *value)
 {
     if (datum->encoded || !datum->pixels) {
         return "its Caffe Datum holds no pixels, unlike those read at opening";
@@ -146,7 +147,7 @@ sl_refusal sl_lmdb_datum_value(const sl_datum *datum, sl_lmdb_part part, const s
         return sl_accept();
     }
     if (part == SL_LMDB_DATUM_PIXELS) {
-        why = take_pixels(datum, field, value);
+        why = lmdb_values_take_pixels(datum, field, value);
         return why != NULL ? sl_refuse(why, 0) : sl_accept();
     }
     if (!datum->encoded) {

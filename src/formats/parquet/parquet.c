@@ -61,12 +61,12 @@ static const sl_check_ops parquet_checks = {.check_object = parquet_check_object
 
 /* ---- what is one ---- */
 
-static bool is_named(const char *name)
+static bool parquet_is_named(const char *name)
 {
     return sl_ends_with(name, ".parquet");
 }
 
-static bool begins(sl_bytes head)
+static bool parquet_begins(sl_bytes head)
 {
     return head.size >= 4 && sl_parquet_is(head.data);
 }
@@ -74,11 +74,11 @@ static bool begins(sl_bytes head)
 static const sl_file_kind parquet_files = {
     .plural = "Parquet files",
     .suffix = ".parquet",
-    .is_named = is_named,
-    .begins = begins,
+    .is_named = parquet_is_named,
+    .begins = parquet_begins,
 };
 
-static bool probe(const char *path)
+static bool parquet_probe(const char *path)
 {
     return sl_file_set_probe(&parquet_files, path);
 }
@@ -102,7 +102,7 @@ SL_FORMAT(parquet) = {
     .known = "Parquet",
     .note_suffix = ".parquet",
     .takes_fields = true,
-    .is_named = is_named,
-    .probe = probe,
+    .is_named = parquet_is_named,
+    .probe = parquet_probe,
     .open = open_parquets,
 };

@@ -39,8 +39,8 @@ static bool tells_by_itself(const check *c, const sl_parquet_page *page)
            page->rep_bytes + page->def_bytes == 0;
 }
 
-static sluice_status sum_up(check *c, const sl_parquet_page *page, uint32_t *crc,
-                            sluice_error *error)
+static sluice_status parquet_check_sum_up(check *c, const sl_parquet_page *page, uint32_t *crc,
+                                          sluice_error *error)
 {
     *crc = 0;
     for (uint32_t at = 0; at < page->bytes;) {
@@ -71,7 +71,7 @@ static sluice_status check_page(check *c, uint32_t leaf, const sl_parquet_page *
     if (!page->has_crc && is_read(c->own, leaf)) {
         return SLUICE_OK;
     }
-    const sluice_status status = sum_up(c, page, &crc, error);
+    const sluice_status status = parquet_check_sum_up(c, page, &crc, error);
     if (status == SLUICE_OK && page->has_crc && crc != page->crc) {
         sluice_error finding;
         sl_error_file(&finding, SLUICE_CORRUPT, STAGE, 0, c->path, (int64_t)page->offset,
@@ -84,7 +84,8 @@ static sluice_status check_page(check *c, uint32_t leaf, const sl_parquet_page *
 }
 
 /* A header that is damaged ends the column: where the next page begins is not known then. */
-static sluice_status check_chunk(check *c, uint32_t group, uint32_t leaf, sluice_error *error)
+static sluice_status parquet_check_chunk(check *c, uint32_t group, uint32_t leaf,
+                                         sluice_error *error)
 {
     const sl_parquet_chunk *chunk =
         &c->parquet.chunks[(size_t)group * c->parquet.leaf_count + leaf];
@@ -106,14 +107,14 @@ static sluice_status check_chunk(check *c, uint32_t group, uint32_t leaf, sluice
     return status == SLUICE_END ? SLUICE_OK : status;
 }
 
-static sluice_status check_file(check *c, sluice_error *error)
+static sluice_status parquet_check_file(check *c, sluice_error *error)
 {
     const sl_parquet *parquet = &c->parquet;
     sluice_status status = sl_parquet_read_footer(&c->parquet, &c->from, error);
     for (uint32_t group = 0; group < parquet->group_count; group++) {
         for (uint32_t leaf = 0; status == SLUICE_OK && leaf < parquet->leaf_count; leaf++) {
             if (sl_parquets_have_leaf(c->own, leaf)) {
-                status = check_chunk(c, group, leaf, error);
+                status = parquet_check_chunk(c, group, leaf, error);
             }
         }
     }
@@ -139,7 +140,7 @@ sluice_status sl_parquet_check(const sl_parquets *own, uint32_t file, sl_finding
         c->findings = findings;
         c->path = of->path;
         c->parquet.file = of->file;
-        status = check_file(c, &error);
+        status = parquet_check_file(c, &error);
         sl_parquet_close(&c->parquet);
         sl_handle_close(&c->from);
     }

@@ -15,7 +15,7 @@ typedef struct head {
     int64_t first;
 } head;
 
-static uint64_t read_varint(cursor *c)
+static uint64_t parquet_delta_read_varint(cursor *c)
 {
     uint64_t value = 0;
     for (uint32_t shift = 0; shift < 64 && c->at < c->end; shift += 7) {
@@ -31,15 +31,15 @@ static uint64_t read_varint(cursor *c)
 
 static int64_t read_zigzag(cursor *c)
 {
-    const uint64_t value = read_varint(c);
+    const uint64_t value = parquet_delta_read_varint(c);
     return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-static bool read_head(cursor *c, head *h)
+static bool parquet_delta_read_head(cursor *c, head *h)
 {
-    h->block = read_varint(c);
-    h->miniblocks = read_varint(c);
-    h->count = read_varint(c);
+    h->block = parquet_delta_read_varint(c);
+    h->miniblocks = parquet_delta_read_varint(c);
+    h->count = parquet_delta_read_varint(c);
     h->first = read_zigzag(c);
     return !c->bad && h->miniblocks > 0 && h->miniblocks <= MINIBLOCKS_MAX && h->block > 0 &&
            h->block <= INT32_MAX && h->block % h->miniblocks == 0 &&
@@ -50,7 +50,7 @@ bool sl_parquet_delta_count(sl_bytes bytes, uint32_t most, uint32_t *count)
 {
     cursor c = {bytes.data, bytes.data + bytes.size, false};
     head h;
-    if (!read_head(&c, &h) || h.count > most) {
+    if (!parquet_delta_read_head(&c, &h) || h.count > most) {
         return false;
     }
     *count = (uint32_t)h.count;
@@ -112,7 +112,7 @@ bool sl_parquet_delta_read(sl_bytes bytes, int64_t *to, uint32_t count, size_t *
 {
     cursor c = {bytes.data, bytes.data + bytes.size, false};
     head h;
-    if (!read_head(&c, &h) || h.count != count) {
+    if (!parquet_delta_read_head(&c, &h) || h.count != count) {
         return false;
     }
     sum s = {.to = to, .count = count, .last = (uint64_t)h.first};

@@ -32,8 +32,8 @@ static sluice_status take_first(void *ctx, const sl_parquet_slot *slot, sluice_e
 }
 
 /* The first value of the first file. */
-static sluice_status look_at(const sl_parquet_opening *o, uint32_t leaf, glance *g,
-                             sluice_error *error)
+static sluice_status parquet_fields_look_at(const sl_parquet_opening *o, uint32_t leaf, glance *g,
+                                            sluice_error *error)
 {
     sl_handle from;
     const sl_parquet *first = &o->files[0];
@@ -49,8 +49,8 @@ static sluice_status look_at(const sl_parquet_opening *o, uint32_t leaf, glance 
 }
 
 /* What nothing is said of may be a picture; and what is said to be one may be elsewhere. */
-static sluice_status look_at_column(const sl_parquet_opening *o, uint32_t number,
-                                    sluice_error *error)
+static sluice_status parquet_fields_look_at_column(const sl_parquet_opening *o, uint32_t number,
+                                                   sluice_error *error)
 {
     sl_source_column *column = &o->columns.table.source[number];
     const uint32_t leaf = o->columns.of[number].leaf;
@@ -64,7 +64,7 @@ static sluice_status look_at_column(const sl_parquet_opening *o, uint32_t number
     if (!is_image && !is_bytes) {
         return SLUICE_OK;
     }
-    const sluice_status status = look_at(o, leaf, &g, error);
+    const sluice_status status = parquet_fields_look_at(o, leaf, &g, error);
     if (status == SLUICE_OK && is_image && !g.any) {
         column->refused = "its pictures are not in the file, only their paths may be: embed "
                           "them (datasets: push_to_hub or to_parquet with embedded files), or "
@@ -74,11 +74,11 @@ static sluice_status look_at_column(const sl_parquet_opening *o, uint32_t number
     return status;
 }
 
-static sluice_status look_at_columns(sl_parquet_opening *o, sluice_error *error)
+static sluice_status parquet_fields_look_at_columns(sl_parquet_opening *o, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < o->columns.table.count; i++) {
-        status = look_at_column(o, i, error);
+        status = parquet_fields_look_at_column(o, i, error);
     }
     return status;
 }
@@ -86,8 +86,8 @@ static sluice_status look_at_columns(sl_parquet_opening *o, sluice_error *error)
 /* ---- lists of pictures ---- */
 
 /* Room for its rows; and where those of each group begin. */
-static sluice_status open_list(sl_parquet_opening *o, uint32_t leaf, uint32_t guide,
-                               sluice_error *error)
+static sluice_status parquet_fields_open_list(sl_parquet_opening *o, uint32_t leaf, uint32_t guide,
+                                              sluice_error *error)
 {
     uint64_t slots = 0;
     if (o->list_count == SL_COLUMNAR_LARGE_MAX) {
@@ -132,8 +132,9 @@ static sluice_status read_lists(void *ctx, uint32_t number, sluice_error *error)
 }
 
 /* Lists become columns: as many as the longest of their rows, over all groups, has elements. */
-static sluice_status spread_lists(sl_parquet_opening *o, const sluice_dataset_options *options,
-                                  sluice_error *error)
+static sluice_status parquet_fields_spread_lists(sl_parquet_opening *o,
+                                                 const sluice_dataset_options *options,
+                                                 sluice_error *error)
 {
     uint32_t list = 0;
     uint32_t *longest = sl_calloc((size_t)o->columns.table.count + 1, sizeof(*longest));
@@ -161,19 +162,20 @@ static sluice_status find_lists(sl_parquet_opening *o, const sluice_dataset_opti
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < o->columns.table.count; i++) {
         if (sl_columnar_list_wanted(&o->columns.table, i, options)) {
-            status = open_list(o, o->columns.of[i].leaf, o->columns.of[i].guide, error);
+            status =
+                parquet_fields_open_list(o, o->columns.of[i].leaf, o->columns.of[i].guide, error);
         }
     }
     if (status == SLUICE_OK && o->list_count > 0) {
         status = sl_open_many(o->group_count, read_lists, o, error);
     }
-    return status == SLUICE_OK ? spread_lists(o, options, error) : status;
+    return status == SLUICE_OK ? parquet_fields_spread_lists(o, options, error) : status;
 }
 
 /* ---- what is read ---- */
 
 /* Bytes of a column, as they are meant. */
-static uint64_t bytes_of(void *ctx, uint32_t column)
+static uint64_t parquet_fields_bytes_of(void *ctx, uint32_t column)
 {
     uint64_t bytes = 0;
     const sl_parquet_opening *o = ctx;
@@ -241,8 +243,8 @@ static sluice_status is_exact(sl_parquet_opening *o, uint32_t column, bool *exac
     return status;
 }
 
-static sluice_status access_of(void *ctx, uint32_t column, sl_columnar_access *access,
-                               sluice_error *error)
+static sluice_status parquet_fields_access_of(void *ctx, uint32_t column,
+                                              sl_columnar_access *access, sluice_error *error)
 {
     sl_parquet_opening *o = ctx;
     sl_parquet_column *of = &o->columns.of[column];
@@ -296,8 +298,8 @@ static sluice_status choose_reads(sl_parquet_opening *o, sluice_error *error)
     const sl_columnar_sizes sizes = {.ctx = o,
                                      .rows = o->own->table.base.info.samples,
                                      .path = sl_parquet_path(o, 0),
-                                     .bytes = bytes_of,
-                                     .access = access_of};
+                                     .bytes = parquet_fields_bytes_of,
+                                     .access = parquet_fields_access_of};
     sluice_status status = sl_columnar_choose(plan, &o->columns.table, &sizes, error);
     for (uint32_t i = 0; i < plan->fields.count; i++) {
         const sl_parquet_column *column = &o->columns.of[plan->of[i]];
@@ -323,7 +325,7 @@ sluice_status sl_parquet_fields_find(sl_parquet_opening *o, const sluice_dataset
     sluice_status status =
         sl_parquet_columns_find(&o->columns, &o->files[0], &table->features, error);
     if (status == SLUICE_OK) {
-        status = look_at_columns(o, error);
+        status = parquet_fields_look_at_columns(o, error);
     }
     if (status == SLUICE_OK) {
         status = find_lists(o, options, error);

@@ -89,8 +89,8 @@ static uint64_t values_max(const sl_parquet *parquet)
 }
 
 /* NULL, or what is wrong. */
-static const char *take_chunk(const sl_parquet *parquet, const chunk_facts *c,
-                              sl_parquet_chunk *chunk)
+static const char *parquet_file_take_chunk(const sl_parquet *parquet, const chunk_facts *c,
+                                           sl_parquet_chunk *chunk)
 {
     if (c->encrypted || c->elsewhere) {
         return c->encrypted ? "it is encrypted" : "its columns lie in other files";
@@ -122,10 +122,10 @@ static const char *read_chunks(sl_parquet *parquet, sl_thrift *t, const sl_thrif
     for (uint32_t i = 0; i < count && !t->bad; i++) {
         chunk_facts facts;
         read_chunk(t, &facts);
-        const char *why =
-            t->bad ? NULL
-                   : take_chunk(parquet, &facts,
-                                &parquet->chunks[(size_t)number * parquet->leaf_count + i]);
+        const char *why = t->bad ? NULL
+                                 : parquet_file_take_chunk(
+                                       parquet, &facts,
+                                       &parquet->chunks[(size_t)number * parquet->leaf_count + i]);
         if (why != NULL) {
             return why;
         }
@@ -133,7 +133,7 @@ static const char *read_chunks(sl_parquet *parquet, sl_thrift *t, const sl_thrif
     return NULL;
 }
 
-static const char *read_group(sl_parquet *parquet, sl_thrift *t, uint32_t number)
+static const char *parquet_file_read_group(sl_parquet *parquet, sl_thrift *t, uint32_t number)
 {
     sl_thrift_field field = {0};
     const char *why = NULL;
@@ -217,7 +217,7 @@ static const char *read_groups(sl_parquet *parquet, sl_thrift *t, const sl_thrif
     }
     const char *why = NULL;
     for (uint32_t i = 0; i < count && why == NULL && !t->bad; i++) {
-        why = read_group(parquet, t, i);
+        why = parquet_file_read_group(parquet, t, i);
         const uint64_t rows = parquet->group_rows[i];
         if (why == NULL && rows > values_max(parquet) - parquet->rows) {
             why = "it claims to have more rows than its bytes can hold";
@@ -268,7 +268,7 @@ static const char *read_key_values(sl_parquet *parquet, sl_thrift *t, const sl_t
     return why;
 }
 
-static const char *read_footer(sl_parquet *parquet, sl_thrift *t)
+static const char *parquet_file_read_footer(sl_parquet *parquet, sl_thrift *t)
 {
     sl_thrift_field field = {0};
     const char *why = NULL;
@@ -301,11 +301,12 @@ sl_refusal sl_parquet_parse(sl_parquet *parquet, sl_bytes footer, uint64_t bytes
     sl_thrift t;
     parquet->file.bytes = bytes;
     sl_thrift_begin(&t, footer);
-    const char *why = read_footer(parquet, &t);
+    const char *why = parquet_file_read_footer(parquet, &t);
     return why == NULL ? sl_accept() : sl_refuse(why, (size_t)(t.at - footer.data));
 }
 
-static sluice_status refuse(const char *path, uint64_t offset, const char *why, sluice_error *error)
+static sluice_status parquet_file_refuse(const char *path, uint64_t offset, const char *why,
+                                         sluice_error *error)
 {
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)offset, "%s", why);
 }
@@ -320,18 +321,19 @@ static sluice_status find_footer(const sl_parquet *parquet, const uint8_t *tail,
     }
     *size = sl_load32(tail);
     if (!sl_parquet_is(tail + 4)) {
-        return refuse(path, bytes - MAGIC_BYTES,
-                      "it does not end as a Parquet file does: it is cut short, or being written",
-                      error);
+        return parquet_file_refuse(
+            path, bytes - MAGIC_BYTES,
+            "it does not end as a Parquet file does: it is cut short, or being written", error);
     }
     return *size <= bytes - MAGIC_BYTES - TAIL_BYTES
                ? SLUICE_OK
-               : refuse(path, bytes - TAIL_BYTES, "its footer is longer than the file", error);
+               : parquet_file_refuse(path, bytes - TAIL_BYTES, "its footer is longer than the file",
+                                     error);
 }
 
 /* The file's last `size` bytes are read; the caller frees them. */
-static sluice_status read_end(const sl_parquet *parquet, const sl_handle *from, size_t size,
-                              uint8_t **end, sluice_error *error)
+static sluice_status parquet_file_read_end(const sl_parquet *parquet, const sl_handle *from,
+                                           size_t size, uint8_t **end, sluice_error *error)
 {
     *end = sl_malloc(size + 1);
     if (*end == NULL) {
@@ -348,14 +350,14 @@ static sluice_status read_both(sl_parquet *parquet, const sl_handle *from, uint8
     size_t size = 0;
     size_t bytes =
         parquet->file.bytes < END_BYTES ? (size_t)parquet->file.bytes : (size_t)END_BYTES;
-    sluice_status status = read_end(parquet, from, bytes, end, error);
+    sluice_status status = parquet_file_read_end(parquet, from, bytes, end, error);
     if (status == SLUICE_OK && *end != NULL) {
         status = find_footer(parquet, *end + bytes - TAIL_BYTES, from->name.path, &size, error);
     }
     if (status == SLUICE_OK && size + TAIL_BYTES > bytes) {
         sl_free(*end);
         bytes = size + TAIL_BYTES;
-        status = read_end(parquet, from, bytes, end, error);
+        status = parquet_file_read_end(parquet, from, bytes, end, error);
     }
     if (status < 0) {
         return status;
@@ -364,8 +366,9 @@ static sluice_status read_both(sl_parquet *parquet, const sl_handle *from, uint8
     const sl_refusal why = sl_parquet_parse(parquet, footer, parquet->file.bytes);
     return why.text == NULL
                ? SLUICE_OK
-               : refuse(from->name.path, parquet->file.bytes - TAIL_BYTES - size + why.offset,
-                        why.text, error);
+               : parquet_file_refuse(from->name.path,
+                                     parquet->file.bytes - TAIL_BYTES - size + why.offset, why.text,
+                                     error);
 }
 
 sluice_status sl_parquet_read_footer(sl_parquet *parquet, const sl_handle *from,
@@ -373,7 +376,8 @@ sluice_status sl_parquet_read_footer(sl_parquet *parquet, const sl_handle *from,
 {
     uint8_t *end = NULL;
     if (parquet->file.bytes < MAGIC_BYTES + TAIL_BYTES) {
-        return refuse(from->name.path, 0, "the file is too short for a Parquet file", error);
+        return parquet_file_refuse(from->name.path, 0, "the file is too short for a Parquet file",
+                                   error);
     }
     const sluice_status status = read_both(parquet, from, &end, error);
     sl_free(end);

@@ -115,15 +115,15 @@ static uint32_t number_bytes(const sl_parquet_leaf *leaf)
     return leaf->type == SL_PARQUET_INT32 || leaf->type == SL_PARQUET_FLOAT ? 4 : 8;
 }
 
-static sluice_status fail(const filler *f, uint64_t offset, sluice_status status, const char *why,
-                          sluice_error *error)
+static sluice_status parquet_index_fail(const filler *f, uint64_t offset, sluice_status status,
+                                        const char *why, sluice_error *error)
 {
     return sl_error_file(error, status, STAGE, 0, f->place->from.name.path, (int64_t)offset,
                          "column \"%s\": %s", f->leaf->name, why);
 }
 
-static sluice_status read_at(const filler *f, void *to, size_t bytes, uint64_t offset,
-                             sluice_error *error)
+static sluice_status parquet_index_read_at(const filler *f, void *to, size_t bytes, uint64_t offset,
+                                           sluice_error *error)
 {
     return sl_handle_read(&f->place->from, to, bytes, offset, error);
 }
@@ -136,12 +136,13 @@ static const uint8_t *find_length(const uint8_t *bytes, size_t size, uint64_t fr
 
 /* The length that lies at `at`: from what was read, or read, all alone or with what is behind it.
  */
-static sluice_status look(filler *f, uint64_t at, uint64_t end, bool alone, uint32_t *length,
-                          sluice_error *error)
+static sluice_status parquet_index_look(filler *f, uint64_t at, uint64_t end, bool alone,
+                                        uint32_t *length, sluice_error *error)
 {
     const sl_parquet_walk *w = &f->walk;
     if (end - at < LENGTH_BYTES) {
-        return fail(f, at, SLUICE_CORRUPT, "a page has fewer values than it should", error);
+        return parquet_index_fail(f, at, SLUICE_CORRUPT, "a page has fewer values than it should",
+                                  error);
     }
     const uint8_t *found = find_length(w->window, w->window_bytes, w->window_at, at);
     if (found == NULL) {
@@ -151,7 +152,7 @@ static sluice_status look(filler *f, uint64_t at, uint64_t end, bool alone, uint
         size_t wanted = alone ? LENGTH_BYTES : sizeof(f->looked);
         wanted = end - at < wanted ? (size_t)(end - at) : wanted;
         f->look_bytes = 0;
-        const sluice_status status = read_at(f, f->looked, wanted, at, error);
+        const sluice_status status = parquet_index_read_at(f, f->looked, wanted, at, error);
         if (status < 0) {
             return status;
         }
@@ -171,15 +172,17 @@ typedef struct run {
     uint32_t size;
 } run;
 
-static sluice_status step(filler *f, run *r, sluice_error *error)
+static sluice_status parquet_index_step(filler *f, run *r, sluice_error *error)
 {
-    const sluice_status status = look(f, r->at, r->end, r->was_large, &r->size, error);
+    const sluice_status status =
+        parquet_index_look(f, r->at, r->end, r->was_large, &r->size, error);
     if (status < 0) {
         return status;
     }
     r->offset = r->at + LENGTH_BYTES;
     if (r->size > r->end - r->offset || r->size > INT32_MAX) {
-        return fail(f, r->at, SLUICE_CORRUPT, "a value is longer than its page", error);
+        return parquet_index_fail(f, r->at, SLUICE_CORRUPT, "a value is longer than its page",
+                                  error);
     }
     r->at = r->offset + r->size;
     r->was_large = r->size > LOOK_MAX;
@@ -187,16 +190,16 @@ static sluice_status step(filler *f, run *r, sluice_error *error)
 }
 
 /* The body of a page as it is meant, to `to`. */
-static sluice_status load(const filler *f, const sl_parquet_page *page, uint8_t *to,
-                          sluice_error *error)
+static sluice_status parquet_index_load(const filler *f, const sl_parquet_page *page, uint8_t *to,
+                                        sluice_error *error)
 {
     const size_t plain =
         page->kind == SL_PARQUET_DATA_2 ? (size_t)page->rep_bytes + page->def_bytes : 0;
     uint8_t *stored = sl_malloc((size_t)page->bytes + 1);
     if (stored == NULL) {
-        return fail(f, page->offset, SLUICE_NOMEM, "no memory for a page", error);
+        return parquet_index_fail(f, page->offset, SLUICE_NOMEM, "no memory for a page", error);
     }
-    sluice_status status = read_at(f, stored, page->bytes, page->offset, error);
+    sluice_status status = parquet_index_read_at(f, stored, page->bytes, page->offset, error);
     if (status == SLUICE_OK) {
         memcpy(to, stored, plain);
         status =
@@ -204,7 +207,8 @@ static sluice_status load(const filler *f, const sl_parquet_page *page, uint8_t 
                            (sl_bytes){stored + plain, page->bytes - plain}, to + plain,
                            page->unpacked - plain, NULL);
         if (status < 0) {
-            status = fail(f, page->offset, SLUICE_CORRUPT, "a page cannot be unpacked", error);
+            status = parquet_index_fail(f, page->offset, SLUICE_CORRUPT,
+                                        "a page cannot be unpacked", error);
         }
     }
     sl_free(stored);
@@ -224,14 +228,15 @@ static sluice_status place_sized(filler *f, const sl_parquet_page *page, uint64_
 {
     uint32_t bytes;
     const uint64_t end = page->offset + page->bytes;
-    const sluice_status status = look(f, at, end, false, &bytes, error);
+    const sluice_status status = parquet_index_look(f, at, end, false, &bytes, error);
     if (status < 0) {
         return status;
     }
     *levels = (sl_extent){at + LENGTH_BYTES, bytes};
     return levels->offset + bytes <= end
                ? SLUICE_OK
-               : fail(f, page->offset, SLUICE_CORRUPT, "a page's levels are longer than it", error);
+               : parquet_index_fail(f, page->offset, SLUICE_CORRUPT,
+                                    "a page's levels are longer than it", error);
 }
 
 static sluice_status place_levels(filler *f, const sl_parquet_page *page, level_place *levels,
@@ -270,7 +275,8 @@ static bool next_present(const filler *f, sl_levels *levels, bool *present)
 static sluice_status step_fixed(const filler *f, run *r, uint32_t bytes, sluice_error *error)
 {
     if (bytes > r->end - r->at) {
-        return fail(f, r->at, SLUICE_CORRUPT, "a page has fewer values than it should", error);
+        return parquet_index_fail(f, r->at, SLUICE_CORRUPT,
+                                  "a page has fewer values than it should", error);
     }
     r->offset = r->at;
     r->size = bytes;
@@ -292,9 +298,10 @@ static sluice_status fill_values(filler *f, open_page *p, sluice_error *error)
         bool present;
         f->index->sizes[f->slot] = SL_PARQUET_NULL_SIZE;
         if (!next_present(f, &p->defs, &present)) {
-            status = fail(f, p->page->offset, SLUICE_CORRUPT, "a page's levels are damaged", error);
+            status = parquet_index_fail(f, p->page->offset, SLUICE_CORRUPT,
+                                        "a page's levels are damaged", error);
         } else if (present) {
-            status = f->index->length_bytes > 0 ? step(f, &p->r, error)
+            status = f->index->length_bytes > 0 ? parquet_index_step(f, &p->r, error)
                                                 : step_fixed(f, &p->r, f->leaf->type_bytes, error);
             f->index->cells[f->slot] = p->r.offset;
             f->index->sizes[f->slot] = p->r.size;
@@ -314,7 +321,8 @@ static sluice_status fill_lists(filler *f, open_page *p, sluice_error *error)
         const bool good = sl_levels_next(&p->reps, &rep) && sl_levels_next(&p->defs, &def) &&
                           rep <= 1 && def <= f->leaf->max_def;
         if (!good || (rep == 0 ? f->slot == f->end : i == 0)) {
-            return fail(f, p->page->offset, SLUICE_CORRUPT, "a page's levels are damaged", error);
+            return parquet_index_fail(f, p->page->offset, SLUICE_CORRUPT,
+                                      "a page's levels are damaged", error);
         }
         if (rep == 0) {
             f->index->cells[f->slot] = p->r.at;
@@ -341,10 +349,10 @@ static sluice_status fill_exact(filler *f, const sl_parquet_page *page, sluice_e
     const size_t bytes = (size_t)(place.values - page->offset);
     uint8_t *memory = sl_malloc(bytes + 1);
     if (memory == NULL) {
-        return fail(f, page->offset, SLUICE_NOMEM, "no memory for levels", error);
+        return parquet_index_fail(f, page->offset, SLUICE_NOMEM, "no memory for levels", error);
     }
     open_page p = {.page = page, .r = {.at = place.values, .end = page->offset + page->bytes}};
-    status = read_at(f, memory, bytes, page->offset, error);
+    status = parquet_index_read_at(f, memory, bytes, page->offset, error);
     sl_levels_begin(&p.reps,
                     (sl_bytes){memory + (place.reps.offset - page->offset), place.reps.bytes},
                     sl_levels_width(f->leaf->max_rep));
@@ -371,8 +379,8 @@ static sl_page_pick pick_of(const filler *f, const sl_parquet_page *page)
 }
 
 /* Numbers of the dictionary's values, slot by slot. */
-static sluice_status read_numbers(filler *f, const sl_parquet_page *page, sl_bytes body,
-                                  sluice_error *error)
+static sluice_status parquet_index_read_numbers(filler *f, const sl_parquet_page *page,
+                                                sl_bytes body, sluice_error *error)
 {
     sl_levels defs;
     sl_levels numbers;
@@ -381,7 +389,8 @@ static sluice_status read_numbers(filler *f, const sl_parquet_page *page, sl_byt
     const sl_page_pick pick = pick_of(f, page);
     if (sl_page_split(&pick, body, &levels, &begin).text != NULL || begin >= body.size) {
         /* the width of numbers takes a byte */
-        return fail(f, page->offset, SLUICE_CORRUPT, "a page's levels are longer than it", error);
+        return parquet_index_fail(f, page->offset, SLUICE_CORRUPT,
+                                  "a page's levels are longer than it", error);
     }
     sl_levels_begin(&defs, levels, sl_levels_width(f->leaf->max_def));
     sl_levels_begin(&numbers, (sl_bytes){body.data + begin + 1, body.size - begin - 1},
@@ -391,7 +400,7 @@ static sluice_status read_numbers(filler *f, const sl_parquet_page *page, sl_byt
         uint32_t number = 0;
         if (!next_present(f, &defs, &present) ||
             (present && (!sl_levels_next(&numbers, &number) || number >= f->dictionary.values))) {
-            return fail(f, page->offset, SLUICE_CORRUPT, "a page is damaged", error);
+            return parquet_index_fail(f, page->offset, SLUICE_CORRUPT, "a page is damaged", error);
         }
         f->index->cells[f->slot] = number;
         f->index->sizes[f->slot] = present ? 0 : SL_PARQUET_NULL_SIZE;
@@ -405,7 +414,7 @@ static sluice_status place_slots(filler *f, uint64_t first, run *values, sluice_
     const sl_parquet_page *page = &f->dictionary;
     run r = {.at = page->offset, .end = page->offset + page->bytes};
     for (uint32_t i = 0; i < page->values; i++) {
-        const sluice_status status = step(f, &r, error);
+        const sluice_status status = parquet_index_step(f, &r, error);
         if (status < 0) {
             return status;
         }
@@ -428,8 +437,8 @@ static sluice_status make_exact(filler *f, uint64_t first, sluice_error *error)
                       ? sl_calloc((size_t)f->dictionary.values + 1, sizeof(*values))
                       : NULL;
     if (values == NULL) {
-        return fail(f, f->dictionary.offset, SLUICE_CORRUPT,
-                    "a dictionary has more values than fit", error);
+        return parquet_index_fail(f, f->dictionary.offset, SLUICE_CORRUPT,
+                                  "a dictionary has more values than fit", error);
     }
     const sluice_status status = place_slots(f, first, values, error);
     sl_free(values);
@@ -440,15 +449,16 @@ static sluice_status fill_by_dictionary(filler *f, const sl_parquet_page *page, 
 {
     const uint64_t first = f->slot;
     if (!f->has_dictionary) {
-        return fail(f, page->offset, SLUICE_CORRUPT, "its dictionary is missing", error);
+        return parquet_index_fail(f, page->offset, SLUICE_CORRUPT, "its dictionary is missing",
+                                  error);
     }
     uint8_t *body = sl_malloc((size_t)page->unpacked + 1);
     if (body == NULL) {
-        return fail(f, page->offset, SLUICE_NOMEM, "no memory for a page", error);
+        return parquet_index_fail(f, page->offset, SLUICE_NOMEM, "no memory for a page", error);
     }
-    sluice_status status = load(f, page, body, error);
+    sluice_status status = parquet_index_load(f, page, body, error);
     if (status == SLUICE_OK) {
-        status = read_numbers(f, page, (sl_bytes){body, page->unpacked}, error);
+        status = parquet_index_read_numbers(f, page, (sl_bytes){body, page->unpacked}, error);
     }
     sl_free(body);
     return status == SLUICE_OK && !f->dictionary.compressed ? make_exact(f, first, error) : status;
@@ -461,14 +471,15 @@ static sluice_status fill_page(filler *f, const sl_parquet_page *page, sluice_er
                                page->encoding == SL_PARQUET_RLE_DICTIONARY;
     sluice_status status = SLUICE_OK;
     if (!is_number_list(f->leaf) && page->values > f->end - f->slot) {
-        return fail(f, page->offset, SLUICE_CORRUPT, "a row group has more rows than it should",
-                    error);
+        return parquet_index_fail(f, page->offset, SLUICE_CORRUPT,
+                                  "a row group has more rows than it should", error);
     }
     if (!by_dictionary && page->encoding != SL_PARQUET_PLAIN) {
-        return fail(f, page->offset, SLUICE_UNSUPPORTED,
-                    "its values are encoded in a way of which single ones cannot be read (PLAIN "
-                    "and dictionaries can)",
-                    error);
+        return parquet_index_fail(
+            f, page->offset, SLUICE_UNSUPPORTED,
+            "its values are encoded in a way of which single ones cannot be read (PLAIN "
+            "and dictionaries can)",
+            error);
     }
     if (by_dictionary && (!f->has_dictionary || f->dictionary.compressed)) {
         stretch.where = SL_PARQUET_IN_DICTIONARY;
@@ -482,7 +493,7 @@ static sluice_status fill_page(filler *f, const sl_parquet_page *page, sluice_er
         stretch.pick = pick_of(f, page);
     }
     if (page->values > 0 && !add_stretch(f->found, &stretch)) {
-        return fail(f, page->offset, SLUICE_NOMEM, "no memory for an index", error);
+        return parquet_index_fail(f, page->offset, SLUICE_NOMEM, "no memory for an index", error);
     }
     if (by_dictionary) {
         status = fill_by_dictionary(f, page, error);
@@ -536,8 +547,9 @@ sluice_status sl_parquet_index_fill(sl_parquet_index *index, const sl_parquet_pl
         }
     }
     if (status == SLUICE_END) {
-        status = f->slot == f->end ? SLUICE_OK
-                                   : fail(f, f->chunk->offset, SLUICE_CORRUPT,
+        status = f->slot == f->end
+                     ? SLUICE_OK
+                     : parquet_index_fail(f, f->chunk->offset, SLUICE_CORRUPT,
                                           "a row group has fewer rows than it should", error);
     }
     sl_free(f);
@@ -557,7 +569,7 @@ static sluice_status begins_row(filler *f, const sl_parquet_page *page, bool *be
     sluice_status status = place_levels(f, page, &place, error);
     const size_t bytes = place.reps.bytes < FIRST_BYTES ? (size_t)place.reps.bytes : FIRST_BYTES;
     if (status == SLUICE_OK) {
-        status = read_at(f, head, bytes, place.reps.offset, error);
+        status = parquet_index_read_at(f, head, bytes, place.reps.offset, error);
     }
     if (status == SLUICE_OK) {
         sl_levels_begin(&reps, (sl_bytes){head, bytes}, sl_levels_width(f->leaf->max_rep));

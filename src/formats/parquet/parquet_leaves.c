@@ -163,7 +163,8 @@ static void read_element(sl_thrift *t, element *e)
 }
 
 /* The names down to it, `bytes` of them in s->name; false: they are too long. */
-static bool join_name(schema *s, const group *parent, const element *e, size_t *bytes)
+static bool parquet_leaves_join_name(schema *s, const group *parent, const element *e,
+                                     size_t *bytes)
 {
     const bool says_nothing =
         parent->is_part || (parent->is_list && e->repetition == REPEATED) || s->depth == 0;
@@ -197,7 +198,7 @@ static void add_leaf(schema *s, const group *parent, const group *own, const ele
 }
 
 /* NULL, or what is wrong. */
-static const char *add_element(schema *s, const element *e)
+static const char *parquet_leaves_add_element(schema *s, const element *e)
 {
     static const group above = {.children = 1};
     const group *parent = s->depth > 0 ? &s->groups[s->depth - 1] : &above;
@@ -210,7 +211,7 @@ static const char *add_element(schema *s, const element *e)
         e->type_bytes < 0 || e->type_bytes > INT32_MAX) {
         return "its schema is damaged";
     }
-    if (!join_name(s, parent, e, &own.name_bytes)) {
+    if (!parquet_leaves_join_name(s, parent, e, &own.name_bytes)) {
         return "a column's name has more than 255 bytes";
     }
     if (s->depth > 0) { /* of the root it does not count */
@@ -250,7 +251,7 @@ const char *sl_parquet_leaves_read(sl_parquet *parquet, sl_thrift *t, const sl_t
         if (i > 0 && s.depth == 0) {
             return "its schema is damaged";
         }
-        const char *why = t->bad ? NULL : add_element(&s, &e);
+        const char *why = t->bad ? NULL : parquet_leaves_add_element(&s, &e);
         if (why != NULL) {
             return why;
         }

@@ -15,27 +15,27 @@ typedef struct lister {
     uint64_t longest;
 } lister;
 
-static sluice_status fail(const lister *l, const char *why, sluice_error *error)
+static sluice_status parquet_lists_fail(const lister *l, const char *why, sluice_error *error)
 {
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, l->place->from.name.path, -1,
                          "column \"%s\" of row group %u: %s", l->guide->name, l->place->group, why);
 }
 
-static sluice_status take(void *ctx, const sl_parquet_slot *slot, sluice_error *error)
+static sluice_status parquet_lists_take(void *ctx, const sl_parquet_slot *slot, sluice_error *error)
 {
     lister *l = ctx;
     const bool is_element = slot->def >= l->guide->item_def;
     if (slot->rep == 0) {
         if (l->row == l->last_row) {
-            return fail(l, "it has more rows than it should", error);
+            return parquet_lists_fail(l, "it has more rows than it should", error);
         }
         l->index->starts[l->row++] = l->slot;
         l->elements = 0;
     } else if (l->slot == l->place->first) {
-        return fail(l, "it goes on with a list that was not begun", error);
+        return parquet_lists_fail(l, "it goes on with a list that was not begun", error);
     }
     if (l->slot == l->last_slot) {
-        return fail(l, "it has not as many values as the pictures' bytes", error);
+        return parquet_lists_fail(l, "it has not as many values as the pictures' bytes", error);
     }
     l->elements += is_element;
     l->longest = l->elements > l->longest ? l->elements : l->longest;
@@ -55,11 +55,11 @@ sluice_status sl_parquet_lists_read(const sl_parquet_list *list, const sl_parque
                 .last_row = row + parquet->group_rows[place->group],
                 .slot = place->first,
                 .last_slot = place->first + parquet->chunks[first + list->leaf].values};
-    const sl_parquet_sink sink = {.ctx = &l, .take = take};
+    const sl_parquet_sink sink = {.ctx = &l, .take = parquet_lists_take};
     sluice_status status = sl_parquet_decode(l.guide, &parquet->chunks[first + list->guide],
                                              &place->from, &sink, error);
     if (status == SLUICE_OK && (l.row != l.last_row || l.slot != l.last_slot)) {
-        status = fail(&l, "it has fewer rows or values than it should", error);
+        status = parquet_lists_fail(&l, "it has fewer rows or values than it should", error);
     }
     *longest = l.longest < UINT32_MAX ? (uint32_t)l.longest : UINT32_MAX;
     return status;

@@ -30,7 +30,7 @@ sluice_status sl_parquet_open_file(const sl_parquet_opening *o, uint32_t file, s
     return status;
 }
 
-static sluice_status read_footer(void *ctx, uint32_t number, sluice_error *error)
+static sluice_status parquet_open_read_footer(void *ctx, uint32_t number, sluice_error *error)
 {
     const sl_parquet_opening *o = ctx;
     sl_handle from;
@@ -88,8 +88,8 @@ static sluice_status list_groups(sl_parquet_opening *o, sluice_error *error)
 }
 
 /* What is kept of a row group. */
-static sluice_status read_columns(const sl_parquet_opening *o, sl_parquet_group *group,
-                                  sl_parquet_place *place, sluice_error *error)
+static sluice_status parquet_open_read_columns(const sl_parquet_opening *o, sl_parquet_group *group,
+                                               sl_parquet_place *place, sluice_error *error)
 {
     const sl_columnar_fields *plan = &o->own->table.plan;
     sluice_status status = SLUICE_OK;
@@ -108,7 +108,7 @@ static sluice_status read_columns(const sl_parquet_opening *o, sl_parquet_group 
     return status;
 }
 
-static sluice_status read_group(void *ctx, uint32_t number, sluice_error *error)
+static sluice_status parquet_open_read_group(void *ctx, uint32_t number, sluice_error *error)
 {
     const sl_parquet_opening *o = ctx;
     sl_parquet_group *group = &o->groups[number];
@@ -116,13 +116,13 @@ static sluice_status read_group(void *ctx, uint32_t number, sluice_error *error)
         .parquet = &o->files[group->file], .group = group->group, .file = group->file};
     sluice_status status = sl_parquet_open_file(o, group->file, &place.from, error);
     if (status == SLUICE_OK) {
-        status = read_columns(o, group, &place, error);
+        status = parquet_open_read_columns(o, group, &place, error);
         sl_handle_close(&place.from);
     }
     return status;
 }
 
-static sluice_status read_rows(sl_parquet_opening *o, sluice_error *error)
+static sluice_status parquet_open_read_rows(sl_parquet_opening *o, sluice_error *error)
 {
     sl_parquets *own = o->own;
     sl_columnar *table = &own->table;
@@ -134,7 +134,7 @@ static sluice_status read_rows(sl_parquet_opening *o, sluice_error *error)
     sluice_status status =
         sl_side_columns_open(table->side, table->plan.side_fields, table->plan.side_count, error);
     if (status == SLUICE_OK) {
-        status = sl_open_many(o->group_count, read_group, o, error);
+        status = sl_open_many(o->group_count, parquet_open_read_group, o, error);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < o->group_count; i++) {
         status = sl_side_columns_append(table->side, &o->groups[i].side, error);
@@ -177,7 +177,7 @@ static uint64_t bytes_of_index(const sl_parquet_index *index, bool *pages)
     return bytes;
 }
 
-static void describe(sl_parquet_opening *o)
+static void parquet_open_describe(sl_parquet_opening *o)
 {
     sl_parquets *own = o->own;
     sl_dataset *base = &own->table.base;
@@ -196,15 +196,15 @@ static void describe(sl_parquet_opening *o)
                    pages ? "; compressed: shuffle by blocks, or pack" : "");
 }
 
-static sluice_status open_steps(sl_parquet_opening *o, const sluice_dataset_options *options,
-                                sluice_error *error)
+static sluice_status parquet_open_steps(sl_parquet_opening *o,
+                                        const sluice_dataset_options *options, sluice_error *error)
 {
     sl_parquets *own = o->own;
     o->files = sl_calloc(own->set.list.count, sizeof(*o->files));
     if (o->files == NULL) {
         return sl_no_memory(error, STAGE, "opening a dataset");
     }
-    sluice_status status = sl_open_many(own->set.list.count, read_footer, o, error);
+    sluice_status status = sl_open_many(own->set.list.count, parquet_open_read_footer, o, error);
     if (status == SLUICE_OK) {
         status = count_rows(o, error);
     }
@@ -215,10 +215,10 @@ static sluice_status open_steps(sl_parquet_opening *o, const sluice_dataset_opti
         status = sl_parquet_fields_find(o, options, error);
     }
     if (status == SLUICE_OK) {
-        status = read_rows(o, error);
+        status = parquet_open_read_rows(o, error);
     }
     if (status == SLUICE_OK) {
-        describe(o);
+        parquet_open_describe(o);
         status = sl_file_list_objects(&own->set.list, &own->table.base.objects, error);
     }
     return status;
@@ -260,7 +260,7 @@ sluice_status sl_parquets_open(sl_parquets *own, const sl_file_kind *kind, const
         return sl_no_memory(error, STAGE, "opening a dataset");
     }
     o->own = own;
-    status = open_steps(o, options, error);
+    status = parquet_open_steps(o, options, error);
     close_opening(o);
     return status;
 }

@@ -44,7 +44,7 @@ bool sl_page_is_bomb(uint32_t bytes, uint32_t unpacked)
 }
 
 /* False: it is damaged. Each writes no more than `size` bytes. */
-static bool unpack(sl_page_codec codec, sl_bytes packed, uint8_t *to, size_t size)
+static bool parquet_page_unpack(sl_page_codec codec, sl_bytes packed, uint8_t *to, size_t size)
 {
     switch (codec) {
     case SL_PAGE_SNAPPY:
@@ -71,7 +71,7 @@ sluice_status sl_page_unpack(sl_frame *frame, sl_page_codec codec, sl_bytes pack
     if (codec == SL_PAGE_ZSTD) { /* of several frames, perhaps, that need not tell their size */
         return sl_frame_unpack_to(frame, packed, to, size, error);
     }
-    return unpack(codec, packed, to, size)
+    return parquet_page_unpack(codec, packed, to, size)
                ? SLUICE_OK
                : sl_error_set(error, SLUICE_CORRUPT, STAGE,
                               "a page cannot be unpacked: it is damaged");
@@ -93,7 +93,7 @@ void sl_levels_begin(sl_levels *levels, sl_bytes bytes, uint32_t width)
     *levels = (sl_levels){.at = bytes.data, .end = bytes.data + bytes.size, .width = width};
 }
 
-static bool read_varint(sl_levels *levels, uint64_t *number)
+static bool parquet_page_read_varint(sl_levels *levels, uint64_t *number)
 {
     *number = 0;
     for (uint32_t shift = 0; shift < 63; shift += 7) {
@@ -110,10 +110,10 @@ static bool read_varint(sl_levels *levels, uint64_t *number)
 }
 
 /* A run, or packed groups, the last of which may be cut short where the page ends. */
-static bool begin_run(sl_levels *levels)
+static bool parquet_page_begin_run(sl_levels *levels)
 {
     uint64_t head;
-    if (!read_varint(levels, &head)) {
+    if (!parquet_page_read_varint(levels, &head)) {
         return false;
     }
     const uint64_t left = (uint64_t)(levels->end - levels->at);
@@ -196,7 +196,7 @@ static bool skip_packed(sl_levels *levels, uint64_t count, uint32_t most, uint32
 bool sl_levels_skip(sl_levels *levels, uint64_t count, uint32_t most, uint32_t *found)
 {
     while (count > 0) {
-        if (levels->run == 0 && levels->packed == 0 && !begin_run(levels)) {
+        if (levels->run == 0 && levels->packed == 0 && !parquet_page_begin_run(levels)) {
             return false;
         }
         const uint64_t there = levels->packed > 0 ? levels->packed : levels->run;
@@ -219,7 +219,7 @@ bool sl_levels_skip(sl_levels *levels, uint64_t count, uint32_t most, uint32_t *
 
 bool sl_levels_next(sl_levels *levels, uint32_t *value)
 {
-    if (levels->run == 0 && levels->packed == 0 && !begin_run(levels)) {
+    if (levels->run == 0 && levels->packed == 0 && !parquet_page_begin_run(levels)) {
         return false;
     }
     if (levels->packed > 0) {
@@ -269,8 +269,8 @@ sl_refusal sl_page_split(const sl_page_pick *pick, sl_bytes body, sl_bytes *leve
 }
 
 /* How many values come before that of the row, and whether it has one. */
-static sl_refusal count_before(const sl_page_pick *pick, sl_bytes stored, uint32_t *before,
-                               bool *present)
+static sl_refusal parquet_page_count_before(const sl_page_pick *pick, sl_bytes stored,
+                                            uint32_t *before, bool *present)
 {
     uint32_t level = 0;
     sl_levels levels;
@@ -313,7 +313,7 @@ sl_refusal sl_page_find(const sl_page_pick *pick, sl_bytes body, sl_bytes *value
     if (pick->max_level > 0) {
         sl_bytes levels;
         sl_refusal why = sl_page_split(pick, body, &levels, &at);
-        why = why.text == NULL ? count_before(pick, levels, &before, &present) : why;
+        why = why.text == NULL ? parquet_page_count_before(pick, levels, &before, &present) : why;
         if (why.text != NULL) {
             return why;
         }

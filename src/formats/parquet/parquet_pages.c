@@ -72,7 +72,7 @@ static void read_facts_2(sl_thrift *t, header *h)
     }
 }
 
-static void read_header(sl_thrift *t, header *h)
+static void parquet_pages_read_header(sl_thrift *t, header *h)
 {
     sl_thrift_field field = {0};
     *h = (header){.type = -1,
@@ -120,7 +120,7 @@ size_t sl_parquet_page_header(sl_bytes bytes, sl_parquet_page *page, bool *is_ot
     sl_thrift t;
     header h;
     sl_thrift_begin(&t, bytes);
-    read_header(&t, &h);
+    parquet_pages_read_header(&t, &h);
     *is_other = h.type != TYPE_DATA && h.type != TYPE_DATA_2 && h.type != TYPE_DICTIONARY;
     if (t.bad || !is_size(h.bytes) || (!*is_other && !is_sound(&h))) {
         return 0;
@@ -154,7 +154,8 @@ void sl_parquet_walk_begin(sl_parquet_walk *walk, const sl_handle *from,
     walk->window_bytes = 0;
 }
 
-static sluice_status refuse(const sl_parquet_walk *walk, const char *why, sluice_error *error)
+static sluice_status parquet_pages_refuse(const sl_parquet_walk *walk, const char *why,
+                                          sluice_error *error)
 {
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, walk->from->name.path, (int64_t)walk->at,
                          "%s", why);
@@ -178,8 +179,8 @@ static sluice_status read_long(const sl_parquet_walk *walk, sl_parquet_page *pag
     return status;
 }
 
-static sluice_status read_page(sl_parquet_walk *walk, sl_parquet_page *page, bool *is_other,
-                               sluice_error *error)
+static sluice_status parquet_pages_read_page(sl_parquet_walk *walk, sl_parquet_page *page,
+                                             bool *is_other, sluice_error *error)
 {
     const uint64_t left = walk->end - walk->at;
     const size_t wanted = left < sizeof(walk->window) ? (size_t)left : sizeof(walk->window);
@@ -197,10 +198,10 @@ static sluice_status read_page(sl_parquet_walk *walk, sl_parquet_page *page, boo
         }
     }
     if (bytes == 0 || page->bytes > left - bytes) {
-        return refuse(walk,
-                      bytes == 0 ? "the header of a page is damaged"
-                                 : "a page is longer than what is left of its column",
-                      error);
+        return parquet_pages_refuse(walk,
+                                    bytes == 0 ? "the header of a page is damaged"
+                                               : "a page is longer than what is left of its column",
+                                    error);
     }
     page->offset = walk->at + bytes;
     walk->at = page->offset + page->bytes;
@@ -220,9 +221,10 @@ sluice_status sl_parquet_walk_next(sl_parquet_walk *walk, uint64_t values, sl_pa
         if (walk->at == walk->end || walk->values == values) {
             return walk->values == values
                        ? SLUICE_END
-                       : refuse(walk, "a column has fewer values than it should", error);
+                       : parquet_pages_refuse(walk, "a column has fewer values than it should",
+                                              error);
         }
-        const sluice_status status = read_page(walk, page, &is_other, error);
+        const sluice_status status = parquet_pages_read_page(walk, page, &is_other, error);
         if (status < 0) {
             return status;
         }
@@ -231,13 +233,14 @@ sluice_status sl_parquet_walk_next(sl_parquet_walk *walk, uint64_t values, sl_pa
         }
         page->compressed = page->compressed && walk->codec != SL_PAGE_PLAIN;
         if (!page->compressed && page->bytes != page->unpacked) {
-            return refuse(walk, "a page that is not compressed has two sizes", error);
+            return parquet_pages_refuse(walk, "a page that is not compressed has two sizes", error);
         }
         if (page->values > 0 && page->bytes == 0) {
-            return refuse(walk, "a page has values, and no bytes", error);
+            return parquet_pages_refuse(walk, "a page has values, and no bytes", error);
         }
         if (page->compressed && sl_page_is_bomb(page->bytes, page->unpacked)) {
-            return refuse(walk, "a page claims to unpack to more than 1024 times its size", error);
+            return parquet_pages_refuse(
+                walk, "a page claims to unpack to more than 1024 times its size", error);
         }
         if (page->kind == SL_PARQUET_DICTIONARY) {
             return SLUICE_OK;
@@ -245,6 +248,6 @@ sluice_status sl_parquet_walk_next(sl_parquet_walk *walk, uint64_t values, sl_pa
         walk->values += page->values;
         return walk->values <= values
                    ? SLUICE_OK
-                   : refuse(walk, "a column has more values than it should", error);
+                   : parquet_pages_refuse(walk, "a column has more values than it should", error);
     }
 }

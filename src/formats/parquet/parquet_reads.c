@@ -18,7 +18,8 @@ typedef struct reach {
 /* ---- places ---- */
 
 /* Slots of a row that are wanted: from `*begin` to before `*end`. */
-static void slots_of(const sl_parquet_read *read, uint64_t row, uint64_t *begin, uint64_t *end)
+static void parquet_reads_slots_of(const sl_parquet_read *read, uint64_t row, uint64_t *begin,
+                                   uint64_t *end)
 {
     const uint64_t *starts = read->index.starts;
     *begin = starts != NULL ? starts[row] : row;
@@ -29,7 +30,7 @@ static void slots_of(const sl_parquet_read *read, uint64_t row, uint64_t *begin,
 }
 
 /* The stretch of a slot, from that of one before it. */
-static uint32_t go_on(const sl_parquet_index *index, uint32_t stretch, uint64_t slot)
+static uint32_t parquet_reads_go_on(const sl_parquet_index *index, uint32_t stretch, uint64_t slot)
 {
     while (stretch + 1 < index->stretches.count && index->stretches.of[stretch + 1].first <= slot) {
         stretch++;
@@ -37,7 +38,8 @@ static uint32_t go_on(const sl_parquet_index *index, uint32_t stretch, uint64_t 
     return stretch;
 }
 
-static void add(const sl_parquet_index *index, uint64_t slot, uint32_t number, reach *found)
+static void parquet_reads_add(const sl_parquet_index *index, uint64_t slot, uint32_t number,
+                              reach *found)
 {
     const sl_parquet_stretch *stretch = &index->stretches.of[number];
     const bool is_exact = stretch->where == SL_PARQUET_EXACT;
@@ -55,18 +57,18 @@ static void add(const sl_parquet_index *index, uint64_t slot, uint32_t number, r
     found->last = number;
 }
 
-static reach find_row(const sl_parquet_read *read, uint64_t row)
+static reach parquet_reads_find_row(const sl_parquet_read *read, uint64_t row)
 {
     uint64_t slot;
     uint64_t end;
     const sl_parquet_index *index = &read->index;
     reach found = {.extent = {0, 0}};
-    slots_of(read, row, &slot, &end);
+    parquet_reads_slots_of(read, row, &slot, &end);
     uint32_t stretch = slot < end ? sl_parquet_index_find(index, slot) : 0;
     for (; slot < end; slot++) {
-        stretch = go_on(index, stretch, slot);
+        stretch = parquet_reads_go_on(index, stretch, slot);
         if (sl_parquet_index_has(index, slot)) {
-            add(index, slot, stretch, &found);
+            parquet_reads_add(index, slot, stretch, &found);
         }
     }
     return found;
@@ -74,7 +76,7 @@ static reach find_row(const sl_parquet_read *read, uint64_t row)
 
 sl_extent sl_parquet_read_find(const sl_parquet_read *read, uint64_t row)
 {
-    return find_row(read, row).extent;
+    return parquet_reads_find_row(read, row).extent;
 }
 
 /* ---- values ---- */
@@ -108,8 +110,8 @@ static size_t unpacked_bytes(const sl_parquet_index *index, uint32_t first, uint
 }
 
 /* All pages of a row, in the room, unless it has them. */
-static sl_refusal open_pages(const sl_parquet_read *read, const reach *found, uint64_t row,
-                             const sl_columnar_bytes *from)
+static sl_refusal parquet_reads_open_pages(const sl_parquet_read *read, const reach *found,
+                                           uint64_t row, const sl_columnar_bytes *from)
 {
     const sl_parquet_index *index = &read->index;
     const uint64_t tag = (uint64_t)found->first << 32 | found->last;
@@ -144,8 +146,8 @@ static sl_refusal open_pages(const sl_parquet_read *read, const reach *found, ui
 }
 
 /* Of a page that several rows are in. NULL: there is none. */
-static const sl_page_table *table_of(const sl_page_pick *pick, sl_bytes page, sl_value_rooms *rooms,
-                                     uint32_t number)
+static const sl_page_table *parquet_reads_table_of(const sl_page_pick *pick, sl_bytes page,
+                                                   sl_value_rooms *rooms, uint32_t number)
 {
     sl_value_room *room = &rooms->of[number];
     if (room->shared && !room->had_table) {
@@ -163,7 +165,7 @@ static sl_refusal find_in_page(const sl_parquet_read *read, const reach *found, 
                                sl_value_rooms *rooms, sl_bytes *value)
 {
     const sl_parquet_index *index = &read->index;
-    const uint32_t number = go_on(index, found->first, slot);
+    const uint32_t number = parquet_reads_go_on(index, found->first, slot);
     const sl_parquet_stretch *stretch = &index->stretches.of[number];
     sl_page_pick pick = stretch->pick;
     pick.row = stretch->where == SL_PARQUET_IN_PAGE ? (uint32_t)(slot - stretch->first)
@@ -172,7 +174,7 @@ static sl_refusal find_in_page(const sl_parquet_read *read, const reach *found, 
                            pick.bytes};
     const sl_page_table *table = NULL;
     if (found->first == found->last && pick.row >= TABLE_FROM) {
-        table = table_of(&pick, page, rooms, read->room);
+        table = parquet_reads_table_of(&pick, page, rooms, read->room);
     }
     return table != NULL ? sl_page_table_find(table, &pick, page, value)
                          : sl_page_find(&pick, page, value);
@@ -184,7 +186,7 @@ static bool find_slot(const sl_parquet_read *read, uint64_t row, uint32_t elemen
 {
     uint64_t end;
     const sl_parquet_index *index = &read->index;
-    slots_of(read, row, slot, &end);
+    parquet_reads_slots_of(read, row, slot, &end);
     *slot += element - read->low;
     if (*slot >= end || !sl_parquet_index_has(index, *slot)) {
         return false;
@@ -208,8 +210,8 @@ sl_refusal sl_parquet_read_value(const sl_parquet_read *read, uint64_t row, uint
     if (where == SL_PARQUET_EXACT) {
         return find_exact(index, slot, from, value);
     }
-    const reach found = find_row(read, row);
-    sl_refusal why = open_pages(read, &found, row, from);
+    const reach found = parquet_reads_find_row(read, row);
+    sl_refusal why = parquet_reads_open_pages(read, &found, row, from);
     if (why.text == NULL) {
         why = find_in_page(read, &found, slot, from->rooms, &value->bytes);
         value->present = value->bytes.data != NULL;

@@ -42,7 +42,7 @@ static const sl_parquet_leaf *partner(const sl_parquet *parquet, uint32_t number
 
 /* ---- types ---- */
 
-static sluice_dtype dtype_of(const sl_parquet_leaf *leaf)
+static sluice_dtype parquet_schema_dtype_of(const sl_parquet_leaf *leaf)
 {
     const bool is_unsigned = leaf->meaning == SL_PARQUET_UNSIGNED;
     switch (leaf->type) {
@@ -66,23 +66,23 @@ static sluice_dtype dtype_of(const sl_parquet_leaf *leaf)
     return is_unsigned ? SLUICE_U32 : SLUICE_I32;
 }
 
-static bool is_number(const sl_parquet_leaf *leaf)
+static bool parquet_schema_is_number(const sl_parquet_leaf *leaf)
 {
     return leaf->type <= SL_PARQUET_INT64 || leaf->type == SL_PARQUET_FLOAT ||
            leaf->type == SL_PARQUET_DOUBLE;
 }
 
 /* False: it is left out. */
-static bool set_type(sl_field *field, const sl_parquet_leaf *leaf)
+static bool parquet_schema_set_type(sl_field *field, const sl_parquet_leaf *leaf)
 {
     *field = (sl_field){.compression = SLUICE_COMPRESSION_NEVER};
     if (leaf->meaning == SL_PARQUET_OTHER || leaf->type == SL_PARQUET_INT96 || leaf->max_rep > 1 ||
-        (leaf->max_rep == 1 && !is_number(leaf))) {
+        (leaf->max_rep == 1 && !parquet_schema_is_number(leaf))) {
         return false;
     }
     if (leaf->max_rep == 1) {
         field->type = SLUICE_FIELD_TENSOR;
-        field->dtype = dtype_of(leaf);
+        field->dtype = parquet_schema_dtype_of(leaf);
         field->dims = 1;
     } else if (leaf->type == SL_PARQUET_BYTES || leaf->type == SL_PARQUET_FIXED) {
         field->type = leaf->meaning == SL_PARQUET_TEXT ? SLUICE_FIELD_TEXT : SLUICE_FIELD_BYTES;
@@ -103,8 +103,8 @@ static const char *told(const sl_parquet_leaf *leaf, const sl_features *features
 }
 
 /* False: it is left out. */
-static bool set_struct(sl_source_column *column, const sl_parquet_leaf *leaf,
-                       const sl_features *features)
+static bool parquet_schema_set_struct(sl_source_column *column, const sl_parquet_leaf *leaf,
+                                      const sl_features *features)
 {
     *strrchr(column->name, '.') = '\0';
     const char *type = told(leaf, features, column->name);
@@ -113,8 +113,8 @@ static bool set_struct(sl_source_column *column, const sl_parquet_leaf *leaf,
     return leaf->max_rep == 0 || type == NULL || is_image;
 }
 
-static void add(sl_parquet_columns *columns, const sl_parquet *parquet, const sl_features *features,
-                uint32_t number)
+static void parquet_schema_add(sl_parquet_columns *columns, const sl_parquet *parquet,
+                               const sl_features *features, uint32_t number)
 {
     const sl_parquet_leaf *leaf = &parquet->leaves[number];
     const sl_parquet_leaf *other = partner(parquet, number);
@@ -125,11 +125,11 @@ static void add(sl_parquet_columns *columns, const sl_parquet *parquet, const sl
     if (is_struct && strcmp(own_name(leaf), "path") == 0) {
         return;
     }
-    if (!set_type(&column->field, leaf) && !is_list) {
+    if (!parquet_schema_set_type(&column->field, leaf) && !is_list) {
         return;
     }
     (void)snprintf(column->name, sizeof(column->name), "%s", leaf->name);
-    if (is_struct && !set_struct(column, leaf, features)) {
+    if (is_struct && !parquet_schema_set_struct(column, leaf, features)) {
         return;
     }
     columns->of[table->count] = (sl_parquet_column){
@@ -148,7 +148,7 @@ sluice_status sl_parquet_columns_find(sl_parquet_columns *columns, const sl_parq
         return status < 0 ? status : sl_no_memory(error, STAGE, "for a schema");
     }
     for (uint32_t i = 0; i < parquet->leaf_count; i++) {
-        add(columns, parquet, features, i);
+        parquet_schema_add(columns, parquet, features, i);
     }
     return SLUICE_OK;
 }

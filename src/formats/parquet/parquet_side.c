@@ -26,24 +26,24 @@ typedef struct maker {
     size_t bytes; /* of them */
 } maker;
 
-static sluice_status fail(const maker *m, sluice_status status, const char *why,
-                          sluice_error *error)
+static sluice_status parquet_side_fail(const maker *m, sluice_status status, const char *why,
+                                       sluice_error *error)
 {
     return sl_error_file(error, status, STAGE, 0, m->place->from.name.path, -1,
                          "column \"%s\", row %llu of row group %u: %s", m->leaf->name,
                          (unsigned long long)m->rows, m->place->group, why);
 }
 
-static sluice_status put(maker *m, const sl_value *value, sluice_error *error)
+static sluice_status parquet_side_put(maker *m, const sl_value *value, sluice_error *error)
 {
     if (m->rows == m->wanted) {
-        return fail(m, SLUICE_CORRUPT, "the row group should not have it", error);
+        return parquet_side_fail(m, SLUICE_CORRUPT, "the row group should not have it", error);
     }
     m->rows++;
     return sl_side_columns_put(m->columns, m->column, value, error);
 }
 
-static bool is_too_large(const maker *m, const sl_parquet_slot *slot)
+static bool parquet_side_is_too_large(const maker *m, const sl_parquet_slot *slot)
 {
     return m->leaf->type == SL_PARQUET_INT64 && m->leaf->meaning == SL_PARQUET_UNSIGNED &&
            slot->integer < 0;
@@ -54,7 +54,7 @@ static sluice_status put_entry(maker *m, const sl_parquet_slot *slot, sluice_err
 {
     const uint32_t before = m->entry_count;
     if (m->rows == m->wanted) {
-        return fail(m, SLUICE_CORRUPT, "the row group should not have it", error);
+        return parquet_side_fail(m, SLUICE_CORRUPT, "the row group should not have it", error);
     }
     if (m->dictionary != slot->dictionary && before > 0) {
         memset(m->entries, 0, before * sizeof(*m->entries));
@@ -64,7 +64,7 @@ static sluice_status put_entry(maker *m, const sl_parquet_slot *slot, sluice_err
         const uint32_t room = slot->entry + slot->entry / 2;
         uint32_t *grown = sl_realloc_array(m->entries, room, sizeof(*grown));
         if (grown == NULL) {
-            return fail(m, SLUICE_NOMEM, "no memory for a dictionary", error);
+            return parquet_side_fail(m, SLUICE_NOMEM, "no memory for a dictionary", error);
         }
         memset(grown + before, 0, (size_t)(room - before) * sizeof(*grown));
         m->entries = grown;
@@ -82,7 +82,8 @@ static sluice_status put_entry(maker *m, const sl_parquet_slot *slot, sluice_err
                                : status;
 }
 
-static sluice_status take_value(void *ctx, const sl_parquet_slot *slot, sluice_error *error)
+static sluice_status parquet_side_take_value(void *ctx, const sl_parquet_slot *slot,
+                                             sluice_error *error)
 {
     maker *m = ctx;
     if (slot->def == m->leaf->max_def && slot->entry > 0 && slot->bytes.data != NULL) {
@@ -92,8 +93,8 @@ static sluice_status take_value(void *ctx, const sl_parquet_slot *slot, sluice_e
                             .integer = slot->integer,
                             .number = slot->number,
                             .bytes = slot->bytes};
-    const sluice_status status = put(m, &value, error);
-    if (status == SLUICE_OK && value.present && is_too_large(m, slot)) {
+    const sluice_status status = parquet_side_put(m, &value, error);
+    if (status == SLUICE_OK && value.present && parquet_side_is_too_large(m, slot)) {
         sl_side_columns_refuse(m->columns, m->column, "its number is above 2^63 - 1");
     }
     return status;
@@ -109,14 +110,14 @@ static sluice_status end_row(maker *m, sluice_error *error)
     const sl_value value = {.present = m->is_present, .bytes = {m->elements.data, m->bytes}};
     m->is_open = false;
     m->bytes = 0;
-    const sluice_status status = put(m, &value, error);
+    const sluice_status status = parquet_side_put(m, &value, error);
     if (status == SLUICE_OK && m->has_null) {
         sl_side_columns_refuse(m->columns, m->column, "its list holds a null");
     }
     return status;
 }
 
-static bool make_room(maker *m, size_t more)
+static bool parquet_side_make_room(maker *m, size_t more)
 {
     const size_t needed = m->bytes + more;
     if (needed <= m->elements.bytes) {
@@ -131,12 +132,13 @@ static bool make_room(maker *m, size_t more)
 }
 
 /* Little-endian, as the elements of all tensors are. */
-static sluice_status add_element(maker *m, const sl_parquet_slot *slot, sluice_error *error)
+static sluice_status parquet_side_add_element(maker *m, const sl_parquet_slot *slot,
+                                              sluice_error *error)
 {
     const sluice_dtype dtype = m->columns->of[m->column].field.dtype;
     const size_t bytes = sl_dtype_bytes(dtype);
-    if (!make_room(m, bytes)) {
-        return fail(m, SLUICE_NOMEM, "no memory for a list", error);
+    if (!parquet_side_make_room(m, bytes)) {
+        return parquet_side_fail(m, SLUICE_NOMEM, "no memory for a list", error);
     }
     uint8_t *to = m->elements.data + m->bytes;
     if (dtype == SLUICE_F32) {
@@ -153,7 +155,8 @@ static sluice_status add_element(maker *m, const sl_parquet_slot *slot, sluice_e
     return SLUICE_OK;
 }
 
-static sluice_status take_element(void *ctx, const sl_parquet_slot *slot, sluice_error *error)
+static sluice_status parquet_side_take_element(void *ctx, const sl_parquet_slot *slot,
+                                               sluice_error *error)
 {
     maker *m = ctx;
     if (slot->rep == 0) {
@@ -165,10 +168,11 @@ static sluice_status take_element(void *ctx, const sl_parquet_slot *slot, sluice
         m->has_null = false;
         m->is_present = slot->def + 1 >= m->leaf->item_def; /* the list itself is there */
     } else if (!m->is_open) {
-        return fail(m, SLUICE_CORRUPT, "it goes on with a list that was not begun", error);
+        return parquet_side_fail(m, SLUICE_CORRUPT, "it goes on with a list that was not begun",
+                                 error);
     }
     if (slot->def == m->leaf->max_def) {
-        return add_element(m, slot, error);
+        return parquet_side_add_element(m, slot, error);
     }
     m->has_null = m->has_null || slot->def >= m->leaf->item_def;
     return SLUICE_OK;
@@ -184,7 +188,8 @@ sluice_status sl_parquet_side_read(const sl_parquet_place *place, uint32_t leaf,
                .column = column,
                .wanted = parquet->group_rows[place->group]};
     const bool is_list = m.leaf->max_rep > 0;
-    const sl_parquet_sink sink = {.ctx = &m, .take = is_list ? take_element : take_value};
+    const sl_parquet_sink sink = {
+        .ctx = &m, .take = is_list ? parquet_side_take_element : parquet_side_take_value};
     sluice_status status = sl_parquet_decode(
         m.leaf, &parquet->chunks[(size_t)place->group * parquet->leaf_count + leaf], &place->from,
         &sink, error);
@@ -192,7 +197,8 @@ sluice_status sl_parquet_side_read(const sl_parquet_place *place, uint32_t leaf,
         status = end_row(&m, error);
     }
     if (status == SLUICE_OK && m.rows != m.wanted) {
-        status = fail(&m, SLUICE_CORRUPT, "the row group has no more, and should have", error);
+        status = parquet_side_fail(&m, SLUICE_CORRUPT, "the row group has no more, and should have",
+                                   error);
     }
     sl_value_room_close(&m.elements);
     sl_free(m.entries);

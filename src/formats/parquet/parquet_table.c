@@ -18,7 +18,7 @@ struct sl_page_table {
     mark of[]; /* marks, the first at slot 0; then the offsets of the values in the body */
 };
 
-static sl_refusal damaged(void)
+static sl_refusal parquet_table_damaged(void)
 {
     return sl_refuse("the page's levels are damaged", 0);
 }
@@ -62,21 +62,21 @@ static uint32_t set_marks(const sl_page_pick *pick, sl_bytes stored, mark *marks
     }
 }
 
-static const mark *find_mark(const sl_page_table *table, uint64_t slot)
+static const mark *parquet_table_find_mark(const sl_page_table *table, uint64_t slot)
 {
     return &table->of[sl_last_at_or_before(&table->of->slot, sizeof(mark), table->marks, slot)];
 }
 
-static sl_refusal count_before(const sl_page_table *table, const sl_page_pick *pick,
-                               uint32_t *before, bool *present)
+static sl_refusal parquet_table_count_before(const sl_page_table *table, const sl_page_pick *pick,
+                                             uint32_t *before, bool *present)
 {
     uint32_t level = 0;
-    const mark *from = find_mark(table, pick->row);
+    const mark *from = parquet_table_find_mark(table, pick->row);
     sl_levels levels = from->levels;
     *before = from->before;
     if (!sl_levels_skip(&levels, pick->row - from->slot, pick->max_level, before) ||
         !sl_levels_next(&levels, &level) || level > pick->max_level) {
-        return damaged();
+        return parquet_table_damaged();
     }
     *present = level == pick->max_level;
     return sl_accept();
@@ -137,7 +137,7 @@ sl_refusal sl_page_table_find(const sl_page_table *table, const sl_page_pick *pi
     bool present = true;
     *value = (sl_bytes){NULL, 0};
     if (pick->max_level > 0) {
-        const sl_refusal why = count_before(table, pick, &before, &present);
+        const sl_refusal why = parquet_table_count_before(table, pick, &before, &present);
         if (why.text != NULL) {
             return why;
         }

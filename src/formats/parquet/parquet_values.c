@@ -40,16 +40,17 @@ typedef struct decoder {
     sl_frame *frame;
 } decoder;
 
-static sluice_status fail(const decoder *d, const sl_parquet_page *page, sluice_status status,
-                          const char *why, sluice_error *error)
+static sluice_status parquet_values_fail(const decoder *d, const sl_parquet_page *page,
+                                         sluice_status status, const char *why, sluice_error *error)
 {
     return sl_error_file(error, status, STAGE, 0, d->walk.from->name.path, (int64_t)page->offset,
                          "column \"%s\": %s", d->leaf->name, why);
 }
 
-static sluice_status damaged(const decoder *d, const sl_parquet_page *page, sluice_error *error)
+static sluice_status parquet_values_damaged(const decoder *d, const sl_parquet_page *page,
+                                            sluice_error *error)
 {
-    return fail(d, page, SLUICE_CORRUPT, "a page is damaged", error);
+    return parquet_values_fail(d, page, SLUICE_CORRUPT, "a page is damaged", error);
 }
 
 /* ---- values as they are ---- */
@@ -64,7 +65,8 @@ static bool take_bytes(source *s, size_t bytes, const uint8_t **data)
     return true;
 }
 
-static void set_number(const sl_parquet_leaf *leaf, const uint8_t *data, sl_parquet_slot *slot)
+static void parquet_values_set_number(const sl_parquet_leaf *leaf, const uint8_t *data,
+                                      sl_parquet_slot *slot)
 {
     uint64_t bits = leaf->type == SL_PARQUET_INT64 || leaf->type == SL_PARQUET_DOUBLE
                         ? sl_load64(data)
@@ -102,7 +104,7 @@ static size_t fixed_bytes(const sl_parquet_leaf *leaf)
     }
 }
 
-static bool is_number(const sl_parquet_leaf *leaf)
+static bool parquet_values_is_number(const sl_parquet_leaf *leaf)
 {
     return leaf->type != SL_PARQUET_FIXED && leaf->type != SL_PARQUET_INT96;
 }
@@ -132,8 +134,8 @@ static bool next_plain(const decoder *d, source *s, sl_parquet_slot *slot)
     if (!take_bytes(s, bytes, &data)) {
         return false;
     }
-    if (is_number(d->leaf)) {
-        set_number(d->leaf, data, slot);
+    if (parquet_values_is_number(d->leaf)) {
+        parquet_values_set_number(d->leaf, data, slot);
     } else {
         slot->bytes = (sl_bytes){data, bytes};
     }
@@ -168,8 +170,8 @@ static bool next_split(decoder *d, source *s, sl_parquet_slot *slot)
         to[k] = s->bytes.data[k * count + s->done];
     }
     s->done++;
-    if (is_number(d->leaf)) {
-        set_number(d->leaf, to, slot);
+    if (parquet_values_is_number(d->leaf)) {
+        parquet_values_set_number(d->leaf, to, slot);
     } else {
         slot->bytes = (sl_bytes){to, bytes};
     }
@@ -291,7 +293,7 @@ static bool begin_numbers(source *s, sl_bytes bytes, uint32_t width)
 }
 
 /* Whether values of the leaf's type can be stored in that way. */
-static bool is_possible(const sl_parquet_leaf *leaf, uint32_t encoding)
+static bool parquet_values_is_possible(const sl_parquet_leaf *leaf, uint32_t encoding)
 {
     const bool is_integer = leaf->type == SL_PARQUET_INT32 || leaf->type == SL_PARQUET_INT64;
     switch (encoding) {
@@ -341,13 +343,13 @@ static bool begin_values(decoder *d, const sl_parquet_page *page, sl_bytes bytes
 /* ---- pages ---- */
 
 /* The page's body as it is meant, in `room`. */
-static sluice_status load(decoder *d, const sl_parquet_page *page, sl_value_room *room,
-                          sl_bytes *body, sluice_error *error)
+static sluice_status parquet_values_load(decoder *d, const sl_parquet_page *page,
+                                         sl_value_room *room, sl_bytes *body, sluice_error *error)
 {
     uint8_t *stored = sl_value_room_take(&d->body, page->bytes);
     uint8_t *to = sl_value_room_take(room, page->unpacked);
     if (stored == NULL || to == NULL) {
-        return fail(d, page, SLUICE_NOMEM, "no memory for a page", error);
+        return parquet_values_fail(d, page, SLUICE_NOMEM, "no memory for a page", error);
     }
     sluice_status status = sl_handle_read(d->walk.from, stored, page->bytes, page->offset, error);
     if (status < 0) {
@@ -359,7 +361,7 @@ static sluice_status load(decoder *d, const sl_parquet_page *page, sl_value_room
     if (sl_page_unpack(d->frame, page->compressed ? (sl_page_codec)d->walk.codec : SL_PAGE_PLAIN,
                        (sl_bytes){stored + plain, page->bytes - plain}, to + plain,
                        page->unpacked - plain, NULL) < 0) {
-        return damaged(d, page, error);
+        return parquet_values_damaged(d, page, error);
     }
     *body = (sl_bytes){to, page->unpacked};
     return SLUICE_OK;
@@ -371,16 +373,16 @@ static sluice_status find_places(decoder *d, const sl_parquet_page *page, sluice
     source s = {.encoding = SL_PARQUET_PLAIN, .bytes = d->dictionary};
     sl_parquet_slot slot;
     if (page->values > page->unpacked / LENGTH_BYTES) {
-        return damaged(d, page, error);
+        return parquet_values_damaged(d, page, error);
     }
     d->places = sl_malloc(((size_t)page->values + 1) * sizeof(*d->places));
     if (d->places == NULL) {
-        return fail(d, page, SLUICE_NOMEM, "no memory for a dictionary", error);
+        return parquet_values_fail(d, page, SLUICE_NOMEM, "no memory for a dictionary", error);
     }
     for (uint32_t i = 0; i < page->values; i++) {
         d->places[i] = (uint32_t)s.at;
         if (!next_plain(d, &s, &slot)) {
-            return damaged(d, page, error);
+            return parquet_values_damaged(d, page, error);
         }
     }
     return SLUICE_OK;
@@ -393,7 +395,7 @@ static sluice_status take_dictionary(decoder *d, const sl_parquet_page *page, sl
     sl_free(d->places);
     d->places = NULL;
     d->dictionary_count = 0;
-    sluice_status status = load(d, page, &d->dictionary_room, &body, error);
+    sluice_status status = parquet_values_load(d, page, &d->dictionary_room, &body, error);
     if (status < 0 || body.data == NULL) {
         return status;
     }
@@ -402,7 +404,7 @@ static sluice_status take_dictionary(decoder *d, const sl_parquet_page *page, sl
     if (d->leaf->type == SL_PARQUET_BYTES) {
         status = find_places(d, page, error);
     } else if (bytes == 0 || page->values > page->unpacked / bytes) { /* no one has booleans */
-        status = damaged(d, page, error);
+        status = parquet_values_damaged(d, page, error);
     }
     d->dictionary_count = status == SLUICE_OK ? page->values : 0;
     return status;
@@ -437,34 +439,35 @@ static bool next_level(sl_levels *levels, uint32_t max, uint32_t *level)
     return max == 0 || (sl_levels_next(levels, level) && *level <= max);
 }
 
-static sluice_status take_data(decoder *d, const sl_parquet_page *page, sluice_error *error)
+static sluice_status parquet_values_take_data(decoder *d, const sl_parquet_page *page,
+                                              sluice_error *error)
 {
     sl_levels reps;
     sl_levels defs;
     sl_bytes left = {NULL, 0};
     source s;
     const sl_parquet_leaf *leaf = d->leaf;
-    sluice_status status = load(d, page, &d->unpacked, &left, error);
+    sluice_status status = parquet_values_load(d, page, &d->unpacked, &left, error);
     if (status < 0 || left.data == NULL) {
         return status;
     }
-    if (!is_possible(leaf, page->encoding) ||
+    if (!parquet_values_is_possible(leaf, page->encoding) ||
         (page->kind == SL_PARQUET_DATA_1 && leaf->max_def > 0 &&
          page->level_encoding != SL_PARQUET_RLE)) {
-        return fail(d, page, SLUICE_UNSUPPORTED,
-                    "its values are encoded in a way that is not known", error);
+        return parquet_values_fail(d, page, SLUICE_UNSUPPORTED,
+                                   "its values are encoded in a way that is not known", error);
     }
     if (!take_levels(page, &left, page->rep_bytes, leaf->max_rep, &reps) ||
         !take_levels(page, &left, page->def_bytes, leaf->max_def, &defs) ||
         !begin_values(d, page, left, &s)) {
-        return damaged(d, page, error);
+        return parquet_values_damaged(d, page, error);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < page->values; i++) {
         sl_parquet_slot slot = {.bytes = {NULL, 0}};
         if (!next_level(&reps, leaf->max_rep, &slot.rep) ||
             !next_level(&defs, leaf->max_def, &slot.def) ||
             (slot.def == leaf->max_def && !next_value(d, &s, &slot))) {
-            return damaged(d, page, error);
+            return parquet_values_damaged(d, page, error);
         }
         status = d->sink->take(d->sink->ctx, &slot, error);
     }
@@ -481,7 +484,7 @@ static sluice_status peek_at(decoder *d, const sl_parquet_page *page)
     }
     d->cut = true;
     first.bytes = first.unpacked = PEEK_BYTES;
-    const sluice_status status = take_data(d, &first, NULL);
+    const sluice_status status = parquet_values_take_data(d, &first, NULL);
     d->cut = false;
     return status;
 }
@@ -491,7 +494,7 @@ static sluice_status take_page(decoder *d, const sl_parquet_page *page, sluice_e
     if (page->kind == SL_PARQUET_DICTIONARY) {
         return take_dictionary(d, page, error);
     }
-    return peek_at(d, page) == SLUICE_END ? SLUICE_END : take_data(d, page, error);
+    return peek_at(d, page) == SLUICE_END ? SLUICE_END : parquet_values_take_data(d, page, error);
 }
 
 static void close_decoder(decoder *d)

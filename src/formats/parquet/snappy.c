@@ -9,7 +9,7 @@ typedef struct unpacker {
     size_t done, size;
 } unpacker;
 
-static bool read_size(unpacker *u, uint64_t *size)
+static bool snappy_read_size(unpacker *u, uint64_t *size)
 {
     *size = 0;
     for (uint32_t shift = 0; shift < 35; shift += 7) {
@@ -26,7 +26,7 @@ static bool read_size(unpacker *u, uint64_t *size)
 }
 
 /* `bytes` of 1 to 4, little-endian. */
-static bool read_number(unpacker *u, size_t bytes, uint32_t *number)
+static bool snappy_read_number(unpacker *u, size_t bytes, uint32_t *number)
 {
     if ((size_t)(u->end - u->at) < bytes) {
         return false;
@@ -42,7 +42,7 @@ static bool read_number(unpacker *u, size_t bytes, uint32_t *number)
 static bool literal(unpacker *u, uint8_t tag)
 {
     uint32_t length = tag >> 2;
-    if (length >= 60 && !read_number(u, length - 59, &length)) {
+    if (length >= 60 && !snappy_read_number(u, length - 59, &length)) {
         return false;
     }
     const size_t bytes = (size_t)length + 1;
@@ -56,7 +56,7 @@ static bool literal(unpacker *u, uint8_t tag)
 }
 
 /* A copy may reach into what it writes: then it repeats. */
-static bool copy(unpacker *u, size_t distance, size_t bytes)
+static bool snappy_copy(unpacker *u, size_t distance, size_t bytes)
 {
     if (distance == 0 || distance > u->done || bytes > u->size - u->done) {
         return false;
@@ -82,12 +82,12 @@ static bool element(unpacker *u)
     case 0:
         return literal(u, tag);
     case 1:
-        return read_number(u, 1, &number) &&
-               copy(u, (size_t)(tag >> 5) << 8 | number, (size_t)(tag >> 2 & 7) + 4);
+        return snappy_read_number(u, 1, &number) &&
+               snappy_copy(u, (size_t)(tag >> 5) << 8 | number, (size_t)(tag >> 2 & 7) + 4);
     case 2:
-        return read_number(u, 2, &number) && copy(u, number, (size_t)(tag >> 2) + 1);
+        return snappy_read_number(u, 2, &number) && snappy_copy(u, number, (size_t)(tag >> 2) + 1);
     default:
-        return read_number(u, 4, &number) && copy(u, number, (size_t)(tag >> 2) + 1);
+        return snappy_read_number(u, 4, &number) && snappy_copy(u, number, (size_t)(tag >> 2) + 1);
     }
 }
 
@@ -96,7 +96,7 @@ bool sl_snappy_unpack(sl_bytes packed, uint8_t *to, size_t size)
     unpacker u = {.at = packed.data, .end = packed.data + packed.size, .size = size};
     u.to = to;
     uint64_t told;
-    if (!read_size(&u, &told) || told != size) {
+    if (!snappy_read_size(&u, &told) || told != size) {
         return false;
     }
     while (u.at < u.end) {

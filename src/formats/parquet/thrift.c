@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "thrift.h"
 
-static void fail(sl_thrift *thrift)
+static void thrift_fail(sl_thrift *thrift)
 {
     thrift->bad = true;
     thrift->at = thrift->end;
@@ -10,13 +10,13 @@ static void fail(sl_thrift *thrift)
 static uint8_t read_byte(sl_thrift *thrift)
 {
     if (thrift->at == thrift->end) {
-        fail(thrift);
+        thrift_fail(thrift);
         return 0;
     }
     return *thrift->at++;
 }
 
-static uint64_t read_varint(sl_thrift *thrift)
+static uint64_t thrift_read_varint(sl_thrift *thrift)
 {
     uint64_t value = 0;
     for (uint32_t shift = 0; shift < 64; shift += 7) {
@@ -26,21 +26,21 @@ static uint64_t read_varint(sl_thrift *thrift)
             return thrift->bad ? 0 : value;
         }
     }
-    fail(thrift);
+    thrift_fail(thrift);
     return 0;
 }
 
-static int64_t read_integer(sl_thrift *thrift)
+static int64_t thrift_read_integer(sl_thrift *thrift)
 {
-    const uint64_t value = read_varint(thrift); /* zigzag */
+    const uint64_t value = thrift_read_varint(thrift); /* zigzag */
     return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
 static sl_bytes read_binary(sl_thrift *thrift)
 {
-    const uint64_t size = read_varint(thrift);
+    const uint64_t size = thrift_read_varint(thrift);
     if (size > (uint64_t)(thrift->end - thrift->at)) {
-        fail(thrift);
+        thrift_fail(thrift);
         return (sl_bytes){thrift->end, 0};
     }
     const sl_bytes bytes = {thrift->at, (size_t)size};
@@ -60,10 +60,10 @@ bool sl_thrift_next(sl_thrift *thrift, sl_thrift_field *field)
     if (thrift->bad || head == SL_THRIFT_STOP) {
         return false;
     }
-    const int64_t id = head >> 4 != 0 ? field->id + (head >> 4) : read_integer(thrift);
+    const int64_t id = head >> 4 != 0 ? field->id + (head >> 4) : thrift_read_integer(thrift);
     if (id < INT16_MIN || id > INT16_MAX || field->type > SL_THRIFT_STRUCT ||
         field->type == SL_THRIFT_STOP) {
-        fail(thrift);
+        thrift_fail(thrift);
     }
     field->id = (int32_t)id;
     return !thrift->bad;
@@ -82,26 +82,27 @@ typedef struct level {
 static level list_level(sl_thrift *thrift)
 {
     const uint8_t head = read_byte(thrift);
-    const uint64_t count = head >> 4 == 15 ? read_varint(thrift) : head >> 4;
+    const uint64_t count = head >> 4 == 15 ? thrift_read_varint(thrift) : head >> 4;
     const uint8_t type = head & 0x0f;
     if (count > (uint64_t)(thrift->end - thrift->at)) { /* each takes a byte */
-        fail(thrift);
+        thrift_fail(thrift);
     }
     return (level){.type = type, .other = type, .left = count};
 }
 
 static level map_level(sl_thrift *thrift)
 {
-    const uint64_t count = read_varint(thrift);
+    const uint64_t count = thrift_read_varint(thrift);
     const uint8_t types = count > 0 ? read_byte(thrift) : 0;
     if (count > (uint64_t)(thrift->end - thrift->at)) { /* each takes a byte */
-        fail(thrift);
+        thrift_fail(thrift);
     }
     return (level){.type = types >> 4, .other = types & 0x0f, .left = 2 * count};
 }
 
 /* Passes over a value, or adds the level that it is. False: it is `bad`. */
-static bool enter(sl_thrift *thrift, uint8_t type, bool is_element, level *levels, uint32_t *depth)
+static bool thrift_enter(sl_thrift *thrift, uint8_t type, bool is_element, level *levels,
+                         uint32_t *depth)
 {
     level next = {.type = SL_THRIFT_STOP};
     switch (type) {
@@ -117,11 +118,11 @@ static bool enter(sl_thrift *thrift, uint8_t type, bool is_element, level *level
     case SL_THRIFT_I16:
     case SL_THRIFT_I32:
     case SL_THRIFT_I64:
-        (void)read_varint(thrift);
+        (void)thrift_read_varint(thrift);
         break;
     case SL_THRIFT_DOUBLE:
         if (thrift->end - thrift->at < 8) {
-            fail(thrift);
+            thrift_fail(thrift);
         } else {
             thrift->at += 8;
         }
@@ -140,11 +141,11 @@ static bool enter(sl_thrift *thrift, uint8_t type, bool is_element, level *level
         next = (level){.type = SL_THRIFT_STRUCT, .left = UINT64_MAX};
         break;
     default:
-        fail(thrift);
+        thrift_fail(thrift);
     }
     if (next.type != SL_THRIFT_STOP || next.left > 0) {
         if (*depth == SL_THRIFT_DEPTH) {
-            fail(thrift);
+            thrift_fail(thrift);
         } else {
             levels[(*depth)++] = next;
         }
@@ -156,7 +157,7 @@ void sl_thrift_skip(sl_thrift *thrift, const sl_thrift_field *field)
 {
     level levels[SL_THRIFT_DEPTH];
     uint32_t depth = 0;
-    if (!enter(thrift, field->type, false, levels, &depth)) {
+    if (!thrift_enter(thrift, field->type, false, levels, &depth)) {
         return;
     }
     while (depth > 0 && !thrift->bad) {
@@ -166,13 +167,13 @@ void sl_thrift_skip(sl_thrift *thrift, const sl_thrift_field *field)
                 depth--;
                 continue;
             }
-            (void)enter(thrift, top->field.type, false, levels, &depth);
+            (void)thrift_enter(thrift, top->field.type, false, levels, &depth);
         } else if (top->left == 0) {
             depth--;
         } else {
             const uint8_t type = top->left % 2 == 0 ? top->type : top->other;
             top->left--;
-            (void)enter(thrift, type, true, levels, &depth);
+            (void)thrift_enter(thrift, type, true, levels, &depth);
         }
     }
 }
@@ -185,16 +186,16 @@ int64_t sl_thrift_integer(sl_thrift *thrift, const sl_thrift_field *field)
         return (int8_t)read_byte(thrift);
     }
     if (field->type < SL_THRIFT_I16 || field->type > SL_THRIFT_I64) {
-        fail(thrift);
+        thrift_fail(thrift);
         return 0;
     }
-    return read_integer(thrift);
+    return thrift_read_integer(thrift);
 }
 
 bool sl_thrift_bool(sl_thrift *thrift, const sl_thrift_field *field)
 {
     if (field->type != SL_THRIFT_TRUE && field->type != SL_THRIFT_FALSE) {
-        fail(thrift);
+        thrift_fail(thrift);
     }
     return field->type == SL_THRIFT_TRUE;
 }
@@ -202,7 +203,7 @@ bool sl_thrift_bool(sl_thrift *thrift, const sl_thrift_field *field)
 sl_bytes sl_thrift_binary(sl_thrift *thrift, const sl_thrift_field *field)
 {
     if (field->type != SL_THRIFT_BINARY) {
-        fail(thrift);
+        thrift_fail(thrift);
     }
     return read_binary(thrift);
 }
@@ -210,18 +211,18 @@ sl_bytes sl_thrift_binary(sl_thrift *thrift, const sl_thrift_field *field)
 uint32_t sl_thrift_list(sl_thrift *thrift, const sl_thrift_field *field, sl_thrift_type type)
 {
     if (field->type != SL_THRIFT_LIST) {
-        fail(thrift);
+        thrift_fail(thrift);
     }
     const level list = list_level(thrift);
     if (list.left > UINT32_MAX || (list.left > 0 && list.type != type)) {
-        fail(thrift);
+        thrift_fail(thrift);
     }
     return thrift->bad ? 0 : (uint32_t)list.left;
 }
 
 int64_t sl_thrift_element_integer(sl_thrift *thrift)
 {
-    return read_integer(thrift);
+    return thrift_read_integer(thrift);
 }
 
 sl_bytes sl_thrift_element_binary(sl_thrift *thrift)

@@ -55,7 +55,7 @@ static void give_bytes(const sl_recordio *record, uint64_t from, uint64_t to, sl
     value->offset = (uint32_t)(SL_RECORDIO_HEAD + begin);
 }
 
-static bool is_whole(float number)
+static bool recordio_fields_is_whole(float number)
 {
     return number >= -0x1p62F && number <= 0x1p62F && (float)(int64_t)number == number;
 }
@@ -64,13 +64,13 @@ static bool is_whole(float number)
 
 /* Whether it is what writers put there: a label that is 0 or of a size that labels have, and
  * no second id. Integers and texts, as floats, are mostly far from that. */
-static bool is_usual(const header *of)
+static bool recordio_fields_is_usual(const header *of)
 {
     const float size = fabsf(of->label);
     return of->id2 == 0 && (size == 0 || (size >= 0x1p-40F && size <= 0x1p40F));
 }
 
-static bool is_blank(const header *of)
+static bool recordio_fields_is_blank(const header *of)
 {
     return of->labels == 0 && of->label == 0 && of->id == 0 && of->id2 == 0;
 }
@@ -92,13 +92,13 @@ void sl_recordio_look(sl_recordio_looks *looks, const sl_recordio *record)
     }
     const bool picture = record->size > head.end && looks_as_picture(record, head.end);
     looks->possible++;
-    looks->headers += picture || is_usual(&head);
-    looks->blank += is_blank(&head);
+    looks->headers += picture || recordio_fields_is_usual(&head);
+    looks->blank += recordio_fields_is_blank(&head);
     looks->contents += record->size > head.end;
     looks->pictures += picture;
     if (head.labels == 0) {
         looks->numbers++;
-        looks->whole += is_whole(head.label);
+        looks->whole += recordio_fields_is_whole(head.label);
         return;
     }
     if (looks->tensors++ == 0) {
@@ -117,7 +117,7 @@ static sl_source_column column_of(const char *name, sluice_field_type type)
     return column;
 }
 
-static void set_label(sl_field *label, const sl_recordio_looks *looks)
+static void recordio_fields_set_label(sl_field *label, const sl_recordio_looks *looks)
 {
     if (looks->tensors <= looks->numbers) {
         label->type = looks->whole == looks->numbers ? SLUICE_FIELD_INT : SLUICE_FIELD_FLOAT;
@@ -188,7 +188,7 @@ sluice_status sl_recordio_fields_find(sl_recordio_fields *fields, const sl_recor
 {
     sl_field label = {.type = SLUICE_FIELD_INT, .compression = SLUICE_COMPRESSION_NEVER};
     bool asked = false;
-    set_label(&label, looks);
+    recordio_fields_set_label(&label, looks);
     const sluice_status status = choose_label(&label, &asked, options, error);
     if (status < 0) {
         return status;
@@ -226,14 +226,14 @@ static sl_refusal give_label(const sl_field *field, const sl_recordio *record, c
     if (head->labels != 0) {
         return sl_refuse("the label is a list of numbers, not one", SL_RECORDIO_HEAD);
     }
-    if (field->type == SLUICE_FIELD_INT && !is_whole(head->label)) {
+    if (field->type == SLUICE_FIELD_INT && !recordio_fields_is_whole(head->label)) {
         return sl_refuse("not a whole number, unlike the labels read at opening (choose "
                          "label=label:float)",
                          SL_RECORDIO_HEAD + 4);
     }
     value->present = true;
     value->number = head->label;
-    value->integer = is_whole(head->label) ? (int64_t)head->label : 0;
+    value->integer = recordio_fields_is_whole(head->label) ? (int64_t)head->label : 0;
     return sl_accept();
 }
 

@@ -44,7 +44,7 @@ void sl_index_cache_close(sl_index_cache *cache)
 
 /* Neighbours in the dataset go to different slots, and all blocks do where there are as many slots;
  * the high bits keep strides from colliding. */
-static uint32_t slot_of(const sl_index_cache *cache, uint64_t tag)
+static uint32_t index_cache_slot_of(const sl_index_cache *cache, uint64_t tag)
 {
     uint64_t mixed = tag ^ (tag >> 17) ^ (tag >> 34);
     return (uint32_t)(mixed & (cache->slots - 1));
@@ -52,7 +52,7 @@ static uint32_t slot_of(const sl_index_cache *cache, uint64_t tag)
 
 bool sl_index_cache_get(sl_index_cache *cache, uint64_t tag, size_t offset, void *out, size_t bytes)
 {
-    uint32_t slot = slot_of(cache, tag);
+    uint32_t slot = index_cache_slot_of(cache, tag);
     pthread_mutex_t *mutex = &cache->stripes[slot % SL_INDEX_CACHE_STRIPES];
     sl_lock(mutex);
     bool found = cache->tags[slot] == tag + 1;
@@ -65,7 +65,7 @@ bool sl_index_cache_get(sl_index_cache *cache, uint64_t tag, size_t offset, void
 
 void sl_index_cache_put(sl_index_cache *cache, uint64_t tag, const uint8_t block[SL_PAGE_BYTES])
 {
-    uint32_t slot = slot_of(cache, tag);
+    uint32_t slot = index_cache_slot_of(cache, tag);
     pthread_mutex_t *mutex = &cache->stripes[slot % SL_INDEX_CACHE_STRIPES];
     sl_lock(mutex);
     cache->tags[slot] = tag + 1;

@@ -16,21 +16,21 @@
 #define PATH_BYTES 4096
 
 /* The number behind "NAME="; 0 when there is none. */
-static uint64_t number_of(const char *line, const char *name)
+static uint64_t pack_note_number_of(const char *line, const char *name)
 {
     const char *found = strstr(line, name);
     return found != NULL ? strtoull(found + strlen(name), NULL, 10) : 0;
 }
 
-static void describe(const char *line, char note[SL_PACK_NOTE_BYTES])
+static void pack_note_describe(const char *line, char note[SL_PACK_NOTE_BYTES])
 {
-    const uint64_t side = number_of(line, "\tmax_side=");
-    const uint64_t share = number_of(line, "\traw_share="); /* in 10^-18 */
+    const uint64_t side = pack_note_number_of(line, "\tmax_side=");
+    const uint64_t share = pack_note_number_of(line, "\traw_share="); /* in 10^-18 */
     int length = 0;
     if (side > 0) {
         length =
             snprintf(note, SL_PACK_NOTE_BYTES, ", pictures at most %u pixels (JPEG quality %u)",
-                     (unsigned)side, (unsigned)number_of(line, "\tquality="));
+                     (unsigned)side, (unsigned)pack_note_number_of(line, "\tquality="));
     }
     if (share > 0 && length >= 0) {
         (void)snprintf(note + length, SL_PACK_NOTE_BYTES - (size_t)length, ", %.4g %% as pixels",
@@ -55,6 +55,6 @@ void sl_pack_note(const char *folder, uint64_t pack_id, char note[SL_PACK_NOTE_B
     sl_free(data);
     line[strcspn(line, "\n")] = '\0';
     if (sl_checksum(line, strlen(line)) == pack_id) {
-        describe(line, note);
+        pack_note_describe(line, note);
     }
 }

@@ -17,7 +17,7 @@
 
 enum { FLAG_PLAIN = 1 };
 
-static size_t row_bytes(uint32_t version)
+static size_t shard_fields_row_bytes(uint32_t version)
 {
     return version == 1 ? ROW_BYTES_1 : ROW_BYTES;
 }
@@ -148,10 +148,11 @@ static sl_refusal decode_row(const uint8_t *row, sl_field *field)
                : sl_refuse("reserved bytes of a field's row are not zero", used);
 }
 
-static sl_refusal decode_fields(sl_schema *schema, const uint8_t *bytes, uint32_t count)
+static sl_refusal shard_fields_decode_fields(sl_schema *schema, const uint8_t *bytes,
+                                             uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const size_t at = HEAD_BYTES + row_bytes(schema->version) * i;
+        const size_t at = HEAD_BYTES + shard_fields_row_bytes(schema->version) * i;
         sl_field field = {.type = SLUICE_FIELD_IMAGE};
         sl_refusal refusal = decode_name(schema, bytes + at, &field);
         if (refusal.text == NULL) {
@@ -169,7 +170,8 @@ static sl_refusal decode_fields(sl_schema *schema, const uint8_t *bytes, uint32_
 }
 
 /* Of `count` names, which were surveyed. */
-static sl_refusal decode_names(sl_schema *schema, sl_bytes names, uint32_t count, size_t at)
+static sl_refusal shard_fields_decode_names(sl_schema *schema, sl_bytes names, uint32_t count,
+                                            size_t at)
 {
     if (count == 0) {
         return sl_accept();
@@ -198,7 +200,7 @@ static bool is_standard(const sl_schema *schema)
            schema->key == 2 && strcmp(schema->fields[0].name, "image") == 0;
 }
 
-static sl_refusal check_head(const uint8_t *bytes, uint32_t version)
+static sl_refusal shard_fields_check_head(const uint8_t *bytes, uint32_t version)
 {
     const uint32_t fields = sl_load32(bytes);
     if (fields > (version == 1 ? FIELDS_1 : SL_FIELDS_MAX)) {
@@ -213,11 +215,11 @@ static sl_refusal check_head(const uint8_t *bytes, uint32_t version)
 sl_refusal sl_names_survey_begin(sl_names_survey *survey, uint32_t version, uint64_t bytes,
                                  const uint8_t *head)
 {
-    const sl_refusal refusal = check_head(head, version);
+    const sl_refusal refusal = shard_fields_check_head(head, version);
     if (refusal.text != NULL) {
         return refusal;
     }
-    const uint64_t names_at = HEAD_BYTES + row_bytes(version) * sl_load32(head);
+    const uint64_t names_at = HEAD_BYTES + shard_fields_row_bytes(version) * sl_load32(head);
     *survey = (sl_names_survey){.names_at = names_at, .classes = sl_load32(head + 4)};
     if (bytes < names_at || bytes - names_at != sl_load64(head + 8)) {
         return sl_refuse("the sizes in the metadata do not add up", 8);
@@ -285,11 +287,11 @@ sl_refusal sl_schema_decode(sl_schema *schema, uint32_t version, sl_bytes bytes)
         return refusal;
     }
     const uint32_t fields = sl_load32(bytes.data);
-    const size_t names_at = HEAD_BYTES + row_bytes(version) * fields;
-    refusal = decode_fields(schema, bytes.data, fields);
+    const size_t names_at = HEAD_BYTES + shard_fields_row_bytes(version) * fields;
+    refusal = shard_fields_decode_fields(schema, bytes.data, fields);
     if (refusal.text == NULL) {
         const sl_bytes text = {bytes.data + names_at, bytes.size - names_at};
-        refusal = decode_names(schema, text, sl_load32(bytes.data + 4), names_at);
+        refusal = shard_fields_decode_names(schema, text, sl_load32(bytes.data + 4), names_at);
     }
     if (refusal.text == NULL && version == 1 && !is_standard(schema)) {
         refusal = sl_refuse_unknown("has fields other than image, label and key", HEAD_BYTES);

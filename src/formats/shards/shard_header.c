@@ -31,7 +31,7 @@ void sl_shard_header_encode(sl_shard_header *header, uint8_t page[SL_PAGE_BYTES]
     header->checksum = sl_page_seal(page);
 }
 
-static void load(sl_shard_header *header, const uint8_t page[SL_PAGE_BYTES])
+static void shard_header_load(sl_shard_header *header, const uint8_t page[SL_PAGE_BYTES])
 {
     header->file_bytes = sl_load64(page + 24);
     header->samples = sl_load64(page + 32);
@@ -55,7 +55,7 @@ static void load(sl_shard_header *header, const uint8_t page[SL_PAGE_BYTES])
 }
 
 /* Bounds first, so that no sum below can wrap: all are below 2^62. */
-static sl_refusal check_sizes(const sl_shard_header *h)
+static sl_refusal shard_header_check_sizes(const sl_shard_header *h)
 {
     if (h->file_bytes > INT64_MAX / 2) {
         return sl_refuse("the file size in the header is out of range", 24);
@@ -107,7 +107,7 @@ uint64_t sl_index_blocks(uint64_t samples, uint32_t record_bytes, uint32_t per_b
     return record_bytes != 0 ? 0 : (samples - 1) / per_block + 1;
 }
 
-static sl_refusal check_places(const sl_shard_header *h)
+static sl_refusal shard_header_check_places(const sl_shard_header *h)
 {
     const uint64_t blocks = sl_index_blocks(h->samples, h->record_bytes, h->entries_per_block);
     const uint64_t index_offset = sl_page_round_up(SL_SHARD_DATA_OFFSET + h->data_bytes);
@@ -130,12 +130,12 @@ sl_refusal sl_shard_header_decode(sl_shard_header *header, const uint8_t page[SL
     if (refusal.text != NULL) {
         return refusal;
     }
-    load(header, page);
-    refusal = check_sizes(header);
+    shard_header_load(header, page);
+    refusal = shard_header_check_sizes(header);
     if (refusal.text == NULL) {
         refusal = header->version == 1 ? check_entries(header) : check_index_kind(header);
     }
-    return refusal.text != NULL ? refusal : check_places(header);
+    return refusal.text != NULL ? refusal : shard_header_check_places(header);
 }
 
 sl_shard_row sl_shard_row_of(const sl_shard_header *header)

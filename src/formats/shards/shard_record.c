@@ -24,14 +24,14 @@ uint64_t sl_record_identity(uint64_t number_in_shard, uint64_t checksum)
 /* Smaller ones are in the nearest caches anyway. */
 #define COPY_LEAST ((size_t)16 << 10)
 
-static uint64_t bits_of(double number)
+static uint64_t shard_record_bits_of(double number)
 {
     uint64_t bits;
     memcpy(&bits, &number, sizeof(bits));
     return bits;
 }
 
-static double number_of(uint64_t bits)
+static double shard_record_number_of(uint64_t bits)
 {
     double number;
     memcpy(&number, &bits, sizeof(number));
@@ -47,7 +47,7 @@ static void encode_cell(const sl_field *field, const sl_value *value, uint8_t *c
         return;
     }
     if (field->type == SLUICE_FIELD_FLOAT) {
-        sl_store64(cell, bits_of(value->number));
+        sl_store64(cell, shard_record_bits_of(value->number));
         return;
     }
     sl_store32(cell, (uint32_t)value->bytes.size);
@@ -167,7 +167,7 @@ static sl_refusal decode_cell(walk *w, uint32_t number, const uint8_t *cell, sl_
         return known ? sl_accept() : sl_refuse("label out of range", 0);
     }
     if (field->type == SLUICE_FIELD_FLOAT) {
-        value->number = number_of(sl_load64(cell));
+        value->number = shard_record_number_of(sl_load64(cell));
         return sl_accept();
     }
     const sl_refusal refusal = decode_blob(w, field, cell, value);
@@ -190,7 +190,7 @@ static sl_refusal decode_cell(walk *w, uint32_t number, const uint8_t *cell, sl_
     return sl_accept();
 }
 
-static sl_refusal decode_fields(walk *w, uint64_t presence, sl_values *values)
+static sl_refusal shard_record_decode_fields(walk *w, uint64_t presence, sl_values *values)
 {
     const sl_schema *schema = w->schema;
     for (uint32_t i = 0; i < schema->field_count; i++) {
@@ -254,7 +254,7 @@ sl_refusal sl_record_decode(const sl_schema *schema, sl_bytes record, sl_values 
               .at = schema->head_bytes,
               .wants_label =
                   schema->label != SL_FIELD_NONE && sl_values_want(values, schema->label)};
-    const sl_refusal refusal = decode_fields(&w, presence, values);
+    const sl_refusal refusal = shard_record_decode_fields(&w, presence, values);
     if (copied && refusal.text == NULL) {
         values->of[schema->tail].bytes.data = values->copy.to;
     }

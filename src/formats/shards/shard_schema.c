@@ -12,7 +12,8 @@
 
 #define STAGE "dataset"
 
-static uint32_t find_field(const sl_schema *schema, sluice_field_type type, const char *name)
+static uint32_t shard_schema_find_field(const sl_schema *schema, sluice_field_type type,
+                                        const char *name)
 {
     for (uint32_t i = 0; i < schema->field_count; i++) {
         const sl_field *field = &schema->fields[i];
@@ -84,9 +85,9 @@ void sl_schema_complete(sl_schema *schema)
     schema->head_bytes = at;
     schema->entry_bytes = old ? at : SL_FENCE_BYTES;
     schema->entries_per_block = old ? SL_BLOCK_ENTRY_ROOM / at : SL_BLOCK_SAMPLES;
-    schema->image = find_field(schema, SLUICE_FIELD_IMAGE, old ? NULL : "image");
-    schema->label = find_field(schema, SLUICE_FIELD_INT, "label");
-    schema->key = find_field(schema, SLUICE_FIELD_TEXT, "key");
+    schema->image = shard_schema_find_field(schema, SLUICE_FIELD_IMAGE, old ? NULL : "image");
+    schema->label = shard_schema_find_field(schema, SLUICE_FIELD_INT, "label");
+    schema->key = shard_schema_find_field(schema, SLUICE_FIELD_TEXT, "key");
     schema->tail = old ? SL_FIELD_NONE : find_tail(schema);
 }
 
@@ -101,7 +102,7 @@ bool sl_field_name_taken(const sl_schema *schema, const char *name)
 }
 
 /* NULL: the field can be stored. */
-static const char *refuse_field(const sl_schema *schema, const sl_field *field)
+static const char *shard_schema_refuse_field(const sl_schema *schema, const sl_field *field)
 {
     if (!sl_field_name_ok(field->name)) {
         return "its name must be 1 to 31 printable ASCII characters without spaces";
@@ -134,7 +135,7 @@ sluice_status sl_schema_make(sl_schema *schema, const sl_field *fields, uint32_t
                             SL_FIELDS_MAX, count);
     }
     for (uint32_t i = 0; i < count; i++) {
-        const char *why = refuse_field(schema, &fields[i]);
+        const char *why = shard_schema_refuse_field(schema, &fields[i]);
         if (why != NULL) {
             return sl_error_set(error, SLUICE_INVALID, STAGE, "field %u (\"%.31s\"): %s", i,
                                 fields[i].name, why);
@@ -153,7 +154,7 @@ sluice_status sl_schema_make(sl_schema *schema, const sl_field *fields, uint32_t
     return SLUICE_OK;
 }
 
-static bool is_same_field(const sl_field *a, const sl_field *b)
+static bool shard_schema_is_same_field(const sl_field *a, const sl_field *b)
 {
     return strcmp(a->name, b->name) == 0 && a->type == b->type && a->dtype == b->dtype &&
            a->dims == b->dims && memcmp(a->shape, b->shape, sizeof(a->shape)) == 0 &&
@@ -166,7 +167,7 @@ bool sl_schema_extends(const sl_schema *schema, const sl_schema *before)
     bool same = schema->version == before->version && schema->field_count == before->field_count &&
                 schema->class_count >= before->class_count;
     for (uint32_t i = 0; same && i < before->field_count; i++) {
-        same = is_same_field(&schema->fields[i], &before->fields[i]);
+        same = shard_schema_is_same_field(&schema->fields[i], &before->fields[i]);
     }
     for (uint32_t i = 0; same && i < before->class_count; i++) {
         same = strcmp(schema->classes[i], before->classes[i]) == 0;

@@ -30,7 +30,7 @@ typedef struct check {
     bool index_damaged; /* reported already: totals would only repeat it */
 } check;
 
-static void report(const check *c, const sluice_error *finding)
+static void shards_check_report(const check *c, const sluice_error *finding)
 {
     c->findings->report(c->findings->ctx, finding);
 }
@@ -39,14 +39,14 @@ static void report_refusal(const check *c, sl_refusal refusal, uint64_t offset)
 {
     sluice_error finding;
     sl_shards_refuse(&finding, refusal, c->path, offset);
-    report(c, &finding);
+    shards_check_report(c, &finding);
 }
 
-static bool read_piece(check *c, uint64_t offset, size_t bytes)
+static bool shards_check_read_piece(check *c, uint64_t offset, size_t bytes)
 {
     sluice_error finding;
     if (sl_objects_read(c->shards->base.objects, c->shard, offset, c->piece, bytes, &finding) < 0) {
-        report(c, &finding);
+        shards_check_report(c, &finding);
         return false;
     }
     c->findings->bytes_read += bytes;
@@ -54,7 +54,8 @@ static bool read_piece(check *c, uint64_t offset, size_t bytes)
 }
 
 /* An entry, or the fences of a sample: gives where the sample begins and ends. */
-static sl_refusal read_entry(check *c, const uint8_t *bytes, uint64_t *begin, uint64_t *end)
+static sl_refusal shards_check_read_entry(check *c, const uint8_t *bytes, uint64_t *begin,
+                                          uint64_t *end)
 {
     if (c->header.version != 1) {
         uint64_t offset;
@@ -76,7 +77,7 @@ static void check_entry(check *c, const uint8_t *bytes, uint64_t offset, uint64_
 {
     uint64_t begin;
     uint64_t end;
-    sl_refusal refusal = read_entry(c, bytes, &begin, &end);
+    sl_refusal refusal = shards_check_read_entry(c, bytes, &begin, &end);
     if (refusal.text == NULL && begin != c->next) {
         refusal = sl_refuse("a sample does not begin at the end of the previous one", 0);
     }
@@ -84,7 +85,7 @@ static void check_entry(check *c, const uint8_t *bytes, uint64_t offset, uint64_
         sluice_error finding;
         sl_shards_refuse(&finding, refusal, c->path, offset);
         finding.sample = (int64_t)(c->row->first + sample);
-        report(c, &finding);
+        shards_check_report(c, &finding);
         c->index_damaged = true;
     }
     c->next = end;
@@ -121,7 +122,8 @@ static void check_index(check *c)
     for (uint64_t done = 0; done < blocks;) {
         uint64_t left = blocks - done;
         size_t count = left < PIECE_BLOCKS ? (size_t)left : PIECE_BLOCKS;
-        if (!read_piece(c, c->row->index_offset + done * SL_PAGE_BYTES, count * SL_PAGE_BYTES)) {
+        if (!shards_check_read_piece(c, c->row->index_offset + done * SL_PAGE_BYTES,
+                                     count * SL_PAGE_BYTES)) {
             return;
         }
         sl_checksum_add(&c->index, c->piece, count * SL_PAGE_BYTES);
@@ -149,7 +151,7 @@ static void check_padding(check *c)
 {
     uint64_t from = SL_SHARD_DATA_OFFSET + c->row->data_bytes;
     size_t bytes = (size_t)(c->row->index_offset - from);
-    if (read_piece(c, from, bytes) && !sl_all_zero(c->piece, bytes)) {
+    if (shards_check_read_piece(c, from, bytes) && !sl_all_zero(c->piece, bytes)) {
         report_refusal(c, sl_refuse("the bytes between samples and index are not zero", 0), from);
     }
 }
@@ -162,7 +164,7 @@ static void check_metadata(check *c)
     for (uint64_t done = 0; done < c->header.meta_bytes;) {
         uint64_t left = c->header.meta_bytes - done;
         size_t bytes = (size_t)(left < room ? left : room);
-        if (!read_piece(c, c->header.meta_offset + done, bytes)) {
+        if (!shards_check_read_piece(c, c->header.meta_offset + done, bytes)) {
             return;
         }
         sl_checksum_add(&stream, c->piece, bytes);
@@ -195,10 +197,10 @@ static void check_shorter_metadata(check *c)
     uint8_t *bytes = sl_malloc(c->header.meta_bytes); /* fewer than the dataset has in memory */
     if (bytes == NULL) {
         sl_no_memory(&finding, STAGE, "checking a shard");
-        report(c, &finding);
+        shards_check_report(c, &finding);
     } else if (sl_objects_read(c->shards->base.objects, c->shard, c->header.meta_offset, bytes,
                                (uint32_t)c->header.meta_bytes, &finding) < 0) {
-        report(c, &finding);
+        shards_check_report(c, &finding);
     } else {
         const sl_refusal refusal = compare_metadata(c, bytes);
         if (refusal.text != NULL) {
@@ -211,14 +213,14 @@ static void check_shorter_metadata(check *c)
 static sluice_status check_all(check *c)
 {
     sluice_error finding;
-    if (!read_piece(c, 0, SL_PAGE_BYTES)) {
+    if (!shards_check_read_piece(c, 0, SL_PAGE_BYTES)) {
         return SLUICE_IO;
     }
     const sl_refusal refusal =
         sl_shard_header_trust(c->shards, &c->shards->shards[c->shard], c->piece, &c->header);
     if (refusal.text != NULL) {
         sl_shards_refuse(&finding, refusal, c->path, 0);
-        report(c, &finding);
+        shards_check_report(c, &finding);
         return refusal.status;
     }
     check_padding(c);
@@ -240,7 +242,7 @@ sluice_status sl_shards_check(const sl_dataset *dataset, uint32_t shard, sl_find
     if (c.piece == NULL) {
         sluice_error finding;
         sl_no_memory(&finding, STAGE, "checking a shard");
-        report(&c, &finding);
+        shards_check_report(&c, &finding);
         return SLUICE_NOMEM;
     }
     const sluice_status status = check_all(&c);

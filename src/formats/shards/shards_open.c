@@ -37,7 +37,7 @@ typedef struct metadata {
     uint32_t version; /* of the file */
 } metadata;
 
-static bool holds(const char *folder, const char *name)
+static bool shards_open_holds(const char *folder, const char *name)
 {
     char path[SL_PATH_BYTES];
     sl_store_facts facts;
@@ -58,26 +58,27 @@ static sl_page_kind kind_of_file(const char *path)
                                                                       : SL_PAGE_OTHER;
 }
 
-static bool probe(const char *path)
+static bool shards_open_probe(const char *path)
 {
     sl_store_facts facts;
     if (sl_store_stat(path, &facts) != 0) {
         return false;
     }
     if (facts.kind == SL_ENTRY_FOLDER) {
-        return holds(path, SL_MANIFEST_NAME) || holds(path, SL_JOURNAL_NAME) ||
-               holds(path, "shard-000000" SL_SHARD_SUFFIX);
+        return shards_open_holds(path, SL_MANIFEST_NAME) ||
+               shards_open_holds(path, SL_JOURNAL_NAME) ||
+               shards_open_holds(path, "shard-000000" SL_SHARD_SUFFIX);
     }
     return sl_ends_with(path, SL_SHARD_SUFFIX) || kind_of_file(path) != SL_PAGE_OTHER;
 }
 
 static bool is_marked(const char *folder)
 {
-    return holds(folder, SL_MANIFEST_NAME);
+    return shards_open_holds(folder, SL_MANIFEST_NAME);
 }
 
-static sluice_status check_sum(const opened *file, const section *where, uint64_t sum,
-                               sluice_error *error)
+static sluice_status shards_open_check_sum(const opened *file, const section *where, uint64_t sum,
+                                           sluice_error *error)
 {
     return sum == where->checksum
                ? SLUICE_OK
@@ -105,7 +106,9 @@ static sluice_status read_pieces(const opened *file, const section *where,
         }
         at += bytes;
     }
-    return status == SLUICE_OK ? check_sum(file, where, sl_checksum_value(&stream), error) : status;
+    return status == SLUICE_OK
+               ? shards_open_check_sum(file, where, sl_checksum_value(&stream), error)
+               : status;
 }
 
 /* Reads a section into new memory: one that is known to hold what it claims. */
@@ -120,7 +123,7 @@ static sluice_status read_section(const opened *file, const section *where, uint
     }
     sluice_status status = sl_handle_read(&file->from, bytes, where->bytes, where->offset, error);
     if (status == SLUICE_OK) {
-        status = check_sum(file, where, sl_checksum(bytes, where->bytes), error);
+        status = shards_open_check_sum(file, where, sl_checksum(bytes, where->bytes), error);
     }
     if (status < 0) {
         sl_free(bytes);
@@ -205,7 +208,8 @@ static sluice_status take_metadata(sl_shards *shards, const opened *file, const 
     return SLUICE_OK;
 }
 
-static sluice_status add_source(sl_shards *shards, const char *path, bool lone, sluice_error *error)
+static sluice_status shards_open_add_source(sl_shards *shards, const char *path, bool lone,
+                                            sluice_error *error)
 {
     sl_shard_source *sources =
         sl_realloc_array(shards->sources, shards->source_count + (size_t)1, sizeof(*sources));
@@ -222,7 +226,7 @@ static sluice_status add_source(sl_shards *shards, const char *path, bool lone, 
 }
 
 /* Room for one more shard. */
-static sluice_status grow(sl_shards *shards, const char *path, sluice_error *error)
+static sluice_status shards_open_grow(sl_shards *shards, const char *path, sluice_error *error)
 {
     if (shards->count < shards->room) {
         return SLUICE_OK;
@@ -249,8 +253,8 @@ static uint64_t least_bytes(const sl_schema *schema)
     return schema->version == 1 ? 1 : schema->head_bytes;
 }
 
-static sluice_status add_row(sl_shards *shards, sl_shard_row row, uint64_t row_offset,
-                             const char *path, sluice_error *error)
+static sluice_status shards_open_add_row(sl_shards *shards, sl_shard_row row, uint64_t row_offset,
+                                         const char *path, sluice_error *error)
 {
     sluice_dataset_info *info = &shards->base.info;
     if (row.data_bytes / row.samples < least_bytes(&shards->schema)) {
@@ -262,7 +266,7 @@ static sluice_status add_row(sl_shards *shards, sl_shard_row row, uint64_t row_o
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)row_offset,
                              "the shards hold too many samples");
     }
-    const sluice_status status = grow(shards, path, error);
+    const sluice_status status = shards_open_grow(shards, path, error);
     if (status < 0) {
         return status;
     }
@@ -307,7 +311,7 @@ static sluice_status add_manifest_row(const rows *r, const uint8_t *bytes, uint6
     if (refusal.text != NULL) {
         return sl_shards_refuse(error, refusal, r->path, offset);
     }
-    return add_row(r->shards, row, offset, r->path, error);
+    return shards_open_add_row(r->shards, row, offset, r->path, error);
 }
 
 static sluice_status add_piece_of_rows(void *ctx, sl_bytes piece, uint64_t at, sluice_error *error)
@@ -369,7 +373,7 @@ static sluice_status read_manifest(sl_shards *shards, const opened *file, const 
     status = take_metadata(shards, file, &where, error);
     shards->grown = shards->grown || header.grown;
     if (status == SLUICE_OK) {
-        status = add_source(shards, folder, false, error);
+        status = shards_open_add_source(shards, folder, false, error);
     }
     return status == SLUICE_OK ? add_manifest_rows(shards, file, &header, error) : status;
 }
@@ -388,14 +392,15 @@ static sluice_status read_lone_shard(sl_shards *shards, const opened *file, slui
         status = refusal.text != NULL ? sl_shards_refuse(error, refusal, file->path, 0) : SLUICE_OK;
     }
     if (status == SLUICE_OK) {
-        status = add_source(shards, file->path, true, error);
+        status = shards_open_add_source(shards, file->path, true, error);
     }
-    return status == SLUICE_OK ? add_row(shards, sl_shard_row_of(&header), 0, file->path, error)
-                               : status;
+    return status == SLUICE_OK
+               ? shards_open_add_row(shards, sl_shard_row_of(&header), 0, file->path, error)
+               : status;
 }
 
-static sluice_status add_file(sl_shards *shards, const char *path, const char *folder,
-                              sluice_error *error)
+static sluice_status shards_open_add_file(sl_shards *shards, const char *path, const char *folder,
+                                          sluice_error *error)
 {
     opened file = {.path = path};
     sluice_status status =
@@ -425,7 +430,7 @@ static sluice_status add_file(sl_shards *shards, const char *path, const char *f
 /* A folder without a manifest. */
 static sluice_status refuse_unfinished(const char *path, sluice_error *error)
 {
-    if (holds(path, SL_JOURNAL_NAME)) {
+    if (shards_open_holds(path, SL_JOURNAL_NAME)) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                              "is an unfinished pack (it has a " SL_JOURNAL_NAME
                              ", but no " SL_MANIFEST_NAME
@@ -438,17 +443,17 @@ static sluice_status refuse_unfinished(const char *path, sluice_error *error)
                              "overwrite") ", or open single shards by their names");
 }
 
-static sluice_status add_path(sl_shards *shards, const char *path, sluice_error *error)
+static sluice_status shards_open_add_path(sl_shards *shards, const char *path, sluice_error *error)
 {
     char buffer[SL_PATH_BYTES];
     if (sl_store_has_folder(path)) {
         if (!sl_path_join(buffer, path, SL_MANIFEST_NAME)) {
             return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "the path is too long");
         }
-        if (!holds(path, SL_MANIFEST_NAME)) {
+        if (!shards_open_holds(path, SL_MANIFEST_NAME)) {
             return refuse_unfinished(path, error);
         }
-        return add_file(shards, buffer, path, error);
+        return shards_open_add_file(shards, buffer, path, error);
     }
     const char *slash = strrchr(path, '/');
     size_t length = slash != NULL ? (size_t)(slash - path) : 0;
@@ -457,10 +462,11 @@ static sluice_status add_path(sl_shards *shards, const char *path, sluice_error 
     }
     memcpy(buffer, path, length);
     buffer[length] = '\0';
-    return add_file(shards, path, slash != NULL ? (length > 0 ? buffer : "/") : ".", error);
+    return shards_open_add_file(shards, path, slash != NULL ? (length > 0 ? buffer : "/") : ".",
+                                error);
 }
 
-static sluice_status complete(sl_shards *shards, sluice_error *error)
+static sluice_status shards_open_complete(sl_shards *shards, sluice_error *error)
 {
     sl_checksum_stream stream;
     uint64_t blocks = 0;
@@ -512,10 +518,10 @@ static sluice_status open_shards(sl_dataset **dataset, const char *const *paths,
     sl_shards *shards = new_shards(error);
     sluice_status status = shards != NULL ? SLUICE_OK : SLUICE_NOMEM;
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = add_path(shards, paths[i], error);
+        status = shards_open_add_path(shards, paths[i], error);
     }
     if (status == SLUICE_OK) {
-        status = complete(shards, error);
+        status = shards_open_complete(shards, error);
     }
     if (status < 0) {
         sl_dataset_close(shards != NULL ? &shards->base : NULL);
@@ -537,7 +543,7 @@ SL_FORMAT(shards) = {
     .name = "shards",
     .files = "packed datasets",
     .known = "packed shards (*.sluice)",
-    .probe = probe,
+    .probe = shards_open_probe,
     .is_marked = is_marked,
     .open = open_shards,
 };

@@ -33,8 +33,8 @@ static const sl_value_packing *frame_if(bool framed)
     return framed ? &sl_value_packing_zstd : NULL;
 }
 
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+static sluice_status shards_version1_locate(const sl_dataset *dataset, uint64_t index,
+                                            sl_sample *sample, sl_place *lookup, sl_refusal *why)
 {
     const sl_shards *shards = sl_shards_of(dataset);
     const sl_schema *schema = &shards->schema;
@@ -67,8 +67,8 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     return SLUICE_OK;
 }
 
-static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
-                         sl_values *values)
+static sl_refusal shards_version1_unpack(const sl_dataset *dataset, const sl_sample *sample,
+                                         sl_bytes bytes, sl_values *values)
 {
     const sl_schema *schema = &sl_shards_of(dataset)->schema;
     entry_facts facts;
@@ -104,9 +104,9 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 }
 
 const sl_dataset_ops sl_shards_ops_1 = {
-    .locate = locate,
+    .locate = shards_version1_locate,
     .learn = sl_shards_learn,
-    .unpack = unpack,
+    .unpack = shards_version1_unpack,
     .class_name = sl_shards_class_name,
     .close = sl_shards_close,
 };

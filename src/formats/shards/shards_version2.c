@@ -21,8 +21,8 @@ static sluice_status locate_by_index(const sl_shards *shards, const sl_shard *sh
     return why->text == NULL ? SLUICE_OK : why->status;
 }
 
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+static sluice_status shards_version2_locate(const sl_dataset *dataset, uint64_t index,
+                                            sl_sample *sample, sl_place *lookup, sl_refusal *why)
 {
     const sl_shards *shards = sl_shards_of(dataset);
     const uint32_t number = sl_shards_find(shards, index);
@@ -42,8 +42,9 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
                       : locate_by_index(shards, shard, local, &sample->place, lookup, why);
 }
 
-static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
-                                  sl_place *place, sl_place *lookup, sl_refusal *why)
+static sluice_status shards_version2_locate_field(const sl_dataset *dataset, uint64_t index,
+                                                  uint32_t field, sl_place *place, sl_place *lookup,
+                                                  sl_refusal *why)
 {
     const sl_schema *schema = &sl_shards_of(dataset)->schema;
     sl_sample sample;
@@ -55,7 +56,7 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
         why->field = schema->fields[field].name;
         return SLUICE_UNSUPPORTED;
     }
-    const sluice_status status = locate(dataset, index, &sample, lookup, why);
+    const sluice_status status = shards_version2_locate(dataset, index, &sample, lookup, why);
     if (status != SLUICE_OK) {
         return status;
     }
@@ -83,7 +84,7 @@ static bool field_bytes(const sl_dataset *dataset, uint64_t index, uint32_t fiel
     return true;
 }
 
-static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+static bool shards_version2_stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     const sl_shards *shards = sl_shards_of(dataset);
     const sl_shard_row *row = &shards->shards[sl_shards_find(shards, index)].row;
@@ -91,8 +92,8 @@ static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
     return row->record_bytes != 0;
 }
 
-static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
-                         sl_values *values)
+static sl_refusal shards_version2_unpack(const sl_dataset *dataset, const sl_sample *sample,
+                                         sl_bytes bytes, sl_values *values)
 {
     if (bytes.size != sample->place.bytes) {
         return sl_refuse("the size of the sample does not match its index", 0);
@@ -100,14 +101,15 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     return sl_record_decode(&sl_shards_of(dataset)->schema, bytes, values);
 }
 
-static uint64_t sum(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes)
+static uint64_t shards_version2_sum(const sl_dataset *dataset, const sl_sample *sample,
+                                    sl_bytes bytes)
 {
     const sl_shard *shard = &sl_shards_of(dataset)->shards[sample->place.object];
     return sl_record_identity(sample->index - shard->row.first, sl_load64(bytes.data));
 }
 
-static sl_refusal check_sum(const sl_dataset *dataset, uint32_t object, uint64_t value,
-                            uint64_t count)
+static sl_refusal shards_version2_check_sum(const sl_dataset *dataset, uint32_t object,
+                                            uint64_t value, uint64_t count)
 {
     const sl_shard_row *row = &sl_shards_of(dataset)->shards[object].row;
     if (count != row->samples || value == row->identity) {
@@ -117,18 +119,18 @@ static sl_refusal check_sum(const sl_dataset *dataset, uint32_t object, uint64_t
 }
 
 const sl_dataset_ops sl_shards_ops_2 = {
-    .locate = locate,
+    .locate = shards_version2_locate,
     .learn = sl_shards_learn,
-    .unpack = unpack,
+    .unpack = shards_version2_unpack,
     .class_name = sl_shards_class_name,
     .close = sl_shards_close,
 };
 
-const sl_tensor_ops sl_shards_tensors_2 = {.locate_field = locate_field,
+const sl_tensor_ops sl_shards_tensors_2 = {.locate_field = shards_version2_locate_field,
                                            .field_bytes = field_bytes,
-                                           .stretch = stretch};
+                                           .stretch = shards_version2_stretch};
 
 const sl_check_ops sl_shards_checks_2 = {.check_object = sl_shards_check,
-                                         .sum = sum,
-                                         .check_sum = check_sum,
+                                         .sum = shards_version2_sum,
+                                         .check_sum = shards_version2_check_sum,
                                          .first_of_object = sl_shards_first_of_object};

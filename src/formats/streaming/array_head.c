@@ -48,7 +48,7 @@ static bool find_code(uint8_t code, sluice_dtype *dtype)
 /* What a list has where there is no such dtype here: complex numbers, objects, texts. */
 enum { NONE = -1 };
 
-static bool take(const int8_t *list, size_t count, uint64_t number, sluice_dtype *dtype)
+static bool array_head_take(const int8_t *list, size_t count, uint64_t number, sluice_dtype *dtype)
 {
     if (number >= count || list[number] == NONE) {
         return false;
@@ -65,7 +65,7 @@ bool sl_array_torch_dtype(uint64_t number, sluice_dtype *dtype)
         NONE,       SLUICE_F16, SLUICE_F16, SLUICE_BF16, SLUICE_U8,  SLUICE_I8,   SLUICE_I16,
         SLUICE_I16, SLUICE_I32, SLUICE_I32, SLUICE_I64,  SLUICE_I64, SLUICE_BOOL, SLUICE_U16,
     };
-    return take(list, sizeof(list), number, dtype);
+    return array_head_take(list, sizeof(list), number, dtype);
 }
 
 bool sl_array_numpy_dtype(uint64_t number, sluice_dtype *dtype)
@@ -74,7 +74,7 @@ bool sl_array_numpy_dtype(uint64_t number, sluice_dtype *dtype)
         SLUICE_I8,  SLUICE_I16, SLUICE_I32, SLUICE_I64, SLUICE_U8, SLUICE_U16, SLUICE_U32,
         SLUICE_U64, SLUICE_F16, SLUICE_F32, SLUICE_F64, NONE,      NONE,       SLUICE_BOOL,
     };
-    return take(list, sizeof(list), number, dtype);
+    return array_head_take(list, sizeof(list), number, dtype);
 }
 
 /* ---- heads ---- */
@@ -84,7 +84,7 @@ static sl_refusal refuse_short(void)
     return sl_refuse("its array is truncated within its header", 0);
 }
 
-static sl_refusal refuse_dtype(size_t at)
+static sl_refusal array_head_refuse_dtype(size_t at)
 {
     return sl_refuse_unknown("the dtype of its array is not supported", at);
 }
@@ -114,7 +114,7 @@ static sl_refusal check_elements(const sl_array *array, sl_bytes bytes)
                : sl_refuse("size does not match the array's shape", array->data);
 }
 
-static uint64_t load(const uint8_t *from, uint32_t bytes)
+static uint64_t array_head_load(const uint8_t *from, uint32_t bytes)
 {
     uint64_t value = 0;
     for (uint32_t i = bytes; i > 0; i--) {
@@ -138,7 +138,7 @@ static sl_refusal parse_mds_shape(sl_array *array, sl_bytes bytes, uint32_t at)
         return refuse_short();
     }
     for (uint32_t i = 0; i < array->dims; i++) {
-        array->shape[i] = load(bytes.data + at, width);
+        array->shape[i] = array_head_load(bytes.data + at, width);
         at += width;
     }
     array->data = at;
@@ -151,10 +151,10 @@ static sl_refusal parse_mds(sl_array *array, sl_bytes bytes)
         return refuse_short();
     }
     return find_code(bytes.data[0], &array->dtype) ? parse_mds_shape(array, bytes, 1)
-                                                   : refuse_dtype(0);
+                                                   : array_head_refuse_dtype(0);
 }
 
-static uint32_t load32(const uint8_t *from, bool big_endian)
+static uint32_t array_head_load32(const uint8_t *from, bool big_endian)
 {
     const uint32_t little = sl_load32(from);
     return big_endian
@@ -163,9 +163,9 @@ static uint32_t load32(const uint8_t *from, bool big_endian)
 }
 
 /* Numbers of dtypes and dimensions are below 256, so one order makes both too large. */
-static bool is_big_endian(const uint8_t *head)
+static bool array_head_is_big_endian(const uint8_t *head)
 {
-    return load32(head, false) > 0xff || load32(head + 4, false) > 0xff;
+    return array_head_load32(head, false) > 0xff || array_head_load32(head + 4, false) > 0xff;
 }
 
 static sl_refusal parse_litdata(sl_array *array, sl_bytes bytes, bool torch)
@@ -174,12 +174,12 @@ static sl_refusal parse_litdata(sl_array *array, sl_bytes bytes, bool torch)
     if (bytes.size < at) {
         return refuse_short();
     }
-    const bool big = torch && is_big_endian(bytes.data);
-    const uint32_t number = load32(bytes.data, big);
-    array->dims = load32(bytes.data + 4, big);
+    const bool big = torch && array_head_is_big_endian(bytes.data);
+    const uint32_t number = array_head_load32(bytes.data, big);
+    array->dims = array_head_load32(bytes.data + 4, big);
     if (!(torch ? sl_array_torch_dtype(number, &array->dtype)
                 : sl_array_numpy_dtype(number, &array->dtype))) {
-        return refuse_dtype(0);
+        return array_head_refuse_dtype(0);
     }
     if (array->dims > SLUICE_TENSOR_DIMS_MAX) {
         return refuse_dims(4);
@@ -188,7 +188,7 @@ static sl_refusal parse_litdata(sl_array *array, sl_bytes bytes, bool torch)
         return refuse_short();
     }
     for (uint32_t i = 0; i < array->dims; i++) {
-        array->shape[i] = load32(bytes.data + at, big);
+        array->shape[i] = array_head_load32(bytes.data + at, big);
         at += 4;
     }
     array->data = at;
@@ -207,5 +207,5 @@ sl_refusal sl_array_parse(sl_array *array, sl_array_head head, sl_bytes bytes)
     case SL_ARRAY_NUMPY:
         return parse_litdata(array, bytes, false);
     }
-    return refuse_dtype(0);
+    return array_head_refuse_dtype(0);
 }

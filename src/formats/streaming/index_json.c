@@ -20,7 +20,7 @@ enum { HEAD_BYTES = 1024, ENTRIES_LOOKED_AT = 1024, FOLDERS_LOOKED_AT = 16 };
 
 /* ---- which ---- */
 
-static const char *skip_blanks(const char *at)
+static const char *index_json_skip_blanks(const char *at)
 {
     while (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r') {
         at++;
@@ -29,13 +29,13 @@ static const char *skip_blanks(const char *at)
 }
 
 /* Where the list called `name` begins in a text; NULL: nowhere. */
-static const char *find_list(const char *text, const char *name)
+static const char *index_json_find_list(const char *text, const char *name)
 {
     char key[16];
     (void)snprintf(key, sizeof(key), "\"%s\"", name);
     for (const char *at = text; (at = strstr(at, key)) != NULL; at++) {
-        const char *behind = skip_blanks(at + strlen(key));
-        if (*behind == ':' && *skip_blanks(behind + 1) == '[') {
+        const char *behind = index_json_skip_blanks(at + strlen(key));
+        if (*behind == ':' && *index_json_skip_blanks(behind + 1) == '[') {
             return at;
         }
     }
@@ -46,8 +46,8 @@ static bool lists(const char *path, const char *list)
 {
     char text[HEAD_BYTES + 1];
     text[sl_store_look(path, text, HEAD_BYTES)] = '\0';
-    const char *shards = find_list(text, "shards");
-    const char *chunks = find_list(text, "chunks");
+    const char *shards = index_json_find_list(text, "shards");
+    const char *chunks = index_json_find_list(text, "chunks");
     const bool first = shards != NULL && (chunks == NULL || shards < chunks);
     return strcmp(list, "shards") == 0 ? first : chunks != NULL && !first;
 }
@@ -80,7 +80,7 @@ static sluice_status look_at_folder(void *ctx, const sl_store_entry *entry, slui
 
 /* A folder in `folder` with an index of its own, by its name: of the first few that there are,
  * since a folder of pictures may have thousands. */
-static bool find_folder(const char *folder, const char *list, char name[NAME_MAX + 1])
+static bool index_json_find_folder(const char *folder, const char *list, char name[NAME_MAX + 1])
 {
     finder f = {.folder = folder, .list = list};
     const sl_file_name place = {STAGE, folder};
@@ -100,15 +100,17 @@ bool sl_index_json_probe(const char *path, const char *list)
     if (!sl_path_join(file, path, NAME)) {
         return false;
     }
-    return sl_store_stat(file, &facts) == 0 ? lists(file, list) : find_folder(path, list, name);
+    return sl_store_stat(file, &facts) == 0 ? lists(file, list)
+                                            : index_json_find_folder(path, list, name);
 }
 
 /* ---- opening ---- */
 
-static sluice_status refuse_folder(const char *path, const char *list, sluice_error *error)
+static sluice_status index_json_refuse_folder(const char *path, const char *list,
+                                              sluice_error *error)
 {
     char name[NAME_MAX + 1];
-    if (find_folder(path, list, name)) {
+    if (index_json_find_folder(path, list, name)) {
         return sl_error_file(
             error, SLUICE_INVALID, STAGE, 0, path, -1,
             "has no " NAME
@@ -130,7 +132,7 @@ sluice_status sl_index_json_load(sl_index_json *index, const sl_index_json_wante
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "the path is too long");
     }
     if (folder && sl_store_stat(index->path, &facts) != 0) {
-        return refuse_folder(path, list, error);
+        return index_json_refuse_folder(path, list, error);
     }
     sluice_status status = wanted->anywhere
                                ? SLUICE_OK
@@ -159,7 +161,8 @@ void sl_index_json_move(sl_index_json *to, sl_index_json *from)
 
 /* ---- the files ---- */
 
-static sluice_status refuse_name(const sl_index_json *index, sl_bytes name, sluice_error *error)
+static sluice_status index_json_refuse_name(const sl_index_json *index, sl_bytes name,
+                                            sluice_error *error)
 {
     char why[512];
     sl_boundary_explain(index->boundary, name, why, sizeof(why));
@@ -174,7 +177,7 @@ sluice_status sl_index_json_file(const sl_index_json *index, const char *name,
     }
     const sl_bytes text = {(const uint8_t *)name, strlen(name)};
     if (!sl_boundary_has_name(index->boundary, text, 0)) {
-        return refuse_name(index, text, error);
+        return index_json_refuse_name(index, text, error);
     }
     const char *slash = name[0] != '/' ? strrchr(index->path, '/') : NULL;
     const int folder = slash != NULL ? (int)(slash - index->path) + 1 : 0;

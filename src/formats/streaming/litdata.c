@@ -17,7 +17,7 @@
 
 enum { COMPRESSION_BYTES = 64 };
 
-static bool probe(const char *path)
+static bool litdata_probe(const char *path)
 {
     return sl_index_json_probe(path, LIST);
 }
@@ -31,7 +31,7 @@ typedef struct opener {
 
 /* ---- chunks ---- */
 
-static sluice_status refuse_compressed(const char *path, sluice_error *error)
+static sluice_status litdata_refuse_compressed(const char *path, sluice_error *error)
 {
     return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
                          "the chunk is compressed by an unsupported method: unpack all chunks next "
@@ -46,8 +46,8 @@ typedef struct chunk_paths {
 } chunk_paths;
 
 /* Which file holds the chunk: the unpacked one where it is there. */
-static sluice_status find_file(const opener *o, const char *name, const char *compression,
-                               chunk_paths *p, sl_told_file *told, sluice_error *error)
+static sluice_status litdata_find_file(const opener *o, const char *name, const char *compression,
+                                       chunk_paths *p, sl_told_file *told, sluice_error *error)
 {
     char plain[SL_PATH_BYTES];
     char part[COMPRESSION_BYTES + 2];
@@ -60,7 +60,7 @@ static sluice_status find_file(const opener *o, const char *name, const char *co
     (void)snprintf(part, sizeof(part), ".%s", compression);
     const char *found = strstr(name, part);
     if (found == NULL) {
-        return refuse_compressed(p->given, error);
+        return litdata_refuse_compressed(p->given, error);
     }
     (void)snprintf(plain, sizeof(plain), "%.*s%s", (int)(found - name), name, found + strlen(part));
     if (sl_index_json_file(&o->index, plain, p->plain, error) < 0) {
@@ -72,7 +72,7 @@ static sluice_status find_file(const opener *o, const char *name, const char *co
     }
     told->packing = sl_index_json_packing(compression);
     if (told->packing != SL_PACKING_ZSTD) { /* LitData has no other */
-        return refuse_compressed(p->given, error);
+        return litdata_refuse_compressed(p->given, error);
     }
     told->unpacked = p->plain;
     return SLUICE_OK;
@@ -90,7 +90,7 @@ static sluice_status add_chunk(opener *o, const json_t *chunk, size_t number,
         return sl_index_json_refuse(&o->index, SLUICE_CORRUPT, (int64_t)number,
                                     "its file is not named", error);
     }
-    const sluice_status status = find_file(o, name, compression, &p, told, error);
+    const sluice_status status = litdata_find_file(o, name, compression, &p, told, error);
     return status == SLUICE_OK ? sl_sized_dataset_add(o->own, &file, error) : status;
 }
 
@@ -164,7 +164,8 @@ static sluice_status take_config(opener *o, const json_t *config, sluice_error *
 
 /* ---- opening ---- */
 
-static sluice_status add_path(opener *o, const char *path, bool anywhere, sluice_error *error)
+static sluice_status litdata_add_path(opener *o, const char *path, bool anywhere,
+                                      sluice_error *error)
 {
     const sl_index_json_wanted wanted = {path, LIST, anywhere};
     const uint32_t first = o->own->files.list.count;
@@ -231,14 +232,14 @@ static sluice_status open_items(opener *o, sl_dataset **dataset,
     return status;
 }
 
-static sluice_status open_all(opener *o, sl_dataset **dataset, const char *const *paths,
-                              size_t count, const sluice_dataset_options *options,
-                              sluice_error *error)
+static sluice_status litdata_open_all(opener *o, sl_dataset **dataset, const char *const *paths,
+                                      size_t count, const sluice_dataset_options *options,
+                                      sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     o->own->files.may_lack_table = true; /* as in releases before 0.2.40 */
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = add_path(o, paths[i], options->allow_outside != 0, error);
+        status = litdata_add_path(o, paths[i], options->allow_outside != 0, error);
     }
     if (status < 0) {
         return status;
@@ -254,7 +255,7 @@ static sluice_status open_litdata(sl_dataset **dataset, const char *const *paths
     if (o.own == NULL) {
         return SLUICE_NOMEM;
     }
-    const sluice_status status = open_all(&o, dataset, paths, count, options, error);
+    const sluice_status status = litdata_open_all(&o, dataset, paths, count, options, error);
     sl_index_json_close(&o.index);
     sl_index_json_close(&o.first);
     sl_dataset_close(o.own != NULL ? &o.own->base : NULL);
@@ -266,6 +267,6 @@ SL_FORMAT(litdata) = {
     .files = "LitData datasets",
     .known = "LitData",
     .takes_fields = true,
-    .probe = probe,
+    .probe = litdata_probe,
     .open = open_litdata,
 };

@@ -67,7 +67,7 @@ static bool take_serializer(const char *name, size_t bytes, sl_sized_column *col
 }
 
 /* "no_header_tensor:NUMBER": elements of a dtype, one dimension. */
-static bool take_elements(const char *format, sl_source_column *source)
+static bool litdata_columns_take_elements(const char *format, sl_source_column *source)
 {
     static const char tensor[] = "no_header_tensor:";
     static const char numpy[] = "no_header_numpy:";
@@ -96,7 +96,7 @@ static void take_format(const char *format, sl_sized_column *column, sl_source_c
     const char *colon = strchr(format, ':');
     const size_t bytes = colon != NULL ? (size_t)(colon - format) : strlen(format);
     source->field.compression = SLUICE_COMPRESSION_NEVER;
-    if (take_elements(format, source) ||
+    if (litdata_columns_take_elements(format, source) ||
         (colon != NULL && take_serializer(colon + 1, strlen(colon + 1), column, source)) ||
         take_serializer(format, bytes, column, source)) {
         return;
@@ -117,7 +117,8 @@ typedef struct names {
     sluice_error *error;
 } names;
 
-static sluice_status refuse(const sl_index_json *index, const char *why, sluice_error *error)
+static sluice_status litdata_columns_refuse(const sl_index_json *index, const char *why,
+                                            sluice_error *error)
 {
     return sl_index_json_refuse(index, SLUICE_CORRUPT, -1, why, error);
 }
@@ -152,7 +153,7 @@ static json_t *find_keys(const json_t *node)
 }
 
 /* Puts a part behind a path of `at` bytes. False: it is too long. */
-static bool append(names *n, size_t at, const json_t *key, size_t number)
+static bool litdata_columns_append(names *n, size_t at, const json_t *key, size_t number)
 {
     const char *dot = at > 0 ? "." : "";
     const size_t room = sizeof(n->path) - at;
@@ -170,7 +171,8 @@ static bool append(names *n, size_t at, const json_t *key, size_t number)
 static sluice_status name_leaf(names *n, size_t at)
 {
     if (n->leaves == n->columns->count) {
-        return refuse(n->index, "its data_spec has more leaves than its data_format", n->error);
+        return litdata_columns_refuse(
+            n->index, "its data_spec has more leaves than its data_format", n->error);
     }
     sl_source_column *source = &n->columns->sources[n->leaves++];
     if (at == 0) {
@@ -181,12 +183,13 @@ static sluice_status name_leaf(names *n, size_t at)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as DEPTH_MAX */
-static sluice_status walk(names *n, const json_t *node, unsigned depth)
+static sluice_status litdata_columns_walk(names *n, const json_t *node, unsigned depth)
 {
     const size_t at = strlen(n->path);
     const json_t *children = sl_json_member(node, "children_spec");
     if (!json_is_object(node) || !json_is_array(children) || depth > DEPTH_MAX) {
-        return refuse(n->index, "its data_spec is not a tree of at most 32 levels", n->error);
+        return litdata_columns_refuse(n->index, "its data_spec is not a tree of at most 32 levels",
+                                      n->error);
     }
     if (sl_json_member(node, "type") == NULL) {
         return name_leaf(n, at);
@@ -194,11 +197,11 @@ static sluice_status walk(names *n, const json_t *node, unsigned depth)
     sluice_status status = SLUICE_OK;
     json_t *keys = find_keys(node);
     for (size_t i = 0; status == SLUICE_OK && i < json_array_size(children); i++) {
-        if (!append(n, at, json_array_get(keys, i), i)) {
+        if (!litdata_columns_append(n, at, json_array_get(keys, i), i)) {
             status = sl_index_json_refuse(n->index, SLUICE_UNSUPPORTED, -1,
                                           "the name of a leaf has more than 255 bytes", n->error);
         } else {
-            status = walk(n, json_array_get(children, i), depth + 1);
+            status = litdata_columns_walk(n, json_array_get(children, i), depth + 1);
         }
         n->path[at] = '\0';
     }
@@ -214,9 +217,10 @@ static sluice_status name_all(const sl_index_json *index, sl_sized_columns *colu
     json_t *spec =
         text != NULL ? sl_json_parse((sl_bytes){(const uint8_t *)text, strlen(text)}) : NULL;
     const json_t *root = json_array_get(spec, 1); /* behind a version */
-    sluice_status status = root != NULL ? walk(&n, root, 0) : SLUICE_OK;
+    sluice_status status = root != NULL ? litdata_columns_walk(&n, root, 0) : SLUICE_OK;
     if (status == SLUICE_OK && root != NULL && n.leaves != columns->count) {
-        status = refuse(index, "its data_spec has fewer leaves than its data_format", error);
+        status = litdata_columns_refuse(
+            index, "its data_spec has fewer leaves than its data_format", error);
     }
     json_decref(spec);
     for (uint32_t i = 0; root == NULL && i < columns->count; i++) {
@@ -233,12 +237,13 @@ sluice_status sl_litdata_columns(const sl_index_json *index, sl_sized_columns *c
     const size_t count = json_array_size(formats);
     sluice_status status = SLUICE_OK;
     if (count == 0) {
-        return refuse(index, "config.data_format is missing or not valid", error);
+        return litdata_columns_refuse(index, "config.data_format is missing or not valid", error);
     }
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
         const char *format = json_string_value(json_array_get(formats, i));
         if (format == NULL) {
-            return refuse(index, "config.data_format is missing or not valid", error);
+            return litdata_columns_refuse(index, "config.data_format is missing or not valid",
+                                          error);
         }
         status = sl_sized_columns_add(columns, index->path, error);
         if (status == SLUICE_OK) {

@@ -21,7 +21,7 @@ static const tokens *tokens_of(const sl_dataset *dataset)
 }
 
 /* The tokens of a file. */
-static sl_place place_of(const tokens *own, uint32_t file)
+static sl_place litdata_tokens_place_of(const tokens *own, uint32_t file)
 {
     const uint32_t *table = own->files.tables[file];
     return (sl_place){.offset = table[1], .bytes = table[1 + table[0]] - table[1], .object = file};
@@ -29,28 +29,29 @@ static sl_place place_of(const tokens *own, uint32_t file)
 
 /* ---- ops ---- */
 
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+static sluice_status litdata_tokens_locate(const sl_dataset *dataset, uint64_t index,
+                                           sl_sample *sample, sl_place *lookup, sl_refusal *why)
 {
     (void)lookup;
     (void)why;
     const tokens *own = tokens_of(dataset);
-    *sample = (sl_sample){.place = place_of(own, own->chunks[index])};
+    *sample = (sl_sample){.place = litdata_tokens_place_of(own, own->chunks[index])};
     return SLUICE_OK;
 }
 
-static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
-                                  sl_place *place, sl_place *lookup, sl_refusal *why)
+static sluice_status litdata_tokens_locate_field(const sl_dataset *dataset, uint64_t index,
+                                                 uint32_t field, sl_place *place, sl_place *lookup,
+                                                 sl_refusal *why)
 {
     (void)field; /* all of them are the same tokens */
     (void)lookup;
     (void)why;
     const tokens *own = tokens_of(dataset);
-    *place = place_of(own, own->chunks[index]);
+    *place = litdata_tokens_place_of(own, own->chunks[index]);
     return SLUICE_OK;
 }
 
-static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+static bool litdata_tokens_stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     (void)dataset;
     (void)index;
@@ -58,8 +59,8 @@ static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
     return false;
 }
 
-static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
-                         sl_values *values)
+static sl_refusal litdata_tokens_unpack(const sl_dataset *dataset, const sl_sample *sample,
+                                        sl_bytes bytes, sl_values *values)
 {
     const sl_source_fields *fields = &tokens_of(dataset)->fields;
     if (bytes.size != sample->place.bytes) {
@@ -82,18 +83,19 @@ static void close_tokens(sl_dataset *dataset)
 }
 
 static const sl_dataset_ops tokens_ops = {
-    .locate = locate,
-    .unpack = unpack,
+    .locate = litdata_tokens_locate,
+    .unpack = litdata_tokens_unpack,
     .close = close_tokens,
 };
 
-static const sl_tensor_ops tokens_tensors = {.locate_field = locate_field, .stretch = stretch};
+static const sl_tensor_ops tokens_tensors = {.locate_field = litdata_tokens_locate_field,
+                                             .stretch = litdata_tokens_stretch};
 
 /* ---- opening ---- */
 
-static sluice_status take_chunk(tokens *own, uint32_t file, sluice_error *error)
+static sluice_status litdata_tokens_take_chunk(tokens *own, uint32_t file, sluice_error *error)
 {
-    const sl_place place = place_of(own, file);
+    const sl_place place = litdata_tokens_place_of(own, file);
     const char *path = own->files.list.files[file].path;
     if (place.bytes % sl_dtype_bytes(own->fields.fields[0].dtype) != 0) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)place.offset,
@@ -125,7 +127,7 @@ static sluice_status take_chunks(tokens *own, const sl_litdata_tokens_from *from
         return sl_no_memory(error, STAGE, "for %u chunks", files);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < files; i++) {
-        status = take_chunk(own, i, error);
+        status = litdata_tokens_take_chunk(own, i, error);
     }
     if (status == SLUICE_OK && own->base.info.samples == 0) {
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, from->path, -1, "has no tokens");
@@ -133,7 +135,8 @@ static sluice_status take_chunks(tokens *own, const sl_litdata_tokens_from *from
     return status;
 }
 
-static sluice_status open_all(tokens *own, const sl_litdata_tokens_from *from, sluice_error *error)
+static sluice_status litdata_tokens_open_all(tokens *own, const sl_litdata_tokens_from *from,
+                                             sluice_error *error)
 {
     sluice_dataset_info *info = &own->base.info;
     const sluice_status status = take_chunks(own, from, error);
@@ -167,5 +170,5 @@ sluice_status sl_litdata_tokens_open(sl_dataset **dataset, sl_offset_files *file
     own->files = *files;
     *files = (sl_offset_files){0};
     own->fields = *fields;
-    return sl_dataset_opened(dataset, &own->base, open_all(own, from, error));
+    return sl_dataset_opened(dataset, &own->base, litdata_tokens_open_all(own, from, error));
 }

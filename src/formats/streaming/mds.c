@@ -17,7 +17,7 @@
 #define LIST    "shards"
 #define VERSION 2
 
-static bool probe(const char *path)
+static bool mds_probe(const char *path)
 {
     return sl_index_json_probe(path, LIST);
 }
@@ -31,7 +31,8 @@ typedef struct opener {
 
 /* ---- columns ---- */
 
-static sluice_status add_column(opener *o, const json_t *shard, size_t number, sluice_error *error)
+static sluice_status mds_add_column(opener *o, const json_t *shard, size_t number,
+                                    sluice_error *error)
 {
     sl_sized_columns *columns = &o->own->columns;
     const json_t *names = sl_json_member(shard, "column_names");
@@ -71,7 +72,7 @@ static sluice_status add_columns(opener *o, const json_t *shard, sluice_error *e
                                     "its columns are missing or not valid", error);
     }
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = add_column(o, shard, i, error);
+        status = mds_add_column(o, shard, i, error);
     }
     o->columns = shard;
     return status;
@@ -90,7 +91,7 @@ static bool has_same_columns(const json_t *a, const json_t *b)
 
 /* ---- shards ---- */
 
-static sluice_status refuse_compressed(const char *path, sluice_error *error)
+static sluice_status mds_refuse_compressed(const char *path, sluice_error *error)
 {
     return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
                          "the shard is compressed by an unsupported method: unpack all shards next "
@@ -100,8 +101,8 @@ static sluice_status refuse_compressed(const char *path, sluice_error *error)
 
 /* Which file holds the shard: the one at `raw` where it is there, as in a cache of the original, or
  * else the compressed one, whose path comes to `zip`. */
-static sluice_status find_file(const opener *o, const json_t *shard, char raw[SL_PATH_BYTES],
-                               char zip[SL_PATH_BYTES], sl_told_file *told, sluice_error *error)
+static sluice_status mds_find_file(const opener *o, const json_t *shard, char raw[SL_PATH_BYTES],
+                                   char zip[SL_PATH_BYTES], sl_told_file *told, sluice_error *error)
 {
     sl_store_facts facts;
     const json_t *data = sl_json_member(shard, "zip_data");
@@ -116,7 +117,7 @@ static sluice_status find_file(const opener *o, const json_t *shard, char raw[SL
     }
     told->packing = sl_index_json_packing(sl_json_text(shard, "compression"));
     if (told->packing == SL_PACKING_NONE) {
-        return refuse_compressed(zip, error);
+        return mds_refuse_compressed(zip, error);
     }
     told->path = zip;
     told->unpacked = raw;
@@ -130,7 +131,7 @@ typedef struct hash_list {
     size_t length;
 } hash_list;
 
-static bool is_plain(const char *name)
+static bool mds_is_plain(const char *name)
 {
     const size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
     return length > 0 && length < 32 && name[length] == '\0';
@@ -140,7 +141,7 @@ static void leave_unchecked(opener *o, const char *name, const char *why)
 {
     char phrase[128];
     (void)snprintf(phrase, sizeof(phrase), "hash %s of MDS shards (%s)",
-                   is_plain(name) ? name : "without a name", why);
+                   mds_is_plain(name) ? name : "without a name", why);
     sl_unchecked_add(&o->own->base.unchecked, phrase);
 }
 
@@ -203,8 +204,8 @@ static const char *why_unknown(const json_t *shard)
     return NULL;
 }
 
-static sluice_status check_shard(const opener *o, const json_t *shard, size_t number,
-                                 sl_told_file *told, sluice_error *error)
+static sluice_status mds_check_shard(const opener *o, const json_t *shard, size_t number,
+                                     sl_told_file *told, sluice_error *error)
 {
     const json_t *raw = sl_json_member(shard, "raw_data");
     const char *why = why_unknown(shard);
@@ -225,8 +226,8 @@ static sluice_status check_shard(const opener *o, const json_t *shard, size_t nu
     return SLUICE_OK;
 }
 
-static sluice_status add_file(opener *o, const json_t *shard, const sl_told_file *told,
-                              sluice_error *error)
+static sluice_status mds_add_file(opener *o, const json_t *shard, const sl_told_file *told,
+                                  sluice_error *error)
 {
     hash_list data;
     hash_list packed = {.length = 0};
@@ -245,28 +246,29 @@ static sluice_status add_file(opener *o, const json_t *shard, const sl_told_file
     return sl_sized_dataset_add(o->own, &file, error);
 }
 
-static sluice_status add_shard(opener *o, const json_t *shard, size_t number, sluice_error *error)
+static sluice_status mds_add_shard(opener *o, const json_t *shard, size_t number,
+                                   sluice_error *error)
 {
     char raw[SL_PATH_BYTES];
     char zip[SL_PATH_BYTES];
     sl_told_file told = {.samples = 0};
-    sluice_status status = check_shard(o, shard, number, &told, error);
+    sluice_status status = mds_check_shard(o, shard, number, &told, error);
     if (status == SLUICE_OK) {
         status = sl_index_json_file(
             &o->index, sl_json_text(sl_json_member(shard, "raw_data"), "basename"), raw, error);
     }
     if (status == SLUICE_OK) {
-        status = find_file(o, shard, raw, zip, &told, error);
+        status = mds_find_file(o, shard, raw, zip, &told, error);
     }
     if (status == SLUICE_OK && o->columns == NULL) {
         status = add_columns(o, shard, error);
     }
-    return status == SLUICE_OK ? add_file(o, shard, &told, error) : status;
+    return status == SLUICE_OK ? mds_add_file(o, shard, &told, error) : status;
 }
 
 /* ---- opening ---- */
 
-static sluice_status add_path(opener *o, const char *path, bool anywhere, sluice_error *error)
+static sluice_status mds_add_path(opener *o, const char *path, bool anywhere, sluice_error *error)
 {
     uint64_t version;
     const sl_index_json_wanted wanted = {path, LIST, anywhere};
@@ -281,7 +283,7 @@ static sluice_status add_path(opener *o, const char *path, bool anywhere, sluice
     }
     const json_t *shards = sl_json_member(o->index.tree.root, LIST);
     for (size_t i = 0; status == SLUICE_OK && i < json_array_size(shards); i++) {
-        status = add_shard(o, json_array_get(shards, i), i, error);
+        status = mds_add_shard(o, json_array_get(shards, i), i, error);
     }
     if (status == SLUICE_OK) {
         status =
@@ -294,12 +296,12 @@ static sluice_status add_path(opener *o, const char *path, bool anywhere, sluice
     return status;
 }
 
-static sluice_status open_all(opener *o, const char *const *paths, size_t count,
-                              const sluice_dataset_options *options, sluice_error *error)
+static sluice_status mds_open_all(opener *o, const char *const *paths, size_t count,
+                                  const sluice_dataset_options *options, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = add_path(o, paths[i], options->allow_outside != 0, error);
+        status = mds_add_path(o, paths[i], options->allow_outside != 0, error);
     }
     sl_index_json_close(&o->index);
     sl_index_json_close(&o->first);
@@ -322,7 +324,7 @@ static sluice_status open_mds(sl_dataset **dataset, const char *const *paths, si
     if (o.own == NULL) {
         return SLUICE_NOMEM;
     }
-    return sl_dataset_opened(dataset, &o.own->base, open_all(&o, paths, count, options, error));
+    return sl_dataset_opened(dataset, &o.own->base, mds_open_all(&o, paths, count, options, error));
 }
 
 SL_FORMAT(mds) = {
@@ -330,6 +332,6 @@ SL_FORMAT(mds) = {
     .files = "MDS datasets",
     .known = "MDS",
     .takes_fields = true,
-    .probe = probe,
+    .probe = mds_probe,
     .open = open_mds,
 };

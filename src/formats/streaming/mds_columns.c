@@ -83,7 +83,8 @@ static bool parse_shape(sl_field *field, const char *text)
 }
 
 /* "ndarray", "ndarray:DTYPE" or "ndarray:DTYPE:SHAPE": what it does not say, each array does. */
-static void take_array(const char *type, sl_sized_column *column, sl_source_column *source)
+static void mds_columns_take_array(const char *type, sl_sized_column *column,
+                                   sl_source_column *source)
 {
     const char *shape = strchr(type, ':');
     const size_t bytes = shape != NULL ? (size_t)(shape - type) : strlen(type);
@@ -113,11 +114,11 @@ void sl_mds_column(const char *encoding, sl_sized_column *column, sl_source_colu
 {
     source->field.compression = SLUICE_COMPRESSION_NEVER;
     if (strcmp(encoding, "ndarray") == 0) {
-        take_array("", column, source);
+        mds_columns_take_array("", column, source);
         return;
     }
     if (strncmp(encoding, "ndarray:", 8) == 0) {
-        take_array(encoding + 8, column, source);
+        mds_columns_take_array(encoding + 8, column, source);
         return;
     }
     if (is_jpeg(encoding)) {

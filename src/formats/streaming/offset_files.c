@@ -75,7 +75,8 @@ static uint64_t table_bytes(const sl_offset_files *files, uint32_t number)
     return 4 * (sl_offset_files_samples(files, number) + 2);
 }
 
-static sluice_status refuse_size(const sl_listed_file *file, uint64_t bytes, sluice_error *error)
+static sluice_status offset_files_refuse_size(const sl_listed_file *file, uint64_t bytes,
+                                              sluice_error *error)
 {
     const uint64_t told = file->file.bytes;
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path,
@@ -93,15 +94,15 @@ static sluice_status refuse_table(const sl_offset_files *files, uint32_t number,
         (unsigned long long)sl_offset_files_samples(files, number));
 }
 
-static sluice_status check_size(const sl_offset_files *files, uint32_t number,
-                                const sl_file_identity *found, sluice_error *error)
+static sluice_status offset_files_check_size(const sl_offset_files *files, uint32_t number,
+                                             const sl_file_identity *found, sluice_error *error)
 {
     sl_listed_file *file = &files->list.files[number];
     const uint64_t table = table_bytes(files, number);
     const uint64_t told = file->file.bytes;
     const uint64_t bytes = found->bytes;
     if (bytes != told && !(files->may_lack_table && bytes >= table && bytes - table == told)) {
-        return refuse_size(file, bytes, error);
+        return offset_files_refuse_size(file, bytes, error);
     }
     file->file = *found;
     return bytes >= table ? SLUICE_OK : refuse_table(files, number, error);
@@ -133,7 +134,7 @@ static sluice_status check_table(const sl_offset_files *files, uint32_t number, 
     return SLUICE_OK;
 }
 
-static sluice_status refuse_memory(const char *path, sluice_error *error)
+static sluice_status offset_files_refuse_memory(const char *path, sluice_error *error)
 {
     return sl_no_memory_file(error, STAGE, path, "for the offsets of its samples");
 }
@@ -147,12 +148,12 @@ static sluice_status read_plain(sl_offset_files *files, uint32_t number, sluice_
     if (status < 0) {
         return status;
     }
-    status = check_size(files, number, &found, error);
+    status = offset_files_check_size(files, number, &found, error);
     if (status == SLUICE_OK) {
         const size_t table = table_bytes(files, number);
         files->tables[number] = sl_malloc(table);
         status = files->tables[number] == NULL
-                     ? refuse_memory(name.path, error)
+                     ? offset_files_refuse_memory(name.path, error)
                      : sl_handle_read(&from, files->tables[number], table, 0, error);
     }
     sl_handle_close(&from);
@@ -177,7 +178,7 @@ static sluice_status look_at_packed(sl_offset_files *files, uint32_t number, slu
     }
     sl_handle_close(&from);
     if (told != 0 && told != found.bytes) {
-        return refuse_size(file, found.bytes, error);
+        return offset_files_refuse_size(file, found.bytes, error);
     }
     file->file = found;
     return SLUICE_OK;
@@ -195,7 +196,7 @@ static sluice_status unpack_table(sl_offset_files *files, uint32_t number, sl_st
         const size_t bytes = room < wanted ? room : wanted;
         uint32_t *grown = sl_realloc_array(files->tables[number], bytes, 1);
         if (grown == NULL) {
-            return refuse_memory(path, error);
+            return offset_files_refuse_memory(path, error);
         }
         files->tables[number] = grown;
         status = sl_stream_read(stream, there, (uint8_t *)grown + there, bytes - there, error);
@@ -213,7 +214,8 @@ static void settle_bytes(sl_offset_files *files, uint32_t number, const uint32_t
     }
 }
 
-static sluice_status read_packed(sl_offset_files *files, uint32_t number, sluice_error *error)
+static sluice_status offset_files_read_packed(sl_offset_files *files, uint32_t number,
+                                              sluice_error *error)
 {
     sl_stream *stream = NULL;
     sl_listed_file *file = &files->list.files[number];
@@ -246,11 +248,12 @@ static sluice_status read_packed(sl_offset_files *files, uint32_t number, sluice
     return status;
 }
 
-static sluice_status read_table(void *ctx, uint32_t number, sluice_error *error)
+static sluice_status offset_files_read_table(void *ctx, uint32_t number, sluice_error *error)
 {
     sl_offset_files *files = ctx;
-    return files->list.files[number].packing == SL_PACKING_NONE ? read_plain(files, number, error)
-                                                                : read_packed(files, number, error);
+    return files->list.files[number].packing == SL_PACKING_NONE
+               ? read_plain(files, number, error)
+               : offset_files_read_packed(files, number, error);
 }
 
 sluice_status sl_offset_files_unpack(sl_offset_files *files, const char *folder,
@@ -289,7 +292,8 @@ sluice_status sl_offset_files_read(sl_offset_files *files, sluice_error *error)
     if (files->tables == NULL) {
         return sl_no_memory(error, STAGE, "opening a dataset");
     }
-    const sluice_status status = sl_open_many(files->list.count, read_table, files, error);
+    const sluice_status status =
+        sl_open_many(files->list.count, offset_files_read_table, files, error);
     for (uint32_t i = 0; status == SLUICE_OK && i < files->list.count; i++) {
         const uint32_t *table = files->tables[i];
         files->bytes += table[1 + table[0]] - table[1];

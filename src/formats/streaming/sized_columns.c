@@ -56,7 +56,8 @@ typedef struct column_extents {
     uint32_t begins[SL_SOURCE_COLUMNS_MAX + 1];
 } column_extents;
 
-static sl_refusal measure(const sl_sized_columns *columns, sl_bytes sample, column_extents *extents)
+static sl_refusal sized_columns_measure(const sl_sized_columns *columns, sl_bytes sample,
+                                        column_extents *extents)
 {
     uint64_t at = 0;
     for (uint32_t i = 0; i < columns->count; i++) {
@@ -83,7 +84,7 @@ static sl_refusal measure(const sl_sized_columns *columns, sl_bytes sample, colu
                              : sl_refuse("the sample is longer than its columns together", at);
 }
 
-static sl_bytes part(sl_bytes sample, const column_extents *extents, uint32_t column)
+static sl_bytes sized_columns_part(sl_bytes sample, const column_extents *extents, uint32_t column)
 {
     const uint32_t begin = extents->begins[column];
     return (sl_bytes){sample.data + begin, extents->begins[column + 1] - begin};
@@ -174,7 +175,7 @@ sl_refusal sl_sized_columns_place(const sl_sized_columns *columns, uint32_t fiel
 
 /* ---- values ---- */
 
-static sl_refusal take_number(const sl_sized_column *column, sl_value *value)
+static sl_refusal sized_columns_take_number(const sl_sized_column *column, sl_value *value)
 {
     const sluice_dtype dtype = column->dtype;
     const size_t bytes = sl_dtype_bytes(dtype);
@@ -195,7 +196,7 @@ static sl_refusal take_number(const sl_sized_column *column, sl_value *value)
     return sl_accept();
 }
 
-static sl_refusal take_pixels(sl_value *value)
+static sl_refusal sized_columns_take_pixels(sl_value *value)
 {
     const sl_bytes bytes = value->bytes;
     if (bytes.size < 12) {
@@ -221,7 +222,8 @@ static sl_refusal take_pixels(sl_value *value)
     return sl_accept();
 }
 
-static sl_refusal take_array(const sl_sized_column *column, const sl_field *field, sl_value *value)
+static sl_refusal sized_columns_take_array(const sl_sized_column *column, const sl_field *field,
+                                           sl_value *value)
 {
     sl_array array = {.dtype = column->dtype};
     const sl_refusal refusal = sl_array_parse(&array, column->head, value->bytes);
@@ -241,16 +243,17 @@ static sl_refusal take_array(const sl_sized_column *column, const sl_field *fiel
 }
 
 /* The refusal's offset counts from the column's bytes. */
-static sl_refusal take(const sl_sized_column *column, const sl_field *field, sl_value *value)
+static sl_refusal sized_columns_take(const sl_sized_column *column, const sl_field *field,
+                                     sl_value *value)
 {
     if (column->kind == SL_SIZED_NUMBER) {
-        return take_number(column, value);
+        return sized_columns_take_number(column, value);
     }
     if (column->kind == SL_SIZED_ARRAY) {
-        return take_array(column, field, value);
+        return sized_columns_take_array(column, field, value);
     }
     if (column->kind == SL_SIZED_PIXELS && field->type == SLUICE_FIELD_IMAGE) {
-        return take_pixels(value);
+        return sized_columns_take_pixels(value);
     }
     sl_refusal refusal = sl_source_value(field, value); /* as stored, also where it is chosen so */
     refusal.offset = 0;
@@ -261,7 +264,7 @@ sl_refusal sl_sized_columns_unpack(const sl_sized_columns *columns, sl_bytes sam
                                    sl_values *values)
 {
     column_extents extents;
-    sl_refusal refusal = measure(columns, sample, &extents);
+    sl_refusal refusal = sized_columns_measure(columns, sample, &extents);
     for (uint32_t i = 0; refusal.text == NULL && i < columns->fields.count; i++) {
         if (!sl_values_want(values, i)) {
             continue;
@@ -269,9 +272,9 @@ sl_refusal sl_sized_columns_unpack(const sl_sized_columns *columns, sl_bytes sam
         const sl_field *field = &columns->fields.fields[i];
         const uint32_t column = columns->fields.column[i];
         values->of[i] = (sl_value){.present = true,
-                                   .bytes = part(sample, &extents, column),
+                                   .bytes = sized_columns_part(sample, &extents, column),
                                    .offset = extents.begins[column]};
-        refusal = take(&columns->of[column], field, &values->of[i]);
+        refusal = sized_columns_take(&columns->of[column], field, &values->of[i]);
         if (refusal.text != NULL) {
             refusal.offset += extents.begins[column];
             refusal.field = field->name;
@@ -316,7 +319,7 @@ bool sl_sized_columns_unknown(const sl_sized_columns *columns)
 }
 
 /* Of the number of elements, as MDS's writers have it. */
-static uint32_t width_of(uint64_t elements)
+static uint32_t sized_columns_width_of(uint64_t elements)
 {
     uint32_t width = 1;
     while (width < 8 && elements >> 8 * width != 0) {
@@ -328,7 +331,7 @@ static uint32_t width_of(uint64_t elements)
 sl_refusal sl_sized_columns_look(sl_sized_columns *columns, sl_bytes sample)
 {
     column_extents extents;
-    sl_refusal refusal = measure(columns, sample, &extents);
+    sl_refusal refusal = sized_columns_measure(columns, sample, &extents);
     if (refusal.text != NULL) {
         return refusal;
     }
@@ -338,13 +341,14 @@ sl_refusal sl_sized_columns_look(sl_sized_columns *columns, sl_bytes sample)
         }
         sl_array array = {.dtype = columns->of[i].dtype};
         const sl_refusal why =
-            sl_array_parse(&array, columns->of[i].head, part(sample, &extents, i));
+            sl_array_parse(&array, columns->of[i].head, sized_columns_part(sample, &extents, i));
         if (why.text != NULL) {
             refusal = why;
             refusal.offset += extents.begins[i];
             continue;
         }
-        columns->of[i].odd_head = array.dims != 1 || array.data != 1 + width_of(array.shape[0]);
+        columns->of[i].odd_head =
+            array.dims != 1 || array.data != 1 + sized_columns_width_of(array.shape[0]);
         columns->sources[i].refused = NULL;
         columns->sources[i].field = (sl_field){.type = SLUICE_FIELD_TENSOR,
                                                .dtype = array.dtype,

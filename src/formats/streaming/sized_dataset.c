@@ -28,14 +28,15 @@ static const sl_sized_dataset *sized_of(const sl_dataset *dataset)
 
 /* ---- ops ---- */
 
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+static sluice_status sized_dataset_locate(const sl_dataset *dataset, uint64_t index,
+                                          sl_sample *sample, sl_place *lookup, sl_refusal *why)
 {
     return sl_offset_files_locate(&sized_of(dataset)->files, index, sample, lookup, why);
 }
 
-static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
-                                  sl_place *place, sl_place *lookup, sl_refusal *why)
+static sluice_status sized_dataset_locate_field(const sl_dataset *dataset, uint64_t index,
+                                                uint32_t field, sl_place *place, sl_place *lookup,
+                                                sl_refusal *why)
 {
     sl_sample sample;
     sl_sized_extent extent;
@@ -52,7 +53,7 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
     return why->text == NULL ? SLUICE_OK : why->status;
 }
 
-static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+static bool sized_dataset_stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     const sl_file_list *list = &sized_of(dataset)->files.list;
     const uint32_t file = sl_file_list_find(list, index);
@@ -61,8 +62,8 @@ static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
     return *count == 1;
 }
 
-static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
-                         sl_values *values)
+static sl_refusal sized_dataset_unpack(const sl_dataset *dataset, const sl_sample *sample,
+                                       sl_bytes bytes, sl_values *values)
 {
     if (bytes.size != sample->place.bytes) {
         return sl_refuse("the sample is truncated", 0);
@@ -171,7 +172,8 @@ static void check_hashes(const sl_dataset *dataset, uint32_t object, const char 
     sl_free(h);
 }
 
-static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl_findings *findings)
+static sluice_status sized_dataset_check_object(const sl_dataset *dataset, uint32_t object,
+                                                sl_findings *findings)
 {
     const sl_sized_hashes *hashes = &sized_of(dataset)->hashes[object];
     check_hashes(dataset, object, hashes->packed, hash_packed, findings);
@@ -194,14 +196,15 @@ static void close_sized(sl_dataset *dataset)
 }
 
 static const sl_dataset_ops sized_ops = {
-    .locate = locate,
-    .unpack = unpack,
+    .locate = sized_dataset_locate,
+    .unpack = sized_dataset_unpack,
     .close = close_sized,
 };
 
-static const sl_tensor_ops sized_tensors = {.locate_field = locate_field, .stretch = stretch};
+static const sl_tensor_ops sized_tensors = {.locate_field = sized_dataset_locate_field,
+                                            .stretch = sized_dataset_stretch};
 
-static const sl_check_ops sized_checks = {.check_object = check_object};
+static const sl_check_ops sized_checks = {.check_object = sized_dataset_check_object};
 
 /* ---- opening ---- */
 
@@ -246,7 +249,7 @@ sluice_status sl_sized_dataset_add(sl_sized_dataset *own, const sl_sized_file *f
     return sl_offset_files_add(&own->files, &file->told, error);
 }
 
-static sl_refusal look_at(void *ctx, const sl_sample *sample, sl_bytes bytes)
+static sl_refusal sized_dataset_look_at(void *ctx, const sl_sample *sample, sl_bytes bytes)
 {
     (void)sample;
     return sl_sized_columns_look(ctx, bytes);
@@ -257,13 +260,14 @@ static void look_around(sl_sized_dataset *own)
 {
     for (uint64_t i = 0; i < LOOKS && i < own->files.samples; i++) {
         if (!sl_sized_columns_unknown(&own->columns) ||
-            sl_look_at(&own->base, i, look_at, &own->columns, NULL) == SLUICE_OK) {
+            sl_look_at(&own->base, i, sized_dataset_look_at, &own->columns, NULL) == SLUICE_OK) {
             return;
         }
     }
 }
 
-static sluice_status unpack_files(sl_sized_dataset *own, const char *folder, sluice_error *error)
+static sluice_status sized_dataset_unpack_files(sl_sized_dataset *own, const char *folder,
+                                                sluice_error *error)
 {
     const uint32_t count = own->files.list.count;
     if (folder == NULL) {
@@ -292,7 +296,7 @@ sluice_status sl_sized_dataset_finish(sl_sized_dataset *own, const sluice_datase
     if (own->files.samples == 0) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "has no samples");
     }
-    sluice_status status = unpack_files(own, options->unpacked_dir, error);
+    sluice_status status = sized_dataset_unpack_files(own, options->unpacked_dir, error);
     if (status == SLUICE_OK) {
         status = sl_offset_files_read(&own->files, error);
     }

@@ -39,7 +39,7 @@ static way take_apart(const char *place)
     return w;
 }
 
-static const char *find_usual(const way *w)
+static const char *annotated_find_usual(const way *w)
 {
     const size_t length = strcspn(w->folder, "/");
     for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
@@ -79,9 +79,9 @@ sluice_status sl_annotated_bound(sl_listed *own, const char *folder, const char 
     uint32_t up = count_up(folder);
     *inside = w.up <= up;
     own->depth = *inside ? up - w.up + w.down : 0;
-    if (!*inside && find_usual(&w) != NULL && w.up <= UP_MAX) {
+    if (!*inside && annotated_find_usual(&w) != NULL && w.up <= UP_MAX) {
         *inside = true;
-        below = find_usual(&w);
+        below = annotated_find_usual(&w);
         up = w.up;
         own->depth = w.down - 1;
     }

@@ -99,14 +99,14 @@ static const sl_json_list lists[LISTS] = {
 /* Before its lists a file may say at length what it is. */
 #define LOOK_BYTES ((uint64_t)64 << 20)
 
-static bool probe(const char *path)
+static bool coco_probe(const char *path)
 {
     const size_t bytes = strlen(path);
     return bytes > 5 && strcmp(path + bytes - 5, ".json") == 0 &&
            sl_json_lists(path, lists, LISTS, LOOK_BYTES);
 }
 
-static bool is_file(const char *name)
+static bool coco_is_file(const char *name)
 {
     return sl_ends_with(name, ".json");
 }
@@ -131,7 +131,7 @@ static const char *words(const char *name)
     return NULL;
 }
 
-static sluice_status no_memory(sluice_error *error)
+static sluice_status coco_no_memory(sluice_error *error)
 {
     return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for annotations");
 }
@@ -177,10 +177,10 @@ static sluice_status add_category(opener *o, const sl_json_element *element, slu
     (void)snprintf(key, sizeof(key), "%lld", (long long)number);
     return json_object_set_new(o->names, key, json_string(json_string_value(name))) == 0
                ? SLUICE_OK
-               : no_memory(error);
+               : coco_no_memory(error);
 }
 
-static bool make_room(room *all, size_t bytes)
+static bool coco_make_room(room *all, size_t bytes)
 {
     if (bytes <= all->bytes) {
         return true;
@@ -200,7 +200,7 @@ static const char *take_floats(opener *o, const json_t *list, sl_value *value)
     if (list != NULL && !json_is_array(list)) {
         return "its bbox or keypoints are no list of numbers";
     }
-    if (!make_room(&o->room, count * sizeof(float) + 1)) {
+    if (!coco_make_room(&o->room, count * sizeof(float) + 1)) {
         return "there is no memory for it";
     }
     for (size_t i = 0; i < count; i++) {
@@ -214,7 +214,8 @@ static const char *take_floats(opener *o, const json_t *list, sl_value *value)
     return NULL;
 }
 
-static sluice_status put(opener *o, uint32_t column, const sl_value *value, sluice_error *error)
+static sluice_status coco_put(opener *o, uint32_t column, const sl_value *value,
+                              sluice_error *error)
 {
     o->counts[column] += value->present;
     return sl_side_columns_put(&o->annotations, column, value, error);
@@ -227,7 +228,7 @@ static sluice_status add_lists(opener *o, const sl_json_element *element, sluice
     if (why != NULL || (value.present && value.bytes.size != 4 * sizeof(float))) {
         return sl_json_refuse(element, why != NULL ? why : "its bbox has not 4 numbers", error);
     }
-    sluice_status status = put(o, OF_BOX, &value, error);
+    sluice_status status = coco_put(o, OF_BOX, &value, error);
     if (status < 0) {
         return status;
     }
@@ -239,7 +240,7 @@ static sluice_status add_lists(opener *o, const sl_json_element *element, sluice
         o->keypoint_bytes = o->keypoint_bytes == 0 ? value.bytes.size : o->keypoint_bytes;
         o->other_keypoints |= value.bytes.size != o->keypoint_bytes || value.bytes.size == 0;
     }
-    return put(o, OF_KEYPOINTS, &value, error);
+    return coco_put(o, OF_KEYPOINTS, &value, error);
 }
 
 static sluice_status add_annotation(opener *o, const sl_json_element *element, sluice_error *error)
@@ -267,7 +268,7 @@ static sluice_status add_annotation(opener *o, const sl_json_element *element, s
     sluice_status status = add_lists(o, element, error);
     for (uint32_t i = 0; status == SLUICE_OK && i < OF_COLUMNS; i++) {
         if (i != OF_BOX && i != OF_KEYPOINTS) {
-            status = put(o, i, &values[i], error);
+            status = coco_put(o, i, &values[i], error);
         }
     }
     return status;
@@ -296,7 +297,7 @@ static sluice_status sort_images(opener *o, sluice_error *error)
     const sl_side_column *ids = &o->images.of[IMAGE_ID];
     o->identities = sl_calloc(ids->rows + 1, sizeof(*o->identities));
     if (o->identities == NULL) {
-        return no_memory(error);
+        return coco_no_memory(error);
     }
     for (uint64_t i = 0; i < ids->rows; i++) {
         o->identities[i] = (identity){(int64_t)ids->cells[i], i};
@@ -328,7 +329,7 @@ static sluice_status sort_annotations(opener *o, sluice_error *error)
     o->begins = sl_calloc(samples + 2, sizeof(*o->begins));
     o->order = sl_calloc(count + 1, sizeof(*o->order));
     if (o->begins == NULL || o->order == NULL) {
-        return no_memory(error);
+        return coco_no_memory(error);
     }
     for (uint64_t i = 0; i < count; i++) {
         o->begins[sample_of(o, i) + 1]++;
@@ -347,7 +348,7 @@ static sluice_status sort_annotations(opener *o, sluice_error *error)
 
 /* ---- fields ---- */
 
-static bool is_there(const opener *o, uint32_t what)
+static bool coco_is_there(const opener *o, uint32_t what)
 {
     const uint64_t all = o->annotations.of[OF_IMAGE].rows;
     switch (what) {
@@ -368,8 +369,8 @@ static bool is_there(const opener *o, uint32_t what)
     }
 }
 
-static sluice_status choose_fields(opener *o, const sluice_dataset_options *options,
-                                   sluice_error *error)
+static sluice_status coco_choose_fields(opener *o, const sluice_dataset_options *options,
+                                        sluice_error *error)
 {
     const uint64_t all = o->annotations.of[OF_IMAGE].rows;
     sl_listed_sources sources = {.of = o->sources, .picture = PICTURE};
@@ -379,7 +380,7 @@ static sluice_status choose_fields(opener *o, const sluice_dataset_options *opti
             (unsigned long long)(all - o->counts[OF_BOX]), (unsigned long long)all);
     }
     for (uint32_t i = 0; i < SOURCES; i++) {
-        if (is_there(o, i)) {
+        if (coco_is_there(o, i)) {
             o->what[sources.count] = i;
             o->sources[sources.count] = all_sources[i];
             o->sources[sources.count].field.shape[1] =
@@ -403,7 +404,7 @@ static sluice_status name_classes(opener *o, sluice_error *error)
         json_t *name = json_object_get(o->names, key);
         name = name != NULL ? json_incref(name) : json_string(key);
         if (json_array_append_new(o->own->classes, name) != 0) {
-            return no_memory(error);
+            return coco_no_memory(error);
         }
     }
     return SLUICE_OK;
@@ -412,7 +413,7 @@ static sluice_status name_classes(opener *o, sluice_error *error)
 /* ---- samples ---- */
 
 /* One annotation's part of a list, `size` bytes of it. */
-static sl_bytes part_of(const opener *o, uint32_t what, uint64_t annotation, uint8_t number[8])
+static sl_bytes coco_part_of(const opener *o, uint32_t what, uint64_t annotation, uint8_t number[8])
 {
     static const uint32_t columns[SOURCES] = {[BOXES] = OF_BOX,
                                               [LABELS] = OF_CATEGORY,
@@ -443,8 +444,8 @@ static bool join_parts(opener *o, uint32_t what, uint64_t sample, sl_value *valu
     *value = (sl_value){.present = true};
     for (uint64_t i = o->begins[sample]; i < o->begins[sample + 1]; i++) {
         uint8_t number[8];
-        const sl_bytes part = part_of(o, what, o->order[i], number);
-        if (!make_room(&o->room, size + part.size)) {
+        const sl_bytes part = coco_part_of(o, what, o->order[i], number);
+        if (!coco_make_room(&o->room, size + part.size)) {
             return false;
         }
         memcpy(o->room.data + size, part.data, part.size);
@@ -471,7 +472,7 @@ static bool join_captions(opener *o, bool all, uint64_t sample, sl_value *value)
     bool fine = list != NULL;
     if (all && value->present && fine) {
         const size_t bytes = json_dumpb(list, NULL, 0, JSON_COMPACT);
-        fine = make_room(&o->room, bytes);
+        fine = coco_make_room(&o->room, bytes);
         value->bytes = (sl_bytes){o->room.data, fine ? bytes : 0};
         (void)json_dumpb(list, (char *)o->room.data, fine ? bytes : 0, JSON_COMPACT);
     }
@@ -479,7 +480,7 @@ static bool join_captions(opener *o, bool all, uint64_t sample, sl_value *value)
     return fine;
 }
 
-static bool find_value(opener *o, uint32_t what, uint64_t sample, sl_value *value)
+static bool coco_find_value(opener *o, uint32_t what, uint64_t sample, sl_value *value)
 {
     if (what == ID) {
         (void)sl_side_columns_get(&o->images, IMAGE_ID, sample, value);
@@ -489,7 +490,7 @@ static bool find_value(opener *o, uint32_t what, uint64_t sample, sl_value *valu
                                                : join_parts(o, what, sample, value);
 }
 
-static sluice_status keep_sample(opener *o, uint64_t sample, sluice_error *error)
+static sluice_status coco_keep_sample(opener *o, uint64_t sample, sluice_error *error)
 {
     sl_value value;
     (void)sl_side_columns_get(&o->images, IMAGE_FILE, sample, &value);
@@ -501,16 +502,16 @@ static sluice_status keep_sample(opener *o, uint64_t sample, sluice_error *error
     }
     sluice_status status = sl_listed_put_path(o->own, value.bytes, error);
     for (uint32_t i = 1; status == SLUICE_OK && i < o->own->side.count; i++) {
-        status = find_value(o, o->what[o->own->source[i]], sample, &value)
+        status = coco_find_value(o, o->what[o->own->source[i]], sample, &value)
                      ? sl_side_columns_put(&o->own->side, i, &value, error)
-                     : no_memory(error);
+                     : coco_no_memory(error);
     }
     return status;
 }
 
 /* ---- opening ---- */
 
-static sluice_status find_pictures(opener *o, bool anywhere, sluice_error *error)
+static sluice_status coco_find_pictures(opener *o, bool anywhere, sluice_error *error)
 {
     sl_value first;
     (void)sl_side_columns_get(&o->images, IMAGE_FILE, 0, &first);
@@ -524,19 +525,19 @@ static sluice_status keep_all(opener *o, const sluice_dataset_options *options, 
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
                              "no COCO annotations: it lists no \"images\"");
     }
-    sluice_status status = find_pictures(o, options->allow_outside != 0, error);
-    status = status == SLUICE_OK ? choose_fields(o, options, error) : status;
+    sluice_status status = coco_find_pictures(o, options->allow_outside != 0, error);
+    status = status == SLUICE_OK ? coco_choose_fields(o, options, error) : status;
     status = status == SLUICE_OK ? name_classes(o, error) : status;
     status = status == SLUICE_OK ? sort_images(o, error) : status;
     status = status == SLUICE_OK ? sort_annotations(o, error) : status;
     for (uint64_t i = 0; status == SLUICE_OK && i < samples; i++) {
-        status = keep_sample(o, i, error);
+        status = coco_keep_sample(o, i, error);
     }
     return status;
 }
 
-static sluice_status open_file(opener *o, const sluice_dataset_options *options,
-                               sluice_error *error)
+static sluice_status coco_open_file(opener *o, const sluice_dataset_options *options,
+                                    sluice_error *error)
 {
     const sl_json_visitor visitor = {.ctx = o, .lists = lists, .count = LISTS, .visit = visit};
     o->names = json_object();
@@ -567,7 +568,7 @@ static sluice_status open_coco(sl_dataset **dataset, const char *const *paths, s
                              "annotations cannot be joined: open one path");
     }
     opener o = {.path = paths[0]};
-    const sluice_status status = open_file(&o, options, error);
+    const sluice_status status = coco_open_file(&o, options, error);
     sl_side_columns_close(&o.images);
     sl_side_columns_close(&o.annotations);
     json_decref(o.names);
@@ -589,9 +590,9 @@ SL_FORMAT(coco) = {
     .known = "COCO annotations (.json with images, annotations or categories)",
     .is_annotations = true,
     .takes_fields = true,
-    .probe = probe,
-    .is_file = is_file,
-    .is_sure = probe,
+    .probe = coco_probe,
+    .is_file = coco_is_file,
+    .is_sure = coco_probe,
     .is_single = true,
     .words = words,
     .open = open_coco,

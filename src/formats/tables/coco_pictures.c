@@ -25,7 +25,7 @@ static void find_split(const char *path, char split[SPLIT_BYTES])
     (void)snprintf(split, SPLIT_BYTES, "%.*s", (int)strcspn(from, "."), from);
 }
 
-static bool has_file(const char *folder, sl_bytes name)
+static bool coco_pictures_has_file(const char *folder, sl_bytes name)
 {
     char path[SL_PATH_BYTES];
     sl_store_facts facts;
@@ -47,8 +47,8 @@ static bool name_place(const char *root, const char *way, const char *split, cha
     return length > 0 && length < SL_PATH_BYTES;
 }
 
-static sluice_status refuse(const char *path, sl_bytes first, const char *split,
-                            sluice_error *error)
+static sluice_status coco_pictures_refuse(const char *path, sl_bytes first, const char *split,
+                                          sluice_error *error)
 {
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                          "its first picture, \"%.*s\", is not in any of the folders that were "
@@ -89,7 +89,8 @@ sluice_status sl_coco_find_pictures(sl_listed *own, const char *path, sl_bytes f
     find_split(path, split);
     for (size_t i = 0; i < PLACES; i++) {
         bool inside = true;
-        if (!name_place(own->root, places[i], split, place, folder) || !has_file(folder, first)) {
+        if (!name_place(own->root, places[i], split, place, folder) ||
+            !coco_pictures_has_file(folder, first)) {
             continue;
         }
         const sluice_status status =
@@ -103,5 +104,6 @@ sluice_status sl_coco_find_pictures(sl_listed *own, const char *path, sl_bytes f
         }
         met = true;
     }
-    return met ? refuse_place(own, path, first, error) : refuse(path, first, split, error);
+    return met ? refuse_place(own, path, first, error)
+               : coco_pictures_refuse(path, first, split, error);
 }

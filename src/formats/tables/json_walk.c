@@ -34,16 +34,16 @@ sluice_status sl_json_refuse(const sl_json_element *element, const char *why, sl
                          element->list, why);
 }
 
-static int64_t offset_of(const walk *w)
+static int64_t json_walk_offset_of(const walk *w)
 {
     return (int64_t)(w->filled_to - (w->filled - w->at));
 }
 
-static bool refuse(walk *w, const char *why)
+static bool json_walk_refuse(walk *w, const char *why)
 {
     if (w->status == SLUICE_OK) {
-        w->status = sl_error_file(w->error, SLUICE_CORRUPT, STAGE, 0, w->path, offset_of(w),
-                                  "it is no JSON: %s", why);
+        w->status = sl_error_file(w->error, SLUICE_CORRUPT, STAGE, 0, w->path,
+                                  json_walk_offset_of(w), "it is no JSON: %s", why);
     }
     return false;
 }
@@ -51,7 +51,7 @@ static bool refuse(walk *w, const char *why)
 /* ---- bytes ---- */
 
 /* More of the file into the window, all of which was taken; false: there is none. */
-static bool fill(walk *w)
+static bool json_walk_fill(walk *w)
 {
     const uint64_t left = w->file.bytes - w->filled_to;
     const size_t bytes = left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
@@ -66,16 +66,17 @@ static bool fill(walk *w)
 }
 
 /* The next byte, which stays; END: there is none, or none can be read. */
-static int next(walk *w)
+static int json_walk_next(walk *w)
 {
-    return w->at < w->filled || fill(w) ? w->window[w->at] : END;
+    return w->at < w->filled || json_walk_fill(w) ? w->window[w->at] : END;
 }
 
-static bool make_room(walk *w, size_t bytes)
+static bool json_walk_make_room(walk *w, size_t bytes)
 {
     if (bytes > SL_JSON_ELEMENT_MAX) {
-        w->status = sl_error_file(w->error, SLUICE_UNSUPPORTED, STAGE, 0, w->path, offset_of(w),
-                                  "what is wanted of an element is more than 16 MiB");
+        w->status =
+            sl_error_file(w->error, SLUICE_UNSUPPORTED, STAGE, 0, w->path, json_walk_offset_of(w),
+                          "what is wanted of an element is more than 16 MiB");
         return false;
     }
     char *text = sl_realloc_array(w->text, 2 * bytes, 1);
@@ -89,12 +90,12 @@ static bool make_room(walk *w, size_t bytes)
     return true;
 }
 
-static bool append(walk *w, const void *bytes, size_t count)
+static bool json_walk_append(walk *w, const void *bytes, size_t count)
 {
     if (count == 0) {
         return true;
     }
-    if (count > w->text_room - w->text_bytes && !make_room(w, w->text_bytes + count)) {
+    if (count > w->text_room - w->text_bytes && !json_walk_make_room(w, w->text_bytes + count)) {
         return false;
     }
     memcpy(w->text + w->text_bytes, bytes, count);
@@ -103,11 +104,11 @@ static bool append(walk *w, const void *bytes, size_t count)
 }
 
 /* Takes bytes that are in the window. */
-static bool take(walk *w, size_t count)
+static bool json_walk_take(walk *w, size_t count)
 {
     const uint8_t *from = w->window + w->at;
     w->at += count;
-    return !w->keeps || append(w, from, count);
+    return !w->keeps || json_walk_append(w, from, count);
 }
 
 /* What ends a run of bytes that mean nothing. */
@@ -131,12 +132,12 @@ static const uint8_t ends[256] = {
 /* Takes bytes up to one that ends the run, which is returned and stays; END: as of next. */
 static int take_run(walk *w, uint8_t end)
 {
-    while (next(w) != END) {
+    while (json_walk_next(w) != END) {
         size_t to = w->at;
         while (to < w->filled && (ends[w->window[to]] & end) == 0) {
             to++;
         }
-        if (!take(w, to - w->at)) {
+        if (!json_walk_take(w, to - w->at)) {
             return END;
         }
         if (w->at < w->filled) {
@@ -151,10 +152,10 @@ static int take_run(walk *w, uint8_t end)
 /* The next byte that is no blank, which stays. */
 static int peek(walk *w)
 {
-    int byte = next(w);
+    int byte = json_walk_next(w);
     while (byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n') {
         w->at++;
-        byte = next(w);
+        byte = json_walk_next(w);
     }
     return byte;
 }
@@ -166,19 +167,20 @@ static bool skip(walk *w, char sign)
     return found;
 }
 
-static bool take_text(walk *w)
+static bool json_walk_take_text(walk *w)
 {
-    bool fine = take(w, 1);
+    bool fine = json_walk_take(w, 1);
     while (fine) {
         const int byte = take_run(w, ENDS_TEXT);
         if (byte == END) {
-            return refuse(w, "a text has no end");
+            return json_walk_refuse(w, "a text has no end");
         }
-        fine = take(w, 1);
+        fine = json_walk_take(w, 1);
         if (byte == '"') {
             return fine;
         }
-        fine = fine && (next(w) == END ? refuse(w, "a text has no end") : take(w, 1));
+        fine = fine && (json_walk_next(w) == END ? json_walk_refuse(w, "a text has no end")
+                                                 : json_walk_take(w, 1));
     }
     return false;
 }
@@ -192,21 +194,21 @@ static bool take_nested(walk *w)
         const int byte = take_run(w, ENDS_NESTED);
         bool fine;
         if (byte == END) {
-            return refuse(w, "an object or a list has no end");
+            return json_walk_refuse(w, "an object or a list has no end");
         }
         if (byte == '"') {
-            fine = take_text(w);
+            fine = json_walk_take_text(w);
         } else if (byte == '{' || byte == '[') {
             if (depth == SL_JSON_DEPTH_MAX) {
-                return refuse(w, "its values lie too deep in each other");
+                return json_walk_refuse(w, "its values lie too deep in each other");
             }
             closes[depth++] = byte == '{' ? '}' : ']';
-            fine = take(w, 1);
+            fine = json_walk_take(w, 1);
         } else if (depth > 0 && byte == closes[depth - 1]) {
             depth--;
-            fine = take(w, 1);
+            fine = json_walk_take(w, 1);
         } else {
-            fine = refuse(w, "a bracket closes what it did not open");
+            fine = json_walk_refuse(w, "a bracket closes what it did not open");
         }
         if (!fine) {
             return false;
@@ -215,17 +217,17 @@ static bool take_nested(walk *w)
     return true;
 }
 
-static bool take_value(walk *w)
+static bool json_walk_take_value(walk *w)
 {
     const int byte = peek(w);
     if (byte == '"') {
-        return take_text(w);
+        return json_walk_take_text(w);
     }
     if (byte == '{' || byte == '[') {
         return take_nested(w);
     }
     if (byte == END || byte == 0 || strchr("-0123456789tfn", byte) == NULL) {
-        return refuse(w, "a value is missing, or is none of JSON's");
+        return json_walk_refuse(w, "a value is missing, or is none of JSON's");
     }
     (void)take_run(w, ENDS_WORD);
     return w->status == SLUICE_OK;
@@ -243,7 +245,7 @@ static json_t *parse_text(walk *w, const sl_json_element *element)
         w->status =
             sl_error_file(w->error, SLUICE_NOMEM, STAGE, 0, w->path, -1, "no memory for its JSON");
     } else if (element == NULL) {
-        (void)refuse(w, why.text);
+        (void)json_walk_refuse(w, why.text);
     } else {
         w->status = sl_error_file(w->error, SLUICE_CORRUPT, STAGE, 0, w->path, element->offset,
                                   "it is no JSON: element %llu of \"%s\": %s",
@@ -253,15 +255,15 @@ static json_t *parse_text(walk *w, const sl_json_element *element)
 }
 
 /* Takes a name, which is kept, with its quotes, and the colon behind it. */
-static bool take_name(walk *w)
+static bool json_walk_take_name(walk *w)
 {
     if (peek(w) != '"') {
-        return refuse(w, "a member has no name");
+        return json_walk_refuse(w, "a member has no name");
     }
     w->keeps = true;
-    const bool fine = take_text(w);
+    const bool fine = json_walk_take_text(w);
     w->keeps = false;
-    return fine && (skip(w, ':') || refuse(w, "a member has no value"));
+    return fine && (skip(w, ':') || json_walk_refuse(w, "a member has no value"));
 }
 
 /* ---- elements ---- */
@@ -277,60 +279,61 @@ static bool is_wanted(const sl_json_list *list, const char *name, size_t bytes)
     return memchr(name, '\\', bytes) != NULL;
 }
 
-static bool take_member(walk *w, const sl_json_list *list)
+static bool json_walk_take_member(walk *w, const sl_json_list *list)
 {
     const size_t from = w->text_bytes;
-    if (!append(w, ",", from > 1 ? 1 : 0)) {
+    if (!json_walk_append(w, ",", from > 1 ? 1 : 0)) {
         return false;
     }
     const size_t name = w->text_bytes;
-    if (!take_name(w)) {
+    if (!json_walk_take_name(w)) {
         return false;
     }
     if (!is_wanted(list, w->text + name + 1, w->text_bytes - name - 2)) {
         w->text_bytes = from;
-        return take_value(w);
+        return json_walk_take_value(w);
     }
-    bool fine = append(w, ":", 1);
+    bool fine = json_walk_append(w, ":", 1);
     w->keeps = true;
-    fine = fine && take_value(w);
+    fine = fine && json_walk_take_value(w);
     w->keeps = false;
     return fine;
 }
 
 /* Keeps of an element what is wanted. */
-static bool take_element(walk *w, const sl_json_list *list)
+static bool json_walk_take_element(walk *w, const sl_json_list *list)
 {
     w->text_bytes = 0;
-    if (!skip(w, '{') || !append(w, "{", 1)) {
+    if (!skip(w, '{') || !json_walk_append(w, "{", 1)) {
         return false;
     }
     if (!skip(w, '}')) {
         do {
-            if (!take_member(w, list)) {
+            if (!json_walk_take_member(w, list)) {
                 return false;
             }
         } while (skip(w, ','));
         if (!skip(w, '}')) {
-            return refuse(w, "an object has no end");
+            return json_walk_refuse(w, "an object has no end");
         }
     }
-    return append(w, "}", 1);
+    return json_walk_append(w, "}", 1);
 }
 
 static bool visit_element(walk *w, const sl_json_visitor *visitor, uint32_t list,
                           sl_json_element *element)
 {
     const int byte = peek(w);
-    element->offset = offset_of(w);
+    element->offset = json_walk_offset_of(w);
     if (byte == END) {
-        return refuse(w, "a list has no end");
+        return json_walk_refuse(w, "a list has no end");
     }
     if (byte != '{') {
         w->status = sl_json_refuse(element, "it is no object", w->error);
         return false;
     }
-    element->value = take_element(w, &visitor->lists[list]) ? parse_text(w, element) : NULL;
+    element->value =
+        json_walk_take_element(w, &visitor->lists[list]) ? parse_text(w, element) : NULL;
     if (element->value == NULL) {
         return false;
     }
@@ -344,7 +347,7 @@ static bool visit_list(walk *w, const sl_json_visitor *visitor, uint32_t list)
 {
     sl_json_element element = {.path = w->path, .list = visitor->lists[list].name};
     if (!skip(w, '[')) {
-        return refuse(w, "one of its lists is none");
+        return json_walk_refuse(w, "one of its lists is none");
     }
     if (skip(w, ']')) {
         return true;
@@ -354,7 +357,7 @@ static bool visit_list(walk *w, const sl_json_visitor *visitor, uint32_t list)
             return false;
         }
     } while (skip(w, ','));
-    return skip(w, ']') || refuse(w, "a list has no end");
+    return skip(w, ']') || json_walk_refuse(w, "a list has no end");
 }
 
 /* ---- the object ---- */
@@ -363,7 +366,7 @@ static bool visit_list(walk *w, const sl_json_visitor *visitor, uint32_t list)
 static bool take_list_name(walk *w, const sl_json_list *lists, uint32_t count, uint32_t *list)
 {
     w->text_bytes = 0;
-    json_t *name = take_name(w) ? parse_text(w, NULL) : NULL;
+    json_t *name = json_walk_take_name(w) ? parse_text(w, NULL) : NULL;
     if (name == NULL) {
         return false;
     }
@@ -379,7 +382,7 @@ static bool visit_object(walk *w, const sl_json_visitor *visitor)
 {
     uint32_t seen = 0;
     if (!skip(w, '{')) {
-        return refuse(w, "no object");
+        return json_walk_refuse(w, "no object");
     }
     if (!skip(w, '}')) {
         do {
@@ -389,21 +392,21 @@ static bool visit_object(walk *w, const sl_json_visitor *visitor)
             }
             const uint32_t bit = list < visitor->count ? UINT32_C(1) << list : 0;
             if ((seen & bit) != 0) {
-                return refuse(w, "one of its lists is there twice");
+                return json_walk_refuse(w, "one of its lists is there twice");
             }
             seen |= bit;
-            if (bit != 0 ? !visit_list(w, visitor, list) : !take_value(w)) {
+            if (bit != 0 ? !visit_list(w, visitor, list) : !json_walk_take_value(w)) {
                 return false;
             }
         } while (skip(w, ','));
         if (!skip(w, '}')) {
-            return refuse(w, "the object has no end");
+            return json_walk_refuse(w, "the object has no end");
         }
     }
-    return peek(w) == END || refuse(w, "there is something behind the object");
+    return peek(w) == END || json_walk_refuse(w, "there is something behind the object");
 }
 
-static bool find_list(walk *w, const sl_json_list *lists, uint32_t count)
+static bool json_walk_find_list(walk *w, const sl_json_list *lists, uint32_t count)
 {
     uint32_t list;
     if (!skip(w, '{')) {
@@ -416,7 +419,7 @@ static bool find_list(walk *w, const sl_json_list *lists, uint32_t count)
         if (list < count) {
             return true;
         }
-    } while (take_value(w) && skip(w, ','));
+    } while (json_walk_take_value(w) && skip(w, ','));
     return false;
 }
 
@@ -463,7 +466,7 @@ bool sl_json_lists(const char *path, const sl_json_list *lists, uint32_t count, 
     bool found = false;
     if (open_walk(&w)) {
         w.size = w.size < most ? w.size : most;
-        found = find_list(&w, lists, count);
+        found = json_walk_find_list(&w, lists, count);
     }
     close_walk(&w);
     return found;

@@ -17,8 +17,8 @@ static const sl_listed *listed_of(const sl_dataset *dataset)
 
 /* ---- ops ---- */
 
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+static sluice_status listed_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                                   sl_place *lookup, sl_refusal *why)
 {
     (void)dataset;
     (void)lookup;
@@ -27,8 +27,8 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     return SLUICE_OK;
 }
 
-static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
-                         sl_values *values)
+static sl_refusal listed_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                                sl_values *values)
 {
     const sl_listed *own = listed_of(dataset);
     for (uint32_t i = 0; i < dataset->info.fields; i++) {
@@ -57,7 +57,7 @@ static sl_bytes path_bytes(const sl_listed *own, uint64_t index)
     return value.bytes;
 }
 
-static sluice_status path_of(void *ctx, uint32_t file, char *path, size_t bytes)
+static sluice_status listed_path_of(void *ctx, uint32_t file, char *path, size_t bytes)
 {
     const sl_listed *own = ctx;
     const sl_bytes name = path_bytes(own, file);
@@ -67,14 +67,15 @@ static sluice_status path_of(void *ctx, uint32_t file, char *path, size_t bytes)
     return length >= 0 && (size_t)length < bytes ? SLUICE_OK : SLUICE_INVALID;
 }
 
-static const sl_boundary *boundary_of(void *ctx, uint32_t file)
+static const sl_boundary *listed_boundary_of(void *ctx, uint32_t file)
 {
     const sl_listed *own = ctx;
     (void)file;
     return own->boundary;
 }
 
-static sluice_status key_of(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes)
+static sluice_status listed_key_of(const sl_dataset *dataset, uint64_t index, char *key,
+                                   size_t bytes)
 {
     const sl_bytes name = path_bytes(listed_of(dataset), index);
     if (name.size >= bytes) {
@@ -85,7 +86,7 @@ static sluice_status key_of(const sl_dataset *dataset, uint64_t index, char *key
     return SLUICE_OK;
 }
 
-static const char *class_name(const sl_dataset *dataset, int64_t label)
+static const char *listed_class_name(const sl_dataset *dataset, int64_t label)
 {
     const json_t *classes = listed_of(dataset)->classes;
     return label >= 0 && label < dataset->info.classes
@@ -105,10 +106,10 @@ static void close_listed(sl_dataset *dataset)
 }
 
 static const sl_dataset_ops listed_ops = {
-    .locate = locate,
-    .unpack = unpack,
-    .class_name = class_name,
-    .key = key_of,
+    .locate = listed_locate,
+    .unpack = listed_unpack,
+    .class_name = listed_class_name,
+    .key = listed_key_of,
     .close = close_listed,
 };
 
@@ -148,8 +149,8 @@ sluice_status sl_listed_new(sl_listed **listed, const char *path, bool folder, s
     return SLUICE_OK;
 }
 
-static sluice_status refuse(const char *path, const char *name, const char *why,
-                            sluice_error *error)
+static sluice_status listed_refuse(const char *path, const char *name, const char *why,
+                                   sluice_error *error)
 {
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "column \"%.256s\": %s", name,
                          why);
@@ -177,8 +178,9 @@ sluice_status sl_listed_choose(sl_listed *own, const sl_listed_sources *sources,
             continue;
         }
         if (sl_type_is_media(field->type)) {
-            return refuse(path, sources->of[source].name,
-                          "one column tells the files of pictures, and that is another", error);
+            return listed_refuse(path, sources->of[source].name,
+                                 "one column tells the files of pictures, and that is another",
+                                 error);
         }
         own->side_of[i] = count;
         own->source[count] = source;
@@ -226,7 +228,7 @@ sluice_status sl_listed_put_path(sl_listed *own, sl_bytes path, sluice_error *er
     return sl_side_columns_put(&own->side, SL_LISTED_PATHS, &value, error);
 }
 
-static void add_column(const sl_side_column *column, sl_checksum_stream *stream)
+static void listed_add_column(const sl_side_column *column, sl_checksum_stream *stream)
 {
     sl_checksum_add(stream, column->field.name, strlen(column->field.name) + 1);
     sl_checksum_add_u64(stream, (uint64_t)column->field.type);
@@ -236,7 +238,7 @@ static void add_column(const sl_side_column *column, sl_checksum_stream *stream)
 }
 
 /* Over class names and all columns. */
-static uint64_t fingerprint(const sl_listed *own)
+static uint64_t listed_fingerprint(const sl_listed *own)
 {
     sl_checksum_stream stream;
     sl_checksum_begin(&stream);
@@ -245,7 +247,7 @@ static uint64_t fingerprint(const sl_listed *own)
         sl_checksum_add(&stream, name, strlen(name) + 1);
     }
     for (uint32_t i = 0; i < own->side.count; i++) {
-        add_column(&own->side.of[i], &stream);
+        listed_add_column(&own->side.of[i], &stream);
     }
     return sl_checksum_value(&stream);
 }
@@ -254,7 +256,7 @@ static uint64_t fingerprint(const sl_listed *own)
 static sluice_status check_first(sl_listed *own, const char *path, sluice_error *error)
 {
     char first[SL_PATH_BYTES];
-    return path_of(own, 0, first, sizeof(first)) == SLUICE_OK
+    return listed_path_of(own, 0, first, sizeof(first)) == SLUICE_OK
                ? sl_boundary_check(own->boundary, path, first, error)
                : SLUICE_OK;
 }
@@ -274,9 +276,11 @@ sluice_status sl_listed_finish(sl_listed *own, const char *path, sluice_error *e
     }
     own->base.info.samples = rows;
     own->base.info.classes = (uint32_t)json_array_size(own->classes);
-    own->base.info.fingerprint = fingerprint(own);
-    const sl_object_names names = {
-        .ctx = own, .count = (uint32_t)rows, .path = path_of, .boundary = boundary_of};
+    own->base.info.fingerprint = listed_fingerprint(own);
+    const sl_object_names names = {.ctx = own,
+                                   .count = (uint32_t)rows,
+                                   .path = listed_path_of,
+                                   .boundary = listed_boundary_of};
     const sluice_status status = check_first(own, path, error);
     return status == SLUICE_OK ? sl_objects_open(&own->base.objects, &names, error) : status;
 }

@@ -37,7 +37,7 @@ static uint32_t find_name(const sl_table *table, const char *name)
     return SL_FIELD_NONE;
 }
 
-static uint32_t find_picture(const sl_table *table)
+static uint32_t table_find_picture(const sl_table *table)
 {
     uint32_t found = SL_FIELD_NONE;
     for (size_t i = 0; i < PICTURE_NAMES && found == SL_FIELD_NONE; i++) {
@@ -60,13 +60,13 @@ static bool names_pictures(const char *path)
     }
     /* columns of JSON Lines are known by the first row */
     const bool read = !table->is_json || sl_table_next(table, &more, &error) == SLUICE_OK;
-    const bool found = read && find_picture(table) != SL_FIELD_NONE;
+    const bool found = read && table_find_picture(table) != SL_FIELD_NONE;
     sl_table_close(table);
     return found;
 }
 
 /* The tables in a folder; `file` is the last of them. */
-static uint32_t find_in_folder(const char *folder, char file[SL_PATH_BYTES])
+static uint32_t table_find_in_folder(const char *folder, char file[SL_PATH_BYTES])
 {
     char path[SL_PATH_BYTES];
     uint32_t count = 0;
@@ -80,14 +80,14 @@ static uint32_t find_in_folder(const char *folder, char file[SL_PATH_BYTES])
     return count;
 }
 
-static bool probe(const char *path)
+static bool table_probe(const char *path)
 {
     char file[SL_PATH_BYTES];
     sl_store_facts facts;
     if (sl_store_stat(path, &facts) != 0) {
         return false;
     }
-    return facts.kind == SL_ENTRY_FOLDER ? find_in_folder(path, file) > 0
+    return facts.kind == SL_ENTRY_FOLDER ? table_find_in_folder(path, file) > 0
                                          : facts.kind == SL_ENTRY_FILE && sl_table_is_named(path);
 }
 
@@ -107,7 +107,7 @@ typedef struct opener {
     sl_field_choice *choices;
 } opener;
 
-static sluice_status parse_choices(opener *o, sluice_error *error)
+static sluice_status table_parse_choices(opener *o, sluice_error *error)
 {
     const uint32_t count = o->options->field_count;
     if (count > SL_FIELDS_MAX) {
@@ -151,7 +151,7 @@ static uint32_t choose_picture(const opener *o)
             return find_name(o->table, choice->key);
         }
     }
-    return find_picture(o->table);
+    return table_find_picture(o->table);
 }
 
 static sluice_status refuse_names(const opener *o, sluice_error *error)
@@ -172,7 +172,7 @@ static sluice_status refuse_names(const opener *o, sluice_error *error)
 }
 
 /* Words that are classes; other columns of labels are as any. */
-static sluice_status find_classes(opener *o, sluice_error *error)
+static sluice_status table_find_classes(opener *o, sluice_error *error)
 {
     const uint32_t column = sl_table_columns_label(o->columns, o->table);
     o->label = SL_FIELD_NONE;
@@ -189,7 +189,7 @@ static sluice_status find_classes(opener *o, sluice_error *error)
     return SLUICE_OK;
 }
 
-static void add_source(opener *o, uint32_t column, const char *name, const sl_field *field)
+static void table_add_source(opener *o, uint32_t column, const char *name, const sl_field *field)
 {
     sl_source_column *source = &o->sources[o->all.count];
     memcpy(source->name, name, strlen(name) + 1);
@@ -217,12 +217,12 @@ static void find_sources(opener *o, uint32_t picture)
         }
         /* pandas writes the numbers of rows under no name */
         if (name[0] != '\0') {
-            add_source(o, i, name, &field);
+            table_add_source(o, i, name, &field);
         }
     }
     o->all.key = has_key ? SL_FIELD_NONE : o->all.count;
     if (!has_key) {
-        add_source(o, SL_FIELD_NONE, "key", &key);
+        table_add_source(o, SL_FIELD_NONE, "key", &key);
     }
     o->all.of = o->sources;
 }
@@ -253,7 +253,7 @@ static sluice_status choose_columns(opener *o, sluice_error *error)
     if (o->sources == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for columns");
     }
-    sluice_status status = find_classes(o, error);
+    sluice_status status = table_find_classes(o, error);
     if (status < 0) {
         return status;
     }
@@ -269,7 +269,7 @@ static sluice_status choose_columns(opener *o, sluice_error *error)
 
 /* ---- rows ---- */
 
-static sluice_status look_at_rows(opener *o, sluice_error *error)
+static sluice_status table_look_at_rows(opener *o, sluice_error *error)
 {
     bool more = true;
     while (more) {
@@ -284,7 +284,8 @@ static sluice_status look_at_rows(opener *o, sluice_error *error)
     return SLUICE_OK;
 }
 
-static const char *find_value(opener *o, uint32_t column, const sl_field *field, sl_value *value)
+static const char *table_find_value(opener *o, uint32_t column, const sl_field *field,
+                                    sl_value *value)
 {
     const sl_cell *cell = &o->table->cells[column];
     sl_bytes word;
@@ -322,14 +323,14 @@ static sluice_status put_row(opener *o, sluice_error *error)
     for (uint32_t i = 1; status == SLUICE_OK && i < own->side.count; i++) {
         sl_value value;
         const uint32_t column = o->numbers[own->source[i]];
-        const char *why = find_value(o, column, &own->side.of[i].field, &value);
+        const char *why = table_find_value(o, column, &own->side.of[i].field, &value);
         status = why != NULL ? sl_table_refuse(o->table, SLUICE_CORRUPT, column, why, error)
                              : sl_side_columns_put(&own->side, i, &value, error);
     }
     return status;
 }
 
-static sluice_status keep_rows(opener *o, sluice_error *error)
+static sluice_status table_keep_rows(opener *o, sluice_error *error)
 {
     bool more = true;
     sluice_status status = sl_table_rewind(o->table, error);
@@ -352,10 +353,10 @@ static sluice_status open_rows(opener *o, sluice_error *error)
     }
     status = status == SLUICE_OK ? sl_table_open(&o->table, o->path, error) : status;
     status = status == SLUICE_OK ? sl_table_columns_open(&o->columns, error) : status;
-    status = status == SLUICE_OK ? parse_choices(o, error) : status;
-    status = status == SLUICE_OK ? look_at_rows(o, error) : status;
+    status = status == SLUICE_OK ? table_parse_choices(o, error) : status;
+    status = status == SLUICE_OK ? table_look_at_rows(o, error) : status;
     status = status == SLUICE_OK ? choose_columns(o, error) : status;
-    status = status == SLUICE_OK ? keep_rows(o, error) : status;
+    status = status == SLUICE_OK ? table_keep_rows(o, error) : status;
     if (status < 0) {
         return status;
     }
@@ -375,7 +376,7 @@ static sluice_status open_rows(opener *o, sluice_error *error)
 static sluice_status find_table(const char *path, char file[SL_PATH_BYTES], sluice_error *error)
 {
     if (sl_store_has_folder(path)) {
-        const uint32_t count = find_in_folder(path, file);
+        const uint32_t count = table_find_in_folder(path, file);
         return count == 1  ? SLUICE_OK
                : count > 1 ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                                            "holds metadata.csv and metadata.jsonl: name the one "
@@ -419,7 +420,7 @@ SL_FORMAT(table) = {
     .known = "tables of pictures (.csv, .tsv, .jsonl, .lst)",
     .is_alone_sure = true,
     .takes_fields = true,
-    .probe = probe,
+    .probe = table_probe,
     .is_file = sl_table_is_named,
     .is_sure = names_pictures,
     .is_single = true,

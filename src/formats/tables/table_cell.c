@@ -18,7 +18,7 @@ void sl_cell_room_close(sl_cell_room *room)
     *room = (sl_cell_room){0};
 }
 
-static bool make_room(sl_cell_room *room, size_t bytes)
+static bool table_cell_make_room(sl_cell_room *room, size_t bytes)
 {
     if (bytes <= room->bytes) {
         return true;
@@ -33,7 +33,7 @@ static bool make_room(sl_cell_room *room, size_t bytes)
 
 /* ---- words ---- */
 
-static bool read_integer(sl_bytes text, int64_t *integer)
+static bool table_cell_read_integer(sl_bytes text, int64_t *integer)
 {
     const bool minus = text.size > 0 && text.data[0] == '-';
     size_t at = text.size > 0 && (minus || text.data[0] == '+') ? 1 : 0;
@@ -69,7 +69,7 @@ static bool is_number_sign(uint8_t sign)
 
 /* Digits without a point that are no int64 are none: they would lose some. So would what is too
  * large for binary64. */
-static bool read_number(sl_bytes text, double *number)
+static bool table_cell_read_number(sl_bytes text, double *number)
 {
     const char *words = (const char *)text.data;
     char *end;
@@ -122,7 +122,7 @@ static bool look_at_list(const json_t *list, sl_list_shape *shape)
 }
 
 /* The list that a cell is, a reference more; NULL: it is none. */
-static json_t *open_list(const sl_cell *cell)
+static json_t *table_cell_open_list(const sl_cell *cell)
 {
     if (cell->kind == SL_CELL_LIST) {
         return json_incref(cell->json);
@@ -135,13 +135,13 @@ static sl_cell_kind look_at_words(const sl_cell *cell, sl_list_shape *shape)
 {
     int64_t integer;
     double number;
-    if (read_integer(cell->text, &integer)) {
+    if (table_cell_read_integer(cell->text, &integer)) {
         return SL_CELL_INT;
     }
-    if (read_number(cell->text, &number)) {
+    if (table_cell_read_number(cell->text, &number)) {
         return SL_CELL_FLOAT;
     }
-    json_t *list = open_list(cell);
+    json_t *list = table_cell_open_list(cell);
     const bool is_list = list != NULL && look_at_list(list, shape);
     json_decref(list);
     return is_list ? SL_CELL_LIST : SL_CELL_TEXT;
@@ -168,7 +168,7 @@ bool sl_cell_text(const sl_cell *cell, sl_cell_room *room, sl_bytes *text)
         return true;
     }
     const size_t bytes = json_dumpb(cell->json, NULL, 0, flags);
-    if (bytes == 0 || !make_room(room, bytes + 1)) {
+    if (bytes == 0 || !table_cell_make_room(room, bytes + 1)) {
         return false;
     }
     (void)json_dumpb(cell->json, (char *)room->data, bytes, flags);
@@ -177,8 +177,8 @@ bool sl_cell_text(const sl_cell *cell, sl_cell_room *room, sl_bytes *text)
     return true;
 }
 
-static const char *put_text(const sl_cell *cell, const sl_field *field, sl_cell_room *room,
-                            sl_value *value)
+static const char *table_cell_put_text(const sl_cell *cell, const sl_field *field,
+                                       sl_cell_room *room, sl_value *value)
 {
     if (!sl_cell_text(cell, room, &value->bytes)) {
         return no_memory;
@@ -225,7 +225,7 @@ static const char *put_list(const json_t *list, const sl_field *field, sl_cell_r
         return "the list has another shape than its field";
     }
     const size_t across = shape.dims == 2 ? (size_t)shape.inner : 1;
-    if (!make_room(room, rows * across * step + 1)) {
+    if (!table_cell_make_room(room, rows * across * step + 1)) {
         return no_memory;
     }
     const char *why = NULL;
@@ -247,7 +247,7 @@ static const char *put_tensor(const sl_cell *cell, const sl_field *field, sl_cel
         (field->dims == 2 && field->shape[1] == 0)) {
         return "lists can be tensors of f32, f64, i32 or i64, of one dimension, or of two as [0,4]";
     }
-    json_t *list = open_list(cell);
+    json_t *list = table_cell_open_list(cell);
     const char *why = put_list(list, field, room, value);
     json_decref(list);
     return why;
@@ -264,11 +264,11 @@ const char *sl_cell_value(const sl_cell *cell, const sl_field *field, sl_cell_ro
         return put_tensor(cell, field, room, value);
     }
     if (field->type == SLUICE_FIELD_TEXT || field->type == SLUICE_FIELD_BYTES) {
-        return put_text(cell, field, room, value);
+        return table_cell_put_text(cell, field, room, value);
     }
     const bool words = cell->kind == SL_CELL_WORDS;
-    const bool whole =
-        cell->kind == SL_CELL_INT || (words && read_integer(cell->text, &value->integer));
+    const bool whole = cell->kind == SL_CELL_INT ||
+                       (words && table_cell_read_integer(cell->text, &value->integer));
     value->integer = words ? value->integer : cell->integer;
     if (field->type == SLUICE_FIELD_INT) {
         return whole ? NULL : "it is no integer of 64 bits";
@@ -279,6 +279,6 @@ const char *sl_cell_value(const sl_cell *cell, const sl_field *field, sl_cell_ro
         return NULL;
     }
     const bool number =
-        words ? read_number(cell->text, &value->number) : cell->kind == SL_CELL_FLOAT;
+        words ? table_cell_read_number(cell->text, &value->number) : cell->kind == SL_CELL_FLOAT;
     return number ? NULL : "it is no number";
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static sluice_status refuse(const sl_table *table, const char *why)
+static sluice_status table_csv_refuse(const sl_table *table, const char *why)
 {
     return sl_table_refuse(table, SLUICE_CORRUPT, SL_FIELD_NONE, why, table->error);
 }
@@ -37,8 +37,8 @@ static sluice_status take_quoted(sl_table *table)
             return status;
         }
         if (stop <= 0) {
-            return refuse(table, stop < 0 ? "the file ends within a value in quotes"
-                                          : "there is a NUL in it");
+            return table_csv_refuse(table, stop < 0 ? "the file ends within a value in quotes"
+                                                    : "there is a NUL in it");
         }
         table->at++;
         table->line += stop == '\n';
@@ -66,10 +66,11 @@ static sluice_status take_cell(sl_table *table)
         return status;
     }
     if (next == '\0') {
-        return refuse(table, "there is a NUL in it");
+        return table_csv_refuse(table, "there is a NUL in it");
     }
     if (next >= 0 && next != table->delimiter && !is_line_end(next)) {
-        return refuse(table, "there is something between the end of quotes and the next value");
+        return table_csv_refuse(table,
+                                "there is something between the end of quotes and the next value");
     }
     return sl_table_append(table, "", 1);
 }
@@ -104,7 +105,7 @@ sluice_status sl_table_take_row(sl_table *table, uint32_t *count)
     }
 }
 
-static sluice_status set_name(sl_table *table, uint32_t column, const char *name)
+static sluice_status table_csv_set_name(sl_table *table, uint32_t column, const char *name)
 {
     if (strlen(name) >= SL_SOURCE_NAME_BYTES) {
         return sl_table_refuse(table, SLUICE_UNSUPPORTED, SL_FIELD_NONE,
@@ -131,7 +132,7 @@ sluice_status sl_table_read_header(sl_table *table)
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
         table->columns = i;
-        status = set_name(table, i, (const char *)table->text + table->begins[i]);
+        status = table_csv_set_name(table, i, (const char *)table->text + table->begins[i]);
     }
     table->columns = count;
     return status;
@@ -146,10 +147,11 @@ sluice_status sl_table_next_csv(sl_table *table, bool *more)
         return status;
     }
     if (count != table->columns) {
-        return refuse(table, count < table->columns
-                                 ? "it has fewer values than the first line has columns"
-                                 : "it has more values than the first line has columns (one with a "
-                                   "comma in it has to be in quotes)");
+        return table_csv_refuse(
+            table, count < table->columns
+                       ? "it has fewer values than the first line has columns"
+                       : "it has more values than the first line has columns (one with a "
+                         "comma in it has to be in quotes)");
     }
     for (uint32_t i = 0; i < count; i++) {
         const size_t end = i + 1 < count ? table->begins[i + 1] : table->text_bytes;

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static sluice_status refuse(const sl_table *table, uint32_t column, const char *why)
+static sluice_status table_json_refuse(const sl_table *table, uint32_t column, const char *why)
 {
     return sl_table_refuse(table, SLUICE_CORRUPT, column, why, table->error);
 }
 
 /* The next line that is not blank; false at the end. */
-static sluice_status take_line(sl_table *table, bool *more)
+static sluice_status table_json_take_line(sl_table *table, bool *more)
 {
     do {
         table->text_bytes = 0;
@@ -26,7 +26,8 @@ static sluice_status take_line(sl_table *table, bool *more)
         const sluice_status status = sl_table_take(table, "\n\0", 2);
         const int stop = sl_table_peek(table);
         if (status < 0 || stop == '\0') {
-            return status < 0 ? status : refuse(table, SL_FIELD_NONE, "there is a NUL in it");
+            return status < 0 ? status
+                              : table_json_refuse(table, SL_FIELD_NONE, "there is a NUL in it");
         }
         table->at += stop == '\n';
         table->line += stop == '\n';
@@ -39,7 +40,8 @@ static sluice_status take_line(sl_table *table, bool *more)
 }
 
 /* Rows mostly have the same members in the same order: `hint` is where it will be then. */
-static sluice_status find_column(sl_table *table, const char *name, uint32_t hint, uint32_t *column)
+static sluice_status table_json_find_column(sl_table *table, const char *name, uint32_t hint,
+                                            uint32_t *column)
 {
     if (hint < table->columns && strcmp(table->names[hint], name) == 0) {
         *column = hint;
@@ -83,14 +85,15 @@ static sl_cell make_cell(json_t *value)
     return cell;
 }
 
-static sluice_status set_cell(sl_table *table, const char *name, json_t *value, uint32_t *column)
+static sluice_status table_json_set_cell(sl_table *table, const char *name, json_t *value,
+                                         uint32_t *column)
 {
-    const sluice_status status = find_column(table, name, *column + 1, column);
+    const sluice_status status = table_json_find_column(table, name, *column + 1, column);
     if (status < 0 || json_is_null(value)) {
         return status;
     }
     if (table->cells[*column].kind != SL_CELL_ABSENT) {
-        return refuse(table, *column, "it is there twice");
+        return table_json_refuse(table, *column, "it is there twice");
     }
     table->cells[*column] = make_cell(value);
     return SLUICE_OK;
@@ -107,9 +110,10 @@ static sluice_status set_inner(sl_table *table, const char *outer, json_t *objec
     {
         const int length = snprintf(name, sizeof(name), "%s.%s", outer, inner);
         if (length < 0 || (size_t)length >= sizeof(name)) {
-            return refuse(table, SL_FIELD_NONE, "the name of a column has more than 255 bytes");
+            return table_json_refuse(table, SL_FIELD_NONE,
+                                     "the name of a column has more than 255 bytes");
         }
-        status = status == SLUICE_OK ? set_cell(table, name, value, column) : status;
+        status = status == SLUICE_OK ? table_json_set_cell(table, name, value, column) : status;
     }
     return status;
 }
@@ -122,7 +126,7 @@ sluice_status sl_table_next_json(sl_table *table, bool *more)
     uint32_t column = UINT32_MAX;
     json_decref(table->root);
     table->root = NULL;
-    sluice_status status = take_line(table, more);
+    sluice_status status = table_json_take_line(table, more);
     if (status < 0 || !*more) {
         return status;
     }
@@ -132,14 +136,14 @@ sluice_status sl_table_next_json(sl_table *table, bool *more)
         char text[sizeof(why.text) + 32];
         (void)snprintf(text, sizeof(text), "it is no JSON object: %s",
                        table->root != NULL ? "each line has to be one" : why.text);
-        return refuse(table, SL_FIELD_NONE, text);
+        return table_json_refuse(table, SL_FIELD_NONE, text);
     }
     memset(table->cells, 0, table->columns * sizeof(table->cells[0]));
     json_object_foreach(table->root, name, value)
     {
         if (status == SLUICE_OK) {
             status = json_is_object(value) ? set_inner(table, name, value, &column)
-                                           : set_cell(table, name, value, &column);
+                                           : table_json_set_cell(table, name, value, &column);
         }
     }
     return status;

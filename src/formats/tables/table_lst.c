@@ -26,7 +26,7 @@ typedef struct extent {
 } extent;
 
 /* A cell without the blanks around it, and a NUL behind. */
-static extent trim(sl_table *table, uint32_t number)
+static extent table_lst_trim(sl_table *table, uint32_t number)
 {
     extent cell = {table->begins[number], 0};
     cell.end = cell.begin + strlen((const char *)table->text + cell.begin);
@@ -64,13 +64,13 @@ static sluice_status refuse_labels(const sl_table *table)
 }
 
 /* The labels of a row that has several, as a list behind its own text. */
-static sluice_status join_labels(sl_table *table, uint32_t count, extent *list)
+static sluice_status table_lst_join_labels(sl_table *table, uint32_t count, extent *list)
 {
     char word[64];
     list->begin = table->text_bytes;
     sluice_status status = SLUICE_OK;
     for (uint32_t i = LABEL; status == SLUICE_OK && i < count - 1; i++) {
-        const extent cell = trim(table, i);
+        const extent cell = table_lst_trim(table, i);
         const size_t bytes = cell.end - cell.begin;
         if (bytes >= sizeof(word)) {
             return refuse_labels(table);
@@ -91,7 +91,7 @@ static sluice_status join_labels(sl_table *table, uint32_t count, extent *list)
                                                                           : refuse_labels(table);
 }
 
-static void set_cell(sl_table *table, uint32_t column, extent text)
+static void table_lst_set_cell(sl_table *table, uint32_t column, extent text)
 {
     const size_t bytes = text.end - text.begin;
     table->cells[column] = (sl_cell){.kind = bytes > 0 ? SL_CELL_WORDS : SL_CELL_ABSENT,
@@ -113,17 +113,17 @@ sluice_status sl_table_next_lst(sl_table *table, bool *more)
                                table->error);
     }
     extent label = {0};
-    const extent id = trim(table, 0);
-    const extent path = trim(table, count - 1);
+    const extent id = table_lst_trim(table, 0);
+    const extent path = table_lst_trim(table, count - 1);
     if (count == COLUMNS) {
-        label = cut_zeros(table, trim(table, LABEL));
+        label = cut_zeros(table, table_lst_trim(table, LABEL));
     } else {
-        status = join_labels(table, count, &label);
+        status = table_lst_join_labels(table, count, &label);
     }
     if (status == SLUICE_OK) {
-        set_cell(table, ID, id);
-        set_cell(table, LABEL, label);
-        set_cell(table, PATH, path);
+        table_lst_set_cell(table, ID, id);
+        table_lst_set_cell(table, LABEL, label);
+        table_lst_set_cell(table, PATH, path);
     }
     return status;
 }

@@ -147,7 +147,7 @@ sluice_status sl_table_rewind(sl_table *table, sluice_error *error)
     return status;
 }
 
-static sluice_status start(sl_table *table, sluice_error *error)
+static sluice_status table_rows_start(sl_table *table, sluice_error *error)
 {
     sluice_status status =
         sl_handle_open(&table->from, (sl_file_name){STAGE, table->path}, &table->file, error);
@@ -172,7 +172,7 @@ sluice_status sl_table_open(sl_table **table, const char *path, sluice_error *er
     own->is_json = is_json_lines(path);
     own->is_list = ends_with(path, LIST);
     own->delimiter = own->is_list || ends_with(path, ".tsv") ? '\t' : ',';
-    const sluice_status status = start(own, error);
+    const sluice_status status = table_rows_start(own, error);
     if (status < 0) {
         sl_table_close(own);
         *table = NULL;

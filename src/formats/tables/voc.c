@@ -82,7 +82,7 @@ typedef struct opener {
     size_t room_bytes;
 } opener;
 
-static sluice_status no_memory(sluice_error *error)
+static sluice_status voc_no_memory(sluice_error *error)
 {
     return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for annotations");
 }
@@ -113,7 +113,7 @@ static uint32_t number_class(opener *o, const char *name)
     return number;
 }
 
-static bool take_object(void *ctx, const sl_voc_object *found)
+static bool voc_take_object(void *ctx, const sl_voc_object *found)
 {
     const job *j = ctx;
     page *p = j->page;
@@ -136,12 +136,12 @@ static bool take_object(void *ctx, const sl_voc_object *found)
     return p->objects[p->count++].class != UINT32_MAX;
 }
 
-static sluice_status read_page(void *ctx, uint32_t number, sluice_error *error)
+static sluice_status voc_read_page(void *ctx, uint32_t number, sluice_error *error)
 {
     opener *o = ctx;
     page *own = &o->pages[number];
     job j = {o, own};
-    sl_voc_page found = {.take = take_object, .ctx = &j};
+    sl_voc_page found = {.take = voc_take_object, .ctx = &j};
     const char *path = o->files.list.files[number].path;
     sluice_status status = sl_boundary_check(o->boundary, o->path, path, error);
     status = status == SLUICE_OK ? sl_voc_xml_read(&found, path, error) : status;
@@ -151,23 +151,23 @@ static sluice_status read_page(void *ctx, uint32_t number, sluice_error *error)
     own->width = found.width;
     own->height = found.height;
     own->filename = sl_strdup(found.filename);
-    return own->filename != NULL ? SLUICE_OK : no_memory(error);
+    return own->filename != NULL ? SLUICE_OK : voc_no_memory(error);
 }
 
-static sluice_status find_picture(void *ctx, uint32_t number, sluice_error *error)
+static sluice_status voc_find_picture(void *ctx, uint32_t number, sluice_error *error)
 {
     char picture[SL_PATH_BYTES];
     const opener *o = ctx;
     page *own = &o->pages[number];
     own->has_picture = sl_voc_files_picture(&o->files, number, own->filename, o->place, picture);
     own->picture = sl_strdup(picture);
-    return own->picture != NULL ? SLUICE_OK : no_memory(error);
+    return own->picture != NULL ? SLUICE_OK : voc_no_memory(error);
 }
 
 /* ---- where pictures lie ---- */
 
 /* The place that has the picture of one of the first annotations. */
-static const char *find_place(const opener *o)
+static const char *voc_find_place(const opener *o)
 {
     char picture[SL_PATH_BYTES];
     for (uint32_t i = 0; i < o->count && i < LOOKED_FOR; i++) {
@@ -194,10 +194,10 @@ static sluice_status bound_pictures(opener *o, const char *folder, sluice_error 
                                : status;
 }
 
-static sluice_status find_pictures(opener *o, sluice_error *error)
+static sluice_status voc_find_pictures(opener *o, sluice_error *error)
 {
     char folder[SL_PATH_BYTES];
-    o->place = find_place(o);
+    o->place = voc_find_place(o);
     if (o->place == NULL) {
         const sl_bytes name = sl_voc_files_name(&o->files, 0);
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->files.folder, -1,
@@ -214,25 +214,25 @@ static sluice_status find_pictures(opener *o, sluice_error *error)
     }
     sluice_status status = sl_listed_new(&o->own, folder, true, error);
     status = status == SLUICE_OK ? bound_pictures(o, folder, error) : status;
-    return status == SLUICE_OK ? sl_open_many(o->count, find_picture, o, error) : status;
+    return status == SLUICE_OK ? sl_open_many(o->count, voc_find_picture, o, error) : status;
 }
 
 /* ---- classes ---- */
 
-static int compare_names(const void *a, const void *b)
+static int voc_compare_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool is_usual(const char *name)
+static bool voc_is_usual(const char *name)
 {
-    return bsearch(&name, usual, USUAL, sizeof(usual[0]), compare_names) != NULL;
+    return bsearch(&name, usual, USUAL, sizeof(usual[0]), voc_compare_names) != NULL;
 }
 
 static bool are_usual(const char *const *names, size_t count)
 {
     size_t i = 0;
-    while (i < count && is_usual(names[i])) {
+    while (i < count && voc_is_usual(names[i])) {
         i++;
     }
     return count > 0 && i == count;
@@ -272,17 +272,17 @@ static sluice_status make_classes(opener *o, sluice_error *error)
         {
             names[count++] = name;
         }
-        qsort(names, count, sizeof(*names), compare_names);
+        qsort(names, count, sizeof(*names), voc_compare_names);
         fine =
             are_usual(names, count) ? label_names(o, usual, USUAL) : label_names(o, names, count);
     }
     sl_free(names);
-    return fine ? SLUICE_OK : no_memory(error);
+    return fine ? SLUICE_OK : voc_no_memory(error);
 }
 
 /* ---- fields ---- */
 
-static bool is_there(const opener *o, uint32_t what)
+static bool voc_is_there(const opener *o, uint32_t what)
 {
     bool width = false;
     bool height = false;
@@ -298,12 +298,12 @@ static bool is_there(const opener *o, uint32_t what)
                               : what != GT || o->files.numbers != NULL;
 }
 
-static sluice_status choose_fields(opener *o, const sluice_dataset_options *options,
-                                   sluice_error *error)
+static sluice_status voc_choose_fields(opener *o, const sluice_dataset_options *options,
+                                       sluice_error *error)
 {
     sl_listed_sources sources = {.of = o->sources, .picture = PICTURE};
     for (uint32_t i = 0; i < SOURCES; i++) {
-        if (is_there(o, i)) {
+        if (voc_is_there(o, i)) {
             o->what[sources.count] = i;
             o->sources[sources.count] = all_sources[i];
             sources.key = sources.count++; /* the last one */
@@ -315,7 +315,7 @@ static sluice_status choose_fields(opener *o, const sluice_dataset_options *opti
 /* ---- samples ---- */
 
 /* An object's part of a list, `size` bytes of it. */
-static size_t part_of(const opener *o, uint32_t what, const object *from, uint8_t *to)
+static size_t voc_part_of(const opener *o, uint32_t what, const object *from, uint8_t *to)
 {
     switch (what) {
     case BOXES:
@@ -343,13 +343,13 @@ static bool join_objects(opener *o, uint32_t what, const page *from, sl_value *v
         o->room_bytes = 2 * needed;
     }
     for (uint32_t i = 0; i < from->count; i++) {
-        size += part_of(o, what, &from->objects[i], o->room + size);
+        size += voc_part_of(o, what, &from->objects[i], o->room + size);
     }
     *value = (sl_value){.present = true, .bytes = {o->room, size}};
     return true;
 }
 
-static bool find_value(opener *o, uint32_t what, uint32_t sample, sl_value *value)
+static bool voc_find_value(opener *o, uint32_t what, uint32_t sample, sl_value *value)
 {
     const page *from = &o->pages[sample];
     switch (what) {
@@ -367,7 +367,7 @@ static bool find_value(opener *o, uint32_t what, uint32_t sample, sl_value *valu
     }
 }
 
-static sluice_status keep_sample(opener *o, uint32_t sample, sluice_error *error)
+static sluice_status voc_keep_sample(opener *o, uint32_t sample, sluice_error *error)
 {
     const char *picture = o->pages[sample].picture;
     const sl_bytes path = {(const uint8_t *)picture, strlen(picture)};
@@ -379,9 +379,9 @@ static sluice_status keep_sample(opener *o, uint32_t sample, sluice_error *error
     sluice_status status = sl_listed_put_path(o->own, path, error);
     for (uint32_t i = 1; status == SLUICE_OK && i < o->own->side.count; i++) {
         sl_value value;
-        status = find_value(o, o->what[o->own->source[i]], sample, &value)
+        status = voc_find_value(o, o->what[o->own->source[i]], sample, &value)
                      ? sl_side_columns_put(&o->own->side, i, &value, error)
-                     : no_memory(error);
+                     : voc_no_memory(error);
     }
     return status;
 }
@@ -404,20 +404,20 @@ static sluice_status read_pages(opener *o, sluice_error *error)
     o->names = json_object();
     o->pages = sl_calloc(o->count, sizeof(*o->pages));
     if (o->names == NULL || o->pages == NULL) {
-        return no_memory(error);
+        return voc_no_memory(error);
     }
-    return sl_open_many(o->count, read_page, o, error);
+    return sl_open_many(o->count, voc_read_page, o, error);
 }
 
-static sluice_status open_pages(opener *o, const sluice_dataset_options *options,
-                                sluice_error *error)
+static sluice_status voc_open_pages(opener *o, const sluice_dataset_options *options,
+                                    sluice_error *error)
 {
     sluice_status status = read_pages(o, error);
-    status = status == SLUICE_OK ? find_pictures(o, error) : status;
+    status = status == SLUICE_OK ? voc_find_pictures(o, error) : status;
     status = status == SLUICE_OK ? make_classes(o, error) : status;
-    status = status == SLUICE_OK ? choose_fields(o, options, error) : status;
+    status = status == SLUICE_OK ? voc_choose_fields(o, options, error) : status;
     for (uint32_t i = 0; status == SLUICE_OK && i < o->count; i++) {
-        status = keep_sample(o, i, error);
+        status = voc_keep_sample(o, i, error);
     }
     if (status < 0) {
         return status;
@@ -454,12 +454,12 @@ static sluice_status open_voc(sl_dataset **dataset, const char *const *paths, si
     }
     opener *o = sl_calloc(1, sizeof(*o));
     if (o == NULL) {
-        return no_memory(error);
+        return voc_no_memory(error);
     }
     o->path = paths[0];
     o->files.anywhere = options->allow_outside != 0;
     sl_mutex_init(&o->mutex);
-    const sluice_status status = open_pages(o, options, error);
+    const sluice_status status = voc_open_pages(o, options, error);
     if (status == SLUICE_OK) {
         *dataset = &o->own->base;
     } else {

@@ -27,7 +27,7 @@ static const char *const above[] = {".", "..", "../.."};
 
 /* ---- folders ---- */
 
-static bool is_named(const char *name)
+static bool voc_files_is_named(const char *name)
 {
     return sl_ends_with(name, EXTENSION);
 }
@@ -40,7 +40,7 @@ static bool skip_folder(const char *name)
 
 static const sl_file_kind xml_files = {.plural = "annotation files",
                                        .suffix = EXTENSION,
-                                       .is_named = is_named,
+                                       .is_named = voc_files_is_named,
                                        .skips_folder = skip_folder};
 
 static bool begins_annotation(const char *path)
@@ -56,12 +56,12 @@ typedef struct look {
     int looked_at;
 } look;
 
-static sluice_status look_at(void *ctx, const sl_store_entry *entry, sluice_error *error)
+static sluice_status voc_files_look_at(void *ctx, const sl_store_entry *entry, sluice_error *error)
 {
     (void)error;
     char path[SL_PATH_BYTES];
     look *l = ctx;
-    if (entry->name[0] == '.' || !is_named(entry->name)) {
+    if (entry->name[0] == '.' || !voc_files_is_named(entry->name)) {
         return SLUICE_OK;
     }
     if (l->looked_at == LOOK_FILES) {
@@ -76,11 +76,11 @@ static sluice_status look_at(void *ctx, const sl_store_entry *entry, sluice_erro
 static bool holds_annotations(const char *folder)
 {
     look l = {.folder = folder};
-    return sl_store_list((sl_file_name){STAGE, folder}, look_at, &l, NULL) == SLUICE_END;
+    return sl_store_list((sl_file_name){STAGE, folder}, voc_files_look_at, &l, NULL) == SLUICE_END;
 }
 
 /* The folder of annotations that a folder is or holds. */
-static bool find_in_folder(const char *path, char folder[SL_PATH_BYTES])
+static bool voc_files_find_in_folder(const char *path, char folder[SL_PATH_BYTES])
 {
     for (size_t i = 0; i < sizeof(annotations) / sizeof(annotations[0]); i++) {
         if (sl_path_join(folder, path, annotations[i]) && holds_annotations(folder)) {
@@ -119,11 +119,11 @@ bool sl_voc_files_probe(const char *path)
         return false;
     }
     return facts.kind == SL_ENTRY_FOLDER
-               ? find_in_folder(path, folder)
+               ? voc_files_find_in_folder(path, folder)
                : facts.kind == SL_ENTRY_FILE && find_of_list(path, folder);
 }
 
-static sluice_status list_folder(sl_voc_files *files, sluice_error *error)
+static sluice_status voc_files_list_folder(sl_voc_files *files, sluice_error *error)
 {
     sl_file_set set = {.samples = 0};
     const char *folder = files->folder;
@@ -150,7 +150,7 @@ static sluice_status refuse_line(const list_reader *r, const char *at, const cha
                          "line %llu: %s", (unsigned long long)r->line, why);
 }
 
-static sluice_status refuse_name(const list_reader *r, const char *name)
+static sluice_status voc_files_refuse_name(const list_reader *r, const char *name)
 {
     return sl_error_file(r->error, SLUICE_INVALID, STAGE, 0, r->path, (int64_t)(name - r->text),
                          "line %llu: \"%.256s\" leads out of the folder of annotations: "
@@ -165,7 +165,7 @@ static bool may_be(const sl_voc_files *files, const char *path)
 }
 
 /* A line that is not empty: a name, and perhaps a number. */
-static sluice_status take_line(sl_voc_files *files, list_reader *r, char *line)
+static sluice_status voc_files_take_line(sl_voc_files *files, list_reader *r, char *line)
 {
     char path[SL_PATH_BYTES];
     char *rest = NULL;
@@ -186,7 +186,7 @@ static sluice_status take_line(sl_voc_files *files, list_reader *r, char *line)
         }
     }
     if (!may_be(files, name)) {
-        return refuse_name(r, name);
+        return voc_files_refuse_name(r, name);
     }
     const bool absolute = name[0] == '/';
     const int length = snprintf(path, sizeof(path), "%s%s%s" EXTENSION,
@@ -197,7 +197,7 @@ static sluice_status take_line(sl_voc_files *files, list_reader *r, char *line)
     return sl_file_list_add(&files->list, path, r->error);
 }
 
-static sluice_status take_lines(sl_voc_files *files, list_reader *r)
+static sluice_status voc_files_take_lines(sl_voc_files *files, list_reader *r)
 {
     sluice_status status = SLUICE_OK;
     for (char *line = r->text; status == SLUICE_OK && line < r->text + r->size;) {
@@ -206,7 +206,7 @@ static sluice_status take_lines(sl_voc_files *files, list_reader *r)
         r->line++;
         line[length] = '\0';
         if (line[strspn(line, " \t\r")] != '\0') {
-            status = take_line(files, r, line);
+            status = voc_files_take_line(files, r, line);
         }
         line = next;
     }
@@ -233,7 +233,7 @@ static size_t count_lines(const char *text, size_t size)
     return lines;
 }
 
-static sluice_status read_list(sl_voc_files *files, const char *path, sluice_error *error)
+static sluice_status voc_files_read_list(sl_voc_files *files, const char *path, sluice_error *error)
 {
     uint8_t *data;
     size_t size;
@@ -253,7 +253,7 @@ static sluice_status read_list(sl_voc_files *files, const char *path, sluice_err
         status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, -1, "it is no text");
     } else {
         text[size] = '\0';
-        status = take_lines(files, &r);
+        status = voc_files_take_lines(files, &r);
     }
     if (status == SLUICE_OK && r.with_number > 0) {
         files->numbers = r.numbers;
@@ -269,8 +269,10 @@ static sluice_status read_list(sl_voc_files *files, const char *path, sluice_err
 sluice_status sl_voc_files_open(sl_voc_files *files, const char *path, sluice_error *error)
 {
     files->chosen = !sl_store_has_folder(path);
-    if (files->chosen ? find_of_list(path, files->folder) : find_in_folder(path, files->folder)) {
-        return files->chosen ? read_list(files, path, error) : list_folder(files, error);
+    if (files->chosen ? find_of_list(path, files->folder)
+                      : voc_files_find_in_folder(path, files->folder)) {
+        return files->chosen ? voc_files_read_list(files, path, error)
+                             : voc_files_list_folder(files, error);
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                          "there are no annotations any more");
@@ -293,7 +295,7 @@ sl_bytes sl_voc_files_name(const sl_voc_files *files, uint32_t number)
 
 /* ---- pictures ---- */
 
-static bool is_file(const sl_voc_files *files, const char *place, const char *picture)
+static bool voc_files_is_file(const sl_voc_files *files, const char *place, const char *picture)
 {
     char path[SL_PATH_BYTES];
     const bool absolute = picture[0] == '/';
@@ -325,7 +327,7 @@ static bool find_by_extension(const sl_voc_files *files, uint32_t number, const 
         for (uint32_t i = 0; (extension = sl_media_extension(i, SL_MEDIA_IN_FOLDERS)) != NULL;
              i++) {
             write_name(name, extension, capitals == 1, picture);
-            if (is_file(files, place, picture)) {
+            if (voc_files_is_file(files, place, picture)) {
                 return true;
             }
         }
@@ -344,10 +346,10 @@ bool sl_voc_files_picture(const sl_voc_files *files, uint32_t number, const char
         dot != NULL && dot[1] != '\0' && strchr(dot, '/') == NULL && strcmp(dot, EXTENSION) != 0;
     const char *own = is_told ? dot : ".jpg";
     const bool fits = snprintf(picture, SL_PATH_BYTES, "%.*s%s", length, name, own) < SL_PATH_BYTES;
-    if (fits && is_file(files, place, picture)) {
+    if (fits && voc_files_is_file(files, place, picture)) {
         return true;
     }
-    if (may_be(files, filename) && is_file(files, place, filename)) {
+    if (may_be(files, filename) && voc_files_is_file(files, place, filename)) {
         return snprintf(picture, SL_PATH_BYTES, "%s", filename) < SL_PATH_BYTES;
     }
     if (find_by_extension(files, number, place, picture)) {

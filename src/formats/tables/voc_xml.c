@@ -90,20 +90,20 @@ static void stop(reader *r, sluice_status status, const char *why)
 
 /* ---- texts ---- */
 
-static bool is_blank(char sign)
+static bool voc_xml_is_blank(char sign)
 {
     return sign == ' ' || sign == '\t' || sign == '\r' || sign == '\n';
 }
 
 /* The text without blanks around it. */
-static const char *trim(reader *r)
+static const char *voc_xml_trim(reader *r)
 {
     char *text = r->text;
-    while (r->text_bytes > 0 && is_blank(text[r->text_bytes - 1])) {
+    while (r->text_bytes > 0 && voc_xml_is_blank(text[r->text_bytes - 1])) {
         r->text_bytes--;
     }
     text[r->text_bytes] = '\0';
-    while (is_blank(*text)) {
+    while (voc_xml_is_blank(*text)) {
         text++;
     }
     return text;
@@ -146,7 +146,7 @@ static bool take_flag(reader *r, const char *text)
     return true;
 }
 
-static void take_name(reader *r, const char *text)
+static void voc_xml_take_name(reader *r, const char *text)
 {
     if (*text == '\0' || strlen(text) >= sizeof(r->object.name)) {
         stop(r, SLUICE_CORRUPT, "the name of an object has no letters, or too many");
@@ -155,9 +155,9 @@ static void take_name(reader *r, const char *text)
     memcpy(r->object.name, text, strlen(text) + 1);
 }
 
-static void take_text(reader *r, place what)
+static void voc_xml_take_text(reader *r, place what)
 {
-    const char *text = trim(r);
+    const char *text = voc_xml_trim(r);
     switch (what) {
     case FILENAME:
         (void)snprintf(r->page->filename, sizeof(r->page->filename), "%s", text);
@@ -169,7 +169,7 @@ static void take_text(reader *r, place what)
         r->page->height = take_extent(r, text);
         break;
     case NAME:
-        take_name(r, text);
+        voc_xml_take_name(r, text);
         break;
     case DIFFICULT:
         r->object.difficult = take_flag(r, text);
@@ -196,7 +196,7 @@ static void take_text(reader *r, place what)
     }
 }
 
-static void take_object(reader *r)
+static void voc_xml_take_object(reader *r)
 {
     const uint32_t needed = BIT(NAME) | BIT(XMIN) | BIT(YMIN) | BIT(XMAX) | BIT(YMAX);
     if ((r->seen & needed) != needed) {
@@ -210,7 +210,7 @@ static void take_object(reader *r)
 
 /* ---- what expat calls; after a stop it may still do so ---- */
 
-static place place_of(place in, const char *name)
+static place voc_xml_place_of(place in, const char *name)
 {
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         if (places[i].in == in && strcmp(places[i].name, name) == 0) {
@@ -220,7 +220,7 @@ static place place_of(place in, const char *name)
     return OTHER;
 }
 
-static void begin_element(void *ctx, const XML_Char *name, const XML_Char **attributes)
+static void voc_xml_begin_element(void *ctx, const XML_Char *name, const XML_Char **attributes)
 {
     (void)attributes;
     reader *r = ctx;
@@ -235,7 +235,7 @@ static void begin_element(void *ctx, const XML_Char *name, const XML_Char **attr
         stop(r, SLUICE_CORRUPT, "a name or number has elements in it");
         return;
     }
-    const place is = place_of(r->at[r->depth], name);
+    const place is = voc_xml_place_of(r->at[r->depth], name);
     if (r->depth == 0 && is != ANNOTATION) {
         stop(r, SLUICE_CORRUPT, "its root is no <annotation>");
         return;
@@ -261,13 +261,13 @@ static void end_element(void *ctx, const XML_Char *name)
     }
     const place is = r->at[r->depth--];
     if (is >= FILENAME) {
-        take_text(r, is);
+        voc_xml_take_text(r, is);
     } else if (is == OBJECT) {
-        take_object(r);
+        voc_xml_take_object(r);
     }
 }
 
-static void add_text(void *ctx, const XML_Char *text, int bytes)
+static void voc_xml_add_text(void *ctx, const XML_Char *text, int bytes)
 {
     reader *r = ctx;
     if (r->why.text != NULL || r->at[r->depth] < FILENAME) {
@@ -315,8 +315,8 @@ static sluice_status explain(const reader *r, const char *path, sluice_error *er
                          XML_ErrorString(code));
 }
 
-static sluice_status parse(reader *r, const char *path, const uint8_t *data, size_t bytes,
-                           sluice_error *error)
+static sluice_status voc_xml_parse(reader *r, const char *path, const uint8_t *data, size_t bytes,
+                                   sluice_error *error)
 {
     static const XML_Memory_Handling_Suite heap = {sl_malloc, resize, sl_free};
     r->xml = XML_ParserCreate_MM(NULL, &heap, NULL);
@@ -324,8 +324,8 @@ static sluice_status parse(reader *r, const char *path, const uint8_t *data, siz
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for its XML");
     }
     XML_SetUserData(r->xml, r);
-    XML_SetElementHandler(r->xml, begin_element, end_element);
-    XML_SetCharacterDataHandler(r->xml, add_text);
+    XML_SetElementHandler(r->xml, voc_xml_begin_element, end_element);
+    XML_SetCharacterDataHandler(r->xml, voc_xml_add_text);
     XML_SetStartDoctypeDeclHandler(r->xml, begin_dtd);
     return XML_Parse(r->xml, (const char *)data, (int)bytes, 1) == XML_STATUS_OK
                ? SLUICE_OK
@@ -342,7 +342,7 @@ sluice_status sl_voc_xml_read(sl_voc_page *page, const char *path, sluice_error 
     sluice_status status =
         sl_store_read_whole((sl_file_name){STAGE, path}, SL_VOC_BYTES_MAX, &data, &bytes, error);
     if (status == SLUICE_OK) {
-        status = parse(&r, path, data, bytes, error);
+        status = voc_xml_parse(&r, path, data, bytes, error);
         if (r.xml != NULL) {
             XML_ParserFree(r.xml);
         }

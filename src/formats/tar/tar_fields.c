@@ -16,7 +16,7 @@ typedef struct parts {
     uint32_t count;
 } parts;
 
-static sl_refusal refuse_field(const parts *p, uint32_t field, const char *text)
+static sl_refusal tar_fields_refuse_field(const parts *p, uint32_t field, const char *text)
 {
     sl_refusal refusal = sl_refuse(text, (size_t)p->walk.member.begin);
     refusal.field = p->fields->fields[field].name;
@@ -28,10 +28,11 @@ static sl_refusal tar_fields_take_payload(parts *p, uint32_t field)
     const sl_tar_member *member = &p->walk.member;
     sl_value *value = &p->values->of[field];
     if (value->present) {
-        return refuse_field(p, field, "the sample has two files for it");
+        return tar_fields_refuse_field(p, field, "the sample has two files for it");
     }
     if (member->kind == SL_TAR_SPARSE) {
-        sl_refusal refusal = refuse_field(p, field, "its file is sparse, which is not supported");
+        sl_refusal refusal =
+            tar_fields_refuse_field(p, field, "its file is sparse, which is not supported");
         refusal.status = SLUICE_UNSUPPORTED;
         return refusal;
     }
@@ -39,7 +40,7 @@ static sl_refusal tar_fields_take_payload(parts *p, uint32_t field)
     *value = (sl_value){.present = true, .bytes = bytes, .offset = (uint32_t)member->data};
     return sl_member_fields_read(p->fields, field, value)
                ? sl_accept()
-               : refuse_field(p, field, "not a whole number");
+               : tar_fields_refuse_field(p, field, "not a whole number");
 }
 
 static sl_refusal tar_fields_take_member(parts *p)

@@ -128,7 +128,7 @@ static bool is_zero(const uint8_t block[SL_TAR_BLOCK])
 
 /* ---- names ---- */
 
-static size_t length_of(const uint8_t *field, size_t bytes)
+static size_t tar_walk_length_of(const uint8_t *field, size_t bytes)
 {
     const uint8_t *end = memchr(field, '\0', bytes);
     return end != NULL ? (size_t)(end - field) : bytes;
@@ -139,18 +139,18 @@ static void set_header_name(sl_tar_walk *walk, const uint8_t *header)
     size_t at = 0;
     /* "ustar" and a NUL; GNU's own has a blank there, and other things in place of the prefix. */
     if (memcmp(header + MAGIC, "ustar", 6) == 0 && header[PREFIX] != '\0') {
-        at = length_of(header + PREFIX, PREFIX_BYTES);
+        at = tar_walk_length_of(header + PREFIX, PREFIX_BYTES);
         memcpy(walk->name, header + PREFIX, at);
         walk->name[at++] = '/';
     }
-    const size_t bytes = length_of(header + NAME, NAME_BYTES);
+    const size_t bytes = tar_walk_length_of(header + NAME, NAME_BYTES);
     memcpy(walk->name + at, header + NAME, bytes);
     walk->name[at + bytes] = '\0';
 }
 
 static bool set_long_name(sl_tar_walk *walk, const uint8_t *name, size_t bytes)
 {
-    const size_t length = length_of(name, bytes);
+    const size_t length = tar_walk_length_of(name, bytes);
     if (length > SL_TAR_NAME_MAX) {
         return false;
     }

@@ -31,7 +31,7 @@ static bool add_extension(sl_file_index *index, const char *word, size_t bytes, 
 }
 
 /* A line: `*end` is where the sample before ends, padded, and then where this one does. */
-static bool read_sample(sl_file_index *index, sl_index_text *r, uint64_t *end)
+static bool tar_wds2idx_read_sample(sl_file_index *index, sl_index_text *r, uint64_t *end)
 {
     uint32_t files = 0;
     uint32_t pictures = 0;
@@ -77,7 +77,7 @@ bool sl_tar_wds2idx_parse(sl_file_index *index, const char *text, size_t bytes, 
     bool good = version == 4 && memcmp(word, "v1.2", 4) == 0 &&
                 sl_index_text_number(&r, &samples) && sl_index_text_end_line(&r);
     while (good && r.at < r.end) {
-        good = read_sample(index, &r, &end);
+        good = tar_wds2idx_read_sample(index, &r, &end);
     }
     if (good && index->samples == samples && samples > 0) {
         return true;

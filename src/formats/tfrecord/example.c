@@ -21,7 +21,7 @@ static sl_example_step example_refuse(const sl_example *example, const uint8_t *
 }
 
 /* An entry of the map; a key or value that is left out is an empty one. */
-static const char *read_entry(sl_bytes message, bool of_lists, sl_feature *feature)
+static const char *example_read_entry(sl_bytes message, bool of_lists, sl_feature *feature)
 {
     sl_wire wire = sl_wire_of(message);
     sl_wire_field field;
@@ -76,7 +76,7 @@ sl_example_step sl_example_next(sl_example *example, sl_feature *feature, sl_ref
                 continue;
             }
             const char *text = field.type == SL_WIRE_BYTES
-                                   ? read_entry(field.bytes, example->in_lists, feature)
+                                   ? example_read_entry(field.bytes, example->in_lists, feature)
                                    : damaged;
             return text == NULL ? SL_EXAMPLE_FEATURE : example_refuse(example, at, text, why);
         }

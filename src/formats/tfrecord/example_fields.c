@@ -46,7 +46,7 @@ typedef struct usual {
     const char *image, *label; /* keys */
 } usual;
 
-static usual find_usual(const sl_example_keys *keys)
+static usual example_fields_find_usual(const sl_example_keys *keys)
 {
     enum { IMAGES_MAX = 32 };
     static const char *const labels[] = {"image/class/label", "class", "cls"};
@@ -75,8 +75,8 @@ static const char *short_name(const char *key)
     return bytes < SL_FIELD_NAME_BYTES ? key : key + bytes - (SL_FIELD_NAME_BYTES - 1);
 }
 
-static sl_example_field *add_field(sl_example_fields *fields, const sl_field *field,
-                                   const sl_example_key *key, sl_feature_kind kind)
+static sl_example_field *example_fields_add_field(sl_example_fields *fields, const sl_field *field,
+                                                  const sl_example_key *key, sl_feature_kind kind)
 {
     sl_example_field *of = &fields->of[fields->count];
     fields->fields[fields->count++] = *field;
@@ -91,7 +91,7 @@ static sl_example_field *add_field(sl_example_fields *fields, const sl_field *fi
     return of;
 }
 
-static bool is_taken(const sl_example_fields *fields, const char *name)
+static bool example_fields_is_taken(const sl_example_fields *fields, const char *name)
 {
     for (uint32_t i = 0; i < fields->count; i++) {
         if (strcmp(fields->fields[i].name, name) == 0) {
@@ -101,7 +101,8 @@ static bool is_taken(const sl_example_fields *fields, const char *name)
     return false;
 }
 
-static sluice_status refuse_key(const sl_example_key *key, const char *why, sluice_error *error)
+static sluice_status example_fields_refuse_key(const sl_example_key *key, const char *why,
+                                               sluice_error *error)
 {
     return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                         "the key \"%.256s\" %s: name the fields that are meant "
@@ -124,13 +125,13 @@ static sluice_status add_one(sl_example_fields *fields, const sl_example_key *ke
                                                "by their places, NAME.0, NAME.1, ...",
             SL_FIELDS_MAX, key->name);
     }
-    if (is_taken(fields, name)) {
+    if (example_fields_is_taken(fields, name)) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                             "two keys, one of them \"%.256s\", would be the field \"%s\": name "
                             "the fields that are meant (" SL_OPTION("the option fields") ")",
                             key->name, name);
     }
-    (void)add_field(fields, &field, key, key->kind);
+    (void)example_fields_add_field(fields, &field, key, key->kind);
     return SLUICE_OK;
 }
 
@@ -170,7 +171,7 @@ static sluice_status add_key(sl_example_fields *fields, const sl_example_keys *k
         return SLUICE_OK;
     }
     if (key->mixed) {
-        return refuse_key(key, "has values of several kinds", error);
+        return example_fields_refuse_key(key, "has values of several kinds", error);
     }
     return key->in_lists && field.type == SLUICE_FIELD_IMAGE
                ? add_elements(fields, key, &field, name, error)
@@ -196,7 +197,7 @@ sluice_status sl_example_fields_find(sl_example_fields *fields, sl_example_keys 
                             SL_FIELDS_MAX, SL_CHOICE_KEY_BYTES - 1);
     }
     qsort(keys->of, keys->count, sizeof(keys->of[0]), compare_keys);
-    const usual names = find_usual(keys);
+    const usual names = example_fields_find_usual(keys);
     sluice_status status = SLUICE_OK;
     for (uint32_t rank = 0; rank < SL_FIELD_RANKS; rank++) {
         for (uint32_t i = 0; status == SLUICE_OK && i < keys->count; i++) {
@@ -257,7 +258,7 @@ static const char *refuse_kind(const sl_field *field, sl_feature_kind kind)
 }
 
 /* Of the lists that a typed field is made of, where samples do not tell. */
-static sl_feature_kind kind_of(const sl_field *field)
+static sl_feature_kind example_fields_kind_of(const sl_field *field)
 {
     const bool tensor = field->type == SLUICE_FIELD_TENSOR;
     if (field->type == SLUICE_FIELD_INT || (tensor && field->dtype == SLUICE_I64)) {
@@ -299,7 +300,8 @@ static const char *choose_type(const sl_example_key *key, const sl_field_choice 
     if (choice->typed) {
         const sl_feature_kind kind = key->mixed ? SL_FEATURE_NONE : key->kind;
         const char *why = kind == SL_FEATURE_NONE ? NULL : refuse_kind(field, kind);
-        if (why == NULL && one && (key->mixed ? kind_of(field) : key->kind) != SL_FEATURE_BYTES) {
+        if (why == NULL && one &&
+            (key->mixed ? example_fields_kind_of(field) : key->kind) != SL_FEATURE_BYTES) {
             why = "only lists of bytes can be taken by their places";
         }
         return why == NULL && key->in_lists && !one ? refuse_steps(field) : why;
@@ -318,14 +320,14 @@ static const char *choose_type(const sl_example_key *key, const sl_field_choice 
     return key->in_lists ? refuse_steps(field) : NULL;
 }
 
-static sluice_status choose(sl_example_fields *fields, const sl_example_keys *keys,
-                            const sl_field_choice *choice, sluice_error *error)
+static sluice_status example_fields_choose(sl_example_fields *fields, const sl_example_keys *keys,
+                                           const sl_field_choice *choice, sluice_error *error)
 {
     const char *why = NULL;
     sl_field field = choice->field;
     uint32_t element = SL_FIELD_NONE;
     const sl_example_key *key = find_chosen(keys, choice->key, &element);
-    if (is_taken(fields, field.name)) {
+    if (example_fields_is_taken(fields, field.name)) {
         why = "two fields have that name";
     } else if (key == NULL || key->kind == SL_FEATURE_NONE) {
         why = "none of the samples read at opening has that key";
@@ -337,7 +339,8 @@ static sluice_status choose(sl_example_fields *fields, const sl_example_keys *ke
                             choice->field.name, choice->key, why);
     }
     memcpy(field.name, choice->field.name, sizeof(field.name));
-    sl_example_field *of = add_field(fields, &field, key, key->mixed ? kind_of(&field) : key->kind);
+    sl_example_field *of = example_fields_add_field(
+        fields, &field, key, key->mixed ? example_fields_kind_of(&field) : key->kind);
     of->element = element;
     of->width = choice->typed && field.dims == 1 ? 0 : of->width;
     return SLUICE_OK;
@@ -350,7 +353,7 @@ sluice_status sl_example_fields_choose(sl_example_fields *fields, const sl_examp
     sluice_status status = SLUICE_OK;
     fields->count = 0;
     for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = choose(fields, keys, &choices[i], error);
+        status = example_fields_choose(fields, keys, &choices[i], error);
     }
     return status;
 }

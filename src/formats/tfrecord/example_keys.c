@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static bool is_name(const char *text, sl_bytes name)
+static bool example_keys_is_name(const char *text, sl_bytes name)
 {
     return strlen(text) == name.size && memcmp(text, name.data, name.size) == 0;
 }
@@ -36,20 +36,20 @@ bool sl_example_key_chosen(const char *choice, sl_bytes name, bool in_lists, uin
 {
     static const char lists[] = SL_EXAMPLE_LISTS;
     *element = SL_FIELD_NONE;
-    if (is_name(choice, name) || (in_lists && is_element(choice, name, element))) {
+    if (example_keys_is_name(choice, name) || (in_lists && is_element(choice, name, element))) {
         return true;
     }
     if (!in_lists || strncmp(choice, lists, sizeof(lists) - 1) != 0) {
         return false;
     }
     choice += sizeof(lists) - 1;
-    return is_name(choice, name) || is_element(choice, name, element);
+    return example_keys_is_name(choice, name) || is_element(choice, name, element);
 }
 
-static sl_example_key *key_of(sl_example_keys *keys, sl_bytes name, bool in_lists)
+static sl_example_key *example_keys_key_of(sl_example_keys *keys, sl_bytes name, bool in_lists)
 {
     for (uint32_t i = 0; i < keys->count; i++) {
-        if (keys->of[i].in_lists == in_lists && is_name(keys->of[i].name, name)) {
+        if (keys->of[i].in_lists == in_lists && example_keys_is_name(keys->of[i].name, name)) {
             return &keys->of[i];
         }
     }
@@ -82,7 +82,7 @@ static bool is_chosen(const sl_field_choice *choices, uint32_t count, const sl_f
     return choices == NULL;
 }
 
-static bool look_at(sl_example_key *key, const sl_feature_list *list)
+static bool example_keys_look_at(sl_example_key *key, const sl_feature_list *list)
 {
     uint64_t count = 0;
     sl_bytes last = {NULL, 0};
@@ -112,7 +112,7 @@ static const char *look_at_steps(sl_example_key *key, sl_bytes list)
     const char *why;
     uint64_t count = 0;
     while (sl_step_next(&steps, &step, &why)) {
-        if (!look_at(key, &step)) {
+        if (!example_keys_look_at(key, &step)) {
             return "its feature_list is damaged";
         }
         count++;
@@ -126,7 +126,7 @@ static const char *look_at_feature(sl_example_key *key, const sl_feature *featur
     if (feature->in_lists) {
         return look_at_steps(key, feature->list.bytes);
     }
-    return feature->list.kind == SL_FEATURE_NONE || look_at(key, &feature->list)
+    return feature->list.kind == SL_FEATURE_NONE || example_keys_look_at(key, &feature->list)
                ? NULL
                : "not a valid tf.train.Example";
 }
@@ -150,7 +150,7 @@ sl_refusal sl_example_look(sl_example_keys *keys, const sl_field_choice *choices
         if (!is_chosen(choices, count, &feature)) {
             continue;
         }
-        sl_example_key *key = key_of(keys, feature.key, feature.in_lists);
+        sl_example_key *key = example_keys_key_of(keys, feature.key, feature.in_lists);
         const char *text = key != NULL ? look_at_feature(key, &feature) : NULL;
         if (text != NULL) {
             return sl_refuse(text, (size_t)(feature.list.bytes.data - example.data));

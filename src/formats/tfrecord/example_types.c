@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const char *last_part(const char *key)
+static const char *example_types_last_part(const char *key)
 {
     const char *slash = strrchr(key, '/');
     return slash != NULL ? slash + 1 : key;
@@ -32,7 +32,7 @@ static bool is_text_name(const char *key)
         "name",     "file_name", "url",    "sha256",     "id",         "key",       "image_id",
         "question", "answer",    "class",  "path",       "language",   "lang",      "json",
     };
-    return IS_ONE_OF(last_part(key), names);
+    return IS_ONE_OF(example_types_last_part(key), names);
 }
 
 static sluice_field_type type_of_bytes(const sl_example_key *key)

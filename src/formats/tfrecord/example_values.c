@@ -57,8 +57,8 @@ static const char *example_take_number(const sl_feature_list *list, sl_list_kind
 }
 
 /* Where its elements lie, or what they are made of; `*count` of them. */
-static const char *take_elements(const sl_feature_list *list, const sl_field *field,
-                                 sl_value *value, uint64_t *count)
+static const char *example_values_take_elements(const sl_feature_list *list, const sl_field *field,
+                                                sl_value *value, uint64_t *count)
 {
     sl_list_facts facts;
     if (list->kind == SL_FEATURE_BYTES) {
@@ -84,7 +84,7 @@ static const char *take_tensor(const sl_feature_list *list, const sl_field *fiel
                                sl_value *value)
 {
     uint64_t count = 0;
-    const char *why = take_elements(list, field, value, &count);
+    const char *why = example_values_take_elements(list, field, value, &count);
     if (why != NULL || !value->present) {
         return why;
     }
@@ -106,8 +106,8 @@ static bool is_empty(const sl_feature_list *list)
 }
 
 /* What a field is of a list that is there. */
-static const char *take_list(const sl_field *field, const sl_example_field *of,
-                             const sl_feature_list *given, sl_value *value)
+static const char *example_values_take_list(const sl_field *field, const sl_example_field *of,
+                                            const sl_feature_list *given, sl_value *value)
 {
     const sl_feature_list empty = {.kind = of->kind, .bytes = {given->bytes.data, 0}};
     const sl_feature_list *list = given->kind != of->kind && is_empty(given) ? &empty : given;
@@ -134,7 +134,9 @@ static const char *take_feature(const sl_field *field, const sl_example_field *o
         return sl_example_steps_take(field, of, given->bytes, value);
     }
     const char *why = of->in_lists ? sl_example_steps_find(of, given->bytes, &list) : NULL;
-    return why != NULL || list.kind == SL_FEATURE_NONE ? why : take_list(field, of, &list, value);
+    return why != NULL || list.kind == SL_FEATURE_NONE
+               ? why
+               : example_values_take_list(field, of, &list, value);
 }
 
 static sl_refusal example_take(const parts *p, uint32_t number, const sl_feature_list *list)
@@ -154,7 +156,7 @@ static sl_refusal example_take(const parts *p, uint32_t number, const sl_feature
     return refusal;
 }
 
-static sl_refusal take_entry(const parts *p, const sl_feature *feature)
+static sl_refusal example_values_take_entry(const parts *p, const sl_feature *feature)
 {
     for (uint32_t i = 0; i < p->fields->count; i++) {
         const sl_example_field *of = &p->fields->of[i];
@@ -189,7 +191,7 @@ sl_refusal sl_example_fields_unpack(const sl_example_fields *fields, sl_bytes ex
         case SL_EXAMPLE_END:
             return sl_accept();
         case SL_EXAMPLE_FEATURE:
-            why = take_entry(&p, &feature);
+            why = example_values_take_entry(&p, &feature);
             if (why.text != NULL) {
                 return why;
             }

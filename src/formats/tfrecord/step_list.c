@@ -40,7 +40,7 @@ bool sl_step_next(sl_wire *steps, sl_feature_list *step, const char **why)
 /* ---- texts ---- */
 
 /* As a JSON string; its size. `to` NULL: it is not written. */
-static size_t put_text(uint8_t *to, sl_bytes text)
+static size_t step_list_put_text(uint8_t *to, sl_bytes text)
 {
     static const char digits[] = "0123456789abcdef";
     size_t at = 0;
@@ -107,7 +107,7 @@ static const char *steps_measure(sl_steps_kind kind, const sl_feature_list *step
     if (kind == SL_STEPS_BYTES) {
         return measure_bytes(step->bytes, size);
     }
-    *size = (step_size){1, put_text(NULL, last)};
+    *size = (step_size){1, step_list_put_text(NULL, last)};
     return count == 1 ? NULL : "a step of it has several texts";
 }
 
@@ -137,7 +137,7 @@ const char *sl_steps_look(sl_steps_kind kind, sl_bytes list, sl_step_facts *fact
 
 /* ---- reading ---- */
 
-static bool read_bytes(sl_bytes list, uint8_t *to)
+static bool step_list_read_bytes(sl_bytes list, uint8_t *to)
 {
     sl_wire values = sl_wire_of(list);
     sl_bytes value;
@@ -160,13 +160,14 @@ static bool read_step(sl_steps_kind kind, const sl_feature_list *step, uint8_t *
             memcpy(to, none, NONE_BYTES);
             return true;
         }
-        return sl_feature_bytes(step->bytes, &count, &text) && put_text(to, text) == size.bytes;
+        return sl_feature_bytes(step->bytes, &count, &text) &&
+               step_list_put_text(to, text) == size.bytes;
     }
     if (size.count == 0) {
         return true;
     }
     if (kind == SL_STEPS_BYTES) {
-        return read_bytes(step->bytes, to);
+        return step_list_read_bytes(step->bytes, to);
     }
     return sl_list_read(kind == SL_STEPS_I64 ? SL_LIST_I64 : SL_LIST_F32, step->bytes, to,
                         size.count);

@@ -54,8 +54,8 @@ static sl_refusal tfrecord_look(void *ctx, const sl_sample *sample, sl_bytes byt
     return why;
 }
 
-static sluice_status parse_choices(looker *look, const sluice_dataset_options *options,
-                                   sluice_error *error)
+static sluice_status tfrecords_parse_choices(looker *look, const sluice_dataset_options *options,
+                                             sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     if (options->field_count > SL_FIELDS_MAX) {
@@ -73,7 +73,7 @@ static sluice_status look_for_fields(tfrecord *self, looker *look,
                                      const sluice_dataset_options *options, sluice_error *error)
 {
     sl_example_fields *fields = &self->fields;
-    sluice_status status = parse_choices(look, options, error);
+    sluice_status status = tfrecords_parse_choices(look, options, error);
     if (status == SLUICE_OK) {
         status = sl_look_around(&self->records.base, tfrecord_look, look, error);
     }
