@@ -211,7 +211,7 @@ def check_example(launcher, example, work):
     more = train(5, work / "b")
     expect("epoch 0: 1 steps on each rank, each of 41 samples once" in more, more)
     expect("epoch 0: 6 steps on each rank, each of 41 samples once" in train(4, MODEL_PARALLEL="2"), "groups of two")
-    expect("does not divide" in "".join(train(4, MODEL_PARALLEL="3", code=None)), "groups of three")
+    expect("not divisible" in "".join(train(4, MODEL_PARALLEL="3", code=None)), "groups of three")
 
 
 def check_mpirun(tool, example, work):
