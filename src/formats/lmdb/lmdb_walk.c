@@ -14,11 +14,19 @@
 
 #define STAGE "dataset"
 
-static sluice_status lmdb_refuse(const sl_lmdb *file, uint64_t offset, sl_refusal why,
-                                 sluice_error *error)
+static sluice_status lmdb_corrupt(const sl_lmdb *file, uint64_t offset, const char *text,
+                                  sluice_error *error)
 {
-    return sl_error_file(error, why.status, STAGE, 0, file->path, (int64_t)(offset + why.offset),
-                         "%s", why.text);
+    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path, (int64_t)offset, "%s", text);
+}
+
+/* What was found of bytes at `offset`. */
+static sluice_status lmdb_check(const sl_lmdb *file, uint64_t offset, sl_refusal why,
+                                sluice_error *error)
+{
+    return why.text == NULL ? SLUICE_OK
+                            : sl_error_file(error, why.status, STAGE, 0, file->path,
+                                            (int64_t)(offset + why.offset), "%s", why.text);
 }
 
 /* ---- pages ---- */
@@ -42,8 +50,8 @@ static sluice_status lmdb_read_page(const sl_lmdb *file, uint64_t number, uint8_
     if (status < 0) {
         return status;
     }
-    const sl_refusal why = sl_lmdb_page_open(page, (sl_bytes){memory, bytes}, number);
-    return why.text != NULL ? lmdb_refuse(file, offset, why, error) : SLUICE_OK;
+    return lmdb_check(file, offset, sl_lmdb_page_open(page, (sl_bytes){memory, bytes}, number),
+                      error);
 }
 
 /* ---- opening ---- */
@@ -53,15 +61,14 @@ static sluice_status read_meta(const sl_lmdb *file, uint64_t offset, sl_lmdb_met
 {
     uint8_t head[SL_LMDB_META_BYTES];
     if (file->file.bytes < sizeof(head) || offset > file->file.bytes - sizeof(head)) {
-        return lmdb_refuse(file, file->file.bytes,
-                           sl_refuse("the file is cut short in its meta pages", 0), error);
+        return lmdb_corrupt(file, file->file.bytes, "the file is cut short in its meta pages",
+                            error);
     }
     const sluice_status status = sl_handle_read(&file->from, head, sizeof(head), offset, error);
     if (status < 0) {
         return status;
     }
-    const sl_refusal why = sl_lmdb_meta_parse(meta, head);
-    return why.text != NULL ? lmdb_refuse(file, offset, why, error) : SLUICE_OK;
+    return lmdb_check(file, offset, sl_lmdb_meta_parse(meta, head), error);
 }
 
 /* The tree of the one named database that there is, where there is nothing else. */
@@ -79,8 +86,7 @@ static sluice_status enter_named(sl_lmdb *file, sluice_error *error)
         if (why.text == NULL && node.tree) {
             why = sl_lmdb_tree_of(&node, &file->tree);
         }
-        status = why.text != NULL ? lmdb_refuse(file, root * file->meta.page_bytes, why, error)
-                                  : SLUICE_OK;
+        status = lmdb_check(file, root * file->meta.page_bytes, why, error);
     }
     sl_free(memory);
     return status;
@@ -97,8 +103,7 @@ static sluice_status find_tree(sl_lmdb *file, sluice_error *error)
         return status;
     }
     if (other.page_bytes != file->meta.page_bytes) {
-        return lmdb_refuse(file, 0, sl_refuse("its meta pages have different page sizes", 0),
-                           error);
+        return lmdb_corrupt(file, 0, "its meta pages have different page sizes", error);
     }
     file->meta = other.transaction > file->meta.transaction ? other : file->meta;
     file->tree = file->meta.main;
@@ -195,12 +200,8 @@ static sluice_status lmdb_walk_enter(walker *w, uint64_t number, uint64_t from, 
     const sl_lmdb *file = w->file;
     const uint32_t bytes = file->meta.page_bytes;
     if (!lmdb_holds(file, number, 1, bytes)) {
-        return lmdb_refuse(
-            file, from,
-            sl_refuse("it refers to a page that the file does not have: it is damaged, "
-                      "or cut short",
-                      0),
-            error);
+        return lmdb_corrupt(file, from,
+                            "it refers to a page outside the file: damaged, or cut short", error);
     }
     level *at = &w->levels[w->depth];
     const sluice_status status =
@@ -210,9 +211,8 @@ static sluice_status lmdb_walk_enter(walker *w, uint64_t number, uint64_t from, 
     }
     const bool bottom = w->depth + 1 == file->tree.depth;
     if (at->page.leaf != bottom || was_seen(w, number)) {
-        return lmdb_refuse(file, number * bytes,
-                           sl_refuse("its tree is damaged: a page is in the wrong place", 0),
-                           error);
+        return lmdb_corrupt(file, number * bytes,
+                            "its tree is damaged: a page is in the wrong place", error);
     }
     at->number = number;
     at->next = 0;
@@ -246,11 +246,8 @@ static sluice_status lmdb_walk_take(walker *w, const level *at, const sl_lmdb_no
         entry.bytes = SL_LMDB_HEAD + (uint64_t)node->value_bytes;
         entry.offset = node->page * page_bytes;
         if (!lmdb_holds(file, node->page, (entry.bytes - 1) / page_bytes + 1, entry.bytes)) {
-            return lmdb_refuse(file, here,
-                               sl_refuse("a value is beyond the end of the file: it is damaged, or "
-                                         "cut short",
-                                         0),
-                               error);
+            return lmdb_corrupt(
+                file, here, "a value is beyond the end of the file: damaged, or cut short", error);
         }
     } else {
         entry.offset = here;
@@ -258,9 +255,8 @@ static sluice_status lmdb_walk_take(walker *w, const level *at, const sl_lmdb_no
             (uint64_t)(node->value.data - at->page.bytes.data) + node->value.size - node->at;
     }
     if (w->entries++ == file->tree.entries) {
-        return lmdb_refuse(file, here,
-                           sl_refuse("its tree is damaged: it has more entries than it says", 0),
-                           error);
+        return lmdb_corrupt(file, here, "its tree is damaged: it has more entries than it says",
+                            error);
     }
     return w->visit(w->ctx, &entry, error);
 }
@@ -276,7 +272,7 @@ static sluice_status lmdb_walk_step(walker *w, sluice_error *error)
     const uint64_t offset = at->number * w->file->meta.page_bytes;
     const sl_refusal why = sl_lmdb_node_at(&at->page, at->next++, &node);
     if (why.text != NULL) {
-        return lmdb_refuse(w->file, offset, why, error);
+        return lmdb_check(w->file, offset, why, error);
     }
     return at->page.leaf ? lmdb_walk_take(w, at, &node, error)
                          : lmdb_walk_enter(w, node.page, offset + node.at, error);
