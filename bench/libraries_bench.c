@@ -46,7 +46,8 @@ static uint32_t xxh3(const void *data, size_t bytes)
 #ifdef HAVE_ISAL
 static uint32_t crc_by_isal(const void *data, size_t bytes)
 {
-    unsigned char *bytes_of = (unsigned char *)(uintptr_t)data; /* which it does not write to */
+    unsigned char *bytes_of; /* which it does not write to */
+    memcpy(&bytes_of, &data, sizeof(bytes_of));
     return ~crc32_iscsi(bytes_of, (int)bytes, UINT32_MAX);
 }
 #endif
@@ -102,41 +103,64 @@ static bool unpack_page(const page *of, char *to, bool by_library)
                                          (uint8_t *)to, of->bytes);
 }
 
-static bool time_file(const char *path)
+typedef struct pages {
+    page of[64];
+    size_t count, bytes, packed;
+} pages;
+
+/* As many pages as there are in the file, and are kept. */
+static bool pack_pages(pages *all, FILE *file)
 {
-    static char in[PAGE_BYTES], out[PAGE_BYTES];
-    static page pages[64];
-    size_t count = 0, all = 0, packed = 0;
-    uint64_t best[2] = {UINT64_MAX, UINT64_MAX};
-    FILE *file = fopen(path, "rb");
-    for (size_t got; file != NULL && count < 64 && (got = fread(in, 1, sizeof(in), file)) > 0;) {
-        page *p = &pages[count++];
+    static char in[PAGE_BYTES];
+    size_t got = fread(in, 1, sizeof(in), file);
+    while (got > 0 && all->count < sizeof(all->of) / sizeof(all->of[0])) {
+        page *p = &all->of[all->count++];
         *p = (page){.packed_bytes = snappy_max_compressed_length(got), .bytes = got};
         p->packed = malloc(p->packed_bytes);
         if (p->packed == NULL ||
             snappy_compress(in, got, p->packed, &p->packed_bytes) != SNAPPY_OK) {
             return false;
         }
-        all += got;
-        packed += p->packed_bytes;
+        all->bytes += got;
+        all->packed += p->packed_bytes;
+        got = fread(in, 1, sizeof(in), file);
     }
-    bool good = file != NULL && fclose(file) == 0 && all > 0;
-    for (int round = 0; good && round < ROUNDS; round++) {
-        for (int by_library = 0; by_library < 2; by_library++) {
-            const uint64_t start = sl_now_ns();
-            for (size_t i = 0; i < count; i++) {
-                good = good && unpack_page(&pages[i], out, by_library != 0);
-            }
-            const uint64_t took = sl_now_ns() - start;
-            best[by_library] = took < best[by_library] ? took : best[by_library];
-        }
+    return all->bytes > 0;
+}
+
+static bool unpack_pages(const pages *all, bool by_library, uint64_t *best)
+{
+    static char out[PAGE_BYTES];
+    bool good = true;
+    const uint64_t start = sl_now_ns();
+    for (size_t i = 0; i < all->count; i++) {
+        good = unpack_page(&all->of[i], out, by_library) && good;
+    }
+    const uint64_t took = sl_now_ns() - start;
+    *best = took < *best ? took : *best;
+    return good;
+}
+
+static bool time_file(const char *path)
+{
+    static pages all;
+    uint64_t best[2] = {UINT64_MAX, UINT64_MAX};
+    FILE *file = fopen(path, "rb");
+    all = (pages){.count = 0};
+    bool good = file != NULL && pack_pages(&all, file);
+    for (int round = 0; good && round < 2 * ROUNDS; round++) {
+        good = unpack_pages(&all, round % 2 != 0, &best[round % 2]);
     }
     if (good) {
         printf("%s, %zu bytes, of which %zu are left: ours %.2f GB/s, the library %.2f GB/s\n",
-               path, all, packed, (double)all / (double)best[0], (double)all / (double)best[1]);
+               path, all.bytes, all.packed, (double)all.bytes / (double)best[0],
+               (double)all.bytes / (double)best[1]);
     }
-    for (size_t i = 0; i < count; i++) {
-        free(pages[i].packed);
+    for (size_t i = 0; i < all.count; i++) {
+        free(all.of[i].packed);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
     }
     return good;
 }

@@ -173,7 +173,7 @@ def test_cut_short(tmp_path, coco):
     for cut in [*range(0, len(text), 29), len(text) - 1]:
         path = tmp_path / "annotations" / "cut_val2017.json"
         path.write_text(text[:cut])
-        with pytest.raises(INVALID if cut < known else CORRUPT, match="COCO annotations|it is no JSON|not valid JSON"):
+        with pytest.raises(INVALID if cut < known else CORRUPT, match="COCO annotations|not valid JSON"):
             sluice.Dataset(path)
     path.write_text(text + "x")
     with pytest.raises(CORRUPT, match="something behind"):

@@ -177,6 +177,9 @@ bool sl_grow(void *array, uint64_t *capacity, uint64_t needed, size_t item_bytes
     uint64_t more = *capacity + *capacity / 2;
     more = more < CAPACITY_FIRST ? CAPACITY_FIRST : more;
     more = more < needed ? needed : more;
+    if (more > (uint64_t)PTRDIFF_MAX / item_bytes) {
+        return false;
+    }
     void *items; /* whatever the pointer's type is, its bytes are those of a void * */
     memcpy(&items, array, sizeof(items));
     items = sl_realloc_array(items, more, item_bytes);

@@ -133,7 +133,7 @@ static void write_offers(const sl_found *found, const char *path, char *text, si
 static sluice_status check_single(const sl_found *found, const char *path, sluice_error *error)
 {
     char offers[OFFER_BYTES] = "";
-    if (!found->format->is_single || found->files.count < 2) {
+    if (found->files.count < 2 || found->format == NULL || !found->format->is_single) {
         return SLUICE_OK;
     }
     write_offers(found, path, offers, sizeof(offers));

@@ -333,6 +333,6 @@ sluice_status sl_config_check_epoch(const sl_config *config, const sl_dataset *d
     return sl_error_set(
         error, SLUICE_INVALID, "loader",
         "an epoch has %llu samples, fewer than one global batch of %llu, so it would be empty: "
-        "make the batch smaller, or choose a last_batch other than DROP",
+        "make the batch smaller, or choose a " SL_OPTION("last_batch") " other than DROP",
         (unsigned long long)sl_dataset_epoch_samples(dataset), (unsigned long long)global);
 }

@@ -198,7 +198,7 @@ TEST(steps_by_name)
     assert_int_equal(sluice_augment_add(b, "normalize", normal, 6), SLUICE_OK);
     assert_memory_equal(a, b, sizeof(*a));
     assert_int_equal(sluice_augment_add(b, "normalise", normal, 6), SLUICE_INVALID);
-    expect_error(b, SLUICE_INVALID, "sluice_augment_add", "no step");
+    expect_error(b, SLUICE_INVALID, "sluice_augment_add", "unknown step");
     assert_int_equal(sluice_augment_add(b, NULL, NULL, 0), SLUICE_INVALID);
     assert_int_equal(sluice_augment_add(NULL, "random_flip", NULL, 0), SLUICE_INVALID);
     assert_int_equal(sluice_augment_add(b, "random_flip", NULL, 1), SLUICE_INVALID);

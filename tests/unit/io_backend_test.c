@@ -256,7 +256,8 @@ static void whole_files_that_are_dropped(void **state)
         skip();
     }
     assert_int_equal(read_whole(true), 0);
-    assert_int_equal(read_whole(false), FILE_BYTES / (uint64_t)sysconf(_SC_PAGESIZE));
+    /* the kernel may take some of them back meanwhile */
+    assert_true(read_whole(false) > FILE_BYTES / (uint64_t)sysconf(_SC_PAGESIZE) / 2);
 }
 
 /* Results of 300 requests, one at a time, must be the same over every backend. */

@@ -195,8 +195,8 @@ static sluice_status report_empty(const folder *own, uint32_t count, uint32_t fi
     }
     return sl_error_file(
         error, SLUICE_INVALID, STAGE, 0, own->root, -1,
-        "no picture in the class folder \"%.256s\"%s, which would still be a class (" SL_OPTION(
-            "allow_empty_classes") " accepts that)",
+        "no picture in the class folder \"%.256s\"%s, which would still be a class "
+        "(" SL_OPTION("allow_empty_classes") " accepts that)",
         sl_folder_text(&own->list, own->list.classes[first]), others);
 }
 

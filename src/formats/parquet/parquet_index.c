@@ -226,7 +226,7 @@ typedef struct level_place {
 static sluice_status place_sized(filler *f, const sl_parquet_page *page, uint64_t at,
                                  sl_extent *levels, sluice_error *error)
 {
-    uint32_t bytes;
+    uint32_t bytes = 0;
     const uint64_t end = page->offset + page->bytes;
     const sluice_status status = parquet_index_look(f, at, end, false, &bytes, error);
     if (status < 0) {

@@ -199,7 +199,7 @@ sl_refusal sl_parquet_read_value(const sl_parquet_read *read, uint64_t row, uint
                                  const sl_columnar_bytes *from, sl_value *value)
 {
     uint64_t slot;
-    sl_parquet_where where;
+    sl_parquet_where where = SL_PARQUET_EXACT;
     const sl_parquet_index *index = &read->index;
     *value = (sl_value){.present = find_slot(read, row, element, &slot, &where)};
     if (!value->present) {

@@ -43,7 +43,7 @@ static bool json_walk_refuse(walk *w, const char *why)
 {
     if (w->status == SLUICE_OK) {
         w->status = sl_error_file(w->error, SLUICE_CORRUPT, STAGE, 0, w->path,
-                                  json_walk_offset_of(w), "it is no JSON: %s", why);
+                                  json_walk_offset_of(w), "not valid JSON: %s", why);
     }
     return false;
 }
@@ -248,7 +248,7 @@ static json_t *parse_text(walk *w, const sl_json_element *element)
         (void)json_walk_refuse(w, why.text);
     } else {
         w->status = sl_error_file(w->error, SLUICE_CORRUPT, STAGE, 0, w->path, element->offset,
-                                  "it is no JSON: element %llu of \"%s\": %s",
+                                  "not valid JSON: element %llu of \"%s\": %s",
                                   (unsigned long long)element->number, element->list, why.text);
     }
     return NULL;

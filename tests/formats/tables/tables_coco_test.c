@@ -143,7 +143,7 @@ static const struct {
     {"{\"images\":[{\"id\":1,\"id\":1,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "duplicate"},
     {"{\"images\":[{\"id\":1,\"i\\u0064\":1,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "duplicate"},
     {"{\"images\":[{\"id\":1 2,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "no end"},
-    {"{\"images\":[{\"id\":01,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "it is no JSON: element 0"},
+    {"{\"images\":[{\"id\":01,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "not valid JSON: element 0"},
     {"{\"images\":[{\"id\":1,\"file_name\":\"\xff\"}]}", SLUICE_CORRUPT, "decode byte"},
     {"{\"images\":{}}", SLUICE_CORRUPT, "one of its lists is none"},
     {"{\"images\":[]}", SLUICE_INVALID, "lists no \"images\""},
