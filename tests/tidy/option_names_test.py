@@ -18,7 +18,7 @@ OFFENCES = {
     "no argument of the package in the table": (option_names.TABLES[0], '.keyword = "io_depth"', '.keyword = "depth"'),
     "a name that no table has": ("src/formats/folder/folder.c", 'SL_OPTION("allow_empty_classes")', 'SL_OPTION("empties")'),
     "a flag in a sentence": ("src/formats/folder/folder.c", 'SL_OPTION("allow_empty_classes")', '"--allow-empty-classes"'),
-    "a name without its mark": ("src/pack/prepare.c", 'SL_OPTION("max_sample_bytes")', '"max_sample_bytes"'),
+    "a name without its mark": ("src/io/fetch_items.c", 'SL_OPTION("max_sample_bytes")', '"max_sample_bytes"'),
     "a row is missing": (option_names.TABLES[0], "NUMBER(resident_bytes,", "NUMBER(resident,"),
 }
 
