@@ -28,6 +28,10 @@ void test_set_group(CMFixtureFunction setup, CMFixtureFunction teardown)
 
 int test_run(CMFixtureFunction setup, CMFixtureFunction teardown)
 {
+    if (test_count == 0) {
+        fprintf(stderr, "no test: TEST(name) defines one\n");
+        return 1;
+    }
     return _cmocka_run_group_tests("tests", tests, test_count, setup != NULL ? setup : group_setup,
                                    teardown != NULL ? teardown : group_teardown);
 }
