@@ -7,6 +7,7 @@
 #include "units.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { NUMBERS_MAX = 16, PIPELINE_STEP_BYTES = 128 };
@@ -48,12 +49,19 @@ static void refuse_step(const char *name)
     sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
     struct nearest nearest;
     char question[80];
+    char names[512] = "";
+    size_t used = 0;
     nearest_begin(&nearest, name);
     for (uint32_t i = 0; sluice_augment_get_step(i, &step) == SLUICE_OK; i++) {
         nearest_try(&nearest, step.name);
+        if (used < sizeof names) {
+            int length =
+                snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", step.name);
+            used += length > 0 ? (size_t)length : 0;
+        }
     }
-    report("augment: there is no step \"%s\"%s", name,
-           nearest_question(&nearest, "", question, sizeof question));
+    report("augment: there is no step \"%s\"%s (there are %s)", name,
+           nearest_question(&nearest, "", question, sizeof question), names);
 }
 
 static bool knows_step(const char *name)
