@@ -117,9 +117,8 @@ static sluice_status read_lists(void *ctx, uint32_t number, sluice_error *error)
 {
     const sl_parquet_opening *o = ctx;
     sl_parquet_group *group = &o->groups[number];
-    sl_parquet_place place = {
-        .parquet = &o->files[group->file], .group = group->group, .file = group->file};
-    sluice_status status = sl_parquet_open_file(o, group->file, &place.from, error);
+    sl_parquet_place place;
+    sluice_status status = sl_parquet_open_group(o, group, &place, error);
     if (status < 0) {
         return status;
     }
@@ -212,9 +211,8 @@ static sluice_status look_at_group(void *ctx, uint32_t number, sluice_error *err
 {
     const sl_parquet_opening *o = ctx;
     sl_parquet_group *group = &o->groups[number];
-    sl_parquet_place place = {
-        .parquet = &o->files[group->file], .group = group->group, .file = group->file};
-    sluice_status status = sl_parquet_open_file(o, group->file, &place.from, error);
+    sl_parquet_place place;
+    sluice_status status = sl_parquet_open_group(o, group, &place, error);
     if (status == SLUICE_OK) {
         status = sl_parquet_index_is_exact(&place, o->columns.of[o->asked].leaf, &group->is_exact,
                                            error);

@@ -51,7 +51,7 @@ static sluice_status count_rows(sl_parquet_opening *o, sluice_error *error)
     for (uint32_t i = 0; i < list->count; i++) {
         if (!sl_parquet_is_alike(&o->files[0], &o->files[i])) {
             return sl_error_file(error, SLUICE_INVALID, STAGE, 0, list->files[i].path, -1,
-                                 "its columns are not those of %s", list->files[0].path);
+                                 "its columns differ from those of %s", list->files[0].path);
         }
         list->files[i].first = rows;
         list->files[i].file = o->files[i].file;
@@ -108,13 +108,20 @@ static sluice_status parquet_open_read_columns(const sl_parquet_opening *o, sl_p
     return status;
 }
 
+sluice_status sl_parquet_open_group(const sl_parquet_opening *o, const sl_parquet_group *group,
+                                    sl_parquet_place *place, sluice_error *error)
+{
+    *place = (sl_parquet_place){
+        .parquet = &o->files[group->file], .group = group->group, .file = group->file};
+    return sl_parquet_open_file(o, group->file, &place->from, error);
+}
+
 static sluice_status parquet_open_read_group(void *ctx, uint32_t number, sluice_error *error)
 {
     const sl_parquet_opening *o = ctx;
     sl_parquet_group *group = &o->groups[number];
-    sl_parquet_place place = {
-        .parquet = &o->files[group->file], .group = group->group, .file = group->file};
-    sluice_status status = sl_parquet_open_file(o, group->file, &place.from, error);
+    sl_parquet_place place;
+    sluice_status status = sl_parquet_open_group(o, group, &place, error);
     if (status == SLUICE_OK) {
         status = parquet_open_read_columns(o, group, &place, error);
         sl_handle_close(&place.from);

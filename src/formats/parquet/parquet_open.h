@@ -66,6 +66,9 @@ sluice_status sl_parquet_fields_find(sl_parquet_opening *o, const sluice_dataset
 /* Opens a file for reading here and there. */
 sluice_status sl_parquet_open_file(const sl_parquet_opening *o, uint32_t file, sl_handle *from,
                                    sluice_error *error);
+/* The place of a row group, its file open: the caller closes place->from. */
+sluice_status sl_parquet_open_group(const sl_parquet_opening *o, const sl_parquet_group *group,
+                                    sl_parquet_place *place, sluice_error *error);
 /* Path of a file. */
 const char *sl_parquet_path(const sl_parquet_opening *o, uint32_t file);
 
