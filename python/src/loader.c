@@ -262,11 +262,12 @@ static int ask_for_memory(loader_object *self, uint64_t bytes)
         return 0;
     }
     hold_count_describe(self->count, who, sizeof(who));
-    (void)snprintf(text, sizeof(text),
-                   "no memory for a copy of a batch: it takes %llu MiB, and %llu MiB are left; all "
-                   "batches but one are held by their columns (%s), and copies of others: let go "
-                   "of what is not needed any more",
-                   (unsigned long long)(bytes >> 20), (unsigned long long)(available >> 20), who);
+    (void)snprintf(
+        text, sizeof(text),
+        "out of memory for a copy of a batch: it takes %llu MiB, and %llu MiB are left; all "
+        "batches but one are held by their columns (%s), and copies of others: let go "
+        "of what is not needed any more",
+        (unsigned long long)(bytes >> 20), (unsigned long long)(available >> 20), who);
     (void)sluice_raise_status(extension_of(self), SLUICE_NOMEM, text);
     return -1;
 }

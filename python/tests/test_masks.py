@@ -146,7 +146,7 @@ def test_a_folder_and_its_pack(samples, tmp_path):
 
 BAD = {
     "another size": (lambda files: png(numpy.zeros((HEIGHT + 1, WIDTH), "uint8")), "41 x 56 .height x width., the column wants 40 x 56"),
-    "cut short": (lambda files: files["gray"][: len(files["gray"]) // 2], "ends inside a chunk IDAT"),
+    "truncated": (lambda files: files["gray"][: len(files["gray"]) // 2], "ends inside a chunk IDAT"),
     "damaged": (lambda files: files["gray"][:200] + b"????" + files["gray"][204:], "checksum of a chunk IDAT"),
     "16 bits": (lambda files: files["depth"], "samples of 16 bits, the column wants u8"),
     "colours": (lambda files: files["ids"], "3 samples a pixel, the column wants 1"),

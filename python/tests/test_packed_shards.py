@@ -213,7 +213,7 @@ def test_cut_short(tmp_path, compression):
         with pytest.raises(CORRUPT, match=f"has {size} bytes, but its index says {len(whole)}"):
             sluice.Dataset(folder)
         replace(folder, whole[:size], 1, compression)
-        refused(tmp_path, folder, "cut short|unpacks to|damaged|ends here", path)
+        refused(tmp_path, folder, "truncated|unpacks to|damaged|ends here", path)
         change(folder, lambda i: i["shards"][1]["zip_data"].update(bytes=len(whole)))
     for size in (0, 3, 20):
         replace(folder, whole[:size], 1, compression)
@@ -292,7 +292,7 @@ def test_claims_and_bombs(tmp_path):
 def test_what_is_no_such_data(tmp_path):
     folder = tmp_path / "mds"
     write_mds(folder, "zstd")
-    for content, words in ((b"", "cut short|ends here"), (b"no zstd at all" * 100, "damaged"), (gzip.compress(b"x" * 999), "damaged"),
+    for content, words in ((b"", "truncated|ends here"), (b"no zstd at all" * 100, "damaged"), (gzip.compress(b"x" * 999), "damaged"),
                            (b"\x28\xb5\x2f\xfd\x00\x98\x29\x00\x00hello", "128 MiB")):  # fmt: skip
         replace(folder, content)
         with pytest.raises((CORRUPT, UNSUPPORTED), match=words) as caught:

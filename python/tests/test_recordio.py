@@ -289,7 +289,7 @@ def test_cut_short_anywhere(tmp_path):
         elif size in ends:
             assert len(sluice.Dataset(path)) == ends.index(size)  # nothing in a RecordIO file tells
         else:
-            with pytest.raises(sluice.CorruptError, match="cut short") as caught:
+            with pytest.raises(sluice.CorruptError, match="truncated") as caught:
                 sluice.Dataset(path)
             assert caught.value.file == str(path) and 0 <= caught.value.offset <= size
 
@@ -321,12 +321,12 @@ def part(kind, data):
 @pytest.mark.parametrize(
     "data, words",
     [
-        (b"x" * 100, "no record begins here"), (bytes(100), "no record begins here"), (b"x" * 7, "cut short"),
+        (b"x" * 100, "no record begins here"), (bytes(100), "no record begins here"), (b"x" * 7, "truncated"),
         (part(2, b"abcd"), "not the first part"), (part(3, b"abcd"), "not the first part"), (part(4, b""), "not the first part"),
-        (part(7, b""), "not the first part"), (part(1, b"abcd"), "cut short"), (part(1, b"abcd") + part(0, b""), "of the wrong kind"),
+        (part(7, b""), "not the first part"), (part(1, b"abcd"), "truncated"), (part(1, b"abcd") + part(0, b""), "of the wrong kind"),
         (part(1, b"abcd") + part(1, b""), "of the wrong kind"), (part(1, b"abcd") + bytes(8), "next part of a record is missing"),
         (part(1, b"abc") + part(3, b""), "multiple of 4"), (part(1, b"") + part(2, b"") * 5 + part(2, b"a"), "multiple of 4"),
-        (part(0, b"a" * 30) + b"\n", "cut short"), (part(0, b"a" * 30) + b"\n" * 8, "no record begins here"),
+        (part(0, b"a" * 30) + b"\n", "truncated"), (part(0, b"a" * 30) + b"\n" * 8, "no record begins here"),
         (MAGIC + b"\xff\xff\xff\x1f" + bytes(100), "longer than what is left"),
     ],
 )  # fmt: skip

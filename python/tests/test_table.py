@@ -167,8 +167,8 @@ def test_fields_can_be_chosen(pictures):
         assert sample["label"] == sorted(WORDS[:4]).index(WORDS[i]) and sample["where"] == f"pics/{i}.png"
         assert isinstance(sample["n"], float)
     for wrong, words in {
-        "zip:f32[0,4]": "line 2, column \"zip\": it is no list", "species:int": "", "n:image": "", "absent": "no column with this name",
-        "box:i32[3]": "another shape", "box:u8[4]": "f32, f64, i32 or i64", "species:float": "no number",
+        "zip:f32[0,4]": "line 2, column \"zip\": not a list", "species:int": "", "n:image": "", "absent": "no column with this name",
+        "box:i32[3]": "another shape", "box:u8[4]": "f32, f64, i32 or i64", "species:float": "not a number",
     }.items():  # fmt: skip
         with pytest.raises(sluice.Error, match=words):
             sluice.Dataset(path, fields={"image": ("photo", "image"), "x": wrong})
@@ -243,10 +243,10 @@ def test_lists_as_people_write_them(pictures):
         (b"", INVALID, "lists no picture"),
         (b"0\t1\ta\n1\t2\n", CORRUPT, "line 2.*im2rec"),
         (b"0 1 a\n", CORRUPT, "line 1.*tabs"),
-        (b"0\t1\t2\ta\n1\tx\t2\ta\n", CORRUPT, 'line 2, column "label": one of several is no number'),
-        (b"0\t[1\t2]\ta\n", CORRUPT, "no number"),
-        (b"0\t1\t\ta\n", CORRUPT, "no number"),
-        (b"0\t1\t" + b"1" * 100 + b"\ta\n", CORRUPT, "no number"),
+        (b"0\t1\t2\ta\n1\tx\t2\ta\n", CORRUPT, 'line 2, column "label": one of several is not a number'),
+        (b"0\t[1\t2]\ta\n", CORRUPT, "not a number"),
+        (b"0\t1\t\ta\n", CORRUPT, "not a number"),
+        (b"0\t1\t" + b"1" * 100 + b"\ta\n", CORRUPT, "not a number"),
         (b"0\t1\t \n", CORRUPT, 'column "path": there is no path'),
         (b"0\t1" + b"\t1" * 1100 + b"\ta\n", UNSUPPORTED, "1024 columns"),
         (b"0\t1\ta\0b\n", CORRUPT, "NUL"),
@@ -271,8 +271,8 @@ BAD = {
     "no path": (b"path,a\n,1\n", CORRUPT, 'line 2, column "path": there is no path'),
     "URL": (b"path\nhttps://host/a.png\n", CORRUPT, "URL"),
     "long": (b"path\n" + b"x" * 5000 + b"\n", CORRUPT, "too long"),
-    "latin1": (b"path,t\nx,\xe4\n", CORRUPT, 'line 2, column "t": it is no text'),
-    "latin1 class": (b"path,label\nx,\xe4\n", CORRUPT, 'line 2, column "label": it is no text'),
+    "latin1": (b"path,t\nx,\xe4\n", CORRUPT, 'line 2, column "t": not valid UTF-8'),
+    "latin1 class": (b"path,label\nx,\xe4\n", CORRUPT, 'line 2, column "label": not valid UTF-8'),
     "UTF-16": ("path\nx\n".encode("utf-16"), UNSUPPORTED, "UTF-16"),
     "wide": (b"path" + b",".join(b"c%d" % i for i in range(1100)) + b"\n", UNSUPPORTED, "1024 columns"),
     "64 fields": (b"path," + b",".join(b"c%d" % i for i in range(64)) + b"\nx" + b",1" * 64 + b"\n", UNSUPPORTED, "64 col"),
@@ -280,12 +280,12 @@ BAD = {
     "huge": (b'path,t\nx,"' + b"y" * (17 << 20), UNSUPPORTED, "line 2: a row of more than 16 MiB"),
 }  # fmt: skip
 BAD_JSON = {
-    "array": (b'[{"path": "x"}]\n', CORRUPT, "line 1: it is no JSON object: each line"),
-    "no JSON": (b'{"path": "x"}\n\n{"path": }\n', CORRUPT, "line 3: it is no JSON object"),
-    "two": (b'{"path": "x"} {"path": "y"}\n', CORRUPT, "line 1: it is no JSON object"),
+    "array": (b'[{"path": "x"}]\n', CORRUPT, "line 1: not a JSON object: each line"),
+    "no JSON": (b'{"path": "x"}\n\n{"path": }\n', CORRUPT, "line 3: not a JSON object"),
+    "two": (b'{"path": "x"} {"path": "y"}\n', CORRUPT, "line 1: not a JSON object"),
     "twice": (b'{"path": "x", "a.b": 1, "a": {"b": 2}}\n', CORRUPT, 'column "a.b": it is there twice'),
     "duplicate": (b'{"path": "x", "path": "y"}\n', CORRUPT, "line 1"),
-    "number": (b'{"path": 1}\n', CORRUPT, "no path of a picture"),
+    "number": (b'{"path": 1}\n', CORRUPT, "not the path of a picture"),
     "lacks it": (b'{"path": "x"}\n{"a": 1}\n', CORRUPT, 'line 2, column "path": there is no path'),
     "NUL in a path": (b'{"path": "x\\u0000y"}\n', CORRUPT, "NUL"),
     "NUL in a class": (b'{"path": "x", "label": "a\\u0000b"}\n', CORRUPT, 'column "label"'),

@@ -307,7 +307,7 @@ END = bytes(1024)
         (b"", sluice.CorruptError, "too short"),
         (b"x" * 511, sluice.CorruptError, "too short"),
         (bytes(10240), sluice.InvalidError, "no sample"),
-        (header(size=b"77777777777\0"), sluice.CorruptError, "cut short"),
+        (header(size=b"77777777777\0"), sluice.CorruptError, "truncated"),
         (header(size=b"\x80" + b"\xff" * 11) + END, sluice.CorruptError, "number"),
         (header(size=b"\x80\0\0\0\x7f" + b"\xff" * 7) + END, sluice.CorruptError, "out of range"),
         (header(size=b"\xff" * 12) + END, sluice.CorruptError, "number"),

@@ -224,7 +224,7 @@ def test_claims_and_zeros_without_end(tmp_path):
     """A member of nearly 4 EiB, and 200 MB of zeros in 200 kB, in front and behind."""
     path = tmp_path / "a.tar.gz"
     for name, kind, words in (
-        ("no sample's", sluice.CorruptError, "cut short"),
+        ("no sample's", sluice.CorruptError, "truncated"),
         ("a.bin", sluice.UnsupportedError, "2\\^31 - 1"),
     ):
         header = tarfile.TarInfo(name)

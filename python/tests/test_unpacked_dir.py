@@ -220,7 +220,7 @@ def test_damaged(tmp_path, compression):
     whole = packed_path(folder, 1, compression).read_bytes()
     others = {f"shard.{n:05}.mds.{compression}" for n in (0, 2, 3)}
     for content, words in (
-        (whole[: len(whole) * 2 // 3], "cut short|damaged|unpacks to"), (whole[:10], "cut short|unpacks to|damaged"), (b"", "cut short"),
+        (whole[: len(whole) * 2 // 3], "truncated|damaged|unpacks to"), (whole[:10], "truncated|unpacks to|damaged"), (b"", "truncated"),
         (mds.squeeze(compression, raw + b"x"), f"more than the {len(raw)} bytes"),
         (mds.squeeze(compression, raw[:-1]), f"unpacks to {len(raw) - 1} bytes, but its index says {len(raw)}"),
         (mds.squeeze(compression, raw + bytes(64 << 20)), f"more than the {len(raw)} bytes"),

@@ -70,6 +70,7 @@ sl_refusal sl_brotli_run(sl_brotli *brotli, sl_unpack_step *step, bool *ended)
         return sl_accept();
     }
     const BrotliDecoderErrorCode code = BrotliDecoderGetErrorCode(brotli);
-    return is_shortage(code) ? (sl_refusal){.text = "no memory for Brotli", .status = SLUICE_NOMEM}
-                             : sl_refuse(BrotliDecoderErrorString(code), 0);
+    return is_shortage(code)
+               ? (sl_refusal){.text = "out of memory for Brotli", .status = SLUICE_NOMEM}
+               : sl_refuse(BrotliDecoderErrorString(code), 0);
 }

@@ -279,7 +279,7 @@ sluice_status sl_unpack_stream_open(sl_unpack_stream **stream, sl_packing packin
     if (made == NULL || !open_unpacker(made)) {
         sl_unpack_stream_close(made);
         return sl_error_set(error, SLUICE_NOMEM, sl_packing_name(packing),
-                            "no memory for unpacking");
+                            "out of memory for unpacking");
     }
     *stream = made;
     return SLUICE_OK;
@@ -339,7 +339,7 @@ sluice_status sl_unpack_stream_end(const sl_unpack_stream *stream, sluice_error 
     static const char *const parts[] = {"", "member", "frame", "stream", "block"};
     const char *name = sl_packing_name(stream->packing);
     return sl_error_set(error, SLUICE_CORRUPT, name,
-                        "the %s data are cut short: they end inside a %s", name,
+                        "the %s data are truncated: they end inside a %s", name,
                         parts[stream->packing]);
 }
 

@@ -145,7 +145,7 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
     }
     if (!column->kind->takes(column->field.type)) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "column \"%s\": the field \"%s\" is nothing for a column of kind %s",
+                            "column \"%s\": the field \"%s\" cannot be used by a %s column",
                             request->name, request->field, column->kind->name);
     }
     status = column->kind->bind(column, set, error);
@@ -278,7 +278,7 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
                            .ignore = config->ignore_index};
     set->columns = sl_calloc(SL_COLUMNS_MAX, sizeof(*set->columns));
     if (set->columns == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for columns");
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for columns");
     }
     sluice_status status =
         config->asked != NULL ? bind_asked(set, config, error) : bind_natural(set, config, error);

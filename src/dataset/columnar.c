@@ -141,8 +141,7 @@ static sl_refusal unpack_side(const sl_columnar *own, const sl_columnar_row *row
     }
     const bool is_class = field != own->plan.label || !value->present || value->integer == -1 ||
                           (value->integer >= 0 && value->integer < own->base.info.classes);
-    return is_class ? why
-                    : columnar_refuse_field(own, field, sl_refuse("it is none of the classes", 0));
+    return is_class ? why : columnar_refuse_field(own, field, sl_refuse("label out of range", 0));
 }
 
 static sl_refusal columnar_unpack(const sl_dataset *dataset, const sl_sample *sample,
@@ -153,7 +152,7 @@ static sl_refusal columnar_unpack(const sl_dataset *dataset, const sl_sample *sa
     sl_refusal why = sl_accept();
     uint32_t at = 0;
     if (bytes.size != sample->place.bytes) {
-        return sl_refuse("the sample is cut short", 0);
+        return sl_refuse("the sample is truncated", 0);
     }
     for (uint32_t i = 0; why.text == NULL && i < own->plan.large_count; i++) {
         sl_columnar_bytes read = {

@@ -22,7 +22,7 @@ sluice_status sl_record_walk_look(sl_record_walk *walk, uint64_t at, size_t byte
     const uint64_t left = walk->file.bytes - at;
     const uint64_t stride = at - walk->looked;
     if (left < bytes) {
-        return sl_record_walk_refuse(walk, at, "the file is cut short", error);
+        return sl_record_walk_refuse(walk, at, "the file is truncated", error);
     }
     walk->looked = at;
     if (at < walk->at || at - walk->at + bytes > walk->bytes) {
@@ -47,7 +47,7 @@ sluice_status sl_record_walk_skip(const sl_record_walk *walk, uint64_t *at, uint
 {
     if (payload > walk->file.bytes - *at - frame) {
         return sl_record_walk_refuse(
-            walk, *at, "the file is cut short: its last record is longer than what is left", error);
+            walk, *at, "the file is truncated: its last record is longer than what is left", error);
     }
     *at += frame + payload;
     return SLUICE_OK;

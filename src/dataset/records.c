@@ -24,7 +24,7 @@ static sl_refusal records_unpack(const sl_dataset *dataset, const sl_sample *sam
 {
     const sl_records *records = records_of(dataset);
     return bytes.size == sample->place.bytes ? records->reader->unpack(records, bytes, values)
-                                             : sl_refuse("the sample is cut short", 0);
+                                             : sl_refuse("the sample is truncated", 0);
 }
 
 static void records_close(sl_dataset *dataset)

@@ -41,5 +41,5 @@ run 1 info a.tar.gz --unpacked-dir a.tar.gz
 says err "a.tar.gz"
 truncate -s -9 a.tar.gz
 run 3 info a.tar.gz --unpacked-dir kept
-says err "cut short"
+says err "truncated"
 run 2 info a.tar.gz --unpacked-dir ''

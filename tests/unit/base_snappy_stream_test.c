@@ -38,7 +38,7 @@ static sl_refusal run(sl_bytes packed, size_t in, size_t room, uint8_t *to, size
         }
     }
     if (why.text == NULL && !sl_snappy_stream_ended(stream)) {
-        why = sl_refuse("cut short", 0);
+        why = sl_refuse("truncated", 0);
     }
     sl_snappy_stream_close(stream);
     return why;
@@ -104,10 +104,10 @@ TEST(small_blocks)
 
 TEST(what_is_damaged)
 {
-    refused(BYTES(""), SLUICE_CORRUPT, "cut short");
-    refused(BYTES("\x80"), SLUICE_CORRUPT, "cut short");
-    refused(BYTES("\x05\x10hell"), SLUICE_CORRUPT, "cut short");
-    refused(BYTES("\x06\x10hello"), SLUICE_CORRUPT, "cut short");
+    refused(BYTES(""), SLUICE_CORRUPT, "truncated");
+    refused(BYTES("\x80"), SLUICE_CORRUPT, "truncated");
+    refused(BYTES("\x05\x10hell"), SLUICE_CORRUPT, "truncated");
+    refused(BYTES("\x06\x10hello"), SLUICE_CORRUPT, "truncated");
     refused(BYTES("\xff\xff\xff\xff\x1f\x10hello"), SLUICE_CORRUPT, "no snappy block");
     refused(BYTES("\x80\x80\x80\x80\x80\x80"), SLUICE_CORRUPT, "no snappy block");
     refused(BYTES("\x04\x10hello"), SLUICE_CORRUPT, "more comes out");

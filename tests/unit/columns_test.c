@@ -384,14 +384,14 @@ TEST_WITH(what_binding_refuses, setup, columns_rig_close)
     } bad[] = {
         {{.kind = SLUICE_COLUMN_NUMBER, .field = "nothing"},
          "the dataset has no field \"nothing\", it has: label, score, cube"},
-        {{.kind = SLUICE_COLUMN_NUMBER, .field = "caption"}, "nothing for a column of kind number"},
+        {{.kind = SLUICE_COLUMN_NUMBER, .field = "caption"}, "cannot be used by a number column"},
         {{.kind = SLUICE_COLUMN_NUMBER, .field = "label", .dtype = SLUICE_F16},
          "f16 is no dtype for a column of kind number"},
         {{.kind = SLUICE_COLUMN_NUMBER, .field = "score", .dtype = SLUICE_I64}, "i64 is no dtype"},
         {{.kind = SLUICE_COLUMN_NUMBER, .field = "label", .name = "index"},
          "two columns are called \"index\""},
         {{.kind = SLUICE_COLUMN_ONE_HOT, .field = "label", .length = 1ULL << 32}, "how many"},
-        {{.kind = SLUICE_COLUMN_ONE_HOT, .field = "score", .length = 3}, "nothing for a column"},
+        {{.kind = SLUICE_COLUMN_ONE_HOT, .field = "score", .length = 3}, "cannot be used by a"},
         {{.kind = SLUICE_COLUMN_TENSOR, .field = "cube"}, "say what is wanted"},
         {{.kind = SLUICE_COLUMN_TENSOR, .field = "cube", .dims = 2, .shape = {1, 1}},
          "another number of dimensions"},
@@ -415,7 +415,7 @@ TEST_WITH(what_binding_refuses, setup, columns_rig_close)
          "2^40"},
         {{.kind = SLUICE_COLUMN_RAGGED, .field = "cube", .length = 3}, "only the first dimension"},
         {{.kind = SLUICE_COLUMN_PADDED, .field = "points", .length = UINT64_MAX}, "2^40"},
-        {{.kind = SLUICE_COLUMN_RAGGED, .field = "label", .length = 3}, "nothing for a column"},
+        {{.kind = SLUICE_COLUMN_RAGGED, .field = "label", .length = 3}, "cannot be used by a"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         sluice_columns_destroy(r->asked);

@@ -200,7 +200,7 @@ TEST(cut_short)
         const size_t whole = pack_data(packings[p]);
         for (int i = 0; i < 30; i++) {
             write_packed(0, i < 12 ? whole - 1 - (size_t)i : 100 + (size_t)draw(&r, whole / 4));
-            check_broken(0, packings[p], "cut short");
+            check_broken(0, packings[p], "truncated");
         }
     }
 }

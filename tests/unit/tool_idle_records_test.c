@@ -117,7 +117,7 @@ TEST_WITH(test_cut_anywhere, setup, teardown)
             expect_problem(&file, bytes, "no whole header", 0);
         } else {
             uint64_t whole = (bytes - sizeof file.header) / sizeof *file.records;
-            expect_problem(&file, bytes, "cut short", whole);
+            expect_problem(&file, bytes, "truncated", whole);
         }
     }
 }
@@ -138,7 +138,7 @@ TEST_WITH(test_wrong_headers, setup, teardown)
     expect_problem(&file, sizeof file, "damaged", 0);
     file = good_file();
     file.header.records = UINT64_MAX;
-    expect_problem(&file, sizeof file, "cut short", RECORDS);
+    expect_problem(&file, sizeof file, "truncated", RECORDS);
     file = good_file();
     memset(file.header.reason, 'x', sizeof file.header.reason); /* no end */
     memset(file.header.visible_devices, '7', sizeof file.header.visible_devices);

@@ -37,7 +37,7 @@ static sluice_status arrow_array_no_memory(const sl_arrow_body *body, uint64_t b
                                            sluice_error *error)
 {
     return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, body->reader->path, (int64_t)body->at,
-                         "no memory for a buffer of %llu bytes", (unsigned long long)bytes);
+                         "out of memory for a buffer of %llu bytes", (unsigned long long)bytes);
 }
 
 /* To `data`, which has room for what it says. */
@@ -84,7 +84,7 @@ static sluice_status arrow_array_read_packed(const sl_arrow_body *body, sl_exten
     if (buffer.bytes < 8) {
         return buffer.bytes == 0
                    ? SLUICE_OK
-                   : sl_arrow_corrupt(body->reader, at, "a compressed buffer is cut short", error);
+                   : sl_arrow_corrupt(body->reader, at, "a compressed buffer is truncated", error);
     }
     uint8_t *packed = sl_malloc(buffer.bytes);
     if (packed == NULL) {

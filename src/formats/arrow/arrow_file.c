@@ -14,7 +14,7 @@ enum { FOOTER_VERSION, FOOTER_SCHEMA, FOOTER_DICTIONARIES, FOOTER_BATCHES };
 enum { BLOCK_BYTES = 24, MAGIC_BYTES = 6, TAIL_BYTES = 10 };
 
 static const char magic[] = "ARROW1";
-static const char cut_short[] = "the file is cut short";
+static const char cut_short[] = "the file is truncated";
 
 typedef struct walker {
     sl_arrow_file *file;
@@ -81,7 +81,7 @@ static sluice_status add_place(walker *w, const sl_arrow_place *place, sluice_er
         sl_arrow_place *places = sl_realloc_array(file->places, room, sizeof(*places));
         if (places == NULL) {
             return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, w->reader.path, -1,
-                                 "no memory for %llu batches", (unsigned long long)room);
+                                 "out of memory for %llu batches", (unsigned long long)room);
         }
         file->places = places;
         file->room = room;
@@ -101,7 +101,7 @@ static sluice_status take_schema(walker *w, const sl_flat_table *table, int vers
     file->value_bytes = sl_calloc((size_t)file->schema.count + 1, sizeof(*file->value_bytes));
     return file->value_bytes != NULL ? SLUICE_OK
                                      : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, w->reader.path,
-                                                     -1, "no memory for its columns");
+                                                     -1, "out of memory for its columns");
 }
 
 /* A batch or a dictionary, that has been read. */
@@ -172,7 +172,7 @@ static sluice_status read_message(walker *w, sl_arrow_place *place, sl_arrow_mes
     }
     if (message->body_bytes > w->reader.file.bytes - place->body) {
         return sl_arrow_corrupt(&w->reader, place->metadata,
-                                "the file is cut short: a batch is longer than what is left",
+                                "the file is truncated: a batch is longer than what is left",
                                 error);
     }
     place->body_bytes = message->body_bytes;
@@ -287,7 +287,7 @@ static sluice_status walk_blocks(walker *w, const sl_flat_table *footer, sluice_
     uint8_t *blocks = copy_blocks(footer, &count);
     if (blocks == NULL) {
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, w->reader.path, -1,
-                             "no memory for its footer");
+                             "out of memory for its footer");
     }
     if (w->reader.flat.damaged) {
         status = sl_arrow_corrupt(&w->reader, footer->at, "the footer is damaged", error);
@@ -314,8 +314,8 @@ static sluice_status arrow_file_read_footer(walker *w, uint64_t *at, sluice_erro
     const uint32_t length = sl_load32(tail);
     if (memcmp(tail + 4, magic, MAGIC_BYTES) != 0 || length > bytes - TAIL_BYTES) {
         return sl_arrow_corrupt(&w->reader, bytes - TAIL_BYTES,
-                                "it does not end with a footer, as an Arrow file does: it is cut "
-                                "short",
+                                "it does not end with a footer, as an Arrow file does: it is "
+                                "truncated",
                                 error);
     }
     *at = bytes - TAIL_BYTES - length;

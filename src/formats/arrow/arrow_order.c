@@ -28,7 +28,7 @@ static bool arrow_order_widen(maker *m, uint64_t more)
 
 static sluice_status arrow_order_no_memory(const char *path, sluice_error *error)
 {
-    return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for row numbers");
+    return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "out of memory for row numbers");
 }
 
 /* Rows `first` to `end`, each once. */
@@ -71,7 +71,7 @@ static sluice_status arrow_order_read_numbers(const sl_arrow_file *file, const c
     if (file->schema.count != 1 || node->type != SL_ARROW_INT || node->coded ||
         (file->lz4 && !sl_lz4_is_there())) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, 0,
-                             "it is no table of row numbers, one column of integers");
+                             "not a table of row numbers, one column of integers");
     }
     const sl_arrow_column column = {.chain = {.count = 1}, .path = SL_ARROW_NONE};
     sl_columnar_fields plan = {.large_of = {SL_FIELD_NONE}, .side_count = 1};

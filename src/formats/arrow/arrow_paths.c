@@ -347,7 +347,7 @@ sluice_status sl_arrow_paths_find(sl_arrow_paths *paths, const char *const *give
     paths->anywhere = anywhere;
     paths->parts = sl_calloc(count, sizeof(*paths->parts));
     if (paths->parts == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for a dataset");
     }
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
         status = arrow_paths_add_path(paths, given[i], error);

@@ -93,7 +93,7 @@ sluice_status sl_arrow_read_flat(sl_arrow_reader *reader, uint64_t at, uint64_t 
         reader->metadata_room = reader->metadata != NULL ? bytes : 0;
         if (reader->metadata == NULL) {
             return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, reader->path, (int64_t)at,
-                                 "no memory for its metadata");
+                                 "out of memory for its metadata");
         }
     }
     const sluice_status status = sl_arrow_read(reader, at, reader->metadata, bytes, error);

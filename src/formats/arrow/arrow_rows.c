@@ -119,7 +119,7 @@ static sluice_status arrow_rows_no_memory(const reading *r, sluice_error *error)
 {
     const uint64_t rows = r->j->rows->rows + r->body->batch->rows;
     return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, r->j->reader.path, -1,
-                         "no memory for where %llu rows lie", (unsigned long long)rows);
+                         "out of memory for where %llu rows lie", (unsigned long long)rows);
 }
 
 /* A row, or an element of a list, of the array. Room for it grows with what is found in buffers
@@ -207,7 +207,7 @@ static sluice_status find_entries(const reading *r, const dictionary *from, entr
         uint32_t *grown = sl_realloc_array(e->of, room, sizeof(*grown));
         if (grown == NULL) {
             return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, r->j->reader.path, -1,
-                                 "no memory for a dictionary of %llu values",
+                                 "out of memory for a dictionary of %llu values",
                                  (unsigned long long)words);
         }
         e->of = grown;

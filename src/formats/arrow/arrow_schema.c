@@ -199,7 +199,7 @@ static sl_refusal parse_node(parser *p, const sl_flat_table *field, uint32_t par
         return sl_refuse_unknown("it has more than 4096 columns and parts of them", 0);
     }
     if (!add_node(schema)) {
-        return (sl_refusal){.text = "no memory for its schema", .status = SLUICE_NOMEM};
+        return (sl_refusal){.text = "out of memory for its schema", .status = SLUICE_NOMEM};
     }
     sl_arrow_node *node = &schema->nodes[schema->count - 1];
     node->parent = parent;
@@ -268,7 +268,7 @@ static sl_refusal take_features(sl_arrow_schema *schema, const sl_flat_table *ta
         }
         schema->features = sl_malloc(value.size);
         if (schema->features == NULL) {
-            return (sl_refusal){.text = "no memory for its metadata", .status = SLUICE_NOMEM};
+            return (sl_refusal){.text = "out of memory for its metadata", .status = SLUICE_NOMEM};
         }
         memcpy(schema->features, value.data, value.size);
         schema->features_bytes = value.size;

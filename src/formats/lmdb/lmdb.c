@@ -57,7 +57,7 @@ static sl_refusal lmdb_value_of(const lmdb *self, const sl_sample *sample, sl_by
                                 sl_bytes *value)
 {
     if (bytes.size != sample->place.bytes) {
-        return sl_refuse("the entry is cut short", 0);
+        return sl_refuse("the entry is truncated", 0);
     }
     return sl_lmdb_value(bytes, sample->place.offset,
                          self->indexes[sample->place.object].page_bytes, value);

@@ -162,7 +162,7 @@ sl_refusal sl_lmdb_value(sl_bytes stored, uint64_t offset, uint32_t page_bytes, 
 {
     if (offset % page_bytes == 0) {
         if (stored.size < SL_LMDB_HEAD) {
-            return sl_refuse("the entry is cut short", 0);
+            return sl_refuse("the entry is truncated", 0);
         }
         const bool same = sl_load64(stored.data) == offset / page_bytes &&
                           (sl_load16(stored.data + 10) & APART) != 0 &&
@@ -171,7 +171,7 @@ sl_refusal sl_lmdb_value(sl_bytes stored, uint64_t offset, uint32_t page_bytes, 
         return same ? sl_accept() : sl_refuse(changed, 0);
     }
     if (stored.size < NODE) {
-        return sl_refuse("the entry is cut short", 0);
+        return sl_refuse("the entry is truncated", 0);
     }
     const size_t head = NODE + (size_t)sl_load16(stored.data + 6);
     if (head > stored.size || sl_load32(stored.data) != stored.size - head ||

@@ -61,7 +61,7 @@ static sluice_status read_meta(const sl_lmdb *file, uint64_t offset, sl_lmdb_met
 {
     uint8_t head[SL_LMDB_META_BYTES];
     if (file->file.bytes < sizeof(head) || offset > file->file.bytes - sizeof(head)) {
-        return lmdb_corrupt(file, file->file.bytes, "the file is cut short in its meta pages",
+        return lmdb_corrupt(file, file->file.bytes, "the file is truncated in its meta pages",
                             error);
     }
     const sluice_status status = sl_handle_read(&file->from, head, sizeof(head), offset, error);
@@ -201,7 +201,7 @@ static sluice_status lmdb_walk_enter(walker *w, uint64_t number, uint64_t from, 
     const uint32_t bytes = file->meta.page_bytes;
     if (!lmdb_holds(file, number, 1, bytes)) {
         return lmdb_corrupt(file, from,
-                            "it refers to a page outside the file: damaged, or cut short", error);
+                            "it refers to a page outside the file: damaged, or truncated", error);
     }
     level *at = &w->levels[w->depth];
     const sluice_status status =
@@ -247,7 +247,7 @@ static sluice_status lmdb_walk_take(walker *w, const level *at, const sl_lmdb_no
         entry.offset = node->page * page_bytes;
         if (!lmdb_holds(file, node->page, (entry.bytes - 1) / page_bytes + 1, entry.bytes)) {
             return lmdb_corrupt(
-                file, here, "a value is beyond the end of the file: damaged, or cut short", error);
+                file, here, "a value is beyond the end of the file: damaged, or truncated", error);
         }
     } else {
         entry.offset = here;

@@ -129,7 +129,7 @@ sluice_status sl_parquet_check(const sl_parquets *own, uint32_t file, sl_finding
     check *c = sl_calloc(1, sizeof(*c));
     if (c == NULL) {
         sl_error_file(&error, SLUICE_NOMEM, STAGE, 0, of->path, -1,
-                      "no memory for checking a file");
+                      "out of memory for checking a file");
         findings->report(findings->ctx, &error);
         return SLUICE_OK;
     }

@@ -191,7 +191,7 @@ static const char *check_chunks(const sl_parquet *parquet)
     }
     sl_parquet_chunk *sorted = sl_malloc(count * sizeof(*sorted));
     if (sorted == NULL) {
-        return "no memory for its row groups";
+        return "out of memory for its row groups";
     }
     memcpy(sorted, parquet->chunks, count * sizeof(*sorted));
     const char *why = check_overlaps(sorted, count);
@@ -213,7 +213,7 @@ static const char *read_groups(sl_parquet *parquet, sl_thrift *t, const sl_thrif
     parquet->group_rows = sl_calloc((size_t)count + 1, sizeof(*parquet->group_rows));
     parquet->chunks = sl_calloc((size_t)count * parquet->leaf_count + 1, sizeof(*parquet->chunks));
     if (parquet->group_rows == NULL || parquet->chunks == NULL) {
-        return "no memory for its row groups";
+        return "out of memory for its row groups";
     }
     const char *why = NULL;
     for (uint32_t i = 0; i < count && why == NULL && !t->bad; i++) {
@@ -251,7 +251,7 @@ static const char *read_key_value(sl_parquet *parquet, sl_thrift *t)
     }
     parquet->features = sl_malloc(value.size);
     if (parquet->features == NULL) {
-        return "no memory for what it says of its columns";
+        return "out of memory for what it says of its columns";
     }
     memcpy(parquet->features, value.data, value.size);
     parquet->features_bytes = value.size;
@@ -323,7 +323,7 @@ static sluice_status find_footer(const sl_parquet *parquet, const uint8_t *tail,
     if (!sl_parquet_is(tail + 4)) {
         return parquet_file_refuse(
             path, bytes - MAGIC_BYTES,
-            "it does not end as a Parquet file does: it is cut short, or being written", error);
+            "it does not end as a Parquet file does: it is truncated, or being written", error);
     }
     return *size <= bytes - MAGIC_BYTES - TAIL_BYTES
                ? SLUICE_OK
@@ -338,7 +338,7 @@ static sluice_status parquet_file_read_end(const sl_parquet *parquet, const sl_h
     *end = sl_malloc(size + 1);
     if (*end == NULL) {
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, from->name.path, -1,
-                             "no memory for its footer");
+                             "out of memory for its footer");
     }
     return sl_handle_read(from, *end, size, parquet->file.bytes - size, error);
 }

@@ -28,7 +28,8 @@ sluice_status sl_parquet_index_open(sl_parquet_index *index, const sl_parquet_le
         possible && rows > 0 ? sl_calloc((size_t)rows + 1, sizeof(*index->starts)) : NULL;
     return index->cells != NULL && index->sizes != NULL && (rows == 0 || index->starts != NULL)
                ? SLUICE_OK
-               : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for an index of %llu values",
+               : sl_error_set(error, SLUICE_NOMEM, STAGE,
+                              "out of memory for an index of %llu values",
                               (unsigned long long)slots);
 }
 
@@ -73,7 +74,7 @@ sluice_status sl_parquet_index_add(sl_parquet_index *index, const sl_parquet_str
 {
     for (uint32_t i = 0; i < found->count; i++) {
         if (!add_stretch(&index->stretches, &found->of[i])) {
-            return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for an index");
+            return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for an index");
         }
     }
     return SLUICE_OK;
@@ -197,7 +198,7 @@ static sluice_status parquet_index_load(const filler *f, const sl_parquet_page *
         page->kind == SL_PARQUET_DATA_2 ? (size_t)page->rep_bytes + page->def_bytes : 0;
     uint8_t *stored = sl_malloc((size_t)page->bytes + 1);
     if (stored == NULL) {
-        return parquet_index_fail(f, page->offset, SLUICE_NOMEM, "no memory for a page", error);
+        return parquet_index_fail(f, page->offset, SLUICE_NOMEM, "out of memory for a page", error);
     }
     sluice_status status = parquet_index_read_at(f, stored, page->bytes, page->offset, error);
     if (status == SLUICE_OK) {
@@ -349,7 +350,7 @@ static sluice_status fill_exact(filler *f, const sl_parquet_page *page, sluice_e
     const size_t bytes = (size_t)(place.values - page->offset);
     uint8_t *memory = sl_malloc(bytes + 1);
     if (memory == NULL) {
-        return parquet_index_fail(f, page->offset, SLUICE_NOMEM, "no memory for levels", error);
+        return parquet_index_fail(f, page->offset, SLUICE_NOMEM, "out of memory for levels", error);
     }
     open_page p = {.page = page, .r = {.at = place.values, .end = page->offset + page->bytes}};
     status = parquet_index_read_at(f, memory, bytes, page->offset, error);
@@ -454,7 +455,7 @@ static sluice_status fill_by_dictionary(filler *f, const sl_parquet_page *page, 
     }
     uint8_t *body = sl_malloc((size_t)page->unpacked + 1);
     if (body == NULL) {
-        return parquet_index_fail(f, page->offset, SLUICE_NOMEM, "no memory for a page", error);
+        return parquet_index_fail(f, page->offset, SLUICE_NOMEM, "out of memory for a page", error);
     }
     sluice_status status = parquet_index_load(f, page, body, error);
     if (status == SLUICE_OK) {
@@ -493,7 +494,8 @@ static sluice_status fill_page(filler *f, const sl_parquet_page *page, sluice_er
         stretch.pick = pick_of(f, page);
     }
     if (page->values > 0 && !add_stretch(f->found, &stretch)) {
-        return parquet_index_fail(f, page->offset, SLUICE_NOMEM, "no memory for an index", error);
+        return parquet_index_fail(f, page->offset, SLUICE_NOMEM, "out of memory for an index",
+                                  error);
     }
     if (by_dictionary) {
         status = fill_by_dictionary(f, page, error);

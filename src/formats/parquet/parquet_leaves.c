@@ -243,7 +243,7 @@ const char *sl_parquet_leaves_read(sl_parquet *parquet, sl_thrift *t, const sl_t
     parquet->leaves = sl_calloc(count < SL_PARQUET_LEAVES_MAX ? count + 1 : SL_PARQUET_LEAVES_MAX,
                                 sizeof(*parquet->leaves));
     if (parquet->leaves == NULL) {
-        return "no memory for its schema";
+        return "out of memory for its schema";
     }
     for (uint32_t i = 0; i < count && !t->bad; i++) {
         element e;

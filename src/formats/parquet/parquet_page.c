@@ -330,7 +330,7 @@ sl_refusal sl_page_open(const sl_page_pick *pick, sl_bytes stored, sl_value_room
     }
     sl_frame *frame = pick->codec == SL_PAGE_ZSTD ? sl_value_rooms_frame(rooms) : NULL;
     if (pick->codec == SL_PAGE_ZSTD && frame == NULL) {
-        return (sl_refusal){.text = "no memory for its page", .status = SLUICE_NOMEM};
+        return (sl_refusal){.text = "out of memory for its page", .status = SLUICE_NOMEM};
     }
     memcpy(to, stored.data, plain);
     return sl_page_unpack(frame, (sl_page_codec)pick->codec,

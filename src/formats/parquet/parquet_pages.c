@@ -170,7 +170,7 @@ static sluice_status read_long(const sl_parquet_walk *walk, sl_parquet_page *pag
     uint8_t *memory = sl_malloc(most);
     if (memory == NULL) {
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, walk->from->name.path,
-                             (int64_t)walk->at, "no memory for a page's header");
+                             (int64_t)walk->at, "out of memory for a page's header");
     }
     const sluice_status status = sl_handle_read(walk->from, memory, most, walk->at, error);
     *bytes =

@@ -121,8 +121,7 @@ static sl_refusal parquet_reads_open_pages(const sl_parquet_read *read, const re
     }
     uint8_t *to = sl_value_rooms_take(from->rooms, read->room, size);
     if (to == NULL) {
-        return (sl_refusal){.text = "there is no memory for the pages that it is in",
-                            .status = SLUICE_NOMEM};
+        return (sl_refusal){.text = "out of memory for its pages", .status = SLUICE_NOMEM};
     }
     for (uint32_t i = found->first; i <= found->last; i++) {
         const sl_parquet_stretch *stretch = &index->stretches.of[i];

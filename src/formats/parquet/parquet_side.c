@@ -64,7 +64,7 @@ static sluice_status put_entry(maker *m, const sl_parquet_slot *slot, sluice_err
         const uint32_t room = slot->entry + slot->entry / 2;
         uint32_t *grown = sl_realloc_array(m->entries, room, sizeof(*grown));
         if (grown == NULL) {
-            return parquet_side_fail(m, SLUICE_NOMEM, "no memory for a dictionary", error);
+            return parquet_side_fail(m, SLUICE_NOMEM, "out of memory for a dictionary", error);
         }
         memset(grown + before, 0, (size_t)(room - before) * sizeof(*grown));
         m->entries = grown;
@@ -138,7 +138,7 @@ static sluice_status parquet_side_add_element(maker *m, const sl_parquet_slot *s
     const sluice_dtype dtype = m->columns->of[m->column].field.dtype;
     const size_t bytes = sl_dtype_bytes(dtype);
     if (!parquet_side_make_room(m, bytes)) {
-        return parquet_side_fail(m, SLUICE_NOMEM, "no memory for a list", error);
+        return parquet_side_fail(m, SLUICE_NOMEM, "out of memory for a list", error);
     }
     uint8_t *to = m->elements.data + m->bytes;
     if (dtype == SLUICE_F32) {

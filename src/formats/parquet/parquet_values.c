@@ -349,7 +349,7 @@ static sluice_status parquet_values_load(decoder *d, const sl_parquet_page *page
     uint8_t *stored = sl_value_room_take(&d->body, page->bytes);
     uint8_t *to = sl_value_room_take(room, page->unpacked);
     if (stored == NULL || to == NULL) {
-        return parquet_values_fail(d, page, SLUICE_NOMEM, "no memory for a page", error);
+        return parquet_values_fail(d, page, SLUICE_NOMEM, "out of memory for a page", error);
     }
     sluice_status status = sl_handle_read(d->walk.from, stored, page->bytes, page->offset, error);
     if (status < 0) {
@@ -377,7 +377,7 @@ static sluice_status find_places(decoder *d, const sl_parquet_page *page, sluice
     }
     d->places = sl_malloc(((size_t)page->values + 1) * sizeof(*d->places));
     if (d->places == NULL) {
-        return parquet_values_fail(d, page, SLUICE_NOMEM, "no memory for a dictionary", error);
+        return parquet_values_fail(d, page, SLUICE_NOMEM, "out of memory for a dictionary", error);
     }
     for (uint32_t i = 0; i < page->values; i++) {
         d->places[i] = (uint32_t)s.at;
@@ -516,7 +516,7 @@ sluice_status sl_parquet_decode(const sl_parquet_leaf *leaf, const sl_parquet_ch
 {
     decoder *d = sl_calloc(1, sizeof(*d));
     if (d == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a page");
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for a page");
     }
     d->leaf = leaf;
     d->sink = sink;

@@ -58,7 +58,7 @@ sl_refusal sl_recordio_open(sl_recordio *record, sl_bytes bytes)
     *record = (sl_recordio){.split = false};
     while (!of.last) {
         if (bytes.size - at < SL_RECORDIO_HEAD) {
-            return sl_refuse("the record is cut short", at);
+            return sl_refuse("the record is truncated", at);
         }
         const char *why = recordio_read_head(&of, bytes.data + at, at == 0);
         if (why != NULL) {

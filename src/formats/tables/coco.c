@@ -133,7 +133,7 @@ static const char *words(const char *name)
 
 static sluice_status coco_no_memory(sluice_error *error)
 {
-    return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for annotations");
+    return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for annotations");
 }
 
 /* ---- what the file has ---- */
@@ -201,7 +201,7 @@ static const char *take_floats(opener *o, const json_t *list, sl_value *value)
         return "its bbox or keypoints are no list of numbers";
     }
     if (!coco_make_room(&o->room, count * sizeof(float) + 1)) {
-        return "there is no memory for it";
+        return "out of memory";
     }
     for (size_t i = 0; i < count; i++) {
         const float number = (float)json_number_value(json_array_get(list, i));

@@ -72,7 +72,7 @@ static sluice_status use_folder(sl_listed *own, const char *path, const char *fo
 {
     char *copy = sl_strdup(folder);
     if (copy == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for annotations");
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for annotations");
     }
     sl_free(own->root);
     own->root = copy;

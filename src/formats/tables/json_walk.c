@@ -81,8 +81,8 @@ static bool json_walk_make_room(walk *w, size_t bytes)
     }
     char *text = sl_realloc_array(w->text, 2 * bytes, 1);
     if (text == NULL) {
-        w->status =
-            sl_error_file(w->error, SLUICE_NOMEM, STAGE, 0, w->path, -1, "no memory for its JSON");
+        w->status = sl_error_file(w->error, SLUICE_NOMEM, STAGE, 0, w->path, -1,
+                                  "out of memory for its JSON");
         return false;
     }
     w->text = text;
@@ -242,8 +242,8 @@ static json_t *parse_text(walk *w, const sl_json_element *element)
         return value;
     }
     if (json_error_code(&why) == json_error_out_of_memory) {
-        w->status =
-            sl_error_file(w->error, SLUICE_NOMEM, STAGE, 0, w->path, -1, "no memory for its JSON");
+        w->status = sl_error_file(w->error, SLUICE_NOMEM, STAGE, 0, w->path, -1,
+                                  "out of memory for its JSON");
     } else if (element == NULL) {
         (void)json_walk_refuse(w, why.text);
     } else {
@@ -329,7 +329,7 @@ static bool visit_element(walk *w, const sl_json_visitor *visitor, uint32_t list
         return json_walk_refuse(w, "a list has no end");
     }
     if (byte != '{') {
-        w->status = sl_json_refuse(element, "it is no object", w->error);
+        w->status = sl_json_refuse(element, "not an object", w->error);
         return false;
     }
     element->value =

@@ -138,7 +138,7 @@ sluice_status sl_listed_new(sl_listed **listed, const char *path, bool folder, s
     if (own == NULL || root == NULL) {
         sl_free(own);
         sl_free(root);
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for a dataset");
     }
     own->base.ops = &listed_ops;
     own->base.whole_objects = true;

@@ -116,7 +116,7 @@ static sluice_status table_parse_choices(opener *o, sluice_error *error)
     }
     o->choices = sl_calloc((size_t)count + 1, sizeof(*o->choices));
     if (o->choices == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for columns");
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for columns");
     }
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
@@ -183,7 +183,7 @@ static sluice_status table_find_classes(opener *o, sluice_error *error)
     }
     o->own->classes = sl_table_columns_classes(o->columns, column);
     if (o->own->classes == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the names of classes");
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for the names of classes");
     }
     o->label = column;
     return SLUICE_OK;
@@ -251,7 +251,7 @@ static sluice_status choose_columns(opener *o, sluice_error *error)
     }
     o->sources = sl_calloc((size_t)o->table->columns + 1, sizeof(*o->sources));
     if (o->sources == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for columns");
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for columns");
     }
     sluice_status status = table_find_classes(o, error);
     if (status < 0) {
@@ -297,12 +297,12 @@ static const char *table_find_value(opener *o, uint32_t column, const sl_field *
         return NULL;
     }
     if (!sl_cell_text(cell, &o->columns->room, &word)) {
-        return "there is no memory for it";
+        return "out of memory";
     }
     value->present = word.size > 0;
     value->integer =
         sl_table_columns_class(o->columns, column, word.size > 0 ? (const char *)word.data : "");
-    return value->integer < 0 && value->present ? "it is no text: UTF-8 without NUL" : NULL;
+    return value->integer < 0 && value->present ? "not valid UTF-8, or has a NUL" : NULL;
 }
 
 static sluice_status put_path(opener *o, sluice_error *error)
@@ -310,7 +310,7 @@ static sluice_status put_path(opener *o, sluice_error *error)
     const uint32_t column = o->numbers[o->all.picture];
     const sl_cell *cell = &o->table->cells[column];
     const sl_refusal why = cell->kind != SL_CELL_ABSENT && cell->text.data == NULL
-                               ? sl_refuse("it is no path of a picture", 0)
+                               ? sl_refuse("not the path of a picture", 0)
                                : sl_listed_check_path(o->own, cell->text);
     return why.text != NULL ? sl_table_refuse(o->table, why.status, column, why.text, error)
                             : sl_listed_put_path(o->own, cell->text, error);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char no_memory[] = "there is no memory for it";
+static const char no_memory[] = "out of memory";
 
 void sl_cell_room_close(sl_cell_room *room)
 {
@@ -184,7 +184,7 @@ static const char *table_cell_put_text(const sl_cell *cell, const sl_field *fiel
         return no_memory;
     }
     if (field->type == SLUICE_FIELD_TEXT && !sl_is_utf8(value->bytes)) {
-        return "it is no text: UTF-8 without NUL";
+        return "not valid UTF-8, or has a NUL";
     }
     return NULL;
 }
@@ -217,7 +217,7 @@ static const char *put_list(const json_t *list, const sl_field *field, sl_cell_r
     const size_t step = sl_dtype_bytes(field->dtype);
     const size_t rows = json_array_size(list);
     if (list == NULL || !look_at_list(list, &shape)) {
-        return "it is no list of numbers";
+        return "not a list of numbers";
     }
     if ((shape.dims != 0 && shape.dims != field->dims) ||
         (shape.dims == 2 && shape.inner != field->shape[1]) ||
@@ -271,7 +271,7 @@ const char *sl_cell_value(const sl_cell *cell, const sl_field *field, sl_cell_ro
                        (words && table_cell_read_integer(cell->text, &value->integer));
     value->integer = words ? value->integer : cell->integer;
     if (field->type == SLUICE_FIELD_INT) {
-        return whole ? NULL : "it is no integer of 64 bits";
+        return whole ? NULL : "not a 64-bit integer";
     }
     value->number = cell->number;
     if (whole) {
@@ -280,5 +280,5 @@ const char *sl_cell_value(const sl_cell *cell, const sl_field *field, sl_cell_ro
     }
     const bool number =
         words ? table_cell_read_number(cell->text, &value->number) : cell->kind == SL_CELL_FLOAT;
-    return number ? NULL : "it is no number";
+    return number ? NULL : "not a number";
 }

@@ -20,7 +20,7 @@ sluice_status sl_table_columns_open(sl_table_columns **columns, sluice_error *er
     sl_table_columns *own = sl_calloc(1, sizeof(*own));
     *columns = own;
     if (own == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for columns");
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for columns");
     }
     return SLUICE_OK;
 }
@@ -112,7 +112,8 @@ sluice_status sl_table_columns_look(sl_table_columns *columns, const sl_table *t
             add_shape(column, &shape);
         }
         if (column->words != NULL && !add_word(column, cell, &columns->room)) {
-            return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the names of classes");
+            return sl_error_set(error, SLUICE_NOMEM, STAGE,
+                                "out of memory for the names of classes");
         }
     }
     return SLUICE_OK;

@@ -134,7 +134,7 @@ sluice_status sl_table_next_json(sl_table *table, bool *more)
     table->root = sl_json_parse_why(line, &why);
     if (!json_is_object(table->root)) {
         char text[sizeof(why.text) + 32];
-        (void)snprintf(text, sizeof(text), "it is no JSON object: %s",
+        (void)snprintf(text, sizeof(text), "not a JSON object: %s",
                        table->root != NULL ? "each line has to be one" : why.text);
         return table_json_refuse(table, SL_FIELD_NONE, text);
     }

@@ -59,7 +59,7 @@ static extent cut_zeros(sl_table *table, extent cell)
 
 static sluice_status refuse_labels(const sl_table *table)
 {
-    return sl_table_refuse(table, SLUICE_CORRUPT, LABEL, "one of several is no number",
+    return sl_table_refuse(table, SLUICE_CORRUPT, LABEL, "one of several is not a number",
                            table->error);
 }
 

@@ -73,7 +73,7 @@ sluice_status sl_table_append(sl_table *table, const void *bytes, size_t count)
         const size_t room = 2 * (table->text_bytes + count) + 4096;
         uint8_t *text = sl_realloc_array(table->text, room, 1);
         if (text == NULL) {
-            return sl_error_set(table->error, SLUICE_NOMEM, STAGE, "no memory for a row");
+            return sl_error_set(table->error, SLUICE_NOMEM, STAGE, "out of memory for a row");
         }
         table->text = text;
         table->text_room = room;
@@ -156,7 +156,7 @@ static sluice_status table_rows_start(sl_table *table, sluice_error *error)
     }
     table->window = sl_malloc(WINDOW_BYTES);
     if (table->window == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for reading a table");
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for reading a table");
     }
     return sl_table_rewind(table, error);
 }
@@ -166,7 +166,7 @@ sluice_status sl_table_open(sl_table **table, const char *path, sluice_error *er
     sl_table *own = sl_calloc(1, sizeof(*own));
     *table = own;
     if (own == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for reading a table");
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for reading a table");
     }
     own->path = path;
     own->is_json = is_json_lines(path);

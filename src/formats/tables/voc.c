@@ -84,7 +84,7 @@ typedef struct opener {
 
 static sluice_status voc_no_memory(sluice_error *error)
 {
-    return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for annotations");
+    return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for annotations");
 }
 
 /* ---- one file, by any thread ---- */

@@ -182,7 +182,7 @@ static sluice_status voc_files_take_line(sl_voc_files *files, list_reader *r, ch
         r->numbers[files->list.count] = strtol(number, &end, 10);
         r->with_number++;
         if (*end != '\0' || errno != 0) {
-            return refuse_line(r, number, "what is behind the name is no number");
+            return refuse_line(r, number, "what is behind the name is not a number");
         }
     }
     if (!may_be(files, name)) {
@@ -248,9 +248,9 @@ static sluice_status voc_files_read_list(sl_voc_files *files, const char *path, 
     r.size = size;
     r.numbers = sl_calloc(count_lines(r.text, size), sizeof(*r.numbers));
     if (text == NULL || r.numbers == NULL) {
-        status = sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a list");
+        status = sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for a list");
     } else if (memchr(text, 0, size) != NULL) {
-        status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, -1, "it is no text");
+        status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, -1, "not valid UTF-8");
     } else {
         text[size] = '\0';
         status = voc_files_take_lines(files, &r);

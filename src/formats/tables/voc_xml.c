@@ -204,7 +204,7 @@ static void voc_xml_take_object(reader *r)
     } else if (r->object.xmin > r->object.xmax || r->object.ymin > r->object.ymax) {
         stop(r, SLUICE_CORRUPT, "a bndbox ends before it begins: xmin > xmax or ymin > ymax");
     } else if (!r->page->take(r->page->ctx, &r->object)) {
-        stop(r, SLUICE_NOMEM, "no memory for its objects");
+        stop(r, SLUICE_NOMEM, "out of memory for its objects");
     }
 }
 
@@ -306,7 +306,7 @@ static sluice_status explain(const reader *r, const char *path, sluice_error *er
                              (unsigned long long)r->line, r->why.text);
     }
     if (code == XML_ERROR_NO_MEMORY) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for its XML");
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "out of memory for its XML");
     }
     const bool encoding = code == XML_ERROR_UNKNOWN_ENCODING;
     return sl_error_file(error, encoding ? SLUICE_UNSUPPORTED : SLUICE_CORRUPT, STAGE, 0, path,
@@ -321,7 +321,7 @@ static sluice_status voc_xml_parse(reader *r, const char *path, const uint8_t *d
     static const XML_Memory_Handling_Suite heap = {sl_malloc, resize, sl_free};
     r->xml = XML_ParserCreate_MM(NULL, &heap, NULL);
     if (r->xml == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for its XML");
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "out of memory for its XML");
     }
     XML_SetUserData(r->xml, r);
     XML_SetElementHandler(r->xml, voc_xml_begin_element, end_element);

@@ -78,7 +78,7 @@ static sl_refusal tar_fields_walk(parts *p)
     /* Behind the last payload there is no padding: it is not the sample's. */
     while (p->walk.at < p->bytes.size) {
         if (p->walk.want > p->bytes.size - p->walk.at) {
-            return sl_refuse("a member is cut short: the archive was modified", (size_t)p->walk.at);
+            return sl_refuse("a member is truncated: the archive was modified", (size_t)p->walk.at);
         }
         const size_t at = (size_t)p->walk.at;
         switch (sl_tar_next(&p->walk, p->bytes.data + at, &why)) {

@@ -100,7 +100,7 @@ static sluice_status tar_look(walker *w, uint64_t at, size_t bytes, const uint8_
     *found = fits ? w->window + (at - w->window_at) : w->extra;
     return there >= bytes ? SLUICE_OK
                           : tar_fail(w, SLUICE_CORRUPT, sl_min_u64(at, w->end),
-                                     "the archive is cut short", error);
+                                     "the archive is truncated", error);
 }
 
 static sluice_status tar_end_sample(walker *w, sluice_error *error)
@@ -152,7 +152,7 @@ static sluice_status add_member(walker *w, sluice_error *error)
     sl_member_part part;
     w->members++;
     if (member->data > w->end || member->bytes > w->end - member->data) {
-        return tar_fail(w, SLUICE_CORRUPT, w->end, "the archive is cut short", error);
+        return tar_fail(w, SLUICE_CORRUPT, w->end, "the archive is truncated", error);
     }
     if (member->kind == SL_TAR_OTHER) {
         return SLUICE_OK;

@@ -23,7 +23,7 @@ sl_refusal sl_tfrecord_open(sl_bytes record, sl_bytes *bytes)
 {
     uint64_t length;
     if (record.size < SL_TFRECORD_FRAME) {
-        return sl_refuse("the record is cut short", 0);
+        return sl_refuse("the record is truncated", 0);
     }
     if (!sl_tfrecord_head(record.data, &length)) {
         return sl_refuse("the checksum of the record's length is wrong", 0);

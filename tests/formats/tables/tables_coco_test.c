@@ -139,7 +139,7 @@ static const struct {
     {"{" IMAGES ",\"a\":x}", SLUICE_CORRUPT, "a value is missing"},
     {"{" IMAGES ",\"a\":[1}]}", SLUICE_CORRUPT, "closes what it did not open"},
     {"{\"images\":[{\"id\":1,\"file_name\":\"a\"},]}", SLUICE_CORRUPT, "element 1 of \"images\""},
-    {"{\"images\":[{\"id\":1,\"file_name\":\"a\"},3]}", SLUICE_CORRUPT, "it is no object"},
+    {"{\"images\":[{\"id\":1,\"file_name\":\"a\"},3]}", SLUICE_CORRUPT, "not an object"},
     {"{\"images\":[{\"id\":1,\"id\":1,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "duplicate"},
     {"{\"images\":[{\"id\":1,\"i\\u0064\":1,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "duplicate"},
     {"{\"images\":[{\"id\":1 2,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "no end"},

@@ -311,9 +311,9 @@ TEST(lists_choose)
         {"", SLUICE_INVALID, "lists nothing"},
         {"a\nc\n", SLUICE_IO, "cannot open"},
         {"a 1\nb\n", SLUICE_CORRUPT, "only 1 of its 2 lines have a number"},
-        {"a x\n", SLUICE_CORRUPT, "line 1: what is behind the name is no number"},
+        {"a x\n", SLUICE_CORRUPT, "line 1: what is behind the name is not a number"},
         {"\na  1 -1\n", SLUICE_CORRUPT, "line 2: more than a name and a number"},
-        {"a 99999999999999999999\n", SLUICE_CORRUPT, "is no number"},
+        {"a 99999999999999999999\n", SLUICE_CORRUPT, "is not a number"},
         {"../a\n", SLUICE_INVALID, "leads out"},
         {"/a\n", SLUICE_INVALID, "leads out"},
     };
@@ -333,7 +333,7 @@ TEST(lists_choose)
         expect_refusal("two/ImageSets/Main/val.txt", lists[i].status, lists[i].words);
     }
     write_file(path_of("two/ImageSets/Main/val.txt"), "a\0b\n", 4);
-    expect_refusal("two/ImageSets/Main/val.txt", SLUICE_CORRUPT, "no text");
+    expect_refusal("two/ImageSets/Main/val.txt", SLUICE_CORRUPT, "not valid UTF-8");
 }
 
 /* Beside their pictures, by several threads, in the order of names. */

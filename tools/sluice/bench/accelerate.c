@@ -82,7 +82,7 @@ static int open_accelerator(struct accelerated *run, double step_s)
                                          (uint32_t)run->job->args->ahead, &code);
     }
     if (run->accelerator == NULL && code == TOOL_FINE) {
-        report("no memory for the accelerator");
+        report("out of memory for the accelerator");
         code = TOOL_FAILED;
     }
     return code;
@@ -126,7 +126,7 @@ static int conclude(struct accelerated *run)
     struct nvml_summary nvml;
     if (!bench_compare(result->repeats, bench_arms_shown(result), run->accelerator->step_s,
                        run->job->source.options.batch_size, &comparison)) {
-        report("no memory for the comparison");
+        report("out of memory for the comparison");
         return TOOL_FAILED;
     }
     bench_environment_read(&environment);

@@ -158,7 +158,7 @@ static int run_resident(struct arm *arm)
 
 static int out_of_memory(void)
 {
-    report("no memory for the record of the steps; try fewer --steps");
+    report("out of memory for the record of the steps; try fewer --steps");
     return TOOL_FAILED;
 }
 

@@ -159,7 +159,7 @@ static bool say_go(const struct gather *gather)
     const size_t room = (size_t)gather->world_size * GO_BYTES_A_RANK + NAME_BYTES;
     char *text = malloc(room);
     if (text == NULL) {
-        report("no memory for %" PRIu32 " ranks", gather->world_size);
+        report("out of memory for %" PRIu32 " ranks", gather->world_size);
         return false;
     }
     size_t length = (size_t)snprintf(text, room, "%s\n", gather->runs_name);

@@ -423,7 +423,7 @@ struct accelerator *gpu_step_open(const char *device, double step_s, uint32_t ah
     }
     struct gpu_step *self = calloc(1, sizeof *self);
     if (self == NULL) {
-        report("no memory for the accelerator");
+        report("out of memory for the accelerator");
         return NULL;
     }
     self->cu = cu;

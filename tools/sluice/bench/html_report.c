@@ -67,7 +67,7 @@ bool html_report_write(const char *path, const char *figures, const struct trace
 {
     char *timeline = make_timeline(captures, count);
     if (timeline == NULL) {
-        report("%s: no memory for the timeline", path);
+        report("%s: out of memory for the timeline", path);
         return false;
     }
     FILE *stream = output_file_open(path);

@@ -48,7 +48,7 @@ static int show_all(struct gather *gather, const struct bench_figures *figures,
 {
     struct rank_figures *ranks = calloc(gather->world_size, sizeof *ranks);
     if (ranks == NULL) {
-        report("no memory for the figures of %" PRIu32 " ranks", gather->world_size);
+        report("out of memory for the figures of %" PRIu32 " ranks", gather->world_size);
         return TOOL_FAILED;
     }
     ranks[0] = *own;

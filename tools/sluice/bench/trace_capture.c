@@ -90,7 +90,7 @@ bool trace_capture_end(struct trace_capture *capture, const char *name,
     sluice_trace_discard();
     if (!fine) {
         trace_capture_free(capture);
-        report("no memory for the trace of %s; try fewer --steps", name);
+        report("out of memory for the trace of %s; try fewer --steps", name);
     }
     return fine;
 }

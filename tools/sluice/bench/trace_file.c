@@ -173,7 +173,7 @@ bool trace_file_write(const char *path, const struct trace_capture *captures, si
     struct writer writer = {.stream = stream, .origin = first_moment(captures, count)};
     const bool fine = write_captures(&writer, captures, count);
     if (!fine) {
-        report("%s: no memory for the trace", path);
+        report("%s: out of memory for the trace", path);
     }
     return output_file_close(stream, path) && fine;
 }

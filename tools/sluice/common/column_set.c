@@ -217,7 +217,7 @@ static int make_asked(const struct column_set *set, const struct column_look *lo
                       struct column_source *source)
 {
     if (sluice_columns_create(&source->columns) < 0) {
-        report("no memory for columns");
+        report("out of memory for columns");
         return TOOL_FAILED;
     }
     for (uint32_t i = 0; i < set->count; i++) {

@@ -112,7 +112,7 @@ static void read_records(struct idle_run *run, struct idle_process *process, str
         left -= got;
         if (got < wanted) {
             snprintf(process->problem, sizeof process->problem,
-                     "the record file is cut short: %" PRIu64 " of %" PRIu64 " records are missing",
+                     "the record file is truncated: %" PRIu64 " of %" PRIu64 " records are missing",
                      left, process->header.records);
             return;
         }

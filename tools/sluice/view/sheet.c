@@ -91,7 +91,7 @@ void *sheet_png(const struct sheet *sheet, struct sheet_strip strip, size_t *byt
     png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
     void *png = malloc(size);
     if (png == NULL) {
-        report("no memory for the PNG; ask for fewer samples or draws");
+        report("out of memory for the PNG; ask for fewer samples or draws");
         return NULL;
     }
     const uint8_t *rgb = place(sheet, 0, strip.top);

@@ -205,7 +205,7 @@ static bool make_page(const struct view *view, struct page *page)
         }
     }
     if (!done || !page_end(page)) {
-        report("no memory for the page; ask for fewer samples or draws");
+        report("out of memory for the page; ask for fewer samples or draws");
         return false;
     }
     return true;
@@ -458,7 +458,7 @@ static int make_room(struct view *view)
     view->rows = calloc(view->count, sizeof *view->rows);
     view->texts = calloc((size_t)view->count * view->value_count + 1, sizeof *view->texts);
     if (view->rows == NULL || view->texts == NULL || !sheet_create(&view->sheet, &plan)) {
-        report("no memory for a sheet of this size; ask for fewer samples or draws");
+        report("out of memory for a sheet of this size; ask for fewer samples or draws");
         return TOOL_FAILED;
     }
     return TOOL_FINE;
