@@ -335,6 +335,29 @@ SLUICE_API sluice_status sluice_batch_release_on(sluice_batch *batch, struct CUs
 SLUICE_API sluice_status sluice_loader_save(sluice_loader *loader, void *cursor,
                                             size_t *bytes) SLUICE_MUST_CHECK;
 
+typedef struct sluice_loader_position {
+    uint32_t struct_size;
+    uint32_t reserved; /* 0 */
+    uint64_t epoch;    /* in progress, or just ended */
+    /* Samples of the epoch, over all ranks, before the cursor that it was continued from (all of
+     * them if it had ended), and batch_size x world_size for each batch taken since, a short one
+     * included. */
+    uint64_t samples;
+    /* Number in the epoch of the batch that next gives: counted, unlike sluice_batch_step, from the
+     * epoch's beginning, in this loader's batches (rounded up behind a cursor of larger ones). */
+    uint64_t step;
+} sluice_loader_position;
+
+#define SLUICE_LOADER_POSITION_INIT                \
+    {                                              \
+        sizeof(sluice_loader_position), 0, 0, 0, 0 \
+    }
+
+/* Where the consumer stands, which is what sluice_loader_save would write. Does not block. STATE
+ * before an epoch has been started. */
+SLUICE_API sluice_status sluice_loader_get_position(sluice_loader *loader,
+                                                    sluice_loader_position *position);
+
 /*
  * Continues from a cursor: the next start at the cursor's epoch begins after what had been
  * consumed, and `*epoch` is that epoch. Another world_size, batch_size, or number of workers is

@@ -26,6 +26,7 @@ WORDS = {"shuffle": {True: 0, False: 2}, "exif": {False: 0, True: 1}}  # besides
 HOLDS = {"copy": 1, "wait": 0}
 LEAST_SLOTS = 3  # with hold="copy": the batch in use, the one before, which a loop still has, and one being made
 STATE_VERSION = 1
+BEGINNING = (0, 0, b"")
 
 # DataLoader's arguments that are refused, and what takes their place.
 INSTEAD = {
@@ -239,11 +240,9 @@ class Loader:
             if hold == "copy":
                 self._handle.close()
                 raise ValueError("hold='copy' on a device: only sluice.torch.DataLoader copies there")
-        self._epoch = 0  # the one that the next iteration begins with
-        self._position = 0  # batches of it that were taken
-        self._cursor = None  # where a loaded state goes on, until a batch of it is taken
-        self._first = 0  # number of the first batch that is taken of the epoch
-        self._consumed = 0  # samples of it that were taken before, on all ranks
+        # Where the next iteration begins: (epoch, samples before it on all ranks, cursor of a loaded state).
+        # None: the library stands in an epoch and has given a batch of it, so it knows.
+        self._start = BEGINNING
         self._turn = 0  # counts iterations: an older one ends
         self._untouched = False  # whether there is one, and it was asked for nothing yet
         self._again = False  # it is to begin again when it is
@@ -316,8 +315,8 @@ class Loader:
         """Begins an epoch, at once: the one after the last, or where set_epoch or a state says."""
         self._check_process()
         with self._lock:
-            if self._position and self._cursor is None:
-                self._go_to(self._epoch + 1)
+            if self._start is None:
+                self._start = (self._handle.epoch + 1, 0, b"")
             self._untouched, self._again = True, False
             self._begin()
             self._end_iteration("another one of this loader was begun")
@@ -328,9 +327,10 @@ class Loader:
             self._handle.restore(None)  # raises, and says so
 
     def _begin(self):
-        """Starts self._epoch in the library; at the state that was loaded, if one was."""
-        self._handle.restore(self._cursor)
-        self._handle.start(self._epoch, self._first)
+        """Starts the epoch in the library; at the state that was loaded, if one was."""
+        epoch, _, cursor = self._start
+        self._handle.restore(cursor or None)
+        self._handle.start(epoch)
 
     def _end_iteration(self, why=""):
         self._turn += 1
@@ -352,10 +352,7 @@ class Loader:
         batch = self._handle.next(self._convert)
         if turn != self._turn:  # set_epoch() of another thread, or of a signal's handler, went elsewhere meanwhile
             return None
-        if batch is None:
-            self._go_to(self._epoch + 1)
-        else:
-            self._position, self._cursor = batch.index + 1, None
+        self._start = (self._handle.epoch + 1, 0, b"") if batch is None else None
         return batch
 
     def _given(self, batch):
@@ -373,24 +370,26 @@ class Loader:
     def remaining(self) -> int:
         """Batches that are left of the epoch in progress (one more or less where a state of another
         batch_size or world_size goes on in the middle of a batch)."""
-        return max(0, len(self) - self._position)
+        rows = self.batch_size * self.world_size
+        return max(0, len(self) + -self._place()[1] // rows)
 
     @property
     def epoch(self) -> int:
         """The epoch in progress, or the next one between two."""
-        return self._epoch
+        return self._handle.epoch if self._start is None else self._start[0]
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is this epoch (after load_state_dict, the one it was saved in goes on). An
         iteration in progress ends; one that has given no batch yet is of this epoch, too."""
         epoch = _integer("epoch", epoch)
-        if self._cursor is not None and epoch == self._epoch:
+        if self._start and self._start[2] and epoch == self._start[0]:
             return
         self._leave()
-        self._go_to(epoch)
+        self._start = (epoch, 0, b"")
 
-    def _go_to(self, epoch):
-        self._epoch, self._position, self._first, self._consumed, self._cursor = epoch, 0, 0, 0, None
+    def _place(self):
+        """(epoch, samples of it that were taken on all ranks, cursor)"""
+        return self._start or self._handle.place()
 
     # ---- state ----
 
@@ -401,18 +400,8 @@ class Loader:
         shuffle goes on from it, with another batch_size or number of ranks, too; with shuffle='shards' the
         number of ranks has to stay, and batch_size where samples are dropped.
         """
-        if self._cursor is not None:
-            cursor = self._cursor
-        elif self._position == 0:
-            cursor = b""
-        else:
-            cursor = self._handle.save()
-        return {
-            "sluice": STATE_VERSION,
-            "epoch": self._epoch,
-            "samples": self._consumed + (self._position - self._first) * self.batch_size * self.world_size,
-            "cursor": cursor.hex(),
-        }
+        epoch, samples, cursor = self._place()
+        return {"sluice": STATE_VERSION, "epoch": epoch, "samples": samples, "cursor": cursor.hex()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from there with the next iteration. An iteration in progress ends; one that has given no
@@ -432,10 +421,7 @@ class Loader:
         if cursor and self._handle.restore(cursor) != epoch:
             raise ValueError(f"the state is damaged: its cursor is of another epoch than {epoch}")
         self._leave()
-        self._go_to(epoch)
-        self._cursor, self._consumed = cursor or None, samples if cursor else 0
-        # Rows that filled up the last batches of other ranks count as samples.
-        self._first = self._position = min(len(self), -(-self._consumed // (self.batch_size * self.world_size)))
+        self._start = (epoch, samples if cursor else 0, cursor)
 
     # ---- figures and the end ----
 
@@ -465,7 +451,7 @@ class Loader:
 
     def __repr__(self):
         rank = f", rank={self.rank}, world_size={self.world_size}" if self.world_size > 1 else ""
-        return f"{type(self).__name__}({self.dataset!r}, batch_size={self.batch_size}, epoch={self._epoch}{rank})"
+        return f"{type(self).__name__}({self.dataset!r}, batch_size={self.batch_size}, epoch={self.epoch}{rank})"
 
     def _repr_html_(self) -> str:
         from .notebook import page

@@ -63,7 +63,7 @@ def samples(loader):
     """The first ones of the epoch, as HTML."""
     handle = reopen(loader)
     try:
-        handle.start(loader.epoch, 0)
+        handle.start(loader.epoch)
         batch = handle.next(None)
         if batch is not None:
             columns = {name: batch[name] for name in batch.keys()}

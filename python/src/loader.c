@@ -142,21 +142,24 @@ static PyObject *raise_own(loader_object *self, sluice_status status)
     return sluice_raise(e, &error);
 }
 
-static PyObject *start(loader_object *self, PyObject *arguments)
+static PyObject *start(loader_object *self, PyObject *number)
 {
-    unsigned long long epoch;
-    unsigned long long first;
-    int endless = 0;
-    if (!PyArg_ParseTuple(arguments, "KK|p", &epoch, &first, &endless) || !take_turn(self)) {
+    const uint64_t epoch = PyLong_AsUnsignedLongLong(number);
+    if (PyErr_Occurred() || !take_turn(self)) {
         return NULL;
     }
-    self->first = first;
     sluice_loader *handle = self->handle;
-    sluice_status status;
+    sluice_loader_position at = SLUICE_LOADER_POSITION_INIT;
     PyThreadState *thread = PyEval_SaveThread();
-    status = endless ? sluice_loader_start_endless(handle, epoch)
-                     : sluice_loader_start_epoch(handle, epoch);
+    sluice_status status = sluice_loader_start_epoch(handle, epoch);
+    if (status == SLUICE_OK) {
+        status = sluice_loader_get_position(handle, &at);
+    }
     PyEval_RestoreThread(thread);
+    if (status == SLUICE_OK) {
+        self->epoch = at.epoch;
+        self->first = at.step;
+    }
     end_turn(self);
     return status < 0 ? raise_own(self, status) : Py_NewRef(Py_None);
 }
@@ -326,7 +329,8 @@ static PyObject *next(loader_object *self, PyObject *convert)
 
 /* ---- state and figures ---- */
 
-static PyObject *save(loader_object *self, PyObject *unused)
+/* As loader.py keeps where to go: (epoch, samples, cursor). */
+static PyObject *get_place(loader_object *self, PyObject *unused)
 {
     uint8_t cursor[SLUICE_CURSOR_BYTES];
     size_t bytes = sizeof(cursor);
@@ -334,9 +338,15 @@ static PyObject *save(loader_object *self, PyObject *unused)
     if (!is_open(self)) {
         return NULL;
     }
-    const sluice_status status = sluice_loader_save(self->handle, cursor, &bytes);
+    sluice_loader_position at = SLUICE_LOADER_POSITION_INIT;
+    sluice_status status = sluice_loader_get_position(self->handle, &at);
+    if (status == SLUICE_OK) {
+        status = sluice_loader_save(self->handle, cursor, &bytes);
+    }
     return status < 0 ? raise_own(self, status)
-                      : PyBytes_FromStringAndSize((const char *)cursor, (Py_ssize_t)bytes);
+                      : Py_BuildValue("(KKy#)", (unsigned long long)at.epoch,
+                                      (unsigned long long)at.samples, (const char *)cursor,
+                                      (Py_ssize_t)bytes);
 }
 
 static PyObject *restore(loader_object *self, PyObject *cursor)
@@ -351,6 +361,12 @@ static PyObject *restore(loader_object *self, PyObject *cursor)
     const sluice_status status = sluice_loader_restore(self->handle, data, (size_t)bytes, &epoch);
     end_turn(self);
     return status < 0 ? raise_own(self, status) : PyLong_FromUnsignedLongLong(epoch);
+}
+
+static PyObject *get_epoch(loader_object *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(self->epoch);
 }
 
 static PyObject *get_steps(loader_object *self, void *unused)
@@ -459,13 +475,14 @@ static PyObject *cancel(loader_object *self, PyObject *unused)
 }
 
 static PyMethodDef methods[] = {
-    {"start", (PyCFunction)(void (*)(void))start, METH_VARARGS,
-     "start(epoch, first, endless=False)"},
+    {"start", (PyCFunction)(void (*)(void))start, METH_O,
+     "start(epoch): at the state that was restored, if that is of it."},
     {"next", (PyCFunction)(void (*)(void))next, METH_O,
      "next(convert): the next batch; None: the epoch is over."},
     {"settle", (PyCFunction)(void (*)(void))settle, METH_O,
      "settle(batch): before it is given out; it may become a copy."},
-    {"save", (PyCFunction)(void (*)(void))save, METH_NOARGS, "The cursor."},
+    {"place", (PyCFunction)(void (*)(void))get_place, METH_NOARGS,
+     "(epoch, samples, cursor) of where it stands."},
     {"restore", (PyCFunction)(void (*)(void))restore, METH_O, "restore(cursor): its epoch."},
     {"stats", (PyCFunction)(void (*)(void))stats, METH_NOARGS, "Figures, as a dict."},
     {"stage", (PyCFunction)(void (*)(void))stage, METH_O, "(busy_ns, items, depth) of a stage."},
@@ -475,6 +492,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef attributes[] = {
+    {"epoch", (getter)get_epoch, NULL, "The one that was started last.", NULL},
     {"steps", (getter)get_steps, NULL, "Batches of an epoch.", NULL},
     {"on_device", (getter)get_on_device, NULL, "Whether its batches are in device memory.", NULL},
     {"copies", (getter)get_copies, (setter)set_copies, "Whether batches may be copies.", NULL},

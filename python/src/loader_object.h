@@ -18,7 +18,8 @@ typedef struct loader_object {
     hold_count *count;
     pthread_mutex_t consumer;
     pid_t process; /* that opened it: in a forked child the mutex may be held by nobody */
-    uint64_t first; /* number of the first batch of the epoch in progress */
+    uint64_t epoch; /* in progress, or just ended; 0 before the first */
+    uint64_t first; /* number of the first batch of it */
     uint64_t hold_ms; /* how long to wait when all batches are held */
     uint32_t slots; /* batches that can be held at once */
     bool copies;    /* the one that would be the last of them is given out as copies */

@@ -75,7 +75,7 @@ def test_columns_of_a_loader(data):
 
     columns = [{"kind": 1, "field": key("image"), "name": key("a"), "recipe": steps()}, {key("kind"): 2, key("field"): key("label")}]
     loader = _sluice.Loader(data._handle, {"batch_size": 4}, None, columns, 1000, [], False)
-    loader.start(0, 0)
+    loader.start(0)
     assert loader.next(None).keys()[:2] == ["a", "label"]
 
 

@@ -99,6 +99,20 @@ sluice_status sluice_loader_save(sluice_loader *loader, void *cursor, size_t *by
     return sl_loader_is_ours(loader) ? sl_loader_save(loader, cursor, bytes) : SLUICE_STATE;
 }
 
+sluice_status sluice_loader_get_position(sluice_loader *loader, sluice_loader_position *position)
+{
+    if (loader == NULL || position == NULL || !sl_api_is_tagged(position)) {
+        return loader_refuse(loader, "sluice_loader_get_position: position is NULL, or its "
+                                     "struct_size not set");
+    }
+    if (!sl_loader_is_ours(loader)) {
+        return SLUICE_STATE;
+    }
+    sluice_loader_position full = SLUICE_LOADER_POSITION_INIT;
+    const sluice_status status = sl_loader_get_position(loader, &full);
+    return status == SLUICE_OK ? sl_api_write_struct(position, &full, sizeof(full)) : status;
+}
+
 sluice_status sluice_loader_restore(sluice_loader *loader, const void *cursor, size_t bytes,
                                     uint64_t *epoch)
 {

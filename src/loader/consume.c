@@ -314,6 +314,13 @@ static void add_shards(const sluice_loader_options *o, sl_cursor *cursor)
     }
 }
 
+static sluice_status refuse_unstarted(sluice_loader *loader)
+{
+    sluice_error why;
+    sl_error_set(&why, SLUICE_STATE, "loader", "nothing to save before an epoch has been started");
+    return sl_loader_refuse(loader, &why);
+}
+
 static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
 {
     const sluice_loader_options *o = &loader->config.options;
@@ -333,9 +340,7 @@ static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
     sl_unlock(&loader->mutex);
     sluice_error why;
     if (!started) {
-        sl_error_set(&why, SLUICE_STATE, "loader",
-                     "nothing to save before an epoch has been started");
-        return sl_loader_refuse(loader, &why);
+        return refuse_unstarted(loader);
     }
     const size_t room = *bytes;
     const sluice_status status = sl_cursor_write(&at, cursor, bytes);
@@ -353,6 +358,26 @@ sluice_status sl_loader_save(sluice_loader *loader, void *cursor, size_t *bytes)
         return SLUICE_CANCELED;
     }
     const sluice_status status = save(loader, cursor, bytes);
+    sl_loader_leave(loader);
+    return status;
+}
+
+sluice_status sl_loader_get_position(sluice_loader *loader, sluice_loader_position *position)
+{
+    if (!sl_loader_enter(loader)) {
+        return SLUICE_CANCELED;
+    }
+    sl_lock(&loader->mutex);
+    const bool started = loader->started;
+    if (started) {
+        const sl_plan *plan = &loader->plan;
+        const uint64_t in_step = (uint64_t)plan->batch * plan->world;
+        position->epoch = loader->epoch;
+        position->samples = plan->start + loader->taken * in_step;
+        position->step = plan->start / in_step + (plan->start % in_step > 0) + loader->taken;
+    }
+    sl_unlock(&loader->mutex);
+    const sluice_status status = started ? SLUICE_OK : refuse_unstarted(loader);
     sl_loader_leave(loader);
     return status;
 }

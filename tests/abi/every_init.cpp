@@ -44,6 +44,7 @@ static void check_all()
     const sluice_loader_options loader_options = SLUICE_LOADER_OPTIONS_INIT;
     const sluice_loader_stats loader_stats = SLUICE_LOADER_STATS_INIT;
     const sluice_stage_stats stage_stats = SLUICE_STAGE_STATS_INIT;
+    const sluice_loader_position loader_position = SLUICE_LOADER_POSITION_INIT;
     const sluice_writer_options writer_options = SLUICE_WRITER_OPTIONS_INIT;
     const sluice_writer_sample writer_sample = SLUICE_WRITER_SAMPLE_INIT;
     const sluice_value value = SLUICE_VALUE_INIT;
@@ -77,6 +78,7 @@ static void check_all()
     check(loader_options, "loader_options");
     check(loader_stats, "loader_stats");
     check(stage_stats, "stage_stats");
+    check(loader_position, "loader_position");
     check(writer_options, "writer_options");
     check(writer_sample, "writer_sample");
     check(value, "value");

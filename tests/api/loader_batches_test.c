@@ -233,13 +233,24 @@ typedef struct saved {
     size_t size;
 } saved;
 
+static void expect_position(sluice_loader *loader, uint64_t samples, uint64_t step)
+{
+    sluice_loader_position at = SLUICE_LOADER_POSITION_INIT;
+    assert_int_equal(sluice_loader_get_position(loader, &at), SLUICE_OK);
+    assert_int_equal(at.epoch, 4);
+    assert_int_equal(at.samples, samples);
+    assert_int_equal(at.step, step);
+}
+
 /* Consumes `steps` of epoch 4 and saves the cursor. */
 static saved save_after(uint64_t steps, const sluice_loader_options *options, batches *begin)
 {
     saved cursor = {.size = sizeof(cursor.bytes)};
     sluice_loader *loader = setup_loader(photos.path, options);
     assert_int_equal(sluice_loader_start_epoch(loader, 4), SLUICE_OK);
+    expect_position(loader, 0, 0);
     batches_continue(begin, loader, steps);
+    expect_position(loader, steps * options->batch_size, steps);
     assert_int_equal(sluice_loader_save(loader, cursor.bytes, &cursor.size), SLUICE_OK);
     sluice_loader_close(loader);
     return cursor;
@@ -255,6 +266,10 @@ static void expect_rest(const saved *cursor, const sluice_loader_options *option
     assert_int_equal(epoch, 4);
     batches rest;
     batches_collect(&rest, loader, epoch);
+    const uint64_t in_step = options->batch_size;
+    const uint64_t start = rest.steps > 0 ? first : SAMPLES; /* with what the epoch dropped */
+    expect_position(loader, start + rest.steps * in_step,
+                    (start + in_step - 1) / in_step + rest.steps);
     assert_int_equal(rest.end, SLUICE_END);
     assert_int_equal(first + rest.rows, whole->rows);
     assert_memory_equal(rest.indices, whole->indices + first, rest.rows * 8);

@@ -78,6 +78,10 @@ TEST(next_before_start)
     expect_text(loader, SLUICE_STATE, "sluice_loader_start_epoch");
     assert_int_equal(sluice_loader_save(loader, cursor, &bytes), SLUICE_STATE);
     expect_text(loader, SLUICE_STATE, "nothing to save");
+    sluice_loader_position position = SLUICE_LOADER_POSITION_INIT;
+    assert_int_equal(sluice_loader_get_position(loader, &position), SLUICE_STATE);
+    assert_int_equal(sluice_loader_get_position(loader, NULL), SLUICE_INVALID);
+    expect_text(loader, SLUICE_INVALID, "position is NULL");
     assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
     expect_text(loader, SLUICE_OK, "");
     sluice_loader_close(loader);
