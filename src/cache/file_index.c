@@ -130,7 +130,7 @@ static bool decode_kind(sl_file_index *index, uint32_t word)
     const uint32_t packing = word >> PACKING_SHIFT;
     index->kind = (sl_index_kind)kind;
     index->packing = (sl_packing)packing;
-    return kind <= SL_INDEX_RECORDIO && packing <= SL_PACKING_ZSTD;
+    return kind < SL_INDEX_KINDS && packing <= SL_PACKING_ZSTD;
 }
 
 uint64_t sl_file_index_bytes(const uint8_t head[SL_FILE_INDEX_HEAD])

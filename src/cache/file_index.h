@@ -22,7 +22,8 @@
 typedef enum sl_index_kind {
     SL_INDEX_TAR = 0,
     SL_INDEX_TFRECORD = 1,
-    SL_INDEX_RECORDIO = 2
+    SL_INDEX_RECORDIO = 2,
+    SL_INDEX_KINDS
 } sl_index_kind;
 
 typedef struct sl_file_index {
