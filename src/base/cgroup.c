@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parses /proc/self/cgroup and mountinfo, then the limit files of each level up to the mount
+ * point. Any thread; nothing is kept. A file that is missing, or says "max", is no limit.
+ */
 #include "cgroup.h"
 
 #include "minmax.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The heap as the library uses it. Any thread: counters are relaxed atomics, a limit belongs to
+ * the thread that works under it and is charged the allocator's usable size, so that a free gives
+ * back exactly what was taken.
+ */
 #include "memory.h"
 
 #include <assert.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rings of events, one a thread. Writers are any threads and take no lock: each is in `writers`
+ * while it writes to its own ring; start, stop and read are serialised by `control`, and wait until
+ * nobody is in there before they touch the rings.
+ */
 #include "trace.h"
 
 #include "clock.h"

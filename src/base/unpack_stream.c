@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One driver over the unpackers of gzip, zstd, Brotli and snappy: each has a `run` that takes
+ * input and gives output until one of both is used up. One owner thread. What a run leaves undone
+ * it is called for again; END comes only where the format says that the file is complete.
+ */
 #include "unpack_stream.h"
 
 #include "error.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opens the levels (structures, lists) of one column of one batch, then answers for single rows.
+ * One owner thread. Invariant: offsets are checked against the buffers when a row is asked for, so
+ * that an array that was opened may still be damaged.
+ */
 #include "arrow_array.h"
 
 #include "little_endian.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Turns the nodes of a schema into source columns: a tree walk, node by node. Pure, but for the
+ * list that is built; the opener's thread.
+ */
 #include "arrow_columns.h"
 
 #include "memory.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Walks messages of a stream, or the blocks that a file's footer names, and notes each batch with
+ * its place. The opener's thread; several files at a time. Invariant: what a message claims is
+ * inside the file before anything is read or allocated for it.
+ */
 #include "arrow_file.h"
 
 #include "little_endian.h"

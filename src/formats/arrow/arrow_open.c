@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The steps of opening, in their order: files, fields, large columns, rows. One thread calls;
+ * files are walked and read by several, each writing its own element of an array only.
+ */
 #include "arrow_open.h"
 
 #include "arrow_large.h"

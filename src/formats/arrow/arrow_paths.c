@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decides what a path means: a file, a saved dataset, or a folder of files that are called alike.
+ * The opener's thread.
+ */
 #include "arrow_paths.h"
 
 #include "arrow_file.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads a file's batches for what opening keeps: places of large values, and small values
+ * themselves. One thread a file. Rows are taken in the file's order, so that places and side
+ * columns grow together.
+ */
 #include "arrow_rows.h"
 
 #include "memory.h"

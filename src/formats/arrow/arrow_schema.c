@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parses the tree of fields into a list of nodes with the buffers that each has. Pure; the
+ * opener's thread. A type that is not known makes its node refused, never the file.
+ */
 #include "arrow_schema.h"
 
 #include "memory.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fills the index of one leaf in one row group, page by page. Several threads, each of a group of
+ * its own. Invariant: each slot is given a size, by a page or as absent, before the group is done.
+ */
 #include "parquet_index.h"
 
 #include "little_endian.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Walks a schema's elements with a stack of the groups that are open. Pure. */
 #include "parquet_leaves.h"
 
 #include "memory.h"

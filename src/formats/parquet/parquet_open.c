@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The steps of opening, in their order: footers, fields, row groups. One thread calls; groups are
+ * read by several, each writing its own group only.
+ */
 #include "parquet_open.h"
 
 #include "memory.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unpacks a page's body, and steps through its levels (runs and packed groups). Pure; any worker.
+ * A read behind the end of levels makes the cursor bad and gives 0, so loops over them end.
+ */
 #include "parquet_page.h"
 
 #include "error.h"

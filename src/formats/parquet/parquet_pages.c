@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads headers through a window that grows only for a header that is longer. One owner thread.
+ * The walk ends where the chunk does; a header that claims more is an error of the file.
+ */
 #include "parquet_pages.h"
 
 #include "memory.h"

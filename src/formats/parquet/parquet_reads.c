@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a row to the byte extent to read, and from what was read to values. Any worker; what is
+ * shared is immutable, and the values' space is the worker's own.
+ */
 #include "parquet_reads.h"
 
 #include "little_endian.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Takes decoded slots into rows of a side column. One thread a row group; all memory is the
+ * column's.
+ */
 #include "parquet_side.h"
 
 #include "dtype.h"

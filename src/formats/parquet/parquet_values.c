@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decodes all values of a leaf, page by page, by the page's encoding: each encoding has a `begin`
+ * and a `next`. One owner thread. A page is unpacked whole, and gone when the next one is.
+ */
 #include "parquet_values.h"
 
 #include "little_endian.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A cursor over the compact protocol. Pure. Once `bad` is set nothing moves any more; nested
+ * structures are passed over with a depth limit, so that no input recurses without end.
+ */
 #include "thrift.h"
 
 static void thrift_fail(sl_thrift *thrift)

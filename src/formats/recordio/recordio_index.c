@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Frames of records: checks one that was read, steps over those of a file, and takes over MXNet's
+ * own index. Pure but for the walk, which is the opener's.
+ */
 #include "recordio_index.h"
 
 #include "file.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A reader of JSON that goes forward only, by a window over the file. One owner thread. `at` never
+ * goes back; what is wanted is copied out before the window moves on.
+ */
 #include "json_walk.h"
 
 #include "error.h"

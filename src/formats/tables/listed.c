@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The dataset of listed pictures: its ops (any thread, immutable), then how one is built (the
+ * opener's thread).
+ */
 #include "listed.h"
 
 #include "checksum.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a cell can be, then the value that it is. Pure, but for the growing buffer of one owner. */
 #include "table_cell.h"
 
 #include "dtype.h"

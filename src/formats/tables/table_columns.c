@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looks at each cell once and narrows down its column's type; it only ever becomes wider (int,
+ * float, tensor, text). One owner thread.
+ */
 #include "table_columns.h"
 
 #include "error.h"

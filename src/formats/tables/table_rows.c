@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opens a table, and steps from row to row by the parser of its kind. One owner thread; cells are
+ * valid until the next row.
+ */
 #include "table_rows.h"
 
 #include "error.h"

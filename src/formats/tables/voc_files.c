@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds annotation files and the pictures beside them. The opener's thread; paths are the list's.
+ */
 #include "voc_files.h"
 
 #include "boundary.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Callbacks of expat that fill in one annotation. One owner thread. After the first error
+ * callbacks do nothing more, as expat may still call some.
+ */
 #include "voc_xml.h"
 
 #include "error.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rules by which the verdict is found, from the limiting part to the advice. Main thread;
+ * pure.
+ */
 #include "bottleneck.h"
 
 #include <inttypes.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs the arms one after the other, repeat by repeat, and keeps the times of their steps. Main
+ * thread.
+ */
 #include "compare_arms.h"
 
 #include "bottleneck.h"

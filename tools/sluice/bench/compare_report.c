@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Medians and spreads of the repeats, as a table and as JSON. Main thread; pure. */
 #include "compare_report.h"
 
 #include "bottleneck.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The two sides of the meeting (rank 0, all others), over files that are renamed into place. Main
+ * thread; waiting is polling, with the patience that was asked for.
+ */
 #include "gather.h"
 
 #include "clock.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernels and events of the driver, loaded by dlopen. Main thread. Events are used in turn,
+ * `ahead` of them; a step is timed when the next one's begin is known.
+ */
 #include "gpu_step.h"
 
 #include "clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Warm-up, then the measured epochs, on loaders of their own. Main thread. */
 #include "run.h"
 
 #include "clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes spans as JSON events, those of a window for the timeline. Main thread; nothing is kept. */
 #include "trace_file.h"
 
 #include "json.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pairs the moments of a recording into spans, slot by slot. Main thread; spans are in the order
+ * of their beginnings when it is done.
+ */
 #include "trace_spans.h"
 
 #include <assert.h>

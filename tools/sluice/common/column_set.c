@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the columns that were asked for, or the dataset's natural ones, to the library's. Main
+ * thread; recipes belong to the set until it is freed.
+ */
 #include "column_set.h"
 
 #include "exit_code.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A parser of one --column, item by item. Main thread; texts point into the argument. */
 #include "column_spec.h"
 
 #include "nearest.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens the datasets that a command names, and joins or mixes them. Main thread. */
 #include "data.h"
 
 #include "exit_code.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NVML by dlopen, and the thread that samples. `lock` guards the samples; all else is the main
+ * thread's before the monitor starts and after it was joined.
+ */
 #include "nvml.h"
 
 #include "clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints figures, devices and processes, for people and as JSON. Main thread. */
 #include "idle_report.h"
 
 #include "safe_text.h"

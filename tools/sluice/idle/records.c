@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads binary records and marks, process by process, into sets of intervals by device. Main
+ * thread.
+ */
 #include "records.h"
 
 #include "marks.h"
