@@ -176,73 +176,53 @@ sluice_status sluice_columns_add(sluice_columns *columns, const sluice_column *c
 
 /* ---- what is asked for most ---- */
 
+#define COLUMN(of, from) .struct_size = sizeof(sluice_column), .kind = (of), .field = (from)
+
 sluice_status sluice_columns_image(sluice_columns *columns, const char *field,
                                    const sluice_augment *recipe, sluice_dtype dtype,
                                    sluice_layout layout)
 {
-    sluice_column column = SLUICE_COLUMN_INIT;
-    column.kind = SLUICE_COLUMN_IMAGE;
-    column.field = field;
-    column.recipe = recipe;
-    column.dtype = (int32_t)dtype;
-    column.layout = (int32_t)layout;
+    const sluice_column column = {COLUMN(SLUICE_COLUMN_IMAGE, field), .recipe = recipe,
+                                  .dtype = (int32_t)dtype, .layout = (int32_t)layout};
     return sluice_columns_add(columns, &column);
 }
 
 sluice_status sluice_columns_number(sluice_columns *columns, const char *field, sluice_dtype dtype)
 {
-    sluice_column column = SLUICE_COLUMN_INIT;
-    column.kind = SLUICE_COLUMN_NUMBER;
-    column.field = field;
-    column.dtype = (int32_t)dtype;
+    const sluice_column column = {COLUMN(SLUICE_COLUMN_NUMBER, field), .dtype = (int32_t)dtype};
     return sluice_columns_add(columns, &column);
 }
 
 sluice_status sluice_columns_one_hot(sluice_columns *columns, const char *field, uint64_t classes,
                                      sluice_dtype dtype)
 {
-    sluice_column column = SLUICE_COLUMN_INIT;
-    column.kind = SLUICE_COLUMN_ONE_HOT;
-    column.field = field;
-    column.length = classes;
-    column.dtype = (int32_t)dtype;
+    const sluice_column column = {COLUMN(SLUICE_COLUMN_ONE_HOT, field), .length = classes,
+                                  .dtype = (int32_t)dtype};
     return sluice_columns_add(columns, &column);
 }
 
 sluice_status sluice_columns_tensor(sluice_columns *columns, const char *field)
 {
-    sluice_column column = SLUICE_COLUMN_INIT;
-    column.kind = SLUICE_COLUMN_TENSOR;
-    column.field = field;
+    const sluice_column column = {COLUMN(SLUICE_COLUMN_TENSOR, field)};
     return sluice_columns_add(columns, &column);
 }
 
 sluice_status sluice_columns_window(sluice_columns *columns, const char *field, uint64_t length,
                                     uint64_t stride, sluice_dtype dtype)
 {
-    sluice_column column = SLUICE_COLUMN_INIT;
-    column.kind = SLUICE_COLUMN_WINDOW;
-    column.field = field;
-    column.length = length;
-    column.stride = stride;
-    column.dtype = (int32_t)dtype;
+    const sluice_column column = {COLUMN(SLUICE_COLUMN_WINDOW, field), .length = length,
+                                  .stride = stride, .dtype = (int32_t)dtype};
     return sluice_columns_add(columns, &column);
 }
 
 sluice_status sluice_columns_ragged(sluice_columns *columns, const char *field, uint64_t length)
 {
-    sluice_column column = SLUICE_COLUMN_INIT;
-    column.kind = SLUICE_COLUMN_RAGGED;
-    column.field = field;
-    column.length = length;
+    const sluice_column column = {COLUMN(SLUICE_COLUMN_RAGGED, field), .length = length};
     return sluice_columns_add(columns, &column);
 }
 
 sluice_status sluice_columns_padded(sluice_columns *columns, const char *field, uint64_t length)
 {
-    sluice_column column = SLUICE_COLUMN_INIT;
-    column.kind = SLUICE_COLUMN_PADDED;
-    column.field = field;
-    column.length = length;
+    const sluice_column column = {COLUMN(SLUICE_COLUMN_PADDED, field), .length = length};
     return sluice_columns_add(columns, &column);
 }
