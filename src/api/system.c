@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice_system_get_info: what this machine offers. */
+/* What this machine offers, where batches can live, and the recording of events. */
 #include "api.h"
 #include "backend.h"
 #include "cpu.h"
 #include "cuda_driver.h"
+#include "device.h"
 #include "error.h"
+#include "trace.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -81,4 +83,44 @@ sluice_status sluice_system_get_info(sluice_system *system)
     sl_cpu_features(full.cpu_text, sizeof(full.cpu_text));
     full.cuda = sl_cuda_describe(full.cuda_text, sizeof(full.cuda_text));
     return sl_api_write_struct(system, &full, sizeof(full));
+}
+
+sluice_status sluice_device_get_text(const char *device, char *text, size_t bytes)
+{
+    if (device == NULL || text == NULL || bytes == 0) {
+        return SLUICE_INVALID;
+    }
+    return sl_device_describe(device, text, bytes);
+}
+
+/* ---- events ---- */
+
+sluice_status sluice_trace_start(uint32_t threads, uint32_t events)
+{
+    return sl_trace_start(threads, events);
+}
+
+void sluice_trace_stop(void)
+{
+    sl_trace_stop();
+}
+
+size_t sluice_trace_read(sluice_trace_event *events, size_t event_bytes, size_t room,
+                         uint64_t *lost)
+{
+    const sl_trace_room own = {
+        .events = events, .event_bytes = event_bytes, .count = events == NULL ? 0 : room};
+    return sl_trace_read(&own, lost);
+}
+
+void sluice_trace_get_thread_name(uint32_t thread, char *name, size_t bytes)
+{
+    if (name != NULL && bytes > 0) {
+        sl_trace_thread_name(thread, name, bytes);
+    }
+}
+
+void sluice_trace_discard(void)
+{
+    sl_trace_discard();
 }
