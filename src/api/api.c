@@ -21,24 +21,25 @@ bool sl_api_can_tell(const sluice_error *error)
     return error == NULL || sl_api_is_tagged(error);
 }
 
-sluice_status sl_api_missing(sluice_error *error, const char *what)
+bool sl_api_lacks(sluice_error *error, const void *argument, const char *name)
 {
     sluice_error reason;
-    sl_error_set(&reason, SLUICE_INVALID, "api", "%s is missing", what);
-    return sl_api_fail(error, &reason);
+    if (argument == NULL && sl_api_can_tell(error)) {
+        sl_error_set(&reason, SLUICE_INVALID, "api", "%s is missing", name);
+        sl_error_copy_out(error, &reason);
+    }
+    return argument == NULL || !sl_api_can_tell(error);
 }
 
-sluice_status sl_api_check_result(const void *result, const char *name, sluice_error *error)
+bool sl_api_is_untagged(sluice_error *error, const void *result, const char *name)
 {
     sluice_error reason;
-    if (result == NULL) {
-        return sl_api_missing(error, name);
-    }
-    if (sl_api_is_tagged(result)) {
-        return SLUICE_OK;
+    if (result == NULL || sl_api_is_tagged(result)) {
+        return false;
     }
     sl_error_set(&reason, SLUICE_INVALID, "api", untagged, name);
-    return sl_api_fail(error, &reason);
+    sl_error_copy_out(error, &reason);
+    return true;
 }
 
 sluice_status sl_api_read_struct(void *to, size_t size, const void *from, const char *name,
@@ -76,11 +77,6 @@ sluice_status sl_api_write_struct(void *to, const void *from, size_t size)
     memcpy((uint8_t *)to + sizeof(room), (const uint8_t *)from + sizeof(room),
            sl_min_u64(room, size) - sizeof(room));
     return SLUICE_OK;
-}
-
-sluice_status sl_api_check_optional(const void *result, const char *name, sluice_error *error)
-{
-    return result != NULL ? sl_api_check_result(result, name, error) : SLUICE_OK;
 }
 
 sluice_status sl_api_write_optional(void *result, const void *from, size_t size)

@@ -15,35 +15,37 @@
 
 #include <stdbool.h>
 
+/* What of a dataset that is read from front to back is refused. */
+#define SL_API_ONE_BY_ONE "its samples cannot be had one by one: load them in their order"
+
+/*
+ * What calls begin with, before anything is done: INVALID is what they return when one of these is
+ * true. Each says why in `error`, which may be NULL.
+ *
+ * lacks: `argument` is NULL, or else `error` itself does not say its size (nothing is said then).
+ * is_untagged: `result`, a struct `name` that is to be filled, is not NULL and does not say its
+ * size.
+ */
+bool sl_api_lacks(sluice_error *error, const void *argument, const char *name);
+bool sl_api_is_untagged(sluice_error *error, const void *result, const char *name);
+/* Whether a struct that a call is to fill says its size. */
+bool sl_api_is_tagged(const void *result);
+/* The same of `error`, which may be NULL. */
+bool sl_api_can_tell(const sluice_error *error);
+
 /*
  * Copies a caller's size-tagged struct to `to` (`size` bytes, struct_size set to that). `from`
  * NULL: all zero. INVALID: struct_size smaller than its own field; UNSUPPORTED: a tail that is not
  * zero. `name` is for the message.
  */
-/* What of a dataset that is read from front to back is refused. */
-#define SL_API_ONE_BY_ONE "its samples cannot be had one by one: load them in their order"
-
 sluice_status sl_api_read_struct(void *to, size_t size, const void *from, const char *name,
                                  sluice_error *error);
 /* Copies a full struct out to the caller's, at most its struct_size. INVALID when that is 0. */
 sluice_status sl_api_write_struct(void *to, const void *from, size_t size);
-
-/*
- * Whether a struct that a call is to fill says its size: asked before anything is done. Of `error`,
- * which may be NULL, before anything else is asked: there is nowhere to tell it.
- */
-bool sl_api_is_tagged(const void *result);
-bool sl_api_can_tell(const sluice_error *error);
-/* INVALID, told in `error`, when `result`, a `name`, is NULL or does not say its size. */
-sluice_status sl_api_check_result(const void *result, const char *name, sluice_error *error);
-/* The same of one that a caller may leave out; and write_struct to it, where it is not NULL. */
-sluice_status sl_api_check_optional(const void *result, const char *name, sluice_error *error);
+/* The same, to one that a caller may leave out (NULL). */
 sluice_status sl_api_write_optional(void *result, const void *from, size_t size);
 /* Takes over a caller's field, checked as far as its struct goes. Errors: INVALID, UNSUPPORTED. */
 sluice_status sl_api_read_field(sl_field *field, const sluice_field *given, sluice_error *error);
-/* INVALID: an argument that must be there is NULL. */
-sluice_status sl_api_missing(sluice_error *error, const char *what);
-
 /* Hands `reason` out through `error` (may be NULL) and returns its status. */
 sluice_status sl_api_fail(sluice_error *error, const sluice_error *reason);
 

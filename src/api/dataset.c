@@ -108,15 +108,12 @@ sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *p
     if (dataset != NULL) {
         *dataset = NULL;
     }
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, dataset, "dataset")) {
         return SLUICE_INVALID;
     }
-    if (dataset == NULL) {
-        return sl_api_missing(error, "dataset");
-    }
     for (size_t i = 0; i < count; i++) {
-        if (paths == NULL || paths[i] == NULL) {
-            return sl_api_missing(error, "a path");
+        if (sl_api_lacks(error, paths, "a path") || sl_api_lacks(error, paths[i], "a path")) {
+            return SLUICE_INVALID;
         }
     }
     sluice_error reason;
@@ -154,7 +151,7 @@ void sluice_dataset_close(sluice_dataset *dataset)
 
 sluice_status sluice_dataset_get_info(const sluice_dataset *dataset, sluice_dataset_info *info)
 {
-    if (dataset == NULL || sl_api_check_result(info, "sluice_dataset_info", NULL) != SLUICE_OK) {
+    if (dataset == NULL || info == NULL || !sl_api_is_tagged(info)) {
         return SLUICE_INVALID;
     }
     const sluice_dataset_info *own = &sl_api_const_dataset(dataset)->info;
@@ -199,11 +196,8 @@ static void dataset_set_type(sluice_field *field, const sl_field *own)
 sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t index,
                                        sluice_field *field)
 {
-    if (dataset == NULL || sl_api_check_result(field, "sluice_field", NULL) != SLUICE_OK) {
-        return SLUICE_INVALID;
-    }
     const sl_dataset *own = sl_api_const_dataset(dataset);
-    if (index >= own->info.fields) {
+    if (own == NULL || field == NULL || !sl_api_is_tagged(field) || index >= own->info.fields) {
         return SLUICE_INVALID;
     }
     sluice_field full = SLUICE_FIELD_INIT;
@@ -272,19 +266,15 @@ static sluice_status describe_sample(const sl_dataset *dataset, uint64_t index,
 sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset, uint64_t index,
                                         sluice_sample_info *info, sluice_error *error)
 {
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, dataset, "dataset") ||
+        sl_api_lacks(error, info, "sluice_sample_info") ||
+        sl_api_is_untagged(error, info, "sluice_sample_info")) {
         return SLUICE_INVALID;
-    }
-    if (dataset == NULL) {
-        return sl_api_missing(error, "dataset");
-    }
-    sluice_status status = sl_api_check_result(info, "sluice_sample_info", error);
-    if (status != SLUICE_OK) {
-        return status;
     }
     sluice_error reason;
     sluice_sample_info own;
-    status = describe_sample(sl_api_const_dataset(dataset), index, &own, &reason);
+    const sluice_status status =
+        describe_sample(sl_api_const_dataset(dataset), index, &own, &reason);
     if (status < 0) {
         return sl_api_fail(error, &reason);
     }
@@ -306,11 +296,10 @@ static sluice_status dataset_read_field(const sl_dataset *dataset, uint64_t inde
 sluice_status sluice_dataset_read(const sluice_dataset *dataset, uint64_t index, const char *field,
                                   void *buffer, size_t capacity, size_t *bytes, sluice_error *error)
 {
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, dataset, "dataset") || sl_api_lacks(error, field, "field") ||
+        sl_api_lacks(error, bytes, "bytes") ||
+        (capacity > 0 && sl_api_lacks(error, buffer, "buffer"))) {
         return SLUICE_INVALID;
-    }
-    if (dataset == NULL || field == NULL || bytes == NULL || (buffer == NULL && capacity > 0)) {
-        return sl_api_missing(error, dataset != NULL ? "field, buffer or bytes" : "dataset");
     }
     const sl_dataset *own = sl_api_const_dataset(dataset);
     sluice_error reason;
@@ -346,20 +335,15 @@ sluice_status sluice_dataset_verify(const sluice_dataset *dataset,
                                     const sluice_verify_options *options,
                                     sluice_verify_result *result, sluice_error *error)
 {
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, dataset, "dataset") ||
+        sl_api_lacks(error, result, "sluice_verify_result") ||
+        sl_api_is_untagged(error, result, "sluice_verify_result")) {
         return SLUICE_INVALID;
-    }
-    if (dataset == NULL) {
-        return sl_api_missing(error, "dataset");
-    }
-    sluice_status status = sl_api_check_result(result, "sluice_verify_result", error);
-    if (status != SLUICE_OK) {
-        return status;
     }
     sluice_error reason;
     sluice_verify_options own;
     sluice_verify_result found;
-    status = check_verify_options(&own, options, &reason);
+    sluice_status status = check_verify_options(&own, options, &reason);
     if (sl_api_const_dataset(dataset)->info.front_to_back != 0) {
         own.workers = 1; /* samples in their order */
     }

@@ -115,11 +115,9 @@ static sluice_status dataset_decode_sample(const sl_dataset *dataset, uint64_t i
 sluice_status sluice_dataset_decode(const sluice_dataset *dataset, uint64_t index,
                                     const char *field, sluice_pixels *pixels, sluice_error *error)
 {
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, dataset, "dataset") || sl_api_lacks(error, field, "field") ||
+        sl_api_lacks(error, pixels, "pixels")) {
         return SLUICE_INVALID;
-    }
-    if (dataset == NULL || field == NULL || pixels == NULL) {
-        return sl_api_missing(error, dataset != NULL ? "field or pixels" : "dataset");
     }
     sluice_error reason;
     sluice_pixels own;

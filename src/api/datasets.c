@@ -73,11 +73,8 @@ sluice_status sluice_dataset_concat(sluice_dataset **joined, sluice_dataset *con
     if (joined != NULL) {
         *joined = NULL;
     }
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, joined, "joined")) {
         return SLUICE_INVALID;
-    }
-    if (joined == NULL) {
-        return sl_api_missing(error, "joined");
     }
     sluice_status status =
         sl_api_read_struct(&own, sizeof(own), options, "sluice_concat_options", &reason);
@@ -166,11 +163,9 @@ sluice_status sluice_dataset_read_numbers(const sluice_dataset *dataset, const c
 // NOLINTEND(readability-non-const-parameter)
 {
     sluice_error reason;
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, dataset, "dataset") || sl_api_lacks(error, field, "field") ||
+        sl_api_lacks(error, values, "values")) {
         return SLUICE_INVALID;
-    }
-    if (dataset == NULL || field == NULL || values == NULL) {
-        return sl_api_missing(error, dataset == NULL ? "dataset" : "field or values");
     }
     numbers to = {.integers = values, .floats = values, .present = present};
     const sluice_status status =
@@ -284,11 +279,8 @@ sluice_status sluice_dataset_subset(sluice_dataset **subset, sluice_dataset *dat
     if (subset != NULL) {
         *subset = NULL;
     }
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, subset, "subset") || sl_api_lacks(error, dataset, "dataset")) {
         return SLUICE_INVALID;
-    }
-    if (subset == NULL || dataset == NULL) {
-        return sl_api_missing(error, subset == NULL ? "subset" : "dataset");
     }
     const sluice_status status = make_subset(&made, sl_api_dataset(dataset), options, &reason);
     if (status < 0) {
@@ -386,11 +378,8 @@ sluice_status sluice_dataset_mix(sluice_dataset **mix, sluice_dataset *const *da
     if (mix != NULL) {
         *mix = NULL;
     }
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, mix, "mix")) {
         return SLUICE_INVALID;
-    }
-    if (mix == NULL) {
-        return sl_api_missing(error, "mix");
     }
     const sluice_status status = make_mix(&made, datasets, count, options, &reason);
     if (status < 0) {

@@ -21,11 +21,9 @@ sluice_status sluice_option_set(sluice_options of, void *options, const char *na
 {
     uint32_t bytes;
     sluice_error reason;
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, options, "options") || sl_api_lacks(error, name, "name") ||
+        sl_api_lacks(error, text, "text")) {
         return SLUICE_INVALID;
-    }
-    if (options == NULL || name == NULL || text == NULL) {
-        return sl_api_missing(error, "options, name or text");
     }
     memcpy(&bytes, options, sizeof(bytes)); /* its struct_size */
     sl_error_clear(&reason);

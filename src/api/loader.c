@@ -14,11 +14,8 @@ sluice_status sluice_loader_open(sluice_loader **loader, sluice_dataset *dataset
     if (loader != NULL) {
         *loader = NULL;
     }
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, loader, "loader") || sl_api_lacks(error, dataset, "dataset")) {
         return SLUICE_INVALID;
-    }
-    if (loader == NULL || dataset == NULL) {
-        return sl_api_missing(error, "loader or dataset");
     }
     sluice_error reason;
     sl_error_clear(&reason);

@@ -16,12 +16,9 @@ static const char *get_variable(const void *user, const char *name)
 
 sluice_status sluice_ranks_find(sluice_ranks *ranks, sluice_error *error)
 {
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, ranks, "sluice_ranks") ||
+        sl_api_is_untagged(error, ranks, "sluice_ranks")) {
         return SLUICE_INVALID;
-    }
-    sluice_status status = sl_api_check_result(ranks, "sluice_ranks", error);
-    if (status < 0) {
-        return status;
     }
     const sl_environment environment = {.get = get_variable};
     sluice_ranks full;
@@ -34,14 +31,11 @@ sluice_status sluice_ranks_find(sluice_ranks *ranks, sluice_error *error)
 
 sluice_status sluice_ranks_divide(sluice_ranks *ranks, uint32_t model_parallel, sluice_error *error)
 {
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, ranks, "sluice_ranks") ||
+        sl_api_is_untagged(error, ranks, "sluice_ranks")) {
         return SLUICE_INVALID;
     }
     sluice_error reason;
-    const sluice_status status = sl_api_check_result(ranks, "sluice_ranks", error);
-    if (status < 0) {
-        return status;
-    }
     /* A newer program's struct is larger, and its tail may be anything: it is left alone. */
     if (ranks->struct_size < offsetof(sluice_ranks, local_rank)) {
         sl_error_set(&reason, SLUICE_INVALID, "api", "struct_size of sluice_ranks is too small");

@@ -47,19 +47,13 @@ sluice_status sluice_unpack(const sluice_dataset *dataset, const char *path,
                             const sluice_unpack_options *options, sluice_unpack_result *result,
                             sluice_error *error)
 {
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, dataset, "dataset") || sl_api_lacks(error, path, "path") ||
+        sl_api_is_untagged(error, result, "sluice_unpack_result")) {
         return SLUICE_INVALID;
-    }
-    if (dataset == NULL || path == NULL) {
-        return sl_api_missing(error, dataset != NULL ? "path" : "dataset");
-    }
-    sluice_status status = sl_api_check_optional(result, "sluice_unpack_result", error);
-    if (status != SLUICE_OK) {
-        return status;
     }
     sluice_error reason;
     sluice_unpack_result own;
-    status = unpack_samples(dataset, path, options, &own, &reason);
+    const sluice_status status = unpack_samples(dataset, path, options, &own, &reason);
     return status < 0 ? sl_api_fail(error, &reason)
                       : sl_api_write_optional(result, &own, sizeof(own));
 }

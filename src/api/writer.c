@@ -87,11 +87,8 @@ sluice_status sluice_writer_open(sluice_writer **writer, const char *path,
     if (writer != NULL) {
         *writer = NULL;
     }
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, writer, "writer") || sl_api_lacks(error, path, "path")) {
         return SLUICE_INVALID;
-    }
-    if (writer == NULL || path == NULL) {
-        return sl_api_missing(error, writer != NULL ? "path" : "writer");
     }
     sluice_error reason;
     sluice_status status = open_writer(writer, path, options, &reason);
@@ -130,11 +127,8 @@ static sluice_status writer_add(sluice_writer *writer, const sluice_writer_sampl
 sluice_status sluice_writer_add(sluice_writer *writer, const sluice_writer_sample *sample,
                                 sluice_error *error)
 {
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, writer, "writer") || sl_api_lacks(error, sample, "sample")) {
         return SLUICE_INVALID;
-    }
-    if (writer == NULL || sample == NULL) {
-        return sl_api_missing(error, writer != NULL ? "sample" : "writer");
     }
     sluice_error reason;
     sluice_status status = writer_add(writer, sample, &reason);
@@ -228,11 +222,8 @@ static sluice_status writer_add_values(sluice_writer *writer, const sluice_value
 sluice_status sluice_writer_add_values(sluice_writer *writer, const sluice_value *values,
                                        uint32_t count, sluice_error *error)
 {
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, writer, "writer") || sl_api_lacks(error, values, "values")) {
         return SLUICE_INVALID;
-    }
-    if (writer == NULL || values == NULL) {
-        return sl_api_missing(error, writer != NULL ? "values" : "writer");
     }
     sluice_error reason;
     sluice_status status = writer_add_values(writer, values, count, &reason);
@@ -241,11 +232,8 @@ sluice_status sluice_writer_add_values(sluice_writer *writer, const sluice_value
 
 sluice_status sluice_writer_finish(sluice_writer *writer, sluice_error *error)
 {
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, writer, "writer")) {
         return SLUICE_INVALID;
-    }
-    if (writer == NULL) {
-        return sl_api_missing(error, "writer");
     }
     sluice_error reason;
     sluice_status status = sl_writer_finish(writer, &reason);
@@ -325,38 +313,26 @@ sluice_status sluice_pack(const sluice_dataset *dataset, const char *path,
                           const sluice_pack_options *options, sluice_pack_result *result,
                           sluice_error *error)
 {
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, dataset, "dataset") || sl_api_lacks(error, path, "path") ||
+        sl_api_is_untagged(error, result, "sluice_pack_result")) {
         return SLUICE_INVALID;
-    }
-    if (dataset == NULL || path == NULL) {
-        return sl_api_missing(error, dataset != NULL ? "path" : "dataset");
-    }
-    sluice_status status = sl_api_check_optional(result, "sluice_pack_result", error);
-    if (status != SLUICE_OK) {
-        return status;
     }
     sluice_error reason;
     sluice_pack_result own;
-    status = pack(dataset, path, options, &own, &reason);
+    const sluice_status status = pack(dataset, path, options, &own, &reason);
     return status < 0 ? sl_api_fail(error, &reason)
                       : sl_api_write_optional(result, &own, sizeof(own));
 }
 
 sluice_status sluice_pack_join(const char *path, sluice_pack_result *result, sluice_error *error)
 {
-    if (!sl_api_can_tell(error)) {
+    if (sl_api_lacks(error, path, "path") ||
+        sl_api_is_untagged(error, result, "sluice_pack_result")) {
         return SLUICE_INVALID;
-    }
-    if (path == NULL) {
-        return sl_api_missing(error, "path");
-    }
-    sluice_status status = sl_api_check_optional(result, "sluice_pack_result", error);
-    if (status != SLUICE_OK) {
-        return status;
     }
     sluice_error reason;
     sluice_pack_result own;
-    status = sl_pack_join(path, &own, &reason);
+    const sluice_status status = sl_pack_join(path, &own, &reason);
     return status < 0 ? sl_api_fail(error, &reason)
                       : sl_api_write_optional(result, &own, sizeof(own));
 }
