@@ -4,14 +4,13 @@
  * of flags and the number of a codec (15: the bytes tell, and a PNG's checksums are made right),
  * one that places the rectangle, then the stored bytes.
  */
+#include "codecs.h"
 #include "fuzz.h"
 
 #include "decoder.h"
 #include "jpeg_codec.h"
 #include "jpeg_make.h"
-#include "png_codec.h"
 #include "png_make.h"
-#include "webp_codec.h"
 #ifdef SLUICE_TEST_WEBP
 #    include "webp_make.h"
 #endif

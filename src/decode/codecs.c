@@ -4,10 +4,7 @@
 #include "error.h"
 #include "jpeg_codec.h"
 #include "media.h"
-#include "png_codec.h"
-#include "raw_codec.h"
 #include "value.h"
-#include "webp_codec.h"
 
 #define STAGE "decode"
 

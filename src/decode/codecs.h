@@ -9,7 +9,26 @@
 
 #include "codec.h"
 
+/* For codecs: the view of `need`, whose rows of RGB lie at `pixels` without gaps, of a picture in
+ * its own size. */
+static inline sl_image sl_codec_view(const uint8_t *pixels, sl_rect need, sl_picture picture)
+{
+    return (sl_image){.pixels = pixels,
+                      .width = need.width,
+                      .height = need.height,
+                      .channels = 3,
+                      .stride_bytes = (size_t)need.width * 3,
+                      .origin_x = need.x,
+                      .origin_y = need.y,
+                      .picture_width = picture.width,
+                      .picture_height = picture.height,
+                      .denominator = 1};
+}
+
 #define SL_CODECS_MAX 15
+
+/* Those of this folder; each .c says what it does. */
+extern const sl_codec sl_codec_png, sl_codec_raw, sl_codec_webp;
 
 /* NULL behind the last. Each has a row in the table of media (media.h), by its number. */
 extern const sl_codec *const sl_codecs[SL_CODECS_MAX + 1];

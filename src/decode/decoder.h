@@ -22,7 +22,7 @@
  * rectangle and pixels are those of the upright picture. Limits: width*height > max_pixels is
  * UNSUPPORTED, decided before any pixel memory is taken; so are more than 500 scans, or more of
  * them than jpeg/jpeg_scans.h allows for so few bytes. All memory comes from the decoder's scratch,
- * which each open_picture resets (libwebp's is counted there, see webp_codec.h): NOMEM where a
+ * which each open_picture resets (libwebp's is counted there, see webp_codec.c): NOMEM where a
  * picture needs more than scratch_bytes. Long decodes end with CANCELED soon after `stop` is set.
  * Threads: one owner thread per decoder.
  */

@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "png_codec.h"
+/*
+ * png_codec: PNG as a codec (base/codec.h): our walk over the chunks, libpng for the pixels.
+ *
+ * libpng is given the header, the palette and the picture data and nothing else, each chunk after
+ * its checksum was found right, and takes all memory from the decoder's scratch. Rows below the
+ * rectangle are not unpacked, unless the picture is interlaced; where the last row is needed, the
+ * end of the compressed stream and its checksum have to be right, too.
+ * As stored (samples): greys of 1, 2 and 4 bits are 0 .. 2^bits - 1, one in a byte, not spread over
+ * 0..255; those of 16 are whole; of a palette the pixels' numbers, also such that it has no colour
+ * for; channels in the file's order, alpha among them. tRNS, gamma, sBIT and profiles do not count.
+ * Threads: a state belongs to one thread.
+ */
+#include "codecs.h"
 
 #include "error.h"
 #include "memory.h"
@@ -307,23 +319,13 @@ static sluice_status png_pixels(void *state, const sl_codec_source *source,
                                 sluice_error *error)
 {
     png_state *own = state;
-    const sl_rect *need = &request->need;
-    prepare(own, source, need, error);
+    prepare(own, source, &request->need, error);
     own->as_stored = false;
     if (setjmp(own->jump) != 0) {
         return own->status;
     }
     decode_work(own);
-    *view = (sl_image){.pixels = own->pixels,
-                       .width = need->width,
-                       .height = need->height,
-                       .channels = 3,
-                       .stride_bytes = (size_t)need->width * 3,
-                       .origin_x = need->x,
-                       .origin_y = need->y,
-                       .picture_width = own->png.size.width,
-                       .picture_height = own->png.size.height,
-                       .denominator = 1};
+    *view = sl_codec_view(own->pixels, request->need, own->png.size);
     return SLUICE_OK;
 }
 

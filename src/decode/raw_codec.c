@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "raw_codec.h"
+/*
+ * raw_codec: pixels as a codec (base/codec.h): u8 RGB, rows from the top, nothing before or
+ * between.
+ *
+ * Nothing in the bytes tells their size or even what they are, so both have to come with them. The
+ * view is the bytes themselves. Threads: pure.
+ */
+#include "codecs.h"
 
 #include "error.h"
 #include "value.h"
@@ -34,14 +41,8 @@ static sluice_status raw_pixels(void *state, const sl_codec_source *source,
     (void)request;
     (void)error;
     const sl_picture picture = source->claimed;
-    *view = (sl_image){.pixels = source->bytes.data,
-                       .width = picture.width,
-                       .height = picture.height,
-                       .channels = 3,
-                       .stride_bytes = (size_t)picture.width * 3,
-                       .picture_width = picture.width,
-                       .picture_height = picture.height,
-                       .denominator = 1};
+    const sl_rect whole = {.width = picture.width, .height = picture.height};
+    *view = sl_codec_view(source->bytes.data, whole, picture);
     return SLUICE_OK;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The row of WebP where libwebp was not there when the library was built. */
+#include "codecs.h"
 #include "error.h"
 #include "webp_chunks.h"
-#include "webp_codec.h"
 
 static sluice_status webp_absent_header(void *state, const sl_codec_source *source,
                                         sl_codec_info *info, sluice_error *error)

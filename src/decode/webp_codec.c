@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "webp_codec.h"
+/*
+ * webp_codec: WebP as a codec (base/codec.h), lossy and lossless, through libwebp.
+ *
+ * Alpha is left out and not decoded; what follows the rectangle is not decoded either. libwebp's
+ * upsampling treats the edge of a cut like the edge of the picture, so a lossy one is decoded with
+ * a margin, and the rectangle equals that of a whole decode bit for bit.
+ * Memory: pixels are scratch. libwebp takes what it works with from the heap and gives it back at
+ * the end of each picture; it cannot be given an allocator. For that as much scratch is set aside,
+ * and not touched, as such a picture takes, so that scratch_bytes bounds both together. The
+ * exception is a lossless picture made to harm: libwebp makes sets of Huffman tables of up to 20 kB
+ * each for no more than 20 bits of the file, 65536 of them at most (usual pictures: some tens).
+ * Without libwebp (SLUICE_WEBP) its pictures are UNSUPPORTED. Threads: pure.
+ */
+#include "codecs.h"
 
 #include "error.h"
 #include "memory.h"
@@ -164,16 +177,7 @@ static sluice_status webp_pixels(void *state, const sl_codec_source *source,
     config.output.u.RGBA.rgba = pixels;
     config.output.u.RGBA.stride = (int)(part.width * 3);
     config.output.u.RGBA.size = (size_t)part.width * part.height * 3;
-    *view = (sl_image){.pixels = pixels,
-                       .width = part.width,
-                       .height = part.height,
-                       .channels = 3,
-                       .stride_bytes = (size_t)part.width * 3,
-                       .origin_x = part.x,
-                       .origin_y = part.y,
-                       .picture_width = webp->size.width,
-                       .picture_height = webp->size.height,
-                       .denominator = 1};
+    *view = sl_codec_view(pixels, part, webp->size);
     return webp_codec_describe(webp_codec_run(webp, source, &config),
                                webp->data.data - source->bytes.data, error);
 }

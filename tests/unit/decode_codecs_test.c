@@ -7,12 +7,9 @@
 #include "jpeg_codec.h"
 #include "jpeg_make.h"
 #include "media.h"
-#include "png_codec.h"
 #include "png_make.h"
-#include "raw_codec.h"
 #include "test.h"
 #include "value.h"
-#include "webp_codec.h"
 
 #include <stdlib.h>
 #include <string.h>

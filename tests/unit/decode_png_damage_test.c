@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Damaged and hostile PNGs: an error with a reason and an offset, no memory and no time. */
 #include "clock.h"
+#include "codecs.h"
 #include "decoder_setup.h"
-#include "png_codec.h"
 #include "png_make.h"
 #include "test.h"
 

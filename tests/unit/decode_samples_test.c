@@ -3,11 +3,11 @@
  * The samples of PNGs as they are stored, against Pillow: every kind, interlaced and not; some of
  * the rows; damaged and hostile files. Arguments: Python, pillow_oracle.py.
  */
+#include "codecs.h"
 #include "decoder.h"
 #include "jpeg_make.h"
 #include "philox.h"
 #include "pillow.h"
-#include "png_codec.h"
 #include "png_make.h"
 #include "test.h"
 

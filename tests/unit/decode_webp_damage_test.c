@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Damaged and hostile WebPs, animations, and limits. */
+#include "codecs.h"
 #include "decoder_setup.h"
 #include "test.h"
-#include "webp_codec.h"
 #include "webp_make.h"
 
 #include <stdlib.h>
