@@ -259,7 +259,7 @@ static void note_part(sl_output_contents *contents, const char *name)
     uint32_t parts;
     /* NOLINTNEXTLINE(cert-err34-c): checked below, and part files are looked for by their names */
     if (sscanf(name, SL_PART_SCAN_FORMAT, &part, &parts) != 2 || part >= parts ||
-        parts > SL_PARTS_MAX) {
+        parts > SL_PACK_PARTS_MAX) {
         return;
     }
     for (uint32_t i = 0; i < SL_OUTPUT_SETS_MAX; i++) {

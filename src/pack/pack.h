@@ -16,7 +16,7 @@
 
 #include <sluice/writer.h>
 
-#define SL_PARTS_MAX 65535u
+#define SL_PACK_PARTS_MAX 65535u
 
 /* `options` is full-size, its defaults filled in (workers, parts), and `labels` what its labels
  * say; NULL: nothing. Errors: see writer.h. */
