@@ -41,6 +41,17 @@ static int32_t descale(uint32_t value, unsigned bits)
     return (int32_t)(value + (1U << (bits - 1))) >> bits;
 }
 
+typedef void block_work(const int16_t *block, const uint16_t *quantizers, uint8_t *samples,
+                        size_t stride);
+
+static inline void each_block(const sl_jpeg_blocks *blocks, block_work *work, size_t size)
+{
+    for (size_t i = 0; i < blocks->count; i++) {
+        work(blocks->coefficients + i * blocks->pitch, blocks->quantizers,
+             blocks->samples + i * size, blocks->stride);
+    }
+}
+
 static bool row_is_zero(const int16_t *block, unsigned row)
 {
     static const int16_t zero[SIDE];
@@ -156,10 +167,7 @@ static void block8(const int16_t *block, const uint16_t *quantizers, uint8_t *sa
 
 void sl_jpeg_idct8_scalar(const sl_jpeg_blocks *blocks)
 {
-    for (size_t i = 0; i < blocks->count; i++) {
-        block8(blocks->coefficients + i * blocks->pitch, blocks->quantizers,
-               blocks->samples + i * SIDE, blocks->stride);
-    }
+    each_block(blocks, block8, SIDE);
 }
 
 /* The input at 4 is not used. */
@@ -206,10 +214,7 @@ static void block4(const int16_t *block, const uint16_t *quantizers, uint8_t *sa
 
 void sl_jpeg_idct4_scalar(const sl_jpeg_blocks *blocks)
 {
-    for (size_t i = 0; i < blocks->count; i++) {
-        block4(blocks->coefficients + i * blocks->pitch, blocks->quantizers,
-               blocks->samples + i * 4, blocks->stride);
-    }
+    each_block(blocks, block4, 4);
 }
 
 /* Inputs 0 and the odd ones are used. */
@@ -245,10 +250,7 @@ static void block2(const int16_t *block, const uint16_t *quantizers, uint8_t *sa
 
 void sl_jpeg_idct2_scalar(const sl_jpeg_blocks *blocks)
 {
-    for (size_t i = 0; i < blocks->count; i++) {
-        block2(blocks->coefficients + i * blocks->pitch, blocks->quantizers,
-               blocks->samples + i * 2, blocks->stride);
-    }
+    each_block(blocks, block2, 2);
 }
 
 /* libjpeg has no vector code here: its C code takes the product whole and the mean modulo 2^10. */

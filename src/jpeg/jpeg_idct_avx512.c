@@ -4,22 +4,16 @@
 #if defined(__x86_64__)
 
 #    include <immintrin.h>
-#    include <stdbool.h>
-#    include <string.h>
 
 #    define TARGET                  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #    define VECTOR                  __m512i
 #    define OP(name)                _mm512_##name
 #    define ZERO                    _mm512_setzero_si512()
 #    define SHIFT_RIGHT(sums, bits) _mm512_srai_epi32(sums, bits)
+#    define AT_ONCE                 4
 #    include "jpeg_idct_vector.h"
 
-enum { SIDE = 8, AT_ONCE = 4, HALF_BLOCK = SL_JPEG_BLOCK / 2 };
-
-typedef struct place {
-    const int16_t *block;
-    uint8_t *samples;
-} place;
+enum { HALF_BLOCK = SL_JPEG_BLOCK / 2 };
 
 /* The same four rows of four blocks, dequantized: row i of each to rows[i]. */
 TARGET static inline void load_rows(const place places[AT_ONCE], const uint16_t *quantizers,
@@ -41,15 +35,8 @@ TARGET static inline void load_rows(const place places[AT_ONCE], const uint16_t 
     rows[3] = _mm512_shuffle_i64x2(bottom01, bottom23, 0xDD);
 }
 
-TARGET static inline void jpeg_idct_avx512_store_two_rows(uint8_t *samples, size_t stride,
-                                                          __m128i rows)
-{
-    _mm_storel_epi64((__m128i *)(void *)samples, rows);
-    _mm_storeh_pi((__m64 *)(void *)(samples + stride), _mm_castsi128_ps(rows));
-}
-
-TARGET static inline void transform_four(const place places[AT_ONCE], const uint16_t *quantizers,
-                                         size_t stride)
+TARGET static inline void transform_places(const place places[AT_ONCE], const uint16_t *quantizers,
+                                           size_t stride)
 {
     __m512i rows[SIDE];
     __m512i samples[4];
@@ -58,64 +45,28 @@ TARGET static inline void transform_four(const place places[AT_ONCE], const uint
     transform_blocks(rows, samples);
     for (size_t i = 0; i < 4; i++) {
         size_t at = 2 * i * stride;
-        jpeg_idct_avx512_store_two_rows(places[0].samples + at, stride,
-                                        _mm512_castsi512_si128(samples[i]));
-        jpeg_idct_avx512_store_two_rows(places[1].samples + at, stride,
-                                        _mm512_extracti32x4_epi32(samples[i], 1));
-        jpeg_idct_avx512_store_two_rows(places[2].samples + at, stride,
-                                        _mm512_extracti32x4_epi32(samples[i], 2));
-        jpeg_idct_avx512_store_two_rows(places[3].samples + at, stride,
-                                        _mm512_extracti32x4_epi32(samples[i], 3));
+        store_two_rows(places[0].samples + at, stride, _mm512_castsi512_si128(samples[i]));
+        store_two_rows(places[1].samples + at, stride, _mm512_extracti32x4_epi32(samples[i], 1));
+        store_two_rows(places[2].samples + at, stride, _mm512_extracti32x4_epi32(samples[i], 2));
+        store_two_rows(places[3].samples + at, stride, _mm512_extracti32x4_epi32(samples[i], 3));
     }
 }
 
-/* Blocks without coefficients below row 0: all rows come out the same. True: it was one. */
-TARGET static inline bool jpeg_idct_avx512_try_flat(const place *where, const uint16_t *quantizers,
-                                                    size_t stride)
+TARGET static inline shape shape_of(const int16_t *block)
 {
     enum { ROW = (1 << SIDE) - 1 };
-    __m512i top = _mm512_load_si512(where->block);
-    __m512i bottom = _mm512_load_si512(where->block + HALF_BLOCK);
+    __m512i top = _mm512_load_si512(block);
+    __m512i bottom = _mm512_load_si512(block + HALF_BLOCK);
     __mmask32 above = _mm512_test_epi16_mask(top, top);
     if ((_mm512_test_epi16_mask(bottom, bottom) | (above & ~(__mmask32)ROW)) != 0) {
-        return false;
+        return DENSE;
     }
-    uint64_t row;
-    if (above <= 1) {
-        row = sl_jpeg_idct8_dc(where->block[0], quantizers[0]) * (UINT64_MAX / UINT8_MAX);
-    } else {
-        uint8_t samples[SIDE];
-        sl_jpeg_idct8_flat(where->block, quantizers, samples);
-        memcpy(&row, samples, SIDE);
-    }
-    for (size_t y = 0; y < SIDE; y++) {
-        memcpy(where->samples + y * stride, &row, SIDE);
-    }
-    return true;
+    return above <= 1 ? CONSTANT : FLAT;
 }
 
 TARGET void sl_jpeg_idct8_avx512(const sl_jpeg_blocks *blocks)
 {
-    place dense[AT_ONCE];
-    size_t waiting = 0;
-    for (size_t i = 0; i < blocks->count; i++) {
-        dense[waiting].block = blocks->coefficients + i * blocks->pitch;
-        dense[waiting].samples = blocks->samples + i * SIDE;
-        if (jpeg_idct_avx512_try_flat(&dense[waiting], blocks->quantizers, blocks->stride)) {
-            continue;
-        }
-        waiting++;
-        if (waiting == AT_ONCE) {
-            transform_four(dense, blocks->quantizers, blocks->stride);
-            waiting = 0;
-        }
-    }
-    if (waiting > 0) { /* the last one several times */
-        for (size_t i = waiting; i < AT_ONCE; i++) {
-            dense[i] = dense[waiting - 1];
-        }
-        transform_four(dense, blocks->quantizers, blocks->stride);
-    }
+    transform_run(blocks);
 }
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jpeg_idct_vector: the inverse transform of size 8, and the steps that the smaller sizes share
- * with it, in vectors of any width, to be included once by a twin that has defined VECTOR (the
- * type), OP(name) (the intrinsic), ZERO, SHIFT_RIGHT(sums, bits) and TARGET.
+ * with it, in vectors of any width, to be included once by a variant that has defined VECTOR (the
+ * type), OP(name) (the intrinsic), ZERO, SHIFT_RIGHT(sums, bits), TARGET and AT_ONCE (the blocks of
+ * a vector), and that defines the two functions declared here.
  *
  * Every 128 bits of a vector belong to another block: a row of eight 16-bit values. So nothing
  * crosses a 128-bit border, and width is just how many blocks go at once.
@@ -13,9 +14,27 @@
 
 #include "jpeg_idct_twins.h"
 
+#include <stdbool.h>
+#include <string.h>
+
+enum { SIDE = 8 };
+
 typedef struct wide {
     VECTOR low, high;
 } wide;
+
+typedef struct place {
+    const int16_t *block;
+    uint8_t *samples;
+} place;
+
+/* What a block has: coefficients in any row, in row 0 only, the first one only. */
+typedef enum shape { DENSE, FLAT, CONSTANT } shape;
+
+/* Defined by the variant: */
+TARGET static inline shape shape_of(const int16_t *block);
+TARGET static inline void transform_places(const place places[AT_ONCE], const uint16_t *quantizers,
+                                           size_t stride);
 
 /* Values of two rows side by side, and the constants that go with them. */
 TARGET static inline wide pair(VECTOR a, VECTOR b)
@@ -141,6 +160,58 @@ TARGET static inline void transform_blocks(VECTOR rows[8], VECTOR samples[4])
     transpose(rows);
     transform(rows, SL_IDCT_CONST_BITS + SL_IDCT_PASS1_BITS + 3);
     finish(rows, samples);
+}
+
+TARGET static inline void store_two_rows(uint8_t *samples, size_t stride, __m128i rows)
+{
+    _mm_storel_epi64((__m128i *)(void *)samples, rows);
+    _mm_storeh_pi((__m64 *)(void *)(samples + stride), _mm_castsi128_ps(rows));
+}
+
+/* Blocks without coefficients below row 0: all rows come out the same. True: it was one. */
+TARGET static inline bool try_flat(const place *where, const uint16_t *quantizers, size_t stride)
+{
+    const shape found = shape_of(where->block);
+    uint64_t row;
+    if (found == DENSE) {
+        return false;
+    }
+    if (found == CONSTANT) {
+        row = sl_jpeg_idct8_dc(where->block[0], quantizers[0]) * (UINT64_MAX / UINT8_MAX);
+    } else {
+        uint8_t samples[SIDE];
+        sl_jpeg_idct8_flat(where->block, quantizers, samples);
+        memcpy(&row, samples, SIDE);
+    }
+    for (size_t y = 0; y < SIDE; y++) {
+        memcpy(where->samples + y * stride, &row, SIDE);
+    }
+    return true;
+}
+
+/* All blocks of size 8: those that are not flat are gathered and transformed AT_ONCE. */
+TARGET static inline void transform_run(const sl_jpeg_blocks *blocks)
+{
+    place dense[AT_ONCE];
+    size_t waiting = 0;
+    for (size_t i = 0; i < blocks->count; i++) {
+        dense[waiting].block = blocks->coefficients + i * blocks->pitch;
+        dense[waiting].samples = blocks->samples + i * SIDE;
+        if (try_flat(&dense[waiting], blocks->quantizers, blocks->stride)) {
+            continue;
+        }
+        waiting++;
+        if (waiting == AT_ONCE) {
+            transform_places(dense, blocks->quantizers, blocks->stride);
+            waiting = 0;
+        }
+    }
+    if (waiting > 0) { /* the last one several times */
+        for (size_t i = waiting; i < AT_ONCE; i++) {
+            dense[i] = dense[waiting - 1];
+        }
+        transform_places(dense, blocks->quantizers, blocks->stride);
+    }
 }
 
 #endif
