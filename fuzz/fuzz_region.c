@@ -6,9 +6,9 @@
  */
 #include "fuzz.h"
 
-#include "colour.h"
 #include "decoder.h"
 #include "jpeg_make.h"
+#include "jpeg_scanlines.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,9 +12,9 @@
 #include "jpeg_segments.h"
 #include "jpeg_sink.h"
 #include "jpeg_source.h"
+#include "jpeg_tiles.h"
 #include "memory.h"
 #include "minmax.h"
-#include "tile_interval.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  *
  * Purpose: a lossless transcode (coefficients, quantisation tables, sampling and colours stay) to
  * sequential Huffman coding in one scan, with optimised tables and a restart interval
- * (tile_interval.h), or, when asked for the fastest form (jpeg_form.h), with the usual tables or no
+ * (jpeg_tiles.h), or, when asked for the fastest form (jpeg_form.h), with the usual tables or no
  * interval where that is better. Any decoder reads the result. Every picture is read back and
  * compared before it is handed out (jpeg_readback.h); one that cannot be written this way is for
  * the caller to keep. Strictness: as decoder.h for a whole decode, so a picture that ends early is

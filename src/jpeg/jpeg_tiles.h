@@ -9,6 +9,9 @@
  * The spans are found by one scan over the bytes for the markers, and checked: the number of
  * markers and their sequence (RST0..RST7, again RST0) must be what the header demands. So there is
  * no table that could contradict the picture. A picture without restart markers is one interval.
+ * An interval is also what a region decode can enter at. Short ones waste less at a region's sides
+ * and cost more markers; ones that divide the MCU row make a grid of tiles, which libjpeg can be
+ * handed a part of.
  * Threads: pure; memory from the scratch given.
  */
 #ifndef SL_JPEG_TILES_H
@@ -38,5 +41,18 @@ typedef struct sl_jpeg_tiles {
  * that can judge) or the scratch is too small.
  */
 bool sl_jpeg_tiles_find(sl_jpeg_tiles *tiles, sl_bytes bytes, uint32_t start, sl_scratch *scratch);
+
+/* ---- how long the intervals of a re-tiled JPEG are ---- */
+
+/* The width aimed at: measured (docs/benchmarking.md). */
+#define SL_TILE_PIXELS 96u
+
+/*
+ * `across` (>= 1) MCUs of `mcu_pixels` (>= 8) make a row. `wanted` > 0: that many, but at most a
+ * row. 0: about SL_TILE_PIXELS wide: of the divisors of `across` from half to twice that the
+ * nearest (the smaller of two), or just that when there is none; a row that is no wider than that
+ * stays whole.
+ */
+uint32_t sl_tile_interval(uint32_t across, uint32_t mcu_pixels, uint32_t wanted);
 
 #endif

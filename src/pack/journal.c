@@ -9,8 +9,8 @@
 #include "error.h"
 #include "file.h"
 #include "jpeg_retile.h"
+#include "jpeg_tiles.h"
 #include "shard_format.h"
-#include "tile_interval.h"
 
 #include <errno.h>
 #include <inttypes.h>

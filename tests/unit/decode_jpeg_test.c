@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JPEGs of every kind against a plain decode with libjpeg. */
-#include "colour.h"
 #include "decoder.h"
 #include "exif.h"
 #include "jpeg_make.h"
+#include "jpeg_scanlines.h"
 #include "memory.h"
 #include "test.h"
 

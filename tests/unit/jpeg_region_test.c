@@ -4,9 +4,9 @@
  * whole picture (at the same scale) shows there, bit for bit; and what a part does not need is not
  * read.
  */
-#include "colour.h"
 #include "decoder.h"
 #include "jpeg_make.h"
+#include "jpeg_scanlines.h"
 #include "philox.h"
 #include "test.h"
 

@@ -8,9 +8,9 @@
 #include "jpeg_make.h"
 #include "jpeg_readback.h"
 #include "jpeg_retile.h"
+#include "jpeg_tiles.h"
 #include "philox.h"
 #include "test.h"
-#include "tile_interval.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The choice of the restart interval, and Huffman codes against the bounds of what is possible. */
 #include "huffman_code.h"
+#include "jpeg_tiles.h"
 #include "philox.h"
 #include "test.h"
-#include "tile_interval.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
