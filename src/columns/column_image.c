@@ -10,11 +10,6 @@
 
 #include <string.h>
 
-static bool column_image_takes(sluice_field_type type)
-{
-    return type == SLUICE_FIELD_IMAGE;
-}
-
 static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     const sl_column_request *request = &column->request;
@@ -25,10 +20,9 @@ static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sl
         return (sluice_status)request->recipe.error.status;
     }
     if (request->recipe.width == 0) {
-        return sl_error_set(error, SLUICE_INVALID, "columns",
-                            "column \"%s\": the recipe has no geometry step: add "
-                            "random_resized_crop, resize_center_crop or random_crop",
-                            request->name);
+        return sl_column_refuse(column, error,
+                                "the recipe has no geometry step: add random_resized_crop, "
+                                "resize_center_crop or random_crop");
     }
     const sluice_status status = sl_converter_make(
         &column->converter, &request->recipe, (sluice_dtype)request->dtype, request->layout, error);
@@ -118,7 +112,7 @@ static void column_image_blank(const sl_column *column, uint32_t number, sl_part
 }
 
 const sl_column_kind sl_column_image = {.name = "image",
-                                        .takes = column_image_takes,
+                                        .takes = SL_TAKES(IMAGE),
                                         .bind = column_image_bind,
                                         .open = open_picture,
                                         .make = column_image_make,

@@ -7,16 +7,6 @@
 
 #include <string.h>
 
-static bool column_number_takes(sluice_field_type type)
-{
-    return type == SLUICE_FIELD_INT || type == SLUICE_FIELD_FLOAT;
-}
-
-static bool takes_int(sluice_field_type type)
-{
-    return type == SLUICE_FIELD_INT;
-}
-
 /* The dtype that was asked for, or the natural one. */
 static sluice_dtype column_number_dtype_of(const sl_column *column)
 {
@@ -46,13 +36,10 @@ static sluice_status column_number_bind(sl_column *column, sl_column_set *set, s
     if (!column_number_is_number(dtype, column->field.type == SLUICE_FIELD_FLOAT)) {
         return column_number_refuse_dtype(column, dtype, error);
     }
-    sl_part *part = sl_column_add_part(set, column, "", error);
-    if (part == NULL) {
-        return SLUICE_INVALID;
-    }
-    part->dtype = dtype;
-    part->row_bytes = sl_dtype_bytes(dtype);
-    return SLUICE_OK;
+    column->request.dtype = (int32_t)dtype;
+    column->elements = 1;
+    column->made_bytes = (uint32_t)sl_dtype_bytes(dtype);
+    return sl_column_add_asked(set, column, error);
 }
 
 static void column_number_put(void *to, sluice_dtype dtype, int64_t integer, double number)
@@ -103,7 +90,7 @@ static void column_number_blank(const sl_column *column, uint32_t number, sl_par
 }
 
 const sl_column_kind sl_column_number = {.name = "number",
-                                         .takes = column_number_takes,
+                                         .takes = SL_TAKES(INT) | SL_TAKES(FLOAT),
                                          .bind = column_number_bind,
                                          .make = column_number_make,
                                          .blank = column_number_blank};
@@ -118,20 +105,15 @@ static sluice_status bind_one_hot(sl_column *column, sl_column_set *set, sluice_
         return column_number_refuse_dtype(column, dtype, error);
     }
     if (classes == 0 || classes > UINT32_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, "columns",
-                            "column \"%s\": a one-hot column needs a length from 1 to 2^32 - 1: "
-                            "how many classes there are",
-                            column->request.name);
+        return sl_column_refuse(column, error,
+                                "a one-hot column needs a length from 1 to 2^32 - 1: how many "
+                                "classes there are");
     }
-    sl_part *part = sl_column_add_part(set, column, "", error);
-    if (part == NULL) {
-        return SLUICE_INVALID;
-    }
-    part->dtype = dtype;
-    part->dims = 1;
-    part->shape[0] = (int64_t)classes;
-    part->row_bytes = classes * sl_dtype_bytes(dtype);
-    return SLUICE_OK;
+    column->request.dims = 1;
+    column->request.shape[0] = (int64_t)classes;
+    column->elements = classes;
+    column->made_bytes = (uint32_t)sl_dtype_bytes(dtype);
+    return sl_column_add_asked(set, column, error);
 }
 
 static sluice_status make_one_hot(const sl_column *column, sl_row *row, sl_part_view parts,
@@ -151,6 +133,6 @@ static sluice_status make_one_hot(const sl_column *column, sl_row *row, sl_part_
 }
 
 const sl_column_kind sl_column_one_hot = {.name = "one_hot",
-                                          .takes = takes_int,
+                                          .takes = SL_TAKES(INT),
                                           .bind = bind_one_hot,
                                           .make = make_one_hot};

@@ -12,11 +12,6 @@
 #include <assert.h>
 #include <string.h>
 
-static bool column_ragged_takes(sluice_field_type type)
-{
-    return type == SLUICE_FIELD_BYTES || type == SLUICE_FIELD_TEXT || type == SLUICE_FIELD_TENSOR;
-}
-
 /* ---- once ---- */
 
 /* What one step of the length is: an element, or all that lies behind the first dimension. */
@@ -193,12 +188,14 @@ static sluice_status make_padded(const sl_column *column, sl_row *row, sl_part_v
 }
 
 const sl_column_kind sl_column_ragged = {.name = "ragged",
-                                         .takes = column_ragged_takes,
+                                         .takes =
+                                             SL_TAKES(BYTES) | SL_TAKES(TEXT) | SL_TAKES(TENSOR),
                                          .bind = bind_ragged,
                                          .make = make_ragged,
                                          .blank = blank_ragged,
                                          .finish = column_ragged_finish};
 const sl_column_kind sl_column_padded = {.name = "padded",
-                                         .takes = column_ragged_takes,
+                                         .takes =
+                                             SL_TAKES(BYTES) | SL_TAKES(TEXT) | SL_TAKES(TENSOR),
                                          .bind = bind_padded,
                                          .make = make_padded};

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tensors of pictures: the samples of a PNG as it stores them (label masks, depth), whole or the
- * part that a tensor of their shape would have. Other pictures have none, and are bad samples.
+ * Tensors of media: what a file holds before it is made fit for augmentation (sl_codec.values),
+ * whole or the part that a tensor of that shape would have. Today: PNGs' samples as stored (label
+ * masks, depth). A file whose codec gives no values is a bad sample. Dimensions and words are those
+ * of pictures, the only media there is; rows are the codec's steps.
  */
 #include "clock.h"
 #include "columns.h"
@@ -16,7 +18,7 @@ enum { CHANNELS_MAX = 4 };
 
 /* ---- once ---- */
 
-/* What a row's values are is known when its header was read: one of the two. */
+/* A value's dtype is known once its header was read, and is one of two. */
 static sluice_status check_dtype(const sl_column *column, sluice_error *error)
 {
     const sluice_dtype to = (sluice_dtype)column->request.dtype;
@@ -50,7 +52,7 @@ static sluice_status column_samples_bind(sl_column *column, sl_column_set *set, 
 
 /* ---- each row ---- */
 
-/* Header, before anything is decoded: whether the values are what the column wants. */
+/* By the header, before anything is decoded: whether the values are what the column wants. */
 static sluice_status check_form(const sl_column *column, const sl_decoded_form *form,
                                 sluice_error *error)
 {
@@ -137,6 +139,6 @@ static sluice_status column_samples_make(const sl_column *column, sl_row *row, s
 }
 
 const sl_column_kind sl_column_samples = {.name = "tensor",
-                                          .takes = sl_type_is_media,
+                                          .takes = SL_TAKES(IMAGE),
                                           .bind = column_samples_bind,
                                           .make = column_samples_make};

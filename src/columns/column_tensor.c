@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-static bool column_tensor_takes(sluice_field_type type)
-{
-    return type == SLUICE_FIELD_TENSOR;
-}
-
 /* ---- once ---- */
 
 /* The shape of a row: that of the request, or the field's. */
@@ -171,6 +166,6 @@ static sluice_status column_tensor_make(const sl_column *column, sl_row *row, sl
 }
 
 const sl_column_kind sl_column_tensor = {.name = "tensor",
-                                         .takes = column_tensor_takes,
+                                         .takes = SL_TAKES(TENSOR),
                                          .bind = column_tensor_bind,
                                          .make = column_tensor_make};

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Windows: a stretch of a long tensor. The row's sample is a window, and its bytes are read as far
+ * Windows: a range of a long tensor. The row's sample is a window, and its bytes are read as far
  * as the columns of the set need them (sl_windows), and no more.
  */
 #include "columns.h"
 #include "error.h"
-
-static bool column_window_takes(sluice_field_type type)
-{
-    return type == SLUICE_FIELD_TENSOR;
-}
 
 /* Makes room for the column in the set's windows, which are all of one field and one stride. */
 static sluice_status column_window_join(sl_column *column, sl_column_set *set, sluice_error *error)
@@ -49,16 +44,10 @@ static sluice_status column_window_bind(sl_column *column, sl_column_set *set, s
     if (status != SLUICE_OK) {
         return status;
     }
-    sl_part *part = sl_column_add_part(set, column, "", error);
-    if (part == NULL) {
-        return SLUICE_INVALID;
-    }
     column->elements = column->request.length;
-    part->dtype = (sluice_dtype)column->request.dtype;
-    part->dims = 1;
-    part->shape[0] = (int64_t)column->elements;
-    part->row_bytes = column->elements * column->made_bytes;
-    return SLUICE_OK;
+    column->request.dims = 1;
+    column->request.shape[0] = (int64_t)column->elements;
+    return sl_column_add_asked(set, column, error);
 }
 
 static sluice_status column_window_make(const sl_column *column, sl_row *row, sl_part_view parts,
@@ -76,6 +65,6 @@ static sluice_status column_window_make(const sl_column *column, sl_row *row, sl
 }
 
 const sl_column_kind sl_column_window = {.name = "window",
-                                         .takes = column_window_takes,
+                                         .takes = SL_TAKES(TENSOR),
                                          .bind = column_window_bind,
                                          .make = column_window_make};

@@ -143,7 +143,7 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
     if (request->kind == SLUICE_COLUMN_TENSOR && sl_type_is_media(column->field.type)) {
         column->kind = &sl_column_samples;
     }
-    if (!column->kind->takes(column->field.type)) {
+    if ((column->kind->takes >> column->field.type & 1) == 0) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
                             "column \"%s\": the field \"%s\" cannot be used by a %s column",
                             request->name, request->field, column->kind->name);

@@ -83,9 +83,10 @@ typedef struct sl_row {
 } sl_row;
 
 /* What a kind implements. */
+#define SL_TAKES(type) (1U << SLUICE_FIELD_##type)
 typedef struct sl_column_kind {
     const char *name;
-    bool (*takes)(sluice_field_type type);
+    uint32_t takes; /* types of fields: an or of SL_TAKES */
     /* Once: checks the request against the field and the set so far, and adds the column's parts.
      */
     sluice_status (*bind)(sl_column *column, sl_column_set *set, sluice_error *error);
@@ -225,7 +226,7 @@ sluice_status sl_column_cast(const sl_column *column, void *to, const uint8_t *f
 
 extern const sl_column_kind sl_column_image, sl_column_number, sl_column_one_hot, sl_column_tensor,
     sl_column_window, sl_column_ragged, sl_column_padded;
-/* A TENSOR of an image field. */
+/* A TENSOR of a field of media. */
 extern const sl_column_kind sl_column_samples;
 
 #endif
