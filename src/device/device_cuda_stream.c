@@ -198,12 +198,22 @@ static sluice_status check_current(const sl_cuda_device *cuda, sl_cu_stream stre
                         cuda->base.number);
 }
 
-/* sl_cuda_enter, for a stream of the program's. */
+/* sl_cuda_enter, for a stream of the program's that may be waited on and recorded. */
 static sluice_status enter_for(const sl_cuda_device *cuda, sl_cu_stream stream, unsigned *mode,
                                sluice_error *error)
 {
-    const sluice_status status = check_current(cuda, stream, error);
-    return status == SLUICE_OK ? sl_cuda_enter(cuda, mode, error) : status;
+    sluice_status status = check_current(cuda, stream, error);
+    if (status == SLUICE_OK) {
+        status = sl_cuda_enter(cuda, mode, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    status = device_cuda_stream_check_stream(cuda, stream, error);
+    if (status != SLUICE_OK) {
+        sl_cuda_leave(cuda, *mode);
+    }
+    return status;
 }
 
 sluice_status sl_cuda_stream_wait(sl_device *device, struct CUstream_st *stream, sl_event *event,
@@ -212,15 +222,11 @@ sluice_status sl_cuda_stream_wait(sl_device *device, struct CUstream_st *stream,
     const sl_cuda_device *cuda = sl_cuda_of(device);
     unsigned mode;
     sluice_status status = enter_for(cuda, stream, &mode, error);
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    status = device_cuda_stream_check_stream(cuda, stream, error);
     if (status == SLUICE_OK) {
         status = stream_result(cuda, "cuStreamWaitEvent",
                                cuda->driver->stream_wait_event(stream, event_of(event), 0), error);
+        sl_cuda_leave(cuda, mode);
     }
-    sl_cuda_leave(cuda, mode);
     return status;
 }
 
@@ -262,15 +268,14 @@ sluice_status sl_cuda_event_open(sl_device *device, sl_event_kind kind, sl_event
     sl_cu_event made = NULL;
     unsigned mode;
     sluice_status status = sl_cuda_enter(cuda, &mode, error);
-    if (status != SLUICE_OK) {
-        return status;
+    if (status == SLUICE_OK) {
+        status = sl_cuda_made(cuda, "cuEventCreate",
+                              cuda->driver->event_create(&made, event_flags(kind)), error);
+        sl_cuda_leave(cuda, mode);
     }
-    status = sl_cuda_made(cuda, "cuEventCreate",
-                          cuda->driver->event_create(&made, event_flags(kind)), error);
     if (status == SLUICE_OK) {
         *event = (sl_event *)(void *)made;
     }
-    sl_cuda_leave(cuda, mode);
     return status;
 }
 
@@ -290,15 +295,11 @@ sluice_status sl_cuda_event_record(sl_device *device, sl_event *event, struct CU
     const sl_cuda_device *cuda = sl_cuda_of(device);
     unsigned mode;
     sluice_status status = enter_for(cuda, stream, &mode, error);
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    status = device_cuda_stream_check_stream(cuda, stream, error);
     if (status == SLUICE_OK) {
         status = stream_result(cuda, "cuEventRecord",
                                cuda->driver->event_record(event_of(event), stream), error);
+        sl_cuda_leave(cuda, mode);
     }
-    sl_cuda_leave(cuda, mode);
     return status;
 }
 
