@@ -28,7 +28,8 @@ typedef struct making {
     sl_name_table known;   /* numbers in `names` */
     char **names;          /* owned, and each of them */
     uint32_t *first;       /* of each, the dataset that had it first; ASKED */
-    uint32_t classes, room;
+    uint64_t room;
+    uint32_t classes;
 } making;
 
 static sluice_status class_union_no_memory(sluice_error *error)
@@ -91,17 +92,6 @@ static bool are_alike(const making *m)
 
 /* ---- the list ---- */
 
-static bool class_union_grow(making *m)
-{
-    const uint32_t room = m->room == 0 ? 64 : m->room * 2;
-    char **names = sl_realloc_array((void *)m->names, room, sizeof(*names));
-    m->names = names != NULL ? names : m->names;
-    uint32_t *first = sl_realloc_array(m->first, room, sizeof(*first));
-    m->first = first != NULL ? first : m->first;
-    m->room = names != NULL && first != NULL ? room : m->room;
-    return names != NULL && first != NULL;
-}
-
 static sluice_status class_union_append(making *m, const char *name, uint32_t part,
                                         sluice_error *error)
 {
@@ -109,7 +99,10 @@ static sluice_status class_union_append(making *m, const char *name, uint32_t pa
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                             "the datasets have more than 2^24 classes in all");
     }
-    char *copy = m->classes < m->room || class_union_grow(m) ? sl_strdup(name) : NULL;
+    uint64_t room = m->room;
+    const bool fits = sl_grow((void *)&m->names, &room, m->classes + 1U, sizeof(*m->names)) &&
+                      sl_grow(&m->first, &m->room, m->classes + 1U, sizeof(*m->first));
+    char *copy = fits ? sl_strdup(name) : NULL;
     if (copy == NULL || !sl_name_table_add(&m->known, copy, m->classes)) {
         sl_free(copy);
         return class_union_no_memory(error);

@@ -40,8 +40,8 @@ typedef struct step {
 
 struct sl_condition {
     step *steps;
-    uint32_t count, room;
-    uint64_t fields;
+    uint32_t count;
+    uint64_t room, fields;
 };
 
 typedef struct parser {
@@ -95,14 +95,8 @@ static sluice_status add_step(parser *p, const step *made)
     if (c->count == STEPS_MAX) {
         return condition_fail(p, "the condition is too long");
     }
-    if (c->count == c->room) {
-        const uint32_t room = c->room < 16 ? 16 : 2 * c->room;
-        step *grown = sl_realloc_array(c->steps, room, sizeof(*grown));
-        if (grown == NULL) {
-            return sl_no_memory(p->error, STAGE, "for a condition");
-        }
-        c->steps = grown;
-        c->room = room;
+    if (!sl_grow(&c->steps, &c->room, c->count + 1U, sizeof(*c->steps))) {
+        return sl_no_memory(p->error, STAGE, "for a condition");
     }
     c->steps[c->count++] = *made;
     return SLUICE_OK;
