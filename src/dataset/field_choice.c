@@ -3,7 +3,6 @@
 
 #include "dtype.h"
 #include "error.h"
-#include "field_rules.h"
 #include "names.h"
 
 #include <string.h>
@@ -112,4 +111,30 @@ sluice_status sl_field_choice_parse(sl_field_choice *choice, const char *text, s
                                    error);
     }
     return SLUICE_OK;
+}
+
+/* ---- of any field ---- */
+
+bool sl_field_name_ok(const char name[SL_FIELD_NAME_BYTES])
+{
+    const size_t length = strnlen(name, SL_FIELD_NAME_BYTES);
+    for (size_t i = 0; i < length; i++) {
+        if (name[i] <= ' ' || name[i] > '~') {
+            return false;
+        }
+    }
+    return length > 0 && length < SL_FIELD_NAME_BYTES;
+}
+
+bool sl_tensor_fits(const sl_field *field)
+{
+    uint64_t bytes = sl_dtype_bytes(field->dtype);
+    for (uint32_t i = 0; i < field->dims; i++) {
+        const uint64_t size = field->shape[i] == 0 ? 1 : field->shape[i];
+        if (size > SL_RECORD_BYTES_MAX || bytes * size > SL_RECORD_BYTES_MAX) {
+            return false;
+        }
+        bytes *= size;
+    }
+    return true;
 }

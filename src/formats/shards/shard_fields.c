@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The metadata of shards and manifests: fields and class names, to and from bytes. */
 #include "dtype.h"
-#include "field_rules.h"
+#include "field_choice.h"
 #include "little_endian.h"
 #include "memory.h"
 #include "shard_pages.h"

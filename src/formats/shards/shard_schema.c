@@ -4,7 +4,7 @@
 #include "shard_schema.h"
 
 #include "dtype.h"
-#include "field_rules.h"
+#include "field_choice.h"
 #include "memory.h"
 #include "shard_record.h"
 

@@ -2,7 +2,7 @@
 #include "mds_columns.h"
 
 #include "dtype.h"
-#include "field_rules.h"
+#include "field_choice.h"
 
 #include <string.h>
 

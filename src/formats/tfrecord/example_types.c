@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a key is as a field. */
 #include "example_fields.h"
-#include "field_rules.h"
+#include "field_choice.h"
 
 #include <string.h>
 
