@@ -8,9 +8,8 @@
  * and by libspng where the bench was built with it. bench/decoders.py has Pillow and OpenCV, too.
  */
 #include "clock.h"
-#include "dataset.h"
 #include "decoder.h"
-#include "formats.h"
+#include "measure.h"
 #include "memory.h"
 #include "png_chunks.h"
 
@@ -157,43 +156,15 @@ static double run(bench *b, const way *w)
     return taken > 0 ? (double)(end - start) * 1e-6 / (double)taken : 0;
 }
 
-static int compare(const void *left, const void *right)
-{
-    const double a = *(const double *)left;
-    const double b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
-static void add_files(bench *b, const char *path)
-{
-    sluice_error error = SLUICE_ERROR_INIT;
-    const sluice_dataset_options options = SLUICE_DATASET_OPTIONS_INIT;
-    sl_dataset *dataset = NULL;
-    check(sl_dataset_open(&dataset, &path, 1, &options, &error) == SLUICE_OK, error.text);
-    for (uint64_t i = 0; i < dataset->info.samples && b->count < PICTURES_MAX; i++) {
-        size_t size = 0;
-        const uint32_t field = sl_dataset_field(dataset, "image");
-        (void)sl_dataset_read_field(dataset, i, field, (sl_buffer){NULL, 0}, &size, NULL);
-        uint8_t *bytes = sl_malloc(size);
-        check(bytes != NULL, "no memory");
-        check(sl_dataset_read_field(dataset, i, field, (sl_buffer){bytes, size}, &size, &error) ==
-                  SLUICE_OK,
-              error.text);
-        b->files[b->count++] = (sl_bytes){bytes, size};
-    }
-    sl_dataset_close(dataset);
-}
-
 int main(int argc, char **argv)
 {
     static bench b;
     static double figures[WAYS][ROUNDS_MAX];
-    const long asked = argc > 2 ? strtol(argv[2], NULL, 10) : 9;
-    const int rounds = asked >= 1 && asked <= ROUNDS_MAX ? (int)asked : 9;
+    const int rounds = bench_rounds(argc > 2 ? argv[2] : NULL, ROUNDS_MAX, 9);
     const sl_decoder_config config = {
         .max_pixels = MAX_PIXELS, .max_unpacked_bytes = 1 << 20, .exif = SLUICE_EXIF_IGNORE};
     check(argc > 1, "codec_bench FOLDER [ROUNDS]");
-    add_files(&b, argv[1]);
+    b.count = bench_load(argv[1], b.files, PICTURES_MAX);
     b.pixels = sl_malloc(MAX_PIXELS * 4);
     check(b.pixels != NULL && sl_decoder_open(&b.decoder, &config, NULL) == SLUICE_OK, "no memory");
     for (int round = 0; round < rounds; round++) {
@@ -202,7 +173,7 @@ int main(int argc, char **argv)
         }
     }
     for (int i = 0; i < WAYS; i++) {
-        qsort(figures[i], (size_t)rounds, sizeof(double), compare);
+        qsort(figures[i], (size_t)rounds, sizeof(double), bench_compare_figures);
         if (figures[i][rounds / 2] > 0) {
             printf("%-8s %.3f\n", ways[i].name, figures[i][rounds / 2]);
         }

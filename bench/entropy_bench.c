@@ -7,16 +7,14 @@
  * rounds of the milliseconds per picture. Pictures that the fast road does not take are left out.
  */
 #include "clock.h"
-#include "dataset.h"
-#include "formats.h"
 #include "jpeg_fast.h"
 #include "jpeg_lanes.h"
 #include "jpeg_retile.h"
+#include "measure.h"
 #include "memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <jpeglib.h>
 
@@ -36,24 +34,6 @@ typedef struct bench {
     sl_huffman_tables *tables; /* three, and the stop */
     uint8_t *rows;
 } bench;
-
-static void check(sluice_status status, const sluice_error *error)
-{
-    if (status != SLUICE_OK) {
-        (void)fprintf(stderr, "%s\n", error->text);
-        exit(1);
-    }
-}
-
-static sl_bytes copy_of(sl_bytes bytes)
-{
-    uint8_t *copy = sl_malloc(bytes.size);
-    if (copy == NULL) {
-        abort();
-    }
-    memcpy(copy, bytes.data, bytes.size);
-    return (sl_bytes){copy, bytes.size};
-}
 
 static void read_header(bench *b, sl_bytes bytes)
 {
@@ -189,41 +169,26 @@ static bool usable(bench *b, const bytes_pair *pair)
 
 static void load(bench *b, const char *path)
 {
+    static sl_bytes plain[PICTURES_MAX];
     sluice_error error;
-    sl_dataset *dataset = NULL;
-    sluice_dataset_options defaults = {.struct_size = sizeof(defaults)};
-    check(sl_dataset_open(&dataset, &path, 1, &defaults, &error), &error);
     const sl_jpeg_retile_options options = {.max_pixels = 100000000, .max_bytes = PICTURE_BYTES};
     sl_jpeg_retiler *retiler = NULL;
-    check(sl_jpeg_retiler_open(&retiler, &options, &error), &error);
-    uint8_t *bytes = sl_malloc(PICTURE_BYTES);
-    for (uint64_t i = 0; i < dataset->info.samples && b->count < PICTURES_MAX; i++) {
-        size_t size = 0;
+    bench_check(sl_jpeg_retiler_open(&retiler, &options, &error), &error);
+    const size_t count = bench_load(path, plain, PICTURES_MAX);
+    for (size_t i = 0; i < count; i++) {
         uint64_t memory = 0;
         sl_jpeg_outcome outcome = SL_JPEG_NONE;
         bytes_pair *pair = &b->pictures[b->count];
-        const sl_buffer buffer = {bytes, PICTURE_BYTES};
-        check(sl_dataset_read_field(dataset, i, 0, buffer, &size, &error), &error);
-        pair->plain = (sl_bytes){bytes, size};
+        pair->plain = plain[i];
         if (sl_jpeg_retiler_begin(retiler, pair->plain, &memory, &error) != SLUICE_OK ||
             sl_jpeg_retiler_run(retiler, &outcome, &pair->tiled, &error) != SLUICE_OK ||
             outcome != SL_JPEG_RETILED || !usable(b, pair)) {
             continue;
         }
-        pair->plain = copy_of(pair->plain);
-        pair->tiled = copy_of(pair->tiled);
+        pair->tiled = bench_copy(pair->tiled);
         b->count++;
     }
-    sl_free(bytes);
     sl_jpeg_retiler_close(retiler);
-    sl_dataset_close(dataset);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double left = *(const double *)a;
-    const double right = *(const double *)b;
-    return (left > right) - (left < right);
 }
 
 int main(int argc, char **argv)
@@ -235,12 +200,11 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "usage: entropy_bench DATASET [ROUNDS]\n");
         return 2;
     }
-    const long asked = argc > 2 ? strtol(argv[2], NULL, 10) : 7;
-    const int rounds = asked < 1 || asked > ROUNDS_MAX ? 7 : (int)asked;
+    const int rounds = bench_rounds(argc > 2 ? argv[2] : NULL, ROUNDS_MAX, 7);
     b.cinfo.err = jpeg_std_error(&b.errors);
     jpeg_create_decompress(&b.cinfo);
-    check(sl_scratch_open(&b.scratch, (size_t)8 << 30, (size_t)64 << 20, &error), &error);
-    check(sl_jpeg_fast_open(&b.fast, &error), &error);
+    bench_check(sl_scratch_open(&b.scratch, (size_t)8 << 30, (size_t)64 << 20, &error), &error);
+    bench_check(sl_jpeg_fast_open(&b.fast, &error), &error);
     b.tables = aligned_alloc(SL_HUFFMAN_ALIGN, (size_t)4 * sizeof(*b.tables));
     b.rows = sl_malloc((size_t)65536 * 3);
     if (b.tables == NULL || b.rows == NULL) {
@@ -260,9 +224,7 @@ int main(int argc, char **argv)
     printf("%zu pictures, %d rounds: median, smallest and largest CPU ms per picture\n", b.count,
            rounds);
     for (int w = 0; w < WAYS; w++) {
-        qsort(times[w], (size_t)rounds, sizeof(times[w][0]), by_value);
-        printf("  %-46s %.3f (%.3f..%.3f)\n", ways[w].name, times[w][rounds / 2], times[w][0],
-               times[w][rounds - 1]);
+        bench_print(ways[w].name, 46, times[w], rounds, 3);
     }
     return 0;
 }

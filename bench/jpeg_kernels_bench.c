@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "jpeg_idct.h"
 #include "jpeg_rows.h"
+#include "measure.h"
 
 #include <stdalign.h>
 #include <stdbool.h>
@@ -106,13 +107,6 @@ static void make_rows(sl_simd simd, unsigned which)
     }
 }
 
-static int by_value(const void *a, const void *b)
-{
-    uint64_t left = *(const uint64_t *)a;
-    uint64_t right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
-
 static bool has_level(sl_simd simd)
 {
     return simd == SL_SIMD_SCALAR || (simd <= sl_simd_best() && simd != SL_SIMD_NEON) ||
@@ -134,7 +128,7 @@ static void measure(const char *kind, const char *name, task work, unsigned whic
     (void)printf("%-10s %-12s", kind, name);
     for (int simd = 0; simd < SL_SIMD_COUNT; simd++) {
         if (has_level((sl_simd)simd)) {
-            qsort(times[simd], ROUNDS, sizeof(times[simd][0]), by_value);
+            qsort(times[simd], ROUNDS, sizeof(times[simd][0]), bench_compare_times);
             uint64_t middle = times[simd][ROUNDS / 2];
             (void)printf("  %s %8.3f ns", sl_simd_name((sl_simd)simd), (double)middle / units);
         }

@@ -8,6 +8,7 @@
  */
 #include "apply.h"
 #include "clock.h"
+#include "measure.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,21 +43,6 @@ typedef struct series {
 
 static series levels[SL_SIMD_COUNT];
 
-static int by_value(const void *a, const void *b)
-{
-    uint64_t left = *(const uint64_t *)a;
-    uint64_t right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
-
-static void check(sluice_status status, const sluice_error *error)
-{
-    if (status != SLUICE_OK) {
-        (void)fprintf(stderr, "%s\n", error->text);
-        exit(1);
-    }
-}
-
 /* NEON and AVX2 are of different machines. */
 static bool runs_here(int level, sl_simd best)
 {
@@ -72,7 +58,8 @@ static void make_converters(const setting *chosen)
     (void)sluice_augment_random_resized_crop(recipe, OUTPUT, OUTPUT, 0.08, 1, 0.75, 1.33);
     for (int level = 0; level < SL_SIMD_COUNT; level++) {
         sl_converter *converter = &levels[level].converter;
-        check(sl_converter_make(converter, recipe, chosen->dtype, chosen->layout, &error), &error);
+        bench_check(sl_converter_make(converter, recipe, chosen->dtype, chosen->layout, &error),
+                    &error);
         levels[level].here = runs_here(level, converter->simd);
         converter->simd = (sl_simd)level;
     }
@@ -103,7 +90,7 @@ static uint64_t round_ns(const sl_converter *converter, const sl_image *view, sl
     const uint64_t start = sl_thread_cpu_ns();
     for (int i = 0; i < CALLS; i++) {
         params->mapping.flip_x = i % 2 == 1;
-        check(sl_augment_apply(converter, view, params, row, scratch, &error), &error);
+        bench_check(sl_augment_apply(converter, view, params, row, scratch, &error), &error);
     }
     return sl_thread_cpu_ns() - start;
 }
@@ -126,7 +113,7 @@ static void run(const setting *chosen, const uint32_t crop[2], const sl_image *v
     (void)printf("%-16s crop %4u x %-4u", chosen->name, crop[0], crop[1]);
     for (int level = 0; level < SL_SIMD_COUNT; level++) {
         if (levels[level].here) {
-            qsort(levels[level].times, rounds, sizeof(uint64_t), by_value);
+            qsort(levels[level].times, rounds, sizeof(uint64_t), bench_compare_times);
             const uint64_t median = levels[level].times[rounds / 2];
             (void)printf("  %s %7.1f us", sl_simd_name((sl_simd)level),
                          (double)median / CALLS / 1000.0);
@@ -139,7 +126,7 @@ int main(void)
 {
     sluice_error error = SLUICE_ERROR_INIT;
     sl_scratch scratch;
-    check(sl_scratch_open(&scratch, 64 << 20, 32 << 20, &error), &error);
+    bench_check(sl_scratch_open(&scratch, 64 << 20, 32 << 20, &error), &error);
     static uint8_t pixels[(size_t)WIDTH * HEIGHT * 3];
     static float row[(size_t)OUTPUT * OUTPUT * 3];
     for (size_t i = 0; i < sizeof(pixels); i++) {

@@ -10,11 +10,9 @@
  */
 #include "checksum.h"
 #include "clock.h"
-#include "dataset.h"
 #include "decoder.h"
-#include "formats.h"
 #include "jpeg_retile.h"
-#include "memory.h"
+#include "measure.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,24 +35,6 @@ typedef struct bench {
     uint64_t random; /* starts anew in each round */
 } bench;
 
-static void check(sluice_status status, const sluice_error *error)
-{
-    if (status != SLUICE_OK) {
-        (void)fprintf(stderr, "%s\n", error->text);
-        exit(1);
-    }
-}
-
-static sl_bytes copy_of(sl_bytes bytes)
-{
-    uint8_t *copy = sl_malloc(bytes.size);
-    if (copy == NULL) {
-        abort();
-    }
-    memcpy(copy, bytes.data, bytes.size);
-    return (sl_bytes){copy, bytes.size};
-}
-
 /* --- the ways --- */
 
 static void checksum(bench *b, sl_bytes bytes)
@@ -68,7 +48,7 @@ static sl_picture open_picture(bench *b, sl_bytes bytes)
     sl_picture picture;
     const sl_value stored = {.bytes = bytes};
     checksum(b, bytes);
-    check(sl_decoder_open_picture(b->decoder, &stored, &picture, &error), &error);
+    bench_check(sl_decoder_open_picture(b->decoder, &stored, &picture, &error), &error);
     return picture;
 }
 
@@ -81,7 +61,7 @@ static void decode(bench *b, sl_rect need)
 {
     sl_image view;
     sluice_error error;
-    check(sl_decoder_decode(b->decoder, need, 0, 0, &view, &error), &error);
+    bench_check(sl_decoder_decode(b->decoder, need, 0, 0, &view, &error), &error);
 }
 
 static void whole(bench *b, sl_bytes bytes)
@@ -155,10 +135,10 @@ static sl_bytes retiled(bench *b, sl_jpeg_retiler *retiler, sl_bytes plain)
     sl_bytes made;
     sluice_error error;
     sl_jpeg_outcome outcome = SL_JPEG_NONE;
-    check(sl_jpeg_retiler_begin(retiler, plain, &memory, &error), &error);
-    check(sl_jpeg_retiler_run(retiler, &outcome, &made, &error), &error);
+    bench_check(sl_jpeg_retiler_begin(retiler, plain, &memory, &error), &error);
+    bench_check(sl_jpeg_retiler_run(retiler, &outcome, &made, &error), &error);
     if (outcome == SL_JPEG_RETILED) {
-        return copy_of(made);
+        return bench_copy(made);
     }
     b->kept++;
     return plain;
@@ -167,28 +147,17 @@ static sl_bytes retiled(bench *b, sl_jpeg_retiler *retiler, sl_bytes plain)
 static void load(bench *b, const char *path, bool retile)
 {
     sluice_error error;
-    sl_dataset *dataset = NULL;
-    sluice_dataset_options defaults = {.struct_size = sizeof(defaults)};
-    check(sl_dataset_open(&dataset, &path, 1, &defaults, &error), &error);
     const sl_jpeg_retile_options options = {
         .max_pixels = MAX_PIXELS, .max_bytes = PICTURE_BYTES, .fastest = true};
     sl_jpeg_retiler *retiler = NULL;
     if (retile) {
-        check(sl_jpeg_retiler_open(&retiler, &options, &error), &error);
+        bench_check(sl_jpeg_retiler_open(&retiler, &options, &error), &error);
     }
-    uint8_t *bytes = sl_malloc(PICTURE_BYTES);
-    for (uint64_t i = 0; i < dataset->info.samples && b->count < PICTURES_MAX; i++) {
-        size_t size = 0;
-        const sl_buffer buffer = {bytes, PICTURE_BYTES};
-        check(sl_dataset_read_field(dataset, i, 0, buffer, &size, &error), &error);
-        b->plain[b->count] = copy_of((sl_bytes){bytes, size});
-        b->retiled[b->count] =
-            retile ? retiled(b, retiler, b->plain[b->count]) : b->plain[b->count];
-        b->count++;
+    b->count = bench_load(path, b->plain, PICTURES_MAX);
+    for (size_t i = 0; i < b->count; i++) {
+        b->retiled[i] = retile ? retiled(b, retiler, b->plain[i]) : b->plain[i];
     }
-    sl_free(bytes);
     sl_jpeg_retiler_close(retiler);
-    sl_dataset_close(dataset);
 }
 
 static double bytes_each(const bench *b, const sl_bytes *pictures)
@@ -226,13 +195,6 @@ static double run_once(bench *b, const way *w)
     return (double)(sl_thread_cpu_ns() - start) / (double)b->count;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double left = *(const double *)a;
-    const double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 int main(int argc, char **argv)
 {
     static bench b;
@@ -243,12 +205,11 @@ int main(int argc, char **argv)
         return 2;
     }
     const char *only = argc > 3 ? argv[3] : NULL;
-    const long asked = argc > 2 ? strtol(argv[2], NULL, 10) : 21;
-    const int rounds = asked < 1 || asked > ROUNDS_MAX ? 21 : (int)asked;
+    const int rounds = bench_rounds(argc > 2 ? argv[2] : NULL, ROUNDS_MAX, 21);
     const sl_decoder_config config = {.max_pixels = MAX_PIXELS, .exif = SLUICE_EXIF_APPLY};
     b.cinfo.err = jpeg_std_error(&b.errors);
     jpeg_create_decompress(&b.cinfo);
-    check(sl_decoder_open(&b.decoder, &config, &error), &error);
+    bench_check(sl_decoder_open(&b.decoder, &config, &error), &error);
     load(&b, argv[1], needs_retiled(only));
     for (int round = 0; round < rounds; round++) {
         for (int w = 0; w < WAYS; w++) {
@@ -259,12 +220,9 @@ int main(int argc, char **argv)
            "largest CPU ns per picture\n",
            b.count, bytes_each(&b, b.plain), bytes_each(&b, b.retiled), b.kept, rounds);
     for (int w = 0; w < WAYS; w++) {
-        if (!is_asked(&ways[w], only)) {
-            continue;
+        if (is_asked(&ways[w], only)) {
+            bench_print(ways[w].name, 34, times[w], rounds, 0);
         }
-        qsort(times[w], (size_t)rounds, sizeof(times[w][0]), by_value);
-        printf("  %-34s %8.0f (%.0f..%.0f)\n", ways[w].name, times[w][rounds / 2], times[w][0],
-               times[w][rounds - 1]);
     }
     return 0;
 }

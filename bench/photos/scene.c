@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scene: paints a background, clutter and a subject, in this order, by a photo's class and its
+ * random numbers. One thread; the same photo always gives the same pixels.
+ */
 #include "scene.h"
 
 #include "noise.h"
