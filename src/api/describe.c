@@ -3,7 +3,6 @@
 #include "api.h"
 #include "error.h"
 #include "options.h"
-#include "spelling.h"
 
 #include <string.h>
 

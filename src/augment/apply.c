@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * apply: makes a converter's tables once, then rows: each row is cropped or resampled, and
+ * converted at once unless operations need the whole picture. A converter is immutable once made;
+ * pixels in between are in the caller's scratch.
+ */
 #include "apply.h"
 
 #include "convert.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The coefficients of resampling. */
+/*
+ * filter: the coefficients of resampling, in fixed point; the arithmetic is in resample.h. Pure;
+ * memory from the caller's scratch.
+ */
 #include "error.h"
 #include "resample.h"
 

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * columns: the table of kinds, binding requests to fields, and what is done for each row whatever
+ * its kind: draws of geometry groups, blank rows, facts. Binding is the opener's; rows are made by
+ * workers, each row by one of them, over a set that no longer changes.
+ */
 #include "columns.h"
 
 #include "clock.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields of single samples, for tools. */
+/*
+ * read_field: fields and keys of single samples, read and unpacked by the calling thread, for tools
+ * and opening. Any thread; each call has memory of its own.
+ */
 #include "dataset.h"
 #include "memory.h"
 #include "packed_value.h"

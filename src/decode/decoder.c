@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * decoder: finds the codec of a picture, sets its source up and turns its result upright. It owns
+ * one state for each codec, made when it is opened, and the scratch that all of them use, which
+ * each open_picture resets. One owner thread, except for the flag that stops it.
+ */
 #include "decoder.h"
 
 #include "codecs.h"

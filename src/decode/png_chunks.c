@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * png_chunks: the walk over a PNG's chunks, in their order, each checked against the bytes that are
+ * left before it is looked into; and the checksums of picture data. Pure: nothing is unpacked and
+ * nothing allocated.
+ */
 #include "png_chunks.h"
 
 #include "error.h"

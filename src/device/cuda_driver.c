@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cuda_driver: loads the driver once per process, under pthread_once, and fills the table of its
+ * functions; what its results mean, in words and statuses. After loading everything is read-only.
+ */
 #include "cuda_driver.h"
 
 #include "error.h"

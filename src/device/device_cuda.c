@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Life, memory and description of a CUDA device, and its table. */
+/*
+ * device_cuda: life, memory and description of a CUDA device, and its table. Threads and life:
+ * device_cuda.h. Every call of the driver is between sl_cuda_enter and sl_cuda_leave.
+ */
 #include "device_cuda.h"
 
 #include "error.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jpeg_counts: walks coefficients in the order in which libjpeg's transcoder writes them, and makes
+ * codes of what it counted. One owner thread: that of the codec objects; nothing is kept between
+ * pictures.
+ */
 #include "jpeg_counts.h"
 
 #include "jpeg_zigzag.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jpeg_fast: chooses which MCUs a region needs, has jpeg_lanes decode them to planes in scratch,
+ * and makes rows of RGB of those. One owner thread, whose tables stay from one picture to the next.
+ * False means that another code path has to take the picture: no error is worded here.
+ */
 #include "jpeg_fast.h"
 
 #include "error.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jpeg_frame: a parser of markers up to the scan. Pure. The bytes are untrusted: a segment is
+ * looked into only after its length was checked, and whatever is unusual is left to libjpeg.
+ */
 #include "jpeg_frame.h"
 
 #include <string.h>

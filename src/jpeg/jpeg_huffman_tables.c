@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jpeg_huffman_tables: makes look-up tables of a code's lengths, by plain loops and with AVX2, with
+ * the same result. Pure. A code that is not one is refused.
+ */
 #include "jpeg_huffman_tables.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jpeg_idct: the scalar reference, and which variant serves which size. Pure. Arithmetic is done
+ * modulo 2^32 on unsigned numbers, and cut to 16 bits where vectors would be.
+ */
 #include "jpeg_idct.h"
 #include "jpeg_idct_twins.h"
 

@@ -59,7 +59,7 @@ TARGET static inline void transform_places(const place places[AT_ONCE], const ui
     }
 }
 
-TARGET static inline shape shape_of(const int16_t *block)
+TARGET static inline shape find_shape(const int16_t *block)
 {
     __m256i first = load_two_rows(block, 0);
     __m256i rest = _mm256_or_si256(

@@ -52,7 +52,7 @@ TARGET static inline void transform_places(const place places[AT_ONCE], const ui
     }
 }
 
-TARGET static inline shape shape_of(const int16_t *block)
+TARGET static inline shape find_shape(const int16_t *block)
 {
     enum { ROW = (1 << SIDE) - 1 };
     __m512i top = _mm512_load_si512(block);

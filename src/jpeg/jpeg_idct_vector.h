@@ -32,7 +32,7 @@ typedef struct place {
 typedef enum shape { DENSE, FLAT, CONSTANT } shape;
 
 /* Defined by the variant: */
-TARGET static inline shape shape_of(const int16_t *block);
+TARGET static inline shape find_shape(const int16_t *block);
 TARGET static inline void transform_places(const place places[AT_ONCE], const uint16_t *quantizers,
                                            size_t stride);
 
@@ -171,7 +171,7 @@ TARGET static inline void store_two_rows(uint8_t *samples, size_t stride, __m128
 /* Blocks without coefficients below row 0: all rows come out the same. True: it was one. */
 TARGET static inline bool try_flat(const place *where, const uint16_t *quantizers, size_t stride)
 {
-    const shape found = shape_of(where->block);
+    const shape found = find_shape(where->block);
     uint64_t row;
     if (found == DENSE) {
         return false;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jpeg_memory: libjpeg's memory manager on scratch. The decompressor's thread only. Nothing is
+ * freed one by one; running out leaves by libjpeg's error handler.
+ */
 #include "jpeg_memory.h"
 
 #include <assert.h>

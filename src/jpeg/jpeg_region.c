@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jpeg_region: writes a header of the region's size and copies the intervals under it, with their
+ * markers numbered anew, into scratch. Pure. Called with a header that libjpeg has read.
+ */
 #include "jpeg_region.h"
 
 #include "jpeg_scanlines.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jpeg_retile: reads coefficients, chooses a form and an interval, writes, reads back. One owner
+ * thread. What libjpeg may leave by longjmp runs below sl_jpeg_guard, in functions called _work.
+ * The reader of a picture is closed by end_picture, before the next one at the latest.
+ */
 #include "jpeg_retile.h"
 
 #include "error.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jpeg_scanlines: sets libjpeg up for a rectangle with its margins, skips rows above it and reads
+ * no further than needed; and CMYK to RGB. Runs below sl_jpeg_guard, on the decompressor's thread.
+ */
 #include "jpeg_scanlines.h"
 
 #include "jpeg_error.h"

@@ -30,4 +30,8 @@ sluice_status sl_options_check(sluice_options of, const void *options, const cha
 sluice_status sl_option_set(sluice_options of, void *options, size_t bytes, const char *name,
                             const char *text, sluice_error *error);
 
+/* As sluice_option_spell: what options are called on the command line and in Python, for sentences
+ * that name them. */
+const char *sl_option_spell(sluice_spelling spelling, const char *option);
+
 #endif
