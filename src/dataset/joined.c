@@ -5,28 +5,13 @@
  */
 #include "joined_parts.h"
 
-#include "checksum.h"
-#include "class_union.h"
-#include "error.h"
 #include "memory.h"
 #include "over.h"
 #include "search.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define STAGE      "dataset"
-#define BYTES_MOST ((uint64_t)INT64_MAX)
-
 typedef sl_joined joined;
 typedef sl_joined_part part;
 typedef sl_joined_span span;
-
-static const joined *joined_of(const sl_dataset *dataset)
-{
-    return (const joined *)(const void *)dataset;
-}
 
 /* ---- finding ---- */
 
@@ -45,18 +30,18 @@ static sl_inner inner_of(const joined *own, const part *p, uint64_t index)
 
 static sl_inner joined_sample(const sl_dataset *dataset, uint64_t index)
 {
-    const joined *own = joined_of(dataset);
+    const joined *own = sl_joined_of(dataset);
     return inner_of(own, joined_part_of(own, index), index);
 }
 
 static sl_inner joined_object(const sl_dataset *dataset, uint32_t object)
 {
-    const joined *own = joined_of(dataset);
+    const joined *own = sl_joined_of(dataset);
     const span *s = sl_joined_span_of(own, object);
     return (sl_inner){.of = own->parts[s->part].of, .first_object = s->first};
 }
 
-static const sl_over joined_over = {.sample = joined_sample, .object = joined_object};
+const sl_over sl_joined_over = {.sample = joined_sample, .object = joined_object};
 
 /* ---- taking apart ---- */
 
@@ -137,7 +122,7 @@ static sl_refusal joined_check_label(const joined *own, const sl_values *values)
 static sl_refusal joined_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
                                 sl_values *values)
 {
-    const joined *own = joined_of(dataset);
+    const joined *own = sl_joined_of(dataset);
     const part *p = joined_part_of(own, sample->index);
     const sl_inner inner = inner_of(own, p, sample->index);
     const sl_sample local = sl_inner_sample(&inner, sample);
@@ -175,7 +160,7 @@ static bool sums_up(const joined *own, const span *s)
 
 static uint64_t first_of_object(const sl_dataset *dataset, uint32_t object)
 {
-    const joined *own = joined_of(dataset);
+    const joined *own = sl_joined_of(dataset);
     const span *s = sl_joined_span_of(own, object);
     const part *p = &own->parts[s->part];
     const sl_check_ops *checks = sole_checks(own, s);
@@ -188,7 +173,7 @@ static uint64_t first_of_object(const sl_dataset *dataset, uint32_t object)
 
 static uint64_t joined_sum(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes)
 {
-    const joined *own = joined_of(dataset);
+    const joined *own = sl_joined_of(dataset);
     const part *p = joined_part_of(own, sample->index);
     if (!sums_up(own, &own->spans[p->span])) {
         return 0;
@@ -201,20 +186,20 @@ static uint64_t joined_sum(const sl_dataset *dataset, const sl_sample *sample, s
 static sl_refusal joined_check_sum(const sl_dataset *dataset, uint32_t object, uint64_t sum,
                                    uint64_t count)
 {
-    const joined *own = joined_of(dataset);
+    const joined *own = sl_joined_of(dataset);
     const span *s = sl_joined_span_of(own, object);
     const sl_dataset *of = own->parts[s->part].of;
     return sums_up(own, s) ? of->checks->check_sum(of, object - s->first, sum, count) : sl_accept();
 }
 
-static const sl_check_ops joined_checks = {.check_object = joined_check_object,
-                                           .first_of_object = first_of_object,
-                                           .sum = joined_sum,
-                                           .check_sum = joined_check_sum};
+const sl_check_ops sl_joined_checks = {.check_object = joined_check_object,
+                                       .first_of_object = first_of_object,
+                                       .sum = joined_sum,
+                                       .check_sum = joined_check_sum};
 
 static const char *joined_class_name(const sl_dataset *dataset, int64_t label)
 {
-    const joined *own = joined_of(dataset);
+    const joined *own = sl_joined_of(dataset);
     if (own->names != NULL) {
         return label >= 0 && label < own->names->count ? own->names->names[label] : NULL;
     }
@@ -223,7 +208,7 @@ static const char *joined_class_name(const sl_dataset *dataset, int64_t label)
 
 static bool joined_has_folder(const sl_dataset *dataset, uint64_t device, uint64_t inode)
 {
-    const joined *own = joined_of(dataset);
+    const joined *own = sl_joined_of(dataset);
     for (uint32_t i = 0; i < own->span_count; i++) {
         const sl_dataset *of = own->parts[own->spans[i].part].of;
         if (of->ops->has_folder != NULL && of->ops->has_folder(of, device, inode)) {
@@ -250,7 +235,7 @@ static void close_joined(sl_dataset *dataset)
     sl_free(own);
 }
 
-static const sl_dataset_ops joined_ops = {
+const sl_dataset_ops sl_joined_ops = {
     .locate = sl_over_locate,
     .piece = sl_over_piece,
     .learn = sl_over_learn,
@@ -260,305 +245,3 @@ static const sl_dataset_ops joined_ops = {
     .has_folder = joined_has_folder,
     .close = close_joined,
 };
-
-/* ---- parts ---- */
-
-/* Those of joined ones one by one. */
-static uint32_t count_parts(sl_dataset *const *given, uint32_t count)
-{
-    uint64_t parts = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        parts += given[i]->ops == &joined_ops ? joined_of(given[i])->count : 1;
-    }
-    return parts <= SL_JOINED_MAX ? (uint32_t)parts : UINT32_MAX;
-}
-
-static void map_fields(joined *own, part *p)
-{
-    for (uint32_t i = 0; i < own->base.info.fields; i++) {
-        p->from[i] = (uint8_t)sl_dataset_field(p->of, own->fields[i].name);
-        p->reorders = p->reorders || p->from[i] != i;
-    }
-}
-
-/* The map of a part's labels, as far as it has classes: one that is none of these the part notices
- * itself. NULL: each label stays what it is. */
-static sluice_status fit_labels(const sl_dataset *of, sl_label_map *labels, sl_label_map **fitting,
-                                sluice_error *error)
-{
-    const uint32_t classes = of->info.classes;
-    *fitting = NULL;
-    if (labels == NULL || (classes > 0 && sl_label_map_is_identity(labels))) {
-        return SLUICE_OK;
-    }
-    const bool longer = classes > 0 && !labels->sparse && labels->count > classes;
-    *fitting = longer ? sl_label_map_first(labels, classes) : sl_label_map_ref(labels);
-    return *fitting != NULL ? SLUICE_OK : sl_no_memory(error, STAGE, "for labels");
-}
-
-static sluice_status joined_add_part(joined *own, sl_dataset *of, sl_label_map *labels,
-                                     sluice_error *error)
-{
-    part *p = &own->parts[own->count++];
-    sluice_dataset_info *info = &own->base.info;
-    *p = (part){.of = sl_dataset_ref(of), .first = info->samples};
-    const sluice_status status = fit_labels(of, labels, &p->labels, error);
-    if (status < 0) {
-        return status;
-    }
-    map_fields(own, p);
-    sl_unchecked_join(&own->base.unchecked, &of->unchecked);
-    own->base.sums_are_of_files = own->base.sums_are_of_files || of->sums_are_of_files;
-    own->base.whole_objects = own->base.whole_objects || of->whole_objects;
-    own->base.shares_pages = own->base.shares_pages || of->shares_pages;
-    info->front_to_back = info->front_to_back | of->info.front_to_back;
-    own->base.pieces = of->pieces > own->base.pieces ? of->pieces : own->base.pieces;
-    if (of->depth >= own->base.depth) {
-        own->base.depth = of->depth + 1;
-    }
-    if (own->base.depth > SL_DATASET_DEPTH_MAX) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "%u datasets are nested: join them in one call", own->base.depth);
-    }
-    const bool known = of->info.bytes > 0 && (info->bytes > 0 || own->count == 1);
-    if (of->info.samples > BYTES_MOST - info->samples ||
-        (known && of->info.bytes > BYTES_MOST - info->bytes)) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "the datasets have more than 2^63 samples or bytes in all");
-    }
-    info->samples += of->info.samples;
-    info->bytes = known ? info->bytes + of->info.bytes : 0;
-    return SLUICE_OK;
-}
-
-/* What becomes of a part's labels that are mapped there, and then here. */
-static sluice_status joined_compose(sl_label_map *there, sl_label_map *here, sl_label_map **made,
-                                    sluice_error *error)
-{
-    if (there == NULL || here == NULL) {
-        *made = sl_label_map_ref(there == NULL ? here : there);
-        return SLUICE_OK;
-    }
-    *made = sl_label_map_compose(there, here);
-    return *made != NULL ? SLUICE_OK : sl_no_memory(error, STAGE, "for labels");
-}
-
-/* `labels`: of `of`; NULL: they stay what they are. */
-static sluice_status add_parts(joined *own, sl_dataset *of, sl_label_map *labels,
-                               sluice_error *error)
-{
-    const joined *other = joined_of(of);
-    if (of->mix != NULL) {
-        return sl_error_set(
-            error, SLUICE_UNSUPPORTED, STAGE,
-            "a mix has its own order, which would be lost: join its datasets instead");
-    }
-    if (of->ops != &joined_ops) {
-        return joined_add_part(own, of, labels, error);
-    }
-    sluice_status status = SLUICE_OK;
-    sl_label_map *made = NULL;
-    for (uint32_t i = 0; status == SLUICE_OK && i < other->count; i++) {
-        const part *p = &other->parts[i];
-        if (i == 0 || p->labels != p[-1].labels) {
-            sl_label_map_drop(made);
-            status = joined_compose(p->labels, labels, &made, error);
-        }
-        if (status == SLUICE_OK) {
-            status = joined_add_part(own, p->of, made, error);
-        }
-    }
-    sl_label_map_drop(made);
-    return status;
-}
-
-/* ---- what it is ---- */
-
-static uint32_t joined_find_label(const joined *own)
-{
-    const uint32_t label = sl_dataset_field(&own->base, "label");
-    return label != SL_FIELD_NONE && own->fields[label].type == SLUICE_FIELD_INT ? label
-                                                                                 : SL_FIELD_NONE;
-}
-
-/* Of those that are given the first that has names of classes. */
-static void joined_take_classes(joined *own, sl_dataset *const *given, uint32_t count)
-{
-    uint32_t i = 0;
-    while (i < count && given[i]->info.classes == 0) {
-        i++;
-    }
-    if (i < count && given[i]->ops != &joined_ops) {
-        own->classes = given[i];
-    } else if (i < count) { /* which is not kept itself, but its parts are */
-        own->classes = joined_of(given[i])->classes;
-        own->names = sl_class_names_ref(joined_of(given[i])->names);
-    }
-}
-
-/* Without labels there are no classes, whatever the parts have. */
-static void joined_find_classes(joined *own, sl_dataset *const *given, uint32_t count)
-{
-    if (own->names == NULL && own->label != SL_FIELD_NONE) {
-        joined_take_classes(own, given, count);
-    }
-    if (own->names != NULL) {
-        own->base.info.classes = own->names->count;
-    } else if (own->classes != NULL) {
-        own->base.info.classes = own->classes->info.classes;
-    }
-    for (uint32_t i = 0; i < own->count; i++) {
-        part *p = &own->parts[i];
-        p->checks_labels =
-            own->base.info.classes > 0 && p->of->info.classes == 0 && p->labels == NULL;
-    }
-}
-
-/* Other numbers, or other names, are other data. */
-static void add_labels(const joined *own, sl_checksum_stream *stream)
-{
-    if (own->names == NULL) {
-        return;
-    }
-    sl_checksum_add(stream, "labels", sizeof("labels"));
-    for (uint32_t i = 0; i < own->names->count; i++) {
-        sl_checksum_add(stream, own->names->names[i], strlen(own->names->names[i]) + 1);
-    }
-    for (uint32_t i = 0; i < own->count; i++) {
-        const sl_label_map *labels = own->parts[i].labels;
-        sl_checksum_add_u64(stream, labels != NULL ? sl_label_map_sum(labels) : 0);
-    }
-}
-
-static void joined_describe(joined *own)
-{
-    sluice_dataset_info *info = &own->base.info;
-    const char *format = own->parts[0].of->info.format;
-    sl_checksum_stream stream;
-    sl_checksum_begin(&stream);
-    sl_checksum_add(&stream, "joined", sizeof("joined"));
-    for (uint32_t i = 0; i < own->count; i++) {
-        const sluice_dataset_info *of = &own->parts[i].of->info;
-        sl_checksum_add_u64(&stream, of->fingerprint);
-        sl_checksum_add_u64(&stream, of->samples);
-        format = strcmp(format, of->format) == 0 ? format : "mixed";
-    }
-    add_labels(own, &stream);
-    info->fingerprint = sl_checksum_value(&stream);
-    for (uint32_t i = 0; i < own->span_count; i++) {
-        info->shards += own->parts[own->spans[i].part].of->info.shards;
-    }
-    (void)snprintf(info->format, sizeof(info->format), "%s", format);
-    (void)snprintf(own->base.kind, sizeof(own->base.kind), "%u datasets joined, %s%s", own->count,
-                   strcmp(format, "mixed") == 0 ? "of different formats" : "all of the format ",
-                   strcmp(format, "mixed") == 0 ? "" : format);
-}
-
-static sluice_status joined_allocate(joined *own, uint32_t parts, sluice_error *error)
-{
-    if (parts > SL_JOINED_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "at most %u datasets can be joined",
-                            SL_JOINED_MAX);
-    }
-    own->parts = sl_calloc(parts, sizeof(*own->parts));
-    own->spans = sl_calloc(parts, sizeof(*own->spans));
-    return own->parts != NULL && own->spans != NULL
-               ? SLUICE_OK
-               : sl_no_memory(error, STAGE, "for joined datasets");
-}
-
-/* What their labels are to be, where that is not what they are. */
-static sluice_status joined_join_labels(joined *own, sl_dataset *const *parts, uint32_t count,
-                                        const sl_labels *labels, sl_class_union *made,
-                                        sluice_error *error)
-{
-    sluice_status status = SLUICE_OK;
-    if (own->label == SL_FIELD_NONE) {
-        return labels != NULL ? sl_joined_no_label(&own->base, parts, count, labels, error)
-                              : SLUICE_OK;
-    }
-    if (labels == NULL) {
-        return sl_joined_classes(parts, count, error);
-    }
-    status = sl_class_union_make(made, parts, count, labels, error);
-    own->names = status == SLUICE_OK ? sl_class_names_ref(made->names) : NULL;
-    return status;
-}
-
-static sluice_status joined_join(joined *own, sl_dataset *const *parts, uint32_t count,
-                                 const sl_joined_options *options, sluice_error *error)
-{
-    sluice_dataset_info *info = &own->base.info;
-    sl_class_union made = {.count = 0};
-    sluice_status status = joined_allocate(own, count_parts(parts, count), error);
-    if (status == SLUICE_OK) {
-        status = sl_joined_fields(own->fields, &info->fields, parts, count, options->fields, error);
-    }
-    own->base.fields = own->fields;
-    own->label = status == SLUICE_OK ? joined_find_label(own) : SL_FIELD_NONE;
-    if (status == SLUICE_OK) {
-        status = joined_join_labels(own, parts, count, options->labels, &made, error);
-    }
-    for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = add_parts(own, parts[i], made.maps != NULL ? made.maps[i] : NULL, error);
-    }
-    sl_class_union_close(&made);
-    return status == SLUICE_OK ? sl_joined_objects(own, error) : status;
-}
-
-sluice_status sl_joined_open(sl_dataset **dataset, sl_dataset *const *parts, uint32_t count,
-                             const sl_joined_options *options, sluice_error *error)
-{
-    *dataset = NULL;
-    if (count == 0) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "no datasets to join");
-    }
-    joined *own = sl_dataset_new(sizeof(*own), &joined_ops, "", error);
-    if (own == NULL) {
-        return SLUICE_NOMEM;
-    }
-    own->base.tensors = &sl_over_tensors;
-    own->base.checks = &joined_checks;
-    own->base.over = &joined_over;
-    const sluice_status status = joined_join(own, parts, count, options, error);
-    if (status < 0) {
-        sl_dataset_close(&own->base);
-        return status;
-    }
-    joined_find_classes(own, parts, count);
-    joined_describe(own);
-    *dataset = &own->base;
-    return SLUICE_OK;
-}
-
-/* Another schedule is another dataset. */
-static uint64_t mixed_fingerprint(const joined *own)
-{
-    const sl_mix *mix = own->mix;
-    sl_checksum_stream stream;
-    sl_checksum_begin(&stream);
-    sl_checksum_add(&stream, "mix", sizeof("mix"));
-    sl_checksum_add_u64(&stream, own->base.info.fingerprint);
-    sl_checksum_add_u64(&stream, mix->epoch_samples);
-    for (uint32_t i = 0; i < mix->sources; i++) {
-        sl_checksum_add_u64(&stream, mix->first[i]);
-    }
-    for (uint32_t i = 0; i < mix->rows; i++) {
-        sl_checksum_add_u64(&stream, mix->row[i].epoch);
-        for (uint32_t k = 0; k < mix->sources; k++) {
-            sl_checksum_add_u64(&stream, mix->row[i].share[k]);
-        }
-    }
-    return sl_checksum_value(&stream);
-}
-
-void sl_joined_mix(sl_dataset *dataset, sl_mix *mix)
-{
-    joined *own = (joined *)(void *)dataset;
-    own->mix = mix;
-    own->base.mix = mix;
-    own->base.info.fingerprint = mixed_fingerprint(own);
-    (void)snprintf(own->base.kind, sizeof(own->base.kind),
-                   "%u datasets mixed, %llu samples an epoch", mix->sources,
-                   (unsigned long long)mix->epoch_samples);
-}

@@ -2,8 +2,8 @@
 /*
  * joined_parts: a joined dataset, and what it is made of. Private to joined*.c.
  *
- * Purpose: joined.c finds the part of a sample, and its values; joined_objects.c makes one set of
- * objects of those of all parts. Threads, ownership: joined.h.
+ * Purpose: joined.c finds the part of a sample, and its values; joined_open.c makes the dataset;
+ * joined_objects.c makes one set of objects of those of all parts. Threads, ownership: joined.h.
  */
 #ifndef SL_JOINED_PARTS_H
 #define SL_JOINED_PARTS_H
@@ -41,7 +41,16 @@ typedef struct sl_joined {
     sl_field fields[SL_FIELDS_MAX];
 } sl_joined;
 
-/* The span that an object lies in. */
+static inline const sl_joined *sl_joined_of(const sl_dataset *dataset)
+{
+    return (const sl_joined *)(const void *)dataset;
+}
+
+extern const sl_dataset_ops sl_joined_ops;
+extern const sl_check_ops sl_joined_checks;
+extern const struct sl_over sl_joined_over;
+
+/* The span that an object is in. */
 const sl_joined_span *sl_joined_span_of(const sl_joined *own, uint32_t object);
 /* All parts are there: finds their spans, and makes the objects. Errors: UNSUPPORTED, NOMEM. */
 sluice_status sl_joined_objects(sl_joined *own, sluice_error *error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * staging_state: the inside of sl_staging, for staging.c (filler's side and life), copier.c,
- * handover.c and release.c (consumer's side) only.
+ * staging_state: the inside of sl_staging, for staging.c (life), filling.c (filler's
+ * side), copier.c, handover.c and release.c (consumer's side) only.
  *
  * Lock: `mutex`. Functions named _locked need it held on entry and hold it on return; those that
  * call the device or the callback let go of it in between and say so.
