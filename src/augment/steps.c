@@ -215,82 +215,70 @@ static void normalize(const double *arguments, size_t channel, float *scale, flo
 
 /* ---- the table ---- */
 
-#define SIDE(name)                                             \
-    {                                                          \
-        name, SL_NUMBER_WHOLE, false, 1, SIDE_MAX, (double)NAN \
-    }
-#define SCALE(name, preset)                      \
-    {                                            \
-        name, SL_NUMBER_REAL, true, 0, 1, preset \
-    }
-#define RATIO(name, preset)                            \
-    {                                                  \
-        name, SL_NUMBER_REAL, true, 0, DBL_MAX, preset \
-    }
-#define PROBABILITY                                     \
-    {                                                   \
-        "probability", SL_NUMBER_REAL, false, 0, 1, 0.5 \
-    }
+/* Of an sl_argument. */
+#define SIDE(name)          name, SL_NUMBER_WHOLE, false, 1, SIDE_MAX, (double)NAN
+#define SCALE(name, preset) name, SL_NUMBER_REAL, true, 0, 1, preset
+#define RATIO(name, preset) name, SL_NUMBER_REAL, true, 0, DBL_MAX, preset
+#define PROBABILITY         "probability", SL_NUMBER_REAL, false, 0, 1, 0.5
 /* Factors above this would be no picture any more, and must fit in a float. */
-#define STRENGTH(name)                          \
-    {                                           \
-        name, SL_NUMBER_REAL, false, 0, 1000, 0 \
-    }
-#define MEAN(name)                                                   \
-    {                                                                \
-        name, SL_NUMBER_FLOAT, false, -FLT_MAX, FLT_MAX, (double)NAN \
-    }
-#define DEVIATION(name)                                      \
-    {                                                        \
-        name, SL_NUMBER_FLOAT, true, 0, FLT_MAX, (double)NAN \
-    }
+#define STRENGTH(name)  name, SL_NUMBER_REAL, false, 0, 1000, 0
+#define MEAN(name)      name, SL_NUMBER_FLOAT, false, -FLT_MAX, FLT_MAX, (double)NAN
+#define DEVIATION(name) name, SL_NUMBER_FLOAT, true, 0, FLT_MAX, (double)NAN
 
 const sl_step_kind sl_step_kinds[] = {
     {.name = "random_resized_crop",
      .text = "a random part of the picture, resized",
      .stage = SL_STAGE_GEOMETRY,
      .stream = 1,
-     .arguments = {SIDE("width"), SIDE("height"), SCALE("scale_min", 0.08), SCALE("scale_max", 1),
-                   RATIO("ratio_min", 3.0 / 4), RATIO("ratio_max", 4.0 / 3)},
+     .arguments = {{SIDE("width")},
+                   {SIDE("height")},
+                   {SCALE("scale_min", 0.08)},
+                   {SCALE("scale_max", 1)},
+                   {RATIO("ratio_min", 3.0 / 4)},
+                   {RATIO("ratio_max", 4.0 / 3)}},
      .mismatch = random_resized_crop_mismatch,
      .draw = random_resized_crop},
     {.name = "resize_center_crop",
      .text = "the shorter side is resized, then the centre cut out",
      .stage = SL_STAGE_GEOMETRY,
-     .arguments = {SIDE("shorter_side"), SIDE("width"), SIDE("height")},
+     .arguments = {{SIDE("shorter_side")}, {SIDE("width")}, {SIDE("height")}},
      .mismatch = resize_center_crop_mismatch,
      .draw = resize_center_crop},
     {.name = "random_crop",
      .text = "a random window of the picture with black padding, not resized",
      .stage = SL_STAGE_GEOMETRY,
      .stream = 1,
-     .arguments = {SIDE("width"),
-                   SIDE("height"),
+     .arguments = {{SIDE("width")},
+                   {SIDE("height")},
                    {"padding", SL_NUMBER_WHOLE, false, 0, SIDE_MAX, 0}},
      .draw = random_crop},
     {.name = "random_flip",
      .text = "mirrored left to right",
      .stage = SL_STAGE_FLIP,
      .stream = 2,
-     .arguments = {PROBABILITY},
+     .arguments = {{PROBABILITY}},
      .draw = random_flip},
     {.name = "random_vertical_flip",
      .text = "mirrored top to bottom",
      .stage = SL_STAGE_FLIP,
      .stream = 4,
-     .arguments = {PROBABILITY},
+     .arguments = {{PROBABILITY}},
      .draw = random_vertical_flip},
     {.name = "color_jitter",
      .text = "brightness, contrast and saturation by random factors, in a random order",
      .stage = SL_STAGE_COLOR,
      .stream = 3,
-     .arguments = {STRENGTH("brightness"), STRENGTH("contrast"), STRENGTH("saturation")},
+     .arguments = {{STRENGTH("brightness")}, {STRENGTH("contrast")}, {STRENGTH("saturation")}},
      .draw = color_jitter},
     {.name = "normalize",
      .text = "(value / 255 - mean) / stddev for each channel; floating dtypes only",
      .stage = SL_STAGE_NORMALIZE,
-     .arguments = {MEAN("mean_r"), MEAN("mean_g"), MEAN("mean_b"), DEVIATION("stddev_r"),
-                   DEVIATION("stddev_g"), DEVIATION("stddev_b")},
+     .arguments = {{MEAN("mean_r")},
+                   {MEAN("mean_g")},
+                   {MEAN("mean_b")},
+                   {DEVIATION("stddev_r")},
+                   {DEVIATION("stddev_g")},
+                   {DEVIATION("stddev_b")}},
      .convert = normalize},
 };
 

@@ -18,8 +18,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Of a text that is walked. */
-#define SL_JSON_BYTES_MAX ((uint64_t)1 << 30)
 /* Of a text that becomes a tree, which takes up to 75 times as much: the index of 100,000 shards of
  * MDS has 60 MB. */
 #define SL_JSON_TREE_BYTES_MAX ((uint64_t)128 << 20)

@@ -17,8 +17,6 @@
 
 #include <stdbool.h>
 
-#define SL_JPEG_SIDE_MAX 65500u /* libjpeg's */
-
 typedef struct sl_jpeg_picture {
     const uint8_t *rgb; /* width x height x 3, rows without gaps */
     uint32_t width, height;

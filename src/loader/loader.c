@@ -177,18 +177,10 @@ static void destroy(sluice_loader *loader)
     if (loader->run) {
         sl_feed_stop(&loader->feed);
     }
-    if (loader->fetch != NULL) {
-        sl_fetch_close(loader->fetch);
-    }
-    if (loader->workers != NULL) {
-        sl_workers_close(loader->workers);
-    }
-    if (loader->staging != NULL) {
-        sl_staging_close(loader->staging);
-    }
-    if (loader->device != NULL) {
-        sl_device_close(loader->device);
-    }
+    sl_fetch_close(loader->fetch);
+    sl_workers_close(loader->workers);
+    sl_staging_close(loader->staging);
+    sl_device_close(loader->device);
     if (loader->feed_open) {
         sl_feed_close(&loader->feed);
     }

@@ -394,15 +394,6 @@ static void drop_list(sl_feed *feed, const sl_task *task)
     }
 }
 
-static void row_drop(sl_feed *feed, const sl_task *task)
-{
-    if (task->slot != NULL) {
-        sl_feed_drop(feed, task->slot, task->count);
-    } else {
-        drop_list(feed, task);
-    }
-}
-
 void sl_row_run(void *ctx, uint32_t worker, sl_decoder *decoder, void *task_memory)
 {
     sl_row_maker *maker = ctx;
@@ -414,11 +405,12 @@ void sl_row_run(void *ctx, uint32_t worker, sl_decoder *decoder, void *task_memo
                   .since_ns = sl_now_ns()};
     sl_error_clear(&p.error);
     p.row->decoder = decoder;
-    if (atomic_load_explicit(&feed->stopping, memory_order_relaxed)) {
-        row_drop(feed, task);
-        return;
-    }
-    if (task->slot != NULL) {
+    const bool stopping = atomic_load_explicit(&feed->stopping, memory_order_relaxed);
+    if (stopping && task->slot != NULL) {
+        sl_feed_drop(feed, task->slot, task->count);
+    } else if (stopping) {
+        drop_list(feed, task);
+    } else if (task->slot != NULL) {
         run_short(&p, task);
     } else {
         run_list(&p, task);

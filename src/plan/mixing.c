@@ -222,26 +222,21 @@ static void mixing_fill(scheduler *s, uint32_t sources)
 
 static bool make_schedule(sl_mix_row *row, uint32_t sources)
 {
-    const size_t each = sizeof(uint32_t);
-    scheduler s = {.row = row,
-                   .given = sl_calloc(sources, each),
-                   .deadline = sl_calloc(sources, each),
-                   .next = sl_calloc(sources, each),
-                   .released = sl_calloc(row->period, each),
-                   .heap = sl_calloc(sources, each)};
+    const size_t size = sources; /* of all but one */
+    uint32_t *memory = sl_calloc(4 * size + row->period, sizeof(*memory));
     row->source = sl_calloc(row->period, sizeof(*row->source));
     row->rank = sl_calloc(row->period, sizeof(*row->rank));
-    const bool there = s.given != NULL && s.deadline != NULL && s.next != NULL &&
-                       s.released != NULL && s.heap != NULL && row->source != NULL &&
-                       row->rank != NULL;
+    const bool there = memory != NULL && row->source != NULL && row->rank != NULL;
     if (there) {
+        scheduler s = {.row = row,
+                       .given = memory,
+                       .deadline = memory + size,
+                       .next = memory + 2 * size,
+                       .heap = memory + 3 * size,
+                       .released = memory + 4 * size};
         mixing_fill(&s, sources);
     }
-    sl_free(s.given);
-    sl_free(s.deadline);
-    sl_free(s.next);
-    sl_free(s.released);
-    sl_free(s.heap);
+    sl_free(memory);
     return there;
 }
 

@@ -31,8 +31,7 @@
 
 #include <stddef.h>
 
-#define SL_MIX_PERIOD  65536U
-#define SL_MIX_SOURCES 65536U
+#define SL_MIX_PERIOD 65536U
 
 /* As the caller has them. */
 typedef struct sl_mix_weights {
