@@ -9,13 +9,13 @@
 #include "error.h"
 #include "exif.h"
 #include "jpeg_codec.h"
+#include "jpeg_compressor.h"
 #include "jpeg_error.h"
 #include "jpeg_form.h"
 #include "jpeg_memory.h"
 #include "jpeg_readback.h"
 #include "jpeg_scans.h"
 #include "jpeg_segments.h"
-#include "jpeg_sink.h"
 #include "jpeg_source.h"
 #include "jpeg_tiles.h"
 #include "memory.h"
@@ -37,7 +37,6 @@
 struct sl_jpeg_retiler {
     sl_jpeg_retile_options options;
     sl_scratch scratch;
-    sl_jpeg_sink sink;
     sl_bytes jpeg;
 
     struct jpeg_decompress_struct in;
@@ -53,9 +52,7 @@ struct sl_jpeg_retiler {
     uint32_t segments;
     jvirt_barray_ptr *coefficients;
 
-    struct jpeg_compress_struct out;
-    sl_jpeg_errors out_errors;
-    sl_jpeg_memory out_memory;
+    sl_jpeg_compressor out;
     sl_jpeg_counts counts;
     sl_jpeg_verdict verdict;
     uint32_t interval; /* of what was written */
@@ -105,7 +102,7 @@ void sl_jpeg_retiler_close(sl_jpeg_retiler *retiler)
         return;
     }
     end_picture(retiler);
-    sl_jpeg_sink_close(&retiler->sink);
+    sl_jpeg_compressor_close(&retiler->out);
     sl_scratch_close(&retiler->scratch);
     sl_free(retiler);
 }
@@ -307,49 +304,26 @@ static uint32_t jpeg_retile_choose_interval(const sl_jpeg_retiler *retiler,
     return sl_tile_interval(across, mcu, retiler->options.tile_mcus);
 }
 
-/* The compressor has no source, whose offset sl_jpeg_fail would name. */
-static _Noreturn void write_failed(j_common_ptr cinfo)
-{
-    char text[JMSG_LENGTH_MAX];
-    sl_jpeg_errors *errors = (sl_jpeg_errors *)(void *)cinfo->err;
-    cinfo->err->format_message(cinfo, text);
-    errors->status = sl_error_set(errors->error, SLUICE_UNSUPPORTED, STAGE, "%s", text);
-    longjmp(errors->jump, 1);
-}
-
-static void jpeg_retile_pass_over(j_common_ptr cinfo, int level)
-{
-    (void)cinfo;
-    (void)level;
-}
-
-static void create_writer_work(void *argument)
-{
-    sl_jpeg_retiler *retiler = argument;
-    jpeg_create_compress(&retiler->out);
-}
-
 /* Interval and tables of what is written, if anything is. */
 static void choose_form(sl_jpeg_retiler *retiler)
 {
     const sl_jpeg_subject subject = {.jpeg = retiler->jpeg,
                                      .in = &retiler->in,
                                      .coefficients = retiler->coefficients,
-                                     .out = &retiler->out,
+                                     .out = &retiler->out.cinfo,
                                      .counts = &retiler->counts,
                                      .scratch = &retiler->scratch,
                                      .interval = jpeg_retile_choose_interval(retiler, &retiler->in),
                                      .drop = retiler->options.drop_metadata};
     retiler->verdict =
         retiler->options.fastest ? sl_jpeg_form_fastest(&subject) : sl_jpeg_form_smallest(&subject);
-    retiler->interval = retiler->out.restart_interval;
+    retiler->interval = retiler->out.cinfo.restart_interval;
 }
 
 static void jpeg_retile_write_work(void *argument)
 {
     sl_jpeg_retiler *retiler = argument;
-    j_compress_ptr out = &retiler->out;
-    sl_jpeg_sink_begin(&retiler->sink, out);
+    j_compress_ptr out = &retiler->out.cinfo;
     jpeg_copy_critical_parameters(&retiler->in, out);
     out->write_JFIF_header = FALSE; /* those of the source are written, if it has them */
     out->write_Adobe_marker = FALSE;
@@ -371,28 +345,11 @@ static void jpeg_retile_write_work(void *argument)
 /* Errors: UNSUPPORTED (libjpeg cannot write it), NOMEM. */
 static sluice_status write_picture(sl_jpeg_retiler *retiler, sluice_error *error)
 {
-    if (!sl_jpeg_sink_open(&retiler->sink, retiler->jpeg.size + 4096, retiler->options.max_bytes)) {
-        return sl_no_memory(error, STAGE, "for a JPEG");
-    }
-    /* What these do to a decompressor's common part holds for a compressor's. */
-    j_decompress_ptr common = (j_decompress_ptr)(void *)&retiler->out;
-    sl_jpeg_errors_init(&retiler->out_errors, common);
-    retiler->out_errors.pub.error_exit = write_failed;
-    retiler->out_errors.pub.emit_message = jpeg_retile_pass_over;
-    sluice_status status = sl_jpeg_guard(&retiler->out_errors, create_writer_work, retiler, error);
-    if (status < 0) {
-        jpeg_destroy_compress(&retiler->out);
-        return sl_no_memory(error, STAGE, "for a JPEG");
-    }
-    sl_jpeg_memory_install(&retiler->out_memory, common);
-    retiler->out_memory.scratch = &retiler->scratch;
-    status = sl_jpeg_guard(&retiler->out_errors, jpeg_retile_write_work, retiler, error);
-    sl_jpeg_memory_remove(&retiler->out_memory, common);
-    jpeg_destroy_compress(&retiler->out);
-    if (retiler->sink.no_memory) {
-        return sl_no_memory(error, STAGE, "for a JPEG");
-    }
-    return status;
+    const size_t expected = retiler->jpeg.size + 4096;
+    return sl_jpeg_compressor_open(&retiler->out, expected, retiler->options.max_bytes)
+               ? sl_jpeg_compressor_run(&retiler->out, STAGE, &retiler->scratch,
+                                        jpeg_retile_write_work, retiler, error)
+               : sl_no_memory(error, STAGE, "for a JPEG");
 }
 
 /* After the coefficients were read. Errors: NOMEM; otherwise OK and the outcome. */
@@ -413,7 +370,7 @@ static sluice_status rewrite(sl_jpeg_retiler *retiler, sl_jpeg_outcome *outcome,
         *outcome = jpeg_retile_keep(SL_JPEG_FAST, "nothing is decoded faster", error);
         return SLUICE_OK;
     }
-    sl_bytes made = sl_jpeg_sink_bytes(&retiler->sink);
+    sl_bytes made = sl_jpeg_compressor_bytes(&retiler->out);
     const sl_jpeg_original original = {&retiler->in, retiler->coefficients};
     status = sl_jpeg_readback(&original, made, retiler->interval, &retiler->scratch, &reason);
     if (status < 0) {

@@ -2,10 +2,8 @@
 #include "jpeg_write.h"
 
 #include "error.h"
-#include "jpeg_error.h"
-#include "jpeg_memory.h"
+#include "jpeg_compressor.h"
 #include "jpeg_segments.h"
-#include "jpeg_sink.h"
 #include "memory.h"
 
 #include <string.h>
@@ -19,27 +17,8 @@ typedef struct writer {
     const sl_jpeg_picture *picture;
     bool grey;
     JSAMPROW row;
-    struct jpeg_compress_struct out;
-    sl_jpeg_errors errors;
-    sl_jpeg_memory memory;
-    sl_jpeg_sink sink;
+    sl_jpeg_compressor out;
 } writer;
-
-/* The compressor has no source, whose offset sl_jpeg_fail would name. */
-static _Noreturn void jpeg_write_on_error(j_common_ptr cinfo)
-{
-    char text[JMSG_LENGTH_MAX];
-    sl_jpeg_errors *errors = (sl_jpeg_errors *)(void *)cinfo->err;
-    cinfo->err->format_message(cinfo, text);
-    errors->status = sl_error_set(errors->error, SLUICE_UNSUPPORTED, STAGE, "%s", text);
-    longjmp(errors->jump, 1);
-}
-
-static void jpeg_write_pass_over(j_common_ptr cinfo, int level)
-{
-    (void)cinfo;
-    (void)level;
-}
 
 static bool is_grey(const sl_jpeg_picture *picture)
 {
@@ -106,21 +85,14 @@ static void write_rows(writer *w)
         if (!w->grey) {
             memcpy(w->row, rgb, bytes);
         }
-        (void)jpeg_write_scanlines(&w->out, &w->row, 1);
+        (void)jpeg_write_scanlines(&w->out.cinfo, &w->row, 1);
     }
-}
-
-static void jpeg_write_create_work(void *argument)
-{
-    writer *w = argument;
-    jpeg_create_compress(&w->out);
 }
 
 static void jpeg_write_work(void *argument)
 {
     writer *w = argument;
-    j_compress_ptr out = &w->out;
-    sl_jpeg_sink_begin(&w->sink, out);
+    j_compress_ptr out = &w->out.cinfo;
     out->image_width = w->picture->width;
     out->image_height = w->picture->height;
     out->input_components = w->grey ? 1 : 3;
@@ -145,26 +117,6 @@ static sluice_status jpeg_write_no_memory(sluice_error *error)
     return sl_no_memory(error, STAGE, "for a JPEG");
 }
 
-static sluice_status jpeg_write_run(writer *w, sl_scratch *scratch, sluice_error *error)
-{
-    /* What these do to a decompressor's common part holds for a compressor's. */
-    j_decompress_ptr common = (j_decompress_ptr)(void *)&w->out;
-    sl_jpeg_errors_init(&w->errors, common);
-    w->errors.pub.error_exit = jpeg_write_on_error;
-    w->errors.pub.emit_message = jpeg_write_pass_over;
-    sluice_status status = sl_jpeg_guard(&w->errors, jpeg_write_create_work, w, error);
-    if (status < 0) {
-        jpeg_destroy_compress(&w->out);
-        return jpeg_write_no_memory(error);
-    }
-    sl_jpeg_memory_install(&w->memory, common);
-    w->memory.scratch = scratch;
-    status = sl_jpeg_guard(&w->errors, jpeg_write_work, w, error);
-    sl_jpeg_memory_remove(&w->memory, common);
-    jpeg_destroy_compress(&w->out);
-    return w->sink.no_memory ? jpeg_write_no_memory(error) : status;
-}
-
 sluice_status sl_jpeg_write(const sl_jpeg_picture *picture, sl_scratch *scratch, uint8_t **jpeg,
                             size_t *bytes, sluice_error *error)
 {
@@ -177,15 +129,16 @@ sluice_status sl_jpeg_write(const sl_jpeg_picture *picture, sl_scratch *scratch,
     w->picture = picture;
     w->grey = is_grey(picture);
     w->row = sl_scratch_take(scratch, (size_t)picture->width * 3);
-    sluice_status status = sl_jpeg_sink_open(&w->sink, FIRST, SIZE_MAX / 4) && w->row != NULL
-                               ? jpeg_write_run(w, scratch, error)
-                               : jpeg_write_no_memory(error);
+    sluice_status status =
+        sl_jpeg_compressor_open(&w->out, FIRST, SIZE_MAX / 4) && w->row != NULL
+            ? sl_jpeg_compressor_run(&w->out, STAGE, scratch, jpeg_write_work, w, error)
+            : jpeg_write_no_memory(error);
     if (status == SLUICE_OK) {
-        *bytes = sl_jpeg_sink_bytes(&w->sink).size;
-        *jpeg = w->sink.bytes; /* the caller's now */
-        w->sink.bytes = NULL;
+        *bytes = sl_jpeg_compressor_bytes(&w->out).size;
+        *jpeg = w->out.bytes; /* the caller's now */
+        w->out.bytes = NULL;
     }
-    sl_jpeg_sink_close(&w->sink);
+    sl_jpeg_compressor_close(&w->out);
     sl_scratch_release(scratch, mark);
     sl_free(w);
     return status;
