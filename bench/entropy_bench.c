@@ -4,7 +4,7 @@
  * libjpeg-turbo against our kernels, with restart intervals (two lanes) and without (one).
  *   entropy_bench DATASET [ROUNDS]
  * Every round decodes all of the dataset's pictures in each way in turn; prints the median over the
- * rounds of the milliseconds per picture. Pictures that the fast road does not take are left out.
+ * rounds of the milliseconds per picture. Pictures that the fast path does not take are left out.
  */
 #include "clock.h"
 #include "jpeg_fast.h"

@@ -7,9 +7,9 @@
  * under for that. Names, with their defaults:
  *   rank=0 world=1 batch=256 steps=0 shuffle=full|block|none block=64 window=16
  *   cache=auto|buffered|direct     at=0: go on behind this step, by a cursor
- *   length=0: windows of so many elements of the field "tokens"
- *   padded=0: the field "bytes", padded to so many
- *   order=0: times the order of so many samples
+ *   length=0: windows of that many elements of the field "tokens"
+ *   padded=0: the field "bytes", padded to that many
+ *   order=0: times the order of that many samples
  */
 #include "clock.h"
 #include "order.h"

@@ -2,7 +2,7 @@
 /*
  * noise: random fields with a power spectrum like that of natural pictures (1/f to some power),
  * and white grain. A field is a square torus of NOISE_SIDE x NOISE_SIDE floats, mean 0, variance 1.
- * Pure but for the grain table, which noise_prepare makes once before threads start.
+ * Pure except for the grain table, which noise_prepare makes once before threads start.
  */
 #ifndef TOOL_NOISE_H
 #define TOOL_NOISE_H

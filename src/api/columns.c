@@ -34,7 +34,7 @@ sluice_status sluice_columns_get_error(const sluice_columns *columns, sluice_err
     return (sluice_status)columns->first_error.status;
 }
 
-/* ---- what can be told without a dataset ---- */
+/* ---- what can be checked without a dataset ---- */
 
 /* A name that errors, shells and JSON can carry as it is. */
 static bool columns_is_name(const char *name, size_t room)
@@ -80,7 +80,7 @@ static bool shape_is_good(const sluice_column *c)
     return good;
 }
 
-/* What is wrong with a column; NULL: nothing that could be told here. */
+/* What is wrong with a column; NULL: nothing that can be seen here. */
 static const char *fault_of(const sluice_columns *columns, const sluice_column *c)
 {
     if (c->kind < SLUICE_COLUMN_IMAGE || c->kind > SLUICE_COLUMN_ONE_HOT) {

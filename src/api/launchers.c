@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launchers: the variables of each launcher, checked and compared. Pure but for the environment,
+ * launchers: the variables of each launcher, checked and compared. Pure except for the environment,
  * whose values are untrusted. Launchers that disagree are an error, never a guess.
  */
 #include "launchers.h"

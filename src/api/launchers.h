@@ -3,7 +3,7 @@
  * launchers: which of several processes this is, from the variables of launchers.
  *
  * Purpose: the rules of sluice/ranks.h, over any environment, so that each can be tested.
- * Threads: pure, but for the environment.
+ * Threads: pure, except for the environment.
  * Invariants: on OK rank < world_size, and texts are NUL-terminated. What variables hold is
  * untrusted: numbers are digits only and checked for range, texts are made safe.
  */

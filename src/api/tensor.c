@@ -5,14 +5,14 @@
 
 #include <stdbool.h>
 
-/* Whether [first, first + count) lies within the first dimension. */
+/* Whether [first, first + count) is within the first dimension. */
 static bool is_within(const sluice_tensor *tensor, int64_t first, int64_t count)
 {
     return tensor->dims >= 1 && tensor->dims <= SLUICE_TENSOR_DIMS_MAX && first >= 0 &&
            count >= 0 && first <= tensor->shape[0] && count <= tensor->shape[0] - first;
 }
 
-/* What lies between an entry of the first dimension and the next. False: no tensor is like this. */
+/* What is between an entry of the first dimension and the next. False: no tensor is like this. */
 static bool entry_bytes(const sluice_tensor *tensor, uint64_t *bytes)
 {
     const size_t element = sluice_dtype_bytes((sluice_dtype)tensor->dtype);

@@ -23,7 +23,7 @@ sl_convert *sl_convert_for(const sl_converter *converter);
 /* The reference, and what is left over by the others. */
 sl_convert sl_convert_scalar;
 
-/* Where channel `c` of pixel `first` lies, in elements. */
+/* Where channel `c` of pixel `first` is, in elements. */
 static inline size_t sl_convert_place(const sl_converter *converter, size_t first, size_t c)
 {
     return converter->layout == SLUICE_NHWC

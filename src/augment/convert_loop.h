@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convert_loop: the run that the twins of convert.h share, compiled for each of them.
+ * convert_loop: the run that the variants of convert.h share, compiled for each of them.
  *
- * Before including it a twin defines SL_CONVERT_INLINE (static inline for its instruction set) and
- *   take_channel(pixels, c)   the samples of channel c of SL_CONVERT_STEP pixels, or
+ * Before including it a variant defines SL_CONVERT_INLINE (static inline for its instruction set)
+ * and take_channel(pixels, c)   the samples of channel c of SL_CONVERT_STEP pixels, or
  *   take_bytes(pixels, c)     the c-th SL_CONVERT_STEP bytes of them, and
  *   convert_samples(samples, scales, biases, dtype, out)   that many results.
  */

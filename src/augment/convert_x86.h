@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convert_x86: takes 16 pixels apart, for the twins of convert.h on x86-64 (see convert_loop.h).
+ * convert_x86: takes 16 pixels apart, for the variants of convert.h on x86-64 (see convert_loop.h).
  * Threads: pure.
  */
 #ifndef SL_CONVERT_X86_H

@@ -15,7 +15,7 @@ typedef struct spacing {
     double scale, support, inverse_support, origin, limit;
 } spacing;
 
-/* Where one output lies on its axis, in pixels from limit_start. */
+/* Where one output is on its axis, in pixels from limit_start. */
 typedef struct footprint {
     double center;
     int32_t begin, end; /* pixels touched; empty outside the virtual raster */
@@ -130,7 +130,7 @@ static void scale_height(const balance *b, uint32_t output, uint32_t tap, double
     *height *= share;
 }
 
-/* A pixel on the box's edge weighs as much as lies inside. */
+/* A pixel on the box's edge weighs as much as is inside. */
 static void trim_edges(const balance *b, const sl_axis *axis, const int32_t *starts)
 {
     for (uint32_t i = 0; i < b->outputs; i++) {

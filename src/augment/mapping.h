@@ -26,7 +26,7 @@ typedef struct sl_mapping {
     uint32_t virtual_width, virtual_height; /* of a box; 0: it is none */
     int32_t window_x, window_y;
     bool flip_x, flip_y; /* left to right, top to bottom */
-    /* Of what is no box: (x, y) of the picture is affine * (x, y, 1) of the output. */
+    /* Of what is not a box: (x, y) of the picture is affine * (x, y, 1) of the output. */
     double affine[2][3];
 } sl_mapping;
 

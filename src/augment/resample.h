@@ -6,7 +6,7 @@
  * never reads outside mapping->source: a crop is resized as if it were a picture of its own. Where
  * the window reaches outside the virtual raster, the output is black. With a view scaled down by d
  * (DCT scaling) the source box is taken in the scaled picture: edges divided by d, as reals. A
- * pixel that lies on an edge counts as far as it is inside.
+ * pixel that is on an edge counts as far as it is inside.
  *
  * Arithmetic, the same on every machine and in every kernel:
  * - Weights are int16 with `bits` bits of fraction, 14 and one more for each doubling of the scale

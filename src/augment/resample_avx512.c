@@ -112,7 +112,7 @@ INLINE __m512i samples_of_lanes(uint32_t block)
 
 /*
  * The first sample that a block needs, and for each lane where, from there on, the two samples of
- * its first pair of taps lie (those of pair j lie 6j further). False when one lies too far.
+ * its first pair of taps lie (those of pair j lie 6j further). False when one is too far.
  */
 INLINE bool resample_avx512_aim(sl_horizontal *pass, uint32_t group, uint32_t block)
 {

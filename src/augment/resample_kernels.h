@@ -3,8 +3,8 @@
  * resample_kernels: the inner loops of resampling, per instruction set.
  *
  * Purpose: the two passes of resample.h over one row. resample_scalar.c is the reference; every
- * twin gives the same bits. Horizontal passes may read SL_ROW_SLACK samples behind the row of the
- * vertical pass and write as many bytes behind the finished one; what they read there has no
+ * variant gives the same bits. Horizontal passes may read SL_ROW_SLACK samples behind the row of
+ * the vertical pass and write as many bytes behind the finished one; what they read there has no
  * weight. Vertical passes read exactly the input.
  * Threads: pure; the tables are constant.
  */

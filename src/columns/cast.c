@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Dtypes that C has no type for go by binary32, so many at a time. */
+/* Dtypes that C has no type for are converted through binary32, this many at a time. */
 enum { CHUNK = 256 };
 
 #define COPY(bytes)                                                       \

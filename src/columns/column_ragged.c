@@ -14,7 +14,7 @@
 
 /* ---- once ---- */
 
-/* What one step of the length is: an element, or all that lies behind the first dimension. */
+/* What one step of the length is: an element, or all that is behind the first dimension. */
 static sluice_status find_step(sl_column *column, sluice_error *error)
 {
     sl_field *field = &column->field;

@@ -177,7 +177,7 @@ sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_vie
 void sl_columns_blank(const sl_column_set *set, const sl_row_place *at, sl_part_view parts);
 /*
  * Whether nothing is made of a sample but parts of its tensors, some of them smaller than their
- * tensor, and of each field one: what they are, but for the seed.
+ * tensor, and of each field one: what they are, except for the seed.
  */
 bool sl_columns_take_parts(const sl_column_set *set, sl_subvolumes *parts);
 /* All rows of the slot are made. */

@@ -48,7 +48,7 @@ void sl_class_union_close(sl_class_union *made);
 /* Of what is asked for, names that may differ in case only apart. */
 uint64_t sl_labels_sum(const sl_labels *labels);
 
-/* Whether both have one and the same list of classes: told without a look at all of it, so that
+/* Whether both have one and the same list of classes: found without looking at all of it, so that
  * another list of the same names counts as another. */
 bool sl_share_classes(const sl_dataset *a, const sl_dataset *b);
 

@@ -35,9 +35,9 @@ typedef struct sl_sample {
     uint64_t index;
     uint64_t epoch; /* that it was located for; 0 where that makes no difference */
     sl_place place;
-    uint32_t pieces; /* place.bytes are those of so many pieces of the object; 0: one stretch */
-    uint32_t files;  /* its object is so many, in which all its values are; 0: but for a picture,
-                        nothing has to be read where place.bytes are 0 */
+    uint32_t pieces; /* byte ranges of the object that place.bytes are in; 0: one */
+    uint32_t files;  /* of its object, in which all its values are; 0: except for a picture, nothing
+                        has to be read where place.bytes are 0 */
     bool cut;        /* parts of some fields are there and nothing else (subvolumes.h) */
     /*
      * From locate to unpack, piece and sum: of the dataset that located the sample, and nobody else
@@ -84,7 +84,7 @@ static inline bool sl_findings_stopped(const sl_findings *findings)
  */
 typedef struct sl_dataset_ops {
     /*
-     * OK: `sample` is complete but for `index`. AGAIN: `lookup` must be read first, and learned.
+     * OK: `sample` is complete except for `index`. AGAIN: `lookup` must be read first, and learned.
      * < 0: the index cannot be trusted; `why` says it, its offset counting from lookup->offset in
      * lookup->object.
      */
@@ -125,7 +125,7 @@ typedef struct sl_dataset_ops {
 typedef struct sl_tensor_ops {
     /*
      * As locate, of one tensor field alone: where its elements lie, all of them and nothing else,
-     * told without reading the sample. UNSUPPORTED: that cannot be told of this field.
+     * known without reading the sample. UNSUPPORTED: that is not known of this field.
      */
     sluice_status (*locate_field)(const sl_dataset *dataset, uint64_t index, uint32_t field,
                                   sl_place *place, sl_place *lookup, sl_refusal *why);
@@ -139,8 +139,8 @@ typedef struct sl_tensor_ops {
      * False: it is not. NULL: of no sample. */
     bool (*field_bytes)(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t *bytes);
     /*
-     * Shape and header size of a tensor that locate_field found to have so many bytes; reads
-     * nothing and never changes. False: that cannot be told. NULL: the field's own shape, of which
+     * Shape and header size of a tensor that locate_field found to have that many bytes; reads
+     * nothing and never changes. False: that is not known. NULL: the field's own shape, of which
      * one dimension may be open, and no head.
      */
     bool (*form)(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t bytes,
@@ -226,8 +226,8 @@ typedef struct sl_format {
     bool takes_fields; /* sluice_dataset_options.fields */
     /* True when `path` looks like this format; cheap. */
     bool (*probe)(const char *path);
-    /* Whether a file that lies in this folder says that all of it is of this format: then no other
-     * is looked for, which would take reading the names of all that lies there. NULL: none does. */
+    /* Whether a file in this folder says that all of it is of this format: then no other is looked
+     * for, which would take reading the names of all that is there. NULL: none does. */
     bool (*is_marked)(const char *folder);
     /* Whether a file of this name makes its folder one of this format: then `probe` is not asked
      * about folders, whose names are read once for all such formats. NULL: it is. */
@@ -303,8 +303,8 @@ bool sl_dataset_form(const sl_dataset *dataset, uint64_t index, uint32_t field, 
 
 /* ---- for those who may block ---- */
 
-/* Locates, reading what has to be read. Errors: INVALID (index), IO, CORRUPT, UNSUPPORTED; but for
- * INVALID `sample->place` tells which object is to blame. */
+/* Locates, reading what has to be read. Errors: INVALID (index), IO, CORRUPT, UNSUPPORTED; except
+ * for INVALID `sample->place` tells which object is to blame. */
 sluice_status sl_dataset_find(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                               sluice_error *error);
 /* tensors->locate_field, reading what has to be read. Errors: IO, CORRUPT, UNSUPPORTED. */
@@ -317,7 +317,7 @@ sluice_status sl_dataset_read(const sl_dataset *dataset, const sl_sample *sample
 /* ops->unpack, with an error that says where. */
 sluice_status sl_dataset_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
                                 sl_values *values, sluice_error *error);
-/* ops->unpack of one that a dataset is made of: what values keep of pages is told apart by it. */
+/* ops->unpack of one that a dataset is made of: what values keep of pages is identified by it. */
 sl_refusal sl_dataset_unpack_part(const sl_dataset *part, const sl_sample *sample, sl_bytes bytes,
                                   sl_values *values);
 /*

@@ -46,7 +46,7 @@ static bool field_choice_read_shape(sl_field *field, const char *text)
             }
             continue;
         }
-        /* Of several dimensions only the first can be told from the others. */
+        /* Of several dimensions only the first can be computed from the others. */
         if ((*text != ',' && *text != ']') || field->dims == SLUICE_TENSOR_DIMS_MAX ||
             (field->dims > 0 && size == 0) || (digits && size == 0 && field->dims > 0)) {
             return false;

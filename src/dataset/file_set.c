@@ -221,7 +221,8 @@ static uint32_t choose_first(uint32_t count)
     return (uint32_t)(sl_checksum(own, sizeof(own)) % count);
 }
 
-/* Of several that fail the first is told, wherever it began: for that the others are tried, too. */
+/* Of several that fail the first is reported, wherever it began: for that the others are tried,
+ * too. */
 static sluice_status file_set_open_files(opener *o, sluice_error *error)
 {
     const uint32_t count = o->set->list.count;
@@ -293,7 +294,7 @@ sluice_status sl_file_set_list(sl_file_set *set, const sl_file_kind *kind, const
 
 static sluice_status look_at_packing(void *ctx, uint32_t number, sluice_error *error)
 {
-    (void)error; /* what cannot be read is told of when it is walked */
+    (void)error; /* what cannot be read is reported when it is walked */
     sl_file_set *set = ctx;
     sl_listed_file *file = &set->list.files[number];
     file->packing = set->kind->packing(file->path);

@@ -4,7 +4,7 @@
  *
  * Purpose: what those of DALI's wds2idx (tar_wds2idx.h) and tfrecord2idx (tfrecord_index.h) and of
  * MXNet (recordio_index.h) have in common. One that is older than its file, or cannot be read, is
- * as if it were not there. Threads: pure, but for the files.
+ * as if it were not there. Threads: pure, except for the files.
  */
 #ifndef SL_INDEX_TEXT_H
 #define SL_INDEX_TEXT_H

@@ -5,8 +5,8 @@
  * Purpose: a file or a text as a tree, with a limit of size before it is read, and errors that name
  * file, line and reason; and what a tree holds, where it may hold anything. jansson takes its
  * memory of the C library: its hooks are the whole process's, and so not ours to set. What a tree
- * will take is told from its text before it is made, and claimed of the limit that the thread works
- * under (memory.h). Threads: pure. Ownership: json_decref by the caller.
+ * will take is computed from its text before it is made, and claimed of the limit that the thread
+ * works under (memory.h). Threads: pure. Ownership: json_decref by the caller.
  */
 #ifndef SL_JSON_FILE_H
 #define SL_JSON_FILE_H
@@ -35,7 +35,7 @@ typedef struct sl_json_tree {
 sluice_status sl_json_load(sl_json_tree *tree, const char *path, sluice_error *error);
 /* Under the same limit. */
 void sl_json_drop(sl_json_tree *tree);
-/* NULL: it is no JSON. */
+/* NULL: not valid JSON. */
 json_t *sl_json_parse(sl_bytes text);
 /* The same, and why: json_error_out_of_memory where it would take too much. */
 json_t *sl_json_parse_why(sl_bytes text, json_error_t *why);

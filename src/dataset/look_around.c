@@ -57,7 +57,7 @@ sluice_status sl_look_around(const sl_dataset *dataset, sl_look look, void *ctx,
         sluice_error reason;
         sl_error_clear(&reason);
         const sluice_status looked = sl_look_at(dataset, index, look, ctx, &reason);
-        if (looked == SLUICE_IO) { /* it could have told of a field */
+        if (looked == SLUICE_IO) { /* it could have had a field */
             if (error != NULL) {
                 *error = reason;
             }

@@ -25,7 +25,7 @@ typedef enum sl_member_name {
 } sl_member_name;
 
 typedef struct sl_member_part {
-    size_t key_bytes; /* the name begins with so many bytes of key */
+    size_t key_bytes; /* the name begins with that many bytes of key */
     char extension[SL_MEMBER_EXTENSION_BYTES];
 } sl_member_part;
 

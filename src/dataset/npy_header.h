@@ -42,7 +42,7 @@ uint64_t sl_npy_length(const uint8_t *prefix);
 sl_refusal sl_npy_parse(sl_npy *npy, sl_bytes header);
 
 #define SL_NPY_MADE_MAX 320U /* of an array of SLUICE_TENSOR_DIMS_MAX dimensions */
-/* Writes the header, version 1.0, of such an array of at most so many dimensions (its `data` and
+/* Writes the header, version 1.0, of such an array of at most that many dimensions (its `data` and
  * `bytes` do not count); its length, a multiple of 64. bf16, which numpy lacks, is its bits: u2. */
 size_t sl_npy_make(const sl_npy *npy, char header[SL_NPY_MADE_MAX]);
 

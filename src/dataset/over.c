@@ -23,7 +23,7 @@ sl_sample sl_inner_sample(const sl_inner *inner, const sl_sample *sample)
     return there;
 }
 
-/* What was found is told by the numbers here: the place, or of a failure the look-up. */
+/* What was found, by the numbers here: the place, or of a failure the look-up. */
 static sluice_status place_here(const sl_inner *inner, sluice_status status, sl_place *place,
                                 sl_place *lookup)
 {

@@ -5,7 +5,7 @@
  * Purpose: numbers between two dots, both ends included, with as many digits as the first one has
  * where it begins with a 0, as in shells; several of them in a path, the last one counting fastest.
  * A path of something that is there is itself, whatever its name.
- * Threads: pure, but for the look at the file system. Ownership: sl_path_list_free.
+ * Threads: pure, except for the look at the file system. Ownership: sl_path_list_free.
  */
 #ifndef SL_PATH_RANGE_H
 #define SL_PATH_RANGE_H

@@ -167,7 +167,7 @@ sluice_status sl_dataset_read_field(const sl_dataset *dataset, uint64_t index, u
     return status;
 }
 
-/* Where its file can be told without reading. */
+/* Where its file is known without reading. */
 static void read_field_name_file(const sl_dataset *dataset, uint64_t index, sluice_error *error)
 {
     char path[SL_PATH_BYTES];

@@ -11,7 +11,7 @@
  *           another tool left beside it, or by walking it (file_set.h). Then the reader finds the
  *           fields, mostly by looking at some records (look_around.h).
  *   locate  the file's index has the record's offset and size: nothing is read.
- *   read    by whoever asked, mostly a fetch thread: the record with its frame, nothing else.
+ *   read    by any caller, mostly a fetch thread: the record with its frame, nothing else.
  *   unpack  the size is checked here; the reader checks the frame, and points the value of each
  *           field that is wanted into the bytes.
  *

@@ -35,13 +35,13 @@ typedef struct sl_sample_pass {
     sl_allowance allowance; /* for what it is unpacked in; of its rooms */
 } sl_sample_pass;
 
-/* For so many threads. `most` bytes of a sample, 0: 1 GiB. */
+/* For that many threads. `most` bytes of a sample, 0: 1 GiB. */
 void sl_sample_gate_open(sl_sample_gate *gate, uint32_t threads, uint64_t most);
 void sl_sample_gate_close(sl_sample_gate *gate);
 
 /* `pass` must not move: its allowance points to it. */
 void sl_sample_pass_open(sl_sample_pass *pass, sl_sample_gate *gate);
-/* Before so many bytes are taken for the sample at hand; may wait. Errors: UNSUPPORTED (above the
+/* Before that many bytes are taken for the sample at hand; may wait. Errors: UNSUPPORTED (above the
  * limit), NOMEM (there are not as many). */
 sluice_status sl_sample_pass_take(sl_sample_pass *pass, uint64_t bytes, sluice_error *error);
 /* The same of memory that is worked in, and has limits of its own. Errors: NOMEM. */

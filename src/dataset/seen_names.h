@@ -2,7 +2,7 @@
 /*
  * seen_names: how many names there were, and the first of them in their order.
  *
- * Purpose: what lies in a folder, for those who are told why it was refused, whatever order it is
+ * Purpose: what a folder holds, for the error that says why it was refused, whatever order it is
  * listed in and however many files there are. Threads: one owner. Memory: its own, no more.
  */
 #ifndef SL_SEEN_NAMES_H

@@ -73,8 +73,8 @@ static uint32_t pieces_of(const tensor *t)
     return t->box.pieces + (t->form.head_bytes > 0);
 }
 
-/* Where part `number` of a sample lies: OK, AGAIN (a look-up comes first), else it is not to be
- * had. */
+/* Where part `number` of a sample is: OK, AGAIN (a look-up comes first), else it is not to be had.
+ */
 static sluice_status find_tensor(const subvolumes *own, uint64_t index, uint32_t number,
                                  sl_sample *cut, sl_place *lookup, tensor *found)
 {

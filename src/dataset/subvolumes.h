@@ -9,7 +9,7 @@
  * parts, each with the head before the tensor that says what it is, if there is one. The values
  * that unpack gives are boxes around the parts (sl_value.whole).
  * A sample is as the base has it, and read whole, where one of its tensors cannot be located, has
- * not got the part, lies in another object than the sample, or where that costs no more.
+ * not got the part, is in another object than the sample, or where that costs no more.
  * A part is not all that its sample's checksum covers, so it comes unchecked: sluice_dataset_verify
  * is for that.
  * Threads: as any dataset. Ownership: holds a reference to the base. Memory: none for samples.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "utf8.h"
 
-/* Bytes of the sign that begins at `at`; 0: it is no UTF-8. */
+/* Bytes of the character that begins at `at`; 0: not UTF-8. */
 static size_t sign_bytes(sl_bytes text, size_t at)
 {
     const uint8_t first = text.data[at];

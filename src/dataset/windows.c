@@ -56,7 +56,7 @@ static uint64_t alike_from(const windows *own, uint64_t index, uint64_t end)
 
 /* ---- one window ---- */
 
-/* The group that window `index` lies in. */
+/* The group that window `index` is in. */
 static uint64_t windows_find_group(const windows *own, uint64_t index)
 {
     return sl_last_at_or_before(own->starts, sizeof(*own->starts), own->groups, index);
@@ -75,8 +75,8 @@ static void cut(const windows *own, uint64_t number, sl_place *place)
     place->bytes = own->window_bytes;
 }
 
-/* Stretch after stretch of a group: an index that no longer says what it did when it was counted is
- * corrupt. */
+/* Run after run of samples of a group: an index that no longer says what it did when it was counted
+ * is corrupt. */
 static sluice_status search(const windows *own, uint64_t group, uint64_t left, sl_sample *sample,
                             sl_place *lookup, sl_refusal *why)
 {
@@ -201,8 +201,8 @@ static sluice_status check_lookups(const windows *own, sluice_error *error)
                         (unsigned long long)lookups);
 }
 
-/* Notes for the groups that begin in a stretch where their windows do; `before` the stretch there
- * are so many. */
+/* Notes where the windows of the groups begin that start in a run of samples; `before`: windows in
+ * front of the run. */
 static void note_starts(windows *own, uint64_t index, uint64_t alike, uint64_t each,
                         uint64_t before)
 {
@@ -212,7 +212,7 @@ static void note_starts(windows *own, uint64_t index, uint64_t alike, uint64_t e
     }
 }
 
-/* Stretch after stretch; `*sum` of all windows. */
+/* Run after run of samples; `*sum` of all windows. */
 static sluice_status count_all(windows *own, uint64_t *sum, sluice_error *error)
 {
     const uint64_t samples = own->of->info.samples;

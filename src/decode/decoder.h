@@ -9,7 +9,7 @@
  * libjpeg's default (fancy) upsampling and ISLOW transform; RGB as stored; CMYK and YCCK as Pillow
  * converts them (inverted Adobe convention). Of PNG and WebP: alpha and transparent colours are
  * left out, gamma and profiles, too; of 16 bits the upper 8 count. That is Pillow's convert("RGB"),
- * but for grey of 16 bits, which Pillow cuts off at 255 (png_pixels.h). Strictness: a JPEG that
+ * except for grey of 16 bits, which Pillow cuts off at 255 (png_pixels.h). Strictness: a JPEG that
  * ends early, has a broken entropy stream or lost restart markers within what is read is CORRUPT,
  * never grey filling; harmless junk between markers is accepted, junk in front of a restart marker
  * is not (the interval was read wrong). Rows below the rectangle are not read; of a picture whose
@@ -96,7 +96,7 @@ sluice_status sl_decoder_values(sl_decoder *decoder, uint64_t first, uint64_t co
  */
 void sl_decoder_avoid(sl_decoder *decoder, uint32_t roads);
 
-/* Lets it have so much scratch, scratch_bytes at most, until it is told again. */
+/* Lets it have so much scratch, scratch_bytes at most, until the next call. */
 void sl_decoder_bind(sl_decoder *decoder, uint64_t bytes);
 
 /* Its context for zstd frames. */

@@ -19,7 +19,7 @@ enum {
     SIGNATURE_BYTES = 8,
     HEADER_BYTES = 13, /* IHDR's content */
     PALETTE_BYTES_MAX = 768,
-    PIECE_BYTES = 1 << 20, /* after so many of a chunk it is looked whether anybody waits */
+    PIECE_BYTES = 1 << 20, /* after that many of a chunk it is checked whether anybody waits */
     /* Deflate at its best: 258 bytes of two bits. */
     DEFLATE_RATIO = 1032
 };
@@ -72,7 +72,7 @@ static sluice_status png_chunks_refuse(const walk *w, size_t offset, const char 
 
 static bool png_chunks_is_stopped(const _Atomic bool *stop)
 {
-    /* relaxed: whoever sees it late works a little longer */
+    /* relaxed: a thread that sees it late works a little longer */
     return stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
 }
 
@@ -231,7 +231,8 @@ static sluice_status png_chunks_take(walk *w, const chunk *c)
     return SLUICE_OK;
 }
 
-/* A header that lies would cost memory and time for rows that cannot be there. */
+/* A header that is wrong about its size would cost memory and time for rows that cannot be there.
+ */
 static sluice_status check_amount(const walk *w)
 {
     const sl_png *png = w->png;

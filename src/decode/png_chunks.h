@@ -3,9 +3,9 @@
  * png_chunks: what a PNG says before its pixels are decoded, and where they are.
  *
  * Purpose: one walk from the signature to IEND, which must be there. Each chunk's checksum is
- * looked at, but those of picture data (IDAT, whoever decodes does that) and of an animation's
- * further frames (fdAT, which nobody reads). Text, profiles and the like are passed over: nothing
- * is unpacked and no memory is taken, whatever they claim.
+ * looked at, but those of picture data (IDAT, which the decoder does) and of an animation's further
+ * frames (fdAT, which nobody reads). Text, profiles and the like are passed over: nothing is
+ * unpacked and no memory is taken, whatever they claim.
  * Threads: pure.
  */
 #ifndef SL_PNG_CHUNKS_H
@@ -40,7 +40,7 @@ typedef struct sl_png {
 bool sl_png_probe(sl_bytes bytes);
 /* Errors: CORRUPT, UNSUPPORTED (too many pixels, a chunk that must be understood), CANCELED. */
 sluice_status sl_png_read(sl_png *png, const sl_codec_source *source, sluice_error *error);
-/* Checks the first chunk in `whole`, which has all of it; `offset` is where it lies in the
+/* Checks the first chunk in `whole`, which has all of it; `offset` is where it is in the
  * file. Errors: CORRUPT, CANCELED. */
 sluice_status sl_png_check_sum(sl_bytes whole, size_t offset, const _Atomic bool *stop,
                                sluice_error *error);

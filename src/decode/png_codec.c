@@ -104,7 +104,7 @@ static void png_codec_on_free(png_structp png, png_voidp memory)
 
 static void png_codec_check_stop(png_state *state)
 {
-    /* relaxed: whoever sees it late works a little longer */
+    /* relaxed: a thread that sees it late works a little longer */
     if (state->source->stop != NULL &&
         atomic_load_explicit(state->source->stop, memory_order_relaxed)) {
         png_codec_fail(state, SLUICE_CANCELED, "stopped");

@@ -4,7 +4,7 @@
  *
  * Purpose: the colour contract of decoder.h for PNG: grey is replicated, fewer bits are spread over
  * 0..255, of 16 bits the upper 8 are taken, alpha and transparent colours are left out (no
- * background is known), and so are gamma and profiles. Equal to Pillow's convert("RGB"), but for
+ * background is known), and so are gamma and profiles. Equal to Pillow's convert("RGB"), except for
  * grey of 16 bits: Pillow cuts that off at 255, which makes all but the darkest pixels white.
  * Threads: pure.
  */

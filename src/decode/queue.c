@@ -60,7 +60,8 @@ static bool calls_taker_locked(const sl_queue *queue)
     return queue->count > 0 && queue->takers > 0;
 }
 
-/* Whoever could make room may be asleep: a taker is called before, not behind the last item. */
+/* A thread that could make room may be asleep: a taker is called before, not behind the last item.
+ */
 static void wait_for_room_locked(sl_queue *queue)
 {
     if (calls_taker_locked(queue)) {

@@ -26,7 +26,7 @@
 enum {
     SIDE_MAX = 16383,
     MARGIN = 2, /* pixels that upsampling looks at beside a cut, and cuts at even places */
-    /* A larger picture is decoded in pieces, between which it is looked whether anybody waits. */
+    /* A larger picture is decoded in pieces, between which it is checked whether anybody waits. */
     LONG_PIXELS = 1 << 21,
     PIECES = 64,
     PIECE_BYTES_MIN = 1 << 14
@@ -77,7 +77,7 @@ static void webp_codec_widen(uint32_t *start, uint32_t *size, uint32_t limit)
 
 static bool webp_codec_is_stopped(const sl_codec_source *source)
 {
-    /* relaxed: whoever sees it late works a little longer */
+    /* relaxed: a thread that sees it late works a little longer */
     return source->stop != NULL && atomic_load_explicit(source->stop, memory_order_relaxed);
 }
 

@@ -4,9 +4,10 @@
  *
  * Purpose: conversion.cu is compiled to a fatbin and to PTX, which are embedded where a CUDA
  * toolkit was there at build time. It has a kernel for each dtype and layout; this says which, on
- * which grid, with which parameters, for whoever launches them (device_cuda) or stands in for them
- * (tests). Drivers that are older than the toolkit may refuse the fatbin: its code has a format of
- * the toolkit's time. The PTX is in an old version of the language, which they compile themselves.
+ * which grid, with which parameters, for the code that launches them (device_cuda) or stands in for
+ * them (tests). Drivers that are older than the toolkit may refuse the fatbin: its code has a
+ * format of the toolkit's time. The PTX is in an old version of the language, which they compile
+ * themselves.
  * Threads: pure; the images are constant.
  */
 #ifndef SL_CONVERSION_KERNEL_H
@@ -47,7 +48,7 @@ uint32_t sl_conversion_kernel(sluice_dtype dtype, sluice_layout layout);
 const char *sl_conversion_kernel_name(uint32_t kernel);
 /* Whether a picture is small enough for the kernels' 32-bit arithmetic. */
 bool sl_conversion_takes(const sl_conversion *conversion);
-/* rows > 0, addresses 16-byte-aligned but for the flags. */
+/* rows > 0, addresses 16-byte-aligned except for the flags. */
 void sl_conversion_launch_make(sl_conversion_launch *launch, const sl_conversion *conversion,
                                const sl_conversion_rows *rows);
 

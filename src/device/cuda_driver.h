@@ -7,7 +7,7 @@
  * toolkit. The declarations are our own, written from the documentation; a test compares them with
  * the toolkit's header where there is one.
  * Life: opened once in a process and never closed (its threads may outlive us). Silent: why there
- * is no driver is told to who asks.
+ * is no driver is returned to each caller.
  * Threads: all functions from any thread; the table is immutable.
  */
 #ifndef SL_CUDA_DRIVER_H
@@ -169,7 +169,7 @@ typedef struct sl_cuda_driver {
 } sl_cuda_driver;
 
 /* NULL, with the reason in `error`: UNSUPPORTED when there is no driver, or none that starts in
- * this process (whatever cuInit answers but for want of memory, which is NOMEM), or no device;
+ * this process (whatever cuInit answers except for want of memory, which is NOMEM), or no device;
  * DEVICE when it fails after that. */
 const sl_cuda_driver *sl_cuda_driver_get(sluice_error *error);
 

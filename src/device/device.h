@@ -8,9 +8,9 @@
  * Semantics: work given to one stream runs in order; streams are independent; an event is complete
  * when all work given to its stream before record is done; an event never recorded counts as
  * complete.
- * Threads: memory and create/destroy by the opener (closing perhaps by whoever releases the last
- * batch); stream and event functions from any thread (the copier's and the consumer's). None but
- * event_synchronize and the close functions blocks for the device, and copy_to_device where the
+ * Threads: memory and create/destroy by the opener (closing perhaps by the thread that releases the
+ * last batch); stream and event functions from any thread (the copier's and the consumer's). None
+ * but event_synchronize and the close functions blocks for the device, and copy_to_device where the
  * slab is pageable.
  * After a fork the device belongs to the parent: nothing of it may be called in the child.
  * Errors: DEVICE with device_code; sticky: once a call failed that way all later ones may. NOMEM:

@@ -260,8 +260,8 @@ static bool pointer_is(const sl_cuda_driver *driver, unsigned attribute, sl_cu_a
                                                                                   : unknown;
 }
 
-/* Managed memory moves to whoever touches it, so it is everybody's, given that the device may touch
- * it while the host runs; elsewhere the host may not while we write. */
+/* Managed memory moves to the processor that touches it, so any may use it, given that the device
+ * may touch it while the host runs; elsewhere the host may not while we write. */
 static const char *managed_refusal(const sl_cuda_device *cuda)
 {
     int concurrent = 0;

@@ -27,7 +27,7 @@ typedef struct sl_cuda_device {
     sl_cu_context context;
     pid_t pid;
     bool registered;     /* the slab is */
-    void *driver_memory; /* that the slab lies in, or NULL */
+    void *driver_memory; /* that the slab is in, or NULL */
     /* conversions; module NULL: none. `kernels_text`: of which image, or why there is none */
     sl_cu_module module;
     sl_cu_function kernels[SL_CONVERSION_KERNELS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory that a CUDA device copies from by itself. Memory of our own is registered rather than the
- * driver's taken: it has huge pages, lies where we say, and can be a target of io_uring. Where
+ * driver's taken: it has huge pages, is where we say, and can be a target of io_uring. Where
  * registering is refused (confidential computing, some virtual machines) the driver's own is next,
  * and where that is refused too, copies go through the driver's bounce buffer.
  */

@@ -249,7 +249,7 @@ static bool decode_fast(jpeg_state *jpeg, const sl_codec_source *source,
     return sl_jpeg_fast_decode(jpeg->fast, &job, source->scratch, view);
 }
 
-/* Takes every picture, and judges what the other roads gave up. */
+/* Takes every picture, and judges what the other code paths gave up. */
 static sluice_status decode_scanlines(jpeg_state *jpeg, const sl_codec_source *source,
                                       const sl_codec_request *request, sl_image *view,
                                       sluice_error *error)
@@ -276,14 +276,14 @@ static sluice_status decode_scanlines(jpeg_state *jpeg, const sl_codec_source *s
     return status;
 }
 
-/* Chooses the road: each leaves what it does not take, or cannot judge, to the next. */
+/* Chooses the code path: each leaves what it does not take, or cannot judge, to the next. */
 static sluice_status jpeg_pixels(void *state, const sl_codec_source *source,
                                  const sl_codec_request *request, sl_image *view,
                                  sluice_error *error)
 {
     jpeg_state *jpeg = state;
     const size_t mark = sl_scratch_mark(source->scratch);
-    /* What our kernels refuse is damaged: only the road that reads all rows can judge that. */
+    /* What our kernels refuse is damaged: only the code path that reads all rows can judge that. */
     if (jpeg->framed ? decode_fast(jpeg, source, request, view)
                      : decode_region(jpeg, source, request, view)) {
         return SLUICE_OK;

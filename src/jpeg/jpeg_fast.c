@@ -96,7 +96,7 @@ static void jpeg_fast_widen(range *mcus, range samples, uint32_t per_mcu)
     mcus->end = sl_max_u32(end, mcus->end);
 }
 
-/* All that is known about a picture on this road. */
+/* All that is known about a picture on this code path. */
 typedef struct picture {
     const sl_jpeg_job *job;
     sl_rect wanted;
@@ -203,7 +203,7 @@ static sl_jpeg_sampling choose_upsampling(const picture *p)
 
 /*
  * Rows whose chroma is halved are made from an even pixel on. One pixel more on the left costs
- * nothing, unless it lies next to the MCU before.
+ * nothing, unless it is next to the MCU before.
  */
 static void begin_even(picture *p)
 {

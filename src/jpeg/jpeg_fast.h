@@ -2,13 +2,13 @@
 /*
  * jpeg_fast: sequential Huffman pictures decoded by kernels of our own.
  *
- * Purpose: the road for what photos usually are (jpeg_frame.h). The result equals libjpeg-turbo's
- * (ISLOW transform, fancy upsampling) bit for bit. Only the restart intervals under the region are
- * read (jpeg_tiles.h).
+ * Purpose: the code path for what photos usually are (jpeg_frame.h). The result equals
+ * libjpeg-turbo's (ISLOW transform, fancy upsampling) bit for bit. Only the restart intervals under
+ * the region are read (jpeg_tiles.h).
  * One sample: jpeg_tiles -> jpeg_lanes (intervals to planes of samples, through jpeg_huffman and
  * jpeg_idct) -> jpeg_rows (planes to rows of RGB).
- * Whatever this road does not like (damage of any kind) it gives back without an error: libjpeg
- * judges and words it. So what is accepted is what libjpeg accepts.
+ * Whatever this code path does not like (damage of any kind) it gives back without an error:
+ * libjpeg judges and words it. So what is accepted is what libjpeg accepts.
  * Threads: one owner per sl_jpeg_fast. It keeps Huffman tables for pictures to come
  * (jpeg_table_cache.h); pictures live in scratch.
  */

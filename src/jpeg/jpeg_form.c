@@ -106,8 +106,7 @@ static uint32_t own_sets_of(const sl_jpeg_frame *frame)
 
 /*
  * The bytes and tables of the picture as it came, if it could be left so: our kernels take it, its
- * intervals are those wanted, nothing lies behind it, and there is nothing that should not be
- * stored.
+ * intervals are those wanted, nothing is behind it, and there is nothing that should not be stored.
  */
 static bool has_form(const sl_jpeg_subject *s, sl_jpeg_form *form)
 {

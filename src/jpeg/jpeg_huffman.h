@@ -6,7 +6,7 @@
  * table look-up after the other, and for mispredicted branches where blocks end. Here one look-up
  * of 11 bits gives up to two symbols with their magnitude bits (an end of block counts as one);
  * block ends are no branches (the next block's table and place are selected); and two independent
- * streams (restart intervals) fill each other's gaps. Rare cases leave the road: codes and
+ * streams (restart intervals) fill each other's gaps. Rare cases leave the fast path: codes and
  * magnitudes beyond 11 bits, and blocks whose last coefficient is present.
  * One sample: begin gives a stream its bytes; aim gives it a chain of blocks; run fills the chains
  * of two streams until one of them is at its end; aim again goes on with the next chain, or begin
@@ -65,7 +65,7 @@ uint64_t sl_huffman_used(const sl_huffman_stream *stream);
 
 /*
  * Decodes until a stream is at the end of its chain; both must not be there already. With `b` NULL
- * only `a`. False: a stream has something that is no code, or ran far past its bytes.
+ * only `a`. False: a stream has something that is not a code, or ran far past its bytes.
  */
 bool sl_huffman_run(sl_simd simd, sl_huffman_stream *a, sl_huffman_stream *b);
 

@@ -177,7 +177,7 @@ FILLS word outside_of(uint32_t total, uint32_t symbol)
                                       .second = (uint8_t)(symbol & 15)});
 }
 
-/* Up to the end of a table: longer codes, and what is no code. */
+/* Up to the end of a table: longer codes, and what is not a code. */
 FILLS void put_rest(word *at, const word *table)
 {
     const word unknown = word_of((sl_huffman_entry){.total = NO_CODE, .advance = LONG});

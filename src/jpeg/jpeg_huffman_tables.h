@@ -54,7 +54,7 @@ typedef struct sl_huffman_canonical {
 typedef struct sl_huffman_tables {
     alignas(SL_HUFFMAN_ALIGN) sl_huffman_entry dc[SL_HUFFMAN_ENTRIES];
     sl_huffman_entry ac[SL_HUFFMAN_ENTRIES];
-    sl_huffman_entry spill[8]; /* behind `ac`, for whoever fills it */
+    sl_huffman_entry spill[8]; /* behind `ac`, for the function that fills it */
     sl_huffman_canonical dc_code, ac_code;
 } sl_huffman_tables;
 

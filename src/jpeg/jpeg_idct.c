@@ -282,7 +282,7 @@ static const sl_jpeg_idct kernels[SL_SIMD_COUNT][SIZES] = {
 #endif
 };
 
-/* Where a level has no twin of its own the best one below it serves. */
+/* Where a level has no variant of its own the best one below it serves. */
 sl_jpeg_idct sl_jpeg_idct_for(sl_simd simd, unsigned size)
 {
     assert(simd < SL_SIMD_COUNT && (size == 8 || size == 4 || size == 2 || size == 1));

@@ -4,7 +4,7 @@
  * (JDCT_ISLOW: Loeffler, Ligtenberg and Moschytz, "Practical fast 1-D DCT algorithms with 11
  * multiplications", ICASSP 1989) and to its reduced sizes 4, 2 and 1.
  *
- * Threads: pure. Twins equal the scalar reference bit for bit for whatever coefficients; what
+ * Threads: pure. Variants equal the scalar reference bit for bit for whatever coefficients; what
  * becomes of those that no encoder writes is in jpeg_idct_twins.h.
  */
 #ifndef SL_JPEG_IDCT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_idct_twins: what the scalar reference of the inverse transform shares with its twins.
+ * jpeg_idct_twins: what the scalar reference of the inverse transform shares with its variants.
  *
  * The arithmetic, which all levels keep for whatever coefficients, is that of libjpeg-turbo's
  * vector code (for coefficients that an encoder writes, also that of its C code):

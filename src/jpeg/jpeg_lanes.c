@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_lanes: two lanes over the intervals of a region. Pure but for the scratch given. A lane's
+ * jpeg_lanes: two lanes over the intervals of a region. Pure except for the scratch given. A lane's
  * blocks are linked once, in the order in which a scan has them; a shorter chunk cuts the chain and
  * mends it again. False as soon as an interval is not what the header says.
  */

@@ -25,8 +25,8 @@ typedef struct sl_jpeg_region {
     sl_bytes bytes; /* a JPEG of part.width x part.height */
     /* for sl_jpeg_region_end */
     size_t header_bytes;
-    uint32_t first, rows, across,
-        stride;                    /* intervals: the first, rows, of which so many of stride */
+    uint32_t first, rows, across, stride; /* intervals: the first; `rows` of `across` each, and
+                                             `stride` from one row to the next */
     uint32_t mcus_high, mcus_down; /* of an interval; from its top to the end of the picture */
 } sl_jpeg_region;
 

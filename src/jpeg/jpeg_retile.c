@@ -121,7 +121,7 @@ static size_t bytes_before_marker(const sl_jpeg_source *source)
 
 /*
  * libjpeg calls this between rows of MCUs. A picture of one scan ends with it, as for the decoder:
- * what follows is not looked at, but for whether it follows at once.
+ * what follows is not looked at, except for whether it follows at once.
  */
 static void jpeg_retile_watch(j_common_ptr common)
 {

@@ -36,7 +36,7 @@ typedef struct sl_jpeg_retile_options {
 
 /* What becomes of a picture. */
 typedef enum sl_jpeg_outcome {
-    SL_JPEG_NONE,       /* it is no JPEG */
+    SL_JPEG_NONE,       /* not a JPEG */
     SL_JPEG_RETILED,    /* written anew */
     SL_JPEG_AS_ASKED,   /* kept as it is, because the caller wants that */
     SL_JPEG_FAST,       /* kept: nothing else would be decoded faster */
@@ -61,7 +61,7 @@ void sl_jpeg_retiler_close(sl_jpeg_retiler *retiler);
 sluice_status sl_jpeg_retiler_begin(sl_jpeg_retiler *retiler, sl_bytes jpeg, uint64_t *memory_bytes,
                                     sluice_error *error);
 /*
- * Rewrites it. RETILED: `*retiled` lies in the retiler's memory until the next begin. Otherwise
+ * Rewrites it. RETILED: `*retiled` is in the retiler's memory until the next begin. Otherwise
  * the picture is to be kept and `error` says why, though the status is OK. Errors: CORRUPT,
  * UNSUPPORTED (scans), NOMEM.
  */

@@ -3,7 +3,7 @@
  * jpeg_rows: rows of component samples to rows of RGB, equal to libjpeg-turbo's fancy upsampling
  * (jdsample.c: triangle filter, 3/4 and 1/4) followed by its colour conversion (jdcolor.c).
  *
- * Threads: pure. Twins equal the scalar reference bit for bit.
+ * Threads: pure. Variants equal the scalar reference bit for bit.
  */
 #ifndef SL_JPEG_ROWS_H
 #define SL_JPEG_ROWS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_rows_twins: what the scalar reference of the rows shares with its twins.
+ * jpeg_rows_twins: what the scalar reference of the rows shares with its variants.
  *
  * Upsampling: between a chroma sample and its neighbour the nearer one counts 3/4. Where there is
  * no neighbour the sample itself stands for it. Ties are rounded up and down in turns: `bias`.

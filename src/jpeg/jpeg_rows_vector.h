@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_rows_vector: rows of RGB in vectors of any width, to be included once by a twin that has
+ * jpeg_rows_vector: rows of RGB in vectors of any width, to be included once by a variant that has
  * defined
  *   VECTOR, OP(name) (the intrinsic), TARGET,
  *   SPAN                      pixels at a time: the bytes of a VECTOR

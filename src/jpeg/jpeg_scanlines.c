@@ -13,7 +13,7 @@
 enum { ROWS_PER_CALL = 16, ROW_ALIGN = 64 };
 
 /*
- * In (scaled) pixels. Fancy upsampling makes a pixel of the chroma sample it lies on and the nearer
+ * In (scaled) pixels. Fancy upsampling makes a pixel of the chroma sample it is on and the nearer
  * neighbour of that. Components narrower than three samples libjpeg upsamples plainly.
  */
 enum { MARGIN = 1, LEAST = 8 };

@@ -2,10 +2,10 @@
 /*
  * jpeg_scanlines: a rectangle of a JPEG through libjpeg's scanlines.
  *
- * Purpose: the road that takes every picture. Of a sequential Huffman picture the rows above the
- * rectangle are entropy-decoded only, the columns beside it too, and rows below it are not read.
- * Pictures of several scans and arithmetic-coded ones are decoded from the first row on, at full
- * width.
+ * Purpose: the code path that takes every picture. Of a sequential Huffman picture the rows above
+ * the rectangle are entropy-decoded only, the columns beside it too, and rows below it are not
+ * read. Pictures of several scans and arithmetic-coded ones are decoded from the first row on, at
+ * full width.
  * The result equals the rectangle cut out of a full decode (at the same denominator) bit for bit.
  * libjpeg's upsampling treats the edge of a cut like the edge of the picture, hence the margins.
  * Threads: those of the decompressor; runs inside sl_jpeg_guard.

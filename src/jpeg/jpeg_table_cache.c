@@ -27,7 +27,7 @@ typedef struct set {
 
 struct sl_jpeg_table_cache {
     set sets[SETS];
-    uint8_t order[SETS]; /* of use: the set asked for last comes first, but for new ones */
+    uint8_t order[SETS]; /* of use: the set asked for last comes first, except for new ones */
     int used;            /* sets, the first of the order */
     sl_simd simd;
     sl_huffman_tables *tables; /* SETS of them and the stop, aligned inside `memory` */

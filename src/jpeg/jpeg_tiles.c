@@ -50,7 +50,7 @@ static size_t next_marker(const uint8_t *bytes, size_t at, size_t last)
     return at;
 }
 
-/* The number of intervals; 0 when the bytes cannot hold so many. */
+/* The number of intervals; 0 when the bytes cannot hold that many. */
 static uint32_t count_intervals(const sl_jpeg_tiles *tiles, size_t bytes)
 {
     const uint64_t mcus = (uint64_t)tiles->mcus_across * tiles->mcus_down;

@@ -37,8 +37,8 @@ typedef struct sl_jpeg_tiles {
 /*
  * `bytes` is the picture, whose entropy-coded data begins at `start`; `tiles` comes with
  * mcus_across, mcus_down and interval filled in (all > 0), and gets the rest. False when the
- * markers are not exactly those expected (damage, or another scan follows: the caller takes a road
- * that can judge) or the scratch is too small.
+ * markers are not exactly those expected (damage, or another scan follows: the caller takes a code
+ * path that can judge) or the scratch is too small.
  */
 bool sl_jpeg_tiles_find(sl_jpeg_tiles *tiles, sl_bytes bytes, uint32_t start, sl_scratch *scratch);
 

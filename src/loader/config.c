@@ -34,8 +34,8 @@
 #define LOOKAHEAD_MAX              65536
 /* Of a sample whose size is not known: room that is worth having at once. */
 #define GUESSED_BYTES ((uint64_t)128 << 10)
-/* So many times an average one: samples that the read buffer holds of large ones, since reading
- * waits for rows where there is room for one only; and what the largest may have. */
+/* Times an average one: samples that the read buffer holds of large ones, since reading waits for
+ * rows where there is room for one only; and what the largest may have. */
 #define LARGE_SAMPLES 4
 /* Smaller pictures cost more to be read than to be made rows of. */
 #define RESIDENT_MEAN_BYTES   ((uint64_t)32 << 10)
@@ -247,7 +247,7 @@ static uint64_t choose_resident(const sluice_loader_options *o, const sl_dataset
     const uint64_t mean = mean_bytes(dataset);
     /* A read of the copy that hangs must not be the only one that there can be. */
     if (o->page_cache != SLUICE_CACHE_AUTO || mean == 0 || o->io_depth < 2 ||
-        dataset->pieces > 0 /* which lie in one stretch nowhere */ || reads_on(o, dataset)) {
+        dataset->pieces > 0 /* which are nowhere in one byte range */ || reads_on(o, dataset)) {
         return 0;
     }
     if (o->resident_bytes != 0) {

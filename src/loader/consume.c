@@ -26,8 +26,8 @@ bool sl_loader_enter(sluice_loader *loader)
     return true;
 }
 
-/* Once the last call has left close may free the loader: it is not touched after that, but for the
- * mutex while close waits for it. */
+/* Once the last call has left close may free the loader: it is not touched after that, except for
+ * the mutex while close waits for it. */
 void sl_loader_leave(sluice_loader *loader)
 {
     uint32_t calls = atomic_load_explicit(&loader->calls, memory_order_relaxed);

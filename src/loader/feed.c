@@ -120,8 +120,8 @@ static uint32_t rows_each(uint32_t filled, uint32_t wanted)
     return each < SL_TASK_ROWS ? each : SL_TASK_ROWS;
 }
 
-/* Where a sample lies that is read is known without reading; one that is not found counts as lying
- * by itself. */
+/* The byte range of a sample is known without reading; one that is not found counts as being by
+ * itself. */
 static void order_by_page(const sl_feed *feed, const sl_feed_slot *slot)
 {
     const uint32_t filled = slot->step.filled;
@@ -193,7 +193,8 @@ static bool begin_step_locked(sl_feed *feed)
     return true;
 }
 
-/* Once all is in memory, no step is asked for that is not asked for yet, be it in part. */
+/* Once the dataset is resident, steps that nobody has asked for yet (not even in part) take the
+ * short path. */
 static void shorten_locked(sl_feed *feed)
 {
     if (feed->short_from != UINT64_MAX || !feed->running ||

@@ -25,8 +25,8 @@
  * Lock: `mutex` guards both cursors, running, credit and tickets. It may be held while the lock of
  * staging, fetch or the workers' queue is taken, never the other way round; never during reads or
  * decoding. pending[] and what collects tasks belong to the fetch thread. A row's job belongs to
- * whoever has the row: the fetch thread until its task is submitted, the worker until it is done or
- * inserted again.
+ * the thread that has the row: the fetch thread until its task is submitted, the worker until it is
+ * done or inserted again.
  */
 #ifndef SL_FEED_H
 #define SL_FEED_H
@@ -171,7 +171,7 @@ static inline uint64_t sl_feed_dropped(const sluice_loader_options *options, uin
     return options->last_batch == SLUICE_LAST_DROP ? samples % global : 0;
 }
 
-/* ---- feed_ask.c: the cursors; with the mutex, but for sl_feed_ask ---- */
+/* ---- feed_ask.c: the cursors; with the mutex, except for sl_feed_ask ---- */
 
 /* Settles on the first step at or behind (epoch, start) that exists. */
 void sl_feed_enter(const sl_feed *feed, sl_feed_cursor *cursor, uint64_t epoch, uint64_t start);

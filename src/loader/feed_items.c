@@ -144,7 +144,7 @@ static void add_to_task(sl_feed *feed, uint32_t number, uint64_t bytes)
     }
 }
 
-/* As add_to_task, what lies in one page counting once, and staying together. */
+/* As add_to_task, what is in one page counting once, and staying together. */
 static void add_paged(sl_feed *feed, const sl_paged_row *row, const sl_paged_row *before)
 {
     uint64_t bytes = 0;

@@ -9,7 +9,7 @@
 
 /* ---- the short path ---- */
 
-/* Where the want's sample lies, learning from memory what has to be looked up. */
+/* Where the want's sample is, learning from memory what has to be looked up. */
 static bool feed_rows_locate(const sl_feed *feed, const sl_resident *resident, sl_row_want *want)
 {
     const uint64_t index = want->sample.index;

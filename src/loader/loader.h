@@ -112,7 +112,7 @@ sluice_status sl_loader_check_memory(sluice_loader *loader, sluice_error *error)
  * where it would take more than half. Before fetch is opened.
  */
 uint64_t sl_loader_share_scratch(sluice_loader *loader);
-/* But for `fault`. */
+/* Except for `fault`. */
 sl_fetch_config sl_loader_fetch_config(sluice_loader *loader);
 /* Opens the device, which settles how many workers there are (`asked` by the caller; 0: he did not
  * say), and where all threads run. */

@@ -240,7 +240,7 @@ static void drop_one(progress *p, const sl_job *job)
     sl_feed_drop(feed, job->slot, 1);
 }
 
-/* What others left in the rooms may be what there was no memory for. `*shortages`: before the try
+/* What others left in the scratch buffers may be why memory ran out. `*shortages`: before the try
  * that counts. */
 static sluice_status make_fitting(progress *p, const sl_job *job, uint64_t *shortages,
                                   sluice_error *error)

@@ -3,14 +3,14 @@
  * row: a worker's whole job: stored bytes in, rows of a batch out.
  *
  * Purpose: where a dataset's records become a batch's rows: unpack (checksum, fields), then each
- * column makes its part of the row, straight in the slot. What is counted, released and told to
+ * column makes its part of the row, straight in the slot. What is counted, released and reported to
  * others is so once for a task, not for each of its rows.
  * Times: a task's is measured as a whole; which part of it was decoding is measured on its first
  * row, or on all of them while a trace is recorded.
  * Memory: what a sample's values lie in (value_room.h) and what it is decoded in are a worker's
  * share together. Where that is too little it is tried once more with nothing else in the rooms, so
- * that whether a sample fits is told by the sample alone.
- * Threads: sl_row_run on the workers, each with a row of its own; the maker is immutable but for
+ * that whether a sample fits depends on the sample alone.
+ * Threads: sl_row_run on the workers, each with a row of its own; the maker is immutable except for
  * its counters.
  */
 #ifndef SL_ROW_H
@@ -45,7 +45,7 @@ sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t wor
 /* Bytes that each worker may unpack and decode in. Before the first row. */
 void sl_row_maker_share(sl_row_maker *maker, uint64_t bytes);
 void sl_row_maker_close(sl_row_maker *maker);
-/* Bytes that pages are unpacked in at present, but for those that were set aside. */
+/* Bytes that pages are unpacked in at present, except for those that were set aside. */
 uint64_t sl_row_maker_unpacked(const sl_row_maker *maker);
 
 /* `ctx`: the maker; `task`: an sl_task. Releases the bytes and does all its rows, good or bad. */

@@ -75,7 +75,7 @@ typedef struct finder {
     sl_place last; /* of the sample before */
 } finder;
 
-/* Where a sample lies; of one that would have to be looked up only the object, where that does. */
+/* Where a sample is; of one that would have to be looked up only the object, where that does. */
 static sluice_status shard_reading_place_of(const finder *f, uint64_t index, sl_place *place,
                                             sluice_error *error)
 {

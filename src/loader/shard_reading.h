@@ -20,7 +20,7 @@ sluice_status sl_shard_reading_check(const sl_dataset *dataset,
                                      sluice_error *error);
 /*
  * The shards of a dataset that is loaded so; of another one `set` stays empty. `config` is then
- * told what it needs. Blocks where samples have to be looked up. Errors: NOMEM; INVALID: a window
+ * given what it needs. Blocks where samples have to be looked up. Errors: NOMEM; INVALID: a window
  * does not fit into the options' read_buffer_bytes, of which `wanted` has what was asked for;
  * UNSUPPORTED: where samples lie is not known; IO, CORRUPT of looking up.
  */

@@ -21,8 +21,8 @@ const sluice_option *sl_option_find(sluice_options of, const char *name);
 /* Whether the member is 0, which is the default. `options` is the library's own, whole struct. */
 bool sl_option_is_zero(const sluice_option *option, const void *options);
 
-/* Checks all members of the library's own, whole struct that are described. INVALID, told in
- * `error` by `stage`: the first that is not 0 and out of its range. */
+/* Checks all members of the library's own, whole struct that are described. INVALID, in `error` by
+ * `stage`: the first that is not 0 and out of its range. */
 sluice_status sl_options_check(sluice_options of, const void *options, const char *stage,
                                sluice_error *error);
 

@@ -28,7 +28,7 @@ extern const sl_options_table sl_loader_table, sl_column_table, sl_dataset_table
 
 /* ---- how rows are written ---- */
 
-/* The members' own types; a FLAG that is no uint32_t does not compile. */
+/* The members' own types; a FLAG that is not a uint32_t does not compile. */
 #define SL_TYPE_OF(type, member) \
     _Generic(((type *)0)->member, uint32_t    \
              : SLUICE_OPTION_U32, uint64_t    \

@@ -69,7 +69,7 @@ static uint64_t above(const uint32_t *shares, uint32_t sources, uint32_t level)
     return sum;
 }
 
-/* Takes so many from the largest shares, one by one: all end at a level, or one below it. */
+/* Takes `missing` from the largest shares, one by one: all end at a level, or one below it. */
 static void take_from_largest(uint32_t *shares, uint32_t sources, uint64_t missing)
 {
     uint32_t low = 0;

@@ -277,7 +277,7 @@ void sl_shard_walk_close(sl_shard_walk *walk)
     *walk = (sl_shard_walk){0};
 }
 
-/* What the rank's share of the dropped samples leaves of its stretch. */
+/* What the rank's share of the dropped samples leaves of its range. */
 static void shard_order_leave_out(sl_shard_walk *walk)
 {
     const sl_shard_epoch *epoch = &walk->epoch;

@@ -9,7 +9,7 @@
  *   line      the shards in the order of a permutation, one behind the other. Rank r of W has the
  *             samples [r N / W, (r + 1) N / W) of it, so that no rank reads (much of) what others
  *             do. Where an epoch drops samples (sl_plan), each rank's share of them is left out at
- *             the begin of its stretch, or at the end, as drawn for the epoch.
+ *             the beginning of its range, or at the end, as drawn for the epoch.
  *   block     neighbours in a shard, as many as `block_samples` and an eighth of a window allow;
  *             where blocks begin depends on the shard alone.
  *   lanes     SL_SHARD_LANES of them take a block in turn. A lane that has no shard, or is done
@@ -130,7 +130,7 @@ typedef struct sl_shard_walk {
     uint32_t turn; /* of which lane */
     uint64_t key;
     uint64_t taken, line_at;       /* shards of the line that were taken; samples before the next */
-    uint64_t begin, end;           /* the rank's stretch of the line, less what is dropped, */
+    uint64_t begin, end;           /* the rank's range of the line, less what is dropped, */
     uint64_t whole_end;            /* and not less that */
     uint64_t window, window_count; /* position of the window's first sample; samples in it */
     uint64_t windows;              /* number of the window in the epoch, from 1 */

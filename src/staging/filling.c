@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * filling: the filler's side of staging, and its controls. Any thread; each function takes the
- * staging's mutex but for those that are called under it (_locked).
+ * staging's mutex except for those that are called under it (_locked).
  */
 #include "fork.h"
 #include "staging_state.h"

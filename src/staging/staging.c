@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * staging: its life. Opened by one thread; closed by the loader, and freed by whoever holds the
+ * staging: its life. Opened by one thread; closed by the loader, and freed by the holder of the
  * last reference. What it consists of, and its lock, are in staging_state.h; the filler's side is
  * in filling.c, the consumer's in handover.c and release.c, the threads in copier.c.
  */
