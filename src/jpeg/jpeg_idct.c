@@ -4,7 +4,7 @@
  * modulo 2^32 on unsigned numbers, and cut to 16 bits where vectors would be.
  */
 #include "jpeg_idct.h"
-#include "jpeg_idct_twins.h"
+#include "jpeg_idct_variants.h"
 
 #include <assert.h>
 #include <stdbool.h>

@@ -5,7 +5,7 @@
  * multiplications", ICASSP 1989) and to its reduced sizes 4, 2 and 1.
  *
  * Threads: pure. Variants equal the scalar reference bit for bit for whatever coefficients; what
- * becomes of those that no encoder writes is in jpeg_idct_twins.h.
+ * becomes of those that no encoder writes is in jpeg_idct_variants.h.
  */
 #ifndef SL_JPEG_IDCT_H
 #define SL_JPEG_IDCT_H

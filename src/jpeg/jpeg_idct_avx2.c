@@ -3,7 +3,7 @@
  * The inverse transform in AVX2, two blocks at a time; how they are placed in the vectors is in
  * jpeg_idct_vector.h. Pure; equal to the scalar reference bit for bit.
  */
-#include "jpeg_idct_twins.h"
+#include "jpeg_idct_variants.h"
 
 #if defined(__x86_64__)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "jpeg_idct_twins.h"
+#include "jpeg_idct_variants.h"
 
 #if defined(__x86_64__)
 

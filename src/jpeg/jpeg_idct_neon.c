@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Size 8, a block at a time: a vector is a row of eight 16-bit values. */
-#include "jpeg_idct_twins.h"
+#include "jpeg_idct_variants.h"
 
 #if defined(__aarch64__)
 

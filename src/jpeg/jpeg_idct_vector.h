@@ -12,7 +12,7 @@
 #ifndef SL_JPEG_IDCT_VECTOR_H
 #define SL_JPEG_IDCT_VECTOR_H
 
-#include "jpeg_idct_twins.h"
+#include "jpeg_idct_variants.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jpeg_rows.h"
-#include "jpeg_rows_twins.h"
+#include "jpeg_rows_variants.h"
 
 #include <assert.h>
 

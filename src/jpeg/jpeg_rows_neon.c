@@ -3,7 +3,7 @@
  * Sixteen pixels at a time, as those of even and those of odd columns. Chroma values are about 0
  * from where they are interpolated.
  */
-#include "jpeg_rows_twins.h"
+#include "jpeg_rows_variants.h"
 
 #if defined(__aarch64__)
 

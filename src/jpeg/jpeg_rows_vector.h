@@ -20,7 +20,7 @@
 #ifndef SL_JPEG_ROWS_VECTOR_H
 #define SL_JPEG_ROWS_VECTOR_H
 
-#include "jpeg_rows_twins.h"
+#include "jpeg_rows_variants.h"
 
 #include <stdbool.h>
 

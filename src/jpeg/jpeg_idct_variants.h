@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_idct_twins: what the scalar reference of the inverse transform shares with its variants.
+ * jpeg_idct_variants: what the scalar reference of the inverse transform shares with its variants.
  *
  * The arithmetic, which all levels keep for whatever coefficients, is that of libjpeg-turbo's
  * vector code (for coefficients that an encoder writes, also that of its C code):
@@ -10,8 +10,8 @@
  * - other outputs of the first pass, and all samples, saturate.
  * Threads: pure.
  */
-#ifndef SL_JPEG_IDCT_TWINS_H
-#define SL_JPEG_IDCT_TWINS_H
+#ifndef SL_JPEG_IDCT_VARIANTS_H
+#define SL_JPEG_IDCT_VARIANTS_H
 
 #include "jpeg_idct.h"
 

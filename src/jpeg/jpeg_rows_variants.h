@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_rows_twins: what the scalar reference of the rows shares with its variants.
+ * jpeg_rows_variants: what the scalar reference of the rows shares with its variants.
  *
  * Upsampling: between a chroma sample and its neighbour the nearer one counts 3/4. Where there is
  * no neighbour the sample itself stands for it. Ties are rounded up and down in turns: `bias`.
  * Threads: pure.
  */
-#ifndef SL_JPEG_ROWS_TWINS_H
-#define SL_JPEG_ROWS_TWINS_H
+#ifndef SL_JPEG_ROWS_VARIANTS_H
+#define SL_JPEG_ROWS_VARIANTS_H
 
 #include "jpeg_rows.h"
 
