@@ -16,7 +16,7 @@
 #include "packed_value.h"
 #include "shard_format.h"
 #include "tfrecord_index.h"
-#include "utf8.h"
+#include "unicode.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,11 +5,11 @@
  */
 #include "class_union.h"
 
-#include "case_fold.h"
 #include "checksum.h"
 #include "error.h"
 #include "memory.h"
 #include "name_table.h"
+#include "unicode.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "name_set.h"
 
-#include "case_fold.h"
 #include "checksum.h"
 #include "memory.h"
+#include "unicode.h"
 
 #include <assert.h>
 #include <string.h>

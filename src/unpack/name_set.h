@@ -2,7 +2,7 @@
 /*
  * name_set: names that are given away.
  *
- * Purpose: whether a name is there already, letters compared without case (case_fold.h), so that a
+ * Purpose: whether a name is there already, letters compared without case (unicode.h), so that a
  * file system without case has room for all of them. Memory: 8 bytes a name at least, 21 at most:
  * checksums are kept, not names. Two names of one checksum count as one, which is harmless: the
  * second one is called otherwise.

@@ -3,7 +3,6 @@
  * folder: the dataset of an image folder: its classes, ops and fingerprint. One thread opens;
  * then it is immutable. A picture is a sample, and its class folder its label.
  */
-#include "case_fold.h"
 #include "checksum.h"
 #include "dataset.h"
 #include "error.h"
@@ -11,6 +10,7 @@
 #include "memory.h"
 #include "samples.h"
 #include "store.h"
+#include "unicode.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include "look_around.h"
 #include "memory.h"
 #include "store.h"
-#include "utf8.h"
+#include "unicode.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "memory.h"
 #include "search.h"
 #include "store.h"
-#include "utf8.h"
+#include "unicode.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "lmdb_values.h"
 
 #include "media.h"
-#include "utf8.h"
+#include "unicode.h"
 
 #include <string.h>
 

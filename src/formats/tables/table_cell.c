@@ -5,7 +5,7 @@
 #include "dtype.h"
 #include "memory.h"
 #include "number_text.h"
-#include "utf8.h"
+#include "unicode.h"
 
 #include <math.h>
 #include <stdlib.h>

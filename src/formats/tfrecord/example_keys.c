@@ -3,7 +3,7 @@
 #include "example_fields.h"
 #include "media.h"
 #include "step_list.h"
-#include "utf8.h"
+#include "unicode.h"
 
 #include <string.h>
 

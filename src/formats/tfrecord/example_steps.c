@@ -3,7 +3,7 @@
 
 #include "dtype.h"
 #include "step_list.h"
-#include "utf8.h"
+#include "unicode.h"
 
 #include <string.h>
 

@@ -3,11 +3,11 @@
  * Image folders: torchvision's rules, compared with torchvision's own code on random trees, and
  * what sluice adds to them.
  */
-#include "case_fold.h"
 #include "dataset.h"
 #include "formats.h"
 #include "photo_folder.h"
 #include "test.h"
+#include "unicode.h"
 
 #include <errno.h>
 #include <stdbool.h>
