@@ -12,6 +12,7 @@
 #include <sluice/sluice.h>
 
 #include "dataset.h"
+#include "label_file.h"
 
 #include <stdbool.h>
 
@@ -48,6 +49,19 @@ sluice_status sl_api_write_optional(void *result, const void *from, size_t size)
 sluice_status sl_api_read_field(sl_field *field, const sluice_field *given, sluice_error *error);
 /* Hands `reason` out through `error` (may be NULL) and returns its status. */
 sluice_status sl_api_fail(sluice_error *error, const sluice_error *reason);
+
+/* How classes are to be joined; what is borrowed is the caller's. */
+typedef struct sl_api_labels {
+    const sl_labels *labels; /* of below; NULL: nothing was said */
+    sl_labels own;
+    sl_label_file file;
+} sl_api_labels;
+
+/* Errors: INVALID, UNSUPPORTED (a newer struct), and those of the file. To be closed in any case.
+ */
+sluice_status sl_api_read_labels(sl_api_labels *to, const sluice_label_options *given,
+                                 sluice_error *error);
+void sl_api_close_labels(sl_api_labels *labels);
 
 /* The public handle is the internal object. */
 static inline sl_dataset *sl_api_dataset(sluice_dataset *dataset)

@@ -4,7 +4,6 @@
 #include "condition.h"
 #include "error.h"
 #include "joined.h"
-#include "label_options.h"
 #include "memory.h"
 #include "mixing.h"
 #include "scan.h"

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * launchers: the variables of each launcher, checked and compared. Pure except for the environment,
- * whose values are untrusted. Launchers that disagree are an error, never a guess.
+ * whose values are untrusted. Launchers that disagree are an error, never a guess. The public entry
+ * points of sluice/ranks.h are at the end.
  */
 #include "launchers.h"
 
+#include "api.h"
 #include "error.h"
 #include "minmax.h"
 
@@ -12,6 +14,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -362,4 +365,44 @@ sluice_status sl_ranks_divide(uint32_t *rank, uint32_t *world_size, uint32_t mod
     *rank /= model_parallel;
     *world_size /= model_parallel;
     return SLUICE_OK;
+}
+
+/* ---- public ---- */
+
+static const char *get_variable(const void *user, const char *name)
+{
+    (void)user;
+    return getenv(name); // NOLINT(concurrency-mt-unsafe): the header says so
+}
+
+sluice_status sluice_ranks_find(sluice_ranks *ranks, sluice_error *error)
+{
+    if (sl_api_lacks(error, ranks, "sluice_ranks") ||
+        sl_api_is_untagged(error, ranks, "sluice_ranks")) {
+        return SLUICE_INVALID;
+    }
+    const sl_environment environment = {.get = get_variable};
+    sluice_ranks full;
+    sluice_error reason;
+    if (sl_ranks_find(&environment, &full, &reason) < 0) {
+        return sl_api_fail(error, &reason);
+    }
+    return sl_api_write_struct(ranks, &full, sizeof(full));
+}
+
+sluice_status sluice_ranks_divide(sluice_ranks *ranks, uint32_t model_parallel, sluice_error *error)
+{
+    if (sl_api_lacks(error, ranks, "sluice_ranks") ||
+        sl_api_is_untagged(error, ranks, "sluice_ranks")) {
+        return SLUICE_INVALID;
+    }
+    sluice_error reason;
+    /* A newer program's struct is larger, and its tail may be anything: it is left alone. */
+    if (ranks->struct_size < offsetof(sluice_ranks, local_rank)) {
+        sl_error_set(&reason, SLUICE_INVALID, "api", "struct_size of sluice_ranks is too small");
+        return sl_api_fail(error, &reason);
+    }
+    return sl_ranks_divide(&ranks->rank, &ranks->world_size, model_parallel, &reason) < 0
+               ? sl_api_fail(error, &reason)
+               : SLUICE_OK;
 }

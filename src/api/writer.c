@@ -6,7 +6,6 @@
 #include "cpu.h"
 #include "dtype.h"
 #include "error.h"
-#include "label_options.h"
 #include "options.h"
 #include "pack.h"
 #include "series.h"
