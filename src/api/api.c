@@ -21,14 +21,11 @@ bool sl_api_can_tell(const sluice_error *error)
     return error == NULL || sl_api_is_tagged(error);
 }
 
-bool sl_api_lacks(sluice_error *error, const void *argument, const char *name)
+void sl_api_say_missing(sluice_error *error, const char *name)
 {
     sluice_error reason;
-    if (argument == NULL && sl_api_can_tell(error)) {
-        sl_error_set(&reason, SLUICE_INVALID, "api", "%s is missing", name);
-        sl_error_copy_out(error, &reason);
-    }
-    return argument == NULL || !sl_api_can_tell(error);
+    sl_error_set(&reason, SLUICE_INVALID, "api", "%s is missing", name);
+    sl_error_copy_out(error, &reason);
 }
 
 bool sl_api_is_untagged(sluice_error *error, const void *result, const char *name)

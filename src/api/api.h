@@ -19,6 +19,12 @@
 /* What of a dataset that is read from front to back is refused. */
 #define SL_API_ONE_BY_ONE "its samples cannot be had one by one: load them in their order"
 
+/* Whether a struct that a call is to fill says its size; and the same of `error`, which may be
+ * NULL. */
+bool sl_api_is_tagged(const void *result);
+bool sl_api_can_tell(const sluice_error *error);
+void sl_api_say_missing(sluice_error *error, const char *name);
+
 /*
  * What calls begin with, before anything is done: INVALID is what they return when one of these is
  * true. Each says why in `error`, which may be NULL.
@@ -27,12 +33,15 @@
  * is_untagged: `result`, a struct `name` that is to be filled, is not NULL and does not say its
  * size.
  */
-bool sl_api_lacks(sluice_error *error, const void *argument, const char *name);
+static inline bool sl_api_lacks(sluice_error *error, const void *argument, const char *name)
+{
+    if (argument == NULL) { /* inline for analysers, which see that it is not, then */
+        sl_api_say_missing(error, name);
+    }
+    return argument == NULL || !sl_api_can_tell(error);
+}
+
 bool sl_api_is_untagged(sluice_error *error, const void *result, const char *name);
-/* Whether a struct that a call is to fill says its size. */
-bool sl_api_is_tagged(const void *result);
-/* The same of `error`, which may be NULL. */
-bool sl_api_can_tell(const sluice_error *error);
 
 /*
  * Copies a caller's size-tagged struct to `to` (`size` bytes, struct_size set to that). `from`
