@@ -47,13 +47,13 @@ static void check(sluice_status status, const sluice_error *error)
     }
 }
 
-static void add_sample(sluice_writer *writer, sample_kind kind, uint64_t number, void *room)
+static void add_sample(sluice_writer *writer, sample_kind kind, uint64_t number, void *capacity)
 {
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_value value = SLUICE_VALUE_INIT;
     value.integer = (int64_t)number;
     if (kind == BYTES) {
-        value.data = room;
+        value.data = capacity;
         value.bytes = BYTES_LEAST + number * 7919 % BYTES_SPREAD;
     }
     check(sluice_writer_add_values(writer, &value, 1, &error), &error);
@@ -93,9 +93,9 @@ static void write_template(const char *folder, uint64_t samples, sample_kind kin
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_writer *writer = NULL;
     check(sluice_writer_open(&writer, folder, &options, &error), &error);
-    uint8_t room[BYTES_LEAST + BYTES_SPREAD] = {1, 2, 3};
+    uint8_t capacity[BYTES_LEAST + BYTES_SPREAD] = {1, 2, 3};
     for (uint64_t i = 0; kind != TOKENS && i < samples; i++) {
-        add_sample(writer, kind, i, room);
+        add_sample(writer, kind, i, capacity);
     }
     if (kind == TOKENS) {
         add_tokens(writer, samples);

@@ -234,7 +234,7 @@ static void ask_fields(const sluice_dataset *dataset, uint64_t index)
     }
 }
 
-/* Where tensors lie for windows, as far as the format tells: inside their files. */
+/* Where tensors are for windows, as far as the format tells: inside their files. */
 static void ask_places(const sluice_dataset *dataset, uint64_t index)
 {
     const sl_dataset *own = (const sl_dataset *)(const void *)dataset;

@@ -23,7 +23,7 @@ void fuzz_suspect_write(const char *name, const uint8_t *data, size_t size);
 /* Opens file or folder `path` and asks for everything; whatever it holds, nothing may break. */
 void fuzz_dataset_run(const char *path);
 
-/* Puts the right checksum (XXH3-64) of data[from, from + bytes) at data[at], if all lies inside. */
+/* Puts the right checksum (XXH3-64) of data[from, from + bytes) at data[at], if all is inside. */
 void fuzz_seal(uint8_t *data, size_t size, uint64_t from, uint64_t bytes, uint64_t at);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * fuzz_arrow: any bytes as an Arrow file, and as the state.json of a folder with two sound files
  * and a table of row numbers. Input: one byte (which of them), then the bytes. Whatever opens gives
- * samples that lie in the file, and values as large as they say.
+ * samples that are in the file, and values as large as they say.
  */
 #include "fuzz.h"
 
@@ -125,7 +125,7 @@ static void remove_folder(void)
 
 static void make_folder(void)
 {
-    static uint8_t room[2 * ARROW_MAKE_BYTES];
+    static uint8_t capacity[2 * ARROW_MAKE_BYTES];
     static const uint64_t rows[] = {3, 1, 1};
     char path[512];
     if (folder[0] != '\0')
@@ -135,10 +135,10 @@ static void make_folder(void)
     for (unsigned i = 0; i < 2; i++) {
         const arrow_options options = {.first = 2 * i, .batches = 1, .rows = 2};
         (void)snprintf(path, sizeof(path), "%s/%u.arrow", folder, i);
-        write_file(path, room, (uint32_t)arrow_make(room, &options));
+        write_file(path, capacity, (uint32_t)arrow_make(capacity, &options));
     }
     (void)snprintf(path, sizeof(path), "%s/i.arrow", folder);
-    write_file(path, room, (uint32_t)arrow_make_indices(room, rows, 3));
+    write_file(path, capacity, (uint32_t)arrow_make_indices(capacity, rows, 3));
 }
 
 static void run_state(const uint8_t *text, size_t size)

@@ -53,10 +53,10 @@ static size_t put(uint8_t *to, const void *bytes, size_t size)
     return size;
 }
 
-static size_t make_config(char *to, size_t room, const char *loader)
+static size_t make_config(char *to, size_t capacity, const char *loader)
 {
     const bool tokens = strcmp(loader, "TokensLoader") == 0;
-    return (size_t)snprintf(to, room,
+    return (size_t)snprintf(to, capacity,
                             "\"config\":{\"item_loader\":\"%s\",\"data_format\":%s,\"data_spec\":"
                             "%s,\"compression\":null,\"encryption\":null}",
                             loader, tokens ? "[\"no_header_tensor:14\"]" : FORMATS,
@@ -64,15 +64,15 @@ static size_t make_config(char *to, size_t room, const char *loader)
 }
 
 /* An index of a chunk of `size` bytes that says of it what it says itself. */
-static size_t make_index(char *to, size_t room, const char *loader, const uint8_t *chunk,
+static size_t make_index(char *to, size_t capacity, const char *loader, const uint8_t *chunk,
                          size_t size)
 {
-    const int at = snprintf(to, room,
+    const int at = snprintf(to, capacity,
                             "{\"chunks\":[{\"filename\":\"a.bin\",\"chunk_size\":%u,"
                             "\"chunk_bytes\":%zu,\"dim\":null}],",
                             size >= 4 ? sl_load32(chunk) : 0, size);
-    const size_t end = (size_t)at + make_config(to + at, room - (size_t)at, loader);
-    return end + (size_t)snprintf(to + end, room - end, "}");
+    const size_t end = (size_t)at + make_config(to + at, capacity - (size_t)at, loader);
+    return end + (size_t)snprintf(to + end, capacity - end, "}");
 }
 
 static size_t make_item(uint8_t *to)

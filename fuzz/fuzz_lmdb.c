@@ -2,7 +2,7 @@
 /*
  * fuzz_lmdb: any bytes as an LMDB file, as a Caffe Datum, as a value that is looked at. Input: one
  * byte (which of them, and whether all is asked of the file as a dataset), then the bytes. Samples
- * lie in the file, values in what is stored of them, and a Datum's data in the Datum.
+ * are in the file, values in what is stored of them, and a Datum's data in the Datum.
  */
 #include "dataset_run.h"
 

@@ -36,23 +36,23 @@ static size_t put(uint8_t *to, const void *bytes, size_t size)
 }
 
 /* An index of a shard of `size` bytes that says of it what it says itself. */
-static size_t make_index(char *to, size_t room, const uint8_t *shard, size_t size)
+static size_t make_index(char *to, size_t capacity, const uint8_t *shard, size_t size)
 {
-    int at = snprintf(to, room,
+    int at = snprintf(to, capacity,
                       "{\"shards\":[{\"format\":\"mds\",\"version\":2,\"samples\":%u,\"raw_data\":{"
                       "\"basename\":\"a.mds\",\"bytes\":%zu},\"column_names\":[",
                       size >= 4 ? sl_load32(shard) : 0, size);
     for (int i = 0; i < COLUMNS; i++)
-        at += snprintf(to + at, room - (size_t)at, "%s\"c%d\"", i > 0 ? "," : "", i);
-    at += snprintf(to + at, room - (size_t)at, "],\"column_encodings\":[");
+        at += snprintf(to + at, capacity - (size_t)at, "%s\"c%d\"", i > 0 ? "," : "", i);
+    at += snprintf(to + at, capacity - (size_t)at, "],\"column_encodings\":[");
     for (int i = 0; i < COLUMNS; i++) {
-        at +=
-            snprintf(to + at, room - (size_t)at, "%s\"%s\"", i > 0 ? "," : "", columns[i].encoding);
+        at += snprintf(to + at, capacity - (size_t)at, "%s\"%s\"", i > 0 ? "," : "",
+                       columns[i].encoding);
     }
-    at += snprintf(to + at, room - (size_t)at, "],\"column_sizes\":[");
+    at += snprintf(to + at, capacity - (size_t)at, "],\"column_sizes\":[");
     for (int i = 0; i < COLUMNS; i++)
-        at += snprintf(to + at, room - (size_t)at, "%s%u", i > 0 ? "," : "", columns[i].bytes);
-    at += snprintf(to + at, room - (size_t)at, "]}],\"version\":2}");
+        at += snprintf(to + at, capacity - (size_t)at, "%s%u", i > 0 ? "," : "", columns[i].bytes);
+    at += snprintf(to + at, capacity - (size_t)at, "]}],\"version\":2}");
     return (size_t)at;
 }
 

@@ -2,7 +2,7 @@
 /*
  * fuzz_npz: any bytes as an .npz file: looked at as opening does it, taken apart as a sample, and
  * as a deflate stream. Input: one byte (which of them, and whether the checksums of the directory
- * are put right), then the bytes. Members lie before the directory and apart from one another; an
+ * are put right), then the bytes. Members are before the directory and apart from one another; an
  * array holds what its shape says, and what two ways of reading say is the same.
  */
 #include "fuzz.h"

@@ -72,10 +72,10 @@ static void run_dataset(void)
 }
 
 /* Where each row's values are said to be is in the file, and they can be taken out of it, or not;
- * what comes out lies in what was read, or in the room. */
+ * what comes out is in what was read, or in the buffer. */
 static void check_rows(const sl_parquet_read *read, uint64_t rows, uint64_t size)
 {
-    static sl_value_rooms rooms;
+    static sl_value_buffers buffers;
     for (uint64_t row = 0; row < rows && row < ROWS_ASKED; row++) {
         const sl_extent extent = sl_parquet_read_find(read, row);
         fuzz_expect(extent.offset <= size && extent.bytes <= size - extent.offset,
@@ -88,23 +88,23 @@ static void check_rows(const sl_parquet_read *read, uint64_t rows, uint64_t size
         for (uint32_t i = read->low; i <= read->high; i++) {
             sl_value value;
             sl_extent alone;
-            const sl_columnar_bytes from = {extent, {stored, extent.bytes}, &rooms};
+            const sl_columnar_bytes from = {extent, {stored, extent.bytes}, &buffers};
             if (sl_parquet_read_value(read, row, i, &from, &value).text == NULL && value.present &&
                 value.bytes.size > 0) {
-                const bool in_room = sl_value_rooms_have(&rooms, value.bytes.data);
-                fuzz_expect(in_room ||
+                const bool in_capacity = sl_value_buffers_have(&buffers, value.bytes.data);
+                fuzz_expect(in_capacity ||
                                 (value.bytes.data >= stored &&
                                  value.bytes.data + value.bytes.size <= stored + extent.bytes),
                             "it lies there");
-                fuzz_expect(sl_parquet_read_extent(read, row, i, &alone) == !in_room &&
-                                (in_room || (alone.offset == extent.offset + value.offset &&
-                                             alone.bytes == value.bytes.size)),
+                fuzz_expect(sl_parquet_read_extent(read, row, i, &alone) == !in_capacity &&
+                                (in_capacity || (alone.offset == extent.offset + value.offset &&
+                                                 alone.bytes == value.bytes.size)),
                             "and is found alone, where it can be");
             }
         }
         free(stored);
     }
-    sl_value_rooms_close(&rooms);
+    sl_value_buffers_close(&buffers);
 }
 
 /* The leaf of the paths beside that of bytes: any that is in the same lists may be asked. */
@@ -119,7 +119,7 @@ static bool fill(sl_parquet_read *read, const sl_parquet *parquet)
 {
     uint32_t longest;
     bool exact = true;
-    sl_parquet_stretches found = {.of = NULL};
+    sl_parquet_ranges found = {.of = NULL};
     const bool arrays = parquet->leaves[read->leaf].type == SL_PARQUET_BYTES;
     const sl_parquet_place place = {.from = handle, .parquet = parquet};
     const bool lists = arrays && parquet->leaves[read->leaf].max_rep > 0;

@@ -34,13 +34,14 @@ static size_t run_pieces(const uint8_t *data, size_t size, uint8_t to[SIZE_MAX_H
     for (size_t idle = 0; good && idle < 2;) {
         const size_t piece = 1 + came % 7;
         step.in = (sl_bytes){data + given, size - given < piece ? size - given : piece};
-        step.room = SIZE_MAX_HERE - came < piece ? SIZE_MAX_HERE - came : piece;
+        step.capacity = SIZE_MAX_HERE - came < piece ? SIZE_MAX_HERE - came : piece;
         const sl_unpack_step before = step;
         good = sl_snappy_stream_run(stream, &step).text == NULL;
-        fuzz_expect(step.room <= before.room && step.in.size <= before.in.size, "it moves on");
+        fuzz_expect(step.capacity <= before.capacity && step.in.size <= before.in.size,
+                    "it moves on");
         given += before.in.size - step.in.size;
-        came += before.room - step.room;
-        idle = step.room == before.room && step.in.size == before.in.size ? idle + 1 : 0;
+        came += before.capacity - step.capacity;
+        idle = step.capacity == before.capacity && step.in.size == before.in.size ? idle + 1 : 0;
     }
     good = good && given == size && sl_snappy_stream_ended(stream);
     sl_snappy_stream_close(stream);

@@ -25,7 +25,7 @@ enum { READS = 8, HEAD_BYTES = 1 + 2 * READS };
 typedef struct oracle {
     size_t bytes;
     bool good, is_zstd;
-    bool large; /* there is more than room for */
+    bool large; /* there is more than space for */
     uint8_t out[OUT_BYTES];
 } oracle;
 
@@ -53,7 +53,7 @@ static void run_gzip(oracle *o, sl_bytes packed)
 }
 
 /* Piece by piece, as the stream does: of damaged frames libzstd makes other bytes, and takes some
- * that it refuses elsewhere, where there is more room. */
+ * that it refuses elsewhere, where there is more space. */
 static void run_zstd(oracle *o, sl_bytes packed)
 {
     ZSTD_DCtx *context = ZSTD_createDCtx();
@@ -89,7 +89,7 @@ static void check_read(sl_stream *stream, const oracle *o, uint64_t offset, size
     const sluice_status status = sl_stream_read_some(stream, offset, to, bytes, &got, &error);
     const size_t there = offset < o->bytes ? o->bytes - (size_t)offset : 0;
     const size_t most = bytes < there ? bytes : there;
-    /* How much of a damaged frame comes out, depends on how much there is room for. */
+    /* How much of a damaged frame comes out, depends on how much there is space for. */
     fuzz_expect(got <= most || (o->is_zstd && !o->good && got <= bytes),
                 "no more comes out than there is");
     const size_t known = got < most ? got : most;
@@ -108,7 +108,7 @@ static void check_read(sl_stream *stream, const oracle *o, uint64_t offset, size
 
 static void check_all(sl_stream *stream, const oracle *o, const uint8_t *reads)
 {
-    /* Of what is too large all reads lie below the end of what is known. */
+    /* Of what is too large all reads are below the end of what is known. */
     const uint64_t end = o->large ? o->bytes : o->bytes + 300;
     for (size_t i = 0; i < READS; i++) {
         const uint64_t offset = end * reads[2 * i] / 256;

@@ -21,7 +21,7 @@ static void run_cell(const uint8_t *data, size_t size)
         [SL_CELL_LIST] = SLUICE_FIELD_TENSOR,
         [SL_CELL_TEXT] = SLUICE_FIELD_BYTES,
     };
-    sl_cell_room room = {0};
+    sl_cell_buffer buffer = {0};
     sl_list_shape shape = {0};
     sl_value value;
     uint8_t *text = malloc(size + 1);
@@ -36,10 +36,10 @@ static void run_cell(const uint8_t *data, size_t size)
                                 .dims = shape.dims == 2 ? 2 : 1,
                                 .shape = {0, shape.inner}};
         fuzz_expect(kind != SL_CELL_WORDS && kind != SL_CELL_ABSENT, "words are something");
-        fuzz_expect(sl_cell_value(&cell, &field, &room, &value) == NULL && value.present,
+        fuzz_expect(sl_cell_value(&cell, &field, &buffer, &value) == NULL && value.present,
                     "a cell is what it was taken for");
     }
-    sl_cell_room_close(&room);
+    sl_cell_buffer_close(&buffer);
     free(text);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_tar: any bytes as a tar archive, and as an index of one that was kept. Input: one byte (an
- * index, or an archive, whose headers' checksums may be put right), then the file. Samples lie
+ * index, or an archive, whose headers' checksums may be put right), then the file. Samples are
  * behind one another in the archive, and what is made of them inside them; of a compressed one only
  * the walk is run here (fuzz_stream has the rest).
  */

@@ -2,7 +2,7 @@
 /*
  * fuzz_tfrecord: any bytes as a TFRecord file, as one tf.train.Example or SequenceExample, as an
  * index of tfrecord2idx, and as the words of a field that is chosen. Input: one byte (which of
- * them, and whether the file's checksums are put right), then the bytes. Records lie behind one
+ * them, and whether the file's checksums are put right), then the bytes. Records are behind one
  * another in the file, and what is made of them inside them; an array holds as many numbers as its
  * shape says.
  */

@@ -29,7 +29,7 @@ struct style {
     double subject_hue, ground_hue, accent_hue;
     enum shape_kind subject_kind;
     uint32_t subject_parts;
-    double subject_stretch;
+    double subject_range;
 };
 
 /* The picture in the making. */
@@ -117,7 +117,7 @@ static struct style draw_style(const struct photo *photo)
     style.accent_hue = rng_between(&rng, 0, 6);
     style.subject_kind = rng_unit(&rng) < 0.7 ? SHAPE_ELLIPSE : SHAPE_BOX;
     style.subject_parts = 2 + rng_below(&rng, 5);
-    style.subject_stretch = rng_between(&rng, 0.4, 1.6);
+    style.subject_range = rng_between(&rng, 0.4, 1.6);
     return style;
 }
 
@@ -171,9 +171,9 @@ static struct shape some_shape(struct work *work, double hue, float radius)
     struct shape shape = {.kind = rng_unit(rng) < 0.65 ? SHAPE_ELLIPSE : SHAPE_BOX};
     shape.x = (float)rng_between(rng, 0, canvas->width);
     shape.y = (float)rng_between(rng, 0, canvas->height);
-    double stretch = exp(0.5 * rng_normal(rng));
-    shape.radius_x = fmaxf(radius * (float)stretch, 1);
-    shape.radius_y = fmaxf(radius / (float)stretch, 1);
+    double range = exp(0.5 * rng_normal(rng));
+    shape.radius_x = fmaxf(radius * (float)range, 1);
+    shape.radius_y = fmaxf(radius / (float)range, 1);
     shape.angle = (float)rng_between(rng, -0.8, 0.8);
     shape.wobble = rng_unit(rng) < 0.4 ? (float)rng_between(rng, 0.05, 0.4) : 0;
     shape.softness = 1.2F;
@@ -220,10 +220,10 @@ static void paint_subject(struct work *work)
         double turn = rng_between(rng, 0, 6.2831853);
         struct shape shape = some_shape(work, style->subject_hue, size * share);
         shape.kind = style->subject_kind;
-        shape.radius_x = size * share * (float)style->subject_stretch;
-        shape.radius_y = size * share / (float)style->subject_stretch;
-        shape.x = x + (part == 0 ? 0 : size * (float)(cos(turn) * style->subject_stretch));
-        shape.y = y + (part == 0 ? 0 : size * (float)(sin(turn) / style->subject_stretch));
+        shape.radius_x = size * share * (float)style->subject_range;
+        shape.radius_y = size * share / (float)style->subject_range;
+        shape.x = x + (part == 0 ? 0 : size * (float)(cos(turn) * style->subject_range));
+        shape.y = y + (part == 0 ? 0 : size * (float)(sin(turn) / style->subject_range));
         shape.roundness = 40;
         shape.surface.texture = texture * work->detail;
         paint_shape(canvas, &shape);

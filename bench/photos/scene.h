@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scene: composes the picture of a synthetic photo. Photos of one class share a kind of place, a
- * palette and a subject. What lies in the picture follows the dead leaves model (occluding things
+ * palette and a subject. What is in the picture follows the dead leaves model (occluding things
  * whose sizes follow a power law), which gives the edges and the spectrum of natural pictures.
  *
  * A scene holds the memory for one picture after another; one thread.

@@ -84,13 +84,13 @@ typedef enum sluice_column_kind {
 /*
  * Where a loader's columns are all TENSOR of tensors, of at most three fields, and some of them are
  * parts, what the parts need is read of large samples and nothing else, in formats that can tell
- * where a tensor lies (docs/formats.md). Batches are the same. Such parts come without their
+ * where a tensor is (docs/formats.md). Batches are the same. Such parts come without their
  * sample's checksum: sluice_dataset_verify looks for damage, sluice_loader_options.whole_samples
  * has all read.
  */
 typedef enum sluice_column_part {
     SLUICE_PART_WHOLE = 0,  /* the field's shape is the column's */
-    SLUICE_PART_CENTER = 1, /* of a larger one, what lies in the middle */
+    SLUICE_PART_CENTER = 1, /* of a larger one, what is in the middle */
     SLUICE_PART_RANDOM = 2  /* of a larger one, anywhere: drawn anew in every epoch */
 } sluice_column_part;
 

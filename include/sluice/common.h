@@ -98,7 +98,7 @@ SLUICE_API size_t sluice_error_format(const sluice_error *error, char *buffer, s
  * Has `text` call the options that it names by the names that users of a program or of another
  * language know. `spell` is asked for each by its name in C ("max_sample_bytes", "the option
  * fields"), and gives another, valid until it is asked again, or NULL: it stays. A text that grows
- * beyond its room is cut. An error of an older header, and one that was respelled, names none.
+ * beyond its space is cut. An error of an older header, and one that was respelled, names none.
  */
 SLUICE_API void sluice_error_respell(sluice_error *error,
                                      const char *(*spell)(void *user, const char *option),

@@ -2,7 +2,7 @@
 /*
  * sluice/dataset.h: an immutable index of samples over files that already exist.
  *
- * `sluice_dataset_open` takes paths and finds out what lies there: packed shards, an image folder
+ * `sluice_dataset_open` takes paths and finds out what is there: packed shards, an image folder
  * with torchvision's rules, or one of the formats that docs/formats.md describes and
  * sluice_dataset_format lists. With sluice_dataset_options.flat they are files of tensors of one
  * shape, and nothing else.
@@ -90,12 +90,12 @@ typedef struct sluice_dataset_options {
      * is there by mistake (an output, a trash can) moves the numbers of all classes behind it. */
     uint32_t allow_empty_classes;
     /* 1: lists of files (tables, COCO, VOC, wids, MDS and LitData indexes, a state.json of Arrow
-     * files) may name files that do not lie below the list's own folder, by absolute paths, "..",
+     * files) may name files that do not are below the list's own folder, by absolute paths, "..",
      * or links that lead out. Default 0: that is refused, since a list that a stranger made could
      * name any file of this machine, whose contents would then be packed and passed on. A name that
      * leads out is refused when the list is opened (INVALID), and so is a shard, or the first
      * picture, that is such a link; another picture that is one is a bad sample (UNSUPPORTED).
-     * Where pictures lie beside their annotations the folder that has both counts, and of the cache
+     * Where pictures are beside their annotations the folder that has both counts, and of the cache
      * of Hugging Face's hub the blobs belong to it (docs/formats.md). */
     uint32_t allow_outside;
     /*
@@ -121,7 +121,7 @@ typedef struct sluice_dataset_options {
      * counts for the path, size, inode and times of the one that it was made of; when that is
      * another one, it is made anew and the old one removed. Nothing else is ever removed: while no
      * dataset uses the folder, it may be. Files are the user's own (mode 600). Errors besides: IO
-     * with ENOSPC where there is less room than all files need, or it runs out; CORRUPT where what
+     * with ENOSPC where there is less space than all files need, or it runs out; CORRUPT where what
      * comes out is damaged or not what an index says. Default: nothing is unpacked.
      */
     const char *unpacked_dir;
@@ -209,7 +209,7 @@ SLUICE_API sluice_status sluice_dataset_format(uint32_t index, sluice_format *fo
 /* Name of class `label`, valid while the dataset is open; NULL when there is none. */
 SLUICE_API const char *sluice_dataset_class_name(const sluice_dataset *dataset, int64_t label);
 
-/* Where a sample lies, and its label, key and size. */
+/* Where a sample is, and its label, key and size. */
 typedef struct sluice_sample_info {
     uint32_t struct_size;
     uint32_t width, height; /* pixels as stored; 0: not known without reading */
@@ -253,7 +253,7 @@ typedef struct sluice_pixels {
     uint32_t struct_size;
     int32_t exif;        /* in: a sluice_exif [IGNORE] */
     uint64_t max_pixels; /* in: a larger picture is refused, at most 2^32 [100,000,000] */
-    uint8_t *buffer;     /* in: room for height x width x 3 bytes, RGB, row by row; may be NULL */
+    uint8_t *buffer;     /* in: space for height x width x 3 bytes, RGB, row by row; may be NULL */
     size_t capacity;     /* in: bytes of it */
     uint32_t width;      /* out: 0 where the sample lacks the field */
     uint32_t height;     /* out */

@@ -106,11 +106,11 @@ typedef struct sluice_scan_options {
     }
 
 /*
- * Reads the number that each sample has under `field`, an integer or a float: to `values`, room for
- * as many int64_t, or double, as the dataset has samples; and to `present`, where that is not NULL,
- * 1 or, where a sample lacks it (its value is 0 then), 0. Blocks: every sample is read once, whole,
- * but for those of image folders, whose numbers are known. `options` may be NULL. Errors: INVALID
- * (no such field, or no number), IO, CORRUPT, UNSUPPORTED (of a sample), CANCELED, NOMEM.
+ * Reads the number that each sample has under `field`, an integer or a float: to `values`, space
+ * for as many int64_t, or double, as the dataset has samples; and to `present`, where that is not
+ * NULL, 1 or, where a sample lacks it (its value is 0 then), 0. Blocks: every sample is read once,
+ * whole, but for those of image folders, whose numbers are known. `options` may be NULL. Errors:
+ * INVALID (no such field, or no number), IO, CORRUPT, UNSUPPORTED (of a sample), CANCELED, NOMEM.
  */
 SLUICE_API sluice_status sluice_dataset_read_numbers(const sluice_dataset *dataset,
                                                      const char *field, void *values,
@@ -123,7 +123,7 @@ typedef struct sluice_subset_options {
     uint32_t struct_size;
     uint32_t reserved; /* 0 */
     /* "0:1000,5000:,7": each BEGIN:END (the end not included; left out: the first, the last; with a
-     * minus: counted from the end) or a number, in this order. One that lies outside is refused. */
+     * minus: counted from the end) or a number, in this order. One that is outside is refused. */
     const char *ranges;
     /* `index_count` numbers of samples, in this order, also several times (copied). */
     const uint64_t *indices;

@@ -86,7 +86,7 @@ typedef struct sluice_loader_options {
                                the tables of rows and samples on their way (some 200 bytes a row of
                                each slot) need more, with 1 MiB for each worker. Workers share the
                                rest to unpack and to decode in: a sample that needs more than a
-                               worker's share to be decoded, with the pages that its values lie in,
+                               worker's share to be decoded, with the pages that its values are in,
                                is a bad one (NOMEM). Pages that alone need more, and what the
                                machine does not have, are no sample's fault: they fail the batch. A
                                copy of the dataset (resident_bytes) may take half of the rest. Not
@@ -96,7 +96,7 @@ typedef struct sluice_loader_options {
                                pictures take 1 MB); code and stacks, which with a few workers touch
                                less than 8 MiB [no limit of our own: a worker takes what its
                                pictures need, 25 bytes a pixel at most, 41 of a PNG of 16 bits that
-                               is one row; and the pages of compressed Parquet that its values lie
+                               is one row; and the pages of compressed Parquet that its values are
                                in] */
     uint64_t stall_warn_ns; /* a read older than this is counted as stalled [30 s] */
     uint64_t stall_fail_ns; /* a read older than this fails its samples [120 s] */
@@ -108,7 +108,7 @@ typedef struct sluice_loader_options {
     const char *quarantine_path; /* a text file to append bad samples to, one line each:
                                     epoch, sample, status, file, offset, reason, tab-separated.
                                     A FIFO that nobody reads is refused, and what a slow reader
-                                    has no room for is left out [none] */
+                                    has no space for is left out [none] */
     uint32_t exact; /* 1: every picture is decoded at its full size. 0: one that is to become at
                        least 4, 8 or 16 times smaller on both sides is decoded at 1/2, 1/4 or 1/8
                        (JPEG), which costs less and differs by some units in places
@@ -117,7 +117,7 @@ typedef struct sluice_loader_options {
                               with "host" [3] */
     /*
      * The first image column in memory of the caller's own, so that its addresses are fixed (for
-     * CUDA graphs, or for who brings buffers along): output_count (2..64) blocks of room for
+     * CUDA graphs, or for who brings buffers along): output_count (2..64) blocks of space for
      * batch_size pictures, 16-byte-aligned, in use from open until the loader is closed and the
      * last batch is released. They take the place of device_slots; with "host", of prefetch.
      * INVALID, with which of them and what it is, for a block whose first or last byte is not the
@@ -143,7 +143,7 @@ typedef struct sluice_loader_options {
      * A packed or flat dataset of at most this many bytes, without pictures or with small ones
      * (samples of less than 32 KiB on average), is copied to memory while its first batches are
      * made, and not read again; only with page_cache AUTO, an io_depth above 1, and where
-     * memory_bytes leaves room. 1: none is. Where the machine has no memory for the copy, open
+     * memory_bytes leaves space. 1: none is. Where the machine has no memory for the copy, open
      * fails with NOMEM if this was given, and goes without the copy if not [the smaller of 1 GiB
      * and a sixteenth of the memory that is free]
      */
@@ -329,7 +329,7 @@ SLUICE_API sluice_status sluice_batch_release_on(sluice_batch *batch, struct CUs
 
 /*
  * Saves where the consumer stands (not how far the loader has read ahead): the batches taken with
- * next, released or not, count as consumed. `*bytes` in: room in `cursor`, SLUICE_CURSOR_BYTES is
+ * next, released or not, count as consumed. `*bytes` in: space in `cursor`, SLUICE_CURSOR_BYTES is
  * enough; out: bytes written.
  */
 SLUICE_API sluice_status sluice_loader_save(sluice_loader *loader, void *cursor,

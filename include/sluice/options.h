@@ -14,7 +14,7 @@ typedef enum sluice_shuffle {
      * Each file is read from front to back: the files in an order that is new in every epoch, eight
      * at a time, and the samples of a window of what they give, mixed with each other. For datasets
      * that can be read in no other way (sluice_dataset_info.front_to_back), and any other that
-     * knows where its samples lie in its files, and how large they are. Each rank reads its share
+     * knows where its samples are in its files, and how large they are. Each rank reads its share
      * of the files; at the ends of the shares two ranks read a file, the later one from its front.
      */
     SLUICE_SHUFFLE_SHARDS = 3
@@ -59,7 +59,7 @@ typedef enum sluice_exif {
     SLUICE_EXIF_APPLY = 1   /* turned upright as the EXIF orientation says */
 } sluice_exif;
 
-/* Room that is enough for any cursor (sluice_loader_save). */
+/* Space that is enough for any cursor (sluice_loader_save). */
 #define SLUICE_CURSOR_BYTES 96
 
 #endif

@@ -65,13 +65,13 @@ SLUICE_API sluice_status sluice_trace_start(uint32_t threads, uint32_t events);
 SLUICE_API void sluice_trace_stop(void);
 
 /*
- * Copies up to `room` events of the recording that was ended, thread by thread, each in the order
- * in which they ended, and returns how many there are (`events` may be NULL with room 0).
- * `event_bytes` is sizeof(sluice_trace_event): the events lie that far apart and no more is written
+ * Copies up to `capacity` events of the recording that was ended, thread by thread, each in the
+ * order in which they ended, and returns how many there are (`events` may be NULL with space 0).
+ * `event_bytes` is sizeof(sluice_trace_event): the events are that far apart and no more is written
  * of each. `*lost`, when not NULL: how many were overwritten or had no ring. 0 while one is
  * running.
  */
-SLUICE_API size_t sluice_trace_read(sluice_trace_event *events, size_t event_bytes, size_t room,
+SLUICE_API size_t sluice_trace_read(sluice_trace_event *events, size_t event_bytes, size_t capacity,
                                     uint64_t *lost);
 
 /* The name of the thread that wrote ring `thread`: "sluice-dec-0"; "" when nobody did. */

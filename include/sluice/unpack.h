@@ -88,7 +88,7 @@ typedef struct sluice_unpack_result {
 
 /*
  * Unpacks `dataset` into the folder `path`, which is new or empty, and appears whole or not at all:
- * until then all lies in the folder `path`.part, which is removed when the call fails; one that a
+ * until then all is in the folder `path`.part, which is removed when the call fails; one that a
  * killed process left is removed by the next call for the same path. Nothing outside these two is
  * written. Blocks until done. Errors: STATE (the folder holds something), CANCELED (should_stop),
  * IO, CORRUPT or UNSUPPORTED (a bad sample, with FAIL; every sample, with SKIP), INVALID, NOMEM.

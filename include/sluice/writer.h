@@ -246,7 +246,7 @@ typedef struct sluice_pack_options {
        raw: samples that are drawn once and for all by their numbers [0]; 0 with raw */
     double raw_share;
     /* One of several processes that pack together, on machines that see the same folder: this one
-       does part `part` (0 .. parts-1) of `parts`, each the shards of a stretch of the order. The
+       does part `part` (0 .. parts-1) of `parts`, each the shards of a range of the order. The
        last one that finishes joins them. All give the same dataset and options. Not with overwrite.
        With shard_bytes the dataset is, byte for byte, that of one process. Without, the samples and
        their order are, and the first process says where shards end, as they would be at 256 MiB or,

@@ -100,8 +100,8 @@ static char *copy_path(PyObject *path)
     return copy;
 }
 
-/* Room for `count` paths, none of which is there yet; NULL: no memory. */
-static opening *opening_with_room(size_t count)
+/* Space for `count` paths, none of which is there yet; NULL: no memory. */
+static opening *opening_with_capacity(size_t count)
 {
     opening *o = calloc(1, sizeof(*o));
     char **paths = (char **)calloc(count + 1, sizeof(*paths));
@@ -140,7 +140,7 @@ static opening *new_opening(PyObject *list)
     if (paths == NULL) {
         return NULL;
     }
-    opening *o = opening_with_room((size_t)PyTuple_Size(paths));
+    opening *o = opening_with_capacity((size_t)PyTuple_Size(paths));
     if (o == NULL) {
         (void)PyErr_NoMemory();
     } else {

@@ -48,7 +48,7 @@ int sluice_add_errors(extension *e, PyObject *module)
 {
     const kind kinds[STATUSES] = KINDS;
     /* On the class, so that there is one where the library did not make it, and so that what is set
-     * lies in the instance's dict, which pickle takes along (an OSError keeps its errno elsewhere).
+     * is in the instance's dict, which pickle takes along (an OSError keeps its errno elsewhere).
      */
     PyObject *defaults =
         Py_BuildValue("{s:s,s:s,s:O,s:O,s:O,s:s,s:O}", "status", "", "stage", "", "file", Py_None,

@@ -71,7 +71,7 @@ void hold_count_describe(const hold_count *count, char *text, size_t bytes)
                                      : snprintf(text + used, bytes - used, "%s'%s' of %u", between,
                                                 count->names[i], kept);
         if (length < 0 || (size_t)length >= bytes - used) {
-            text[used] = '\0'; /* no room for this one */
+            text[used] = '\0'; /* no space for this one */
             return;
         }
         used += (size_t)length;

@@ -40,11 +40,11 @@ int names_take(names *n, PyObject *list)
 /* Copies of all, one list behind the other. -1 with an exception. */
 static int copy_texts(labels *l, const names *lists, size_t count)
 {
-    size_t room = 1;
+    size_t capacity = 1;
     for (size_t i = 0; i < count; i++) {
-        room += lists[i].count;
+        capacity += lists[i].count;
     }
-    l->texts = (char **)calloc(room, sizeof(*l->texts));
+    l->texts = (char **)calloc(capacity, sizeof(*l->texts));
     for (size_t i = 0; l->texts != NULL && i < count; i++) {
         for (uint32_t k = 0; k < lists[i].count; k++) {
             const char *text = lists[i].of[k];

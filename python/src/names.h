@@ -13,7 +13,7 @@
 
 #include <sluice/datasets.h>
 
-/* Names, as they lie in the texts of `kept`. */
+/* Names, as they are in the texts of `kept`. */
 typedef struct names {
     PyObject *kept; /* a tuple; owned; NULL: None was given */
     const char **of;

@@ -29,7 +29,7 @@ typedef struct walk {
     sluice_verify_options verify_options;
     sluice_verify_result verified;
     sluice_error *findings; /* written by one thread at a time, read when all is over */
-    size_t count, room;
+    size_t count, capacity;
     bool lost; /* a finding for which there was no memory */
     sluice_error error;
     sluice_status status;
@@ -295,15 +295,15 @@ static void on_verify_progress(void *user, uint64_t done, uint64_t total)
 static void on_finding(void *user, const sluice_error *finding)
 {
     walk *w = user;
-    if (w->count == w->room) {
-        const size_t room = w->room == 0 ? 16 : w->room * 2;
-        sluice_error *more = realloc(w->findings, room * sizeof(*more));
+    if (w->count == w->capacity) {
+        const size_t capacity = w->capacity == 0 ? 16 : w->capacity * 2;
+        sluice_error *more = realloc(w->findings, capacity * sizeof(*more));
         if (more == NULL) {
             w->lost = true;
             return;
         }
         w->findings = more;
-        w->room = room;
+        w->capacity = capacity;
     }
     w->findings[w->count++] = *finding;
 }

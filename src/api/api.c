@@ -11,9 +11,9 @@ static const char untagged[] =
 
 bool sl_api_is_tagged(const void *result)
 {
-    uint32_t room;
-    memcpy(&room, result, sizeof(room));
-    return room >= sizeof(room);
+    uint32_t capacity;
+    memcpy(&capacity, result, sizeof(capacity));
+    return capacity >= sizeof(capacity);
 }
 
 bool sl_api_can_tell(const sluice_error *error)
@@ -66,13 +66,13 @@ sluice_status sl_api_read_struct(void *to, size_t size, const void *from, const 
 
 sluice_status sl_api_write_struct(void *to, const void *from, size_t size)
 {
-    uint32_t room;
-    memcpy(&room, to, sizeof(room));
-    if (room < sizeof(room)) {
+    uint32_t capacity;
+    memcpy(&capacity, to, sizeof(capacity));
+    if (capacity < sizeof(capacity)) {
         return SLUICE_INVALID;
     }
-    memcpy((uint8_t *)to + sizeof(room), (const uint8_t *)from + sizeof(room),
-           sl_min_u64(room, size) - sizeof(room));
+    memcpy((uint8_t *)to + sizeof(capacity), (const uint8_t *)from + sizeof(capacity),
+           sl_min_u64(capacity, size) - sizeof(capacity));
     return SLUICE_OK;
 }
 

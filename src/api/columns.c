@@ -37,13 +37,13 @@ sluice_status sluice_columns_get_error(const sluice_columns *columns, sluice_err
 /* ---- what can be checked without a dataset ---- */
 
 /* A name that errors, shells and JSON can carry as it is. */
-static bool columns_is_name(const char *name, size_t room)
+static bool columns_is_name(const char *name, size_t capacity)
 {
     size_t length = 0;
     for (; name[length] != '\0'; length++) {
         const char c = name[length];
         const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (length == room - 1 ||
+        if (length == capacity - 1 ||
             !(letter || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' || c == '/')) {
             return false;
         }

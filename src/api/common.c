@@ -65,7 +65,7 @@ sluice_status sluice_dtype_dlpack(sluice_dtype dtype, uint8_t *code, uint8_t *bi
 /* A text that is written to a buffer that may be too short for it. */
 typedef struct text {
     char *buffer;
-    size_t bytes;  /* room */
+    size_t bytes;  /* space */
     size_t length; /* of the whole text so far, cut or not */
 } text;
 
@@ -82,12 +82,12 @@ static void common_add(text *to, const char *format, ...)
     to->length += length < 0 ? 0 : (size_t)length;
 }
 
-/* What may come from data: `field` has `room` bytes, with or without a NUL. */
-static void add_safe(text *to, const char *field, size_t room)
+/* What may come from data: `field` has `capacity` bytes, with or without a NUL. */
+static void add_safe(text *to, const char *field, size_t capacity)
 {
     const size_t at = sl_min_size(to->length, to->bytes);
     to->length +=
-        sl_safe_text(to->bytes == at ? NULL : to->buffer + at, to->bytes - at, field, room);
+        sl_safe_text(to->bytes == at ? NULL : to->buffer + at, to->bytes - at, field, capacity);
 }
 
 /* What the caller's struct has of it; the rest is not known. */

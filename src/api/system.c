@@ -105,11 +105,11 @@ void sluice_trace_stop(void)
     sl_trace_stop();
 }
 
-size_t sluice_trace_read(sluice_trace_event *events, size_t event_bytes, size_t room,
+size_t sluice_trace_read(sluice_trace_event *events, size_t event_bytes, size_t capacity,
                          uint64_t *lost)
 {
-    const sl_trace_room own = {
-        .events = events, .event_bytes = event_bytes, .count = events == NULL ? 0 : room};
+    const sl_trace_capacity own = {
+        .events = events, .event_bytes = event_bytes, .count = events == NULL ? 0 : capacity};
     return sl_trace_read(&own, lost);
 }
 

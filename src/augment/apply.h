@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply: the entrance of this room: a view of a picture to its row of a batch.
+ * apply: the entrance of this space: a view of a picture to its row of a batch.
  *
  * Purpose: resample (augment/resample.h), what was drawn to be done with the 8-bit pixels, then
  * normalise, cast and layout (augment/convert.h) as by a table of 256 values per channel made once

@@ -10,7 +10,7 @@
 
 #include <immintrin.h>
 
-/* Of channel c's 16 samples, those that lie in the k-th 16 of 48 bytes: where there, or none. */
+/* Of channel c's 16 samples, those that are in the k-th 16 of 48 bytes: where there, or none. */
 static const int8_t places[3][3][16] = {
     {{0, 3, 6, 9, 12, 15, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
      {-1, -1, -1, -1, -1, -1, 2, 5, 8, 11, 14, -1, -1, -1, -1, -1},

@@ -88,7 +88,7 @@ static uint32_t weight_bits(double scale)
  * once, which compilers vectorise. heights[k * outputs + i] is before dividing by sums[i].
  */
 typedef struct balance {
-    uint32_t outputs, room; /* room: taps that an output may have */
+    uint32_t outputs, capacity; /* space: taps that an output may have */
     double inverse_support, one;
     double *shifts; /* of the first pixel's middle from the centre */
     double *pixels; /* of the footprint */
@@ -102,7 +102,7 @@ static bool balance_open(balance *b, sl_scratch *scratch)
     b->shifts = sl_scratch_take(scratch, column);
     b->pixels = sl_scratch_take(scratch, column);
     b->sums = sl_scratch_take(scratch, column);
-    b->heights = sl_scratch_take(scratch, column * b->room);
+    b->heights = sl_scratch_take(scratch, column * b->capacity);
     b->rounded = sl_scratch_take(scratch, b->outputs * sizeof(*b->rounded));
     return b->shifts != NULL && b->pixels != NULL && b->sums != NULL && b->heights != NULL &&
            b->rounded != NULL;
@@ -169,7 +169,7 @@ static void weigh(const balance *b, const sl_axis *axis, sl_filter *filter)
     for (uint32_t i = 0; i < b->outputs; i++) {
         b->sums[i] = 0.0;
     }
-    for (uint32_t k = 0; k < b->room; k++) {
+    for (uint32_t k = 0; k < b->capacity; k++) {
         filter_measure(b, k);
     }
     if (axis->outside_start > 0 || axis->outside_end > 0) {
@@ -181,7 +181,7 @@ static void weigh(const balance *b, const sl_axis *axis, sl_filter *filter)
         b->rounded[i] = 0;
         filter->counts[i] = 0;
     }
-    for (uint32_t k = 0; k < b->room; k++) {
+    for (uint32_t k = 0; k < b->capacity; k++) {
         round_weights(b, k, filter);
     }
 }
@@ -207,15 +207,15 @@ sluice_status sl_filter_make(sl_filter *filter, const sl_axis *axis, sl_scratch 
 {
     assert(axis->box_size > 0 && axis->virtual_size > 0 && axis->outputs > 0);
     const spacing space = spacing_of(axis);
-    const uint32_t room = (uint32_t)(space.support * 2.0) + 1;
+    const uint32_t capacity = (uint32_t)(space.support * 2.0) + 1;
     *filter = (sl_filter){.outputs = axis->outputs, .bits = weight_bits(space.scale)};
     filter->starts = sl_scratch_take(scratch, axis->outputs * sizeof(*filter->starts));
     filter->counts = sl_scratch_take(scratch, axis->outputs * sizeof(*filter->counts));
     filter->weights =
-        sl_scratch_take(scratch, (size_t)axis->outputs * room * sizeof(*filter->weights));
+        sl_scratch_take(scratch, (size_t)axis->outputs * capacity * sizeof(*filter->weights));
     const size_t mark = sl_scratch_mark(scratch);
     balance b = {.outputs = axis->outputs,
-                 .room = room,
+                 .capacity = capacity,
                  .inverse_support = space.inverse_support,
                  .one = (double)(1U << filter->bits)};
     const bool whole = filter->starts != NULL && filter->counts != NULL && filter->weights != NULL;

@@ -114,8 +114,8 @@ sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_
          !resampler->kernels->prepare(&resampler->across, scratch))) {
         return resample_no_memory(error, mapping);
     }
-    const uint32_t room = SUM_BITS - filters[0].bits;
-    const uint32_t fraction = room < FRACTION_BITS ? room : FRACTION_BITS;
+    const uint32_t capacity = SUM_BITS - filters[0].bits;
+    const uint32_t fraction = capacity < FRACTION_BITS ? capacity : FRACTION_BITS;
     resampler->down_shift = resampler->down.bits - fraction;
     resampler->across.shift = filters[0].bits + fraction;
     return SLUICE_OK;

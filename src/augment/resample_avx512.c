@@ -112,7 +112,7 @@ INLINE __m512i samples_of_lanes(uint32_t block)
 
 /*
  * The first sample that a block needs, and for each lane where, from there on, the two samples of
- * its first pair of taps lie (those of pair j lie 6j further). False when one is too far.
+ * its first pair of taps are (those of pair j are 6j further). False when one is too far.
  */
 INLINE bool resample_avx512_aim(sl_horizontal *pass, uint32_t group, uint32_t block)
 {
@@ -174,7 +174,7 @@ SL_TARGET_AVX512 static bool prepare(sl_horizontal *pass, sl_scratch *scratch)
 }
 
 /*
- * With `near` all pairs of taps of a block lie in one window, else the window moves on. Inlined
+ * With `near` all pairs of taps of a block are in one window, else the window moves on. Inlined
  * with constants, the loop over the pairs unrolls.
  */
 INLINE void resample_avx512_horizontal_row(const sl_horizontal *pass, uint32_t pairs, bool near,

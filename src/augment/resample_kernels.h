@@ -38,7 +38,7 @@ typedef struct sl_horizontal {
     uint32_t outputs, padded, pairs, shift;
     int32_t *starts;
     int16_t *weights;
-    /* What kernels prepare for themselves: the weights again, and (AVX-512) where samples lie. */
+    /* What kernels prepare for themselves: the weights again, and (AVX-512) where samples are. */
     int32_t *spread, *bases, *picks;
     bool near;
 } sl_horizontal;

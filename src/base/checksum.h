@@ -14,7 +14,7 @@
 
 uint64_t sl_checksum(const void *data, size_t bytes);
 
-/* Room for the library's state. */
+/* Space for the library's state. */
 typedef struct sl_checksum_stream {
     alignas(64) uint8_t state[576];
 } sl_checksum_stream;

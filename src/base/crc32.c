@@ -28,7 +28,7 @@ static bool has_clmul(void)
 }
 
 /*
- * What 16 bytes become as many bytes further on as `powers` are for, and `next`, which lies there.
+ * What 16 bytes become as many bytes further on as `powers` are for, and `next`, which is there.
  * "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel, 2009) has the
  * method and the powers of x.
  */

@@ -53,7 +53,7 @@ struct sl_digest {
     } state;
     kind kind;
     bool failed;
-    void *memory; /* that it lies in, where it is aligned */
+    void *memory; /* that it is in, where it is aligned */
 };
 
 static const known *digest_find(const char *name)

@@ -42,8 +42,8 @@ static const char *at_character(const char *text)
 void sl_error_set_path(sluice_error *error, const char *path)
 {
     const size_t length = strlen(path);
-    const size_t room = sizeof(error->file) - 1;
-    const char *from = length > room ? at_character(path + (length - room)) : path;
+    const size_t capacity = sizeof(error->file) - 1;
+    const char *from = length > capacity ? at_character(path + (length - capacity)) : path;
     memmove(error->file, from, strlen(from) + 1);
 }
 

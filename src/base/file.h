@@ -3,7 +3,7 @@
  * file: whole-or-error reads and writes of plain files, for the code that may block.
  *
  * Purpose: EINTR, short transfers and errors that may pass are handled once, here, and every
- * failure names file, offset and errno; and what tells a file from another one that lies at its
+ * failure names file, offset and errno; and what tells a file from another one that is at its
  * path later. For files that are our own: what datasets consist of is opened by io/store.h.
  * Threads: pure but for the descriptors.
  */

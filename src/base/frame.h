@@ -26,16 +26,16 @@ void sl_frame_close(sl_frame *frame);
  */
 sluice_status sl_frame_size(sl_bytes packed, uint64_t max_bytes, uint64_t *size,
                             sluice_error *error);
-/* Unpacks to `to`, which has room for the `size` bytes that sl_frame_size gave. CORRUPT when that
+/* Unpacks to `to`, which has space for the `size` bytes that sl_frame_size gave. CORRUPT when that
  * is not what comes out. `frame` NULL: with a context for this call, for tools. */
 sluice_status sl_frame_unpack_to(sl_frame *frame, sl_bytes packed, void *to, uint64_t size,
                                  sluice_error *error);
 /* Values that are such a frame (packed_value.h). */
 extern const struct sl_value_packing sl_value_packing_zstd;
 
-/* Room that packing `bytes` may need. */
+/* Space that packing `bytes` may need. */
 size_t sl_frame_bound(size_t bytes);
-/* Packs to `to` (sl_frame_bound(bytes.size) of room) at `level`, 1..19; `*size` of the frame. The
+/* Packs to `to` (sl_frame_bound(bytes.size) of space) at `level`, 1..19; `*size` of the frame. The
  * same bytes, level and version of zstd give the same frame. Errors: NOMEM. */
 sluice_status sl_frame_pack(sl_bytes bytes, int level, void *to, size_t *size, sluice_error *error);
 

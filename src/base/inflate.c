@@ -19,15 +19,15 @@ enum { ROOM_BYTES = 64 << 10, DISCARD_BYTES = 4096 };
 /* Windows of inflateInit2: without a head; with that of gzip or zlib. */
 enum { RAW = -15, HEADED = 32 + 15 };
 
-typedef struct room {
+typedef struct capacity {
     size_t used;
     alignas(16) uint8_t bytes[ROOM_BYTES];
-} room;
+} capacity;
 
-/* For zlib; its memory goes with the room. */
+/* For zlib; its memory goes with the space. */
 static void *inflate_take(void *context, unsigned count, unsigned bytes)
 {
-    room *r = context;
+    capacity *r = context;
     const uint64_t wanted = ((uint64_t)count * bytes + 63) / 64 * 64;
     if (wanted > ROOM_BYTES - r->used) {
         return NULL;
@@ -43,7 +43,7 @@ static void inflate_give(void *context, void *memory)
     (void)memory;
 }
 
-static bool begin(z_stream *z, room *r, sl_bytes packed, int window)
+static bool begin(z_stream *z, capacity *r, sl_bytes packed, int window)
 {
     r->used = 0;
     *z = (z_stream){.zalloc = inflate_take, .zfree = inflate_give, .opaque = r};
@@ -75,7 +75,7 @@ static bool has_ended(z_stream *z)
     return inflate(z, Z_FINISH) == Z_STREAM_END && z->avail_out == 1 && z->avail_in == 0;
 }
 
-static sluice_status inflate_unpack(const sl_deflated *stream, room *r, uint8_t *to,
+static sluice_status inflate_unpack(const sl_deflated *stream, capacity *r, uint8_t *to,
                                     sluice_error *error)
 {
     z_stream z;
@@ -112,7 +112,7 @@ sluice_status sl_inflate(const sl_deflated *stream, sl_scratch *scratch, void *t
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                             "a deflate stream, or what it holds, has more than 2^32 bytes");
     }
-    room *r = scratch != NULL ? sl_scratch_take(scratch, sizeof(*r)) : sl_malloc(sizeof(*r));
+    capacity *r = scratch != NULL ? sl_scratch_take(scratch, sizeof(*r)) : sl_malloc(sizeof(*r));
     if (r == NULL) {
         return sl_no_memory(error, STAGE, "for zlib");
     }
@@ -166,7 +166,7 @@ const sl_value_packing sl_value_packing_deflate = {.name = "deflate stream",
 
 size_t sl_inflate_head(sl_bytes packed, void *to, size_t bytes)
 {
-    room r;
+    capacity r;
     z_stream z;
     if (packed.size > UINT32_MAX || !begin(&z, &r, packed, RAW)) {
         return 0;
@@ -177,7 +177,7 @@ size_t sl_inflate_head(sl_bytes packed, void *to, size_t bytes)
 
 bool sl_inflate_members(sl_bytes packed, void *to, size_t bytes)
 {
-    room r;
+    capacity r;
     z_stream z;
     uint8_t nothing;
     if (packed.size > UINT32_MAX || bytes > UINT32_MAX || !begin(&z, &r, packed, HEADED)) {

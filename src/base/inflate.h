@@ -27,8 +27,8 @@ typedef struct sl_deflated {
 } sl_deflated;
 
 /*
- * Unpacks to `to`, which has room for the bytes behind the head. `scratch` NULL: with memory of its
- * own. Errors: CORRUPT (not what the archive says), NOMEM.
+ * Unpacks to `to`, which has space for the bytes behind the head. `scratch` NULL: with memory of
+ * its own. Errors: CORRUPT (not what the archive says), NOMEM.
  */
 sluice_status sl_inflate(const sl_deflated *stream, sl_scratch *scratch, void *to,
                          sluice_error *error);

@@ -92,7 +92,7 @@ void sl_memory_give_back(uint64_t bytes)
     }
 }
 
-bool sl_memory_has_room(uint64_t bytes)
+bool sl_memory_has_space(uint64_t bytes)
 {
     const bool has = sl_memory_claim(bytes);
     if (has) {

@@ -25,9 +25,10 @@ char *sl_strdup(const char *text);
 void sl_free(void *memory);
 
 /*
- * Gives a heap array room for `needed` items of `item_bytes` each. `array` is the address of the
+ * Gives a heap array space for `needed` items of `item_bytes` each. `array` is the address of the
  * pointer to it (a `T **`; it may point to NULL while `*capacity` is 0). Grows by half, so that
- * adding n items one by one moves O(n); does nothing where there is room. False, with the array and
+ * adding n items one by one moves O(n); does nothing where there is space. False, with the array
+ * and
  * `*capacity` as they were: there is no memory for it, or its bytes would not fit a size_t.
  * Arrays in parallel share a capacity: each but the last is grown with a copy of it.
  */
@@ -64,7 +65,7 @@ sl_memory_limit *sl_memory_limit_of_thread(void);
 bool sl_memory_claim(uint64_t bytes);
 void sl_memory_give_back(uint64_t bytes);
 /* Whether so many bytes are left now, for who knows before it begins what it will take. */
-bool sl_memory_has_room(uint64_t bytes);
+bool sl_memory_has_space(uint64_t bytes);
 
 /*
  * How often this thread was refused memory, here or by a library that says so to note_shortage.

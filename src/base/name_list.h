@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * name_list: names in a message, "image, label, key", as many of them as there is room for: "...
+ * name_list: names in a message, "image, label, key", as many of them as there is space for: "...
  * and 12 more". A name is there whole or not at all. Ownership: none; the text is in the struct.
  * Threads: any, each with its own.
  */

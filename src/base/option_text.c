@@ -32,7 +32,7 @@ static const char *option_text_find_mark(const char *text, size_t *name)
     return text;
 }
 
-/* Whether all of it had room. */
+/* Whether all of it had space. */
 static bool option_text_add(sluice_error *error, const char *text, size_t bytes)
 {
     const size_t at = strlen(error->text);

@@ -22,7 +22,7 @@
 #define SL_OPTION_MARKS_BYTES ((size_t)2 * SLUICE_ERROR_OPTIONS_MAX)
 
 /* Adds a sentence, or a part of one, to error->text: made safe to print (safe_text.h), cut where
- * there is no more room, and without its marks. What looks like a mark in data is shown as it is.
+ * there is no more space, and without its marks. What looks like a mark in data is shown as it is.
  */
 void sl_option_text_add(sluice_error *error, const char *marked);
 /* Keeps the first `bytes` of the text, or less, so that no character is cut. */

@@ -60,7 +60,7 @@ sluice_status sl_packed_refuse(const sl_value *value, sluice_error *error);
 /* The size of the content. Errors: CORRUPT, UNSUPPORTED (above max_bytes). */
 sluice_status sl_packed_size(const sl_value *value, uint64_t max_bytes, uint64_t *size,
                              sluice_error *error);
-/* Writes it to `to`, which has room for the `size` bytes that sl_packed_size gave. `frame` NULL:
+/* Writes it to `to`, which has space for the `size` bytes that sl_packed_size gave. `frame` NULL:
  * with a context for this call, for tools. */
 sluice_status sl_packed_unpack_to(sl_frame *frame, const sl_value *value, void *to, uint64_t size,
                                   sluice_error *error);

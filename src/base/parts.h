@@ -20,7 +20,7 @@
 
 typedef enum sl_part_role {
     SL_PART_ROWS = 0, /* rows x shape */
-    SL_PART_RAGGED,   /* elements, as many as the batch has: room for row_bytes a row */
+    SL_PART_RAGGED,   /* elements, as many as the batch has: space for row_bytes a row */
     SL_PART_OFFSETS,  /* rows + 1 */
     SL_PART_HIDDEN    /* rows x row_bytes that only conversions look at */
 } sl_part_role;

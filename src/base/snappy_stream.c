@@ -115,11 +115,11 @@ static sl_refusal snappy_stream_take_number(sl_snappy_stream *s, uint8_t byte)
 
 /* ---- what comes out ---- */
 
-/* `bytes` at most: how many there are at once, in the window and in the room. */
+/* `bytes` at most: how many there are at once, in the window and in the space. */
 static size_t fitting(const sl_snappy_stream *s, const sl_unpack_step *step, size_t bytes)
 {
     const size_t to_edge = WINDOW_BYTES - s->done % WINDOW_BYTES;
-    return sl_min_size(sl_min_size(bytes, step->room), sl_min_size((size_t)s->left, to_edge));
+    return sl_min_size(sl_min_size(bytes, step->capacity), sl_min_size((size_t)s->left, to_edge));
 }
 
 static void snappy_stream_put(sl_snappy_stream *s, sl_unpack_step *step, const uint8_t *from,
@@ -128,7 +128,7 @@ static void snappy_stream_put(sl_snappy_stream *s, sl_unpack_step *step, const u
     memcpy(step->to, from, bytes);
     memcpy(s->window + s->done % WINDOW_BYTES, step->to, bytes);
     step->to += bytes;
-    step->room -= bytes;
+    step->capacity -= bytes;
     s->done += bytes;
     s->left -= bytes;
     s->where = s->left == 0 ? WHERE_TAG : s->where;
@@ -164,7 +164,7 @@ sl_refusal sl_snappy_stream_run(sl_snappy_stream *stream, sl_unpack_step *step)
 {
     for (;;) {
         if (stream->where == WHERE_LITERAL || stream->where == WHERE_COPY) {
-            if (step->room == 0 || (stream->where == WHERE_LITERAL && step->in.size == 0)) {
+            if (step->capacity == 0 || (stream->where == WHERE_LITERAL && step->in.size == 0)) {
                 return sl_accept();
             }
             snappy_stream_go_on(stream, step);

@@ -23,7 +23,7 @@ sl_snappy_stream *sl_snappy_stream_open(void);
 /* NULL is fine. */
 void sl_snappy_stream_close(sl_snappy_stream *stream);
 
-/* Unpacks until the input is used up or the room is full; the refusal, after which the stream can
+/* Unpacks until the input is used up or the space is full; the refusal, after which the stream can
  * only be closed, is of what step->in begins with. */
 sl_refusal sl_snappy_stream_run(sl_snappy_stream *stream, sl_unpack_step *step);
 /* Whether all came out that the block says it holds. */

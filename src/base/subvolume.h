@@ -70,7 +70,7 @@ typedef struct sl_box {
     uint64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* of the box */
 } sl_box;
 
-/* What is read for a part, wherever in the tensor it lies. False: the tensor has no such part, or
+/* What is read for a part, wherever in the tensor it is. False: the tensor has no such part, or
  * is too large. */
 bool sl_subvolume_box(const sl_subvolume *taken, const uint64_t *whole, sl_box *box);
 /* Piece `number` of the box for the part that begins at `begin`; its offset counts from the

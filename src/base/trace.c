@@ -173,7 +173,7 @@ static uint64_t kept(const ring *from)
 }
 
 /* A caller with an older header has smaller events; what a newer one adds is 0. */
-static void copy_event(const sluice_trace_event *event, const sl_trace_room *to, size_t place)
+static void copy_event(const sluice_trace_event *event, const sl_trace_capacity *to, size_t place)
 {
     uint8_t *at = (uint8_t *)to->events + place * to->event_bytes;
     const size_t known = to->event_bytes < sizeof(*event) ? to->event_bytes : sizeof(*event);
@@ -181,7 +181,7 @@ static void copy_event(const sluice_trace_event *event, const sl_trace_room *to,
     memset(at + known, 0, to->event_bytes - known);
 }
 
-static void copy_ring(const ring *from, const sl_trace_room *to, size_t *total)
+static void copy_ring(const ring *from, const sl_trace_capacity *to, size_t *total)
 {
     const uint64_t count = kept(from);
     for (uint64_t i = from->count - count; i < from->count; i++) {
@@ -192,7 +192,7 @@ static void copy_ring(const ring *from, const sl_trace_room *to, size_t *total)
     }
 }
 
-static size_t read_locked(const sl_trace_room *to, uint64_t *lost)
+static size_t read_locked(const sl_trace_capacity *to, uint64_t *lost)
 {
     size_t total = 0;
     *lost = atomic_load_explicit(&homeless, memory_order_relaxed);
@@ -203,13 +203,13 @@ static size_t read_locked(const sl_trace_room *to, uint64_t *lost)
     return total;
 }
 
-size_t sl_trace_read(const sl_trace_room *room, uint64_t *lost)
+size_t sl_trace_read(const sl_trace_capacity *capacity, uint64_t *lost)
 {
     uint64_t unread = 0;
     size_t total = 0;
     sl_lock(&control);
     if (!sl_trace_running() && current.pid == getpid()) {
-        total = read_locked(room, &unread);
+        total = read_locked(capacity, &unread);
     }
     sl_unlock(&control);
     if (lost != NULL) {

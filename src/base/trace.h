@@ -40,16 +40,16 @@ static inline void sl_trace_moment(sluice_trace_kind kind, uint64_t ticket, uint
 }
 
 /* Where events are copied to. */
-typedef struct sl_trace_room {
+typedef struct sl_trace_capacity {
     void *events;
     size_t event_bytes; /* from one to the next; may differ from ours */
-    size_t count;       /* that there is room for */
-} sl_trace_room;
+    size_t count;       /* that there is space for */
+} sl_trace_capacity;
 
 /* As the public functions. */
 sluice_status sl_trace_start(uint32_t threads, uint32_t events);
 void sl_trace_stop(void);
-size_t sl_trace_read(const sl_trace_room *room, uint64_t *lost);
+size_t sl_trace_read(const sl_trace_capacity *capacity, uint64_t *lost);
 void sl_trace_thread_name(uint32_t thread, char *name, size_t bytes);
 void sl_trace_discard(void);
 

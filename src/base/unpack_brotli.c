@@ -25,7 +25,7 @@ static void unpack_brotli_give(void *context, void *memory)
 bool sl_brotli_unpack(sl_bytes packed, uint8_t *to, size_t size)
 {
     size_t left = packed.size;
-    size_t room = size;
+    size_t capacity = size;
     const uint8_t *from = packed.data;
     BrotliDecoderState *state =
         BrotliDecoderCreateInstance(unpack_brotli_take, unpack_brotli_give, NULL);
@@ -33,9 +33,9 @@ bool sl_brotli_unpack(sl_bytes packed, uint8_t *to, size_t size)
         return false;
     }
     const BrotliDecoderResult result =
-        BrotliDecoderDecompressStream(state, &left, &from, &room, &to, NULL);
+        BrotliDecoderDecompressStream(state, &left, &from, &capacity, &to, NULL);
     BrotliDecoderDestroyInstance(state);
-    return result == BROTLI_DECODER_RESULT_SUCCESS && left == 0 && room == 0;
+    return result == BROTLI_DECODER_RESULT_SUCCESS && left == 0 && capacity == 0;
 }
 
 /* ---- piece by piece ---- */
@@ -63,7 +63,7 @@ sl_refusal sl_brotli_run(sl_brotli *brotli, sl_unpack_step *step, bool *ended)
     size_t left = step->in.size;
     const uint8_t *from = step->in.data;
     const BrotliDecoderResult result =
-        BrotliDecoderDecompressStream(brotli, &left, &from, &step->room, &step->to, NULL);
+        BrotliDecoderDecompressStream(brotli, &left, &from, &step->capacity, &step->to, NULL);
     step->in = (sl_bytes){from, left};
     *ended = result == BROTLI_DECODER_RESULT_SUCCESS;
     if (result != BROTLI_DECODER_RESULT_ERROR) {

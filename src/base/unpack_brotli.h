@@ -27,8 +27,8 @@ sl_brotli *sl_brotli_open(void);
 /* NULL is fine. */
 void sl_brotli_close(sl_brotli *brotli);
 /*
- * Unpacks until the input is used up, the room is full or the stream has `*ended`: what is left of
- * the input then lies behind it. A refusal (CORRUPT, NOMEM) is of what step->in begins with; the
+ * Unpacks until the input is used up, the space is full or the stream has `*ended`: what is left of
+ * the input then is behind it. A refusal (CORRUPT, NOMEM) is of what step->in begins with; the
  * stream can only be closed then.
  */
 sl_refusal sl_brotli_run(sl_brotli *brotli, sl_unpack_step *step, bool *ended);

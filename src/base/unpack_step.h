@@ -5,11 +5,11 @@
 
 #include "view.h"
 
-/* What goes in, and room for what comes out: both are moved on by what was used. */
+/* What goes in, and space for what comes out: both are moved on by what was used. */
 typedef struct sl_unpack_step {
     sl_bytes in;
     uint8_t *to;
-    size_t room;
+    size_t capacity;
 } sl_unpack_step;
 
 #endif

@@ -102,16 +102,16 @@ static sluice_status gzip_inside(sl_unpack_stream *stream, sl_unpack_step *step,
 {
     z_stream *z = &stream->gzip;
     const uInt given = most(step->in.size);
-    const uInt room = most(step->room);
+    const uInt capacity = most(step->capacity);
     z->next_in = step->in.data;
     z->avail_in = given;
     z->next_out = step->to;
-    z->avail_out = room;
+    z->avail_out = capacity;
     const int result = inflate(z, Z_NO_FLUSH);
     step->in =
         (sl_bytes){step->in.data + (given - z->avail_in), step->in.size - (given - z->avail_in)};
-    step->to += room - z->avail_out;
-    step->room -= room - z->avail_out;
+    step->to += capacity - z->avail_out;
+    step->capacity -= capacity - z->avail_out;
     if (result == Z_STREAM_END) {
         stream->where = WHERE_BETWEEN;
         return SLUICE_OK;
@@ -189,7 +189,7 @@ static void zstd_look(sl_unpack_stream *stream, sl_bytes used)
 static sluice_status zstd_run(sl_unpack_stream *stream, sl_unpack_step *step, sluice_error *error)
 {
     ZSTD_inBuffer in = {step->in.data, step->in.size, 0};
-    ZSTD_outBuffer out = {step->to, step->room, 0};
+    ZSTD_outBuffer out = {step->to, step->capacity, 0};
     const size_t result = ZSTD_decompressStream(stream->zstd, &out, &in);
     zstd_look(stream, (sl_bytes){step->in.data, in.pos});
     step->in = (sl_bytes){step->in.data + in.pos, step->in.size - in.pos};
@@ -197,7 +197,7 @@ static sluice_status zstd_run(sl_unpack_stream *stream, sl_unpack_step *step, sl
         return zstd_refuse(result, error); /* out.pos may count bytes that were never written */
     }
     step->to += out.pos;
-    step->room -= out.pos;
+    step->capacity -= out.pos;
     stream->where = result == 0 ? WHERE_BETWEEN : WHERE_INSIDE;
     return SLUICE_OK;
 }
@@ -318,19 +318,19 @@ static sluice_status run_once(sl_unpack_stream *stream, sl_unpack_step *step, sl
     }
 }
 
-/* A call of the unpacker may leave both input and room, at the end of a member or frame. */
+/* A call of the unpacker may leave both input and space, at the end of a member or frame. */
 sluice_status sl_unpack_stream_run(sl_unpack_stream *stream, sl_unpack_step *step,
                                    sluice_error *error)
 {
     for (;;) {
-        const size_t room = step->room;
+        const size_t capacity = step->capacity;
         const size_t left = step->in.size;
-        /* What was unpacked already may wait for room, without any input. */
-        if (room == 0 || (left == 0 && stream->where != WHERE_INSIDE)) {
+        /* What was unpacked already may wait for space, without any input. */
+        if (capacity == 0 || (left == 0 && stream->where != WHERE_INSIDE)) {
             return SLUICE_OK;
         }
         const sluice_status status = run_once(stream, step, error);
-        if (status < 0 || (step->room == room && step->in.size == left)) {
+        if (status < 0 || (step->capacity == capacity && step->in.size == left)) {
             return status;
         }
     }

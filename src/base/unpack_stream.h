@@ -3,7 +3,7 @@
  * unpack_stream: files that are compressed as a whole, unpacked piece by piece.
  *
  * Purpose: gzip's members and zstd's frames, as many as there are, one behind the other, one Brotli
- * stream, or one snappy block, from whatever pieces of input to whatever room there is. What is
+ * stream, or one snappy block, from whatever pieces of input to whatever space there is. What is
  * accepted: of gzip zeros behind the last member, as padding (as gzip and Python have it), and
  * nothing else, where gzip itself would leave the rest out with a warning; of zstd frames that can
  * be skipped. Checksums are checked where there are any, which gzip always has, Brotli and snappy
@@ -46,7 +46,7 @@ sluice_status sl_unpack_stream_open(sl_unpack_stream **stream, sl_packing packin
 void sl_unpack_stream_close(sl_unpack_stream *stream);
 
 /*
- * Unpacks until the input is used up or the room is full. Errors: CORRUPT, UNSUPPORTED, NOMEM, of
+ * Unpacks until the input is used up or the space is full. Errors: CORRUPT, UNSUPPORTED, NOMEM, of
  * what step->in begins with by now; the stream can only be closed then.
  */
 sluice_status sl_unpack_stream_run(sl_unpack_stream *stream, sl_unpack_step *step,

@@ -10,7 +10,7 @@
 #define SL_VALUE_H
 
 #include "subvolume.h"
-#include "value_room.h"
+#include "value_buffer.h"
 #include "view.h"
 
 #include <sluice/dataset.h>
@@ -70,7 +70,7 @@ typedef struct sl_field {
 
 typedef struct sl_value {
     bool present;
-    uint8_t file;    /* of several that the sample is, which it lies in */
+    uint8_t file;    /* of several that the sample is, which it is in */
     uint8_t codec;   /* images: the number of an sl_codec, which there need not be; SL_CODEC_... */
     uint32_t offset; /* of `bytes` in the sample's stored bytes, or in `file` */
     uint32_t width, height; /* images; 0: not known without looking */
@@ -90,7 +90,7 @@ typedef struct sl_value {
 #define SL_VALUES_ALL  UINT64_MAX
 #define SL_VALUES_ROOM 4096
 /* Where the bytes of a field are wanted, all `bytes` of them. Whoever reads them for a check may
- * copy them there on the way; the value's bytes lie there then. */
+ * copy them there on the way; the value's bytes are there then. */
 typedef struct sl_copy_wish {
     uint8_t *to; /* NULL: there is no wish */
     uint32_t field;
@@ -102,8 +102,8 @@ typedef struct sl_values {
     uint64_t wanted; /* bit i: field i is; the others need not be filled */
     sl_copy_wish copy;
     sl_value of[SL_FIELDS_MAX];
-    char room[SL_VALUES_ROOM]; /* for a text that is not in the sample's bytes as it is meant */
-    sl_value_rooms rooms;      /* for values that lie in what has to be unpacked */
+    char buffer[SL_VALUES_ROOM]; /* for a text that is not in the sample's bytes as it is meant */
+    sl_value_buffers buffers;    /* for values that are in what has to be unpacked */
     uint64_t wholes[SL_SUBVOLUMES_MAX][SLUICE_TENSOR_DIMS_MAX]; /* for sl_value.whole */
 } sl_values;
 
@@ -117,13 +117,13 @@ static inline void sl_values_begin(sl_values *values, uint64_t wanted)
 /* Frees what unpacking took. */
 static inline void sl_values_end(sl_values *values)
 {
-    sl_value_rooms_close(&values->rooms);
+    sl_value_buffers_close(&values->buffers);
 }
 
-/* Whether `data` lies where the next sample's values will. */
+/* Whether `data` is where the next sample's values will. */
 static inline bool sl_values_pass(const sl_values *values, const uint8_t *data)
 {
-    return sl_value_rooms_have(&values->rooms, data);
+    return sl_value_buffers_have(&values->buffers, data);
 }
 
 static inline bool sl_values_want(const sl_values *values, uint32_t field)

@@ -20,7 +20,7 @@ typedef struct sl_extent {
     uint64_t offset, bytes;
 } sl_extent;
 
-/* Stretches of an object: `count`, 1 or more, of `bytes` each; with several, each begins `stride`
+/* Ranges of an object: `count`, 1 or more, of `bytes` each; with several, each begins `stride`
  * behind the one before, which is at least `bytes`. */
 typedef struct sl_piece {
     uint64_t offset;
@@ -31,7 +31,7 @@ typedef struct sl_piece {
 /* Reading takes gaps of at most so many bytes along: they cost less than to begin anew. */
 #define SL_PIECE_GAP_BYTES 4096U
 
-/* Of all its stretches. */
+/* Of all its ranges. */
 static inline uint64_t sl_piece_bytes(const sl_piece *piece)
 {
     return (uint64_t)piece->bytes * piece->count;

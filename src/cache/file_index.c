@@ -17,9 +17,9 @@ void sl_file_index_close(sl_file_index *index)
 
 bool sl_file_index_add(sl_file_index *index, uint64_t offset, uint64_t bytes)
 {
-    uint64_t room = index->room;
-    if (!sl_grow(&index->offsets, &room, index->samples + 1, sizeof(*index->offsets)) ||
-        !sl_grow(&index->bytes, &index->room, index->samples + 1, sizeof(*index->bytes))) {
+    uint64_t capacity = index->capacity;
+    if (!sl_grow(&index->offsets, &capacity, index->samples + 1, sizeof(*index->offsets)) ||
+        !sl_grow(&index->bytes, &index->capacity, index->samples + 1, sizeof(*index->bytes))) {
         return false;
     }
     index->offsets[index->samples] = offset;
@@ -106,7 +106,7 @@ static bool file_index_decode_names(sl_file_index *index, const uint8_t *names, 
     return true;
 }
 
-/* Samples lie behind one another, in the file, or in whatever comes out of it. */
+/* Samples are behind one another, in the file, or in whatever comes out of it. */
 static bool decode_samples(sl_file_index *index, const uint8_t *at, uint64_t samples)
 {
     const uint8_t *sizes = at + samples * 8;

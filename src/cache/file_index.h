@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file_index: where the samples of one file lie that has no index of its own.
+ * file_index: where the samples of one file are that has no index of its own.
  *
  * Purpose: what walking a tar, a TFRecord or a RecordIO file comes to, kept by index_store.h.
- * Samples lie behind one another; of a file that is compressed as a whole, in what comes out of it.
+ * Samples are behind one another; of a file that is compressed as a whole, in what comes out of it.
  * Threads: one builds an index; then it is immutable. Ownership: sl_file_index_close. Memory: 12
  * bytes a sample.
  */
@@ -31,7 +31,7 @@ typedef struct sl_file_index {
     sl_packing packing;
     uint32_t facts;        /* the format's own */
     sl_file_identity file; /* that was walked */
-    uint64_t samples, room;
+    uint64_t samples, capacity;
     uint64_t *offsets;   /* of its first byte */
     uint32_t *bytes;     /* of it; UINT32_MAX: that, or more */
     uint32_t name_count; /* of what its samples have, where walking tells */
@@ -50,7 +50,7 @@ uint32_t sl_file_index_name(sl_file_index *index, const char *name);
 /* Of an index as bytes: what tells how many there are. */
 #define SL_FILE_INDEX_HEAD 72U
 /* How many bytes there are of an index that begins with `head`; 0: it is none, or has more samples
- * than a file that is not compressed, of so many bytes as it says, has room for. */
+ * than a file that is not compressed, of so many bytes as it says, has space for. */
 uint64_t sl_file_index_bytes(const uint8_t head[SL_FILE_INDEX_HEAD]);
 /* An index as bytes (malloc'd by sl_malloc), and back; false: no memory, or not sound. */
 bool sl_file_index_encode(const sl_file_index *index, uint8_t **bytes, size_t *size);

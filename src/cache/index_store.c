@@ -63,7 +63,7 @@ static bool is_private(int fd)
            (facts.st_uid == geteuid() || facts.st_uid == 0);
 }
 
-/* Where an index lies, and whose it is. */
+/* Where an index is, and whose it is. */
 typedef struct kept {
     const char *name;
     bool in_folder;

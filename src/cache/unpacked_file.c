@@ -19,7 +19,7 @@
 
 #define STAGE       "dataset"
 #define PIECE_BYTES ((size_t)1 << 20)
-/* How often is asked how much room there is, and what has to stay free: a hundredth of it, and at
+/* How often is asked how much space there is, and what has to stay free: a hundredth of it, and at
  * most so much. */
 #define ASK_BYTES    ((uint64_t)64 << 20)
 #define RESERVE_MOST ((uint64_t)1 << 30)
@@ -34,14 +34,14 @@ typedef struct writer {
     uint8_t piece[PIECE_BYTES];
 } writer;
 
-/* ---- room ---- */
+/* ---- space ---- */
 
 static bool unpacked_file_is_full(int sys_errno)
 {
     return sys_errno == ENOSPC || sys_errno == EDQUOT || sys_errno == EFBIG;
 }
 
-static sluice_status refuse_room(const writer *w, int sys_errno, sluice_error *error)
+static sluice_status refuse_capacity(const writer *w, int sys_errno, sluice_error *error)
 {
     const uint64_t most = sl_unpack_most(&w->job->told);
     if (most > 0) {
@@ -65,7 +65,7 @@ static sluice_status keep_reserve(const writer *w, sluice_error *error)
     const uint64_t share = (uint64_t)facts.f_blocks * facts.f_frsize / RESERVE_SHARE;
     const uint64_t reserve = share < RESERVE_MOST ? share : RESERVE_MOST;
     return (uint64_t)facts.f_bavail * facts.f_frsize > reserve ? SLUICE_OK
-                                                               : refuse_room(w, ENOSPC, error);
+                                                               : refuse_capacity(w, ENOSPC, error);
 }
 
 static sluice_status unpacked_file_put(writer *w, size_t bytes, sluice_error *error)
@@ -79,7 +79,7 @@ static sluice_status unpacked_file_put(writer *w, size_t bytes, sluice_error *er
     const sl_file_name name = {STAGE, w->job->to};
     status = sl_file_write(w->fd, name, w->piece, bytes, w->written, &reason);
     if (status < 0 && unpacked_file_is_full(reason.sys_errno)) {
-        return refuse_room(w, reason.sys_errno, error);
+        return refuse_capacity(w, reason.sys_errno, error);
     }
     if (status < 0) {
         *error = reason;
@@ -164,7 +164,7 @@ static sluice_status make_last(const writer *w, sluice_error *error)
             return SLUICE_OK;
         }
     }
-    return unpacked_file_is_full(errno) ? refuse_room(w, errno, error)
+    return unpacked_file_is_full(errno) ? refuse_capacity(w, errno, error)
                                         : sl_error_file(error, SLUICE_IO, STAGE, errno, w->job->to,
                                                         -1, "cannot sync the file");
 }

@@ -227,7 +227,7 @@ static void unpacked_store_sync_folder(const char *folder)
     }
 }
 
-/* ---- room ---- */
+/* ---- space ---- */
 
 static void add_blocks(const entry *e, const char *path, void *context)
 {
@@ -259,7 +259,7 @@ static uint64_t missing_bytes(store *s, uint32_t *count)
     return bytes;
 }
 
-static sluice_status check_room(store *s, sluice_error *error)
+static sluice_status check_capacity(store *s, sluice_error *error)
 {
     struct statvfs facts;
     uint64_t before = UINT64_MAX;
@@ -454,7 +454,7 @@ static sluice_status work(void *ctx, uint32_t number, sluice_error *error)
 static sluice_status unpack_missing(store *s, sluice_error *error)
 {
     sluice_status status = unpacked_store_make_folder(s->how->folder, error);
-    status = status == SLUICE_OK ? check_room(s, error) : status;
+    status = status == SLUICE_OK ? check_capacity(s, error) : status;
     if (status < 0) {
         return status;
     }

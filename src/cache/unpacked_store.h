@@ -3,7 +3,7 @@
  * unpacked_store: compressed files, kept unpacked in a folder, so that each is unpacked once.
  *
  * Purpose: samples in any order of files that can only be read from front to back. What a file
- * holds lies in FOLDER/NAME-P/K.unpacked: its name for people, P the checksum of its real path, K
+ * holds is in FOLDER/NAME-P/K.unpacked: its name for people, P the checksum of its real path, K
  * that of what it is (size, inode, times of modification and of change, in ns) and of what its
  * index tells. A file of that name appears when it is whole, checked and on the storage
  * (unpacked_file.h); so what is there is right, and finding it takes no more than asking for its
@@ -39,7 +39,7 @@ typedef struct sl_unpacked_how {
  * and packing are the unpacked one's then, file.bytes what is told of it, source what its path was,
  * and its name counts in fingerprints as it does unpacked. Blocks. Errors: those of
  * sl_unpacked_file_write, of one of the files that have one; IO with ENOSPC, before anything is
- * unpacked, where there is less room than all of them need. What was unpacked until then is kept.
+ * unpacked, where there is less space than all of them need. What was unpacked until then is kept.
  */
 sluice_status sl_unpacked_store_take(sl_file_list *list, const sl_unpacked_how *how,
                                      sluice_error *error);

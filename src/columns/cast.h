@@ -4,7 +4,7 @@
  *
  * Purpose: every dtype becomes itself (a copy), i32, i64 (integers only; checked) or a floating one
  * (rounded to nearest even). A bool that is neither 0 nor 1 fits no dtype, its own neither.
- * Threads: pure. Memory: elements to read lie anywhere, those to write are aligned.
+ * Threads: pure. Memory: elements to read are anywhere, those to write are aligned.
  */
 #ifndef SL_CAST_H
 #define SL_CAST_H

@@ -3,7 +3,7 @@
  * Values of any length: bytes, texts, tensors whose first dimension differs. Ragged: back to back,
  * with offsets; padded: each in a row of its own, with lengths.
  *
- * A ragged row is made where row number x room is, and its length kept in the offset behind it;
+ * A ragged row is made where row number x space is, and its length kept in the offset behind it;
  * `finish` sums up the lengths and moves the rows together.
  */
 #include "columns.h"
@@ -41,7 +41,7 @@ static sluice_status find_step(sl_column *column, sluice_error *error)
     }
     const sluice_status status = sl_column_elements(column, error);
     return status == SLUICE_OK
-               ? sl_column_room(column, inner, field->dims - 1, &column->elements, error)
+               ? sl_column_capacity(column, inner, field->dims - 1, &column->elements, error)
                : status;
 }
 

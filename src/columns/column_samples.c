@@ -45,7 +45,8 @@ static sluice_status column_samples_bind(sl_column *column, sl_column_set *set, 
     sluice_status status = check_dtype(column, error);
     if (status == SLUICE_OK) {
         column->made_bytes = (uint32_t)sl_dtype_bytes((sluice_dtype)request->dtype);
-        status = sl_column_room(column, request->shape, request->dims, &column->elements, error);
+        status =
+            sl_column_capacity(column, request->shape, request->dims, &column->elements, error);
     }
     return status == SLUICE_OK ? sl_column_add_asked(set, column, error) : status;
 }

@@ -56,7 +56,8 @@ static sluice_status column_tensor_bind(sl_column *column, sl_column_set *set, s
         status = sl_column_elements(column, error);
     }
     if (status == SLUICE_OK) {
-        status = sl_column_room(column, request->shape, request->dims, &column->elements, error);
+        status =
+            sl_column_capacity(column, request->shape, request->dims, &column->elements, error);
     }
     if (status == SLUICE_OK) {
         status = sl_column_add_asked(set, column, error);

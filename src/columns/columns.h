@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * columns: from the fields of a sample to the arrays of a batch. The entrance of this room.
+ * columns: from the fields of a sample to the arrays of a batch. The entrance of this space.
  *
  * Purpose: what was asked for (sluice/columns.h) is bound to the fields of a dataset once, which
  * gives the parts of a batch (base/parts.h); then workers make rows.
@@ -214,8 +214,8 @@ sluice_status sl_column_refuse(const sl_column *column, sluice_error *error, con
 /* Once: the cast from the field's dtype to the one that was asked for. */
 sluice_status sl_column_elements(sl_column *column, sluice_error *error);
 /* Once: the product of a shape, SL_ROW_ELEMENTS_MAX at most. */
-sluice_status sl_column_room(const sl_column *column, const int64_t *shape, uint32_t dims,
-                             uint64_t *elements, sluice_error *error);
+sluice_status sl_column_capacity(const sl_column *column, const int64_t *shape, uint32_t dims,
+                                 uint64_t *elements, sluice_error *error);
 /* As sl_column_bytes, of a tensor: CORRUPT when they are not what its shape says. Other fields are
  * tensors of bytes. */
 sluice_status sl_column_tensor_bytes(const sl_column *column, sl_row *row, uint64_t *elements,

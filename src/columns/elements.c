@@ -27,8 +27,8 @@ sluice_status sl_column_elements(sl_column *column, sluice_error *error)
     return SLUICE_OK;
 }
 
-sluice_status sl_column_room(const sl_column *column, const int64_t *shape, uint32_t dims,
-                             uint64_t *elements, sluice_error *error)
+sluice_status sl_column_capacity(const sl_column *column, const int64_t *shape, uint32_t dims,
+                                 uint64_t *elements, sluice_error *error)
 {
     *elements = 1;
     for (uint32_t i = 0; i < dims; i++) {

@@ -28,7 +28,7 @@ typedef struct making {
     sl_name_table known;   /* numbers in `names` */
     char **names;          /* owned, and each of them */
     uint32_t *first;       /* of each, the dataset that had it first; ASKED */
-    uint64_t room;
+    uint64_t capacity;
     uint32_t classes;
 } making;
 
@@ -99,9 +99,9 @@ static sluice_status class_union_append(making *m, const char *name, uint32_t pa
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                             "the datasets have more than 2^24 classes in all");
     }
-    uint64_t room = m->room;
-    const bool fits = sl_grow((void *)&m->names, &room, m->classes + 1U, sizeof(*m->names)) &&
-                      sl_grow(&m->first, &m->room, m->classes + 1U, sizeof(*m->first));
+    uint64_t capacity = m->capacity;
+    const bool fits = sl_grow((void *)&m->names, &capacity, m->classes + 1U, sizeof(*m->names)) &&
+                      sl_grow(&m->first, &m->capacity, m->classes + 1U, sizeof(*m->first));
     char *copy = fits ? sl_strdup(name) : NULL;
     if (copy == NULL || !sl_name_table_add(&m->known, copy, m->classes)) {
         sl_free(copy);

@@ -90,7 +90,7 @@ static sluice_status columnar_locate_field(const sl_dataset *dataset, uint64_t i
     return SLUICE_OK;
 }
 
-static bool columnar_stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+static bool columnar_range(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     (void)dataset;
     (void)index;
@@ -156,7 +156,7 @@ static sl_refusal columnar_unpack(const sl_dataset *dataset, const sl_sample *sa
     }
     for (uint32_t i = 0; why.text == NULL && i < own->plan.large_count; i++) {
         sl_columnar_bytes read = {
-            own->reader->extent(own, &row, i), {bytes.data + at, 0}, &values->rooms};
+            own->reader->extent(own, &row, i), {bytes.data + at, 0}, &values->buffers};
         read.bytes.size = (size_t)columnar_read_bytes(own, read.extent);
         why = unpack_large(own, &row, i, &read, at, values);
         at += (uint32_t)read.bytes.size;
@@ -202,7 +202,7 @@ const sl_dataset_ops sl_columnar_ops = {
 };
 
 static const sl_tensor_ops columnar_tensors = {.locate_field = columnar_locate_field,
-                                               .stretch = columnar_stretch};
+                                               .range = columnar_range};
 
 void sl_columnar_describe(sl_columnar *table)
 {

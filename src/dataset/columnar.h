@@ -33,11 +33,11 @@ typedef struct sl_columnar_row {
 typedef struct sl_columnar_bytes {
     sl_extent extent; /* where: what the reader said */
     sl_bytes bytes;   /* where there is nothing to read, a few that mean nothing */
-    sl_value_rooms *rooms;
+    sl_value_buffers *buffers;
 } sl_columnar_bytes;
 
 /* What a file format knows. All but close are const, thread-safe, and neither block nor allocate
- * (but in the values' rooms). */
+ * (but in the values' buffers). */
 typedef struct sl_columnar_reader {
     /* The bytes of the row's file that its values in a large column are in; none: nothing has to be
      * read. */

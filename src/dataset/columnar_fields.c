@@ -17,12 +17,12 @@
 
 /* ---- columns ---- */
 
-sluice_status sl_columnar_columns_open(sl_columnar_columns *columns, uint32_t room,
+sluice_status sl_columnar_columns_open(sl_columnar_columns *columns, uint32_t capacity,
                                        sluice_error *error)
 {
     columns->count = 0;
-    columns->source = sl_calloc((size_t)room + 1, sizeof(*columns->source));
-    columns->of = sl_calloc((size_t)room + 1, sizeof(*columns->of));
+    columns->source = sl_calloc((size_t)capacity + 1, sizeof(*columns->source));
+    columns->of = sl_calloc((size_t)capacity + 1, sizeof(*columns->of));
     return columns->source != NULL && columns->of != NULL
                ? SLUICE_OK
                : sl_no_memory(error, STAGE, "for a schema");
@@ -49,11 +49,11 @@ bool sl_columnar_list_wanted(const sl_columnar_columns *columns, uint32_t number
 /* Makes `added` columns of the one at `number`, each of another place. */
 static bool columnar_fields_widen(sl_columnar_columns *columns, uint32_t number, uint32_t added)
 {
-    const size_t room = (size_t)columns->count + added;
+    const size_t capacity = (size_t)columns->count + added;
     sl_source_column *source =
-        sl_realloc_array(columns->source, room + 1, sizeof(*columns->source));
+        sl_realloc_array(columns->source, capacity + 1, sizeof(*columns->source));
     columns->source = source != NULL ? source : columns->source;
-    sl_columnar_column *of = sl_realloc_array(columns->of, room + 1, sizeof(*columns->of));
+    sl_columnar_column *of = sl_realloc_array(columns->of, capacity + 1, sizeof(*columns->of));
     columns->of = of != NULL ? of : columns->of;
     if (source == NULL || of == NULL) {
         return false;
@@ -260,7 +260,7 @@ static sluice_status columnar_fields_check_memory(const sl_columnar_fields *plan
         const uint64_t more = rows + (bytes > least ? bytes : least);
         all = more > UINT64_MAX - all ? UINT64_MAX : all + more;
     }
-    return sl_memory_has_room(all)
+    return sl_memory_has_space(all)
                ? SLUICE_OK
                : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, sizes->path, -1,
                                "the columns that are kept in memory take %llu MiB of it",

@@ -17,7 +17,7 @@
  * 12 bytes of memory for where it is, so what is small is better kept, and what is large has to be
  * read, compressed or not. In between is what fills memory by its number alone: texts, token ids.
  * Of these one column is read by rule 4, since a sample that is one read costs what a file or a
- * record does; not where values lie in pages, of which each value would take one. Rule 4 knows no
+ * record does; not where values are in pages, of which each value would take one. Rule 4 knows no
  * least size in all, so that windows and parts of tensors can be taken of a small table, too.
  *
  * Threads: pure, but for what the caller's functions do. Ownership: sl_columnar_columns_close.
@@ -86,8 +86,8 @@ typedef struct sl_columnar_sizes {
                             sluice_error *error);
 } sl_columnar_sizes;
 
-/* Room for `room` columns, none of which is there yet. Errors: NOMEM. */
-sluice_status sl_columnar_columns_open(sl_columnar_columns *columns, uint32_t room,
+/* Space for `capacity` columns, none of which is there yet. Errors: NOMEM. */
+sluice_status sl_columnar_columns_open(sl_columnar_columns *columns, uint32_t capacity,
                                        sluice_error *error);
 /* Zero-initialised columns may be closed. */
 void sl_columnar_columns_close(sl_columnar_columns *columns);

@@ -41,7 +41,7 @@ typedef struct step {
 struct sl_condition {
     step *steps;
     uint32_t count;
-    uint64_t room, fields;
+    uint64_t capacity, fields;
 };
 
 typedef struct parser {
@@ -95,7 +95,7 @@ static sluice_status add_step(parser *p, const step *made)
     if (c->count == STEPS_MAX) {
         return condition_fail(p, "the condition is too long");
     }
-    if (!sl_grow(&c->steps, &c->room, c->count + 1U, sizeof(*c->steps))) {
+    if (!sl_grow(&c->steps, &c->capacity, c->count + 1U, sizeof(*c->steps))) {
         return sl_no_memory(p->error, STAGE, "for a condition");
     }
     c->steps[c->count++] = *made;

@@ -369,7 +369,7 @@ sl_refusal sl_dataset_unpack_part(const sl_dataset *part, const sl_sample *sampl
                                   sl_values *values)
 {
     if (part->depth == 0) {
-        sl_value_rooms_own(&values->rooms, part);
+        sl_value_buffers_own(&values->buffers, part);
     }
     return part->ops->unpack(part, sample, bytes, values);
 }

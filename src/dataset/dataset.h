@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dataset: what a sample is, where its bytes lie, and how they are taken apart.
+ * dataset: what a sample is, where its bytes are, and how they are taken apart.
  *
- * Purpose: one immutable, reference-counted index over any supported format. A format is a room of
- * src/formats and a row of the table there: a probe and an open that returns a dataset with its
+ * Purpose: one immutable, reference-counted index over any supported format. A format is a buffer
+ * of src/formats and a row of the table there: a probe and an open that returns a dataset with its
  * ops. Walk of one sample: locate (which object, offset, bytes; when an index entry has to be read
  * for that, which: a lookup, whose bytes go to learn, and locate again) -> its bytes are read, here
  * or by a fetch thread -> unpack (checks them, and gives a value for each field). Threads:
@@ -51,12 +51,12 @@ typedef struct sl_sample {
 /* What a tensor is whose elements locate_field tells. */
 typedef struct sl_tensor_form {
     uint64_t shape[SLUICE_TENSOR_DIMS_MAX];
-    uint32_t head_bytes; /* that lie before its elements and say so (check_head); 0: nothing does */
+    uint32_t head_bytes; /* that are before its elements and say so (check_head); 0: nothing does */
 } sl_tensor_form;
 
 typedef struct sl_dataset sl_dataset;
 
-/* Room for bytes. */
+/* Space for bytes. */
 typedef struct sl_buffer {
     uint8_t *data;
     size_t capacity;
@@ -105,7 +105,8 @@ typedef struct sl_dataset_ops {
     sl_refusal (*learn)(const sl_dataset *dataset, const sl_place *lookup, sl_bytes bytes);
     /*
      * Checks the stored bytes of a sample and takes them apart: a value for each field that is
-     * wanted. Spans lie in `bytes`, or in the values' room. The refusal's offset counts from there.
+     * wanted. Spans are in `bytes`, or in the values' buffer. The refusal's offset counts from
+     * there.
      */
     sl_refusal (*unpack)(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
                          sl_values *values);
@@ -124,17 +125,17 @@ typedef struct sl_dataset_ops {
  * samples: windows and subvolumes are taken of those. */
 typedef struct sl_tensor_ops {
     /*
-     * As locate, of one tensor field alone: where its elements lie, all of them and nothing else,
+     * As locate, of one tensor field alone: where its elements are, all of them and nothing else,
      * known without reading the sample. UNSUPPORTED: that is not known of this field.
      */
     sluice_status (*locate_field)(const sl_dataset *dataset, uint64_t index, uint32_t field,
                                   sl_place *place, sl_place *lookup, sl_refusal *why);
     /*
-     * `*count`, at least 1: samples from `index` on that lie in one object. True: all of them have
+     * `*count`, at least 1: samples from `index` on that are in one object. True: all of them have
      * the same size, and so have their fields that locate_field tells; false: each may have
      * another.
      */
-    bool (*stretch)(const sl_dataset *dataset, uint64_t index, uint64_t *count);
+    bool (*range)(const sl_dataset *dataset, uint64_t index, uint64_t *count);
     /* How many bytes locate_field would find, where that is known without reading anything at all.
      * False: it is not. NULL: of no sample. */
     bool (*field_bytes)(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t *bytes);
@@ -161,7 +162,7 @@ typedef struct sl_check_ops {
     sluice_status (*check_object)(const sl_dataset *dataset, uint32_t object,
                                   sl_findings *findings);
     /* Number of the object's first sample, known without reading; UINT64_MAX: it is not. Objects
-     * lie as their samples do. NULL: of no object. */
+     * are as their samples do. NULL: of no object. */
     uint64_t (*first_of_object)(const sl_dataset *dataset, uint32_t object);
     /*
      * An object may say what its samples are in all, by a sum that their order does not matter to
@@ -188,7 +189,7 @@ struct sl_dataset {
     const sl_field *fields;   /* info.fields of them */
     sl_objects *objects;      /* the format closes it */
     bool whole_objects;       /* samples may be objects of their own: places without bytes */
-    bool shares_pages;        /* samples lie with others in pages that are unpacked as a whole */
+    bool shares_pages;        /* samples are with others in pages that are unpacked as a whole */
     uint32_t pieces;          /* that a sample has, at most */
     uint32_t depth;           /* of datasets over others: one more than theirs; 0: a format's */
     const sl_mix *mix;        /* it has an order of its own, of which an epoch is a part; NULL */
@@ -240,9 +241,9 @@ typedef struct sl_format {
     bool (*is_file)(const char *name);
     /* Whether a file of such a name is one by what it holds. NULL: its name says it all. */
     bool (*is_sure)(const char *path);
-    bool is_binary; /* its files are no texts, which may lie beside any dataset */
+    bool is_binary; /* its files are no texts, which may are beside any dataset */
     bool is_single; /* its files cannot be joined */
-    /* Its files may list the pictures of the folder that they lie in, or of those beside theirs. */
+    /* Its files may list the pictures of the folder that they are in, or of those beside theirs. */
     bool is_annotations;
     /* One of its files alone in a folder is the dataset, also where is_sure says no. */
     bool is_alone_sure;
@@ -329,7 +330,7 @@ sluice_status sl_dataset_describe(const sl_dataset *dataset, uint64_t index, sl_
                                   sl_values *values, sluice_error *error);
 /* A sample's stored bytes, and what they hold of the fields that were asked for. */
 typedef struct sl_stored_sample {
-    uint8_t *bytes; /* what the spans of `values` lie in */
+    uint8_t *bytes; /* what the spans of `values` are in */
     sl_sample sample;
     sl_values values;
 } sl_stored_sample;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file_set: the files of a dataset that lie as they are, each with an index.
+ * file_set: the files of a dataset that are as they are, each with an index.
  *
  * Purpose: what formats have in common whose samples are byte ranges of files that have no index.
  * What they are as a dataset is in records.h. Paths are files or folders of them; files are opened
@@ -43,7 +43,7 @@ typedef struct sl_file_set {
     sl_file_index *indexes; /* one of each file */
     uint64_t samples, bytes;
     bool front_to_back;       /* one of the files is compressed as a whole */
-    const char *unpacked_dir; /* while it is opened; may lie in a folder of files */
+    const char *unpacked_dir; /* while it is opened; may are in a folder of files */
 } sl_file_set;
 
 /* Whether a path is a file of the kind. Of folders the table of formats asks for names. */
@@ -51,7 +51,7 @@ bool sl_file_set_probe(const sl_file_kind *kind, const char *path);
 
 /*
  * Files in the order of the paths, those of a folder in the order of their names. Compressed ones
- * are kept unpacked in `unpacked_dir` (unpacked_store.h), NULL: are walked as they lie. `set` is
+ * are kept unpacked in `unpacked_dir` (unpacked_store.h), NULL: are walked as they are. `set` is
  * all zero. Errors: INVALID (none; a folder that holds folders, too), IO, NOMEM, those of unpacking
  * and those of walking, of the first file that has one; they name the compressed file.
  */

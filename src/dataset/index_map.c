@@ -24,7 +24,7 @@ void sl_index_map_close(sl_index_map *map)
 static bool append_list(sl_index_map *map, uint64_t first, uint64_t count)
 {
     if (count > UINT64_MAX / 32 - map->count ||
-        !sl_grow(&map->list, &map->list_room, map->count + count, sizeof(*map->list)) ||
+        !sl_grow(&map->list, &map->list_capacity, map->count + count, sizeof(*map->list)) ||
         map->list == NULL) {
         return false;
     }
@@ -37,7 +37,7 @@ static bool append_list(sl_index_map *map, uint64_t first, uint64_t count)
 /* Runs that are so short that numbers take less. */
 static bool become_list(sl_index_map *map)
 {
-    if (!sl_grow(&map->list, &map->list_room, map->count + 1, sizeof(*map->list)) ||
+    if (!sl_grow(&map->list, &map->list_capacity, map->count + 1, sizeof(*map->list)) ||
         map->list == NULL) {
         return false;
     }
@@ -55,7 +55,7 @@ static bool become_list(sl_index_map *map)
 
 static bool append_run(sl_index_map *map, uint64_t first)
 {
-    if (!sl_grow(&map->runs, &map->run_room, map->run_count + 1, sizeof(*map->runs))) {
+    if (!sl_grow(&map->runs, &map->run_capacity, map->run_count + 1, sizeof(*map->runs))) {
         return false;
     }
     map->runs[map->run_count++] = (sl_index_run){.first = first, .at = map->count};

@@ -23,9 +23,9 @@ typedef struct sl_index_run {
 typedef struct sl_index_map {
     uint64_t count;
     sl_index_run *runs; /* NULL: there is a list */
-    uint64_t run_count, run_room;
+    uint64_t run_count, run_capacity;
     uint64_t *list;
-    uint64_t list_room;
+    uint64_t list_capacity;
     sl_checksum_stream sum; /* of all runs but the last, however they are kept */
     uint64_t last_first, last_count;
 } sl_index_map;

@@ -13,7 +13,7 @@
  * composed.
  * Walk of a sample: locate asks the part for the place of sample index - first, whose object is
  * counted on; that object's bytes are read like any other's; learn and unpack hand them to the part
- * with its own numbers, and the values' room learns whose tags it keeps from now on.
+ * with its own numbers, and the values' buffer learns whose tags it keeps from now on.
  * Memory: some 100 bytes a part. Threads: as any dataset. Ownership: holds a reference to each.
  */
 #ifndef SL_JOINED_H
@@ -51,7 +51,7 @@ void sl_joined_mix(sl_dataset *dataset, sl_mix *mix);
 
 /* ---- joined_fields.c ---- */
 
-/* The fields that `count` parts have in common, by `names`; SL_FIELDS_MAX of room. */
+/* The fields that `count` parts have in common, by `names`; SL_FIELDS_MAX of space. */
 sluice_status sl_joined_fields(sl_field *fields, uint32_t *field_count, sl_dataset *const *parts,
                                uint32_t count, sl_field_names names, sluice_error *error);
 /* INVALID: classes have names in several of them, and others. */

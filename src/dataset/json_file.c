@@ -61,7 +61,7 @@ uint64_t sl_json_tree_bytes(sl_bytes text)
 static json_t *json_file_parse(sl_bytes text, size_t flags, json_error_t *why)
 {
     if (text.size > SMALL_BYTES && sl_memory_limit_of_thread() != NULL &&
-        !sl_memory_has_room(sl_json_tree_bytes(text))) {
+        !sl_memory_has_space(sl_json_tree_bytes(text))) {
         *why = (json_error_t){.position = -1};
         why->text[sizeof(why->text) - 1] = json_error_out_of_memory; /* as json_error_code reads */
         return NULL;

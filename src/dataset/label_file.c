@@ -55,13 +55,13 @@ sluice_status sl_label_file_read(sl_label_file *file, const char *path, sluice_e
         return status;
     }
     json_t *root = file->tree->root;
-    const size_t room = json_array_size(root) + json_object_size(root) + 1;
-    if (room > SL_UNION_CLASSES_MAX) {
+    const size_t capacity = json_array_size(root) + json_object_size(root) + 1;
+    if (capacity > SL_UNION_CLASSES_MAX) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
                              "it names more than 2^24 classes");
     }
-    file->names = (const char **)sl_calloc(room, sizeof(*file->names));
-    file->to = (const char **)sl_calloc(room, sizeof(*file->to));
+    file->names = (const char **)sl_calloc(capacity, sizeof(*file->names));
+    file->to = (const char **)sl_calloc(capacity, sizeof(*file->to));
     if (file->names == NULL || file->to == NULL) {
         return sl_no_memory(error, STAGE, "for names of classes");
     }

@@ -16,15 +16,15 @@ static void label_map_drop(sl_label_map *map)
 sl_label_map *sl_label_map_new(uint32_t count, bool sparse)
 {
     sl_label_map *map = sl_calloc(1, sizeof(*map));
-    const size_t room = count > 0 ? count : 1;
+    const size_t capacity = count > 0 ? count : 1;
     if (map == NULL) {
         return NULL;
     }
     atomic_init(&map->references, 1);
     map->sparse = sparse;
     map->count = count;
-    map->from = sparse ? sl_calloc(room, sizeof(*map->from)) : NULL;
-    map->to = sl_calloc(room, sizeof(*map->to));
+    map->from = sparse ? sl_calloc(capacity, sizeof(*map->from)) : NULL;
+    map->to = sl_calloc(capacity, sizeof(*map->to));
     if (map->to == NULL || (sparse && map->from == NULL)) {
         label_map_drop(map);
         return NULL;

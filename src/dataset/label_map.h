@@ -36,7 +36,7 @@ typedef struct sl_label_map {
     int32_t *to;
 } sl_label_map;
 
-/* Room for `count` labels, each of which is SL_LABEL_UNKNOWN yet. NULL: no memory. */
+/* Space for `count` labels, each of which is SL_LABEL_UNKNOWN yet. NULL: no memory. */
 sl_label_map *sl_label_map_new(uint32_t count, bool sparse);
 sl_label_map *sl_label_map_ref(sl_label_map *map); /* NULL is fine */
 void sl_label_map_drop(sl_label_map *map);         /* NULL is fine */

@@ -21,13 +21,13 @@ static uint32_t name_table_hash_of(const char *name)
 void sl_name_table_close(sl_name_table *table)
 {
     sl_free(table->slots);
-    *table = (sl_name_table){.room = 0};
+    *table = (sl_name_table){.capacity = 0};
 }
 
 /* The slot of a name, or the free one that it would go to. */
 static slot *name_table_find(const sl_name_table *table, const char *name, uint32_t hash)
 {
-    const uint32_t mask = table->room - 1;
+    const uint32_t mask = table->capacity - 1;
     slot *at = &table->slots[hash & mask];
     while (at->name != NULL && (at->hash != hash || strcmp(at->name, name) != 0)) {
         at = &table->slots[(uint32_t)(at - table->slots + 1) & mask];
@@ -37,13 +37,13 @@ static slot *name_table_find(const sl_name_table *table, const char *name, uint3
 
 static bool name_table_grow(sl_name_table *table)
 {
-    const uint32_t room = table->room == 0 ? ROOM_LEAST : table->room * 2;
-    sl_name_table wider = {.room = room, .count = table->count};
-    wider.slots = room > table->room ? sl_calloc(room, sizeof(*wider.slots)) : NULL;
+    const uint32_t capacity = table->capacity == 0 ? ROOM_LEAST : table->capacity * 2;
+    sl_name_table wider = {.capacity = capacity, .count = table->count};
+    wider.slots = capacity > table->capacity ? sl_calloc(capacity, sizeof(*wider.slots)) : NULL;
     if (wider.slots == NULL) {
         return false;
     }
-    for (uint32_t i = 0; i < table->room; i++) {
+    for (uint32_t i = 0; i < table->capacity; i++) {
         const slot *own = &table->slots[i];
         if (own->name != NULL) {
             *name_table_find(&wider, own->name, own->hash) = *own;
@@ -56,7 +56,7 @@ static bool name_table_grow(sl_name_table *table)
 
 uint32_t sl_name_table_find(const sl_name_table *table, const char *name)
 {
-    if (table->room == 0) {
+    if (table->capacity == 0) {
         return SL_NAME_NONE;
     }
     const slot *found = name_table_find(table, name, name_table_hash_of(name));
@@ -65,7 +65,7 @@ uint32_t sl_name_table_find(const sl_name_table *table, const char *name)
 
 bool sl_name_table_add(sl_name_table *table, const char *name, uint32_t number)
 {
-    if (table->count >= table->room / 2 && !name_table_grow(table)) {
+    if (table->count >= table->capacity / 2 && !name_table_grow(table)) {
         return false;
     }
     const uint32_t hash = name_table_hash_of(name);

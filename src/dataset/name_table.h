@@ -16,8 +16,8 @@
 
 /* All zero: empty. */
 typedef struct sl_name_table {
-    struct sl_name_slot *slots; /* `room` of them, a power of two; half of them are free */
-    uint32_t room, count;
+    struct sl_name_slot *slots; /* `capacity` of them, a power of two; half of them are free */
+    uint32_t capacity, count;
 } sl_name_table;
 
 void sl_name_table_close(sl_name_table *table);

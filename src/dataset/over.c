@@ -124,13 +124,13 @@ static sl_refusal over_check_head(const sl_dataset *dataset, uint64_t index, uin
     return inner.of->tensors->check_head(inner.of, inner.index, field_there(&inner, field), head);
 }
 
-static bool over_stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+static bool over_range(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     const sl_inner inner = sl_inner_of_sample(dataset, index);
     bool same = true;
     *count = 1;
     if (inner.of->tensors != NULL) {
-        same = inner.of->tensors->stretch(inner.of, inner.index, count);
+        same = inner.of->tensors->range(inner.of, inner.index, count);
     }
     if (dataset->over->run != NULL) {
         const uint64_t run = dataset->over->run(dataset, index);
@@ -144,4 +144,4 @@ const sl_tensor_ops sl_over_tensors = {.locate_field = over_locate_field,
                                        .field_bytes = over_field_bytes,
                                        .form = over_form,
                                        .check_head = over_check_head,
-                                       .stretch = over_stretch};
+                                       .range = over_range};

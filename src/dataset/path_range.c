@@ -58,16 +58,17 @@ static bool find_range(const char *path, range *r)
 
 static sluice_status path_range_add(sl_path_list *list, const char *path, sluice_error *error)
 {
-    if (list->count == list->room) {
-        const size_t room = list->room < 8 ? 8 : list->room * 2;
-        char **paths = list->count >= SL_PATHS_MAX
-                           ? NULL
-                           : (char **)sl_realloc_array((void *)list->paths, room, sizeof(*paths));
+    if (list->count == list->capacity) {
+        const size_t capacity = list->capacity < 8 ? 8 : list->capacity * 2;
+        char **paths =
+            list->count >= SL_PATHS_MAX
+                ? NULL
+                : (char **)sl_realloc_array((void *)list->paths, capacity, sizeof(*paths));
         if (paths == NULL) {
             return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "too many paths");
         }
         list->paths = paths;
-        list->room = room;
+        list->capacity = capacity;
     }
     char *copy = sl_strdup(path);
     if (copy == NULL) {

@@ -18,7 +18,7 @@
 
 typedef struct sl_path_list {
     char **paths;
-    size_t count, room;
+    size_t count, capacity;
 } sl_path_list;
 
 /* Adds what `path` means. Errors: INVALID (an end below its beginning, too many), NOMEM. */

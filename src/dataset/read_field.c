@@ -120,7 +120,7 @@ sluice_status sl_dataset_describe(const sl_dataset *dataset, uint64_t index, sl_
         sample->place.bytes = (uint32_t)bytes;
     }
     *values = r->values;
-    memset(&values->rooms, 0, sizeof(values->rooms));
+    memset(&values->buffers, 0, sizeof(values->buffers));
     sl_dataset_free_sample(r);
     return status;
 }

@@ -32,7 +32,7 @@ typedef struct sl_sample_pass {
     uint64_t taken; /* for the sample at hand */
     bool is_large;
     bool is_refused;        /* something of it was above the limit */
-    sl_allowance allowance; /* for what it is unpacked in; of its rooms */
+    sl_allowance allowance; /* for what it is unpacked in; of its buffers */
 } sl_sample_pass;
 
 /* For that many threads. `most` bytes of a sample, 0: 1 GiB. */

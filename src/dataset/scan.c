@@ -112,7 +112,7 @@ static void end_sample(reader *r)
     if (sl_sample_pass_was_large(&r->pass)) {
         sl_free(r->buffer.data);
         r->buffer = (sl_buffer){NULL, 0};
-        sl_value_rooms_empty(&r->values.rooms);
+        sl_value_buffers_empty(&r->values.buffers);
     }
     sl_sample_pass_end(&r->pass);
 }
@@ -149,7 +149,7 @@ static void scan_read_all(scanner *s, reader *r)
     uint64_t at = 0;
     sl_error_clear(&error);
     sl_sample_pass_open(&r->pass, &s->gate);
-    r->values.rooms.allowance = &r->pass.allowance;
+    r->values.buffers.allowance = &r->pass.allowance;
     sluice_status status = scan_grow(&r->buffer, FIRST_BYTES, &error);
     sl_lock(&s->mutex);
     while (status == SLUICE_OK && s->next < s->samples) {

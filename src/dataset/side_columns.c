@@ -41,21 +41,21 @@ sluice_status sl_side_columns_open(sl_side_columns *columns, const sl_field *fie
     return SLUICE_OK;
 }
 
-/* `memory` with room for `needed` elements, at least one; half as much again, so that adding n
+/* `memory` with space for `needed` elements, at least one; half as much again, so that adding n
  * costs O(n). NULL: there is none. */
-static void *side_columns_widen(sl_side_columns *columns, void *memory, uint64_t *room,
+static void *side_columns_widen(sl_side_columns *columns, void *memory, uint64_t *capacity,
                                 uint64_t needed, size_t size)
 {
-    if (needed <= *room) {
+    if (needed <= *capacity) {
         return memory;
     }
-    uint64_t wanted = *room + *room / 2;
+    uint64_t wanted = *capacity + *capacity / 2;
     wanted = wanted < needed ? needed : wanted;
     wanted = wanted < ROOM_MIN ? ROOM_MIN : wanted;
     void *grown = sl_realloc_array(memory, wanted, size);
     if (grown != NULL) {
-        columns->bytes += (wanted - *room) * size;
-        *room = wanted;
+        columns->bytes += (wanted - *capacity) * size;
+        *capacity = wanted;
     }
     return grown;
 }
@@ -68,7 +68,7 @@ static bool has_bytes(const sl_field *field)
 static bool widen_rows(sl_side_columns *columns, sl_side_column *column, uint64_t more)
 {
     uint8_t *state =
-        side_columns_widen(columns, column->state, &column->state_room, column->rows + more, 1);
+        side_columns_widen(columns, column->state, &column->state_capacity, column->rows + more, 1);
     column->state = state != NULL ? state : column->state;
     return state != NULL;
 }
@@ -76,10 +76,10 @@ static bool widen_rows(sl_side_columns *columns, sl_side_column *column, uint64_
 static bool widen_entries(sl_side_columns *columns, sl_side_column *column, uint64_t more,
                           uint64_t bytes)
 {
-    uint64_t *cells = side_columns_widen(columns, column->cells, &column->room,
+    uint64_t *cells = side_columns_widen(columns, column->cells, &column->capacity,
                                          column->entries + more, sizeof(*column->cells));
     column->cells = cells != NULL ? cells : column->cells;
-    uint8_t *pool = side_columns_widen(columns, column->pool, &column->pool_room,
+    uint8_t *pool = side_columns_widen(columns, column->pool, &column->pool_capacity,
                                        column->pool_bytes + bytes + 1, 1);
     column->pool = pool != NULL ? pool : column->pool;
     return cells != NULL && pool != NULL;
@@ -89,7 +89,7 @@ static bool widen_entries(sl_side_columns *columns, sl_side_column *column, uint
 static bool widen_keys(sl_side_columns *columns, sl_side_column *column, uint64_t more)
 {
     const bool had_none = column->keys == NULL;
-    uint32_t *keys = side_columns_widen(columns, column->keys, &column->key_room,
+    uint32_t *keys = side_columns_widen(columns, column->keys, &column->key_capacity,
                                         column->rows + more, sizeof(*column->keys));
     if (keys == NULL || column->rows > UINT32_MAX) {
         return false;
@@ -106,7 +106,7 @@ static sluice_status side_columns_refuse(sluice_error *error)
     return sl_no_memory(error, STAGE, "for the columns in memory");
 }
 
-/* An entry of bytes or a number, for which there is room. */
+/* An entry of bytes or a number, for which there is space. */
 static void add_cell(sl_side_column *column, const sl_value *value, uint64_t bytes)
 {
     uint64_t *cell = &column->cells[column->entries++];
@@ -172,7 +172,7 @@ sluice_status sl_side_columns_put_entry(sl_side_columns *columns, uint32_t numbe
     return SLUICE_OK;
 }
 
-/* The rows of `from` behind those of `to`; there is room for all of it. */
+/* The rows of `from` behind those of `to`; there is space for all of it. */
 static void side_columns_append(sl_side_column *to, const sl_side_column *from)
 {
     const uint64_t base = has_bytes(&to->field) ? to->pool_bytes : 0;

@@ -2,7 +2,7 @@
 /*
  * side_columns: columns of small values that are kept in memory, beside samples that are read.
  *
- * Purpose: in files that store column by column a sample's label and caption lie elsewhere than its
+ * Purpose: in files that store column by column a sample's label and caption are elsewhere than its
  * picture; they are read when the dataset is opened, so that a sample takes one read, as any other.
  * Memory: 8 bytes a number, its own and 8 bytes a text, and 1 for whether it is there; of values
  * that rows share, as those of a dictionary, 8 bytes and their own once, and 4 for each row.
@@ -27,7 +27,7 @@ typedef struct sl_side_column {
     uint32_t *keys;  /* of each row: its entry; NULL: each has its own, in order */
     uint8_t *state;  /* of each row: an sl_side_state */
     uint8_t *pool;
-    uint64_t room, key_room, state_room, pool_bytes, pool_room;
+    uint64_t capacity, key_capacity, state_capacity, pool_bytes, pool_capacity;
     const char *refused; /* why rows are, that are */
 } sl_side_column;
 
@@ -63,7 +63,7 @@ sluice_status sl_side_columns_put_entry(sl_side_columns *columns, uint32_t numbe
                                         sluice_error *error);
 /* The row that was put last is refused, for what the column's `refused` says, a literal. */
 void sl_side_columns_refuse(sl_side_columns *columns, uint32_t number, const char *why);
-/* A row as a value; spans lie in the column. Refuses a tensor whose size is not a multiple of its
+/* A row as a value; spans are in the column. Refuses a tensor whose size is not a multiple of its
  * elements'.
  */
 sl_refusal sl_side_columns_get(const sl_side_columns *columns, uint32_t number, uint64_t row,

@@ -45,13 +45,13 @@ static void unchecked_append(char *text, const char *phrase, size_t bytes)
 
 static void unchecked_add(sl_unchecked *unchecked, const char *phrase, size_t bytes)
 {
-    /* behind each there is room for saying that there are more */
-    const size_t room = sizeof(unchecked->text) - 1 - BETWEEN_BYTES - MORE_BYTES;
+    /* behind each there is space for saying that there are more */
+    const size_t capacity = sizeof(unchecked->text) - 1 - BETWEEN_BYTES - MORE_BYTES;
     char *text = unchecked->text;
     if (bytes == 0 || unchecked_has(text, phrase, bytes) || unchecked_has(text, MORE, MORE_BYTES)) {
         return;
     }
-    if (bytes + BETWEEN_BYTES <= room && strlen(text) <= room - bytes - BETWEEN_BYTES) {
+    if (bytes + BETWEEN_BYTES <= capacity && strlen(text) <= capacity - bytes - BETWEEN_BYTES) {
         unchecked_append(text, phrase, bytes);
     } else {
         unchecked_append(text, MORE, MORE_BYTES);

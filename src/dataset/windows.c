@@ -48,7 +48,7 @@ static uint64_t count_in(const windows *own, uint64_t bytes)
 static uint64_t alike_from(const windows *own, uint64_t index, uint64_t end)
 {
     uint64_t count = 1;
-    if (!own->of->tensors->stretch(own->of, index, &count)) {
+    if (!own->of->tensors->range(own->of, index, &count)) {
         return 1;
     }
     return count < end - index ? count : end - index;
@@ -190,7 +190,7 @@ static sluice_status check_lookups(const windows *own, sluice_error *error)
     uint64_t lookups = 0;
     uint64_t count = 0;
     for (uint64_t i = 0; i < own->of->info.samples; i += count) {
-        lookups += own->of->tensors->stretch(own->of, i, &count) ? 1 : count;
+        lookups += own->of->tensors->range(own->of, i, &count) ? 1 : count;
     }
     if (lookups <= LOOKUPS_MAX) {
         return SLUICE_OK;

@@ -24,7 +24,7 @@ typedef struct sl_window_shape {
 } sl_window_shape;
 
 /*
- * Looks at one sample of each run of samples that are stored alike (sl_tensor_ops.stretch), so at
+ * Looks at one sample of each run of samples that are stored alike (sl_tensor_ops.range), so at
  * every index entry where they differ, and blocks for that; where their size is known without
  * reading (sl_tensor_ops.field_bytes), no file is touched. Errors: INVALID (no window at all, or of
  * a source of a mix, a window of more than 2^31 - 1 bytes, more than 2^63 bytes in all),

@@ -9,7 +9,7 @@
 
 #include "codec.h"
 
-/* For codecs: the view of `need`, whose rows of RGB lie at `pixels` without gaps, of a picture in
+/* For codecs: the view of `need`, whose rows of RGB are at `pixels` without gaps, of a picture in
  * its own size. */
 static inline sl_image sl_codec_view(const uint8_t *pixels, sl_rect need, sl_picture picture)
 {

@@ -77,7 +77,7 @@ uint32_t sl_decoder_orientation(const sl_decoder *decoder);
  * Decodes so that the view covers `need` (inside the picture). When the result will be made smaller
  * anyway the picture is scaled down by 2, 4 or 8, but never so far that `need` becomes smaller than
  * out_width x out_height (0: it is not scaled). A view that is scaled down covers the pixels that
- * lie on `need`, which is what a filter takes in the scaled picture: the pixels whose centres are
+ * are on `need`, which is what a filter takes in the scaled picture: the pixels whose centres are
  * under it. The view is valid until the next open_picture. May be called again for the same
  * picture, as long as scratch memory lasts. Errors: CORRUPT, UNSUPPORTED, NOMEM; error->offset
  * counts from the beginning of the (unpacked) bytes.

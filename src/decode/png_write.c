@@ -15,7 +15,7 @@
 typedef struct writer {
     jmp_buf jump;
     uint8_t *data; /* owned until all is well */
-    size_t size, room;
+    size_t size, capacity;
     sluice_error *error;
     sluice_status status;
 } writer;
@@ -55,15 +55,15 @@ static void png_write_on_free(png_structp png, png_voidp memory)
 static void on_write(png_structp png, png_bytep bytes, size_t count)
 {
     writer *w = png_get_io_ptr(png);
-    if (count > w->room - w->size) {
-        const size_t room = w->room * 2 + count;
-        uint8_t *grown = sl_realloc_array(w->data, room, 1);
+    if (count > w->capacity - w->size) {
+        const size_t capacity = w->capacity * 2 + count;
+        uint8_t *grown = sl_realloc_array(w->data, capacity, 1);
         if (grown == NULL) {
             w->status = sl_no_memory(w->error, STAGE, "writing a PNG");
             png_error(png, "no memory");
         }
         w->data = grown;
-        w->room = room;
+        w->capacity = capacity;
     }
     memcpy(w->data + w->size, bytes, count);
     w->size += count;

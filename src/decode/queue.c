@@ -60,9 +60,9 @@ static bool calls_taker_locked(const sl_queue *queue)
     return queue->count > 0 && queue->takers > 0;
 }
 
-/* A thread that could make room may be asleep: a taker is called before, not behind the last item.
+/* A thread that could make space may be asleep: a taker is called before, not behind the last item.
  */
-static void wait_for_room_locked(sl_queue *queue)
+static void wait_for_space_locked(sl_queue *queue)
 {
     if (calls_taker_locked(queue)) {
         sl_cond_signal(&queue->not_empty);
@@ -91,7 +91,7 @@ sluice_status sl_queue_push(sl_queue *queue, const void *items, size_t count)
     sl_lock(&queue->mutex);
     for (size_t i = 0; i < count && !queue->closed; i++) {
         while (!queue->closed && queue->count == queue->capacity) {
-            wait_for_room_locked(queue);
+            wait_for_space_locked(queue);
         }
         if (!queue->closed) {
             append_locked(queue, next);

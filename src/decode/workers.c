@@ -14,7 +14,7 @@ typedef struct worker {
     sl_workers *pool;
     uint32_t number;
     sl_decoder *decoder;
-    void *job; /* room for one */
+    void *job; /* space for one */
     sl_thread thread;
 } worker;
 

@@ -155,7 +155,7 @@ CONVERT_INLINE void convert_put(uint32_t *words, int dtype, uint32_t k, uint32_t
 
 /*
  * A word of a line that is turned about, pixel by pixel. It begins with channel `phase`; before it
- * is turned it lies in the three words `low`, `middle` and `high`, of which the middle one ends
+ * is turned it is in the three words `low`, `middle` and `high`, of which the middle one ends
  * where the turned one would begin if the line had no pixels but bytes. Phase 0 needs no `high`,
  * phase 2 no `low`.
  */
@@ -220,7 +220,7 @@ CONVERT_INLINE void convert_turn_elements(const convert_picture *picture, uint32
 {
     const uint32_t line_words = picture->p->width / 4 * 3;
     const uint32_t begin = word % line_words;
-    const uint32_t end = line_words - begin; /* where the words that are turned lie */
+    const uint32_t end = line_words - begin; /* where the words that are turned are */
     const uint32_t *line = (const uint32_t *)(const void *)picture->from + (word - begin);
     uint32_t words[CONVERT_WORDS + 2];
     uint32_t phase = begin % 3;

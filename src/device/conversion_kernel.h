@@ -30,7 +30,7 @@ typedef struct sl_conversion_parameters {
     unsigned long long from, flags, to;
     uint32_t rows, width, height;
     uint32_t
-        group; /* elements (NHWC) or pixels that a thread makes: 16, 8, 4; 1: 4 that lie apart */
+        group; /* elements (NHWC) or pixels that a thread makes: 16, 8, 4; 1: 4 that are apart */
     float scale[3], bias[3];
 } sl_conversion_parameters;
 

@@ -65,7 +65,7 @@ static size_t folder_find_number_of(const sl_format *format)
     return i;
 }
 
-/* A format that takes folders by what lies in them; NULL: none does. */
+/* A format that takes folders by what is in them; NULL: none does. */
 static sluice_status folder_find_usual(sl_found *found, const char *path, sluice_error *error)
 {
     const sl_folder_look *look = found->look;
@@ -373,7 +373,7 @@ sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_e
                          there, inner);
 }
 
-/* That a list of pictures lies beside them. */
+/* That a list of pictures is beside them. */
 static sluice_status mention_list(sl_dataset *dataset, const sl_format *format, const char *path,
                                   sluice_error *error)
 {

@@ -16,7 +16,7 @@
 typedef struct sl_found {
     const sl_format *format;
     sl_file_list files;   /* it is opened by; none: by the folder's own path */
-    sl_folder_look *look; /* what lies there; NULL: nobody had to look */
+    sl_folder_look *look; /* what is there; NULL: nobody had to look */
 } sl_found;
 
 /* Zeroed. Errors: INVALID (two formats, several files of which one has to be named), IO, NOMEM. */
@@ -27,7 +27,7 @@ void sl_found_close(sl_found *found);
 /* Once it turned out to have no pictures: what is there instead, and what can be opened in it.
  * INVALID. */
 sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_error *error);
-/* Of what was opened as pictures without classes: INVALID where files of another format lie beside
+/* Of what was opened as pictures without classes: INVALID where files of another format are beside
  * them. A table that lists pictures is named in the dataset's description. */
 sluice_status sl_folder_check_plain(const sl_found *found, const char *path, sl_dataset *dataset,
                                     sluice_error *error);

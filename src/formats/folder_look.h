@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * folder_look: what lies in a folder, by one listing of it.
+ * folder_look: what is in a folder, by one listing of it.
  *
  * Purpose: which formats there are files of, and what else there is, to find out what the folder is
  * and to say it where it is nothing. What is hidden does not count, and neither do folders like
@@ -24,7 +24,7 @@ typedef struct sl_folder_look {
     uint64_t usual_folders;    /* of them those called as splits are, "images" and so on */
     uint64_t numbered_folders; /* of them those called by a number */
     uint64_t numbered_notes;   /* files called by a number, as other tools' notes on folders are */
-    uint64_t class_numbers;    /* files called *.cls, which samples have that lie in files */
+    uint64_t class_numbers;    /* files called *.cls, which samples have that are in files */
 } sl_folder_look;
 
 /* `look` is all zero. Errors: IO. */

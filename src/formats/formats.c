@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Asks the formats, in the order of the table, whose a path is, and opens it. Any thread. Files
- * are known by what is in them or by their name; a folder by what lies in it, which is looked at
+ * are known by what is in them or by their name; a folder by what is in it, which is looked at
  * once.
  */
 #include "formats.h"

@@ -2,7 +2,8 @@
 /*
  * formats: the table of formats, and which of them a path has.
  *
- * A format is a room of this folder, which knows no other, and one row of the table. Threads: any.
+ * A format is a buffer of this folder, which knows no other, and one row of the table. Threads:
+ * any.
  */
 #ifndef SL_FORMATS_H
 #define SL_FORMATS_H

@@ -41,9 +41,9 @@ typedef struct sl_read {
     int fd;                      /* READ_AT, READ_PIECES; -1: read by `handle`, not by io_uring */
     const sl_handle *handle;     /* what it is open as; NULL: a local file, by fd alone */
     const char *path;            /* READ_FILE; valid until completion */
-    const sl_boundary *boundary; /* READ_FILE: what it has to lie in; NULL: anywhere */
+    const sl_boundary *boundary; /* READ_FILE: what it has to are in; NULL: anywhere */
     uint64_t offset;
-    uint32_t length; /* bytes of room in buffer */
+    uint32_t length; /* bytes of space in buffer */
     uint8_t *buffer;
     const sl_piece *pieces; /* READ_PIECES: `length` bytes in all */
     uint32_t piece_count;
@@ -70,7 +70,7 @@ typedef struct sl_completion {
      * READ_PIECES: bytes read, all of them; or -errno, ENODATA where the file ends before.
      * READ_FILE: bytes read, all of the file; -EFBIG when it is longer than `length` (then
      * file_bytes is its size); else -errno, ESTALE when it shrank while being read, EXDEV when
-     * it lies outside of its boundary.
+     * it is outside of its boundary.
      * READ_PACKED: the good bytes, all of them or those in front of what `why` is about;
      * -ECANCELED.
      */
@@ -86,7 +86,7 @@ typedef struct sl_backend sl_backend;
 typedef struct sl_backend_config {
     uint32_t depth;      /* most requests in flight */
     uint32_t threads;    /* pread pool */
-    const sl_slab *slab; /* buffers lie in it; or NULL */
+    const sl_slab *slab; /* buffers are in it; or NULL */
 } sl_backend_config;
 
 /* Who is told of requests that nobody will write to any more, whether they were read or not. */
@@ -104,9 +104,9 @@ typedef struct sl_backend_ops {
     /* Takes `count` requests; never more than depth are in flight, or it is a bug. A request that
      * cannot be started completes with its error. */
     void (*submit)(sl_backend *backend, sl_read *const *reads, uint32_t count);
-    /* Writes up to `room` completions; waits for at least one, for a wake, or `timeout_ns` (0: not
-     * at all). Returns their number. */
-    uint32_t (*reap)(sl_backend *backend, sl_completion *completions, uint32_t room,
+    /* Writes up to `capacity` completions; waits for at least one, for a wake, or `timeout_ns` (0:
+     * not at all). Returns their number. */
+    uint32_t (*reap)(sl_backend *backend, sl_completion *completions, uint32_t capacity,
                      uint64_t timeout_ns);
     void (*wake)(sl_backend *backend);
     /* All pages of the slab are present: what is worth doing now, that would have made them so.

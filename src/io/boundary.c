@@ -25,7 +25,7 @@
 /* How much of a name and of a folder an error quotes. */
 enum { QUOTED = 180 };
 
-/* A folder by an absolute path, "" for the root of all: what lies in it begins so, and a slash. */
+/* A folder by an absolute path, "" for the root of all: what is in it begins so, and a slash. */
 typedef struct prefix {
     char *path; /* NULL: there is none */
     size_t bytes;
@@ -34,7 +34,7 @@ typedef struct prefix {
 struct sl_boundary {
     prefix folder; /* its real path */
     prefix known;  /* what absolute names call it, if they do otherwise */
-    prefix blobs;  /* of the cache of Hugging Face's hub, if it lies in one */
+    prefix blobs;  /* of the cache of Hugging Face's hub, if it is in one */
     dev_t device;  /* of what `folder` is */
     ino_t inode;
     bool plain;     /* there are no links in how it is called, and the kernel can tell */
@@ -158,7 +158,7 @@ static bool boundary_begins(const char *real, const prefix *folder)
            (real[folder->bytes] == '/' || real[folder->bytes] == '\0');
 }
 
-/* Whether what is open as `fd`, by that path, lies there. */
+/* Whether what is open as `fd`, by that path, is there. */
 static bool has_open(const sl_boundary *boundary, int fd, const char *path)
 {
     char real[SL_PATH_BYTES];
@@ -224,7 +224,7 @@ static sluice_status boundary_no_memory(sluice_error *error)
     return sl_no_memory(error, STAGE, "for the path of a folder");
 }
 
-/* The folder is what lies `below` its real path. */
+/* The folder is what is `below` its real path. */
 static sluice_status name_folder(sl_boundary *b, const char *folder, const char *real,
                                  const char *below, sluice_error *error)
 {

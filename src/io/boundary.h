@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * boundary: the folder that the files which a list names have to lie in.
+ * boundary: the folder that the files which a list names have to are in.
  *
  * Purpose: a list that a stranger made could name any file of this machine, so two things are
  * checked: a name as it is written, when the list is read, which touches no file; and a file that
@@ -39,17 +39,17 @@ void sl_boundary_close(sl_boundary *boundary); /* NULL is fine */
 bool sl_boundary_stays(sl_bytes name, uint32_t depth);
 /* The same of any path: an absolute one has to begin with the folder. */
 bool sl_boundary_has_name(sl_boundary *boundary, sl_bytes name, uint32_t depth);
-/* Opens a file whose name was checked; the descriptor, or -errno: EXDEV where it lies elsewhere.
+/* Opens a file whose name was checked; the descriptor, or -errno: EXDEV where it is elsewhere.
  * Where no link leads to it, that costs no more than open(), which is called without a boundary. */
 int sl_boundary_open_file(const sl_boundary *boundary, const char *path, int flags);
 
 /* Why a name is refused, in `why`. */
 void sl_boundary_explain(const sl_boundary *boundary, sl_bytes name, char *why, size_t bytes);
-/* Refuses (INVALID) what `list` names at `path`, if there is anything and it lies elsewhere, by
+/* Refuses (INVALID) what `list` names at `path`, if there is anything and it is elsewhere, by
  * links. Opens it for that, but not for reading. */
 sluice_status sl_boundary_check(const sl_boundary *boundary, const char *list, const char *path,
                                 sluice_error *error);
-/* An error about a file that lies elsewhere: UNSUPPORTED. */
+/* An error about a file that is elsewhere: UNSUPPORTED. */
 sluice_status sl_boundary_refuse(const sl_boundary *boundary, const char *path,
                                  sluice_error *error);
 

@@ -14,7 +14,7 @@ typedef enum sl_failure_kind {
     SL_FAILURE_OPEN,      /* sys_errno of the open */
     SL_FAILURE_SIZE,      /* the object does not have the size that it should have */
     SL_FAILURE_REPLACED,  /* the object is not the one that was opened */
-    SL_FAILURE_OUTSIDE,   /* the object lies outside of its boundary */
+    SL_FAILURE_OUTSIDE,   /* the object is outside of its boundary */
     SL_FAILURE_TRUNCATED, /* the object ends before the item does; object_bytes is its size */
     SL_FAILURE_STALLED,   /* given up by the watchdog */
     SL_FAILURE_TOO_LARGE, /* object_bytes is more than max_sample_bytes */

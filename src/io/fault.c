@@ -199,7 +199,7 @@ static bool fault_judge(struct fault *fault, sl_completion *completion)
 }
 
 /* Lets go of what was held long enough. */
-static uint32_t take_due(struct fault *fault, sl_completion *completions, uint32_t room,
+static uint32_t take_due(struct fault *fault, sl_completion *completions, uint32_t capacity,
                          uint64_t *next_due_ns)
 {
     uint64_t now = sl_now_ns();
@@ -211,7 +211,7 @@ static uint32_t take_due(struct fault *fault, sl_completion *completions, uint32
         if (slot->state == SLOT_HELD_BEFORE && due) {
             slot->state = SLOT_READING;
             fault->inner->ops->submit(fault->inner, &slot->read, 1);
-        } else if (slot->state == SLOT_HELD_AFTER && due && count < room) {
+        } else if (slot->state == SLOT_HELD_AFTER && due && count < capacity) {
             completions[count++] = slot->completion;
             *slot = (struct slot){0};
         } else if ((slot->state == SLOT_HELD_BEFORE || slot->state == SLOT_HELD_AFTER) &&
@@ -222,10 +222,10 @@ static uint32_t take_due(struct fault *fault, sl_completion *completions, uint32
     return count;
 }
 
-static uint32_t take_instant(struct fault *fault, sl_completion *completions, uint32_t room)
+static uint32_t take_instant(struct fault *fault, sl_completion *completions, uint32_t capacity)
 {
     uint32_t count = 0;
-    for (; count < room && fault->done_count > 0; count++) {
+    for (; count < capacity && fault->done_count > 0; count++) {
         sl_read *read = fault->done[--fault->done_count];
         completions[count] =
             (sl_completion){.read = read, .result = read->length, .file_bytes = read->length};
@@ -233,20 +233,20 @@ static uint32_t take_instant(struct fault *fault, sl_completion *completions, ui
     return count;
 }
 
-static uint32_t fault_reap(sl_backend *backend, sl_completion *completions, uint32_t room,
+static uint32_t fault_reap(sl_backend *backend, sl_completion *completions, uint32_t capacity,
                            uint64_t timeout_ns)
 {
     struct fault *fault = (struct fault *)backend;
     uint64_t due_ns = 0;
-    uint32_t count = take_instant(fault, completions, room);
+    uint32_t count = take_instant(fault, completions, capacity);
     if (count > 0) {
         return count;
     }
     if (fault->config.instant) {
-        return fault->inner->ops->reap(fault->inner, completions, room, timeout_ns);
+        return fault->inner->ops->reap(fault->inner, completions, capacity, timeout_ns);
     }
-    count = take_due(fault, completions, room, &due_ns);
-    if (count == room) {
+    count = take_due(fault, completions, capacity, &due_ns);
+    if (count == capacity) {
         return count;
     }
     uint64_t now = sl_now_ns();
@@ -256,7 +256,7 @@ static uint32_t fault_reap(sl_backend *backend, sl_completion *completions, uint
         timeout_ns = due_ns - now;
     }
     sl_completion *inner = completions + count;
-    uint32_t got = fault->inner->ops->reap(fault->inner, inner, room - count, timeout_ns);
+    uint32_t got = fault->inner->ops->reap(fault->inner, inner, capacity - count, timeout_ns);
     for (uint32_t i = 0; i < got; i++) {
         sl_completion completion = inner[i];
         if (fault_judge(fault, &completion)) {

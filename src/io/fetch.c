@@ -425,7 +425,7 @@ static sluice_status fetch_allocate(sl_fetch *fetch, sluice_error *error)
     const sl_read_buffers_config buffers = {
         .arena_bytes = (size_t)config->arena_bytes,
         .first_bytes = config->arena_first_bytes > 0 ? (size_t)config->arena_first_bytes : SIZE_MAX,
-        /* Room for the item, its alignment at both ends, and the padding. */
+        /* Space for the item, its alignment at both ends, and the padding. */
         .reserve_bytes = (size_t)config->max_sample_bytes + (size_t)3 * SL_DIRECT_ALIGN,
         .budget = config->budget,
         .freed = memory_freed,

@@ -19,12 +19,12 @@
  * it. An item is DELIVERED (source.deliver) only when its number is below the credit
  * (sl_fetch_credit): that is how back-pressure of batch slots reaches the disk: no slot, no credit,
  * buffers fill, reads stop.
- * Where an item lies may have to be read, too: such a lookup is an item that goes to source.learn
+ * Where an item is may have to be read, too: such a lookup is an item that goes to source.learn
  * first, with the retries and the watchdog of any other read.
  *
  * Progress. Inserts are read first, then the oldest item that is not read yet, alone if need be. A
  * reserve buffer (read_buffers.h) is kept for items that will be delivered as soon as they are
- * read, inserts and those below the credit, when the arena has no room: later items that were read
+ * read, inserts and those below the credit, when the arena has no space: later items that were read
  * early can fill the arena but never starve them. Items larger than the arena use the reserve, too,
  * and so wait for their credit. With a `spread` the oldest item is read first, too, which need not
  * be one that is waited for; where memory is free, and not in one piece, what is kept moves
@@ -82,12 +82,12 @@ typedef struct sl_fetch_source {
      * sl_fetch_wake or _credit. */
     sluice_status (*next)(void *ctx, sl_fetch_item *item);
     /*
-     * A lookup was read. OK: `item` is now where the item's own bytes lie, or another lookup. < 0:
+     * A lookup was read. OK: `item` is now where the item's own bytes are, or another lookup. < 0:
      * it cannot be found; failure->status, text and offset (in the object) say why. NULL where
      * there are no lookups.
      */
     sluice_status (*learn)(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_failure *failure);
-    /* Where piece `number` of an item lies that has some. NULL where none has. */
+    /* Where piece `number` of an item is that has some. NULL where none has. */
     sl_piece (*piece)(void *ctx, const sl_fetch_item *item, uint32_t number);
     /*
      * Exactly once per item. status OK: `bytes` is the receiver's until released. status < 0 (IO,
@@ -110,7 +110,7 @@ typedef struct sl_fetch_config {
     /*
      * Items may be due in another order than they are asked for, which is that of reading: those of
      * a set of at most so many that follow one another, within the set. All of a set may have to be
-     * in memory before one of it is delivered: the arena has to have room for it. 0: they are not.
+     * in memory before one of it is delivered: the arena has to have space for it. 0: they are not.
      */
     uint32_t spread;
     sl_cache_mode cache;

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-/* Room given to an object of unknown size, at least. */
+/* Space given to an object of unknown size, at least. */
 #define WHOLE_GUESS_MIN ((uint64_t)64 << 10)
 
 /* ---- the end of a read ---- */
@@ -18,7 +18,7 @@ static void end_request(sl_fetch *fetch, sl_request *request)
     sl_requests_give(&fetch->requests, request);
 }
 
-/* The bytes of a want that lie below `valid_end`; none when they do not. */
+/* The bytes of a want that are below `valid_end`; none when they do not. */
 static bool fetch_ends_bytes_of(const sl_request *request, const sl_want *want, uint64_t valid_end,
                                 sl_bytes *bytes)
 {
@@ -43,7 +43,7 @@ static uint32_t count_ready(const sl_fetch *fetch, const sl_request *request, ui
 }
 
 /*
- * Ends a request: wants that lie below offset `valid_end` of the object are READY, the others
+ * Ends a request: wants that are below offset `valid_end` of the object are READY, the others
  * FAILED, or WANTED alone when `failure` is NULL.
  */
 static void fetch_ends_finish(sl_fetch *fetch, sl_request *request, uint64_t valid_end,
@@ -173,7 +173,7 @@ static void part_done(sl_fetch *fetch, sl_request *request, const sl_handle *fil
     }
 }
 
-/* Room for most objects without a second try: up at once when too small, down slowly. */
+/* Space for most objects without a second try: up at once when too small, down slowly. */
 static void learn_size(sl_fetch *fetch, uint64_t bytes, bool too_small)
 {
     const uint64_t most =
@@ -425,7 +425,7 @@ void sl_fetch_cancel_reads(sl_fetch *fetch)
 uint64_t sl_fetch_patience(const sl_fetch *fetch)
 {
     uint64_t until = sl_requests_next_due(&fetch->requests);
-    if (fetch->may_ask && sl_window_has_room(&fetch->window)) {
+    if (fetch->may_ask && sl_window_has_space(&fetch->window)) {
         return 0;
     }
     if ((fetch->requests.flying > 0 || fetch->requests.free == NULL || fetch->starved) &&

@@ -41,7 +41,7 @@ void sl_fetch_ask(sl_fetch *fetch)
 {
     for (uint32_t asked = 0; fetch->may_ask && asked < ASK_BURST; asked++) {
         sl_fetch_item item;
-        if (!sl_window_has_room(&fetch->window)) {
+        if (!sl_window_has_space(&fetch->window)) {
             return;
         }
         if (fetch->source.next(fetch->source.ctx, &item) != SLUICE_OK) {
@@ -55,7 +55,7 @@ void sl_fetch_ask(sl_fetch *fetch)
 void sl_fetch_take_inserted(sl_fetch *fetch)
 {
     sl_fetch_item item;
-    while (sl_window_has_insert_room(&fetch->window) && sl_inbox_pop(&fetch->inbox, &item)) {
+    while (sl_window_has_insert_space(&fetch->window) && sl_inbox_pop(&fetch->inbox, &item)) {
         fetch_items_check(fetch, sl_window_insert(&fetch->window, &item));
     }
 }
@@ -137,7 +137,7 @@ static void deliver(sl_fetch *fetch, const sl_want *want)
     fetch->source.deliver(ctx, &want->item, status, NULL, &error);
 }
 
-/* The bytes of a lookup say where the item lies. */
+/* The bytes of a lookup say where the item is. */
 static void learn(sl_fetch *fetch, uint32_t index)
 {
     const sl_want *want = &fetch->window.wants[index];
@@ -181,7 +181,7 @@ void sl_fetch_settle_credited(sl_fetch *fetch)
 
 void sl_fetch_ready(sl_fetch *fetch, uint32_t index, const sl_fetch_bytes *bytes)
 {
-    /* Of samples, not of what tells where they lie. */
+    /* Of samples, not of what tells where they are. */
     if (!fetch->window.wants[index].item.lookup) {
         fetch->stats.bytes_wanted += bytes->bytes.size;
     }

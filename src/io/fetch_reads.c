@@ -19,7 +19,7 @@ static bool may_be_direct(const sl_fetch *fetch)
     return fetch->config.cache == SL_CACHE_DIRECT || fetch->config.cache == SL_CACHE_AUTO;
 }
 
-/* Sets the request to read the span. Returns the bytes of buffer that it needs. Pieces lie one
+/* Sets the request to read the span. Returns the bytes of buffer that it needs. Pieces are one
  * behind the other in the buffer, as if they did in the object. */
 static size_t fetch_reads_aim(const sl_fetch *fetch, sl_request *request, const sl_span *span)
 {
@@ -45,7 +45,7 @@ static bool aim_at_whole(sl_fetch *fetch, sl_request *request, const sl_want *wa
     return true;
 }
 
-/* A buffer and a range for want `index`, with its neighbours when there is room for them. */
+/* A buffer and a range for want `index`, with its neighbours when there is space for them. */
 static bool aim_request(sl_fetch *fetch, sl_request *request, uint32_t index, sl_span *span)
 {
     const sl_want *want = &fetch->window.wants[index];
@@ -327,7 +327,7 @@ static bool serve_resident(sl_fetch *fetch, uint32_t index)
 static void plan_resident(sl_fetch *fetch)
 {
     sl_resident_piece piece;
-    /* Behind the others, should there be room for a single one. */
+    /* Behind the others, should there be space for a single one. */
     const bool last = fetch->requests.free != NULL && fetch->requests.free->next == NULL;
     if (fetch->requests.free == NULL || (last && sl_window_next(&fetch->window) != SL_WANT_NONE) ||
         !sl_resident_next(&fetch->resident, &piece)) {

@@ -37,14 +37,14 @@ struct sl_fetch {
     sl_backend *backend;
     sl_backend *unpackers;    /* the same, or NULL: nothing is compressed */
     uint64_t unpack_progress; /* theirs, when it was last looked at */
-    sl_fetch_bytes **kept;    /* room for one of each item; with a spread */
+    sl_fetch_bytes **kept;    /* space for one of each item; with a spread */
     bool starved;             /* what is waited for waits for memory that does not come back */
     sl_read **batch;          /* to be submitted */
     uint32_t batch_count;
     sl_completion *completions;
     _Atomic bool present; /* the read buffers' memory is, and the backend was not told */
     bool may_ask;
-    uint64_t whole_guess; /* whole objects: room for the next of unknown size */
+    uint64_t whole_guess; /* whole objects: space for the next of unknown size */
     uint64_t now_ns, busy_since_ns, tick_ns, next_tick_ns, stuck_since_ns;
     sl_fetch_stats stats;
     uint64_t tables_bytes; /* charged for tables */
@@ -71,9 +71,9 @@ static inline uint32_t sl_fetch_pieces(const sl_fetch_config *config)
 
 /* ---- fetch_items.c ---- */
 
-/* Asks the source, as far as there is room. */
+/* Asks the source, as far as there is space. */
 void sl_fetch_ask(sl_fetch *fetch);
-/* Takes inserted items out of the inbox, as far as there is room. */
+/* Takes inserted items out of the inbox, as far as there is space. */
 void sl_fetch_take_inserted(sl_fetch *fetch);
 /* A want is READY or FAILED: a lookup goes to the source, others are delivered when they are due.
  */

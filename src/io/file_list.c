@@ -15,16 +15,16 @@ enum { FILES_MAX = 1 << 24 };
 
 sluice_status sl_file_list_add(sl_file_list *list, const char *path, sluice_error *error)
 {
-    if (list->count == list->room) {
-        const uint32_t room = list->room < 16 ? 16 : list->room + list->room / 2;
+    if (list->count == list->capacity) {
+        const uint32_t capacity = list->capacity < 16 ? 16 : list->capacity + list->capacity / 2;
         sl_listed_file *files =
-            room > FILES_MAX ? NULL : sl_realloc_array(list->files, room, sizeof(*files));
+            capacity > FILES_MAX ? NULL : sl_realloc_array(list->files, capacity, sizeof(*files));
         if (files == NULL) {
             return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1,
-                                 "out of memory for %u files", room);
+                                 "out of memory for %u files", capacity);
         }
         list->files = files;
-        list->room = room;
+        list->capacity = capacity;
     }
     char *copy = sl_strdup(path);
     if (copy == NULL) {
@@ -44,7 +44,7 @@ void sl_file_list_close(sl_file_list *list)
     sl_free(list->files);
 }
 
-/* Files, and what they have to lie in. */
+/* Files, and what they have to are in. */
 typedef struct named {
     const sl_listed_file *files;
     const sl_boundary *boundary;

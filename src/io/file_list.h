@@ -2,7 +2,7 @@
 /*
  * file_list: the files of a dataset whose samples are counted on from one to the next.
  *
- * Purpose: which file a sample lies in, and the files as objects, for formats whose files are
+ * Purpose: which file a sample is in, and the files as objects, for formats whose files are
  * joined. Threads: one builds a list; then it is immutable. Ownership: sl_file_list_close.
  */
 #ifndef SL_FILE_LIST_H
@@ -26,7 +26,7 @@ typedef struct sl_listed_file {
 
 typedef struct sl_file_list {
     sl_listed_file *files;
-    uint32_t count, room;
+    uint32_t count, capacity;
 } sl_file_list;
 
 /* Adds a file, whose identity and first sample are the caller's to fill in. Errors: NOMEM. */
@@ -34,14 +34,14 @@ sluice_status sl_file_list_add(sl_file_list *list, const char *path, sluice_erro
 /* May be zero-initialised. */
 void sl_file_list_close(sl_file_list *list);
 
-/* Whether none of the files from `first` on, which the list at `named_by` names, lies outside of
+/* Whether none of the files from `first` on, which the list at `named_by` names, is outside of
  * the boundary by a link. By several threads, since it may have to be looked for. Errors: INVALID.
  */
 sluice_status sl_file_list_check(const sl_file_list *list, uint32_t first,
                                  const sl_boundary *boundary, const char *named_by,
                                  sluice_error *error);
 
-/* The file that a sample lies in. */
+/* The file that a sample is in. */
 uint32_t sl_file_list_find(const sl_file_list *list, uint64_t sample);
 /* The files as objects, which have to be the same ones whenever they are opened, as far as they
  * were looked at; the list has to outlive them. Errors: NOMEM. */

@@ -9,7 +9,7 @@
 
 sluice_status sl_inbox_open(sl_inbox *inbox, uint32_t inserts, sluice_error *error)
 {
-    *inbox = (sl_inbox){.dozing = true, .room = inserts};
+    *inbox = (sl_inbox){.dozing = true, .capacity = inserts};
     inbox->items = sl_calloc((size_t)inserts + 1, sizeof(*inbox->items));
     if (inbox->items == NULL) {
         return sl_no_memory(error, "io", "for %u inserted items", inserts);
@@ -69,8 +69,8 @@ void sl_inbox_wake(sl_inbox *inbox)
 void sl_inbox_insert(sl_inbox *inbox, const sl_fetch_item *item)
 {
     sl_lock(&inbox->mutex);
-    assert(inbox->count < inbox->room);
-    inbox->items[(inbox->first + inbox->count++) % inbox->room] = *item;
+    assert(inbox->count < inbox->capacity);
+    inbox->items[(inbox->first + inbox->count++) % inbox->capacity] = *item;
     sl_unlock(&inbox->mutex);
     sl_inbox_signal(inbox);
 }
@@ -124,7 +124,7 @@ bool sl_inbox_pop(sl_inbox *inbox, sl_fetch_item *item)
     const bool any = inbox->count > 0;
     if (any) {
         *item = inbox->items[inbox->first];
-        inbox->first = (inbox->first + 1) % inbox->room;
+        inbox->first = (inbox->first + 1) % inbox->capacity;
         inbox->count--;
     }
     sl_unlock(&inbox->mutex);

@@ -34,7 +34,7 @@ typedef struct sl_inbox {
     bool ask;             /* the source has something */
     bool dozing;          /* just opened or restarted: nothing is asked before a wake or credit */
     sl_fetch_item *items; /* inserted ones: a ring */
-    uint32_t room, first, count;
+    uint32_t capacity, first, count;
 } sl_inbox;
 
 /* What the fetch thread finds in it. */
@@ -45,7 +45,7 @@ typedef struct sl_inbox_news {
     bool stop, ask;
 } sl_inbox_news;
 
-/* Room for `inserts` items that were not collected yet. Errors: NOMEM. */
+/* Space for `inserts` items that were not collected yet. Errors: NOMEM. */
 sluice_status sl_inbox_open(sl_inbox *inbox, uint32_t inserts, sluice_error *error);
 /* A zeroed inbox may be closed. */
 void sl_inbox_close(sl_inbox *inbox);

@@ -34,9 +34,9 @@ typedef struct sl_fetch_item {
     uint32_t bytes; /* 0: the whole object, from offset 0 */
     uint32_t object;
     /* `bytes` are those of so many pieces of the object, one behind the other, the first of which
-     * lies at `offset`; source.piece tells where. 0: they are one stretch. */
+     * is at `offset`; source.piece tells where. 0: they are one range. */
     uint32_t pieces;
-    /* Its bytes tell the source where the item really lies: they go to source.learn as soon as they
+    /* Its bytes tell the source where the item really is: they go to source.learn as soon as they
      * are read, whatever the credit. */
     bool lookup;
     bool once; /* a lookup that is not made again: it goes the way of what will be read behind it,

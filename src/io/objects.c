@@ -384,7 +384,7 @@ static sl_handle free_oldest_locked(sl_objects *objects)
 }
 
 /* An entry that was free, or is made so, in use for the object; NULL: all are in use. */
-static entry *room_locked(sl_objects *objects, leavers *leaving)
+static entry *space_locked(sl_objects *objects, leavers *leaving)
 {
     if (objects->free == NONE && objects->made == objects->capacity) {
         leaving->oldest = free_oldest_locked(objects);
@@ -453,7 +453,7 @@ static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, b
         take_idle_locked(objects, e);
         leaving.old = free_entry_locked(objects, e);
     }
-    e = room_locked(objects, &leaving); /* there is some after that */
+    e = space_locked(objects, &leaving); /* there is some after that */
     if (e == NULL) {
         return SLUICE_AGAIN;
     }

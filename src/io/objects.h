@@ -13,7 +13,7 @@
  * way out: a quarter of RLIMIT_NOFILE up to 256, a sixteenth of it beyond, up to 16384; an object
  * that has another size than it should have, or is not the file that its dataset was made of, or
  * that was opened under its number before, is never pinned. A pin that is never given back (its
- * read never came back) keeps its descriptor for ever. Finding, pinning and making room take the
+ * read never came back) keeps its descriptor for ever. Finding, pinning and making space take the
  * same time whatever the capacity.
  */
 #ifndef SL_OBJECTS_H
@@ -48,9 +48,9 @@ typedef struct sl_object_names {
     uint64_t (*bytes)(void *ctx, uint32_t object);
     /* The file that it must be; NULL: any, of those bytes. */
     const sl_file_identity *(*identity)(void *ctx, uint32_t object);
-    /* How it is compressed; SL_PACKING_NONE: it is read as it lies. NULL: all are. */
+    /* How it is compressed; SL_PACKING_NONE: it is read as it is. NULL: all are. */
     sl_packed (*packed)(void *ctx, uint32_t object);
-    /* What it has to lie in; NULL, or returns NULL: anywhere. */
+    /* What it has to are in; NULL, or returns NULL: anywhere. */
     const sl_boundary *(*boundary)(void *ctx, uint32_t object);
     /* How many files it is, which are read whole (read_files.h): 1 to SL_OBJECT_FILES_MAX, or 0: it
      * is the one that `path` names, and nothing is added to its bytes. NULL: all are. */
@@ -72,7 +72,7 @@ uint64_t sl_objects_bytes(const sl_objects *objects, uint32_t object);
 const sl_file_identity *sl_objects_identity(const sl_objects *objects, uint32_t object);
 /* How the object is compressed. */
 sl_packed sl_objects_packed(const sl_objects *objects, uint32_t object);
-/* What the object has to lie in; NULL: anywhere. */
+/* What the object has to are in; NULL: anywhere. */
 const sl_boundary *sl_objects_boundary(const sl_objects *objects, uint32_t object);
 sluice_status sl_objects_path(const sl_objects *objects, uint32_t object, char *path, size_t bytes);
 /* How many files the object is; 0: the one that its path names. */
@@ -85,7 +85,7 @@ sluice_status sl_objects_file_path(const sl_objects *objects, uint32_t object, u
  * Reads exactly `bytes` of an object. Blocks; what may pass is tried again (retry.h), and a stale
  * handle opened again, but not at length where nothing could be read just before. Errors: IO (errno
  * 0: it is another file than it was), CORRUPT (it ends before, or has another size than it should
- * have), INVALID (its path is too long), UNSUPPORTED (it lies outside of its boundary); of a
+ * have), INVALID (its path is too long), UNSUPPORTED (it is outside of its boundary); of a
  * compressed one those of a stream.
  */
 sluice_status sl_objects_read(sl_objects *objects, uint32_t object, uint64_t offset, void *to,
@@ -135,7 +135,7 @@ typedef struct sl_pin_how {
  * AGAIN when all are pinned, no descriptor is to be had just now, or another thread is opening it:
  * try again after an unpin. Errors: IO, CORRUPT, INVALID as sl_objects_read; something that is no
  * regular file has errno EISDIR or EINVAL, and ETIMEDOUT says that wait_ns have passed;
- * UNSUPPORTED: it is compressed, or lies outside of its boundary.
+ * UNSUPPORTED: it is compressed, or is outside of its boundary.
  */
 sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how how, sl_pin *pin,
                              sluice_error *error);

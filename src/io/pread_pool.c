@@ -3,7 +3,7 @@
  * pread_pool: a backend of threads that call pread.
  *
  * Lock: pool.mutex guards everything in the pool but the thread handles; it is not held during
- * system calls on files. Requests wait in one ring, completions in another, each with room for
+ * system calls on files. Requests wait in one ring, completions in another, each with space for
  * `depth`. Idle threads sit on a stack, so that the one that ran last (warm caches) is woken first
  * and a single request wakes a single thread.
  *
@@ -276,7 +276,7 @@ static void pread_pool_wait_locked(struct pool *pool, uint64_t deadline)
     }
 }
 
-static uint32_t pread_pool_reap(sl_backend *backend, sl_completion *completions, uint32_t room,
+static uint32_t pread_pool_reap(sl_backend *backend, sl_completion *completions, uint32_t capacity,
                                 uint64_t timeout_ns)
 {
     struct pool *pool = (struct pool *)backend;
@@ -287,7 +287,7 @@ static uint32_t pread_pool_reap(sl_backend *backend, sl_completion *completions,
     }
     pool->woken = false;
     uint32_t count = 0;
-    while (count < room && pool->finished > 0) {
+    while (count < capacity && pool->finished > 0) {
         completions[count++] = pool->results[pool->result_head];
         pool->result_head = (pool->result_head + 1) % pool->depth;
         pool->finished--;

@@ -60,7 +60,7 @@ void sl_read_buffers_close(sl_read_buffers *buffers, bool leak);
 /* All of the arena may be used. On the fetch thread. */
 void sl_read_buffers_widen(sl_read_buffers *buffers);
 
-/* Room for `bytes`, from the reserve only when `may_reserve`. False: none now; `freed` will be
+/* Space for `bytes`, from the reserve only when `may_reserve`. False: none now; `freed` will be
  * called. */
 bool sl_read_buffers_take(sl_read_buffers *buffers, size_t bytes, bool may_reserve,
                           sl_read_buffer *buffer);

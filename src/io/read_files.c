@@ -19,8 +19,8 @@ static int64_t read_files_read_open(const sl_handle *file, const sl_files_read *
     return got;
 }
 
-/* One of them, to `at` if there is room for it; its size, or -errno. */
-static int64_t read_one(const sl_files_read *read, uint32_t number, uint64_t at, uint64_t room)
+/* One of them, to `at` if there is space for it; its size, or -errno. */
+static int64_t read_one(const sl_files_read *read, uint32_t number, uint64_t at, uint64_t capacity)
 {
     char path[SL_PATH_BYTES];
     sl_handle file;
@@ -35,7 +35,7 @@ static int64_t read_one(const sl_files_read *read, uint32_t number, uint64_t at,
         return failed;
     }
     const uint64_t bytes = found.identity.bytes < BYTES_MOST ? found.identity.bytes : BYTES_MOST;
-    const int64_t got = at <= room && bytes <= room - at
+    const int64_t got = at <= capacity && bytes <= capacity - at
                             ? read_files_read_open(&file, read, at, bytes)
                             : (int64_t)bytes;
     sl_handle_close(&file);
@@ -45,11 +45,11 @@ static int64_t read_one(const sl_files_read *read, uint32_t number, uint64_t at,
 int64_t sl_read_files(const sl_files_read *read, sl_files_end *end)
 {
     const uint64_t tail = (uint64_t)read->files * SL_OBJECT_SIZE_BYTES;
-    const uint64_t room = read->length > tail ? read->length - tail : 0;
+    const uint64_t capacity = read->length > tail ? read->length - tail : 0;
     uint64_t sizes[SL_OBJECT_FILES_MAX];
     uint64_t at = 0;
     for (uint32_t i = 0; i < read->files; i++) {
-        const int64_t bytes = read_one(read, i, at, room);
+        const int64_t bytes = read_one(read, i, at, capacity);
         end->file = i;
         if (bytes < 0) {
             return bytes;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * read_pieces: reads stretches of a file, one behind the other, through the page cache.
+ * read_pieces: reads ranges of a file, one behind the other, through the page cache.
  *
  * Purpose: rows of a volume are some hundred bytes each, thousands of them, with gaps of as much
- * between them. A gap of at most a page (SL_PIECE_GAP_BYTES) lies in pages that are read from the
- * storage anyway, so many such runs are one call, which puts what lies between them where nobody
+ * between them. A gap of at most a page (SL_PIECE_GAP_BYTES) is in pages that are read from the
+ * storage anyway, so many such runs are one call, which puts what is between them where nobody
  * looks: a call for each takes four times as long. Bytes of gaps are not counted as read.
  * While pieces are in the page cache they are read without waiting; at the first one that is not,
  * the kernel is told of all that are still to come, so that the storage works on them at once, and

@@ -49,8 +49,8 @@ typedef struct sl_request {
     bool resident;                /* for the copy of the dataset in memory: it has no wants */
     sl_pin pin;                   /* while `pinned` */
     bool pinned;
-    char *path;       /* room for one */
-    sl_piece *pieces; /* room for as many as a want has; `piece_count` 0: it is one stretch */
+    char *path;       /* space for one */
+    sl_piece *pieces; /* space for as many as a want has; `piece_count` 0: it is one range */
     uint32_t piece_count;
     sl_read_buffer buffer;
     uint8_t *to;     /* where the first byte goes: the buffer's begin, or in the copy */

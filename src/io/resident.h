@@ -23,7 +23,7 @@ typedef struct sl_resident {
     sl_slab slab;     /* no base: there is no copy */
     uint64_t *starts; /* of each object in it, and the end */
     uint32_t objects;
-    uint32_t object; /* that `asked` lies in */
+    uint32_t object; /* that `asked` is in */
     uint64_t asked;  /* bytes given out to be read: all below */
     uint64_t loaded; /* bytes that are there */
     bool given_up;
@@ -40,7 +40,7 @@ typedef struct sl_resident_piece {
 /* Bytes that a copy takes; 0: the objects are more than `most_bytes`, or a size is not known. */
 uint64_t sl_resident_needs(const sl_objects *objects, uint64_t most_bytes);
 /*
- * Makes room for all objects when they are at most `most_bytes` and the budget allows it;
+ * Makes space for all objects when they are at most `most_bytes` and the budget allows it;
  * otherwise, or when a size is not known, there is no copy, which is not an error.
  */
 void sl_resident_open(sl_resident *resident, const sl_objects *objects, uint64_t most_bytes,
@@ -60,7 +60,7 @@ static inline bool sl_resident_complete(const sl_resident *resident)
     /* Pairs with the store in sl_resident_loaded: the bytes come before. */
     return atomic_load_explicit(&resident->complete, memory_order_acquire);
 }
-/* Bytes of an object; NULL when they are not there (yet), or lie outside of it. */
+/* Bytes of an object; NULL when they are not there (yet), or are outside of it. */
 const uint8_t *sl_resident_at(const sl_resident *resident, uint32_t object, uint64_t offset,
                               uint64_t bytes);
 

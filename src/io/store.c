@@ -52,7 +52,7 @@ static int store_note(const char *path, int failed)
     return failed;
 }
 
-/* ---- what lies at an address ---- */
+/* ---- what is at an address ---- */
 
 int sl_store_stat(const char *path, sl_store_facts *facts)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store: where datasets lie, and the one way to what lies there.
+ * store: where datasets are, and the one way to what is there.
  *
  * Purpose: formats, datasets and readers know addresses (a path, or "scheme:..."), and ask the
  * store that an address belongs to. A store is one row of `sl_stores` (stores.c): the files of this
@@ -21,7 +21,7 @@
  *
  * What a store promises: an object that is open stays the one that it was, or `read_at` (-ESTALE)
  * and `facts` tell of the change. It resolves ".." in its addresses itself. Links, where there are
- * such things, are followed; that what a list names lies inside of its folder is checked by its
+ * such things, are followed; that what a list names is inside of its folder is checked by its
  * text, and where there are links by `open` (boundary.h). A FIFO blocks nobody. Threads: any; a
  * handle is read by several at once, opened and closed by one. Errors of rows: 0, or -errno.
  * Ownership: sl_handle_close.
@@ -49,10 +49,10 @@ typedef enum sl_entry_kind {
     SL_ENTRY_OTHER
 } sl_entry_kind;
 
-/* What lies at an address. */
+/* What is at an address. */
 typedef struct sl_store_facts {
     sl_entry_kind kind;
-    /* What tells it from another one that lies there later, and its size. A store that has versions
+    /* What tells it from another one that is there later, and its size. A store that has versions
      * (an ETag) puts a checksum of them in the place of inode and changed_ns. */
     sl_file_identity identity;
     uint64_t device; /* with identity.inode: which folder it is, however it was reached */
@@ -85,14 +85,14 @@ typedef struct sl_handle {
 } sl_handle;
 
 typedef struct sl_open_how {
-    const sl_boundary *boundary; /* what it has to lie in (-EXDEV); NULL: anywhere */
+    const sl_boundary *boundary; /* what it has to are in (-EXDEV); NULL: anywhere */
     bool direct;                 /* O_DIRECT, where there is a descriptor (-EINVAL: refused) */
 } sl_open_how;
 
 typedef struct sl_store {
     /* How its addresses begin; "": all that no other row takes. */
     const char *scheme;
-    bool has_links; /* one can lead out of a folder: boundary.h looks where what is open lies */
+    bool has_links; /* one can lead out of a folder: boundary.h looks where what is open is */
     int (*stat)(const char *path, sl_store_facts *facts);
     /* Shows each entry to sl_listing_show, until that says false. */
     int (*list)(const char *path, sl_listing *listing);
@@ -115,7 +115,7 @@ extern const sl_store sl_store_local;
 
 const sl_store *sl_store_of(const char *path);
 
-/* ---- what lies at an address ---- */
+/* ---- what is at an address ---- */
 
 /* 0, or -errno. */
 int sl_store_stat(const char *path, sl_store_facts *facts);
@@ -125,7 +125,7 @@ sluice_status sl_store_find(sl_file_name name, sl_store_facts *facts, sluice_err
  * sl_store_ask tells a missing one from one that cannot be asked for. */
 bool sl_store_has_file(const char *path);
 bool sl_store_has_folder(const char *path);
-/* What lies there; SL_ENTRY_UNKNOWN: nothing. Errors: IO, where the store does not tell. */
+/* What is there; SL_ENTRY_UNKNOWN: nothing. Errors: IO, where the store does not tell. */
 sluice_status sl_store_ask(sl_file_name name, sl_entry_kind *kind, sluice_error *error);
 /* Of a failed sl_store_stat: there is nothing, as opposed to: it cannot be asked for. */
 bool sl_store_is_missing(int failed);

@@ -23,8 +23,8 @@ struct sl_stream {
     sl_handle file;
     sl_unpack_stream *unpacker;
     uint64_t in_at; /* of the file: all before was read */
-    sl_bytes in;    /* of `room`: read and not yet unpacked */
-    uint8_t *room;
+    sl_bytes in;    /* of `capacity`: read and not yet unpacked */
+    uint8_t *capacity;
     uint64_t front; /* bytes that came out */
     bool ended;     /* nothing more will */
     uint32_t chunk_count;
@@ -51,7 +51,7 @@ static sluice_status begin(sl_stream *stream, sluice_error *error)
 {
     sl_unpack_stream_close(stream->unpacker);
     stream->in_at = 0;
-    stream->in = (sl_bytes){stream->room, 0};
+    stream->in = (sl_bytes){stream->capacity, 0};
     stream->front = 0;
     stream->ended = false;
     stream->failed.status = 0;
@@ -61,9 +61,9 @@ static sluice_status begin(sl_stream *stream, sluice_error *error)
 static sluice_status stream_open_all(sl_stream *stream, const char *path, sluice_error *error)
 {
     stream->path = sl_strdup(path);
-    stream->room = sl_malloc(IN_BYTES);
+    stream->capacity = sl_malloc(IN_BYTES);
     stream->chunks = (uint8_t **)sl_calloc(stream->chunk_count, sizeof(*stream->chunks));
-    if (stream->path == NULL || stream->room == NULL || stream->chunks == NULL) {
+    if (stream->path == NULL || stream->capacity == NULL || stream->chunks == NULL) {
         return sl_no_memory_file(error, STAGE, path, "unpacking");
     }
     sluice_status status =
@@ -106,7 +106,7 @@ void sl_stream_close(sl_stream *stream)
         sl_free(stream->chunks[i]);
     }
     sl_free((void *)stream->chunks);
-    sl_free(stream->room);
+    sl_free(stream->capacity);
     sl_free(stream->path);
     sl_free(stream);
 }
@@ -157,7 +157,7 @@ static sluice_status read_more(sl_stream *stream, sluice_error *error)
         if (status < 0) {
             return status;
         }
-        status = sl_handle_read_once(&stream->file, stream->room, bytes, stream->in_at, error);
+        status = sl_handle_read_once(&stream->file, stream->capacity, bytes, stream->in_at, error);
         if (status == SLUICE_IO && error->sys_errno == ESTALE) {
             open_stale(stream);
         }
@@ -165,7 +165,7 @@ static sluice_status read_more(sl_stream *stream, sluice_error *error)
     if (status == SLUICE_OK) {
         stream->in_at += bytes;
         stream->file_bytes += bytes;
-        stream->in = (sl_bytes){stream->room, bytes};
+        stream->in = (sl_bytes){stream->capacity, bytes};
     }
     return status;
 }
@@ -196,7 +196,7 @@ static sluice_status check_bytes(const sl_stream *stream, bool over, sluice_erro
                         (unsigned long long)stream->front, (unsigned long long)told);
 }
 
-/* Moves the front on, by as much as comes out of the input at hand and the chunk has room for. */
+/* Moves the front on, by as much as comes out of the input at hand and the chunk has space for. */
 static sluice_status stream_unpack(sl_stream *stream, sluice_error *error)
 {
     const size_t within = stream->front % SL_STREAM_CHUNK_BYTES;
@@ -205,9 +205,9 @@ static sluice_status stream_unpack(sl_stream *stream, sluice_error *error)
         return sl_no_memory_file(error, STAGE, stream->path, "unpacking");
     }
     sl_unpack_step step = {
-        .in = stream->in, .to = chunk + within, .room = SL_STREAM_CHUNK_BYTES - within};
+        .in = stream->in, .to = chunk + within, .capacity = SL_STREAM_CHUNK_BYTES - within};
     sluice_status status = sl_unpack_stream_run(stream->unpacker, &step, error);
-    const size_t came = SL_STREAM_CHUNK_BYTES - within - step.room;
+    const size_t came = SL_STREAM_CHUNK_BYTES - within - step.capacity;
     stream->in = step.in;
     stream->front += came;
     stream->all_bytes += came;

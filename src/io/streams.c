@@ -12,7 +12,7 @@
 
 enum { OPEN_MAX = 2 };
 /* What is kept of each: 32 MiB less a chunk, for samples that are read twice, or in another order
- * than they lie in by some. */
+ * than they are in by some. */
 #define CHUNKS ((uint32_t)(((size_t)32 << 20) / SL_STREAM_CHUNK_BYTES))
 
 /* What is known of a file. */
@@ -42,7 +42,7 @@ struct sl_streams {
     uint8_t *states;   /* a state of each object */
     failure *failures; /* as they were met */
     uint32_t failed;
-    uint64_t room;
+    uint64_t capacity;
     bool lacks_checksum; /* a part of one that is WHOLE */
 };
 
@@ -85,7 +85,7 @@ static sluice_status streams_note_failure_locked(sl_streams *streams, uint32_t o
     if (streams->states[object] == FAILED) {
         return (sluice_status)error->status;
     }
-    if (!sl_grow(&streams->failures, &streams->room, streams->failed + (uint64_t)1,
+    if (!sl_grow(&streams->failures, &streams->capacity, streams->failed + (uint64_t)1,
                  sizeof(*streams->failures))) {
         return sl_no_memory(error, "io", "unpacking");
     }

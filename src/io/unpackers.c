@@ -353,11 +353,11 @@ static void unpackers_submit(sl_backend *backend, sl_read *const *reads, uint32_
     }
 }
 
-static uint32_t take_results(struct pool *pool, sl_completion *completions, uint32_t room)
+static uint32_t take_results(struct pool *pool, sl_completion *completions, uint32_t capacity)
 {
     uint32_t count = 0;
     sl_lock(&pool->mutex);
-    while (count < room && pool->finished > 0) {
+    while (count < capacity && pool->finished > 0) {
         completions[count++] = pool->results[pool->result_head];
         pool->result_head = (pool->result_head + 1) % pool->depth;
         pool->finished--;
@@ -368,17 +368,17 @@ static uint32_t take_results(struct pool *pool, sl_completion *completions, uint
 
 /* Who makes the first result wakes the inner one, which keeps that in mind until it is next asked:
  * results that come while it is not are looked at first the next time. */
-static uint32_t unpackers_reap(sl_backend *backend, sl_completion *completions, uint32_t room,
+static uint32_t unpackers_reap(sl_backend *backend, sl_completion *completions, uint32_t capacity,
                                uint64_t timeout_ns)
 {
     struct pool *pool = pool_of(backend);
-    uint32_t count = take_results(pool, completions, room);
-    if (count < room) {
-        count += pool->inner->ops->reap(pool->inner, completions + count, room - count,
+    uint32_t count = take_results(pool, completions, capacity);
+    if (count < capacity) {
+        count += pool->inner->ops->reap(pool->inner, completions + count, capacity - count,
                                         count > 0 ? 0 : timeout_ns);
     }
     if (count == 0) {
-        count = take_results(pool, completions, room);
+        count = take_results(pool, completions, capacity);
     }
     return count;
 }

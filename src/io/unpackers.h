@@ -6,7 +6,7 @@
  * of an object from its front to where its last read says: requests of a pass are executed one
  * after the other, in the order in which they were submitted, which has to be that of their
  * offsets; those of several passes side by side. So each byte is unpacked once in a pass, and what
- * lies between two requests is passed over. A pass in which something is wrong has failed from
+ * is between two requests is passed over. A pass in which something is wrong has failed from
  * there on. Passes of which no more is heard, though they have not ended, are closed when there are
  * too many.
  * Threads: as backend.h; cancel, progress and get_stats are the owner's, too. Lock: its own mutex,

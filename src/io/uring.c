@@ -5,7 +5,7 @@
  * One thread owns the ring (DEFER_TASKRUN forbids all others); others wake it through an eventfd of
  * which one read is always in flight. Requests are prepared by submit and enter the kernel with the
  * next reap, in the same system call that waits. At most `depth` + 1 are in flight and the
- * completion queue has room for twice as many, so it cannot overflow.
+ * completion queue has space for twice as many, so it cannot overflow.
  */
 #include "backend.h"
 #include "clock.h"
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define REAP_BATCH    64U
-#define PAUSE_NS      ((uint64_t)1000000) /* when the kernel has no room for a request */
+#define PAUSE_NS      ((uint64_t)1000000) /* when the kernel has no space for a request */
 #define DRAIN_TICK_NS ((uint64_t)100000000)
 #define NS_PER_S      ((uint64_t)1000000000)
 /* What the page cache has is copied by the thread that submits the read, one request after the
@@ -102,12 +102,12 @@ static int uring_enter(struct uring *uring, uint64_t timeout_ns)
 }
 
 /* Moves completions out of the ring. */
-static uint32_t uring_take(struct uring *uring, sl_completion *completions, uint32_t room)
+static uint32_t uring_take(struct uring *uring, sl_completion *completions, uint32_t capacity)
 {
     struct io_uring_cqe *cqes[REAP_BATCH];
     uint32_t taken = 0;
-    while (taken < room) {
-        uint32_t wanted = sl_min_u32(room - taken, REAP_BATCH);
+    while (taken < capacity) {
+        uint32_t wanted = sl_min_u32(capacity - taken, REAP_BATCH);
         uint32_t count = io_uring_peek_batch_cqe(&uring->ring, cqes, wanted);
         for (uint32_t i = 0; i < count; i++) {
             sl_read *read = io_uring_cqe_get_data(cqes[i]);
@@ -129,7 +129,7 @@ static uint32_t uring_take(struct uring *uring, sl_completion *completions, uint
     return taken;
 }
 
-static uint32_t uring_reap(sl_backend *backend, sl_completion *completions, uint32_t room,
+static uint32_t uring_reap(sl_backend *backend, sl_completion *completions, uint32_t capacity,
                            uint64_t timeout_ns)
 {
     struct uring *uring = (struct uring *)backend;
@@ -137,7 +137,7 @@ static uint32_t uring_reap(sl_backend *backend, sl_completion *completions, uint
         arm_wake(uring);
     }
     int result = uring_enter(uring, timeout_ns);
-    uint32_t taken = uring_take(uring, completions, room);
+    uint32_t taken = uring_take(uring, completions, capacity);
     if (result < 0 && result != -ETIME && result != -EINTR && taken == 0) {
         /* No memory for a request just now, or worse: what was prepared stays so, and the watchdog
          * looks after it. Never a busy loop. */

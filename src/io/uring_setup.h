@@ -17,8 +17,8 @@
 /* Most bytes of one registered buffer: the kernel's limit. */
 #define SL_RING_BUFFER_BYTES ((size_t)1 << 30)
 
-/* A ring with room for `entries` requests, that has passed a NOP and a real read. UNSUPPORTED where
- * this machine refuses it: error->sys_errno and text say what and why. */
+/* A ring with space for `entries` requests, that has passed a NOP and a real read. UNSUPPORTED
+ * where this machine refuses it: error->sys_errno and text say what and why. */
 sluice_status sl_ring_open(struct io_uring *ring, uint32_t entries, sluice_error *error);
 /* Registers as many of the slab's bytes, from its base on, as the machine permits; returns how
  * many. Buffer i holds those from i * SL_RING_BUFFER_BYTES on. */

@@ -32,7 +32,7 @@ static void forget_lists(sl_window *window)
         window->wants[i].next = window->insert_free;
         window->insert_free = i;
     }
-    for (uint32_t i = 0; window->dues != NULL && i < window->due_room; i++) {
+    for (uint32_t i = 0; window->dues != NULL && i < window->due_capacity; i++) {
         window->dues[i] = SL_WANT_NONE;
     }
 }
@@ -44,8 +44,8 @@ static bool open_dues(sl_window *window)
     if (window->config.spread == 0) {
         return true;
     }
-    window->due_room = window->config.lookahead + 2 * window->config.spread;
-    window->dues = sl_calloc(window->due_room, sizeof(*window->dues));
+    window->due_capacity = window->config.lookahead + 2 * window->config.spread;
+    window->dues = sl_calloc(window->due_capacity, sizeof(*window->dues));
     return window->dues != NULL;
 }
 
@@ -183,19 +183,19 @@ static void unqueue(sl_window *window, uint32_t index)
     }
 }
 
-bool sl_window_has_room(const sl_window *window)
+bool sl_window_has_space(const sl_window *window)
 {
     return window->asked - window->base < window->config.lookahead;
 }
 
-bool sl_window_has_insert_room(const sl_window *window)
+bool sl_window_has_insert_space(const sl_window *window)
 {
     return window->insert_free != SL_WANT_NONE;
 }
 
 uint32_t sl_window_ask(sl_window *window, const sl_fetch_item *item)
 {
-    assert(sl_window_has_room(window));
+    assert(sl_window_has_space(window));
     const uint32_t index = window_slot_of(window, window->asked);
     sl_want *want = &window->wants[index];
     assert(want->state == SL_WANT_FREE);
@@ -204,8 +204,8 @@ uint32_t sl_window_ask(sl_window *window, const sl_fetch_item *item)
     if (window->dues == NULL) {
         want->item.due = want->item.sequence;
     } else {
-        assert(window->dues[item->due % window->due_room] == SL_WANT_NONE);
-        window->dues[item->due % window->due_room] = index;
+        assert(window->dues[item->due % window->due_capacity] == SL_WANT_NONE);
+        window->dues[item->due % window->due_capacity] = index;
     }
     make_wanted(window, index);
     return index;
@@ -213,7 +213,7 @@ uint32_t sl_window_ask(sl_window *window, const sl_fetch_item *item)
 
 uint32_t sl_window_insert(sl_window *window, const sl_fetch_item *item)
 {
-    assert(sl_window_has_insert_room(window));
+    assert(sl_window_has_insert_space(window));
     const uint32_t index = window->insert_free;
     sl_want *want = &window->wants[index];
     window->insert_free = want->next;
@@ -370,7 +370,7 @@ bool sl_window_is_due(const sl_window *window, uint32_t index)
 /* The want that is due as number `due`; NONE: it is not asked for yet, or was delivered. */
 static uint32_t due_want(const sl_window *window, uint64_t due)
 {
-    return window->dues != NULL ? window->dues[due % window->due_room]
+    return window->dues != NULL ? window->dues[due % window->due_capacity]
                                 : window_slot_of(window, due);
 }
 
@@ -400,7 +400,7 @@ sl_want sl_window_deliver(sl_window *window, uint32_t index)
     }
     window->delivered++;
     if (window->dues != NULL) {
-        window->dues[was.item.due % window->due_room] = SL_WANT_NONE;
+        window->dues[was.item.due % window->due_capacity] = SL_WANT_NONE;
     }
     while (window->base < window->asked &&
            window->wants[window_slot_of(window, window->base)].state == SL_WANT_FREE) {

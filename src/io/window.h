@@ -10,7 +10,7 @@
  *                ^__________|   -> FAILED -> FREE (delivered)
  *
  * and back to WANTED when a merged read is split, when an object turns out larger than guessed, and
- * when a lookup has told where the item really lies. Inserted items come first, then the oldest.
+ * when a lookup has told where the item really is. Inserted items come first, then the oldest.
  * Credit: items numbered below it may be delivered; those that are inserted, always. With a spread
  * it counts in the order in which items are due.
  * Invariants: base <= credited <= asked <= base + lookahead (credited counts items that exist);
@@ -64,7 +64,7 @@ typedef struct sl_window {
     uint64_t delivered;        /* items of the sequence */
     uint32_t *dues; /* ring of `due_room`: of each `due` its want, NONE: not asked for, or
                        delivered; NULL: there is no spread */
-    uint32_t due_room;
+    uint32_t due_capacity;
 } sl_window;
 
 /* Bytes [low, high) of an object for `count` wants: one, or `order[first ...]`. */
@@ -79,9 +79,9 @@ sluice_status sl_window_open(sl_window *window, const sl_window_config *config,
 /* A zeroed window may be closed. */
 void sl_window_close(sl_window *window);
 
-/* Whether one more item of the sequence, or inserted one, has room. */
-bool sl_window_has_room(const sl_window *window);
-bool sl_window_has_insert_room(const sl_window *window);
+/* Whether one more item of the sequence, or inserted one, has space. */
+bool sl_window_has_space(const sl_window *window);
+bool sl_window_has_insert_space(const sl_window *window);
 /* Takes the next item of the sequence (and numbers it), or an inserted one; its want, WANTED. */
 uint32_t sl_window_ask(sl_window *window, const sl_fetch_item *item);
 uint32_t sl_window_insert(sl_window *window, const sl_fetch_item *item);

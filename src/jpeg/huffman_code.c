@@ -76,7 +76,7 @@ static void huffman_code_grow(tree *t)
     }
 }
 
-/* Moves pairs of too long codes up, each to where a shorter code makes room for two. */
+/* Moves pairs of too long codes up, each to where a shorter code makes space for two. */
 static void limit_lengths(uint32_t bits[SYMBOLS])
 {
     for (uint32_t i = SYMBOLS - 1; i > LENGTH_MAX; i--) {

@@ -34,40 +34,40 @@ static void jpeg_compressor_nothing(j_compress_ptr cinfo)
     (void)cinfo;
 }
 
-/* libjpeg calls this when all room is used, whatever its counters say. */
+/* libjpeg calls this when all space is used, whatever its counters say. */
 static boolean jpeg_compressor_grow(j_compress_ptr cinfo)
 {
     sl_jpeg_compressor *compressor = cinfo->client_data;
-    const size_t used = compressor->room;
-    const size_t room = used < compressor->limit / 2 ? used * 2 : compressor->limit;
-    if (room == used) {
+    const size_t used = compressor->capacity;
+    const size_t capacity = used < compressor->limit / 2 ? used * 2 : compressor->limit;
+    if (capacity == used) {
         ERREXIT(cinfo, JERR_FILE_WRITE);
     }
-    uint8_t *grown = sl_realloc_array(compressor->bytes, room, 1);
+    uint8_t *grown = sl_realloc_array(compressor->bytes, capacity, 1);
     if (grown == NULL) {
         compressor->no_memory = true;
         ERREXIT1(cinfo, JERR_OUT_OF_MEMORY, 0);
     }
     compressor->bytes = grown;
-    compressor->room = room;
+    compressor->capacity = capacity;
     compressor->destination.next_output_byte = grown + used;
-    compressor->destination.free_in_buffer = room - used;
+    compressor->destination.free_in_buffer = capacity - used;
     return TRUE;
 }
 
 bool sl_jpeg_compressor_open(sl_jpeg_compressor *compressor, size_t expected, size_t limit)
 {
     assert(expected > 0);
-    const size_t room = sl_min_size(expected, limit);
-    if (compressor->room > KEEP_BYTES) {
+    const size_t capacity = sl_min_size(expected, limit);
+    if (compressor->capacity > KEEP_BYTES) {
         sl_jpeg_compressor_close(compressor);
     }
     compressor->no_memory = false;
     compressor->limit = limit;
-    if (compressor->room < room) {
+    if (compressor->capacity < capacity) {
         sl_free(compressor->bytes);
-        compressor->bytes = sl_malloc(room);
-        compressor->room = compressor->bytes != NULL ? room : 0;
+        compressor->bytes = sl_malloc(capacity);
+        compressor->capacity = compressor->bytes != NULL ? capacity : 0;
     }
     return compressor->bytes != NULL;
 }
@@ -79,7 +79,7 @@ static void jpeg_compressor_create_work(void *argument)
     compressor->cinfo.client_data = compressor;
     compressor->destination =
         (struct jpeg_destination_mgr){.next_output_byte = compressor->bytes,
-                                      .free_in_buffer = compressor->room,
+                                      .free_in_buffer = compressor->capacity,
                                       .init_destination = jpeg_compressor_nothing,
                                       .empty_output_buffer = jpeg_compressor_grow,
                                       .term_destination = jpeg_compressor_nothing};
@@ -111,7 +111,8 @@ sluice_status sl_jpeg_compressor_run(sl_jpeg_compressor *compressor, const char 
 
 sl_bytes sl_jpeg_compressor_bytes(const sl_jpeg_compressor *compressor)
 {
-    return (sl_bytes){compressor->bytes, compressor->room - compressor->destination.free_in_buffer};
+    return (sl_bytes){compressor->bytes,
+                      compressor->capacity - compressor->destination.free_in_buffer};
 }
 
 void sl_jpeg_compressor_close(sl_jpeg_compressor *compressor)

@@ -18,12 +18,12 @@ typedef struct sl_jpeg_compressor {
     sl_jpeg_memory memory;
     const char *stage; /* of errors */
     uint8_t *bytes;
-    size_t room, limit;
+    size_t capacity, limit;
     bool no_memory; /* growing failed; libjpeg's error followed */
 } sl_jpeg_compressor;
 
 /*
- * Makes room for `expected` bytes, never more than `limit` (a picture that needs more is libjpeg's
+ * Makes space for `expected` bytes, never more than `limit` (a picture that needs more is libjpeg's
  * error). False: no memory.
  */
 bool sl_jpeg_compressor_open(sl_jpeg_compressor *compressor, size_t expected, size_t limit);

@@ -17,7 +17,7 @@
 
 #define SL_JPEG_BLOCK 64 /* coefficients, in natural (not zigzag) order */
 
-/* A run of blocks of one component that lie side by side. */
+/* A run of blocks of one component that are side by side. */
 typedef struct sl_jpeg_blocks {
     const int16_t *coefficients; /* of block i at i * pitch; 64-byte aligned */
     size_t pitch;                /* coefficients from one block to the next, a multiple of 32 */

@@ -27,7 +27,7 @@ typedef struct work {
 } work;
 
 /*
- * A chunk's blocks lie component by component, and in it row by row, as wide as a chunk, so
+ * A chunk's blocks are component by component, and in it row by row, as wide as a chunk, so
  * that blocks side by side in the picture are so in memory.
  */
 typedef struct lane {
@@ -271,7 +271,7 @@ static bool finish_chunk(work *w, lane *l)
     return true;
 }
 
-/* Where the blocks of a chunk lie in a lane's memory. */
+/* Where the blocks of a chunk are in a lane's memory. */
 static void place_blocks(work *w)
 {
     const uint32_t across = w->tiles->mcus_across;

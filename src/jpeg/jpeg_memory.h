@@ -4,7 +4,7 @@
  *
  * Purpose: once installed, libjpeg takes all memory from the scratch, so that decoding allocates
  * nothing and a hostile picture cannot take more than the scratch's limit. Virtual arrays (the
- * coefficients of progressive pictures) lie fully in memory, and their rows are zeroed when they
+ * coefficients of progressive pictures) are fully in memory, and their rows are zeroed when they
  * are first touched, so that a header with a wrong size costs address space only.
  * Invariants: nothing taken here lives longer than the picture: the owner resets the scratch and
  * calls sl_jpeg_memory_reset for each. That holds for libjpeg's "permanent" tables as well; the

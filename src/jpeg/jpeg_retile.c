@@ -58,7 +58,7 @@ struct sl_jpeg_retiler {
     uint32_t interval; /* of what was written */
 };
 
-/* The coefficients of four components of full size, with room for the blocks that fill MCUs. */
+/* The coefficients of four components of full size, with space for the blocks that fill MCUs. */
 static size_t jpeg_retile_scratch_bytes(uint64_t max_pixels)
 {
     const uint64_t side_max = JPEG_MAX_DIMENSION;

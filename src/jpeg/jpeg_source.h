@@ -3,7 +3,7 @@
  * jpeg_source: feeds libjpeg from bytes in memory, with no copy, and knows when they ended.
  *
  * Purpose: past the end libjpeg is given an end-of-image marker for ever, so it always comes to an
- * end. Where nothing may lie past the end (headers, all scans of a picture that needs them all)
+ * end. Where nothing may are past the end (headers, all scans of a picture that needs them all)
  * `strict` makes that an error at once.
  * Threads: those of the decompressor. The bytes are borrowed until the next begin.
  */

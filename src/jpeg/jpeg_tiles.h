@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_tiles: where the restart intervals of a JPEG's scan lie.
+ * jpeg_tiles: where the restart intervals of a JPEG's scan are.
  *
  * Purpose: the intervals of a sequential Huffman picture with one interleaved scan are independent
  * bit streams; a region of the picture needs only those under it. Interval i holds the MCUs

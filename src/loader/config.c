@@ -32,10 +32,10 @@
 #define SMALL_BATCHES              MIB /* of as many batches as there are then */
 #define LOOKAHEAD_FOLDER_PER_DEPTH 4
 #define LOOKAHEAD_MAX              65536
-/* Of a sample whose size is not known: room that is worth having at once. */
+/* Of a sample whose size is not known: space that is worth having at once. */
 #define GUESSED_BYTES ((uint64_t)128 << 10)
 /* Times an average one: samples that the read buffer holds of large ones, since reading waits for
- * rows where there is room for one only; and what the largest may have. */
+ * rows where there is space for one only; and what the largest may have. */
 #define LARGE_SAMPLES 4
 /* Smaller pictures cost more to be read than to be made rows of. */
 #define RESIDENT_MEAN_BYTES   ((uint64_t)32 << 10)
@@ -198,12 +198,12 @@ static uint32_t choose_lookahead(const sluice_loader_options *o, const sl_datase
         return (uint32_t)least;
     }
     /* A sample that is read alone takes whole units of the buffer. */
-    const uint64_t room =
+    const uint64_t capacity =
         o->shuffle == SLUICE_SHUFFLE_FULL && mean < SL_ARENA_UNIT ? SL_ARENA_UNIT : mean;
     /* What fits in half of the buffer can be merged without crowding out what is needed next; a
      * window of block shuffle is meant to be there whole. */
     const uint64_t share = o->shuffle == SLUICE_SHUFFLE_BLOCK ? 1 : 2;
-    return (uint32_t)config_clamp(o->read_buffer_bytes / (share * room), least, LOOKAHEAD_MAX);
+    return (uint32_t)config_clamp(o->read_buffer_bytes / (share * capacity), least, LOOKAHEAD_MAX);
 }
 
 /* What the reads of a first batch that are in flight at once need, in whole huge pages: where

@@ -342,11 +342,11 @@ static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
     if (!started) {
         return refuse_unstarted(loader);
     }
-    const size_t room = *bytes;
+    const size_t capacity = *bytes;
     const sluice_status status = sl_cursor_write(&at, cursor, bytes);
     if (status != SLUICE_OK) {
         sl_error_set(&why, status, "loader", "%zu bytes are too few for a cursor, which needs %d",
-                     room, SLUICE_CURSOR_BYTES);
+                     capacity, SLUICE_CURSOR_BYTES);
         sl_loader_refuse(loader, &why);
     }
     return status;

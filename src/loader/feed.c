@@ -104,7 +104,7 @@ static void open_slot(sl_feed *feed, sl_feed_slot *slot, const sl_feed_cursor *c
 void sl_feed_submit(sl_feed *feed, const sl_task *tasks, uint32_t count)
 {
     if (count > 0) {
-        /* The queue has room for a task of each row: it is never full. */
+        /* The queue has space for a task of each row: it is never full. */
         const sluice_status status = sl_workers_submit(feed->workers, tasks, count);
         assert(status == SLUICE_OK); /* the workers are closed last */
         (void)status;

@@ -36,7 +36,7 @@ static sluice_status check_copy(sluice_loader *loader, uint64_t needed, uint64_t
         return SLUICE_OK;
     }
     config->resident_bytes = 0;
-    /* Where memory_bytes leaves no room for it, there would have been none anyway. */
+    /* Where memory_bytes leaves no space for it, there would have been none anyway. */
     if (o->resident_bytes == 0 || needed > o->memory_bytes || bytes > o->memory_bytes - needed) {
         return SLUICE_OK;
     }

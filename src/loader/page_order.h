@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_order: rows in the order in which their samples lie. Pure.
+ * page_order: rows in the order in which their samples are. Pure.
  *
  * Purpose: where samples share pages that are unpacked as a whole (sl_dataset.shares_pages), the
  * rows of a batch that are of one page are made one behind the other, by the same worker if they

@@ -41,7 +41,7 @@ sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t wor
 static bool row_charge(void *ctx, uint64_t bytes)
 {
     sl_row_worker *w = ctx;
-    const uint64_t held = w->row.values.rooms.held;
+    const uint64_t held = w->row.values.buffers.held;
     if (held > w->share || bytes > w->share - held) {
         return false;
     }
@@ -55,7 +55,7 @@ static bool row_charge(void *ctx, uint64_t bytes)
 
 static void row_give_back(void *ctx, uint64_t bytes)
 {
-    (void)ctx; /* the rooms know what they hold */
+    (void)ctx; /* the buffers know what they hold */
     (void)bytes;
 }
 
@@ -65,7 +65,7 @@ void sl_row_maker_share(sl_row_maker *maker, uint64_t bytes)
         sl_row_worker *w = &maker->workers[i];
         w->share = w->bound = bytes;
         w->allowance = (sl_allowance){.charge = row_charge, .give_back = row_give_back, .ctx = w};
-        w->row.values.rooms.allowance = &w->allowance;
+        w->row.values.buffers.allowance = &w->allowance;
     }
 }
 
@@ -90,7 +90,7 @@ uint64_t sl_row_maker_unpacked(const sl_row_maker *maker)
     return bytes;
 }
 
-/* What the rooms do not hold is the decoder's. */
+/* What the buffers do not hold is the decoder's. */
 static sluice_status row_unpack(sl_row_worker *w, const sl_dataset *dataset, const sl_job *job,
                                 sluice_error *error)
 {
@@ -101,7 +101,7 @@ static sluice_status row_unpack(sl_row_worker *w, const sl_dataset *dataset, con
     if (w->share == UINT64_MAX) {
         return status;
     }
-    const uint64_t held = row->values.rooms.held;
+    const uint64_t held = row->values.buffers.held;
     const uint64_t left = held < w->share ? w->share - held : 0;
     if (left != w->bound) {
         sl_decoder_bind(row->decoder, left);
@@ -166,7 +166,7 @@ static void row_settle(progress *p)
         return;
     }
     count_time(p);
-    atomic_store_explicit(&p->worker->unpacked, p->row->values.rooms.held, memory_order_relaxed);
+    atomic_store_explicit(&p->worker->unpacked, p->row->values.buffers.held, memory_order_relaxed);
     row_add(&feed->samples, p->good);
     row_add(&feed->replaced, p->replaced);
     row_add(&feed->short_bytes, p->short_bytes);
@@ -246,13 +246,13 @@ static sluice_status make_fitting(progress *p, const sl_job *job, uint64_t *shor
                                   sluice_error *error)
 {
     *shortages = sl_memory_shortages();
-    const bool was_empty = p->row->values.rooms.held == 0;
+    const bool was_empty = p->row->values.buffers.held == 0;
     const sluice_status status =
         p->row->timed ? make_timed(p, job, error) : row_make(p, job, error);
     if (status != SLUICE_NOMEM || was_empty) {
         return status;
     }
-    sl_value_rooms_empty(&p->row->values.rooms);
+    sl_value_buffers_empty(&p->row->values.buffers);
     sl_error_clear(error);
     prepare(p->maker->feed, p->row, job);
     *shortages = sl_memory_shortages();

@@ -7,11 +7,10 @@
  * others is so once for a task, not for each of its rows.
  * Times: a task's is measured as a whole; which part of it was decoding is measured on its first
  * row, or on all of them while a trace is recorded.
- * Memory: what a sample's values lie in (value_room.h) and what it is decoded in are a worker's
- * share together. Where that is too little it is tried once more with nothing else in the rooms, so
- * that whether a sample fits depends on the sample alone.
- * Threads: sl_row_run on the workers, each with a row of its own; the maker is immutable except for
- * its counters.
+ * Memory: what a sample's values are in (value_buffer.h) and what it is decoded in are a worker's
+ * share together. Where that is too little it is tried once more with nothing else in the buffers,
+ * so that whether a sample fits depends on the sample alone. Threads: sl_row_run on the workers,
+ * each with a row of its own; the maker is immutable except for its counters.
  */
 #ifndef SL_ROW_H
 #define SL_ROW_H
@@ -29,7 +28,7 @@ typedef struct sl_row_worker {
     uint64_t share;            /* bytes for what is unpacked and decoded; UINT64_MAX: any */
     uint64_t bound;            /* what the decoder was left of it last */
     bool starved;              /* the pages of the row at hand did not fit */
-    _Atomic uint64_t unpacked; /* bytes that the rooms held last, for statistics */
+    _Atomic uint64_t unpacked; /* bytes that the buffers held last, for statistics */
 } sl_row_worker;
 
 typedef struct sl_row_maker {

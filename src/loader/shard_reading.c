@@ -6,7 +6,7 @@
 #include "read_arena.h"
 
 #define STAGE "loader"
-/* Readable bytes behind each read, and what may lie between one sample and the next that is read
+/* Readable bytes behind each read, and what may are between one sample and the next that is read
  * with it (config.c); and where a read may have to begin and end. */
 #define READ_MORE ((uint64_t)64 + SL_MERGE_GAP_ON)
 #define ALIGNED   (2 * (uint64_t)4096)
@@ -139,9 +139,9 @@ static sluice_status shard_reading_find_all(sl_shard_set *set, finder *f, sluice
 
 /* ---- what they need ---- */
 
-static sluice_status shard_reading_make_room(const sl_shard_set *set, sl_config *config,
-                                             const sluice_loader_options *wanted,
-                                             sluice_error *error)
+static sluice_status shard_reading_make_space(const sl_shard_set *set, sl_config *config,
+                                              const sluice_loader_options *wanted,
+                                              sluice_error *error)
 {
     sluice_loader_options *o = &config->options;
     /* Each lane's last read may reach into the next window. */
@@ -193,6 +193,6 @@ sluice_status sl_shard_reading_open(sl_shard_set *set, sl_config *config, const 
     }
     sl_shard_set_open(set, f.by_shards ? &shuffled : &in_order);
     const sluice_status status = shard_reading_find_all(set, &f, error);
-    return status == SLUICE_OK && f.by_shards ? shard_reading_make_room(set, config, wanted, error)
+    return status == SLUICE_OK && f.by_shards ? shard_reading_make_space(set, config, wanted, error)
                                               : status;
 }

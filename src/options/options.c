@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As text; a message has room for them in full. */
+/* As text; a message has space for them in full. */
 enum { NUMBER_BYTES = 32, RANGE_BYTES = 192 };
 
 static const sl_options_table *const tables[] = {

@@ -41,10 +41,10 @@ static sluice_status frames_measure(sl_frames *frames, sl_bytes blob, uint64_t *
                                     sluice_error *error)
 {
     const size_t bound = sl_frame_bound(blob.size);
-    if (bound > frames->room) {
+    if (bound > frames->capacity) {
         sl_free(frames->memory);
         frames->memory = sl_malloc(bound);
-        frames->room = frames->memory != NULL ? bound : 0;
+        frames->capacity = frames->memory != NULL ? bound : 0;
     }
     if (frames->memory == NULL) {
         return sl_no_memory(error, STAGE, "compressing %zu bytes", blob.size);

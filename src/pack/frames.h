@@ -28,7 +28,7 @@ typedef struct sl_frames {
     uint64_t samples, bytes;
     uint64_t plain[SL_FIELDS_MAX], packed[SL_FIELDS_MAX]; /* bytes */
     void *memory;                                         /* owned */
-    size_t room;
+    size_t capacity;
 } sl_frames;
 
 /* Takes in a record that is plain but for what was settled. Errors: NOMEM. */

@@ -23,19 +23,19 @@
 #define BASE       "after=%016" PRIx64 "\tshards=%" PRIu32 "\tpositions=%" PRIu64 "\n"
 
 /* What happens to JPEGs, pictures of other sizes than asked for apart. */
-static void head_of_jpegs(const sl_pack_parameters *p, char *head, size_t room)
+static void head_of_jpegs(const sl_pack_parameters *p, char *head, size_t capacity)
 {
     if (p->keep_bytes || p->raw) {
-        (void)snprintf(head, room, "\tjpeg=%s", p->raw ? "decoded" : "kept");
+        (void)snprintf(head, capacity, "\tjpeg=%s", p->raw ? "decoded" : "kept");
         return;
     }
-    const size_t length = (size_t)snprintf(head, room, "\tjpeg=retiled\tmetadata=%s",
+    const size_t length = (size_t)snprintf(head, capacity, "\tjpeg=retiled\tmetadata=%s",
                                            p->drop_metadata ? "drop" : "keep");
     if (p->tile_mcus > 0) {
-        (void)snprintf(head + length, room - length, "\ttile=%" PRIu32 "mcu", p->tile_mcus);
+        (void)snprintf(head + length, capacity - length, "\ttile=%" PRIu32 "mcu", p->tile_mcus);
     } else {
         /* an automatic choice is known by what it aims at, and by its rule */
-        (void)snprintf(head + length, room - length, "\ttile=%upx\tform=%d", SL_TILE_PIXELS,
+        (void)snprintf(head + length, capacity - length, "\ttile=%upx\tform=%d", SL_TILE_PIXELS,
                        SL_JPEG_FASTEST_RULE);
     }
 }

@@ -35,11 +35,11 @@ void sl_journal_head(const sl_pack_parameters *parameters, char head[SL_JOURNAL_
 typedef struct sl_journal {
     char head[SL_JOURNAL_HEAD_BYTES];
     uint64_t framed;        /* set of the fields */
-    uint64_t shard_samples; /* positions of a stretch (stretches.h) */
+    uint64_t shard_samples; /* positions of a range (ranges.h) */
     /* The dataset that is added to; all 0: none is. */
     uint64_t after; /* its fingerprint */
     uint64_t before;
-    uint32_t shards; /* these two as in sl_stretches */
+    uint32_t shards; /* these two as in sl_ranges */
 } sl_journal;
 
 /* The pack id: of the source and the options. A manifest has that of the last pack. */

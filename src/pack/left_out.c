@@ -134,7 +134,7 @@ static bool left_out_parse(const char *line, uint64_t *position)
     return *end == '\t' && *left_out_part(line, 4) != '\0' && line[length - 1] == '\n';
 }
 
-/* Opens the file, and finds room for its lines. END: it is not there. */
+/* Opens the file, and finds space for its lines. END: it is not there. */
 static sluice_status open_lines(const sl_left_out_file *file, FILE **lines, char **line,
                                 sluice_error *error)
 {

@@ -67,7 +67,7 @@ static void keep_piece(const job *j, uint32_t number, uint8_t *piece, sl_value *
 
 /* ---- pictures ---- */
 
-/* `*retiled` lies in the retiler's memory. */
+/* `*retiled` is in the retiler's memory. */
 static sluice_status run_retiler(const job *j, sl_bytes jpeg, sl_jpeg_outcome *outcome,
                                  sl_bytes *retiled, sluice_error *error)
 {

@@ -5,7 +5,7 @@
  * Purpose: what happens to a sample on its way into a shard, in one place for the writer API and
  * for packs: frames are unpacked, JPEGs re-tiled or pictures decoded, and all is packed as the plan
  * says. Threads: one owner.
- * Ownership: what a maker makes lies in sl_made, or where the values came from.
+ * Ownership: what a maker makes is in sl_made, or where the values came from.
  */
 #ifndef SL_MAKER_H
 #define SL_MAKER_H

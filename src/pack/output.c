@@ -252,7 +252,7 @@ static sluice_status each_name(const sl_output *output,
     return status;
 }
 
-/* Sets beyond the room are old ones, or somebody's joke. */
+/* Sets beyond the space are old ones, or somebody's joke. */
 static void note_part(sl_output_contents *contents, const char *name)
 {
     uint32_t part;

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The folder that file `number` of the dataset lies in. */
+/* The folder that file `number` of the dataset is in. */
 static bool own_source_folder_of(const sl_dataset *dataset, uint32_t number, char *path)
 {
     if (sl_objects_path(dataset->objects, number, path, SL_OUTPUT_PATH_BYTES) < 0) {
@@ -109,7 +109,7 @@ static int open_parent(const char *path)
     return open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Of a dataset that is folders, whatever lies in them. */
+/* Of a dataset that is folders, whatever is in them. */
 static sluice_status own_source_refuse_folder(const sl_dataset *dataset, const char *path,
                                               const struct stat *target, const char *stage,
                                               sluice_error *error)

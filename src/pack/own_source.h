@@ -17,7 +17,7 @@
  */
 sluice_status sl_refuse_own_source(const sl_dataset *dataset, const char *path, const char *stage,
                                    sluice_error *error);
-/* INVALID: a file of the dataset lies below the folder `path`. */
+/* INVALID: a file of the dataset is below the folder `path`. */
 sluice_status sl_refuse_source_within(const sl_dataset *dataset, const char *path,
                                       const char *stage, sluice_error *error);
 

@@ -117,17 +117,17 @@ static sluice_status begin(pack *p, const sl_output_contents *contents, sluice_e
     }
     sl_frames_settle(&p->plan, &p->series.schema, p->open, p->journal.framed);
     sl_series_settle(&p->series, sl_journal_shard_id(&p->journal));
-    p->stretches = (sl_stretches){.positions = p->dataset->info.samples,
-                                  .length = p->journal.shard_samples,
-                                  .shards = p->journal.shards,
-                                  .before = p->journal.before};
-    if (sl_stretches_count(&p->stretches) > SL_SHARDS_MAX - p->stretches.shards) {
+    p->ranges = (sl_ranges){.positions = p->dataset->info.samples,
+                            .length = p->journal.shard_samples,
+                            .shards = p->journal.shards,
+                            .before = p->journal.before};
+    if (sl_ranges_count(&p->ranges) > SL_SHARDS_MAX - p->ranges.shards) {
         return sl_error_file(
             error, SLUICE_STATE, STAGE, 0, p->output.path, -1,
             "the journal asks for too many shards: " SL_OPTION("overwrite") " to start over");
     }
-    p->first = sl_stretches_of_part(&p->stretches, p->options->part, p->options->parts);
-    p->end = sl_stretches_of_part(&p->stretches, p->options->part + 1, p->options->parts);
+    p->first = sl_ranges_of_part(&p->ranges, p->options->part, p->options->parts);
+    p->end = sl_ranges_of_part(&p->ranges, p->options->part + 1, p->options->parts);
     p->done = sl_calloc(p->end - p->first + 1, 1);
     return p->done != NULL ? SLUICE_OK : sl_no_memory(error, STAGE, "packing");
 }

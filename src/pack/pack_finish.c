@@ -33,20 +33,20 @@ static sluice_status copy_left_out(const sl_left_out_file *file, uint64_t expect
     return status;
 }
 
-static sluice_status copy_all_left_out(const sl_left_out_file *of, const sl_stretches *stretches,
+static sluice_status copy_all_left_out(const sl_left_out_file *of, const sl_ranges *ranges,
                                        const sl_series *series, FILE *to, sluice_error *error)
 {
-    const uint64_t stretch_count = sl_stretches_count(stretches);
+    const uint64_t range_count = sl_ranges_count(ranges);
     sluice_status status = SLUICE_OK;
     uint32_t row = 0;
-    while (row < series->count && series->rows[row].number < stretches->shards) {
+    while (row < series->count && series->rows[row].number < ranges->shards) {
         row++;
     }
-    for (uint64_t k = 0; status == SLUICE_OK && k < stretch_count; k++) {
+    for (uint64_t k = 0; status == SLUICE_OK && k < range_count; k++) {
         sl_left_out_file file = *of;
-        file.number = sl_stretches_number(stretches, k);
-        file.first = sl_stretches_first(stretches, k);
-        file.end = sl_stretches_first(stretches, k + 1);
+        file.number = sl_ranges_number(ranges, k);
+        file.first = sl_ranges_first(ranges, k);
+        file.end = sl_ranges_first(ranges, k + 1);
         const bool has_shard = row < series->count && series->rows[row].number == file.number;
         const uint64_t samples = has_shard ? series->rows[row].samples : 0;
         row += has_shard;
@@ -125,10 +125,10 @@ static sluice_status begin_rejected(const sl_output *output, uint64_t known, FIL
 }
 
 sluice_status sl_pack_write_rejected(const sl_output *output, const sl_journal *journal,
-                                     const sl_stretches *stretches, const sl_series *series,
+                                     const sl_ranges *ranges, const sl_series *series,
                                      uint64_t known, sluice_error *error)
 {
-    if (series->samples == stretches->before + stretches->positions) {
+    if (series->samples == ranges->before + ranges->positions) {
         return sl_output_remove_file(output, SL_REJECTED_NAME, error);
     }
     int fd = -1;
@@ -145,7 +145,7 @@ sluice_status sl_pack_write_rejected(const sl_output *output, const sl_journal *
     const sl_left_out_file of = {.output = output, .shard_id = sl_journal_shard_id(journal)};
     status = begin_rejected(output, known, to, error);
     if (status == SLUICE_OK) {
-        status = copy_all_left_out(&of, stretches, series, to, error);
+        status = copy_all_left_out(&of, ranges, series, to, error);
     }
     if (status == SLUICE_OK && fflush(to) != 0) {
         status = cannot_write(output, error);
@@ -261,7 +261,7 @@ static sluice_status pack_finish_publish(sl_pack_state *p, const char *name, slu
 static sluice_status finish_whole(sl_pack_state *p, sluice_error *error)
 {
     sluice_status status =
-        sl_pack_write_rejected(&p->output, &p->journal, &p->stretches, &p->series, 0, error);
+        sl_pack_write_rejected(&p->output, &p->journal, &p->ranges, &p->series, 0, error);
     if (status == SLUICE_OK && p->series.count == 0) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, p->output.path, -1,
                              "every sample was rejected: see " SL_REJECTED_NAME);
@@ -299,9 +299,9 @@ sluice_status sl_pack_finish(sl_pack_state *p, sluice_pack_result *result, sluic
     if (status < 0) {
         return status;
     }
-    const uint64_t shards = sl_stretches_count(&p->stretches);
+    const uint64_t shards = sl_ranges_count(&p->ranges);
     const uint32_t parts = p->options->parts;
-    const bool cut = sl_pack_cuts_for_parts(p) && p->stretches.length == sl_pack_share(p);
+    const bool cut = sl_pack_cuts_for_parts(p) && p->ranges.length == sl_pack_share(p);
     *result = (sluice_pack_result){.struct_size = sizeof(*result),
                                    .idle_parts = shards < parts ? parts - (uint32_t)shards : 0,
                                    .cut_for_parts = cut,

@@ -25,7 +25,7 @@
 typedef struct joining {
     const sl_output *output;
     sl_journal journal;
-    sl_stretches stretches;
+    sl_ranges ranges;
     uint64_t pack_id, shard_id;
     uint32_t parts;
     uint64_t known; /* samples that the dataset which is added to left out */
@@ -85,7 +85,7 @@ static sluice_status pack_join_open_series(joining *j, const sl_dataset *part, s
 typedef struct part_file {
     char path[SL_OUTPUT_PATH_BYTES];
     uint32_t part;
-    uint64_t first, end; /* stretches */
+    uint64_t first, end; /* ranges */
 } part_file;
 
 /* END: it counts as missing. */
@@ -142,10 +142,9 @@ static sluice_status pack_join_check_row(const joining *j, const part_file *file
                                          const sl_shard_row *row, sluice_error *error)
 {
     char name[32];
-    const uint64_t k = (uint64_t)row->number - j->stretches.shards; /* wraps below */
+    const uint64_t k = (uint64_t)row->number - j->ranges.shards; /* wraps below */
     if (k < file->first || k >= file->end ||
-        row->samples >
-            sl_stretches_first(&j->stretches, k + 1) - sl_stretches_first(&j->stretches, k)) {
+        row->samples > sl_ranges_first(&j->ranges, k + 1) - sl_ranges_first(&j->ranges, k)) {
         return pack_join_refuse_part(file, "has shards of another pack", error);
     }
     (void)snprintf(name, sizeof(name), SL_SHARD_NAME_FORMAT, row->number);
@@ -175,8 +174,8 @@ static sluice_status pack_join_take_part(joining *j, uint32_t part, sluice_error
     char name[48];
     sl_manifest_header header = {0};
     part_file file = {.part = part,
-                      .first = sl_stretches_of_part(&j->stretches, part, j->parts),
-                      .end = sl_stretches_of_part(&j->stretches, part + 1, j->parts)};
+                      .first = sl_ranges_of_part(&j->ranges, part, j->parts),
+                      .end = sl_ranges_of_part(&j->ranges, part + 1, j->parts)};
     (void)snprintf(name, sizeof(name), SL_PART_NAME_FORMAT, part, j->parts);
     sluice_status status = sl_pack_read_page(j->output, name, file.path, &header, error);
     if (status < 0) {
@@ -185,8 +184,8 @@ static sluice_status pack_join_take_part(joining *j, uint32_t part, sluice_error
     if (header.pack_id != j->shard_id) {
         return pack_join_pass_over(&file, error);
     }
-    if (header.source_samples != sl_stretches_first(&j->stretches, file.end) -
-                                     sl_stretches_first(&j->stretches, file.first)) {
+    if (header.source_samples !=
+        sl_ranges_first(&j->ranges, file.end) - sl_ranges_first(&j->ranges, file.first)) {
         return pack_join_refuse_part(&file, "its bounds differ from those of this pack", error);
     }
     if (header.shards == 0) {
@@ -230,11 +229,11 @@ static sluice_status take_base(joining *j, sluice_error *error)
 static sluice_status pack_join_publish(joining *j, sluice_error *error)
 {
     char path[SL_OUTPUT_PATH_BYTES];
-    const sl_manifest_plan plan = {SL_MANIFEST_NAME, j->stretches.before + j->stretches.positions,
+    const sl_manifest_plan plan = {SL_MANIFEST_NAME, j->ranges.before + j->ranges.positions,
                                    j->pack_id};
     sl_series_put_in_order(&j->series);
     sluice_status status =
-        sl_pack_write_rejected(j->output, &j->journal, &j->stretches, &j->series, j->known, error);
+        sl_pack_write_rejected(j->output, &j->journal, &j->ranges, &j->series, j->known, error);
     if (status == SLUICE_OK && j->series.count == 0) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, j->output->path, -1,
                              "every sample was rejected: see " SL_REJECTED_NAME);
@@ -264,7 +263,7 @@ static sluice_status pack_join_parts(joining *j, sluice_pack_result *result, slu
         *result = (sluice_pack_result){.struct_size = sizeof(*result),
                                        .shards = j->series.count,
                                        .samples = j->series.samples,
-                                       .rejected = j->stretches.before + j->stretches.positions -
+                                       .rejected = j->ranges.before + j->ranges.positions -
                                                    j->series.samples,
                                        .bytes = j->series.file_bytes,
                                        .complete = 1};
@@ -283,12 +282,12 @@ static sluice_status begin(joining *j, sluice_error *error)
                              "the journal does not say what is packed");
     }
     j->shard_id = sl_journal_shard_id(&j->journal);
-    j->stretches = (sl_stretches){.positions = positions,
-                                  .length = j->journal.shard_samples,
-                                  .shards = j->journal.shards,
-                                  .before = j->journal.before};
+    j->ranges = (sl_ranges){.positions = positions,
+                            .length = j->journal.shard_samples,
+                            .shards = j->journal.shards,
+                            .before = j->journal.before};
     if (sl_journal_pack_id(&j->journal) != j->pack_id ||
-        sl_stretches_count(&j->stretches) > SL_SHARDS_MAX - j->stretches.shards) {
+        sl_ranges_count(&j->ranges) > SL_SHARDS_MAX - j->ranges.shards) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, j->output->path, -1,
                              "the journal is that of another pack, or asks for too many shards");
     }

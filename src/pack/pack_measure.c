@@ -102,11 +102,11 @@ static uint64_t shard_samples(const sl_pack_state *p, const sl_frames *frames)
     const uint64_t samples = p->dataset->info.samples;
     const uint64_t others = 2 * (uint64_t)SL_PAGE_BYTES + p->series.plan.meta_bytes;
     const uint64_t asked = sl_pack_shard_bytes(p);
-    const uint64_t room = asked > others ? asked - others : 0;
+    const uint64_t capacity = asked > others ? asked - others : 0;
     const uint64_t mean = frames->samples > 0
                               ? sl_frames_bytes(frames, p->journal.framed) / frames->samples
                               : SAMPLE_BYTES_GUESS;
-    const uint64_t fit = mean > 0 ? room / mean : samples;
+    const uint64_t fit = mean > 0 ? capacity / mean : samples;
     const uint64_t least = (samples - 1) / SL_SHARDS_MAX + 1;
     const uint64_t most =
         sl_pack_cuts_for_parts(p) && sl_pack_share(p) < fit ? sl_pack_share(p) : fit;

@@ -2,8 +2,8 @@
 /*
  * pack_state: a pack under way, and the parts that it is made of. Private to pack*.c.
  *
- * One sample's way: its position, in the order in which samples are written, lies in a stretch
- * (stretches.h), which is the shard of that number. pack_measure.c finds out how long stretches
+ * One sample's way: its position, in the order in which samples are written, is in a range
+ * (ranges.h), which is the shard of that number. pack_measure.c finds out how long ranges
  * are; pack_write.c takes over those that are done and packs the others of this part, prepare.h's
  * threads making the records; pack_finish.c writes the manifest of what there is, reads it back and
  * gives it its name: the dataset's, or that of a part, which pack_join.c puts together.
@@ -16,8 +16,8 @@
 #include "left_out.h"
 #include "pack.h"
 #include "pack_job.h"
+#include "ranges.h"
 #include "series.h"
-#include "stretches.h"
 
 typedef struct sl_pack_state {
     const sl_dataset *dataset;
@@ -27,8 +27,8 @@ typedef struct sl_pack_state {
         *labels; /* how they are joined with those of a dataset that is added to; NULL */
     sl_output output;
     sl_journal journal;
-    sl_stretches stretches;
-    uint64_t first, end; /* stretches of this part */
+    sl_ranges ranges;
+    uint64_t first, end; /* ranges of this part */
     uint8_t *done;       /* of each of them, whether it is; owned */
     sl_series series;
     sl_left_out left_out;
@@ -69,7 +69,7 @@ static inline uint64_t sl_pack_share(const sl_pack_state *p)
 /* Positions of this part. */
 static inline uint64_t sl_pack_positions(const sl_pack_state *p)
 {
-    return sl_stretches_first(&p->stretches, p->end) - sl_stretches_first(&p->stretches, p->first);
+    return sl_ranges_first(&p->ranges, p->end) - sl_ranges_first(&p->ranges, p->first);
 }
 
 /* JPEGs that were stored as they are. */
@@ -123,7 +123,7 @@ sluice_status sl_pack_read_page(const sl_output *output, const char *name, char 
 /* rejected.tsv, or none when nothing was left out. `known`: lines that the one that is there has of
  * the dataset that is added to. */
 sluice_status sl_pack_write_rejected(const sl_output *output, const sl_journal *journal,
-                                     const sl_stretches *stretches, const sl_series *series,
+                                     const sl_ranges *ranges, const sl_series *series,
                                      uint64_t known, sluice_error *error);
 /* STATE: rejected.tsv has fewer lines than a dataset left samples out. */
 sluice_status sl_pack_check_rejected(const sl_output *output, uint64_t known, sluice_error *error);

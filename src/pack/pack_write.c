@@ -58,13 +58,13 @@ sluice_status sl_pack_check_stop(const sl_pack_state *p, sluice_error *error)
 
 static void seek(sl_pack_state *p, uint64_t k)
 {
-    sl_series_seek(&p->series, sl_stretches_number(&p->stretches, k),
-                   p->stretches.before + sl_stretches_first(&p->stretches, k));
+    sl_series_seek(&p->series, sl_ranges_number(&p->ranges, k),
+                   p->ranges.before + sl_ranges_first(&p->ranges, k));
 }
 
 /* ---- what is there ---- */
 
-/* The file that a position's sample lies in, if that is compressed; NONE. The order is kept. */
+/* The file that a position's sample is in, if that is compressed; NONE. The order is kept. */
 static sluice_status packed_file_of(const sl_pack_state *p, uint64_t position, uint32_t *file,
                                     sluice_error *error)
 {
@@ -94,25 +94,24 @@ static sluice_status find_unproven(sl_pack_state *p, uint32_t *file, sluice_erro
     }
     while (status == SLUICE_END && k > p->first) {
         seek(p, --k);
-        status = sl_series_look(&p->series,
-                                p->stretches.before + sl_stretches_first(&p->stretches, k + 1),
+        status = sl_series_look(&p->series, p->ranges.before + sl_ranges_first(&p->ranges, k + 1),
                                 &row, error);
     }
-    uint64_t position = status == SLUICE_OK ? sl_stretches_first(&p->stretches, k + 1) : 0;
+    uint64_t position = status == SLUICE_OK ? sl_ranges_first(&p->ranges, k + 1) : 0;
     while (status == SLUICE_OK && *file == NONE && position > 0) {
         status = packed_file_of(p, --position, file, error);
     }
     return status < 0 ? status : SLUICE_OK;
 }
 
-/* Whether some of stretch `k` lies in the file. */
+/* Whether some of range `k` is in the file. */
 static sluice_status lies_in(const sl_pack_state *p, uint64_t k, uint32_t file, bool *lies,
                              sluice_error *error)
 {
-    const uint64_t next = sl_stretches_first(&p->stretches, k + 1);
+    const uint64_t next = sl_ranges_first(&p->ranges, k + 1);
     sluice_status status = SLUICE_OK;
     *lies = false;
-    for (uint64_t i = sl_stretches_first(&p->stretches, k);
+    for (uint64_t i = sl_ranges_first(&p->ranges, k);
          file != NONE && status == SLUICE_OK && !*lies && i < next; i++) {
         uint32_t own;
         status = packed_file_of(p, i, &own, error);
@@ -121,18 +120,18 @@ static sluice_status lies_in(const sl_pack_state *p, uint64_t k, uint32_t file, 
     return status;
 }
 
-/* Takes over stretch `k` if an earlier run completed it. */
+/* Takes over range `k` if an earlier run completed it. */
 static sluice_status adopt(sl_pack_state *p, uint64_t k, sluice_error *error)
 {
-    const uint64_t first = sl_stretches_first(&p->stretches, k);
-    const uint64_t next = sl_stretches_first(&p->stretches, k + 1);
+    const uint64_t first = sl_ranges_first(&p->ranges, k);
+    const uint64_t next = sl_ranges_first(&p->ranges, k + 1);
     const sl_left_out_file file = {&p->output, p->series.plan.pack_id, first, next,
-                                   sl_stretches_number(&p->stretches, k)};
+                                   sl_ranges_number(&p->ranges, k)};
     sl_shard_row row = {0};
     uint64_t left_out = 0;
     sluice_error earliest;
     seek(p, k);
-    sluice_status status = sl_series_look(&p->series, p->stretches.before + next, &row, error);
+    sluice_status status = sl_series_look(&p->series, p->ranges.before + next, &row, error);
     const bool has_shard = status == SLUICE_OK;
     if (status >= 0 && row.samples < next - first) {
         status = sl_left_out_read(&file, &left_out, &earliest, NULL, error);
@@ -213,33 +212,31 @@ static sluice_status check_journal(const sl_pack_state *p, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* The stretch is written. What it left out is known before its shard can be seen. */
+/* The range is written. What it left out is known before its shard can be seen. */
 static sluice_status pack_write_complete(sl_pack_state *p, uint64_t next, sluice_error *error)
 {
     sluice_status status = check_journal(p, error);
     if (status == SLUICE_OK) {
         status = sl_left_out_publish(&p->left_out, error);
     }
-    return status == SLUICE_OK ? sl_series_cut(&p->series, p->stretches.before + next, error)
-                               : status;
+    return status == SLUICE_OK ? sl_series_cut(&p->series, p->ranges.before + next, error) : status;
 }
 
-/* Packs stretches `k` to before `end`, none of which is done. */
-static sluice_status write_stretches(sl_pack_state *p, uint64_t k, uint64_t end,
-                                     sluice_error *error)
+/* Packs ranges `k` to before `end`, none of which is done. */
+static sluice_status write_ranges(sl_pack_state *p, uint64_t k, uint64_t end, sluice_error *error)
 {
-    const sl_prepare_config config = sl_pack_prepare_for(
-        p, &p->job, sl_stretches_first(&p->stretches, k), sl_stretches_first(&p->stretches, end));
+    const sl_prepare_config config = sl_pack_prepare_for(p, &p->job, sl_ranges_first(&p->ranges, k),
+                                                         sl_ranges_first(&p->ranges, end));
     sluice_status status = sl_prepare_open(&p->prepare, &config, error);
     for (uint64_t position = config.first; status == SLUICE_OK && position < config.end;
          position++) {
-        if (position == sl_stretches_first(&p->stretches, k)) {
+        if (position == sl_ranges_first(&p->ranges, k)) {
             seek(p, k++);
         }
         sl_prepared *prepared = sl_prepare_next(p->prepare);
         status = pack_write_one(p, prepared, error);
         sl_prepare_done(p->prepare, prepared);
-        if (status == SLUICE_OK && position + 1 == sl_stretches_first(&p->stretches, k)) {
+        if (status == SLUICE_OK && position + 1 == sl_ranges_first(&p->ranges, k)) {
             status = pack_write_complete(p, position + 1, error);
         }
         p->positions_done++;
@@ -270,7 +267,7 @@ sluice_status sl_pack_write(sl_pack_state *p, sluice_error *error)
             end++;
         }
         if (end > k) {
-            status = write_stretches(p, k, end, error);
+            status = write_ranges(p, k, end, error);
         }
         k = end + 1; /* the one at `end` is done */
     }

@@ -2,7 +2,7 @@
 /*
  * piece: memory of one sample under way, and who bounds it.
  *
- * Purpose: what is made of a sample's fields lies in memory of its own, charged before it is taken,
+ * Purpose: what is made of a sample's fields is in memory of its own, charged before it is taken,
  * so that all samples under way together keep to a budget. Threads: those of the allowance.
  */
 #ifndef SL_PIECE_H
@@ -21,7 +21,7 @@ sluice_status sl_allowance_charge(const sl_allowance *allowance, uint64_t bytes,
 sluice_status sl_piece_new(const sl_allowance *allowance, uint64_t bytes, uint8_t **piece,
                            sluice_error *error);
 /*
- * Replaces the value of a field that is packed (packed_value.h) by what it holds, and one that lies
+ * Replaces the value of a field that is packed (packed_value.h) by what it holds, and one that is
  * where the next sample's will (sl_values_pass) by a copy, in `*piece`, whose old memory is freed;
  * others stay. Errors: CORRUPT, UNSUPPORTED, CANCELED, NOMEM.
  */

@@ -28,8 +28,8 @@ enum { SLOTS_PER_WORKER = 64, SLOTS_PER_WORKER_MIN = 4, SLOTS_ENOUGH = 1024 };
 typedef struct slot {
     sl_prepared prepared;
     sl_prepare *prepare;
-    uint8_t *stored;           /* owned: the bytes read */
-    char room[SL_VALUES_ROOM]; /* of values that do not lie in them */
+    uint8_t *stored;             /* owned: the bytes read */
+    char buffer[SL_VALUES_ROOM]; /* of values that do not are in them */
     uint64_t charged;
     uint64_t too_large; /* bytes that it has of something, above the limit; 0: of nothing */
     bool ready;
@@ -102,7 +102,7 @@ static bool charge_piece(void *ctx, uint64_t bytes)
     return !prepare_is_too_large(ctx, bytes) && prepare_charge(ctx, bytes);
 }
 
-/* For what a worker's rooms hold. */
+/* For what a worker's buffers hold. */
 static bool charge_rooms(void *ctx, uint64_t bytes)
 {
     const worker *w = ctx;
@@ -201,16 +201,16 @@ static void end_reading(slot *s)
     sl_unlock(&prepare->mutex);
 }
 
-/* The worker's room is needed for its next sample. */
-static void take_room(worker *w, slot *s)
+/* The worker's buffer is needed for its next sample. */
+static void take_space(worker *w, slot *s)
 {
-    const char *room = w->values.room;
+    const char *buffer = w->values.buffer;
     for (uint32_t i = 0; i < w->prepare->config.dataset->info.fields; i++) {
         sl_value *value = &w->values.of[i];
         const char *data = (const char *)value->bytes.data;
-        if (value->present && data >= room && data < room + SL_VALUES_ROOM) {
-            memcpy(s->room + (data - room), data, value->bytes.size);
-            value->bytes.data = (const uint8_t *)s->room + (data - room);
+        if (value->present && data >= buffer && data < buffer + SL_VALUES_ROOM) {
+            memcpy(s->buffer + (data - buffer), data, value->bytes.size);
+            value->bytes.data = (const uint8_t *)s->buffer + (data - buffer);
         }
     }
 }
@@ -229,7 +229,7 @@ static sluice_status prepare_make(worker *w, slot *s, sl_prepare_sample *sample)
     if (status < 0) {
         return status;
     }
-    take_room(w, s);
+    take_space(w, s);
     return config->job->make(w->state, sample, s->prepared.made, error);
 }
 
@@ -321,13 +321,13 @@ static void prepare_run(void *argument)
 {
     worker *w = argument;
     sl_prepare *prepare = w->prepare;
-    /* What rooms keep for the next sample is not to be what others wait for. */
+    /* What buffers keep for the next sample is not to be what others wait for. */
     const uint64_t kept = prepare->config.budget_bytes / 4 / prepare->config.workers;
     for (slot *s = take_position(prepare); s != NULL; s = take_position(prepare)) {
         w->at = s;
         prepare_one(w, s);
-        if (w->values.rooms.held > kept) {
-            sl_value_rooms_empty(&w->values.rooms);
+        if (w->values.buffers.held > kept) {
+            sl_value_buffers_empty(&w->values.buffers);
         }
         sl_lock(&prepare->mutex);
         s->ready = true;
@@ -351,7 +351,7 @@ static sluice_status prepare_start_worker(sl_prepare *prepare, worker *w, sluice
     w->prepare = prepare;
     sl_values_begin(&w->values, SL_VALUES_ALL);
     w->allowance = (sl_allowance){.charge = charge_rooms, .give_back = give_back_rooms, .ctx = w};
-    w->values.rooms.allowance = &w->allowance;
+    w->values.buffers.allowance = &w->allowance;
     w->state = sl_calloc(1, job->state_bytes);
     sluice_status status = w->state != NULL ? job->open(w->state, prepare->config.config, error)
                                             : sl_error_set(error, SLUICE_NOMEM, STAGE, NO_MEMORY);

@@ -89,7 +89,7 @@ void sl_series_close(sl_series *series)
 sluice_status sl_series_add_row(sl_series *series, const sl_shard_row *row, sluice_error *error)
 {
     const uint64_t needed = series->count + (uint64_t)1;
-    if (!sl_grow(&series->rows, &series->room, needed, sizeof(*series->rows))) {
+    if (!sl_grow(&series->rows, &series->capacity, needed, sizeof(*series->rows))) {
         return sl_no_memory(error, STAGE, "for %llu shards", (unsigned long long)needed);
     }
     series->rows[series->count++] = *row;

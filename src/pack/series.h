@@ -34,7 +34,7 @@ typedef struct sl_series {
     sl_shard_writer writer;
     sl_shard_row *rows;
     uint32_t count; /* complete shards */
-    uint64_t room;
+    uint64_t capacity;
     uint64_t samples; /* in complete shards */
     uint64_t data_bytes, file_bytes;
     bool grown;      /* some of the rows are of shards with fewer classes */

@@ -128,7 +128,7 @@ static sluice_status shard_writer_append(sl_shard_writer *writer, sl_bytes bytes
 static sluice_status reserve_size(sl_shard_writer *writer, sluice_error *error)
 {
     const uint64_t needed = writer->samples + 1;
-    return sl_grow(&writer->sizes, &writer->room, needed, sizeof(*writer->sizes))
+    return sl_grow(&writer->sizes, &writer->capacity, needed, sizeof(*writer->sizes))
                ? SLUICE_OK
                : sl_no_memory(error, STAGE, "for the sizes of %llu samples",
                               (unsigned long long)needed);

@@ -28,13 +28,13 @@ typedef struct sl_shard_writer {
     const sl_shard_plan *plan;
     int fd; /* -1: no shard is open */
     uint32_t number;
-    uint64_t data_bytes, samples, room;
+    uint64_t data_bytes, samples, capacity;
     uint64_t identity;     /* of the samples so far */
-    uint32_t *sizes;       /* of the samples, with room for more */
+    uint32_t *sizes;       /* of the samples, with space for more */
     uint32_t record_bytes; /* of each, while all have the same size; 0: they differ */
     uint8_t *buffer;       /* bytes not written yet: the last `buffered` of the data */
     size_t buffered;
-    uint64_t behind; /* the disk was told to begin with what lies before it */
+    uint64_t behind; /* the disk was told to begin with what is before it */
     char name[32];
     char path[SL_OUTPUT_PATH_BYTES]; /* of the temporary, for errors */
 } sl_shard_writer;

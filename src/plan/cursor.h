@@ -22,7 +22,7 @@ typedef struct sl_cursor {
     uint32_t world, batch;
 } sl_cursor;
 
-/* `*bytes` in: room; out: written. INVALID when there is too little room. */
+/* `*bytes` in: space; out: written. INVALID when there is too little space. */
 sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *bytes);
 /* CORRUPT when it is corrupt or not a cursor; UNSUPPORTED for another version. Bytes behind the
  * cursor are ignored, so that a field of SLUICE_CURSOR_BYTES can be kept whole. */

@@ -344,7 +344,7 @@ static sluice_status make_row(sl_mix *mix, uint32_t number, const sl_mix_weights
                : mixing_no_memory(error);
 }
 
-static bool mixing_make_room(sl_mix *mix)
+static bool mixing_make_space(sl_mix *mix)
 {
     mix->first = sl_calloc((size_t)mix->sources + 1, sizeof(*mix->first));
     mix->row = sl_calloc(mix->rows, sizeof(*mix->row));
@@ -360,7 +360,7 @@ sluice_status sl_mix_make(sl_mix **mix, const sl_mix_weights *weights, sluice_er
     }
     *made = (sl_mix){
         .sources = weights->sources, .rows = weights->rows, .whole = weights->epoch_samples == 0};
-    if (!mixing_make_room(made)) {
+    if (!mixing_make_space(made)) {
         sl_mix_close(made);
         return mixing_no_memory(error);
     }
@@ -396,7 +396,7 @@ sluice_status sl_mix_recount(sl_mix **recounted, const sl_mix *mix, const uint64
         sl_free(made);
         return status;
     }
-    bool there = mixing_make_room(made);
+    bool there = mixing_make_space(made);
     for (uint32_t i = 0; there && i <= mix->sources; i++) {
         made->first[i] = first[i];
     }

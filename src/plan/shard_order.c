@@ -42,7 +42,7 @@ void sl_shard_set_close(sl_shard_set *set)
 
 static bool shard_order_add_shard(sl_shard_set *set)
 {
-    if (!sl_grow(&set->shards, &set->shard_room, set->count + 1, sizeof(*set->shards))) {
+    if (!sl_grow(&set->shards, &set->shard_capacity, set->count + 1, sizeof(*set->shards))) {
         return false;
     }
     set->shards[set->count++] = (sl_shard){.first = set->samples, .block = set->block_count};
@@ -51,7 +51,7 @@ static bool shard_order_add_shard(sl_shard_set *set)
 
 static bool add_block(sl_shard_set *set)
 {
-    if (!sl_grow(&set->blocks, &set->block_room, set->block_count + 1, sizeof(*set->blocks))) {
+    if (!sl_grow(&set->blocks, &set->block_capacity, set->block_count + 1, sizeof(*set->blocks))) {
         return false;
     }
     set->blocks[set->block_count++] = (sl_shard_block){0, 0};
@@ -236,7 +236,7 @@ static void fill_window(sl_shard_walk *walk)
             (walk->run_count == limits->window_blocks || units + own > limits->window_units)) {
             break;
         }
-        assert(walk->run_count < walk->run_room);
+        assert(walk->run_count < walk->run_capacity);
         walk->runs[walk->run_count] = take_block(walk, lane);
         walk->window_count += walk->runs[walk->run_count++].count;
         units += own;
@@ -263,10 +263,10 @@ sluice_status sl_shard_walk_open(sl_shard_walk *walk, const sl_shard_set *set, s
 {
     const uint64_t blocks = sl_min_u64(set->limits.window_blocks, set->block_count);
     *walk = (sl_shard_walk){.set = set};
-    walk->run_room = (uint32_t)sl_min_u64(blocks, set->limits.window_units);
-    walk->runs = sl_calloc(walk->run_room, sizeof(*walk->runs));
+    walk->run_capacity = (uint32_t)sl_min_u64(blocks, set->limits.window_units);
+    walk->runs = sl_calloc(walk->run_capacity, sizeof(*walk->runs));
     if (walk->runs == NULL) {
-        return sl_no_memory(error, "plan", "for a window of %u blocks", walk->run_room);
+        return sl_no_memory(error, "plan", "for a window of %u blocks", walk->run_capacity);
     }
     return SLUICE_OK;
 }
@@ -292,7 +292,7 @@ void sl_shard_walk_begin(sl_shard_walk *walk, const sl_shard_epoch *epoch)
 {
     const sl_shard_set *set = walk->set;
     const uint64_t key = sl_philox_u64(epoch->seed, epoch->epoch, LINE_DOMAIN);
-    *walk = (sl_shard_walk){.set = set, .runs = walk->runs, .run_room = walk->run_room};
+    *walk = (sl_shard_walk){.set = set, .runs = walk->runs, .run_capacity = walk->run_capacity};
     walk->epoch = *epoch;
     walk->line = sl_permutation_make(set->count, key);
     walk->key = sl_philox_u64(key, epoch->rank, WINDOW_DOMAIN);

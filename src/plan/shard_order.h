@@ -35,7 +35,7 @@
 
 #define SL_SHARD_LANES 8U
 
-/* A run of samples that lie in one file, each behind the one before. */
+/* A run of samples that are in one file, each behind the one before. */
 typedef struct sl_shard {
     uint64_t first, count; /* samples; numbers of the dataset */
     uint64_t block;        /* number of its first block */
@@ -55,7 +55,7 @@ typedef struct sl_shard_set {
     sl_shard *shards;
     sl_shard_block *blocks;
     uint64_t samples, count, block_count; /* count: of shards */
-    uint64_t shard_room, block_room;
+    uint64_t shard_capacity, block_capacity;
     uint64_t units;      /* of all */
     uint32_t most_units; /* of a block */
 } sl_shard_set;
@@ -122,7 +122,7 @@ typedef struct sl_shard_run {
 typedef struct sl_shard_walk {
     const sl_shard_set *set;
     sl_shard_run *runs; /* of the window */
-    uint32_t run_room, run_count;
+    uint32_t run_capacity, run_count;
     sl_shard_epoch epoch;
     sl_permutation line;
     sl_permutation mixed; /* of the window */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layout: where the arrays of a batch lie in its slot.
+ * layout: where the arrays of a batch are in its slot.
  *
  * Purpose: one contiguous block per batch, each array at a 256-byte-aligned offset (what device
  * kernels like to load from), the same in the host slot and in the device slot. Those of a fixed
- * length come first, so that one copy sends them; ragged ones follow, each with room for the most
+ * length come first, so that one copy sends them; ragged ones follow, each with space for the most
  * it can have. Pure functions; units are bytes.
  */
 #ifndef SL_LAYOUT_H

@@ -169,7 +169,7 @@ static sluice_status open_fd(sl_staging *staging, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* Where the parts of a slot lie that begins at `base`. */
+/* Where the parts of a slot are that begins at `base`. */
 static void place_arrays(const sl_staging *staging, uint8_t **arrays, uint8_t *base)
 {
     for (uint32_t i = 0; i < staging->config.part_count; i++) {

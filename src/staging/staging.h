@@ -48,8 +48,8 @@ typedef struct sl_staging_config {
     const sl_staging_conversion *conversions;
     uint32_t conversion_count;
     /* Where part `output` is to be for the consumer, one address for each device slot, each with
-     * room for it; owned by the caller until the last batch is released. It is a converted part, or
-     * the device shares the host's memory. NULL: in memory of our own. */
+     * space for it; owned by the caller until the last batch is released. It is a converted part,
+     * or the device shares the host's memory. NULL: in memory of our own. */
     void *const *outputs;
     uint32_t output;
     const sl_processors *near; /* where its threads run; used by open only. NULL: anywhere */
@@ -130,7 +130,7 @@ bool sl_staging_is_ours(const sl_staging *staging);
 const sl_part *sl_staging_parts(const sl_staging *staging, uint32_t *count);
 sluice_device_type sl_staging_device_type(const sl_staging *staging);
 int32_t sl_staging_device_number(const sl_staging *staging);
-/* Where the host slots lie, `slot_bytes` each, one behind the other. */
+/* Where the host slots are, `slot_bytes` each, one behind the other. */
 const sl_slab *sl_staging_memory(const sl_staging *staging, size_t *slot_bytes);
 
 /* Announces that the epoch ends after `tickets` tickets in all: next returns END there. UINT64_MAX:

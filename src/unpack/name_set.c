@@ -26,21 +26,22 @@ static uint64_t name_set_key_of(sl_name_kind kind, const char *name, size_t leng
 /* Where the key is, or would be. */
 static size_t name_set_find(const sl_name_set *set, uint64_t key)
 {
-    size_t at = key & (set->room - 1);
+    size_t at = key & (set->capacity - 1);
     while (set->slots[at] != 0 && set->slots[at] != key) {
-        at = (at + 1) & (set->room - 1);
+        at = (at + 1) & (set->capacity - 1);
     }
     return at;
 }
 
 static bool name_set_grow(sl_name_set *set)
 {
-    sl_name_set larger = {.room = set->room > 0 ? set->room * 2 : ROOM_FIRST, .count = set->count};
-    larger.slots = sl_calloc(larger.room, sizeof(*larger.slots));
+    sl_name_set larger = {.capacity = set->capacity > 0 ? set->capacity * 2 : ROOM_FIRST,
+                          .count = set->count};
+    larger.slots = sl_calloc(larger.capacity, sizeof(*larger.slots));
     if (larger.slots == NULL) {
         return false;
     }
-    for (size_t i = 0; i < set->room; i++) {
+    for (size_t i = 0; i < set->capacity; i++) {
         if (set->slots[i] != 0) {
             larger.slots[name_set_find(&larger, set->slots[i])] = set->slots[i];
         }
@@ -52,14 +53,14 @@ static bool name_set_grow(sl_name_set *set)
 
 bool sl_name_set_has(const sl_name_set *set, sl_name_kind kind, const char *name, size_t length)
 {
-    return set->room > 0 &&
+    return set->capacity > 0 &&
            set->slots[name_set_find(set, name_set_key_of(kind, name, length))] != 0;
 }
 
 bool sl_name_set_add(sl_name_set *set, sl_name_kind kind, const char *name, size_t length)
 {
     const uint64_t key = name_set_key_of(kind, name, length);
-    if (set->count >= set->room / 4 * 3 && !name_set_grow(set)) {
+    if (set->count >= set->capacity / 4 * 3 && !name_set_grow(set)) {
         return false;
     }
     const size_t at = name_set_find(set, key);
@@ -70,8 +71,8 @@ bool sl_name_set_add(sl_name_set *set, sl_name_kind kind, const char *name, size
 
 void sl_name_set_clear(sl_name_set *set)
 {
-    if (set->room > 0) {
-        memset(set->slots, 0, set->room * sizeof(*set->slots));
+    if (set->capacity > 0) {
+        memset(set->slots, 0, set->capacity * sizeof(*set->slots));
     }
     set->count = 0;
 }

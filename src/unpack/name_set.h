@@ -3,7 +3,7 @@
  * name_set: names that are given away.
  *
  * Purpose: whether a name is there already, letters compared without case (unicode.h), so that a
- * file system without case has room for all of them. Memory: 8 bytes a name at least, 21 at most:
+ * file system without case has space for all of them. Memory: 8 bytes a name at least, 21 at most:
  * checksums are kept, not names. Two names of one checksum count as one, which is harmless: the
  * second one is called otherwise.
  * Threads: one owner.
@@ -20,7 +20,7 @@ typedef enum sl_name_kind { SL_NAME_FILE = 1, SL_NAME_FOLDER, SL_NAME_STEM } sl_
 
 typedef struct sl_name_set {
     uint64_t *slots; /* owned; 0: empty */
-    size_t room, count;
+    size_t capacity, count;
 } sl_name_set;
 
 /* `length` bytes of `name`, at most 4095. */

@@ -45,7 +45,7 @@ static bool is_component_safe(const char *component, size_t bytes)
     return true;
 }
 
-/* A tar's readers leave out what lies below a name like __this__; one that begins like it and may
+/* A tar's readers leave out what is below a name like __this__; one that begins like it and may
  * get its end from a suffix does not belong to a sample either. */
 static bool sample_names_is_meta(const char *component, size_t bytes, bool last)
 {
@@ -62,7 +62,7 @@ static bool is_short(const sl_sample_names *names, size_t bytes)
 static bool is_path_safe(const sl_sample_names *names, const char *path)
 {
     uint32_t components = 0;
-    if (strlen(path) + names->suffix_room >= names->room) {
+    if (strlen(path) + names->suffix_capacity >= names->capacity) {
         return false;
     }
     for (;;) {
@@ -74,7 +74,7 @@ static bool is_path_safe(const sl_sample_names *names, const char *path)
             return false;
         }
         if (last) {
-            return is_short(names, bytes + names->suffix_room);
+            return is_short(names, bytes + names->suffix_capacity);
         }
         path += bytes + 1;
     }
@@ -352,8 +352,8 @@ sluice_status sl_sample_names_open(sl_sample_names *names, const sl_naming *nami
     if (naming->folder_bytes + COMPONENT_BYTES + ROOM_MIN > SL_NAME_BYTES) {
         return sl_error_set(error, SLUICE_INVALID, STAGE, "the path is too long");
     }
-    names->room = SL_NAME_BYTES - naming->folder_bytes - 1;
-    names->suffix_room = names->others ? SUFFIX_ROOM : PICTURE_ROOM;
+    names->capacity = SL_NAME_BYTES - naming->folder_bytes - 1;
+    names->suffix_capacity = names->others ? SUFFIX_ROOM : PICTURE_ROOM;
     if (naming->form == SLUICE_UNPACK_FOLDER &&
         !sl_name_set_add(&names->taken, SL_NAME_FILE, SL_REJECTED_NAME, strlen(SL_REJECTED_NAME))) {
         return sample_names_no_memory(error);

@@ -4,12 +4,11 @@
  *
  * Purpose: a sample's name is its key, if that is a safe name which is not taken; else its number.
  * Safe: a relative path of at most 32 components, none empty, hidden ("." and ".." among those), or
- * with control characters or backslashes, that leaves room for suffixes; in a tar nothing, besides,
- * that its readers take for something else. A picture's extension in a key is that of its file. So
- * no name leads out of the folder that files are made in, and no file is written twice, whatever
- * keys and class names say.
- * Threads: one owner; samples in order. Memory: 8 to 21 bytes a file in folders; of an archive's
- * samples in tars.
+ * with control characters or backslashes, that leaves space for suffixes; in a tar nothing,
+ * besides, that its readers take for something else. A picture's extension in a key is that of its
+ * file. So no name leads out of the folder that files are made in, and no file is written twice,
+ * whatever keys and class names say. Threads: one owner; samples in order. Memory: 8 to 21 bytes a
+ * file in folders; of an archive's samples in tars.
  */
 #ifndef SL_SAMPLE_NAMES_H
 #define SL_SAMPLE_NAMES_H
@@ -22,9 +21,9 @@
 typedef struct sl_sample_names {
     sluice_unpack_form form;
     const sl_dataset *dataset;
-    size_t room;          /* bytes of a whole path below the folder, with its NUL */
-    size_t suffix_room;   /* bytes of it that are for suffixes, dots included */
-    bool others;          /* of sl_suffixes */
+    size_t capacity;        /* bytes of a whole path below the folder, with its NUL */
+    size_t suffix_capacity; /* bytes of it that are for suffixes, dots included */
+    bool others;            /* of sl_suffixes */
     const char **folders; /* owned: of classes, by label; "" for no folder of its own. NULL: none */
     char **made_up;       /* owned: those that are not called like their class */
     uint32_t folder_count, renamed_classes;
@@ -49,9 +48,9 @@ typedef struct sl_named {
 typedef struct sl_naming {
     const sl_dataset *dataset;
     sluice_unpack_form form;
-    bool class_folders;  /* samples lie in folders of their classes */
+    bool class_folders;  /* samples are in folders of their classes */
     bool others;         /* of sl_suffixes */
-    size_t folder_bytes; /* length of the path of the folder that all will lie in */
+    size_t folder_bytes; /* length of the path of the folder that all will are in */
 } sl_naming;
 
 /* Errors: NOMEM, INVALID (a path too long for anything). */

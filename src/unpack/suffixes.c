@@ -124,8 +124,8 @@ static void suffixes_compose(const sl_field *field, sluice_unpack_form form, uin
         (void)snprintf(suffix, SL_SUFFIX_BYTES, "%s", name);
         return;
     }
-    const size_t room = SL_SUFFIX_BYTES - 1 - 1 - strlen(extension) - strlen(tail);
-    (void)snprintf(suffix, SL_SUFFIX_BYTES, "%.*s%s.%s", (int)room, name, tail, extension);
+    const size_t capacity = SL_SUFFIX_BYTES - 1 - 1 - strlen(extension) - strlen(tail);
+    (void)snprintf(suffix, SL_SUFFIX_BYTES, "%.*s%s.%s", (int)capacity, name, tail, extension);
 }
 
 static void compose_picture(const sl_field *field, sluice_unpack_form form, uint32_t number,
@@ -137,8 +137,8 @@ static void compose_picture(const sl_field *field, sluice_unpack_form form, uint
     if (number > 1) {
         (void)snprintf(tail, sizeof(tail), "-%u", number);
     }
-    const size_t room = SL_SUFFIX_BYTES - 1 - EXTENSION_ROOM - strlen(tail);
-    (void)snprintf(suffix, SL_SUFFIX_BYTES, "%.*s%s", (int)room, name, tail);
+    const size_t capacity = SL_SUFFIX_BYTES - 1 - EXTENSION_ROOM - strlen(tail);
+    (void)snprintf(suffix, SL_SUFFIX_BYTES, "%.*s%s", (int)capacity, name, tail);
 }
 
 /* All that the files of a picture's field can be called by. */

@@ -24,7 +24,7 @@ typedef struct sl_suffixes {
     bool others;      /* there are files besides that */
 } sl_suffixes;
 
-/* `class_folders`: samples lie in folders of their classes. */
+/* `class_folders`: samples are in folders of their classes. */
 void sl_suffixes_make(sl_suffixes *suffixes, const sl_dataset *dataset, sluice_unpack_form form,
                       bool class_folders);
 /*

@@ -2,7 +2,7 @@
 /*
  * target: the folder that an unpack makes, whole or not at all.
  *
- * Purpose: all lies in PATH.part, beside it, until it is complete and synced; then that gets the
+ * Purpose: all is in PATH.part, beside it, until it is complete and synced; then that gets the
  * name. A hidden file in both, SL_TARGET_MARK, says that an unpack made the folder: only such ones
  * are ever removed, an unfinished one by the next unpack, a whole one when it is to be replaced.
  * Lock: an advisory one on PATH.part for as long as it is open. Threads: one owner. Forks: in a
@@ -29,7 +29,7 @@ typedef struct sl_target {
 
 /*
  * Makes PATH.part, empty but for the mark. Errors: STATE (PATH holds something that is not to be,
- * or must not be, replaced; another process is at it); INVALID (`dataset` lies there, or would have
+ * or must not be, replaced; another process is at it); INVALID (`dataset` is there, or would have
  * more samples by what is made; a PATH that cannot get a new folder); IO.
  */
 sluice_status sl_target_open(sl_target *target, const char *path, bool overwrite,

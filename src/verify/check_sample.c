@@ -33,7 +33,7 @@ sluice_status sl_sample_check_open(sl_sample_check *c, const sl_dataset *dataset
     c->dataset = dataset;
     sl_values_begin(&c->values, SL_VALUES_ALL);
     sl_sample_pass_open(&c->pass, gate);
-    c->values.rooms.allowance = &c->pass.allowance;
+    c->values.buffers.allowance = &c->pass.allowance;
     c->capacity = BUFFER_BYTES;
     c->buffer = sl_malloc(c->capacity);
     if (c->buffer == NULL) {
@@ -63,13 +63,13 @@ static sluice_status check_sample_read_stored(sl_sample_check *c, const sl_sampl
         if (status < 0) {
             return status;
         }
-        const size_t room = sl_max_size(size, BUFFER_BYTES);
-        uint8_t *grown = sl_realloc_array(c->buffer, room, 1);
+        const size_t capacity = sl_max_size(size, BUFFER_BYTES);
+        uint8_t *grown = sl_realloc_array(c->buffer, capacity, 1);
         if (grown == NULL) {
             return sl_no_memory(error, STAGE, "for %zu bytes", size);
         }
         c->buffer = grown;
-        c->capacity = room;
+        c->capacity = capacity;
         status =
             sl_dataset_read(dataset, sample, (sl_buffer){c->buffer, c->capacity}, &size, error);
     }
@@ -233,7 +233,7 @@ static sluice_status check_sample_join(sl_sample_check *c, sl_value *image, slui
 }
 
 /* The checksums that are in a picture. A file that is one, and has none, says so; what else
- * pictures lie in has its own to say. */
+ * pictures are in has its own to say. */
 static sluice_status check_picture_sums(sl_sample_check *c, const sl_sample *sample,
                                         const sl_value *image, sluice_error *error)
 {
@@ -318,7 +318,7 @@ void sl_sample_check_end(sl_sample_check *c)
         sl_free(c->unpacked);
         c->buffer = c->unpacked = NULL;
         c->capacity = c->unpacked_capacity = 0;
-        sl_value_rooms_empty(&c->values.rooms);
+        sl_value_buffers_empty(&c->values.buffers);
     }
     sl_sample_pass_end(&c->pass);
 }

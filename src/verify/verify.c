@@ -198,9 +198,9 @@ static bool verify_is_stopped(const verify *v)
     return atomic_load_explicit(&v->stopped, memory_order_relaxed);
 }
 
-/* Has the kernel begin to read what lies from one sample to another in the same file: samples that
+/* Has the kernel begin to read what is from one sample to another in the same file: samples that
  * are read one by one, by several threads, do not look like a file that is read from its beginning.
- * Advice only; of samples that lie far apart (a subset's, in an order of its own) none. */
+ * Advice only; of samples that are far apart (a subset's, in an order of its own) none. */
 static void verify_read_ahead(const worker *w, uint64_t first, uint64_t last)
 {
     const sl_dataset *dataset = w->verify->dataset;

@@ -204,7 +204,7 @@ static sluice_status fail_add(void *tagged)
 /* Of a writer whose folder is gone. With an error that cannot be filled it is not freed. */
 static sluice_status fail_finish(void *tagged)
 {
-    uint32_t room;
+    uint32_t capacity;
     const uint8_t pixel[3] = {1, 2, 3};
     sluice_writer_sample sample = SLUICE_WRITER_SAMPLE_INIT;
     sample.image = pixel;
@@ -213,9 +213,9 @@ static sluice_status fail_finish(void *tagged)
     sluice_writer *writer = open_writer();
     assert_int_equal(sluice_writer_add(writer, &sample, NULL), SLUICE_OK);
     remove_tree(f.packed);
-    memcpy(&room, tagged, sizeof(room));
+    memcpy(&capacity, tagged, sizeof(capacity));
     const sluice_status status = sluice_writer_finish(writer, tagged);
-    if (room < sizeof(room)) {
+    if (capacity < sizeof(capacity)) {
         sluice_writer_abort(writer);
     }
     return status;
@@ -349,16 +349,16 @@ static void expect_untouched(const struct filler *filler, const uint8_t *bytes, 
 
 static void check_size(const struct filler *filler, const uint8_t *whole, uint32_t struct_size)
 {
-    const size_t room = struct_size < filler->size ? struct_size : filler->size;
+    const size_t capacity = struct_size < filler->size ? struct_size : filler->size;
     uint8_t *bytes = make_tagged(filler->size, struct_size);
     uint32_t left;
     assert_int_equal(filler->fill(bytes), filler->status);
     memcpy(&left, bytes, sizeof(left));
     assert_int_equal(left, struct_size); /* it stays the caller's */
-    if (memcmp(bytes + 4, whole + 4, room - 4) != 0) {
+    if (memcmp(bytes + 4, whole + 4, capacity - 4) != 0) {
         fail_msg("%s does not fill a struct of %d as a whole one", filler->name, (int)struct_size);
     }
-    expect_untouched(filler, bytes, room);
+    expect_untouched(filler, bytes, capacity);
     free(bytes);
 }
 
@@ -379,8 +379,8 @@ TEST(what_fits_is_filled)
         const uint32_t size = (uint32_t)filler->size;
         uint8_t *whole = make_tagged(filler->size, size);
         assert_int_equal(filler->fill(whole), filler->status);
-        for (uint32_t room = 4; room < size; room += filler->step) {
-            check_size(filler, whole, room);
+        for (uint32_t capacity = 4; capacity < size; capacity += filler->step) {
+            check_size(filler, whole, capacity);
         }
         check_size(filler, whole, size);
         check_size(filler, whole, size + BEHIND / 2); /* of a newer header */

@@ -189,10 +189,10 @@ TEST(a_damaged_one_is_named)
     char path[512];
     photo_folder cut;
     sluice_error error = SLUICE_ERROR_INIT;
-    static uint8_t room[1 << 20];
+    static uint8_t capacity[1 << 20];
     sluice_pixels pixels = SLUICE_PIXELS_INIT;
-    pixels.buffer = room;
-    pixels.capacity = sizeof(room);
+    pixels.buffer = capacity;
+    pixels.capacity = sizeof(capacity);
     photo_folder_make(&cut, 1, 2);
     photo_folder_file(&cut, 1, path, sizeof(path));
     static uint8_t bytes[1 << 20];

@@ -404,7 +404,7 @@ TEST(a_refused_call_is_remembered)
     sluice_columns_destroy(columns);
 }
 
-/* A text that is longer than its room: the loader's policy, and a report that says which. */
+/* A text that is longer than its space: the loader's policy, and a report that says which. */
 TEST(a_text_too_long_is_a_bad_sample)
 {
     sluice_columns *columns = NULL;

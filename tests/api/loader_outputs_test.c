@@ -322,7 +322,7 @@ TEST(memory_of_others_is_refused)
         return; /* not reached */
     }
     _Alignas(256) static uint8_t host[8 * SETUP_SIZE * SETUP_SIZE * 3];
-    /* in the middle of so much that the others are not too close, wherever they lie */
+    /* in the middle of so much that the others are not too close, wherever they are */
     const size_t apart = (size_t)1 << 20;
     uint8_t *ours = fake_cuda_memory_new(apart + sizeof(host) + apart);
     void *small = fake_cuda_memory_new(4096);

@@ -146,9 +146,9 @@ static void finish(zip *z)
     assert_int_equal(fclose(z->file), 0);
 }
 
-static void npz_path(uint64_t sample, char *path, size_t room)
+static void npz_path(uint64_t sample, char *path, size_t capacity)
 {
-    (void)snprintf(path, room, "%s/%d.npz", paths[NPZ], (int)sample);
+    (void)snprintf(path, capacity, "%s/%d.npz", paths[NPZ], (int)sample);
 }
 
 static void write_npz(uint64_t sample, bool deflated)
@@ -366,7 +366,7 @@ TEST(every_format)
     }
 }
 
-/* Parts that are as wide as the tensor, nearly so, or flat: runs are planes, stretches, rows. */
+/* Parts that are as wide as the tensor, nearly so, or flat: runs are planes, ranges, rows. */
 TEST(every_form)
 {
     static const int64_t forms[][3] = {{9, H, W},     {9, 17, W}, {9, 17, W - 6},
@@ -577,14 +577,14 @@ TEST(an_array_that_was_replaced)
 static int make(void **state)
 {
     const char *names[] = {"flat.bin", "rows.npy", "npz", "shards"};
-    const size_t room = (size_t)(D + 20) * (H + 5) * (W + 5);
+    const size_t capacity = (size_t)(D + 20) * (H + 5) * (W + 5);
     temporary_directory(folder, sizeof(folder));
     for (int i = 0; i < 4; i++) {
         (void)snprintf(paths[i], sizeof(paths[i]), "%s/%s", folder, names[i]);
     }
-    volume = malloc(room * 2);
-    mask = malloc(room);
-    content = malloc(room * 2 + HEADER);
+    volume = malloc(capacity * 2);
+    mask = malloc(capacity);
+    content = malloc(capacity * 2 + HEADER);
     if (volume == NULL || mask == NULL || content == NULL || mkdir(paths[NPZ], 0700) != 0) {
         return 1;
     }

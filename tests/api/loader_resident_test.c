@@ -166,7 +166,7 @@ TEST(given_up_and_continued)
     sluice_loader_close(kept);
 }
 
-/* Nothing is kept where it is not wanted, or there is no room; that is no error. */
+/* Nothing is kept where it is not wanted, or there is no space; that is no error. */
 TEST(not_kept)
 {
     sluice_loader_options options = setup_options();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Very many shards, and more samples than 32 bits count: what opening asks of the file system, how
- * often files are opened afterwards, and that far positions give what lies there. The shards are
+ * often files are opened afterwards, and that far positions give what is there. The shards are
  * holes but for a page at each end: windows of a long tensor come unchecked, so holes are zeros.
  */
 #include "loader_setup.h"

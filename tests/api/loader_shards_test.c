@@ -17,7 +17,7 @@
 #define CLASSES   5
 #define PER_CLASS 40
 #define SAMPLES   (CLASSES * PER_CLASS)
-/* An index block tells where this many samples lie (docs/format.md). */
+/* An index block tells where this many samples are (docs/format.md). */
 #define BLOCK_SAMPLES 503
 
 static photo_folder photos;

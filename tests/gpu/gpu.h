@@ -77,7 +77,7 @@ void gpu_write(const gpu *g, sl_cu_address address);
 /* What GPU_CHECKSUM adds. */
 uint32_t gpu_checksum_expected(const uint32_t *words, uint32_t count);
 
-/* Times work on g->stream: between begin and end lies what was queued there. Seconds. */
+/* Times work on g->stream: between begin and end is what was queued there. Seconds. */
 typedef struct gpu_timer {
     sl_cu_event begin, end;
 } gpu_timer;

@@ -30,7 +30,7 @@ enum { SIDE = 16, ROWS = 4, CALLS_MAX = 1 << 20, LAPS = 8, LINES = 4000 };
 typedef enum phase { QUIET, LOADING, PHASES } phase;
 
 typedef struct calls {
-    uint64_t count; /* may be more than there is room for */
+    uint64_t count; /* may be more than there is space for */
     uint32_t *ns;
 } calls;
 
@@ -146,17 +146,17 @@ static char *make_ptx(unsigned number)
         "  ld.param.u64 %to, [to];\n  ld.global.u32 %n, [%to];\n  cvt.rn.f32.u32 %f, %n;\n";
     static const char tail[] = "  cvt.rzi.u32.f32 %n, %f;\n  st.global.u32 [%to], %n;\n  ret;\n}\n";
     enum { LINE = 40 };
-    const size_t room = sizeof(head) + sizeof(tail) + (size_t)(LINES + 1) * LINE;
-    char *text = malloc(room);
+    const size_t capacity = sizeof(head) + sizeof(tail) + (size_t)(LINES + 1) * LINE;
+    char *text = malloc(capacity);
     if (text == NULL) {
         gpu_die("out of memory");
     }
-    size_t at = (size_t)snprintf(text, room, "%s  mov.f32 %%a, 0f3F%06X;\n", head, number + 1);
+    size_t at = (size_t)snprintf(text, capacity, "%s  mov.f32 %%a, 0f3F%06X;\n", head, number + 1);
     for (unsigned i = 0; i < LINES; i++) {
-        at += (size_t)snprintf(text + at, room - at, "  fma.rn.f32 %%f, %%f, %%a, %%%c;\n",
+        at += (size_t)snprintf(text + at, capacity - at, "  fma.rn.f32 %%f, %%f, %%a, %%%c;\n",
                                i % 2 == 0 ? 'f' : 'a');
     }
-    snprintf(text + at, room - at, "%s", tail);
+    snprintf(text + at, capacity - at, "%s", tail);
     return text;
 }
 

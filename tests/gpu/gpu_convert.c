@@ -89,7 +89,7 @@ static void choose_factors(sl_conversion *c, uint64_t *seed)
     }
 }
 
-static void *room(size_t bytes)
+static void *capacity(size_t bytes)
 {
     void *memory = malloc(bytes);
     if (memory == NULL) {
@@ -109,10 +109,10 @@ static void job_make(job *j, uint32_t step, uint64_t *seed)
     j->row_values = (size_t)c->width * c->height * 3;
     j->in_bytes = j->row_values * j->rows;
     j->out_bytes = j->in_bytes * sluice_dtype_bytes(c->dtype);
-    j->in = room(j->in_bytes);
-    j->flags = room(j->rows);
-    j->expected = room(j->out_bytes + GUARD);
-    j->got = room(j->out_bytes + GUARD);
+    j->in = capacity(j->in_bytes);
+    j->flags = capacity(j->rows);
+    j->expected = capacity(j->out_bytes + GUARD);
+    j->got = capacity(j->out_bytes + GUARD);
     memset(j->in, 0, j->in_bytes);
     for (size_t i = 0; i < j->in_bytes; i++) {
         j->in[i] = (uint8_t)gpu_random(seed);

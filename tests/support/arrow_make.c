@@ -71,7 +71,7 @@ static void put_text(bytes *flat, size_t table, unsigned slot, const char *text)
     flat->size += strlen(text) + 1;
 }
 
-/* A vector of offsets; where they lie. */
+/* A vector of offsets; where they are. */
 static size_t put_offsets(bytes *flat, size_t table, unsigned slot, unsigned count)
 {
     link_slot(flat, table, slot, 4, 0);

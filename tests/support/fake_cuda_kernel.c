@@ -67,7 +67,7 @@ void fake_cuda_convert(const fake_cuda_work *work, const uint8_t *from, const ui
     const sl_conversion_parameters *p = &work->parameters;
     const size_t plane = (size_t)p->width * p->height;
     for (size_t i = 0; i < plane * p->rows * 3; i++) {
-        /* i: where the result lies; from there to what it is, and back to the source. */
+        /* i: where the result is; from there to what it is, and back to the source. */
         const size_t row = i / (plane * 3);
         const size_t within = i % (plane * 3);
         const bool planar = work->layout == SLUICE_NCHW;

@@ -21,7 +21,7 @@
 
 enum { INVALID_PARAMETER = 1, INVALID_OPERATION = 7 };
 
-/* As long as CUPTI 13's: what lies behind the part that we declare must be skipped. */
+/* As long as CUPTI 13's: what is behind the part that we declare must be skipped. */
 struct long_kernel {
     struct cupti_kernel kernel;
     uint8_t rest[112];
@@ -42,7 +42,7 @@ static cupti_request request;
 static cupti_complete complete;
 static uint64_t (*clock_now)(void);
 static uint8_t *buffer;
-static size_t room, used;
+static size_t capacity, used;
 static uint64_t lost; /* there was no buffer */
 
 /* The names are CUPTI's. NOLINTBEGIN(readability-identifier-naming) */
@@ -153,7 +153,7 @@ static void deliver(void)
 {
     uint8_t *full = buffer;
     size_t valid = used;
-    size_t size = room;
+    size_t size = capacity;
     buffer = NULL;
     used = 0;
     if (full != NULL) {
@@ -200,12 +200,12 @@ static void append(uint32_t kind, const void *record)
     size_t size = size_of(kind);
     pthread_mutex_lock(&lock);
     if ((enabled & 1u << kind) != 0) {
-        if (buffer != NULL && room - used < size) {
+        if (buffer != NULL && capacity - used < size) {
             deliver();
         }
         if (buffer == NULL) {
             size_t most = 0;
-            request(&buffer, &room, &most);
+            request(&buffer, &capacity, &most);
         }
         if (buffer != NULL) {
             memcpy(buffer + used, record, size);

@@ -2,7 +2,7 @@
 /*
  * io_harness: a source for fetch that knows what every byte must be, and counts deliveries.
  *
- * Files f = 0, 1, ... lie in a temporary folder; byte o of file f is io_byte(f, o), so that no copy
+ * Files f = 0, 1, ... are in a temporary folder; byte o of file f is io_byte(f, o), so that no copy
  * of the data is kept. Deliveries are checked on the fetch thread and counted; only the main thread
  * asserts.
  */
@@ -40,7 +40,7 @@ typedef struct io_harness {
     /* Each item is looked up first, with so many reads of io_lookup_file in a row, and is not found
      * where its tag is a multiple of `lookup_bad`. */
     uint32_t lookups, lookup_bad;
-    /* Items lie in so many pieces, all over files of `piece_span` bytes. 0: they do not. */
+    /* Items are in so many pieces, all over files of `piece_span` bytes. 0: they do not. */
     uint32_t pieces;
     uint64_t piece_span;
     uint64_t deliver_ns;   /* what each delivery takes */

@@ -76,8 +76,8 @@ void lmdb_page(lmdb_file *file, uint32_t page, uint16_t flags)
     put(at + 14, file->page_bytes, 2);
 }
 
-/* Room for a node; where it lies. */
-static uint32_t make_room(lmdb_file *file, uint32_t page, size_t bytes)
+/* Space for a node; where it is. */
+static uint32_t make_space(lmdb_file *file, uint32_t page, size_t bytes)
 {
     uint8_t *at = lmdb_at(file, page);
     const uint32_t lower = get16(at + 12);
@@ -93,7 +93,7 @@ uint32_t lmdb_node(lmdb_file *file, uint32_t leaf, uint16_t flags, const char *k
                    const void *value, uint32_t bytes)
 {
     const size_t key_bytes = strlen(key);
-    const uint32_t place = make_room(file, leaf, NODE + key_bytes + bytes);
+    const uint32_t place = make_space(file, leaf, NODE + key_bytes + bytes);
     uint8_t *at = lmdb_at(file, leaf) + place;
     put(at, bytes, 4);
     put(at + 4, flags, 2);
@@ -145,7 +145,7 @@ uint32_t lmdb_put_tree(lmdb_file *file, uint32_t leaf, const char *name, const l
 uint32_t lmdb_child(lmdb_file *file, uint32_t branch, const char *key, uint64_t child)
 {
     const size_t key_bytes = strlen(key);
-    const uint32_t place = make_room(file, branch, NODE + key_bytes);
+    const uint32_t place = make_space(file, branch, NODE + key_bytes);
     uint8_t *at = lmdb_at(file, branch) + place;
     put(at, child, 6);
     put(at + 6, key_bytes, 2);

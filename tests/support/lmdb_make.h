@@ -2,7 +2,7 @@
 /*
  * lmdb_make: LMDB files for tests, page by page, as liblmdb's mdb.c lays them out.
  *
- * All pages lie in one piece of memory; nothing is checked but that they fit, so that files can be
+ * All pages are in one piece of memory; nothing is checked but that they fit, so that files can be
  * wrong on purpose. Ownership: lmdb_free.
  */
 #ifndef SL_LMDB_MAKE_H
@@ -41,7 +41,7 @@ static inline uint8_t *lmdb_at(const lmdb_file *file, uint32_t page)
 void lmdb_meta(lmdb_file *file, uint32_t page, uint64_t transaction, const lmdb_tree *tree);
 /* An empty branch or leaf. */
 void lmdb_page(lmdb_file *file, uint32_t page, uint16_t flags);
-/* A node behind the others of its leaf, with any flags; where it lies in its page. */
+/* A node behind the others of its leaf, with any flags; where it is in its page. */
 uint32_t lmdb_node(lmdb_file *file, uint32_t leaf, uint16_t flags, const char *key,
                    const void *value, uint32_t bytes);
 /* Has the node say that its value has so many. */

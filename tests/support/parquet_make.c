@@ -24,14 +24,14 @@ enum { T_TRUE = 1, T_FALSE = 2, T_I32 = 5, T_I64 = 6, T_BINARY = 8, T_LIST = 9, 
 
 typedef struct buffer {
     uint8_t *data;
-    size_t size, room;
+    size_t size, capacity;
 } buffer;
 
 static void put(buffer *b, const void *bytes, size_t size)
 {
-    if (b->size + size > b->room) {
-        b->room = 2 * (b->size + size);
-        b->data = realloc(b->data, b->room);
+    if (b->size + size > b->capacity) {
+        b->capacity = 2 * (b->size + size);
+        b->data = realloc(b->data, b->capacity);
         assert(b->data != NULL);
     }
     if (size > 0) {
@@ -431,20 +431,22 @@ static void put_snappy(buffer *b, const uint8_t *data, size_t size)
 
 static void put_compressed(buffer *b, parquet_codec codec, uint8_t *data, size_t size)
 {
-    const size_t room = ZSTD_compressBound(size) + 1024;
-    uint8_t *packed = malloc(room);
+    const size_t capacity = ZSTD_compressBound(size) + 1024;
+    uint8_t *packed = malloc(capacity);
     assert(packed != NULL);
     if (codec == PARQUET_STORED) {
         put(b, data, size);
     } else if (codec == PARQUET_SNAPPY) {
         put_snappy(b, data, size);
     } else if (codec == PARQUET_ZSTD) {
-        const size_t bytes = ZSTD_compress(packed, room, data, size, 3);
+        const size_t bytes = ZSTD_compress(packed, capacity, data, size, 3);
         assert(!ZSTD_isError(bytes));
         put(b, packed, bytes);
     } else {
-        z_stream z = {
-            .next_in = data, .avail_in = (uInt)size, .next_out = packed, .avail_out = (uInt)room};
+        z_stream z = {.next_in = data,
+                      .avail_in = (uInt)size,
+                      .next_out = packed,
+                      .avail_out = (uInt)capacity};
         int status = deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
         assert(status == Z_OK);
         status = deflate(&z, Z_FINISH);
@@ -735,7 +737,7 @@ void parquet_make(parquet_made *file, const parquet_options *options)
     free(groups.data);
     file->data = m.out.data;
     file->size = m.out.size;
-    file->room = m.out.room;
+    file->capacity = m.out.capacity;
 }
 
 void parquet_free(parquet_made *file)

@@ -70,7 +70,7 @@ enum { PARQUET_LEAVES = 6, PARQUET_PAGES_MAX = 512 };
 
 typedef struct parquet_made {
     uint8_t *data;
-    size_t size, room;
+    size_t size, capacity;
     size_t footer; /* where it begins; it ends 8 bytes before the file's end */
     parquet_page pages[PARQUET_PAGES_MAX];
     uint32_t page_count;

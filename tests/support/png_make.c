@@ -9,7 +9,7 @@ enum { HEAD = 8, SIGNATURE = 8, TAIL = 4 };
 
 typedef struct bits {
     uint8_t *data;
-    size_t bytes, room;
+    size_t bytes, capacity;
 } bits;
 
 static void store32(uint8_t *to, uint32_t value)
@@ -34,9 +34,9 @@ static void *need(void *memory)
 
 static void append(png_file *file, const void *data, size_t size)
 {
-    if (file->size + size > file->room) {
-        file->room = (file->size + size) * 2;
-        file->data = need(realloc(file->data, file->room));
+    if (file->size + size > file->capacity) {
+        file->capacity = (file->size + size) * 2;
+        file->data = need(realloc(file->data, file->capacity));
     }
     if (size > 0) {
         memcpy(file->data + file->size, data, size);
@@ -191,8 +191,8 @@ static void add_picture(const kind *k, png_file *file)
     static const uint32_t starts[7][2] = {{0, 0}, {4, 0}, {0, 4}, {2, 0}, {0, 2}, {1, 0}, {0, 1}};
     static const uint32_t steps[7][2] = {{8, 8}, {8, 8}, {4, 8}, {4, 4}, {2, 4}, {2, 2}, {1, 2}};
     static const uint32_t one[2] = {1, 1};
-    bits out = {.room = (size_t)k->height * 8 * ((size_t)k->width * 8 + 16)};
-    out.data = need(malloc(out.room));
+    bits out = {.capacity = (size_t)k->height * 8 * ((size_t)k->width * 8 + 16)};
+    out.data = need(malloc(out.capacity));
     for (int pass = 0; pass < 7 && k->options->interlaced; pass++) {
         add_pass(k, &out, starts[pass], steps[pass]);
     }

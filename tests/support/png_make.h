@@ -27,7 +27,7 @@ typedef struct png_options {
 
 typedef struct png_file {
     uint8_t *data;
-    size_t size, room;
+    size_t size, capacity;
 } png_file;
 
 /* Noise on slopes, all from `seed`. */

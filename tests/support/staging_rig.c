@@ -261,7 +261,7 @@ void rig_synchronize(rig *r, struct CUstream_st *stream)
     }
 }
 
-/* What lies behind the images: the other fields, in one piece. */
+/* What is behind the images: the other fields, in one piece. */
 static size_t tail_bytes(const rig *r, const rig_view *view)
 {
     return (size_t)(view->mask - (const uint8_t *)view->labels) + r->options.batch;

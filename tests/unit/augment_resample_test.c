@@ -89,7 +89,7 @@ static double weight(double start, double size, uint32_t outputs, int64_t i, dou
     return distance < 1.0 ? 1.0 - distance : 0.0;
 }
 
-/* How much of pixel `x` lies inside. */
+/* How much of pixel `x` is inside. */
 static double inside(double start, double size, double x)
 {
     return fmin(x + 1, start + size) - fmax(x, start);

@@ -283,17 +283,17 @@ TEST(features_are_those_of_cpuinfo)
 #endif
 }
 
-TEST(features_fit_their_room)
+TEST(features_fit_their_capacity)
 {
     char whole[256];
     sl_cpu_features(whole, sizeof(whole));
-    for (size_t room = 0; room < 64; room++) {
+    for (size_t capacity = 0; capacity < 64; capacity++) {
         char text[66];
         memset(text, '#', sizeof(text));
-        sl_cpu_features(text, room);
-        assert_int_equal(text[room], '#');
-        if (room > 0) {
-            assert_true(strlen(text) < room);
+        sl_cpu_features(text, capacity);
+        assert_int_equal(text[capacity], '#');
+        if (capacity > 0) {
+            assert_true(strlen(text) < capacity);
         }
     }
 }

@@ -130,7 +130,7 @@ TEST(format_tells_what_is_known)
     expect_format(&error, "offset 12: odd");
 }
 
-TEST(format_never_writes_past_its_room)
+TEST(format_never_writes_past_its_capacity)
 {
     sluice_error error;
     sl_error_file(&error, SLUICE_IO, "io", EIO, "/d/a.jpg", 4096, "read failed");
@@ -138,14 +138,14 @@ TEST(format_never_writes_past_its_room)
     const size_t length = sluice_error_format(&error, whole, sizeof(whole));
     assert_int_equal(length, strlen(whole));
     assert_int_equal(sluice_error_format(&error, NULL, 0), length);
-    for (size_t room = 1; room <= length + 2; room++) {
+    for (size_t capacity = 1; capacity <= length + 2; capacity++) {
         char text[256];
         memset(text, '#', sizeof(text));
-        assert_int_equal(sluice_error_format(&error, text, room), length);
-        const size_t kept = room - 1 < length ? room - 1 : length;
+        assert_int_equal(sluice_error_format(&error, text, capacity), length);
+        const size_t kept = capacity - 1 < length ? capacity - 1 : length;
         assert_int_equal(strlen(text), kept);
         assert_memory_equal(text, whole, kept);
-        assert_int_equal(text[room], '#');
+        assert_int_equal(text[capacity], '#');
     }
 }
 
@@ -216,10 +216,10 @@ TEST(what_is_cut_is_safe)
     char whole[32];
     const size_t length = sluice_error_format(&error, whole, sizeof(whole));
     assert_string_equal(whole, "a\\x1b\xe2\x82\xac: b");
-    for (size_t room = 1; room <= length; room++) {
+    for (size_t capacity = 1; capacity <= length; capacity++) {
         char text[32];
-        assert_int_equal(sluice_error_format(&error, text, room), length);
-        assert_true(strlen(text) < room && strncmp(text, whole, strlen(text)) == 0);
+        assert_int_equal(sluice_error_format(&error, text, capacity), length);
+        assert_true(strlen(text) < capacity && strncmp(text, whole, strlen(text)) == 0);
         const size_t kept = strlen(text);
         assert_true(kept <= 1 || kept == 5 || kept >= 8);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names in a message: all, or as many as there is room for and how many more. */
+/* Names in a message: all, or as many as there is space for and how many more. */
 #include "name_list.h"
 #include "test.h"
 
@@ -16,7 +16,7 @@ static void few(void **state)
     assert_string_equal(sl_name_list_fields(&list, fields, 3), "image, label, key");
 }
 
-/* Each length of names comes to the end of the room at another place. */
+/* Each length of names comes to the end of the space at another place. */
 static void many(void **state)
 {
     for (size_t length = 1; length < 300; length++) {

@@ -12,8 +12,9 @@ enum { WINDOW = 65536, LARGE = 300000 };
 
 #define BYTES(text) ((sl_bytes){(const uint8_t *)(text), sizeof(text) - 1})
 
-/* In pieces of `in` bytes, with room for `room` at a time; how much came out, and why not all. */
-static sl_refusal run(sl_bytes packed, size_t in, size_t room, uint8_t *to, size_t most,
+/* In pieces of `in` bytes, with space for `capacity` at a time; how much came out, and why not all.
+ */
+static sl_refusal run(sl_bytes packed, size_t in, size_t capacity, uint8_t *to, size_t most,
                       size_t *came)
 {
     sl_refusal why = sl_accept();
@@ -27,12 +28,12 @@ static sl_refusal run(sl_bytes packed, size_t in, size_t room, uint8_t *to, size
         const size_t space = most - *came;
         sl_unpack_step step = {.in = {packed.data + given, left < in ? left : in}};
         step.to = to + *came;
-        step.room = space < room ? space : room;
+        step.capacity = space < capacity ? space : capacity;
         const sl_unpack_step before = step;
         why = sl_snappy_stream_run(stream, &step);
-        progress = before.in.size - step.in.size + before.room - step.room;
+        progress = before.in.size - step.in.size + before.capacity - step.capacity;
         given += before.in.size - step.in.size;
-        *came += before.room - step.room;
+        *came += before.capacity - step.capacity;
         if (progress == 0 && why.text == NULL) {
             break;
         }

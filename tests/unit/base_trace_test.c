@@ -82,7 +82,7 @@ TEST_WITH(test_ring, NULL, clean_up)
 TEST_WITH(test_stride, NULL, clean_up)
 {
     enum { COUNT = 3, FULL = sizeof(sluice_trace_event), GUARD = 0xC3 };
-    _Alignas(uint64_t) uint8_t room[COUNT * (FULL + 32)];
+    _Alignas(uint64_t) uint8_t capacity[COUNT * (FULL + 32)];
     assert_int_equal(sluice_trace_start(1, COUNT), SLUICE_OK);
     for (uint64_t i = 0; i < COUNT; i++) {
         sl_trace_moment(SLUICE_TRACE_TAKEN, i, (uint32_t)i);
@@ -90,14 +90,15 @@ TEST_WITH(test_stride, NULL, clean_up)
     sluice_trace_stop();
     assert_int_equal(sluice_trace_read(events, FULL, COUNT, NULL), COUNT);
     for (size_t bytes = 0; bytes <= FULL + 24; bytes += 4) {
-        memset(room, GUARD, sizeof(room));
+        memset(capacity, GUARD, sizeof(capacity));
         assert_int_equal(
-            sluice_trace_read((sluice_trace_event *)(void *)room, bytes, COUNT - 1, NULL), COUNT);
-        for (size_t i = 0; i < sizeof(room); i++) {
+            sluice_trace_read((sluice_trace_event *)(void *)capacity, bytes, COUNT - 1, NULL),
+            COUNT);
+        for (size_t i = 0; i < sizeof(capacity); i++) {
             const size_t event = bytes > 0 ? i / bytes : COUNT;
             const size_t at = bytes > 0 ? i % bytes : 0;
             const uint8_t known = at < FULL ? ((const uint8_t *)&events[event % COUNT])[at] : 0;
-            assert_int_equal(room[i], event < COUNT - 1 ? known : GUARD);
+            assert_int_equal(capacity[i], event < COUNT - 1 ? known : GUARD);
         }
     }
 }

@@ -37,8 +37,8 @@ typedef struct result {
     bool lacks_checksum;
 } result;
 
-static sluice_status run_pieces(sl_unpack_stream *stream, sl_bytes packed, size_t in, size_t room,
-                                result *r)
+static sluice_status run_pieces(sl_unpack_stream *stream, sl_bytes packed, size_t in,
+                                size_t capacity, result *r)
 {
     size_t given = 0;
     for (;;) {
@@ -46,45 +46,45 @@ static sluice_status run_pieces(sl_unpack_stream *stream, sl_bytes packed, size_
         const size_t space = OUT_BYTES - r->size;
         sl_unpack_step step = {.in = {packed.data + given, left < in ? left : in},
                                .to = r->out + r->size,
-                               .room = space < room ? space : room};
+                               .capacity = space < capacity ? space : capacity};
         const sl_unpack_step before = step;
         const sluice_status status = sl_unpack_stream_run(stream, &step, &r->error);
         const size_t taken = before.in.size - step.in.size;
         assert_ptr_equal(step.in.data, before.in.data + taken);
-        assert_ptr_equal(step.to, before.to + (before.room - step.room));
+        assert_ptr_equal(step.to, before.to + (before.capacity - step.capacity));
         given += taken;
-        r->size += before.room - step.room;
-        if (status < 0 ||
-            (taken == 0 && step.room == before.room && before.room > 0 && given == packed.size)) {
+        r->size += before.capacity - step.capacity;
+        if (status < 0 || (taken == 0 && step.capacity == before.capacity && before.capacity > 0 &&
+                           given == packed.size)) {
             return status < 0 ? status : sl_unpack_stream_end(stream, &r->error);
         }
     }
 }
 
-/* In pieces of `in` bytes, with room for `room` at a time. */
-static result unpack_as(sl_packing packing, sl_bytes packed, size_t in, size_t room)
+/* In pieces of `in` bytes, with space for `capacity` at a time. */
+static result unpack_as(sl_packing packing, sl_bytes packed, size_t in, size_t capacity)
 {
     result r = {.status = SLUICE_OK, .error = SLUICE_ERROR_INIT};
     sl_unpack_stream *stream = NULL;
     assert_int_not_equal(packing, SL_PACKING_NONE);
     assert_int_equal(sl_unpack_stream_open(&stream, packing, &r.error), SLUICE_OK);
-    r.status = run_pieces(stream, packed, in, room, &r);
+    r.status = run_pieces(stream, packed, in, capacity, &r);
     r.lacks_checksum = sl_unpack_stream_lacks_checksum(stream);
     sl_unpack_stream_close(stream);
     assert_true(r.status == SLUICE_OK || (r.error.status == r.status && r.error.text[0] != '\0'));
     return r;
 }
 
-static result unpack(sl_bytes packed, size_t in, size_t room)
+static result unpack(sl_bytes packed, size_t in, size_t capacity)
 {
-    return unpack_as(sl_packing_of(packed), packed, in, room);
+    return unpack_as(sl_packing_of(packed), packed, in, capacity);
 }
 
 static void check(sl_bytes packed, const char *text)
 {
     for (size_t in = 1; in <= packed.size; in++) {
-        for (size_t room = 1; room < 12; room++) {
-            const result r = unpack(packed, in, room);
+        for (size_t capacity = 1; capacity < 12; capacity++) {
+            const result r = unpack(packed, in, capacity);
             assert_int_equal(r.status, SLUICE_OK);
             assert_int_equal(r.size, strlen(text));
             assert_memory_equal(r.out, text, r.size);
@@ -234,9 +234,9 @@ TEST(test_only_what_was_written_comes_out)
     sl_unpack_stream *stream;
     sluice_error error = SLUICE_ERROR_INIT;
     assert_int_equal(sl_unpack_stream_open(&stream, SL_PACKING_ZSTD, &error), SLUICE_OK);
-    sl_unpack_step step = {.in = {packed, sizeof(packed)}, .to = out, .room = ROOM};
+    sl_unpack_step step = {.in = {packed, sizeof(packed)}, .to = out, .capacity = ROOM};
     assert_true(sl_unpack_stream_run(stream, &step, &error) < 0);
-    assert_in_range(ROOM - step.room, 0, GOOD);
+    assert_in_range(ROOM - step.capacity, 0, GOOD);
     sl_unpack_stream_close(stream);
 }
 
@@ -244,8 +244,8 @@ TEST(test_only_what_was_written_comes_out)
 static void check_one(sl_packing packing, sl_bytes packed)
 {
     for (size_t in = 1; in <= packed.size; in++) {
-        for (size_t room = 1; room < 12; room++) {
-            const result r = unpack_as(packing, packed, in, room);
+        for (size_t capacity = 1; capacity < 12; capacity++) {
+            const result r = unpack_as(packing, packed, in, capacity);
             assert_int_equal(r.status, SLUICE_OK);
             assert_int_equal(r.size, 5);
             assert_memory_equal(r.out, "hello", r.size);

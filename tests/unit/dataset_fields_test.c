@@ -30,17 +30,17 @@ static sluice_dataset *open_path(const char *path)
     return dataset;
 }
 
-/* With any room from none to enough: the size is told, and nothing is written beyond the room. */
+/* With any space from none to enough: the size is told, and nothing is written beyond the space. */
 static void expect_field(const sluice_dataset *dataset, uint64_t index, const char *field,
                          const void *expected, size_t size)
 {
-    for (size_t room = 0; room <= size; room += room + 8 < size ? 7 : 1) {
+    for (size_t capacity = 0; capacity <= size; capacity += capacity + 8 < size ? 7 : 1) {
         size_t bytes = 0;
         memset(got, 0xC3, sizeof(got));
-        assert_int_equal(sluice_dataset_read(dataset, index, field, got, room, &bytes, NULL),
-                         room < size ? SLUICE_AGAIN : SLUICE_OK);
+        assert_int_equal(sluice_dataset_read(dataset, index, field, got, capacity, &bytes, NULL),
+                         capacity < size ? SLUICE_AGAIN : SLUICE_OK);
         assert_int_equal(bytes, size);
-        assert_int_equal(got[room], 0xC3);
+        assert_int_equal(got[capacity], 0xC3);
     }
     assert_memory_equal(got, expected, size);
 }

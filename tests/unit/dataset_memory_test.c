@@ -51,8 +51,8 @@ static void what_does_not_fit_is_refused(void **state)
     kept[MIB / 2 - 1] = 1; /* still there */
     assert_int_equal(sl_memory_shortages() - before, 3);
     assert_true(atomic_load(&limit.met));
-    assert_false(sl_memory_has_room(MIB / 2 + 1));
-    assert_true(sl_memory_has_room(MIB / 4));
+    assert_false(sl_memory_has_space(MIB / 2 + 1));
+    assert_true(sl_memory_has_space(MIB / 4));
     assert_true(sl_memory_claim(MIB / 4));
     assert_false(sl_memory_claim(MIB / 4 + 1));
     sl_memory_give_back(MIB / 4);

@@ -12,7 +12,7 @@ static char names[NAMES][16];
 
 TEST(empty)
 {
-    sl_name_table table = {.room = 0};
+    sl_name_table table = {.capacity = 0};
     assert_int_equal(sl_name_table_find(&table, "a"), SL_NAME_NONE);
     sl_name_table_close(&table);
     assert_true(sl_name_table_add(&table, "", 7));
@@ -24,7 +24,7 @@ TEST(empty)
 /* Those that are alike up to their last letters, and as the table grows. */
 TEST(many)
 {
-    sl_name_table table = {.room = 0};
+    sl_name_table table = {.capacity = 0};
     for (uint32_t i = 0; i < NAMES; i++) {
         (void)snprintf(names[i], sizeof(names[i]), "array_%u", i * 7919 % 100003);
         assert_int_equal(sl_name_table_find(&table, names[i]), SL_NAME_NONE);
@@ -39,6 +39,6 @@ TEST(many)
         assert_int_equal(sl_name_table_find(&table, copy), SL_NAME_NONE);
     }
     assert_int_equal(table.count, NAMES);
-    assert_true(table.room <= 4 * NAMES);
+    assert_true(table.capacity <= 4 * NAMES);
     sl_name_table_close(&table);
 }

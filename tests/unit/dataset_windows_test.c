@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What opening windows costs, and where they lie in files of holes that are too large to be walked:
+ * What opening windows costs, and where they are in files of holes that are too large to be walked:
  * by arithmetic where samples are alike, refused where there are too many to look at.
  */
 #include "clock.h"

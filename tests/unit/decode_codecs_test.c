@@ -100,7 +100,7 @@ TEST(what_has_no_codec_is_named)
     }
 }
 
-/* A number that lies: each codec is given what is not its own, of every size. */
+/* A number that is: each codec is given what is not its own, of every size. */
 TEST(codecs_judge_what_is_not_theirs)
 {
     static const uint8_t bytes[40] = {0xFF, 0xD7, 0xFF, 0xE1, 0, 8, 'E', 'x', 'i', 'f'};

@@ -15,7 +15,7 @@
 
 enum { MAX_PIXELS = 100000000, FLIPPED_FILES = 6000, FILE_MAX = 1 << 20, GUARD = 1 << 16 };
 
-static uint8_t *guarded_end; /* FILE_MAX bytes lie before it, no access behind it */
+static uint8_t *guarded_end; /* FILE_MAX bytes are before it, no access behind it */
 
 static int make_guard(void **state)
 {

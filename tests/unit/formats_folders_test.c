@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a folder is, by what lies in it: a row for each kind. Pictures are never looked at, so they
+ * What a folder is, by what is in it: a row for each kind. Pictures are never looked at, so they
  * are empty here; that what was found is read right is tested in Python (test_folders.py).
  */
 #include "dataset.h"

@@ -18,7 +18,7 @@ ssize_t __real_pwrite(int descriptor, const void *data, size_t bytes, off_t offs
 ssize_t __wrap_pwrite(int descriptor, const void *data, size_t bytes, off_t offset);
 
 static struct {
-    off_t room;      /* bytes that the disk has; 0: enough */
+    off_t capacity;  /* bytes that the disk has; 0: enough */
     size_t piece;    /* at most this at a time; 0: all */
     int interrupted; /* so many calls first fail with EINTR */
 } disk;
@@ -30,7 +30,7 @@ ssize_t __wrap_pwrite(int descriptor, const void *data, size_t bytes, off_t offs
         errno = EINTR;
         return -1;
     }
-    if (disk.room > 0 && offset + (off_t)bytes > disk.room) {
+    if (disk.capacity > 0 && offset + (off_t)bytes > disk.capacity) {
         errno = ENOSPC;
         return -1;
     }
@@ -110,8 +110,8 @@ TEST_WITH(test_short_and_interrupted, setup, teardown)
 
 TEST_WITH(test_full_disk, setup, teardown)
 {
-    disk.room = (off_t)(sizeof(struct idle_header) +
-                        (size_t)2 * IDLE_WRITER_ROOM * sizeof(struct idle_record));
+    disk.capacity = (off_t)(sizeof(struct idle_header) +
+                            (size_t)2 * IDLE_WRITER_ROOM * sizeof(struct idle_record));
     add_many();
     idle_writer_flush(&writer, IDLE_STATE_ENDED, 5);
     struct idle_run run;

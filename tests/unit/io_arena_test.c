@@ -105,7 +105,7 @@ TEST(limits)
     sl_read_arena_close(&arena, 0);
 }
 
-/* What lies behind the first part is there once it is widened, and not touched before. */
+/* What is behind the first part is there once it is widened, and not touched before. */
 TEST(widened)
 {
     sl_read_arena arena;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The folder that the files of a list have to lie in: names by their text, files wherever links
+ * The folder that the files of a list have to are in: names by their text, files wherever links
  * lead, with /proc and openat2 and without them.
  */
 #include "boundary.h"
@@ -120,7 +120,7 @@ TEST(absolute_names_begin_with_the_folder)
     sl_boundary_close(boundary);
     assert_true(has_name(NULL, "/etc/passwd"));
     boundary = open_folder("set/sub/../../../../../../../../../../..", "");
-    assert_true(has_name(boundary, "/etc/passwd")); /* which lies in the folder of all */
+    assert_true(has_name(boundary, "/etc/passwd")); /* which is in the folder of all */
     sl_boundary_close(boundary);
 }
 

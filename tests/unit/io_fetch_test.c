@@ -352,7 +352,7 @@ static void close_at_random_moments(void **state)
     io_harness_destroy(&h);
 }
 
-/* Where items lie is read first: once, or in two steps. */
+/* Where items are is read first: once, or in two steps. */
 static void looked_up(void **state)
 {
     for (uint32_t lookups = 1; lookups <= 2; lookups++) {
@@ -375,7 +375,7 @@ static void looked_up(void **state)
     }
 }
 
-/* Items that lie in several pieces, looked up or not; a file that ends before fails them. */
+/* Items that are in several pieces, looked up or not; a file that ends before fails them. */
 static void pieces(void **state)
 {
     for (uint32_t lookups = 0; lookups < 2; lookups++) {

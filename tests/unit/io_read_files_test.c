@@ -58,9 +58,10 @@ TEST(bytes_and_then_sizes)
     files = FILES;
     sl_objects *objects = open_objects();
     const size_t all = strlen(contents[0]) + strlen(contents[2]);
-    for (size_t room = 0; room < all + (size_t)FILES * SL_OBJECT_SIZE_BYTES; room++) {
+    for (size_t capacity = 0; capacity < all + (size_t)FILES * SL_OBJECT_SIZE_BYTES; capacity++) {
         size = 0;
-        assert_int_equal(sl_objects_read_whole(objects, 0, bytes, room, &size, NULL), SLUICE_AGAIN);
+        assert_int_equal(sl_objects_read_whole(objects, 0, bytes, capacity, &size, NULL),
+                         SLUICE_AGAIN);
         assert_int_equal(size, all + (size_t)FILES * SL_OBJECT_SIZE_BYTES);
     }
     memset(bytes, 0xee, sizeof(bytes));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stretches of a file, with gaps and without, in the page cache or not, against the file's bytes;
+/* Ranges of a file, with gaps and without, in the page cache or not, against the file's bytes;
  * and files that end before. */
 #include "philox.h"
 #include "photo_folder.h"

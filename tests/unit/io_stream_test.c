@@ -297,7 +297,7 @@ static sluice_status name_of(void *ctx, uint32_t object, char *path, size_t byte
     return SLUICE_OK;
 }
 
-/* The last of them is read as it lies. */
+/* The last of them is read as it is. */
 static sl_packed packed_of(void *ctx, uint32_t object)
 {
     const sl_packed *all = ctx;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fetch over compressed files that zlib made: items that are due in another order than they are
- * read in, in a buffer that has room for one set of them; cancels and damage in the middle; each
+ * read in, in a buffer that has space for one set of them; cancels and damage in the middle; each
  * byte comes out once.
  */
 #include "clock.h"
@@ -417,7 +417,7 @@ TEST(cancels)
     assert_int_equal(t.delivered, t.asked);
 }
 
-/* What lies before the damage is right; from there on all of the file fails, and nothing else. */
+/* What is before the damage is right; from there on all of the file fails, and nothing else. */
 TEST(damage)
 {
     uint32_t seed = 6;

@@ -30,9 +30,9 @@ typedef struct small {
 
 typedef struct walk {
     uint64_t *seen; /* hashes; 0: free */
-    size_t room, count;
+    size_t capacity, count;
     small *stack;
-    size_t depth, stack_room;
+    size_t depth, stack_capacity;
     bool wrong;
 } walk;
 
@@ -67,7 +67,7 @@ static void first_state(small *s)
     assert_int_equal(sl_window_open(&window, &config, NULL), SLUICE_OK);
     memcpy(s->wants, window.wants, sizeof(s->wants));
     if (spread > 0) {
-        assert_int_equal(window.due_room, DUES);
+        assert_int_equal(window.due_capacity, DUES);
         memcpy(s->dues, window.dues, sizeof(s->dues));
     }
     s->window = window;
@@ -199,7 +199,7 @@ static bool act(walk *w, small *s, uint32_t action)
     sl_fetch_item item;
     switch (action) {
     case ASK:
-        if (s->window.asked == ITEMS || !sl_window_has_room(&s->window)) {
+        if (s->window.asked == ITEMS || !sl_window_has_space(&s->window)) {
             return false;
         }
         item = item_of((uint32_t)s->window.asked);
@@ -207,7 +207,7 @@ static bool act(walk *w, small *s, uint32_t action)
         settle_credited(w, s);
         return true;
     case INSERT:
-        if (s->inserted == INSERTS || !sl_window_has_insert_room(&s->window)) {
+        if (s->inserted == INSERTS || !sl_window_has_insert_space(&s->window)) {
             return false;
         }
         item = item_of(ITEMS + s->inserted++);
@@ -268,15 +268,15 @@ static bool cancels(const small *from)
         index = sl_window_any(&s.window);
     }
     sl_window_restart(&s.window);
-    return index == SL_WANT_NONE && window_valid(&s.window) && sl_window_has_room(&s.window) &&
-           sl_window_has_insert_room(&s.window) && s.window.asked == 0;
+    return index == SL_WANT_NONE && window_valid(&s.window) && sl_window_has_space(&s.window) &&
+           sl_window_has_insert_space(&s.window) && s.window.asked == 0;
 }
 
 static bool is_new(walk *w, uint64_t hash)
 {
-    size_t at = (size_t)(hash % w->room);
+    size_t at = (size_t)(hash % w->capacity);
     while (w->seen[at] != 0 && w->seen[at] != hash) {
-        at = (at + 1) % w->room;
+        at = (at + 1) % w->capacity;
     }
     const bool fresh = w->seen[at] == 0;
     w->seen[at] = hash;
@@ -286,7 +286,7 @@ static bool is_new(walk *w, uint64_t hash)
 
 static void push(walk *w, const small *s)
 {
-    assert_true(w->depth < w->stack_room && w->count < w->room / 2);
+    assert_true(w->depth < w->stack_capacity && w->count < w->capacity / 2);
     w->stack[w->depth++] = *s;
 }
 
@@ -312,9 +312,9 @@ static void visit(walk *w)
 static void every_interleaving(uint32_t of_spread)
 {
     spread = of_spread;
-    walk w = {.room = (size_t)1 << 23, .stack_room = 1 << 16};
-    w.seen = calloc(w.room, sizeof(*w.seen));
-    w.stack = calloc(w.stack_room, sizeof(*w.stack));
+    walk w = {.capacity = (size_t)1 << 23, .stack_capacity = 1 << 16};
+    w.seen = calloc(w.capacity, sizeof(*w.seen));
+    w.stack = calloc(w.stack_capacity, sizeof(*w.stack));
     if (w.seen == NULL || w.stack == NULL) {
         fail();
     }
@@ -377,7 +377,7 @@ static uint32_t below(uint32_t *seed, uint32_t bound)
     return (*seed >> 8) % bound;
 }
 
-/* What is read together lies in one object, within the limits, and nothing near is left out. */
+/* What is read together is in one object, within the limits, and nothing near is left out. */
 static void check_span(const sl_window *window, uint32_t index)
 {
     const sl_span span = sl_window_span(window, index, true);

@@ -148,7 +148,7 @@ static uint32_t check_part(sl_decoder *decoder, const whole *all, sl_rect need,
     return scaled;
 }
 
-/* Number `i` of parts that lie at every distance from the grids inside and from the edges. */
+/* Number `i` of parts that are at every distance from the grids inside and from the edges. */
 static sl_rect some_rect(const whole *all, uint32_t i, uint32_t denominator, sl_random *random)
 {
     sl_rect rect = {.width = 1 + i % 3 * denominator, .height = 1 + i % 5 * denominator};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Restart intervals: found wherever they lie, and nothing accepted that is not exactly as the
+ * Restart intervals: found wherever they are, and nothing accepted that is not exactly as the
  * header demands.
  */
 #include "jpeg_tiles.h"
@@ -13,7 +13,7 @@
 
 enum { BYTES_MAX = 1 << 16, GUARD = 1 << 16, INTERVALS_MAX = 64, SCRATCH = 1 << 20 };
 
-static uint8_t *guarded_end; /* BYTES_MAX bytes lie before it, no access behind it */
+static uint8_t *guarded_end; /* BYTES_MAX bytes are before it, no access behind it */
 static sl_scratch scratch;
 
 static int setup(void **state)

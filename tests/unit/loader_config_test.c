@@ -412,7 +412,7 @@ TEST(small_samples_stay_in_memory)
 }
 
 /* Of large samples some fit into the read buffer, and ones larger than most are none too large. */
-TEST(large_samples_have_room)
+TEST(large_samples_have_capacity)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     options.batch_size = 8;

@@ -146,7 +146,7 @@ sluice_status __wrap_sl_workers_submit(sl_workers *workers, const void *jobs, si
 }
 /* NOLINTEND(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
 
-/* ---- a dataset of samples that lie one behind the other ---- */
+/* ---- a dataset of samples that are one behind the other ---- */
 
 static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                             sl_place *lookup, sl_refusal *why)

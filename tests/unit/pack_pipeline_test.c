@@ -675,7 +675,7 @@ TEST(raw_pixels_are_packed_anew)
     remove_tree(work);
 }
 
-/* With room for nothing, one sample at a time is under way: slow, but in order and to the end. */
+/* With space for nothing, one sample at a time is under way: slow, but in order and to the end. */
 TEST(a_small_budget_does_not_stop_the_workers)
 {
     fixture f;

@@ -113,7 +113,7 @@ int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to)
     return result;
 }
 
-/* Removing needs no room on the disk. */
+/* Removing needs no space on the disk. */
 int __wrap_unlinkat(int fd, const char *name, int flags)
 {
     if (accident == DIE) {

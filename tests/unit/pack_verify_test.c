@@ -425,7 +425,7 @@ static void exchange(file_bytes *shard, size_t frame, uint8_t was, uint8_t is)
     *byte = is;
 }
 
-/* What lies in a frame is what its header says, and its field holds: with checksums that do not
+/* What is in a frame is what its header says, and its field holds: with checksums that do not
  * help. */
 TEST(verify_unpacks_frames)
 {

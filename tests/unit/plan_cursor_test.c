@@ -107,12 +107,12 @@ TEST(short_buffers_are_refused)
     for (size_t length = 0; length < bytes; length++) {
         sl_cursor got;
         assert_int_equal(sl_cursor_read(&got, buffer, length), SLUICE_CORRUPT);
-        uint8_t room[SLUICE_CURSOR_BYTES];
-        memset(room, 0xcc, sizeof(room));
+        uint8_t capacity[SLUICE_CURSOR_BYTES];
+        memset(capacity, 0xcc, sizeof(capacity));
         size_t given = length;
-        assert_int_equal(sl_cursor_write(&sample, room, &given), SLUICE_INVALID);
-        for (size_t i = 0; i < sizeof(room); i++) {
-            assert_int_equal(room[i], 0xcc);
+        assert_int_equal(sl_cursor_write(&sample, capacity, &given), SLUICE_INVALID);
+        for (size_t i = 0; i < sizeof(capacity); i++) {
+            assert_int_equal(capacity[i], 0xcc);
         }
     }
 }
@@ -170,9 +170,9 @@ TEST(a_cursor_by_shards)
         buffer[bit / 8] ^= (uint8_t)(1U << (bit % 8));
     }
     for (size_t length = 0; length < bytes; length++) {
-        size_t room = length;
+        size_t capacity = length;
         assert_int_equal(sl_cursor_read(&got, buffer, length), SLUICE_CORRUPT);
-        assert_int_equal(sl_cursor_write(&given, buffer, &room), SLUICE_INVALID);
+        assert_int_equal(sl_cursor_write(&given, buffer, &capacity), SLUICE_INVALID);
     }
     buffer[48] = SLUICE_SHUFFLE_NONE;
     seal(buffer, bytes);

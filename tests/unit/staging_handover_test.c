@@ -270,7 +270,7 @@ static void fail_steps(rig *r)
     sl_staging_fail(r->staging, (uint32_t)one, &first);
     sl_staging_fail(r->staging, (uint32_t)one, &second); /* too late: the first counts */
     wait_readable(r);
-    expect_next(r, SLUICE_OK); /* what lies before it arrives */
+    expect_next(r, SLUICE_OK); /* what is before it arrives */
     expect_next(r, SLUICE_CORRUPT);
     rig_complete(r, one, BATCH);
     rig_complete(r, two, BATCH);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where parts lie, against plain arithmetic. */
+/* Where parts are, against plain arithmetic. */
 #include "error.h"
 #include "layout.h"
 #include "test.h"

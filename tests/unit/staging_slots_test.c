@@ -23,9 +23,9 @@ typedef struct small {
 typedef struct walk {
     sl_slots shape; /* counts and shared; expanded states start from it */
     uint64_t *seen; /* open addressing; 0: free */
-    size_t seen_room;
+    size_t seen_capacity;
     small *stack;
-    size_t stack_room, depth;
+    size_t stack_capacity, depth;
     uint64_t states, transitions;
 } walk;
 
@@ -91,11 +91,11 @@ static uint64_t key_of(const sl_slots *slots)
     return key;
 }
 
-static bool insert(uint64_t *seen, size_t room, uint64_t key)
+static bool insert(uint64_t *seen, size_t capacity, uint64_t key)
 {
-    size_t at = (size_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 20) % room;
+    size_t at = (size_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 20) % capacity;
     while (seen[at] != 0 && seen[at] != key) {
-        at = (at + 1) % room;
+        at = (at + 1) % capacity;
     }
     const bool is_new = seen[at] == 0;
     seen[at] = key;
@@ -104,31 +104,31 @@ static bool insert(uint64_t *seen, size_t room, uint64_t key)
 
 static void grow_seen(walk *w)
 {
-    const size_t room = w->seen_room * 2;
-    uint64_t *seen = calloc(room, sizeof(*seen));
+    const size_t capacity = w->seen_capacity * 2;
+    uint64_t *seen = calloc(capacity, sizeof(*seen));
     assert_non_null(seen);
-    for (size_t i = 0; i < w->seen_room; i++) {
+    for (size_t i = 0; i < w->seen_capacity; i++) {
         if (w->seen[i] != 0) {
-            insert(seen, room, w->seen[i]);
+            insert(seen, capacity, w->seen[i]);
         }
     }
     free(w->seen);
     w->seen = seen;
-    w->seen_room = room;
+    w->seen_capacity = capacity;
 }
 
 static void visit(walk *w, const sl_slots *slots)
 {
-    if (!insert(w->seen, w->seen_room, key_of(slots))) {
+    if (!insert(w->seen, w->seen_capacity, key_of(slots))) {
         return;
     }
     w->states++;
-    if (w->states * 2 > w->seen_room) {
+    if (w->states * 2 > w->seen_capacity) {
         grow_seen(w);
     }
-    if (w->depth == w->stack_room) {
-        w->stack_room *= 2;
-        w->stack = realloc(w->stack, w->stack_room * sizeof(*w->stack));
+    if (w->depth == w->stack_capacity) {
+        w->stack_capacity *= 2;
+        w->stack = realloc(w->stack, w->stack_capacity * sizeof(*w->stack));
         assert_non_null(w->stack);
     }
     w->stack[w->depth++] = shrink(slots);
@@ -453,9 +453,9 @@ typedef void each_state(walk *w, const sl_slots *slots);
 /* Calls `each` once for every reachable state. */
 static void walk_all(uint32_t hosts, uint32_t devices, bool shared, each_state *extra)
 {
-    walk w = {.seen_room = 1024, .stack_room = 1024};
-    w.seen = calloc(w.seen_room, sizeof(*w.seen));
-    w.stack = calloc(w.stack_room, sizeof(*w.stack));
+    walk w = {.seen_capacity = 1024, .stack_capacity = 1024};
+    w.seen = calloc(w.seen_capacity, sizeof(*w.seen));
+    w.stack = calloc(w.stack_capacity, sizeof(*w.stack));
     assert_non_null(w.seen);
     assert_non_null(w.stack);
     sl_slots_init(&w.shape, hosts, devices, shared);

@@ -90,7 +90,7 @@ static bool begin_step_locked(stress *s)
     s->step++;
     j.fails = j.step == s->failing_step;
     for (j.row = 0; j.row < facts.rows; j.row++) {
-        sl_queue_push(&s->jobs, &j, 1); /* has room for all slots' rows */
+        sl_queue_push(&s->jobs, &j, 1); /* has space for all slots' rows */
     }
     return true;
 }

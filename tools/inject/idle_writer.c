@@ -64,8 +64,8 @@ static void append_waiting(struct idle_writer *writer)
     }
     if (header->write_error == 0) {
         uint64_t offset = sizeof *header + header->records * sizeof(struct idle_record);
-        header->write_error =
-            write_at(writer->descriptor, writer->room, count * sizeof(struct idle_record), offset);
+        header->write_error = write_at(writer->descriptor, writer->capacity,
+                                       count * sizeof(struct idle_record), offset);
     }
     if (header->write_error == 0) {
         header->records += count;
@@ -80,7 +80,7 @@ void idle_writer_add(struct idle_writer *writer, const struct idle_record *recor
     if (writer->waiting == IDLE_WRITER_ROOM) {
         append_waiting(writer);
     }
-    writer->room[writer->waiting++] = *record;
+    writer->capacity[writer->waiting++] = *record;
     pthread_mutex_unlock(&writer->lock);
 }
 

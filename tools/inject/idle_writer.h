@@ -21,7 +21,7 @@ struct idle_writer {
     int descriptor; /* -1: nothing is written */
     struct idle_header header;
     size_t waiting;
-    struct idle_record room[IDLE_WRITER_ROOM];
+    struct idle_record capacity[IDLE_WRITER_ROOM];
 };
 
 /* Makes "records.PID" in `folder`; false: it could not, errno says why, and all else does nothing.

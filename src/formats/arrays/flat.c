@@ -18,7 +18,7 @@
 
 #define STAGE "dataset"
 
-/* Where the records lie in a file. */
+/* Where the records are in a file. */
 typedef struct span {
     uint64_t begin, bytes;
     bool in_member; /* of an archive: */
@@ -65,7 +65,7 @@ static sluice_status flat_locate_field(const sl_dataset *dataset, uint64_t index
     return status;
 }
 
-static bool flat_stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+static bool flat_range(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     const flat *own = flat_of(dataset);
     const uint32_t number = sl_file_list_find(&own->list, index);
@@ -117,8 +117,7 @@ static const sl_dataset_ops flat_ops = {
     .close = close_flat,
 };
 
-static const sl_tensor_ops flat_tensors = {.locate_field = flat_locate_field,
-                                           .stretch = flat_stretch};
+static const sl_tensor_ops flat_tensors = {.locate_field = flat_locate_field, .range = flat_range};
 
 static const sl_check_ops flat_checks = {.check_object = flat_check_object};
 

@@ -20,7 +20,7 @@ typedef struct sl_flat_part {
     const char *path;
     sl_file_identity file;
     uint64_t begin, bytes; /* in it */
-    /* the stored member of a zip archive that they lie in, whose checksum covers them; NULL:
+    /* the stored member of a zip archive that they are in, whose checksum covers them; NULL:
      * nothing does */
     const sl_zip_member *member;
 } sl_flat_part;

@@ -23,7 +23,7 @@ typedef struct megatron {
     sl_file_list list; /* the .bin files */
     uint64_t *offsets; /* of each sequence, in its file */
     uint32_t *sizes;   /* bytes */
-    uint64_t room;
+    uint64_t capacity;
     sl_checksum_stream sum; /* over all indexes */
 } megatron;
 
@@ -57,7 +57,7 @@ static sluice_status megatron_locate_field(const sl_dataset *dataset, uint64_t i
     return status;
 }
 
-static bool megatron_stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+static bool megatron_range(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     (void)dataset;
     (void)index;
@@ -93,7 +93,7 @@ static const sl_dataset_ops megatron_ops = {
 };
 
 static const sl_tensor_ops megatron_tensors = {.locate_field = megatron_locate_field,
-                                               .stretch = megatron_stretch};
+                                               .range = megatron_range};
 
 /* ---- paths ---- */
 
@@ -118,7 +118,7 @@ static bool megatron_probe(const char *path)
            sl_megatron_is(head, sizeof(head));
 }
 
-/* One of the two tells, the other lies beside it. */
+/* One of the two tells, the other is beside it. */
 static bool megatron_is_file(const char *name)
 {
     return sl_ends_with(name, ".idx");
@@ -134,19 +134,20 @@ static bool is_pair(const char *path)
 
 /* ---- opening ---- */
 
-static sluice_status megatron_make_room(megatron *own, uint64_t more, const char *path,
-                                        sluice_error *error)
+static sluice_status megatron_make_space(megatron *own, uint64_t more, const char *path,
+                                         sluice_error *error)
 {
-    const uint64_t room = own->room + more;
-    uint64_t *offsets = sl_realloc_array(own->offsets, room > 0 ? room : 1, sizeof(*offsets));
+    const uint64_t capacity = own->capacity + more;
+    uint64_t *offsets =
+        sl_realloc_array(own->offsets, capacity > 0 ? capacity : 1, sizeof(*offsets));
     own->offsets = offsets != NULL ? offsets : own->offsets;
-    uint32_t *sizes = sl_realloc_array(own->sizes, room > 0 ? room : 1, sizeof(*sizes));
+    uint32_t *sizes = sl_realloc_array(own->sizes, capacity > 0 ? capacity : 1, sizeof(*sizes));
     own->sizes = sizes != NULL ? sizes : own->sizes;
     if (offsets == NULL || sizes == NULL) {
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1,
-                             "out of memory for %llu sequences", (unsigned long long)room);
+                             "out of memory for %llu sequences", (unsigned long long)capacity);
     }
-    own->room = room;
+    own->capacity = capacity;
     return SLUICE_OK;
 }
 
@@ -189,7 +190,7 @@ static sluice_status take_index(megatron *own, const uint8_t *bytes, uint64_t si
     }
     own->field.dtype = head.dtype;
     sl_checksum_add(&own->sum, bytes, size);
-    const sluice_status status = megatron_make_room(own, head.sequences, path, error);
+    const sluice_status status = megatron_make_space(own, head.sequences, path, error);
     return status < 0 ? status
                       : take_sequences(own, &head, bytes + SL_MEGATRON_HEAD_BYTES, path, error);
 }

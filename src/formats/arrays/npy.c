@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * .npy files: each row of the array (along its first dimension) is a sample, read where it lies. An
- * array of one dimension is a series, of tokens say: its samples are stretches of SERIES elements,
+ * .npy files: each row of the array (along its first dimension) is a sample, read where it is. An
+ * array of one dimension is a series, of tokens say: its samples are ranges of SERIES elements,
  * and what of them becomes a row of a batch windows say. Files of one dtype and row are joined.
  */
 #include "dataset.h"

@@ -6,7 +6,7 @@
  * its bytes are the whole file, which is taken apart by its own directory, so that there is no
  * index, and a file that was changed shows itself. As rows (npz_rows.c): of one file whose arrays
  * are equally long, each row is a sample: that of the array with the largest rows is read where it
- * lies, the others are kept in memory. npz.c decides. Threads: as any dataset.
+ * is, the others are kept in memory. npz.c decides. Threads: as any dataset.
  * Memory: of samples their paths; of rows the smaller arrays.
  */
 #ifndef SL_NPZ_H

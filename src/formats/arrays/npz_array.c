@@ -25,10 +25,11 @@ bool sl_npz_name(const sl_zip_member *member, sl_bytes *name)
     return true;
 }
 
-sl_bytes sl_npz_head(const sl_zip_member *member, sl_bytes packed, uint8_t room[SL_NPZ_HEAD_BYTES])
+sl_bytes sl_npz_head(const sl_zip_member *member, sl_bytes packed,
+                     uint8_t capacity[SL_NPZ_HEAD_BYTES])
 {
     if (member->method == SL_ZIP_DEFLATED) {
-        return (sl_bytes){room, sl_inflate_head(packed, room, SL_NPZ_HEAD_BYTES)};
+        return (sl_bytes){capacity, sl_inflate_head(packed, capacity, SL_NPZ_HEAD_BYTES)};
     }
     return (sl_bytes){packed.data,
                       packed.size < SL_NPZ_HEAD_BYTES ? packed.size : SL_NPZ_HEAD_BYTES};
@@ -197,7 +198,7 @@ static sl_refusal take_plain(const sl_field *field, const sl_zip_member *member,
 static sl_refusal npz_array_take_array(const archive *a, uint32_t number,
                                        const sl_zip_member *member)
 {
-    uint8_t room[SL_NPZ_HEAD_BYTES];
+    uint8_t capacity[SL_NPZ_HEAD_BYTES];
     sl_npy npy;
     const sl_field *field = &a->fields->fields[number];
     sl_value *value = &a->values->of[number];
@@ -205,7 +206,7 @@ static sl_refusal npz_array_take_array(const archive *a, uint32_t number,
     if (member->refused != NULL) {
         return sl_refuse_unknown(member->refused, 0);
     }
-    const sl_bytes head = sl_npz_head(member, packed, room);
+    const sl_bytes head = sl_npz_head(member, packed, capacity);
     sl_refusal refusal = sl_npz_parse(&npy, member, head);
     if (refusal.text == NULL) {
         refusal = check_array(a, number, &npy);

@@ -19,9 +19,10 @@
 /* The array's name, without ".npy"; false: it is called otherwise, and no array. */
 bool sl_npz_name(const sl_zip_member *member, sl_bytes *name);
 
-/* The first bytes of what a member holds, by the first of its bytes in the file; they lie there, or
- * in `room`. */
-sl_bytes sl_npz_head(const sl_zip_member *member, sl_bytes packed, uint8_t room[SL_NPZ_HEAD_BYTES]);
+/* The first bytes of what a member holds, by the first of its bytes in the file; they are there, or
+ * in `capacity`. */
+sl_bytes sl_npz_head(const sl_zip_member *member, sl_bytes packed,
+                     uint8_t capacity[SL_NPZ_HEAD_BYTES]);
 /*
  * Takes an array's header, by sl_npz_head of at least SL_NPZ_HEAD_BYTES, if there are so many.
  * UNSUPPORTED: no array that could be a field; else as zip archive and header agree.
@@ -42,7 +43,7 @@ typedef struct sl_npz_fields {
     char names[SL_FIELDS_MAX][SL_SOURCE_NAME_BYTES];
 } sl_npz_fields;
 
-/* Where an array lies that is stored. Of a place that is not known all is 0. */
+/* Where an array is that is stored. Of a place that is not known all is 0. */
 typedef struct sl_npz_place {
     uint64_t data;       /* of its elements, in the file */
     uint32_t bytes;      /* of them */

@@ -96,21 +96,21 @@ static sluice_status read_directory(reader *r, sl_zip_end *end, sluice_error *er
 
 /* ---- members ---- */
 
-/* As many of the file's bytes at `from` as `room` takes and there are before the directory. */
-static sluice_status npz_file_read_at(const reader *r, uint64_t from, uint8_t *room,
+/* As many of the file's bytes at `from` as `capacity` takes and there are before the directory. */
+static sluice_status npz_file_read_at(const reader *r, uint64_t from, uint8_t *capacity,
                                       sl_bytes *bytes, sluice_error *error)
 {
     const uint64_t left = r->limit - from;
-    *bytes = (sl_bytes){room, left < ENTRY_BYTES ? (size_t)left : ENTRY_BYTES};
-    return sl_handle_read(&r->from, room, bytes->size, from, error);
+    *bytes = (sl_bytes){capacity, left < ENTRY_BYTES ? (size_t)left : ENTRY_BYTES};
+    return sl_handle_read(&r->from, capacity, bytes->size, from, error);
 }
 
-static sluice_status npz_file_enter(const reader *r, sl_npz_entry *entry, uint8_t *room,
+static sluice_status npz_file_enter(const reader *r, sl_npz_entry *entry, uint8_t *capacity,
                                     sl_bytes *packed, sluice_error *error)
 {
     sl_bytes local;
     sl_zip_member *member = &entry->member;
-    sluice_status status = npz_file_read_at(r, member->header, room, &local, error);
+    sluice_status status = npz_file_read_at(r, member->header, capacity, &local, error);
     if (status < 0) {
         return status;
     }
@@ -121,9 +121,9 @@ static sluice_status npz_file_enter(const reader *r, sl_npz_entry *entry, uint8_
     const uint64_t before = member->data - member->header;
     const uint64_t wanted = member->packed < SL_NPZ_HEAD_BYTES ? member->packed : SL_NPZ_HEAD_BYTES;
     if (before + wanted <= local.size) {
-        *packed = (sl_bytes){room + before, local.size - (size_t)before};
+        *packed = (sl_bytes){capacity + before, local.size - (size_t)before};
     } else {
-        status = npz_file_read_at(r, member->data, room, packed, error);
+        status = npz_file_read_at(r, member->data, capacity, packed, error);
     }
     if (packed->size > member->packed) {
         packed->size = (size_t)member->packed;
@@ -134,10 +134,10 @@ static sluice_status npz_file_enter(const reader *r, sl_npz_entry *entry, uint8_
 /* What it is called and holds. */
 static sluice_status npz_file_read_entry(const reader *r, sl_npz_entry *entry, sluice_error *error)
 {
-    uint8_t room[ENTRY_BYTES];
+    uint8_t capacity[ENTRY_BYTES];
     uint8_t unpacked[SL_NPZ_HEAD_BYTES];
-    sl_bytes packed = {room, 0};
-    const sluice_status status = npz_file_enter(r, entry, room, &packed, error);
+    sl_bytes packed = {capacity, 0};
+    const sluice_status status = npz_file_enter(r, entry, capacity, &packed, error);
     if (status < 0) {
         return status;
     }
@@ -176,7 +176,7 @@ static sluice_status npz_file_name_entry(const reader *r, sl_npz_entry *entry, s
 
 static sluice_status npz_file_check_names(const reader *r, sluice_error *error)
 {
-    sl_name_table names = {.room = 0};
+    sl_name_table names = {.capacity = 0};
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < r->file->count; i++) {
         const sl_npz_entry *entry = &r->file->entries[i];

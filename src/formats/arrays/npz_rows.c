@@ -60,7 +60,7 @@ static sluice_status npz_rows_locate_field(const sl_dataset *dataset, uint64_t i
     return SLUICE_UNSUPPORTED;
 }
 
-static bool npz_rows_stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+static bool npz_rows_range(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     *count = dataset->info.samples - index;
     return true;
@@ -124,7 +124,7 @@ static const sl_dataset_ops rows_ops = {
 };
 
 static const sl_tensor_ops rows_tensors = {.locate_field = npz_rows_locate_field,
-                                           .stretch = npz_rows_stretch};
+                                           .range = npz_rows_range};
 
 static const sl_check_ops rows_checks = {.check_object = npz_rows_check_object};
 
@@ -227,7 +227,7 @@ static sluice_status npz_rows_check_memory(const rows *own, const sl_npz_file *f
         const uint64_t more = entry != main ? entry->member.bytes : 0;
         bytes = more < UINT64_MAX - bytes ? bytes + more : UINT64_MAX;
     }
-    return sl_memory_has_room(bytes)
+    return sl_memory_has_space(bytes)
                ? SLUICE_OK
                : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, own->list.files[0].path, -1,
                                "the arrays kept in memory (all but the one with the largest rows) "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * .npz files, each of which is a sample. Where stored arrays lie is noted of the files that are
+ * .npz files, each of which is a sample. Where stored arrays are is noted of the files that are
  * looked at when they are opened: 48 bytes an array.
  */
 #include "memory.h"
@@ -89,7 +89,7 @@ static sl_refusal npz_samples_check_head(const sl_dataset *dataset, uint64_t ind
     return sl_npz_check_head(&own->fields, field, npz_samples_place_of(own, index, field), head);
 }
 
-static bool npz_samples_stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+static bool npz_samples_range(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     (void)dataset;
     (void)index;
@@ -140,7 +140,7 @@ static const sl_dataset_ops npz_ops = {
 static const sl_tensor_ops npz_tensors = {.locate_field = npz_samples_locate_field,
                                           .form = form,
                                           .check_head = npz_samples_check_head,
-                                          .stretch = npz_samples_stretch};
+                                          .range = npz_samples_range};
 
 /* ---- fields ---- */
 
@@ -167,7 +167,7 @@ typedef struct looker {
     sl_name_table names; /* of the columns */
     bool too_many, no_memory;
     note *notes;
-    uint64_t note_count, note_room;
+    uint64_t note_count, note_capacity;
     uint64_t failed; /* the first look that failed; UINT64_MAX: none */
     uint64_t good;
     sluice_error error;
@@ -221,7 +221,7 @@ static uint32_t npz_samples_add_column(looker *look, const column *found)
 
 static void add_note(looker *look, const note *found)
 {
-    if (!sl_grow(&look->notes, &look->note_room, look->note_count + 1, sizeof(*look->notes))) {
+    if (!sl_grow(&look->notes, &look->note_capacity, look->note_count + 1, sizeof(*look->notes))) {
         look->no_memory = true;
         return;
     }

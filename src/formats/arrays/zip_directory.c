@@ -162,9 +162,10 @@ static const char *find_reason(uint16_t flags, uint16_t method)
 
 static sl_refusal check_member(const sl_zip_walk *walk, const sl_zip_member *m)
 {
-    const uint64_t room = walk->limit;
+    const uint64_t capacity = walk->limit;
     const uint64_t least = SL_ZIP_LOCAL_BYTES + m->name.size;
-    if (m->header > room || room - m->header < least || m->packed > room - m->header - least) {
+    if (m->header > capacity || capacity - m->header < least ||
+        m->packed > capacity - m->header - least) {
         return sl_refuse("a member of the zip archive is not before the directory", walk->at);
     }
     if (m->method == SL_ZIP_STORED && m->refused == NULL && m->packed != m->bytes) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * zip_directory: the members of a zip archive, and where their bytes lie.
+ * zip_directory: the members of a zip archive, and where their bytes are.
  *
  * Purpose: of PKWARE's APPNOTE 6.3 what numpy's archives need: the end record and that of zip64,
  * the central directory, local headers. Members may be stored or deflated; sizes and checksums are
  * those of the directory, so that data descriptors do not matter; local headers are compared. The
- * directory lies right before the end record and counts from the file's first byte, as all tools
+ * directory is right before the end record and counts from the file's first byte, as all tools
  * write it that do not write to a stream of something else. Names are compared, and never used as
  * paths. Threads: pure. No allocation. Refusals' offsets count from the bytes that are given.
  */
@@ -49,7 +49,7 @@ typedef struct sl_zip_walk {
     sl_bytes directory;
     size_t at;
     uint64_t left;  /* members */
-    uint64_t limit; /* where the directory begins: members lie before it */
+    uint64_t limit; /* where the directory begins: members are before it */
 } sl_zip_walk;
 
 /* `directory`: end->bytes, which begin at end->offset. */

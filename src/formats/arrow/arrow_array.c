@@ -45,7 +45,7 @@ static sluice_status arrow_array_no_memory(const sl_arrow_body *body, uint64_t b
                          "out of memory for a buffer of %llu bytes", (unsigned long long)bytes);
 }
 
-/* To `data`, which has room for what it says. */
+/* To `data`, which has space for what it says. */
 static sluice_status unpack_buffer(const sl_arrow_body *body, uint64_t at, sl_bytes packed,
                                    const sl_arrow_data *data, sluice_error *error)
 {

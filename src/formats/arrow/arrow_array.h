@@ -2,7 +2,7 @@
 /*
  * arrow_array: the array that a batch has of a column, row by row.
  *
- * Purpose: where a row's value lies, through the structures and lists around it. What says so
+ * Purpose: where a row's value is, through the structures and lists around it. What says so
  * (which values are there, offsets) is read; the values themselves where they are wanted. All that
  * offsets say is checked when a row is asked for. Buffers that are compressed are unpacked.
  * Threads: one owner. Ownership: sl_arrow_array_close. Memory: the buffers that are read.
@@ -65,7 +65,7 @@ typedef enum sl_arrow_state {
 
 typedef struct sl_arrow_span {
     sl_arrow_state state;
-    uint32_t data; /* number of the buffer that it lies in */
+    uint32_t data; /* number of the buffer that it is in */
     uint64_t offset, bytes;
     uint64_t item; /* number of its first value among those of the array */
 } sl_arrow_span;

@@ -81,15 +81,15 @@ static void add_bytes(sl_arrow_file *file, const sl_arrow_batch *batch)
 static sluice_status add_place(walker *w, const sl_arrow_place *place, sluice_error *error)
 {
     sl_arrow_file *file = w->file;
-    if (file->count == file->room) {
-        const uint64_t room = file->room < 64 ? 64 : 2 * file->room;
-        sl_arrow_place *places = sl_realloc_array(file->places, room, sizeof(*places));
+    if (file->count == file->capacity) {
+        const uint64_t capacity = file->capacity < 64 ? 64 : 2 * file->capacity;
+        sl_arrow_place *places = sl_realloc_array(file->places, capacity, sizeof(*places));
         if (places == NULL) {
             return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, w->reader.path, -1,
-                                 "out of memory for %llu batches", (unsigned long long)room);
+                                 "out of memory for %llu batches", (unsigned long long)capacity);
         }
         file->places = places;
-        file->room = room;
+        file->capacity = capacity;
     }
     file->places[file->count++] = *place;
     return SLUICE_OK;
@@ -136,7 +136,7 @@ static sluice_status take_message(walker *w, const sl_arrow_message *message,
     return add_place(w, place, error);
 }
 
-/* What lies at `at`, a prefix: `place` but for the body's size; metadata_bytes 0: it is the end. */
+/* What is at `at`, a prefix: `place` but for the body's size; metadata_bytes 0: it is the end. */
 static sluice_status find_message(walker *w, uint64_t at, sl_arrow_place *place,
                                   sluice_error *error)
 {
@@ -230,7 +230,7 @@ static sluice_status walk_stream(walker *w, sluice_error *error)
 
 /* ---- files ---- */
 
-/* Blocks that lie over one another could stand for any number of rows. */
+/* Blocks that are over one another could stand for any number of rows. */
 static sluice_status arrow_file_count_bytes(walker *w, const sl_arrow_place *place,
                                             sluice_error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arrow_file: where the batches of an Arrow file lie.
+ * arrow_file: where the batches of an Arrow file are.
  *
  * Purpose: a stream's messages are walked, from one prefix to the next (also those before Arrow
  * 0.15, without 0xffffffff); the file format, which begins and ends with "ARROW1", has a footer
@@ -17,7 +17,7 @@ typedef struct sl_arrow_file {
     uint64_t rows;
     sl_arrow_schema schema;
     sl_arrow_place *places; /* of dictionaries and batches, as they are to be read */
-    uint64_t count, room;
+    uint64_t count, capacity;
     uint64_t *value_bytes; /* of each node: what its values take in all batches */
     bool lz4, zstd;        /* batches are compressed so */
 } sl_arrow_file;

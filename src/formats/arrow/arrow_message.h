@@ -25,7 +25,7 @@ typedef enum sl_arrow_codec { SL_ARROW_PLAIN = 0, SL_ARROW_LZ4, SL_ARROW_ZSTD } 
 typedef struct sl_arrow_batch {
     uint64_t rows;
     sl_arrow_codec codec;
-    sl_flat_vector nodes, buffers, views; /* they lie in the metadata */
+    sl_flat_vector nodes, buffers, views; /* they are in the metadata */
 } sl_arrow_batch;
 
 typedef struct sl_arrow_message {

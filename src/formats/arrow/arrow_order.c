@@ -12,17 +12,17 @@
 typedef struct maker {
     const sl_arrow_paths *paths;
     uint64_t *order;
-    uint64_t samples, room;
+    uint64_t samples, capacity;
 } maker;
 
 static bool arrow_order_widen(maker *m, uint64_t more)
 {
-    if (m->order != NULL && more <= m->room - m->samples) {
+    if (m->order != NULL && more <= m->capacity - m->samples) {
         return true;
     }
     uint64_t *order = sl_realloc_array(m->order, m->samples + more + 1, sizeof(*order));
     m->order = order != NULL ? order : m->order;
-    m->room = order != NULL ? m->samples + more : m->room;
+    m->capacity = order != NULL ? m->samples + more : m->capacity;
     return order != NULL;
 }
 

@@ -146,7 +146,7 @@ static bool arrow_paths_is_whole(const json_t *entry)
            (skip == NULL || (json_is_integer(skip) && json_integer_value(skip) == 0));
 }
 
-/* A state.json, and the folder that its files have to lie in; NULL: anywhere. */
+/* A state.json, and the folder that its files have to are in; NULL: anywhere. */
 typedef struct saved {
     const char *path, *folder;
     sl_boundary *boundary;
@@ -258,7 +258,7 @@ static int arrow_paths_compare_paths(const void *a, const void *b)
     return strcmp(((const sl_listed_file *)a)->path, ((const sl_listed_file *)b)->path);
 }
 
-/* Splits that lie in one folder are not to become one dataset without a word. */
+/* Splits that are in one folder are not to become one dataset without a word. */
 static sluice_status check_stems(const sl_listed_file *files, uint32_t count, const char *folder,
                                  sluice_error *error)
 {

@@ -32,7 +32,7 @@ typedef struct sl_arrow_paths {
 
 /* Whether a path looks like one. */
 bool sl_arrow_probe(const char *path);
-/* `anywhere`: where the files of a state.json lie, else in its folder. Errors: INVALID (a folder of
+/* `anywhere`: where the files of a state.json are, else in its folder. Errors: INVALID (a folder of
  * splits, or without files; a file elsewhere), IO, CORRUPT, UNSUPPORTED, NOMEM. On failure they are
  * closed. */
 sluice_status sl_arrow_paths_find(sl_arrow_paths *paths, const char *const *given, size_t count,

@@ -28,21 +28,21 @@ const char *sl_arrow_lack_text(sl_arrow_lack lack)
 
 /* ---- adding ---- */
 
-static uint64_t wider(uint64_t room)
+static uint64_t wider(uint64_t capacity)
 {
-    return room < ROOM_MIN ? ROOM_MIN : room + room / 2;
+    return capacity < ROOM_MIN ? ROOM_MIN : capacity + capacity / 2;
 }
 
 bool sl_arrow_places_begin(sl_arrow_places *places)
 {
-    if (places->rows == places->row_room) {
-        const uint64_t room = wider(places->row_room);
-        uint64_t *starts = sl_realloc_array(places->starts, room, sizeof(*starts));
+    if (places->rows == places->row_capacity) {
+        const uint64_t capacity = wider(places->row_capacity);
+        uint64_t *starts = sl_realloc_array(places->starts, capacity, sizeof(*starts));
         if (starts == NULL) {
             return false;
         }
         places->starts = starts;
-        places->row_room = room;
+        places->row_capacity = capacity;
     }
     places->starts[places->rows++] = places->count;
     return true;
@@ -50,18 +50,18 @@ bool sl_arrow_places_begin(sl_arrow_places *places)
 
 static bool arrow_places_widen(sl_arrow_places *places)
 {
-    const uint64_t room = wider(places->room);
-    uint64_t *offsets = sl_realloc_array(places->offsets, room, sizeof(*offsets));
+    const uint64_t capacity = wider(places->capacity);
+    uint64_t *offsets = sl_realloc_array(places->offsets, capacity, sizeof(*offsets));
     places->offsets = offsets != NULL ? offsets : places->offsets;
-    uint32_t *bytes = sl_realloc_array(places->bytes, room, sizeof(*bytes));
+    uint32_t *bytes = sl_realloc_array(places->bytes, capacity, sizeof(*bytes));
     places->bytes = bytes != NULL ? bytes : places->bytes;
-    places->room = offsets != NULL && bytes != NULL ? room : places->room;
+    places->capacity = offsets != NULL && bytes != NULL ? capacity : places->capacity;
     return offsets != NULL && bytes != NULL;
 }
 
 bool sl_arrow_places_put(sl_arrow_places *places, uint64_t offset, uint64_t bytes)
 {
-    if (places->count == places->room && !arrow_places_widen(places)) {
+    if (places->count == places->capacity && !arrow_places_widen(places)) {
         return false;
     }
     places->offsets[places->count] = offset;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arrow_places: where the values lie of a column that is read with each sample.
+ * arrow_places: where the values are of a column that is read with each sample.
  *
  * Purpose: a row's value takes one read, and so do those pictures of its list that are wanted,
- * which lie one behind the other. Instead of a place there may be a reason why there is none.
+ * which are one behind the other. Instead of a place there may be a reason why there is none.
  * Threads: one adds those of a file, in the order of rows; then they are immutable. Ownership:
  * sl_arrow_places_close. Memory: 12 bytes a value, and 8 a row of lists.
  */
@@ -24,12 +24,12 @@ typedef enum sl_arrow_lack {
 } sl_arrow_lack;
 
 typedef struct sl_arrow_places {
-    uint64_t count, room; /* of values */
-    uint64_t *offsets;    /* of each in its file; UINT64_MAX less an sl_arrow_lack */
-    uint32_t *bytes;      /* of it; UINT32_MAX: that, or more */
+    uint64_t count, capacity; /* of values */
+    uint64_t *offsets;        /* of each in its file; UINT64_MAX less an sl_arrow_lack */
+    uint32_t *bytes;          /* of it; UINT32_MAX: that, or more */
     bool lists;
-    uint64_t rows, row_room; /* of lists */
-    uint64_t *starts;        /* of each of them: its first value */
+    uint64_t rows, row_capacity; /* of lists */
+    uint64_t *starts;            /* of each of them: its first value */
 } sl_arrow_places;
 
 /* Of all zero is fine. */

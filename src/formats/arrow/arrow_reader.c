@@ -87,10 +87,10 @@ sluice_status sl_arrow_read_flat(sl_arrow_reader *reader, uint64_t at, uint64_t 
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, reader->path, (int64_t)at,
                              "its metadata have more than 64 MiB");
     }
-    if (bytes > reader->metadata_room) {
+    if (bytes > reader->metadata_capacity) {
         sl_free(reader->metadata);
         reader->metadata = sl_malloc(bytes);
-        reader->metadata_room = reader->metadata != NULL ? bytes : 0;
+        reader->metadata_capacity = reader->metadata != NULL ? bytes : 0;
         if (reader->metadata == NULL) {
             return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, reader->path, (int64_t)at,
                                  "out of memory for its metadata");

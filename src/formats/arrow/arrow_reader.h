@@ -2,7 +2,7 @@
 /*
  * arrow_reader: an Arrow file that is open for reading.
  *
- * Purpose: bytes by their place, through a window, since metadata and small buffers lie close
+ * Purpose: bytes by their place, through a window, since metadata and small buffers are close
  * together between large ones that are not read; and messages by theirs. All reading blocks.
  * Threads: one owner. Ownership: sl_arrow_reader_close. Memory: 32 KiB, and the largest metadata.
  */
@@ -26,10 +26,10 @@ typedef struct sl_arrow_reader {
     sl_file_identity file;
     uint8_t *window;
     uint64_t window_at;
-    size_t window_bytes, window_room;
+    size_t window_bytes, window_capacity;
     sl_flatbuffer flat; /* of the last message */
     uint8_t *metadata;  /* its bytes */
-    size_t metadata_room;
+    size_t metadata_capacity;
 } sl_arrow_reader;
 
 /* `was`: the file is to be this one; NULL: any. Errors: IO, CORRUPT (another file), NOMEM. On
@@ -50,7 +50,7 @@ sluice_status sl_arrow_read_flat(sl_arrow_reader *reader, uint64_t at, uint64_t 
 sluice_status sl_arrow_read_message(sl_arrow_reader *reader, const sl_arrow_place *place,
                                     sl_arrow_message *message, sluice_error *error);
 
-/* Errors that name the file: CORRUPT, and of a refusal of what lies at `at`. */
+/* Errors that name the file: CORRUPT, and of a refusal of what is at `at`. */
 sluice_status sl_arrow_corrupt(const sl_arrow_reader *reader, uint64_t at, const char *text,
                                sluice_error *error);
 sluice_status sl_arrow_refuse(const sl_arrow_reader *reader, uint64_t at, sl_refusal refusal,

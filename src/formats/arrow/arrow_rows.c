@@ -24,7 +24,7 @@ typedef struct dictionary {
 typedef struct entries {
     uint64_t version; /* of the dictionary */
     uint32_t *of;     /* of each word, from 1; 0: it is none yet */
-    uint64_t count;   /* for which there is room */
+    uint64_t count;   /* for which there is space */
 } entries;
 
 typedef struct job {
@@ -127,7 +127,7 @@ static sluice_status arrow_rows_no_memory(const reading *r, sluice_error *error)
                          "out of memory for where %llu rows lie", (unsigned long long)rows);
 }
 
-/* A row, or an element of a list, of the array. Room for it grows with what is found in buffers
+/* A row, or an element of a list, of the array. Space for it grows with what is found in buffers
  * that are as large as so many need. */
 static sluice_status take_place(reading *r, uint64_t row, sl_arrow_places *places,
                                 sluice_error *error)
@@ -208,15 +208,15 @@ static sluice_status find_entries(const reading *r, const dictionary *from, entr
     const uint64_t words = from->words.of[0].rows;
     const uint64_t known = e->version == from->version ? e->count : 0;
     if (words > e->count) {
-        const uint64_t room = words + words / 2;
-        uint32_t *grown = sl_realloc_array(e->of, room, sizeof(*grown));
+        const uint64_t capacity = words + words / 2;
+        uint32_t *grown = sl_realloc_array(e->of, capacity, sizeof(*grown));
         if (grown == NULL) {
             return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, r->j->reader.path, -1,
                                  "out of memory for a dictionary of %llu values",
                                  (unsigned long long)words);
         }
         e->of = grown;
-        e->count = room;
+        e->count = capacity;
     }
     if (known < e->count) {
         memset(e->of + known, 0, (e->count - known) * sizeof(*e->of));

@@ -2,7 +2,7 @@
 /*
  * arrow_rows: what opening keeps of the rows of an Arrow file.
  *
- * Purpose: columns of large values are read when a sample is: where its values lie is kept
+ * Purpose: columns of large values are read when a sample is: where its values are is kept
  * (arrow_places.h). All others are kept themselves (side_columns.h). Threads: one reads a file's;
  * then they are immutable. Ownership: sl_arrow_rows_close. Memory: 12 bytes a row for each large
  * column, and what side columns take.

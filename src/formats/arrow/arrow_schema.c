@@ -151,14 +151,14 @@ static bool arrow_schema_set_type(sl_arrow_node *node, const sl_flat_table *fiel
 /* False: no memory. */
 static bool add_node(sl_arrow_schema *schema)
 {
-    if (schema->count == schema->room) {
-        const uint32_t room = schema->room < 16 ? 16 : 2 * schema->room;
-        sl_arrow_node *nodes = sl_realloc_array(schema->nodes, room, sizeof(*nodes));
+    if (schema->count == schema->capacity) {
+        const uint32_t capacity = schema->capacity < 16 ? 16 : 2 * schema->capacity;
+        sl_arrow_node *nodes = sl_realloc_array(schema->nodes, capacity, sizeof(*nodes));
         if (nodes == NULL) {
             return false;
         }
         schema->nodes = nodes;
-        schema->room = room;
+        schema->capacity = capacity;
     }
     memset(&schema->nodes[schema->count++], 0, sizeof(*schema->nodes));
     return true;

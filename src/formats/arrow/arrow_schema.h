@@ -84,7 +84,7 @@ typedef struct sl_arrow_node {
 
 typedef struct sl_arrow_schema {
     sl_arrow_node *nodes;
-    uint32_t count, room;
+    uint32_t count, capacity;
     uint32_t columns, buffers, views;
     char *features; /* what Hugging Face's datasets says of the columns: JSON; NULL: nothing */
     size_t features_bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flatbuffer: the tables of a flatbuffer, read where they lie.
+ * flatbuffer: the tables of a flatbuffer, read where they are.
  *
  * Purpose: the one place that knows the format's internals (vtables, offsets), for metadata of
  * Arrow. Each offset is checked when it is followed; what does not fit is as if it were not there,

@@ -61,8 +61,8 @@ static sluice_status beton_file_read_head(const reader *r, sluice_error *error)
 
 /* ---- rows ---- */
 
-/* Room for what the file is long enough to have. */
-static sluice_status beton_file_make_room(const reader *r, sluice_error *error)
+/* Space for what the file is long enough to have. */
+static sluice_status beton_file_make_space(const reader *r, sluice_error *error)
 {
     sl_beton_file *file = r->file;
     const sl_beton_head *head = &file->head;
@@ -73,7 +73,7 @@ static sluice_status beton_file_make_room(const reader *r, sluice_error *error)
             head->table_at, error);
     }
     const bool possible =
-        head->samples < SIZE_MAX / 2 / most && sl_memory_has_room(head->samples * most);
+        head->samples < SIZE_MAX / 2 / most && sl_memory_has_space(head->samples * most);
     file->rows = possible ? sl_malloc(head->samples * head->row_bytes) : NULL;
     file->sizes =
         possible ? sl_calloc(head->samples * file->pictures + 1, sizeof(*file->sizes)) : NULL;
@@ -84,7 +84,7 @@ static sluice_status beton_file_make_room(const reader *r, sluice_error *error)
                                (unsigned long long)head->samples);
 }
 
-/* Before more is read: whether pictures lie among the pages. */
+/* Before more is read: whether pictures are among the pages. */
 static sluice_status check_pictures(const reader *r, uint64_t first, uint64_t count,
                                     sluice_error *error)
 {
@@ -151,7 +151,7 @@ static sl_refusal take_allocation(sl_beton_file *file, const uint8_t *allocation
     for (uint32_t c = 0; why.text == NULL && c < file->head.columns; c++) {
         const sl_beton_column *column = &file->columns[c];
         sl_extent piece;
-        /* What has no bytes lies where the next thing begins, and is not that. */
+        /* What has no bytes is where the next thing begins, and is not that. */
         if (bytes == 0 || !sl_beton_piece_of(column, sl_beton_file_row(file, sample), 0, &piece) ||
             piece.offset != at) {
             continue;
@@ -201,7 +201,7 @@ sluice_status sl_beton_file_open(sl_beton_file *file, const char *path, sluice_e
     }
     status = beton_file_read_head(&r, error);
     if (status == SLUICE_OK) {
-        status = beton_file_make_room(&r, error);
+        status = beton_file_make_space(&r, error);
     }
     if (status == SLUICE_OK) {
         status = beton_file_read_rows(&r, error);

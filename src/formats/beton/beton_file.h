@@ -2,7 +2,7 @@
 /*
  * beton_file: one .beton file's rows, in memory.
  *
- * Purpose: where the bytes of a sample lie, told without reading the file again. Rows are kept as
+ * Purpose: where the bytes of a sample are, told without reading the file again. Rows are kept as
  * they are in the file, with the sizes of pictures, which only the allocation table has. Memory:
  * row_bytes (24 with a picture and a label) and 4 for each picture a sample. Threads: one opens;
  * then it is immutable. Ownership: sl_beton_file_close.

@@ -16,7 +16,7 @@ enum { VERSION = 2, NAME = 1, NAME_BYTES = 16, ARGUMENTS = NAME + NAME_BYTES, DI
 enum { ARRAY_HEAD = DIMS * 8 + 8, ARGUMENT_BYTES = 1024 };
 enum { MODE_JPEG = 0, MODE_RAW = 1 };
 
-/* Of a row's parts: what they take there, and the multiple at which they lie. */
+/* Of a row's parts: what they take there, and the multiple at which they are. */
 static const struct {
     uint8_t bytes, align;
     sluice_field_type type;

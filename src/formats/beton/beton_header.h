@@ -5,7 +5,7 @@
  * Purpose: the one place that knows their layout. Header, 24 bytes: u16 version, u16 fields, u32
  * page size, u64 samples, u64 where the allocation table begins. Then each field in 1041 bytes: u8
  * type, 16 bytes of name, 1024 of arguments. Then a row for each sample, a structure as numpy makes
- * it with align=True: numbers and pointers to arrays lie at multiples of 8, pictures (u8 mode, u16
+ * it with align=True: numbers and pointers to arrays are at multiples of 8, pictures (u8 mode, u16
  * width, u16 height, u64 pointer) and bytes (u64 pointer, u64 size) anywhere. Behind the rows, from
  * a multiple of the page size on, pages with what rows point to, then the table to the end of the
  * file: u64 sample, u64 pointer, u64 size, in any order; how long a JPEG is only it says, and of
@@ -23,7 +23,7 @@
 typedef struct sl_beton_head {
     uint32_t columns; /* 1 to SL_SOURCE_COLUMNS_MAX */
     uint32_t page_bytes;
-    uint64_t samples, rows_at, row_bytes; /* all rows lie in the file, before the table */
+    uint64_t samples, rows_at, row_bytes; /* all rows are in the file, before the table */
     uint64_t table_at, table_rows;        /* the table ends with the file */
 } sl_beton_head;
 

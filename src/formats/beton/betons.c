@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * FFCV's .beton files: each row is a sample. Its numbers are in memory (beton_file.h); what its row
- * points to lies in one page, one thing behind the other, and is read as one stretch, which begins
+ * points to is in one page, one thing behind the other, and is read as one range, which begins
  * with the first and ends with the last of the fields that the dataset has. A sample that points to
  * nothing is its row, so that it has bytes, too. Several files of the same fields are joined.
  */
@@ -31,7 +31,7 @@ static const betons *betons_of(const sl_dataset *dataset)
     return (const betons *)(const void *)dataset;
 }
 
-/* ---- where a sample lies ---- */
+/* ---- where a sample is ---- */
 
 static sl_place row_place(const sl_beton_head *head, uint64_t sample)
 {

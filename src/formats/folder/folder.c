@@ -71,9 +71,9 @@ static sl_refusal folder_unpack(const sl_dataset *dataset, const sl_sample *samp
     }
     if (sl_values_want(values, key)) {
         /* Keys were shorter than this when they were listed. */
-        (void)sl_folder_key(list, sample->index, values->room, sizeof(values->room));
+        (void)sl_folder_key(list, sample->index, values->buffer, sizeof(values->buffer));
         values->of[key] = (sl_value){
-            .present = true, .bytes = {(const uint8_t *)values->room, strlen(values->room)}};
+            .present = true, .bytes = {(const uint8_t *)values->buffer, strlen(values->buffer)}};
     }
     return sl_accept();
 }

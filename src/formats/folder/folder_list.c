@@ -20,7 +20,7 @@
 #define STAGE      "dataset"
 #define PATH_BYTES 4096
 #define NO_DIR     UINT32_MAX
-/* Of directories that are found once more in their class, in all: a few links that lie side by
+/* Of directories that are found once more in their class, in all: a few links that are side by
  * side, level below level, lead to each directory below in as many ways as there are numbers. */
 #define REPEATS_MAX 65536u
 /* Of entries of directories that are listed once more, in their class or in another. */
@@ -41,7 +41,7 @@ typedef struct walk {
     bool circle;       /* links lead in a circle: the walk is ended, and begun anew with `once` */
     bool once;         /* no directory is entered twice */
     sl_folder_dir *links; /* with `once`: to directories that may have to be entered; owned */
-    uint32_t link_count, link_room;
+    uint32_t link_count, link_capacity;
     /* in all classes */
     sl_inode_set ever; /* directories of the classes before */
     uint64_t repeated; /* entries of directories that are `again` */
@@ -53,13 +53,13 @@ static sluice_status folder_list_out_of_memory(const walk *w)
     return sl_no_memory_file(w->error, STAGE, w->root, "for the list of pictures");
 }
 
-static bool grow32(void *array, uint32_t *room, uint32_t count, size_t item_bytes)
+static bool grow32(void *array, uint32_t *capacity, uint32_t count, size_t item_bytes)
 {
-    uint64_t wide = *room;
+    uint64_t wide = *capacity;
     if (count == UINT32_MAX || !sl_grow(array, &wide, count, item_bytes)) {
         return false;
     }
-    *room = wide > UINT32_MAX ? UINT32_MAX : (uint32_t)wide;
+    *capacity = wide > UINT32_MAX ? UINT32_MAX : (uint32_t)wide;
     return true;
 }
 
@@ -67,7 +67,7 @@ static bool grow32(void *array, uint32_t *room, uint32_t count, size_t item_byte
 static bool folder_list_add_text(sl_folder_list *list, const char *text, size_t length,
                                  uint64_t *offset)
 {
-    if (!sl_grow(&list->arena, &list->arena_room, list->arena_used + length + 1, 1)) {
+    if (!sl_grow(&list->arena, &list->arena_capacity, list->arena_used + length + 1, 1)) {
         return false;
     }
     *offset = list->arena_used;
@@ -128,10 +128,10 @@ static bool lies_in_itself(const walk *w, uint32_t parent, const sl_store_facts 
     return false;
 }
 
-static bool folder_list_push(sl_folder_dir **dirs, uint32_t *room, uint32_t *count,
+static bool folder_list_push(sl_folder_dir **dirs, uint32_t *capacity, uint32_t *count,
                              const sl_folder_dir *dir)
 {
-    const bool fits = grow32(dirs, room, *count + 1, sizeof(*dir));
+    const bool fits = grow32(dirs, capacity, *count + 1, sizeof(*dir));
     if (fits) {
         (*dirs)[(*count)++] = *dir;
     }
@@ -157,7 +157,7 @@ static sluice_status folder_list_enter(walk *w, const sl_folder_dir *dir)
                              "%u would be listed again",
                              REPEATS_MAX);
     }
-    if (!folder_list_push(&list->dirs, &list->dir_room, &list->dir_count, dir)) {
+    if (!folder_list_push(&list->dirs, &list->dir_capacity, &list->dir_count, dir)) {
         return folder_list_out_of_memory(w);
     }
     list->dirs[list->dir_count - 1].first = w->open;
@@ -194,8 +194,8 @@ static sluice_status enter_first(walk *w, const char *path, const sl_store_facts
 static sluice_status add_class(walk *w, const char *name)
 {
     sl_folder_list *list = w->list;
-    const bool fits =
-        grow32(&list->classes, &list->class_room, list->class_count + 1, sizeof(*list->classes));
+    const bool fits = grow32(&list->classes, &list->class_capacity, list->class_count + 1,
+                             sizeof(*list->classes));
     if (!fits ||
         !folder_list_add_text(list, name, strlen(name), &list->classes[list->class_count])) {
         return folder_list_out_of_memory(w);
@@ -207,7 +207,8 @@ static sluice_status add_class(walk *w, const char *name)
 static sluice_status folder_list_add_file(walk *w, const char *name, uint32_t dir)
 {
     sl_folder_list *list = w->list;
-    bool fits = sl_grow(&list->files, &list->file_room, list->file_count + 1, sizeof(*list->files));
+    bool fits =
+        sl_grow(&list->files, &list->file_capacity, list->file_count + 1, sizeof(*list->files));
     uint64_t text;
     if (!fits || !folder_list_add_text(list, name, strlen(name), &text)) {
         return folder_list_out_of_memory(w);
@@ -241,7 +242,7 @@ static sluice_status add_subdir(walk *w, const sl_store_entry *entry, uint32_t d
     if (result < 0 || !w->once || entry->kind != SL_ENTRY_LINK) {
         return result == SLUICE_OK ? folder_list_enter(w, &found) : result;
     }
-    return folder_list_push(&w->links, &w->link_room, &w->link_count, &found)
+    return folder_list_push(&w->links, &w->link_capacity, &w->link_count, &found)
                ? SLUICE_OK
                : folder_list_out_of_memory(w);
 }
@@ -389,7 +390,7 @@ static sluice_status walk_all_ways(walk *w, const char *path, const sl_store_fac
 }
 
 /*
- * Each directory counts once: what lies in the class as such, under its own path; then what links
+ * Each directory counts once: what is in the class as such, under its own path; then what links
  * lead to, those first that are reached by fewer links, of these the first in the order of paths.
  */
 static sluice_status walk_once(walk *w, const char *path, const sl_store_facts *facts)

@@ -13,12 +13,12 @@
  *
  * A directory that several links lead to counts as often, also within a class, as with torchvision.
  * Only where links of a class lead in a circle, so that there would be no end, each of its
- * directories counts once: what lies in the class as such, under its own path, then what links lead
+ * directories counts once: what is in the class as such, under its own path, then what links lead
  * to, under the path with the fewest links, of these the first in order. Links without a circle can
  * multiply what they lead to beyond all measure, too: 65536 directories that are repeated in their
  * classes are the most, and 2^22 entries of directories that were listed before.
  *
- * Memory: all names lie in one arena; a picture costs 16 bytes and its file name.
+ * Memory: all names are in one arena; a picture costs 16 bytes and its file name.
  * Threads: built by one, immutable afterwards.
  */
 #ifndef SL_FOLDER_LIST_H
@@ -47,12 +47,12 @@ typedef struct sl_folder_file {
 
 typedef struct sl_folder_list {
     char *arena;
-    uint64_t arena_used, arena_room;
+    uint64_t arena_used, arena_capacity;
     sl_folder_dir *dirs;
     sl_folder_file *files;
     uint64_t *classes; /* arena offsets of the class names */
-    uint32_t dir_count, dir_room, class_count, class_room;
-    uint64_t file_count, file_room;
+    uint32_t dir_count, dir_capacity, class_count, class_capacity;
+    uint64_t file_count, file_capacity;
     uint64_t root_device, root_inode;
     bool flat;            /* there are no class folders with pictures: those of the root itself, as
                              one class "." */

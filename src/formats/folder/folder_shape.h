@@ -14,7 +14,7 @@
 /*
  * Of a list with class folders. INVALID: those with pictures are all called as splits are, and are
  * several; all pictures are in one of them (the others being empty, unless `allow_empty`) and below
- * that in several; or as many pictures lie beside the class folders as in them. Else OK, or NOMEM.
+ * that in several; or as many pictures are beside the class folders as in them. Else OK, or NOMEM.
  */
 sluice_status sl_folder_shape_check(const sl_folder_list *list, const char *root, bool allow_empty,
                                     sluice_error *error);

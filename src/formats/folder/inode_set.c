@@ -20,8 +20,8 @@ void sl_inode_set_clear(sl_inode_set *set)
 static slot *inode_set_find(const sl_inode_set *set, sl_inode inode)
 {
     uint64_t hash = (inode.inode ^ inode.device << 32) * UINT64_C(0x9E3779B97F4A7C15);
-    uint32_t at = (uint32_t)(hash >> 32) & (set->room - 1);
-    for (;; at = (at + 1) & (set->room - 1)) {
+    uint32_t at = (uint32_t)(hash >> 32) & (set->capacity - 1);
+    for (;; at = (at + 1) & (set->capacity - 1)) {
         slot *s = &set->slots[at];
         if (s->generation != set->generation ||
             (s->inode.inode == inode.inode && s->inode.device == inode.device)) {
@@ -32,13 +32,13 @@ static slot *inode_set_find(const sl_inode_set *set, sl_inode inode)
 
 static bool inode_set_grow(sl_inode_set *set)
 {
-    const uint32_t room = set->room == 0 ? ROOM_LEAST : set->room * 2;
-    sl_inode_set wider = {.room = room, .count = set->count, .generation = set->generation};
-    wider.slots = room > set->room ? sl_calloc(room, sizeof(*wider.slots)) : NULL;
+    const uint32_t capacity = set->capacity == 0 ? ROOM_LEAST : set->capacity * 2;
+    sl_inode_set wider = {.capacity = capacity, .count = set->count, .generation = set->generation};
+    wider.slots = capacity > set->capacity ? sl_calloc(capacity, sizeof(*wider.slots)) : NULL;
     if (wider.slots == NULL) {
         return false;
     }
-    for (uint32_t i = 0; i < set->room; i++) {
+    for (uint32_t i = 0; i < set->capacity; i++) {
         if (set->slots[i].generation == set->generation) {
             *inode_set_find(&wider, set->slots[i].inode) = set->slots[i];
         }
@@ -50,7 +50,7 @@ static bool inode_set_grow(sl_inode_set *set)
 
 bool sl_inode_set_add(sl_inode_set *set, sl_inode inode, bool *added)
 {
-    if (set->count >= set->room / 2 && !inode_set_grow(set)) {
+    if (set->count >= set->capacity / 2 && !inode_set_grow(set)) {
         return false;
     }
     slot *s = inode_set_find(set, inode);
@@ -62,7 +62,7 @@ bool sl_inode_set_add(sl_inode_set *set, sl_inode inode, bool *added)
 
 bool sl_inode_set_has(const sl_inode_set *set, sl_inode inode)
 {
-    return set->room > 0 && inode_set_find(set, inode)->generation == set->generation;
+    return set->capacity > 0 && inode_set_find(set, inode)->generation == set->generation;
 }
 
 void sl_inode_set_close(sl_inode_set *set)

@@ -3,7 +3,7 @@
  * inode_set: which directories were seen, by device and inode.
  *
  * A hash table that is emptied without being touched: what was put in before counts as absent.
- * Threads: one owner. Memory: 24 bytes for each member, and as much room again.
+ * Threads: one owner. Memory: 24 bytes for each member, and as much space again.
  */
 #ifndef SL_INODE_SET_H
 #define SL_INODE_SET_H
@@ -16,8 +16,8 @@ typedef struct sl_inode {
 } sl_inode;
 
 typedef struct sl_inode_set {
-    struct sl_inode_slot *slots; /* owned; `room` of them, a power of two */
-    uint32_t room, count;
+    struct sl_inode_slot *slots; /* owned; `capacity` of them, a power of two */
+    uint32_t capacity, count;
     uint32_t generation; /* of the members; other slots are free */
 } sl_inode_set;
 

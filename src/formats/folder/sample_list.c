@@ -28,7 +28,7 @@ typedef struct found_file {
 typedef struct maker {
     sl_sample_list *list;
     found_file *files;
-    uint64_t count, room;
+    uint64_t count, capacity;
     const char *root;
     bool recordings;
     sl_inode_set seen;
@@ -43,7 +43,7 @@ static sluice_status sample_list_out_of_memory(const maker *m)
 static bool sample_list_add_text(sl_sample_list *list, const char *text, uint64_t *offset)
 {
     const size_t bytes = strlen(text) + 1;
-    const bool fits = sl_grow(&list->arena, &list->arena_room, list->arena_used + bytes, 1);
+    const bool fits = sl_grow(&list->arena, &list->arena_capacity, list->arena_used + bytes, 1);
     if (fits) {
         *offset = list->arena_used;
         memcpy(list->arena + *offset, text, bytes);
@@ -57,7 +57,7 @@ static const char *text_of(const sl_sample_list *list, uint64_t offset)
     return list->arena + offset;
 }
 
-/* ---- what lies there ---- */
+/* ---- what is there ---- */
 
 static sluice_status add_dir(maker *m, const char *path, const sl_store_facts *facts)
 {
@@ -70,7 +70,7 @@ static sluice_status add_dir(maker *m, const char *path, const sl_store_facts *f
         return SLUICE_OK;
     }
     const bool fits =
-        sl_grow(&list->dirs, &list->dir_room, list->dir_count + 1, sizeof(*list->dirs));
+        sl_grow(&list->dirs, &list->dir_capacity, list->dir_count + 1, sizeof(*list->dirs));
     sl_sample_dir dir = {.device = facts->device, .inode = facts->identity.inode};
     if (!fits || list->dir_count == UINT32_MAX || !sample_list_add_text(list, path, &dir.path)) {
         return sample_list_out_of_memory(m);
@@ -82,7 +82,7 @@ static sluice_status add_dir(maker *m, const char *path, const sl_store_facts *f
 static sluice_status sample_list_add_file(maker *m, const char *name, uint32_t dir)
 {
     found_file file = {.dir = dir};
-    const bool fits = sl_grow(&m->files, &m->room, m->count + 1, sizeof(*m->files));
+    const bool fits = sl_grow(&m->files, &m->capacity, m->count + 1, sizeof(*m->files));
     if (!fits || m->count == UINT32_MAX || !sample_list_add_text(m->list, name, &file.name)) {
         return sample_list_out_of_memory(m);
     }
@@ -285,7 +285,7 @@ static sluice_status sample_list_add_part(maker *m, const char *name)
     if (spelling == UINT32_MAX || sample->count == SL_OBJECT_FILES_MAX) {
         return sample_list_refuse_part(m, name, "is one of more than 63");
     }
-    if (!sl_grow(&list->parts, &list->part_room, list->part_count + 1, 1)) {
+    if (!sl_grow(&list->parts, &list->part_capacity, list->part_count + 1, 1)) {
         return sample_list_out_of_memory(m);
     }
     list->parts[list->part_count++] = (uint8_t)spelling;
@@ -297,7 +297,7 @@ static sluice_status add_sample(maker *m, const group *g)
 {
     sl_sample_list *list = m->list;
     const found_file *main = &m->files[g->main];
-    if (!sl_grow(&list->items, &list->room, list->count + 1, sizeof(*list->items))) {
+    if (!sl_grow(&list->items, &list->capacity, list->count + 1, sizeof(*list->items))) {
         return sample_list_out_of_memory(m);
     }
     list->items[list->count++] =

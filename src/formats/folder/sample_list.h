@@ -6,7 +6,7 @@
  * are a sample, whose parts are called by what is behind it (member_names.h); they come in the
  * order in which `tar --sort=name` puts them into an archive. What of a sample there has to be is a
  * picture (or, if so asked, a recording or a class number): other files are left out, such as lists
- * that lie beside them. Hidden files and folders do not count, and neither do folders like
+ * that are beside them. Hidden files and folders do not count, and neither do folders like
  * __MACOSX. Links are followed; a folder that several lead to counts once.
  * Memory: 24 bytes a sample, 1 and its name a file. Threads: built by one, immutable afterwards.
  */
@@ -34,11 +34,11 @@ typedef struct sl_sample_item {
 
 typedef struct sl_sample_list {
     char *arena;
-    uint64_t arena_used, arena_room;
+    uint64_t arena_used, arena_capacity;
     sl_sample_dir *dirs;
     sl_sample_item *items;
     uint8_t *parts; /* the spelling of each part of each sample */
-    uint64_t dir_count, dir_room, count, room, part_count, part_room;
+    uint64_t dir_count, dir_capacity, count, capacity, part_count, part_capacity;
     /* Extensions as they are written in names, and the number of each in `index`. */
     uint32_t spelling_count;
     char spellings[SL_SAMPLE_SPELLINGS_MAX][SL_MEMBER_EXTENSION_BYTES];

@@ -66,7 +66,7 @@ static sl_refusal samples_take_part(const samples *own, uint32_t field, uint32_t
                : samples_refuse_part(own, field, part, "not a whole number");
 }
 
-/* The parts lie one behind the other, and their sizes behind them. */
+/* The parts are one behind the other, and their sizes behind them. */
 static sl_refusal take_parts(const samples *own, const sl_sample_item *item, sl_bytes bytes,
                              sl_values *values)
 {
@@ -104,12 +104,12 @@ static sl_refusal samples_unpack(const sl_dataset *dataset, const sl_sample *sam
     }
     const sl_refusal why = take_parts(own, &own->list.items[sample->index], bytes, values);
     if (why.text == NULL && sl_values_want(values, key)) {
-        if (sl_sample_list_key(&own->list, sample->index, values->room, sizeof(values->room)) !=
+        if (sl_sample_list_key(&own->list, sample->index, values->buffer, sizeof(values->buffer)) !=
             SLUICE_OK) {
             return sl_refuse("its key is too long", 0);
         }
         values->of[key] = (sl_value){
-            .present = true, .bytes = {(const uint8_t *)values->room, strlen(values->room)}};
+            .present = true, .bytes = {(const uint8_t *)values->buffer, strlen(values->buffer)}};
     }
     return why;
 }

@@ -14,7 +14,7 @@
 
 /*
  * Opens the folder as samples, if it is: at least half of its pictures have another file of their
- * name beside them, and what folders they lie in, if any, are not classes: they are called by
+ * name beside them, and what folders they are in, if any, are not classes: they are called by
  * numbers (00017), or alike and numbered one after the other (part-00017, but not class-00017),
  * there is just one, or half of the pictures have a class number (.cls). `list`: what
  * was found of pictures. Where there are none, recordings and class numbers take their place.

@@ -2,7 +2,7 @@
 /*
  * LMDB files: folders with data.mdb, or such a file by itself. Opening walks the keys once
  * (lmdb_index.h); what the values are is found by looking at some (lmdb_values.h). Then a sample is
- * a stretch of the file, read by the same queue as all others: nothing is mapped. Its head (a
+ * a range of the file, read by the same queue as all others: nothing is mapped. Its head (a
  * node's, or that of the value's pages) is read with it and shows most changes of the file.
  */
 #include "dataset.h"
@@ -205,7 +205,7 @@ static bool lmdb_probe(const char *path)
     return sl_store_look(name, head, sizeof(head)) == sizeof(head) && sl_lmdb_begins(head);
 }
 
-/* data.mdb is asked for by `probe`; beside it lies lock.mdb. */
+/* data.mdb is asked for by `probe`; beside it is lock.mdb. */
 static bool lmdb_is_file(const char *name)
 {
     return sl_ends_with(name, ".lmdb") ||

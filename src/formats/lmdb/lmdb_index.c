@@ -87,9 +87,9 @@ static key_kind lmdb_key_kind(bool recognition, sl_bytes key, sl_bytes value, ui
 typedef struct maker {
     sl_lmdb_index *index;
     sl_side_columns *labels;
-    bool begun;              /* the first sample's key was seen */
-    uint64_t *digits;        /* of images */
-    uint64_t room, labelled; /* images whose label is known, or known not to be there */
+    bool begun;                  /* the first sample's key was seen */
+    uint64_t *digits;            /* of images */
+    uint64_t capacity, labelled; /* images whose label is known, or known not to be there */
     uint64_t label_count, label_bytes, left_out;
 } maker;
 
@@ -106,7 +106,7 @@ static bool keep_leaf(sl_lmdb_index *index, uint64_t page)
     if (index->leaf_count > 0 && index->leaves[index->leaf_count - 1].page == page) {
         return true;
     }
-    if (!sl_grow(&index->leaves, &index->leaf_room, index->leaf_count + 1,
+    if (!sl_grow(&index->leaves, &index->leaf_capacity, index->leaf_count + 1,
                  sizeof(*index->leaves))) {
         return false;
     }
@@ -117,7 +117,7 @@ static bool keep_leaf(sl_lmdb_index *index, uint64_t page)
 static bool keep_digits(maker *m, uint64_t digits)
 {
     const uint64_t count = m->index->places.samples;
-    if (!sl_grow(&m->digits, &m->room, count + 1, sizeof(*m->digits))) {
+    if (!sl_grow(&m->digits, &m->capacity, count + 1, sizeof(*m->digits))) {
         return false;
     }
     m->digits[count] = digits;

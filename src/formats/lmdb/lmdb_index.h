@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lmdb_index: which entries of an LMDB file are samples, and where they lie.
+ * lmdb_index: which entries of an LMDB file are samples, and where they are.
  *
  * Purpose: what one walk comes to. Each entry is a sample, in the order of keys, but for what
  * common writers add: keys like "__len__", and "num-samples", "num_samples", "length" and "len"
@@ -31,7 +31,7 @@ typedef struct sl_lmdb_index {
     uint64_t left_out;    /* entries that are no part of a sample, nor such an addition */
     sl_file_index places; /* of samples; see sl_lmdb_value */
     sl_lmdb_leaf *leaves;
-    uint64_t leaf_count, leaf_room;
+    uint64_t leaf_count, leaf_capacity;
 } sl_lmdb_index;
 
 /*

@@ -64,7 +64,7 @@ typedef struct sl_lmdb_node {
     uint32_t at; /* in its page */
     sl_bytes key;
     bool tree;            /* the value is a named database */
-    bool apart;           /* the value lies in pages of its own */
+    bool apart;           /* the value is in pages of its own */
     uint64_t page;        /* branch: the child; leaf, apart: the value's first */
     uint32_t value_bytes; /* leaf */
     sl_bytes value;       /* leaf, not apart */

@@ -33,7 +33,7 @@ void sl_lmdb_close(sl_lmdb *file);
 
 typedef struct sl_lmdb_entry {
     sl_bytes key;
-    sl_bytes value;  /* NULL: it lies in pages of its own */
+    sl_bytes value;  /* NULL: it is in pages of its own */
     uint64_t leaf;   /* page that the key is in */
     uint64_t offset; /* of what is stored of it, in the file: see sl_lmdb_value */
     uint64_t bytes;  /* of that */

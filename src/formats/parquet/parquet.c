@@ -3,7 +3,7 @@
  * Parquet files: a columnar table (columnar.h). Columns of large values, such as those of pictures,
  * are read sample by sample, by an index (parquet_reads.h): the bytes that a row's values are in,
  * with their lengths in front, which are checked, or the pages, which are unpacked in the values'
- * room. The others are read at open.
+ * space. The others are read at open.
  */
 #include "parquet_check.h"
 

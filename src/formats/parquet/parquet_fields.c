@@ -85,7 +85,7 @@ static sluice_status parquet_fields_look_at_columns(sl_parquet_opening *o, sluic
 
 /* ---- lists of pictures ---- */
 
-/* Room for its rows; and where those of each group begin. */
+/* Space for its rows; and where those of each group begin. */
 static sluice_status parquet_fields_open_list(sl_parquet_opening *o, uint32_t leaf, uint32_t guide,
                                               sluice_error *error)
 {
@@ -268,7 +268,7 @@ static sluice_status open_read(sl_parquet_opening *o, uint32_t number, sluice_er
     sl_parquet_read *read = &o->own->reads[number];
     const sl_columnar_large *large = &o->own->table.plan.large[number];
     *read = (sl_parquet_read){.leaf = o->columns.of[large->of].leaf,
-                              .room = number,
+                              .buffer = number,
                               .low = large->low,
                               .high = large->high};
     o->list_of[number] = SL_FIELD_NONE;

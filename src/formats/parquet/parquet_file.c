@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the end of a file, then its footer into chunks, of which is checked that they lie in the
+ * Reads the end of a file, then its footer into chunks, of which is checked that they are in the
  * file and do not overlap. One thread a file.
  */
 #include "parquet_file.h"

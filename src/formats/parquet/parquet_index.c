@@ -42,42 +42,42 @@ void sl_parquet_index_close(sl_parquet_index *index)
     sl_free(index->cells);
     sl_free(index->sizes);
     sl_free(index->starts);
-    sl_free(index->stretches.of);
+    sl_free(index->ranges.of);
     *index = (sl_parquet_index){0};
 }
 
-/* ---- stretches ---- */
+/* ---- ranges ---- */
 
-static bool follows(const sl_parquet_stretch *last, const sl_parquet_stretch *stretch)
+static bool follows(const sl_parquet_range *last, const sl_parquet_range *range)
 {
-    return last->where == SL_PARQUET_EXACT && stretch->where == SL_PARQUET_EXACT &&
-           last->file == stretch->file;
+    return last->where == SL_PARQUET_EXACT && range->where == SL_PARQUET_EXACT &&
+           last->file == range->file;
 }
 
-static bool add_stretch(sl_parquet_stretches *to, const sl_parquet_stretch *stretch)
+static bool add_range(sl_parquet_ranges *to, const sl_parquet_range *range)
 {
-    if (to->count > 0 && follows(&to->of[to->count - 1], stretch)) {
+    if (to->count > 0 && follows(&to->of[to->count - 1], range)) {
         return true;
     }
-    if (to->count == to->room) {
-        const uint32_t room = to->room < 8 ? 8 : to->room + to->room / 2;
-        sl_parquet_stretch *grown =
-            to->count < UINT32_MAX / 2 ? sl_realloc_array(to->of, room, sizeof(*grown)) : NULL;
+    if (to->count == to->capacity) {
+        const uint32_t capacity = to->capacity < 8 ? 8 : to->capacity + to->capacity / 2;
+        sl_parquet_range *grown =
+            to->count < UINT32_MAX / 2 ? sl_realloc_array(to->of, capacity, sizeof(*grown)) : NULL;
         if (grown == NULL) {
             return false;
         }
         to->of = grown;
-        to->room = room;
+        to->capacity = capacity;
     }
-    to->of[to->count++] = *stretch;
+    to->of[to->count++] = *range;
     return true;
 }
 
-sluice_status sl_parquet_index_add(sl_parquet_index *index, const sl_parquet_stretches *found,
+sluice_status sl_parquet_index_add(sl_parquet_index *index, const sl_parquet_ranges *found,
                                    sluice_error *error)
 {
     for (uint32_t i = 0; i < found->count; i++) {
-        if (!add_stretch(&index->stretches, &found->of[i])) {
+        if (!add_range(&index->ranges, &found->of[i])) {
             return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for an index");
         }
     }
@@ -86,8 +86,8 @@ sluice_status sl_parquet_index_add(sl_parquet_index *index, const sl_parquet_str
 
 uint32_t sl_parquet_index_find(const sl_parquet_index *index, uint64_t slot)
 {
-    const sl_parquet_stretch *of = index->stretches.of;
-    return (uint32_t)sl_last_at_or_before(&of->first, sizeof(*of), index->stretches.count, slot);
+    const sl_parquet_range *of = index->ranges.of;
+    return (uint32_t)sl_last_at_or_before(&of->first, sizeof(*of), index->ranges.count, slot);
 }
 
 /* ---- filling ---- */
@@ -97,7 +97,7 @@ typedef struct filler {
     const sl_parquet_place *place;
     const sl_parquet_leaf *leaf;
     const sl_parquet_chunk *chunk;
-    sl_parquet_stretches *found;
+    sl_parquet_ranges *found;
     uint64_t slot, end; /* of the index */
     uint32_t file;
     sl_parquet_walk walk;
@@ -139,7 +139,7 @@ static const uint8_t *find_length(const uint8_t *bytes, size_t size, uint64_t fr
     return at >= from && at - from + LENGTH_BYTES <= size ? bytes + (at - from) : NULL;
 }
 
-/* The length that lies at `at`: from what was read, or read, all alone or with what is behind it.
+/* The length that is at `at`: from what was read, or read, all alone or with what is behind it.
  */
 static sluice_status parquet_index_look(filler *f, uint64_t at, uint64_t end, bool alone,
                                         uint32_t *length, sluice_error *error)
@@ -471,7 +471,7 @@ static sluice_status fill_by_dictionary(filler *f, const sl_parquet_page *page, 
 
 static sluice_status fill_page(filler *f, const sl_parquet_page *page, sluice_error *error)
 {
-    sl_parquet_stretch stretch = {.first = f->slot, .file = f->file, .where = SL_PARQUET_EXACT};
+    sl_parquet_range range = {.first = f->slot, .file = f->file, .where = SL_PARQUET_EXACT};
     const bool by_dictionary = page->encoding == SL_PARQUET_PLAIN_DICTIONARY ||
                                page->encoding == SL_PARQUET_RLE_DICTIONARY;
     sluice_status status = SLUICE_OK;
@@ -487,23 +487,23 @@ static sluice_status fill_page(filler *f, const sl_parquet_page *page, sluice_er
             error);
     }
     if (by_dictionary && (!f->has_dictionary || f->dictionary.compressed)) {
-        stretch.where = SL_PARQUET_IN_DICTIONARY;
-        stretch.offset = f->dictionary.offset;
-        stretch.bytes = f->dictionary.bytes;
-        stretch.pick = pick_of(f, &f->dictionary);
+        range.where = SL_PARQUET_IN_DICTIONARY;
+        range.offset = f->dictionary.offset;
+        range.bytes = f->dictionary.bytes;
+        range.pick = pick_of(f, &f->dictionary);
     } else if (!by_dictionary && page->compressed) {
-        stretch.where = SL_PARQUET_IN_PAGE;
-        stretch.offset = page->offset;
-        stretch.bytes = page->bytes;
-        stretch.pick = pick_of(f, page);
+        range.where = SL_PARQUET_IN_PAGE;
+        range.offset = page->offset;
+        range.bytes = page->bytes;
+        range.pick = pick_of(f, page);
     }
-    if (page->values > 0 && !add_stretch(f->found, &stretch)) {
+    if (page->values > 0 && !add_range(f->found, &range)) {
         return parquet_index_fail(f, page->offset, SLUICE_NOMEM, "out of memory for an index",
                                   error);
     }
     if (by_dictionary) {
         status = fill_by_dictionary(f, page, error);
-    } else if (stretch.where == SL_PARQUET_EXACT) {
+    } else if (range.where == SL_PARQUET_EXACT) {
         status = fill_exact(f, page, error);
     } else {
         f->slot += page->values;
@@ -533,7 +533,7 @@ static filler *begin(const sl_parquet_place *place, uint32_t leaf, sluice_error 
 }
 
 sluice_status sl_parquet_index_fill(sl_parquet_index *index, const sl_parquet_place *place,
-                                    uint32_t leaf, sl_parquet_stretches *found, sluice_error *error)
+                                    uint32_t leaf, sl_parquet_ranges *found, sluice_error *error)
 {
     filler *f = begin(place, leaf, error);
     if (f == NULL) {

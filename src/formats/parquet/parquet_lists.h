@@ -2,7 +2,7 @@
 /*
  * parquet_lists: which slots of a leaf the rows have whose column is a list of pictures.
  *
- * Purpose: a picture's bytes and its path lie in leaves of the same lists, slot by slot. That of
+ * Purpose: a picture's bytes and its path are in leaves of the same lists, slot by slot. That of
  * the paths is small, so that it is read whole when a dataset is opened; what it tells of lists
  * holds of the other one, too, whose pages stay where they are. Threads: groups are read by several
  * threads at once, each its own rows and slots.

@@ -174,16 +174,16 @@ static uint64_t fingerprint_of(const sl_parquet_opening *o)
     return sl_checksum_value(&stream);
 }
 
-/* Of one that is read; `*pages`: whether values lie in pages with others. */
+/* Of one that is read; `*pages`: whether values are in pages with others. */
 static uint64_t bytes_of_index(const sl_parquet_index *index, bool *pages)
 {
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < index->slots; i++) {
         bytes += sl_parquet_index_has(index, i) ? index->sizes[i] : 0;
     }
-    for (uint32_t i = 0; i < index->stretches.count; i++) {
-        bytes += index->stretches.of[i].bytes;
-        *pages = *pages || index->stretches.of[i].where != SL_PARQUET_EXACT;
+    for (uint32_t i = 0; i < index->ranges.count; i++) {
+        bytes += index->ranges.of[i].bytes;
+        *pages = *pages || index->ranges.of[i].where != SL_PARQUET_EXACT;
     }
     return bytes;
 }

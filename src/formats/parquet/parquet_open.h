@@ -36,7 +36,7 @@ typedef struct sl_parquet_group {
     uint64_t slot[SL_COLUMNAR_LARGE_MAX];    /* of lists: of their leaves' first ones */
     uint32_t longest[SL_COLUMNAR_LARGE_MAX]; /* and elements of their longest ones */
     bool is_exact;
-    sl_parquet_stretches found[SL_COLUMNAR_LARGE_MAX];
+    sl_parquet_ranges found[SL_COLUMNAR_LARGE_MAX];
     sl_side_columns side;
 } sl_parquet_group;
 

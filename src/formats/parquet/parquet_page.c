@@ -325,14 +325,14 @@ sl_refusal sl_page_find(const sl_page_pick *pick, sl_bytes body, sl_bytes *value
     return present ? find_plain(body, at, before, value) : sl_accept();
 }
 
-sl_refusal sl_page_open(const sl_page_pick *pick, sl_bytes stored, sl_value_rooms *rooms,
+sl_refusal sl_page_open(const sl_page_pick *pick, sl_bytes stored, sl_value_buffers *buffers,
                         uint8_t *to)
 {
     const size_t plain = pick->plain_bytes;
     if (plain > stored.size || plain > pick->bytes) {
         return sl_refuse("the page's levels are longer than the page", 0);
     }
-    sl_frame *frame = pick->codec == SL_PAGE_ZSTD ? sl_value_rooms_frame(rooms) : NULL;
+    sl_frame *frame = pick->codec == SL_PAGE_ZSTD ? sl_value_buffers_frame(buffers) : NULL;
     if (pick->codec == SL_PAGE_ZSTD && frame == NULL) {
         return (sl_refusal){.text = "out of memory for its page", .status = SLUICE_NOMEM};
     }

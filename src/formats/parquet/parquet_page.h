@@ -12,7 +12,7 @@
 
 #include "error.h"
 #include "frame.h"
-#include "value_room.h"
+#include "value_buffer.h"
 #include "view.h"
 
 #include <stdbool.h>
@@ -80,8 +80,8 @@ typedef struct sl_page_pick {
 sl_refusal sl_page_split(const sl_page_pick *pick, sl_bytes body, sl_bytes *levels, size_t *values);
 /* The value in an unpacked body; without data: it is null. Refuses what is damaged. */
 sl_refusal sl_page_find(const sl_page_pick *pick, sl_bytes body, sl_bytes *value);
-/* Unpacks the stored body to `to`, pick->bytes of them; `rooms` have a context for that. */
-sl_refusal sl_page_open(const sl_page_pick *pick, sl_bytes stored, sl_value_rooms *rooms,
+/* Unpacks the stored body to `to`, pick->bytes of them; `buffers` have a context for that. */
+sl_refusal sl_page_open(const sl_page_pick *pick, sl_bytes stored, sl_value_buffers *buffers,
                         uint8_t *to);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * parquet_pages: the pages of a leaf in a row group, one after the other.
  *
- * Purpose: page headers, read by a window, and checked: a page lies in its chunk. Bodies are read
+ * Purpose: page headers, read by a window, and checked: a page is in its chunk. Bodies are read
  * by whoever wants them. Source: parquet.thrift. Threads: one owner. The walk allocates nothing.
  */
 #ifndef SL_PARQUET_PAGES_H
@@ -25,7 +25,7 @@ typedef enum sl_parquet_encoding {
 
 typedef enum sl_parquet_page_kind {
     SL_PARQUET_DATA_1, /* levels begin with their size, and are compressed with the values */
-    SL_PARQUET_DATA_2, /* levels lie in front of what is compressed */
+    SL_PARQUET_DATA_2, /* levels are in front of what is compressed */
     SL_PARQUET_DICTIONARY
 } sl_parquet_page_kind;
 

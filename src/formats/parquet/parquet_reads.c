@@ -16,7 +16,7 @@ static const char changed[] = "its value has another length: the file was change
 /* Where the values of a row are. */
 typedef struct reach {
     sl_extent extent;
-    uint32_t first, last; /* stretches of those values */
+    uint32_t first, last; /* ranges of those values */
 } reach;
 
 /* ---- places ---- */
@@ -33,23 +33,23 @@ static void parquet_reads_slots_of(const sl_parquet_read *read, uint64_t row, ui
     *begin = *begin + read->low < *end ? *begin + read->low : *end;
 }
 
-/* The stretch of a slot, from that of one before it. */
-static uint32_t parquet_reads_go_on(const sl_parquet_index *index, uint32_t stretch, uint64_t slot)
+/* The range of a slot, from that of one before it. */
+static uint32_t parquet_reads_go_on(const sl_parquet_index *index, uint32_t range, uint64_t slot)
 {
-    while (stretch + 1 < index->stretches.count && index->stretches.of[stretch + 1].first <= slot) {
-        stretch++;
+    while (range + 1 < index->ranges.count && index->ranges.of[range + 1].first <= slot) {
+        range++;
     }
-    return stretch;
+    return range;
 }
 
 static void parquet_reads_add(const sl_parquet_index *index, uint64_t slot, uint32_t number,
                               reach *found)
 {
-    const sl_parquet_stretch *stretch = &index->stretches.of[number];
-    const bool is_exact = stretch->where == SL_PARQUET_EXACT;
-    const uint64_t begin = is_exact ? index->cells[slot] - index->length_bytes : stretch->offset;
+    const sl_parquet_range *range = &index->ranges.of[number];
+    const bool is_exact = range->where == SL_PARQUET_EXACT;
+    const uint64_t begin = is_exact ? index->cells[slot] - index->length_bytes : range->offset;
     const uint64_t end =
-        is_exact ? index->cells[slot] + index->sizes[slot] : stretch->offset + stretch->bytes;
+        is_exact ? index->cells[slot] + index->sizes[slot] : range->offset + range->bytes;
     sl_extent *extent = &found->extent;
     const uint64_t before = extent->offset + extent->bytes;
     if (extent->bytes == 0) {
@@ -68,11 +68,11 @@ static reach parquet_reads_find_row(const sl_parquet_read *read, uint64_t row)
     const sl_parquet_index *index = &read->index;
     reach found = {.extent = {0, 0}};
     parquet_reads_slots_of(read, row, &slot, &end);
-    uint32_t stretch = slot < end ? sl_parquet_index_find(index, slot) : 0;
+    uint32_t range = slot < end ? sl_parquet_index_find(index, slot) : 0;
     for (; slot < end; slot++) {
-        stretch = parquet_reads_go_on(index, stretch, slot);
+        range = parquet_reads_go_on(index, range, slot);
         if (sl_parquet_index_has(index, slot)) {
-            parquet_reads_add(index, slot, stretch, &found);
+            parquet_reads_add(index, slot, range, &found);
         }
     }
     return found;
@@ -85,7 +85,7 @@ sl_extent sl_parquet_read_find(const sl_parquet_read *read, uint64_t row)
 
 /* ---- values ---- */
 
-/* The value of a slot, out of what was read: its length lies in front of it, where it has one. */
+/* The value of a slot, out of what was read: its length is in front of it, where it has one. */
 static sl_refusal find_exact(const sl_parquet_index *index, uint64_t slot,
                              const sl_columnar_bytes *from, sl_value *value)
 {
@@ -107,77 +107,77 @@ static size_t unpacked_bytes(const sl_parquet_index *index, uint32_t first, uint
 {
     size_t bytes = 0;
     for (uint32_t i = first; i < end; i++) {
-        const sl_parquet_stretch *stretch = &index->stretches.of[i];
-        bytes += stretch->where == SL_PARQUET_EXACT ? 0 : stretch->pick.bytes;
+        const sl_parquet_range *range = &index->ranges.of[i];
+        bytes += range->where == SL_PARQUET_EXACT ? 0 : range->pick.bytes;
     }
     return bytes;
 }
 
-/* All pages of a row, in the room, unless it has them. */
+/* All pages of a row, in the buffer, unless it has them. */
 static sl_refusal parquet_reads_open_pages(const sl_parquet_read *read, const reach *found,
                                            uint64_t row, const sl_columnar_bytes *from)
 {
     const sl_parquet_index *index = &read->index;
     const uint64_t tag = (uint64_t)found->first << 32 | found->last;
     const size_t size = unpacked_bytes(index, found->first, found->last + 1);
-    if (sl_value_rooms_hold(from->rooms, read->room, tag, size, row)) {
+    if (sl_value_buffers_hold(from->buffers, read->buffer, tag, size, row)) {
         return sl_accept();
     }
-    uint8_t *to = sl_value_rooms_take(from->rooms, read->room, size);
+    uint8_t *to = sl_value_buffers_take(from->buffers, read->buffer, size);
     if (to == NULL) {
         return (sl_refusal){.text = "out of memory for its pages", .status = SLUICE_NOMEM};
     }
     for (uint32_t i = found->first; i <= found->last; i++) {
-        const sl_parquet_stretch *stretch = &index->stretches.of[i];
-        const uint64_t at = stretch->offset - from->extent.offset;
-        if (stretch->where == SL_PARQUET_EXACT) {
+        const sl_parquet_range *range = &index->ranges.of[i];
+        const uint64_t at = range->offset - from->extent.offset;
+        if (range->where == SL_PARQUET_EXACT) {
             continue;
         }
-        if (stretch->offset < from->extent.offset || at > from->bytes.size ||
-            stretch->bytes > from->bytes.size - at) {
+        if (range->offset < from->extent.offset || at > from->bytes.size ||
+            range->bytes > from->bytes.size - at) {
             return sl_refuse("its page lies elsewhere", 0);
         }
         const sl_refusal why = sl_page_open(
-            &stretch->pick, (sl_bytes){from->bytes.data + at, stretch->bytes}, from->rooms, to);
+            &range->pick, (sl_bytes){from->bytes.data + at, range->bytes}, from->buffers, to);
         if (why.text != NULL) {
             return why;
         }
-        to += stretch->pick.bytes;
+        to += range->pick.bytes;
     }
-    sl_value_rooms_tag(from->rooms, read->room, tag, row);
+    sl_value_buffers_tag(from->buffers, read->buffer, tag, row);
     return sl_accept();
 }
 
 /* Of a page that several rows are in. NULL: there is none. */
 static const sl_page_table *parquet_reads_table_of(const sl_page_pick *pick, sl_bytes page,
-                                                   sl_value_rooms *rooms, uint32_t number)
+                                                   sl_value_buffers *buffers, uint32_t number)
 {
-    sl_value_room *room = &rooms->of[number];
-    if (room->shared && !room->had_table) {
+    sl_value_buffer *buffer = &buffers->of[number];
+    if (buffer->shared && !buffer->had_table) {
         const size_t bytes = sl_page_table_bytes(pick, page);
-        void *memory = sl_value_rooms_take_table(rooms, number, bytes);
+        void *memory = sl_value_buffers_take_table(buffers, number, bytes);
         if (memory != NULL) {
             sl_page_table_make(pick, page, memory);
         }
     }
-    return room->table;
+    return buffer->table;
 }
 
-/* The value of a slot, whose page is in the room, behind those of the row before it. */
+/* The value of a slot, whose page is in the buffer, behind those of the row before it. */
 static sl_refusal find_in_page(const sl_parquet_read *read, const reach *found, uint64_t slot,
-                               sl_value_rooms *rooms, sl_bytes *value)
+                               sl_value_buffers *buffers, sl_bytes *value)
 {
     const sl_parquet_index *index = &read->index;
     const uint32_t number = parquet_reads_go_on(index, found->first, slot);
-    const sl_parquet_stretch *stretch = &index->stretches.of[number];
-    sl_page_pick pick = stretch->pick;
-    pick.row = stretch->where == SL_PARQUET_IN_PAGE ? (uint32_t)(slot - stretch->first)
-                                                    : (uint32_t)index->cells[slot];
-    const sl_bytes page = {rooms->of[read->room].data + unpacked_bytes(index, found->first, number),
-                           pick.bytes};
+    const sl_parquet_range *range = &index->ranges.of[number];
+    sl_page_pick pick = range->pick;
+    pick.row = range->where == SL_PARQUET_IN_PAGE ? (uint32_t)(slot - range->first)
+                                                  : (uint32_t)index->cells[slot];
+    const sl_bytes page = {
+        buffers->of[read->buffer].data + unpacked_bytes(index, found->first, number), pick.bytes};
     const sl_page_table *table = NULL;
     if (found->first == found->last && pick.row >= TABLE_FROM) {
-        table = parquet_reads_table_of(&pick, page, rooms, read->room);
+        table = parquet_reads_table_of(&pick, page, buffers, read->buffer);
     }
     return table != NULL ? sl_page_table_find(table, &pick, page, value)
                          : sl_page_find(&pick, page, value);
@@ -194,7 +194,7 @@ static bool find_slot(const sl_parquet_read *read, uint64_t row, uint32_t elemen
     if (*slot >= end || !sl_parquet_index_has(index, *slot)) {
         return false;
     }
-    *where = index->stretches.of[sl_parquet_index_find(index, *slot)].where;
+    *where = index->ranges.of[sl_parquet_index_find(index, *slot)].where;
     return true;
 }
 
@@ -216,7 +216,7 @@ sl_refusal sl_parquet_read_value(const sl_parquet_read *read, uint64_t row, uint
     const reach found = parquet_reads_find_row(read, row);
     sl_refusal why = parquet_reads_open_pages(read, &found, row, from);
     if (why.text == NULL) {
-        why = find_in_page(read, &found, slot, from->rooms, &value->bytes);
+        why = find_in_page(read, &found, slot, from->buffers, &value->bytes);
         value->present = value->bytes.data != NULL;
     }
     return why;

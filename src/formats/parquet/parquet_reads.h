@@ -3,9 +3,9 @@
  * parquet_reads: a column of large values, which is read with each sample.
  *
  * Purpose: where the bytes of a row's value are, or of those elements of its list that are wanted,
- * which lie one behind the other; and the values out of them: as they are, after their lengths, or
- * in pages, that are unpacked in the values' room, all that the row is in. Threads: a read is
- * immutable; values have one owner. Neither blocks nor allocates, but for the room.
+ * which are one behind the other; and the values out of them: as they are, after their lengths, or
+ * in pages, that are unpacked in the values' buffer, all that the row is in. Threads: a read is
+ * immutable; values have one owner. Neither blocks nor allocates, but for the space.
  */
 #ifndef SL_PARQUET_READS_H
 #define SL_PARQUET_READS_H
@@ -15,7 +15,7 @@
 
 typedef struct sl_parquet_read {
     uint32_t leaf;
-    uint32_t room;      /* of the values' rooms */
+    uint32_t buffer;    /* of the values' buffers */
     uint32_t low, high; /* elements of lists that are wanted, the first and the last */
     sl_parquet_index index;
 } sl_parquet_read;

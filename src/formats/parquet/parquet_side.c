@@ -25,8 +25,8 @@ typedef struct maker {
     bool has_null;        /* among its elements */
     uint32_t dictionary;  /* that `entries` are of; 0: none */
     uint32_t *entries;    /* of the column, for those of the dictionary, from 1; 0: not yet one */
-    uint32_t entry_count; /* for which there is room */
-    sl_value_room elements;
+    uint32_t entry_count; /* for which there is space */
+    sl_value_buffer elements;
     size_t bytes; /* of them */
 } maker;
 
@@ -65,14 +65,14 @@ static sluice_status put_entry(maker *m, const sl_parquet_slot *slot, sluice_err
     }
     m->dictionary = slot->dictionary;
     if (slot->entry > before) {
-        const uint32_t room = slot->entry + slot->entry / 2;
-        uint32_t *grown = sl_realloc_array(m->entries, room, sizeof(*grown));
+        const uint32_t capacity = slot->entry + slot->entry / 2;
+        uint32_t *grown = sl_realloc_array(m->entries, capacity, sizeof(*grown));
         if (grown == NULL) {
             return parquet_side_fail(m, SLUICE_NOMEM, "out of memory for a dictionary", error);
         }
-        memset(grown + before, 0, (size_t)(room - before) * sizeof(*grown));
+        memset(grown + before, 0, (size_t)(capacity - before) * sizeof(*grown));
         m->entries = grown;
-        m->entry_count = room;
+        m->entry_count = capacity;
     }
     uint32_t *known = &m->entries[slot->entry - 1];
     uint32_t entry = *known - 1;
@@ -121,7 +121,7 @@ static sluice_status end_row(maker *m, sluice_error *error)
     return status;
 }
 
-static bool parquet_side_make_room(maker *m, size_t more)
+static bool parquet_side_make_space(maker *m, size_t more)
 {
     const size_t needed = m->bytes + more;
     if (needed <= m->elements.bytes) {
@@ -141,7 +141,7 @@ static sluice_status parquet_side_add_element(maker *m, const sl_parquet_slot *s
 {
     const sluice_dtype dtype = m->columns->of[m->column].field.dtype;
     const size_t bytes = sl_dtype_bytes(dtype);
-    if (!parquet_side_make_room(m, bytes)) {
+    if (!parquet_side_make_space(m, bytes)) {
         return parquet_side_fail(m, SLUICE_NOMEM, "out of memory for a list", error);
     }
     uint8_t *to = m->elements.data + m->bytes;
@@ -204,7 +204,7 @@ sluice_status sl_parquet_side_read(const sl_parquet_place *place, uint32_t leaf,
         status = parquet_side_fail(&m, SLUICE_CORRUPT, "the row group has no more, and should have",
                                    error);
     }
-    sl_value_room_close(&m.elements);
+    sl_value_buffer_close(&m.elements);
     sl_free(m.entries);
     return status;
 }

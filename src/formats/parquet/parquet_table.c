@@ -38,7 +38,7 @@ static uint32_t set_marks(const sl_page_pick *pick, sl_bytes stored, mark *marks
     size_t next = 0;
     sl_levels_begin(&at.levels, stored, sl_levels_width(pick->max_level));
     for (;;) {
-        /* of packed ones as many as lie in so many bytes; of a run what is left of it */
+        /* of packed ones as many as are in so many bytes; of a run what is left of it */
         const sl_levels *l = &at.levels;
         const size_t here = (size_t)(l->at - stored.data) + (l->packed > 0 ? l->bits / 8 : 0);
         if (here >= next) {
@@ -84,7 +84,7 @@ static sl_refusal parquet_table_count_before(const sl_page_table *table, const s
 
 /* ---- values ---- */
 
-/* Their offsets, as far as they lie in the body; `offsets` NULL: only how many there are. */
+/* Their offsets, as far as they are in the body; `offsets` NULL: only how many there are. */
 static uint32_t set_offsets(sl_bytes body, size_t at, uint32_t *offsets)
 {
     uint32_t count = 0;

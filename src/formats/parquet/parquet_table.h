@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parquet_table: where the values of an unpacked page lie, for one that is asked for again.
+ * parquet_table: where the values of an unpacked page are, for one that is asked for again.
  *
- * Purpose: values of variable length lie one behind the other, and how many come before a slot only
+ * Purpose: values of variable length are one behind the other, and how many come before a slot only
  * the levels tell: finding one goes through all before it. A table tells both at once, so that the
  * values of a page together cost what its bytes do. Memory: 4 bytes for each value, which takes 4
  * of the page at least, and 64 for each 512 bytes of levels. Threads: pure.

@@ -37,8 +37,8 @@ typedef struct decoder {
     sl_bytes dictionary; /* its page's body */
     uint32_t *places;    /* in it, of values with their lengths in front */
     uint32_t dictionary_count, dictionaries;
-    sl_value_room body, unpacked, dictionary_room;
-    sl_value_room integers, prefixes, joined;
+    sl_value_buffer body, unpacked, dictionary_capacity;
+    sl_value_buffer integers, prefixes, joined;
     size_t joined_bytes; /* of the value before */
     bool cut;            /* the page that is decoded is a part of it */
     sl_frame *frame;
@@ -166,7 +166,7 @@ static bool next_split(decoder *d, source *s, sl_parquet_slot *slot)
 {
     const size_t bytes = fixed_bytes(d->leaf);
     const size_t count = bytes > 0 ? s->bytes.size / bytes : 0;
-    uint8_t *to = sl_value_room_take(&d->joined, bytes);
+    uint8_t *to = sl_value_buffer_take(&d->joined, bytes);
     if (s->done >= count || to == NULL) {
         return false;
     }
@@ -254,19 +254,19 @@ static bool next_value(decoder *d, source *s, sl_parquet_slot *slot)
 
 /* ---- how the values of a page begin ---- */
 
-static bool read_delta(sl_value_room *room, sl_bytes bytes, uint32_t most, uint32_t *count,
+static bool read_delta(sl_value_buffer *buffer, sl_bytes bytes, uint32_t most, uint32_t *count,
                        size_t *used)
 {
     if (!sl_parquet_delta_count(bytes, most, count)) {
         return false;
     }
-    int64_t *to = (int64_t *)(void *)sl_value_room_take(room, (size_t)*count * sizeof(*to));
+    int64_t *to = (int64_t *)(void *)sl_value_buffer_take(buffer, (size_t)*count * sizeof(*to));
     return to != NULL && sl_parquet_delta_read(bytes, to, *count, used);
 }
 
-static const int64_t *integers_of(const sl_value_room *room)
+static const int64_t *integers_of(const sl_value_buffer *buffer)
 {
-    return (const int64_t *)(const void *)room->data;
+    return (const int64_t *)(const void *)buffer->data;
 }
 
 static bool begin_delta(decoder *d, source *s)
@@ -346,12 +346,13 @@ static bool begin_values(decoder *d, const sl_parquet_page *page, sl_bytes bytes
 
 /* ---- pages ---- */
 
-/* The page's body as it is meant, in `room`. */
+/* The page's body as it is meant, in `buffer`. */
 static sluice_status parquet_values_load(decoder *d, const sl_parquet_page *page,
-                                         sl_value_room *room, sl_bytes *body, sluice_error *error)
+                                         sl_value_buffer *buffer, sl_bytes *body,
+                                         sluice_error *error)
 {
-    uint8_t *stored = sl_value_room_take(&d->body, page->bytes);
-    uint8_t *to = sl_value_room_take(room, page->unpacked);
+    uint8_t *stored = sl_value_buffer_take(&d->body, page->bytes);
+    uint8_t *to = sl_value_buffer_take(buffer, page->unpacked);
     if (stored == NULL || to == NULL) {
         return parquet_values_fail(d, page, SLUICE_NOMEM, "out of memory for a page", error);
     }
@@ -399,7 +400,7 @@ static sluice_status take_dictionary(decoder *d, const sl_parquet_page *page, sl
     sl_free(d->places);
     d->places = NULL;
     d->dictionary_count = 0;
-    sluice_status status = parquet_values_load(d, page, &d->dictionary_room, &body, error);
+    sluice_status status = parquet_values_load(d, page, &d->dictionary_capacity, &body, error);
     if (status < 0 || body.data == NULL) {
         return status;
     }
@@ -503,12 +504,12 @@ static sluice_status take_page(decoder *d, const sl_parquet_page *page, sluice_e
 
 static void close_decoder(decoder *d)
 {
-    sl_value_room_close(&d->body);
-    sl_value_room_close(&d->unpacked);
-    sl_value_room_close(&d->dictionary_room);
-    sl_value_room_close(&d->integers);
-    sl_value_room_close(&d->prefixes);
-    sl_value_room_close(&d->joined);
+    sl_value_buffer_close(&d->body);
+    sl_value_buffer_close(&d->unpacked);
+    sl_value_buffer_close(&d->dictionary_capacity);
+    sl_value_buffer_close(&d->integers);
+    sl_value_buffer_close(&d->prefixes);
+    sl_value_buffer_close(&d->joined);
     sl_frame_close(d->frame);
     sl_free(d->places);
     sl_free(d);

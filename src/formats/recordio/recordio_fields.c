@@ -42,7 +42,7 @@ static bool recordio_read_header(header *of, const sl_recordio *record)
     return of->end <= record->size;
 }
 
-/* What lies from `from`, a multiple of 4, to `to`, another one or the end. */
+/* What is from `from`, a multiple of 4, to `to`, another one or the end. */
 static void give_bytes(const sl_recordio *record, uint64_t from, uint64_t to, sl_value *value)
 {
     const sl_bytes *all = &record->stored;

@@ -39,7 +39,7 @@ void sl_recordio_look(sl_recordio_looks *looks, const sl_recordio *record);
 sluice_status sl_recordio_fields_find(sl_recordio_fields *fields, const sl_recordio_looks *looks,
                                       const sluice_dataset_options *options, const char *path,
                                       sluice_error *error);
-/* A record's values, those that are wanted. Spans lie in the record. */
+/* A record's values, those that are wanted. Spans are in the record. */
 sl_refusal sl_recordio_fields_unpack(const sl_recordio_fields *fields, const sl_recordio *record,
                                      sl_values *values);
 

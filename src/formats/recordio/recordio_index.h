@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recordio_index: the records of a RecordIO file, and where they lie.
+ * recordio_index: the records of a RecordIO file, and where they are.
  *
  * Purpose: the one place that knows how records are framed: u32 magic number, u32 of which the
  * lower 29 bits are the length and the others the kind of part, the bytes, zeros up to a multiple

@@ -4,7 +4,7 @@
 #include "little_endian.h"
 #include "packed_value.h"
 
-/* The head of the next part, or the end of what are whole words with a head's room behind. */
+/* The head of the next part, or the end of what are whole words with a head's space behind. */
 static size_t next_head(sl_bytes stored, size_t at)
 {
     while (stored.size - at >= SL_RECORDIO_HEAD &&

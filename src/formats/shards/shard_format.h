@@ -2,7 +2,7 @@
 /*
  * shard_format: the bytes of docs/format.md, to and from structs.
  *
- * Purpose: the one place that knows where each number of a shard or manifest lies, for reader and
+ * Purpose: the one place that knows where each number of a shard or manifest is, for reader and
  * writer alike; shard_record.h has the samples. Both versions are read, version 2 is written.
  * Decoders take untrusted bytes: they check checksum, version, every reserved byte and every
  * relation between numbers, and give back NULL or the reason as a static sentence. `status` of the
@@ -151,7 +151,7 @@ uint64_t sl_schema_bytes(const sl_schema *schema);
 void sl_schema_encode(const sl_schema *schema, uint8_t *bytes);
 /*
  * Class names that are looked at a piece at a time, before memory is asked for that they claim to
- * need: a file's size says little, since what was never written takes no room on the disk.
+ * need: a file's size says little, since what was never written takes no space on the disk.
  */
 typedef struct sl_names_survey {
     uint64_t names_at, at; /* byte of the metadata; where the next piece begins */

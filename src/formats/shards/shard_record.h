@@ -3,7 +3,7 @@
  * shard_record: one sample as a shard of version 2 stores it, to and from values.
  *
  * A record is its head (checksum, presence, a cell for each field) and the blobs of its fields. Of
- * a schema the head's size is known, so that the only blob of a record lies at a place that needs
+ * a schema the head's size is known, so that the only blob of a record is at a place that needs
  * no reading. Decoding takes untrusted bytes. Threads: pure; nothing is allocated.
  */
 #ifndef SL_SHARD_RECORD_H
@@ -25,7 +25,7 @@
 void sl_record_head_encode(const sl_schema *schema, const sl_values *values, uint8_t *head);
 /* What a sample adds to the identity of its shard: these sums are added up. */
 uint64_t sl_record_identity(uint64_t number_in_shard, uint64_t checksum);
-/* Checks all of a record and gives every field's value; spans lie in `record`. */
+/* Checks all of a record and gives every field's value; spans are in `record`. */
 sl_refusal sl_record_decode(const sl_schema *schema, sl_bytes record, sl_values *values);
 
 #endif

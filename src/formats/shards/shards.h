@@ -16,7 +16,7 @@
 #include "shard_format.h"
 #include "store.h"
 
-/* Where some of the shards lie. */
+/* Where some of the shards are. */
 typedef struct sl_shard_source {
     char *path;      /* the folder, or the file of a lone shard; owned */
     uint8_t lone;    /* path is the shard itself */
@@ -34,7 +34,7 @@ typedef struct sl_shards {
     sl_dataset base;
     sl_shard *shards;
     uint32_t count; /* of shards: the dataset's objects */
-    uint32_t room;
+    uint32_t capacity;
     sl_shard_source *sources;
     uint32_t source_count;
     sl_schema schema;

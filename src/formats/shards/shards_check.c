@@ -160,10 +160,10 @@ static void check_metadata(check *c)
 {
     sl_checksum_stream stream;
     sl_checksum_begin(&stream);
-    uint64_t room = (uint64_t)PIECE_BLOCKS * SL_PAGE_BYTES;
+    uint64_t capacity = (uint64_t)PIECE_BLOCKS * SL_PAGE_BYTES;
     for (uint64_t done = 0; done < c->header.meta_bytes;) {
         uint64_t left = c->header.meta_bytes - done;
-        size_t bytes = (size_t)(left < room ? left : room);
+        size_t bytes = (size_t)(left < capacity ? left : capacity);
         if (!shards_check_read_piece(c, c->header.meta_offset + done, bytes)) {
             return;
         }

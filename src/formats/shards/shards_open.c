@@ -26,12 +26,12 @@ typedef struct opened {
     uint8_t *piece; /* PIECE_BYTES; owned */
 } opened;
 
-/* Where some of its bytes lie. */
+/* Where some of its bytes are. */
 typedef struct section {
     uint64_t offset, bytes, checksum;
 } section;
 
-/* Where its metadata lie. */
+/* Where its metadata are. */
 typedef struct metadata {
     section at;
     uint32_t version; /* of the file */
@@ -225,25 +225,25 @@ static sluice_status shards_open_add_source(sl_shards *shards, const char *path,
     return SLUICE_OK;
 }
 
-/* Room for one more shard. */
+/* Space for one more shard. */
 static sluice_status shards_open_grow(sl_shards *shards, const char *path, sluice_error *error)
 {
-    if (shards->count < shards->room) {
+    if (shards->count < shards->capacity) {
         return SLUICE_OK;
     }
     if (shards->count >= SL_SHARDS_MAX) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "too many shards");
     }
     const uint32_t more = shards->count < 16 ? 16 : shards->count / 2;
-    const uint32_t room =
+    const uint32_t capacity =
         more < SL_SHARDS_MAX - shards->count ? shards->count + more : SL_SHARDS_MAX;
-    sl_shard *grown = sl_realloc_array(shards->shards, room, sizeof(*grown));
+    sl_shard *grown = sl_realloc_array(shards->shards, capacity, sizeof(*grown));
     if (grown == NULL) {
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "out of memory for %u shards",
-                             room);
+                             capacity);
     }
     shards->shards = grown;
-    shards->room = room;
+    shards->capacity = capacity;
     return SLUICE_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shards of version 2: the index says where a sample lies, the sample says the rest. */
+/* Shards of version 2: the index says where a sample is, the sample says the rest. */
 #include "little_endian.h"
 #include "shard_record.h"
 #include "shards.h"
@@ -84,7 +84,7 @@ static bool field_bytes(const sl_dataset *dataset, uint64_t index, uint32_t fiel
     return true;
 }
 
-static bool shards_version2_stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+static bool shards_version2_range(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     const sl_shards *shards = sl_shards_of(dataset);
     const sl_shard_row *row = &shards->shards[sl_shards_find(shards, index)].row;
@@ -128,7 +128,7 @@ const sl_dataset_ops sl_shards_ops_2 = {
 
 const sl_tensor_ops sl_shards_tensors_2 = {.locate_field = shards_version2_locate_field,
                                            .field_bytes = field_bytes,
-                                           .stretch = shards_version2_stretch};
+                                           .range = shards_version2_range};
 
 const sl_check_ops sl_shards_checks_2 = {.check_object = sl_shards_check,
                                          .sum = shards_version2_sum,

@@ -3,8 +3,8 @@
  * index_json: the index.json of a folder of shards.
  *
  * Purpose: MDS and LitData both have a file of that name, and are told apart by what it lists;
- * which it is, where it lies, and the files that it names, which lie below its folder, unless they
- * may lie anywhere. Threads: one owner. Ownership: sl_index_json_close.
+ * which it is, where it is, and the files that it names, which are below its folder, unless they
+ * may are anywhere. Threads: one owner. Ownership: sl_index_json_close.
  */
 #ifndef SL_INDEX_JSON_H
 #define SL_INDEX_JSON_H
@@ -15,7 +15,7 @@
 typedef struct sl_index_json {
     char path[SL_PATH_BYTES]; /* of the file */
     sl_json_tree tree;
-    sl_boundary *boundary; /* its folder; NULL: the files may lie anywhere */
+    sl_boundary *boundary; /* its folder; NULL: the files may are anywhere */
 } sl_index_json;
 
 /*
@@ -28,7 +28,7 @@ bool sl_index_json_probe(const char *path, const char *list);
 /* What is to be opened: a path, for its list of that name. */
 typedef struct sl_index_json_wanted {
     const char *path, *list;
-    bool anywhere; /* where the files lie that it names */
+    bool anywhere; /* where the files are that it names */
 } sl_index_json_wanted;
 
 /* `index` is all zero. Errors: INVALID (none; a list of another name; folders that have to be

@@ -156,16 +156,17 @@ static json_t *find_keys(const json_t *node)
 static bool litdata_columns_append(names *n, size_t at, const json_t *key, size_t number)
 {
     const char *dot = at > 0 ? "." : "";
-    const size_t room = sizeof(n->path) - at;
+    const size_t capacity = sizeof(n->path) - at;
     int length;
     if (json_is_string(key)) {
-        length = snprintf(n->path + at, room, "%s%s", dot, json_string_value(key));
+        length = snprintf(n->path + at, capacity, "%s%s", dot, json_string_value(key));
     } else if (json_is_integer(key)) {
-        length = snprintf(n->path + at, room, "%s%lld", dot, (long long)json_integer_value(key));
+        length =
+            snprintf(n->path + at, capacity, "%s%lld", dot, (long long)json_integer_value(key));
     } else {
-        length = snprintf(n->path + at, room, "%s%zu", dot, number);
+        length = snprintf(n->path + at, capacity, "%s%zu", dot, number);
     }
-    return length >= 0 && (size_t)length < room;
+    return length >= 0 && (size_t)length < capacity;
 }
 
 static sluice_status name_leaf(names *n, size_t at)

@@ -51,7 +51,7 @@ static sluice_status litdata_tokens_locate_field(const sl_dataset *dataset, uint
     return SLUICE_OK;
 }
 
-static bool litdata_tokens_stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+static bool litdata_tokens_range(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     (void)dataset;
     (void)index;
@@ -89,7 +89,7 @@ static const sl_dataset_ops tokens_ops = {
 };
 
 static const sl_tensor_ops tokens_tensors = {.locate_field = litdata_tokens_locate_field,
-                                             .stretch = litdata_tokens_stretch};
+                                             .range = litdata_tokens_range};
 
 /* ---- opening ---- */
 

@@ -151,10 +151,10 @@ static void add_hash(hash_list *list, const char *name, const char *digits)
     const size_t length = strlen(digits);
     const bool possible =
         length < SL_DIGEST_TEXT_BYTES && strspn(digits, "0123456789abcdefABCDEF") == length;
-    const size_t room = sizeof(list->text) - list->length;
-    const int added = snprintf(list->text + list->length, room, "%s%s=%s",
+    const size_t capacity = sizeof(list->text) - list->length;
+    const int added = snprintf(list->text + list->length, capacity, "%s%s=%s",
                                list->length > 0 ? " " : "", name, possible ? digits : "?");
-    list->length += added > 0 && (size_t)added < room ? (size_t)added : 0;
+    list->length += added > 0 && (size_t)added < capacity ? (size_t)added : 0;
 }
 
 /* Those that can be made here; of the others it is said that they are not checked. `data`: of
@@ -290,7 +290,7 @@ static sluice_status mds_add_path(opener *o, const char *path, bool anywhere, sl
             sl_file_list_check(&o->own->files.list, first, o->index.boundary, o->index.path, error);
     }
     if (o->first.tree.root == NULL && o->columns != NULL) {
-        sl_index_json_move(&o->first, &o->index); /* which the columns lie in */
+        sl_index_json_move(&o->first, &o->index); /* which the columns are in */
     }
     sl_index_json_close(&o->index);
     return status;

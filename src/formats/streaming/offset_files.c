@@ -164,7 +164,7 @@ static sluice_status read_plain(sl_offset_files *files, uint32_t number, sluice_
 
 /* ---- tables of compressed files ---- */
 
-/* Of the file as it lies, which is opened anew whenever it is read. */
+/* Of the file as it is, which is opened anew whenever it is read. */
 static sluice_status look_at_packed(sl_offset_files *files, uint32_t number, sluice_error *error)
 {
     sl_handle from;
@@ -192,8 +192,8 @@ static sluice_status unpack_table(sl_offset_files *files, uint32_t number, sl_st
     const size_t wanted = table_bytes(files, number);
     sluice_status status = SLUICE_OK;
     size_t there = 0;
-    for (size_t room = TABLE_PIECE; status == SLUICE_OK && there < wanted; room *= 2) {
-        const size_t bytes = room < wanted ? room : wanted;
+    for (size_t capacity = TABLE_PIECE; status == SLUICE_OK && there < wanted; capacity *= 2) {
+        const size_t bytes = capacity < wanted ? capacity : wanted;
         uint32_t *grown = sl_realloc_array(files->tables[number], bytes, 1);
         if (grown == NULL) {
             return offset_files_refuse_memory(path, error);

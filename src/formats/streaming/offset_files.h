@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * offset_files: files that begin with a table of where their samples lie.
+ * offset_files: files that begin with a table of where their samples are.
  *
  * Purpose: the shards of MDS and the chunks of LitData: u32 samples, u32 offsets[samples + 1] from
- * the beginning of the file, little-endian, then whatever lies there. How many samples a file has,
+ * the beginning of the file, little-endian, then whatever is there. How many samples a file has,
  * and how large it is, is told by an index beside them, and held against the file. One that is
  * compressed as a whole has all that in what comes out of it, of which opening reads the table.
  * Memory: 4 bytes a sample. Threads: one builds; then it is immutable. Ownership:
@@ -31,7 +31,7 @@ typedef struct sl_told_file {
     uint64_t bytes, samples; /* of a compressed one: of what comes out */
     sl_packing packing;
     const char *unpacked;  /* of a compressed one: path that what comes out would have */
-    uint64_t packed_bytes; /* of a compressed one, as it lies; 0: not told */
+    uint64_t packed_bytes; /* of a compressed one, as it is; 0: not told */
 } sl_told_file;
 
 /* May be zero-initialised. */
@@ -64,7 +64,7 @@ uint64_t sl_offset_files_samples(const sl_offset_files *files, uint32_t file);
 /* As ops->locate: refuses a sample of no bytes, or too many. */
 sluice_status sl_offset_files_locate(const sl_offset_files *files, uint64_t index,
                                      sl_sample *sample, sl_place *lookup, sl_refusal *why);
-/* Of names, sizes, where samples lie, and what else was told; the tables were read. */
+/* Of names, sizes, where samples are, and what else was told; the tables were read. */
 uint64_t sl_offset_files_fingerprint(const sl_offset_files *files);
 
 #endif

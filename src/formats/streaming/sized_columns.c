@@ -32,16 +32,16 @@ sluice_status sl_sized_columns_add(sl_sized_columns *columns, const char *path, 
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
                              "it has more than %u columns", SL_SOURCE_COLUMNS_MAX);
     }
-    if (columns->count == columns->room) {
-        const uint32_t room = columns->room == 0 ? 16 : 2 * columns->room;
-        sl_sized_column *of = sl_realloc_array(columns->of, room, sizeof(*of));
+    if (columns->count == columns->capacity) {
+        const uint32_t capacity = columns->capacity == 0 ? 16 : 2 * columns->capacity;
+        sl_sized_column *of = sl_realloc_array(columns->of, capacity, sizeof(*of));
         columns->of = of != NULL ? of : columns->of;
-        sl_source_column *sources = sl_realloc_array(columns->sources, room, sizeof(*sources));
+        sl_source_column *sources = sl_realloc_array(columns->sources, capacity, sizeof(*sources));
         columns->sources = sources != NULL ? sources : columns->sources;
         if (of == NULL || sources == NULL) {
             return sl_no_memory_file(error, STAGE, path, "for columns");
         }
-        columns->room = room;
+        columns->capacity = capacity;
     }
     columns->of[columns->count] = (sl_sized_column){0};
     memset(&columns->sources[columns->count], 0, sizeof(*columns->sources));
@@ -49,7 +49,7 @@ sluice_status sl_sized_columns_add(sl_sized_columns *columns, const char *path, 
     return SLUICE_OK;
 }
 
-/* ---- where each column lies ---- */
+/* ---- where each column is ---- */
 
 /* begins[i + 1] is where column i ends. */
 typedef struct column_extents {

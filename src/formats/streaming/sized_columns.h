@@ -28,7 +28,7 @@ typedef struct sl_sized_column {
 } sl_sized_column;
 
 typedef struct sl_sized_columns {
-    uint32_t count, room;
+    uint32_t count, capacity;
     sl_sized_column *of;
     sl_source_column *sources; /* what each is as a field; NULL when the fields are found */
     sl_source_fields fields;
@@ -37,7 +37,7 @@ typedef struct sl_sized_columns {
 /* May be zero-initialised. */
 void sl_sized_columns_close(sl_sized_columns *columns);
 
-/* Room for another column, which is the caller's to fill in, and its source. Errors: NOMEM, and
+/* Space for another column, which is the caller's to fill in, and its source. Errors: NOMEM, and
  * UNSUPPORTED above SL_SOURCE_COLUMNS_MAX. */
 sluice_status sl_sized_columns_add(sl_sized_columns *columns, const char *path,
                                    sluice_error *error);
@@ -55,13 +55,13 @@ sluice_status sl_sized_columns_find(sl_sized_columns *columns,
                                     const sluice_dataset_options *options, const char *path,
                                     sluice_error *error);
 
-/* Where bytes lie in a sample. */
+/* Where bytes are in a sample. */
 typedef struct sl_sized_extent {
     uint32_t begin, bytes;
 } sl_sized_extent;
 
 /*
- * Where the elements of a tensor field lie in a sample of `sample_bytes`, as far as sizes that are
+ * Where the elements of a tensor field are in a sample of `sample_bytes`, as far as sizes that are
  * known tell: of columns of a fixed size, and of one whose size is what the others leave. UNKNOWN:
  * each sample says it.
  */

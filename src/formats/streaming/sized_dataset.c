@@ -53,7 +53,7 @@ static sluice_status sized_dataset_locate_field(const sl_dataset *dataset, uint6
     return why->text == NULL ? SLUICE_OK : why->status;
 }
 
-static bool sized_dataset_stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+static bool sized_dataset_range(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     const sl_file_list *list = &sized_of(dataset)->files.list;
     const uint32_t file = sl_file_list_find(list, index);
@@ -99,7 +99,7 @@ static sluice_status hash_data(const sl_dataset *dataset, uint32_t object, hashi
     return SLUICE_OK;
 }
 
-/* A compressed one, as it lies. */
+/* A compressed one, as it is. */
 static sluice_status hash_packed(const sl_dataset *dataset, uint32_t object, hashing *h,
                                  sl_findings *findings, sluice_error *error)
 {
@@ -202,7 +202,7 @@ static const sl_dataset_ops sized_ops = {
 };
 
 static const sl_tensor_ops sized_tensors = {.locate_field = sized_dataset_locate_field,
-                                            .stretch = sized_dataset_stretch};
+                                            .range = sized_dataset_range};
 
 static const sl_check_ops sized_checks = {.check_object = sized_dataset_check_object};
 
@@ -229,14 +229,14 @@ sluice_status sl_sized_dataset_add(sl_sized_dataset *own, const sl_sized_file *f
                                    sluice_error *error)
 {
     const uint32_t number = own->files.list.count;
-    if (number == own->hash_room) {
-        const uint32_t room = number < 16 ? 16 : number + number / 2;
-        sl_sized_hashes *hashes = sl_realloc_array(own->hashes, room, sizeof(*hashes));
+    if (number == own->hash_capacity) {
+        const uint32_t capacity = number < 16 ? 16 : number + number / 2;
+        sl_sized_hashes *hashes = sl_realloc_array(own->hashes, capacity, sizeof(*hashes));
         if (hashes == NULL) {
-            return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for %u files", room);
+            return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for %u files", capacity);
         }
         own->hashes = hashes;
-        own->hash_room = room;
+        own->hash_capacity = capacity;
     }
     sl_sized_hashes *hashes = &own->hashes[number];
     *hashes = (sl_sized_hashes){NULL, NULL};

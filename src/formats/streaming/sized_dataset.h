@@ -18,13 +18,13 @@ typedef struct sl_sized_dataset {
     sl_offset_files files;
     sl_sized_columns columns;
     struct sl_sized_hashes *hashes; /* of each file */
-    uint32_t hash_count, hash_room;
+    uint32_t hash_count, hash_capacity;
 } sl_sized_dataset;
 
 /* Hashes of a file, such as digest.h can make, "sha1=DIGITS xxh64=DIGITS"; copied. NULL: none. */
 typedef struct sl_sized_hashes {
     char *data;   /* of a compressed one: of what comes out */
-    char *packed; /* of a compressed one, as it lies */
+    char *packed; /* of a compressed one, as it is */
 } sl_sized_hashes;
 
 /* What an index says of a file. */

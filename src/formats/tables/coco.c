@@ -60,10 +60,10 @@ typedef struct identity {
     uint64_t sample;
 } identity;
 
-typedef struct room {
+typedef struct capacity {
     uint8_t *data;
     size_t bytes;
-} room;
+} capacity;
 
 /* While a dataset is opened. */
 typedef struct opener {
@@ -80,7 +80,7 @@ typedef struct opener {
     identity *identities;   /* by id */
     uint64_t *begins;       /* annotations of each sample, in `order` */
     uint64_t *order;
-    room room;
+    capacity capacity;
 } opener;
 
 enum { IMAGES, ANNOTATIONS, CATEGORIES, LISTS };
@@ -180,19 +180,19 @@ static sluice_status add_category(opener *o, const sl_json_element *element, slu
                : coco_no_memory(error);
 }
 
-static bool coco_make_room(room *all, size_t bytes)
+static bool coco_make_space(capacity *all, size_t bytes)
 {
     if (bytes <= all->bytes) {
         return true;
     }
     uint8_t *data = sl_realloc_array(all->data, 2 * bytes, 1);
     if (data != NULL) {
-        *all = (room){data, 2 * bytes};
+        *all = (capacity){data, 2 * bytes};
     }
     return data != NULL;
 }
 
-/* A list of numbers as floats, in the room. NULL, or a literal: why it is none. */
+/* A list of numbers as floats, in the space. NULL, or a literal: why it is none. */
 static const char *take_floats(opener *o, const json_t *list, sl_value *value)
 {
     const size_t count = json_array_size(list);
@@ -200,7 +200,7 @@ static const char *take_floats(opener *o, const json_t *list, sl_value *value)
     if (list != NULL && !json_is_array(list)) {
         return "its bbox or keypoints are no list of numbers";
     }
-    if (!coco_make_room(&o->room, count * sizeof(float) + 1)) {
+    if (!coco_make_space(&o->capacity, count * sizeof(float) + 1)) {
         return "out of memory";
     }
     for (size_t i = 0; i < count; i++) {
@@ -208,9 +208,9 @@ static const char *take_floats(opener *o, const json_t *list, sl_value *value)
         if (!json_is_number(json_array_get(list, i))) {
             return "its bbox or keypoints are no list of numbers";
         }
-        memcpy(o->room.data + i * sizeof(number), &number, sizeof(number));
+        memcpy(o->capacity.data + i * sizeof(number), &number, sizeof(number));
     }
-    value->bytes = (sl_bytes){o->room.data, count * sizeof(float)};
+    value->bytes = (sl_bytes){o->capacity.data, count * sizeof(float)};
     return NULL;
 }
 
@@ -445,13 +445,13 @@ static bool join_parts(opener *o, uint32_t what, uint64_t sample, sl_value *valu
     for (uint64_t i = o->begins[sample]; i < o->begins[sample + 1]; i++) {
         uint8_t number[8];
         const sl_bytes part = coco_part_of(o, what, o->order[i], number);
-        if (!coco_make_room(&o->room, size + part.size)) {
+        if (!coco_make_space(&o->capacity, size + part.size)) {
             return false;
         }
-        memcpy(o->room.data + size, part.data, part.size);
+        memcpy(o->capacity.data + size, part.data, part.size);
         size += part.size;
     }
-    value->bytes = (sl_bytes){o->room.data, size};
+    value->bytes = (sl_bytes){o->capacity.data, size};
     return true;
 }
 
@@ -472,9 +472,9 @@ static bool join_captions(opener *o, bool all, uint64_t sample, sl_value *value)
     bool fine = list != NULL;
     if (all && value->present && fine) {
         const size_t bytes = json_dumpb(list, NULL, 0, JSON_COMPACT);
-        fine = coco_make_room(&o->room, bytes);
-        value->bytes = (sl_bytes){o->room.data, fine ? bytes : 0};
-        (void)json_dumpb(list, (char *)o->room.data, fine ? bytes : 0, JSON_COMPACT);
+        fine = coco_make_space(&o->capacity, bytes);
+        value->bytes = (sl_bytes){o->capacity.data, fine ? bytes : 0};
+        (void)json_dumpb(list, (char *)o->capacity.data, fine ? bytes : 0, JSON_COMPACT);
     }
     json_decref(list);
     return fine;
@@ -575,7 +575,7 @@ static sluice_status open_coco(sl_dataset **dataset, const char *const *paths, s
     sl_free(o.identities);
     sl_free(o.begins);
     sl_free(o.order);
-    sl_free(o.room.data);
+    sl_free(o.capacity.data);
     if (status < 0) {
         sl_dataset_close(o.own != NULL ? &o.own->base : NULL);
         return status;

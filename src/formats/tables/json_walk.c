@@ -26,7 +26,7 @@ typedef struct walk {
     uint64_t filled_to; /* offset of the window's end */
     bool keeps;         /* what is taken goes to `text` */
     char *text;
-    size_t text_bytes, text_room;
+    size_t text_bytes, text_capacity;
     sluice_status status; /* the first thing that went wrong */
     sluice_error *error;
 } walk;
@@ -75,7 +75,7 @@ static int json_walk_next(walk *w)
     return w->at < w->filled || json_walk_fill(w) ? w->window[w->at] : END;
 }
 
-static bool json_walk_make_room(walk *w, size_t bytes)
+static bool json_walk_make_space(walk *w, size_t bytes)
 {
     if (bytes > SL_JSON_ELEMENT_MAX) {
         w->status =
@@ -90,7 +90,7 @@ static bool json_walk_make_room(walk *w, size_t bytes)
         return false;
     }
     w->text = text;
-    w->text_room = 2 * bytes;
+    w->text_capacity = 2 * bytes;
     return true;
 }
 
@@ -99,7 +99,8 @@ static bool json_walk_append(walk *w, const void *bytes, size_t count)
     if (count == 0) {
         return true;
     }
-    if (count > w->text_room - w->text_bytes && !json_walk_make_room(w, w->text_bytes + count)) {
+    if (count > w->text_capacity - w->text_bytes &&
+        !json_walk_make_space(w, w->text_bytes + count)) {
         return false;
     }
     memcpy(w->text + w->text_bytes, bytes, count);

@@ -256,7 +256,7 @@ static uint64_t listed_fingerprint(const sl_listed *own)
     return sl_checksum_value(&stream);
 }
 
-/* Where one picture lies elsewhere by a link, mostly all do, so the first one tells. */
+/* Where one picture is elsewhere by a link, mostly all do, so the first one tells. */
 static sluice_status check_first(sl_listed *own, const char *path, sluice_error *error)
 {
     char first[SL_PATH_BYTES];

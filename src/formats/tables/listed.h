@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * listed: pictures that lie in files of their own, listed by a table or by annotations.
+ * listed: pictures that are in files of their own, listed by a table or by annotations.
  *
  * Purpose: the dataset that such formats have in common. A sample is one file, which is read whole;
  * what else is known of it are columns that are kept in memory. Nothing looks at the pictures when
  * the list is opened: one that is missing is a bad sample, which names its path, when it is read;
- * and so is one that lies outside of the boundary by a link, but for the first one, which tells
+ * and so is one that is outside of the boundary by a link, but for the first one, which tells
  * that at once. Names that lead out are refused.
  * Memory: 9 bytes a sample and its path, and what side_columns.h says of the other fields.
  * Threads: one builds it; then it is immutable. Ownership: sl_dataset_close.
@@ -24,7 +24,7 @@
 typedef struct sl_listed {
     sl_dataset base;
     char *root;            /* what paths are relative to */
-    sl_boundary *boundary; /* where pictures have to lie; NULL: anywhere */
+    sl_boundary *boundary; /* where pictures have to are; NULL: anywhere */
     uint32_t depth;        /* of `root`, in folders below it */
     char why[512];         /* of a path that leads out of it */
     sl_side_columns side;
@@ -54,7 +54,7 @@ sluice_status sl_listed_choose(sl_listed *own, const sl_listed_sources *sources,
 sl_refusal sl_listed_check_path(sl_listed *own, sl_bytes path);
 /* Adds a path to the side column of paths. Errors: NOMEM. */
 sluice_status sl_listed_put_path(sl_listed *own, sl_bytes path, sluice_error *error);
-/* Once all columns have all rows. Errors: INVALID (no rows, too many; the first picture lies
+/* Once all columns have all rows. Errors: INVALID (no rows, too many; the first picture is
  * outside), NOMEM. */
 sluice_status sl_listed_finish(sl_listed *own, const char *path, sluice_error *error);
 

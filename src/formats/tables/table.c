@@ -290,13 +290,13 @@ static const char *table_find_value(opener *o, uint32_t column, const sl_field *
     const sl_cell *cell = &o->table->cells[column];
     sl_bytes word;
     if (column != o->label) {
-        return sl_cell_value(cell, field, &o->columns->room, value);
+        return sl_cell_value(cell, field, &o->columns->buffer, value);
     }
     *value = (sl_value){0};
     if (cell->kind == SL_CELL_ABSENT) {
         return NULL;
     }
-    if (!sl_cell_text(cell, &o->columns->room, &word)) {
+    if (!sl_cell_text(cell, &o->columns->buffer, &word)) {
         return "out of memory";
     }
     value->present = word.size > 0;

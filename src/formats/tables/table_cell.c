@@ -13,21 +13,21 @@
 
 static const char no_memory[] = "out of memory";
 
-void sl_cell_room_close(sl_cell_room *room)
+void sl_cell_buffer_close(sl_cell_buffer *buffer)
 {
-    sl_free(room->data);
-    *room = (sl_cell_room){0};
+    sl_free(buffer->data);
+    *buffer = (sl_cell_buffer){0};
 }
 
-static bool table_cell_make_room(sl_cell_room *room, size_t bytes)
+static bool table_cell_make_space(sl_cell_buffer *buffer, size_t bytes)
 {
-    if (bytes <= room->bytes) {
+    if (bytes <= buffer->bytes) {
         return true;
     }
-    uint8_t *data = sl_realloc_array(room->data, bytes, 1);
+    uint8_t *data = sl_realloc_array(buffer->data, bytes, 1);
     if (data != NULL) {
-        room->data = data;
-        room->bytes = bytes;
+        buffer->data = data;
+        buffer->bytes = bytes;
     }
     return data != NULL;
 }
@@ -161,7 +161,7 @@ sl_cell_kind sl_cell_look(const sl_cell *cell, sl_list_shape *shape)
 
 /* ---- values ---- */
 
-bool sl_cell_text(const sl_cell *cell, sl_cell_room *room, sl_bytes *text)
+bool sl_cell_text(const sl_cell *cell, sl_cell_buffer *buffer, sl_bytes *text)
 {
     const size_t flags = JSON_COMPACT | JSON_ENCODE_ANY;
     *text = cell->text;
@@ -169,19 +169,19 @@ bool sl_cell_text(const sl_cell *cell, sl_cell_room *room, sl_bytes *text)
         return true;
     }
     const size_t bytes = json_dumpb(cell->json, NULL, 0, flags);
-    if (bytes == 0 || !table_cell_make_room(room, bytes + 1)) {
+    if (bytes == 0 || !table_cell_make_space(buffer, bytes + 1)) {
         return false;
     }
-    (void)json_dumpb(cell->json, (char *)room->data, bytes, flags);
-    room->data[bytes] = '\0';
-    *text = (sl_bytes){room->data, bytes};
+    (void)json_dumpb(cell->json, (char *)buffer->data, bytes, flags);
+    buffer->data[bytes] = '\0';
+    *text = (sl_bytes){buffer->data, bytes};
     return true;
 }
 
 static const char *table_cell_put_text(const sl_cell *cell, const sl_field *field,
-                                       sl_cell_room *room, sl_value *value)
+                                       sl_cell_buffer *buffer, sl_value *value)
 {
-    if (!sl_cell_text(cell, room, &value->bytes)) {
+    if (!sl_cell_text(cell, buffer, &value->bytes)) {
         return no_memory;
     }
     if (field->type == SLUICE_FIELD_TEXT && !sl_is_utf8(value->bytes)) {
@@ -211,7 +211,7 @@ static const char *put_element(const json_t *item, sluice_dtype dtype, uint8_t *
     return NULL;
 }
 
-static const char *put_list(const json_t *list, const sl_field *field, sl_cell_room *room,
+static const char *put_list(const json_t *list, const sl_field *field, sl_cell_buffer *buffer,
                             sl_value *value)
 {
     sl_list_shape shape;
@@ -226,20 +226,20 @@ static const char *put_list(const json_t *list, const sl_field *field, sl_cell_r
         return "the list has another shape than its field";
     }
     const size_t across = shape.dims == 2 ? (size_t)shape.inner : 1;
-    if (!table_cell_make_room(room, rows * across * step + 1)) {
+    if (!table_cell_make_space(buffer, rows * across * step + 1)) {
         return no_memory;
     }
     const char *why = NULL;
     for (size_t i = 0; why == NULL && i < rows * across; i++) {
         const json_t *item = json_array_get(list, i / across);
         why = put_element(shape.dims == 2 ? json_array_get(item, i % across) : item, field->dtype,
-                          room->data + i * step);
+                          buffer->data + i * step);
     }
-    value->bytes = (sl_bytes){room->data, rows * across * step};
+    value->bytes = (sl_bytes){buffer->data, rows * across * step};
     return why;
 }
 
-static const char *put_tensor(const sl_cell *cell, const sl_field *field, sl_cell_room *room,
+static const char *put_tensor(const sl_cell *cell, const sl_field *field, sl_cell_buffer *buffer,
                               sl_value *value)
 {
     const bool known = field->dtype == SLUICE_F32 || field->dtype == SLUICE_F64 ||
@@ -249,12 +249,12 @@ static const char *put_tensor(const sl_cell *cell, const sl_field *field, sl_cel
         return "lists can be tensors of f32, f64, i32 or i64, of one dimension, or of two as [0,4]";
     }
     json_t *list = table_cell_open_list(cell);
-    const char *why = put_list(list, field, room, value);
+    const char *why = put_list(list, field, buffer, value);
     json_decref(list);
     return why;
 }
 
-const char *sl_cell_value(const sl_cell *cell, const sl_field *field, sl_cell_room *room,
+const char *sl_cell_value(const sl_cell *cell, const sl_field *field, sl_cell_buffer *buffer,
                           sl_value *value)
 {
     *value = (sl_value){.present = cell->kind != SL_CELL_ABSENT};
@@ -262,10 +262,10 @@ const char *sl_cell_value(const sl_cell *cell, const sl_field *field, sl_cell_ro
         return NULL;
     }
     if (field->type == SLUICE_FIELD_TENSOR) {
-        return put_tensor(cell, field, room, value);
+        return put_tensor(cell, field, buffer, value);
     }
     if (field->type == SLUICE_FIELD_TEXT || field->type == SLUICE_FIELD_BYTES) {
-        return table_cell_put_text(cell, field, room, value);
+        return table_cell_put_text(cell, field, buffer, value);
     }
     const bool words = cell->kind == SL_CELL_WORDS;
     const bool whole = cell->kind == SL_CELL_INT ||

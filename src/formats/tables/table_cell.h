@@ -4,7 +4,7 @@
  *
  * Purpose: CSV has words only, which may be numbers or lists in JSON's way; JSON Lines says what it
  * has. Numbers have a point whatever the locale, and no blanks around. Threads: pure, but for the
- * room, which has one owner.
+ * space, which has one owner.
  */
 #ifndef SL_TABLE_CELL_H
 #define SL_TABLE_CELL_H
@@ -36,23 +36,23 @@ typedef struct sl_list_shape {
 } sl_list_shape;
 
 /* Memory for what cells come to, used again for the next one. */
-typedef struct sl_cell_room {
+typedef struct sl_cell_buffer {
     uint8_t *data;
     size_t bytes;
-} sl_cell_room;
+} sl_cell_buffer;
 
 /* Of all zero is fine. */
-void sl_cell_room_close(sl_cell_room *room);
+void sl_cell_buffer_close(sl_cell_buffer *buffer);
 
 /* What it is: never WORDS. `shape` is filled in for a LIST. */
 sl_cell_kind sl_cell_look(const sl_cell *cell, sl_list_shape *shape);
 /* Its text: as it is written, or its JSON. False: no memory. */
-bool sl_cell_text(const sl_cell *cell, sl_cell_room *room, sl_bytes *text);
+bool sl_cell_text(const sl_cell *cell, sl_cell_buffer *buffer, sl_bytes *text);
 /*
- * The cell as a value of `field`; spans lie in the cell or in `room`. NULL, or a literal: why it is
- * none.
+ * The cell as a value of `field`; spans are in the cell or in `buffer`. NULL, or a literal: why it
+ * is none.
  */
-const char *sl_cell_value(const sl_cell *cell, const sl_field *field, sl_cell_room *room,
+const char *sl_cell_value(const sl_cell *cell, const sl_field *field, sl_cell_buffer *buffer,
                           sl_value *value);
 
 #endif

@@ -37,7 +37,7 @@ void sl_table_columns_close(sl_table_columns *columns)
     for (uint32_t i = 0; i < SL_SOURCE_COLUMNS_MAX; i++) {
         json_decref(columns->of[i].words);
     }
-    sl_cell_room_close(&columns->room);
+    sl_cell_buffer_close(&columns->buffer);
     sl_free(columns);
 }
 
@@ -74,10 +74,10 @@ static void add_shape(sl_table_column *column, const sl_list_shape *shape)
 }
 
 /* Words with a NUL are no text, which is said when they are taken. */
-static bool add_word(sl_table_column *column, const sl_cell *cell, sl_cell_room *room)
+static bool add_word(sl_table_column *column, const sl_cell *cell, sl_cell_buffer *buffer)
 {
     sl_bytes text;
-    if (!sl_cell_text(cell, room, &text)) {
+    if (!sl_cell_text(cell, buffer, &text)) {
         return false;
     }
     const char *word = (const char *)text.data;
@@ -115,7 +115,7 @@ sluice_status sl_table_columns_look(sl_table_columns *columns, const sl_table *t
         if (kind == SL_CELL_LIST) {
             add_shape(column, &shape);
         }
-        if (column->words != NULL && !add_word(column, cell, &columns->room)) {
+        if (column->words != NULL && !add_word(column, cell, &columns->buffer)) {
             return sl_error_set(error, SLUICE_NOMEM, STAGE,
                                 "out of memory for the names of classes");
         }

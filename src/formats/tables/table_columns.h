@@ -27,7 +27,7 @@ typedef struct sl_table_column {
 typedef struct sl_table_columns {
     sl_table_column of[SL_SOURCE_COLUMNS_MAX];
     const char *label; /* the column that is said to be the labels'; NULL: the name tells */
-    sl_cell_room room;
+    sl_cell_buffer buffer;
 } sl_table_columns;
 
 /* Errors: NOMEM. */

@@ -73,14 +73,14 @@ sluice_status sl_table_append(sl_table *table, const void *bytes, size_t count)
                                "a row of more than 16 MiB: is there a quote that is not closed?",
                                table->error);
     }
-    if (count > table->text_room - table->text_bytes) {
-        const size_t room = 2 * (table->text_bytes + count) + 4096;
-        uint8_t *text = sl_realloc_array(table->text, room, 1);
+    if (count > table->text_capacity - table->text_bytes) {
+        const size_t capacity = 2 * (table->text_bytes + count) + 4096;
+        uint8_t *text = sl_realloc_array(table->text, capacity, 1);
         if (text == NULL) {
             return sl_error_set(table->error, SLUICE_NOMEM, STAGE, "out of memory for a row");
         }
         table->text = text;
-        table->text_room = room;
+        table->text_capacity = capacity;
     }
     if (count > 0) {
         memcpy(table->text + table->text_bytes, bytes, count);

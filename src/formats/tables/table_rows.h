@@ -36,7 +36,7 @@ typedef struct sl_table {
     uint64_t filled_to; /* offset of the window's end */
     uint64_t line;
     uint8_t *text; /* of the row */
-    size_t text_bytes, text_room;
+    size_t text_bytes, text_capacity;
     uint32_t begins[SL_SOURCE_COLUMNS_MAX]; /* of CSV's cells, in `text` */
     json_t *root;
     sluice_status status; /* of reading the file */

@@ -59,7 +59,7 @@ typedef struct page {
     char *filename;
     char *picture; /* from the place of pictures */
     object *objects;
-    uint32_t count, room;
+    uint32_t count, capacity;
     int64_t width, height;
     bool says_occluded, has_picture;
 } page;
@@ -73,13 +73,13 @@ typedef struct opener {
     json_t *names;         /* of classes: an object, their numbers */
     int64_t *labels;       /* of those numbers */
     const char *place;     /* of pictures */
-    sl_boundary *boundary; /* of annotations that a list names; NULL: they may lie anywhere */
+    sl_boundary *boundary; /* of annotations that a list names; NULL: they may are anywhere */
     const char *path;
     sl_listed *own;
     sl_source_column sources[SOURCES];
     uint32_t what[SOURCES]; /* that each source is */
-    uint8_t *room;          /* for the lists of a sample */
-    size_t room_bytes;
+    uint8_t *capacity;      /* for the lists of a sample */
+    size_t capacity_bytes;
 } opener;
 
 static sluice_status voc_no_memory(sluice_error *error)
@@ -117,14 +117,15 @@ static bool voc_take_object(void *ctx, const sl_voc_object *found)
 {
     const job *j = ctx;
     page *p = j->page;
-    if (p->count == p->room) {
-        const uint32_t room = p->room < 4 ? 4 : 2 * p->room; /* the file is 16 MiB at most */
-        object *objects = sl_realloc_array(p->objects, room, sizeof(*objects));
+    if (p->count == p->capacity) {
+        const uint32_t capacity =
+            p->capacity < 4 ? 4 : 2 * p->capacity; /* the file is 16 MiB at most */
+        object *objects = sl_realloc_array(p->objects, capacity, sizeof(*objects));
         if (objects == NULL) {
             return false;
         }
         p->objects = objects;
-        p->room = room;
+        p->capacity = capacity;
     }
     /* Pixels count from 1 there, and the last one is inside. */
     p->objects[p->count] = (object){.box = {(float)(found->xmin - 1), (float)(found->ymin - 1),
@@ -164,7 +165,7 @@ static sluice_status voc_find_picture(void *ctx, uint32_t number, sluice_error *
     return own->picture != NULL ? SLUICE_OK : voc_no_memory(error);
 }
 
-/* ---- where pictures lie ---- */
+/* ---- where pictures are ---- */
 
 /* The place that has the picture of one of the first annotations. */
 static const char *voc_find_place(const opener *o)
@@ -334,18 +335,18 @@ static bool join_objects(opener *o, uint32_t what, const page *from, sl_value *v
 {
     const size_t needed = (size_t)from->count * sizeof(from->objects->box) + 1;
     size_t size = 0;
-    if (needed > o->room_bytes) {
-        uint8_t *room = sl_realloc_array(o->room, 2 * needed, 1);
-        if (room == NULL) {
+    if (needed > o->capacity_bytes) {
+        uint8_t *capacity = sl_realloc_array(o->capacity, 2 * needed, 1);
+        if (capacity == NULL) {
             return false;
         }
-        o->room = room;
-        o->room_bytes = 2 * needed;
+        o->capacity = capacity;
+        o->capacity_bytes = 2 * needed;
     }
     for (uint32_t i = 0; i < from->count; i++) {
-        size += voc_part_of(o, what, &from->objects[i], o->room + size);
+        size += voc_part_of(o, what, &from->objects[i], o->capacity + size);
     }
-    *value = (sl_value){.present = true, .bytes = {o->room, size}};
+    *value = (sl_value){.present = true, .bytes = {o->capacity, size}};
     return true;
 }
 
@@ -442,7 +443,7 @@ static void close_opener(opener *o)
     sl_mutex_destroy(&o->mutex);
     json_decref(o->names);
     sl_free(o->labels);
-    sl_free(o->room);
+    sl_free(o->capacity);
 }
 
 static sluice_status open_voc(sl_dataset **dataset, const char *const *paths, size_t count,

@@ -25,7 +25,7 @@ const char *const sl_voc_places[SL_VOC_PLACES] = {".",         "../JPEGImages", 
                                                   "../Images", "../../JPEGImages", "../../images"};
 
 static const char *const annotations[] = {"Annotations", "annotations"};
-/* Where they lie, from the folder of a list. */
+/* Where they are, from the folder of a list. */
 static const char *const above[] = {".", "..", "../.."};
 
 /* ---- folders ---- */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * voc_files: which annotation files of Pascal VOC's kind a path means, and where pictures lie.
+ * voc_files: which annotation files of Pascal VOC's kind a path means, and where pictures are.
  *
  * Purpose: a path is the folder of a dataset (Annotations/ or annotations/ in it), a folder of
  * annotations itself, beside pictures or not, or a list in ImageSets: NAME.txt, in whose folder or
- * up to two above it Annotations/ lies, of lines "2008_000002" or "2008_000002 1".
+ * up to two above it Annotations/ is, of lines "2008_000002" or "2008_000002 1".
  * Memory: a path an annotation, and 8 bytes where lines have numbers. Threads: one owner.
  * Ownership: sl_voc_files_close.
  */
@@ -37,7 +37,7 @@ sl_bytes sl_voc_files_name(const sl_voc_files *files, uint32_t number);
 extern const char *const sl_voc_places[SL_VOC_PLACES];
 /*
  * The picture of an annotation in that place, from there: its name with the extension that
- * `filename` has; else `filename`, if it stays there, or may lie anywhere; else its name with
+ * `filename` has; else `filename`, if it stays there, or may are anywhere; else its name with
  * another extension of pictures. False: none of them is there; `picture` is what it should be
  * called.
  */

@@ -20,7 +20,7 @@
 
 _Static_assert(sizeof(XML_Char) == 1, "expat was built for UTF-8");
 
-/* What an element is, which its name and what it lies in tell. */
+/* What an element is, which its name and what it is in tell. */
 typedef enum place {
     OUTSIDE = 0,
     OTHER,
@@ -75,7 +75,7 @@ typedef struct reader {
     sl_voc_object object;
     char text[1024]; /* of the element that is open */
     size_t text_bytes;
-    sl_cell_room numbers;
+    sl_cell_buffer numbers;
     sl_refusal why; /* its offset is not used */
     int64_t offset; /* of it */
     uint64_t line;
@@ -350,7 +350,7 @@ sluice_status sl_voc_xml_read(sl_voc_page *page, const char *path, sluice_error 
         if (r.xml != NULL) {
             XML_ParserFree(r.xml);
         }
-        sl_cell_room_close(&r.numbers);
+        sl_cell_buffer_close(&r.numbers);
         sl_free(data);
     }
     return status;

@@ -5,7 +5,7 @@
  * Purpose: <annotation> with <filename>, <size> and any number of <object>, each with a <name> and
  * a <bndbox>; whatever else is in it is passed over, the <part>s of an object too. Files are
  * strangers': a DTD is refused before anything of it is read, so there are no entities but XML's
- * own five; elements lie in each other SL_VOC_DEPTH_MAX deep at most.
+ * own five; elements are in each other SL_VOC_DEPTH_MAX deep at most.
  * Memory: the file's bytes, SL_VOC_BYTES_MAX at most, and what expat needs of them. Threads: pure.
  */
 #ifndef SL_VOC_XML_H

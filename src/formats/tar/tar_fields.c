@@ -114,12 +114,12 @@ sl_refusal sl_tar_fields_unpack(const sl_member_fields *fields, sl_bytes bytes, 
     }
     const sl_refusal refusal = tar_fields_walk(&p);
     if (refusal.text == NULL && sl_values_want(values, fields->key)) {
-        if (p.key_bytes > sizeof(values->room)) {
+        if (p.key_bytes > sizeof(values->buffer)) {
             return sl_refuse("its key is too long", 0);
         }
-        memcpy(values->room, p.key, p.key_bytes);
+        memcpy(values->buffer, p.key, p.key_bytes);
         values->of[fields->key] =
-            (sl_value){.present = true, .bytes = {(const uint8_t *)values->room, p.key_bytes}};
+            (sl_value){.present = true, .bytes = {(const uint8_t *)values->buffer, p.key_bytes}};
     }
     return refusal;
 }

@@ -3,7 +3,7 @@
  * tar_index.c: walks an archive's headers and groups members into samples, on a thread of the
  * opener's.
  *
- * What is wanted next lies in the window, or is read: from the file, or from the stream of one that
+ * What is wanted next is in the window, or is read: from the file, or from the stream of one that
  * is compressed, which goes back by no more than a window. A sample is open (`first` below `last`)
  * until a member of another key, or the end, comes.
  */
@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define STAGE "dataset"
-/* Read at once, as long as members are small: headers lie close to one another then. */
+/* Read at once, as long as members are small: headers are close to one another then. */
 #define WINDOW_BYTES ((size_t)64 << 10)
 /* Of a stream: what is read next begins at most a window before what was read last ends. */
 enum { CHUNKS = 2 };

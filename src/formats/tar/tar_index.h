@@ -3,9 +3,9 @@
  * tar_index: the index of a tar archive, by walking it.
  *
  * Purpose: tars have no index, so their headers are walked once; payloads are skipped. One that is
- * compressed by gzip or zstd is unpacked for that, all of it, and its samples lie in what comes
+ * compressed by gzip or zstd is unpacked for that, all of it, and its samples are in what comes
  * out; so do the offsets in errors, but of those that say that the compressed data are damaged. A
- * sample is a stretch of the archive from its first member's first block to its last one's last
+ * sample is a range of the archive from its first member's first block to its last one's last
  * byte: its headers are in it, and unpacking goes by them. The index's names are the extensions.
  * Members of one key that do not follow one another are several samples, as WebDataset has it.
  * Threads: as those of an index (file_index.h).

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Between two samples, where other files may lie: more than that would be read with each. */
+/* Between two samples, where other files may are: more than that would be read with each. */
 #define GAP_MAX ((uint64_t)64 << 10)
 
 /* ---- the text ---- */
@@ -50,7 +50,7 @@ static bool tar_wds2idx_read_sample(sl_file_index *index, sl_index_text *r, uint
             !sl_index_text_number(r, &size) || sl_index_text_word(r, &word) == 0) {
             return false;
         }
-        /* Headers lie between. */
+        /* Headers are between. */
         if (offset < sl_tar_padded(last) + SL_TAR_BLOCK || offset > index->file.bytes ||
             size > index->file.bytes - offset || offset - sl_tar_padded(last) > GAP_MAX) {
             return false;

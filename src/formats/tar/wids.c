@@ -38,7 +38,7 @@ static bool wids_probe(const char *path)
 typedef struct archives {
     const char *list; /* path of the JSON */
     sl_file_list files;
-    sl_boundary *boundary; /* the list's folder; NULL: they may lie anywhere */
+    sl_boundary *boundary; /* the list's folder; NULL: they may are anywhere */
     uint64_t samples;      /* that the list says they have */
     bool counted;          /* it says so of each */
 } archives;

@@ -3,7 +3,7 @@
  * crc32c: CRC-32C (Castagnoli), as in iSCSI (RFC 3720) and TFRecord.
  *
  * Purpose: other people's checksum; our own is XXH3 (checksum.h). By the processor's instructions
- * where it has them, three stretches at a time, since each waits three cycles for the one before;
+ * where it has them, three ranges at a time, since each waits three cycles for the one before;
  * else by tables, 8 bytes at a time. Threads: any. Memory: 12 KiB of tables, made at first use.
  */
 #ifndef SL_CRC32C_H

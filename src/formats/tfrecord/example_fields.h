@@ -74,7 +74,7 @@ sluice_status sl_example_fields_choose(sl_example_fields *fields, const sl_examp
                                        const sl_field_choice *choices, uint32_t count,
                                        sluice_error *error);
 
-/* Takes an Example apart, which lies `offset` bytes behind the sample's first. */
+/* Takes an Example apart, which is `offset` bytes behind the sample's first. */
 sl_refusal sl_example_fields_unpack(const sl_example_fields *fields, sl_bytes example,
                                     uint32_t offset, sl_values *values);
 

@@ -56,7 +56,7 @@ static const char *example_take_number(const sl_feature_list *list, sl_list_kind
     return NULL;
 }
 
-/* Where its elements lie, or what they are made of; `*count` of them. */
+/* Where its elements are, or what they are made of; `*count` of them. */
 static const char *example_values_take_elements(const sl_feature_list *list, const sl_field *field,
                                                 sl_value *value, uint64_t *count)
 {

@@ -4,7 +4,7 @@
  *
  * Purpose: `repeated int64 value = 1` and `repeated float value = 1`, packed or not, or in pieces:
  * what a feature of a tf.train.Example is. Numbers of 64 bits take 1 to 10 bytes there, so that an
- * array of them has to be made; that of floats mostly lies there as it is. Threads: pure. No
+ * array of them has to be made; that of floats mostly is there as it is. Threads: pure. No
  * allocation.
  */
 #ifndef SL_NUMBER_LIST_H
@@ -18,7 +18,7 @@ typedef enum sl_list_kind { SL_LIST_I64, SL_LIST_F32, SL_LIST_KINDS } sl_list_ki
 
 typedef struct sl_list_facts {
     uint64_t count;
-    sl_bytes plain; /* F32: all of them, where they lie as an array; NULL: they do not */
+    sl_bytes plain; /* F32: all of them, where they are as an array; NULL: they do not */
 } sl_list_facts;
 
 /* Looks at all of a message that is a list. False: it is damaged. */

@@ -150,7 +150,7 @@ static bool step_list_read_bytes(sl_bytes list, uint8_t *to)
     return sl_wire_ended(&values);
 }
 
-/* `size` is that of the step, for which there is room. */
+/* `size` is that of the step, for which there is space. */
 static bool read_step(sl_steps_kind kind, const sl_feature_list *step, uint8_t *to, step_size size)
 {
     if (kind == SL_STEPS_TEXT) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tfrecord_index: the records of a TFRecord file, and where they lie.
+ * tfrecord_index: the records of a TFRecord file, and where they are.
  *
  * Purpose: the one place that knows how records are framed: u64 length, u32 masked CRC-32C of it,
  * the bytes, u32 masked CRC-32C of them. A file has no index: headers are walked once, or DALI's

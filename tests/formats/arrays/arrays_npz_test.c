@@ -46,7 +46,7 @@ static size_t put_npy(uint8_t *to, const char *shape, const uint8_t *data, size_
     return HEADER + bytes;
 }
 
-/* What a member holds, and how it lies there. */
+/* What a member holds, and how it is there. */
 typedef struct stuff {
     const char *name;
     uint16_t method;
@@ -290,7 +290,7 @@ TEST(members_that_overlap)
     uint8_t outer[ROOM];
     uint8_t inner[ROOM];
     memset(&a, 0, sizeof(a));
-    /* "n" lies in "x"'s array */
+    /* "n" is in "x"'s array */
     static archive hidden;
     memset(&hidden, 0, sizeof(hidden));
     size_t bytes = put_npy(inner, "()", data, 1);

@@ -23,7 +23,7 @@
 enum { FILES = 5, BATCHES = 2, ROWS = 9, EACH = BATCHES * ROWS, ALL = FILES * EACH };
 
 static char root[256];
-static uint8_t room[(BATCHES + 1) * ARROW_MAKE_BYTES];
+static uint8_t capacity[(BATCHES + 1) * ARROW_MAKE_BYTES];
 
 static const char *path_of(const char *name)
 {
@@ -56,8 +56,8 @@ static void check_sample(const sl_dataset *dataset, uint64_t index, unsigned n)
 
 static void write_one(const char *name, const arrow_options *options)
 {
-    const size_t size = arrow_make(room, options);
-    write_file(path_of(name), room, (uint32_t)size);
+    const size_t size = arrow_make(capacity, options);
+    write_file(path_of(name), capacity, (uint32_t)size);
 }
 
 TEST(one_file_of_each_kind)
@@ -104,7 +104,7 @@ TEST(several_files_by_several_threads)
         "\"data-00001-of-00005.arrow\"}, {\"filename\": \"data-00002-of-00005.arrow\"}, "
         "{\"filename\": \"data-00003-of-00005.arrow\"}, {\"filename\": "
         "\"data-00004-of-00005.arrow\"}], \"_indices_data_files\": [{\"filename\": \"i.arrow\"}]}";
-    write_file(path_of("set/i.arrow"), room, (uint32_t)arrow_make_indices(room, rows, 6));
+    write_file(path_of("set/i.arrow"), capacity, (uint32_t)arrow_make_indices(capacity, rows, 6));
     write_file(path_of("set/state.json"), (const uint8_t *)text, sizeof(text) - 1);
     dataset = must_open(path_of("set"));
     assert_int_equal(dataset->info.samples, 6);
@@ -128,7 +128,7 @@ TEST(a_sample_is_one_read)
         sl_refusal why;
         uint64_t before = sl_memory_allocations();
         assert_int_equal(sl_dataset_locate(dataset, i, &sample, &lookup, &why), SLUICE_OK);
-        const sl_bytes bytes = {room + sample.place.offset, sample.place.bytes};
+        const sl_bytes bytes = {capacity + sample.place.offset, sample.place.bytes};
         sl_values_begin(&values, SL_VALUES_ALL);
         why = dataset->ops->unpack(dataset, &sample, bytes, &values);
         assert_null(why.text);
@@ -147,7 +147,7 @@ TEST(cut_short)
         const arrow_options options = {
             .batches = 1, .rows = 3, .file = kind == 1, .legacy = kind == 2};
         write_one("bad.arrow", &options);
-        for (size_t i = arrow_make(room, &options); i-- > 0;) {
+        for (size_t i = arrow_make(capacity, &options); i-- > 0;) {
             sluice_error error;
             sl_error_clear(&error);
             assert_int_equal(truncate(path_of("bad.arrow"), (off_t)i), 0);

@@ -538,12 +538,12 @@ static void compare_with_model(const tree *t)
     sluice_status status = tree_open(t, &dataset, 1, NULL);
     char *label = NULL;
     char *key = NULL;
-    size_t label_room = 0;
-    size_t key_room = 0;
+    size_t label_capacity = 0;
+    size_t key_capacity = 0;
     uint64_t count = 0;
-    while (getdelim(&label, &label_room, '\0', stream) > 0) {
+    while (getdelim(&label, &label_capacity, '\0', stream) > 0) {
         char own[SL_KEY_MAX + 1];
-        assert_true(getdelim(&key, &key_room, '\0', stream) > 0);
+        assert_true(getdelim(&key, &key_capacity, '\0', stream) > 0);
         assert_int_equal(status, SLUICE_OK);
         assert_int_equal(facts_of(dataset, count++, own), strtoll(label, NULL, 10));
         assert_string_equal(own, key);

@@ -156,7 +156,7 @@ TEST(every_truncation)
     lmdb_free(&file);
 }
 
-/* What is read of it is refused, or lies in the file. */
+/* What is read of it is refused, or is in the file. */
 static void read_damaged(const lmdb_file *file)
 {
     sluice_dataset *dataset = NULL;

@@ -20,10 +20,10 @@ static bool unpack(sl_bytes packed, uint8_t **to, size_t size)
         abort();
     }
     uint8_t *tail = copy + 1; /* ends where its memory does */
-    uint8_t *room = *to + 1;
+    uint8_t *capacity = *to + 1;
     memcpy(tail, packed.data, packed.size);
-    const bool good = sl_snappy_unpack((sl_bytes){tail, packed.size}, room, size);
-    memmove(*to, room, size);
+    const bool good = sl_snappy_unpack((sl_bytes){tail, packed.size}, capacity, size);
+    memmove(*to, capacity, size);
     free(copy);
     return good;
 }

@@ -188,18 +188,18 @@ static void a_large_column_is_read_from_disk(void **state)
 /* ---- files of another library ---- */
 
 /* A value of the JSON that says what is in the files: {"hex": ...}, a text, null. */
-static size_t bytes_of(const json_t *value, uint8_t *to, size_t room)
+static size_t bytes_of(const json_t *value, uint8_t *to, size_t capacity)
 {
     const char *hex = json_is_object(value) ? sl_json_text(value, "hex") : NULL;
     if (hex == NULL) {
         const char *text = json_is_string(value) ? json_string_value(value) : "";
-        assert_true(strlen(text) <= room);
+        assert_true(strlen(text) <= capacity);
         memcpy(to, text, strlen(text)); /* NOLINT(bugprone-not-null-terminated-result): bytes */
         return strlen(text);
     }
     for (size_t i = 0; hex[2 * i] != '\0'; i++) {
         const char digits[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
-        assert_true(i < room);
+        assert_true(i < capacity);
         to[i] = (uint8_t)strtoul(digits, NULL, 16);
     }
     return strlen(hex) / 2;

@@ -197,7 +197,7 @@ TEST(skipping_is_counting)
     }
 }
 
-/* Pages that were cut, or changed: what one way refuses, the other does; what both find lies in the
+/* Pages that were cut, or changed: what one way refuses, the other does; what both find is in the
  * page, and is the same. */
 TEST(damage_is_the_same)
 {

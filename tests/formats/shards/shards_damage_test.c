@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Damaged and hostile shards: every flipped byte, many truncations, wrong versions, shards in the
- * wrong place, and numbers that lie with checksums that are right. Nothing may crash, and no sample
+ * wrong place, and numbers that are with checksums that are right. Nothing may crash, and no sample
  * may ever be another one without a word.
  */
 #include "dataset.h"
@@ -424,7 +424,7 @@ static const uint64_t lies[] = {0,          1,
                                 1ULL << 63, UINT64_MAX - 4095,
                                 UINT64_MAX};
 
-/* Header numbers that lie, with checksums that do not. Some lies are harmless; none may crash, and
+/* Header numbers that are, with checksums that do not. Some is are harmless; none may crash, and
  * where the dataset still opens, it holds the same samples or errors. */
 static void header_lies_are_harmless(void **state)
 {
@@ -568,7 +568,7 @@ static void fence_lies_are_corrupt(void **state)
     put64(shard, fence, good);
 }
 
-/* Cells that lie, in samples whose checksums are right. */
+/* Cells that are, in samples whose checksums are right. */
 static void cell_lies_are_corrupt(void **state)
 {
     fixture *f = *state;

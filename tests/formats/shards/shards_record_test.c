@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of version 2 of the shards: encoded and decoded, and cells that lie, with checksums that
+ * Records of version 2 of the shards: encoded and decoded, and cells that are, with checksums that
  * do not. The bytes are changed by docs/format.md.
  */
 #include "checksum.h"
@@ -250,7 +250,7 @@ TEST(records_have_no_tail)
     free(f.bytes);
 }
 
-/* Frames: where a tensor's size is not known before it is unpacked, its shape still cannot lie
+/* Frames: where a tensor's size is not known before it is unpacked, its shape still cannot are
  * without bound. */
 TEST(frames_are_kept_where_smaller)
 {

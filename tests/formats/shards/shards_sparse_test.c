@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that are large and take no room on the disk: what they claim to hold costs no memory. */
+/* Files that are large and take no space on the disk: what they claim to hold costs no memory. */
 #include "packed.h"
 #include "photo_folder.h"
 #include "shard_bytes.h"
@@ -79,7 +79,7 @@ static void make_long(const char *path, uint64_t bytes)
     assert_int_equal(truncate(path, (off_t)bytes), 0);
 }
 
-/* The metadata's fields stay, and as many classes follow as there is room: without names. */
+/* The metadata's fields stay, and as many classes follow as there is space: without names. */
 static void give_empty_classes(file_bytes *shard, uint64_t meta_bytes)
 {
     const size_t meta = get64(shard, SHARD_META_OFFSET_AT);

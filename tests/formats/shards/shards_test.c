@@ -270,8 +270,8 @@ typedef struct reader {
 static void read_at_random(void *argument)
 {
     reader *r = argument;
-    static const size_t room = 4096;
-    uint8_t *image = malloc(room);
+    static const size_t capacity = 4096;
+    uint8_t *image = malloc(capacity);
     for (int i = 0; i < 300; i++) {
         r->seed = r->seed * 6364136223846793005U + 1442695040888963407U;
         const uint64_t index = (r->seed >> 33) % r->all->count;
@@ -279,7 +279,7 @@ static void read_at_random(void *argument)
         sluice_sample_info info = {.struct_size = sizeof(info)};
         size_t bytes;
         if (sluice_dataset_get_sample(r->dataset, index, &info, NULL) != SLUICE_OK ||
-            sluice_dataset_read(r->dataset, index, "image", image, room, &bytes, NULL) !=
+            sluice_dataset_read(r->dataset, index, "image", image, capacity, &bytes, NULL) !=
                 SLUICE_OK ||
             bytes != wanted->bytes || memcmp(image, wanted->image, bytes) != 0 ||
             info.label != wanted->info.label || strcmp(info.key, wanted->info.key) != 0) {
@@ -486,7 +486,7 @@ TEST(index_blocks_are_read_once)
 }
 
 /* The blocks of two million samples have a place each; more have to share. */
-TEST(the_index_cache_has_room)
+TEST(the_index_cache_has_space)
 {
     static const uint64_t counts[] = {1, 16, 17, 1000, 4096, 5000};
     uint8_t block[SL_PAGE_BYTES] = {0};

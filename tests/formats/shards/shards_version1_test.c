@@ -143,7 +143,7 @@ static void expect_corrupt(const char *path, const file_bytes *shard, int64_t at
     assert_non_null(strstr(error.text, why));
 }
 
-/* An index in which all lies where it must, with entries of another size than its fields have: in
+/* An index in which all is where it must, with entries of another size than its fields have: in
  * a lone shard, and in one that the manifest stands for. */
 TEST(an_entry_has_the_size_of_its_fields)
 {

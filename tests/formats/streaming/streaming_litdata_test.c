@@ -150,7 +150,7 @@ TEST_WITH(tokens_are_one_sample_a_chunk, make_root, remove_root)
     sluice_dataset_close(dataset);
 }
 
-/* Every byte of a chunk: an error with a reason, or samples that lie inside the file. */
+/* Every byte of a chunk: an error with a reason, or samples that are inside the file. */
 static void damage_every_byte(uint8_t *chunk, size_t bytes, uint64_t samples, const char *field)
 {
     for (size_t at = 0; at < bytes; at++) {

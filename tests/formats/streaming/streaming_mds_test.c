@@ -227,7 +227,7 @@ TEST_WITH(hashes_are_verified, make_root, remove_root)
     sluice_dataset_close(dataset);
 }
 
-/* Every byte of the table and of a sample's sizes: an error with a reason, or samples that lie
+/* Every byte of the table and of a sample's sizes: an error with a reason, or samples that are
  * inside the file. */
 TEST_WITH(every_byte_may_be_wrong, make_root, remove_root)
 {

@@ -203,7 +203,7 @@ TEST(annotations_and_pictures_beside_each_other)
     write_coco("coco/annotations/x_train.json", "../../secret.jpg");
     expect_refusal("coco/annotations/x_train.json", "/coco\"");
     expect_file("coco/annotations/x_train.json", true, 0, "secret");
-    /* what lies beside other folders is somebody else's, unless it is called as pictures are */
+    /* what is beside other folders is somebody else's, unless it is called as pictures are */
     write_coco("coco/labels/x_train.json", "a.jpg");
     expect_file("coco/labels/x_train.json", false, 0, "a");
     assert_int_equal(rename(path_of("coco/images"), path_of("coco/away")), 0);

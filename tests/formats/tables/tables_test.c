@@ -72,7 +72,7 @@ TEST(cells_are_known)
 TEST(cells_become_values)
 {
     sl_value value;
-    sl_cell_room room = {0};
+    sl_cell_buffer buffer = {0};
     const sl_field whole = {.type = SLUICE_FIELD_INT};
     const sl_field number = {.type = SLUICE_FIELD_FLOAT};
     const sl_field boxes = {
@@ -83,18 +83,18 @@ TEST(cells_become_values)
     const sl_cell wide = words("[[1,4294967296]]");
     const sl_cell none = {0};
     const int32_t wanted[] = {1, 2, 3, -4};
-    assert_null(sl_cell_value(&lowest, &whole, &room, &value));
+    assert_null(sl_cell_value(&lowest, &whole, &buffer, &value));
     assert_true(value.present && value.integer == INT64_MIN);
-    assert_non_null(sl_cell_value(&tenth, &whole, &room, &value));
-    assert_null(sl_cell_value(&tenth, &number, &room, &value));
+    assert_non_null(sl_cell_value(&tenth, &whole, &buffer, &value));
+    assert_null(sl_cell_value(&tenth, &number, &buffer, &value));
     assert_true(value.number == 0.1);
-    assert_null(sl_cell_value(&list, &boxes, &room, &value));
+    assert_null(sl_cell_value(&list, &boxes, &buffer, &value));
     assert_int_equal(value.bytes.size, sizeof(wanted));
     assert_memory_equal(value.bytes.data, wanted, sizeof(wanted));
-    assert_non_null(sl_cell_value(&wide, &boxes, &room, &value));
-    assert_null(sl_cell_value(&none, &boxes, &room, &value));
+    assert_non_null(sl_cell_value(&wide, &boxes, &buffer, &value));
+    assert_null(sl_cell_value(&none, &boxes, &buffer, &value));
     assert_false(value.present);
-    sl_cell_room_close(&room);
+    sl_cell_buffer_close(&buffer);
 }
 
 /* Every way in which the window's end can cut a row. */

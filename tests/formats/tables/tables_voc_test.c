@@ -245,7 +245,7 @@ TEST(encodings_are_known)
     sluice_dataset_close(dataset);
 }
 
-/* ---- where things lie ---- */
+/* ---- where things are ---- */
 
 TEST(paths_lead_nowhere_else)
 {

@@ -25,7 +25,7 @@ enum bottleneck {
 /*
  * Batches from which on there is a verdict. What is on its way when the measured time begins, and
  * when it ends, is counted on the wrong side: about a batch at either end. Of ten that moves a
- * share by a tenth at most, which is less than lies between a stage that limits (0.85) and one that
+ * share by a tenth at most, which is less than is between a stage that limits (0.85) and one that
  * is half idle; of fewer the verdict would be that of the filling pipeline.
  */
 enum { BOTTLENECK_BATCHES_LEAST = 10 };

@@ -261,7 +261,7 @@ static int run_repeat(struct arm *arm)
     return code;
 }
 
-/* Whether the time that was asked for has room for one more. A tenth more is as good. */
+/* Whether the time that was asked for has space for one more. A tenth more is as good. */
 static bool has_time(const struct bench_arms_plan *plan, const struct bench_arms_result *result)
 {
     const double past = clock_seconds() - result->from;

@@ -97,8 +97,8 @@ static bool decode(const unsigned char *bytes, size_t size, struct buffer *pixel
     jpeg_mem_src(&decoder, bytes, (unsigned long)size);
     jpeg_read_header(&decoder, TRUE);
     double header = clock_thread_cpu() - start;
-    double room = (double)decoder.image_width * (double)decoder.image_height * 4;
-    if (room > bytes_max || !reserve(pixels, (size_t)room)) {
+    double capacity = (double)decoder.image_width * (double)decoder.image_height * 4;
+    if (capacity > bytes_max || !reserve(pixels, (size_t)capacity)) {
         jpeg_destroy_decompress(&decoder);
         return false;
     }

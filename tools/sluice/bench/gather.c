@@ -160,15 +160,15 @@ static uint64_t answer_of(const struct gather *gather, uint32_t rank)
 /* Names everybody who answered, so that each sees whether it is meant. */
 static bool say_go(const struct gather *gather)
 {
-    const size_t room = (size_t)gather->world_size * GO_BYTES_A_RANK + NAME_BYTES;
-    char *text = malloc(room);
+    const size_t capacity = (size_t)gather->world_size * GO_BYTES_A_RANK + NAME_BYTES;
+    char *text = malloc(capacity);
     if (text == NULL) {
         report("out of memory for %" PRIu32 " ranks", gather->world_size);
         return false;
     }
-    size_t length = (size_t)snprintf(text, room, "%s\n", gather->runs_name);
+    size_t length = (size_t)snprintf(text, capacity, "%s\n", gather->runs_name);
     for (uint32_t rank = 1; rank < gather->world_size; rank++) {
-        length += (size_t)snprintf(text + length, room - length, "%016" PRIx64 "\n",
+        length += (size_t)snprintf(text + length, capacity - length, "%016" PRIx64 "\n",
                                    gather->answers[rank]);
     }
     const bool said = put(gather, "go", text, length);
@@ -234,16 +234,16 @@ static int heard_go(const struct gather *gather, char *text, size_t bytes)
 
 static int meet_as_other(struct gather *gather)
 {
-    const size_t room = (size_t)gather->world_size * GO_BYTES_A_RANK + NAME_BYTES;
+    const size_t capacity = (size_t)gather->world_size * GO_BYTES_A_RANK + NAME_BYTES;
     /* Rank 0 may itself wait as long for others. */
     const struct patience patience = patience_of(2 * gather->wait_s);
-    char *text = malloc(room);
+    char *text = malloc(capacity);
     int heard = -1;
     int code = TOOL_FINE;
     gather->own = draw();
     while (text != NULL && heard < 0 && code == TOOL_FINE) {
         code = answer(gather) ? TOOL_FINE : TOOL_FAILED;
-        heard = heard_go(gather, text, room);
+        heard = heard_go(gather, text, capacity);
         if (heard < 0 && code == TOOL_FINE && !wait_a_moment(&patience)) {
             code = gave_up("rank 0 did not come", 2 * gather->wait_s);
         }

@@ -143,7 +143,7 @@ static int begin(struct accelerator *accelerator, struct bench_steps *steps)
 }
 
 /* Batches with texts differ in size. */
-static int make_room(struct gpu_step *self, size_t bytes)
+static int make_space(struct gpu_step *self, size_t bytes)
 {
     if (self->memory != 0 && self->memory_bytes >= bytes) {
         return TOOL_FINE;
@@ -184,7 +184,7 @@ static int copy_columns(struct gpu_step *self, const sluice_batch *batch)
 static int copy(struct accelerator *accelerator, const sluice_batch *batch)
 {
     struct gpu_step *self = (struct gpu_step *)accelerator;
-    int code = make_room(self, bench_batch_bytes(batch));
+    int code = make_space(self, bench_batch_bytes(batch));
     if (code == TOOL_FINE) {
         code = copy_columns(self, batch);
     }

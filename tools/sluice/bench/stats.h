@@ -15,7 +15,7 @@ struct bench_setting {
     const struct column_set *columns;
     uint32_t processors;
     int pipeline;       /* an enum pipeline, of the columns that do not say */
-    bool packable;      /* its pictures lie as their makers wrote them: it is no shards */
+    bool packable;      /* its pictures are as their makers wrote them: it is no shards */
     bool files;         /* each picture is a file of its own */
     const char *advice; /* what the format says of how it is stored; NULL: nothing */
 };

@@ -8,8 +8,8 @@
 bool bench_steps_begin(struct bench_steps *steps, size_t skip, size_t counted)
 {
     assert(skip > 0);
-    *steps = (struct bench_steps){.skip = skip, .room = skip + counted};
-    steps->at = calloc(steps->room, sizeof *steps->at);
+    *steps = (struct bench_steps){.skip = skip, .capacity = skip + counted};
+    steps->at = calloc(steps->capacity, sizeof *steps->at);
     return steps->at != NULL;
 }
 
@@ -21,7 +21,7 @@ void bench_steps_free(struct bench_steps *steps)
 
 void bench_steps_add(struct bench_steps *steps, const struct bench_step *step)
 {
-    assert(steps->count < steps->room);
+    assert(steps->count < steps->capacity);
     steps->at[steps->count++] = *step;
 }
 

@@ -30,7 +30,7 @@ struct bench_step {
 
 struct bench_steps {
     struct bench_step *at;
-    size_t count, room, skip;
+    size_t count, capacity, skip;
 };
 
 struct bench_step_setting {
@@ -48,13 +48,13 @@ struct bench_step_figures {
     double wait_p50_ms, wait_p99_ms, wait_max_ms;
 };
 
-/* Room for skip + counted steps. False: no memory. */
+/* Space for skip + counted steps. False: no memory. */
 bool bench_steps_begin(struct bench_steps *steps, size_t skip, size_t counted);
 void bench_steps_free(struct bench_steps *steps);
-/* Needs room. */
+/* Needs space. */
 void bench_steps_add(struct bench_steps *steps, const struct bench_step *step);
 
-/* Uses `scratch` (room for steps->count numbers). All NaN, and steps 0, without a counted step. */
+/* Uses `scratch` (space for steps->count numbers). All NaN, and steps 0, without a counted step. */
 struct bench_step_figures bench_steps_figures(const struct bench_steps *steps,
                                               const struct bench_step_setting *setting,
                                               double *scratch);

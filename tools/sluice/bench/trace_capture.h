@@ -16,7 +16,7 @@ struct trace_capture {
     const char *name; /* of the arm; NULL: nothing was captured */
     sluice_trace_event *events;
     size_t count;
-    uint64_t lost;     /* events that the rings had no room for */
+    uint64_t lost;     /* events that the rings had no space for */
     double whole_from; /* seconds, on clock_seconds' scale: since when there are all events */
     char (*threads)[TRACE_THREAD_NAME]; /* names, by the events' thread */
     uint32_t thread_count;

@@ -41,7 +41,7 @@ static double seconds(uint64_t ns)
 static void add(struct maker *maker, const struct trace_span *span)
 {
     struct trace_spans *spans = maker->spans;
-    assert(spans->count < spans->room);
+    assert(spans->count < spans->capacity);
     spans->at[spans->count++] = *span;
 }
 
@@ -225,9 +225,9 @@ static void find_facts(struct maker *maker, const struct trace_capture *capture)
 bool trace_spans_make(struct trace_spans *spans, const struct trace_capture *capture)
 {
     /* A moment ends one life at most: four spans; so does each slot at the end. */
-    const size_t room = 4 * (capture->count + (size_t)2 * SLOTS) + 3 * capture->step_count;
-    *spans = (struct trace_spans){.room = room};
-    spans->at = calloc(room, sizeof *spans->at);
+    const size_t capacity = 4 * (capture->count + (size_t)2 * SLOTS) + 3 * capture->step_count;
+    *spans = (struct trace_spans){.capacity = capacity};
+    spans->at = calloc(capacity, sizeof *spans->at);
     sluice_trace_event *sorted = calloc(capture->count + 1, sizeof *sorted);
     if (spans->at == NULL || sorted == NULL) {
         free(sorted);

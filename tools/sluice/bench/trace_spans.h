@@ -53,7 +53,7 @@ struct trace_span {
 
 struct trace_spans {
     struct trace_span *at; /* by group, track, begin; what encloses comes first */
-    size_t count, room;
+    size_t count, capacity;
 };
 
 /* False: no memory. Free in any case. */

@@ -22,7 +22,7 @@ enum {
     NVML_GPM_METRICS_GET_VERSION = 1,
     NVML_GPM_SM_UTIL = 2,
     NVML_GPM_PCIE_RX = 21,
-    /* The array at the end of the struct is longer in newer drivers; it is given room for all. */
+    /* The array at the end of the struct is longer in newer drivers; it is given space for all. */
     NVML_GPM_METRICS_ROOM = 512
 };
 

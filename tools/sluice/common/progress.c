@@ -62,9 +62,9 @@ void progress_bar(uint64_t done, uint64_t total, const char *text, int columns, 
 {
     char bar[CELLS_MAX + FRAME + 1] = "";
     /* The last column stays free: some terminals go to the next line there. */
-    const size_t room = columns > 1 ? (size_t)columns : 2;
+    const size_t capacity = columns > 1 ? (size_t)columns : 2;
     const size_t taken = strlen(text) + FRAME + 1;
-    const size_t spare = taken < room ? room - taken : 0;
+    const size_t spare = taken < capacity ? capacity - taken : 0;
     const size_t cells = spare < CELLS_MAX ? spare : CELLS_MAX;
     const size_t filled = total > 0 ? (size_t)((double)cells * (double)done / (double)total) : 0;
     if (cells >= CELLS_MIN) {
@@ -73,7 +73,7 @@ void progress_bar(uint64_t done, uint64_t total, const char *text, int columns, 
         memset(bar + 1, '#', filled);
         memcpy(bar + 1 + cells, "] ", 3);
     }
-    snprintf(line, room < size ? room : size, "%s%s", bar, text);
+    snprintf(line, capacity < size ? capacity : size, "%s%s", bar, text);
 }
 
 static void draw(struct progress *progress, uint64_t done, uint64_t total, const char *text)

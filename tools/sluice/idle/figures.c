@@ -12,15 +12,15 @@ static const double skip_max_s = 10;
 
 void idle_trace_step(struct idle_trace *trace, int64_t when)
 {
-    if (trace->step_count == trace->step_room) {
-        size_t room = trace->step_room == 0 ? FIRST_STEPS : trace->step_room * 2;
-        int64_t *steps = reallocarray(trace->steps, room, sizeof *steps);
+    if (trace->step_count == trace->step_capacity) {
+        size_t capacity = trace->step_capacity == 0 ? FIRST_STEPS : trace->step_capacity * 2;
+        int64_t *steps = reallocarray(trace->steps, capacity, sizeof *steps);
         if (steps == NULL) {
             trace->failed = true;
             return;
         }
         trace->steps = steps;
-        trace->step_room = room;
+        trace->step_capacity = capacity;
     }
     trace->steps[trace->step_count++] = when;
 }

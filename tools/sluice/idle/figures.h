@@ -22,7 +22,7 @@ struct idle_trace {
     struct interval_set copies_in, copies, fills; /* host to device; other copies; memsets */
     struct interval_set waits, stalls;            /* marks */
     int64_t *steps;                               /* marks: the ends of steps */
-    size_t step_count, step_room;
+    size_t step_count, step_capacity;
     uint64_t kernels, memory_operations, wait_marks, stall_marks;
     bool failed; /* no memory for a step */
 };

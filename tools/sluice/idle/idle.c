@@ -112,34 +112,35 @@ static void explain_nothing(struct idle_report *found)
 {
     const struct idle_run *run = found->run;
     char *text = found->reason;
-    size_t room = sizeof found->reason;
+    size_t capacity = sizeof found->reason;
     for (size_t i = 0; i < run->process_count; i++) {
         const struct idle_process *process = &run->processes[i];
         const char *why = *process->problem != '\0' ? process->problem : process->header.reason;
         if (*why != '\0') {
-            snprintf(text, room, "process %d: %s", process->pid, why);
+            snprintf(text, capacity, "process %d: %s", process->pid, why);
             return;
         }
         if (process->header.lost > 0) {
             int error = process->header.write_error;
-            snprintf(text, room, "process %d: the records could not be written: %s", process->pid,
+            snprintf(text, capacity, "process %d: the records could not be written: %s",
+                     process->pid,
                      strerror(error)); // NOLINT(concurrency-mt-unsafe)
             return;
         }
     }
     if (run->process_count > 0) {
-        snprintf(text, room, "CUDA was started, but no kernel of the program's own ran%s",
+        snprintf(text, capacity, "CUDA was started, but no kernel of the program's own ran%s",
                  run->device_count > 0 ? " in the window" : "");
         return;
     }
     char driver[256] = "";
     if (sluice_device_get_text("cuda", driver, sizeof driver) == SLUICE_OK) {
-        snprintf(text, room,
+        snprintf(text, capacity,
                  "the program did not start CUDA (this machine has %s), or dropped "
                  "CUDA_INJECTION64_PATH from its environment",
                  driver);
     } else {
-        snprintf(text, room, "the program did not start CUDA, and cannot here: %s", driver);
+        snprintf(text, capacity, "the program did not start CUDA, and cannot here: %s", driver);
     }
 }
 

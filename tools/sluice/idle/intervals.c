@@ -7,14 +7,14 @@ enum { FIRST_ROOM = 64 };
 
 static bool grow(struct interval_set *set)
 {
-    size_t room = set->room == 0 ? FIRST_ROOM : set->room * 2;
-    struct interval *items = reallocarray(set->items, room, sizeof *items);
+    size_t capacity = set->capacity == 0 ? FIRST_ROOM : set->capacity * 2;
+    struct interval *items = reallocarray(set->items, capacity, sizeof *items);
     if (items == NULL) {
         set->failed = true;
         return false;
     }
     set->items = items;
-    set->room = room;
+    set->capacity = capacity;
     return true;
 }
 
@@ -23,7 +23,7 @@ void intervals_add(struct interval_set *set, int64_t start, int64_t end)
     if (start >= end || set->failed) {
         return;
     }
-    if (set->count == set->room && !grow(set)) {
+    if (set->count == set->capacity && !grow(set)) {
         return;
     }
     set->items[set->count++] = (struct interval){start, end};

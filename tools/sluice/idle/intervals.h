@@ -20,7 +20,7 @@ struct interval {
 /* All zero is an empty set. */
 struct interval_set {
     struct interval *items;
-    size_t count, room;
+    size_t count, capacity;
     bool failed;
 };
 
@@ -32,7 +32,7 @@ void intervals_normalise(struct interval_set *set);
 /* A new set; DIFFERENCE: what is in `a` and not in `b`. */
 struct interval_set intervals_combine(const struct interval_set *a, const struct interval_set *b,
                                       enum interval_operation operation);
-/* A new set: what lies in [start, end). */
+/* A new set: what is in [start, end). */
 struct interval_set intervals_clip(const struct interval_set *set, int64_t start, int64_t end);
 int64_t intervals_length(const struct interval_set *set);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reasons: why rows are bad, from the list that a loader keeps of them (quarantine_path), which
- * lies in memory here. One thread.
+ * is in memory here. One thread.
  */
 #ifndef TOOL_REASONS_H
 #define TOOL_REASONS_H

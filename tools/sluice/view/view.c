@@ -446,7 +446,7 @@ static int too_large(void)
     return TOOL_USAGE;
 }
 
-static int make_room(struct view *view)
+static int make_space(struct view *view)
 {
     const struct sheet_plan plan = {.rows = view->count,
                                     .draws = (uint32_t)view->args->draws,
@@ -479,7 +479,7 @@ static int show(struct view *view, sluice_dataset *dataset, struct column_set *s
         code = sort_columns(view, set, &look);
     }
     if (code == TOOL_FINE) {
-        code = make_room(view);
+        code = make_space(view);
     }
     if (code == TOOL_FINE) {
         code = open_loader(view, dataset, set, &info);
