@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Draws of known distributions: how many fall between the deciles (a chi-squared test; the seeds
+ * are fixed, so that it has one outcome), their moments, and that the bits stay what they are. The
+ * deciles were found by another program, by bisection of the distribution functions.
+ */
+#include "test.h"
+#include "variates.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { DRAWS = 100000, PARTS = 10, KINDS = 5 };
+
+/* Of 9 degrees of freedom, what one in a thousand exceeds. */
+#define CHI_SQUARED_LIMIT 27.88
+
+static const double beta_shapes[KINDS] = {0.1, 0.2, 0.8, 1, 5};
+static const double beta_deciles[KINDS][PARTS - 1] = {
+    {8.86928001193e-08, 9.08146855855e-05, 0.00521487025373, 0.0863985606706, 0.5, 0.913601439329,
+     0.994785129746, 0.999909185314, 0.999999911307},
+    {0.000247764691908, 0.00788804962659, 0.0578805753155, 0.216341858876, 0.5, 0.783658141124,
+     0.942119424685, 0.992111950373, 0.999752235308},
+    {0.0710504430906, 0.167034068182, 0.273430334164, 0.385444284273, 0.5, 0.614555715727,
+     0.726569665836, 0.832965931818, 0.928949556909},
+    {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9},
+    {0.300968763593, 0.366086516536, 0.415605404354, 0.458999710311, 0.5, 0.541000289689,
+     0.584394595646, 0.633913483464, 0.699031236407},
+};
+static const double gamma_shapes[KINDS] = {0.1, 0.5, 1, 2.5, 10};
+static const double gamma_deciles[KINDS][PARTS - 1] = {
+    {6.07304836274e-11, 6.21880187468e-08, 3.58608601841e-06, 6.36842144201e-05, 0.00059339110446,
+     0.00368445073366, 0.0174277763893, 0.06938988324, 0.266154553739},
+    {0.00789538704672, 0.0320923773337, 0.0742359309163, 0.137497948864, 0.22746821156,
+     0.3541631504, 0.537097085429, 0.821187207575, 1.35277172705},
+    {0.105360515658, 0.223143551314, 0.356674943939, 0.510825623766, 0.69314718056, 0.916290731874,
+     1.20397280433, 1.60943791243, 2.30258509299},
+    {0.805153993481, 1.17126715292, 1.49995406638, 1.82774981157, 2.17573009555, 2.5659335372,
+     3.03221499208, 3.64463806332, 4.61817844989},
+    {6.22130460523, 7.28921960854, 8.13292824251, 8.9044147366, 9.66871461471, 10.4756841889,
+     11.3872725368, 12.5187528198, 14.2059902922},
+};
+static const double normal_deciles[PARTS - 1] = {
+    -1.28155156554, -0.841621233573, -0.524400512708, -0.253347103136, 0,
+    0.253347103136, 0.524400512708,  0.841621233573,  1.28155156554};
+
+typedef struct tally {
+    uint32_t count, parts[PARTS];
+    double sum, squares;
+} tally;
+
+static void note(tally *t, const double *deciles, double value)
+{
+    assert_true(isfinite(value));
+    uint32_t part = 0;
+    while (part < PARTS - 1 && value >= deciles[part]) {
+        part++;
+    }
+    t->parts[part]++;
+    t->count++;
+    t->sum += value;
+    t->squares += value * value;
+}
+
+/* `fourth`: the fourth central moment, for the error of the variance. */
+static void judge(const tally *t, double mean, double variance, double fourth)
+{
+    const double expected = (double)t->count / PARTS;
+    double chi_squared = 0;
+    for (uint32_t i = 0; i < PARTS; i++) {
+        const double off = t->parts[i] - expected;
+        chi_squared += off * off / expected;
+    }
+    assert_true(chi_squared < CHI_SQUARED_LIMIT);
+    const double found = t->sum / t->count;
+    assert_true(fabs(found - mean) < 4 * sqrt(variance / t->count));
+    const double spread = t->squares / t->count - found * found;
+    assert_true(fabs(spread - variance) < 4 * sqrt((fourth - variance * variance) / t->count));
+}
+
+TEST(normal)
+{
+    sl_random random = sl_random_for(1, 2, 3, 4);
+    tally t = {0};
+    for (int i = 0; i < DRAWS; i++) {
+        note(&t, normal_deciles, sl_normal(&random));
+    }
+    judge(&t, 0, 1, 3);
+}
+
+TEST(gamma_of_shapes_below_and_above_one)
+{
+    for (uint32_t k = 0; k < KINDS; k++) {
+        const double shape = gamma_shapes[k];
+        sl_random random = sl_random_for(2, k, 0, 0);
+        tally t = {0};
+        for (int i = 0; i < DRAWS; i++) {
+            note(&t, gamma_deciles[k], sl_gamma(&random, shape));
+        }
+        judge(&t, shape, shape, 3 * shape * (shape + 2));
+    }
+}
+
+/* Of Beta(a, b). */
+static double beta_fourth(double a, double b)
+{
+    const double n = a + b;
+    const double variance = a * b / (n * n * (n + 1));
+    const double excess =
+        6 * ((a - b) * (a - b) * (n + 1) - a * b * (n + 2)) / (a * b * (n + 2) * (n + 3));
+    return (excess + 3) * variance * variance;
+}
+
+TEST(beta_of_equal_shapes)
+{
+    for (uint32_t k = 0; k < KINDS; k++) {
+        const double a = beta_shapes[k];
+        sl_random random = sl_random_for(3, k, 0, 0);
+        tally t = {0};
+        for (int i = 0; i < DRAWS; i++) {
+            const double value = sl_beta(&random, a, a);
+            assert_true(value >= 0 && value <= 1);
+            note(&t, beta_deciles[k], value);
+        }
+        judge(&t, 0.5, 1 / (4 * (2 * a + 1)), beta_fourth(a, a));
+    }
+}
+
+TEST(beta_of_other_shapes)
+{
+    /* Beta(1/2, 3/2), which is a share of Dirichlet(1/2, 1/2, 1/2, 1/2), too */
+    static const double deciles[PARTS - 1] = {0.00618124393843, 0.0248807068345, 0.0565880549368,
+                                              0.102202661432,   0.163193985408,  0.24192806253,
+                                              0.342385803656,   0.47203608949,   0.648642801974};
+    sl_random random = sl_random_for(4, 0, 0, 0);
+    tally beta = {0};
+    tally shares[4] = {0};
+    for (int i = 0; i < DRAWS; i++) {
+        double four[4];
+        note(&beta, deciles, sl_beta(&random, 0.5, 1.5));
+        sl_dirichlet(&random, 0.5, 4, four);
+        for (uint32_t k = 0; k < 4; k++) {
+            note(&shares[k], deciles, four[k]);
+        }
+    }
+    judge(&beta, 0.25, 0.0625, beta_fourth(0.5, 1.5));
+    for (uint32_t k = 0; k < 4; k++) {
+        judge(&shares[k], 0.25, 0.0625, beta_fourth(0.5, 1.5));
+    }
+}
+
+TEST(shares_make_one)
+{
+    static const double concentrations[] = {1e-3, 0.1, 1, 1000};
+    sl_random random = sl_random_for(5, 0, 0, 0);
+    for (uint32_t i = 0; i < 40000; i++) {
+        double shares[8];
+        const uint32_t count = 1 + i % 8;
+        sl_dirichlet(&random, concentrations[i / 8 % 4], count, shares);
+        double sum = 0;
+        for (uint32_t k = 0; k < count; k++) {
+            assert_true(shares[k] >= 0 && shares[k] <= 1);
+            sum += shares[k];
+        }
+        assert_true(fabs(sum - 1) < 1e-14);
+    }
+}
+
+TEST(small_shapes_are_ends_and_great_ones_are_the_middle)
+{
+    sl_random random = sl_random_for(6, 0, 0, 0);
+    uint32_t ends = 0;
+    uint32_t ones = 0;
+    for (uint32_t i = 0; i < 10000; i++) {
+        const double small = sl_beta(&random, 1e-3, 1e-3);
+        ends += small < 0.01 || small > 0.99;
+        ones += small > 0.5;
+        assert_true(fabs(sl_beta(&random, 1e6, 1e6) - 0.5) < 0.005);
+        assert_true(sl_beta(&random, 1e-300, 1e-300) >= 0);
+    }
+    assert_true(ends > 9900);
+    assert_true(ones > 4700 && ones < 5300);
+}
+
+TEST(signs)
+{
+    sl_random random = sl_random_for(7, 0, 0, 0);
+    int32_t sum = 0;
+    for (int i = 0; i < DRAWS; i++) {
+        const double sign = sl_sign(&random);
+        assert_true(sign == 1 || sign == -1);
+        sum += sign > 0 ? 1 : -1;
+    }
+    assert_true(abs(sum) < 4 * 316);
+}
+
+/* Another machine, compiler or version draws these very bits. */
+TEST(bits_stay)
+{
+    sl_random random = sl_random_for(42, 3, 7, 5);
+    assert_true(sl_normal(&random) == 0x1.0429bacb88e12p-1);
+    assert_true(sl_gamma(&random, 2.5) == 0x1.0aa753b842c7dp+1);
+    assert_true(sl_gamma(&random, 0.3) == 0x1.7cb9c1d5cdd22p-4);
+    assert_true(sl_beta(&random, 0.8, 0.8) == 0x1.18593c1802ce5p-1);
+    double shares[3];
+    sl_dirichlet(&random, 1, 3, shares);
+    assert_true(shares[0] == 0x1.568bfe52823b9p-1 && shares[1] == 0x1.024d7fff8cf53p-3);
+    double sum = 0;
+    for (uint32_t i = 0; i < 20000; i++) {
+        sum += sl_beta(&random, 0.1, 0.1);
+        sum += sl_normal(&random);
+    }
+    assert_true(sum == 0x1.3a9a8cbe2b5dbp+13);
+}
