@@ -9,6 +9,8 @@ pillow_oracle.py FOLDER     answers each line of FOLDER/questions into FOLDER/an
       the window, mirror
   jitter INPUT W H  KIND FACTOR ...
       raw RGB: ImageEnhance steps in the order given (brightness, contrast, saturation)
+  warp INPUT W H  OW OH  KIND FILTER  RED GREEN BLUE  NUMBER ...
+      raw RGB: Image.transform to OW x OH, KIND affine or perspective, with its 6 or 8 numbers (C's %a)
   decode INPUT TURN
       an encoded picture to RGB, turned upright by its EXIF orientation when TURN is 1; of grey of 16
       bits the upper 8, where Pillow's own conversion makes everything above 255 white
@@ -61,6 +63,18 @@ def jitter(folder, words):
     return image
 
 
+FILTERS = {"nearest": Image.NEAREST, "bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC, "lanczos": Image.LANCZOS}
+
+
+def warp(folder, words):
+    image = load(folder, *[int(word) for word in words[0:3]])
+    size = (int(words[3]), int(words[4]))
+    kind = {"affine": Image.AFFINE, "perspective": Image.PERSPECTIVE}[words[5]]
+    fill = tuple(int(word) for word in words[7:10])
+    matrix = [float.fromhex(word) for word in words[10:]]
+    return image.transform(size, kind, matrix, FILTERS[words[6]], fillcolor=fill)
+
+
 def decode(folder, words):
     image = Image.open(f"{folder}/input{words[0]}")
     if words[1] == "1":
@@ -100,7 +114,7 @@ def samples(folder, words):
     return image
 
 
-QUESTIONS = {"resize": resize, "jitter": jitter, "decode": decode, "samples": samples}
+QUESTIONS = {"resize": resize, "jitter": jitter, "warp": warp, "decode": decode, "samples": samples}
 
 
 def main():

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * interpolation: how pixels between pixels are made, by Pillow's names.
+ *
+ * Purpose: what resizing (mapping.h) and warping (warp.h) are both asked for. Threads: none.
+ */
+#ifndef SL_INTERPOLATION_H
+#define SL_INTERPOLATION_H
+
+typedef enum sl_interpolation {
+    SL_NEAREST,
+    SL_BILINEAR,
+    SL_BICUBIC, /* a = -0.5 */
+    SL_LANCZOS  /* three lobes; only for resizing */
+} sl_interpolation;
+
+#endif
