@@ -10,6 +10,7 @@
 #ifndef SL_WARP_KERNELS_H
 #define SL_WARP_KERNELS_H
 
+#include "interpolation.h"
 #include "simd.h"
 
 #include <stdbool.h>
@@ -43,8 +44,8 @@ typedef struct sl_warp_kernels {
     /* inside[i] = 0 unless point i is in [0, width) x [0, height). Clears up to 3 bytes behind. */
     void (*screen)(const double *xs, const double *ys, uint32_t count, double width, double height,
                    uint8_t *inside);
-    /* By sl_interpolation. */
-    void (*sample[3])(const sl_warp_source *source, const double *xs, const double *ys,
+    /* By sl_interpolation, up to SL_BICUBIC. */
+    void (*sample[SL_BICUBIC + 1])(const sl_warp_source *source, const double *xs, const double *ys,
                       uint32_t count, uint8_t *out);
     void (*walk)(const sl_warp_source *source, const sl_warp_walk *walk, uint32_t count,
                  uint8_t *out);

@@ -134,6 +134,11 @@ const sl_warp_kernels sl_warp_scalar = {
 
 const sl_warp_kernels *sl_warp_kernels_for(sl_simd simd)
 {
+#if defined(__x86_64__)
+    if (simd >= SL_SIMD_AVX2) {
+        return &sl_warp_avx2;
+    }
+#endif
     (void)simd;
     return &sl_warp_scalar;
 }
