@@ -15,11 +15,9 @@ typedef struct spacing {
     double scale, support, inverse_support, origin, limit;
 } spacing;
 
-/* Where one output is on its axis, in pixels from limit_start. */
-typedef struct footprint {
-    double center;
-    int32_t begin, end; /* pixels touched; empty outside the virtual raster */
-} footprint;
+/* How far filters reach, in pixels of the larger raster. */
+static const double reaches[] =
+    {[SL_NEAREST] = 0, [SL_BILINEAR] = 1, [SL_BICUBIC] = 2, [SL_LANCZOS] = 3};
 
 /*
  * Positions count from limit_start, not from the picture's edge, so that a crop gives the very
@@ -28,32 +26,42 @@ typedef struct footprint {
 static spacing spacing_of(const sl_axis *axis)
 {
     const double scale = axis->box_size / axis->virtual_size;
-    const double support = scale > 1.0 ? scale : 1.0;
+    const double stretch = scale > 1.0 ? scale : 1.0;
     return (spacing){.scale = scale,
-                     .support = support,
-                     .inverse_support = 1.0 / support,
+                     .support = stretch * reaches[sl_axis_interpolation(axis)],
+                     .inverse_support = 1.0 / stretch,
                      .origin = axis->box_start - axis->limit_start,
                      .limit = axis->limit_end - axis->limit_start};
 }
 
-static footprint footprint_of(const sl_axis *axis, const spacing *space, uint32_t output)
+static sl_footprint footprint_of(const sl_axis *axis, const spacing *space, uint32_t output)
 {
     int64_t position = (int64_t)axis->first + output;
     if (position < 0 || position >= axis->virtual_size) {
-        return (footprint){0};
+        return (sl_footprint){0};
     }
     double center = space->origin + ((double)position + 0.5) * space->scale;
     double begin = center - space->support + 0.5;
     double end = center + space->support + 0.5;
-    return (footprint){.center = center,
-                       .begin = begin > 0.0 ? (int32_t)begin : 0,
-                       .end = (int32_t)(end < space->limit ? end : space->limit)};
+    return (sl_footprint){.center = center,
+                          .begin = begin > 0.0 ? (int32_t)begin : 0,
+                          .end = (int32_t)(end < space->limit ? end : space->limit)};
+}
+
+sl_footprint sl_filter_footprint(const sl_axis *axis, uint32_t output)
+{
+    const spacing space = spacing_of(axis);
+    return footprint_of(axis, &space, output);
 }
 
 void sl_filter_span(const sl_axis *axis, int32_t *begin, int32_t *end)
 {
     *begin = axis->limit_start;
     *end = axis->limit_start;
+    if (sl_axis_interpolation(axis) == SL_NEAREST) {
+        sl_nearest_span(axis, begin, end);
+        return;
+    }
     /* Only outputs inside the raster touch pixels, and footprints move one way. */
     int64_t first = axis->first < 0 ? -(int64_t)axis->first : 0;
     int64_t last = (int64_t)axis->virtual_size - 1 - axis->first;
@@ -194,7 +202,7 @@ static void find_starts(const balance *b, const sl_axis *axis, const spacing *sp
     int32_t end = 0;
     sl_filter_span(axis, &begin, &end);
     for (uint32_t i = 0; i < axis->outputs; i++) {
-        const footprint print = footprint_of(axis, space, i);
+        const sl_footprint print = footprint_of(axis, space, i);
         begin = print.end > print.begin ? axis->limit_start + print.begin : begin;
         filter->starts[i] = begin;
         b->shifts[i] = print.begin + 0.5 - print.center;

@@ -36,10 +36,12 @@ void sl_mapping_axes(const sl_mapping *mapping, uint32_t denominator, sl_axis *h
     horizontal->virtual_size = mapping->virtual_width;
     horizontal->first = mapping->window_x;
     horizontal->outputs = mapping->width;
+    horizontal->beyond_bilinear = mapping->beyond_bilinear;
     *vertical = axis_of(source->y, source->height, denominator);
     vertical->virtual_size = mapping->virtual_height;
     vertical->first = mapping->window_y;
     vertical->outputs = mapping->height;
+    vertical->beyond_bilinear = mapping->beyond_bilinear;
 }
 
 /* One row of a box's matrix, whose other factor is 0. */
@@ -121,6 +123,9 @@ static double least_scale(const double m[2][3])
 
 static bool may_divide(const sl_mapping *mapping, uint32_t times)
 {
+    if (sl_mapping_interpolation(mapping) == SL_NEAREST) {
+        return false;
+    }
     return sl_mapping_is_box(mapping)
                ? mapping_is_large(mapping->source.width, mapping->virtual_width, times) &&
                      mapping_is_large(mapping->source.height, mapping->virtual_height, times)

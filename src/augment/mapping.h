@@ -16,6 +16,7 @@
 #ifndef SL_MAPPING_H
 #define SL_MAPPING_H
 
+#include "interpolation.h"
 #include "view.h"
 
 #include <stdbool.h>
@@ -26,6 +27,8 @@ typedef struct sl_mapping {
     uint32_t virtual_width, virtual_height; /* of a box; 0: it is none */
     int32_t window_x, window_y;
     bool flip_x, flip_y; /* left to right, top to bottom */
+    /* An sl_interpolation less SL_BILINEAR, which a mapping that says nothing has. */
+    int8_t beyond_bilinear;
     /* Of what is not a box: (x, y) of the picture is affine * (x, y, 1) of the output. */
     double affine[2][3];
 } sl_mapping;
@@ -41,7 +44,24 @@ typedef struct sl_axis {
     uint32_t virtual_size;
     int32_t first;
     uint32_t outputs;
+    int8_t beyond_bilinear;
 } sl_axis;
+
+/* How a box is resampled. */
+static inline sl_interpolation sl_mapping_interpolation(const sl_mapping *mapping)
+{
+    return (sl_interpolation)(mapping->beyond_bilinear + (int)SL_BILINEAR);
+}
+
+static inline void sl_mapping_interpolate(sl_mapping *mapping, sl_interpolation interpolation)
+{
+    mapping->beyond_bilinear = (int8_t)((int)interpolation - (int)SL_BILINEAR);
+}
+
+static inline sl_interpolation sl_axis_interpolation(const sl_axis *axis)
+{
+    return (sl_interpolation)(axis->beyond_bilinear + (int)SL_BILINEAR);
+}
 
 static inline bool sl_mapping_is_box(const sl_mapping *mapping)
 {
@@ -62,7 +82,8 @@ sl_rect sl_mapping_need(const sl_mapping *mapping);
 /*
  * How small `need` may be decoded: the picture has at least 2 d pixels for each of the virtual
  * raster in every direction, d being 2, 4 or 8, exactly when `need` is at least d times larger
- * than this. 0 x 0 when there is no such d.
+ * than this. 0 x 0 when there is no such d, and where the nearest pixel is taken, which smaller
+ * pictures do not have.
  */
 void sl_mapping_least(const sl_mapping *mapping, const sl_rect *need, uint32_t *width,
                       uint32_t *height);

@@ -77,6 +77,15 @@ static bool resample_take_rows(sl_resampler *resampler, uint32_t columns, sl_scr
     return true;
 }
 
+static bool open_other(sl_resampler *resampler, sl_simd simd, const sl_image *view,
+                       const sl_mapping *mapping, sl_scratch *scratch)
+{
+    *resampler = (sl_resampler){.interpolation = sl_mapping_interpolation(mapping)};
+    return resampler->interpolation == SL_NEAREST
+               ? sl_nearest_open(&resampler->nearest, view, mapping, scratch)
+               : sl_convolver_open(&resampler->convolver, simd, view, mapping, scratch);
+}
+
 sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_image *view,
                                 const sl_mapping *mapping, sl_scratch *scratch, sluice_error *error)
 {
@@ -86,6 +95,11 @@ sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_
     int32_t begin = 0;
     int32_t end = 0;
     sl_mapping_axes(mapping, view->denominator, &axes[0], &axes[1]);
+    if (sl_mapping_interpolation(mapping) != SL_BILINEAR) {
+        return open_other(resampler, simd, view, mapping, scratch)
+                   ? SLUICE_OK
+                   : resample_no_memory(error, mapping);
+    }
     for (int i = 0; i < 2; i++) {
         sluice_status status = sl_filter_make(&filters[i], &axes[i], scratch, error);
         if (status != SLUICE_OK) {
@@ -95,7 +109,8 @@ sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_
     *resampler = (sl_resampler){.kernels = sl_resample_kernels_for(simd),
                                 .down = filters[1],
                                 .stride_bytes = view->stride_bytes,
-                                .flip_y = mapping->flip_y};
+                                .flip_y = mapping->flip_y,
+                                .interpolation = SL_BILINEAR};
     sl_filter_span(&axes[1], &begin, &end);
     assert(begin == end ||
            (begin >= (int32_t)view->origin_y && end <= (int32_t)(view->origin_y + view->height)));
@@ -123,6 +138,11 @@ sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_
 
 const uint8_t *sl_resampler_row(const sl_resampler *resampler, uint32_t row)
 {
+    if (resampler->interpolation != SL_BILINEAR) {
+        return resampler->interpolation == SL_NEAREST
+                   ? sl_nearest_row(&resampler->nearest, row)
+                   : sl_convolver_row(&resampler->convolver, row);
+    }
     const sl_filter *down = &resampler->down;
     row = resampler->flip_y ? down->outputs - 1 - row : row;
     const uint32_t taps = down->counts[row];

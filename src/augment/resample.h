@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * resample: antialiased triangle filter, 8-bit, separable, fixed point.
+ * resample: antialiased filters, 8-bit, separable, fixed point.
  *
  * Purpose: the pixels of a box's window from a view of the picture, a row at a time. The filter
  * never reads outside mapping->source: a crop is resized as if it were a picture of its own. Where
  * the window reaches outside the virtual raster, the output is black. With a view scaled down by d
  * (DCT scaling) the source box is taken in the scaled picture: edges divided by d, as reals. A
  * pixel that is on an edge counts as far as it is inside.
+ *
+ * Bicubic and Lanczos are convolve.h's, the nearest pixel is nearest.h's; the rest of this is about
+ * the triangle filter, which "bilinear" names.
  *
  * Arithmetic, the same on every machine and in every kernel:
  * - Weights are int16 with `bits` bits of fraction, 14 and one more for each doubling of the scale
@@ -28,7 +31,9 @@
 #ifndef SL_RESAMPLE_H
 #define SL_RESAMPLE_H
 
+#include "convolve.h"
 #include "mapping.h"
+#include "nearest.h"
 #include "resample_kernels.h"
 #include "scratch.h"
 #include "simd.h"
@@ -52,6 +57,15 @@ typedef struct sl_filter {
 sluice_status sl_filter_make(sl_filter *filter, const sl_axis *axis, sl_scratch *scratch,
                              sluice_error *error);
 
+/* Where an output is on its axis, in pixels from limit_start. */
+typedef struct sl_footprint {
+    double center;
+    int32_t begin, end; /* pixels touched; empty outside the virtual raster */
+} sl_footprint;
+
+/* Of output `output`, by the axis' filter. Not of the nearest pixel. */
+sl_footprint sl_filter_footprint(const sl_axis *axis, uint32_t output);
+
 /*
  * The pixels [*begin, *end) that the axis' outputs touch. Empty when all of them are outside the
  * virtual raster.
@@ -70,6 +84,10 @@ typedef struct sl_resampler {
     int16_t *between; /* one row after it */
     uint8_t *pixels;  /* one finished row */
     bool flip_y;      /* rows are taken from the last one on */
+    /* Instead of all this, where the interpolation is not bilinear: one of these. */
+    sl_interpolation interpolation;
+    sl_convolver convolver;
+    sl_nearest nearest;
 } sl_resampler;
 
 /* `mapping` is a box; `view` covers its sl_mapping_need. NOMEM when the scratch is too small; the

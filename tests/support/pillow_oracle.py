@@ -4,9 +4,9 @@
 pillow_oracle.py --check    exits 0 when Pillow is there
 pillow_oracle.py FOLDER     answers each line of FOLDER/questions into FOLDER/answer<line>:
 
-  resize INPUT W H D  X Y BW BH  OW OH  WX WY WW WH  FLIP
-      raw RGB of W x H: crop the box, its numbers divided by D; resize it to OW x OH (bilinear), cut
-      the window, mirror
+  resize INPUT W H D  X Y BW BH  OW OH  WX WY WW WH  FLIP  FILTER
+      raw RGB of W x H: crop the box, its numbers divided by D; resize it to OW x OH (without FILTER
+      bilinear), cut the window, mirror
   jitter INPUT W H  KIND FACTOR ...
       raw RGB: ImageEnhance steps in the order given (brightness, contrast, saturation)
   warp INPUT W H  OW OH  KIND FILTER  RED GREEN BLUE  NUMBER ...
@@ -37,6 +37,8 @@ ENHANCERS = {
     "saturation": ImageEnhance.Color,
 }
 
+FILTERS = {"nearest": Image.NEAREST, "bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC, "lanczos": Image.LANCZOS}
+
 
 def load(folder, number, width, height):
     with open(f"{folder}/input{number}", "rb") as file:
@@ -44,14 +46,14 @@ def load(folder, number, width, height):
 
 
 def resize(folder, words):
-    numbers = [int(word) for word in words]
+    numbers = [int(word) for word in words[:15]]
     source, width, height, divisor = numbers[0:4]
     x, y, box_width, box_height = numbers[4:8]
     virtual = tuple(numbers[8:10])
     window_x, window_y, window_width, window_height, flip = numbers[10:15]
     image = load(folder, source, width, height)
     box = [edge // divisor for edge in (x, y, x + box_width, y + box_height)]
-    image = image.crop(box).resize(virtual, Image.BILINEAR)
+    image = image.crop(box).resize(virtual, FILTERS[words[15]] if words[15:] else Image.BILINEAR)
     image = image.crop((window_x, window_y, window_x + window_width, window_y + window_height))
     return ImageOps.mirror(image) if flip else image
 
@@ -61,9 +63,6 @@ def jitter(folder, words):
     for kind, factor in zip(words[3::2], words[4::2]):
         image = ENHANCERS[kind](image).enhance(float(factor))
     return image
-
-
-FILTERS = {"nearest": Image.NEAREST, "bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC, "lanczos": Image.LANCZOS}
 
 
 def warp(folder, words):
