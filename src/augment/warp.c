@@ -33,6 +33,7 @@ typedef struct warping {
     sl_warp_walk walk; /* METHOD_WALK: of the next row's first pixel; its steps along a row */
     int64_t down_x, down_y;
     double next_x, next_y; /* METHOD_COLUMNS, METHOD_SUMS: of the next row's first pixel */
+    bool direct;           /* METHOD_POINTS: by a kernel that needs no coordinates */
     bool masked;           /* some map divides: `inside` is used */
 } warping;
 
@@ -324,7 +325,7 @@ static void cut_at_frames(const warping *w, uint32_t row, span *s)
 static void locate_span(const warping *w, uint32_t row, span s)
 {
     const uint32_t count = s.end - s.begin;
-    if (w->method == METHOD_POINTS) {
+    if (w->method == METHOD_POINTS && !w->direct) {
         const sl_warp_line line = line_of(w->warp->matrix, row);
         w->kernels->locate(&line, s.begin, count, w->xs + s.begin, w->ys + s.begin);
     }
@@ -334,10 +335,16 @@ static void locate_span(const warping *w, uint32_t row, span s)
     }
 }
 
-static void warp_run(const warping *w, span s, uint8_t *out)
+static void warp_run(const warping *w, uint32_t row, span s, uint8_t *out)
 {
     const uint32_t count = s.end - s.begin;
     const sl_warp_walk *walk = &w->walk;
+    const sl_interpolation interpolation = w->warp->interpolation;
+    if (w->direct) {
+        const sl_warp_line line = line_of(w->warp->matrix, row);
+        w->kernels->affine[interpolation](&w->source, &line, s.begin, count, out);
+        return;
+    }
     switch (w->method) {
     case METHOD_COLUMNS:
         pick_columns(w, s, out);
@@ -351,8 +358,7 @@ static void warp_run(const warping *w, span s, uint8_t *out)
                          count, out);
         break;
     default:
-        w->kernels->sample[w->warp->interpolation](&w->source, w->xs + s.begin, w->ys + s.begin,
-                                                   count, out);
+        w->kernels->sample[interpolation](&w->source, w->xs + s.begin, w->ys + s.begin, count, out);
         break;
     }
 }
@@ -397,7 +403,7 @@ static void warp_row(warping *w, uint32_t row, uint8_t *out)
     uint32_t done = 0;
     while (next_run(w, &run, all.end)) {
         warp_fill(fill, run.begin - done, out + (size_t)done * 3);
-        warp_run(w, run, out + (size_t)run.begin * 3);
+        warp_run(w, row, run, out + (size_t)run.begin * 3);
         done = run.end;
     }
     warp_fill(fill, w->warp->width - done, out + (size_t)done * 3);
@@ -461,6 +467,8 @@ sluice_status sl_warp_apply(sl_simd simd, const sl_warp *warp, const sl_image *i
         begin_nearest(&w);
         w.masked = w.masked || w.method == METHOD_SUMS;
     }
+    w.direct = w.method == METHOD_POINTS && is_affine(warp->matrix) &&
+               w.kernels->affine[warp->interpolation] != NULL;
     for (uint32_t row = 0; row < warp->height; row++) {
         warp_row(&w, row, out + (size_t)row * warp->width * 3);
     }

@@ -527,6 +527,7 @@ const sl_warp_kernels sl_warp_avx2 = {
     .locate = locate,
     .screen = screen,
     .sample = {sample_nearest_avx2, sample_bilinear_avx2, sample_bicubic_avx2},
+    .affine = {[SL_BILINEAR] = sl_warp_affine_bilinear_avx2},
     .walk = walk_avx2,
 };
 

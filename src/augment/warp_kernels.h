@@ -46,7 +46,10 @@ typedef struct sl_warp_kernels {
                    uint8_t *inside);
     /* By sl_interpolation, up to SL_BICUBIC. */
     void (*sample[SL_BICUBIC + 1])(const sl_warp_source *source, const double *xs, const double *ys,
-                      uint32_t count, uint8_t *out);
+                                   uint32_t count, uint8_t *out);
+    /* The same of columns [first, first + count) of an affine map, without coordinates; or NULL. */
+    void (*affine[SL_BICUBIC + 1])(const sl_warp_source *source, const sl_warp_line *line,
+                                   uint32_t first, uint32_t count, uint8_t *out);
     void (*walk)(const sl_warp_source *source, const sl_warp_walk *walk, uint32_t count,
                  uint8_t *out);
 } sl_warp_kernels;
@@ -57,6 +60,9 @@ const sl_warp_kernels *sl_warp_kernels_for(sl_simd simd);
 extern const sl_warp_kernels sl_warp_scalar;
 #if defined(__x86_64__)
 extern const sl_warp_kernels sl_warp_avx2;
+/* Of that table. */
+void sl_warp_affine_bilinear_avx2(const sl_warp_source *source, const sl_warp_line *line,
+                                  uint32_t first, uint32_t count, uint8_t *out);
 #endif
 
 #endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * AVX2, affine maps: the pixels in floats, 8 at once, and again in doubles where that may matter.
+ *
+ * Results are cut to integers, so floats give those of doubles unless a value is about an integer.
+ * A group that has one within a bound on the floats' error goes to the kernels in doubles, but for
+ * those of equal pixels, which floats hold exactly: that is where values are integers in real
+ * pictures. Coordinates are in 32.32 fixed point, made anew from doubles for each block.
+ *
+ * The bound, bilinear: coordinates are wrong by 2^-33 and 64 steps of as much, cut to 24 bits: by
+ * 2^-24 + 2^-26 each at most, which moves a value by 255 times that, twice: 3.9e-5. Four roundings
+ * of numbers below 256, by 2^-17 each: 3.1e-5. Together less than 2^-13.
+ */
+#include "warp_kernels.h"
+
+#if defined(__x86_64__)
+
+#    include <immintrin.h>
+#    include <math.h>
+#    include <string.h>
+
+#    define INLINE SL_TARGET_AVX2 static inline __attribute__((always_inline))
+
+enum { GROUP = 8, BLOCK = 64 };
+
+/*
+ * Of a block's pixels; each group's in the order 0 1 4 5 2 3 6 7, as shuffles within the halves of
+ * registers have it.
+ */
+typedef struct affine_aim {
+    int32_t places[BLOCK];
+    float right[BLOCK], down[BLOCK];
+} affine_aim;
+
+/* Bytes of the view; 0 when places in it are too large for 32 bits, or it is too small. */
+static int32_t affine_bytes(const sl_warp_source *source)
+{
+    const size_t bytes =
+        (size_t)(source->height - 1) * source->stride_bytes + (size_t)source->width * 3;
+    const bool small = source->picture_width < 2 || source->picture_height < 2 ||
+                       source->width < 2 || source->height < 2;
+    return small || bytes > INT32_MAX ? 0 : (int32_t)bytes;
+}
+
+/* A coordinate of a column's middle less a half, in 32.32. */
+static int64_t start_at(const sl_warp_line *line, int axis, uint32_t column)
+{
+    const double at = (line->factor[axis] * (column + 0.5) + line->row[axis]) + line->offset[axis];
+    return (int64_t)floor((at - 0.5) * 0x1p32);
+}
+
+/* Of one axis, 4 pixels and 4: integers and, as floats, fractions; within [0, last - 1] and [0, 1].
+ */
+INLINE __m256i split_axis(__m256i lower, __m256i upper, int32_t last, __m256 *fraction)
+{
+    const __m256 a = _mm256_castsi256_ps(lower);
+    const __m256 b = _mm256_castsi256_ps(upper);
+    const __m256i most = _mm256_set1_epi32(last - 1);
+    const __m256i whole = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xDD));
+    const __m256i rest = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88));
+    const __m256i before = _mm256_cmpgt_epi32(_mm256_setzero_si256(), whole);
+    const __m256i behind = _mm256_cmpgt_epi32(whole, most);
+    __m256 part = _mm256_cvtepi32_ps(_mm256_srli_epi32(rest, 8));
+    part = _mm256_mul_ps(part, _mm256_set1_ps(0x1p-24F));
+    part = _mm256_andnot_ps(_mm256_castsi256_ps(before), part);
+    *fraction = _mm256_blendv_ps(part, _mm256_set1_ps(1), _mm256_castsi256_ps(behind));
+    return _mm256_min_epi32(_mm256_max_epi32(whole, _mm256_setzero_si256()), most);
+}
+
+INLINE __m256i steps_from(int64_t start, int64_t step, int64_t first)
+{
+    return _mm256_setr_epi64x(start + step * first, start + step * (first + 1),
+                              start + step * (first + 2), start + step * (first + 3));
+}
+
+INLINE void aim_affine(const sl_warp_source *source, const sl_warp_line *line, uint32_t first,
+                       uint32_t count, affine_aim *aim)
+{
+    const int64_t step_x = (int64_t)floor(line->factor[0] * 0x1p32 + 0.5);
+    const int64_t step_y = (int64_t)floor(line->factor[1] * 0x1p32 + 0.5);
+    const int64_t x = start_at(line, 0, first);
+    const int64_t y = start_at(line, 1, first);
+    const __m256i ahead_x = _mm256_set1_epi64x(step_x * GROUP);
+    const __m256i ahead_y = _mm256_set1_epi64x(step_y * GROUP);
+    const __m256i stride = _mm256_set1_epi32((int32_t)source->stride_bytes);
+    const __m256i origin_x = _mm256_set1_epi32(source->origin_x);
+    const __m256i origin_y = _mm256_set1_epi32(source->origin_y);
+    __m256i xs[2] = {steps_from(x, step_x, 0), steps_from(x, step_x, 4)};
+    __m256i ys[2] = {steps_from(y, step_y, 0), steps_from(y, step_y, 4)};
+    for (uint32_t i = 0; i < count; i += GROUP) {
+        __m256 right;
+        __m256 down;
+        __m256i column = split_axis(xs[0], xs[1], source->picture_width - 1, &right);
+        __m256i row = split_axis(ys[0], ys[1], source->picture_height - 1, &down);
+        column = _mm256_sub_epi32(column, origin_x);
+        row = _mm256_mullo_epi32(_mm256_sub_epi32(row, origin_y), stride);
+        column = _mm256_add_epi32(column, _mm256_slli_epi32(column, 1));
+        _mm256_storeu_si256((__m256i_u *)(aim->places + i), _mm256_add_epi32(row, column));
+        _mm256_storeu_ps(aim->right + i, right);
+        _mm256_storeu_ps(aim->down + i, down);
+        for (int k = 0; k < 2; k++) {
+            xs[k] = _mm256_add_epi64(xs[k], ahead_x);
+            ys[k] = _mm256_add_epi64(ys[k], ahead_y);
+        }
+    }
+}
+
+/* ---- pixels ---- */
+
+/* 8 bytes of each of 4 places, the last two of them those of 2^23's float. */
+INLINE __m256i load_float_words(const uint8_t *from, const int32_t *places, const int order[4])
+{
+    const __m256i magic = _mm256_set1_epi64x(0x4B00000000000000);
+    const __m128i low =
+        _mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i_u *)(from + places[order[0]])),
+                           _mm_loadl_epi64((const __m128i_u *)(from + places[order[1]])));
+    const __m128i high =
+        _mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i_u *)(from + places[order[2]])),
+                           _mm_loadl_epi64((const __m128i_u *)(from + places[order[3]])));
+    const __m256i words = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+    return _mm256_blend_epi16(words, magic, 0x88);
+}
+
+static const int first_four[] = {0, 1, 4, 5};
+static const int last_four[] = {2, 3, 6, 7};
+
+/* A channel of both pixels of each word, as 2^23 and that. */
+#    define PICK(channel)                                                                   \
+        {                                                                                   \
+            (channel), -1, -1, 7, (channel) + 3, -1, -1, 7, (channel) + 8, -1, -1, 15,      \
+                (channel) + 11, -1, -1, 15, (channel), -1, -1, 7, (channel) + 3, -1, -1, 7, \
+                (channel) + 8, -1, -1, 15, (channel) + 11, -1, -1, 15                       \
+        }
+static const int8_t float_picks[3][32] = {PICK(0), PICK(1), PICK(2)};
+
+INLINE __m256 pick_pairs(__m256i words, int channel)
+{
+    const __m256i which = _mm256_loadu_si256((const __m256i_u *)float_picks[channel]);
+    return _mm256_castsi256_ps(_mm256_shuffle_epi8(words, which));
+}
+
+/* Left and right of 4 pixels between two rows. */
+INLINE __m256 between_rows(__m256i upper, __m256i lower, int channel, __m256 down)
+{
+    const __m256 top = pick_pairs(upper, channel);
+    const __m256 difference = _mm256_sub_ps(pick_pairs(lower, channel), top);
+    return _mm256_fmadd_ps(difference, down, _mm256_sub_ps(top, _mm256_set1_ps(0x1p23F)));
+}
+
+/* How far from an integer. */
+INLINE __m256 from_integer(__m256 values)
+{
+    const __m256 rounded = _mm256_round_ps(values, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), _mm256_sub_ps(values, rounded));
+}
+
+/* Whether the four pixels of each word and the one below it are the same. */
+INLINE bool words_are_flat(__m256i upper, __m256i lower)
+{
+    const __m256i pixel = _mm256_set1_epi64x(0xFFFFFF);
+    const __m256i next = _mm256_xor_si256(upper, _mm256_srli_epi64(upper, 24));
+    const __m256i differences =
+        _mm256_or_si256(_mm256_xor_si256(upper, lower), _mm256_and_si256(next, pixel));
+    return _mm256_testz_si256(differences, differences) != 0;
+}
+
+/* 8 pixels of three channels each, in the order of affine_aim. */
+INLINE void store_group(const __m256i channels[3], uint8_t *out)
+{
+    const __m256i dense = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
+    __m256i pixels = _mm256_or_si256(channels[0], _mm256_slli_epi32(channels[1], 8));
+    pixels = _mm256_or_si256(pixels, _mm256_slli_epi32(channels[2], 16));
+    pixels = _mm256_shuffle_epi8(_mm256_permute4x64_epi64(pixels, 0xD8), dense);
+    const __m128i last = _mm256_extracti128_si256(pixels, 1);
+    const int32_t end = _mm_extract_epi32(last, 2);
+    _mm_storeu_si128((__m128i_u *)out, _mm256_castsi256_si128(pixels));
+    _mm_storel_epi64((__m128i_u *)(out + 12), last);
+    memcpy(out + 20, &end, sizeof(end));
+}
+
+INLINE bool make_group(const sl_warp_source *source, const affine_aim *aim, uint32_t i,
+                       int32_t most, uint8_t *out)
+{
+    const __m256i places = _mm256_loadu_si256((const __m256i_u *)(aim->places + i));
+    const __m256i above = _mm256_cmpgt_epi32(places, _mm256_set1_epi32(most));
+    if (_mm256_testz_si256(above, above) == 0) {
+        return false;
+    }
+    const uint8_t *next = source->pixels + source->stride_bytes;
+    const __m256i upper[2] = {load_float_words(source->pixels, aim->places + i, first_four),
+                              load_float_words(source->pixels, aim->places + i, last_four)};
+    const __m256i lower[2] = {load_float_words(next, aim->places + i, first_four),
+                              load_float_words(next, aim->places + i, last_four)};
+    const __m256 right = _mm256_loadu_ps(aim->right + i);
+    const __m256 down = _mm256_loadu_ps(aim->down + i);
+    const __m256 downs[2] = {_mm256_unpacklo_ps(down, down), _mm256_unpackhi_ps(down, down)};
+    __m256 nearest = _mm256_set1_ps(1);
+    __m256i channels[3];
+    for (int c = 0; c < 3; c++) {
+        const __m256 a = between_rows(upper[0], lower[0], c, downs[0]);
+        const __m256 b = between_rows(upper[1], lower[1], c, downs[1]);
+        const __m256 left = _mm256_shuffle_ps(a, b, 0x88);
+        const __m256 difference = _mm256_sub_ps(_mm256_shuffle_ps(a, b, 0xDD), left);
+        const __m256 value = _mm256_fmadd_ps(difference, right, left);
+        nearest = _mm256_min_ps(nearest, from_integer(value));
+        channels[c] = _mm256_cvttps_epi32(value);
+    }
+    store_group(channels, out);
+    const __m256 close = _mm256_cmp_ps(nearest, _mm256_set1_ps(0x1p-13F), _CMP_LT_OQ);
+    return _mm256_movemask_ps(close) == 0 ||
+           (words_are_flat(upper[0], lower[0]) && words_are_flat(upper[1], lower[1]));
+}
+
+/* In doubles. */
+static void make_again(const sl_warp_source *source, const sl_warp_line *line, uint32_t first,
+                       uint32_t count, uint8_t *out)
+{
+    double xs[GROUP];
+    double ys[GROUP];
+    for (uint32_t i = 0; i < count; i += GROUP) {
+        const uint32_t few = count - i < GROUP ? count - i : GROUP;
+        sl_warp_avx2.locate(line, first + i, few, xs, ys);
+        sl_warp_avx2.sample[SL_BILINEAR](source, xs, ys, few, out + (size_t)i * 3);
+    }
+}
+
+SL_TARGET_AVX2 void sl_warp_affine_bilinear_avx2(const sl_warp_source *source,
+                                                 const sl_warp_line *line, uint32_t first,
+                                                 uint32_t count, uint8_t *out)
+{
+    const sl_warp_source local = *source;
+    const int64_t most = affine_bytes(source) - 8 - (int64_t)local.stride_bytes;
+    affine_aim aim;
+    while (count >= GROUP && most >= 0) {
+        const uint32_t part = count < BLOCK ? count / GROUP * GROUP : BLOCK;
+        aim_affine(&local, line, first, part, &aim);
+        for (uint32_t i = 0; i < part; i += GROUP) {
+            if (!make_group(&local, &aim, i, (int32_t)most, out + (size_t)i * 3)) {
+                make_again(&local, line, first + i, GROUP, out + (size_t)i * 3);
+            }
+        }
+        first += part;
+        out += (size_t)part * 3;
+        count -= part;
+    }
+    make_again(&local, line, first, count, out);
+}
+
+#endif
