@@ -26,6 +26,7 @@ typedef struct warping {
     const sl_warp_kernels *kernels;
     sl_warp_source source;
     method method;
+    sl_interpolation interpolation;
     double *xs, *ys;
     uint8_t *inside;
     int32_t *columns; /* METHOD_COLUMNS: of the picture, for the output's `shown` */
@@ -339,7 +340,7 @@ static void warp_run(const warping *w, uint32_t row, span s, uint8_t *out)
 {
     const uint32_t count = s.end - s.begin;
     const sl_warp_walk *walk = &w->walk;
-    const sl_interpolation interpolation = w->warp->interpolation;
+    const sl_interpolation interpolation = w->interpolation;
     if (w->direct) {
         const sl_warp_line line = line_of(w->warp->matrix, row);
         w->kernels->affine[interpolation](&w->source, &line, s.begin, count, out);
@@ -369,10 +370,15 @@ static void warp_fill(const uint8_t fill[3], uint32_t count, uint8_t *out)
         memset(out, fill[0], (size_t)count * 3);
         return;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        memcpy(out, fill, 3);
-        out += 3;
+    uint8_t four[12];
+    for (size_t i = 0; i < sizeof(four); i++) {
+        four[i] = fill[i % 3];
     }
+    for (; count >= 4; count -= 4) {
+        memcpy(out, four, sizeof(four));
+        out += sizeof(four);
+    }
+    memcpy(out, four, (size_t)count * 3);
 }
 
 /* The next run of pixels that are inside, from s->end on. */
@@ -415,6 +421,23 @@ static void warp_row(warping *w, uint32_t row, uint8_t *out)
 
 /* ---- a picture ---- */
 
+/* Whether the middles of output pixels are those of input pixels: then each interpolation gives
+ * these, and the nearest are found at less cost. */
+static bool shows_middles(const double m[9])
+{
+    static const int factors[] = {0, 1, 3, 4};
+    for (int i = 0; i < 4; i++) {
+        const double factor = m[factors[i]];
+        if (!(fabs(factor) < 0x1p14) || factor != floor(factor)) {
+            return false;
+        }
+    }
+    const double x = m[2] + (m[0] + m[1] - 1) * 0.5;
+    const double y = m[5] + (m[3] + m[4] - 1) * 0.5;
+    return is_affine(m) && fabs(m[2]) < 0x1p20 && fabs(m[5]) < 0x1p20 && x == floor(x) &&
+           y == floor(y);
+}
+
 static bool any_divides(const sl_warp *warp)
 {
     bool divides = !is_affine(warp->matrix);
@@ -456,6 +479,7 @@ sluice_status sl_warp_apply(sl_simd simd, const sl_warp *warp, const sl_image *i
     warping w = {.warp = warp,
                  .kernels = sl_warp_kernels_for(simd),
                  .source = warp_source_of(in),
+                 .interpolation = shows_middles(warp->matrix) ? SL_NEAREST : warp->interpolation,
                  .masked = any_divides(warp)};
     if (!warp_take_rows(&w, scratch)) {
         sl_scratch_release(scratch, mark);
@@ -463,12 +487,12 @@ sluice_status sl_warp_apply(sl_simd simd, const sl_warp *warp, const sl_image *i
                             "no scratch memory to warp to %u x %u pixels", warp->width,
                             warp->height);
     }
-    if (warp->interpolation == SL_NEAREST && is_affine(warp->matrix)) {
+    if (w.interpolation == SL_NEAREST && is_affine(warp->matrix)) {
         begin_nearest(&w);
         w.masked = w.masked || w.method == METHOD_SUMS;
     }
     w.direct = w.method == METHOD_POINTS && is_affine(warp->matrix) &&
-               w.kernels->affine[warp->interpolation] != NULL;
+               w.kernels->affine[w.interpolation] != NULL;
     for (uint32_t row = 0; row < warp->height; row++) {
         warp_row(&w, row, out + (size_t)row * warp->width * 3);
     }

@@ -10,6 +10,11 @@
  * The bound, bilinear: coordinates are wrong by 2^-33 and 64 steps of as much, cut to 24 bits: by
  * 2^-24 + 2^-26 each at most, which moves a value by 255 times that, twice: 3.9e-5. Four roundings
  * of numbers below 256, by 2^-17 each: 3.1e-5. Together less than 2^-13.
+ *
+ * Bicubic, of values less 128: the four weights of an axis are wrong by 3.0e-7 for the coordinate
+ * and 4.3e-7 for their roundings, 2e-7 more where an edge makes some of them one; the others' sizes
+ * sum to 1.5 at most, so both axes move a value by 128 * 1.5 * 2 * 9.3e-7 = 3.6e-4. The roundings
+ * of the sums: 1.3e-4. Together less than 1.25 * 2^-11.
  */
 #include "warp_kernels.h"
 
@@ -30,16 +35,17 @@ enum { GROUP = 8, BLOCK = 64 };
 typedef struct affine_aim {
     int32_t places[BLOCK];
     float right[BLOCK], down[BLOCK];
+    /* Bicubic: how far the 4 x 4 pixels are moved for not to be beyond an edge. */
+    int32_t moved_x[BLOCK], moved_y[BLOCK];
 } affine_aim;
 
 /* Bytes of the view; 0 when places in it are too large for 32 bits, or it is too small. */
-static int32_t affine_bytes(const sl_warp_source *source)
+static int64_t affine_bytes(const sl_warp_source *source, int32_t least)
 {
     const size_t bytes =
         (size_t)(source->height - 1) * source->stride_bytes + (size_t)source->width * 3;
-    const bool small = source->picture_width < 2 || source->picture_height < 2 ||
-                       source->width < 2 || source->height < 2;
-    return small || bytes > INT32_MAX ? 0 : (int32_t)bytes;
+    const bool small = source->picture_width < least || source->picture_height < least;
+    return small || bytes > INT32_MAX ? 0 : (int64_t)bytes;
 }
 
 /* A coordinate of a column's middle less a half, in 32.32. */
@@ -49,22 +55,41 @@ static int64_t start_at(const sl_warp_line *line, int axis, uint32_t column)
     return (int64_t)floor((at - 0.5) * 0x1p32);
 }
 
-/* Of one axis, 4 pixels and 4: integers and, as floats, fractions; within [0, last - 1] and [0, 1].
- */
-INLINE __m256i split_axis(__m256i lower, __m256i upper, int32_t last, __m256 *fraction)
+/* One axis of 4 pixels and 4. */
+typedef struct split {
+    __m256i whole;
+    __m256 fraction;
+} split;
+
+INLINE split split_axis(__m256i lower, __m256i upper)
 {
     const __m256 a = _mm256_castsi256_ps(lower);
     const __m256 b = _mm256_castsi256_ps(upper);
-    const __m256i most = _mm256_set1_epi32(last - 1);
-    const __m256i whole = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xDD));
     const __m256i rest = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88));
-    const __m256i before = _mm256_cmpgt_epi32(_mm256_setzero_si256(), whole);
-    const __m256i behind = _mm256_cmpgt_epi32(whole, most);
-    __m256 part = _mm256_cvtepi32_ps(_mm256_srli_epi32(rest, 8));
-    part = _mm256_mul_ps(part, _mm256_set1_ps(0x1p-24F));
-    part = _mm256_andnot_ps(_mm256_castsi256_ps(before), part);
-    *fraction = _mm256_blendv_ps(part, _mm256_set1_ps(1), _mm256_castsi256_ps(behind));
-    return _mm256_min_epi32(_mm256_max_epi32(whole, _mm256_setzero_si256()), most);
+    const __m256 fraction = _mm256_cvtepi32_ps(_mm256_srli_epi32(rest, 8));
+    return (split){_mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xDD)),
+                   _mm256_mul_ps(fraction, _mm256_set1_ps(0x1p-24F))};
+}
+
+/* Before the first pixel and behind the last: there, with nothing of the next one. */
+INLINE split keep_inside(split at, int32_t size)
+{
+    const __m256i most = _mm256_set1_epi32(size - 2);
+    const __m256i before = _mm256_cmpgt_epi32(_mm256_setzero_si256(), at.whole);
+    const __m256i behind = _mm256_cmpgt_epi32(at.whole, most);
+    const __m256 fraction = _mm256_andnot_ps(_mm256_castsi256_ps(before), at.fraction);
+    return (split){_mm256_min_epi32(_mm256_max_epi32(at.whole, _mm256_setzero_si256()), most),
+                   _mm256_blendv_ps(fraction, _mm256_set1_ps(1), _mm256_castsi256_ps(behind))};
+}
+
+/* The first of 4 pixels about it, all inside; *moved: how far from where they were. */
+INLINE __m256i four_inside(__m256i whole, int32_t size, int32_t *moved)
+{
+    const __m256i first = _mm256_sub_epi32(whole, _mm256_set1_epi32(1));
+    const __m256i inside = _mm256_min_epi32(_mm256_max_epi32(first, _mm256_setzero_si256()),
+                                            _mm256_set1_epi32(size - 4));
+    _mm256_storeu_si256((__m256i_u *)moved, _mm256_sub_epi32(inside, first));
+    return inside;
 }
 
 INLINE __m256i steps_from(int64_t start, int64_t step, int64_t first)
@@ -74,7 +99,7 @@ INLINE __m256i steps_from(int64_t start, int64_t step, int64_t first)
 }
 
 INLINE void aim_affine(const sl_warp_source *source, const sl_warp_line *line, uint32_t first,
-                       uint32_t count, affine_aim *aim)
+                       uint32_t count, bool cubic, affine_aim *aim)
 {
     const int64_t step_x = (int64_t)floor(line->factor[0] * 0x1p32 + 0.5);
     const int64_t step_y = (int64_t)floor(line->factor[1] * 0x1p32 + 0.5);
@@ -88,16 +113,23 @@ INLINE void aim_affine(const sl_warp_source *source, const sl_warp_line *line, u
     __m256i xs[2] = {steps_from(x, step_x, 0), steps_from(x, step_x, 4)};
     __m256i ys[2] = {steps_from(y, step_y, 0), steps_from(y, step_y, 4)};
     for (uint32_t i = 0; i < count; i += GROUP) {
-        __m256 right;
-        __m256 down;
-        __m256i column = split_axis(xs[0], xs[1], source->picture_width - 1, &right);
-        __m256i row = split_axis(ys[0], ys[1], source->picture_height - 1, &down);
+        split x_at = split_axis(xs[0], xs[1]);
+        split y_at = split_axis(ys[0], ys[1]);
+        if (cubic) {
+            x_at.whole = four_inside(x_at.whole, source->picture_width, aim->moved_x + i);
+            y_at.whole = four_inside(y_at.whole, source->picture_height, aim->moved_y + i);
+        } else {
+            x_at = keep_inside(x_at, source->picture_width);
+            y_at = keep_inside(y_at, source->picture_height);
+        }
+        __m256i column = x_at.whole;
+        __m256i row = y_at.whole;
         column = _mm256_sub_epi32(column, origin_x);
         row = _mm256_mullo_epi32(_mm256_sub_epi32(row, origin_y), stride);
         column = _mm256_add_epi32(column, _mm256_slli_epi32(column, 1));
         _mm256_storeu_si256((__m256i_u *)(aim->places + i), _mm256_add_epi32(row, column));
-        _mm256_storeu_ps(aim->right + i, right);
-        _mm256_storeu_ps(aim->down + i, down);
+        _mm256_storeu_ps(aim->right + i, x_at.fraction);
+        _mm256_storeu_ps(aim->down + i, y_at.fraction);
         for (int k = 0; k < 2; k++) {
             xs[k] = _mm256_add_epi64(xs[k], ahead_x);
             ys[k] = _mm256_add_epi64(ys[k], ahead_y);
@@ -179,8 +211,8 @@ INLINE void store_group(const __m256i channels[3], uint8_t *out)
     memcpy(out + 20, &end, sizeof(end));
 }
 
-INLINE bool make_group(const sl_warp_source *source, const affine_aim *aim, uint32_t i,
-                       int32_t most, uint8_t *out)
+INLINE bool make_linear_group(const sl_warp_source *source, const affine_aim *aim, uint32_t i,
+                              int32_t most, uint8_t *out)
 {
     const __m256i places = _mm256_loadu_si256((const __m256i_u *)(aim->places + i));
     const __m256i above = _mm256_cmpgt_epi32(places, _mm256_set1_epi32(most));
@@ -212,16 +244,204 @@ INLINE bool make_group(const sl_warp_source *source, const affine_aim *aim, uint
            (words_are_flat(upper[0], lower[0]) && words_are_flat(upper[1], lower[1]));
 }
 
+/* ---- bicubic ---- */
+
+/* Weights of the 4 pixels along an axis. */
+typedef struct taps {
+    __m256 weights[4];
+} taps;
+
+INLINE taps taps_at(__m256 d)
+{
+    const __m256 square = _mm256_mul_ps(d, d);
+    const __m256 last = _mm256_sub_ps(_mm256_mul_ps(square, d), square);
+    const __m256 one = _mm256_set1_ps(1);
+    return (taps){{_mm256_sub_ps(_mm256_sub_ps(square, d), last),
+                   _mm256_add_ps(_mm256_sub_ps(one, square), last), _mm256_sub_ps(d, last), last}};
+}
+
+INLINE __m256 choose(__m256i moved, int by, __m256 then, __m256 otherwise)
+{
+    const __m256i is = _mm256_cmpeq_epi32(moved, _mm256_set1_epi32(by));
+    return _mm256_blendv_ps(otherwise, then, _mm256_castsi256_ps(is));
+}
+
+/* Of pixels moved by 1, as at the first edge: those beyond it are the first one, and so on. */
+INLINE taps taps_moved(taps t, __m256i moved)
+{
+    const __m256 *w = t.weights;
+    const __m256 zero = _mm256_setzero_ps();
+    const __m256 first = _mm256_add_ps(w[0], w[1]);
+    const __m256 last = _mm256_add_ps(w[2], w[3]);
+    taps made = t;
+    made.weights[0] = choose(moved, 1, first, made.weights[0]);
+    made.weights[1] = choose(moved, 1, w[2], made.weights[1]);
+    made.weights[2] = choose(moved, 1, w[3], made.weights[2]);
+    made.weights[3] = choose(moved, 1, zero, made.weights[3]);
+    made.weights[0] = choose(moved, 2, _mm256_add_ps(first, w[2]), made.weights[0]);
+    made.weights[1] = choose(moved, 2, w[3], made.weights[1]);
+    made.weights[2] = choose(moved, 2, zero, made.weights[2]);
+    made.weights[3] = choose(moved, 2, zero, made.weights[3]);
+    made.weights[3] = choose(moved, -1, last, made.weights[3]);
+    made.weights[2] = choose(moved, -1, w[1], made.weights[2]);
+    made.weights[1] = choose(moved, -1, w[0], made.weights[1]);
+    made.weights[0] = choose(moved, -1, zero, made.weights[0]);
+    made.weights[3] = choose(moved, -2, _mm256_add_ps(w[1], last), made.weights[3]);
+    made.weights[2] = choose(moved, -2, w[0], made.weights[2]);
+    made.weights[1] = choose(moved, -2, zero, made.weights[1]);
+    made.weights[0] = choose(moved, -2, zero, made.weights[0]);
+    return made;
+}
+
+INLINE taps taps_of(const float *fractions, const int32_t *moves)
+{
+    const __m256i moved = _mm256_loadu_si256((const __m256i_u *)moves);
+    const taps t = taps_at(_mm256_loadu_ps(fractions));
+    return _mm256_testz_si256(moved, moved) != 0 ? t : taps_moved(t, moved);
+}
+
+/* Of 4 pixels: 4 rows of the two on the left, and of those on the right. */
+typedef struct cubic_words {
+    __m256i left[4], right[4];
+} cubic_words;
+
+INLINE cubic_words load_cubic_words(const uint8_t *from, size_t stride, const int32_t *places,
+                                    const int order[4])
+{
+    cubic_words words;
+    for (int k = 0; k < 4; k++) {
+        words.left[k] = load_float_words(from, places, order);
+        words.right[k] = load_float_words(from + 6, places, order);
+        from += stride;
+    }
+    return words;
+}
+
+INLINE __m256 down_columns(const __m256i words[4], const __m256 weights[4], int channel)
+{
+    const __m256 middle = _mm256_set1_ps(0x1p23F + 128);
+    __m256 sum = _mm256_mul_ps(_mm256_sub_ps(pick_pairs(words[0], channel), middle), weights[0]);
+    for (int k = 1; k < 4; k++) {
+        const __m256 values = _mm256_sub_ps(pick_pairs(words[k], channel), middle);
+        sum = _mm256_fmadd_ps(values, weights[k], sum);
+    }
+    return sum;
+}
+
+/* Each value in two parts, side by side; less 128. */
+INLINE __m256 cubic_pairs(const cubic_words *words, const __m256 down[4], const __m256 across[2],
+                          int channel)
+{
+    const __m256 left = down_columns(words->left, down, channel);
+    const __m256 right = down_columns(words->right, down, channel);
+    return _mm256_fmadd_ps(right, across[1], _mm256_mul_ps(left, across[0]));
+}
+
+INLINE bool cubic_is_flat(const cubic_words *words)
+{
+    const __m256i *left = words->left;
+    const __m256i *right = words->right;
+    return words_are_flat(left[0], right[0]) && words_are_flat(left[0], left[1]) &&
+           words_are_flat(left[0], right[1]) && words_are_flat(left[0], left[2]) &&
+           words_are_flat(left[0], right[2]) && words_are_flat(left[0], left[3]) &&
+           words_are_flat(left[0], right[3]);
+}
+
+INLINE bool make_cubic_group(const sl_warp_source *source, const affine_aim *aim, uint32_t i,
+                             int32_t most, uint8_t *out)
+{
+    const __m256i places = _mm256_loadu_si256((const __m256i_u *)(aim->places + i));
+    const __m256i above = _mm256_cmpgt_epi32(places, _mm256_set1_epi32(most));
+    if (_mm256_testz_si256(above, above) == 0) {
+        return false;
+    }
+    const taps x = taps_of(aim->right + i, aim->moved_x + i);
+    const taps y = taps_of(aim->down + i, aim->moved_y + i);
+    const cubic_words words[2] = {
+        load_cubic_words(source->pixels, source->stride_bytes, aim->places + i, first_four),
+        load_cubic_words(source->pixels, source->stride_bytes, aim->places + i, last_four)};
+    __m256 down[2][4];
+    for (int k = 0; k < 4; k++) {
+        down[0][k] = _mm256_unpacklo_ps(y.weights[k], y.weights[k]);
+        down[1][k] = _mm256_unpackhi_ps(y.weights[k], y.weights[k]);
+    }
+    const __m256 across[2][2] = {{_mm256_unpacklo_ps(x.weights[0], x.weights[1]),
+                                  _mm256_unpacklo_ps(x.weights[2], x.weights[3])},
+                                 {_mm256_unpackhi_ps(x.weights[0], x.weights[1]),
+                                  _mm256_unpackhi_ps(x.weights[2], x.weights[3])}};
+    __m256 nearest = _mm256_set1_ps(1);
+    __m256i channels[3];
+    __m256i rounded[3];
+    for (int c = 0; c < 3; c++) {
+        const __m256 a = cubic_pairs(&words[0], down[0], across[0], c);
+        const __m256 b = cubic_pairs(&words[1], down[1], across[1], c);
+        __m256 value = _mm256_add_ps(_mm256_shuffle_ps(a, b, 0x88), _mm256_shuffle_ps(a, b, 0xDD));
+        value = _mm256_add_ps(value, _mm256_set1_ps(128));
+        value = _mm256_max_ps(value, _mm256_set1_ps(-0.5F));
+        value = _mm256_min_ps(value, _mm256_set1_ps(255.5F));
+        nearest = _mm256_min_ps(nearest, from_integer(value));
+        rounded[c] = _mm256_cvtps_epi32(value);
+        channels[c] = _mm256_cvttps_epi32(value);
+    }
+    store_group(channels, out);
+    const __m256 close = _mm256_cmp_ps(nearest, _mm256_set1_ps(0x1.4p-11F), _CMP_LT_OQ);
+    if (_mm256_movemask_ps(close) == 0) {
+        return true;
+    }
+    if (cubic_is_flat(&words[0]) && cubic_is_flat(&words[1])) {
+        store_group(rounded, out);
+        return true;
+    }
+    return false;
+}
+
+/* ---- rows ---- */
+
 /* In doubles. */
 static void make_again(const sl_warp_source *source, const sl_warp_line *line, uint32_t first,
-                       uint32_t count, uint8_t *out)
+                       uint32_t count, sl_interpolation interpolation, uint8_t *out)
 {
     double xs[GROUP];
     double ys[GROUP];
     for (uint32_t i = 0; i < count; i += GROUP) {
         const uint32_t few = count - i < GROUP ? count - i : GROUP;
         sl_warp_avx2.locate(line, first + i, few, xs, ys);
-        sl_warp_avx2.sample[SL_BILINEAR](source, xs, ys, few, out + (size_t)i * 3);
+        sl_warp_avx2.sample[interpolation](source, xs, ys, few, out + (size_t)i * 3);
+    }
+}
+
+/* Inlined with a constant interpolation. */
+INLINE void affine_row(const sl_warp_source *source, const sl_warp_line *line, uint32_t first,
+                       uint32_t count, sl_interpolation interpolation, uint8_t *out)
+{
+    const sl_warp_source local = *source;
+    const bool cubic = interpolation == SL_BICUBIC;
+    const int64_t stride = (int64_t)local.stride_bytes;
+    const int64_t most =
+        affine_bytes(source, cubic ? 4 : 2) - (cubic ? 14 + 3 * stride : 8 + stride);
+    affine_aim aim;
+    if (count < GROUP || most < 0) {
+        make_again(&local, line, first, count, interpolation, out);
+        return;
+    }
+    while (count > 0) {
+        const uint32_t back = count < GROUP ? GROUP - count : 0; /* the last group overlaps */
+        first -= back;
+        count += back;
+        out -= (size_t)back * 3;
+        const uint32_t part = count < BLOCK ? count / GROUP * GROUP : BLOCK;
+        aim_affine(&local, line, first, part, cubic, &aim);
+        for (uint32_t i = 0; i < part; i += GROUP) {
+            uint8_t *to = out + (size_t)i * 3;
+            const bool made = cubic ? make_cubic_group(&local, &aim, i, (int32_t)most, to)
+                                    : make_linear_group(&local, &aim, i, (int32_t)most, to);
+            if (!made) {
+                make_again(&local, line, first + i, GROUP, interpolation, to);
+            }
+        }
+        first += part;
+        out += (size_t)part * 3;
+        count -= part;
     }
 }
 
@@ -229,22 +449,14 @@ SL_TARGET_AVX2 void sl_warp_affine_bilinear_avx2(const sl_warp_source *source,
                                                  const sl_warp_line *line, uint32_t first,
                                                  uint32_t count, uint8_t *out)
 {
-    const sl_warp_source local = *source;
-    const int64_t most = affine_bytes(source) - 8 - (int64_t)local.stride_bytes;
-    affine_aim aim;
-    while (count >= GROUP && most >= 0) {
-        const uint32_t part = count < BLOCK ? count / GROUP * GROUP : BLOCK;
-        aim_affine(&local, line, first, part, &aim);
-        for (uint32_t i = 0; i < part; i += GROUP) {
-            if (!make_group(&local, &aim, i, (int32_t)most, out + (size_t)i * 3)) {
-                make_again(&local, line, first + i, GROUP, out + (size_t)i * 3);
-            }
-        }
-        first += part;
-        out += (size_t)part * 3;
-        count -= part;
-    }
-    make_again(&local, line, first, count, out);
+    affine_row(source, line, first, count, SL_BILINEAR, out);
+}
+
+SL_TARGET_AVX2 void sl_warp_affine_bicubic_avx2(const sl_warp_source *source,
+                                                const sl_warp_line *line, uint32_t first,
+                                                uint32_t count, uint8_t *out)
+{
+    affine_row(source, line, first, count, SL_BICUBIC, out);
 }
 
 #endif

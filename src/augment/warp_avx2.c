@@ -351,11 +351,16 @@ SL_TARGET_AVX2 static void sample_bilinear_avx2(const sl_warp_source *source, co
     const sl_warp_source local = *source;
     const int32_t bytes = view_bytes(source);
     block_aim aim;
-    if (bytes == 0 || local.picture_width < 2) {
+    if (bytes == 0 || local.picture_width < 2 || count < LANES) {
         sl_warp_scalar.sample[SL_BILINEAR](source, xs, ys, count, out);
         return;
     }
-    while (count >= LANES) {
+    while (count > 0) {
+        const uint32_t back = count < LANES ? LANES - count : 0; /* the last group overlaps */
+        xs -= back;
+        ys -= back;
+        count += back;
+        out -= (size_t)back * 3;
         const uint32_t part = count < BLOCK ? count : BLOCK;
         aim_bilinear(&local, xs, ys, part, &aim);
         for (uint32_t i = 0; i < part; i += LANES) {
@@ -366,7 +371,6 @@ SL_TARGET_AVX2 static void sample_bilinear_avx2(const sl_warp_source *source, co
         out += (size_t)part * 3;
         count -= part;
     }
-    sl_warp_scalar.sample[SL_BILINEAR](source, xs, ys, count, out);
 }
 
 /* p + at * (linear + at * (square - at * cube)) */
@@ -504,11 +508,16 @@ SL_TARGET_AVX2 static void sample_bicubic_avx2(const sl_warp_source *source, con
     /* Of the last of 4 rows, from a pixel before: 14 bytes. */
     const int64_t most = view_bytes(source) - 2 * (int64_t)local.stride_bytes - 11;
     block_aim aim;
-    if (view_bytes(source) == 0) {
+    if (view_bytes(source) == 0 || count < LANES) {
         sl_warp_scalar.sample[SL_BICUBIC](source, xs, ys, count, out);
         return;
     }
-    while (count >= LANES) {
+    while (count > 0) {
+        const uint32_t back = count < LANES ? LANES - count : 0; /* the last group overlaps */
+        xs -= back;
+        ys -= back;
+        count += back;
+        out -= (size_t)back * 3;
         const uint32_t part = count < BLOCK ? count : BLOCK;
         aim_bicubic(&local, xs, ys, part, &aim);
         for (uint32_t i = 0; i < part; i += LANES) {
@@ -520,14 +529,14 @@ SL_TARGET_AVX2 static void sample_bicubic_avx2(const sl_warp_source *source, con
         out += (size_t)part * 3;
         count -= part;
     }
-    sl_warp_scalar.sample[SL_BICUBIC](source, xs, ys, count, out);
 }
 
 const sl_warp_kernels sl_warp_avx2 = {
     .locate = locate,
     .screen = screen,
     .sample = {sample_nearest_avx2, sample_bilinear_avx2, sample_bicubic_avx2},
-    .affine = {[SL_BILINEAR] = sl_warp_affine_bilinear_avx2},
+    .affine =
+        {[SL_BILINEAR] = sl_warp_affine_bilinear_avx2, [SL_BICUBIC] = sl_warp_affine_bicubic_avx2},
     .walk = walk_avx2,
 };
 
