@@ -20,11 +20,9 @@
 
 #if defined(__x86_64__)
 
-#    include <immintrin.h>
-#    include <math.h>
-#    include <string.h>
+#    include "warp_x86.h"
 
-#    define INLINE SL_TARGET_AVX2 static inline __attribute__((always_inline))
+#    include <math.h>
 
 enum { GROUP = 8, BLOCK = 64 };
 
@@ -38,15 +36,6 @@ typedef struct affine_aim {
     /* Bicubic: how far the 4 x 4 pixels are moved for not to be beyond an edge. */
     int32_t moved_x[BLOCK], moved_y[BLOCK];
 } affine_aim;
-
-/* Bytes of the view; 0 when places in it are too large for 32 bits, or it is too small. */
-static int64_t affine_bytes(const sl_warp_source *source, int32_t least)
-{
-    const size_t bytes =
-        (size_t)(source->height - 1) * source->stride_bytes + (size_t)source->width * 3;
-    const bool small = source->picture_width < least || source->picture_height < least;
-    return small || bytes > INT32_MAX ? 0 : (int64_t)bytes;
-}
 
 /* A coordinate of a column's middle less a half, in 32.32. */
 static int64_t start_at(const sl_warp_line *line, int axis, uint32_t column)
@@ -92,29 +81,40 @@ INLINE __m256i four_inside(__m256i whole, int32_t size, int32_t *moved)
     return inside;
 }
 
-INLINE __m256i steps_from(int64_t start, int64_t step, int64_t first)
+/* One axis of a group, and how far it is to the next. */
+typedef struct march {
+    __m256i at[2], ahead;
+} march;
+
+INLINE march march_from(const sl_warp_line *line, int axis, uint32_t column)
 {
-    return _mm256_setr_epi64x(start + step * first, start + step * (first + 1),
-                              start + step * (first + 2), start + step * (first + 3));
+    const int64_t step = (int64_t)floor(line->factor[axis] * 0x1p32 + 0.5);
+    const __m256i start = _mm256_set1_epi64x(start_at(line, axis, column));
+    const __m256i next = _mm256_setr_epi64x(0, step, step * 2, step * 3);
+    const __m256i half = _mm256_set1_epi64x(step * (GROUP / 2));
+    const __m256i first = _mm256_add_epi64(start, next);
+    return (march){{first, _mm256_add_epi64(first, half)}, _mm256_add_epi64(half, half)};
+}
+
+INLINE split march_on(march *m)
+{
+    const split here = split_axis(m->at[0], m->at[1]);
+    m->at[0] = _mm256_add_epi64(m->at[0], m->ahead);
+    m->at[1] = _mm256_add_epi64(m->at[1], m->ahead);
+    return here;
 }
 
 INLINE void aim_affine(const sl_warp_source *source, const sl_warp_line *line, uint32_t first,
                        uint32_t count, bool cubic, affine_aim *aim)
 {
-    const int64_t step_x = (int64_t)floor(line->factor[0] * 0x1p32 + 0.5);
-    const int64_t step_y = (int64_t)floor(line->factor[1] * 0x1p32 + 0.5);
-    const int64_t x = start_at(line, 0, first);
-    const int64_t y = start_at(line, 1, first);
-    const __m256i ahead_x = _mm256_set1_epi64x(step_x * GROUP);
-    const __m256i ahead_y = _mm256_set1_epi64x(step_y * GROUP);
     const __m256i stride = _mm256_set1_epi32((int32_t)source->stride_bytes);
     const __m256i origin_x = _mm256_set1_epi32(source->origin_x);
     const __m256i origin_y = _mm256_set1_epi32(source->origin_y);
-    __m256i xs[2] = {steps_from(x, step_x, 0), steps_from(x, step_x, 4)};
-    __m256i ys[2] = {steps_from(y, step_y, 0), steps_from(y, step_y, 4)};
+    march x = march_from(line, 0, first);
+    march y = march_from(line, 1, first);
     for (uint32_t i = 0; i < count; i += GROUP) {
-        split x_at = split_axis(xs[0], xs[1]);
-        split y_at = split_axis(ys[0], ys[1]);
+        split x_at = march_on(&x);
+        split y_at = march_on(&y);
         if (cubic) {
             x_at.whole = four_inside(x_at.whole, source->picture_width, aim->moved_x + i);
             y_at.whole = four_inside(y_at.whole, source->picture_height, aim->moved_y + i);
@@ -130,10 +130,6 @@ INLINE void aim_affine(const sl_warp_source *source, const sl_warp_line *line, u
         _mm256_storeu_si256((__m256i_u *)(aim->places + i), _mm256_add_epi32(row, column));
         _mm256_storeu_ps(aim->right + i, x_at.fraction);
         _mm256_storeu_ps(aim->down + i, y_at.fraction);
-        for (int k = 0; k < 2; k++) {
-            xs[k] = _mm256_add_epi64(xs[k], ahead_x);
-            ys[k] = _mm256_add_epi64(ys[k], ahead_y);
-        }
     }
 }
 
@@ -211,12 +207,17 @@ INLINE void store_group(const __m256i channels[3], uint8_t *out)
     memcpy(out + 20, &end, sizeof(end));
 }
 
+INLINE bool group_is_above(const int32_t places[GROUP], int32_t most)
+{
+    const __m256i all = _mm256_loadu_si256((const __m256i_u *)places);
+    const __m256i above = _mm256_cmpgt_epi32(all, _mm256_set1_epi32(most));
+    return _mm256_testz_si256(above, above) == 0;
+}
+
 INLINE bool make_linear_group(const sl_warp_source *source, const affine_aim *aim, uint32_t i,
                               int32_t most, uint8_t *out)
 {
-    const __m256i places = _mm256_loadu_si256((const __m256i_u *)(aim->places + i));
-    const __m256i above = _mm256_cmpgt_epi32(places, _mm256_set1_epi32(most));
-    if (_mm256_testz_si256(above, above) == 0) {
+    if (group_is_above(aim->places + i, most)) {
         return false;
     }
     const uint8_t *next = source->pixels + source->stride_bytes;
@@ -350,9 +351,7 @@ INLINE bool cubic_is_flat(const cubic_words *words)
 INLINE bool make_cubic_group(const sl_warp_source *source, const affine_aim *aim, uint32_t i,
                              int32_t most, uint8_t *out)
 {
-    const __m256i places = _mm256_loadu_si256((const __m256i_u *)(aim->places + i));
-    const __m256i above = _mm256_cmpgt_epi32(places, _mm256_set1_epi32(most));
-    if (_mm256_testz_si256(above, above) == 0) {
+    if (group_is_above(aim->places + i, most)) {
         return false;
     }
     const taps x = taps_of(aim->right + i, aim->moved_x + i);
@@ -416,11 +415,11 @@ INLINE void affine_row(const sl_warp_source *source, const sl_warp_line *line, u
 {
     const sl_warp_source local = *source;
     const bool cubic = interpolation == SL_BICUBIC;
+    const int32_t least = cubic ? 4 : 2;
     const int64_t stride = (int64_t)local.stride_bytes;
-    const int64_t most =
-        affine_bytes(source, cubic ? 4 : 2) - (cubic ? 14 + 3 * stride : 8 + stride);
+    const int64_t most = view_bytes(source) - (cubic ? 14 + 3 * stride : 8 + stride);
     affine_aim aim;
-    if (count < GROUP || most < 0) {
+    if (count < GROUP || most < 0 || local.picture_width < least || local.picture_height < least) {
         make_again(&local, line, first, count, interpolation, out);
         return;
     }

@@ -61,6 +61,10 @@ extern const sl_warp_kernels sl_warp_scalar;
 #if defined(__x86_64__)
 extern const sl_warp_kernels sl_warp_avx2;
 /* Of that table. */
+void sl_warp_bilinear_avx2(const sl_warp_source *source, const double *xs, const double *ys,
+                           uint32_t count, uint8_t *out);
+void sl_warp_bicubic_avx2(const sl_warp_source *source, const double *xs, const double *ys,
+                          uint32_t count, uint8_t *out);
 void sl_warp_affine_bilinear_avx2(const sl_warp_source *source, const sl_warp_line *line,
                                   uint32_t first, uint32_t count, uint8_t *out);
 void sl_warp_affine_bicubic_avx2(const sl_warp_source *source, const sl_warp_line *line,
