@@ -24,7 +24,7 @@
 
 #    include <math.h>
 
-enum { GROUP = 8, BLOCK = 64 };
+enum { GROUP = 8, BLOCK = 64, AGAIN_MOST = 4 };
 
 /*
  * Of a block's pixels; each group's in the order 0 1 4 5 2 3 6 7, as shuffles within the halves of
@@ -400,10 +400,10 @@ INLINE bool make_cubic_group(const sl_warp_source *source, const affine_aim *aim
 static void make_again(const sl_warp_source *source, const sl_warp_line *line, uint32_t first,
                        uint32_t count, sl_interpolation interpolation, uint8_t *out)
 {
-    double xs[GROUP];
-    double ys[GROUP];
-    for (uint32_t i = 0; i < count; i += GROUP) {
-        const uint32_t few = count - i < GROUP ? count - i : GROUP;
+    double xs[BLOCK];
+    double ys[BLOCK];
+    for (uint32_t i = 0; i < count; i += BLOCK) {
+        const uint32_t few = count - i < BLOCK ? count - i : BLOCK;
         sl_warp_avx2.locate(line, first + i, few, xs, ys);
         sl_warp_avx2.sample[interpolation](source, xs, ys, few, out + (size_t)i * 3);
     }
@@ -423,6 +423,7 @@ INLINE void affine_row(const sl_warp_source *source, const sl_warp_line *line, u
         make_again(&local, line, first, count, interpolation, out);
         return;
     }
+    uint32_t again = 0; /* groups made in doubles, one behind the other */
     while (count > 0) {
         const uint32_t back = count < GROUP ? GROUP - count : 0; /* the last group overlaps */
         first -= back;
@@ -431,16 +432,20 @@ INLINE void affine_row(const sl_warp_source *source, const sl_warp_line *line, u
         const uint32_t part = count < BLOCK ? count / GROUP * GROUP : BLOCK;
         aim_affine(&local, line, first, part, cubic, &aim);
         for (uint32_t i = 0; i < part; i += GROUP) {
-            uint8_t *to = out + (size_t)i * 3;
-            const bool made = cubic ? make_cubic_group(&local, &aim, i, (int32_t)most, to)
-                                    : make_linear_group(&local, &aim, i, (int32_t)most, to);
-            if (!made) {
-                make_again(&local, line, first + i, GROUP, interpolation, to);
+            const bool made = cubic ? make_cubic_group(&local, &aim, i, (int32_t)most, out)
+                                    : make_linear_group(&local, &aim, i, (int32_t)most, out);
+            again = made ? 0 : again + 1;
+            if (again == AGAIN_MOST) { /* they all will be */
+                make_again(&local, line, first, count, interpolation, out);
+                return;
             }
+            if (!made) {
+                make_again(&local, line, first, GROUP, interpolation, out);
+            }
+            first += GROUP;
+            out += (size_t)GROUP * 3;
+            count -= GROUP;
         }
-        first += part;
-        out += (size_t)part * 3;
-        count -= part;
     }
 }
 

@@ -210,7 +210,7 @@ INLINE __m256d cubic_of(const __m256d v[4], __m256d at)
 INLINE __m128i cubic_channel(const __m256i words[8], int channel, __m256d right, __m256d down)
 {
     __m256d v[4];
-    for (int k = 0; k < 4; k++) {
+    for (size_t k = 0; k < 4; k++) {
         v[k] = cubic_of_bytes(words[2 * k], words[2 * k + 1], channel, right);
     }
     const __m256d value = _mm256_max_pd(cubic_of(v, down), _mm256_setzero_pd());
@@ -277,7 +277,7 @@ INLINE bool needs_patches(const sl_warp_source *source, const block_aim *aim, ui
 INLINE void load_rows(const uint8_t *from, ptrdiff_t stride, const int32_t places[4],
                       __m256i words[8])
 {
-    for (int k = 0; k < 4; k++) {
+    for (size_t k = 0; k < 4; k++) {
         words[2 * k] = load_words(from, places);
         words[2 * k + 1] = load_words(from + 6, places);
         from += stride;
