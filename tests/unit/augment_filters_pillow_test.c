@@ -71,8 +71,9 @@ static sl_mapping random_mapping(sl_random *random, uint32_t kind, const picture
     return m;
 }
 
-/* The part of the picture that is needed, in memory of just that size, in the scaled picture. */
-static sl_image view_of(const picture *p, sl_rect need, uint32_t d)
+/* The part of the picture that is needed, in memory of just that size, in the scaled picture.
+ * The caller frees the memory. */
+static sl_image view_of(const picture *p, sl_rect need, uint32_t d, uint8_t **memory)
 {
     const uint32_t x = need.x / d;
     const uint32_t y = need.y / d;
@@ -80,6 +81,7 @@ static sl_image view_of(const picture *p, sl_rect need, uint32_t d)
     const uint32_t height = (need.y + need.height + d - 1) / d - y;
     uint8_t *pixels = malloc((size_t)width * height * 3);
     assert_non_null(pixels);
+    *memory = pixels;
     const sl_image part = {.pixels = p->pixels + ((size_t)y * p->width + x) * 3,
                            .width = width,
                            .height = height,
@@ -172,10 +174,11 @@ TEST(filters_are_pillows)
         const uint32_t d = kind == SCALED_DOWN ? 2U << (i / 15 % 3) : 1;
         sl_mapping mapping = random_mapping(&random, kind, p, d);
         sl_mapping_interpolate(&mapping, filters[i % 3].interpolation);
-        const sl_image view = view_of(p, sl_mapping_need(&mapping), d);
+        uint8_t *memory = NULL;
+        const sl_image view = view_of(p, sl_mapping_need(&mapping), d, &memory);
         bytes[i] = (size_t)mapping.width * mapping.height * 3;
         resize(&view, mapping, ours[i], &scratch);
-        free((void *)(uintptr_t)view.pixels);
+        free(memory);
         ask_resize(&oracle, i % PICTURES, p, &mapping, d, filters[i % 3].name);
     }
     pillow_run(&oracle);

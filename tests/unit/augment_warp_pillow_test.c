@@ -137,23 +137,19 @@ static void warp_all_levels(const picture *p, const sl_warp *warp, uint8_t *out,
     }
 }
 
-TEST(warps_are_pillows)
+static sl_warp warps[WARPS];
+static uint8_t ours[WARPS][OUT_MAX * OUT_MAX * 3];
+
+/* Makes and asks for all of them. */
+static void make_warps(pillow *oracle)
 {
-    static uint8_t ours[WARPS][OUT_MAX * OUT_MAX * 3];
-    static uint8_t theirs[OUT_MAX * OUT_MAX * 3];
-    static sl_warp warps[WARPS];
-    pillow oracle;
     sl_scratch scratch;
-    size_t differ[3] = {0};
-    size_t all[3] = {0};
-    size_t filled[3] = {0};
-    pillow_open(&oracle);
     assert_int_equal(sl_scratch_open(&scratch, 1 << 20, 1 << 20, NULL), SLUICE_OK);
     sl_random random = sl_random_for(5, 0, 0, 0);
     make_pictures(&random);
     for (uint32_t i = 0; i < PICTURES; i++) {
-        pillow_input(&oracle, i, pictures[i].pixels,
-                     (size_t)pictures[i].width * pictures[i].height * 3);
+        const size_t bytes = (size_t)pictures[i].width * pictures[i].height * 3;
+        pillow_input(oracle, i, pictures[i].pixels, bytes);
     }
     for (uint32_t i = 0; i < WARPS; i++) {
         const picture *p = &pictures[i % PICTURES];
@@ -164,32 +160,51 @@ TEST(warps_are_pillows)
                           .fill = {(uint8_t)i, (uint8_t)(i * 3), (uint8_t)(i * 7)}};
         random_matrix(&random, i / 3 % KINDS, p, warp);
         warp_all_levels(p, warp, ours[i], &scratch);
-        ask_warp(&oracle, i % PICTURES, p, warp);
+        ask_warp(oracle, i % PICTURES, p, warp);
     }
+    sl_scratch_close(&scratch);
+}
+
+/* Of one interpolation: how many bytes there are, differ, and are those of the fill. */
+typedef struct tally {
+    size_t all, differ, filled;
+} tally;
+
+static void compare(const pillow *oracle, uint32_t i, tally *sum)
+{
+    static uint8_t theirs[OUT_MAX * OUT_MAX * 3];
+    const size_t bytes = (size_t)warps[i].width * warps[i].height * 3;
+    size_t wrong = 0;
+    pillow_answer(oracle, i, theirs, bytes);
+    for (size_t k = 0; k < bytes; k++) {
+        wrong += ours[i][k] != theirs[k];
+        sum->filled += theirs[k] == warps[i].fill[k % 3];
+    }
+    if (wrong > 0) {
+        print_message("warp %u (kind %u, %s): %zu of %zu differ, largest %d\n", i, i / 3 % KINDS,
+                      filter_names[i % 3], wrong, bytes,
+                      largest_difference(ours[i], theirs, bytes));
+    }
+    sum->differ += wrong;
+    sum->all += bytes;
+}
+
+TEST(warps_are_pillows)
+{
+    pillow oracle;
+    tally sums[3] = {{0}};
+    pillow_open(&oracle);
+    make_warps(&oracle);
     pillow_run(&oracle);
     for (uint32_t i = 0; i < WARPS; i++) {
-        const size_t bytes = (size_t)warps[i].width * warps[i].height * 3;
-        size_t wrong = 0;
-        pillow_answer(&oracle, i, theirs, bytes);
-        for (size_t k = 0; k < bytes; k++) {
-            wrong += ours[i][k] != theirs[k];
-            filled[warps[i].interpolation] += theirs[k] == warps[i].fill[k % 3];
-        }
-        if (wrong > 0) {
-            print_message("warp %u (kind %u, %s): %zu of %zu differ, largest %d\n", i,
-                          i / 3 % KINDS, filter_names[warps[i].interpolation], wrong, bytes,
-                          largest_difference(ours[i], theirs, bytes));
-        }
-        differ[warps[i].interpolation] += wrong;
-        all[warps[i].interpolation] += bytes;
+        compare(&oracle, i, &sums[i % 3]);
     }
     pillow_close(&oracle);
-    sl_scratch_close(&scratch);
     for (int i = 0; i < 3; i++) {
-        print_message("%s: %zu of %zu differ, %zu filled\n", filter_names[i], differ[i], all[i],
-                      filled[i]);
-        assert_true(filled[i] < all[i] / 4 * 3);
-        assert_int_equal(differ[i], 0);
+        print_message("%s: %zu of %zu differ, %zu filled\n", filter_names[i], sums[i].differ,
+                      sums[i].all, sums[i].filled);
+        assert_int_equal(sums[i].differ, 0);
+        assert_true(sums[i].filled < sums[i].all / 4 * 3);
     }
 }
 
