@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy: which operations a sample gets, and how strong: torchvision's RandAugment,
+ * TrivialAugmentWide, AutoAugment and AugMix. timm's are in policy_timm.h; nothing is shared
+ * between the two but the names of operations and the paper's list of sub-policies.
+ *
+ * Purpose: a policy is a plain value. Drawing makes a list of choices of it, or for AugMix chains
+ * of choices with weights; how they are applied is known elsewhere. A choice's value is final: the
+ * sign is drawn, levels are translated. Source: torchvision 0.14, transforms/autoaugment.py, whose
+ * tables are of binary32 (torch.linspace) and are so here, by the formula of torch 2 (start + i
+ * step up to the middle, end - i step beyond it). Those of torch 1.13 are a vector's, off by a last
+ * bit or two, as its processor has it. transforms.v2 differs in one thing: its solarize threshold
+ * is 255 times a binary32 from 1 to 0, which moves it by less than 1e-4. Random numbers: of the
+ * stream given, in the order of the choices; a few for each. Threads: pure. Memory: the caller's.
+ */
+#ifndef SL_POLICY_H
+#define SL_POLICY_H
+
+#include "philox.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What `value` is of each. Coordinates are pixels from the upper left corner, y downwards. */
+typedef enum sl_policy_op {
+    SL_OP_IDENTITY,
+    SL_OP_SHEAR_X,     /* tangent: the output at (x, y) shows the input at (x + value y, y) */
+    SL_OP_SHEAR_Y,     /* (x, y + value x). Both about the corner (0, 0), not the centre */
+    SL_OP_TRANSLATE_X, /* pixels to the right; whole in torchvision's policies, not in timm's */
+    SL_OP_TRANSLATE_Y, /* pixels down */
+    SL_OP_ROTATE,      /* degrees counterclockwise about the centre */
+    SL_OP_BRIGHTNESS,  /* factor of Pillow's ImageEnhance, 1: no change; this and the next three */
+    SL_OP_COLOR,       /* saturation; 0: grey */
+    SL_OP_CONTRAST,
+    SL_OP_SHARPNESS,
+    SL_OP_POSTERIZE,     /* bits kept, 0 to 8 */
+    SL_OP_SOLARIZE,      /* what is >= value is inverted; 0 to 256, whole in timm's policies */
+    SL_OP_SOLARIZE_ADD,  /* whole, 0 to 128: added to what is below 128, up to 255 */
+    SL_OP_AUTO_CONTRAST, /* this and the next two have no value */
+    SL_OP_EQUALIZE,
+    SL_OP_INVERT,
+    SL_OP_GAUSSIAN_BLUR, /* radius of Pillow's ImageFilter.GaussianBlur, pixels; timm's alone */
+    SL_OPS
+} sl_policy_op;
+
+/* Pillow's three for affine mappings, which are all that these policies take. */
+typedef enum sl_policy_interpolation {
+    SL_POLICY_NEAREST,
+    SL_POLICY_BILINEAR,
+    SL_POLICY_BICUBIC,
+    SL_POLICY_RANDOM /* bilinear or bicubic, drawn for each operation; of timm's configs alone */
+} sl_policy_interpolation;
+
+enum {
+    SL_POLICY_CHOICES_MAX = 16, /* of one draw */
+    SL_POLICY_WIDTH_MAX = 8,    /* chains of a mix */
+    SL_POLICY_DEPTH_MAX = 8,    /* choices of a chain */
+    SL_POLICY_BINS_MAX = 1000,
+};
+
+/* Concentrations of AugMix: from the least to the most. */
+#define SL_POLICY_ALPHA_MIN 1e-3
+#define SL_POLICY_ALPHA_MAX 1e3
+
+/* Interpolation and fill (of red, green, blue) are set for all, and matter for shear, translation
+ * and rotation (sl_policy_op_moves). */
+typedef struct sl_policy_choice {
+    sl_policy_op op;
+    uint8_t interpolation; /* an sl_policy_interpolation, never RANDOM */
+    uint8_t fill[3];
+    double value; /* 0 where it has none */
+} sl_policy_choice;
+
+typedef struct sl_policy_chain {
+    float weight; /* by the mix's rule */
+    uint32_t count;
+    sl_policy_choice choices[SL_POLICY_DEPTH_MAX];
+} sl_policy_chain;
+
+/* How a mix is made of x, the picture, and y[i], what chain i makes of it; all binary32. */
+typedef enum sl_mix_rule {
+    /* torchvision: s = original x; s = s + weight[i] y[i], i rising; truncated to 8 bits.
+     * Each chain works on 8 bits, by torchvision's kernels for tensors, not Pillow's. */
+    SL_MIX_SUM,
+    /* timm: s = 0; s = s + weight[i] y[i], i rising; clipped to 0..255 and truncated to 8 bits;
+     * then Pillow's Image.blend(x, s, 1 - original), which truncates, too */
+    SL_MIX_SUM_AND_BLEND,
+    /* timm, "b1": s = x; s = Image.blend(s, y[i], weight[i]), i rising, 8 bits each time */
+    SL_MIX_BLENDS,
+} sl_mix_rule;
+
+typedef struct sl_policy_mix {
+    sl_mix_rule rule;
+    float original; /* share of the picture itself; not used by SL_MIX_BLENDS */
+    float blend;    /* 1 - original; SL_MIX_SUM_AND_BLEND's argument */
+    uint32_t width;
+    sl_policy_chain chains[SL_POLICY_WIDTH_MAX];
+} sl_policy_mix;
+
+/* "ShearX", as torchvision and timm spell them; for people. */
+const char *sl_policy_op_name(sl_policy_op op);
+/* Takes interpolation and fill. */
+bool sl_policy_op_moves(sl_policy_op op);
+
+/* ---- torchvision ---- */
+
+/* num_ops operations, with replacement, of 14; all at one magnitude, the sign drawn. */
+typedef struct sl_rand_augment {
+    uint32_t num_ops, magnitude, num_magnitude_bins;
+    uint8_t interpolation, fill[3];
+} sl_rand_augment;
+
+/* One of 14 operations at a bin drawn uniformly, over a wider range. */
+typedef struct sl_trivial_augment {
+    uint32_t num_magnitude_bins;
+    uint8_t interpolation, fill[3];
+} sl_trivial_augment;
+
+typedef enum sl_auto_policy {
+    SL_AUTO_IMAGENET,
+    SL_AUTO_CIFAR10,
+    SL_AUTO_SVHN,
+    SL_AUTO_POLICIES
+} sl_auto_policy;
+
+/* One of 25 pairs, each part with its probability and magnitude (of 10), the sign drawn. */
+typedef struct sl_auto_augment {
+    uint32_t policy; /* an sl_auto_policy */
+    uint8_t interpolation, fill[3];
+} sl_auto_augment;
+
+/*
+ * (m, 1 - m) ~ Dirichlet(alpha, alpha); shares ~ Dirichlet(alpha, ...) of mixture_width; original =
+ * m, weight[i] = share[i] (1 - m), in binary32. Each chain: chain_depth operations, or 1 to 3 by
+ * chance, uniform with replacement of 9 (all_ops: 13), each at one of the first `severity` of 10
+ * magnitudes.
+ */
+typedef struct sl_aug_mix {
+    uint32_t severity, mixture_width;
+    int32_t chain_depth; /* -1 or 0: drawn */
+    double alpha;
+    bool all_ops; /* with brightness, colour, contrast and sharpness */
+    uint8_t interpolation, fill[3];
+} sl_aug_mix;
+
+/* torchvision's defaults. */
+#define SL_RAND_AUGMENT_INIT         \
+    {                                \
+        2, 9, 31, SL_POLICY_NEAREST, \
+        {                            \
+            0, 0, 0                  \
+        }                            \
+    }
+#define SL_TRIVIAL_AUGMENT_INIT \
+    {                           \
+        31, SL_POLICY_NEAREST,  \
+        {                       \
+            0, 0, 0             \
+        }                       \
+    }
+#define SL_AUTO_AUGMENT_INIT                 \
+    {                                        \
+        SL_AUTO_IMAGENET, SL_POLICY_NEAREST, \
+        {                                    \
+            0, 0, 0                          \
+        }                                    \
+    }
+#define SL_AUG_MIX_INIT                          \
+    {                                            \
+        3, 3, -1, 1.0, true, SL_POLICY_BILINEAR, \
+        {                                        \
+            0, 0, 0                              \
+        }                                        \
+    }
+
+/* Why a config is refused, a sentence without its dot; NULL: it is not. Only such are drawn from.
+ */
+const char *sl_rand_augment_refusal(const sl_rand_augment *config);
+const char *sl_trivial_augment_refusal(const sl_trivial_augment *config);
+const char *sl_auto_augment_refusal(const sl_auto_augment *config);
+const char *sl_aug_mix_refusal(const sl_aug_mix *config);
+
+/*
+ * Draws for a picture of width x height, as it is where the policy stands in the recipe: how many
+ * choices, at most SL_POLICY_CHOICES_MAX, for which there is space.
+ */
+uint32_t sl_rand_augment_draw(const sl_rand_augment *config, uint32_t width, uint32_t height,
+                              sl_random *random, sl_policy_choice *choices);
+uint32_t sl_trivial_augment_draw(const sl_trivial_augment *config, uint32_t width, uint32_t height,
+                                 sl_random *random, sl_policy_choice *choices);
+uint32_t sl_auto_augment_draw(const sl_auto_augment *config, uint32_t width, uint32_t height,
+                              sl_random *random, sl_policy_choice *choices);
+void sl_aug_mix_draw(const sl_aug_mix *config, uint32_t width, uint32_t height, sl_random *random,
+                     sl_policy_mix *mix);
+
+#endif
