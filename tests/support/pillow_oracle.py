@@ -8,7 +8,10 @@ pillow_oracle.py FOLDER     answers each line of FOLDER/questions into FOLDER/an
       raw RGB of W x H: crop the box, its numbers divided by D; resize it to OW x OH (without FILTER
       bilinear), cut the window, mirror
   jitter INPUT W H  KIND FACTOR ...
-      raw RGB: ImageEnhance steps in the order given (brightness, contrast, saturation)
+      raw RGB: steps in the order given, a number each: those of ImageEnhance (brightness, contrast,
+      saturation) and of ImageOps (posterize, solarize, invert, autocontrast, equalize; 0 where it has
+      none), timm's solarize_add below 128, grey, torchvision's hue, and permute (201: blue, red, green);
+      behind a "/" other steps for the same picture: answers follow one another
   warp INPUT W H  OW OH  KIND FILTER  RED GREEN BLUE  NUMBER ...
       raw RGB: Image.transform to OW x OH, KIND affine or perspective, with its 6 or 8 numbers (C's %a)
   decode INPUT TURN
@@ -31,10 +34,30 @@ try:
 except ImportError:
     sys.exit(1)
 
-ENHANCERS = {
-    "brightness": ImageEnhance.Brightness,
-    "contrast": ImageEnhance.Contrast,
-    "saturation": ImageEnhance.Color,
+
+def solarize_add(image, add):
+    return image.point([min(255, i + int(add)) if i < 128 else i for i in range(256)] * 3)
+
+
+def shift_hue(image, factor):
+    hue, saturation, value = image.convert("HSV").split()
+    shifted = hue.point([(i + int(factor * 255)) % 256 for i in range(256)])
+    return Image.merge("HSV", (shifted, saturation, value)).convert("RGB")
+
+
+STEPS = {
+    "brightness": lambda image, factor: ImageEnhance.Brightness(image).enhance(factor),
+    "contrast": lambda image, factor: ImageEnhance.Contrast(image).enhance(factor),
+    "saturation": lambda image, factor: ImageEnhance.Color(image).enhance(factor),
+    "posterize": lambda image, bits: ImageOps.posterize(image, int(bits)),
+    "solarize": ImageOps.solarize,
+    "solarize_add": solarize_add,
+    "invert": lambda image, _: ImageOps.invert(image),
+    "autocontrast": lambda image, _: ImageOps.autocontrast(image),
+    "equalize": lambda image, _: ImageOps.equalize(image),
+    "grey": lambda image, _: image.convert("L").convert("RGB"),
+    "hue": shift_hue,
+    "permute": lambda image, order: Image.merge("RGB", [image.getchannel(int(c)) for c in f"{int(order):03}"]),
 }
 
 FILTERS = {"nearest": Image.NEAREST, "bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC, "lanczos": Image.LANCZOS}
@@ -59,10 +82,15 @@ def resize(folder, words):
 
 
 def jitter(folder, words):
-    image = load(folder, int(words[0]), int(words[1]), int(words[2]))
-    for kind, factor in zip(words[3::2], words[4::2]):
-        image = ENHANCERS[kind](image).enhance(float(factor))
-    return image
+    given = load(folder, int(words[0]), int(words[1]), int(words[2]))
+    rows = " ".join(words[3:]).split("/")
+    answers = Image.new("RGB", (given.width, given.height * len(rows)))
+    for number, row in enumerate(rows):
+        image, steps = given, row.split()
+        for kind, factor in zip(steps[0::2], steps[1::2]):
+            image = STEPS[kind](image, float(factor))
+        answers.paste(image, (0, given.height * number))
+    return answers
 
 
 def warp(folder, words):
