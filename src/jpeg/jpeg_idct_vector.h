@@ -4,24 +4,18 @@
  * with it, in vectors of any width, to be included once by a variant that has defined VECTOR (the
  * type), OP(name) (the intrinsic), ZERO, SHIFT_RIGHT(sums, bits), TARGET and AT_ONCE (the blocks of
  * a vector), and that defines the two functions declared here.
- *
- * Every 128 bits of a vector belong to another block: a row of eight 16-bit values. So nothing
- * crosses a 128-bit border, and width is just how many blocks go at once.
- * Sums of 32 bits come in two vectors: columns 0..3 (`low`) and 4..7 (`high`) of a row.
+ * How blocks lie in vectors is in jpeg_dct_vector.h.
  */
 #ifndef SL_JPEG_IDCT_VECTOR_H
 #define SL_JPEG_IDCT_VECTOR_H
 
+#include "jpeg_dct_vector.h"
 #include "jpeg_idct_variants.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 enum { SIDE = 8 };
-
-typedef struct wide {
-    VECTOR low, high;
-} wide;
 
 typedef struct place {
     const int16_t *block;
@@ -36,28 +30,6 @@ TARGET static inline shape find_shape(const int16_t *block);
 TARGET static inline void transform_places(const place places[AT_ONCE], const uint16_t *quantizers,
                                            size_t stride);
 
-/* Values of two rows side by side, and the constants that go with them. */
-TARGET static inline wide pair(VECTOR a, VECTOR b)
-{
-    return (wide){OP(unpacklo_epi16)(a, b), OP(unpackhi_epi16)(a, b)};
-}
-
-TARGET static inline wide multiply(wide pairs, int a, int b)
-{
-    VECTOR constants = OP(set1_epi32)((int)((uint32_t)(uint16_t)a | (uint32_t)b << 16));
-    return (wide){OP(madd_epi16)(pairs.low, constants), OP(madd_epi16)(pairs.high, constants)};
-}
-
-TARGET static inline wide add(wide a, wide b)
-{
-    return (wide){OP(add_epi32)(a.low, b.low), OP(add_epi32)(a.high, b.high)};
-}
-
-TARGET static inline wide subtract(wide a, wide b)
-{
-    return (wide){OP(sub_epi32)(a.low, b.low), OP(sub_epi32)(a.high, b.high)};
-}
-
 /* Times 2^up, with what rounds the division by 2^bits at the end. */
 TARGET static inline wide widen(VECTOR a, unsigned up, unsigned bits)
 {
@@ -65,11 +37,6 @@ TARGET static inline wide widen(VECTOR a, unsigned up, unsigned bits)
     wide high = pair(ZERO, a);
     return (wide){OP(add_epi32)(SHIFT_RIGHT(high.low, 16 - up), rounding),
                   OP(add_epi32)(SHIFT_RIGHT(high.high, 16 - up), rounding)};
-}
-
-TARGET static inline VECTOR narrow(wide a, unsigned bits)
-{
-    return OP(packs_epi32)(SHIFT_RIGHT(a.low, bits), SHIFT_RIGHT(a.high, bits));
 }
 
 TARGET static inline void even_sums(const VECTOR rows[8], unsigned bits, wide sums[4])
@@ -108,28 +75,6 @@ TARGET static inline void transform(VECTOR rows[8], unsigned bits)
     for (size_t i = 0; i < 4; i++) {
         rows[i] = narrow(add(even[i], odd[i]), bits);
         rows[7 - i] = narrow(subtract(even[i], odd[i]), bits);
-    }
-}
-
-/* Rows become columns, in place. */
-TARGET static inline void transpose(VECTOR rows[8])
-{
-    wide a[4]; /* of rows i and i + 4 */
-    wide b[4]; /* columns 2 * i and 2 * i + 1 */
-    for (size_t i = 0; i < 4; i++) {
-        a[i] = pair(rows[i], rows[i + 4]);
-    }
-    wide even_left = pair(a[0].low, a[2].low);
-    wide even_right = pair(a[0].high, a[2].high);
-    wide odd_left = pair(a[1].low, a[3].low);
-    wide odd_right = pair(a[1].high, a[3].high);
-    b[0] = pair(even_left.low, odd_left.low);
-    b[1] = pair(even_left.high, odd_left.high);
-    b[2] = pair(even_right.low, odd_right.low);
-    b[3] = pair(even_right.high, odd_right.high);
-    for (size_t i = 0; i < 4; i++) {
-        rows[2 * i] = b[i].low;
-        rows[2 * i + 1] = b[i].high;
     }
 }
 
