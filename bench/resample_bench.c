@@ -8,7 +8,9 @@
  */
 #include "apply.h"
 #include "clock.h"
+#include "geometry.h"
 #include "measure.h"
+#include "operations.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,37 +62,39 @@ static void make_converters(const setting *chosen)
         sl_converter *converter = &levels[level].converter;
         bench_check(sl_converter_make(converter, recipe, chosen->dtype, chosen->layout, &error),
                     &error);
-        levels[level].here = runs_here(level, converter->simd);
-        converter->simd = (sl_simd)level;
+        levels[level].here = runs_here(level, converter->tools.simd);
+        converter->tools.simd = (sl_simd)level;
     }
     sluice_augment_destroy(recipe);
 }
 
-static sl_params params_of(const setting *chosen, const uint32_t crop[2])
+static void params_of(const setting *chosen, const uint32_t crop[2], sl_params *params)
 {
-    sl_params params = {.mapping = {.source = {13, 17, crop[0], crop[1]},
-                                    .virtual_width = OUTPUT,
-                                    .virtual_height = OUTPUT,
-                                    .width = OUTPUT,
-                                    .height = OUTPUT}};
+    sluice_error error = SLUICE_ERROR_INIT;
+    sl_drawing drawing;
+    sl_drawing_begin(&drawing, params, WIDTH, HEIGHT, false, &error);
+    bench_check(sl_draw_crop(&drawing, 13, 17, crop[0], crop[1], (const uint8_t[3]){0, 0, 0}),
+                &error);
+    bench_check(sl_draw_resize(&drawing, OUTPUT, OUTPUT, SL_BILINEAR), &error);
     if (chosen->jitter) {
-        static sl_pixel_operation *const jitter[] = {sl_saturation, sl_brightness, sl_contrast};
-        for (; params.operation_count < 3; params.operation_count++) {
-            params.operations[params.operation_count].apply = jitter[params.operation_count];
-            params.operations[params.operation_count].amount = 1.2F;
+        static const sl_operation_kind *const jitter[] = {
+            &sl_operation_saturation, &sl_operation_brightness, &sl_operation_contrast};
+        for (size_t i = 0; i < sizeof(jitter) / sizeof(jitter[0]); i++) {
+            sl_draw_operation(&drawing, jitter[i])->values[0] = (double)1.2F;
         }
     }
-    return params;
+    sl_drawing_end(&drawing);
 }
 
 static uint64_t round_ns(const sl_converter *converter, const sl_image *view, sl_params *params,
                          void *row, sl_scratch *scratch)
 {
     sluice_error error = SLUICE_ERROR_INIT;
+    const sl_apply_work work = {.scratch = scratch};
     const uint64_t start = sl_thread_cpu_ns();
     for (int i = 0; i < CALLS; i++) {
-        params->mapping.flip_x = i % 2 == 1;
-        bench_check(sl_augment_apply(converter, view, params, row, scratch, &error), &error);
+        params->geometries[0].box.flip_x = i % 2 == 1;
+        bench_check(sl_augment_apply(converter, view, params, &work, row, &error), &error);
     }
     return sl_thread_cpu_ns() - start;
 }
@@ -98,7 +102,8 @@ static uint64_t round_ns(const sl_converter *converter, const sl_image *view, sl
 static void run(const setting *chosen, const uint32_t crop[2], const sl_image *view, void *row,
                 sl_scratch *scratch)
 {
-    sl_params params = params_of(chosen, crop);
+    static sl_params params;
+    params_of(chosen, crop, &params);
     const uint64_t end = sl_now_ns() + BUDGET_NS;
     size_t rounds = 0;
     while (rounds < ROUNDS_MAX && (rounds == 0 || sl_now_ns() < end)) {

@@ -132,15 +132,15 @@ static uint32_t make(const sample *s, bool exact, uint8_t *out, double *ms)
     uint32_t width = 0;
     uint32_t height = 0;
     if (!exact) {
-        sl_mapping_least(&s->params.mapping, &s->params.need, &width, &height);
+        sl_mapping_least(&s->params.geometries[0].box, &s->params.need, &width, &height);
     }
     const double start = cpu_ms();
     must(sl_decoder_open_picture(s->decoder, &s->stored, &picture, &error), &error, s->path);
     must(sl_decoder_decode(s->decoder, s->params.need, width, height, &view, &error), &error,
          s->path);
     *ms = cpu_ms() - start;
-    must(sl_resample(sl_simd_best(), &view, &s->params.mapping, out, sl_decoder_scratch(s->decoder),
-                     &error),
+    must(sl_resample(sl_simd_best(), &view, &s->params.geometries[0].box, out,
+                     sl_decoder_scratch(s->decoder), &error),
          &error, s->path);
     return view.denominator;
 }
@@ -154,8 +154,8 @@ static void measure(sample *s, const sluice_augment *recipe, uint64_t number, ro
     sl_picture picture;
     must(sl_decoder_open_picture(s->decoder, &s->stored, &picture, &error), &error, s->path);
     for (uint64_t draw = 0; draw < DRAWS; draw++) {
-        must(sl_draw(recipe, &(sl_draw_key){1, draw, number, 0}, picture.width, picture.height,
-                     &s->params, &error),
+        must(sl_draw(recipe, &(sl_draw_key){.seed = 1, .epoch = draw, .sample = number},
+                     picture.width, picture.height, &s->params, &error),
              &error, s->path);
         double exact_ms;
         double scaled_ms;

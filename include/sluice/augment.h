@@ -2,16 +2,28 @@
 /*
  * sluice/augment.h: what happens to each picture between its file and its row of a batch.
  *
- * A recipe is a list of steps: one of stage "geometry" (as random_resized_crop), which gives the
- * size of the output, and any others, each once; adding a step again gives it other arguments.
- * Whatever the order of the calls, they are applied in the order of their stages: geometry, flip,
- * color, normalize, then cast and layout; within a stage in the order in which they were added.
- * sluice_augment_get_step lists all steps that there are, and sluice_augment_add adds any of them
- * by name; the steps of the first version have functions of their own as well.
+ * A recipe is a list of steps, done in the order in which they are added, as torchvision's Compose
+ * does them; the same step may be there more than once. Only "normalize" is always the last, and
+ * adding it again gives it other numbers. What comes out must have one size whatever the picture:
+ * some step has to give it (random_resized_crop, resize_center_crop, random_crop, center_crop,
+ * resize), else the loader refuses the recipe. Steps of a group (random_apply, random_choice,
+ * random_order, sequence) stand between sluice_augment_begin and sluice_augment_end.
+ * sluice_augment_get_step lists all steps that there are, with their arguments and the ranges of
+ * these; sluice_augment_add adds any of them by name. docs/transforms.md shows each. Names,
+ * arguments, presets and what is drawn are those of torchvision's transforms (0.14, v2) where it
+ * has the step; pixels are those of its functions for pictures of Pillow (9.4).
+ *
+ * All steps work on 8-bit RGB. Crops, resizes and flips in a row are one pass, from what is decoded
+ * of the picture for them. Warps (rotation, affine, perspective) in a row, with a resize that
+ * follows, are one resampling where a sequence of library calls would do several: sharper, and not
+ * the same pixels; what shrinks is antialiased. sluice_loader_options.exact has each step done by
+ * itself: then warps are Pillow's pixels, bit for bit with NEAREST and else within 1, and are not
+ * antialiased, as Pillow's are not. Operations on single pixels, sharpness, both blurs' arithmetic
+ * and JPEG are the same either way.
  *
  * Random numbers are a pure function of (seed, epoch, sample index, operation): Philox4x32-10
  * (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). The number of threads,
- * ranks or retries cannot change them.
+ * ranks or retries cannot change them, and what one step draws does not depend on the others.
  *
  * Resampling is the antialiased triangle filter that Pillow and torchvision call BILINEAR, equal to
  * Pillow's 8-bit result within 1. A JPEG whose crop is 4 times the output or more on both sides is
@@ -51,13 +63,15 @@ typedef struct sluice_augment_step {
     uint32_t struct_size;
     uint32_t arguments; /* how many it has */
     const char *name;   /* "random_flip" */
-    const char *stage;  /* "geometry", "flip", "color" or "normalize" */
+    const char *stage;  /* "geometry", "flip", "color", "filter", "policy", "group", "normalize" */
     const char *text;   /* what it does, in some words of English */
+    uint32_t is_group;  /* 1: it is begun and ended, not added */
+    uint32_t reserved;  /* 0 */
 } sluice_augment_step;
 
-#define SLUICE_AUGMENT_STEP_INIT                         \
-    {                                                    \
-        sizeof(sluice_augment_step), 0, NULL, NULL, NULL \
+#define SLUICE_AUGMENT_STEP_INIT                               \
+    {                                                          \
+        sizeof(sluice_augment_step), 0, NULL, NULL, NULL, 0, 0 \
     }
 
 /* An argument of a step: a number from `least` to `most`. */
@@ -69,11 +83,14 @@ typedef struct sluice_augment_argument {
     double preset;        /* what it is when it is left out; NaN: it has to be given */
     uint32_t above_least; /* 1: `least` itself is out of range */
     uint32_t reserved;    /* 0 */
+    /* NULL, or what the numbers 0, 1, ... of a choice are called ("nearest", "bilinear"); a NULL
+     * ends them. */
+    const char *const *words;
 } sluice_augment_argument;
 
-#define SLUICE_AUGMENT_ARGUMENT_INIT                            \
-    {                                                           \
-        sizeof(sluice_augment_argument), 0, NULL, 0, 0, 0, 0, 0 \
+#define SLUICE_AUGMENT_ARGUMENT_INIT                                  \
+    {                                                                 \
+        sizeof(sluice_augment_argument), 0, NULL, 0, 0, 0, 0, 0, NULL \
     }
 
 /*
@@ -89,18 +106,40 @@ SLUICE_API sluice_status sluice_augment_get_argument(uint32_t number, uint32_t a
  * Adds step `name` with its first `count` arguments (NULL for 0); those left out have their
  * presets. Numbers are as the functions below have them: sizes in pixels, parts and probabilities
  * from 0 to 1.
- * Errors: INVALID (no such step, too many arguments, one out of range or missing); STATE when it is
- * a second geometry step.
+ * Errors: INVALID (no such step, too many arguments, one out of range or missing); STATE when there
+ * are 48 steps already, or 15 of that name.
  */
 SLUICE_API sluice_status sluice_augment_add(sluice_augment *recipe, const char *name,
                                             const double *arguments, uint32_t count);
+
+/*
+ * Opens a group, as sluice_augment_add adds a step; what is added before it is closed is in it.
+ * "sequence": all; "random_apply" (probability): all or none; "random_choice" (weights, of the
+ * first 16): one of those directly in it; "random_order": all, in a random order. Groups may be in
+ * groups, 6 deep. However it is drawn, a group must come to the same size. Errors: INVALID, STATE
+ * as above; INVALID at the end when the group is empty, when the weights add to 0, or when the size
+ * would depend on the draw; STATE when none is open.
+ */
+SLUICE_API sluice_status sluice_augment_begin(sluice_augment *recipe, const char *name,
+                                              const double *arguments, uint32_t count);
+SLUICE_API sluice_status sluice_augment_end(sluice_augment *recipe);
+
+/*
+ * Adds what timm means by a string: "rand-m9-mstd0.5-inc1", "augmix-m5-w4-d2", "original", "v0r",
+ * "3a", ... with timm's levels, probabilities and ranges (timm 1.0, auto_augment.py), which are not
+ * torchvision's; with its colour of ImageNet's mean, and bilinear or bicubic drawn for each
+ * operation, as its create_transform has them. To change those, add "timm_augment" by its numbers.
+ * Errors: INVALID; the text quotes the part that is wrong. What timm would pass over without a word
+ * is refused.
+ */
+SLUICE_API sluice_status sluice_augment_timm(sluice_augment *recipe, const char *policy);
 
 /*
  * Training: a random part of the picture, resized to width x height (pixels, 1..16384).
  * The part has scale_min..scale_max of the area (0 < min <= max <= 1) and an aspect ratio of
  * ratio_min..ratio_max (width/height, > 0), log-uniform; the draw is torchvision's
  * RandomResizedCrop, ten tries and then the central fallback.
- * Errors: INVALID; STATE when the recipe has a geometry step already.
+ * Errors: INVALID; STATE as above.
  */
 SLUICE_API sluice_status sluice_augment_random_resized_crop(sluice_augment *recipe, uint32_t width,
                                                             uint32_t height, double scale_min,

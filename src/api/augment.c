@@ -43,7 +43,8 @@ sluice_status sluice_augment_get_step(uint32_t number, sluice_augment_step *step
                                       .arguments = sl_step_argument_count(kind),
                                       .name = kind->name,
                                       .stage = sl_step_stage_name(kind->stage),
-                                      .text = kind->text};
+                                      .text = kind->text,
+                                      .is_group = kind->group != SL_GROUP_NO};
     return sl_api_write_struct(step, &full, sizeof(full));
 }
 
@@ -56,12 +57,14 @@ sluice_status sluice_augment_get_argument(uint32_t number, uint32_t argument,
     }
     const sl_argument *from = &sl_step_kinds[number].arguments[argument];
     const sluice_augment_argument full = {.struct_size = sizeof(full),
-                                          .is_whole = from->type == SL_NUMBER_WHOLE,
+                                          .is_whole = from->type == SL_NUMBER_WHOLE ||
+                                                      from->type == SL_NUMBER_WORD,
                                           .name = from->name,
                                           .least = from->least,
                                           .most = from->most,
                                           .preset = from->preset,
-                                          .above_least = from->above};
+                                          .above_least = from->above,
+                                          .words = from->words};
     return sl_api_write_struct(result, &full, sizeof(full));
 }
 
@@ -78,8 +81,41 @@ sluice_status sluice_augment_add(sluice_augment *recipe, const char *name, const
     return sl_recipe_add(recipe, name, kind, arguments, count);
 }
 
-/* A call of step `name`, all of whose arguments are given. */
-static sluice_status augment_add(sluice_augment *recipe, const char *name, const double *arguments)
+sluice_status sluice_augment_begin(sluice_augment *recipe, const char *name,
+                                   const double *arguments, uint32_t count)
+{
+    const sl_step_kind *kind = name != NULL ? sl_step_find(name) : NULL;
+    if (recipe == NULL || kind == NULL) {
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, "sluice_augment_begin", "unknown group");
+    }
+    if (count > sl_step_argument_count(kind) || (count > 0 && arguments == NULL)) {
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, name, "too many arguments, or none at all");
+    }
+    return sl_recipe_begin(recipe, name, kind, arguments, count);
+}
+
+sluice_status sluice_augment_end(sluice_augment *recipe)
+{
+    return recipe != NULL ? sl_recipe_end(recipe) : SLUICE_INVALID;
+}
+
+sluice_status sluice_augment_timm(sluice_augment *recipe, const char *policy)
+{
+    double arguments[SL_STEP_ARGUMENTS_MAX];
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (recipe == NULL || policy == NULL) {
+        return SLUICE_INVALID;
+    }
+    if (sl_timm_arguments(policy, arguments, &error) != SLUICE_OK) {
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, "sluice_augment_timm", error.text);
+    }
+    return sl_recipe_add(recipe, "sluice_augment_timm", sl_step_find("timm_augment"), arguments,
+                         SL_STEP_ARGUMENTS_MAX);
+}
+
+/* A call of step `name`, whose first `count` arguments are given. */
+static sluice_status augment_add(sluice_augment *recipe, const char *name, const double *arguments,
+                                 uint32_t count)
 {
     char call[64];
     const sl_step_kind *kind = sl_step_find(name);
@@ -87,7 +123,7 @@ static sluice_status augment_add(sluice_augment *recipe, const char *name, const
         return SLUICE_INVALID;
     }
     (void)snprintf(call, sizeof(call), "sluice_augment_%s", name);
-    return sl_recipe_add(recipe, call, kind, arguments, sl_step_argument_count(kind));
+    return sl_recipe_add(recipe, call, kind, arguments, count);
 }
 
 // NOLINTNEXTLINE(readability-function-size): seven parameters, as in the public header
@@ -97,30 +133,32 @@ sluice_status sluice_augment_random_resized_crop(sluice_augment *recipe, uint32_
                                                  double ratio_max)
 {
     const double arguments[] = {width, height, scale_min, scale_max, ratio_min, ratio_max};
-    return augment_add(recipe, "random_resized_crop", arguments);
+    return augment_add(recipe, "random_resized_crop", arguments, 6);
 }
 
 sluice_status sluice_augment_resize_center_crop(sluice_augment *recipe, uint32_t shorter_side,
                                                 uint32_t width, uint32_t height)
 {
-    return augment_add(recipe, "resize_center_crop", (const double[]){shorter_side, width, height});
+    return augment_add(recipe, "resize_center_crop", (const double[]){shorter_side, width, height},
+                       3);
 }
 
 sluice_status sluice_augment_random_crop(sluice_augment *recipe, uint32_t width, uint32_t height,
                                          uint32_t padding)
 {
-    return augment_add(recipe, "random_crop", (const double[]){width, height, padding});
+    return augment_add(recipe, "random_crop", (const double[]){width, height, padding}, 3);
 }
 
 sluice_status sluice_augment_random_flip(sluice_augment *recipe, double probability)
 {
-    return augment_add(recipe, "random_flip", &probability);
+    return augment_add(recipe, "random_flip", &probability, 1);
 }
 
 sluice_status sluice_augment_color_jitter(sluice_augment *recipe, double brightness,
                                           double contrast, double saturation)
 {
-    return augment_add(recipe, "color_jitter", (const double[]){brightness, contrast, saturation});
+    return augment_add(recipe, "color_jitter", (const double[]){brightness, contrast, saturation},
+                       3);
 }
 
 sluice_status sluice_augment_normalize(sluice_augment *recipe, const float *mean,
@@ -135,5 +173,5 @@ sluice_status sluice_augment_normalize(sluice_augment *recipe, const float *mean
         arguments[c] = (double)mean[c];
         arguments[3 + c] = (double)stddev[c];
     }
-    return augment_add(recipe, "normalize", arguments);
+    return augment_add(recipe, "normalize", arguments, 6);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply: makes a converter's tables once, then rows: each row is cropped or resampled, and
- * converted at once unless operations need the whole picture. A converter is immutable once made;
- * pixels in between are in the caller's scratch.
+ * apply: makes a converter's tables once, then rows: what is left of a program when its canvases
+ * are made (run.h) is done strip by strip, and each strip is converted. A converter is immutable
+ * once made; pixels in between are in the caller's scratch.
  */
 #include "apply.h"
 
@@ -10,6 +10,7 @@
 #include "crop.h"
 #include "error.h"
 #include "resample.h"
+#include "run.h"
 
 #include <assert.h>
 #include <math.h>
@@ -55,8 +56,9 @@ static void fill_channel(sl_converter *converter, size_t channel, float scale, f
 sluice_status sl_converter_make(sl_converter *converter, const sluice_augment *recipe,
                                 sluice_dtype dtype, sluice_layout layout, sluice_error *error)
 {
-    if (recipe->width == 0) {
-        return sl_error_set(error, SLUICE_INVALID, "augment", "the recipe has no geometry step");
+    const sluice_status status = sl_recipe_check(recipe, error);
+    if (status != SLUICE_OK) {
+        return status;
     }
     for (uint32_t i = 0; i < recipe->count && dtype == SLUICE_U8; i++) {
         if (recipe->steps[i].kind->convert != NULL) {
@@ -72,7 +74,7 @@ sluice_status sl_converter_make(sl_converter *converter, const sluice_augment *r
                                 .layout = layout,
                                 .width = recipe->width,
                                 .height = recipe->height,
-                                .simd = sl_simd_best(),
+                                .tools = {.simd = sl_simd_best()},
                                 .finite = true};
     for (size_t c = 0; c < 3; c++) {
         float scale = 1.0F / 255.0F;
@@ -110,100 +112,126 @@ static bool leaves_bytes(const sl_converter *converter)
     return converter->dtype == SLUICE_U8 && converter->layout == SLUICE_NHWC;
 }
 
-static sluice_status apply_no_memory(sluice_error *error, const sl_mapping *mapping)
+static sluice_status apply_no_memory(sluice_error *error, uint32_t width, uint32_t height)
 {
     return sl_error_set(error, SLUICE_NOMEM, "augment", "no scratch memory for %u x %u pixels",
-                        mapping->width, mapping->height);
+                        width, height);
 }
 
-/* All of the picture in 8 bits, worked on in place, then converted where that changes anything. */
-static sluice_status apply_with_operations(const sl_converter *converter, const sl_image *view,
-                                           const sl_params *params, void *row, sl_scratch *scratch,
-                                           sluice_error *error)
-{
-    const bool direct = leaves_bytes(converter);
-    const sl_mapping *mapping = &params->mapping;
-    const size_t stride = (size_t)mapping->width * 3;
-    uint8_t *pixels = direct ? row : sl_scratch_take(scratch, stride * mapping->height);
-    if (pixels == NULL) {
-        return apply_no_memory(error, mapping);
-    }
-    const sluice_status status =
-        sl_resample(converter->simd, view, mapping, pixels, scratch, error);
-    if (status == SLUICE_OK) {
-        for (uint32_t i = 0; i < params->operation_count; i++) {
-            params->operations[i].apply(pixels, mapping->width, mapping->height,
-                                        params->operations[i].amount);
-        }
-        if (!direct) {
-            sl_convert_for(converter)(converter, pixels, 0,
-                                      (size_t)mapping->width * mapping->height, row);
-        }
-    }
-    return status;
-}
+/* Where finished rows come from: one of three. */
+typedef struct row_source {
+    uint8_t *canvas; /* NULL: not this */
+    bool is_crop;
+    sl_crop crop;
+    sl_resampler resampler;
+} row_source;
 
-/* As many rows at a time as stay in the nearest cache. */
-static sluice_status apply_crop(const sl_converter *converter, const sl_crop *crop,
-                                const sl_mapping *mapping, void *row, sl_scratch *scratch,
-                                sluice_error *error)
+static sluice_status source_open(row_source *source, const sl_run *run, const sl_image *view,
+                                 uint8_t *canvas)
 {
-    const size_t stride = (size_t)mapping->width * 3;
-    if (leaves_bytes(converter)) {
-        for (uint32_t y = 0; y < mapping->height; y++) {
-            sl_crop_row(crop, y, (uint8_t *)row + y * stride);
-        }
+    const sl_mapping *box = &run->params->geometries[0].box;
+    source->canvas = canvas;
+    if (canvas != NULL) {
         return SLUICE_OK;
     }
+    source->is_crop = sl_crop_open(&source->crop, run->tools->simd, view, box);
+    return source->is_crop ? SLUICE_OK
+                           : sl_resampler_open(&source->resampler, run->tools->simd, view, box,
+                                               run->scratch, run->error);
+}
+
+static void source_rows(const row_source *source, uint32_t width, uint32_t first, uint32_t rows,
+                        uint8_t *to)
+{
+    const size_t stride = (size_t)width * 3;
+    for (uint32_t i = 0; i < rows; i++) {
+        if (source->is_crop) {
+            sl_crop_row(&source->crop, first + i, to + i * stride);
+        } else {
+            memcpy(to + i * stride, sl_resampler_row(&source->resampler, first + i), stride);
+        }
+    }
+}
+
+/* Rows are resampled one by one, with nothing between that and their conversion. */
+static void convert_resampled(const sl_converter *converter, const sl_resampler *resampler,
+                              void *row)
+{
+    sl_convert *convert = sl_convert_for(converter);
+    for (uint32_t y = 0; y < converter->height; y++) {
+        convert(converter, sl_resampler_row(resampler, y), (size_t)y * converter->width,
+                converter->width, row);
+    }
+}
+
+/* As many rows at a time as stay in the nearest cache: made, worked on, converted. */
+static sluice_status finish(const sl_converter *converter, const sl_run *run,
+                            const row_source *source, const sl_chain *chain, void *row)
+{
+    const uint32_t width = converter->width;
+    const uint32_t height = converter->height;
+    const size_t stride = (size_t)width * 3;
+    const bool direct = leaves_bytes(converter);
     const uint32_t strip = stride < STRIP_BYTES ? (uint32_t)(STRIP_BYTES / stride) : 1;
-    uint8_t *pixels = sl_scratch_take(scratch, stride * strip);
-    if (pixels == NULL) {
-        return apply_no_memory(error, mapping);
+    uint8_t *pixels = NULL;
+    if (!direct && source->canvas == NULL) {
+        pixels = sl_scratch_take(run->scratch, stride * strip);
+        if (pixels == NULL) {
+            return apply_no_memory(run->error, width, height);
+        }
     }
     sl_convert *convert = sl_convert_for(converter);
-    for (uint32_t y = 0; y < mapping->height; y += strip) {
-        const uint32_t left = mapping->height - y;
-        const uint32_t rows = left < strip ? left : strip;
-        for (uint32_t i = 0; i < rows; i++) {
-            sl_crop_row(crop, y + i, pixels + i * stride);
+    for (uint32_t y = 0; y < height; y += strip) {
+        const uint32_t rows = height - y < strip ? height - y : strip;
+        uint8_t *at = direct                   ? (uint8_t *)row + y * stride
+                      : source->canvas != NULL ? source->canvas + y * stride
+                                               : pixels;
+        if (source->canvas == NULL) {
+            source_rows(source, width, y, rows, at);
+        } else if (direct && source->canvas != row) {
+            memcpy(at, source->canvas + y * stride, rows * stride);
         }
-        convert(converter, pixels, (size_t)y * mapping->width, (size_t)rows * mapping->width, row);
+        sl_chain_apply(run, chain, at, width, y, rows);
+        if (!direct) {
+            convert(converter, at, (size_t)y * width, (size_t)rows * width, row);
+        }
     }
     return SLUICE_OK;
 }
 
-static sluice_status apply(const sl_converter *converter, const sl_image *view,
-                           const sl_mapping *mapping, void *row, sl_scratch *scratch,
-                           sluice_error *error)
+static sluice_status apply(const sl_converter *converter, const sl_run *run, const sl_image *view,
+                           void *row)
 {
-    sl_crop crop;
-    if (sl_crop_open(&crop, converter->simd, view, mapping)) {
-        return apply_crop(converter, &crop, mapping, row, scratch, error);
-    }
-    sl_resampler resampler;
-    const sluice_status status =
-        sl_resampler_open(&resampler, converter->simd, view, mapping, scratch, error);
+    const bool direct = leaves_bytes(converter);
+    row_source source = {.canvas = NULL};
+    sl_run_result result;
+    sluice_status status = sl_run_program(run, view, direct ? row : NULL,
+                                          direct ? sl_converter_row_bytes(converter) : 0, &result);
     if (status == SLUICE_OK) {
-        sl_convert *convert = sl_convert_for(converter);
-        for (uint32_t y = 0; y < mapping->height; y++) {
-            convert(converter, sl_resampler_row(&resampler, y), (size_t)y * mapping->width,
-                    mapping->width, row);
-        }
+        status = source_open(&source, run, view, result.canvas);
     }
-    return status;
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (result.canvas == NULL && !source.is_crop && result.chain.count == 0) {
+        convert_resampled(converter, &source.resampler, row);
+        return SLUICE_OK;
+    }
+    return finish(converter, run, &source, &result.chain, row);
 }
 
 sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *view,
-                               const sl_params *params, void *row, sl_scratch *scratch,
+                               const sl_params *params, const sl_apply_work *work, void *row,
                                sluice_error *error)
 {
-    assert(params->mapping.width == converter->width &&
-           params->mapping.height == converter->height);
-    const size_t mark = sl_scratch_mark(scratch);
-    const sluice_status status =
-        params->operation_count > 0
-            ? apply_with_operations(converter, view, params, row, scratch, error)
-            : apply(converter, view, &params->mapping, row, scratch, error);
-    sl_scratch_release(scratch, mark);
+    assert(params->width == converter->width && params->height == converter->height);
+    const sl_run run = {.tools = &converter->tools,
+                        .params = params,
+                        .scratch = work->scratch,
+                        .error = error,
+                        .profile = work->profile};
+    const size_t mark = sl_scratch_mark(work->scratch);
+    const sluice_status status = apply(converter, &run, view, row);
+    sl_scratch_release(work->scratch, mark);
     return status;
 }

@@ -2,9 +2,10 @@
 /*
  * apply: the entrance of this space: a view of a picture to its row of a batch.
  *
- * Purpose: resample (augment/resample.h), what was drawn to be done with the 8-bit pixels, then
- * normalise, cast and layout (augment/convert.h) as by a table of 256 values per channel made once
- * per loader. Without such operations each row of pixels is converted as soon as it is made.
+ * Purpose: the sample's program (program.h) is carried out (run.h), and what comes of it is
+ * normalised, cast and laid out (augment/convert.h) as by a table of 256 values per channel made
+ * once per loader. Where nothing needs the whole canvas each row of pixels is converted as soon as
+ * it is made.
  * Conversion: f32 v = fmaf(u8, scale[c], bias[c]) with scale 1/255 and bias 0, or what a step of
  * the recipe makes them (normalise: 1/(255*stddev), -mean/stddev), all in binary32; f16 and bf16
  * are that, rounded to nearest even. u8 is copied. Threads: sl_converter is immutable after make;
@@ -24,8 +25,8 @@ typedef struct sl_converter {
     sluice_dtype dtype;
     sluice_layout layout;
     uint32_t width, height;
-    sl_simd simd; /* sl_simd_best at make; tests may lower it before use */
-    bool finite;  /* no result is infinite or not a number */
+    sl_tools tools; /* simd: sl_simd_best at make; tests may lower it before use */
+    bool finite;    /* no result is infinite or not a number */
     /* of SL_CONVERT_STEP pixels in the order of their results: interleaved or by channel */
     float scales[3 * SL_CONVERT_STEP], biases[3 * SL_CONVERT_STEP];
     uint32_t table[3][256]; /* output bits in the low 8, 16 or 32 bits */
@@ -41,8 +42,14 @@ void sl_converter_leave_bytes(sl_converter *converter);
 /* Bytes of one row (one picture) of the batch. */
 size_t sl_converter_row_bytes(const sl_converter *converter);
 
+/* What a worker brings along. */
+typedef struct sl_apply_work {
+    sl_scratch *scratch; /* left as it was */
+    sl_profile *profile; /* times of operations are added to it; NULL: they are not taken */
+} sl_apply_work;
+
 sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *view,
-                               const sl_params *params, void *row, sl_scratch *scratch,
+                               const sl_params *params, const sl_apply_work *work, void *row,
                                sluice_error *error);
 
 /* Rounding of binary32 to binary16 and to bfloat16, nearest even; bits in, bits out. */

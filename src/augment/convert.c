@@ -50,14 +50,14 @@ sl_convert *sl_convert_for(const sl_converter *converter)
         return convert_copy;
     }
 #if defined(__x86_64__)
-    if (converter->finite && converter->simd == SL_SIMD_AVX512) {
+    if (converter->finite && converter->tools.simd == SL_SIMD_AVX512) {
         return sl_convert_avx512;
     }
-    if (converter->finite && converter->simd == SL_SIMD_AVX2) {
+    if (converter->finite && converter->tools.simd == SL_SIMD_AVX2) {
         return sl_convert_avx2;
     }
 #elif defined(__aarch64__)
-    if (converter->finite && converter->simd == SL_SIMD_NEON) {
+    if (converter->finite && converter->tools.simd == SL_SIMD_NEON) {
         return sl_convert_neon;
     }
 #endif

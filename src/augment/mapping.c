@@ -3,10 +3,6 @@
 
 #include "resample.h"
 
-#include <assert.h>
-#include <math.h>
-#include <string.h>
-
 /*
  * Pixels of the scaled picture for each of the raster, as Pillow's reducing_gap of 2. A triangle
  * filter lets pass sinc^2 of the frequency times its reach: at the scaled picture's Nyquist
@@ -30,7 +26,6 @@ static sl_axis axis_of(uint32_t start, uint32_t size, uint32_t d)
 void sl_mapping_axes(const sl_mapping *mapping, uint32_t denominator, sl_axis *horizontal,
                      sl_axis *vertical)
 {
-    assert(sl_mapping_is_box(mapping));
     const sl_rect *source = &mapping->source;
     *horizontal = axis_of(source->x, source->width, denominator);
     horizontal->virtual_size = mapping->virtual_width;
@@ -44,57 +39,15 @@ void sl_mapping_axes(const sl_mapping *mapping, uint32_t denominator, sl_axis *h
     vertical->beyond_bilinear = mapping->beyond_bilinear;
 }
 
-/* One row of a box's matrix, whose other factor is 0. */
-static void box_row(const sl_axis *axis, bool flip, double *factor, double *offset)
-{
-    const double scale = axis->box_size / axis->virtual_size;
-    *factor = flip ? -scale : scale;
-    *offset = axis->box_start + ((double)axis->first + (flip ? axis->outputs : 0)) * scale;
-}
-
-void sl_mapping_matrix(const sl_mapping *mapping, double matrix[2][3])
-{
-    if (!sl_mapping_is_box(mapping)) {
-        memcpy(matrix, mapping->affine, sizeof(mapping->affine));
-        return;
-    }
-    sl_axis across;
-    sl_axis down;
-    sl_mapping_axes(mapping, 1, &across, &down);
-    matrix[0][1] = matrix[1][0] = 0;
-    box_row(&across, mapping->flip_x, &matrix[0][0], &matrix[0][2]);
-    box_row(&down, mapping->flip_y, &matrix[1][1], &matrix[1][2]);
-}
-
-/* Along one coordinate of the picture: the outputs' centres, and the triangle's reach about them.
- */
-static void affine_span(const double row[3], const sl_mapping *mapping, int32_t limit_start,
-                        int32_t limit_end, int32_t *begin, int32_t *end)
-{
-    const double half_x = fabs(row[0]) * (mapping->width - 1) / 2;
-    const double half_y = fabs(row[1]) * (mapping->height - 1) / 2;
-    const double middle = row[0] * mapping->width / 2 + row[1] * mapping->height / 2 + row[2];
-    const double reach = half_x + half_y + fmax(fabs(row[0]) + fabs(row[1]), 1.0);
-    *begin = (int32_t)fmin(fmax(floor(middle - reach), limit_start), limit_end);
-    *end = (int32_t)fmax(fmin(ceil(middle + reach), limit_end), *begin);
-}
-
 sl_rect sl_mapping_need(const sl_mapping *mapping)
 {
     const sl_rect *source = &mapping->source;
     int32_t begin[2];
     int32_t end[2];
-    if (sl_mapping_is_box(mapping)) {
-        sl_axis axes[2];
-        sl_mapping_axes(mapping, 1, &axes[0], &axes[1]);
-        sl_filter_span(&axes[0], &begin[0], &end[0]);
-        sl_filter_span(&axes[1], &begin[1], &end[1]);
-    } else {
-        affine_span(mapping->affine[0], mapping, (int32_t)source->x,
-                    (int32_t)(source->x + source->width), &begin[0], &end[0]);
-        affine_span(mapping->affine[1], mapping, (int32_t)source->y,
-                    (int32_t)(source->y + source->height), &begin[1], &end[1]);
-    }
+    sl_axis axes[2];
+    sl_mapping_axes(mapping, 1, &axes[0], &axes[1]);
+    sl_filter_span(&axes[0], &begin[0], &end[0]);
+    sl_filter_span(&axes[1], &begin[1], &end[1]);
     /* An output of black only needs no pixel: any one will do. */
     for (int i = 0; i < 2; i++) {
         if (begin[i] == end[i]) {
@@ -112,24 +65,11 @@ static bool mapping_is_large(uint32_t source, uint32_t raster, uint32_t times)
     return source >= (uint64_t)raster * LEAST_RATIO * times;
 }
 
-/* Pixels of the picture that one of the output is away from the next, where they are nearest: the
- * smaller singular value. */
-static double least_scale(const double m[2][3])
-{
-    const double sum = hypot(m[0][0] + m[1][1], m[1][0] - m[0][1]);
-    const double difference = hypot(m[0][0] - m[1][1], m[1][0] + m[0][1]);
-    return fabs(sum - difference) / 2;
-}
-
 static bool may_divide(const sl_mapping *mapping, uint32_t times)
 {
-    if (sl_mapping_interpolation(mapping) == SL_NEAREST) {
-        return false;
-    }
-    return sl_mapping_is_box(mapping)
-               ? mapping_is_large(mapping->source.width, mapping->virtual_width, times) &&
-                     mapping_is_large(mapping->source.height, mapping->virtual_height, times)
-               : least_scale(mapping->affine) >= LEAST_RATIO * times;
+    return sl_mapping_interpolation(mapping) != SL_NEAREST &&
+           mapping_is_large(mapping->source.width, mapping->virtual_width, times) &&
+           mapping_is_large(mapping->source.height, mapping->virtual_height, times);
 }
 
 void sl_mapping_least(const sl_mapping *mapping, const sl_rect *need, uint32_t *width,

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mapping: where the pixels of an output come from. What everything that follows a sample's
- * geometry goes by: the decoder, the resampler, and whatever else shares the geometry group.
+ * mapping: which pixels of a picture an output shows. What the decoder and the resampler go by.
  *
- * Purpose: an affine map from output to picture, and what has to be decoded for it. Coordinates
- * are continuous: pixel (i, j) covers [i, i + 1) x [j, j + 1), its centre is (i + 0.5, j + 0.5).
- * The cheap case is a BOX, kept in whole numbers so that nothing is rounded: `source` is resampled
- * to a virtual raster of virtual_width x virtual_height, of which the output shows the window at
- * (window_x, window_y), flipped. Window coordinates are signed: with padding the window reaches
- * outside the raster, and shows black there.
- * Today each step of a recipe makes a box, and only boxes can be resampled (an assertion says so):
- * a step that turns or shears sets `affine` and virtual_width to 0, and brings its resampler.
+ * Purpose: a box, kept in whole numbers so that nothing is rounded: `source` is resampled to a
+ * virtual raster of virtual_width x virtual_height, of which the output shows the window at
+ * (window_x, window_y), flipped. Coordinates are continuous: pixel (i, j) covers [i, i + 1) x
+ * [j, j + 1), its centre is (i + 0.5, j + 0.5). Window coordinates are signed: with padding the
+ * window reaches outside the raster, and shows black there. What turns or shears is a warp of what
+ * a box gives (program.h).
  * Threads: pure.
  */
 #ifndef SL_MAPPING_H
@@ -23,14 +20,12 @@
 
 typedef struct sl_mapping {
     sl_rect source; /* the part of the picture that may be read: filters stop at its edges */
-    uint32_t width, height;                 /* of the output */
-    uint32_t virtual_width, virtual_height; /* of a box; 0: it is none */
+    uint32_t width, height; /* of the output */
+    uint32_t virtual_width, virtual_height;
     int32_t window_x, window_y;
     bool flip_x, flip_y; /* left to right, top to bottom */
     /* An sl_interpolation less SL_BILINEAR, which a mapping that says nothing has. */
     int8_t beyond_bilinear;
-    /* Of what is not a box: (x, y) of the picture is affine * (x, y, 1) of the output. */
-    double affine[2][3];
 } sl_mapping;
 
 /*
@@ -62,14 +57,6 @@ static inline sl_interpolation sl_axis_interpolation(const sl_axis *axis)
 {
     return (sl_interpolation)(axis->beyond_bilinear + (int)SL_BILINEAR);
 }
-
-static inline bool sl_mapping_is_box(const sl_mapping *mapping)
-{
-    return mapping->virtual_width > 0;
-}
-
-/* The map as a matrix, also of a box. */
-void sl_mapping_matrix(const sl_mapping *mapping, double matrix[2][3]);
 
 /* The two axes of a box, in a picture scaled down by `denominator`. Flips are not in them. */
 void sl_mapping_axes(const sl_mapping *mapping, uint32_t denominator, sl_axis *horizontal,

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recipe: a list of steps is checked while it is made, so that drawing, on workers, only walks it.
+ * Pure, over the caller's recipe.
+ */
 #include "recipe.h"
 
 #include "error.h"
@@ -25,7 +29,8 @@ static bool recipe_in_range(const sl_argument *argument, double value)
 {
     return value >= argument->least && value <= argument->most &&
            !(argument->above && value == argument->least) &&
-           (argument->type != SL_NUMBER_WHOLE || value == floor(value));
+           ((argument->type != SL_NUMBER_WHOLE && argument->type != SL_NUMBER_WORD) ||
+            value == floor(value));
 }
 
 static void describe_range(const sl_argument *argument, char *text, size_t bytes)
@@ -63,61 +68,232 @@ static void check_arguments(const sl_step_kind *kind, const double *arguments, u
     }
 }
 
-/* The step's place: where it is already, or behind those of its stage and of earlier ones. */
-static sl_recipe_step *place_for(sluice_augment *recipe, const sl_step_kind *kind)
+/* ---- the list ---- */
+
+static sluice_status take_arguments(sluice_augment *recipe, const char *call,
+                                    const sl_step_kind *kind, const double *arguments,
+                                    uint32_t count, sl_recipe_step *step)
 {
-    uint32_t at = 0;
+    char text[128];
+    *step = (sl_recipe_step){.kind = kind};
+    for (uint32_t i = 0; i < SL_STEP_ARGUMENTS_MAX; i++) {
+        step->arguments[i] = i < count ? arguments[i] : kind->arguments[i].preset;
+        if (kind->arguments[i].type == SL_NUMBER_FLOAT &&
+            fabs(step->arguments[i]) <= (double)FLT_MAX) {
+            step->arguments[i] = (double)(float)step->arguments[i];
+        }
+    }
+    check_arguments(kind, step->arguments, count, text, sizeof(text));
+    return text[0] == '\0' ? SLUICE_OK : sl_recipe_refuse(recipe, SLUICE_INVALID, call, text);
+}
+
+/* How many steps of that stream of random numbers there are. */
+static uint32_t count_of_stream(const sluice_augment *recipe, uint32_t stream)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < recipe->count; i++) {
+        count += recipe->steps[i].kind->stream == stream;
+    }
+    return count;
+}
+
+/* Behind all others, before what converts. */
+static sluice_status append_step(sluice_augment *recipe, const char *call, sl_recipe_step *step)
+{
+    const uint32_t earlier = count_of_stream(recipe, step->kind->stream);
+    uint32_t at = recipe->count;
+    if (recipe->count == SL_STEPS_MAX || (step->kind->stream > 0 && earlier == SL_STREAM_STEPS)) {
+        return sl_recipe_refuse(recipe, SLUICE_STATE, call,
+                                "a recipe can have 48 steps, 15 of them alike");
+    }
+    step->stream = step->kind->stream + SL_STREAMS * earlier;
+    while (at > 0 && recipe->steps[at - 1].kind->convert != NULL && step->kind->convert == NULL) {
+        at--;
+    }
+    memmove(&recipe->steps[at + 1], &recipe->steps[at],
+            (recipe->count - at) * sizeof(recipe->steps[0]));
+    recipe->steps[at] = *step;
+    recipe->count++;
+    for (uint32_t i = 0; i < recipe->depth; i++) {
+        recipe->steps[recipe->groups[i]].inside++;
+    }
+    return SLUICE_OK;
+}
+
+/* The size behind steps [begin, end). False: steps of a group come to different ones. */
+static bool find_size(const sluice_augment *recipe, uint32_t begin, uint32_t end, uint32_t size[2])
+{
+    for (uint32_t i = begin; i < end;) {
+        const sl_recipe_step *step = &recipe->steps[i];
+        const uint32_t next = i + 1 + step->inside;
+        const uint32_t before[2] = {size[0], size[1]};
+        if (step->kind->group == SL_GROUP_CHOICE) {
+            for (uint32_t at = i + 1; at < next; at += 1 + recipe->steps[at].inside) {
+                uint32_t one[2] = {before[0], before[1]};
+                if (!find_size(recipe, at, at + 1 + recipe->steps[at].inside, one) ||
+                    (at > i + 1 && (one[0] != size[0] || one[1] != size[1]))) {
+                    return false;
+                }
+                memcpy(size, one, sizeof(one));
+            }
+        } else if (step->kind->group != SL_GROUP_NO) {
+            if (!find_size(recipe, i + 1, next, size) ||
+                (step->kind->group != SL_GROUP_SEQUENCE &&
+                 (size[0] != before[0] || size[1] != before[1]))) {
+                return false;
+            }
+        } else if (step->kind->size != NULL) {
+            step->kind->size(step->arguments, &size[0], &size[1]);
+        }
+        i = next;
+    }
+    return true;
+}
+
+static sluice_status update_size(sluice_augment *recipe, const char *call)
+{
+    uint32_t size[2] = {0, 0};
+    if (recipe->depth > 0) {
+        return SLUICE_OK;
+    }
+    if (!find_size(recipe, 0, recipe->count, size)) {
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
+                                "the size of the result would depend on what is drawn");
+    }
+    recipe->width = size[0];
+    recipe->height = size[1];
+    return SLUICE_OK;
+}
+
+/* The colour whose values are nearest to 0 after all that converts. */
+static void update_mean(sluice_augment *recipe)
+{
+    for (size_t c = 0; c < 3; c++) {
+        float scale = 1.0F / 255.0F;
+        float bias = 0.0F;
+        for (uint32_t i = 0; i < recipe->count; i++) {
+            if (recipe->steps[i].kind->convert != NULL) {
+                recipe->steps[i].kind->convert(recipe->steps[i].arguments, c, &scale, &bias);
+            }
+        }
+        const float zero = -bias / scale;
+        recipe->mean[c] = zero > 0.0F ? (uint8_t)(fminf(zero, 255.0F) + 0.5F) : 0;
+    }
+}
+
+static sl_recipe_step *converting_step(sluice_augment *recipe, const sl_step_kind *kind)
+{
     for (uint32_t i = 0; i < recipe->count; i++) {
         if (recipe->steps[i].kind == kind) {
             return &recipe->steps[i];
         }
-        at = recipe->steps[i].kind->stage <= kind->stage ? i + 1 : at;
     }
-    memmove(&recipe->steps[at + 1], &recipe->steps[at],
-            (recipe->count - at) * sizeof(recipe->steps[0]));
-    recipe->count++;
-    return &recipe->steps[at];
-}
-
-/* The output's size is what a geometry step has arguments called that for. */
-static void recipe_take_size(sluice_augment *recipe, const sl_recipe_step *step)
-{
-    const uint32_t count = sl_step_argument_count(step->kind);
-    for (uint32_t i = 0; i < count; i++) {
-        const char *name = step->kind->arguments[i].name;
-        if (strcmp(name, "width") == 0) {
-            recipe->width = (uint32_t)step->arguments[i];
-        } else if (strcmp(name, "height") == 0) {
-            recipe->height = (uint32_t)step->arguments[i];
-        }
-    }
-    assert(recipe->width > 0 && recipe->height > 0);
+    return NULL;
 }
 
 sluice_status sl_recipe_add(sluice_augment *recipe, const char *call, const sl_step_kind *kind,
                             const double *arguments, uint32_t count)
 {
-    char text[128];
-    sl_recipe_step step = {.kind = kind};
-    for (uint32_t i = 0; i < SL_STEP_ARGUMENTS_MAX; i++) {
-        step.arguments[i] = i < count ? arguments[i] : kind->arguments[i].preset;
-        if (kind->arguments[i].type == SL_NUMBER_FLOAT &&
-            fabs(step.arguments[i]) <= (double)FLT_MAX) {
-            step.arguments[i] = (double)(float)step.arguments[i];
+    sl_recipe_step step;
+    if (kind->group != SL_GROUP_NO) {
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, call, "a group is opened, not added");
+    }
+    sluice_status status = take_arguments(recipe, call, kind, arguments, count, &step);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (kind->convert != NULL && recipe->depth > 0) {
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, call, "it cannot be part of a group");
+    }
+    sl_recipe_step *there = kind->convert != NULL ? converting_step(recipe, kind) : NULL;
+    if (there != NULL) {
+        memcpy(there->arguments, step.arguments, sizeof(there->arguments));
+    } else {
+        status = append_step(recipe, call, &step);
+    }
+    if (kind->convert != NULL) {
+        update_mean(recipe);
+    }
+    return status == SLUICE_OK ? update_size(recipe, call) : status;
+}
+
+sluice_status sl_recipe_begin(sluice_augment *recipe, const char *call, const sl_step_kind *kind,
+                              const double *arguments, uint32_t count)
+{
+    sl_recipe_step step;
+    if (kind->group == SL_GROUP_NO) {
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, call, "it is not a group");
+    }
+    if (recipe->depth == SL_STEP_DEPTH) {
+        return sl_recipe_refuse(recipe, SLUICE_STATE, call, "groups are 6 deep at most");
+    }
+    sluice_status status = take_arguments(recipe, call, kind, arguments, count, &step);
+    if (status == SLUICE_OK) {
+        status = append_step(recipe, call, &step);
+    }
+    if (status == SLUICE_OK) {
+        uint32_t at = recipe->count - 1;
+        while (recipe->steps[at].kind->convert != NULL) {
+            at--;
+        }
+        recipe->groups[recipe->depth++] = at;
+    }
+    return status;
+}
+
+/* Steps that are directly in the group. */
+static uint32_t count_children(const sluice_augment *recipe, uint32_t group)
+{
+    uint32_t count = 0;
+    const uint32_t end = group + 1 + recipe->steps[group].inside;
+    for (uint32_t at = group + 1; at < end; at += 1 + recipe->steps[at].inside) {
+        count++;
+    }
+    return count;
+}
+
+sluice_status sl_recipe_end(sluice_augment *recipe)
+{
+    if (recipe->depth == 0) {
+        return sl_recipe_refuse(recipe, SLUICE_STATE, "sluice_augment_end", "no group is open");
+    }
+    const uint32_t group = recipe->groups[--recipe->depth];
+    const sl_recipe_step *step = &recipe->steps[group];
+    const uint32_t children = count_children(recipe, group);
+    if (children == 0) {
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, step->kind->name, "the group is empty");
+    }
+    if (step->kind->group == SL_GROUP_CHOICE) {
+        double sum = 0;
+        for (uint32_t i = 0; i < children && i < SL_STEP_ARGUMENTS_MAX; i++) {
+            sum += step->arguments[i];
+        }
+        if (children > SL_STEP_ARGUMENTS_MAX || !(sum > 0)) {
+            return sl_recipe_refuse(recipe, SLUICE_INVALID, step->kind->name,
+                                    "it has 16 steps at most, whose weights add to more than 0");
         }
     }
-    check_arguments(kind, step.arguments, count, text, sizeof(text));
-    if (text[0] != '\0') {
-        return sl_recipe_refuse(recipe, SLUICE_INVALID, call, text);
-    }
-    if (kind->stage == SL_STAGE_GEOMETRY) {
-        if (recipe->width > 0) {
-            return sl_recipe_refuse(recipe, SLUICE_STATE, call,
-                                    "the recipe has a geometry step already, and can have one");
+    return update_size(recipe, step->kind->name);
+}
+
+sluice_status sl_recipe_check(const sluice_augment *recipe, sluice_error *error)
+{
+    if (recipe->error.status != SLUICE_OK) {
+        if (error != NULL) {
+            *error = recipe->error;
         }
-        recipe_take_size(recipe, &step);
+        return (sluice_status)recipe->error.status;
     }
-    *place_for(recipe, kind) = step;
+    if (recipe->depth > 0) {
+        return sl_error_set(error, SLUICE_INVALID, "augment", "the group \"%s\" is not closed",
+                            recipe->steps[recipe->groups[recipe->depth - 1]].kind->name);
+    }
+    if (recipe->width == 0 || recipe->height == 0) {
+        return sl_error_set(error, SLUICE_INVALID, "augment",
+                            "the recipe has no step that gives pictures one size: add "
+                            "random_resized_crop, resize_center_crop, random_crop, center_crop or "
+                            "resize");
+    }
     return SLUICE_OK;
 }
 
@@ -125,9 +301,11 @@ sluice_status sl_recipe_add(sluice_augment *recipe, const char *call, const sl_s
 
 /*
  * Where a stream begins, in the numbers that a sample has: 16 for each group, and for streams from
- * 16 on in further blocks of such numbers. Fixed for ever.
+ * 16 on in further blocks of such numbers. Fixed for ever. Below 1008 there are 1024 blocks less
+ * those that others use (subvolume.c).
  */
 enum { STREAMS_PER_GROUP = 16, STREAM_BLOCK = STREAMS_PER_GROUP * SL_GROUPS_MAX };
+_Static_assert(SL_STREAMS *SL_STREAM_STEPS <= 1008, "streams have numbers of their own");
 
 static sl_random random_for(const sl_draw_key *key, uint32_t stream)
 {
@@ -137,30 +315,112 @@ static sl_random random_for(const sl_draw_key *key, uint32_t stream)
                              key->group * STREAMS_PER_GROUP + stream % STREAMS_PER_GROUP);
 }
 
+typedef struct recipe_draw {
+    const sluice_augment *recipe;
+    const sl_draw_key *key;
+    sl_drawing drawing;
+} recipe_draw;
+
+static sluice_status draw_steps(recipe_draw *draw, uint32_t begin, uint32_t end);
+
+static sluice_status draw_choice(recipe_draw *draw, uint32_t group, sl_random *random)
+{
+    const sl_recipe_step *steps = draw->recipe->steps;
+    const uint32_t children = count_children(draw->recipe, group);
+    double sum = 0;
+    for (uint32_t i = 0; i < children; i++) {
+        sum += steps[group].arguments[i];
+    }
+    double left = sl_random_unit(random) * sum;
+    uint32_t at = group + 1;
+    uint32_t chosen = at;
+    for (uint32_t i = 0; i < children; i++) {
+        const double weight = steps[group].arguments[i];
+        if (weight > 0) {
+            chosen = at;
+            if (left < weight) {
+                break;
+            }
+            left -= weight;
+        }
+        at += 1 + steps[at].inside;
+    }
+    return draw_steps(draw, chosen, chosen + 1 + steps[chosen].inside);
+}
+
+static sluice_status draw_in_any_order(recipe_draw *draw, uint32_t group, sl_random *random)
+{
+    uint32_t order[SL_STEPS_MAX];
+    const sl_recipe_step *steps = draw->recipe->steps;
+    const uint32_t end = group + 1 + steps[group].inside;
+    uint32_t count = 0;
+    for (uint32_t at = group + 1; at < end; at += 1 + steps[at].inside) {
+        order[count++] = at;
+    }
+    sluice_status status = SLUICE_OK;
+    for (uint32_t left = count; left > 0 && status == SLUICE_OK; left--) {
+        const uint32_t pick = sl_random_below(random, left);
+        const uint32_t at = order[pick];
+        order[pick] = order[left - 1];
+        status = draw_steps(draw, at, at + 1 + steps[at].inside);
+    }
+    return status;
+}
+
+static sluice_status draw_group(recipe_draw *draw, uint32_t group)
+{
+    const sl_recipe_step *step = &draw->recipe->steps[group];
+    sl_random random = random_for(draw->key, step->stream);
+    switch (step->kind->group) {
+    case SL_GROUP_CHOICE:
+        return draw_choice(draw, group, &random);
+    case SL_GROUP_ORDER:
+        return draw_in_any_order(draw, group, &random);
+    case SL_GROUP_APPLY:
+        if (!(sl_random_unit(&random) < step->arguments[0])) {
+            return SLUICE_OK;
+        }
+        break;
+    default:
+        break;
+    }
+    return draw_steps(draw, group + 1, group + 1 + step->inside);
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as groups are, SL_STEP_DEPTH
+static sluice_status draw_steps(recipe_draw *draw, uint32_t begin, uint32_t end)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = begin; i < end && status == SLUICE_OK;) {
+        const sl_recipe_step *step = &draw->recipe->steps[i];
+        if (step->kind->group != SL_GROUP_NO) {
+            status = draw_group(draw, i);
+        } else if (step->kind->draw != NULL) {
+            draw->drawing.random = random_for(draw->key, step->stream);
+            status = step->kind->draw(step->arguments, &draw->drawing);
+        }
+        i += 1 + step->inside;
+    }
+    return status;
+}
+
 sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint32_t picture_width,
                       uint32_t picture_height, sl_params *params, sluice_error *error)
 {
     assert(picture_width > 0 && picture_height > 0);
-    *params = (sl_params){.mapping = {.source = {0, 0, picture_width, picture_height},
-                                      .width = recipe->width,
-                                      .height = recipe->height}};
+    recipe_draw draw = {.recipe = recipe, .key = key};
     if (recipe->width == 0) {
-        return sl_error_set(error, SLUICE_INVALID, "augment", "the recipe has no geometry step");
+        return sl_recipe_check(recipe, error);
     }
     if (picture_width > INT32_MAX || picture_height > INT32_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "augment", "a picture of %u x %u",
                             picture_width, picture_height);
     }
-    for (uint32_t i = 0; i < recipe->count; i++) {
-        const sl_recipe_step *step = &recipe->steps[i];
-        if (step->kind->draw != NULL) {
-            sl_random random = random_for(key, step->kind->stream);
-            const sluice_status status = step->kind->draw(step->arguments, &random, params, error);
-            if (status != SLUICE_OK) {
-                return status;
-            }
-        }
-    }
-    params->need = sl_mapping_need(&params->mapping);
-    return SLUICE_OK;
+    sl_drawing_begin(&draw.drawing, params, picture_width, picture_height, key->exact, error);
+    memcpy(draw.drawing.mean, recipe->mean, sizeof(recipe->mean));
+    const sluice_status status = draw_steps(&draw, 0, recipe->count);
+    sl_drawing_end(&draw.drawing);
+    assert(status != SLUICE_OK ||
+           (params->width == recipe->width && params->height == recipe->height));
+    return status;
 }

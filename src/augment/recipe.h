@@ -3,8 +3,9 @@
  * recipe: what the user asked for, and what that means for one picture.
  *
  * Purpose: sluice_augment is a plain value, a list of steps (augment/steps.h) in the order in which
- * they are done. sl_draw turns (recipe, key, picture size) into the parameters of that sample: a
- * pure function.
+ * they are drawn; the steps of a group stand behind it. sl_draw turns (recipe, key, picture size)
+ * into the program of that sample: a pure function.
+ * Invariant: a list that sl_recipe_check accepts has a size that does not depend on the picture.
  * Threads: pure.
  */
 #ifndef SL_RECIPE_H
@@ -12,28 +13,41 @@
 
 #include "steps.h"
 
+enum { SL_STEPS_MAX = 48, SL_STEP_DEPTH = 6 };
+
 typedef struct sl_recipe_step {
     const sl_step_kind *kind;
+    uint32_t stream; /* of random numbers */
+    uint32_t inside; /* of a group: so many steps that follow are in it */
     double arguments[SL_STEP_ARGUMENTS_MAX];
 } sl_recipe_step;
 
 struct sluice_augment {
     sluice_error error;     /* of the first call that was refused; status 0: none */
-    uint32_t width, height; /* of the output; 0: there is no geometry step yet */
+    uint32_t width, height; /* of the output; 0: it depends on the picture */
+    uint8_t mean[3];        /* the colour that normalising makes 0; black without it */
     uint32_t count;
+    uint32_t depth;                 /* of the groups that are open */
+    uint32_t groups[SL_STEP_DEPTH]; /* their places */
     sl_recipe_step steps[SL_STEPS_MAX];
 };
 
 /*
- * Adds a step, or gives one that is there other arguments. `count` arguments are given, the rest
- * have their presets. INVALID: out of range, STATE: a second geometry step; then nothing is
- * changed but the error, if it is the first: "`call`: why".
+ * Adds a step to the group that is open; normalise, of which there is one, at the end. `count`
+ * arguments are given, the rest have their presets. INVALID: out of range, STATE: too many steps;
+ * then nothing is changed but the error, if it is the first: "`call`: why".
  */
 sluice_status sl_recipe_add(sluice_augment *recipe, const char *call, const sl_step_kind *kind,
                             const double *arguments, uint32_t count);
+/* Opens a group: what is added next is in it, until it is closed. */
+sluice_status sl_recipe_begin(sluice_augment *recipe, const char *call, const sl_step_kind *kind,
+                              const double *arguments, uint32_t count);
+sluice_status sl_recipe_end(sluice_augment *recipe);
 /* Has the first refusal stay. Returns `status`. `recipe` may be NULL. */
 sluice_status sl_recipe_refuse(sluice_augment *recipe, sluice_status status, const char *call,
                                const char *text);
+/* Whether pictures can be made by it: the first refusal, an open group, an unknown size. */
+sluice_status sl_recipe_check(const sluice_augment *recipe, sluice_error *error);
 
 enum { SL_GROUPS_MAX = 64 };
 
@@ -41,9 +55,11 @@ enum { SL_GROUPS_MAX = 64 };
 typedef struct sl_draw_key {
     uint64_t seed, epoch, sample;
     uint32_t group; /* of geometry: what shares it shares the draw; below SL_GROUPS_MAX */
+    bool exact;     /* what is drawn is the same, but each step is a pass of its own */
 } sl_draw_key;
 
-/* Errors: UNSUPPORTED when the picture cannot be used (smaller than a random_crop's window). */
+/* Of a recipe that was checked. Errors: UNSUPPORTED when the picture cannot be used (smaller than a
+ * random_crop's window). */
 sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint32_t picture_width,
                       uint32_t picture_height, sl_params *params, sluice_error *error);
 

@@ -1,206 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of steps, below, and what its rows do. A new step is a row and its draw (or convert);
- * pixels are worked on elsewhere (jitter.c). Owner thread: any; all is pure and constant.
+ * The table of steps. A new step is a row and what it draws (steps_draw.h) or converts. Constant.
  */
 #include "steps.h"
 
-#include "error.h"
+#include "blur.h"
+#include "operations.h"
+#include "policy_timm.h"
+#include "steps_draw.h"
 
-#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { SIDE_MAX = 16384, CROP_TRIES = 10 };
+enum { SIDE_MAX = 16384 };
 
-/* ---- geometry ---- */
+/* ---- sizes behind steps ---- */
 
-typedef struct crop_size {
-    double width, height;
-} crop_size;
-
-/* Rounds half to even, as Python's round() does. */
-static double round_even(double value)
+/* Of steps whose first two arguments are width and height. */
+static void size_given(const double *arguments, uint32_t *width, uint32_t *height)
 {
-    return nearbyint(value);
+    *width = (uint32_t)arguments[0];
+    *height = (uint32_t)arguments[1];
 }
 
-/* The largest central crop whose ratio is in the range. */
-static crop_size fallback_size(double ratio_min, double ratio_max, double width, double height)
+static void size_given_second(const double *arguments, uint32_t *width, uint32_t *height)
 {
-    double ratio = width / height;
-    crop_size crop = {width, height};
-    if (ratio < ratio_min) {
-        crop.height = round_even(width / ratio_min);
-    } else if (ratio > ratio_max) {
-        crop.width = round_even(height * ratio_max);
-    }
-    /* Very thin pictures round to nothing. */
-    crop.width = fmin(fmax(crop.width, 1.0), width);
-    crop.height = fmin(fmax(crop.height, 1.0), height);
-    return crop;
+    size_given(arguments + 1, width, height);
 }
 
-enum { RRC_WIDTH, RRC_HEIGHT, RRC_SCALE_MIN, RRC_SCALE_MAX, RRC_RATIO_MIN, RRC_RATIO_MAX };
-
-/* torchvision's RandomResizedCrop.get_params */
-static sl_rect draw_crop(const double *arguments, sl_random *random, uint32_t picture_width,
-                         uint32_t picture_height)
+static void size_unknown(const double *arguments, uint32_t *width, uint32_t *height)
 {
-    double width = picture_width;
-    double height = picture_height;
-    double ratio_low = log(arguments[RRC_RATIO_MIN]);
-    double ratio_high = log(arguments[RRC_RATIO_MAX]);
-    for (int i = 0; i < CROP_TRIES; i++) {
-        double area = width * height *
-                      sl_random_range(random, arguments[RRC_SCALE_MIN], arguments[RRC_SCALE_MAX]);
-        double ratio = exp(sl_random_range(random, ratio_low, ratio_high));
-        crop_size crop = {round_even(sqrt(area * ratio)), round_even(sqrt(area / ratio))};
-        if (crop.width >= 1 && crop.width <= width && crop.height >= 1 && crop.height <= height) {
-            sl_rect box = {.width = (uint32_t)crop.width, .height = (uint32_t)crop.height};
-            box.y = sl_random_below(random, picture_height - box.height + 1);
-            box.x = sl_random_below(random, picture_width - box.width + 1);
-            return box;
-        }
-    }
-    crop_size crop =
-        fallback_size(arguments[RRC_RATIO_MIN], arguments[RRC_RATIO_MAX], width, height);
-    sl_rect box = {.width = (uint32_t)crop.width, .height = (uint32_t)crop.height};
-    box.x = (picture_width - box.width) / 2;
-    box.y = (picture_height - box.height) / 2;
-    return box;
-}
-
-static sluice_status random_resized_crop(const double *arguments, sl_random *random,
-                                         sl_params *params, sluice_error *error)
-{
-    (void)error;
-    sl_mapping *mapping = &params->mapping;
-    mapping->source = draw_crop(arguments, random, mapping->source.width, mapping->source.height);
-    mapping->virtual_width = mapping->width;
-    mapping->virtual_height = mapping->height;
-    return SLUICE_OK;
-}
-
-static const char *random_resized_crop_mismatch(const double *arguments)
-{
-    if (arguments[RRC_SCALE_MIN] > arguments[RRC_SCALE_MAX]) {
-        return "scale_min must be at most scale_max";
-    }
-    return arguments[RRC_RATIO_MIN] > arguments[RRC_RATIO_MAX]
-               ? "ratio_min must be at most ratio_max"
-               : NULL;
-}
-
-enum { CENTER_SHORTER, CENTER_WIDTH, CENTER_HEIGHT };
-
-/* torchvision's Resize(shorter_side) and CenterCrop */
-static sluice_status resize_center_crop(const double *arguments, sl_random *random,
-                                        sl_params *params, sluice_error *error)
-{
-    (void)random;
-    sl_mapping *mapping = &params->mapping;
-    const uint32_t shorter_side = (uint32_t)arguments[CENTER_SHORTER];
-    uint64_t width = mapping->source.width;
-    uint64_t height = mapping->source.height;
-    uint64_t shorter = width < height ? width : height;
-    uint64_t longer = width < height ? height : width;
-    uint64_t scaled = shorter_side * longer / shorter;
-    if (scaled > INT32_MAX) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "augment",
-                            "a picture of %u x %u is too long to resize its shorter side to %u",
-                            mapping->source.width, mapping->source.height, shorter_side);
-    }
-    mapping->virtual_width = width <= height ? shorter_side : (uint32_t)scaled;
-    mapping->virtual_height = width <= height ? (uint32_t)scaled : shorter_side;
-    mapping->window_x = (int32_t)round_even((mapping->virtual_width - mapping->width) / 2.0);
-    mapping->window_y = (int32_t)round_even((mapping->virtual_height - mapping->height) / 2.0);
-    return SLUICE_OK;
-}
-
-static const char *resize_center_crop_mismatch(const double *arguments)
-{
-    return arguments[CENTER_SHORTER] < fmax(arguments[CENTER_WIDTH], arguments[CENTER_HEIGHT])
-               ? "shorter_side must be at least width and height"
-               : NULL;
-}
-
-enum { CROP_WIDTH, CROP_HEIGHT, CROP_PADDING };
-
-/* torchvision's RandomCrop with padding */
-static sluice_status random_crop(const double *arguments, sl_random *random, sl_params *params,
-                                 sluice_error *error)
-{
-    sl_mapping *mapping = &params->mapping;
-    const uint32_t padding = (uint32_t)arguments[CROP_PADDING];
-    uint64_t width = mapping->source.width + (uint64_t)padding * 2;
-    uint64_t height = mapping->source.height + (uint64_t)padding * 2;
-    if (width < mapping->width || height < mapping->height || width > INT32_MAX ||
-        height > INT32_MAX) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "augment",
-                            "a picture of %u x %u with a padding of %u holds no window of %u x %u",
-                            mapping->source.width, mapping->source.height, padding, mapping->width,
-                            mapping->height);
-    }
-    mapping->virtual_width = mapping->source.width;
-    mapping->virtual_height = mapping->source.height;
-    uint32_t y = sl_random_below(random, (uint32_t)height - mapping->height + 1);
-    uint32_t x = sl_random_below(random, (uint32_t)width - mapping->width + 1);
-    mapping->window_x = (int32_t)x - (int32_t)padding;
-    mapping->window_y = (int32_t)y - (int32_t)padding;
-    return SLUICE_OK;
-}
-
-/* ---- flips ---- */
-
-/* A flip of a box is a box. */
-static sluice_status random_flip(const double *arguments, sl_random *random, sl_params *params,
-                                 sluice_error *error)
-{
-    (void)error;
-    assert(sl_mapping_is_box(&params->mapping));
-    params->mapping.flip_x = sl_random_unit(random) < arguments[0];
-    return SLUICE_OK;
-}
-
-static sluice_status random_vertical_flip(const double *arguments, sl_random *random,
-                                          sl_params *params, sluice_error *error)
-{
-    (void)error;
-    assert(sl_mapping_is_box(&params->mapping));
-    params->mapping.flip_y = sl_random_unit(random) < arguments[0];
-    return SLUICE_OK;
-}
-
-/* ---- pixels ---- */
-
-/* All numbers are drawn if any is used, so that one strength does not change the others. */
-static sluice_status color_jitter(const double *strengths, sl_random *random, sl_params *params,
-                                  sluice_error *error)
-{
-    (void)error;
-    static sl_pixel_operation *const operations[3] = {sl_brightness, sl_contrast, sl_saturation};
-    uint8_t order[3] = {0, 1, 2};
-    for (uint32_t left = 3; left > 1; left--) {
-        uint32_t pick = sl_random_below(random, left);
-        uint8_t last = order[left - 1];
-        order[left - 1] = order[pick];
-        order[pick] = last;
-    }
-    double factors[3];
-    for (int i = 0; i < 3; i++) {
-        factors[i] = sl_random_range(random, fmax(0.0, 1.0 - strengths[i]), 1.0 + strengths[i]);
-    }
-    for (size_t i = 0; i < 3; i++) {
-        const size_t kind = order[i];
-        if (strengths[kind] > 0) {
-            assert(params->operation_count < SL_OPERATIONS_MAX);
-            params->operations[params->operation_count].apply = operations[kind];
-            params->operations[params->operation_count++].amount = (float)factors[kind];
-        }
-    }
-    return SLUICE_OK;
+    (void)arguments;
+    *width = *height = 0;
 }
 
 /* ---- values ---- */
@@ -215,15 +47,56 @@ static void normalize(const double *arguments, size_t channel, float *scale, flo
 
 /* ---- the table ---- */
 
+/* In the order of sl_interpolation, sl_pad_mode, sl_auto_policy, sl_timm_kind and sl_timm_set. */
+static const char *const resize_words[] = {"nearest", "bilinear", "bicubic", "lanczos", NULL};
+static const char *const pad_words[] = {"constant", "edge", "reflect", "symmetric", NULL};
+static const char *const policy_words[] = {"imagenet", "cifar10", "svhn", NULL};
+static const char *const timm_words[] = {"rand", "auto", "augmix", NULL};
+static const char *const timm_interpolation_words[] = {"nearest", "bilinear", "bicubic", "random",
+                                                       NULL};
+static const char *const timm_sets[] = {"all",
+                                        "increasing",
+                                        "3a",
+                                        "weights",
+                                        "3a-weights",
+                                        "old-weights",
+                                        "old-weights-increasing",
+                                        "original",
+                                        "original-r",
+                                        "v0",
+                                        "v0-r",
+                                        "3-augment",
+                                        NULL};
+
 /* Of an sl_argument. */
-#define SIDE(name)          name, SL_NUMBER_WHOLE, false, 1, SIDE_MAX, (double)NAN
-#define SCALE(name, preset) name, SL_NUMBER_REAL, true, 0, 1, preset
-#define RATIO(name, preset) name, SL_NUMBER_REAL, true, 0, DBL_MAX, preset
-#define PROBABILITY         "probability", SL_NUMBER_REAL, false, 0, 1, 0.5
+#define GIVEN                            ((double)NAN)
+#define SIDE(name)                       name, SL_NUMBER_WHOLE, false, 1, SIDE_MAX, GIVEN
+#define BORDER(name)                     name, SL_NUMBER_WHOLE, false, 0, SIDE_MAX, 0
+#define SCALE(name, preset)              name, SL_NUMBER_REAL, true, 0, 1, preset
+#define RATIO(name, preset)              name, SL_NUMBER_REAL, true, 0, DBL_MAX, preset
+#define PROBABILITY(preset)              "probability", SL_NUMBER_REAL, false, 0, 1, preset
+#define WHOLE(name, least, most, preset) name, SL_NUMBER_WHOLE, false, least, most, preset
+#define REAL(name, least, most, preset)  name, SL_NUMBER_REAL, false, least, most, preset
+#define FLAG(name)                       name, SL_NUMBER_WHOLE, false, 0, 1, 0
+#define DEGREES(name, preset)            name, SL_NUMBER_REAL, false, -360, 360, preset
+#define SHEAR(name)                      name, SL_NUMBER_REAL, false, -89, 89, 0
 /* Factors above this would be no picture any more, and must fit in a float. */
-#define STRENGTH(name)  name, SL_NUMBER_REAL, false, 0, 1000, 0
-#define MEAN(name)      name, SL_NUMBER_FLOAT, false, -FLT_MAX, FLT_MAX, (double)NAN
-#define DEVIATION(name) name, SL_NUMBER_FLOAT, true, 0, FLT_MAX, (double)NAN
+#define STRENGTH(name)       name, SL_NUMBER_REAL, false, 0, 1000, 0
+#define FACTOR(name, preset) name, SL_NUMBER_REAL, false, 0, 1000, preset
+#define MEAN(name)           name, SL_NUMBER_FLOAT, false, -FLT_MAX, FLT_MAX, GIVEN
+#define DEVIATION(name)      name, SL_NUMBER_FLOAT, true, 0, FLT_MAX, GIVEN
+#define WORD(name, words, preset) \
+    name, SL_NUMBER_WORD, false, 0, sizeof(words) / sizeof((words)[0]) - 2, preset, words
+#define RESIZED(preset) WORD("interpolation", resize_words, preset)
+/* A warp has no Lanczos. */
+#define WARPED(preset) "interpolation", SL_NUMBER_WORD, false, 0, SL_BICUBIC, preset, resize_words
+#define FILL(preset)                                     \
+    {"fill_r", SL_NUMBER_WHOLE, false, 0, 255, preset},  \
+        {"fill_g", SL_NUMBER_WHOLE, false, -1, 255, -1}, \
+    {                                                    \
+        "fill_b", SL_NUMBER_WHOLE, false, -1, 255, -1    \
+    }
+#define WEIGHT(name) name, SL_NUMBER_REAL, false, 0, 1e9, 1
 
 const sl_step_kind sl_step_kinds[] = {
     {.name = "random_resized_crop",
@@ -235,41 +108,328 @@ const sl_step_kind sl_step_kinds[] = {
                    {SCALE("scale_min", 0.08)},
                    {SCALE("scale_max", 1)},
                    {RATIO("ratio_min", 3.0 / 4)},
-                   {RATIO("ratio_max", 4.0 / 3)}},
-     .mismatch = random_resized_crop_mismatch,
-     .draw = random_resized_crop},
+                   {RATIO("ratio_max", 4.0 / 3)},
+                   {RESIZED(SL_BILINEAR)}},
+     .mismatch = sl_random_resized_crop_mismatch,
+     .size = size_given,
+     .draw = sl_draw_random_resized_crop},
     {.name = "resize_center_crop",
      .text = "the shorter side is resized, then the centre cut out",
      .stage = SL_STAGE_GEOMETRY,
-     .arguments = {{SIDE("shorter_side")}, {SIDE("width")}, {SIDE("height")}},
-     .mismatch = resize_center_crop_mismatch,
-     .draw = resize_center_crop},
+     .arguments =
+         {{SIDE("shorter_side")}, {SIDE("width")}, {SIDE("height")}, {RESIZED(SL_BILINEAR)}},
+     .mismatch = sl_resize_center_crop_mismatch,
+     .size = size_given_second,
+     .draw = sl_draw_resize_center_crop},
     {.name = "random_crop",
-     .text = "a random window of the picture with black padding, not resized",
+     .text = "a random window of the padded picture, not resized",
      .stage = SL_STAGE_GEOMETRY,
      .stream = 1,
      .arguments = {{SIDE("width")},
                    {SIDE("height")},
-                   {"padding", SL_NUMBER_WHOLE, false, 0, SIDE_MAX, 0}},
-     .draw = random_crop},
+                   {BORDER("padding")},
+                   {WORD("padding_mode", pad_words, SL_PAD_CONSTANT)},
+                   {FLAG("pad_if_needed")},
+                   FILL(0)},
+     .size = size_given,
+     .draw = sl_draw_random_crop},
+    {.name = "center_crop",
+     .text = "the middle; black around a smaller picture",
+     .stage = SL_STAGE_GEOMETRY,
+     .arguments = {{SIDE("width")}, {SIDE("height")}},
+     .size = size_given,
+     .draw = sl_draw_center_crop},
+    {.name = "resize",
+     .text = "resized to one size, whatever its aspect ratio",
+     .stage = SL_STAGE_GEOMETRY,
+     .arguments = {{SIDE("width")}, {SIDE("height")}, {RESIZED(SL_BILINEAR)}},
+     .size = size_given,
+     .draw = sl_draw_resize_step},
+    {.name = "resize_shorter",
+     .text = "the shorter side is resized, the longer one in proportion, up to a limit",
+     .stage = SL_STAGE_GEOMETRY,
+     .arguments = {{SIDE("size")}, {BORDER("max_size")}, {RESIZED(SL_BILINEAR)}},
+     .size = size_unknown,
+     .draw = sl_draw_resize_shorter},
+    {.name = "random_resize",
+     .text = "the shorter side is resized to a random size",
+     .stage = SL_STAGE_GEOMETRY,
+     .stream = 5,
+     .arguments = {{SIDE("size_min")}, {SIDE("size_max")}, {RESIZED(SL_BILINEAR)}},
+     .mismatch = sl_random_resize_mismatch,
+     .size = size_unknown,
+     .draw = sl_draw_random_resize},
+    {.name = "pad",
+     .text = "pixels are added around the picture",
+     .stage = SL_STAGE_GEOMETRY,
+     .arguments = {{BORDER("left")},
+                   {BORDER("top")},
+                   {BORDER("right")},
+                   {BORDER("bottom")},
+                   {WORD("padding_mode", pad_words, SL_PAD_CONSTANT)},
+                   FILL(0)},
+     .size = sl_pad_size,
+     .draw = sl_draw_pad},
+    {.name = "random_rotation",
+     .text = "turned about its centre, counterclockwise",
+     .stage = SL_STAGE_GEOMETRY,
+     .stream = 6,
+     .arguments = {{DEGREES("degrees_min", GIVEN)},
+                   {DEGREES("degrees_max", GIVEN)},
+                   {WARPED(SL_NEAREST)},
+                   FILL(0)},
+     .mismatch = sl_random_rotation_mismatch,
+     .draw = sl_draw_random_rotation},
+    {.name = "random_affine",
+     .text = "turned, moved, scaled and sheared about its centre",
+     .stage = SL_STAGE_GEOMETRY,
+     .stream = 7,
+     .arguments = {{DEGREES("degrees_min", GIVEN)},
+                   {DEGREES("degrees_max", GIVEN)},
+                   {REAL("translate_x", 0, 1, 0)},
+                   {REAL("translate_y", 0, 1, 0)},
+                   {"scale_min", SL_NUMBER_REAL, true, 0, 1000, 1},
+                   {"scale_max", SL_NUMBER_REAL, true, 0, 1000, 1},
+                   {SHEAR("shear_x_min")},
+                   {SHEAR("shear_x_max")},
+                   {SHEAR("shear_y_min")},
+                   {SHEAR("shear_y_max")},
+                   {WARPED(SL_NEAREST)},
+                   FILL(0)},
+     .mismatch = sl_random_affine_mismatch,
+     .draw = sl_draw_random_affine},
+    {.name = "random_perspective",
+     .text = "seen from a random direction",
+     .stage = SL_STAGE_GEOMETRY,
+     .stream = 8,
+     .arguments =
+         {{REAL("distortion", 0, 1, 0.5)}, {PROBABILITY(0.5)}, {WARPED(SL_BILINEAR)}, FILL(0)},
+     .draw = sl_draw_random_perspective},
     {.name = "random_flip",
      .text = "mirrored left to right",
      .stage = SL_STAGE_FLIP,
      .stream = 2,
-     .arguments = {{PROBABILITY}},
-     .draw = random_flip},
+     .arguments = {{PROBABILITY(0.5)}},
+     .draw = sl_draw_random_flip},
     {.name = "random_vertical_flip",
      .text = "mirrored top to bottom",
      .stage = SL_STAGE_FLIP,
      .stream = 4,
-     .arguments = {{PROBABILITY}},
-     .draw = random_vertical_flip},
+     .arguments = {{PROBABILITY(0.5)}},
+     .draw = sl_draw_random_vertical_flip},
     {.name = "color_jitter",
-     .text = "brightness, contrast and saturation by random factors, in a random order",
+     .text = "brightness, contrast, saturation and hue by random factors, in a random order",
      .stage = SL_STAGE_COLOR,
      .stream = 3,
-     .arguments = {{STRENGTH("brightness")}, {STRENGTH("contrast")}, {STRENGTH("saturation")}},
-     .draw = color_jitter},
+     .arguments = {{STRENGTH("brightness")},
+                   {STRENGTH("contrast")},
+                   {STRENGTH("saturation")},
+                   {REAL("hue", 0, 0.5, 0)}},
+     .draw = sl_draw_color_jitter},
+    {.name = "color_jitter_ranges",
+     .text = "the same, with the ends of the factors' ranges",
+     .stage = SL_STAGE_COLOR,
+     .stream = 9,
+     .arguments = {{FACTOR("brightness_min", 1)},
+                   {FACTOR("brightness_max", 1)},
+                   {FACTOR("contrast_min", 1)},
+                   {FACTOR("contrast_max", 1)},
+                   {FACTOR("saturation_min", 1)},
+                   {FACTOR("saturation_max", 1)},
+                   {REAL("hue_min", -0.5, 0.5, 0)},
+                   {REAL("hue_max", -0.5, 0.5, 0)}},
+     .mismatch = sl_color_jitter_ranges_mismatch,
+     .draw = sl_draw_color_jitter_ranges},
+    {.name = "random_grayscale",
+     .text = "grey, in three equal channels",
+     .stage = SL_STAGE_COLOR,
+     .stream = 10,
+     .arguments = {{PROBABILITY(0.1)}},
+     .draw = sl_draw_random_grayscale},
+    {.name = "random_invert",
+     .text = "255 minus each value",
+     .stage = SL_STAGE_COLOR,
+     .stream = 11,
+     .arguments = {{PROBABILITY(0.5)}},
+     .draw = sl_draw_random_invert},
+    {.name = "random_posterize",
+     .text = "only the upper bits of each value are kept",
+     .stage = SL_STAGE_COLOR,
+     .stream = 12,
+     .arguments = {{WHOLE("bits", 0, 8, GIVEN)}, {PROBABILITY(0.5)}},
+     .draw = sl_draw_random_posterize},
+    {.name = "random_solarize",
+     .text = "values from a threshold on are inverted",
+     .stage = SL_STAGE_COLOR,
+     .stream = 13,
+     .arguments = {{REAL("threshold", 0, 256, GIVEN)}, {PROBABILITY(0.5)}},
+     .draw = sl_draw_random_solarize},
+    {.name = "random_solarize_add",
+     .text = "values below a threshold get brighter",
+     .stage = SL_STAGE_COLOR,
+     .stream = 14,
+     .arguments = {{WHOLE("add", 0, 255, GIVEN)},
+                   {WHOLE("threshold", 0, 256, 128)},
+                   {PROBABILITY(0.5)}},
+     .draw = sl_draw_random_solarize_add},
+    {.name = "random_autocontrast",
+     .text = "each channel is spread over 0 to 255",
+     .stage = SL_STAGE_COLOR,
+     .stream = 15,
+     .arguments = {{PROBABILITY(0.5)}},
+     .draw = sl_draw_random_autocontrast},
+    {.name = "random_equalize",
+     .text = "each channel's histogram becomes flat",
+     .stage = SL_STAGE_COLOR,
+     .stream = 16,
+     .arguments = {{PROBABILITY(0.5)}},
+     .draw = sl_draw_random_equalize},
+    {.name = "random_channel_permutation",
+     .text = "the channels in a random order",
+     .stage = SL_STAGE_COLOR,
+     .stream = 17,
+     .draw = sl_draw_random_channel_permutation},
+    {.name = "gaussian_blur",
+     .text = "torchvision's blur: a kernel of that many pixels, a random sigma",
+     .stage = SL_STAGE_FILTER,
+     .stream = 18,
+     .arguments = {{WHOLE("kernel_x", 1, SL_BLUR_KERNEL_MAX, GIVEN)},
+                   {WHOLE("kernel_y", 1, SL_BLUR_KERNEL_MAX, GIVEN)},
+                   {"sigma_min", SL_NUMBER_REAL, true, 0, 1000, 0.1},
+                   {"sigma_max", SL_NUMBER_REAL, true, 0, 1000, 2}},
+     .mismatch = sl_gaussian_blur_mismatch,
+     .draw = sl_draw_gaussian_blur},
+    {.name = "pillow_blur",
+     .text = "Pillow's GaussianBlur, which is three box blurs, of a random radius",
+     .stage = SL_STAGE_FILTER,
+     .stream = 19,
+     .arguments = {{REAL("radius_min", 0, 1000, 0.1)}, {REAL("radius_max", 0, 1000, 2)}},
+     .mismatch = sl_pillow_blur_mismatch,
+     .draw = sl_draw_pillow_blur},
+    {.name = "random_sharpness",
+     .text = "smoothed below a factor of 1, sharpened above it",
+     .stage = SL_STAGE_FILTER,
+     .stream = 20,
+     .arguments = {{FACTOR("factor", GIVEN)}, {PROBABILITY(0.5)}},
+     .draw = sl_draw_random_sharpness},
+    {.name = "jpeg",
+     .text = "compressed as a JPEG of a random quality, and decoded",
+     .stage = SL_STAGE_FILTER,
+     .stream = 21,
+     .arguments = {{WHOLE("quality_min", 1, 100, GIVEN)}, {WHOLE("quality_max", 1, 100, GIVEN)}},
+     .mismatch = sl_jpeg_mismatch,
+     .draw = sl_draw_jpeg},
+    {.name = "random_erasing",
+     .text = "random rectangles become a colour (-1: what normalizes to 0) or noise about it",
+     .stage = SL_STAGE_FILTER,
+     .stream = 22,
+     .arguments = {{PROBABILITY(0.5)},
+                   {SCALE("scale_min", 0.02)},
+                   {SCALE("scale_max", 0.33)},
+                   {RATIO("ratio_min", 0.3)},
+                   {RATIO("ratio_max", 3.3)},
+                   {WHOLE("value_r", -1, 255, -1)},
+                   {WHOLE("value_g", -1, 255, -1)},
+                   {WHOLE("value_b", -1, 255, -1)},
+                   {FLAG("noise")},
+                   {WHOLE("count_min", 1, 8, 1)},
+                   {WHOLE("count_max", 1, 8, 1)}},
+     .mismatch = sl_random_erasing_mismatch,
+     .draw = sl_draw_random_erasing},
+    {.name = "rand_augment",
+     .text = "torchvision's RandAugment: some of 14 operations, all at one magnitude",
+     .stage = SL_STAGE_POLICY,
+     .stream = 23,
+     .arguments = {{WHOLE("num_ops", 1, SL_POLICY_CHOICES_MAX, 2)},
+                   {WHOLE("magnitude", 0, SL_POLICY_BINS_MAX - 1, 9)},
+                   {WHOLE("num_magnitude_bins", 2, SL_POLICY_BINS_MAX, 31)},
+                   {WARPED(SL_NEAREST)},
+                   FILL(0)},
+     .mismatch = sl_rand_augment_mismatch,
+     .draw = sl_draw_rand_augment},
+    {.name = "trivial_augment_wide",
+     .text = "torchvision's TrivialAugmentWide: one of 14 operations, at a random magnitude",
+     .stage = SL_STAGE_POLICY,
+     .stream = 24,
+     .arguments = {{WHOLE("num_magnitude_bins", 2, SL_POLICY_BINS_MAX, 31)},
+                   {WARPED(SL_NEAREST)},
+                   FILL(0)},
+     .draw = sl_draw_trivial_augment_wide},
+    {.name = "auto_augment",
+     .text = "torchvision's AutoAugment: one of 25 pairs that were learnt",
+     .stage = SL_STAGE_POLICY,
+     .stream = 25,
+     .arguments = {{WORD("policy", policy_words, SL_AUTO_IMAGENET)}, {WARPED(SL_NEAREST)}, FILL(0)},
+     .draw = sl_draw_auto_augment},
+    {.name = "aug_mix",
+     .text = "torchvision's AugMix: chains of operations, mixed with the picture",
+     .stage = SL_STAGE_POLICY,
+     .stream = 26,
+     .arguments = {{WHOLE("severity", 1, 10, 3)},
+                   {WHOLE("mixture_width", 1, SL_POLICY_WIDTH_MAX, 3)},
+                   {WHOLE("chain_depth", -1, SL_POLICY_DEPTH_MAX, -1)},
+                   {REAL("alpha", SL_POLICY_ALPHA_MIN, SL_POLICY_ALPHA_MAX, 1)},
+                   {WHOLE("all_ops", 0, 1, 1)},
+                   {WARPED(SL_BILINEAR)},
+                   FILL(0)},
+     .mismatch = sl_aug_mix_mismatch,
+     .draw = sl_draw_aug_mix},
+    {.name = "timm_augment",
+     .text = "timm's policies; sluice_augment_timm makes the arguments of a string",
+     .stage = SL_STAGE_POLICY,
+     .stream = 27,
+     .arguments = {{WORD("kind", timm_words, SL_TIMM_RAND)},
+                   {WORD("set", timm_sets, SL_TIMM_ALL)},
+                   {WHOLE("num_ops", 1, SL_POLICY_CHOICES_MAX, 2)},
+                   {WHOLE("magnitude", 0, 100, 10)},
+                   {WHOLE("magnitude_max", 1, 100, 10)},
+                   {"deviation", SL_NUMBER_REAL, false, 0, INFINITY, 0},
+                   {PROBABILITY(0.5)},
+                   {WHOLE("width", 1, SL_POLICY_WIDTH_MAX, 3)},
+                   {WHOLE("depth", 0, SL_POLICY_DEPTH_MAX, 0)},
+                   {REAL("alpha", SL_POLICY_ALPHA_MIN, SL_POLICY_ALPHA_MAX, 1)},
+                   {FLAG("blended")},
+                   {REAL("translation", 0, 1, 0.45)},
+                   {WORD("interpolation", timm_interpolation_words, SL_POLICY_RANDOM)},
+                   FILL(124)},
+     .mismatch = sl_timm_mismatch,
+     .draw = sl_draw_timm},
+    {.name = "sequence",
+     .text = "the steps in it, as one",
+     .stage = SL_STAGE_GROUP,
+     .group = SL_GROUP_SEQUENCE},
+    {.name = "random_apply",
+     .text = "the steps in it, or none of them",
+     .stage = SL_STAGE_GROUP,
+     .group = SL_GROUP_APPLY,
+     .stream = 28,
+     .arguments = {{PROBABILITY(0.5)}}},
+    {.name = "random_choice",
+     .text = "one of the steps in it",
+     .stage = SL_STAGE_GROUP,
+     .group = SL_GROUP_CHOICE,
+     .stream = 29,
+     .arguments = {{WEIGHT("weight_1")},
+                   {WEIGHT("weight_2")},
+                   {WEIGHT("weight_3")},
+                   {WEIGHT("weight_4")},
+                   {WEIGHT("weight_5")},
+                   {WEIGHT("weight_6")},
+                   {WEIGHT("weight_7")},
+                   {WEIGHT("weight_8")},
+                   {WEIGHT("weight_9")},
+                   {WEIGHT("weight_10")},
+                   {WEIGHT("weight_11")},
+                   {WEIGHT("weight_12")},
+                   {WEIGHT("weight_13")},
+                   {WEIGHT("weight_14")},
+                   {WEIGHT("weight_15")},
+                   {WEIGHT("weight_16")}}},
+    {.name = "random_order",
+     .text = "the steps in it, in a random order",
+     .stage = SL_STAGE_GROUP,
+     .group = SL_GROUP_ORDER,
+     .stream = 30},
     {.name = "normalize",
      .text = "(value / 255 - mean) / stddev for each channel; floating dtypes only",
      .stage = SL_STAGE_NORMALIZE,
@@ -283,9 +443,6 @@ const sl_step_kind sl_step_kinds[] = {
 };
 
 const uint32_t sl_step_kind_count = sizeof(sl_step_kinds) / sizeof(sl_step_kinds[0]);
-
-_Static_assert(sizeof(sl_step_kinds) / sizeof(sl_step_kinds[0]) <= SL_STEPS_MAX,
-               "a recipe has room for each step once");
 
 const sl_step_kind *sl_step_find(const char *name)
 {
@@ -308,6 +465,7 @@ uint32_t sl_step_argument_count(const sl_step_kind *kind)
 
 const char *sl_step_stage_name(sl_step_stage stage)
 {
-    static const char *const names[SL_STAGES] = {"geometry", "flip", "color", "normalize"};
+    static const char *const names[SL_STAGES] = {"geometry", "flip",  "color",    "filter",
+                                                 "policy",   "group", "normalize"};
     return names[stage];
 }

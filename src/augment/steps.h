@@ -3,70 +3,80 @@
  * steps: the table of what a recipe can be made of. A step is one row of it, and nothing else knows
  * steps one by one: the C interface, Python and the tool read the table (sluice/augment.h).
  *
- * Purpose: names, arguments with their ranges, the order, and what each does. A step does one of
- *   - draw, once for a sample: it changes the mapping (crops, flips), or adds operations on the
- *     8-bit pixels of the output to the sample's list, or
+ * Purpose: names, arguments with their ranges, and what each does. A step is one of
+ *   - drawn, once for a sample: it changes the geometry (geometry.h) or adds operations on the
+ *     8-bit pixels of the canvas (operations.h),
+ *   - a group: which of the steps in it are drawn, and in which order,
  *   - convert, once for a loader: it changes what values come to (normalise).
- * Steps are done in the order of their stages, within a stage in the order in which they were
- * added; each once. A recipe has one step of stage GEOMETRY, which fills a mapping that is all of
- * the picture. The steps of another stage are in a recipe or not.
- * Random numbers: each row that draws has a stream of its own, so that no step changes what another
- * draws. A new row takes a new number; changing one changes every run.
+ * Steps are drawn in the order in which they were added; what converts comes last.
+ * Random numbers: each row that draws has a stream of its own, and the second, third, ... step of a
+ * stream in a recipe one of theirs, so that no step changes what another draws. A new row takes a
+ * new number; changing one changes every run.
  * Threads: pure.
  */
 #ifndef SL_STEPS_H
 #define SL_STEPS_H
 
-#include "mapping.h"
-#include "philox.h"
+#include "geometry.h"
 
 #include <sluice/augment.h>
 
-enum { SL_STEP_ARGUMENTS_MAX = 8, SL_STEPS_MAX = 16, SL_OPERATIONS_MAX = 8 };
+enum {
+    SL_STEP_ARGUMENTS_MAX = 16,
+    SL_STREAMS = 64,      /* of rows */
+    SL_STREAM_STEPS = 15, /* in a recipe, of one stream */
+};
 
 typedef enum sl_step_stage {
     SL_STAGE_GEOMETRY, /* which part of the picture, in which size */
     SL_STAGE_FLIP,
-    SL_STAGE_COLOR, /* on the 8-bit pixels of the output */
+    SL_STAGE_COLOR,  /* pixels by themselves */
+    SL_STAGE_FILTER, /* pixels by their neighbours, and what is put in their place */
+    SL_STAGE_POLICY, /* several of these, as a published rule has them */
+    SL_STAGE_GROUP,
     SL_STAGE_NORMALIZE,
     SL_STAGES
 } sl_step_stage;
 
-/* An operation in place on width x height RGB pixels without padding. */
-typedef void sl_pixel_operation(uint8_t *pixels, uint32_t width, uint32_t height, float amount);
-
-/* What was drawn for one sample. */
-typedef struct sl_params {
-    sl_mapping mapping;
-    sl_rect need; /* what to decode: sl_mapping_need */
-    uint32_t operation_count;
-    struct {
-        sl_pixel_operation *apply;
-        float amount;
-    } operations[SL_OPERATIONS_MAX];
-} sl_params;
-
-typedef enum sl_number { SL_NUMBER_REAL, SL_NUMBER_WHOLE, SL_NUMBER_FLOAT } sl_number;
+typedef enum sl_number {
+    SL_NUMBER_REAL,
+    SL_NUMBER_WHOLE,
+    SL_NUMBER_FLOAT,
+    SL_NUMBER_WORD
+} sl_number;
 
 typedef struct sl_argument {
     const char *name;
-    sl_number type; /* WHOLE: of pixels; FLOAT: rounded to binary32 */
+    sl_number type; /* WHOLE: of pixels; FLOAT: rounded to binary32; WORD: the number of one */
     bool above;     /* `least` itself is out of range */
     double least, most;
-    double preset; /* where it is left out; NaN: it must be given, as all before it */
+    double preset;            /* where it is left out; NaN: it must be given, as all before it */
+    const char *const *words; /* of a WORD, `most` + 1 of them */
 } sl_argument;
 
+/* Which of the steps in a group are drawn. */
+typedef enum sl_group {
+    SL_GROUP_NO,       /* none is: it is no group */
+    SL_GROUP_SEQUENCE, /* all */
+    SL_GROUP_APPLY,    /* all, with a probability */
+    SL_GROUP_CHOICE,   /* one, by weights */
+    SL_GROUP_ORDER     /* all, in a random order */
+} sl_group;
+
 /* Of the arguments in the table's order, which are in range. */
-typedef sluice_status sl_step_draw(const double *arguments, sl_random *random, sl_params *params,
-                                   sluice_error *error);
+typedef sluice_status sl_step_draw(const double *arguments, sl_drawing *drawing);
 
 typedef struct sl_step_kind {
     const char *name, *text; /* of the interface; what it does, in a sentence */
     sl_step_stage stage;
-    uint32_t stream; /* of random numbers, below 1008; 0: draws none */
+    sl_group group;
+    uint32_t stream; /* of random numbers, below SL_STREAMS; 0: draws none */
     sl_argument arguments[SL_STEP_ARGUMENTS_MAX];
     /* A sentence about arguments that do not go together; NULL: they do. May be NULL. */
     const char *(*mismatch)(const double *arguments);
+    /* The size behind the step, from the one before it; 0 x 0: it depends on the picture. NULL: as
+     * before. */
+    void (*size)(const double *arguments, uint32_t *width, uint32_t *height);
     sl_step_draw *draw; /* NULL: of no sample */
     /* A floating result is fmaf(u8, *scale, *bias). NULL: changes nothing there. */
     void (*convert)(const double *arguments, size_t channel, float *scale, float *bias);
@@ -75,13 +85,14 @@ typedef struct sl_step_kind {
 extern const sl_step_kind sl_step_kinds[];
 extern const uint32_t sl_step_kind_count;
 
+/* The arguments of "timm_augment" that a string of timm's means (policy_timm.h). INVALID: it means
+ * nothing; the sentence quotes the part that is wrong. */
+sluice_status sl_timm_arguments(const char *text, double arguments[SL_STEP_ARGUMENTS_MAX],
+                                sluice_error *error);
 /* NULL: there is none. */
 const sl_step_kind *sl_step_find(const char *name);
 uint32_t sl_step_argument_count(const sl_step_kind *kind);
-/* "geometry", "flip", "color", "normalize" */
+/* "geometry", "flip", "color", "filter", "policy", "group", "normalize" */
 const char *sl_step_stage_name(sl_step_stage stage);
-
-/* The operations of color_jitter: Pillow's ImageEnhance (Brightness, Contrast, Color). */
-sl_pixel_operation sl_brightness, sl_contrast, sl_saturation;
 
 #endif

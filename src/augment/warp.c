@@ -250,7 +250,7 @@ static void show(warping *w, uint32_t row, span *s)
 static void cut_at_frames(const warping *w, uint32_t row, span *s)
 {
     for (uint32_t i = 0; i < w->warp->frame_count; i++) {
-        const sl_frame *frame = &w->warp->frames[i];
+        const sl_warp_frame *frame = &w->warp->frames[i];
         const sl_warp_line line = line_of(frame->matrix, row);
         if (line.divide) {
             const uint32_t count = s->end - s->begin;

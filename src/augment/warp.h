@@ -34,10 +34,10 @@
 enum { SL_WARP_FRAMES = 4 };
 
 /* A canvas of width x height, and where in it output pixels are: coordinates as in sl_warp. */
-typedef struct sl_frame {
+typedef struct sl_warp_frame {
     double matrix[9];
     uint32_t width, height;
-} sl_frame;
+} sl_warp_frame;
 
 typedef struct sl_warp {
     /* (x', y', w') = matrix * (x, y, 1): continuous coordinates of the output (the centre of pixel
@@ -49,7 +49,7 @@ typedef struct sl_warp {
     /* Output pixels whose centre is outside of any of these are filled, too: canvases that earlier
      * steps of a composed chain cut at. 0: the input is the only frame. */
     uint32_t frame_count;
-    sl_frame frames[SL_WARP_FRAMES];
+    sl_warp_frame frames[SL_WARP_FRAMES];
 } sl_warp;
 
 /* What part of a width x height input the output shows, interpolation's support included: at least

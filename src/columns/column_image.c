@@ -7,28 +7,19 @@
 #include "columns.h"
 #include "conversion.h"
 #include "error.h"
+#include "operations.h"
 
 #include <string.h>
 
 static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     const sl_column_request *request = &column->request;
-    if (request->recipe.error.status != SLUICE_OK) {
-        if (error != NULL) {
-            *error = request->recipe.error;
-        }
-        return (sluice_status)request->recipe.error.status;
-    }
-    if (request->recipe.width == 0) {
-        return sl_column_refuse(column, error,
-                                "the recipe has no geometry step: add random_resized_crop, "
-                                "resize_center_crop or random_crop");
-    }
     const sluice_status status = sl_converter_make(
         &column->converter, &request->recipe, (sluice_dtype)request->dtype, request->layout, error);
     if (status != SLUICE_OK) {
         return status;
     }
+    column->converter.tools.jpeg = sl_decoder_jpeg_artefacts;
     sl_part *part = sl_column_add_part(set, column, "", error);
     if (part == NULL) {
         return SLUICE_INVALID;
@@ -74,32 +65,44 @@ static sluice_status column_image_decode(const sl_row *row, const sl_params *par
     uint32_t width = 0;
     uint32_t height = 0;
     if (!row->exact) {
-        sl_mapping_least(&params->mapping, &params->need, &width, &height);
+        sl_mapping_least(&params->geometries[0].box, &params->need, &width, &height);
     }
     return sl_decoder_decode(row->decoder, params->need, width, height, view, error);
+}
+
+/* Whether a mirror may be left to the device: nothing but tables and the like come after it. */
+static bool can_mirror_later(const sl_params *params)
+{
+    bool local = params->geometries[0].box.flip_x && !params->geometries[0].warps;
+    for (uint32_t i = 0; i < params->operation_count; i++) {
+        local = local && params->operations[i].kind->canvas == NULL &&
+                params->operations[i].kind != &sl_operation_erase;
+    }
+    return local;
 }
 
 static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_part_view parts,
                                        sluice_error *error)
 {
-    const sl_params *params = &row->draws[column->group];
-    sl_params left;
+    sl_params *params = &row->draws[column->group];
     sl_image view;
     const sluice_status status = column_image_decode(row, params, &view, error);
     row->decode_ns += row->timed ? sl_now_ns() - row->opened_ns : 0;
     if (status != SLUICE_OK) {
         return status;
     }
+    const bool left = column->mirrors_later && can_mirror_later(params);
     if (column->mirrors_later) {
-        *(uint8_t *)sl_column_row(column, parts, 1, row->at.number) =
-            params->mapping.flip_x ? SL_ROW_MIRROR : 0;
-        left = *params;
-        left.mapping.flip_x = false;
-        params = &left;
+        *(uint8_t *)sl_column_row(column, parts, 1, row->at.number) = left ? SL_ROW_MIRROR : 0;
+        params->geometries[0].box.flip_x = params->geometries[0].box.flip_x && !left;
     }
-    return sl_augment_apply(&column->converter, &view, params,
-                            sl_column_row(column, parts, 0, row->at.number),
-                            sl_decoder_scratch(row->decoder), error);
+    const sl_apply_work work = {.scratch = sl_decoder_scratch(row->decoder),
+                                .profile = row->timed ? &row->profile : NULL};
+    const sluice_status made =
+        sl_augment_apply(&column->converter, &view, params, &work,
+                         sl_column_row(column, parts, 0, row->at.number), error);
+    params->geometries[0].box.flip_x = params->geometries[0].box.flip_x || left;
+    return made;
 }
 
 static void column_image_blank(const sl_column *column, uint32_t number, sl_part_view parts)

@@ -392,7 +392,8 @@ static sluice_status draw_group(const sl_column *lead, sl_row *row, sluice_error
     const sl_draw_key key = {.seed = row->seed,
                              .epoch = row->epoch,
                              .sample = (uint64_t)row->at.index,
-                             .group = lead->group};
+                             .group = lead->group,
+                             .exact = row->exact};
     sl_picture picture;
     row->opened_ns = row->timed ? sl_now_ns() : 0;
     sluice_status status = lead->kind->open(lead, row, &picture, error);

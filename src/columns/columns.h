@@ -75,6 +75,7 @@ typedef struct sl_row {
     uint64_t decode_ns;             /* added to by pictures, when `timed` */
     uint64_t opened_ns;             /* when the picture that is open began to be, when `timed` */
     bool timed;
+    sl_profile profile; /* of operations on pictures; added to when `timed` */
     /* of the batch */
     uint64_t seed, epoch;
     bool exact;

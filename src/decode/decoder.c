@@ -8,6 +8,7 @@
 
 #include "codecs.h"
 #include "error.h"
+#include "jpeg_round_trip.h"
 #include "frame.h"
 #include "memory.h"
 #include "minmax.h"
@@ -295,4 +296,10 @@ sluice_status sl_decoder_values(sl_decoder *decoder, uint64_t first, uint64_t co
     return status == SLUICE_OK ? decoder->codec->values(decoder->state, &decoder->source, first,
                                                         count, values, error)
                                : status;
+}
+
+sluice_status sl_decoder_jpeg_artefacts(const sl_image *in, int quality, uint8_t *out,
+                                        sl_scratch *scratch, sluice_error *error)
+{
+    return sl_jpeg_round_trip(in, quality, out, scratch, error);
 }

@@ -103,11 +103,13 @@ for command in bench view; do
     refuses 2 'no step "x"' "$command" packed --column image:image,augment=random_vertical_flip+x:1
     refuses 2 '"a lot" of random_flip: expected a number' "$command" packed --augment 'random_flip:a lot'
     refuses 2 "probability must be from 0 to 1" "$command" packed --augment random_flip:50
-    refuses 2 "geometry step already" "$command" packed --augment random_crop:8:8
     refuses 2 "mean_r must be given" "$command" packed --augment normalize
     refuses 2 "too many arguments" "$command" packed --augment random_flip:1:1
     refuses 2 'expected STEP' "$command" packed --augment random_flip++color_jitter
 done
+# A second geometry step has the last word about the size.
+run 0 bench packed --batch 8 --epochs 1 --json --augment center_crop:8:8
+json '.samples > 0 and .delivered_bytes > 8 * 8 * 3 * .samples and .delivered_bytes < 400 * .samples'
 
 # Datasets without a picture: tensors as they are, tokens in windows.
 need python3

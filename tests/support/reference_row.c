@@ -50,20 +50,22 @@ void reference_row(const photo_folder *photos, const sluice_loader_options *opti
     sl_params params;
     sl_image view;
     sl_converter converter;
+    const sl_draw_key key = {
+        .seed = options->seed, .epoch = epoch, .sample = index, .exact = options->exact != 0};
     sluice_augment *recipe = setup_recipe(options->dtype != SLUICE_U8);
     must(sl_decoder_open(&decoder, &config, &error));
     must(sl_decoder_open_picture(decoder, &stored, &picture, &error));
-    must(sl_draw(recipe, &(sl_draw_key){options->seed, epoch, index, 0}, picture.width,
-                 picture.height, &params, &error));
+    must(sl_draw(recipe, &key, picture.width, picture.height, &params, &error));
     uint32_t width = 0;
     uint32_t height = 0;
     if (options->exact == 0) {
-        sl_mapping_least(&params.mapping, &params.need, &width, &height);
+        sl_mapping_least(&params.geometries[0].box, &params.need, &width, &height);
     }
     must(sl_decoder_decode(decoder, params.need, width, height, &view, &error));
     must(sl_converter_make(&converter, recipe, (sluice_dtype)options->dtype,
                            (sluice_layout)options->layout, &error));
-    must(sl_augment_apply(&converter, &view, &params, row, sl_decoder_scratch(decoder), &error));
+    const sl_apply_work work = {.scratch = sl_decoder_scratch(decoder)};
+    must(sl_augment_apply(&converter, &view, &params, &work, row, &error));
     sluice_augment_destroy(recipe);
     sl_decoder_close(decoder);
     free(data);

@@ -3,6 +3,7 @@
 #include "apply.h"
 #include "jpeg_make.h"
 #include "philox.h"
+#include "programs.h"
 #include "test.h"
 
 #include <math.h>
@@ -117,7 +118,8 @@ static uint8_t clip(double value)
 
 enum { BRIGHTNESS, CONTRAST, SATURATION, KINDS };
 
-static sl_pixel_operation *const operations[KINDS] = {sl_brightness, sl_contrast, sl_saturation};
+static const sl_operation_kind *const operations[KINDS] = {
+    &sl_operation_brightness, &sl_operation_contrast, &sl_operation_saturation};
 
 /* One step by the formulas, in doubles; off by one where binary32 rounds across an integer. */
 static void jitter_step(uint8_t *pixels, size_t count, int kind, double factor)
@@ -148,7 +150,7 @@ TEST(jitter_follows_the_formulas)
         for (size_t k = 0; k < sizeof(factors) / sizeof(factors[0]); k++) {
             fill(ours, sizeof(ours), k);
             memcpy(expected, ours, sizeof(ours));
-            operations[kind](ours, SIDE, SIDE, factors[k]);
+            program_operate(operations[kind], (double)factors[k], ours, SIDE, SIDE);
             jitter_step(expected, (size_t)SIDE * SIDE, kind, (double)factors[k]);
             for (size_t i = 0; i < sizeof(ours); i++) {
                 assert_true(abs(ours[i] - expected[i]) <= 1);
@@ -177,34 +179,29 @@ static sluice_augment *make_recipe(uint32_t side, const float *means, const floa
 
 TEST(jitter_keeps_the_order)
 {
-    uint8_t ours[SIDE * SIDE * 3];
-    uint8_t expected[sizeof(ours)];
-    sl_params params = {.mapping = {.source = {0, 0, SIDE, SIDE},
-                                    .virtual_width = SIDE,
-                                    .virtual_height = SIDE,
-                                    .width = SIDE,
-                                    .height = SIDE},
-                        .operation_count = 3,
-                        .operations = {{operations[SATURATION], 0.2F},
-                                       {operations[CONTRAST], 2.5F},
-                                       {operations[BRIGHTNESS], 1.4F}}};
-    sluice_augment *recipe = make_recipe(SIDE, NULL, NULL);
-    sl_converter converter;
-    sl_scratch scratch;
-    fill(expected, sizeof(ours), 1);
-    static uint8_t pixels[sizeof(ours)];
-    memcpy(pixels, expected, sizeof(ours));
-    const sl_image view = {pixels, SIDE, SIDE, 3, (size_t)SIDE * 3, 0, 0, SIDE, SIDE, 1};
-    assert_int_equal(sl_scratch_open(&scratch, 1 << 20, 1 << 20, NULL), SLUICE_OK);
-    assert_int_equal(sl_converter_make(&converter, recipe, SLUICE_U8, SLUICE_NHWC, NULL),
-                     SLUICE_OK);
-    assert_int_equal(sl_augment_apply(&converter, &view, &params, ours, &scratch, NULL), SLUICE_OK);
-    for (int i = 0; i < 3; i++) {
-        params.operations[i].apply(expected, SIDE, SIDE, params.operations[i].amount);
+    static const struct {
+        int kind;
+        double factor;
+    } steps[] = {{SATURATION, 0.2}, {CONTRAST, 2.5}, {BRIGHTNESS, 1.4}};
+    static sl_params params;
+    uint8_t pixels[SIDE * SIDE * 3];
+    uint8_t ours[sizeof(pixels)];
+    sl_drawing drawing;
+    fill(pixels, sizeof(pixels), 1);
+    sl_drawing_begin(&drawing, &params, SIDE, SIDE, false, NULL);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        sl_draw_operation(&drawing, operations[steps[i].kind])->values[0] = steps[i].factor;
     }
-    assert_memory_equal(ours, expected, sizeof(ours));
-    sl_scratch_close(&scratch);
-    sluice_augment_destroy(recipe);
+    sl_drawing_end(&drawing);
+    for (int level = SL_SIMD_SCALAR; level <= (int)sl_simd_best(); level++) {
+        program_bytes(&params, (sl_simd)level, pixels, SIDE, SIDE, ours);
+        uint8_t expected[sizeof(pixels)];
+        memcpy(expected, pixels, sizeof(expected));
+        for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+            program_operate(operations[steps[i].kind], steps[i].factor, expected, SIDE, SIDE);
+        }
+        assert_memory_equal(ours, expected, sizeof(ours));
+    }
 }
 
 static uint32_t element(const void *row, sluice_dtype dtype, size_t index)
@@ -260,18 +257,18 @@ static void check_conversion(sluice_dtype dtype, sluice_layout layout, bool norm
     uint8_t pixels[SIDE * SIDE * 3];
     fill(pixels, sizeof(pixels), 4);
     sl_image view = {pixels, SIDE, SIDE, 3, (size_t)SIDE * 3, 0, 0, SIDE, SIDE, 1};
-    sl_params params;
-    assert_int_equal(sl_draw(recipe, &(sl_draw_key){0, 0, 0, 0}, SIDE, SIDE, &params, NULL),
+    static sl_params params;
+    assert_int_equal(sl_draw(recipe, &(sl_draw_key){.seed = 0}, SIDE, SIDE, &params, NULL),
                      SLUICE_OK);
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, 1 << 20, 1 << 20, NULL), SLUICE_OK);
+    const sl_apply_work work = {.scratch = &scratch};
     void *row = malloc(bytes); /* exactly: ASan sees a write behind it */
     assert_non_null(row);
     for (int level = SL_SIMD_SCALAR; level <= (int)sl_simd_best(); level++) {
-        converter.simd = (sl_simd)level;
+        converter.tools.simd = (sl_simd)level;
         memset(row, 99, bytes);
-        assert_int_equal(sl_augment_apply(&converter, &view, &params, row, &scratch, NULL),
-                         SLUICE_OK);
+        assert_int_equal(sl_augment_apply(&converter, &view, &params, &work, row, NULL), SLUICE_OK);
         check_elements(&converter, pixels, row, normalize);
     }
     free(row);

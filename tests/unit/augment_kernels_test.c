@@ -242,14 +242,14 @@ static void check_conversion(fixture *f, const sl_converter *reference, uint32_t
         in[i] = (uint8_t)(i + (size_t)y * 7);
     }
     sl_converter converter = *reference;
-    converter.simd = SL_SIMD_SCALAR;
+    converter.tools.simd = SL_SIMD_SCALAR;
     const size_t first = (size_t)y * converter.width;
     sl_convert_for (&converter)(&converter, in, first, converter.width, expected);
     for (int level = SL_SIMD_SCALAR + 1; level <= (int)sl_simd_best(); level++) {
         for (int end = 0; end < 2; end++) {
             void *out = at_either(&f->out, bytes, end == 1);
             memset(out, 0, bytes);
-            converter.simd = (sl_simd)level;
+            converter.tools.simd = (sl_simd)level;
             sl_convert_for (&converter)(&converter, in, first, converter.width, out);
             assert_memory_equal(out, expected, bytes);
         }

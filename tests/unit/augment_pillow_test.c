@@ -4,6 +4,7 @@
 #include "jpeg_make.h"
 #include "philox.h"
 #include "pillow.h"
+#include "programs.h"
 #include "resample.h"
 #include "test.h"
 
@@ -17,10 +18,10 @@ enum { ANY_SIZE, LARGE_FACTORS, ONE_PIXEL_THIN, WINDOW_OUTSIDE, KINDS };
 
 static const struct {
     const char *name;
-    sl_pixel_operation *apply;
-} operations[] = {{"brightness", sl_brightness},
-                  {"contrast", sl_contrast},
-                  {"saturation", sl_saturation}};
+    const sl_operation_kind *kind;
+} operations[] = {{"brightness", &sl_operation_brightness},
+                  {"contrast", &sl_operation_contrast},
+                  {"saturation", &sl_operation_saturation}};
 
 typedef struct picture {
     uint8_t pixels[SIDE_MAX * SIDE_MAX * 3];
@@ -192,7 +193,8 @@ TEST(jitter_is_pillows)
             const float factor = (float)sl_random_range(&random, 0.0, i % 4 == 0 ? 3.0 : 1.6);
             (void)snprintf(steps + strlen(steps), sizeof(steps) - strlen(steps), " %s %.9g",
                            operations[kind].name, (double)factor);
-            operations[kind].apply(image->pixels, image->width, image->height, factor);
+            program_operate(operations[kind].kind, (double)factor, image->pixels, image->width,
+                            image->height);
         }
         pillow_ask(&oracle, "jitter %u %u %u%s", i, image->width, image->height, steps);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public recipe functions, and the parameters that a recipe gives for a picture. */
+#include "operations.h"
 #include "philox.h"
 #include "recipe.h"
 #include "test.h"
@@ -30,9 +31,42 @@ static sl_params draw(const sluice_augment *recipe, uint64_t sample, uint32_t wi
                       uint32_t height)
 {
     sl_params params;
-    assert_int_equal(
-        sl_draw(recipe, &(sl_draw_key){11, 3, sample, 0}, width, height, &params, NULL), SLUICE_OK);
+    assert_int_equal(sl_draw(recipe, &(sl_draw_key){.seed = 11, .epoch = 3, .sample = sample},
+                             width, height, &params, NULL),
+                     SLUICE_OK);
     return params;
+}
+
+static void assert_same_box(const sl_mapping *a, const sl_mapping *b)
+{
+    assert_memory_equal(&a->source, &b->source, sizeof(a->source));
+    assert_int_equal(a->width, b->width);
+    assert_int_equal(a->height, b->height);
+    assert_int_equal(a->virtual_width, b->virtual_width);
+    assert_int_equal(a->virtual_height, b->virtual_height);
+    assert_int_equal(a->window_x, b->window_x);
+    assert_int_equal(a->window_y, b->window_y);
+    assert_int_equal(a->flip_x, b->flip_x);
+    assert_int_equal(a->flip_y, b->flip_y);
+    assert_int_equal(a->beyond_bilinear, b->beyond_bilinear);
+}
+
+/* Of programs whose only geometry is a box. */
+static void assert_same_draw(const sl_params *a, const sl_params *b)
+{
+    assert_memory_equal(&a->need, &b->need, sizeof(a->need));
+    assert_int_equal(a->width, b->width);
+    assert_int_equal(a->height, b->height);
+    assert_int_equal(a->geometry_count, 1);
+    assert_int_equal(b->geometry_count, 1);
+    assert_false(a->geometries[0].warps || b->geometries[0].warps);
+    assert_same_box(&a->geometries[0].box, &b->geometries[0].box);
+    assert_int_equal(a->operation_count, b->operation_count);
+    for (uint32_t i = 0; i < a->operation_count; i++) {
+        assert_ptr_equal(a->operations[i].kind, b->operations[i].kind);
+        assert_memory_equal(a->operations[i].values, b->operations[i].values,
+                            sizeof(a->operations[i].values));
+    }
 }
 
 TEST_WITH(arguments_out_of_range, setup, teardown)
@@ -116,60 +150,142 @@ TEST(the_first_refusal_is_remembered)
         assert_int_equal(statuses[i], SLUICE_INVALID);
         expect_error(r, SLUICE_INVALID, expected[i][0], expected[i][1]);
         assert_int_equal(sluice_augment_random_crop(r, 8, 8, 0), SLUICE_OK);
-        assert_int_equal(sluice_augment_random_crop(r, 8, 8, 0), SLUICE_STATE);
+        assert_int_equal(sluice_augment_end(r), SLUICE_STATE);
         expect_error(r, SLUICE_INVALID, expected[i][0], expected[i][1]);
         sluice_augment_destroy(r);
     }
     assert_int_equal(sluice_augment_get_error(NULL, NULL), SLUICE_INVALID);
 }
 
-TEST_WITH(one_geometry_step, setup, teardown)
+/* In the order in which they are added; the last one has the last word about the size. */
+TEST_WITH(several_geometry_steps, setup, teardown)
 {
     sluice_augment *r = *state;
     sl_params params;
     sluice_error error = SLUICE_ERROR_INIT;
-    assert_int_equal(sl_draw(r, &(sl_draw_key){0, 0, 0, 0}, 10, 10, &params, &error),
+    assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 0}, 10, 10, &params, &error),
                      SLUICE_INVALID);
-    assert_int_equal(sluice_augment_random_crop(r, 8, 8, 0), SLUICE_OK);
-    assert_int_equal(sluice_augment_random_crop(r, 8, 8, 0), SLUICE_STATE);
-    assert_int_equal(sluice_augment_resize_center_crop(r, 8, 8, 8), SLUICE_STATE);
-    assert_int_equal(sluice_augment_random_resized_crop(r, 8, 8, 0.5, 1, 1, 1), SLUICE_STATE);
-    expect_error(r, SLUICE_STATE, "sluice_augment_random_crop", "geometry");
+    assert_non_null(strstr(error.text, "one size"));
+    assert_int_equal(sluice_augment_random_crop(r, 8, 6, 0), SLUICE_OK);
+    assert_int_equal(sluice_augment_random_crop(r, 5, 4, 0), SLUICE_OK);
+    assert_int_equal(sluice_augment_add(r, "resize", (const double[]){10, 16}, 2), SLUICE_OK);
+    for (uint64_t i = 0; i < 100; i++) {
+        params = draw(r, i, 10, 10);
+        assert_int_equal(params.geometry_count, 1);
+        assert_int_equal(params.operation_count, 0);
+        assert_int_equal(params.geometries[0].box.source.width, 5);
+        assert_int_equal(params.geometries[0].box.source.height, 4);
+        assert_int_equal(params.geometries[0].box.virtual_width, 10);
+        assert_int_equal(params.geometries[0].box.virtual_height, 16);
+        assert_int_equal(params.width, 10);
+        assert_int_equal(params.height, 16);
+    }
+    /* A crop of 9 x 9 does not fit into 8 x 6; of 20 x 20, no picture is smaller than that. */
+    assert_int_equal(sluice_augment_random_crop(r, 11, 9, 0), SLUICE_OK);
+    assert_int_equal(r->width, 11);
+    assert_int_equal(r->height, 9);
+    assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 0}, 10, 10, &params, &error),
+                     SLUICE_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "10 x 16"));
+    expect_error(r, SLUICE_OK, "", "");
 }
 
-/* What is listed can be added, at both ends of its ranges and not beyond. */
+/* The same step again is a second one, with numbers of its own; only normalize is changed. */
+TEST_WITH(steps_may_repeat, setup, teardown)
+{
+    sluice_augment *r = *state;
+    const float first[3] = {0.1F, 0.2F, 0.3F};
+    const float second[3] = {0.4F, 0.5F, 0.6F};
+    int seen[2][2] = {{0}};
+    assert_int_equal(sluice_augment_normalize(r, first, first, 3), SLUICE_OK);
+    assert_int_equal(sluice_augment_random_crop(r, 8, 8, 0), SLUICE_OK);
+    assert_int_equal(sluice_augment_random_flip(r, 0.5), SLUICE_OK);
+    const sluice_augment once = *r;
+    assert_int_equal(sluice_augment_random_flip(r, 0.5), SLUICE_OK);
+    assert_int_equal(sluice_augment_normalize(r, second, second, 3), SLUICE_OK);
+    assert_int_equal(r->count, 4);
+    assert_string_equal(r->steps[3].kind->name, "normalize");
+    assert_true((float)r->steps[3].arguments[1] == second[1]);
+    assert_memory_equal(r->steps, once.steps, 2 * sizeof(r->steps[0]));
+    for (uint64_t i = 0; i < 2000; i++) {
+        const bool one = draw(&once, i, 8, 8).geometries[0].box.flip_x;
+        const bool both = draw(r, i, 8, 8).geometries[0].box.flip_x;
+        seen[one][one != both]++;
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_in_range(seen[i / 2][i % 2], 420, 580); /* 500, four deviations of 19.4 */
+    }
+}
+
+/* A step or a group with a step in it. */
+static sluice_status add_listed(sluice_augment *recipe, const sluice_augment_step *step,
+                                const double *numbers, uint32_t count)
+{
+    if (step->is_group == 0) {
+        return sluice_augment_add(recipe, step->name, numbers, count);
+    }
+    const sluice_status status = sluice_augment_begin(recipe, step->name, numbers, count);
+    if (status == SLUICE_OK) {
+        assert_int_equal(sluice_augment_add(recipe, "random_flip", NULL, 0), SLUICE_OK);
+        assert_int_equal(sluice_augment_end(recipe), SLUICE_OK);
+    }
+    return status;
+}
+
+/* The argument's own name in the refusal of what it cannot be. */
+static void refuse_numbers(const sluice_augment_step *step, const sluice_augment_argument *a,
+                           uint32_t place, const double *numbers)
+{
+    const double bad[] = {NAN,
+                          -INFINITY,
+                          isinf(a->most) ? NAN : INFINITY,
+                          isinf(a->most) ? NAN : nextafter(a->most, INFINITY),
+                          a->above_least != 0 ? a->least : nextafter(a->least, -INFINITY),
+                          a->is_whole != 0 ? 0.5 : NAN,
+                          a->is_whole != 0 ? a->most + 1 : NAN};
+    for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++) {
+        double wrong[SL_STEP_ARGUMENTS_MAX];
+        memcpy(wrong, numbers, sizeof(wrong));
+        wrong[place] = bad[k];
+        sluice_augment *other = make_recipe();
+        assert_int_equal(add_listed(other, step, wrong, step->arguments), SLUICE_INVALID);
+        expect_error(other, SLUICE_INVALID, step->name, a->name);
+        assert_int_equal(other->count, 0);
+        assert_int_equal(other->depth, 0);
+        sluice_augment_destroy(other);
+    }
+}
+
+/* What is listed can be added, at the end of its ranges and not beyond. */
 TEST(every_step_is_listed)
 {
     sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
     uint32_t number = 0;
     for (; sluice_augment_get_step(number, &step) == SLUICE_OK; number++) {
-        double numbers[SL_STEP_ARGUMENTS_MAX];
+        double numbers[SL_STEP_ARGUMENTS_MAX] = {0};
         sluice_augment_argument a = SLUICE_AUGMENT_ARGUMENT_INIT;
         sluice_augment *r = make_recipe();
         assert_true(strlen(step.text) > 0 && strlen(step.stage) > 0);
+        assert_int_equal(step.is_group, strcmp(step.stage, "group") == 0);
         for (uint32_t i = 0; i < step.arguments; i++) {
             assert_int_equal(sluice_augment_get_argument(number, i, &a), SLUICE_OK);
             assert_true(a.least < a.most && strlen(a.name) > 0);
+            assert_true(isnan(a.preset) || (a.preset >= a.least && a.preset <= a.most));
+            for (uint32_t w = 0; a.words != NULL && w <= (uint32_t)a.most; w++) {
+                assert_true(strlen(a.words[w]) > 0);
+            }
             numbers[i] = a.most;
         }
         assert_int_equal(sluice_augment_get_argument(number, step.arguments, &a), SLUICE_INVALID);
-        assert_int_equal(sluice_augment_add(r, step.name, numbers, step.arguments), SLUICE_OK);
+        assert_int_equal(add_listed(r, &step, numbers, step.arguments), SLUICE_OK);
         for (uint32_t i = 0; i < step.arguments; i++) {
             assert_int_equal(sluice_augment_get_argument(number, i, &a), SLUICE_OK);
-            const double bad[] = {NAN, a.above_least != 0 ? a.least : nextafter(a.least, -INFINITY),
-                                  nextafter(a.most, INFINITY), a.is_whole != 0 ? 1.5 : NAN};
-            for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++) {
-                double wrong[SL_STEP_ARGUMENTS_MAX];
-                memcpy(wrong, numbers, sizeof(wrong));
-                wrong[i] = bad[k];
-                sluice_augment *other = make_recipe();
-                assert_int_equal(sluice_augment_add(other, step.name, wrong, step.arguments),
-                                 SLUICE_INVALID);
-                expect_error(other, SLUICE_INVALID, step.name, a.name);
-                sluice_augment_destroy(other);
-            }
+            refuse_numbers(&step, &a, i, numbers);
         }
-        assert_int_equal(sluice_augment_add(r, step.name, numbers, step.arguments + 1),
+        assert_int_equal(add_listed(r, &step, numbers, step.arguments + 1), SLUICE_INVALID);
+        assert_int_equal(step.is_group != 0
+                             ? sluice_augment_add(r, step.name, numbers, step.arguments)
+                             : sluice_augment_begin(r, step.name, numbers, step.arguments),
                          SLUICE_INVALID);
         sluice_augment_destroy(r);
     }
@@ -177,7 +293,7 @@ TEST(every_step_is_listed)
     assert_int_equal(sluice_augment_get_step(0, NULL), SLUICE_INVALID);
 }
 
-/* By name as by function: the same recipe. In any order, and with presets. */
+/* By name as by function: the same recipe. In order of addition, normalize last; with presets. */
 TEST(steps_by_name)
 {
     const float mean[3] = {0.1F, 0.2F, 0.3F};
@@ -186,15 +302,14 @@ TEST(steps_by_name)
     sluice_augment *a = make_recipe();
     sluice_augment *b = make_recipe();
     assert_int_equal(sluice_augment_normalize(a, mean, deviation, 3), SLUICE_OK);
-    assert_int_equal(sluice_augment_random_flip(a, 0.9), SLUICE_OK);
+    assert_int_equal(sluice_augment_random_flip(a, 0.5), SLUICE_OK);
     assert_int_equal(sluice_augment_color_jitter(a, 0, 0, 0), SLUICE_OK);
     assert_int_equal(sluice_augment_random_resized_crop(a, 8, 9, 0.08, 1, 3.0 / 4, 4.0 / 3),
                      SLUICE_OK);
-    assert_int_equal(sluice_augment_random_flip(a, 0.5), SLUICE_OK); /* again: other numbers */
-    assert_int_equal(sluice_augment_add(b, "random_resized_crop", (const double[]){8, 9}, 2),
-                     SLUICE_OK);
     assert_int_equal(sluice_augment_add(b, "random_flip", NULL, 0), SLUICE_OK);
     assert_int_equal(sluice_augment_add(b, "color_jitter", NULL, 0), SLUICE_OK);
+    assert_int_equal(sluice_augment_add(b, "random_resized_crop", (const double[]){8, 9}, 2),
+                     SLUICE_OK);
     assert_int_equal(sluice_augment_add(b, "normalize", normal, 6), SLUICE_OK);
     assert_memory_equal(a, b, sizeof(*a));
     assert_int_equal(sluice_augment_add(b, "normalise", normal, 6), SLUICE_INVALID);
@@ -205,7 +320,6 @@ TEST(steps_by_name)
     assert_int_equal(sluice_augment_add(a, "random_crop", NULL, 0), SLUICE_INVALID);
     expect_error(a, SLUICE_INVALID, "random_crop", "width must be given");
     assert_int_equal(sluice_augment_add(a, "random_crop", normal, 3), SLUICE_INVALID);
-    assert_int_equal(sluice_augment_add(a, "random_crop", (const double[]){8, 8}, 2), SLUICE_STATE);
     sluice_augment_destroy(a);
     sluice_augment_destroy(b);
 }
@@ -231,13 +345,16 @@ TEST(crops_lie_in_any_picture)
             uint32_t width = sides[i % SIDES];
             uint32_t height = sides[i / SIDES % SIDES];
             sl_params p = draw(r, i, width, height);
-            assert_inside(&p.mapping.source, width, height);
+            assert_inside(&p.geometries[0].box.source, width, height);
             assert_inside(&p.need, width, height);
-            assert_int_equal(p.mapping.virtual_width, 32);
-            assert_int_equal(p.mapping.virtual_height, 24);
-            assert_true(p.need.x >= p.mapping.source.x && p.need.y >= p.mapping.source.y);
-            assert_true(p.need.x + p.need.width <= p.mapping.source.x + p.mapping.source.width);
-            assert_true(p.need.y + p.need.height <= p.mapping.source.y + p.mapping.source.height);
+            assert_int_equal(p.geometries[0].box.virtual_width, 32);
+            assert_int_equal(p.geometries[0].box.virtual_height, 24);
+            assert_true(p.need.x >= p.geometries[0].box.source.x &&
+                        p.need.y >= p.geometries[0].box.source.y);
+            assert_true(p.need.x + p.need.width <=
+                        p.geometries[0].box.source.x + p.geometries[0].box.source.width);
+            assert_true(p.need.y + p.need.height <=
+                        p.geometries[0].box.source.y + p.geometries[0].box.source.height);
         }
         sluice_augment_destroy(r);
     }
@@ -258,14 +375,17 @@ TEST_WITH(crops_have_the_right_distribution, setup, teardown)
     int flips = 0;
     for (uint64_t i = 0; i < DRAWS; i++) {
         sl_params p = draw(r, i, SIDE, SIDE);
-        double part = (double)p.mapping.source.width * p.mapping.source.height / SIDE / SIDE;
-        double logarithm = log((double)p.mapping.source.width / p.mapping.source.height) / log(2);
+        double part = (double)p.geometries[0].box.source.width * p.geometries[0].box.source.height /
+                      SIDE / SIDE;
+        double logarithm =
+            log((double)p.geometries[0].box.source.width / p.geometries[0].box.source.height) /
+            log(2);
         area += part;
         area_squared += part * part;
         ratio += logarithm;
         ratio_squared += logarithm * logarithm;
-        place += (double)p.mapping.source.x / (SIDE - p.mapping.source.width);
-        flips += p.mapping.flip_x;
+        place += (double)p.geometries[0].box.source.x / (SIDE - p.geometries[0].box.source.width);
+        flips += p.geometries[0].box.flip_x;
     }
     assert_true(fabs(area / DRAWS - 0.2) < 0.002);
     assert_true(fabs(area_squared / DRAWS - 0.04 - 0.04 / 12) < 0.001);
@@ -281,26 +401,26 @@ TEST(crops_that_cannot_fit_are_central)
     sluice_augment *wide = make_recipe();
     assert_int_equal(sluice_augment_random_resized_crop(wide, 8, 8, 1, 1, 2, 2), SLUICE_OK);
     sl_params p = draw(wide, 1, 100, 301);
-    assert_int_equal(p.mapping.source.width, 100);
-    assert_int_equal(p.mapping.source.height, 50);
-    assert_int_equal(p.mapping.source.x, 0);
-    assert_int_equal(p.mapping.source.y, 125); /* (301 - 50) // 2 */
+    assert_int_equal(p.geometries[0].box.source.width, 100);
+    assert_int_equal(p.geometries[0].box.source.height, 50);
+    assert_int_equal(p.geometries[0].box.source.x, 0);
+    assert_int_equal(p.geometries[0].box.source.y, 125); /* (301 - 50) // 2 */
     p = draw(wide, 1, 1, 1);
-    assert_int_equal(p.mapping.source.width, 1);
-    assert_int_equal(p.mapping.source.height, 1); /* round(0.5) would be 0 */
+    assert_int_equal(p.geometries[0].box.source.width, 1);
+    assert_int_equal(p.geometries[0].box.source.height, 1); /* round(0.5) would be 0 */
     sluice_augment_destroy(wide);
     sluice_augment *tall = make_recipe();
     assert_int_equal(sluice_augment_random_resized_crop(tall, 8, 8, 1, 1, 0.5, 0.5), SLUICE_OK);
     p = draw(tall, 1, 300, 101);
-    assert_int_equal(p.mapping.source.width, 50); /* round(50.5): half to even */
-    assert_int_equal(p.mapping.source.height, 101);
-    assert_int_equal(p.mapping.source.x, 125);
+    assert_int_equal(p.geometries[0].box.source.width, 50); /* round(50.5): half to even */
+    assert_int_equal(p.geometries[0].box.source.height, 101);
+    assert_int_equal(p.geometries[0].box.source.x, 125);
     sluice_augment_destroy(tall);
     sluice_augment *whole = make_recipe();
     assert_int_equal(sluice_augment_random_resized_crop(whole, 8, 8, 1, 1, 1, 1), SLUICE_OK);
     p = draw(whole, 1, 64, 64);
-    assert_int_equal(p.mapping.source.width, 64);
-    assert_int_equal(p.mapping.source.height, 64);
+    assert_int_equal(p.geometries[0].box.source.width, 64);
+    assert_int_equal(p.geometries[0].box.source.height, 64);
     sluice_augment_destroy(whole);
 }
 
@@ -327,20 +447,35 @@ TEST(center_crops_match_torchvision)
             sluice_augment_resize_center_crop(r, cases[i].shorter, cases[i].width, cases[i].height),
             SLUICE_OK);
         sl_params p = draw(r, i, cases[i].picture_width, cases[i].picture_height);
-        assert_int_equal(p.mapping.virtual_width, cases[i].virtual_width);
-        assert_int_equal(p.mapping.virtual_height, cases[i].virtual_height);
-        assert_int_equal(p.mapping.window_x, cases[i].x);
-        assert_int_equal(p.mapping.window_y, cases[i].y);
-        assert_int_equal(p.mapping.source.width, cases[i].picture_width);
-        assert_int_equal(p.mapping.source.height, cases[i].picture_height);
+        const sl_mapping *box = &p.geometries[0].box;
+        const bool resized = cases[i].virtual_width != cases[i].picture_width;
+        assert_int_equal(box->width, cases[i].width);
+        assert_int_equal(box->height, cases[i].height);
+        if (resized) {
+            assert_int_equal(box->virtual_width, cases[i].virtual_width);
+            assert_int_equal(box->virtual_height, cases[i].virtual_height);
+            assert_int_equal(box->window_x, cases[i].x);
+            assert_int_equal(box->window_y, cases[i].y);
+            assert_int_equal(box->source.width, cases[i].picture_width);
+            assert_int_equal(box->source.height, cases[i].picture_height);
+        } else { /* a part of the picture, as it is */
+            assert_int_equal(box->virtual_width, cases[i].width);
+            assert_int_equal(box->virtual_height, cases[i].height);
+            assert_int_equal(box->window_x, 0);
+            assert_int_equal(box->window_y, 0);
+            assert_int_equal(box->source.x, cases[i].x);
+            assert_int_equal(box->source.y, cases[i].y);
+            assert_int_equal(box->source.width, cases[i].width);
+            assert_int_equal(box->source.height, cases[i].height);
+        }
         assert_inside(&p.need, cases[i].picture_width, cases[i].picture_height);
-        assert_false(p.mapping.flip_x);
+        assert_false(p.geometries[0].box.flip_x);
         sluice_augment_destroy(r);
     }
     sluice_augment *r = make_recipe();
     assert_int_equal(sluice_augment_resize_center_crop(r, 16384, 8, 8), SLUICE_OK);
     sl_params p;
-    assert_int_equal(sl_draw(r, &(sl_draw_key){0, 0, 0, 0}, 1, 65535 * 3, &p, NULL),
+    assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 0}, 1, 65535 * 3, &p, NULL),
                      SLUICE_UNSUPPORTED);
     sluice_augment_destroy(r);
 }
@@ -365,11 +500,11 @@ TEST_WITH(random_crops_with_padding, setup, teardown)
     int seen[2][9] = {{0}};
     for (uint64_t i = 0; i < 500; i++) {
         sl_params p = draw(r, i, 32, 32);
-        assert_int_equal(p.mapping.virtual_width, 32);
-        assert_in_range(p.mapping.window_x + 4, 0, 8);
-        assert_in_range(p.mapping.window_y + 4, 0, 8);
-        seen[0][p.mapping.window_x + 4]++;
-        seen[1][p.mapping.window_y + 4]++;
+        assert_int_equal(p.geometries[0].box.virtual_width, 32);
+        assert_in_range(p.geometries[0].box.window_x + 4, 0, 8);
+        assert_in_range(p.geometries[0].box.window_y + 4, 0, 8);
+        seen[0][p.geometries[0].box.window_x + 4]++;
+        seen[1][p.geometries[0].box.window_y + 4]++;
         assert_inside(&p.need, 32, 32);
     }
     for (int i = 0; i < 9; i++) {
@@ -377,10 +512,9 @@ TEST_WITH(random_crops_with_padding, setup, teardown)
     }
     sl_params p;
     sluice_error error = SLUICE_ERROR_INIT;
-    assert_int_equal(sl_draw(r, &(sl_draw_key){0, 0, 0, 0}, 23, 40, &p, &error),
-                     SLUICE_UNSUPPORTED);
+    assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 0}, 23, 40, &p, &error), SLUICE_UNSUPPORTED);
     assert_non_null(strstr(error.text, "23 x 40"));
-    assert_int_equal(sl_draw(r, &(sl_draw_key){0, 0, 0, 0}, 24, 24, &p, NULL), SLUICE_OK);
+    assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 0}, 24, 24, &p, NULL), SLUICE_OK);
     /* a window of padding alone still names a pixel */
     sluice_augment *wide = make_recipe();
     assert_int_equal(sluice_augment_random_crop(wide, 2, 2, 50), SLUICE_OK);
@@ -405,18 +539,26 @@ TEST(operations_are_independent)
         sl_params a = draw(plain, i, 500, 375);
         sl_params b = draw(rich, i, 500, 375);
         sl_params again = draw(rich, i, 500, 375);
-        assert_memory_equal(&a.mapping.source, &b.mapping.source, sizeof(a.mapping.source));
-        assert_memory_equal(&b, &again, sizeof(b));
+        assert_memory_equal(&a.geometries[0].box.source, &b.geometries[0].box.source,
+                            sizeof(a.geometries[0].box.source));
+        assert_same_draw(&b, &again);
         sl_params other;
-        assert_int_equal(sl_draw(rich, &(sl_draw_key){11, 4, i, 0}, 500, 375, &other, NULL),
+        assert_int_equal(sl_draw(rich, &(sl_draw_key){.seed = 11, .epoch = 4, .sample = i}, 500,
+                                 375, &other, NULL),
                          SLUICE_OK);
-        differ += memcmp(&other.mapping.source, &b.mapping.source, sizeof(b.mapping.source)) != 0;
-        assert_int_equal(sl_draw(rich, &(sl_draw_key){12, 3, i, 0}, 500, 375, &other, NULL),
+        differ += memcmp(&other.geometries[0].box.source, &b.geometries[0].box.source,
+                         sizeof(b.geometries[0].box.source)) != 0;
+        assert_int_equal(sl_draw(rich, &(sl_draw_key){.seed = 12, .epoch = 3, .sample = i}, 500,
+                                 375, &other, NULL),
                          SLUICE_OK);
-        differ += memcmp(&other.mapping.source, &b.mapping.source, sizeof(b.mapping.source)) != 0;
-        assert_int_equal(sl_draw(rich, &(sl_draw_key){11, 3, i, 1}, 500, 375, &other, NULL),
+        differ += memcmp(&other.geometries[0].box.source, &b.geometries[0].box.source,
+                         sizeof(b.geometries[0].box.source)) != 0;
+        assert_int_equal(sl_draw(rich,
+                                 &(sl_draw_key){.seed = 11, .epoch = 3, .sample = i, .group = 1},
+                                 500, 375, &other, NULL),
                          SLUICE_OK);
-        differ += memcmp(&other.mapping.source, &b.mapping.source, sizeof(b.mapping.source)) != 0;
+        differ += memcmp(&other.geometries[0].box.source, &b.geometries[0].box.source,
+                         sizeof(b.geometries[0].box.source)) != 0;
     }
     assert_true(differ > 285);
     sluice_augment_destroy(plain);
@@ -424,9 +566,9 @@ TEST(operations_are_independent)
 }
 
 /* 0: brightness, 1: contrast, 2: saturation */
-static int kind_of(sl_pixel_operation *apply)
+static int kind_of(const sl_operation_kind *kind)
 {
-    return apply == sl_brightness ? 0 : apply == sl_contrast ? 1 : 2;
+    return kind == &sl_operation_brightness ? 0 : kind == &sl_operation_contrast ? 1 : 2;
 }
 
 /* As often as asked for, and independent of the other flip, which stays as it was. */
@@ -445,21 +587,26 @@ TEST_WITH(vertical_flips, setup, teardown)
     for (uint64_t i = 0; i < DRAWS; i++) {
         sl_params p = draw(r, i, 8, 8);
         sl_params q = draw(plain, i, 8, 8);
-        seen[p.mapping.flip_x][p.mapping.flip_y]++;
-        assert_false(q.mapping.flip_y);
-        p.mapping.flip_y = false;
-        assert_memory_equal(&p, &q, sizeof(p));
+        seen[p.geometries[0].box.flip_x][p.geometries[0].box.flip_y]++;
+        assert_false(q.geometries[0].box.flip_y);
+        p.geometries[0].box.flip_y = false;
+        assert_same_draw(&p, &q);
     }
     for (int x = 0; x < 2; x++) {
         assert_true(fabs(seen[x][0] / (double)DRAWS - 0.375) < 0.015);
         assert_true(fabs(seen[x][1] / (double)DRAWS - 0.125) < 0.01);
     }
-    assert_int_equal(sluice_augment_add(r, "random_vertical_flip", (const double[]){1}, 1),
-                     SLUICE_OK);
-    assert_true(draw(r, 0, 8, 8).mapping.flip_y);
-    assert_int_equal(sluice_augment_add(r, "random_vertical_flip", (const double[]){0}, 1),
-                     SLUICE_OK);
-    assert_false(draw(r, 0, 8, 8).mapping.flip_y);
+    for (int certain = 0; certain < 2; certain++) {
+        sluice_augment *sure = make_recipe();
+        const double probability = certain;
+        assert_int_equal(sluice_augment_random_crop(sure, 8, 8, 0), SLUICE_OK);
+        for (int times = 1; times < 4; times++) {
+            assert_int_equal(sluice_augment_add(sure, "random_vertical_flip", &probability, 1),
+                             SLUICE_OK);
+            assert_int_equal(draw(sure, 0, 8, 8).geometries[0].box.flip_y, certain * times % 2);
+        }
+        sluice_augment_destroy(sure);
+    }
     sluice_augment_destroy(plain);
 }
 
@@ -471,7 +618,7 @@ TEST_WITH(vertical_flips_are_the_same_for_ever, setup, teardown)
     assert_int_equal(sluice_augment_random_crop(r, 8, 8, 0), SLUICE_OK);
     assert_int_equal(sluice_augment_add(r, "random_vertical_flip", NULL, 0), SLUICE_OK);
     for (uint64_t i = 0; i < 64; i++) {
-        bits |= (uint64_t)draw(r, i, 8, 8).mapping.flip_y << i;
+        bits |= (uint64_t)draw(r, i, 8, 8).geometries[0].box.flip_y << i;
     }
     assert_true(bits == 0x7CD363A180E2BB8FU);
 }
@@ -492,8 +639,8 @@ TEST_WITH(jitter_factors_and_orders, setup, teardown)
         int order = 0;
         assert_int_equal(p.operation_count, 3);
         for (int k = 0; k < 3; k++) {
-            const int kind = kind_of(p.operations[k].apply);
-            const float factor = p.operations[k].amount;
+            const int kind = kind_of(p.operations[k].kind);
+            const float factor = (float)p.operations[k].values[0];
             assert_true(factor >= (float)low[kind] && factor <= (float)high[kind]);
             sums[kind] += (double)factor;
             order = order * 3 + kind;
@@ -509,22 +656,61 @@ TEST_WITH(jitter_factors_and_orders, setup, teardown)
     }
     assert_int_equal(kinds, 6); /* all orders, about as often */
     /* one that is off leaves the list */
-    assert_int_equal(sluice_augment_color_jitter(r, 0, 0.5, 0), SLUICE_OK);
-    sl_params p = draw(r, 5, 8, 8);
+    sluice_augment *one = make_recipe();
+    assert_int_equal(sluice_augment_random_crop(one, 8, 8, 0), SLUICE_OK);
+    assert_int_equal(sluice_augment_color_jitter(one, 0, 0.5, 0), SLUICE_OK);
+    sl_params p = draw(one, 5, 8, 8);
     assert_int_equal(p.operation_count, 1);
-    assert_int_equal(kind_of(p.operations[0].apply), 1);
+    assert_ptr_equal(p.operations[0].kind, &sl_operation_contrast);
+    sluice_augment_destroy(one);
 }
 
-/* Pinned like the draws below: which stream each step draws from, and that no two of a recipe share
- * one (crops do, of which there is one). */
+/* Pinned like the draws below: which stream each step draws from, and that no two kinds share one
+ * (but two crops, which came first). */
 TEST(streams_are_the_same_for_ever)
 {
     static const struct {
         const char *name;
         uint32_t stream;
-    } expected[] = {{"random_resized_crop", 1}, {"resize_center_crop", 0}, {"random_crop", 1},
-                    {"random_flip", 2},         {"color_jitter", 3},       {"normalize", 0},
-                    {"random_vertical_flip", 4}};
+    } expected[] = {{"random_resized_crop", 1},
+                    {"resize_center_crop", 0},
+                    {"random_crop", 1},
+                    {"center_crop", 0},
+                    {"resize", 0},
+                    {"resize_shorter", 0},
+                    {"random_resize", 5},
+                    {"pad", 0},
+                    {"random_rotation", 6},
+                    {"random_affine", 7},
+                    {"random_perspective", 8},
+                    {"random_flip", 2},
+                    {"random_vertical_flip", 4},
+                    {"color_jitter", 3},
+                    {"color_jitter_ranges", 9},
+                    {"random_grayscale", 10},
+                    {"random_invert", 11},
+                    {"random_posterize", 12},
+                    {"random_solarize", 13},
+                    {"random_solarize_add", 14},
+                    {"random_autocontrast", 15},
+                    {"random_equalize", 16},
+                    {"random_channel_permutation", 17},
+                    {"gaussian_blur", 18},
+                    {"pillow_blur", 19},
+                    {"random_sharpness", 20},
+                    {"jpeg", 21},
+                    {"random_erasing", 22},
+                    {"rand_augment", 23},
+                    {"trivial_augment_wide", 24},
+                    {"auto_augment", 25},
+                    {"aug_mix", 26},
+                    {"timm_augment", 27},
+                    {"sequence", 0},
+                    {"random_apply", 28},
+                    {"random_choice", 29},
+                    {"random_order", 30},
+                    {"normalize", 0}};
+    assert_int_equal(sl_step_kind_count, sizeof(expected) / sizeof(expected[0]));
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
         assert_int_equal(sl_step_find(expected[i].name)->stream, expected[i].stream);
     }
@@ -533,10 +719,9 @@ TEST(streams_are_the_same_for_ever)
             const sl_step_kind *a = &sl_step_kinds[i];
             const sl_step_kind *b = &sl_step_kinds[k];
             assert_string_not_equal(a->name, b->name);
-            assert_true(a->stream == 0 || a->stream != b->stream ||
-                        (a->stage == SL_STAGE_GEOMETRY && b->stage == SL_STAGE_GEOMETRY));
+            assert_true(a->stream == 0 || a->stream != b->stream || a->stream == 1);
         }
-        assert_true(sl_step_kinds[i].stream < 1008);
+        assert_true(sl_step_kinds[i].stream < SL_STREAMS);
     }
 }
 
@@ -557,8 +742,11 @@ TEST_WITH(draws_are_the_same_for_ever, setup, teardown)
     };
     for (uint64_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
         sl_params p;
-        assert_int_equal(sl_draw(r, &(sl_draw_key){1, 2, i, 0}, 500, 375, &p, NULL), SLUICE_OK);
-        assert_memory_equal(&p.mapping.source, &expected[i].source, sizeof(p.mapping.source));
-        assert_int_equal(p.mapping.flip_x, expected[i].flip);
+        assert_int_equal(
+            sl_draw(r, &(sl_draw_key){.seed = 1, .epoch = 2, .sample = i}, 500, 375, &p, NULL),
+            SLUICE_OK);
+        assert_memory_equal(&p.geometries[0].box.source, &expected[i].source,
+                            sizeof(p.geometries[0].box.source));
+        assert_int_equal(p.geometries[0].box.flip_x, expected[i].flip);
     }
 }

@@ -192,7 +192,7 @@ TEST_WITH(frames_cut, setup, teardown)
         apply(f, SL_SIMD_SCALAR, &warp, (sl_rect){0, 0, f->width, f->height}, uncut);
         warp.frame_count = 1 + (uint32_t)i % SL_WARP_FRAMES;
         for (uint32_t k = 0; k < warp.frame_count; k++) {
-            sl_frame *frame = &warp.frames[k];
+            sl_warp_frame *frame = &warp.frames[k];
             frame->width = 1 + sl_random_below(&f->random, OUT_MAX);
             frame->height = 1 + sl_random_below(&f->random, OUT_MAX);
             random_matrix(f, &warp, frame->width, frame->height,
@@ -202,7 +202,7 @@ TEST_WITH(frames_cut, setup, teardown)
         for (size_t k = 0; k < (size_t)warp.width * warp.height; k++) {
             bool inside = true;
             for (uint32_t j = 0; j < warp.frame_count; j++) {
-                const sl_frame *frame = &warp.frames[j];
+                const sl_warp_frame *frame = &warp.frames[j];
                 inside = inside && is_in(frame->matrix, frame->width, frame->height,
                                          (uint32_t)(k % warp.width), (uint32_t)(k / warp.width));
             }

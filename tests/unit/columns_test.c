@@ -311,13 +311,13 @@ enum { WIDTH = 8, HEIGHT = 6, CROP_WIDTH = 3, CROP_HEIGHT = 2, SAMPLES = 18 };
 
 static uint8_t pixels[HEIGHT * WIDTH * 3];
 
-/* Sample `i` of what `draw` cut out, channels last or first. */
+/* Sample `i` of what `draw` cut out, without resizing: channels last or first. */
 static uint8_t sample_of(const sl_mapping *draw, int32_t i, bool planes)
 {
     const int32_t channel = planes ? i / (CROP_HEIGHT * CROP_WIDTH) : i % 3;
     const int32_t place = planes ? i % (CROP_HEIGHT * CROP_WIDTH) : i / 3;
-    const int32_t y = place / CROP_WIDTH + draw->window_y;
-    const int32_t x = place % CROP_WIDTH + draw->window_x;
+    const int32_t y = place / CROP_WIDTH + (int32_t)draw->source.y + draw->window_y;
+    const int32_t x = place % CROP_WIDTH + (int32_t)draw->source.x + draw->window_x;
     return pixels[(y * WIDTH + x) * 3 + channel];
 }
 
@@ -363,12 +363,13 @@ TEST_WITH(several_crops_of_a_picture, setup, columns_rig_close)
         const float *floats = (const float *)array(r, "again") + SAMPLES;
         const sl_params *draws = r->row->draws;
         for (int32_t i = 0; i < SAMPLES; i++) {
-            assert_int_equal(bytes[i], sample_of(&draws[0].mapping, i, false));
+            assert_int_equal(bytes[i], sample_of(&draws[0].geometries[0].box, i, false));
             assert_true(floats[i] ==
-                        (float)sample_of(&draws[1].mapping, i, true) * (1.0F / 255.0F));
+                        (float)sample_of(&draws[1].geometries[0].box, i, true) * (1.0F / 255.0F));
         }
-        differ += draws[0].mapping.window_x != draws[1].mapping.window_x ||
-                  draws[0].mapping.window_y != draws[1].mapping.window_y;
+        const sl_rect *parts[2] = {&draws[0].geometries[0].box.source,
+                                   &draws[1].geometries[0].box.source};
+        differ += parts[0]->x != parts[1]->x || parts[0]->y != parts[1]->y;
     }
     assert_true(differ > 10); /* each draws for itself */
 }

@@ -259,12 +259,13 @@ static uint8_t make_row(const sl_converter *converter, const sluice_augment *rec
     sl_params params;
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, 1 << 20, 1 << 20, NULL), SLUICE_OK);
-    assert_int_equal(sl_draw(recipe, &(sl_draw_key){7, 0, sample, 0}, SOURCE_WIDTH, SOURCE_HEIGHT,
-                             &params, NULL),
+    assert_int_equal(sl_draw(recipe, &(sl_draw_key){.seed = 7, .sample = sample}, SOURCE_WIDTH,
+                             SOURCE_HEIGHT, &params, NULL),
                      SLUICE_OK);
-    const uint8_t flags = device && params.mapping.flip_x ? SL_ROW_MIRROR : 0;
-    params.mapping.flip_x = params.mapping.flip_x && !device;
-    assert_int_equal(sl_augment_apply(converter, &view, &params, row, &scratch, NULL), SLUICE_OK);
+    const uint8_t flags = device && params.geometries[0].box.flip_x ? SL_ROW_MIRROR : 0;
+    params.geometries[0].box.flip_x = params.geometries[0].box.flip_x && !device;
+    const sl_apply_work work = {.scratch = &scratch};
+    assert_int_equal(sl_augment_apply(converter, &view, &params, &work, row, NULL), SLUICE_OK);
     sl_scratch_close(&scratch);
     return flags;
 }

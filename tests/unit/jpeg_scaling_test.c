@@ -72,7 +72,7 @@ static void decode(const scaling *s, const jpeg_file *file, const sl_params *par
     uint32_t width = 0;
     uint32_t height = 0;
     if (!exact) {
-        sl_mapping_least(&params->mapping, &params->need, &width, &height);
+        sl_mapping_least(&params->geometries[0].box, &params->need, &width, &height);
     }
     assert_int_equal(sl_decoder_open_picture(s->decoder, &stored, &picture, NULL), SLUICE_OK);
     assert_int_equal(sl_decoder_decode(s->decoder, params->need, width, height, view, NULL),
@@ -93,8 +93,9 @@ static void expect_covered(const sl_axis *axis, uint32_t origin, uint32_t size)
  * raster's. */
 static uint32_t rule(const sl_params *params)
 {
-    const double across = (double)params->mapping.source.width / params->mapping.virtual_width;
-    const double down = (double)params->mapping.source.height / params->mapping.virtual_height;
+    const sl_mapping *box = &params->geometries[0].box;
+    const double across = (double)box->source.width / box->virtual_width;
+    const double down = (double)box->source.height / box->virtual_height;
     const double times = fmin(across, down) / 2;
     return times >= 8 ? 8 : times >= 4 ? 4 : times >= 2 ? 2 : 1;
 }
@@ -107,18 +108,21 @@ static uint32_t check_draw(scaling *s, const jpeg_file *file, const sl_params *p
     sl_image view;
     decode(s, file, params, true, &view);
     assert_int_equal(view.denominator, 1);
-    assert_int_equal(sl_resample(SL_SIMD_SCALAR, &view, &params->mapping, exact, &s->scratch, NULL),
-                     SLUICE_OK);
+    assert_int_equal(
+        sl_resample(SL_SIMD_SCALAR, &view, &params->geometries[0].box, exact, &s->scratch, NULL),
+        SLUICE_OK);
     decode(s, file, params, false, &view);
     sl_axis across;
     sl_axis down;
-    sl_mapping_axes(&params->mapping, view.denominator, &across, &down);
+    sl_mapping_axes(&params->geometries[0].box, view.denominator, &across, &down);
     expect_covered(&across, view.origin_x, view.width);
     expect_covered(&down, view.origin_y, view.height);
-    assert_int_equal(sl_resample(SL_SIMD_SCALAR, &view, &params->mapping, ours, &s->scratch, NULL),
-                     SLUICE_OK);
+    assert_int_equal(
+        sl_resample(SL_SIMD_SCALAR, &view, &params->geometries[0].box, ours, &s->scratch, NULL),
+        SLUICE_OK);
     uint64_t difference = 0;
-    const size_t bytes = (size_t)params->mapping.width * params->mapping.height * 3;
+    const size_t bytes =
+        (size_t)params->geometries[0].box.width * params->geometries[0].box.height * 3;
     for (size_t i = 0; i < bytes; i++) {
         difference += (uint64_t)abs(ours[i] - exact[i]);
     }
@@ -183,15 +187,15 @@ static void check_recipes(scaling *s, const jpeg_file *file, sl_picture upright,
     for (uint64_t draw = 0; draw < 40; draw++) {
         sl_params params;
         const sluice_augment *recipe = recipes[draw % RECIPES];
-        assert_int_equal(sl_draw(recipe, &(sl_draw_key){3, draw, 0, 0}, upright.width,
+        assert_int_equal(sl_draw(recipe, &(sl_draw_key){.seed = 3, .epoch = draw}, upright.width,
                                  upright.height, &params, NULL),
                          SLUICE_OK);
         const uint32_t d = check_draw(s, file, &params);
         if (d != rule(&params) && (d > rule(&params) || !turned)) {
             fail_msg("1/%u where 1/%u is right: %ux%u of %ux%u to %ux%u", d, rule(&params),
-                     params.need.width, params.need.height, params.mapping.source.width,
-                     params.mapping.source.height, params.mapping.virtual_width,
-                     params.mapping.virtual_height);
+                     params.need.width, params.need.height, params.geometries[0].box.source.width,
+                     params.geometries[0].box.source.height, params.geometries[0].box.virtual_width,
+                     params.geometries[0].box.virtual_height);
         }
         seen[d]++;
     }
@@ -276,19 +280,20 @@ TEST_WITH(fine_texture_is_kept, setup, teardown)
         for (uint64_t draw = 0; draw < 60; draw++) {
             sl_params params;
             sl_image view;
-            assert_int_equal(sl_draw(recipes[draw % 2], &(sl_draw_key){seed, draw, 0, 0}, 160, 160,
-                                     &params, NULL),
+            assert_int_equal(sl_draw(recipes[draw % 2], &(sl_draw_key){.seed = seed, .epoch = draw},
+                                     160, 160, &params, NULL),
                              SLUICE_OK);
             decode(s, &file, &params, true, &view);
-            assert_int_equal(
-                sl_resample(SL_SIMD_SCALAR, &view, &params.mapping, exact, &s->scratch, NULL),
-                SLUICE_OK);
+            assert_int_equal(sl_resample(SL_SIMD_SCALAR, &view, &params.geometries[0].box, exact,
+                                         &s->scratch, NULL),
+                             SLUICE_OK);
             decode(s, &file, &params, false, &view);
-            assert_int_equal(
-                sl_resample(SL_SIMD_SCALAR, &view, &params.mapping, ours, &s->scratch, NULL),
-                SLUICE_OK);
-            least = fmin(
-                least, psnr(ours, exact, (size_t)params.mapping.width * params.mapping.height * 3));
+            assert_int_equal(sl_resample(SL_SIMD_SCALAR, &view, &params.geometries[0].box, ours,
+                                         &s->scratch, NULL),
+                             SLUICE_OK);
+            least = fmin(least, psnr(ours, exact,
+                                     (size_t)params.geometries[0].box.width *
+                                         params.geometries[0].box.height * 3));
             scaled += view.denominator > 1;
         }
         jpeg_free(&file);

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * geometry: composing, in whole numbers while it is a box, by matrices behind a warp. A geometry is
+ * closed when something else follows: then it is known which part of its canvas is shown, and the
+ * box makes no more than that. Pure, over the caller's drawing.
+ */
+#include "geometry.h"
+
+#include "error.h"
+
+#include <math.h>
+#include <string.h>
+
+/* From here on a warp that shrinks is antialiased: neighbours so many pixels apart. */
+#define SHRINK_LEAST 1.25
+
+/* ---- matrices ---- */
+
+/* `to` = `to` * `by`: what `by` does comes first. */
+static void matrix_append(double to[9], const double by[9])
+{
+    double product[9];
+    for (size_t row = 0; row < 3; row++) {
+        for (size_t column = 0; column < 3; column++) {
+            product[row * 3 + column] = to[row * 3] * by[column] +
+                                        to[row * 3 + 1] * by[3 + column] +
+                                        to[row * 3 + 2] * by[6 + column];
+        }
+    }
+    memcpy(to, product, sizeof(product));
+}
+
+static void warp_append(sl_warp *warp, const double by[9])
+{
+    matrix_append(warp->matrix, by);
+    for (uint32_t i = 0; i < warp->frame_count; i++) {
+        matrix_append(warp->frames[i].matrix, by);
+    }
+}
+
+static void warp_add_frame(sl_warp *warp, const double matrix[9], uint32_t width, uint32_t height)
+{
+    sl_warp_frame *frame = &warp->frames[warp->frame_count++];
+    memcpy(frame->matrix, matrix, sizeof(frame->matrix));
+    frame->width = width;
+    frame->height = height;
+}
+
+/* ---- boxes ---- */
+
+static bool box_is_unresized(const sl_mapping *box)
+{
+    return box->virtual_width == box->source.width && box->virtual_height == box->source.height;
+}
+
+/* Whether the window has all of the raster in it. */
+static bool window_covers(const sl_mapping *box)
+{
+    return box->window_x <= 0 && box->window_y <= 0 &&
+           (int64_t)box->window_x + box->width >= box->virtual_width &&
+           (int64_t)box->window_y + box->height >= box->virtual_height;
+}
+
+static bool window_is_inside(const sl_mapping *box)
+{
+    return box->window_x >= 0 && box->window_y >= 0 &&
+           (int64_t)box->window_x + box->width <= box->virtual_width &&
+           (int64_t)box->window_y + box->height <= box->virtual_height;
+}
+
+static bool window_is_raster(const sl_mapping *box)
+{
+    return window_covers(box) && window_is_inside(box);
+}
+
+/* Moves the window to a part of what it shows. */
+static void window_move(sl_mapping *box, int64_t x, int64_t y, uint32_t width, uint32_t height)
+{
+    box->window_x += (int32_t)(box->flip_x ? (int64_t)box->width - x - width : x);
+    box->window_y += (int32_t)(box->flip_y ? (int64_t)box->height - y - height : y);
+    box->width = width;
+    box->height = height;
+}
+
+/* ---- closing ---- */
+
+/* How far neighbours of the output are apart in the canvas, across and down, in its middle. */
+static void warp_steps(const sl_warp *warp, double steps[2])
+{
+    const double *m = warp->matrix;
+    const double x = warp->width / 2.0;
+    const double y = warp->height / 2.0;
+    const double w = m[6] * x + m[7] * y + m[8];
+    for (size_t i = 0; i < 2; i++) {
+        const double at = (m[3 * i] * x + m[3 * i + 1] * y + m[3 * i + 2]) / w;
+        steps[i] = hypot(m[3 * i] - at * m[6], m[3 * i + 1] - at * m[7]) / fabs(w);
+    }
+}
+
+/* One side of the canvas is made smaller: from its coordinate u to factor * u + offset. */
+static void shrink_side(double step, bool flip, uint32_t *raster, int32_t *window, uint32_t *size,
+                        double *factor, double *offset)
+{
+    const double wanted = step > SHRINK_LEAST ? round(*raster / step) : *raster;
+    const uint32_t made = wanted >= 1 ? (uint32_t)wanted : 1;
+    const double scale = (double)made / *raster;
+    const double begin = *window * scale;
+    const double end = ((double)*window + *size) * scale;
+    const double first = floor(begin);
+    const double last = fmin(ceil(end), made);
+    *factor = scale;
+    *offset = flip ? last - end : begin - first;
+    *raster = made;
+    *window = (int32_t)first;
+    *size = (uint32_t)fmax(last - first, 1);
+}
+
+static void antialias(sl_geometry *g)
+{
+    double steps[2];
+    double scale[9] = {0, 0, 0, 0, 0, 0, 0, 0, 1};
+    sl_mapping *box = &g->box;
+    sl_warp *warp = &g->warp;
+    warp_steps(warp, steps);
+    if (!(fmax(steps[0], steps[1]) > SHRINK_LEAST && fmax(steps[0], steps[1]) < 1e6) ||
+        !window_is_inside(box) || warp->frame_count == SL_WARP_FRAMES || !sl_warp_is_proper(warp)) {
+        return;
+    }
+    warp_add_frame(warp, warp->matrix, box->width, box->height);
+    if (box_is_unresized(box)) {
+        sl_mapping_interpolate(box, SL_BILINEAR);
+    }
+    shrink_side(steps[0], box->flip_x, &box->virtual_width, &box->window_x, &box->width, &scale[0],
+                &scale[2]);
+    shrink_side(steps[1], box->flip_y, &box->virtual_height, &box->window_y, &box->height,
+                &scale[4], &scale[5]);
+    matrix_append(scale, warp->matrix);
+    memcpy(warp->matrix, scale, sizeof(scale));
+}
+
+void sl_drawing_close(sl_drawing *drawing)
+{
+    sl_params *params = drawing->params;
+    sl_geometry *g = &params->geometries[params->geometry_count - 1];
+    if (!drawing->open) {
+        return;
+    }
+    drawing->open = false;
+    if (params->geometry_count > 1) {
+        sl_operation *operation = &params->operations[params->operation_count - 1];
+        operation->width = drawing->width;
+        operation->height = drawing->height;
+    }
+    if (!g->warps) {
+        return;
+    }
+    if (!drawing->exact && g->warp.interpolation != SL_NEAREST) {
+        antialias(g);
+    }
+    const sl_rect shown = sl_warp_need(&g->warp, g->box.width, g->box.height);
+    g->canvas_width = g->box.width;
+    g->canvas_height = g->box.height;
+    g->canvas_x = shown.x;
+    g->canvas_y = shown.y;
+    window_move(&g->box, shown.x, shown.y, shown.width, shown.height);
+}
+
+/* ---- opening ---- */
+
+static void geometry_begin(sl_drawing *drawing, sl_geometry *g)
+{
+    g->box = (sl_mapping){.source = {0, 0, drawing->width, drawing->height},
+                          .width = drawing->width,
+                          .height = drawing->height,
+                          .virtual_width = drawing->width,
+                          .virtual_height = drawing->height};
+    g->warps = false;
+    memset(g->fill, 0, sizeof(g->fill));
+    drawing->open = true;
+}
+
+static sluice_status too_many(const sl_drawing *drawing)
+{
+    return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
+                        "the recipe comes to more than %d operations, or %d changes of geometry "
+                        "between them",
+                        SL_OPERATIONS_MAX, SL_GEOMETRIES_MAX);
+}
+
+sl_operation *sl_draw_operation(sl_drawing *drawing, const sl_operation_kind *kind)
+{
+    sl_params *params = drawing->params;
+    sl_drawing_close(drawing);
+    if (params->operation_count == SL_OPERATIONS_MAX) {
+        (void)too_many(drawing);
+        return NULL;
+    }
+    sl_operation *operation = &params->operations[params->operation_count++];
+    *operation = (sl_operation){.kind = kind, .width = drawing->width, .height = drawing->height};
+    return operation;
+}
+
+/* The geometry that is open; or another one, of the canvas that there is. NULL with an error. */
+static sl_geometry *open_geometry(sl_drawing *drawing)
+{
+    sl_params *params = drawing->params;
+    if (drawing->open) {
+        return &params->geometries[params->geometry_count - 1];
+    }
+    if (params->geometry_count == SL_GEOMETRIES_MAX) {
+        (void)too_many(drawing);
+        return NULL;
+    }
+    sl_operation *operation = sl_draw_operation(drawing, &sl_operation_geometry);
+    if (operation == NULL) {
+        return NULL;
+    }
+    operation->values[0] = params->geometry_count;
+    sl_geometry *g = &params->geometries[params->geometry_count++];
+    geometry_begin(drawing, g);
+    return g;
+}
+
+static sl_geometry *another_geometry(sl_drawing *drawing)
+{
+    sl_drawing_close(drawing);
+    return open_geometry(drawing);
+}
+
+void sl_drawing_begin(sl_drawing *drawing, sl_params *params, uint32_t width, uint32_t height,
+                      bool exact, sluice_error *error)
+{
+    *drawing = (sl_drawing){
+        .params = params, .width = width, .height = height, .exact = exact, .error = error};
+    params->operation_count = 0;
+    params->geometry_count = 1;
+    geometry_begin(drawing, &params->geometries[0]);
+}
+
+void sl_drawing_end(sl_drawing *drawing)
+{
+    sl_params *params = drawing->params;
+    sl_drawing_close(drawing);
+    params->width = drawing->width;
+    params->height = drawing->height;
+    params->need = sl_mapping_need(&params->geometries[0].box);
+}
+
+/* ---- steps ---- */
+
+static sluice_status check_side(const sl_drawing *drawing, uint64_t width, uint64_t height)
+{
+    if (width > 0 && height > 0 && width <= INT32_MAX / 2 && height <= INT32_MAX / 2) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
+                        "a picture of %llu x %llu is %s", (unsigned long long)width,
+                        (unsigned long long)height,
+                        width > 0 && height > 0 ? "too large" : "empty");
+}
+
+static void drawing_resized(sl_drawing *drawing, uint32_t width, uint32_t height)
+{
+    drawing->width = width;
+    drawing->height = height;
+}
+
+static bool reaches_outside(const sl_drawing *drawing, int64_t x, int64_t y, uint32_t width,
+                            uint32_t height)
+{
+    return x < 0 || y < 0 || x + width > drawing->width || y + height > drawing->height;
+}
+
+/* Whether a crop that reaches outside the box's window can be part of the box. */
+static bool box_can_pad(const sl_geometry *g, const uint8_t fill[3])
+{
+    return window_covers(&g->box) &&
+           (window_is_inside(&g->box) || memcmp(g->fill, fill, sizeof(g->fill)) == 0);
+}
+
+static void crop_box(sl_geometry *g, int64_t x, int64_t y, uint32_t width, uint32_t height)
+{
+    sl_mapping *box = &g->box;
+    if (!box_is_unresized(box) || !window_is_raster(box) || x < 0 || y < 0 ||
+        x + width > box->width || y + height > box->height) {
+        window_move(box, x, y, width, height);
+        return;
+    }
+    box->source.x += (uint32_t)(box->flip_x ? box->width - x - width : x);
+    box->source.y += (uint32_t)(box->flip_y ? box->height - y - height : y);
+    box->source.width = box->virtual_width = box->width = width;
+    box->source.height = box->virtual_height = box->height = height;
+}
+
+static void crop_warp(sl_drawing *drawing, sl_geometry *g, int64_t x, int64_t y, uint32_t width,
+                      uint32_t height)
+{
+    const double move[9] = {1, 0, (double)x, 0, 1, (double)y, 0, 0, 1};
+    warp_append(&g->warp, move);
+    if (reaches_outside(drawing, x, y, width, height)) {
+        warp_add_frame(&g->warp, move, drawing->width, drawing->height);
+    }
+    g->warp.width = width;
+    g->warp.height = height;
+}
+
+sluice_status sl_draw_crop(sl_drawing *drawing, int64_t x, int64_t y, uint32_t width,
+                           uint32_t height, const uint8_t fill[3])
+{
+    sluice_status status = check_side(drawing, width, height);
+    sl_geometry *g = status == SLUICE_OK ? open_geometry(drawing) : NULL;
+    if (g == NULL) {
+        return SLUICE_UNSUPPORTED;
+    }
+    const bool outside = reaches_outside(drawing, x, y, width, height);
+    const bool fits = !outside || (g->warps ? g->warp.frame_count < SL_WARP_FRAMES &&
+                                                  memcmp(g->warp.fill, fill, sizeof(g->fill)) == 0
+                                            : box_can_pad(g, fill));
+    g = fits ? g : another_geometry(drawing);
+    if (g == NULL) {
+        return SLUICE_UNSUPPORTED;
+    }
+    if (g->warps) {
+        crop_warp(drawing, g, x, y, width, height);
+    } else {
+        if (outside) {
+            memcpy(g->fill, fill, sizeof(g->fill));
+        }
+        crop_box(g, x, y, width, height);
+    }
+    drawing_resized(drawing, width, height);
+    return SLUICE_OK;
+}
+
+sluice_status sl_draw_resize(sl_drawing *drawing, uint32_t width, uint32_t height,
+                             sl_interpolation interpolation)
+{
+    sluice_status status = check_side(drawing, width, height);
+    if (status == SLUICE_OK && width == drawing->width && height == drawing->height) {
+        return SLUICE_OK; /* as Pillow: a copy */
+    }
+    sl_geometry *g = status == SLUICE_OK ? open_geometry(drawing) : NULL;
+    if (g != NULL &&
+        (g->warps ? drawing->exact : !box_is_unresized(&g->box) || !window_is_raster(&g->box))) {
+        g = another_geometry(drawing);
+    }
+    if (g == NULL) {
+        return SLUICE_UNSUPPORTED;
+    }
+    if (g->warps) {
+        const double scale[9] = {
+            (double)drawing->width / width, 0, 0, 0, (double)drawing->height / height, 0, 0, 0, 1};
+        const sl_interpolation possible = interpolation < SL_BICUBIC ? interpolation : SL_BICUBIC;
+        warp_append(&g->warp, scale);
+        g->warp.interpolation = possible > g->warp.interpolation ? possible : g->warp.interpolation;
+        g->warp.width = width;
+        g->warp.height = height;
+    } else {
+        g->box.virtual_width = g->box.width = width;
+        g->box.virtual_height = g->box.height = height;
+        sl_mapping_interpolate(&g->box, interpolation);
+    }
+    drawing_resized(drawing, width, height);
+    return SLUICE_OK;
+}
+
+sluice_status sl_draw_flip(sl_drawing *drawing, bool vertical)
+{
+    sl_geometry *g = open_geometry(drawing);
+    if (g == NULL) {
+        return SLUICE_UNSUPPORTED;
+    }
+    if (g->warps) {
+        double turn[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+        const size_t axis = vertical ? 1 : 0;
+        turn[axis * 4] = -1;
+        turn[axis * 3 + 2] = vertical ? drawing->height : drawing->width;
+        warp_append(&g->warp, turn);
+    } else if (vertical) {
+        g->box.flip_y = !g->box.flip_y;
+    } else {
+        g->box.flip_x = !g->box.flip_x;
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sl_draw_warp(sl_drawing *drawing, const double matrix[9], uint32_t width,
+                           uint32_t height, sl_interpolation interpolation, const uint8_t fill[3])
+{
+    sluice_status status = check_side(drawing, width, height);
+    sl_geometry *g = status == SLUICE_OK ? open_geometry(drawing) : NULL;
+    if (g != NULL && g->warps &&
+        (drawing->exact || g->warp.interpolation != interpolation ||
+         g->warp.frame_count == SL_WARP_FRAMES ||
+         memcmp(g->warp.fill, fill, sizeof(g->fill)) != 0)) {
+        g = another_geometry(drawing);
+    }
+    if (g == NULL) {
+        return SLUICE_UNSUPPORTED;
+    }
+    if (g->warps) {
+        warp_append(&g->warp, matrix);
+        warp_add_frame(&g->warp, matrix, drawing->width, drawing->height);
+    } else {
+        g->warps = true;
+        g->warp.frame_count = 0;
+        g->warp.interpolation = interpolation;
+        memcpy(g->warp.matrix, matrix, sizeof(g->warp.matrix));
+        memcpy(g->warp.fill, fill, sizeof(g->warp.fill));
+    }
+    g->warp.width = width;
+    g->warp.height = height;
+    drawing_resized(drawing, width, height);
+    return SLUICE_OK;
+}

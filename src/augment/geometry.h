@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * geometry: composes a sample's crops, resizes, flips and warps while it is drawn.
+ *
+ * Purpose: an sl_drawing is a program in the making. Steps call sl_draw_crop and the others in the
+ * order in which they are to happen; each changes the open geometry where the two together are
+ * still one box and one warp, and begins another one, as an operation, where they are not.
+ *   - crop, resize, flip: one box as long as there is one resize and padding has one colour;
+ *   - anything behind a warp, and warps themselves, by multiplying matrices. A crop and a flip of a
+ *     warp are exact so; a warp of a warp, or a resize of one, is resampled once where a sequence
+ * of library calls would do it twice, so an `exact` drawing begins another geometry there. In a
+ * drawing that is not exact, a warp that shrinks (two neighbours of the output more than 1.25
+ * pixels apart) gets its canvas resampled to about the output's density first, by the box's filter,
+ * which antialiases: a composed rotation and crop reads, decodes and resizes just what it shows.
+ * Where warps are composed, what an earlier canvas cut off stays cut off (sl_warp.frames).
+ * Coordinates are continuous, as in mapping.h.
+ * Threads: one owner. Memory: none.
+ */
+#ifndef SL_GEOMETRY_H
+#define SL_GEOMETRY_H
+
+#include "philox.h"
+#include "program.h"
+
+typedef struct sl_drawing {
+    sl_params *params;
+    uint32_t width, height; /* of the picture as it is by now */
+    bool open;              /* the last geometry may still be changed */
+    bool exact;
+    uint8_t mean[3];  /* what the recipe's normalize step subtracts, as a colour; else black */
+    sl_random random; /* of the step that draws */
+    sluice_error *error;
+} sl_drawing;
+
+/* A drawing of a picture; params->need and sizes are set by end. */
+void sl_drawing_begin(sl_drawing *drawing, sl_params *params, uint32_t width, uint32_t height,
+                      bool exact, sluice_error *error);
+void sl_drawing_end(sl_drawing *drawing);
+/* What follows begins another geometry. */
+void sl_drawing_close(sl_drawing *drawing);
+
+/* The rectangle at (x, y), which may reach outside: `fill` there. UNSUPPORTED: too large. */
+sluice_status sl_draw_crop(sl_drawing *drawing, int64_t x, int64_t y, uint32_t width,
+                           uint32_t height, const uint8_t fill[3]);
+sluice_status sl_draw_resize(sl_drawing *drawing, uint32_t width, uint32_t height,
+                             sl_interpolation interpolation);
+/* Left to right; or top to bottom. */
+sluice_status sl_draw_flip(sl_drawing *drawing, bool vertical);
+/* `matrix`: as sl_warp's, from the new picture of width x height to the one that is there. */
+sluice_status sl_draw_warp(sl_drawing *drawing, const double matrix[9], uint32_t width,
+                           uint32_t height, sl_interpolation interpolation, const uint8_t fill[3]);
+
+/* Adds an operation that keeps the size, for the caller to fill in. NULL with an error: there are
+ * too many. */
+sl_operation *sl_draw_operation(sl_drawing *drawing, const sl_operation_kind *kind);
+
+/* The kind of an operation that is geometry number values[0]. */
+extern const sl_operation_kind sl_operation_geometry;
+
+#endif

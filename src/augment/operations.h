@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * operations: the kinds of operations on canvases, as programs have them (program.h). Steps and
+ * policies add them to a drawing; run.h carries them out. Values are in the order given.
+ * Threads: pure; the kinds are constant. Memory: of the work's scratch.
+ */
+#ifndef SL_OPERATIONS_H
+#define SL_OPERATIONS_H
+
+#include "program.h"
+
+/* Tables. Factors as Pillow's ImageEnhance has them: 1 changes nothing. */
+extern const sl_operation_kind sl_operation_brightness;   /* factor */
+extern const sl_operation_kind sl_operation_contrast;     /* factor */
+extern const sl_operation_kind sl_operation_posterize;    /* bits kept */
+extern const sl_operation_kind sl_operation_solarize;     /* threshold */
+extern const sl_operation_kind sl_operation_solarize_add; /* added; below this */
+extern const sl_operation_kind sl_operation_invert;
+extern const sl_operation_kind sl_operation_autocontrast;
+extern const sl_operation_kind sl_operation_equalize;
+
+/* Rows. */
+extern const sl_operation_kind sl_operation_saturation; /* factor */
+extern const sl_operation_kind sl_operation_grey;
+extern const sl_operation_kind sl_operation_hue;     /* of a turn, -0.5 to 0.5 */
+extern const sl_operation_kind sl_operation_permute; /* channels that become R, G and B */
+/* x, y, width, height; then a colour; or, with a key that is not 0, noise: see sl_erase_values. */
+extern const sl_operation_kind sl_operation_erase;
+
+/* Canvases. */
+extern const sl_operation_kind sl_operation_sharpness;     /* factor */
+extern const sl_operation_kind sl_operation_gaussian_blur; /* kernel x, y; sigma x, y */
+extern const sl_operation_kind sl_operation_box_blur;      /* radius: Pillow's GaussianBlur */
+extern const sl_operation_kind sl_operation_jpeg;          /* quality */
+/* left, top, mode (sl_pad_mode): the canvas in the middle of a larger one. */
+extern const sl_operation_kind sl_operation_pad;
+
+typedef enum sl_pad_mode {
+    SL_PAD_CONSTANT, /* geometry.h does that */
+    SL_PAD_EDGE,
+    SL_PAD_REFLECT,  /* without the pixels on the edge */
+    SL_PAD_SYMMETRIC /* with them */
+} sl_pad_mode;
+
+/*
+ * AugMix: rule (sl_mix_rule), original, blend, chains. Behind it follow, for each chain, a
+ * sl_operation_chain (weight, operations in it) and these.
+ */
+extern const sl_operation_kind sl_operation_mix;
+extern const sl_operation_kind sl_operation_chain;
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program: what was drawn for one sample, ready to be carried out.
+ *
+ * Purpose: a recipe (recipe.h) is drawn once for a sample and becomes a program: a geometry that
+ * makes the first canvas of the decoded picture, and operations on canvases behind it. A canvas is
+ * height x width x 3 bytes of RGB without padding. run.h carries programs out; the decoder reads
+ * `need` only.
+ *
+ * A geometry is a box (mapping.h: crop, resize, flip, by a separable filter) and, where a step
+ * turns or shears, a warp of what the box gives. Steps in a row are composed to one geometry as far
+ * as that is exact, and, unless the drawing is `exact`, also where one resampling takes the place
+ * of several (geometry.h). An operation is of one of three classes, by which function its kind has:
+ *   table   each value of a channel goes to another by a table of 256, which may depend on a
+ *           measurement of the canvas; tables in a row become one,
+ *   rows    pixels in place, of which none looks at another,
+ *   canvas  anything else, from one canvas to another.
+ * Plain data; a program belongs to whoever holds it. Threads: none.
+ */
+#ifndef SL_PROGRAM_H
+#define SL_PROGRAM_H
+
+#include "mapping.h"
+#include "scratch.h"
+#include "simd.h"
+#include "view.h"
+#include "warp.h"
+
+#include <sluice/common.h>
+
+enum { SL_GEOMETRIES_MAX = 24, SL_OPERATIONS_MAX = 128, SL_OPERATION_VALUES = 8 };
+
+typedef struct sl_geometry {
+    sl_mapping box;
+    uint8_t fill[3]; /* where the box's window is outside its raster */
+    bool warps;
+    /* With a warp: the box's output is the part at (canvas_x, canvas_y) of a canvas of such a size,
+     * which the warp's coordinates are of. */
+    uint32_t canvas_x, canvas_y, canvas_width, canvas_height;
+    sl_warp warp;
+} sl_geometry;
+
+/* What times are added up by. */
+typedef enum sl_operation_number {
+    SL_OPERATION_GEOMETRY,
+    SL_OPERATION_BRIGHTNESS,
+    SL_OPERATION_CONTRAST,
+    SL_OPERATION_POSTERIZE,
+    SL_OPERATION_SOLARIZE,
+    SL_OPERATION_SOLARIZE_ADD,
+    SL_OPERATION_INVERT,
+    SL_OPERATION_AUTOCONTRAST,
+    SL_OPERATION_EQUALIZE,
+    SL_OPERATION_SATURATION,
+    SL_OPERATION_GREY,
+    SL_OPERATION_HUE,
+    SL_OPERATION_PERMUTE,
+    SL_OPERATION_ERASE,
+    SL_OPERATION_SHARPNESS,
+    SL_OPERATION_GAUSSIAN_BLUR,
+    SL_OPERATION_BOX_BLUR,
+    SL_OPERATION_JPEG,
+    SL_OPERATION_PAD,
+    SL_OPERATION_MIX,
+    SL_OPERATION_CHAIN,
+    SL_OPERATION_NUMBERS
+} sl_operation_number;
+
+/* As users see it. */
+const char *sl_operation_name(sl_operation_number number);
+
+typedef struct sl_profile {
+    uint64_t ns[SL_OPERATION_NUMBERS];
+} sl_profile;
+
+/* What carrying out needs from elsewhere. Immutable, and shared by threads. */
+typedef sluice_status sl_jpeg_function(const sl_image *in, int quality, uint8_t *out,
+                                       sl_scratch *scratch, sluice_error *error);
+typedef struct sl_tools {
+    sl_simd simd;
+    sl_jpeg_function *jpeg; /* compresses and decodes a canvas */
+} sl_tools;
+
+typedef struct sl_operation sl_operation;
+
+/* What tables are made of. */
+typedef struct sl_measured {
+    uint32_t histogram[3][256];
+    uint64_t pixels;
+    uint8_t mean_grey; /* rounded */
+} sl_measured;
+
+typedef enum sl_measure { SL_MEASURE_NOTHING, SL_MEASURE_HISTOGRAM, SL_MEASURE_GREY } sl_measure;
+
+/* One canvas operation at work. */
+typedef struct sl_canvas_work {
+    const struct sl_run *run;
+    sl_image in;  /* a canvas */
+    uint8_t *out; /* operation->width x operation->height, apart from `in` */
+} sl_canvas_work;
+
+typedef struct sl_operation_kind {
+    const char *name;
+    sl_operation_number number;
+    uint32_t values; /* how many of an operation's it has */
+    sl_measure measure;
+    /* One of three. */
+    void (*table)(const sl_operation *operation, const sl_measured *measured,
+                  uint8_t table[3][256]);
+    void (*rows)(const sl_operation *operation, const sl_tools *tools, uint8_t *pixels,
+                 uint32_t first_row, uint32_t rows);
+    sluice_status (*canvas)(const sl_operation *operation, const sl_canvas_work *work);
+} sl_operation_kind;
+
+struct sl_operation {
+    const sl_operation_kind *kind;
+    uint32_t width, height;             /* of the canvas behind it */
+    uint64_t key;                       /* of noise */
+    double values[SL_OPERATION_VALUES]; /* by kind */
+};
+
+typedef struct sl_params {
+    sl_rect need;           /* of the picture: what to decode */
+    uint32_t width, height; /* of the output */
+    uint32_t geometry_count, operation_count;
+    sl_geometry geometries[SL_GEOMETRIES_MAX]; /* the first: of the picture */
+    sl_operation operations[SL_OPERATIONS_MAX];
+} sl_params;
+
+#endif

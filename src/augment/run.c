@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run: two canvases at most are there at a time; a canvas operation reads one and writes the other.
+ * On a worker, which owns scratch and row.
+ */
+#include "run.h"
+
+#include "clock.h"
+#include "error.h"
+#include "geometry.h"
+#include "operations.h"
+#include "pixels.h"
+#include "policy.h"
+#include "resample.h"
+#include "tables.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* So much of a canvas stays in the nearest cache. */
+#define STRIP_BYTES ((size_t)12 << 10)
+
+static sluice_status run_no_memory(const sl_run *run, uint32_t width, uint32_t height)
+{
+    return sl_error_set(run->error, SLUICE_NOMEM, "augment",
+                        "no scratch memory for a canvas of %u x %u", width, height);
+}
+
+/* ---- profile ---- */
+
+static uint64_t profile_begin(const sl_run *run)
+{
+    return run->profile != NULL ? sl_now_ns() : 0;
+}
+
+static void profile_end(const sl_run *run, const sl_operation_kind *kind, uint64_t began)
+{
+    if (run->profile != NULL) {
+        run->profile->ns[kind->number] += sl_now_ns() - began;
+    }
+}
+
+/* ---- chains ---- */
+
+void sl_chain_apply(const sl_run *run, const sl_chain *chain, uint8_t *pixels, uint32_t width,
+                    uint32_t first_row, uint32_t rows)
+{
+    const sl_pixel_kernels *kernels = sl_pixel_kernels_for(run->tools->simd);
+    const size_t count = (size_t)width * rows;
+    for (uint32_t i = 0; i < chain->count; i++) {
+        const sl_chain_stage *stage = &chain->stages[i];
+        const uint64_t began = profile_begin(run);
+        if (stage->rows != NULL) {
+            stage->rows->kind->rows(stage->rows, run->tools, pixels, first_row, rows);
+        } else if (stage->same) {
+            kernels->look_up_one(pixels, count, stage->table[0]);
+        } else {
+            kernels->look_up(pixels, count, stage->table);
+        }
+        profile_end(run, stage->kind, began);
+    }
+}
+
+static sluice_status chain_add_table(const sl_run *run, sl_chain *chain,
+                                     const sl_operation *operation, const sl_measured *measured)
+{
+    uint8_t table[3][SL_LUT_SIZE];
+    sl_chain_stage *stage = chain->count > 0 ? &chain->stages[chain->count - 1] : NULL;
+    operation->kind->table(operation, measured, table);
+    const bool same = operation->kind->measure != SL_MEASURE_HISTOGRAM;
+    if (stage != NULL && stage->rows == NULL) {
+        for (size_t c = 0; c < 3; c++) {
+            sl_lut_append(stage->table[c], table[c]);
+        }
+        stage->same = stage->same && same;
+        return SLUICE_OK;
+    }
+    stage = &chain->stages[chain->count++];
+    *stage = (sl_chain_stage){.same = same,
+                              .kind = operation->kind,
+                              .table = sl_scratch_take(run->scratch, sizeof(table))};
+    if (stage->table == NULL) {
+        return sl_error_set(run->error, SLUICE_NOMEM, "augment", "no scratch memory for a table");
+    }
+    memcpy(stage->table, table, sizeof(table));
+    return SLUICE_OK;
+}
+
+/* ---- canvases ---- */
+
+typedef struct canvases {
+    uint8_t *now, *spare; /* spare: NULL until one is needed */
+    size_t now_bytes, spare_bytes;
+    uint32_t width, height; /* of `now` */
+    bool made;              /* there is something in `now` */
+} canvases;
+
+static void swap_canvases(canvases *c)
+{
+    uint8_t *const pixels = c->now;
+    const size_t bytes = c->now_bytes;
+    c->now = c->spare;
+    c->now_bytes = c->spare_bytes;
+    c->spare = pixels;
+    c->spare_bytes = bytes;
+}
+
+/* Has `spare` take width x height pixels. */
+static bool need_spare(const sl_run *run, canvases *c, uint32_t width, uint32_t height)
+{
+    const size_t bytes = (size_t)width * height * 3;
+    if (c->spare == NULL || c->spare_bytes < bytes) {
+        c->spare = sl_scratch_take(run->scratch, bytes);
+        c->spare_bytes = bytes;
+    }
+    return c->spare != NULL;
+}
+
+static uint32_t strip_rows(uint32_t width)
+{
+    const size_t stride = (size_t)width * 3;
+    return stride < STRIP_BYTES ? (uint32_t)(STRIP_BYTES / stride) : 1;
+}
+
+/* Makes the first canvas, if it is not there, and does what is pending. */
+static sluice_status settle(const sl_run *run, const sl_image *view, canvases *c, sl_chain *chain)
+{
+    if (!c->made) {
+        if (!need_spare(run, c, c->width, c->height)) {
+            return run_no_memory(run, c->width, c->height);
+        }
+        const uint64_t began = profile_begin(run);
+        const sluice_status status = sl_run_geometry(run, 0, view, c->spare);
+        profile_end(run, &sl_operation_geometry, began);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+        swap_canvases(c);
+        c->made = true;
+    }
+    const uint32_t strip = strip_rows(c->width);
+    for (uint32_t y = 0; chain->count > 0 && y < c->height; y += strip) {
+        const uint32_t left = c->height - y;
+        sl_chain_apply(run, chain, c->now + (size_t)y * c->width * 3, c->width, y,
+                       left < strip ? left : strip);
+    }
+    chain->count = 0;
+    return SLUICE_OK;
+}
+
+static void measure_histogram(const sl_run *run, const canvases *c, const sl_chain *chain,
+                              sl_measured *measured)
+{
+    uint32_t counts[3][SL_LUT_SIZE];
+    const bool pending = chain->count > 0;
+    memset(counts, 0, sizeof(counts));
+    sl_pixel_kernels_for(run->tools->simd)->histogram(c->now, (size_t)c->width * c->height, counts);
+    for (size_t channel = 0; channel < 3; channel++) {
+        if (pending) {
+            sl_lut_push(chain->stages[0].table[channel], counts[channel],
+                        measured->histogram[channel]);
+        } else {
+            memcpy(measured->histogram[channel], counts[channel], sizeof(counts[channel]));
+        }
+    }
+}
+
+static sluice_status measure(const sl_run *run, const sl_image *view, const sl_operation *operation,
+                             canvases *c, sl_chain *chain, sl_measured *measured)
+{
+    const sl_measure wanted = operation->kind->measure;
+    if (wanted == SL_MEASURE_NOTHING) {
+        return SLUICE_OK;
+    }
+    const bool tables_only =
+        chain->count == 0 || (chain->count == 1 && chain->stages[0].rows == NULL);
+    if (!c->made || wanted == SL_MEASURE_GREY || !tables_only) {
+        const sluice_status status = settle(run, view, c, chain);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+    }
+    const uint64_t began = profile_begin(run);
+    if (wanted == SL_MEASURE_HISTOGRAM) {
+        measure_histogram(run, c, chain, measured);
+    } else {
+        const size_t pixels = (size_t)c->width * c->height;
+        measured->mean_grey =
+            sl_mean_grey(sl_pixel_kernels_for(run->tools->simd)->sum_grey(c->now, pixels), pixels);
+    }
+    profile_end(run, operation->kind, began);
+    return SLUICE_OK;
+}
+
+static sluice_status canvas_operation(const sl_run *run, const sl_operation *operation, canvases *c)
+{
+    if (!need_spare(run, c, operation->width, operation->height)) {
+        return run_no_memory(run, operation->width, operation->height);
+    }
+    const sl_canvas_work work = {.run = run,
+                                 .in = {.pixels = c->now,
+                                        .width = c->width,
+                                        .height = c->height,
+                                        .channels = 3,
+                                        .stride_bytes = (size_t)c->width * 3,
+                                        .picture_width = c->width,
+                                        .picture_height = c->height,
+                                        .denominator = 1},
+                                 .out = c->spare};
+    const uint64_t began = profile_begin(run);
+    const sluice_status status = operation->kind->canvas(operation, &work);
+    profile_end(run, operation->kind, began);
+    swap_canvases(c);
+    c->width = operation->width;
+    c->height = operation->height;
+    return status;
+}
+
+/* How many operations of the list the one at `at` is, with those that belong to it. */
+static uint32_t operation_span(const sl_operation *at)
+{
+    uint32_t span = 1;
+    for (uint32_t chain = 0; at->kind == &sl_operation_mix && chain < (uint32_t)at->values[3];
+         chain++) {
+        assert(at[span].kind == &sl_operation_chain);
+        span += 1 + (uint32_t)at[span].values[1];
+    }
+    return span;
+}
+
+static sluice_status run_operations(const sl_run *run, const sl_image *view,
+                                    const sl_operation *operations, uint32_t count, canvases *c,
+                                    sl_chain *chain)
+{
+    sl_measured measured;
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < count && status == SLUICE_OK; i += operation_span(&operations[i])) {
+        const sl_operation *operation = &operations[i];
+        if (operation->kind->canvas != NULL) {
+            status = settle(run, view, c, chain);
+            status = status == SLUICE_OK ? canvas_operation(run, operation, c) : status;
+        } else if (operation->kind->rows != NULL) {
+            chain->stages[chain->count++] =
+                (sl_chain_stage){.rows = operation, .kind = operation->kind};
+        } else {
+            status = measure(run, view, operation, c, chain, &measured);
+            status =
+                status == SLUICE_OK ? chain_add_table(run, chain, operation, &measured) : status;
+        }
+    }
+    return status;
+}
+
+/* ---- programs ---- */
+
+/* The first canvas is made in `spare`, each canvas operation changes over: so that the last one
+ * comes to be in the row, where that is what is wanted of it. */
+static bool ends_in_spare(const sl_params *params)
+{
+    bool odd = true;
+    for (uint32_t i = 0; i < params->operation_count; i += operation_span(&params->operations[i])) {
+        odd = odd != (params->operations[i].kind->canvas != NULL);
+    }
+    return odd;
+}
+
+static void first_size(const sl_params *params, uint32_t *width, uint32_t *height)
+{
+    const sl_geometry *g = &params->geometries[0];
+    *width = g->warps ? g->warp.width : g->box.width;
+    *height = g->warps ? g->warp.height : g->box.height;
+}
+
+sluice_status sl_run_program(const sl_run *run, const sl_image *view, uint8_t *row,
+                             size_t row_bytes, sl_run_result *result)
+{
+    canvases c = {.made = false};
+    first_size(run->params, &c.width, &c.height);
+    result->chain.count = 0;
+    if (row != NULL && ends_in_spare(run->params)) {
+        c.spare = row;
+        c.spare_bytes = row_bytes;
+    } else {
+        c.now = row;
+        c.now_bytes = row_bytes;
+    }
+    sluice_status status = run_operations(run, view, run->params->operations,
+                                          run->params->operation_count, &c, &result->chain);
+    if (status == SLUICE_OK && !c.made && !sl_geometry_is_box(&run->params->geometries[0])) {
+        sl_chain none = {.count = 0};
+        status = settle(run, view, &c, &none);
+    }
+    result->canvas = c.made ? c.now : NULL;
+    return status;
+}
+
+/* ---- geometry ---- */
+
+/* The rectangle of the output that shows the raster. */
+static sl_rect shown_part(const sl_mapping *box)
+{
+    int64_t begin[2] = {-(int64_t)box->window_x, -(int64_t)box->window_y};
+    int64_t end[2] = {begin[0] + box->virtual_width, begin[1] + box->virtual_height};
+    const int64_t size[2] = {box->width, box->height};
+    const bool flip[2] = {box->flip_x, box->flip_y};
+    for (int i = 0; i < 2; i++) {
+        begin[i] = begin[i] < 0 ? 0 : begin[i] > size[i] ? size[i] : begin[i];
+        end[i] = end[i] < begin[i] ? begin[i] : end[i] > size[i] ? size[i] : end[i];
+        if (flip[i]) {
+            const int64_t first = begin[i];
+            begin[i] = size[i] - end[i];
+            end[i] = size[i] - first;
+        }
+    }
+    return (sl_rect){(uint32_t)begin[0], (uint32_t)begin[1], (uint32_t)(end[0] - begin[0]),
+                     (uint32_t)(end[1] - begin[1])};
+}
+
+static void fill_pixels(uint8_t *at, uint64_t count, const uint8_t fill[3])
+{
+    for (uint64_t i = 0; i < count; i++) {
+        memcpy(at + i * 3, fill, 3);
+    }
+}
+
+static bool geometry_is_filled(const sl_geometry *g)
+{
+    return (g->fill[0] | g->fill[1] | g->fill[2]) != 0;
+}
+
+/* Around what is shown. */
+static void fill_around(const sl_geometry *g, uint8_t *out)
+{
+    const sl_rect shown = shown_part(&g->box);
+    const uint32_t width = g->box.width;
+    const uint32_t right = shown.x + shown.width;
+    for (uint32_t y = 0; y < g->box.height; y++) {
+        uint8_t *row = out + (size_t)y * width * 3;
+        if (y < shown.y || y >= shown.y + shown.height) {
+            fill_pixels(row, width, g->fill);
+        } else {
+            fill_pixels(row, shown.x, g->fill);
+            fill_pixels(row + (size_t)right * 3, width - right, g->fill);
+        }
+    }
+}
+
+static sluice_status run_box(const sl_run *run, const sl_geometry *g, const sl_image *view,
+                             uint8_t *out)
+{
+    const sluice_status status =
+        sl_resample(run->tools->simd, view, &g->box, out, run->scratch, run->error);
+    if (status == SLUICE_OK && geometry_is_filled(g)) {
+        fill_around(g, out);
+    }
+    return status;
+}
+
+bool sl_geometry_is_box(const sl_geometry *geometry)
+{
+    return !geometry->warps && !geometry_is_filled(geometry);
+}
+
+/* Whether the box's output is in the view already. */
+static bool box_is_view(const sl_mapping *box, const sl_image *view)
+{
+    return view->denominator == 1 && !box->flip_x && !box->flip_y && box->window_x >= 0 &&
+           box->window_y >= 0 && box->virtual_width == box->source.width &&
+           box->virtual_height == box->source.height &&
+           (uint32_t)box->window_x + box->width <= box->virtual_width &&
+           (uint32_t)box->window_y + box->height <= box->virtual_height;
+}
+
+sluice_status sl_run_geometry(const sl_run *run, uint32_t number, const sl_image *view,
+                              uint8_t *out)
+{
+    const sl_geometry *g = &run->params->geometries[number];
+    const sl_mapping *box = &g->box;
+    if (!g->warps) {
+        return run_box(run, g, view, out);
+    }
+    const size_t mark = sl_scratch_mark(run->scratch);
+    sl_image in = {.width = box->width,
+                   .height = box->height,
+                   .channels = 3,
+                   .stride_bytes = (size_t)box->width * 3,
+                   .origin_x = g->canvas_x,
+                   .origin_y = g->canvas_y,
+                   .picture_width = g->canvas_width,
+                   .picture_height = g->canvas_height,
+                   .denominator = 1};
+    sluice_status status = SLUICE_OK;
+    if (box_is_view(box, view)) {
+        const size_t x = box->source.x + (uint32_t)box->window_x - view->origin_x;
+        const size_t y = box->source.y + (uint32_t)box->window_y - view->origin_y;
+        in.stride_bytes = view->stride_bytes;
+        in.pixels = view->pixels + y * view->stride_bytes + x * 3;
+    } else {
+        uint8_t *canvas = sl_scratch_take(run->scratch, in.stride_bytes * box->height);
+        in.pixels = canvas;
+        status = canvas == NULL ? run_no_memory(run, box->width, box->height)
+                                : run_box(run, g, view, canvas);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_warp_apply(run->tools->simd, &g->warp, &in, out, run->scratch, run->error);
+    }
+    sl_scratch_release(run->scratch, mark);
+    return status;
+}
+
+/* ---- AugMix ---- */
+
+/* Pillow's blend of two values by a share in [0, 1]. */
+static uint8_t mix_blend(uint8_t from, uint8_t to, float share)
+{
+    return (uint8_t)((float)from + share * ((float)to - (float)from));
+}
+
+static uint8_t mix_cut(float sum)
+{
+    return sum <= 0 ? 0 : sum >= 255 ? 255 : (uint8_t)sum;
+}
+
+/* What the chains come to, from what they are added up to. */
+static void mix_finish(const sl_operation *mix, const uint8_t *in, const float *sums, uint8_t *out,
+                       size_t bytes)
+{
+    const bool blends = (sl_mix_rule)mix->values[0] == SL_MIX_SUM_AND_BLEND;
+    const float share = (float)mix->values[2];
+    for (size_t i = 0; i < bytes; i++) {
+        const uint8_t sum = mix_cut(sums[i]);
+        out[i] = blends ? mix_blend(in[i], sum, share) : sum;
+    }
+}
+
+static void mix_start(const sl_operation *mix, const uint8_t *in, float *sums, size_t bytes)
+{
+    const bool is_sum = (sl_mix_rule)mix->values[0] == SL_MIX_SUM;
+    const float share = is_sum ? (float)mix->values[1] : 0.0F;
+    for (size_t i = 0; i < bytes; i++) {
+        sums[i] = share * (float)in[i];
+    }
+}
+
+static void mix_add(const sl_operation *mix, const sl_operation *chain, const uint8_t *pixels,
+                    float *sums, uint8_t *out, size_t bytes)
+{
+    const float weight = (float)chain->values[0];
+    if ((sl_mix_rule)mix->values[0] == SL_MIX_BLENDS) {
+        for (size_t i = 0; i < bytes; i++) {
+            out[i] = mix_blend(out[i], pixels[i], weight);
+        }
+        return;
+    }
+    for (size_t i = 0; i < bytes; i++) {
+        sums[i] += weight * (float)pixels[i];
+    }
+}
+
+static sluice_status run_chain(const sl_run *run, const sl_operation *chain, const uint8_t *in,
+                               uint8_t *work, size_t bytes, uint8_t **result)
+{
+    sl_chain pending = {.count = 0};
+    canvases c = {.now = work,
+                  .now_bytes = bytes,
+                  .width = chain->width,
+                  .height = chain->height,
+                  .made = true};
+    memcpy(work, in, bytes);
+    sluice_status status =
+        run_operations(run, NULL, chain + 1, (uint32_t)chain->values[1], &c, &pending);
+    if (status == SLUICE_OK) {
+        status = settle(run, NULL, &c, &pending);
+    }
+    *result = c.now;
+    return status;
+}
+
+sluice_status sl_run_mix(const sl_run *run, const sl_operation *mix, const uint8_t *in,
+                         uint8_t *out)
+{
+    const size_t bytes = (size_t)mix->width * mix->height * 3;
+    const bool blends = (sl_mix_rule)mix->values[0] == SL_MIX_BLENDS;
+    const size_t mark = sl_scratch_mark(run->scratch);
+    uint8_t *work = sl_scratch_take(run->scratch, bytes);
+    float *sums = sl_scratch_take(run->scratch, blends ? 1 : bytes * sizeof(*sums));
+    sluice_status status = SLUICE_OK;
+    if (work == NULL || sums == NULL) {
+        sl_scratch_release(run->scratch, mark);
+        return run_no_memory(run, mix->width, mix->height);
+    }
+    if (blends) {
+        memcpy(out, in, bytes);
+    } else {
+        mix_start(mix, in, sums, bytes);
+    }
+    const sl_operation *chain = mix + 1;
+    for (uint32_t i = 0; i < (uint32_t)mix->values[3] && status == SLUICE_OK; i++) {
+        uint8_t *result = NULL;
+        const size_t chain_mark = sl_scratch_mark(run->scratch);
+        status = run_chain(run, chain, in, work, bytes, &result);
+        if (status == SLUICE_OK) {
+            mix_add(mix, chain, result, sums, out, bytes);
+        }
+        sl_scratch_release(run->scratch, chain_mark);
+        chain += 1 + (uint32_t)chain->values[1];
+    }
+    if (status == SLUICE_OK && !blends) {
+        mix_finish(mix, in, sums, out, bytes);
+    }
+    sl_scratch_release(run->scratch, mark);
+    return status;
+}

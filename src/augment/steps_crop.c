@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * steps_crop: crops, resizes and padding, with the draws and the rounding of torchvision. Pure.
+ */
+#include "error.h"
+#include "operations.h"
+#include "steps_draw.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CROP_TRIES = 10 };
+
+static const uint8_t black[3] = {0, 0, 0};
+
+/* ---- random resized crop ---- */
+
+typedef struct crop_size {
+    double width, height;
+} crop_size;
+
+/* Rounds half to even, as Python's round() does. */
+static double round_even(double value)
+{
+    return nearbyint(value);
+}
+
+/* The largest central crop whose ratio is in the range. */
+static crop_size fallback_size(double ratio_min, double ratio_max, double width, double height)
+{
+    double ratio = width / height;
+    crop_size crop = {width, height};
+    if (ratio < ratio_min) {
+        crop.height = round_even(width / ratio_min);
+    } else if (ratio > ratio_max) {
+        crop.width = round_even(height * ratio_max);
+    }
+    /* Very thin pictures round to nothing. */
+    crop.width = fmin(fmax(crop.width, 1.0), width);
+    crop.height = fmin(fmax(crop.height, 1.0), height);
+    return crop;
+}
+
+enum {
+    RRC_WIDTH,
+    RRC_HEIGHT,
+    RRC_SCALE_MIN,
+    RRC_SCALE_MAX,
+    RRC_RATIO_MIN,
+    RRC_RATIO_MAX,
+    RRC_INTERPOLATION
+};
+
+/* torchvision's RandomResizedCrop.get_params */
+static sl_rect draw_crop(const double *arguments, sl_random *random, uint32_t picture_width,
+                         uint32_t picture_height)
+{
+    double width = picture_width;
+    double height = picture_height;
+    double ratio_low = log(arguments[RRC_RATIO_MIN]);
+    double ratio_high = log(arguments[RRC_RATIO_MAX]);
+    for (int i = 0; i < CROP_TRIES; i++) {
+        double area = width * height *
+                      sl_random_range(random, arguments[RRC_SCALE_MIN], arguments[RRC_SCALE_MAX]);
+        double ratio = exp(sl_random_range(random, ratio_low, ratio_high));
+        crop_size crop = {round_even(sqrt(area * ratio)), round_even(sqrt(area / ratio))};
+        if (crop.width >= 1 && crop.width <= width && crop.height >= 1 && crop.height <= height) {
+            sl_rect box = {.width = (uint32_t)crop.width, .height = (uint32_t)crop.height};
+            box.y = sl_random_below(random, picture_height - box.height + 1);
+            box.x = sl_random_below(random, picture_width - box.width + 1);
+            return box;
+        }
+    }
+    crop_size crop =
+        fallback_size(arguments[RRC_RATIO_MIN], arguments[RRC_RATIO_MAX], width, height);
+    sl_rect box = {.width = (uint32_t)crop.width, .height = (uint32_t)crop.height};
+    box.x = (picture_width - box.width) / 2;
+    box.y = (picture_height - box.height) / 2;
+    return box;
+}
+
+sluice_status sl_draw_random_resized_crop(const double *arguments, sl_drawing *drawing)
+{
+    const sl_rect part = draw_crop(arguments, &drawing->random, drawing->width, drawing->height);
+    const sluice_status status =
+        sl_draw_crop(drawing, part.x, part.y, part.width, part.height, black);
+    return status == SLUICE_OK ? sl_draw_resize(drawing, (uint32_t)arguments[RRC_WIDTH],
+                                                (uint32_t)arguments[RRC_HEIGHT],
+                                                (sl_interpolation)(int)arguments[RRC_INTERPOLATION])
+                               : status;
+}
+
+const char *sl_random_resized_crop_mismatch(const double *arguments)
+{
+    if (arguments[RRC_SCALE_MIN] > arguments[RRC_SCALE_MAX]) {
+        return "scale_min must be at most scale_max";
+    }
+    return arguments[RRC_RATIO_MIN] > arguments[RRC_RATIO_MAX]
+               ? "ratio_min must be at most ratio_max"
+               : NULL;
+}
+
+/* ---- resize ---- */
+
+/* torchvision's Resize(int): the longer side is cut to a whole number. `limit` of it; 0: none. */
+static sluice_status resize_shorter(sl_drawing *drawing, uint32_t size, uint32_t limit,
+                                    sl_interpolation interpolation)
+{
+    const uint64_t width = drawing->width;
+    const uint64_t height = drawing->height;
+    const uint64_t shorter = width < height ? width : height;
+    const uint64_t longer = width < height ? height : width;
+    uint64_t least = size;
+    uint64_t most = size * longer / shorter;
+    if (limit > 0 && most > limit) {
+        least = limit * least / most;
+        most = limit;
+    }
+    least = least > 0 ? least : 1;
+    if (most > INT32_MAX / 2) {
+        return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
+                            "a picture of %u x %u is too long to resize its shorter side to %u",
+                            drawing->width, drawing->height, size);
+    }
+    return sl_draw_resize(drawing, (uint32_t)(width <= height ? least : most),
+                          (uint32_t)(width <= height ? most : least), interpolation);
+}
+
+sluice_status sl_draw_resize_step(const double *arguments, sl_drawing *drawing)
+{
+    return sl_draw_resize(drawing, (uint32_t)arguments[0], (uint32_t)arguments[1],
+                          (sl_interpolation)(int)arguments[2]);
+}
+
+sluice_status sl_draw_resize_shorter(const double *arguments, sl_drawing *drawing)
+{
+    return resize_shorter(drawing, (uint32_t)arguments[0], (uint32_t)arguments[1],
+                          (sl_interpolation)(int)arguments[2]);
+}
+
+/* torchvision's RandomResize: the upper end is not drawn, unless it is the only one. */
+sluice_status sl_draw_random_resize(const double *arguments, sl_drawing *drawing)
+{
+    const uint32_t least = (uint32_t)arguments[0];
+    const uint32_t sizes = (uint32_t)arguments[1] - least;
+    const uint32_t size = least + sl_random_below(&drawing->random, sizes > 0 ? sizes : 1);
+    return resize_shorter(drawing, size, 0, (sl_interpolation)(int)arguments[2]);
+}
+
+const char *sl_random_resize_mismatch(const double *arguments)
+{
+    return arguments[0] > arguments[1] ? "size_min must be at most size_max" : NULL;
+}
+
+/* ---- centre ---- */
+
+/* Where torchvision's CenterCrop begins: smaller pictures are padded, more of it behind them. */
+static int64_t center_begin(uint32_t size, uint32_t wanted)
+{
+    return size >= wanted ? (int64_t)round_even((size - wanted) / 2.0)
+                          : -((int64_t)(wanted - size) / 2);
+}
+
+static sluice_status center_crop(sl_drawing *drawing, uint32_t width, uint32_t height)
+{
+    return sl_draw_crop(drawing, center_begin(drawing->width, width),
+                        center_begin(drawing->height, height), width, height, black);
+}
+
+sluice_status sl_draw_center_crop(const double *arguments, sl_drawing *drawing)
+{
+    return center_crop(drawing, (uint32_t)arguments[0], (uint32_t)arguments[1]);
+}
+
+enum { CENTER_SHORTER, CENTER_WIDTH, CENTER_HEIGHT, CENTER_INTERPOLATION };
+
+sluice_status sl_draw_resize_center_crop(const double *arguments, sl_drawing *drawing)
+{
+    const sluice_status status =
+        resize_shorter(drawing, (uint32_t)arguments[CENTER_SHORTER], 0,
+                       (sl_interpolation)(int)arguments[CENTER_INTERPOLATION]);
+    return status == SLUICE_OK ? center_crop(drawing, (uint32_t)arguments[CENTER_WIDTH],
+                                             (uint32_t)arguments[CENTER_HEIGHT])
+                               : status;
+}
+
+const char *sl_resize_center_crop_mismatch(const double *arguments)
+{
+    return arguments[CENTER_SHORTER] < fmax(arguments[CENTER_WIDTH], arguments[CENTER_HEIGHT])
+               ? "shorter_side must be at least width and height"
+               : NULL;
+}
+
+/* ---- padding ---- */
+
+typedef struct padding {
+    uint32_t left, top, right, bottom;
+    sl_pad_mode mode;
+    uint8_t fill[3];
+} padding;
+
+static sluice_status pad(sl_drawing *drawing, const padding *p)
+{
+    const uint64_t width = (uint64_t)drawing->width + p->left + p->right;
+    const uint64_t height = (uint64_t)drawing->height + p->top + p->bottom;
+    if (width == drawing->width && height == drawing->height) {
+        return SLUICE_OK;
+    }
+    if (width > INT32_MAX / 2 || height > INT32_MAX / 2) {
+        return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
+                            "a picture of %u x %u is too large to be padded", drawing->width,
+                            drawing->height);
+    }
+    if (p->mode == SL_PAD_CONSTANT) {
+        return sl_draw_crop(drawing, -(int64_t)p->left, -(int64_t)p->top, (uint32_t)width,
+                            (uint32_t)height, p->fill);
+    }
+    sl_operation *operation = sl_draw_operation(drawing, &sl_operation_pad);
+    if (operation == NULL) {
+        return SLUICE_UNSUPPORTED;
+    }
+    operation->values[0] = p->left;
+    operation->values[1] = p->top;
+    operation->values[2] = p->mode;
+    operation->width = drawing->width = (uint32_t)width;
+    operation->height = drawing->height = (uint32_t)height;
+    return SLUICE_OK;
+}
+
+enum { PAD_LEFT, PAD_TOP, PAD_RIGHT, PAD_BOTTOM, PAD_MODE, PAD_FILL };
+
+sluice_status sl_draw_pad(const double *arguments, sl_drawing *drawing)
+{
+    padding p = {.left = (uint32_t)arguments[PAD_LEFT],
+                 .top = (uint32_t)arguments[PAD_TOP],
+                 .right = (uint32_t)arguments[PAD_RIGHT],
+                 .bottom = (uint32_t)arguments[PAD_BOTTOM],
+                 .mode = (sl_pad_mode)(int)arguments[PAD_MODE]};
+    sl_draw_fill(arguments + PAD_FILL, p.fill);
+    return pad(drawing, &p);
+}
+
+void sl_pad_size(const double *arguments, uint32_t *width, uint32_t *height)
+{
+    if (*width > 0) {
+        *width += (uint32_t)(arguments[PAD_LEFT] + arguments[PAD_RIGHT]);
+        *height += (uint32_t)(arguments[PAD_TOP] + arguments[PAD_BOTTOM]);
+    }
+}
+
+/* ---- random crop ---- */
+
+enum { CROP_WIDTH, CROP_HEIGHT, CROP_PADDING, CROP_MODE, CROP_IF_NEEDED, CROP_FILL };
+
+/* torchvision's pad_if_needed: what is missing, on both sides. */
+static sluice_status pad_if_needed(sl_drawing *drawing, padding *p, uint32_t width, uint32_t height)
+{
+    p->left = p->right = drawing->width < width ? width - drawing->width : 0;
+    p->top = p->bottom = 0;
+    sluice_status status = pad(drawing, p);
+    p->left = p->right = 0;
+    p->top = p->bottom = drawing->height < height ? height - drawing->height : 0;
+    return status == SLUICE_OK ? pad(drawing, p) : status;
+}
+
+/* torchvision's RandomCrop with padding */
+sluice_status sl_draw_random_crop(const double *arguments, sl_drawing *drawing)
+{
+    const uint32_t sides = (uint32_t)arguments[CROP_PADDING];
+    const uint32_t width = (uint32_t)arguments[CROP_WIDTH];
+    const uint32_t height = (uint32_t)arguments[CROP_HEIGHT];
+    const uint32_t picture[2] = {drawing->width, drawing->height};
+    padding p = {sides, sides, sides, sides, (sl_pad_mode)(int)arguments[CROP_MODE], {0, 0, 0}};
+    sl_draw_fill(arguments + CROP_FILL, p.fill);
+    sluice_status status = pad(drawing, &p);
+    if (status == SLUICE_OK && arguments[CROP_IF_NEEDED] != 0) {
+        status = pad_if_needed(drawing, &p, width, height);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (drawing->width < width || drawing->height < height) {
+        return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
+                            "a picture of %u x %u with a padding of %u holds no window of %u x %u",
+                            picture[0], picture[1], sides, width, height);
+    }
+    const uint32_t y = sl_random_below(&drawing->random, drawing->height - height + 1);
+    const uint32_t x = sl_random_below(&drawing->random, drawing->width - width + 1);
+    return sl_draw_crop(drawing, x, y, width, height, p.fill);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * steps_draw: what the rows of the table of steps (steps.c) draw. Arguments are in the order of
+ * their row. Threads: pure.
+ */
+#ifndef SL_STEPS_DRAW_H
+#define SL_STEPS_DRAW_H
+
+#include "steps.h"
+
+/* steps_crop.c: which part of the picture, in which size */
+sl_step_draw sl_draw_random_resized_crop, sl_draw_resize_center_crop, sl_draw_random_crop,
+    sl_draw_center_crop, sl_draw_resize_step, sl_draw_resize_shorter, sl_draw_random_resize,
+    sl_draw_pad;
+const char *sl_random_resized_crop_mismatch(const double *arguments);
+const char *sl_resize_center_crop_mismatch(const double *arguments);
+const char *sl_random_resize_mismatch(const double *arguments);
+void sl_pad_size(const double *arguments, uint32_t *width, uint32_t *height);
+
+/* steps_warp.c: flips, rotations, affine maps, perspectives */
+sl_step_draw sl_draw_random_flip, sl_draw_random_vertical_flip, sl_draw_random_rotation,
+    sl_draw_random_affine, sl_draw_random_perspective;
+const char *sl_random_rotation_mismatch(const double *arguments);
+const char *sl_random_affine_mismatch(const double *arguments);
+/* Of a canvas of that size, from output to input, as Pillow's and torchvision's. Degrees
+ * counterclockwise about the centre; shears are in degrees. */
+void sl_rotation_matrix(double degrees, uint32_t width, uint32_t height, double matrix[9]);
+
+/* steps_color.c: pixels by themselves */
+sl_step_draw sl_draw_color_jitter, sl_draw_color_jitter_ranges, sl_draw_random_grayscale,
+    sl_draw_random_invert, sl_draw_random_posterize, sl_draw_random_solarize,
+    sl_draw_random_solarize_add, sl_draw_random_autocontrast, sl_draw_random_equalize,
+    sl_draw_random_channel_permutation;
+const char *sl_color_jitter_ranges_mismatch(const double *arguments);
+
+/* steps_filter.c: pixels by their neighbours, and what is put in their place */
+sl_step_draw sl_draw_gaussian_blur, sl_draw_pillow_blur, sl_draw_random_sharpness, sl_draw_jpeg,
+    sl_draw_random_erasing;
+const char *sl_gaussian_blur_mismatch(const double *arguments);
+const char *sl_pillow_blur_mismatch(const double *arguments);
+const char *sl_jpeg_mismatch(const double *arguments);
+const char *sl_random_erasing_mismatch(const double *arguments);
+
+/* steps_policy.c: several of these, as a published rule has them */
+sl_step_draw sl_draw_rand_augment, sl_draw_trivial_augment_wide, sl_draw_auto_augment,
+    sl_draw_aug_mix, sl_draw_timm;
+const char *sl_rand_augment_mismatch(const double *arguments);
+const char *sl_aug_mix_mismatch(const double *arguments);
+const char *sl_timm_mismatch(const double *arguments);
+
+/* Whether it happens. */
+static inline bool sl_draw_happens(sl_drawing *drawing, double probability)
+{
+    return sl_random_unit(&drawing->random) < probability;
+}
+
+/* Three arguments, 0 to 255; the second and third may be -1: as the first. */
+static inline void sl_draw_fill(const double *arguments, uint8_t fill[3])
+{
+    for (int c = 0; c < 3; c++) {
+        const double value = arguments[c] < 0 ? arguments[0] : arguments[c];
+        fill[c] = value > 0 ? (uint8_t)value : 0;
+    }
+}
+
+#endif

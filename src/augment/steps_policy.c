@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * steps_policy: what a policy chose (policy.h) becomes operations. Shears, translations and
+ * rotations are torchvision's and timm's by Pillow; all else are the kinds of operations.h. Pure.
+ */
+#include "operations.h"
+#include "policy_timm.h"
+#include "steps_draw.h"
+
+#include <string.h>
+
+/* ---- choices ---- */
+
+static sluice_status move(const sl_policy_choice *choice, sl_drawing *drawing)
+{
+    static const sl_interpolation interpolations[] = {[SL_POLICY_NEAREST] = SL_NEAREST,
+                                                      [SL_POLICY_BILINEAR] = SL_BILINEAR,
+                                                      [SL_POLICY_BICUBIC] = SL_BICUBIC};
+    double matrix[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    switch (choice->op) {
+    case SL_OP_SHEAR_X:
+        matrix[1] = choice->value;
+        break;
+    case SL_OP_SHEAR_Y:
+        matrix[3] = choice->value;
+        break;
+    case SL_OP_TRANSLATE_X:
+        matrix[2] = -choice->value;
+        break;
+    case SL_OP_TRANSLATE_Y:
+        matrix[5] = -choice->value;
+        break;
+    default:
+        sl_rotation_matrix(choice->value, drawing->width, drawing->height, matrix);
+        break;
+    }
+    return sl_draw_warp(drawing, matrix, drawing->width, drawing->height,
+                        interpolations[choice->interpolation], choice->fill);
+}
+
+static sluice_status choose(const sl_policy_choice *choice, sl_drawing *drawing)
+{
+    static const sl_operation_kind *const kinds[SL_OPS] = {
+        [SL_OP_BRIGHTNESS] = &sl_operation_brightness,
+        [SL_OP_COLOR] = &sl_operation_saturation,
+        [SL_OP_CONTRAST] = &sl_operation_contrast,
+        [SL_OP_SHARPNESS] = &sl_operation_sharpness,
+        [SL_OP_POSTERIZE] = &sl_operation_posterize,
+        [SL_OP_SOLARIZE] = &sl_operation_solarize,
+        [SL_OP_SOLARIZE_ADD] = &sl_operation_solarize_add,
+        [SL_OP_AUTO_CONTRAST] = &sl_operation_autocontrast,
+        [SL_OP_EQUALIZE] = &sl_operation_equalize,
+        [SL_OP_INVERT] = &sl_operation_invert,
+        [SL_OP_GAUSSIAN_BLUR] = &sl_operation_box_blur,
+    };
+    if (choice->op == SL_OP_IDENTITY) {
+        return SLUICE_OK;
+    }
+    if (sl_policy_op_moves(choice->op)) {
+        return move(choice, drawing);
+    }
+    sl_operation *operation = sl_draw_operation(drawing, kinds[choice->op]);
+    if (operation == NULL) {
+        return SLUICE_UNSUPPORTED;
+    }
+    operation->values[0] = choice->value;
+    operation->values[1] = choice->op == SL_OP_SOLARIZE_ADD ? 128 : 0;
+    return SLUICE_OK;
+}
+
+static sluice_status choose_all(const sl_policy_choice *choices, uint32_t count,
+                                sl_drawing *drawing)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < count && status == SLUICE_OK; i++) {
+        status = choose(&choices[i], drawing);
+    }
+    return status;
+}
+
+static sluice_status choose_chain(const sl_policy_chain *chain, sl_drawing *drawing)
+{
+    sl_operation *head = sl_draw_operation(drawing, &sl_operation_chain);
+    if (head == NULL) {
+        return SLUICE_UNSUPPORTED;
+    }
+    const uint32_t before = drawing->params->operation_count;
+    const sluice_status status = choose_all(chain->choices, chain->count, drawing);
+    head->values[0] = (double)chain->weight;
+    head->values[1] = drawing->params->operation_count - before;
+    return status;
+}
+
+static sluice_status choose_mix(const sl_policy_mix *mix, sl_drawing *drawing)
+{
+    sl_operation *head = sl_draw_operation(drawing, &sl_operation_mix);
+    if (head == NULL) {
+        return SLUICE_UNSUPPORTED;
+    }
+    head->values[0] = mix->rule;
+    head->values[1] = (double)mix->original;
+    head->values[2] = (double)mix->blend;
+    head->values[3] = mix->width;
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < mix->width && status == SLUICE_OK; i++) {
+        status = choose_chain(&mix->chains[i], drawing);
+    }
+    sl_drawing_close(drawing); /* what follows is not the last chain's */
+    return status;
+}
+
+/* ---- torchvision ---- */
+
+enum { RAND_OPS, RAND_MAGNITUDE, RAND_BINS, RAND_INTERPOLATION, RAND_FILL };
+
+static sl_rand_augment rand_augment_of(const double *arguments)
+{
+    sl_rand_augment config = {.num_ops = (uint32_t)arguments[RAND_OPS],
+                              .magnitude = (uint32_t)arguments[RAND_MAGNITUDE],
+                              .num_magnitude_bins = (uint32_t)arguments[RAND_BINS],
+                              .interpolation = (uint8_t)arguments[RAND_INTERPOLATION]};
+    sl_draw_fill(arguments + RAND_FILL, config.fill);
+    return config;
+}
+
+const char *sl_rand_augment_mismatch(const double *arguments)
+{
+    const sl_rand_augment config = rand_augment_of(arguments);
+    return sl_rand_augment_refusal(&config);
+}
+
+sluice_status sl_draw_rand_augment(const double *arguments, sl_drawing *drawing)
+{
+    sl_policy_choice choices[SL_POLICY_CHOICES_MAX];
+    const sl_rand_augment config = rand_augment_of(arguments);
+    const uint32_t count =
+        sl_rand_augment_draw(&config, drawing->width, drawing->height, &drawing->random, choices);
+    return choose_all(choices, count, drawing);
+}
+
+enum { TRIVIAL_BINS, TRIVIAL_INTERPOLATION, TRIVIAL_FILL };
+
+sluice_status sl_draw_trivial_augment_wide(const double *arguments, sl_drawing *drawing)
+{
+    sl_policy_choice choices[SL_POLICY_CHOICES_MAX];
+    sl_trivial_augment config = {.num_magnitude_bins = (uint32_t)arguments[TRIVIAL_BINS],
+                                 .interpolation = (uint8_t)arguments[TRIVIAL_INTERPOLATION]};
+    sl_draw_fill(arguments + TRIVIAL_FILL, config.fill);
+    const uint32_t count = sl_trivial_augment_draw(&config, drawing->width, drawing->height,
+                                                   &drawing->random, choices);
+    return choose_all(choices, count, drawing);
+}
+
+enum { AUTO_POLICY, AUTO_INTERPOLATION, AUTO_FILL };
+
+sluice_status sl_draw_auto_augment(const double *arguments, sl_drawing *drawing)
+{
+    sl_policy_choice choices[SL_POLICY_CHOICES_MAX];
+    sl_auto_augment config = {.policy = (uint32_t)arguments[AUTO_POLICY],
+                              .interpolation = (uint8_t)arguments[AUTO_INTERPOLATION]};
+    sl_draw_fill(arguments + AUTO_FILL, config.fill);
+    const uint32_t count =
+        sl_auto_augment_draw(&config, drawing->width, drawing->height, &drawing->random, choices);
+    return choose_all(choices, count, drawing);
+}
+
+enum { MIX_SEVERITY, MIX_WIDTH, MIX_DEPTH, MIX_ALPHA, MIX_ALL_OPS, MIX_INTERPOLATION, MIX_FILL };
+
+static sl_aug_mix aug_mix_of(const double *arguments)
+{
+    sl_aug_mix config = {.severity = (uint32_t)arguments[MIX_SEVERITY],
+                         .mixture_width = (uint32_t)arguments[MIX_WIDTH],
+                         .chain_depth = (int32_t)arguments[MIX_DEPTH],
+                         .alpha = arguments[MIX_ALPHA],
+                         .all_ops = arguments[MIX_ALL_OPS] != 0,
+                         .interpolation = (uint8_t)arguments[MIX_INTERPOLATION]};
+    sl_draw_fill(arguments + MIX_FILL, config.fill);
+    return config;
+}
+
+const char *sl_aug_mix_mismatch(const double *arguments)
+{
+    const sl_aug_mix config = aug_mix_of(arguments);
+    return sl_aug_mix_refusal(&config);
+}
+
+sluice_status sl_draw_aug_mix(const double *arguments, sl_drawing *drawing)
+{
+    sl_policy_mix mix;
+    const sl_aug_mix config = aug_mix_of(arguments);
+    sl_aug_mix_draw(&config, drawing->width, drawing->height, &drawing->random, &mix);
+    return choose_mix(&mix, drawing);
+}
+
+/* ---- timm ---- */
+
+enum {
+    TIMM_KIND,
+    TIMM_SET,
+    TIMM_OPS,
+    TIMM_MAGNITUDE,
+    TIMM_MAGNITUDE_MAX,
+    TIMM_DEVIATION,
+    TIMM_PROBABILITY,
+    TIMM_WIDTH,
+    TIMM_DEPTH,
+    TIMM_ALPHA,
+    TIMM_BLENDED,
+    TIMM_TRANSLATION,
+    TIMM_INTERPOLATION,
+    TIMM_FILL
+};
+_Static_assert(TIMM_FILL + 3 == SL_STEP_ARGUMENTS_MAX, "as the row of the table has them");
+
+static sl_timm_policy timm_of(const double *arguments)
+{
+    sl_timm_policy policy = {.kind = (sl_timm_kind)(int)arguments[TIMM_KIND],
+                             .set = (sl_timm_set)(int)arguments[TIMM_SET],
+                             .num_ops = (uint32_t)arguments[TIMM_OPS],
+                             .magnitude = (uint32_t)arguments[TIMM_MAGNITUDE],
+                             .magnitude_max = (uint32_t)arguments[TIMM_MAGNITUDE_MAX],
+                             .deviation = arguments[TIMM_DEVIATION],
+                             .probability = arguments[TIMM_PROBABILITY],
+                             .width = (uint32_t)arguments[TIMM_WIDTH],
+                             .depth = (uint32_t)arguments[TIMM_DEPTH],
+                             .alpha = arguments[TIMM_ALPHA],
+                             .blended = arguments[TIMM_BLENDED] != 0,
+                             .translation = arguments[TIMM_TRANSLATION],
+                             .interpolation = (uint8_t)arguments[TIMM_INTERPOLATION]};
+    sl_draw_fill(arguments + TIMM_FILL, policy.fill);
+    return policy;
+}
+
+sluice_status sl_timm_arguments(const char *text, double arguments[SL_STEP_ARGUMENTS_MAX],
+                                sluice_error *error)
+{
+    sl_timm_policy policy;
+    const sluice_status status = sl_timm_parse(&policy, text, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    const double numbers[SL_STEP_ARGUMENTS_MAX] = {[TIMM_KIND] = policy.kind,
+                                                   [TIMM_SET] = policy.set,
+                                                   [TIMM_OPS] = policy.num_ops,
+                                                   [TIMM_MAGNITUDE] = policy.magnitude,
+                                                   [TIMM_MAGNITUDE_MAX] = policy.magnitude_max,
+                                                   [TIMM_DEVIATION] = policy.deviation,
+                                                   [TIMM_PROBABILITY] = policy.probability,
+                                                   [TIMM_WIDTH] = policy.width,
+                                                   [TIMM_DEPTH] = policy.depth,
+                                                   [TIMM_ALPHA] = policy.alpha,
+                                                   [TIMM_BLENDED] = policy.blended,
+                                                   [TIMM_TRANSLATION] = policy.translation,
+                                                   [TIMM_INTERPOLATION] = policy.interpolation,
+                                                   [TIMM_FILL] = policy.fill[0],
+                                                   [TIMM_FILL + 1] = policy.fill[1],
+                                                   [TIMM_FILL + 2] = policy.fill[2]};
+    memcpy(arguments, numbers, sizeof(numbers));
+    return SLUICE_OK;
+}
+
+const char *sl_timm_mismatch(const double *arguments)
+{
+    const sl_timm_policy policy = timm_of(arguments);
+    return sl_timm_refusal(&policy);
+}
+
+sluice_status sl_draw_timm(const double *arguments, sl_drawing *drawing)
+{
+    const sl_timm_policy policy = timm_of(arguments);
+    if (policy.kind == SL_TIMM_AUG_MIX) {
+        sl_policy_mix mix;
+        sl_timm_mix_draw(&policy, drawing->width, drawing->height, &drawing->random, &mix);
+        return choose_mix(&mix, drawing);
+    }
+    sl_policy_choice choices[SL_POLICY_CHOICES_MAX];
+    const uint32_t count =
+        sl_timm_draw(&policy, drawing->width, drawing->height, &drawing->random, choices);
+    return choose_all(choices, count, drawing);
+}

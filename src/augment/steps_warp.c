@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * steps_warp: flips, rotations, affine maps and perspectives, with the draws and matrices of
+ * torchvision 0.14, which for a rotation are Pillow's. Pure.
+ */
+#include "steps_draw.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DEGREE (3.14159265358979323846 / 180.0)
+
+/* ---- flips ---- */
+
+sluice_status sl_draw_random_flip(const double *arguments, sl_drawing *drawing)
+{
+    return sl_draw_happens(drawing, arguments[0]) ? sl_draw_flip(drawing, false) : SLUICE_OK;
+}
+
+sluice_status sl_draw_random_vertical_flip(const double *arguments, sl_drawing *drawing)
+{
+    return sl_draw_happens(drawing, arguments[0]) ? sl_draw_flip(drawing, true) : SLUICE_OK;
+}
+
+/* ---- rotation ---- */
+
+/* Python's round(value, 15), of values from -1 to 1: what is exact after it are 0 and 1. */
+static double round_15(double value)
+{
+    const double scaled = value * 1e15;
+    return nearbyint(scaled) / 1e15;
+}
+
+/* Pillow's Image.rotate */
+void sl_rotation_matrix(double degrees, uint32_t width, uint32_t height, double matrix[9])
+{
+    double turn = fmod(degrees, 360.0);
+    turn = turn < 0 ? turn + 360.0 : turn;
+    const double angle = -(turn * DEGREE);
+    const double c = round_15(cos(angle));
+    const double s = round_15(sin(angle));
+    const double x = width / 2.0;
+    const double y = height / 2.0;
+    const double m[9] = {c, s, c * -x + s * -y + x, -s, c, -s * -x + c * -y + y, 0, 0, 1};
+    memcpy(matrix, m, sizeof(m));
+}
+
+enum { ROTATION_MIN, ROTATION_MAX, ROTATION_INTERPOLATION, ROTATION_FILL };
+
+sluice_status sl_draw_random_rotation(const double *arguments, sl_drawing *drawing)
+{
+    double matrix[9];
+    uint8_t fill[3];
+    const double degrees =
+        sl_random_range(&drawing->random, arguments[ROTATION_MIN], arguments[ROTATION_MAX]);
+    sl_draw_fill(arguments + ROTATION_FILL, fill);
+    sl_rotation_matrix(degrees, drawing->width, drawing->height, matrix);
+    return sl_draw_warp(drawing, matrix, drawing->width, drawing->height,
+                        (sl_interpolation)(int)arguments[ROTATION_INTERPOLATION], fill);
+}
+
+const char *sl_random_rotation_mismatch(const double *arguments)
+{
+    return arguments[ROTATION_MIN] > arguments[ROTATION_MAX]
+               ? "degrees_min must be at most degrees_max"
+               : NULL;
+}
+
+/* ---- affine ---- */
+
+/* What was drawn of an affine map; angles in degrees. */
+typedef struct affine_draw {
+    double angle, translate[2], scale, shear[2];
+} affine_draw;
+
+/* torchvision's _get_inverse_affine_matrix, about the centre */
+static void affine_matrix(const affine_draw *d, uint32_t width, uint32_t height, double m[9])
+{
+    const double angle = d->angle * DEGREE;
+    const double across = d->shear[0] * DEGREE;
+    const double down = d->shear[1] * DEGREE;
+    const double x = width * 0.5;
+    const double y = height * 0.5;
+    const double a = cos(angle - down) / cos(down);
+    const double b = -cos(angle - down) * tan(across) / cos(down) - sin(angle);
+    const double c = sin(angle - down) / cos(down);
+    const double e = -sin(angle - down) * tan(across) / cos(down) + cos(angle);
+    const double inverse[4] = {e / d->scale, -b / d->scale, -c / d->scale, a / d->scale};
+    m[0] = inverse[0];
+    m[1] = inverse[1];
+    m[2] = inverse[0] * (-x - d->translate[0]) + inverse[1] * (-y - d->translate[1]) + x;
+    m[3] = inverse[2];
+    m[4] = inverse[3];
+    m[5] = inverse[2] * (-x - d->translate[0]) + inverse[3] * (-y - d->translate[1]) + y;
+    m[6] = m[7] = 0;
+    m[8] = 1;
+}
+
+enum {
+    AFFINE_DEGREES_MIN,
+    AFFINE_DEGREES_MAX,
+    AFFINE_TRANSLATE_X,
+    AFFINE_TRANSLATE_Y,
+    AFFINE_SCALE_MIN,
+    AFFINE_SCALE_MAX,
+    AFFINE_SHEAR_X_MIN,
+    AFFINE_SHEAR_X_MAX,
+    AFFINE_SHEAR_Y_MIN,
+    AFFINE_SHEAR_Y_MAX,
+    AFFINE_INTERPOLATION,
+    AFFINE_FILL
+};
+
+static double draw_between(sl_drawing *drawing, const double *ends)
+{
+    return sl_random_range(&drawing->random, ends[0], ends[1]);
+}
+
+sluice_status sl_draw_random_affine(const double *arguments, sl_drawing *drawing)
+{
+    double matrix[9];
+    uint8_t fill[3];
+    affine_draw d = {.angle = draw_between(drawing, arguments + AFFINE_DEGREES_MIN)};
+    for (int i = 0; i < 2; i++) {
+        const double most =
+            arguments[AFFINE_TRANSLATE_X + i] * (i == 0 ? drawing->width : drawing->height);
+        d.translate[i] = nearbyint(sl_random_range(&drawing->random, -most, most));
+    }
+    d.scale = draw_between(drawing, arguments + AFFINE_SCALE_MIN);
+    d.shear[0] = draw_between(drawing, arguments + AFFINE_SHEAR_X_MIN);
+    d.shear[1] = draw_between(drawing, arguments + AFFINE_SHEAR_Y_MIN);
+    sl_draw_fill(arguments + AFFINE_FILL, fill);
+    affine_matrix(&d, drawing->width, drawing->height, matrix);
+    return sl_draw_warp(drawing, matrix, drawing->width, drawing->height,
+                        (sl_interpolation)(int)arguments[AFFINE_INTERPOLATION], fill);
+}
+
+const char *sl_random_affine_mismatch(const double *arguments)
+{
+    static const struct {
+        int least;
+        const char *text;
+    } pairs[] = {{AFFINE_DEGREES_MIN, "degrees_min must be at most degrees_max"},
+                 {AFFINE_SCALE_MIN, "scale_min must be at most scale_max"},
+                 {AFFINE_SHEAR_X_MIN, "shear_x_min must be at most shear_x_max"},
+                 {AFFINE_SHEAR_Y_MIN, "shear_y_min must be at most shear_y_max"}};
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        if (arguments[pairs[i].least] > arguments[pairs[i].least + 1]) {
+            return pairs[i].text;
+        }
+    }
+    return NULL;
+}
+
+/* ---- perspective ---- */
+
+/* Gauss's elimination with the largest pivot. False: there is no solution. */
+static bool solve_8(double rows[8][9])
+{
+    for (size_t i = 0; i < 8; i++) {
+        size_t best = i;
+        for (size_t j = i + 1; j < 8; j++) {
+            best = fabs(rows[j][i]) > fabs(rows[best][i]) ? j : best;
+        }
+        if (!(fabs(rows[best][i]) > 1e-12)) {
+            return false;
+        }
+        double swap[9];
+        memcpy(swap, rows[i], sizeof(swap));
+        memcpy(rows[i], rows[best], sizeof(swap));
+        memcpy(rows[best], swap, sizeof(swap));
+        for (size_t j = 0; j < 8; j++) {
+            const double factor = j == i ? 0 : rows[j][i] / rows[i][i];
+            for (size_t k = i; k < 9; k++) {
+                rows[j][k] -= factor * rows[i][k];
+            }
+        }
+    }
+    return true;
+}
+
+/* The map that takes each of four points to another. False: there is none. */
+static bool perspective_matrix(double from[4][2], double to[4][2], double matrix[9])
+{
+    double rows[8][9];
+    for (size_t i = 0; i < 4; i++) {
+        const double x = from[i][0];
+        const double y = from[i][1];
+        for (size_t axis = 0; axis < 2; axis++) {
+            const double value = to[i][axis];
+            const double across[3] = {axis == 0 ? x : 0, axis == 0 ? y : 0, axis == 0 ? 1 : 0};
+            const double down[3] = {axis == 1 ? x : 0, axis == 1 ? y : 0, axis == 1 ? 1 : 0};
+            double *row = rows[2 * i + axis];
+            memcpy(row, across, sizeof(across));
+            memcpy(row + 3, down, sizeof(down));
+            row[6] = -value * x;
+            row[7] = -value * y;
+            row[8] = value;
+        }
+    }
+    if (!solve_8(rows)) {
+        return false;
+    }
+    for (size_t i = 0; i < 8; i++) {
+        matrix[i] = rows[i][8] / rows[i][i];
+    }
+    matrix[8] = 1;
+    return true;
+}
+
+enum {
+    PERSPECTIVE_DISTORTION,
+    PERSPECTIVE_PROBABILITY,
+    PERSPECTIVE_INTERPOLATION,
+    PERSPECTIVE_FILL
+};
+
+/* torchvision's RandomPerspective.get_params: corners move inwards by whole pixels. */
+sluice_status sl_draw_random_perspective(const double *arguments, sl_drawing *drawing)
+{
+    uint8_t fill[3];
+    double matrix[9];
+    double moved[4][2];
+    const double right = drawing->width - 1.0;
+    const double bottom = drawing->height - 1.0;
+    double corners[4][2] = {{0, 0}, {right, 0}, {right, bottom}, {0, bottom}};
+    if (!sl_draw_happens(drawing, arguments[PERSPECTIVE_PROBABILITY])) {
+        return SLUICE_OK;
+    }
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t axis = 0; axis < 2; axis++) {
+            const uint32_t half = (axis == 0 ? drawing->width : drawing->height) / 2;
+            const uint32_t reach = (uint32_t)(arguments[PERSPECTIVE_DISTORTION] * half);
+            const double by = sl_random_below(&drawing->random, reach + 1);
+            moved[i][axis] = corners[i][axis] > 0 ? corners[i][axis] - by : by;
+        }
+    }
+    sl_draw_fill(arguments + PERSPECTIVE_FILL, fill);
+    if (!perspective_matrix(moved, corners, matrix)) {
+        return SLUICE_OK; /* a picture of one row or column has nothing to turn about */
+    }
+    return sl_draw_warp(drawing, matrix, drawing->width, drawing->height,
+                        (sl_interpolation)(int)arguments[PERSPECTIVE_INTERPOLATION], fill);
+}
