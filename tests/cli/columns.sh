@@ -101,7 +101,7 @@ for command in bench view; do
     refuses 2 "not empty" "$command" packed --column ''
     refuses 2 'no step "random_flop"; did you mean random_flip' "$command" packed --augment random_flop
     refuses 2 'no step "x"' "$command" packed --column image:image,augment=random_vertical_flip+x:1
-    refuses 2 '"a lot" of random_flip: expected a number' "$command" packed --augment 'random_flip:a lot'
+    refuses 2 '"a lot" for probability of random_flip: expected a number' "$command" packed --augment 'random_flip:a lot'
     refuses 2 "probability must be from 0 to 1" "$command" packed --augment random_flip:50
     refuses 2 "mean_r must be given" "$command" packed --augment normalize
     refuses 2 "too many arguments" "$command" packed --augment random_flip:1:1

@@ -1,139 +1,95 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Pipelines as lists of steps in text, which augment_text.h adds to a recipe. Main thread. */
 #include "pipeline.h"
 
+#include "augment_text.h"
 #include "exit_code.h"
-#include "nearest.h"
 #include "report.h"
-#include "units.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { NUMBERS_MAX = 16, PIPELINE_STEP_BYTES = 128 };
-
 const char *const pipeline_words[] = {"train", "eval", "crop", NULL};
 
-static sluice_status add_geometry(sluice_augment *recipe, const struct pipeline_shape *shape)
+static bool put_geometry(struct augment_text *list, const struct pipeline_shape *shape)
 {
     const uint32_t size = shape->size;
     switch (shape->kind) {
     case PIPELINE_TRAIN:
-        return sluice_augment_random_resized_crop(recipe, size, size, shape->area_min,
-                                                  shape->area_max, 3.0 / 4, 4.0 / 3);
+        return augment_text_put(list, "random_resized_crop:%u:%u:%.15g:%.15g", size, size,
+                                shape->area_min, shape->area_max);
     case PIPELINE_CROP:
-        return sluice_augment_random_crop(recipe, size, size, shape->padding);
+        return augment_text_put(list, "random_crop:%u:%u:%u", size, size, shape->padding);
     case PIPELINE_EVAL:
         break;
     }
     /* 256 for 224, as everybody evaluates ImageNet. */
-    return sluice_augment_resize_center_crop(recipe, size * 8 / 7, size, size);
+    return augment_text_put(list, "resize_center_crop:%u:%u:%u", size * 8 / 7, size, size);
 }
 
-static sluice_status build(sluice_augment *recipe, const struct pipeline_shape *shape)
+/* All steps, in their order; ImageNet's mean and deviation. */
+static bool list_steps(struct augment_text *list, const struct pipeline_shape *shape)
 {
-    static const float mean[3] = {0.485F, 0.456F, 0.406F};
-    static const float deviation[3] = {0.229F, 0.224F, 0.225F};
-    sluice_status status = add_geometry(recipe, shape);
-    if (status >= 0 && shape->kind != PIPELINE_EVAL) {
-        status = sluice_augment_random_flip(recipe, 0.5);
+    *list = (struct augment_text){.count = 0};
+    bool fine = put_geometry(list, shape);
+    if (fine && shape->kind != PIPELINE_EVAL) {
+        fine = augment_text_put(list, "random_flip");
     }
-    if (status >= 0 && shape->normalize) {
-        status = sluice_augment_normalize(recipe, mean, deviation, 3);
+    if (fine && shape->steps != NULL) {
+        fine = augment_text_cut(list, shape->steps, list->count);
     }
-    return status;
+    if (fine && shape->normalize) {
+        fine = augment_text_put(list, "normalize:0.485:0.456:0.406:0.229:0.224:0.225");
+    }
+    return fine;
 }
 
-static void refuse_step(const char *name)
+/* The first steps, and whatever they come to in the pipeline's size. */
+static bool add_steps(sluice_augment *recipe, const struct pipeline_shape *shape)
 {
-    sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
-    struct nearest nearest;
-    char question[80];
-    char names[512] = "";
-    size_t used = 0;
-    nearest_begin(&nearest, name);
-    for (uint32_t i = 0; sluice_augment_get_step(i, &step) == SLUICE_OK; i++) {
-        nearest_try(&nearest, step.name);
-        if (used < sizeof names) {
-            int length =
-                snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", step.name);
-            used += length > 0 ? (size_t)length : 0;
-        }
+    struct augment_text list;
+    bool fine = list_steps(&list, shape);
+    const uint32_t count = shape->first > 0 ? shape->first - 1 : list.count;
+    for (uint32_t i = 0; fine && i < count && i < list.count; i++) {
+        fine = augment_text_add(recipe, list.steps[i]);
     }
-    report("augment: there is no step \"%s\"%s (there are %s)", name,
-           nearest_question(&nearest, "", question, sizeof question), names);
+    if (fine && shape->first > 0) {
+        const double size[2] = {shape->size, shape->size};
+        fine = sluice_augment_add(recipe, "resize", size, 2) >= 0;
+    }
+    return fine;
 }
 
-static bool knows_step(const char *name)
+uint32_t pipeline_steps(const struct pipeline_shape *shape, char (*names)[PIPELINE_NAME_BYTES],
+                        uint32_t most)
 {
-    sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
-    for (uint32_t i = 0; sluice_augment_get_step(i, &step) == SLUICE_OK; i++) {
-        if (strcmp(step.name, name) == 0) {
-            return true;
-        }
+    struct augment_text list;
+    if (!list_steps(&list, shape)) {
+        return 0;
     }
-    refuse_step(name);
-    return false;
-}
-
-/* "NAME[:NUMBER...]", which is cut up. False: reported, or refused by the recipe. */
-static bool add_step(sluice_augment *recipe, char *text)
-{
-    double numbers[NUMBERS_MAX];
-    uint32_t count = 0;
-    char *rest = NULL;
-    const char *name = strtok_r(text, ":", &rest);
-    for (const char *at = strtok_r(NULL, ":", &rest); at != NULL; at = strtok_r(NULL, ":", &rest)) {
-        if (count == NUMBERS_MAX || !units_parse_real(at, &numbers[count++])) {
-            report("augment: \"%s\" of %s: expected a number", at, name);
-            return false;
-        }
+    for (uint32_t i = 0; i < list.count && i < most; i++) {
+        snprintf(names[i], PIPELINE_NAME_BYTES, "%s", list.steps[i]);
     }
-    return knows_step(name) && sluice_augment_add(recipe, name, numbers, count) >= 0;
-}
-
-static bool add_steps(sluice_augment *recipe, const char *text)
-{
-    char step[PIPELINE_STEP_BYTES];
-    while (*text != '\0') {
-        const size_t length = strcspn(text, "+");
-        if (length == 0 || length >= sizeof step || *text == ':') {
-            report("augment: \"%s\": expected STEP[:NUMBER...][+STEP...]", text);
-            return false;
-        }
-        memcpy(step, text, length);
-        step[length] = '\0';
-        if (!add_step(recipe, step)) {
-            return false;
-        }
-        text += length + (text[length] == '+');
-    }
-    return true;
+    return list.count;
 }
 
 sluice_augment *pipeline_recipe(const struct pipeline_shape *shape, int *code)
 {
     sluice_augment *recipe = NULL;
-    sluice_status status = sluice_augment_create(&recipe);
-    if (status >= 0) {
-        status = build(recipe, shape);
+    if (sluice_augment_create(&recipe) < 0) {
+        report("out of memory for a recipe");
+        *code = TOOL_FAILED;
+        return NULL;
     }
-    const bool added = status < 0 || shape->steps == NULL || add_steps(recipe, shape->steps);
-    if (status >= 0 && added) {
+    if (add_steps(recipe, shape)) {
         return recipe;
     }
     sluice_error error = SLUICE_ERROR_INIT;
-    if (recipe != NULL && sluice_augment_get_error(recipe, &error) < 0) {
-        *code = added ? report_error(&error, NULL) : TOOL_USAGE;
-        if (!added) {
-            report("augment: %s", error.text);
-        }
-    } else if (!added) {
-        *code = TOOL_USAGE;
-    } else {
-        report("the pipeline cannot be made: %s", sluice_status_name(status));
-        *code = report_exit_code(status);
+    if (sluice_augment_get_error(recipe, &error) < 0) {
+        report("augment: %s", error.text);
     }
+    *code = TOOL_USAGE;
     sluice_augment_destroy(recipe);
     return NULL;
 }

@@ -2,9 +2,9 @@
 /*
  * pipeline: the usual image pipelines as recipes. Training is RandomResizedCrop + flip, evaluation
  * is resize + centre crop, and for small pictures (CIFAR) there is a random crop of the padded
- * picture + flip. All normalise with ImageNet's mean where the dtype floats. Any other step that
- * the library has can be added as text, STEP[:NUMBER...][+STEP...], like
- * "random_flip:0.3+color_jitter"; numbers that are left out have the library's presets. Pure.
+ * picture + flip. All normalise with ImageNet's mean where the dtype floats. Any other steps that
+ * the library has can follow the flip, as text (augment_text.h), like "rand_augment:2:9"; one that
+ * the pipeline has takes its place. Main thread.
  */
 #ifndef TOOL_PIPELINE_H
 #define TOOL_PIPELINE_H
@@ -31,15 +31,21 @@ struct pipeline_shape {
     uint32_t padding;          /* of CROP: black pixels on each side */
     bool normalize;
     const char *steps; /* text, borrowed; NULL: none */
+    uint32_t first;    /* N + 1: the first N steps alone, then resized to the square; 0: all */
 };
 
 /* The row of the option table that commands with pictures have. */
 #define AUGMENT_ROW(text)                                                        \
     {                                                                            \
         "augment", 0, OPTION_TEXT, &(text),                                      \
-            .metavar = "STEP[:NUMBER...][+STEP...]",                             \
+            .metavar = "STEP[:ARGUMENT...][+STEP...]",                           \
             .help = "further steps for pictures, or other numbers (docs/cli.md)" \
     }
+
+/* The steps as texts, up to `most` of them; how many there are, or 0: reported. */
+enum { PIPELINE_NAME_BYTES = 96 };
+uint32_t pipeline_steps(const struct pipeline_shape *shape, char (*names)[PIPELINE_NAME_BYTES],
+                        uint32_t most);
 
 /* NULL: reported, `*code` is the exit code. */
 sluice_augment *pipeline_recipe(const struct pipeline_shape *shape, int *code);

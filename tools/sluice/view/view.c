@@ -35,14 +35,14 @@ enum { ROWS_MAX = 256, DRAWS_MAX = 64, KEY_SHOWN = 480, VALUE_SHOWN = 512 };
 enum { WORLD_MAX = 1 << 20 };
 /* Of the pictures alone, and with what stands between them. */
 enum { PIXELS_MAX = 100000000, SHEET_PIXELS_MAX = 2 * PIXELS_MAX };
-enum { CAPTION_BYTES = 640 };
+enum { CAPTION_BYTES = 640, STEPS_SHOWN = 2400 };
 
 struct view_args {
     uint64_t samples, draws, size, padding;
     int pipeline;
     struct data_folder folder;
     sluice_loader_options options;
-    bool json;
+    bool json, each_step;
     const char *dataset, *out, *augment;
     struct option_list columns;
 };
@@ -56,7 +56,9 @@ struct row {
 struct view {
     const struct view_args *args;
     const sluice_dataset *dataset;
+    sluice_dataset *open; /* the same, for loaders */
     sluice_loader *loader;
+    uint32_t ranks; /* that rows are spread over */
     uint32_t count; /* samples shown */
     struct row *rows;
     struct sheet sheet;
@@ -68,6 +70,8 @@ struct view {
     char (*texts)[VALUE_SHOWN]; /* count x value_count */
     uint64_t spacing;           /* the loader's rows that one shown stands for */
     struct reasons reasons;
+    const struct column_set *columns;
+    char (*steps)[PIPELINE_NAME_BYTES]; /* --each-step: what each draw but the first adds */
 };
 
 static int loader_failed(sluice_loader *loader, sluice_status status)
@@ -130,7 +134,8 @@ static sluice_status take_row(struct view *view, const sluice_batch *batch, uint
 
 static int draw_column(struct view *view, uint32_t draw)
 {
-    sluice_status status = sluice_loader_start_epoch(view->loader, draw);
+    const uint64_t epoch = view->steps == NULL ? draw : 0;
+    sluice_status status = sluice_loader_start_epoch(view->loader, epoch);
     const uint64_t rows = view->count * view->spacing;
     for (uint64_t i = 0; status >= 0 && i + view->spacing <= rows; i++) {
         sluice_batch *batch = NULL;
@@ -162,8 +167,23 @@ static void caption(const struct view *view, uint32_t row, char *text, size_t by
              KEY_SHOWN, key);
 }
 
+/* "1 random_resized_crop:224:224, 2 random_flip": which picture shows what. */
+static void describe_steps(const struct view *view, char *text, size_t bytes)
+{
+    size_t used = (size_t)snprintf(text, bytes, "0 the picture");
+    for (uint64_t i = 1; i < view->args->draws && used < bytes; i++) {
+        used +=
+            (size_t)snprintf(text + used, bytes - used, ", %" PRIu64 " %s", i, view->steps[i - 1]);
+    }
+}
+
 static void print_captions(const struct view *view)
 {
+    if (view->steps != NULL) {
+        char text[STEPS_SHOWN];
+        describe_steps(view, text, sizeof text);
+        printf("%s\n", SAFE(text));
+    }
     for (uint32_t row = 0; row < view->count; row++) {
         char text[CAPTION_BYTES];
         caption(view, row, text, sizeof text);
@@ -199,6 +219,11 @@ static bool put_row(const struct view *view, struct page *page, uint32_t row)
 static bool make_page(const struct view *view, struct page *page)
 {
     bool done = page_begin(page, view->args->dataset);
+    if (done && view->steps != NULL) {
+        char text[STEPS_SHOWN];
+        describe_steps(view, text, sizeof text);
+        page_put_text(page, "p", text);
+    }
     for (uint32_t row = 0; done && row < view->count; row++) {
         if (!put_row(view, page, row)) {
             return false;
@@ -319,6 +344,11 @@ static void print_json(const struct view *view)
         json_text(&json, NULL, view->pictures[i]);
     }
     json_close_array(&json);
+    json_open_array(&json, "steps");
+    for (uint64_t i = 1; view->steps != NULL && i < view->args->draws; i++) {
+        json_text(&json, NULL, view->steps[i - 1]);
+    }
+    json_close_array(&json);
     json_open_array(&json, "samples");
     for (uint32_t row = 0; row < view->count; row++) {
         write_row(view, &json, row);
@@ -327,10 +357,13 @@ static void print_json(const struct view *view)
     json_close_object(&json);
 }
 
+static int open_loader(struct view *view, uint32_t draw);
+
 static int draw_sheet(struct view *view)
 {
     for (uint32_t draw = 0; draw < view->args->draws; draw++) {
-        int code = draw_column(view, draw);
+        int code = draw == 0 || view->steps != NULL ? open_loader(view, draw) : TOOL_FINE;
+        code = code == TOOL_FINE ? draw_column(view, draw) : code;
         if (code != TOOL_FINE) {
             return code;
         }
@@ -404,34 +437,29 @@ static int sort_columns(struct view *view, const struct column_set *set,
     return TOOL_FINE;
 }
 
-/*
- * Rank 0 of W ranks with batches of one row sees samples 0, W, 2W, ... in the dataset's order: with
- * W = samples / rows these are evenly spaced over the whole dataset. W has a limit; above it, only
- * each so-many-th of the rows is shown. Of what is read from front to back it is the first samples,
- * which need not be unpacked for long.
- */
-static int open_loader(struct view *view, sluice_dataset *dataset, const struct column_set *set,
-                       const sluice_dataset_info *info)
+/* Opens the loader of draw `draw`, in the place of the one before. */
+static int open_loader(struct view *view, uint32_t draw)
 {
     const struct view_args *args = view->args;
-    const struct column_look look = look_of(args);
+    struct column_look look = look_of(args);
     struct column_source source;
-    const uint64_t apart = info->front_to_back != 0 ? 1 : info->samples / view->count;
-    view->spacing = (apart + WORLD_MAX - 1) / WORLD_MAX;
     sluice_loader_options options = args->options;
-    int code = column_set_make(set, &look, &source, &options);
+    look.shape.first = view->steps != NULL ? draw + 1 : 0;
+    sluice_loader_close(view->loader);
+    view->loader = NULL;
+    int code = column_set_make(view->columns, &look, &source, &options);
     if (code != TOOL_FINE) {
         return code;
     }
     options.batch_size = 1;
     options.max_sample_bytes = args->folder.max_sample;
-    options.world_size = (uint32_t)(apart / view->spacing);
+    options.world_size = view->ranks;
     options.quarantine_path = reasons_begin(&view->reasons);
     options.shuffle = SLUICE_SHUFFLE_NONE;
     options.on_bad_sample = SLUICE_BAD_MASK;
     options.end_epoch = args->draws;
     sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_loader_open(&view->loader, dataset, source.recipe, &options, &error) < 0) {
+    if (sluice_loader_open(&view->loader, view->open, source.recipe, &options, &error) < 0) {
         code = report_error(&error, NULL);
     }
     column_source_free(&source);
@@ -464,6 +492,19 @@ static int make_space(struct view *view)
     return TOOL_FINE;
 }
 
+/*
+ * Rank 0 of W ranks with batches of one row sees samples 0, W, 2W, ... in the dataset's order: with
+ * W = samples / rows these are evenly spaced over the whole dataset. W has a limit; above it, only
+ * each so-many-th of the rows is shown. Of what is read from front to back it is the first samples,
+ * which need not be unpacked for long.
+ */
+static void spread_rows(struct view *view, const sluice_dataset_info *info)
+{
+    const uint64_t apart = info->front_to_back != 0 ? 1 : info->samples / view->count;
+    view->spacing = (apart + WORLD_MAX - 1) / WORLD_MAX;
+    view->ranks = (uint32_t)(apart / view->spacing);
+}
+
 static int show(struct view *view, sluice_dataset *dataset, struct column_set *set)
 {
     const struct column_look look = look_of(view->args);
@@ -481,16 +522,37 @@ static int show(struct view *view, sluice_dataset *dataset, struct column_set *s
     if (code == TOOL_FINE) {
         code = make_space(view);
     }
-    if (code == TOOL_FINE) {
-        code = open_loader(view, dataset, set, &info);
+    if (code != TOOL_FINE) {
+        return code;
     }
-    return code == TOOL_FINE ? draw_sheet(view) : code;
+    spread_rows(view, &info);
+    view->columns = set;
+    view->open = dataset;
+    return draw_sheet(view);
 }
 
-static int run(const struct view_args *args)
+/* The steps of the pipeline, of which each draw shows one more. */
+static int list_steps(struct view_args *args, char (*steps)[PIPELINE_NAME_BYTES], uint32_t most)
+{
+    if (args->columns.count > 0) {
+        report("--each-step shows the steps of --pipeline and --augment: it does not go with "
+               "--column");
+        return TOOL_USAGE;
+    }
+    const struct column_look look = look_of(args);
+    const uint32_t count = pipeline_steps(&look.shape, steps, most);
+    args->draws = count + 1;
+    return count > 0 && count <= most ? TOOL_FINE : TOOL_USAGE;
+}
+
+static int run(struct view_args *args)
 {
     static struct column_set set;
     static struct view view;
+    static char steps[DRAWS_MAX][PIPELINE_NAME_BYTES];
+    if (args->each_step && list_steps(args, steps, DRAWS_MAX - 1) != TOOL_FINE) {
+        return TOOL_USAGE;
+    }
     if (args->samples * args->draws * args->size * args->size > PIXELS_MAX) {
         return too_large();
     }
@@ -507,7 +569,10 @@ static int run(const struct view_args *args)
     if (dataset == NULL) {
         return code;
     }
-    view = (struct view){.args = args, .dataset = dataset, .reasons = {.fd = -1}};
+    view = (struct view){.args = args,
+                         .dataset = dataset,
+                         .reasons = {.fd = -1},
+                         .steps = args->each_step ? steps : NULL};
     code = show(&view, dataset, &set);
     sluice_loader_close(view.loader);
     reasons_end(&view.reasons);
@@ -540,6 +605,8 @@ int view_main(int argc, char **argv)
         {"padding", 0, OPTION_COUNT, &args.padding, .max = 16384, .metavar = "PIXELS",
          .help = "black pixels on each side before --pipeline crop [4]"},
         AUGMENT_ROW(args.augment),
+        {"each-step", 0, OPTION_FLAG, &args.each_step,
+         .help = "columns: the picture after each step, instead of epochs"},
         {LIBRARY_ROW(LOADER, args.options, "seed"),
          .help = "of the augmentation, as in training [0]"},
         {LIBRARY_ROW(LOADER, args.options, "exact")},
@@ -560,6 +627,7 @@ int view_main(int argc, char **argv)
             "  sluice view photos -o sheet.html\n"
             "  sluice view packed --samples 16 --draws 4 --seed 7 -o sheet.png\n"
             "  sluice view packed --pipeline eval --draws 1 -o eval.png\n"
+            "  sluice view packed --augment rand_augment+random_erasing:1 --each-step\n"
             "  sluice view packed --column image:image --column small=image:image,size=64\n",
         .rows = rows,
         .operands_min = 1,

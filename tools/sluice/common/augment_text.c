@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cuts texts of steps up, and adds them to a recipe. Main thread; texts are the list's own. */
+#include "augment_text.h"
+
+#include "nearest.h"
+#include "report.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARGUMENTS_MAX = 16, STEP_BYTES = 512, NAMES_BYTES = 1200 };
+
+/* ---- lists of steps ---- */
+
+static bool list_is_full(void)
+{
+    report("augment: more than %d steps, or %d characters", AUGMENT_TEXT_STEPS, AUGMENT_TEXT_BYTES);
+    return false;
+}
+
+/* How long the step's name is. */
+static size_t name_length(const char *step)
+{
+    return strcspn(step, ":(+");
+}
+
+static uint32_t find_same(const struct augment_text *list, const char *step, uint32_t among)
+{
+    const size_t length = name_length(step);
+    for (uint32_t i = 0; i < among && i < list->count; i++) {
+        if (name_length(list->steps[i]) == length && strncmp(list->steps[i], step, length) == 0) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
+
+static bool put(struct augment_text *list, const char *step, size_t length, uint32_t replaceable)
+{
+    if (list->count == AUGMENT_TEXT_STEPS || length >= sizeof list->bytes - list->used) {
+        return list_is_full();
+    }
+    char *copy = list->bytes + list->used;
+    memcpy(copy, step, length);
+    copy[length] = '\0';
+    list->used += length + 1;
+    const uint32_t same = find_same(list, copy, replaceable);
+    if (same != UINT32_MAX) {
+        list->steps[same] = copy;
+    } else {
+        list->steps[list->count++] = copy;
+    }
+    return true;
+}
+
+/* Up to the "+" behind the step; SIZE_MAX: parentheses do not match. */
+static size_t step_length(const char *text)
+{
+    size_t depth = 0;
+    size_t i = 0;
+    for (; text[i] != '\0' && (depth > 0 || text[i] != '+'); i++) {
+        if (text[i] == ')' && depth-- == 0) {
+            return SIZE_MAX;
+        }
+        depth += text[i] == '(';
+    }
+    return depth == 0 ? i : SIZE_MAX;
+}
+
+static bool expected_step(const char *text)
+{
+    report("augment: \"%s\": expected STEP[:ARGUMENT...][(STEP+...)][+STEP...]", text);
+    return false;
+}
+
+bool augment_text_cut(struct augment_text *list, const char *text, uint32_t replaceable)
+{
+    while (*text != '\0') {
+        const size_t length = step_length(text);
+        if (length == SIZE_MAX || name_length(text) == 0) {
+            return expected_step(text);
+        }
+        if (!put(list, text, length, replaceable)) {
+            return false;
+        }
+        text += length;
+        if (*text == '+' && *++text == '\0') {
+            return expected_step("+");
+        }
+    }
+    return true;
+}
+
+bool augment_text_put(struct augment_text *list, const char *format, ...)
+{
+    char step[STEP_BYTES];
+    va_list values;
+    va_start(values, format);
+    const int length = vsnprintf(step, sizeof step, format, values);
+    va_end(values);
+    return length >= 0 && (size_t)length < sizeof step ? put(list, step, (size_t)length, 0)
+                                                       : list_is_full();
+}
+
+/* ---- what the library knows ---- */
+
+static void refuse_step(const char *name)
+{
+    sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
+    struct nearest nearest;
+    char question[80];
+    char names[NAMES_BYTES] = "";
+    size_t used = 0;
+    nearest_begin(&nearest, name);
+    for (uint32_t i = 0; sluice_augment_get_step(i, &step) == SLUICE_OK; i++) {
+        nearest_try(&nearest, step.name);
+        if (used < sizeof names) {
+            int length =
+                snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", step.name);
+            used += length > 0 ? (size_t)length : 0;
+        }
+    }
+    report("augment: there is no step \"%s\"%s (there are %s)", name,
+           nearest_question(&nearest, "", question, sizeof question), names);
+}
+
+static bool find_step(const char *name, uint32_t *number, sluice_augment_step *step)
+{
+    for (*number = 0; sluice_augment_get_step(*number, step) == SLUICE_OK; (*number)++) {
+        if (strcmp(step->name, name) == 0) {
+            return true;
+        }
+    }
+    refuse_step(name);
+    return false;
+}
+
+/* ---- arguments ---- */
+
+struct arguments {
+    uint32_t step; /* the library's number */
+    uint32_t count, given;
+    double numbers[ARGUMENTS_MAX];
+};
+
+/* A number, or one of the argument's words. */
+static bool read_value(const sluice_augment_argument *argument, const char *text, double *value)
+{
+    char *end = NULL;
+    *value = strtod(text, &end);
+    if (end != text && *end == '\0') {
+        return true;
+    }
+    for (uint32_t i = 0; argument->words != NULL && argument->words[i] != NULL; i++) {
+        if (strcmp(argument->words[i], text) == 0) {
+            *value = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool refuse_value(const char *step, const sluice_augment_argument *argument,
+                         const char *text)
+{
+    char words[256] = "a number";
+    size_t used = 0;
+    for (uint32_t i = 0; argument->words != NULL && argument->words[i] != NULL; i++) {
+        const int length = snprintf(words + used, sizeof words - used, "%s%s", i > 0 ? ", " : "",
+                                    argument->words[i]);
+        used += length > 0 && used + (size_t)length < sizeof words ? (size_t)length : 0;
+    }
+    report("augment: \"%s\" for %s of %s: expected %s", text, argument->name, step, words);
+    return false;
+}
+
+/* Which argument "NAME=..." is of; its place, and what stands behind the "=". */
+static bool find_argument(struct arguments *a, const char *step, char **text, uint32_t *place)
+{
+    sluice_augment_argument argument = SLUICE_AUGMENT_ARGUMENT_INIT;
+    char *equals = strchr(*text, '=');
+    *place = a->given;
+    if (equals == NULL) {
+        if (*place >= a->count) {
+            report("augment: too many arguments: %s takes %u", step, a->count);
+        }
+        return *place < a->count;
+    }
+    *equals = '\0';
+    for (*place = 0; *place < a->count; (*place)++) {
+        if (sluice_augment_get_argument(a->step, *place, &argument) == SLUICE_OK &&
+            strcmp(argument.name, *text) == 0) {
+            *text = equals + 1;
+            return true;
+        }
+    }
+    report("augment: %s has no argument \"%s\"", step, *text);
+    return false;
+}
+
+/* ":A:B", of which `text` is the part behind the name. */
+static bool read_arguments(struct arguments *a, const char *step, char *text)
+{
+    sluice_augment_argument argument = SLUICE_AUGMENT_ARGUMENT_INIT;
+    char *rest = NULL;
+    for (uint32_t i = 0; i < a->count; i++) {
+        (void)sluice_augment_get_argument(a->step, i, &argument);
+        a->numbers[i] = argument.preset;
+    }
+    for (char *at = strtok_r(text, ":", &rest); at != NULL; at = strtok_r(NULL, ":", &rest)) {
+        uint32_t place;
+        if (!find_argument(a, step, &at, &place)) {
+            return false;
+        }
+        (void)sluice_augment_get_argument(a->step, place, &argument);
+        if (!read_value(&argument, at, &a->numbers[place])) {
+            return refuse_value(step, &argument, at);
+        }
+        a->given = place + 1 > a->given ? place + 1 : a->given;
+    }
+    for (uint32_t i = 0; i < a->given; i++) {
+        if (isnan(a->numbers[i])) { /* passed over, and without a preset */
+            (void)sluice_augment_get_argument(a->step, i, &argument);
+            report("augment: %s of %s must be given", argument.name, step);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- steps ---- */
+
+static bool add_inside(sluice_augment *recipe, const char *text)
+{
+    char step[STEP_BYTES];
+    while (*text != '\0') {
+        const size_t length = step_length(text);
+        if (length == SIZE_MAX || length == 0 || length >= sizeof step) {
+            return expected_step(text);
+        }
+        memcpy(step, text, length);
+        step[length] = '\0';
+        if (!augment_text_add(recipe, step)) {
+            return false;
+        }
+        text += length + (text[length] == '+');
+    }
+    return true;
+}
+
+/* Cuts off "(...)" at the end. False: something stands behind it. */
+static bool cut_group(char *step, char **inside)
+{
+    *inside = strchr(step, '(');
+    if (*inside == NULL) {
+        return true;
+    }
+    char *end = strrchr(*inside, ')');
+    if (end == NULL || end[1] != '\0') {
+        return false;
+    }
+    *end = '\0';
+    *(*inside)++ = '\0';
+    return true;
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the library lets groups be
+bool augment_text_add(sluice_augment *recipe, const char *text)
+{
+    char step[STEP_BYTES];
+    char *inside = NULL;
+    sluice_augment_step known = SLUICE_AUGMENT_STEP_INIT;
+    struct arguments a = {.count = 0};
+    const int length = snprintf(step, sizeof step, "%s", text);
+    if (strncmp(text, "timm:", 5) == 0) {
+        return sluice_augment_timm(recipe, text + 5) >= 0;
+    }
+    if (length < 0 || (size_t)length >= sizeof step || !cut_group(step, &inside)) {
+        return expected_step(text);
+    }
+    char *numbers = step + strcspn(step, ":");
+    if (*numbers == ':') {
+        *numbers++ = '\0';
+    }
+    if (!find_step(step, &a.step, &known)) {
+        return false;
+    }
+    a.count = known.arguments;
+    if (!read_arguments(&a, step, numbers)) {
+        return false;
+    }
+    if ((inside != NULL) != (known.is_group != 0)) {
+        report("augment: %s %s", step,
+               inside != NULL ? "is not a group: it has no steps in parentheses"
+                              : "is a group: its steps stand behind it, in parentheses");
+        return false;
+    }
+    if (inside == NULL) {
+        return sluice_augment_add(recipe, step, a.numbers, a.given) >= 0;
+    }
+    return sluice_augment_begin(recipe, step, a.numbers, a.given) >= 0 &&
+           add_inside(recipe, inside) && sluice_augment_end(recipe) >= 0;
+}
