@@ -467,6 +467,25 @@ typedef struct sluice_stage_stats {
 SLUICE_API sluice_status sluice_loader_get_stage(sluice_loader *loader, sluice_stage stage,
                                                  sluice_stage_stats *stats);
 
+/* What one operation on pictures took, since open: measured on some rows, of each task the first,
+ * and scaled to all. It is part of the stage AUGMENT. */
+typedef struct sluice_operation_stats {
+    uint32_t struct_size;
+    uint32_t reserved; /* 0 */
+    uint64_t busy_ns;  /* summed over threads */
+    const char *name; /* "geometry" (crops, resizes, warps), "gaussian_blur", ...; of the library */
+} sluice_operation_stats;
+
+#define SLUICE_OPERATION_STATS_INIT                \
+    {                                              \
+        sizeof(sluice_operation_stats), 0, 0, NULL \
+    }
+
+/* Operation `number`, 0, 1, ... of those that there are. INVALID: there is none of that number. The
+ * time of an aug_mix has that of the operations in it, which are counted as well. */
+SLUICE_API sluice_status sluice_loader_get_operation(sluice_loader *loader, uint32_t number,
+                                                     sluice_operation_stats *stats);
+
 /*
  * The loader's first error, which stays. Without one: why a call was refused (nothing was started,
  * an argument, a cursor that does not fit, a stream) or that the loader was canceled, until the

@@ -431,9 +431,13 @@ class Loader:
         As sluice_loader_stats of sluice/loader.h has them, times in nanoseconds: workers, slots, samples
         (decoded, those made ahead included), batches (given out), bytes_read, reads, bad_samples,
         replaced_samples, memory_bytes, host_wait_ns (spent in waiting for batches), first_batch_ns,
-        io_backend, device, device_slots, near_device, pinning, pinning_reason, ... "python": calls, samples and seconds of transforms.Python, by column.
+        io_backend, device, device_slots, near_device, pinning, pinning_reason, ... "python": calls, samples and seconds of transforms.Python, by column. "operations":
+        seconds by operation on pictures, summed over threads, from a sample of rows.
         """
-        return self._handle.stats() | {"python": {name: of.cost() for name, of in self._functions.items()}}
+        return self._handle.stats() | {
+            "operations": self._handle.operations(),
+            "python": {name: of.cost() for name, of in self._functions.items()},
+        }
 
     def close(self) -> None:
         """Ends the threads. Batches and tensors stay readable. Called by `del` and `with`, too."""

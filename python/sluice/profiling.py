@@ -32,6 +32,7 @@ class Profile:
     reads_busy: the part of the time with a read in flight. queue_empty: how often a worker that took a
         sample found none behind it.
     python: the part of the time spent in functions of transforms.Python.
+    operations: seconds by operation on pictures ("gaussian_blur"), most first, summed over threads.
     limit: 'loop', 'decode', 'augment', 'copy', 'read' or 'none'; 'unknown' of fewer than 10 batches. str(): the
     verdict in a sentence.
     """
@@ -46,7 +47,8 @@ class Profile:
     def _take(self):
         handle, now = self._loader._handle, time.perf_counter()
         functions = sum(of.nanoseconds for of in self._loader._functions.values()) / 1e9
-        return now, handle.stats() | {"python_seconds": functions}, [handle.stage(stage) for stage in range(4)]
+        numbers = handle.stats() | {"python_seconds": functions, "operations": handle.operations()}
+        return now, numbers, [handle.stage(stage) for stage in range(4)]
 
     def __enter__(self) -> Profile:
         self._start, self._end = self._take(), None
@@ -100,6 +102,12 @@ class Profile:
         return min(1.0, numbers["python_seconds"] / seconds)
 
     @property
+    def operations(self) -> dict[str, float]:
+        before, after = self._start[1]["operations"], (self._end or self._take())[1]["operations"]
+        spent = {name: seconds - before.get(name, 0.0) for name, seconds in after.items()}
+        return dict(sorted(spent.items(), key=lambda item: -item[1]))
+
+    @property
     def limit(self) -> str:
         seconds, numbers, busy, _, _ = self._between()
         if numbers["batches"] < LEAST:
@@ -122,12 +130,14 @@ class Profile:
         advice = dataset.description.partition("; ")[2]
         stored = f"; the dataset is {advice}" if advice else ""
         files = " or packing (sluice.pack), for longer reads," if dataset._info["shards"] == 0 else ""
+        spent = next(iter(self.operations.items()), None)
+        most = f", {spent[0]} for {spent[1]:.3g} s of it" if spent else ""
         said = {
             "loop": f"the loop is the limit: it waited for data {self.waiting:.1%} of the time",
             "decode": f"decoding is the limit: workers were busy {self.workers_busy:.0%} of the time; more cores "
             f"(num_workers) would help{pack}{stored}",
-            "augment": f"augmenting is the limit: workers were busy {self.workers_busy:.0%} of the time; more cores "
-            "(num_workers), uint8 pictures or a GPU that converts them would help",
+            "augment": f"augmenting is the limit: workers were busy {self.workers_busy:.0%} of the time{most}; more "
+            "cores (num_workers), uint8 pictures or a GPU that converts them would help",
             "copy": "copies to the GPU are the limit: uint8 pictures that the GPU converts are a quarter of float32",
             "read": f"reading is the limit: workers found nothing to do {self.queue_empty:.0%} of the times that they "
             f"asked; faster storage{files} would help{stored}",

@@ -464,6 +464,26 @@ static PyObject *stage(loader_object *self, PyObject *number)
                                list_of(s.depth, SLUICE_HISTOGRAM_BINS));
 }
 
+/* {name: seconds} of operations on pictures that took any. */
+static PyObject *operations(loader_object *self, PyObject *unused)
+{
+    (void)unused;
+    sluice_operation_stats s = SLUICE_OPERATION_STATS_INIT;
+    if (!is_open(self)) {
+        return NULL;
+    }
+    PyObject *made = PyDict_New();
+    for (uint32_t i = 0;
+         made != NULL && sluice_loader_get_operation(self->handle, i, &s) == SLUICE_OK; i++) {
+        PyObject *seconds = s.busy_ns > 0 ? PyFloat_FromDouble((double)s.busy_ns * 1e-9) : NULL;
+        if (s.busy_ns > 0 && (seconds == NULL || PyDict_SetItemString(made, s.name, seconds) < 0)) {
+            Py_CLEAR(made);
+        }
+        Py_XDECREF(seconds);
+    }
+    return made;
+}
+
 static PyObject *cancel(loader_object *self, PyObject *unused)
 {
     (void)unused;
@@ -486,6 +506,8 @@ static PyMethodDef methods[] = {
     {"restore", (PyCFunction)(void (*)(void))restore, METH_O, "restore(cursor): its epoch."},
     {"stats", (PyCFunction)(void (*)(void))stats, METH_NOARGS, "Figures, as a dict."},
     {"stage", (PyCFunction)(void (*)(void))stage, METH_O, "(busy_ns, items, depth) of a stage."},
+    {"operations", (PyCFunction)(void (*)(void))operations, METH_NOARGS,
+     "Seconds by operation on pictures."},
     {"cancel", (PyCFunction)(void (*)(void))cancel, METH_NOARGS, "Ends the epoch."},
     {"close", (PyCFunction)(void (*)(void))close_now, METH_NOARGS, "Ends all."},
     {0},

@@ -154,6 +154,21 @@ sluice_status sluice_loader_get_stage(sluice_loader *loader, sluice_stage stage,
     return status == SLUICE_OK ? sl_api_write_struct(stats, &full, sizeof(full)) : status;
 }
 
+sluice_status sluice_loader_get_operation(sluice_loader *loader, uint32_t number,
+                                          sluice_operation_stats *stats)
+{
+    if (loader == NULL || stats == NULL || !sl_api_is_tagged(stats)) {
+        return loader_refuse(loader, "sluice_loader_get_operation: stats is NULL, or its "
+                                     "struct_size not set");
+    }
+    if (!sl_loader_is_ours(loader)) {
+        return SLUICE_STATE;
+    }
+    sluice_operation_stats full = SLUICE_OPERATION_STATS_INIT;
+    const sluice_status status = sl_loader_get_operation(loader, number, &full);
+    return status == SLUICE_OK ? sl_api_write_struct(stats, &full, sizeof(full)) : status;
+}
+
 sluice_status sluice_loader_get_error(sluice_loader *loader, sluice_error *error)
 {
     if (loader == NULL || !sl_api_can_tell(error)) {

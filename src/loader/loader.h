@@ -89,6 +89,9 @@ sluice_status sl_loader_restore(sluice_loader *loader, const void *cursor, size_
                                 uint64_t *epoch);
 /* Full-size structs, zeroed. */
 sluice_status sl_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats);
+/* INVALID: there is none of that number. */
+sluice_status sl_loader_get_operation(sluice_loader *loader, uint32_t number,
+                                      sluice_operation_stats *stats);
 sluice_status sl_loader_get_stage(sluice_loader *loader, sluice_stage stage,
                                   sluice_stage_stats *stats);
 sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error);

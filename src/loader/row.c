@@ -145,6 +145,16 @@ static void row_add(_Atomic uint64_t *counter, uint64_t more)
     }
 }
 
+/* Times of operations, in so many rows as were timed, times `scale`. */
+static void count_operations(const progress *p, double scale)
+{
+    uint64_t *ns = p->row->profile.ns;
+    for (size_t i = 0; i < SL_OPERATION_NUMBERS; i++) {
+        row_add(&p->maker->operation_ns[i], (uint64_t)((double)ns[i] * scale));
+        ns[i] = 0;
+    }
+}
+
 /* The time since the last settling, shared out as in the rows that were timed. */
 static void count_time(progress *p)
 {
@@ -154,6 +164,9 @@ static void count_time(progress *p)
     const uint64_t decode_ns = (uint64_t)((double)(now - p->since_ns) * share);
     sl_stage_add(&p->maker->decode, decode_ns, p->rows);
     sl_stage_add(&p->maker->augment, now - p->since_ns - decode_ns, p->good);
+    if (p->maker->feed->columns->pictures > 0 && timed_ns > 0) {
+        count_operations(p, (double)(now - p->since_ns) / (double)timed_ns);
+    }
     p->since_ns = now;
 }
 

@@ -36,6 +36,7 @@ typedef struct sl_row_maker {
     sl_row_worker *workers;
     uint32_t worker_count;
     sl_stage decode, augment;
+    _Atomic uint64_t operation_ns[SL_OPERATION_NUMBERS]; /* parts of `augment` */
 } sl_row_maker;
 
 /* For `workers` workers. Errors: NOMEM. A zeroed maker may be closed. */

@@ -128,3 +128,19 @@ sluice_status sl_loader_get_stage(sluice_loader *loader, sluice_stage stage,
     sl_loader_leave(loader);
     return SLUICE_OK;
 }
+
+sluice_status sl_loader_get_operation(sluice_loader *loader, uint32_t number,
+                                      sluice_operation_stats *stats)
+{
+    if (number >= SL_OPERATION_NUMBERS) {
+        return SLUICE_INVALID;
+    }
+    if (!sl_loader_enter(loader)) {
+        return SLUICE_CANCELED;
+    }
+    stats->name = sl_operation_name((sl_operation_number)number);
+    stats->busy_ns =
+        atomic_load_explicit(&loader->maker.operation_ns[number], memory_order_relaxed);
+    sl_loader_leave(loader);
+    return SLUICE_OK;
+}

@@ -43,6 +43,7 @@ static void check_all()
     const sluice_verify_result verify_result = SLUICE_VERIFY_RESULT_INIT;
     const sluice_loader_options loader_options = SLUICE_LOADER_OPTIONS_INIT;
     const sluice_loader_stats loader_stats = SLUICE_LOADER_STATS_INIT;
+    const sluice_operation_stats operation_stats = SLUICE_OPERATION_STATS_INIT;
     const sluice_stage_stats stage_stats = SLUICE_STAGE_STATS_INIT;
     const sluice_loader_position loader_position = SLUICE_LOADER_POSITION_INIT;
     const sluice_writer_options writer_options = SLUICE_WRITER_OPTIONS_INIT;
@@ -77,6 +78,7 @@ static void check_all()
     check(verify_result, "verify_result");
     check(loader_options, "loader_options");
     check(loader_stats, "loader_stats");
+    check(operation_stats, "operation_stats");
     check(stage_stats, "stage_stats");
     check(loader_position, "loader_position");
     check(writer_options, "writer_options");

@@ -97,6 +97,11 @@ static sluice_status fill_stage(void *tagged)
     return sluice_loader_get_stage(f.loader, SLUICE_STAGE_DECODE, tagged);
 }
 
+static sluice_status fill_operation(void *tagged)
+{
+    return sluice_loader_get_operation(f.loader, 0, tagged);
+}
+
 static sluice_status fill_position(void *tagged)
 {
     return sluice_loader_get_position(f.loader, tagged);
@@ -300,6 +305,7 @@ static const struct filler {
     {"unpack", fill_unpacked, sizeof(sluice_unpack_result), SLUICE_OK, 12},
     {"loader_get_stats", fill_stats, sizeof(sluice_loader_stats), SLUICE_OK, 4},
     {"loader_get_stage", fill_stage, sizeof(sluice_stage_stats), SLUICE_OK, 4},
+    {"loader_get_operation", fill_operation, sizeof(sluice_operation_stats), SLUICE_OK, 4},
     {"loader_get_position", fill_position, sizeof(sluice_loader_position), SLUICE_OK, 4},
     {"batch_tensor", fill_tensor, sizeof(sluice_tensor), SLUICE_OK, 4},
     {"tensor_slice", fill_slice, sizeof(sluice_tensor), SLUICE_OK, 4},

@@ -148,6 +148,27 @@ static void describe_workers(const struct bottleneck_run *run, const char *stage
              100 * (double)run->stages->decode.busy_ns / (double)workers_busy_ns(run), reads, help);
 }
 
+const sluice_operation_stats *bottleneck_operation(const struct bottleneck_stages *stages)
+{
+    const sluice_operation_stats *most = NULL;
+    for (uint32_t i = 0; i < stages->operation_count; i++) {
+        const sluice_operation_stats *one = &stages->operations[i];
+        most = one->busy_ns > (most != NULL ? most->busy_ns : 0) ? one : most;
+    }
+    return most;
+}
+
+/* Which operation costs most, where one is known. */
+static void add_operation(const struct bottleneck_run *run, char *text, size_t bytes)
+{
+    const sluice_operation_stats *most = bottleneck_operation(run->stages);
+    const size_t used = strlen(text);
+    if (most != NULL && run->stages->augment.busy_ns > 0) {
+        snprintf(text + used, bytes - used, "; %s takes %.0f %% of augmenting", most->name,
+                 100 * fmin((double)most->busy_ns / (double)run->stages->augment.busy_ns, 1));
+    }
+}
+
 static void describe_consumer(const struct bottleneck_run *run, char *text, size_t bytes)
 {
     snprintf(text, bytes, "%s: data-caused idle %.1f %% (workers busy %.0f %%)",
@@ -209,6 +230,7 @@ void bottleneck_describe(const struct bottleneck_run *run, char *text, size_t by
         break;
     case BOTTLENECK_AUGMENT:
         describe_workers(run, "augment", text, bytes);
+        add_operation(run, text, bytes);
         break;
     case BOTTLENECK_READ:
         describe_read(run, text, bytes);
@@ -280,4 +302,11 @@ void bottleneck_add_stages(struct bottleneck_stages *sum, const struct bottlenec
     add_stage(&sum->decode, &before->decode, &after->decode);
     add_stage(&sum->augment, &before->augment, &after->augment);
     add_stage(&sum->upload, &before->upload, &after->upload);
+    for (uint32_t i = 0; i < after->operation_count; i++) {
+        const uint64_t earlier = i < before->operation_count ? before->operations[i].busy_ns : 0;
+        const uint64_t so_far = i < sum->operation_count ? sum->operations[i].busy_ns : 0;
+        sum->operations[i] = after->operations[i];
+        sum->operations[i].busy_ns = so_far + after->operations[i].busy_ns - earlier;
+    }
+    sum->operation_count = after->operation_count;
 }

@@ -36,9 +36,16 @@ enum bottleneck_consumer {
     CONSUMER_GPU
 };
 
+enum { BOTTLENECK_OPERATIONS = 48 };
+
 struct bottleneck_stages {
     sluice_stage_stats read, decode, augment, upload;
+    uint32_t operation_count;
+    sluice_operation_stats operations[BOTTLENECK_OPERATIONS]; /* on pictures: parts of `augment` */
 };
+
+/* The operation that took most; NULL: none took any time. */
+const sluice_operation_stats *bottleneck_operation(const struct bottleneck_stages *stages);
 
 /* What is known of a run. */
 struct bottleneck_run {

@@ -62,12 +62,19 @@ void bench_loader_stats(sluice_loader *loader, sluice_loader_stats *stats,
 {
     static const sluice_stage_stats empty = SLUICE_STAGE_STATS_INIT;
     *stats = (sluice_loader_stats)SLUICE_LOADER_STATS_INIT;
-    *stages = (struct bottleneck_stages){empty, empty, empty, empty};
+    *stages = (struct bottleneck_stages){empty, empty, empty, empty, 0, {{0}}};
     sluice_loader_get_stats(loader, stats);
     sluice_loader_get_stage(loader, SLUICE_STAGE_READ, &stages->read);
     sluice_loader_get_stage(loader, SLUICE_STAGE_DECODE, &stages->decode);
     sluice_loader_get_stage(loader, SLUICE_STAGE_AUGMENT, &stages->augment);
     sluice_loader_get_stage(loader, SLUICE_STAGE_UPLOAD, &stages->upload);
+    for (uint32_t i = 0; i < BOTTLENECK_OPERATIONS; i++) {
+        stages->operations[i] = (sluice_operation_stats)SLUICE_OPERATION_STATS_INIT;
+        if (sluice_loader_get_operation(loader, i, &stages->operations[i]) < 0) {
+            break;
+        }
+        stages->operation_count++;
+    }
 }
 
 int bench_feed_open(const struct bench_source *source, struct bench_feed *feed)

@@ -59,6 +59,19 @@ static void print_stage(const char *name, const sluice_stage_stats *stage, doubl
            100 * bottleneck_queue_fill(stage));
 }
 
+/* Those that are a hundredth of augmenting, or more. */
+static void print_operations(const struct bottleneck_stages *stages)
+{
+    const double all = (double)stages->augment.busy_ns;
+    for (uint32_t i = 0; i < stages->operation_count; i++) {
+        const sluice_operation_stats *one = &stages->operations[i];
+        if (one->busy_ns > 0 && (double)one->busy_ns >= all / 100) {
+            printf("    %-18s %6.2f s, %2.0f %%\n", one->name, (double)one->busy_ns * 1e-9,
+                   100 * (double)one->busy_ns / all);
+        }
+    }
+}
+
 /* Of files that are compressed as a whole; it is a part of the time with reads in flight. */
 static void print_unpacking(const sluice_loader_stats *stats, double seconds)
 {
@@ -89,6 +102,7 @@ void bench_stats_print(const sluice_loader_stats *stats, const struct bottleneck
     print_unpacking(stats, seconds);
     print_stage("decode", &stages->decode, seconds);
     print_stage("augment", &stages->augment, seconds);
+    print_operations(stages);
     print_stage("upload", &stages->upload, seconds);
     if (stats->bad_samples > 0) {
         printf("bad samples   met %" PRIu64 " times, %" PRIu64 " rows replaced; --quarantine FILE "
@@ -166,6 +180,14 @@ void bench_stats_write_stages(struct json *json, const sluice_loader_stats *stat
     write_stage(json, "decode", &stages->decode);
     write_stage(json, "augment", &stages->augment);
     write_stage(json, "upload", &stages->upload);
+    json_open_object(json, "operations");
+    for (uint32_t i = 0; i < stages->operation_count; i++) {
+        if (stages->operations[i].busy_ns > 0) {
+            json_real(json, stages->operations[i].name,
+                      (double)stages->operations[i].busy_ns * 1e-9);
+        }
+    }
+    json_close_object(json);
     json_open_object(json, "unpack");
     json_real(json, "busy_s", (double)stats->unpack_ns * 1e-9);
     json_unsigned(json, "bytes", stats->unpacked_bytes);
