@@ -15,6 +15,7 @@ Progress = bool | None | Callable[[int, int], Any]
 Dtype = Any  # "float16", numpy.float16, torch.float16
 Steps = Transform | Sequence[Transform]
 Size = int | Sequence[int]
+Fill = int | float | Sequence[int | float] | None
 Columns = Mapping[str, Column]
 Hook = Callable[[Batch], Any]
 Values = Iterable[float]

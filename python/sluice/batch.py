@@ -43,8 +43,11 @@ class Batch(list):
         """Another one of the same place in the epoch, of other columns."""
         made = type(self)(columns)
         made._made = Told(self) if isinstance(self._made, _sluice.Batch) else self._made
-        made._facts = {name: self[name] for name in FACTS if name in self}
+        made._facts = self._all_facts()
         return made
+
+    def _all_facts(self):
+        return {name: self[name] for name in FACTS if name in self} | self._facts
 
     # ---- columns ----
 
@@ -162,7 +165,7 @@ class Batch(list):
     def __reduce_ex__(self, version: Any) -> Any:
         base = next(kind for kind in type(self).__mro__ if not vars(kind).get("_names"))
         told = None if self._made is None else tuple(Told(self))
-        return _again, (base, self._names, list(self), {name: self[name] for name in FACTS if name in self}, told)
+        return _again, (base, self._names, list(self), self._all_facts(), told)
 
     def __repr__(self) -> str:
         if self._made is None:
@@ -210,11 +213,11 @@ def named(base: type[Batch], names: tuple[str, ...]) -> type[Batch]:
     return _kinds.setdefault((base, names), made)
 
 
-def made_of(kind: type[Batch], made: _sluice.Batch) -> Batch:
-    """What a loader gives out: `kind` has the names of its columns."""
+def made_of(kind: type[Batch], made: _sluice.Batch, hidden: Iterable[str] = ()) -> Batch:
+    """What a loader gives out: `kind` has the names of its columns. `hidden`: those that are there by name only."""
     batch = kind.__new__(kind)
-    list.__init__(batch, made.asked())
-    batch._made, batch._facts = made, {}
+    list.__init__(batch, [made[name] for name in kind._names] if hidden else made.asked())
+    batch._made, batch._facts = made, {name: made[name] for name in hidden}
     return batch
 
 

@@ -160,13 +160,22 @@ class Padded(Ragged):
 
 
 class OneHot(Column):
-    """An int field k as a row of `classes` numbers, 1 at k. dtype: 'uint8', 'int64', 'float32', ..."""
+    """An int field k as a row of `classes` numbers, 1 at k. dtype: 'uint8', 'int64', 'float32', ...
+
+    mixes: the Image column of the batch whose mixing (MixUp, CutMix) it follows: shares of classes, which add to 1.
+    smoothing: s / classes is at each number, 1 - s more at k. Both need a floating dtype.
+    """
 
     _kind = "one_hot"
 
     def __init__(
-        self, classes: int, field: str | None = None, *, dtype: Dtype = "float32", missing: str = "bad"
-    ) -> None:
+        self, classes: int, field: str | None = None, *, dtype: Dtype = "float32", mixes: str | None = None,
+        smoothing: float = 0.0, missing: str = "bad",
+    ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
         self._set_dtype(dtype)
         self._values["length"] = _check.integer("classes", classes)
+        if mixes is not None:
+            self._values["mixes"] = _check.text("mixes", mixes)
+        if _check.number("smoothing", smoothing) != 0:
+            self._values["smoothing"] = _check.number("smoothing", smoothing)

@@ -10,13 +10,13 @@ from . import _check, _sluice, transforms as _transforms
 from ._names import choice, dtype_number, keywords, layout_number, seconds, values
 from ._ranks import ranks
 from .batch import FACTS, Batch, made_of, named
-from .columns import Column, Image, Tensor, Window
+from .columns import Column, Image, Number, OneHot, Tensor, Window
 from .dataset import opened
 from .functions import Conversion, Functions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, Self
 
     from ._types import Columns, Dtype, Hook, Paths, Steps
@@ -263,6 +263,7 @@ class Loader:
 
     _batch: type[Batch] = Batch
     _copies_on_device = False
+    _hidden: Iterable[str] = ()  # columns that are in batches by name only
 
     def _views(self, columns):
         """Names of the columns that are never small."""
@@ -301,9 +302,40 @@ class Loader:
             return None, None
         recipe = _transforms.recipe(transform)
         self._add_functions(images[0], recipe.functions)
+        if recipe.mixing is not None and recipe.mixing.num_classes is not None:
+            return None, self._soft_columns(transform, recipe.mixing, dtype, layout)
         options["dtype"] = dtype_number(recipe.dtype if dtype is None else dtype)
         options["layout"] = layout_number("NHWC" if layout is None else layout)
         return recipe.steps, None
+
+    def _soft_columns(self, transform, mixing, dtype, layout):
+        """Those that there are by nature, but that labels are shares of classes, which follow the pictures' mixing. How it
+        was mixed is there by name only, so that a batch is pictures and labels still."""
+        fields = self.dataset.fields
+        images = [name for name, field in fields.items() if field.type == "image"]
+        numbers = [name for name, field in fields.items() if field.type == "int"]
+        label = mixing.labels_getter or ("label" if "label" in numbers or len(numbers) != 1 else numbers[0])
+        if label not in numbers:
+            raise ValueError(f"{mixing!r}: the dataset's labels are in {label!r}? labels_getter= names one of {numbers}")
+        if len(images) > 1:
+            raise TypeError("of several pictures, say columns=, with OneHot(..., mixes=)")
+        names = {name: f"field.{name}" if name in FACTS else name for name in fields}
+        picture = names[images[0]]
+        self._hidden = (f"{picture}.partner", f"{picture}.weight")
+        columns = {}
+        for name, field in fields.items():
+            if field.type == "image":
+                column = Image(name, transform=transform, dtype=dtype, layout="NHWC" if layout is None else layout)
+            elif name == label:
+                column = OneHot(mixing.num_classes, name, mixes=picture, smoothing=mixing._smoothing)
+            elif field.type in ("int", "float"):
+                column = Number(name)
+            elif field.type == "tensor" and all(field.shape):
+                column = Tensor(name)
+            else:
+                continue
+            columns[names[name]] = column
+        return [column._dict(name) for name, column in columns.items()]
 
     def _add_functions(self, name, functions):
         if functions:
@@ -358,9 +390,10 @@ class Loader:
     def _given(self, batch):
         """What is given out of a batch of the library's."""
         if self._kind is None:
-            self._kind = named(self._batch, tuple(batch.keys()[: -len(FACTS)]))
+            names = batch.keys()[: -len(FACTS)]
+            self._kind = named(self._batch, tuple(name for name in names if name not in self._hidden))
         self._handle.settle(batch)
-        return made_of(self._kind, batch)
+        return made_of(self._kind, batch, self._hidden)
 
     def __len__(self) -> int:
         """Batches of an epoch, on this rank."""

@@ -135,6 +135,8 @@ static PyMethodDef methods[] = {
     {"steps", recipe_steps, METH_NOARGS,
      "steps($module, /)\n--\n\nWhat a transform can be made of: (name, stage, text, ((argument, "
      "preset or None), ...))."},
+    {"check_timm", recipe_check_timm, METH_O,
+     "check_timm($module, text, /)\n--\n\nRaises what is wrong with a policy of timm."},
     {"concat", datasets_concat, METH_VARARGS,
      "concat(datasets, fields, labels): a dataset of them all"},
     {"subset", datasets_subset, METH_VARARGS, "subset([dataset], how, bytes): some samples of it"},

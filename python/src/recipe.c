@@ -11,31 +11,144 @@ enum { NUMBERS_MAX = 16 };
 
 /* ---- recipes ---- */
 
-/* A tuple of a name and numbers, which the library judges. */
+static int raise_recipe(const extension *e, const sluice_augment *recipe)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    (void)sluice_augment_get_error(recipe, &error);
+    (void)sluice_raise(e, &error);
+    return -1;
+}
+
+/* The words of argument `at` of a step; NULL: it is a number, or there is no such argument. */
+static const char *const *words_of(const char *name, uint32_t at, double *least)
+{
+    sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
+    sluice_augment_argument argument = SLUICE_AUGMENT_ARGUMENT_INIT;
+    uint32_t number = 0;
+    while (sluice_augment_get_step(number, &step) == SLUICE_OK && strcmp(step.name, name) != 0) {
+        number++;
+    }
+    if (sluice_augment_get_argument(number, at, &argument) < 0) {
+        return NULL;
+    }
+    *least = argument.least;
+    return argument.words;
+}
+
+static int take_word(const char *name, uint32_t at, PyObject *value, double *number)
+{
+    double least = 0;
+    const char *word = PyUnicode_AsUTF8AndSize(value, NULL);
+    const char *const *words = word != NULL ? words_of(name, at, &least) : NULL;
+    if (word == NULL) {
+        return -1;
+    }
+    for (uint32_t i = 0; words != NULL && words[i] != NULL; i++) {
+        if (strcmp(words[i], word) == 0) {
+            *number = least + i;
+            return 0;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "%s: %R is none of the words of argument %u", name, value, at);
+    return -1;
+}
+
+/* Numbers, or words of a choice, from `tuple[first]` on. Returns how many; -1 with an exception. */
+static Py_ssize_t take_numbers(const char *name, PyObject *tuple, Py_ssize_t first,
+                               double numbers[NUMBERS_MAX])
+{
+    const Py_ssize_t count = PyTuple_Size(tuple) - first;
+    if (count > NUMBERS_MAX) {
+        PyErr_Format(PyExc_TypeError, "%s has not so many arguments: %R", name, tuple);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *value = PyTuple_GetItem(tuple, first + i);
+        if (PyUnicode_Check(value)) {
+            if (take_word(name, (uint32_t)i, value, &numbers[i]) < 0) {
+                return -1;
+            }
+            continue;
+        }
+        numbers[i] = PyFloat_AsDouble(value);
+        if (numbers[i] == -1 && PyErr_Occurred()) {
+            return -1;
+        }
+    }
+    return count;
+}
+
+/* A policy of timm, by its text. */
+static int add_timm(const extension *e, sluice_augment *recipe, PyObject *text)
+{
+    const char *policy = PyUnicode_AsUTF8AndSize(text, NULL);
+    if (policy == NULL) {
+        return -1;
+    }
+    return sluice_augment_timm(recipe, policy) < 0 ? raise_recipe(e, recipe) : 0;
+}
+
+static int add_step(const extension *e, sluice_augment *recipe, PyObject *tuple);
+
+/* (name, (numbers), (steps)) */
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the library lets groups be
+static int add_group(const extension *e, sluice_augment *recipe, const char *name, PyObject *tuple)
+{
+    double numbers[NUMBERS_MAX];
+    PyObject *steps = PyTuple_GetItem(tuple, 2);
+    const Py_ssize_t count = take_numbers(name, PyTuple_GetItem(tuple, 1), 0, numbers);
+    if (count < 0) {
+        return -1;
+    }
+    if (sluice_augment_begin(recipe, name, numbers, (uint32_t)count) < 0) {
+        return raise_recipe(e, recipe);
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_Size(steps); i++) {
+        if (add_step(e, recipe, PyTuple_GetItem(steps, i)) < 0) {
+            return -1;
+        }
+    }
+    return sluice_augment_end(recipe) < 0 ? raise_recipe(e, recipe) : 0;
+}
+
+/* A tuple of a name and numbers, or a group, which the library judges. */
+// NOLINTNEXTLINE(misc-no-recursion)
 static int add_step(const extension *e, sluice_augment *recipe, PyObject *tuple)
 {
     double numbers[NUMBERS_MAX];
-    const Py_ssize_t count = PyTuple_Check(tuple) ? PyTuple_Size(tuple) - 1 : -1;
-    const char *name = count >= 0 ? PyUnicode_AsUTF8AndSize(PyTuple_GetItem(tuple, 0), NULL) : NULL;
-    if (name == NULL || count > NUMBERS_MAX) {
+    const Py_ssize_t size = PyTuple_Check(tuple) ? PyTuple_Size(tuple) : 0;
+    const char *name = size > 0 ? PyUnicode_AsUTF8AndSize(PyTuple_GetItem(tuple, 0), NULL) : NULL;
+    if (name == NULL) {
         if (!PyErr_Occurred()) {
             PyErr_Format(PyExc_TypeError, "no step: %R", tuple);
         }
         return -1;
     }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        numbers[i] = PyFloat_AsDouble(PyTuple_GetItem(tuple, 1 + i));
-        if (numbers[i] == -1 && PyErr_Occurred()) {
-            return -1;
-        }
+    if (size == 3 && PyTuple_Check(PyTuple_GetItem(tuple, 1)) &&
+        PyTuple_Check(PyTuple_GetItem(tuple, 2))) {
+        return add_group(e, recipe, name, tuple);
     }
-    if (sluice_augment_add(recipe, name, numbers, (uint32_t)count) < 0) {
-        sluice_error error = SLUICE_ERROR_INIT;
-        (void)sluice_augment_get_error(recipe, &error);
-        (void)sluice_raise(e, &error);
+    if (size == 2 && strcmp(name, "timm") == 0) {
+        return add_timm(e, recipe, PyTuple_GetItem(tuple, 1));
+    }
+    const Py_ssize_t count = take_numbers(name, tuple, 1, numbers);
+    if (count < 0) {
         return -1;
     }
-    return 0;
+    return sluice_augment_add(recipe, name, numbers, (uint32_t)count) < 0 ? raise_recipe(e, recipe)
+                                                                          : 0;
+}
+
+PyObject *recipe_check_timm(PyObject *module, PyObject *text)
+{
+    const extension *e = PyModule_GetState(module);
+    sluice_augment *recipe = NULL;
+    if (sluice_augment_create(&recipe) < 0) {
+        return PyErr_NoMemory();
+    }
+    const int result = add_timm(e, recipe, text);
+    sluice_augment_destroy(recipe);
+    return result < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *preset_of(uint32_t number, uint32_t argument)
@@ -136,7 +249,7 @@ static int set_shape(sluice_column *column, PyObject *shape)
 
 /* `rest`: a copy of the dict, which this empties of what is no number. */
 static int fill_column(const extension *e, sluice_column *column, PyObject *rest,
-                       sluice_augment **recipe, PyObject **strings)
+                       sluice_augment **recipe, PyObject **strings, option_texts *texts)
 {
     PyObject *shape = take(rest, "shape");
     PyObject *steps = take(rest, "recipe");
@@ -161,7 +274,7 @@ static int fill_column(const extension *e, sluice_column *column, PyObject *rest
     }
     Py_XDECREF(shape);
     Py_XDECREF(steps);
-    return result == 0 ? options_set(e, SLUICE_OPTIONS_COLUMN, column, rest, NULL) : -1;
+    return result == 0 ? options_set(e, SLUICE_OPTIONS_COLUMN, column, rest, texts) : -1;
 }
 
 static int add_column(const extension *e, sluice_columns *columns, PyObject *dict)
@@ -169,8 +282,9 @@ static int add_column(const extension *e, sluice_columns *columns, PyObject *dic
     sluice_column column = SLUICE_COLUMN_INIT;
     sluice_augment *recipe = NULL;
     PyObject *strings[2] = {NULL, NULL};
+    option_texts texts = {0};
     PyObject *rest = PyDict_Copy(dict);
-    int result = rest == NULL ? -1 : fill_column(e, &column, rest, &recipe, strings);
+    int result = rest == NULL ? -1 : fill_column(e, &column, rest, &recipe, strings, &texts);
     if (result == 0 && sluice_columns_add(columns, &column) < 0) {
         sluice_error error = SLUICE_ERROR_INIT;
         (void)sluice_columns_get_error(columns, &error);
@@ -178,6 +292,7 @@ static int add_column(const extension *e, sluice_columns *columns, PyObject *dic
         result = -1;
     }
     sluice_augment_destroy(recipe);
+    option_texts_drop(&texts);
     Py_XDECREF(strings[0]);
     Py_XDECREF(strings[1]);
     Py_XDECREF(rest);

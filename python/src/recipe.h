@@ -9,12 +9,18 @@
 
 #include "extension.h"
 
-/* Steps, each a tuple of a name and its numbers, as sluice_augment_add takes them. Returns NULL
- * with an exception. */
+/*
+ * Steps, each a tuple of a name and its numbers, as sluice_augment_add takes them, or the word of a
+ * choice in a number's place; a group is (name, (numbers), (steps)), a policy of timm
+ * ("timm", text). Returns NULL with an exception.
+ */
 sluice_augment *recipe_of(const extension *e, PyObject *steps);
 
 /* The library's steps: a list of (name, stage, text, ((argument, preset or None), ...)). */
 PyObject *recipe_steps(PyObject *module, PyObject *nothing);
+
+/* None, or the exception that says what is wrong with a policy's text. */
+PyObject *recipe_check_timm(PyObject *module, PyObject *text);
 
 /*
  * Columns, each a dict of sluice_column's members by name; "recipe" is a list of steps, "shape" a

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments of all types, to all that the package has. What is refused is refused by a TypeError that names the
 argument, or by an error that says what is wrong with the value; never by what Python says somewhere inside."""
+import inspect
+
 import numpy
 import pytest
 from PIL import Image
@@ -65,6 +67,23 @@ def with_base(call, **base):
     return lambda **given: call(**base | given)
 
 
+def behind_crop(make, base):
+    """Of a transform, its arguments by their names."""
+    names = " ".join(inspect.signature(make).parameters)
+    return lambda world: (lambda **given: world.image(T.RandomCrop(8), make(**base | given)), names)
+
+
+STEPS = [
+    (T.AugMix, {}), (T.AutoAugment, {}), (T.GaussianBlur, {"kernel_size": 3}), (T.Grayscale, {"num_output_channels": 3}),
+    (T.JPEG, {"quality": 9}), (T.PillowGaussianBlur, {}), (T.RandAugment, {}), (T.RandAugment.timm, {}),
+    (T.RandomAdjustSharpness, {"sharpness_factor": 2}), (T.RandomAffine, {"degrees": 3}), (T.RandomApply, {"transforms": [T.JPEG(3)]}),
+    (T.RandomAutocontrast, {}), (T.RandomChoice, {"transforms": [T.JPEG(3)]}), (T.RandomEqualize, {}), (T.RandomErasing, {}),
+    (T.RandomGrayscale, {}), (T.RandomInvert, {}), (T.RandomOrder, {"transforms": [T.JPEG(3)]}), (T.RandomPerspective, {}),
+    (T.RandomPhotometricDistort, {}), (T.RandomPosterize, {"bits": 3}), (T.RandomRotation, {"degrees": 3}),
+    (T.RandomSolarize, {"threshold": 3}), (T.RandomSolarizeAdd, {"add": 3}), (T.RandomVerticalFlip, {}), (T.ThreeAugment, {"size": 8}),
+    (T.TrivialAugmentWide, {}), (T.presets.deit3, {}), (T.presets.mae, {}), (T.presets.resnet_strikes_back, {}), (T.presets.torchvision_vit, {}),
+]  # fmt: skip
+
 # Of a world: a call, and its arguments.
 CALLS = {
     "Dataset": lambda w: (with_base(sluice.Dataset, path=w.folder / "photos"), "path flat fields allow_empty_classes allow_case_duplicates"),
@@ -115,6 +134,16 @@ CALLS = {
     "ColorJitter": lambda w: (lambda **given: w.image(T.RandomCrop(8), T.ColorJitter(**given)), "brightness contrast saturation hue"),
     "ToDtype": lambda w: (lambda **given: w.image(T.RandomCrop(8), T.ToDtype(**{"dtype": "uint8"} | given)), "dtype scale"),
     "Normalize": lambda w: (lambda **given: w.image(T.RandomCrop(8), T.Normalize(**{"mean": [0.1] * 3, "std": [1] * 3} | given)), "mean std"),
+    **{make.__qualname__: behind_crop(make, base) for make, base in STEPS},
+    "Pad": lambda w: (lambda **given: w.image(T.Pad(**{"padding": 8} | given), T.CenterCrop(8)), "padding fill padding_mode"),
+    "RandomResize": lambda w: (
+        lambda **given: w.image(T.RandomResize(**{"min_size": 8, "max_size": 9} | given), T.CenterCrop(8)),
+        "min_size max_size interpolation antialias",
+    ),
+    "RandomErasing.timm": lambda w: (
+        lambda **given: w.image(T.RandomCrop(8), T.Normalize([0.1] * 3, [1] * 3), T.RandomErasing.timm(**given)),
+        "probability min_area max_area min_aspect max_aspect mode min_count max_count num_splits",
+    ),
     "Python": lambda w: (lambda **given: w.image(T.RandomCrop(8), T.Python(**{"function": len} | given)), "function per_sample"),
     "Compose": lambda w: (lambda transforms: w.loader(transform=T.Compose(transforms)), "transforms"),
     "columns.Image": lambda w: (

@@ -11,51 +11,249 @@ def steps(*transforms):
     return T.recipe(T.Compose(transforms))[:2]
 
 
+def step(transform):
+    """Of one behind a crop."""
+    return steps(T.RandomCrop(8), transform)[0][1]
+
+
 def test_steps():
-    assert steps(T.RandomResizedCrop(224)) == ([("random_resized_crop", 224, 224, 0.08, 1.0, 0.75, 4 / 3)], "uint8")
+    crop = ("random_resized_crop", 224, 224, 0.08, 1.0, 0.75, 4 / 3, "bilinear")
+    assert steps(T.RandomResizedCrop(224)) == ([crop], "uint8")
     assert steps(T.RandomResizedCrop((20, 30), (0.1, 0.5)))[0][0][:5] == ("random_resized_crop", 30, 20, 0.1, 0.5)
-    assert steps(T.Resize(256), T.CenterCrop(224))[0] == [("resize_center_crop", 256, 224, 224)]
     assert steps(T.RandomCrop(32, padding=4), T.RandomHorizontalFlip(0.3))[0] == [
-        ("random_crop", 32, 32, 4),
+        ("random_crop", 32, 32, 4, "constant", 0, 0, -1, -1),
         ("random_flip", 0.3),
     ]
     made, dtype = steps(T.RandomCrop(8), T.ColorJitter(0.4, 0.3, 0.2), T.ToDtype("float16", scale=True))
-    assert made[1] == ("color_jitter", 0.4, 0.3, 0.2) and dtype == "float16"
+    assert made[1] == ("color_jitter", 0.4, 0.3, 0.2, 0.0) and dtype == "float16"
     assert steps(T.RandomCrop(8), T.ToTensor(), T.Normalize([1, 2, 3], [4, 5, 6]))[0][1] == ("normalize", 1, 2, 3, 4, 5, 6)
 
 
+def test_resizes():
+    shorter = ("resize_shorter", 200, 0, "bicubic")
+    assert steps(T.Resize(256), T.CenterCrop(224))[0] == [("resize_center_crop", 256, 224, 224, "bilinear")]
+    assert steps(T.Resize([200], 3), T.CenterCrop(224))[0] == [shorter, ("center_crop", 224, 224)]
+    assert steps(T.Resize(200, 3), T.RandomGrayscale(), T.CenterCrop(99))[0][0] == shorter
+    assert steps(T.Resize(200, max_size=300), T.RandomCrop(9))[0][0] == ("resize_shorter", 200, 300, "bilinear")
+    assert steps(T.Resize((3, 4), "lanczos"))[0] == [("resize", 4, 3, "lanczos")]
+    assert steps(T.RandomResize(3, 9), T.RandomCrop(2))[0][0] == ("random_resize", 3, 9, "bilinear")
+
+
+def test_interpolations():
+    class Mode:  # torchvision's
+        value = "nearest-exact"
+
+    for given, word in (("Bicubic", "bicubic"), (3, "bicubic"), (0, "nearest"), (1, "lanczos"), (Mode, "nearest"), (None, "bilinear")):
+        assert T.RandomResizedCrop(3, interpolation=given).interpolation == word
+    assert T.RandomResizedCrop(3, interpolation="nearest", antialias=False)
+    assert T.RandomRotation(3, None).interpolation == "nearest" and T.RandomAffine(0, interpolation=2).interpolation == "bilinear"
+
+
+@pytest.mark.parametrize(
+    "transform, expected",
+    [
+        (T.Pad(3), ("pad", 3, 3, 3, 3, "constant", 0, -1, -1)),
+        (T.Pad((1, 2), 7), ("pad", 1, 2, 1, 2, "constant", 7, -1, -1)),
+        (T.Pad([1, 2, 3, 4], (5, 6, 7), "reflect"), ("pad", 1, 2, 3, 4, "reflect", 5, 6, 7)),
+        (T.RandomRotation(30), ("random_rotation", -30, 30, "nearest", 0, -1, -1)),
+        (T.RandomRotation((10, 20), 2, fill=None), ("random_rotation", 10, 20, "bilinear", 0, -1, -1)),
+        (T.RandomAffine(0), ("random_affine", 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, "nearest", 0, -1, -1)),
+        (
+            T.RandomAffine((1, 2), (0.1, 0.2), (0.5, 2), 10, "bicubic", [9]),
+            ("random_affine", 1, 2, 0.1, 0.2, 0.5, 2, -10, 10, 0, 0, "bicubic", 9, -1, -1),
+        ),
+        (T.RandomAffine(0, shear=(1, 2)), ("random_affine", 0, 0, 0, 0, 1, 1, 1, 2, 0, 0, "nearest", 0, -1, -1)),
+        (T.RandomAffine(0, shear=(1, 2, 3, 4)), ("random_affine", 0, 0, 0, 0, 1, 1, 1, 2, 3, 4, "nearest", 0, -1, -1)),
+        (T.RandomPerspective(), ("random_perspective", 0.5, 0.5, "bilinear", 0, -1, -1)),
+        (T.ColorJitter(hue=0.1), ("color_jitter", 0, 0, 0, 0.1)),
+        (T.ColorJitter(0.5, (0.1, 2), hue=(-0.1, 0.2)), ("color_jitter_ranges", 0.5, 1.5, 0.1, 2, 1, 1, -0.1, 0.2)),
+        (T.ColorJitter((2, 2)), ("color_jitter_ranges", 2, 2, 1, 1, 1, 1, 0, 0)),
+        (T.ColorJitter(3, saturation=(1, 1)), ("color_jitter_ranges", 0, 4, 1, 1, 1, 1, 0, 0)),
+        (T.Grayscale(3), ("random_grayscale", 1)),
+        (T.RandomGrayscale(), ("random_grayscale", 0.1)),
+        (T.RandomPosterize(3), ("random_posterize", 3, 0.5)),
+        (T.RandomSolarize(128, 1), ("random_solarize", 128, 1)),
+        (T.RandomSolarizeAdd(30), ("random_solarize_add", 30, 128, 0.5)),
+        (T.RandomChannelPermutation(), ("random_channel_permutation",)),
+        (T.GaussianBlur(5), ("gaussian_blur", 5, 5, 0.1, 2)),
+        (T.GaussianBlur((3, 7), 1), ("gaussian_blur", 3, 7, 1, 1)),
+        (T.PillowGaussianBlur(2), ("pillow_blur", 2, 2)),
+        (T.RandomAdjustSharpness(2), ("random_sharpness", 2, 0.5)),
+        (T.JPEG(50), ("jpeg", 50, 50)),
+        (T.JPEG((5, 50)), ("jpeg", 5, 50)),
+        (T.RandAugment(3, 5, fill=[1, 2, 3]), ("rand_augment", 3, 5, 31, "nearest", 1, 2, 3)),
+        (T.AutoAugment("svhn"), ("auto_augment", "svhn", "nearest", 0, -1, -1)),
+        (T.AugMix(), ("aug_mix", 3, 3, -1, 1, 1, "bilinear", 0, -1, -1)),
+        (T.RandAugment.timm("rand-m9-mstd0.5-inc1"), ("timm", "rand-m9-mstd0.5-inc1")),
+        (T.RandomApply([T.JPEG(5), T.Grayscale(3)], 0.2), ("random_apply", (0.2,), (("jpeg", 5, 5), ("random_grayscale", 1)))),
+        (T.RandomApply(T.JPEG(5)), ("random_apply", (0.5,), (("jpeg", 5, 5),))),
+        (
+            T.RandomChoice([T.Grayscale(3), T.Compose([T.JPEG(5), T.JPEG(9)])], p=[1, 3]),
+            ("random_choice", (1, 3), (("random_grayscale", 1), ("sequence", (), (("jpeg", 5, 5), ("jpeg", 9, 9))))),
+        ),
+        (T.RandomOrder([T.JPEG(5), [T.JPEG(9)]]), ("random_order", (), (("jpeg", 5, 5), ("jpeg", 9, 9)))),
+    ],
+)
+def test_steps_of_each(data, transform, expected):
+    assert step(transform) == expected
+    sluice.Loader(data, transform=[T.RandomCrop(8, 9), transform]).close()  # the library takes it
+
+
+def test_a_random_crop_with_different_sides():
+    assert steps(T.RandomCrop(8, (1, 2), True, 9, "edge"))[0] == [
+        ("pad", 1, 2, 1, 2, "edge", 9, -1, -1),
+        ("random_crop", 8, 8, 0, "edge", 1, 9, -1, -1),
+    ]
+
+
+def classes():
+    return [value for value in vars(T).values() if isinstance(value, type) and issubclass(value, T.Transform)]
+
+
 def test_each_step_of_the_library_has_a_class():
-    classes = [value for value in vars(T).values() if isinstance(value, type) and issubclass(value, T.Transform)]
-    named = {value._name: value._stage for value in classes if value._name}
-    assert named == {name: stage for name, stage, _, _ in sluice._sluice.steps()}
-    assert all(getattr(T, value.__name__) is value and value.__name__ in T.__all__ for value in classes if value._name)
+    """A row of the library's table that no class makes: write one."""
+    named = {value._name for value in classes() if value._name}
+    within = {"resize_shorter", "resize_center_crop", "sequence"}  # Resize, with CenterCrop; a list in RandomChoice
+    assert named | within == {name for name, *_ in sluice._sluice.steps()}
+    assert all(getattr(T, value.__name__) is value for value in classes())
+    assert all(value.__name__ in T.__all__ for value in classes() if value is not T.Transform)
+    assert sorted(T.__all__) == T.__all__ and all(hasattr(T, name) for name in T.__all__)
+
+
+REQUIRED = {
+    "random_resized_crop": T.RandomResizedCrop(8),
+    "random_crop": T.RandomCrop(8),
+    "center_crop": T.CenterCrop(8),
+    "resize": T.Resize((8, 8)),
+    "random_resize": T.RandomResize(8, 9),
+    "pad": T.Pad(0),
+    "random_rotation": T.RandomRotation(0),
+    "random_affine": T.RandomAffine(0),
+    "random_grayscale": T.RandomGrayscale(),
+    "random_posterize": T.RandomPosterize(1),
+    "random_solarize": T.RandomSolarize(1),
+    "random_solarize_add": T.RandomSolarizeAdd(1),
+    "gaussian_blur": T.GaussianBlur(1),
+    "random_sharpness": T.RandomAdjustSharpness(1),
+    "jpeg": T.JPEG(1),
+    "normalize": T.Normalize([1] * 3, [1] * 3),
+    "color_jitter_ranges": T.ColorJitter((1, 1)),
+    "random_erasing": T.Compose([T.Normalize([1] * 3, [1] * 3), T.RandomErasing()]),
+    "mixup": T.MixUp(),
+    "cutmix": T.CutMix(),
+    "timm_mix": T.MixUp.timm(),
+}
+OTHER_PRESETS = {"mixup": {"partner": "previous"}, "cutmix": {"partner": "previous"}}  # than the library's
 
 
 def test_presets_are_those_of_the_library():
-    presets = {name: dict(arguments) for name, _, _, arguments in sluice._sluice.steps()}
-    assert presets["random_resized_crop"]["width"] is None
-    for step in (T.RandomResizedCrop(8), T.RandomCrop(8), T.RandomHorizontalFlip(), T.ColorJitter()):
-        name, *numbers = step._step()
-        expected = list(presets[name].values())
-        assert len(numbers) == len(expected) and all(b is None or a == b for a, b in zip(numbers, expected))
+    """Each argument's default is what the library has where it is left out."""
+    for name, _, _, arguments in sluice._sluice.steps():
+        of = REQUIRED.get(name) or next((value for value in classes() if value._name == name), None)
+        if of is None or of in (T.TimmAugment,) or name in ("random_apply", "random_choice", "random_order"):
+            continue
+        made = [one for one in steps(T.RandomCrop(8), of() if isinstance(of, type) else of)[0] if one[0] == name][-1]
+        for (argument, preset), value in zip(arguments, made[1:]):
+            if preset is not None and value != OTHER_PRESETS.get(name, {}).get(argument):
+                words = ("nearest", "bilinear", "bicubic"), ("constant",), ("imagenet",), ("batch",), ("reversed",)
+                number = next((word.index(value) for word in words if value in word), value)
+                assert number == preset, (name, argument)
+        assert len(made) - 1 == len(arguments), name
 
 
-@pytest.mark.parametrize("numbers", [(8,), (8, 8, 4, 1), (8.5, 8, 0), (float("nan"), 8, 0), (8, 8, -1), (8, 0, 0)])
+@pytest.mark.parametrize("numbers", [(8,), (8, 8, 4, 1, 1, 1, 1, 1, 1), (8.5, 8, 0), (float("nan"), 8, 0), (8, 8, -1), (8, 0, 0), (8, 8, 0, "mirror")])
 def test_numbers_that_the_library_refuses(data, numbers):
     with pytest.raises(ValueError, match="random_crop: "):
         sluice._sluice.Loader(data._handle, {}, [("random_crop", *numbers)], None, 0, (), False)
-    for step in ("random_crop", ("random_krop", 1), (1, 2)):
+    refused = ("random_crop", ("random_krop", 1), (1, 2), (), ("random_crop", 8, 8, [])), 3
+    groups = ("random_apply", (3,), ()), ("random_apply", (0.5,), ()), ("random_apply", (), (3,)), ("random_crop", (8, 8), ())
+    for step in (*refused, *groups, ("timm", 3), ("timm", "rand-x"), ("random_apply", ("a",), (("jpeg", 3, 3),))):
         with pytest.raises((TypeError, ValueError)):
-            sluice._sluice.Loader(data._handle, {}, [step], None, 0, (), False)
+            sluice._sluice.Loader(data._handle, {}, [("random_crop", 8, 8), step], None, 0, (), False)
+
+
+def test_groups_too_deep(data):
+    deep = T.JPEG(5)
+    for _ in range(2000):
+        deep = T.RandomApply([deep])
+    with pytest.raises((sluice.StateError, RecursionError)):
+        loader_of(data, deep)
+    nested = ("jpeg", 5, 5)
+    for _ in range(100000):
+        nested = ("sequence", (), (nested,))
+    with pytest.raises(sluice.StateError, match="deep"):
+        sluice._sluice.Loader(data._handle, {}, [("random_crop", 8, 8), nested], None, 0, (), False)
+    while len(nested) == 3 and nested[0] == "sequence":  # python's own end of it would be deep, too
+        nested = nested[2][0]
+
+
+NORMAL = T.Normalize((0.5, 0.4, 0.25), (0.5, 0.2, 0.25))
+
+
+def test_orders():
+    """The order is that of the list; erasing may follow what makes floats."""
+    made = steps(T.RandomCrop(3), T.JPEG(5), T.RandomHorizontalFlip(), T.JPEG(6), T.RandomCrop(2), T.ToTensor(), NORMAL, T.RandomErasing())
+    assert [one[0] for one in made[0]] == ["random_crop", "jpeg", "random_flip", "jpeg", "random_crop", "normalize", "random_erasing"]
+    assert steps(T.ToDtype("uint8"), T.RandomCrop(3), NORMAL, T.ToDtype("float16", scale=True))[1] == "float16"
+    assert steps(T.RandomCrop(3), NORMAL, T.RandomApply([T.RandomErasing(1)], 0.3))[0][2][0] == "random_apply"
+
+
+@pytest.mark.parametrize(
+    "before, value, expected",
+    [
+        ([], 0, (0, 0, 0)),
+        ([], (3, 4, 255), (3, 4, 255)),
+        ([T.ToTensor()], 0, (0, 0, 0)),
+        ([T.ToTensor()], (0.5, 1, 0.0039), (128, 255, 1)),
+        ([NORMAL], 0, (-1, -1, -1)),
+        ([T.ToTensor(), NORMAL], (0, 0, 0), (-1, -1, -1)),
+        ([NORMAL], (1, 3, -1), (255, 255, 0)),
+        ([NORMAL], (0, 1, 0.5), (128, 153, 96)),
+    ],
+)
+def test_what_erasing_leaves(before, value, expected):
+    made = steps(T.RandomCrop(3), *before, T.RandomErasing(value=value))[0][-1]
+    assert made[6:] == (*expected, 0, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "before, value, words",
+    [
+        ([], 0.5, "0 to 255 here"),
+        ([], 256, "0 to 255 here"),
+        ([T.ToTensor()], 2, "0 to 1"),
+        ([NORMAL], (0, 0, 4), r"-1.000 to 3.000 in channel 2"),
+        ([T.ToTensor()], "random", "behind Normalize"),
+    ],
+)
+def test_what_erasing_cannot_leave(before, value, words):
+    with pytest.raises(ValueError, match=words):
+        steps(T.RandomCrop(3), *before, T.RandomErasing(value=value))
+
+
+def test_timms_erasing():
+    made = steps(T.RandomCrop(3), NORMAL, T.RandomErasing.timm(0.25, mode="pixel", max_count=3))[0][-1]
+    assert made == ("random_erasing", 0.25, 0.02, 1 / 3, 0.3, 1 / 0.3, -1, -1, -1, 1, 1, 3)
+    assert steps(T.RandomCrop(3), NORMAL, T.RandomErasing.timm())[0][-1][6:] == (-1, -1, -1, 0, 1, 1)
 
 
 @pytest.mark.parametrize(
     "transforms, words",
     [
-        ([T.CenterCrop(3)], "Resize before"),
-        ([T.Resize(3)], "CenterCrop behind"),
-        ([T.RandomHorizontalFlip(), T.RandomCrop(3)], "too late"),
+        ([T.Resize(3)], "one size"),
+        ([T.RandomHorizontalFlip()], "one size"),
         ([T.RandomCrop(3), T.Python(len), T.Normalize([1] * 3, [1] * 3)], "too late"),
+        ([T.RandomCrop(3), T.ToTensor(), T.RandomHorizontalFlip()], "too late: it is done on 8-bit"),
+        ([T.RandomCrop(3), NORMAL, NORMAL], "normalised already"),
+        ([T.RandomCrop(3), NORMAL, T.ToDtype("uint8")], "too late"),
+        ([T.RandomCrop(3), T.RandomApply([NORMAL])], "part of RandomApply"),
+        ([T.RandomCrop(3), T.RandomChoice([T.Python(len), T.JPEG(5)])], "part of RandomChoice"),
+        ([T.RandomCrop(3), T.MixUp(), T.RandomErasing()], "last step"),
+        ([T.RandomCrop(3), T.MixUp(), T.CutMix()], "last step"),
+        ([T.RandomCrop(3), T.Python(len), T.CutMix()], "too late"),
+        ([T.RandomCrop(3), T.RandomOrder([T.MixUp()])], "part of RandomOrder"),
+        ([T.RandomCrop(3), T.RandomChoice([T.MixUp(), T.JPEG(3)])], "one MixUp and one CutMix"),
+        ([T.RandomCrop(3), T.RandomChoice([T.MixUp(num_classes=3), T.CutMix()])], "both have to be the same"),
     ],
 )
 def test_orders_that_would_mean_something_else(transforms, words):
@@ -64,25 +262,83 @@ def test_orders_that_would_mean_something_else(transforms, words):
 
 
 @pytest.mark.parametrize(
-    "make",
+    "make, words",
     [
-        lambda: T.RandomResizedCrop(3, interpolation="nearest"),
-        lambda: T.Resize((3, 4)),
-        lambda: T.Resize(3, max_size=9),
-        lambda: T.RandomCrop(3, padding=(1, 2)),
-        lambda: T.RandomCrop(3, fill=1),
-        lambda: T.RandomCrop(3, padding_mode="reflect"),
-        lambda: T.ColorJitter(hue=0.1),
-        lambda: T.ColorJitter((0.5, 1.5)),
-        lambda: T.Normalize([1], [1]),
-        lambda: T.ToDtype("float32"),
-        lambda: T.RandomResizedCrop((1, 2, 3)),
-        lambda: T.RandomResizedCrop(8.5),
+        (lambda: T.RandomResizedCrop(3, interpolation="box"), "the library has"),
+        (lambda: T.RandomResizedCrop(3, interpolation="bicubik"), "mean 'bicubic'"),
+        (lambda: T.RandomResizedCrop(3, interpolation="random"), "RandomChoice"),
+        (lambda: T.RandomResizedCrop(3, antialias=False), "antialiased"),
+        (lambda: T.RandomRotation(3, "lanczos"), "a warp has"),
+        (lambda: T.RandomRotation(3, expand=True), "Pad before"),
+        (lambda: T.RandomRotation(3, center=(1, 1)), "middle"),
+        (lambda: T.RandomRotation(-3), "two"),
+        (lambda: T.RandomRotation((3, 2)), "least value first"),
+        (lambda: T.RandomAffine(0, (2, 0)), "divide"),
+        (lambda: T.RandomAffine(0, shear=(1, 2, 3)), "four"),
+        (lambda: T.Resize(3, max_size=3), "4 to"),
+        (lambda: T.Resize((3, 4), max_size=9), "one int"),
+        (lambda: T.Resize(None, max_size=9), "longer side"),
+        (lambda: T.RandomCrop(3, padding=(1, 2, 3)), "left"),
+        (lambda: T.RandomCrop(3, fill=0.5), "8-bit"),
+        (lambda: T.RandomCrop(3, fill=(1, 2)), "three"),
+        (lambda: T.RandomCrop(3, padding_mode="mirror"), "'reflect'"),
+        (lambda: T.ColorJitter(-1), "0 or more"),
+        (lambda: T.ColorJitter(hue=0.6), "0.5"),
+        (lambda: T.ColorJitter((1.5, 0.5)), "least value first"),
+        (lambda: T.Grayscale(), "say 3"),
+        (lambda: T.GaussianBlur(4), "odd"),
+        (lambda: T.GaussianBlur(3, 0), "above 0"),
+        (lambda: T.RandomGrayscale(1.5), "probability"),
+        (lambda: T.RandomSolarize(300), "256"),
+        (lambda: T.RandomErasing(value="pixel"), "'random'"),
+        (lambda: T.RandomErasing.timm(mode="rand"), "'pixel'"),
+        (lambda: T.AutoAugment("original"), "AutoAugment.timm"),
+        (lambda: T.RandAugment.timm("augmix-m5"), "AugMix.timm"),
+        (lambda: T.RandAugment.timm("rand-m9-foo"), "foo"),
+        (lambda: T.RandAugment(magnitude=31), "0 to 30"),
+        (lambda: T.RandomChoice([]), "nothing"),
+        (lambda: T.RandomChoice([T.JPEG(3)] * 17), "16"),
+        (lambda: T.RandomChoice([T.JPEG(3)] * 2, p=[1]), "2 weights"),
+        (lambda: T.RandomChoice([T.JPEG(3)] * 2, p=[0, 0]), "not all"),
+        (lambda: T.ThreeAugment((3, 4), simple_crop=True), "one int"),
+        (lambda: T.MixUp(alpha=0), "above 0"),
+        (lambda: T.MixUp.timm(mode="element"), "'elem'"),
+        (lambda: T.presets.resnet_strikes_back("B1"), "'A1'"),
+        (lambda: T.presets.torchvision_vit("vit_h_14"), "'vit_b_16'"),
+        (lambda: T.Normalize([1], [1]), "three"),
+        (lambda: T.ToDtype("float32"), "scale=True"),
+        (lambda: T.RandomResizedCrop((1, 2, 3)), "height"),
+        (lambda: T.RandomResizedCrop(8.5), "height"),
     ],
 )
-def test_what_there_is_not(make):
-    with pytest.raises(ValueError):
+def test_what_there_is_not(make, words):
+    with pytest.raises(ValueError, match=words):
         make()
+    with pytest.raises(TypeError, match="pictures only"):
+        T.Pad(3, fill={int: 3})
+
+
+@pytest.mark.parametrize("make", [
+    *(lambda name=name: T.presets.resnet_strikes_back(name) for name in ("A1", "A2", "A3")), T.presets.resnet_strikes_back_eval,
+    T.presets.deit3, lambda: T.presets.deit3(32, True), T.presets.deit3_eval, T.presets.mae, T.presets.mae_eval,
+    *(lambda name=name: T.presets.torchvision_vit(name, size=32) for name in ("vit_b_16", "vit_b_32", "vit_l_16", "vit_l_32")),
+    T.presets.torchvision_vit_eval,
+])  # fmt: skip
+def test_presets(data, make):
+    loader = sluice.Loader(data, batch_size=8, transform=make(), shuffle=True, on_bad_sample="fail")
+    images, _ = next(iter(loader))
+    assert images.dtype == "float32" and images.shape[1] == images.shape[2] and images.shape[1] in (32, 160, 224)
+
+
+def test_presets_have_their_numbers():
+    A1 = T.presets.resnet_strikes_back("A1", num_classes=10).transforms
+    assert A1[2].config_str == "rand-m7-mstd0.5-inc1" and A1[-1].label_smoothing == 0.1 and A1[-1].mixup_alpha == 0.2
+    assert steps(T.presets.resnet_strikes_back_eval())[0][0][:4] == ("resize_center_crop", 235, 224, 224)
+    assert steps(T.presets.mae())[0][0] == ("random_resized_crop", 224, 224, 0.2, 1, 3 / 4, 4 / 3, "bicubic")
+    assert T.presets.deit3(simple_crop=True, num_classes=10).transforms[-1].mixup_alpha == 0
+    vit = T.recipe(T.presets.torchvision_vit(num_classes=10))
+    assert vit.steps[2] == ("rand_augment", 2, 9, 31, "bilinear", 0, -1, -1)
+    assert vit.steps[-1] == ("timm_mix", 0.2, 1, 0, 0, 1, 0.5, "batch", 1, "previous") and vit.mixing.num_classes == 10
 
 
 def test_the_nearest_is_named():
@@ -212,4 +468,4 @@ def test_functions_that_fail(data):
 
 
 def test_they_show_themselves():
-    assert repr(T.RandomCrop(8, 4)) == "RandomCrop(size=(8, 8), padding=4)"
+    assert repr(T.Pad(4)) == "Pad(padding=(4, 4, 4, 4), fill=0, padding_mode='constant')"

@@ -27,3 +27,8 @@ sluice.Loader(5)  # type: ignore[arg-type]
 T.RandomHorizontalFlip("x")  # type: ignore[arg-type]
 data.decode("a")  # type: ignore[arg-type]
 sluice.torch.DataLoader(data, "8")  # type: ignore[arg-type]
+strong = T.Compose([T.RandomApply([T.ColorJitter(0.4, (0.6, 1.4), hue=0.1)], p=0.8), T.RandAugment.timm("rand-m9-mstd0.5-inc1"), T.GaussianBlur(9)])
+T.RandomChoice([strong, [T.Grayscale(3), T.RandomErasing(value="random")]], p=[1, 2])
+T.presets.deit3(192, simple_crop=True, num_classes=1000).transforms
+T.RandomRotation("x")  # type: ignore[arg-type]
+T.Pad(3, fill="white")  # type: ignore[arg-type]

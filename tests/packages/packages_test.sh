@@ -93,8 +93,8 @@ for command in "${commands[@]}"; do
 done
 holds sluice share/man/man1/sluice.1.gz share/bash-completion/completions/sluice \
     share/zsh/vendor-completions/_sluice share/fish/vendor_completions.d/sluice.fish
-for file in "$source"/python/sluice/*.py*; do
-    holds python3-sluice "lib/python3/dist-packages/sluice/${file##*/}"
+for file in "$source"/python/sluice/{,transforms/}*.py*; do
+    holds python3-sluice "lib/python3/dist-packages/${file#"$source"/python/}"
 done
 
 # Programs are stripped and look for libraries nowhere of their own; nothing names the build's folders.

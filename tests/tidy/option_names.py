@@ -62,7 +62,7 @@ def check_flags(root, rows, known):
 
 
 def check_keywords(root, rows):
-    text = "\n".join(read(root, "python/sluice/*.py").values())
+    text = "\n".join(read(root, "python/sluice/**/*.py").values())
     for name, _, keyword in rows:
         word = re.match(r"(?:sluice\.)?(\w+)", keyword or "")
         if word and not re.search(rf"\b{word[1]}: |def {word[1]}\(", text):

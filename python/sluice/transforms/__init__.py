@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens to each picture, under the names that torchvision.transforms.v2 has for it.
+
+They are descriptions: the library's threads do the work, on 8-bit pixels, with torchvision's draws
+and Pillow's arithmetic, in the order in which they are listed. ToDtype and Normalize come behind all
+but RandomErasing, MixUp and CutMix behind these; an order that would mean something else is refused. presets has recipes of papers.
+What the library has not is Python(f): the slow way, and it says what it costs.
+"""
+from __future__ import annotations
+
+from .. import _check
+from ._base import Compose, Normalize, Python, ToDtype, ToTensor, Transform
+from ._color import (
+    ColorJitter,
+    Grayscale,
+    RandomAutocontrast,
+    RandomChannelPermutation,
+    RandomEqualize,
+    RandomGrayscale,
+    RandomInvert,
+    RandomPhotometricDistort,
+    RandomPosterize,
+    RandomSolarize,
+    RandomSolarizeAdd,
+)
+from ._filters import JPEG, GaussianBlur, PillowGaussianBlur, RandomAdjustSharpness, RandomErasing
+from ._geometry import (
+    CenterCrop,
+    Pad,
+    RandomAffine,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomPerspective,
+    RandomResize,
+    RandomResizedCrop,
+    RandomRotation,
+    RandomVerticalFlip,
+    Resize,
+)
+from ._groups import RandomApply, RandomChoice, RandomOrder, ThreeAugment
+from ._mixing import CutMix, MixUp, TimmMixup
+from ._policies import AugMix, AutoAugment, RandAugment, TimmAugment, TrivialAugmentWide
+from ._recipe import Recipe, recipe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import presets
+
+__all__ = [
+    "AugMix",
+    "AutoAugment",
+    "CenterCrop",
+    "ColorJitter",
+    "Compose",
+    "CutMix",
+    "GaussianBlur",
+    "Grayscale",
+    "JPEG",
+    "MixUp",
+    "Normalize",
+    "Pad",
+    "PillowGaussianBlur",
+    "Python",
+    "RandAugment",
+    "RandomAdjustSharpness",
+    "RandomAffine",
+    "RandomApply",
+    "RandomAutocontrast",
+    "RandomChannelPermutation",
+    "RandomChoice",
+    "RandomCrop",
+    "RandomEqualize",
+    "RandomErasing",
+    "RandomGrayscale",
+    "RandomHorizontalFlip",
+    "RandomInvert",
+    "RandomOrder",
+    "RandomPerspective",
+    "RandomPhotometricDistort",
+    "RandomPosterize",
+    "RandomResize",
+    "RandomResizedCrop",
+    "RandomRotation",
+    "RandomSolarize",
+    "RandomSolarizeAdd",
+    "RandomVerticalFlip",
+    "Resize",
+    "ThreeAugment",
+    "TimmAugment",
+    "TimmMixup",
+    "ToDtype",
+    "ToTensor",
+    "TrivialAugmentWide",
+    "presets",
+]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        if name == "presets":
+            import importlib
+
+            return importlib.import_module(".presets", __name__)
+        raise _check.missing_name(__name__, name, __all__)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What transforms are, and those that are no step of the library: lists, dtypes, functions."""
+from __future__ import annotations
+
+from .. import _check
+from ._values import numbers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from .._types import Dtype, Steps, Values
+
+
+class Transform:
+    """One step."""
+
+    _name: str | None = None  # of the library's step that it is
+    _place = "pixels"  # where in a list it can be: _recipe.py
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{key}={value!r}" for key, value in vars(self).items() if key[0] != "_")
+        return f"{type(self).__name__}({values})"
+
+    def _steps(self, walk):
+        """What the library is asked for: tuples of a step's name and its arguments, or of a group's name, its
+        arguments and what is in it. `walk` knows what comes before it (_recipe.py)."""
+        return [self._step()]
+
+    def _step(self):
+        return (self._name,)
+
+
+class Compose(Transform):
+    """Steps one after another."""
+
+    def __init__(self, transforms: Steps) -> None:
+        self.transforms = [transforms] if isinstance(transforms, Transform) else _check.items("transforms", transforms, "a list of steps")
+
+
+class ToDtype(Transform):
+    """As torchvision's: the dtype of the result; with `scale`, floating values are those / 255.
+
+    The library always scales: `scale=False` is for "uint8" only.
+    """
+
+    _place = "dtype"
+
+    def __init__(self, dtype: Dtype, scale: bool = False) -> None:
+        from .._names import dtype_number
+
+        self.dtype, self.scale = dtype, _check.flag("scale", scale)
+        self._floats = dtype_number(dtype) != 0
+        if self._floats and not scale:
+            raise ValueError("floating pictures are scaled to [0, 1]: say scale=True")
+
+
+class ToTensor(ToDtype):
+    """float32, [0, 1], as torchvision's."""
+
+    def __init__(self) -> None:
+        super().__init__("float32", scale=True)
+
+
+class Normalize(Transform):
+    """(value - mean) / std for each channel, value being scaled to [0, 1]; makes floating pictures."""
+
+    _name = "normalize"
+    _place = "normalize"
+
+    def __init__(self, mean: Values, std: Values, inplace: bool = False) -> None:
+        wanted = "three numbers, for R, G and B"
+        self.mean, self.std = numbers("mean", mean, wanted, 3), numbers("std", std, wanted, 3)
+
+    def _step(self):
+        return (self._name, *self.mean, *self.std)
+
+
+class Python(Transform):
+    """A function of your own, for what the library has not. It comes last, and it is the slow way.
+
+    function: called with the column as the loop would get it (a numpy array, rows x height x width x 3;
+        under sluice.torch a torch tensor; of batches on a device a sluice.Tensor), which it may change;
+        what it returns, of as many rows, takes the column's place.
+    per_sample: it is called with each row, and the results are stacked to a new array. Much slower
+        still; a RuntimeWarning says what it came to.
+
+    It runs on the thread that takes batches, when the column is first asked for, with the GIL: all its
+    time is added to the step. Loader.stats()["python"] has that time, and sluice.profile says it. Rows
+    of bad samples that are masked (zeros) are given to it, too.
+    """
+
+    _place = "Python"
+
+    def __init__(self, function: Callable[[Any], Any], per_sample: bool = False) -> None:
+        self.function, self.per_sample = _check.function("function", function), _check.flag("per_sample", per_sample)

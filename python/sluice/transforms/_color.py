@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations on pixels by themselves."""
+from __future__ import annotations
+
+from .. import _check
+from . import _values
+from ._base import Transform
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._types import Values
+
+
+def _factors(name, value, center=1.0, least=0.0, most=1000.0):
+    """(least, most) of what ColorJitter draws."""
+    if value is None:
+        return center, center
+    if _values.is_numbers(value):
+        made = _values.ends(name, value, "one number, or two: the least and the most factor")
+    else:
+        value = _check.number(name, value)
+        if not value >= 0:
+            raise ValueError(f"{name}={value!r}: one number x is for {center - 1:g}+1-x to {center - 1:g}+1+x, so 0 or more")
+        made = (center - value, center + value)
+        made = (max(0.0, made[0]), made[1]) if center else made
+    if not (least <= made[0] and made[1] <= most):
+        raise ValueError(f"{name}={value!r}: expected what is from {least:g} to {most:g}")
+    return made
+
+
+class ColorJitter(Transform):
+    """Brightness, contrast, saturation and hue by random factors, in a random order.
+
+    brightness, contrast, saturation: x, for factors of [max(0, 1-x), 1+x]; or (least, most) factor.
+    hue: x, 0 to 0.5, for a turn of -x to x of the circle; or (least, most), -0.5 to 0.5.
+    """
+
+    _name = "color_jitter"
+
+    def __init__(
+        self, brightness: float | Sequence[float] | None = None, contrast: float | Sequence[float] | None = None,
+        saturation: float | Sequence[float] | None = None, hue: float | Sequence[float] | None = None,
+    ) -> None:  # fmt: skip
+        given = {"brightness": brightness, "contrast": contrast, "saturation": saturation, "hue": hue}
+        self._ends = [
+            _factors(name, value, *((0.0, -0.5, 0.5) if name == "hue" else ())) for name, value in given.items()
+        ]
+        for name, value in given.items():
+            several = _values.is_numbers(value)
+            setattr(self, name, tuple(value) if several else 0.0 if value is None else float(value))
+
+    def _step(self):
+        values = [self.brightness, self.contrast, self.saturation, self.hue]
+        if not any(isinstance(value, tuple) for value in values):
+            return (self._name, *values)
+        return ("color_jitter_ranges", *(end for ends in self._ends for end in ends))
+
+    brightness: float | tuple[float, ...]
+    contrast: float | tuple[float, ...]
+    saturation: float | tuple[float, ...]
+    hue: float | tuple[float, ...]
+
+
+class RandomPhotometricDistort(Transform):
+    """What SSD trains with: each of brightness, contrast, saturation, hue and the order of channels with probability
+    `p`; contrast before or behind saturation and hue, one as often as the other."""
+
+    _name = "color_jitter_ranges"
+
+    def __init__(
+        self, brightness: Values = (0.875, 1.125), contrast: Values = (0.5, 1.5), saturation: Values = (0.5, 1.5),
+        hue: Values = (-0.05, 0.05), p: float = 0.5,
+    ) -> None:  # fmt: skip
+        self.brightness, self.contrast, self.saturation = (
+            _factors(name, _values.ends(name, values))
+            for name, values in (("brightness", brightness), ("contrast", contrast), ("saturation", saturation))
+        )
+        self.hue, self.p = _factors("hue", _values.ends("hue", hue), 0.0, -0.5, 0.5), _values.probability(p)
+
+    def _steps(self, walk):
+        ranges = [self.brightness, self.contrast, self.saturation, self.hue]
+        nothing = [(1.0, 1.0)] * 3 + [(0.0, 0.0)]
+
+        def maybe(*steps):
+            return ("random_apply", (self.p,), steps)
+
+        def one(which):
+            ends = [ranges[i] if i == which else nothing[i] for i in range(4)]
+            return maybe((self._name, *(end for pair in ends for end in pair)))
+
+        brightness, contrast, saturation, hue = map(one, range(4))
+        orders = (("sequence", (), (contrast, saturation, hue)), ("sequence", (), (saturation, hue, contrast)))
+        return [brightness, ("random_choice", (1, 1), orders), maybe(("random_channel_permutation",))]
+
+
+class Grayscale(Transform):
+    """Grey, in three equal channels."""
+
+    _name = "random_grayscale"
+
+    def __init__(self, num_output_channels: int = 1) -> None:
+        if num_output_channels != 3:
+            raise ValueError(f"num_output_channels={num_output_channels!r}: pictures have three channels here: say 3")
+        self.num_output_channels = 3
+
+    def _step(self):
+        return (self._name, 1.0)
+
+
+class _WithProbability(Transform):
+    def __init__(self, p: float = 0.5) -> None:
+        self.p = _values.probability(p)
+
+    def _step(self):
+        return (self._name, self.p)
+
+
+class RandomGrayscale(_WithProbability):
+    """Grey, in three equal channels, with probability `p`."""
+
+    _name = "random_grayscale"
+
+    def __init__(self, p: float = 0.1) -> None:
+        super().__init__(p)
+
+
+class RandomAutocontrast(_WithProbability):
+    """Each channel is spread over 0 to 255, with probability `p`."""
+
+    _name = "random_autocontrast"
+
+
+class RandomEqualize(_WithProbability):
+    """Each channel's histogram becomes flat, with probability `p`."""
+
+    _name = "random_equalize"
+
+
+class RandomInvert(_WithProbability):
+    """255 minus each value, with probability `p`."""
+
+    _name = "random_invert"
+
+
+class RandomPosterize(Transform):
+    """Only the upper `bits` of each value are kept, 0 to 8, with probability `p`."""
+
+    _name = "random_posterize"
+
+    def __init__(self, bits: int, p: float = 0.5) -> None:
+        self.bits, self.p = _check.integer("bits", bits, 0, 8), _values.probability(p)
+
+    def _step(self):
+        return (self._name, self.bits, self.p)
+
+
+class RandomSolarize(Transform):
+    """Values from `threshold` on, 0 to 256, are inverted, with probability `p`."""
+
+    _name = "random_solarize"
+
+    def __init__(self, threshold: float, p: float = 0.5) -> None:
+        self.threshold, self.p = _check.number("threshold", threshold), _values.probability(p)
+        if not 0 <= self.threshold <= 256:
+            raise ValueError(f"threshold={threshold!r}: expected 0 to 256: pixels are 0 to 255")
+
+    def _step(self):
+        return (self._name, self.threshold, self.p)
+
+
+class RandomSolarizeAdd(Transform):
+    """`add` is added to values below `threshold`, with probability `p`: timm's, which torchvision has not."""
+
+    _name = "random_solarize_add"
+
+    def __init__(self, add: int, threshold: int = 128, p: float = 0.5) -> None:
+        self.add, self.threshold = _check.integer("add", add, 0, 255), _check.integer("threshold", threshold, 0, 256)
+        self.p = _values.probability(p)
+
+    def _step(self):
+        return (self._name, self.add, self.threshold, self.p)
+
+
+class RandomChannelPermutation(Transform):
+    """The channels in a random order."""
+
+    _name = "random_channel_permutation"

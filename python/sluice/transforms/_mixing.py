@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What mixes the pictures of a batch, as the last step of the library."""
+from __future__ import annotations
+
+from .. import _check
+from . import _values
+from ._base import Transform
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .._types import Values
+
+
+class _Mixing(Transform):
+    _place = "mixing"
+    _smoothing = 0.0
+    num_classes: int | None = None
+    labels_getter: str | None = None
+
+    def _labels(self, num_classes, labels_getter):
+        if labels_getter not in ("default", None) and not isinstance(labels_getter, str):
+            raise TypeError(f"labels_getter={labels_getter!r}: expected the name of the field that has the labels")
+        self.num_classes = None if num_classes is None else _check.integer("num_classes", num_classes, 1, 2**31 - 1)
+        self.labels_getter = None if labels_getter == "default" else labels_getter
+
+
+class _OfTwo(_Mixing):
+    def __init__(self, *, alpha: float = 1.0, num_classes: int | None = None, labels_getter: str | None = "default") -> None:
+        self.alpha = _check.number("alpha", alpha)
+        if not 0 < self.alpha < float("inf"):
+            raise ValueError(f"alpha={alpha!r}: expected a number above 0; without mixing, leave the step out")
+        self._labels(num_classes, labels_getter)
+
+    def _step(self):
+        return (self._name, self.alpha, 1.0, "previous")
+
+
+class MixUp(_OfTwo):
+    """Each picture with the one of the row before it, by a share that is drawn from Beta(alpha, alpha) for the batch.
+
+    num_classes: labels become rows of so many numbers, shares of classes, as torchvision's do; it needs a loader without
+    columns= (else say it there: sluice.columns.OneHot(..., mixes="image")). None: labels stay numbers, and the columns
+    'image.partner' (the row that was mixed in) and 'image.weight' (the share of the row itself) say the rest.
+    labels_getter: the name of the field that has the labels, if it is not "label". timm's is MixUp.timm.
+    """
+
+    _name = "mixup"
+
+    @staticmethod
+    def timm(
+        mixup_alpha: float = 1.0, cutmix_alpha: float = 0.0, cutmix_minmax: Values | None = None, prob: float = 1.0,
+        switch_prob: float = 0.5, mode: str = "batch", correct_lam: bool = True, label_smoothing: float = 0.1,
+        num_classes: int | None = 1000,
+    ) -> TimmMixup:  # fmt: skip
+        """timm's Mixup, which is both: each picture with that of the row as far from the batch's end."""
+        return TimmMixup(
+            mixup_alpha, cutmix_alpha, cutmix_minmax, prob, switch_prob, mode, correct_lam, label_smoothing, num_classes
+        )
+
+
+class CutMix(_OfTwo):
+    """A rectangle of each picture from that of the row before it, of a share of the area that is drawn from
+    1 - Beta(alpha, alpha) for the batch. Arguments are as of MixUp."""
+
+    _name = "cutmix"
+
+
+class TimmMixup(_Mixing):
+    """timm's Mixup, of its arguments (MixUp.timm makes it)."""
+
+    _name = "timm_mix"
+
+    def __init__(
+        self, mixup_alpha: float = 1.0, cutmix_alpha: float = 0.0, cutmix_minmax: Values | None = None, prob: float = 1.0,
+        switch_prob: float = 0.5, mode: str = "batch", correct_lam: bool = True, label_smoothing: float = 0.1,
+        num_classes: int | None = 1000,
+    ) -> None:  # fmt: skip
+        self.mixup_alpha, self.cutmix_alpha = _check.number("mixup_alpha", mixup_alpha), _check.number("cutmix_alpha", cutmix_alpha)
+        self.cutmix_minmax = None if cutmix_minmax is None else _values.ends("cutmix_minmax", cutmix_minmax)
+        self.prob, self.switch_prob = _values.probability(prob, "prob"), _values.probability(switch_prob, "switch_prob")
+        self.mode = _values.word("mode", mode, ("batch", "pair", "elem"))
+        self.correct_lam = _check.flag("correct_lam", correct_lam)
+        self._labels(num_classes, "default")
+        self.label_smoothing = _values.probability(label_smoothing, "label_smoothing")
+        self._smoothing, self._partner = self.label_smoothing, "reversed"
+
+    def _step(self):
+        minmax = self.cutmix_minmax or (0.0, 0.0)
+        numbers = (self.mixup_alpha, self.cutmix_alpha, *minmax, self.prob, self.switch_prob)
+        return (self._name, *numbers, self.mode, int(self.correct_lam), self._partner)
+
+
+def one_of(transforms, weights):
+    """Of RandomChoice([MixUp, CutMix]), as torchvision's references have it: the one step that is the same. None: it is
+    a choice of something else."""
+    if not any(isinstance(one, _Mixing) for one in transforms):
+        return None
+    kinds = {type(one): (one, weight) for one, weight in zip(transforms, weights)}
+    if len(transforms) != 2 or kinds.keys() != {MixUp, CutMix}:
+        raise ValueError("RandomChoice of what mixes a batch: of one MixUp and one CutMix")
+    (mixup, first), (cutmix, second) = kinds[MixUp], kinds[CutMix]
+    if (mixup.num_classes, mixup.labels_getter) != (cutmix.num_classes, cutmix.labels_getter):
+        raise ValueError("RandomChoice of MixUp and CutMix: num_classes and labels_getter of both have to be the same")
+    made = TimmMixup(mixup.alpha, cutmix.alpha, None, 1.0, second / (first + second), label_smoothing=0.0, num_classes=mixup.num_classes)
+    made.labels_getter, made._partner = mixup.labels_getter, "previous"
+    return made

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a list of transforms to what the library is asked for."""
+from __future__ import annotations
+
+from collections import namedtuple
+
+from . import _mixing
+from ._base import Compose, Transform
+from ._groups import RandomChoice
+
+Recipe = namedtuple("Recipe", ["steps", "dtype", "functions", "mixing"])
+Recipe.__doc__ = "What a transform comes to: steps for the library, the pictures' dtype, functions of Python, the step that mixes, or None."
+
+SIZED = ("random_resized_crop", "resize_center_crop", "random_crop", "center_crop", "resize")
+
+
+def _advice(transform):
+    """What to use for a transform of torchvision, or of the user's."""
+    import difflib
+
+    from . import __all__ as known
+
+    name = getattr(transform, "__name__", None) or type(transform).__name__
+    near = difflib.get_close_matches(name, known, 1, 0.6)
+    if name in known:
+        return f"{name} of another library: sluice.transforms.{name} is the same, done by the library's threads"
+    nearest = f"the nearest is sluice.transforms.{near[0]}; " if near else ""
+    return (
+        f"the library has no {name}: {nearest}sluice.transforms.Python(f), as the last step, calls a function of "
+        "your own with each batch of pictures, on the thread that takes it, whose time it costs"
+    )
+
+
+def _flatten(transform):
+    if isinstance(transform, Compose):
+        transform = transform.transforms
+    if isinstance(transform, (list, tuple)):
+        return [step for inner in transform for step in _flatten(inner)]
+    if not isinstance(transform, Transform):
+        raise TypeError(_advice(transform))
+    return [transform]
+
+
+class Walk:
+    """Through a list, in its order: what was met so far, and what may follow it.
+
+    Steps on pixels are done on 8-bit ones, in the order of the list. What has a place of its own: dtype and
+    normalisation come behind them (but erasing may follow these, whose numbers then are of that place), then
+    what mixes the pictures of a batch, and functions of Python at the end.
+    """
+
+    def __init__(self):
+        self.dtype, self.normal, self.floats = None, None, False
+        self.functions, self.mixing = [], None
+
+    def steps(self, transform, group=None):
+        made = []
+        for step in _flatten(transform):
+            if isinstance(step, RandomChoice):
+                step = _mixing.one_of(step.transforms, step.p) or step
+            self._check(step, group)
+            for one in self._met(step):
+                self._append(made, one)
+        return made
+
+    @staticmethod
+    def _append(steps, step):
+        """A resize of the shorter side and a crop of what is no larger are one step."""
+        last = steps[-1] if steps else ("",)
+        if step[0] == "center_crop" and last[0] == "resize_shorter" and not last[2] and last[1] >= max(step[1:3]):
+            step = ("resize_center_crop", last[1], *step[1:3], last[3])
+            steps.pop()
+        steps.append(step)
+
+    def _check(self, step, group):
+        place = step._place
+        if group and place not in ("pixels", "erasing", "group"):
+            raise ValueError(f"{step!r} cannot be part of {group}: it is of all pictures of a batch, behind it")
+        if self.functions and place != "Python":
+            raise ValueError(f"{step!r} comes too late: functions of Python are the last steps")
+        if self.mixing is not None and place != "Python":
+            raise ValueError(f"{step!r} comes too late: {self.mixing!r} is the library's last step")
+        if place == "pixels" and self.floats:
+            raise ValueError(f"{step!r} comes too late: it is done on 8-bit pixels, so before dtype and normalisation")
+        if place == "normalize" and self.normal is not None:
+            raise ValueError(f"{step!r} comes too late: the pictures are normalised already")
+        if place == "dtype" and self.floats and not step._floats:
+            raise ValueError(f"{step!r} comes too late: the pictures are floating ones already")
+
+    def _met(self, step):
+        if step._place == "dtype":
+            self.dtype, self.floats = step.dtype, step._floats
+            return []
+        if step._place == "Python":
+            self.functions.append(step)
+            return []
+        made = step._steps(self)
+        if step._place == "mixing":
+            self.mixing = step
+        if step._place == "normalize":
+            self.normal, self.floats = step, True
+        return made
+
+
+def _names(steps):
+    for step in steps:
+        yield step[0]
+        if len(step) == 3 and isinstance(step[2], tuple):
+            yield from _names(step[2])
+
+
+def recipe(transform):
+    """The Recipe of a transform, or of a list of them."""
+    walk = Walk()
+    steps = walk.steps(transform)
+    if not any(name in SIZED for name in _names(steps)):
+        raise ValueError(
+            "no step gives pictures one size, which the rows of a batch have: RandomResizedCrop, RandomCrop, CenterCrop "
+            "(behind Resize of an int), or Resize((height, width))"
+        )
+    dtype = walk.dtype
+    if dtype is None:
+        dtype = "float32" if walk.normal is not None else "uint8"
+    return Recipe(steps, dtype, walk.functions, walk.mixing)

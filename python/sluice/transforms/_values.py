@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments of transforms, as torchvision takes them, checked; what is made of them are the library's numbers and words."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .. import _check
+
+RESIZED = ("nearest", "bilinear", "bicubic", "lanczos")  # what a resize can do
+WARPED = RESIZED[:3]  # and what rotations, affine maps and perspectives can
+PILLOW = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
+PADDINGS = ("constant", "edge", "reflect", "symmetric")
+
+
+def pair(size, name="size"):
+    """(height, width), as torchvision takes sizes."""
+    if isinstance(size, int):
+        return size, size
+    if not isinstance(size, Sequence) or isinstance(size, (str, bytes, bytearray)):
+        raise ValueError(f"{name}={size!r}: expected an int or (height, width)")
+    size = tuple(size)
+    if len(size) == 1:
+        size *= 2
+    if len(size) != 2 or not all(isinstance(side, int) for side in size):
+        raise ValueError(f"{name}={size!r}: expected an int or (height, width)")
+    return size
+
+
+def is_numbers(value):
+    """Whether several are given, and not one."""
+    return hasattr(value, "__iter__") or isinstance(value, (str, bytes))
+
+
+def numbers(name, values, wanted, *counts):
+    """As a tuple; of one of these lengths."""
+    made = tuple(_check.number(name, value) for value in _check.items(name, values, wanted))
+    if len(made) not in counts:
+        raise ValueError(f"{name}={values!r}: expected {wanted}")
+    return made
+
+
+def ends(name, values, wanted="two numbers, the least and the most"):
+    """(least, most)"""
+    least, most = numbers(name, values, wanted, 2)
+    if not least <= most:
+        raise ValueError(f"{name}={values!r}: expected the least value first")
+    return least, most
+
+
+def ends_or_one(name, value):
+    """(least, most), of those or of the only one."""
+    if is_numbers(value):
+        return ends(name, value, "a number, or two: the least and the most")
+    return (_check.number(name, value),) * 2
+
+
+def around(name, value, least=0.0):
+    """(-value, value), or the two numbers that are given, as torchvision takes angles."""
+    if is_numbers(value):
+        return ends(name, value, "a number x, for -x to x, or two: the least and the most")
+    value = _check.number(name, value)
+    if not value >= least:
+        raise ValueError(f"{name}={value!r}: one number is for both directions, so 0 or more; else give two")
+    return -value, value
+
+
+def probability(value, name="p"):
+    value = _check.number(name, value)
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name}={value!r}: expected a probability, 0 to 1")
+    return value
+
+
+def only(name, value, *allowed, instead=""):
+    if not any(value is one or (type(value) is type(one) and value == one) for one in allowed):
+        raise ValueError(f"{name}={value!r}: the library has {' or '.join(map(repr, allowed))} only{instead}")
+
+
+def interpolation(given, known=RESIZED, default="bilinear"):
+    """The library's word for a name, torchvision's InterpolationMode, or Pillow's number."""
+    value = default if given is None else getattr(given, "value", given)
+    name = PILLOW.get(value) if isinstance(value, int) else value.lower() if isinstance(value, str) else None
+    name = "nearest" if name == "nearest-exact" else name  # as Pillow's nearest is
+    if name in known:
+        return name
+    if name == "random":
+        raise ValueError(
+            "interpolation='random' is RandomChoice of the transform with 'bilinear' and of the same with 'bicubic'"
+        )
+    what = "a warp has" if name in RESIZED else "the library has"
+    raise ValueError(f"interpolation={given!r}: {what} {', '.join(map(repr, known))}{_check.near(name, known)}")
+
+
+def antialias(value, word):
+    if word != "nearest":  # which has none
+        only("antialias", value, True, "warn", None, instead=": what shrinks is antialiased, as Pillow does it")
+
+
+def _channel(name, given, value):
+    number = _check.number(name, value)
+    if not 0 <= number <= 255 or number != int(number):
+        raise ValueError(f"{name}={given!r}: pixels are 8-bit numbers here, whole ones from 0 to 255")
+    return int(number)
+
+
+def fill(given, name="fill"):
+    """The library's three numbers, of None (black), one, or three; -1: as the first."""
+    if isinstance(given, Mapping):
+        raise TypeError(f"{name}={given!r}: a transform here is for pictures only: give the number that is theirs")
+    if given is None:
+        return 0, -1, -1
+    if not is_numbers(given):
+        return _channel(name, given, given), -1, -1
+    values = _check.items(name, given, "a number, or three: R, G, B")
+    if len(values) not in (1, 3):
+        raise ValueError(f"{name}={given!r}: expected a number, or three: R, G, B")
+    made = tuple(_channel(name, given, value) for value in values)
+    return made if len(made) == 3 else (*made, -1, -1)
+
+
+def padding(given, name="padding"):
+    """(left, top, right, bottom), of one number, (left and right, top and bottom), or four."""
+    sides = [given] if not is_numbers(given) else _check.items(name, given, "an int, two or four")
+    sides = [_check.integer(name, side, 0, 16384) for side in sides]
+    if len(sides) not in (1, 2, 4):
+        raise ValueError(f"{name}={given!r}: expected an int, (left and right, top and bottom), or (left, top, right, bottom)")
+    return tuple(sides * (4 // len(sides)))
+
+
+def word(name, given, known, more=""):
+    """One of those."""
+    if not isinstance(given, str) or given not in known:
+        expected = f"expected one of {', '.join(map(repr, known))}{more or _check.near(given, known)}"
+        raise ValueError(f"{name}={given!r:.80}: {expected}")
+    return given

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mixing over a batch, from Python: labels and pictures against what the columns say was mixed."""
+import numpy
+import pytest
+
+import sluice
+from sluice import columns as C
+from sluice import transforms as T
+
+CROP = T.RandomResizedCrop(16)
+
+
+def batches(data, *steps, **options):
+    return list(sluice.Loader(data, batch_size=8, transform=[CROP, T.ToTensor(), *steps], **options))
+
+
+STEPS = [T.MixUp, T.CutMix, lambda **given: T.RandomChoice([T.MixUp(alpha=0.2, **given), T.CutMix(**given)])]
+
+
+@pytest.mark.parametrize("make", STEPS)
+def test_labels_become_shares_of_classes(data, make):
+    plain, mixed = batches(data), batches(data, make(num_classes=3))
+    shares = 0
+    for (images, labels), batch in zip(plain, mixed):
+        pictures, rows = batch
+        assert batch.keys() == ["image", "label"] and rows.shape == (len(labels), 3) and rows.dtype == "float32"
+        partner, weight = batch["image.partner"].numpy(), batch["image.weight"].numpy()
+        before = numpy.roll(numpy.arange(len(labels)), 1)
+        assert ((partner == before) | (partner == numpy.arange(len(labels)))).all()
+        one_hot = numpy.eye(3, dtype="float32")[labels.numpy()]
+        expected = weight[:, None] * one_hot + (1 - weight[:, None]) * one_hot[partner]
+        assert numpy.abs(rows.numpy() - expected).max() < 1e-6
+        shares += (weight < 1).sum()
+        assert (pictures.numpy() != images.numpy()).any() or len(labels) == 1  # the last row is its own partner
+    assert shares > 20
+
+
+def test_pictures_of_mixup_are_shares(data):
+    for (images, _), batch in zip(batches(data), batches(data, T.MixUp(num_classes=3))):
+        own, weight = images.numpy(), batch["image.weight"].numpy()[:, None, None, None]
+        expected = weight * own + (1 - weight) * own[batch["image.partner"].numpy()]
+        assert numpy.abs(batch["image"].numpy() - expected).max() < 1e-6
+
+
+def test_pictures_of_cutmix_are_parts(data):
+    for (images, _), batch in zip(batches(data), batches(data, T.CutMix(num_classes=3))):
+        own, weight, partner = images.numpy(), batch["image.weight"].numpy(), batch["image.partner"].numpy()
+        from_other = (batch["image"].numpy() != own).any(3)
+        assert ((batch["image"].numpy() == own) | (batch["image"].numpy() == own[partner])).all()
+        assert (from_other.mean((1, 2)) <= 1 - weight + 1e-6).all()
+
+
+def test_without_classes_labels_stay_numbers(data):
+    images, partner, weight, labels = batches(data, T.MixUp())[0]
+    assert labels.dtype == "int64" and partner.dtype == "int64" and weight.dtype == "float32"
+    assert (partner.numpy() == numpy.roll(numpy.arange(8), 1)).all()
+
+
+def test_timms(data):
+    step = T.MixUp.timm(0.8, 1.0, label_smoothing=0.1, num_classes=3, mode="elem")
+    (_, labels), batch = batches(data)[0], batches(data, step)[0]
+    partner, weight = batch["image.partner"].numpy(), batch["image.weight"].numpy()[:, None]
+    assert set(partner[weight[:, 0] < 1]) <= set(range(8)) and (partner + numpy.arange(8) == 7)[weight[:, 0] < 1].all()
+    smooth = numpy.eye(3)[labels.numpy()] * 0.9 + 0.1 / 3
+    assert numpy.abs(batch["label"].numpy() - (weight * smooth + (1 - weight) * smooth[partner])).max() < 1e-6
+
+
+def test_columns_that_follow(data):
+    columns = {
+        "views": C.Image("image", transform=[CROP, T.ToTensor(), T.MixUp()]),
+        "soft": C.OneHot(3, "label", mixes="views", smoothing=0.2),
+        "label": C.Number("label"),
+    }
+    batch = next(iter(sluice.Loader(data, batch_size=8, columns=columns)))
+    assert batch.keys() == ["views", "views.partner", "views.weight", "soft", "label"]
+    weight = batch["views.weight"].numpy()[:, None]
+    smooth = numpy.eye(3)[batch["label"].numpy()] * 0.8 + 0.2 / 3
+    assert numpy.abs(batch["soft"].numpy() - (weight * smooth + (1 - weight) * smooth[batch["views.partner"].numpy()])).max() < 1e-6
+
+
+def test_torch_tensors_and_copies(data):
+    torch = pytest.importorskip("torch")
+    import pickle
+
+    import sluice.torch
+
+    loader = sluice.torch.DataLoader(data, batch_size=8, transform=T.presets.torchvision_vit(size=32, num_classes=3))
+    batch = next(iter(loader))
+    images, shares = batch
+    assert images.shape == (8, 3, 32, 32) and shares.dtype == torch.float32 and shares.sum(1).allclose(torch.ones(8))
+    other = pickle.loads(pickle.dumps(batch))
+    assert (other["image.weight"] == batch["image.weight"]).all() and other.keys() == ["image", "label"]
+    assert "image.partner" in batch.to("cpu") and "image.partner" in batch
+
+
+def test_the_same_again(data):
+    steps = T.presets.resnet_strikes_back("A1", size=16, num_classes=3)
+    one, other = (list(sluice.Loader(data, batch_size=8, transform=steps, num_workers=n, seed=3)) for n in (1, 3))
+    assert all((a[i].numpy() == b[i].numpy()).all() for a, b in zip(one, other) for i in range(2))
+
+
+@pytest.mark.parametrize(
+    "columns, words",
+    [
+        ({"image": C.Image(transform=CROP), "soft": C.OneHot(3, "label", mixes="image")}, "soft|mixes"),
+        ({"image": C.Image(transform=[CROP, T.MixUp()]), "soft": C.OneHot(3, "label", mixes="picture")}, "picture"),
+        ({"image": C.Image(transform=[CROP, T.MixUp()]), "soft": C.OneHot(3, "label", mixes="image", dtype="int64")}, "soft|dtype"),
+        ({"soft": C.OneHot(3, "label", smoothing=1.5)}, "smoothing"),
+    ],
+)
+def test_what_cannot_be(data, columns, words):
+    with pytest.raises(ValueError, match=words):
+        sluice.Loader(data, batch_size=8, columns=columns)
+
+
+def test_labels_that_are_not_there(data):
+    with pytest.raises(ValueError, match="labels_getter= names one of"):
+        batches(data, T.MixUp(num_classes=3, labels_getter="klass"))
+    with pytest.raises(TypeError, match="the name of the field"):
+        T.MixUp(num_classes=3, labels_getter=len)
+    with pytest.raises(ValueError):
+        sluice.Loader(data, batch_size=1, transform=[CROP, T.MixUp()])
