@@ -35,7 +35,7 @@ def main():
         if code != 0:
             return code
     else:
-        need("pytest", "numpy", "PIL", *(["torch"] if os.path.basename(what) in ("test_torch.py", "test_docs.py", "test_examples.py") else []))
+        need("pytest", "numpy", "PIL", *(["torch"] if os.path.basename(what) in ("test_torch.py", "test_docs.py", "test_examples.py") else []), *(["torchvision"] if os.path.basename(what) == "test_torchvision.py" else []))
         # What a sanitizer says goes past Python: it is to be seen when the process ends with that.
         command = ["pytest", "-q", "-rs", "--capture=sys", "-p", "no:cacheprovider", what]
     return subprocess.run([sys.executable, "-m", *command], env=environment, cwd=package).returncode

@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pixels against torchvision's functions on pictures of Pillow, through whole loaders: operations at random but fixed
+parameters, over pictures of many kinds. What a step draws itself (translations, corners, windows) is found among all
+that it can be."""
+import io
+import itertools
+import os
+
+import numpy
+import pytest
+
+torchvision = pytest.importorskip("torchvision", reason="no torchvision: python3-torchvision is the oracle")
+from PIL import Image, ImageFilter  # noqa: E402
+from torchvision.transforms import InterpolationMode  # noqa: E402
+from torchvision.transforms import functional as F  # noqa: E402
+
+import sluice  # noqa: E402
+from sluice import transforms as T  # noqa: E402
+
+ROUNDS = int(os.environ.get("SLUICE_ORACLE_ROUNDS", "20"))  # sets of parameters for each operation
+SIZES = [(43, 61), (32, 32), (7, 90), (3, 2), (1, 1)]  # height, width
+MODES = {mode: InterpolationMode(mode) for mode in ("nearest", "bilinear", "bicubic", "lanczos")}
+
+
+def arrays(height, width, random):
+    """Noise, smooth, flat, of few colours, of little contrast, grey, with hard edges, and full of 0 and 255."""
+    noise = random.integers(0, 256, (height, width, 3))
+    x, y = numpy.linspace(0, 255, width), numpy.linspace(0, 255, height)[:, None]
+    smooth = numpy.dstack([x + 0 * y, 0 * x + y, (x + y) / 2])
+    small = Image.fromarray(random.integers(0, 256, (5, 5, 3), dtype=numpy.uint8))
+    yield from (noise, smooth, numpy.asarray(small.resize((width, height), Image.BICUBIC)), noise // 64 * 64, 100 + noise // 8)
+    yield from (noise * 0 + random.integers(0, 256, 3), noise * 0, noise * 0 + 255, noise[..., :1] + 0 * noise)
+    yield from (noise // 128 * 255, numpy.where(x + 0 * y > 128, 250, 3)[..., None] + 0 * noise, 255 - smooth // 7)
+    yield numpy.clip(random.normal(128, 40, (height, width, 3)), 0, 255)
+
+
+class Pictures:
+    """A dataset of pictures of one size, and the same as Pillow's."""
+
+    def __init__(self, folder, size):
+        self.size = size
+        made = [numpy.ascontiguousarray(one).astype(numpy.uint8) for one in arrays(*size, numpy.random.default_rng(size))]
+        self.pictures = [Image.fromarray(array) for array in made]
+        with sluice.Writer(folder, {"image": "image"}) as writer:
+            for picture in self.pictures:
+                file = io.BytesIO()
+                picture.save(file, "PNG")
+                writer.add(image=file.getvalue())
+        self.data = sluice.Dataset(folder)
+
+    def through(self, *transforms, seed=0, exact=True):
+        """All of them, rows x height x width x 3."""
+        steps = [T.CenterCrop(self.size), *transforms]
+        with sluice.Loader(self.data, batch_size=len(self.pictures), transform=steps, exact=exact, seed=seed, num_workers=1) as loader:
+            return next(iter(loader))["image"].numpy().copy()
+
+
+@pytest.fixture(scope="module", params=SIZES, ids=lambda size: "{}x{}".format(*size))
+def pictures(request, tmp_path_factory):
+    return Pictures(tmp_path_factory.mktemp("oracle") / "pictures", request.param)
+
+
+@pytest.fixture(scope="module")
+def photos_like(tmp_path_factory):
+    return Pictures(tmp_path_factory.mktemp("oracle") / "pictures", SIZES[0])
+
+
+@pytest.fixture
+def random(request):
+    return numpy.random.default_rng(sum(request.node.name.encode()))
+
+
+def single(value):
+    """As the library has factors: binary32."""
+    return float(numpy.float32(value))
+
+
+def solarize_add(picture, add, threshold):
+    array = numpy.asarray(picture).astype(int)
+    return Image.fromarray(numpy.where(array < threshold, numpy.minimum(array + add, 255), array).astype(numpy.uint8))
+
+
+def as_jpeg(picture, quality):
+    file = io.BytesIO()
+    picture.save(file, "JPEG", quality=quality)
+    return Image.open(file).convert("RGB")
+
+
+def jitter(name):
+    return lambda value: T.ColorJitter(**{name: (value, value)})
+
+
+# Name: (what is drawn, the transform of it, what torchvision or Pillow does)
+POINTS = {
+    "brightness": (lambda r: single(r.choice([0, 1, r.uniform(0, 3)])), jitter("brightness"), F.adjust_brightness),
+    "contrast": (lambda r: single(r.choice([0, 1, r.uniform(0, 3)])), jitter("contrast"), F.adjust_contrast),
+    "saturation": (lambda r: single(r.choice([0, 1, r.uniform(0, 3)])), jitter("saturation"), F.adjust_saturation),
+    "hue": (lambda r: single(r.choice([-0.5, 0.5, r.uniform(-0.5, 0.5)])), jitter("hue"), F.adjust_hue),
+    "posterize": (lambda r: int(r.integers(0, 9)), lambda v: T.RandomPosterize(v, 1), F.posterize),
+    "solarize": (lambda r: int(r.integers(0, 257)), lambda v: T.RandomSolarize(v, 1), F.solarize),
+    "grey": (lambda r: 3, T.Grayscale, F.to_grayscale),
+    "invert": (lambda r: 1, T.RandomInvert, lambda picture, _: F.invert(picture)),
+    "autocontrast": (lambda r: 1, T.RandomAutocontrast, lambda picture, _: F.autocontrast(picture)),
+    "equalize": (lambda r: 1, T.RandomEqualize, lambda picture, _: F.equalize(picture)),
+    "solarize_add": (
+        lambda r: (int(r.integers(0, 256)), int(r.integers(0, 257))), lambda v: T.RandomSolarizeAdd(*v, p=1),
+        lambda picture, v: solarize_add(picture, *v),
+    ),
+    "flip": (lambda r: 1, T.RandomHorizontalFlip, lambda picture, _: F.hflip(picture)),
+    "vertical_flip": (lambda r: 1, T.RandomVerticalFlip, lambda picture, _: F.vflip(picture)),
+}  # fmt: skip
+STENCILS = {
+    "sharpness": (lambda r: single(r.choice([0, 1, r.uniform(0, 5)])), lambda v: T.RandomAdjustSharpness(v, 1), F.adjust_sharpness),
+    "pillow_blur": (
+        lambda r: single(r.choice([0, 0.1, r.uniform(0, 3), r.uniform(0, 60)])), T.PillowGaussianBlur,
+        lambda picture, radius: picture.filter(ImageFilter.GaussianBlur(radius)),
+    ),
+    "jpeg": (lambda r: int(r.integers(1, 101)), T.JPEG, as_jpeg),
+}  # fmt: skip
+
+
+def differences(made, expected):
+    return numpy.abs(made.astype(int) - numpy.stack([numpy.asarray(picture) for picture in expected]))
+
+
+@pytest.mark.parametrize("name", [*POINTS, *STENCILS])
+def test_points_and_stencils_are_equal(pictures, random, name):
+    draw, transform, function = (POINTS | STENCILS)[name]
+    for value in {draw(random) for _ in range(ROUNDS)}:
+        expected = [function(picture, value) for picture in pictures.pictures]
+        assert differences(pictures.through(transform(value)), expected).max() == 0, value
+
+
+def test_chains_of_points_are_equal(pictures, random):
+    """Also where the library makes one pass of several, and without `exact`."""
+    known = {**POINTS, "sharpness": STENCILS["sharpness"]}
+    for _ in range(3 * ROUNDS):
+        names = random.choice(list(known), random.integers(2, 8))
+        values = [known[name][0](random) for name in names]
+        expected = pictures.pictures
+        for name, value in zip(names, values):
+            expected = [known[name][2](picture, value) for picture in expected]
+        made = pictures.through(*(known[name][1](value) for name, value in zip(names, values)), exact=bool(random.integers(2)))
+        assert differences(made, expected).max() == 0, list(zip(names, values))
+
+
+def test_gaussian_blur_within_1(pictures, random):
+    height, width = pictures.size
+    for _ in range(ROUNDS):
+        kernel = [int(2 * random.integers(0, min(side, 16)) + 1) for side in (width, height)]
+        kernel = [min(size, 2 * side - 1) for size, side in zip(kernel, (width, height))]  # torchvision refuses wider ones
+        sigma = single(random.uniform(0.1, 5))
+        expected = [F.gaussian_blur(picture, kernel, [sigma, sigma]) for picture in pictures.pictures]
+        found = differences(pictures.through(T.GaussianBlur(kernel, sigma)), expected)
+        assert found.max() <= 1 and (found > 0).sum() <= 2 + 0.01 * found.size, (kernel, sigma)
+
+
+def limit(mode):
+    return 0 if mode == "nearest" else 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_resizes(pictures, random, mode):
+    height, width = pictures.size
+    for _ in range(ROUNDS):
+        size = [int(random.integers(1, 100)), int(random.integers(1, 100))]
+        expected = [F.resize(picture, size, MODES[mode]) for picture in pictures.pictures]
+        assert differences(pictures.through(T.Resize(size, mode)), expected).max() <= limit(mode), size
+        crop = T.RandomResizedCrop(size, (1, 1), (width / height,) * 2, mode)
+        assert differences(pictures.through(crop), expected).max() <= limit(mode), size
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_resizes_of_the_shorter_side(pictures, random, mode):
+    for _ in range(ROUNDS):
+        size, crop = int(random.integers(1, 60)), [int(random.integers(1, 80)), int(random.integers(1, 80))]
+        most = size + int(random.integers(1, 40)) if random.integers(2) else None
+        shorter = T.Resize(size, mode, most) if most or random.integers(2) else T.RandomResize(size, size, mode)
+        longer = size * max(pictures.size) // min(pictures.size)
+        if most and longer > most * size:
+            continue  # nothing would be left of the shorter side, which Pillow refuses
+        expected = [F.center_crop(F.resize(picture, size, MODES[mode], most), crop) for picture in pictures.pictures]
+        assert differences(pictures.through(shorter, T.CenterCrop(crop)), expected).max() <= limit(mode), (size, most, crop)
+
+
+def test_padding_is_equal(pictures, random):
+    for _ in range(ROUNDS):
+        mode = str(random.choice(["constant", "edge", "reflect", "symmetric"]))
+        sides = [int(side) for side in random.integers(0, 80 if random.integers(2) else 3, 4)]
+        fill = tuple(int(value) for value in random.integers(0, 256, 3)) if random.integers(2) else int(random.integers(0, 256))
+        if mode == "reflect" and 1 in pictures.size:
+            continue  # there is nothing to mirror, and numpy says so
+        expected = [F.pad(picture, sides, fill, mode) for picture in pictures.pictures]
+        assert differences(pictures.through(T.Pad(sides, fill, mode)), expected).max() == 0, (mode, sides, fill)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+def test_rotations(pictures, random, mode):
+    for _ in range(ROUNDS):
+        angle = float(random.choice([0, 90, 180, -90, 45, random.uniform(-360, 360), random.uniform(-1, 1)]))
+        fill = [int(value) for value in random.integers(0, 256, 3)]
+        expected = [F.rotate(picture, angle, MODES[mode], fill=fill) for picture in pictures.pictures]
+        assert differences(pictures.through(T.RandomRotation((angle, angle), mode, fill=fill)), expected).max() <= limit(mode), angle
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+def test_affine_maps(pictures, random, mode):
+    for _ in range(ROUNDS):
+        angle, scale = float(random.uniform(-180, 180)), float(random.uniform(0.3, 3))
+        shear = [float(random.uniform(-60, 60)), float(random.uniform(-60, 60))]
+        step = T.RandomAffine((angle, angle), None, (scale, scale), [shear[0]] * 2 + [shear[1]] * 2, mode, 7)
+        expected = [F.affine(picture, angle, [0, 0], scale, shear, MODES[mode], 7) for picture in pictures.pictures]
+        assert differences(pictures.through(step), expected).max() <= limit(mode), (angle, scale, shear)
+
+
+# ---- what is drawn is one of all that it can be ----
+
+
+def check_drawn(pictures, transform, candidates, most=0, seeds=3, ties=0):
+    """`candidates`: functions of a picture, of which each row is one, but for `ties` pixels. Returns which were met."""
+    met = set()
+    rows = [pictures.through(*transform, seed=seed).astype(numpy.int16) for seed in range(seeds)]
+    for number, picture in enumerate(pictures.pictures):
+        expected = numpy.stack([numpy.asarray(function(picture)) for function in candidates]).astype(numpy.int16)
+        for row in (made[number] for made in rows):
+            same = (expected == row).all((1, 2, 3))
+            if same.any():
+                met.add(int(same.argmax()))
+                continue
+            wrong = (numpy.abs(expected - row).max(3) > most).sum((1, 2))
+            assert wrong.min() <= ties
+            met.add(int(wrong.argmin()))
+    return met
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+def test_translations(photos_like, mode):
+    step = T.RandomAffine(0, (2 / 61, 2 / 43), interpolation=mode)
+    by = itertools.product(range(-2, 3), repeat=2)
+    met = check_drawn(photos_like, [step], [lambda p, by=by: F.affine(p, 0.0, list(by), 1.0, [0, 0], MODES[mode]) for by in by], limit(mode), 12)
+    assert len(met) > 8
+
+
+def perspective(starts, ends):
+    """torchvision's _get_perspective_coeffs, in binary64 as since 0.17: before that it was good to some 1e-4."""
+    rows = []
+    for (x, y), (u, v) in zip(ends, starts):
+        rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
+    return numpy.linalg.solve(numpy.array(rows, float), numpy.array(starts, float).ravel())
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+def test_perspectives(photos_like, mode):
+    def moved(by):
+        corners = [[0, 0], [60, 0], [60, 42], [0, 42]]
+        ends = [[x - dx if x else dx, y - dy if y else dy] for (x, y), (dx, dy) in zip(corners, zip(by[::2], by[1::2]))]
+        numbers, way = perspective(corners, ends), getattr(Image, mode.upper())
+        return lambda picture: picture.transform((61, 43), Image.PERSPECTIVE, numbers, way, fillcolor=(9, 9, 9))
+
+    candidates = [moved(by) for by in itertools.product(range(2), repeat=8)]  # 0.05 of half a side: a pixel
+    step = T.RandomPerspective(0.05, 1, mode, 9)
+    # a row or a column that is halfway between pixels, or at the border, is as the last bit of the solution says
+    assert len(check_drawn(photos_like, [step], candidates, limit(mode), ties=43 + 61)) > 10
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric"])
+def test_windows(photos_like, mode):
+    def window(at):
+        return lambda picture: F.crop(F.pad(picture, [2, 1], 9, mode), *at, 43, 61)
+
+    candidates = [window(at) for at in itertools.product(range(3), range(5))]
+    assert len(check_drawn(photos_like, [T.RandomCrop((43, 61), (2, 1), fill=9, padding_mode=mode)], candidates)) > 6
+    needed = [lambda p, at=at: F.crop(F.pad(p, [3, 2], 9, mode), *at, 45, 64) for at in itertools.product(range(3), range(4))]
+    assert len(check_drawn(photos_like, [T.RandomCrop((45, 64), None, True, 9, mode)], needed)) > 6
+
+
+def test_channels(photos_like):
+    orders = [lambda p, order=order: numpy.asarray(p)[..., list(order)] for order in itertools.permutations(range(3))]
+    assert len(check_drawn(photos_like, [T.RandomChannelPermutation()], orders)) > 3
+
+
+def test_groups(photos_like):
+    """One of three as a choice, both in one of two orders, all or nothing."""
+    grey, bits = T.Grayscale(3), T.RandomPosterize(2, p=1)
+    hue = T.ColorJitter(hue=(0.25, 0.25))
+
+    def does(*functions):
+        def call(picture):
+            for function in functions:
+                picture = function(picture)
+            return picture
+
+        return call
+
+    to_grey, to_bits, turned = lambda p: F.to_grayscale(p, 3), lambda p: F.posterize(p, 2), lambda p: F.adjust_hue(p, 0.25)
+    choice = T.RandomChoice([grey, [hue, bits], T.Compose([bits, hue])])
+    assert len(check_drawn(photos_like, [choice], [does(to_grey), does(turned, to_bits), does(to_bits, turned)])) == 3
+    check_drawn(photos_like, [T.RandomChoice([grey, hue], p=[0, 3])], [does(turned)])
+    assert len(check_drawn(photos_like, [T.RandomOrder([bits, hue])], [does(turned, to_bits), does(to_bits, turned)])) == 2
+    assert len(check_drawn(photos_like, [T.RandomApply([bits, hue])], [does(), does(to_bits, turned)])) == 2
+
+
+# ---- policies: torchvision's own tables say what can be drawn ----
+
+autoaugment = pytest.importorskip("torchvision.transforms.autoaugment")
+
+
+def applied(name, magnitude, mode="nearest", fill=None):
+    return lambda picture: autoaugment._apply_op(picture, name, magnitude, MODES[mode], fill)
+
+
+def signed(name, magnitude, is_signed):
+    return [(name, magnitude), (name, -magnitude)] if is_signed else [(name, magnitude)]
+
+
+@pytest.mark.parametrize("magnitude", [0, 9, 30])
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+def test_rand_augment(photos_like, magnitude, mode):
+    space = autoaugment.RandAugment()._augmentation_space(31, (43, 61))
+    known = [
+        applied(*one, mode)
+        for name, (levels, is_signed) in space.items()
+        for one in signed(name, float(levels[magnitude]) if levels.ndim else 0.0, is_signed)
+    ]
+    assert len(check_drawn(photos_like, [T.RandAugment(1, magnitude, interpolation=mode)], known, limit(mode), 10)) > (5 if magnitude else 3)
+
+
+def test_trivial_augment_wide(photos_like):
+    space = autoaugment.TrivialAugmentWide()._augmentation_space(31)
+    known = [
+        applied(*one)
+        for name, (levels, is_signed) in space.items()
+        for level in (levels.tolist() if levels.ndim else [0.0])
+        for one in signed(name, float(level), is_signed)
+    ]
+    assert len(check_drawn(photos_like, [T.TrivialAugmentWide()], known, 0, 10)) > 20
+
+
+@pytest.mark.parametrize("policy", ["imagenet", "cifar10", "svhn"])
+def test_auto_augment(photos_like, policy):
+    made = autoaugment.AutoAugment(autoaugment.AutoAugmentPolicy(policy))
+    space = made._augmentation_space(10, (43, 61))
+
+    def options(name, p, level):
+        levels, is_signed = space[name]
+        done = [applied(*one) for one in signed(name, float(levels[level]) if level is not None else 0.0, is_signed)]
+        return [*done, *([lambda picture: picture] if p < 1 else [])]
+
+    known = [
+        lambda picture, first=first, second=second: second(first(picture))
+        for one, other in made.policies
+        for first in options(*one)
+        for second in options(*other)
+    ]
+    assert len(check_drawn(photos_like, [T.AutoAugment(policy)], known, 0, 10)) > 15
+
+
+def test_erasing(photos_like):
+    """A rectangle of the value, and all else as it was."""
+    rows = photos_like.through(T.RandomErasing(1, value=(1, 2, 3)))
+    erased = 0
+    for row, picture in zip(rows, photos_like.pictures):
+        changed = (row != numpy.asarray(picture)).any(2)
+        y, x = numpy.nonzero(changed)
+        if not len(y):
+            continue  # ten tries found none
+        part = row[y.min() : y.max() + 1, x.min() : x.max() + 1]
+        assert (part == (1, 2, 3)).all() and 0.01 < part.shape[0] * part.shape[1] / changed.size < 0.35
+        erased += 1
+    assert erased > 8
