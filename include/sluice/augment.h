@@ -135,6 +135,15 @@ SLUICE_API sluice_status sluice_augment_end(sluice_augment *recipe);
 SLUICE_API sluice_status sluice_augment_timm(sluice_augment *recipe, const char *policy);
 
 /*
+ * The numbers of "timm_augment" that such a string means, to be added with others in the place of
+ * some: `numbers` has space for as many as the step has arguments (sluice_augment_get_step), their
+ * order is that of sluice_augment_get_argument. INVALID: `error` (may be NULL) quotes the part that
+ * is wrong.
+ */
+SLUICE_API sluice_status sluice_augment_timm_numbers(const char *policy, double *numbers,
+                                                     sluice_error *error);
+
+/*
  * Training: a random part of the picture, resized to width x height (pixels, 1..16384).
  * The part has scale_min..scale_max of the area (0 < min <= max <= 1) and an aspect ratio of
  * ratio_min..ratio_max (width/height, > 0), log-uniform; the draw is torchvision's

@@ -135,8 +135,9 @@ static PyMethodDef methods[] = {
     {"steps", recipe_steps, METH_NOARGS,
      "steps($module, /)\n--\n\nWhat a transform can be made of: (name, stage, text, ((argument, "
      "preset or None), ...))."},
-    {"check_timm", recipe_check_timm, METH_O,
-     "check_timm($module, text, /)\n--\n\nRaises what is wrong with a policy of timm."},
+    {"timm_numbers", recipe_timm_numbers, METH_O,
+     "timm_numbers($module, text, /)\n--\n\nArguments of timm_augment that a policy of timm "
+     "means."},
     {"concat", datasets_concat, METH_VARARGS,
      "concat(datasets, fields, labels): a dataset of them all"},
     {"subset", datasets_subset, METH_VARARGS, "subset([dataset], how, bytes): some samples of it"},

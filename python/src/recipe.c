@@ -139,16 +139,36 @@ static int add_step(const extension *e, sluice_augment *recipe, PyObject *tuple)
                                                                           : 0;
 }
 
-PyObject *recipe_check_timm(PyObject *module, PyObject *text)
+/* {name: number} of the arguments of step "timm_augment". */
+PyObject *recipe_timm_numbers(PyObject *module, PyObject *text)
 {
     const extension *e = PyModule_GetState(module);
-    sluice_augment *recipe = NULL;
-    if (sluice_augment_create(&recipe) < 0) {
-        return PyErr_NoMemory();
+    double numbers[NUMBERS_MAX];
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
+    sluice_augment_argument argument = SLUICE_AUGMENT_ARGUMENT_INIT;
+    const char *policy = PyUnicode_AsUTF8AndSize(text, NULL);
+    if (policy == NULL) {
+        return NULL;
     }
-    const int result = add_timm(e, recipe, text);
-    sluice_augment_destroy(recipe);
-    return result < 0 ? NULL : Py_NewRef(Py_None);
+    if (sluice_augment_timm_numbers(policy, numbers, &error) < 0) {
+        return sluice_raise(e, &error);
+    }
+    uint32_t number = 0;
+    while (sluice_augment_get_step(number, &step) == SLUICE_OK &&
+           strcmp(step.name, "timm_augment") != 0) {
+        number++;
+    }
+    PyObject *made = PyDict_New();
+    for (uint32_t i = 0; made != NULL && i < step.arguments; i++) {
+        PyObject *value = PyFloat_FromDouble(numbers[i]);
+        (void)sluice_augment_get_argument(number, i, &argument);
+        if (value == NULL || PyDict_SetItemString(made, argument.name, value) < 0) {
+            Py_CLEAR(made);
+        }
+        Py_XDECREF(value);
+    }
+    return made;
 }
 
 static PyObject *preset_of(uint32_t number, uint32_t argument)

@@ -20,7 +20,7 @@ sluice_augment *recipe_of(const extension *e, PyObject *steps);
 PyObject *recipe_steps(PyObject *module, PyObject *nothing);
 
 /* None, or the exception that says what is wrong with a policy's text. */
-PyObject *recipe_check_timm(PyObject *module, PyObject *text);
+PyObject *recipe_timm_numbers(PyObject *module, PyObject *text);
 
 /*
  * Columns, each a dict of sluice_column's members by name; "recipe" is a list of steps, "shape" a

@@ -30,6 +30,9 @@ class Handle:
         waited = self.after[0] if self.looks > 1 else 0
         return {"host_wait_ns": waited * 1e9, "batches": self.looks * self.batches, "samples": self.looks * 99, "workers": 2}
 
+    def operations(self):
+        return {"gaussian_blur": 0.5 * self.looks, "geometry": 0.25 * self.looks}
+
     def stage(self, number):
         if self.looks < 2:
             return 0, 0, [0] * 17

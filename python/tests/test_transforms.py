@@ -85,6 +85,10 @@ def test_interpolations():
         (T.AutoAugment("svhn"), ("auto_augment", "svhn", "nearest", 0, -1, -1)),
         (T.AugMix(), ("aug_mix", 3, 3, -1, 1, 1, "bilinear", 0, -1, -1)),
         (T.RandAugment.timm("rand-m9-mstd0.5-inc1"), ("timm", "rand-m9-mstd0.5-inc1")),
+        (
+            T.RandAugment.timm("rand-m9-mstd0.5-inc1", "bicubic", fill=(1, 2, 3)),
+            ("timm_augment", 0, 1, 2, 9, 10, 0.5, 0.5, 3, 0, 1, 0, 0.45, 2, 1, 2, 3),
+        ),
         (T.RandomApply([T.JPEG(5), T.Grayscale(3)], 0.2), ("random_apply", (0.2,), (("jpeg", 5, 5), ("random_grayscale", 1)))),
         (T.RandomApply(T.JPEG(5)), ("random_apply", (0.5,), (("jpeg", 5, 5),))),
         (

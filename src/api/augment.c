@@ -7,6 +7,7 @@
 #include "recipe.h"
 
 #include <stdio.h>
+#include <string.h>
 
 sluice_status sluice_augment_create(sluice_augment **recipe)
 {
@@ -111,6 +112,22 @@ sluice_status sluice_augment_timm(sluice_augment *recipe, const char *policy)
     }
     return sl_recipe_add(recipe, "sluice_augment_timm", sl_step_find("timm_augment"), arguments,
                          SL_STEP_ARGUMENTS_MAX);
+}
+
+sluice_status sluice_augment_timm_numbers(const char *policy, double *numbers, sluice_error *error)
+{
+    double arguments[SL_STEP_ARGUMENTS_MAX];
+    sluice_error reason;
+    if (policy == NULL || numbers == NULL || (error != NULL && !sl_api_can_tell(error))) {
+        return SLUICE_INVALID;
+    }
+    sl_error_clear(&reason);
+    if (sl_timm_arguments(policy, arguments, &reason) != SLUICE_OK) {
+        return sl_api_fail(error, &reason);
+    }
+    memcpy(numbers, arguments,
+           sl_step_argument_count(sl_step_find("timm_augment")) * sizeof(*numbers));
+    return SLUICE_OK;
 }
 
 /* A call of step `name`, whose first `count` arguments are given. */

@@ -27,7 +27,10 @@ typedef struct sl_drawing {
     uint32_t width, height; /* of the picture as it is by now */
     bool open;              /* the last geometry may still be changed */
     bool exact;
-    uint8_t mean[3];  /* what the recipe's normalize step subtracts, as a colour; else black */
+    /* What the recipe's normalize step subtracts, as a colour, and divides by; else black, and 0.
+     */
+    uint8_t mean[3];
+    float deviation[3];
     sl_random random; /* of the step that draws */
     sluice_error *error;
 } sl_drawing;

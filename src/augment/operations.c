@@ -167,10 +167,9 @@ static void erase_rows(const sl_operation *operation, const sl_tools *tools, uin
     const uint32_t width = (uint32_t)v[2];
     const uint32_t bottom = top + (uint32_t)v[3];
     const uint8_t colour[3] = {(uint8_t)v[4], (uint8_t)v[5], (uint8_t)v[6]};
-    const float deviation = (float)v[7];
     const sl_noise noise = {.key = operation->key,
                             .mean = {(float)v[4], (float)v[5], (float)v[6]},
-                            .stddev = {deviation, deviation, deviation}};
+                            .stddev = {(float)v[7], (float)v[8], (float)v[9]}};
     (void)tools;
     for (uint32_t row = 0; row < rows; row++) {
         const uint32_t y = first_row + row;
@@ -233,8 +232,13 @@ static sluice_status box_blur_canvas(const sl_operation *operation, const sl_can
 
 static sluice_status jpeg_canvas(const sl_operation *operation, const sl_canvas_work *work)
 {
-    return work->run->tools->jpeg(&work->in, (int)operation->values[0], work->out,
-                                  work->run->scratch, work->run->error);
+    sl_jpeg_function *const jpeg = work->run->tools->jpeg;
+    if (jpeg == NULL) {
+        return sl_error_set(work->run->error, SLUICE_UNSUPPORTED, "augment",
+                            "there is no codec for the step \"jpeg\"");
+    }
+    return jpeg(&work->in, (int)operation->values[0], work->out, work->run->scratch,
+                work->run->error);
 }
 
 /* Where the pixel at `at` of an axis that is padded comes from. */

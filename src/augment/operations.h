@@ -24,7 +24,7 @@ extern const sl_operation_kind sl_operation_saturation; /* factor */
 extern const sl_operation_kind sl_operation_grey;
 extern const sl_operation_kind sl_operation_hue;     /* of a turn, -0.5 to 0.5 */
 extern const sl_operation_kind sl_operation_permute; /* channels that become R, G and B */
-/* x, y, width, height; then a colour; or, with a key that is not 0, noise: see sl_erase_values. */
+/* x, y, width, height; a colour; with a key that is not 0 noise about it, of these deviations. */
 extern const sl_operation_kind sl_operation_erase;
 
 /* Canvases. */

@@ -28,7 +28,7 @@
 
 #include <sluice/common.h>
 
-enum { SL_GEOMETRIES_MAX = 24, SL_OPERATIONS_MAX = 128, SL_OPERATION_VALUES = 8 };
+enum { SL_GEOMETRIES_MAX = 24, SL_OPERATIONS_MAX = 128, SL_OPERATION_VALUES = 10 };
 
 typedef struct sl_geometry {
     sl_mapping box;

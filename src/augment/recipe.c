@@ -100,9 +100,10 @@ static uint32_t count_of_stream(const sluice_augment *recipe, uint32_t stream)
 /* Behind all others, before what converts. */
 static sluice_status append_step(sluice_augment *recipe, const char *call, sl_recipe_step *step)
 {
-    const uint32_t earlier = count_of_stream(recipe, step->kind->stream);
+    const bool draws = step->kind->stream > 0;
+    const uint32_t earlier = draws ? count_of_stream(recipe, step->kind->stream) : 0;
     uint32_t at = recipe->count;
-    if (recipe->count == SL_STEPS_MAX || (step->kind->stream > 0 && earlier == SL_STREAM_STEPS)) {
+    if (recipe->count == SL_STEPS_MAX || earlier == SL_STREAM_STEPS) {
         return sl_recipe_refuse(recipe, SLUICE_STATE, call,
                                 "a recipe can have 48 steps, 15 of them alike");
     }
@@ -120,32 +121,48 @@ static sluice_status append_step(sluice_augment *recipe, const char *call, sl_re
     return SLUICE_OK;
 }
 
+static bool find_size(const sluice_augment *recipe, uint32_t begin, uint32_t end, uint32_t size[2]);
+
+/* The size behind any one of the steps in a group: each has to come to the same, and in a random
+ * order to the one before it. */
+// NOLINTNEXTLINE(misc-no-recursion): as deep as groups are, SL_STEP_DEPTH
+static bool find_size_of_each(const sluice_augment *recipe, uint32_t group, uint32_t size[2])
+{
+    const sl_recipe_step *step = &recipe->steps[group];
+    const uint32_t end = group + 1 + step->inside;
+    const uint32_t before[2] = {size[0], size[1]};
+    for (uint32_t at = group + 1; at < end; at += 1 + recipe->steps[at].inside) {
+        uint32_t one[2] = {before[0], before[1]};
+        const bool is_first = at == group + 1 && step->kind->group == SL_GROUP_CHOICE;
+        if (!find_size(recipe, at, at + 1 + recipe->steps[at].inside, one) ||
+            (!is_first && (one[0] != size[0] || one[1] != size[1]))) {
+            return false;
+        }
+        memcpy(size, one, sizeof(one));
+    }
+    return true;
+}
+
 /* The size behind steps [begin, end). False: steps of a group come to different ones. */
+// NOLINTNEXTLINE(misc-no-recursion): as deep as groups are, SL_STEP_DEPTH
 static bool find_size(const sluice_augment *recipe, uint32_t begin, uint32_t end, uint32_t size[2])
 {
-    for (uint32_t i = begin; i < end;) {
+    for (uint32_t i = begin; i < end; i += 1 + recipe->steps[i].inside) {
         const sl_recipe_step *step = &recipe->steps[i];
-        const uint32_t next = i + 1 + step->inside;
+        const sl_group group = step->kind->group;
         const uint32_t before[2] = {size[0], size[1]};
-        if (step->kind->group == SL_GROUP_CHOICE) {
-            for (uint32_t at = i + 1; at < next; at += 1 + recipe->steps[at].inside) {
-                uint32_t one[2] = {before[0], before[1]};
-                if (!find_size(recipe, at, at + 1 + recipe->steps[at].inside, one) ||
-                    (at > i + 1 && (one[0] != size[0] || one[1] != size[1]))) {
-                    return false;
-                }
-                memcpy(size, one, sizeof(one));
-            }
-        } else if (step->kind->group != SL_GROUP_NO) {
-            if (!find_size(recipe, i + 1, next, size) ||
-                (step->kind->group != SL_GROUP_SEQUENCE &&
-                 (size[0] != before[0] || size[1] != before[1]))) {
-                return false;
-            }
+        bool found = true;
+        if (group == SL_GROUP_CHOICE || group == SL_GROUP_ORDER) {
+            found = find_size_of_each(recipe, i, size);
+        } else if (group != SL_GROUP_NO) {
+            found = find_size(recipe, i + 1, i + 1 + step->inside, size) &&
+                    (group == SL_GROUP_SEQUENCE || (size[0] == before[0] && size[1] == before[1]));
         } else if (step->kind->size != NULL) {
             step->kind->size(step->arguments, &size[0], &size[1]);
         }
-        i = next;
+        if (!found) {
+            return false;
+        }
     }
     return true;
 }
@@ -165,7 +182,7 @@ static sluice_status update_size(sluice_augment *recipe, const char *call)
     return SLUICE_OK;
 }
 
-/* The colour whose values are nearest to 0 after all that converts. */
+/* The colour whose values are nearest to 0 after all that converts, and how far it is to 1. */
 static void update_mean(sluice_augment *recipe)
 {
     for (size_t c = 0; c < 3; c++) {
@@ -178,6 +195,7 @@ static void update_mean(sluice_augment *recipe)
         }
         const float zero = -bias / scale;
         recipe->mean[c] = zero > 0.0F ? (uint8_t)(fminf(zero, 255.0F) + 0.5F) : 0;
+        recipe->deviation[c] = fminf(1.0F / scale, 255.0F);
     }
 }
 
@@ -418,6 +436,7 @@ sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint
     }
     sl_drawing_begin(&draw.drawing, params, picture_width, picture_height, key->exact, error);
     memcpy(draw.drawing.mean, recipe->mean, sizeof(recipe->mean));
+    memcpy(draw.drawing.deviation, recipe->deviation, sizeof(recipe->deviation));
     const sluice_status status = draw_steps(&draw, 0, recipe->count);
     sl_drawing_end(&draw.drawing);
     assert(status != SLUICE_OK ||

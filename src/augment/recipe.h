@@ -26,6 +26,7 @@ struct sluice_augment {
     sluice_error error;     /* of the first call that was refused; status 0: none */
     uint32_t width, height; /* of the output; 0: it depends on the picture */
     uint8_t mean[3];        /* the colour that normalising makes 0; black without it */
+    float deviation[3];     /* of 8-bit values, that normalising makes 1; 0 without it */
     uint32_t count;
     uint32_t depth;                 /* of the groups that are open */
     uint32_t groups[SL_STEP_DEPTH]; /* their places */

@@ -149,6 +149,7 @@ const sl_step_kind sl_step_kinds[] = {
      .text = "the shorter side is resized, the longer one in proportion, up to a limit",
      .stage = SL_STAGE_GEOMETRY,
      .arguments = {{SIDE("size")}, {BORDER("max_size")}, {RESIZED(SL_BILINEAR)}},
+     .mismatch = sl_resize_shorter_mismatch,
      .size = size_unknown,
      .draw = sl_draw_resize_shorter},
     {.name = "random_resize",

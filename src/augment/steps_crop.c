@@ -138,6 +138,12 @@ sluice_status sl_draw_resize_shorter(const double *arguments, sl_drawing *drawin
                           (sl_interpolation)(int)arguments[2]);
 }
 
+const char *sl_resize_shorter_mismatch(const double *arguments)
+{
+    return arguments[1] > 0 && arguments[1] <= arguments[0] ? "max_size must be above size, or 0"
+                                                            : NULL;
+}
+
 /* torchvision's RandomResize: the upper end is not drawn, unless it is the only one. */
 sluice_status sl_draw_random_resize(const double *arguments, sl_drawing *drawing)
 {

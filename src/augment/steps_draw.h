@@ -14,6 +14,7 @@ sl_step_draw sl_draw_random_resized_crop, sl_draw_resize_center_crop, sl_draw_ra
     sl_draw_pad;
 const char *sl_random_resized_crop_mismatch(const double *arguments);
 const char *sl_resize_center_crop_mismatch(const double *arguments);
+const char *sl_resize_shorter_mismatch(const double *arguments);
 const char *sl_random_resize_mismatch(const double *arguments);
 void sl_pad_size(const double *arguments, uint32_t *width, uint32_t *height);
 

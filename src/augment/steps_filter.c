@@ -90,7 +90,7 @@ enum {
     ERASE_COUNT_MAX
 };
 
-/* Deviation of noise: about that of ImageNet's pixels, which normalising makes 1. */
+/* Deviation of noise where nothing is normalised: about that of ImageNet's pixels. */
 #define NOISE_DEVIATION 57.6
 
 /* torchvision's RandomErasing.get_params, of an area divided by `count` as timm has it. */
@@ -138,7 +138,10 @@ sluice_status sl_draw_random_erasing(const double *arguments, sl_drawing *drawin
     const uint32_t count = (uint32_t)arguments[ERASE_COUNT_MIN] +
                            (counts > 0 ? sl_random_below(&drawing->random, counts + 1) : 0);
     choose_colour(arguments, drawing, values + 4);
-    values[7] = NOISE_DEVIATION;
+    for (size_t c = 0; c < 3; c++) {
+        const double deviation = (double)drawing->deviation[c];
+        values[7 + c] = deviation > 0 ? deviation : NOISE_DEVIATION;
+    }
     for (uint32_t i = 0; i < count; i++) {
         if (!draw_rectangle(arguments, drawing, count, values)) {
             continue;

@@ -24,11 +24,15 @@ sluice_status sl_draw_random_vertical_flip(const double *arguments, sl_drawing *
 
 /* ---- rotation ---- */
 
-/* Python's round(value, 15), of values from -1 to 1: what is exact after it are 0 and 1. */
+/* Python's round(value, 15), of values from -1 to 1: what is exact after it are 0 and 1. The
+ * product has fewer digits than the decision takes, so what was cut off of it is looked at, too. */
 static double round_15(double value)
 {
     const double scaled = value * 1e15;
-    return nearbyint(scaled) / 1e15;
+    const double whole = nearbyint(scaled);
+    const double left = scaled - whole + fma(value, 1e15, -scaled);
+    const double nearest = left > 0.5 ? whole + 1 : left < -0.5 ? whole - 1 : whole;
+    return nearest / 1e15;
 }
 
 /* Pillow's Image.rotate */

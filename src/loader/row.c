@@ -20,8 +20,14 @@ sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t wor
                                 sluice_error *error)
 {
     maker->feed = feed;
+    const size_t groups = feed->columns->groups;
     maker->workers = sl_calloc(workers, sizeof(*maker->workers));
-    if (maker->workers == NULL) {
+    maker->draws = groups > 0 ? sl_calloc(workers * groups, sizeof(*maker->draws)) : NULL;
+    if (maker->workers == NULL || (groups > 0 && maker->draws == NULL)) {
+        sl_free(maker->workers);
+        sl_free(maker->draws);
+        maker->workers = NULL;
+        maker->draws = NULL;
         return sl_no_memory(error, "loader", "for rows");
     }
     maker->worker_count = workers;
@@ -31,6 +37,7 @@ sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t wor
         w->row.seed = feed->config->options.seed;
         w->row.exact = feed->config->options.exact != 0;
         w->row.timed = true;
+        w->row.draws = groups > 0 ? maker->draws + i * groups : NULL;
         w->share = w->bound = UINT64_MAX;
     }
     return SLUICE_OK;
@@ -75,7 +82,9 @@ void sl_row_maker_close(sl_row_maker *maker)
         sl_values_end(&maker->workers[i].row.values);
     }
     sl_free(maker->workers);
+    sl_free(maker->draws);
     maker->workers = NULL;
+    maker->draws = NULL;
     maker->worker_count = 0;
 }
 

@@ -20,6 +20,8 @@ columns_rig *columns_rig_open(const sl_field *fields, uint32_t field_count, uint
     r->row = calloc(1, sizeof(*r->row));
     assert_non_null(r->row);
     r->row->decoder = r->decoder;
+    r->row->draws = calloc(SL_GROUPS_MAX, sizeof(*r->row->draws));
+    assert_non_null(r->row->draws);
     return r;
 }
 
@@ -30,6 +32,7 @@ int columns_rig_close(void **state)
     for (size_t i = 0; i < SL_PARTS_MAX; i++) {
         free(r->parts[i]);
     }
+    free(r->row->draws);
     free(r->row);
     sl_decoder_close(r->decoder);
     sluice_columns_destroy(r->asked);

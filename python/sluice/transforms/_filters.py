@@ -84,8 +84,8 @@ class RandomErasing(Transform):
     The numbers are those that pixels have at that place of the list: 0 to 255; behind ToDtype(..., scale=True) or
     ToTensor() 0 to 1; behind Normalize what it makes of them: there 0 is the mean colour. The library erases 8-bit
     pixels, so that a number becomes the nearest that they can have (as all of the picture's are), and one that
-    none of them comes to is refused. 'random' is for behind Normalize only. It has a deviation of 57.6 of 255, that
-    is 1 of a `std` of 0.226, and ends where 8 bits do.
+    none of them comes to is refused. 'random' is for behind Normalize only. It has the deviation that
+    Normalize makes 1, and ends where 8 bits do.
     """
 
     _name = "random_erasing"

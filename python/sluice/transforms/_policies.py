@@ -20,17 +20,24 @@ class TimmAugment(Transform):
     """A policy that timm names by a string; RandAugment.timm, AutoAugment.timm and AugMix.timm make it.
 
     Levels, ranges and probabilities are timm's, which are not torchvision's; interpolation is drawn for each
-    operation, bilinear or bicubic, and what is uncovered is ImageNet's mean colour, as timm's create_transform has it.
+    operation, bilinear or bicubic, and what is uncovered is ImageNet's mean colour, as timm's create_transform has it,
+    unless `interpolation` ('nearest', 'bilinear', 'bicubic') or `fill` say otherwise.
     """
 
     _name = "timm_augment"
 
-    def __init__(self, config_str: str) -> None:
+    def __init__(self, config_str: str, interpolation: Any = None, fill: Fill = None) -> None:
         self.config_str = _check.text("config_str", config_str)
-        _sluice.check_timm(self.config_str)
+        numbers = _sluice.timm_numbers(self.config_str)
+        self.interpolation, self.fill = interpolation, fill
+        if interpolation is not None:
+            numbers["interpolation"] = _values.WARPED.index(_values.interpolation(interpolation, _values.WARPED))
+        if fill is not None:
+            numbers.update(zip(("fill_r", "fill_g", "fill_b"), _values.fill(fill)))
+        self._numbers = None if interpolation is None and fill is None else tuple(numbers.values())
 
     def _step(self):
-        return ("timm", self.config_str)
+        return ("timm", self.config_str) if self._numbers is None else (self._name, *self._numbers)
 
 
 class _Policy(Transform):
@@ -41,13 +48,16 @@ class _Policy(Transform):
         self.fill, self._fill = fill, _values.fill(fill)
 
     @classmethod
-    def timm(cls, config_str: str) -> TimmAugment:
-        """What timm means by the string, as "rand-m9-mstd0.5-inc1", "augmix-m5-w4-d2", "original-mstd0.5", "v0r", "3a"."""
+    def timm(cls, config_str: str, interpolation: Any = None, fill: Fill = None) -> TimmAugment:
+        """What timm means by the string, as "rand-m9-mstd0.5-inc1", "augmix-m5-w4-d2", "original-mstd0.5", "v0r", "3a".
+
+        interpolation: drawn for each operation if None; DeiT has 'bicubic'. fill: ImageNet's mean colour if None.
+        """
         kind = _check.text("config_str", config_str).partition("-")[0]
         of = next((name for name, kinds in TIMM.items() if kind in kinds), cls.__name__)
         if of != cls.__name__:
             raise ValueError(f"{config_str!r} is timm's {of}: {of}.timm({config_str!r})")
-        return TimmAugment(config_str)
+        return TimmAugment(config_str, interpolation, fill)
 
 
 class RandAugment(_Policy):

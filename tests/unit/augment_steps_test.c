@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each step of the table with any arguments in its ranges, on pictures of any shape: a result of
+ * the right size, the same at every SIMD level, or an error with a sentence.
+ */
+#include "apply.h"
+#include "recipe.h"
+#include "test.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 28, WIDTH = 5, HEIGHT = 4, SCRATCH = 3 << 20 };
+
+static const uint32_t sizes[][2] = {{1, 1},     {2, 1},     {1, 3},   {3, 2},   {2, 2},
+                                    {65535, 1}, {1, 65535}, {40, 30}, {300, 2}, {17, 90}};
+enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+
+static sluice_status invert_jpeg(const sl_image *in, int quality, uint8_t *out, sl_scratch *scratch,
+                                 sluice_error *error)
+{
+    (void)quality;
+    (void)scratch;
+    (void)error;
+    for (size_t i = 0; i < (size_t)in->width * in->height * 3; i++) {
+        out[i] = (uint8_t)(255 - in->pixels[i]);
+    }
+    return SLUICE_OK;
+}
+
+/* One end of the range, the preset, or something in between, small numbers as likely as large. */
+static double random_argument(sl_random *random, const sl_argument *a)
+{
+    double value = 0;
+    switch (sl_random_below(random, 6)) {
+    case 0:
+        value = a->above ? nextafter(a->least, INFINITY) : a->least;
+        break;
+    case 1:
+        value = a->most;
+        break;
+    case 2:
+        value = isnan(a->preset) ? a->most : a->preset;
+        break;
+    case 3:
+        value = sl_random_range(random, a->least, fmin(a->most, a->least + 3));
+        break;
+    default: {
+        const double reach = fmin(a->most - a->least, 1e9);
+        value = a->least + reach * exp(sl_random_range(random, -20, 0));
+        break;
+    }
+    }
+    if (a->type == SL_NUMBER_WHOLE || a->type == SL_NUMBER_WORD) {
+        value = floor(value);
+    }
+    return fmin(fmax(value, a->least), a->most);
+}
+
+/* Arguments that go together: found by trying. */
+static void add_random(sluice_augment *r, sl_random *random, const sl_step_kind *kind)
+{
+    const sluice_augment before = *r;
+    const uint32_t count = sl_step_argument_count(kind);
+    for (int tries = 0; tries < 1000; tries++) {
+        double arguments[SL_STEP_ARGUMENTS_MAX];
+        for (uint32_t i = 0; i < count; i++) {
+            arguments[i] = random_argument(random, &kind->arguments[i]);
+        }
+        if (sluice_augment_add(r, kind->name, arguments, count) == SLUICE_OK) {
+            return;
+        }
+        *r = before;
+    }
+    print_message("no arguments go together for %s\n", kind->name);
+    fail();
+}
+
+typedef struct picture {
+    uint32_t width, height;
+    uint8_t *pixels;
+} picture;
+
+static sl_image needed(const picture *p, const sl_rect *need, uint8_t **memory)
+{
+    const size_t stride = (size_t)need->width * 3;
+    uint8_t *pixels = malloc(stride * need->height);
+    assert_non_null(pixels);
+    assert_true(need->width > 0 && need->x + need->width <= p->width);
+    assert_true(need->height > 0 && need->y + need->height <= p->height);
+    for (uint32_t y = 0; y < need->height; y++) {
+        memcpy(pixels + y * stride, p->pixels + ((size_t)(need->y + y) * p->width + need->x) * 3,
+               stride);
+    }
+    *memory = pixels;
+    return (sl_image){.pixels = pixels,
+                      .width = need->width,
+                      .height = need->height,
+                      .channels = 3,
+                      .stride_bytes = stride,
+                      .origin_x = need->x,
+                      .origin_y = need->y,
+                      .picture_width = p->width,
+                      .picture_height = p->height,
+                      .denominator = 1};
+}
+
+static uint32_t outcomes[3]; /* done, no memory, unsupported */
+
+static void apply_all(const sluice_augment *r, const picture *p, const sl_params *params)
+{
+    static uint8_t first[WIDTH * HEIGHT * 3];
+    uint8_t *memory = NULL;
+    const sl_image view = needed(p, &params->need, &memory);
+    sluice_status expected = SLUICE_OK;
+    sl_scratch scratch;
+    assert_int_equal(sl_scratch_open(&scratch, SCRATCH, SCRATCH, NULL), SLUICE_OK);
+    for (int level = SL_SIMD_SCALAR; level <= (int)sl_simd_best(); level++) {
+        uint8_t *row = malloc(sizeof(first));
+        sl_converter converter;
+        sluice_error error = SLUICE_ERROR_INIT;
+        const sl_apply_work work = {.scratch = &scratch};
+        assert_non_null(row);
+        assert_int_equal(sl_converter_make(&converter, r, SLUICE_U8, SLUICE_NHWC, NULL), SLUICE_OK);
+        converter.tools.simd = (sl_simd)level;
+        converter.tools.jpeg = invert_jpeg;
+        sl_scratch_reset(&scratch);
+        const sluice_status status =
+            sl_augment_apply(&converter, &view, params, &work, row, &error);
+        assert_true(status == SLUICE_OK || (status == SLUICE_NOMEM && error.text[0] != '\0'));
+        if (level == SL_SIMD_SCALAR) {
+            expected = status;
+            memcpy(first, row, sizeof(first));
+            outcomes[status == SLUICE_OK ? 0 : 1]++;
+        } else if (status == SLUICE_OK && expected == SLUICE_OK) {
+            assert_memory_equal(row, first, sizeof(first));
+        }
+        free(row);
+    }
+    sl_scratch_close(&scratch);
+    free(memory);
+}
+
+static void check_recipe(const sluice_augment *r, const picture *p, uint64_t sample)
+{
+    static sl_params params;
+    for (int exact = 0; exact < 2; exact++) {
+        sluice_error error = SLUICE_ERROR_INIT;
+        const sl_draw_key key = {.seed = 1, .sample = sample, .exact = exact == 1};
+        const sluice_status status = sl_draw(r, &key, p->width, p->height, &params, &error);
+        if (status != SLUICE_OK) {
+            assert_int_equal(status, SLUICE_UNSUPPORTED);
+            assert_int_equal(error.status, SLUICE_UNSUPPORTED);
+            assert_true(error.text[0] != '\0');
+            outcomes[2]++;
+            continue;
+        }
+        assert_int_equal(params.width, WIDTH);
+        assert_int_equal(params.height, HEIGHT);
+        apply_all(r, p, &params);
+    }
+}
+
+static picture picture_of(uint32_t number, sl_random *random)
+{
+    picture p = {sizes[number][0], sizes[number][1], NULL};
+    p.pixels = malloc((size_t)p.width * p.height * 3);
+    assert_non_null(p.pixels);
+    for (size_t i = 0; i < (size_t)p.width * p.height * 3; i++) {
+        p.pixels[i] = (uint8_t)sl_random_below(random, 256);
+    }
+    return p;
+}
+
+/* The step alone; between a crop and a turn; behind another of any kind. */
+static void add_around(sluice_augment *r, sl_random *random, uint32_t kind, uint32_t round)
+{
+    if (round % 4 == 1) {
+        assert_int_equal(sluice_augment_add(r, "center_crop", (const double[]){20, 10}, 2),
+                         SLUICE_OK);
+    } else if (round % 4 == 2) {
+        const sl_step_kind *other = &sl_step_kinds[sl_random_below(random, sl_step_kind_count)];
+        if (other->draw != NULL) {
+            add_random(r, random, other);
+        }
+    }
+    add_random(r, random, &sl_step_kinds[kind]);
+    if (round % 4 == 3) {
+        assert_int_equal(
+            sluice_augment_add(r, "random_rotation", (const double[]){-180, 180, 1, 7}, 4),
+            SLUICE_OK);
+    }
+    assert_int_equal(sluice_augment_add(r, "resize", (const double[]){WIDTH, HEIGHT}, 2),
+                     SLUICE_OK);
+}
+
+TEST(any_arguments_on_any_picture)
+{
+    for (uint32_t kind = 0; kind < sl_step_kind_count; kind++) {
+        if (sl_step_kinds[kind].draw == NULL) {
+            continue;
+        }
+        for (uint32_t round = 0; round < ROUNDS; round++) {
+            sl_random random = sl_random_for(1, kind, round, 0);
+            picture p = picture_of(round / 4 % SIZES, &random);
+            sluice_augment *r = NULL;
+            assert_int_equal(sluice_augment_create(&r), SLUICE_OK);
+            add_around(r, &random, kind, round);
+            check_recipe(r, &p, round);
+            sluice_augment_destroy(r);
+            free(p.pixels);
+        }
+    }
+    print_message("done %u, no memory %u, unsupported %u\n", outcomes[0], outcomes[1], outcomes[2]);
+    assert_true(outcomes[0] > 1000 && outcomes[1] > 50 && outcomes[2] > 10);
+}
+
+/* The smallest picture through all that keeps sizes, one behind the other. */
+TEST(one_pixel_through_every_step)
+{
+    sluice_augment *r = NULL;
+    sl_random random = sl_random_for(2, 0, 0, 0);
+    picture p = picture_of(0, &random);
+    assert_int_equal(sluice_augment_create(&r), SLUICE_OK);
+    for (uint32_t kind = 0; kind < sl_step_kind_count; kind++) {
+        if (sl_step_kinds[kind].draw != NULL && sl_step_kinds[kind].size == NULL) {
+            add_random(r, &random, &sl_step_kinds[kind]);
+        }
+    }
+    assert_int_equal(sluice_augment_add(r, "resize", (const double[]){WIDTH, HEIGHT}, 2),
+                     SLUICE_OK);
+    for (uint64_t sample = 0; sample < 200; sample++) {
+        check_recipe(r, &p, sample);
+    }
+    sluice_augment_destroy(r);
+    free(p.pixels);
+}
