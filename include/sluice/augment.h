@@ -3,8 +3,10 @@
  * sluice/augment.h: what happens to each picture between its file and its row of a batch.
  *
  * A recipe is a list of steps, done in the order in which they are added, as torchvision's Compose
- * does them; the same step may be there more than once. Only "normalize" is always the last, and
- * adding it again gives it other numbers. What comes out must have one size whatever the picture:
+ * does them; the same step may be there more than once. Only "normalize" and one step over the
+ * batch
+ * ("mixup", "cutmix" or "timm_mix") are always the last, in whichever order, and adding them again
+ * gives them other numbers. What comes out must have one size whatever the picture:
  * some step has to give it (random_resized_crop, resize_center_crop, random_crop, center_crop,
  * resize), else the loader refuses the recipe. Steps of a group (random_apply, random_choice,
  * random_order, sequence) stand between sluice_augment_begin and sluice_augment_end.
@@ -24,6 +26,19 @@
  * Random numbers are a pure function of (seed, epoch, sample index, operation): Philox4x32-10
  * (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). The number of threads,
  * ranks or retries cannot change them, and what one step draws does not depend on the others.
+ *
+ * Steps over the batch mix each row of a batch with its partner in it: with "reversed" the row as
+ * far from the end as it is from the beginning (timm's flip; in the middle of an odd number a row
+ * by itself stays as it is), with "previous" the one before it (torchvision's roll). "mixup" and
+ * "cutmix" draw once for a batch, from Beta(alpha, alpha), as torchvision's v2.MixUp and v2.CutMix;
+ * "timm_mix" is timm's Mixup, its cutmix_minmax being cutmix_min and cutmix_max (0: none). What is
+ * drawn depends on the seed, the epoch, and the position of the batch (with timm's modes pair and
+ * elem, of the row) in the epoch: not on workers, and not on where an epoch was resumed. Partners
+ * are of the rank's batch, among its rows that have a sample; nothing is mixed into the partner of
+ * a bad one, which keeps its zero row. With weight w (binary32) an element is fmaf(w, own, (1 - w)
+ * * other) of the two results in binary32, rounded once; of u8 it is that of the bytes, to nearest
+ * even. In CutMix's box pixels are the other's. Labels follow by what comes with such a column
+ * (sluice/columns.h). A batch_size of 1 is refused.
  *
  * Resampling is the antialiased triangle filter that Pillow and torchvision call BILINEAR, equal to
  * Pillow's 8-bit result within 1. A JPEG whose crop is 4 times the output or more on both sides is
@@ -63,7 +78,8 @@ typedef struct sluice_augment_step {
     uint32_t struct_size;
     uint32_t arguments; /* how many it has */
     const char *name;   /* "random_flip" */
-    const char *stage;  /* "geometry", "flip", "color", "filter", "policy", "group", "normalize" */
+    const char *stage;  /* "geometry", "flip", "color", "filter", "policy", "group", "normalize",
+                           "batch" */
     const char *text;   /* what it does, in some words of English */
     uint32_t is_group;  /* 1: it is begun and ended, not added */
     uint32_t reserved;  /* 0 */

@@ -82,6 +82,19 @@ typedef enum sluice_column_kind {
  */
 
 /*
+ * An IMAGE column whose recipe mixes the rows of a batch ("mixup", "cutmix", "timm_mix") has two
+ * arrays more: NAME.partner (i64, rows: the row of this batch that was mixed in) and NAME.weight
+ * (f32, rows: the share of the row's own picture). Where nothing was mixed in the partner is the
+ * row itself and the weight 1: by the draw, in the middle row of an odd number, where the partner
+ * is a bad sample or has no picture, and in rows without a sample. So weight * loss(label) + (1 -
+ * weight) * loss(label[partner]) is right for every row. Or a ONE_HOT column `mixes` the labels in
+ * the same shares: the row is weight * y + (1 - weight) * y', in binary64, rounded once. With
+ * `smoothing` s of K classes, y is 1 - s + s / K at its class and s / K elsewhere (before it is
+ * mixed). Both need f32 or f64; a label that may be missing counts as all zero. Columns of other
+ * kinds stay as they are.
+ */
+
+/*
  * Where a loader's columns are all TENSOR of tensors, of at most three fields, and some of them are
  * parts, what the parts need is read of large samples and nothing else, in formats that can tell
  * where a tensor is (docs/formats.md). Batches are the same. Such parts come without their
@@ -123,14 +136,13 @@ typedef struct sluice_column {
     int32_t missing;  /* a sluice_column_missing [BAD] */
     uint32_t dims;    /* TENSOR: of `shape`; 0: the field's own shape, which pictures have not */
     int64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* TENSOR: of a row */
+    const char *mixes; /* ONE_HOT: the IMAGE column of this batch whose mixing it follows [none] */
+    double smoothing;  /* ONE_HOT: what of the label is spread over all classes, 0 to 1 [0] */
 } sluice_column;
 
-#define SLUICE_COLUMN_INIT                                                     \
-    {                                                                          \
-        sizeof(sluice_column), 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        {                                                                      \
-            0                                                                  \
-        }                                                                      \
+#define SLUICE_COLUMN_INIT                                                                  \
+    {                                                                                       \
+        sizeof(sluice_column), 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, NULL, 0 \
     }
 
 /* Adds a column; all strings and the recipe are copied. Errors: INVALID, NOMEM. */

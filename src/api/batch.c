@@ -19,7 +19,7 @@ static uint32_t find_part(const sluice_batch *batch, uint32_t column, const char
     uint32_t seen = 0;
     const sl_part *parts = sl_staging_parts(batch->staging, count);
     for (uint32_t i = 0; i < *count; i++) {
-        if (parts[i].role != SL_PART_HIDDEN &&
+        if (sl_part_is_shown(&parts[i]) &&
             (name != NULL ? strcmp(parts[i].name, name) == 0 : seen++ == column)) {
             return i;
         }
@@ -95,7 +95,7 @@ uint32_t sluice_batch_columns(const sluice_batch *batch)
     uint32_t columns = 0;
     const sl_part *parts = batch != NULL ? sl_staging_parts(batch->staging, &all) : NULL;
     for (uint32_t i = 0; i < all; i++) {
-        columns += parts[i].role != SL_PART_HIDDEN;
+        columns += sl_part_is_shown(&parts[i]);
     }
     return columns;
 }

@@ -97,6 +97,9 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
         return "name (that of the field, unless there is one) must be 1 to 31 letters, digits, _, "
                "-, . or /";
     }
+    if (c->mixes != NULL && !columns_is_name(c->mixes, SL_COLUMN_NAME_BYTES)) {
+        return "mixes must be the name of a column";
+    }
     if (c->kind == SLUICE_COLUMN_IMAGE && c->recipe == NULL) {
         return "an image needs a recipe";
     }
@@ -136,6 +139,10 @@ static void columns_keep(sluice_columns *columns, const sluice_column *c)
         .may_miss = c->missing == SLUICE_MISSING_BLANK,
         .dims = c->dims,
     };
+    request->smoothing = c->smoothing;
+    if (c->mixes != NULL) {
+        memcpy(request->mixes, c->mixes, strlen(c->mixes) + 1);
+    }
     memcpy(request->shape, c->shape, sizeof(request->shape));
     memcpy(request->field, c->field, strlen(c->field) + 1);
     const char *name = c->name != NULL ? c->name : c->field;

@@ -97,7 +97,13 @@ static uint32_t count_of_stream(const sluice_augment *recipe, uint32_t stream)
     return count;
 }
 
-/* Behind all others, before what converts. */
+/* What converts or mixes. */
+static bool comes_last(const sl_step_kind *kind)
+{
+    return kind->convert != NULL || kind->mix != NULL;
+}
+
+/* Behind all others, before what comes last. */
 static sluice_status append_step(sluice_augment *recipe, const char *call, sl_recipe_step *step)
 {
     const bool draws = step->kind->stream > 0;
@@ -108,7 +114,7 @@ static sluice_status append_step(sluice_augment *recipe, const char *call, sl_re
                                 "a recipe can have 48 steps, 15 of them alike");
     }
     step->stream = step->kind->stream + SL_STREAMS * earlier;
-    while (at > 0 && recipe->steps[at - 1].kind->convert != NULL && step->kind->convert == NULL) {
+    while (at > 0 && comes_last(recipe->steps[at - 1].kind) && !comes_last(step->kind)) {
         at--;
     }
     memmove(&recipe->steps[at + 1], &recipe->steps[at],
@@ -199,14 +205,25 @@ static void update_mean(sluice_augment *recipe)
     }
 }
 
-static sl_recipe_step *converting_step(sluice_augment *recipe, const sl_step_kind *kind)
+/* The step whose place one of the kind takes: of those that come last there is one. */
+static sl_recipe_step *replaced_step(sluice_augment *recipe, const sl_step_kind *kind)
 {
-    for (uint32_t i = 0; i < recipe->count; i++) {
+    for (uint32_t i = 0; i < recipe->count && comes_last(kind); i++) {
         if (recipe->steps[i].kind == kind) {
             return &recipe->steps[i];
         }
     }
     return NULL;
+}
+
+static bool mixes_otherwise(const sluice_augment *recipe, const sl_step_kind *kind)
+{
+    bool otherwise = false;
+    for (uint32_t i = 0; i < recipe->count && kind->mix != NULL; i++) {
+        otherwise =
+            otherwise || (recipe->steps[i].kind->mix != NULL && recipe->steps[i].kind != kind);
+    }
+    return otherwise;
 }
 
 sluice_status sl_recipe_add(sluice_augment *recipe, const char *call, const sl_step_kind *kind,
@@ -220,10 +237,15 @@ sluice_status sl_recipe_add(sluice_augment *recipe, const char *call, const sl_s
     if (status != SLUICE_OK) {
         return status;
     }
-    if (kind->convert != NULL && recipe->depth > 0) {
+    if (comes_last(kind) && recipe->depth > 0) {
         return sl_recipe_refuse(recipe, SLUICE_INVALID, call, "it cannot be part of a group");
     }
-    sl_recipe_step *there = kind->convert != NULL ? converting_step(recipe, kind) : NULL;
+    if (mixes_otherwise(recipe, kind)) {
+        return sl_recipe_refuse(recipe, SLUICE_STATE, call,
+                                "there is one step over the batch already: \"timm_mix\" has mixup "
+                                "and cutmix in one");
+    }
+    sl_recipe_step *there = replaced_step(recipe, kind);
     if (there != NULL) {
         memcpy(there->arguments, step.arguments, sizeof(there->arguments));
     } else {
@@ -251,7 +273,7 @@ sluice_status sl_recipe_begin(sluice_augment *recipe, const char *call, const sl
     }
     if (status == SLUICE_OK) {
         uint32_t at = recipe->count - 1;
-        while (recipe->steps[at].kind->convert != NULL) {
+        while (comes_last(recipe->steps[at].kind)) {
             at--;
         }
         recipe->groups[recipe->depth++] = at;
@@ -325,7 +347,7 @@ sluice_status sl_recipe_check(const sluice_augment *recipe, sluice_error *error)
 enum { STREAMS_PER_GROUP = 16, STREAM_BLOCK = STREAMS_PER_GROUP * SL_GROUPS_MAX };
 _Static_assert(SL_STREAMS *SL_STREAM_STEPS <= 1008, "streams have numbers of their own");
 
-static sl_random random_for(const sl_draw_key *key, uint32_t stream)
+sl_random sl_recipe_random(const sl_draw_key *key, uint32_t stream)
 {
     assert(key->group < SL_GROUPS_MAX);
     return sl_random_for(key->seed, key->epoch, key->sample,
@@ -388,7 +410,7 @@ static sluice_status draw_in_any_order(recipe_draw *draw, uint32_t group, sl_ran
 static sluice_status draw_group(recipe_draw *draw, uint32_t group)
 {
     const sl_recipe_step *step = &draw->recipe->steps[group];
-    sl_random random = random_for(draw->key, step->stream);
+    sl_random random = sl_recipe_random(draw->key, step->stream);
     switch (step->kind->group) {
     case SL_GROUP_CHOICE:
         return draw_choice(draw, group, &random);
@@ -414,7 +436,7 @@ static sluice_status draw_steps(recipe_draw *draw, uint32_t begin, uint32_t end)
         if (step->kind->group != SL_GROUP_NO) {
             status = draw_group(draw, i);
         } else if (step->kind->draw != NULL) {
-            draw->drawing.random = random_for(draw->key, step->stream);
+            draw->drawing.random = sl_recipe_random(draw->key, step->stream);
             status = step->kind->draw(step->arguments, &draw->drawing);
         }
         i += 1 + step->inside;
@@ -442,4 +464,18 @@ sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint
     assert(status != SLUICE_OK ||
            (params->width == recipe->width && params->height == recipe->height));
     return status;
+}
+
+bool sl_recipe_mixing(const sluice_augment *recipe, sl_mixing *mixing)
+{
+    for (uint32_t i = 0; i < recipe->count; i++) {
+        const sl_recipe_step *step = &recipe->steps[i];
+        if (step->kind->mix != NULL) {
+            *mixing = (sl_mixing){
+                .width = recipe->width, .height = recipe->height, .stream = step->stream};
+            step->kind->mix(step->arguments, mixing);
+            return true;
+        }
+    }
+    return false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recipe: what the user asked for, and what that means for one picture.
+ * recipe: what the user asked for, and what that means for one picture, and for those of a batch.
  *
  * Purpose: sluice_augment is a plain value, a list of steps (augment/steps.h) in the order in which
  * they are drawn; the steps of a group stand behind it. sl_draw turns (recipe, key, picture size)
@@ -34,7 +34,8 @@ struct sluice_augment {
 };
 
 /*
- * Adds a step to the group that is open; normalise, of which there is one, at the end. `count`
+ * Adds a step to the group that is open; what converts or mixes, of which there is one each, at the
+ * end. `count`
  * arguments are given, the rest have their presets. INVALID: out of range, STATE: too many steps;
  * then nothing is changed but the error, if it is the first: "`call`: why".
  */
@@ -59,9 +60,14 @@ typedef struct sl_draw_key {
     bool exact;     /* what is drawn is the same, but each step is a pass of its own */
 } sl_draw_key;
 
+/* The numbers of a stream of steps. */
+sl_random sl_recipe_random(const sl_draw_key *key, uint32_t stream);
 /* Of a recipe that was checked. Errors: UNSUPPORTED when the picture cannot be used (smaller than a
  * random_crop's window). */
 sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint32_t picture_width,
                       uint32_t picture_height, sl_params *params, sluice_error *error);
+
+/* How the rows of a batch are mixed; false: they are not. Of a recipe that was checked. */
+bool sl_recipe_mixing(const sluice_augment *recipe, sl_mixing *mixing);
 
 #endif

@@ -47,7 +47,8 @@ static void normalize(const double *arguments, size_t channel, float *scale, flo
 
 /* ---- the table ---- */
 
-/* In the order of sl_interpolation, sl_pad_mode, sl_auto_policy, sl_timm_kind and sl_timm_set. */
+/* In the order of sl_interpolation, sl_pad_mode, sl_auto_policy, sl_timm_kind, sl_timm_set,
+ * sl_mixing_partner and sl_mixing_mode. */
 static const char *const resize_words[] = {"nearest", "bilinear", "bicubic", "lanczos", NULL};
 static const char *const pad_words[] = {"constant", "edge", "reflect", "symmetric", NULL};
 static const char *const policy_words[] = {"imagenet", "cifar10", "svhn", NULL};
@@ -67,6 +68,9 @@ static const char *const timm_sets[] = {"all",
                                         "v0-r",
                                         "3-augment",
                                         NULL};
+
+static const char *const partner_words[] = {"reversed", "previous", NULL};
+static const char *const mix_modes[] = {"batch", "pair", "elem", NULL};
 
 /* Of an sl_argument. */
 #define GIVEN                            ((double)NAN)
@@ -96,7 +100,11 @@ static const char *const timm_sets[] = {"all",
     {                                                    \
         "fill_b", SL_NUMBER_WHOLE, false, -1, 255, -1    \
     }
-#define WEIGHT(name) name, SL_NUMBER_REAL, false, 0, 1e9, 1
+/* Beyond this a beta distribution is 1/2. */
+#define ALPHA(preset)            "alpha", SL_NUMBER_REAL, true, 0, 1e9, preset
+#define ALPHA_OR_0(name, preset) name, SL_NUMBER_REAL, false, 0, 1e9, preset
+#define PARTNER                  WORD("partner", partner_words, SL_PARTNER_REVERSED)
+#define WEIGHT(name)             name, SL_NUMBER_REAL, false, 0, 1e9, 1
 
 const sl_step_kind sl_step_kinds[] = {
     {.name = "random_resized_crop",
@@ -441,6 +449,33 @@ const sl_step_kind sl_step_kinds[] = {
                    {DEVIATION("stddev_g")},
                    {DEVIATION("stddev_b")}},
      .convert = normalize},
+    {.name = "mixup",
+     .text = "each row of a batch and another one, in random shares",
+     .stage = SL_STAGE_BATCH,
+     .stream = 31,
+     .arguments = {{ALPHA(1)}, {PROBABILITY(1)}, {PARTNER}},
+     .mix = sl_mixup},
+    {.name = "cutmix",
+     .text = "a random box of each row of a batch is another row's",
+     .stage = SL_STAGE_BATCH,
+     .stream = 32,
+     .arguments = {{ALPHA(1)}, {PROBABILITY(1)}, {PARTNER}},
+     .mix = sl_cutmix},
+    {.name = "timm_mix",
+     .text = "timm's mixup and cutmix, for batches, pairs or rows by themselves",
+     .stage = SL_STAGE_BATCH,
+     .stream = 33,
+     .arguments = {{ALPHA_OR_0("mixup_alpha", 1)},
+                   {ALPHA_OR_0("cutmix_alpha", 0)},
+                   {REAL("cutmix_min", 0, 1, 0)},
+                   {REAL("cutmix_max", 0, 1, 0)},
+                   {PROBABILITY(1)},
+                   {REAL("switch_probability", 0, 1, 0.5)},
+                   {WORD("mode", mix_modes, SL_MIX_BATCH)},
+                   {WHOLE("correct_lambda", 0, 1, 1)},
+                   {PARTNER}},
+     .mismatch = sl_timm_mix_mismatch,
+     .mix = sl_timm_mix},
 };
 
 const uint32_t sl_step_kind_count = sizeof(sl_step_kinds) / sizeof(sl_step_kinds[0]);
@@ -466,7 +501,7 @@ uint32_t sl_step_argument_count(const sl_step_kind *kind)
 
 const char *sl_step_stage_name(sl_step_stage stage)
 {
-    static const char *const names[SL_STAGES] = {"geometry", "flip",  "color",    "filter",
-                                                 "policy",   "group", "normalize"};
+    static const char *const names[SL_STAGES] = {"geometry", "flip",  "color",     "filter",
+                                                 "policy",   "group", "normalize", "batch"};
     return names[stage];
 }

@@ -7,8 +7,9 @@
  *   - drawn, once for a sample: it changes the geometry (geometry.h) or adds operations on the
  *     8-bit pixels of the canvas (operations.h),
  *   - a group: which of the steps in it are drawn, and in which order,
- *   - convert, once for a loader: it changes what values come to (normalise).
- * Steps are drawn in the order in which they were added; what converts comes last.
+ *   - convert, once for a loader: it changes what values come to (normalise),
+ *   - mix, over a batch: rows are mixed with each other when all are made (batch_mixing.h).
+ * Steps are drawn in the order in which they were added; what converts or mixes comes last.
  * Random numbers: each row that draws has a stream of its own, and the second, third, ... step of a
  * stream in a recipe one of theirs, so that no step changes what another draws. A new row takes a
  * new number; changing one changes every run.
@@ -17,6 +18,7 @@
 #ifndef SL_STEPS_H
 #define SL_STEPS_H
 
+#include "batch_mixing.h"
 #include "geometry.h"
 
 #include <sluice/augment.h>
@@ -35,6 +37,7 @@ typedef enum sl_step_stage {
     SL_STAGE_POLICY, /* several of these, as a published rule has them */
     SL_STAGE_GROUP,
     SL_STAGE_NORMALIZE,
+    SL_STAGE_BATCH, /* rows of a batch with each other */
     SL_STAGES
 } sl_step_stage;
 
@@ -80,6 +83,8 @@ typedef struct sl_step_kind {
     sl_step_draw *draw; /* NULL: of no sample */
     /* A floating result is fmaf(u8, *scale, *bias). NULL: changes nothing there. */
     void (*convert)(const double *arguments, size_t channel, float *scale, float *bias);
+    /* How rows are mixed; one such step in a recipe. NULL: not by this one. */
+    void (*mix)(const double *arguments, sl_mixing *mixing);
 } sl_step_kind;
 
 extern const sl_step_kind sl_step_kinds[];
@@ -92,7 +97,7 @@ sluice_status sl_timm_arguments(const char *text, double arguments[SL_STEP_ARGUM
 /* NULL: there is none. */
 const sl_step_kind *sl_step_find(const char *name);
 uint32_t sl_step_argument_count(const sl_step_kind *kind);
-/* "geometry", "flip", "color", "filter", "policy", "group", "normalize" */
+/* "geometry", "flip", "color", "filter", "policy", "group", "normalize", "batch" */
 const char *sl_step_stage_name(sl_step_stage stage);
 
 #endif

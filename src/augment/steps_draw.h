@@ -49,6 +49,12 @@ const char *sl_rand_augment_mismatch(const double *arguments);
 const char *sl_aug_mix_mismatch(const double *arguments);
 const char *sl_timm_mismatch(const double *arguments);
 
+/* steps_mix.c: over a batch */
+void sl_mixup(const double *arguments, sl_mixing *mixing);
+void sl_cutmix(const double *arguments, sl_mixing *mixing);
+void sl_timm_mix(const double *arguments, sl_mixing *mixing);
+const char *sl_timm_mix_mismatch(const double *arguments);
+
 /* Whether it happens. */
 static inline bool sl_draw_happens(sl_drawing *drawing, double probability)
 {

@@ -22,7 +22,8 @@ typedef enum sl_part_role {
     SL_PART_ROWS = 0, /* rows x shape */
     SL_PART_RAGGED,   /* elements, as many as the batch has: space for row_bytes a row */
     SL_PART_OFFSETS,  /* rows + 1 */
-    SL_PART_HIDDEN    /* rows x row_bytes that only conversions look at */
+    SL_PART_HIDDEN,   /* rows x row_bytes that only conversions look at */
+    SL_PART_LOCAL     /* rows x row_bytes that only workers look at: copied nowhere */
 } sl_part_role;
 
 typedef struct sl_part {
@@ -36,6 +37,12 @@ typedef struct sl_part {
     uint64_t element_bytes; /* RAGGED: of one element, that is of `shape` */
     bool converted; /* what is written is not what the consumer gets: a device converts it */
 } sl_part;
+
+/* Whether the consumer gets it. */
+static inline bool sl_part_is_shown(const sl_part *part)
+{
+    return part->role != SL_PART_HIDDEN && part->role != SL_PART_LOCAL;
+}
 
 /* The arrays of one slot, by number of the part. */
 typedef uint8_t *const *sl_part_view;

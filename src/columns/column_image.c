@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pictures: opened and drawn (columns.c), then just the rectangle that is needed is decoded, and
- * goes straight into the row.
+ * goes straight into the row; where rows are mixed, its samples do, and wait there.
  */
 #include "clock.h"
 #include "columns.h"
@@ -10,6 +10,66 @@
 #include "operations.h"
 
 #include <string.h>
+
+/* ---- once ---- */
+
+static sl_part *add_image_part(sl_column_set *set, sl_column *column, const char *suffix,
+                               const sl_part *as, sluice_error *error)
+{
+    sl_part *part = sl_column_add_part(set, column, suffix, error);
+    if (part != NULL) {
+        part->role = as->role;
+        part->dtype = as->dtype;
+        part->row_bytes = as->row_bytes;
+    }
+    return part;
+}
+
+/* What is written of rows that wait: bytes in the layout of the batch. */
+static void make_left(sl_column *column)
+{
+    column->left = column->converter;
+    column->left.dtype = SLUICE_U8;
+}
+
+static sluice_status check_mixing(const sl_column *column, const sl_column_set *set,
+                                  sluice_error *error)
+{
+    const char *mismatch = sl_mixing_mismatch(&column->mixing);
+    if (set->batch == 1) {
+        return sl_column_refuse(column, error,
+                                "with " SL_OPTION("batch_size") " 1 there is no other row to be "
+                                                                "mixed with");
+    }
+    return mismatch != NULL ? sl_column_refuse(column, error, mismatch) : SLUICE_OK;
+}
+
+/* In the order of SL_IMAGE_*. */
+static sluice_status bind_mixing(sl_column *column, sl_column_set *set, sluice_error *error)
+{
+    column->mixes = sl_recipe_mixing(&column->request.recipe, &column->mixing);
+    if (!column->mixes) {
+        return SLUICE_OK;
+    }
+    const sluice_status status = check_mixing(column, set, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    column->mixer = set->mixers++;
+    make_left(column);
+    const uint64_t kept = sl_converter_row_bytes(&column->left);
+    const bool keeps = column->mixing.partner != SL_PARTNER_REVERSED;
+    const bool added =
+        add_image_part(set, column, ".partner", &(sl_part){.dtype = SLUICE_I64, .row_bytes = 8},
+                       error) != NULL &&
+        add_image_part(set, column, ".weight", &(sl_part){.dtype = SLUICE_F32, .row_bytes = 4},
+                       error) != NULL &&
+        add_image_part(set, column, ".mixing", &(sl_part){.role = SL_PART_HIDDEN}, error) != NULL &&
+        (!keeps ||
+         add_image_part(set, column, ".kept", &(sl_part){.role = SL_PART_LOCAL, .row_bytes = kept},
+                        error) != NULL);
+    return added ? SLUICE_OK : SLUICE_INVALID;
+}
 
 static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sluice_error *error)
 {
@@ -40,7 +100,7 @@ static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sl
     flags->role = SL_PART_HIDDEN;
     column->picture = set->pictures++;
     sl_column_lead(set, column);
-    return SLUICE_OK;
+    return bind_mixing(column, set, error);
 }
 
 void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture)
@@ -49,7 +109,27 @@ void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture)
     picture->mirrors_later = true;
     set->parts[picture->first_part].row_bytes = sl_converter_row_bytes(&picture->converter);
     set->parts[picture->first_part].converted = true;
-    set->parts[picture->first_part + 1].row_bytes = 1;
+    set->parts[picture->first_part + SL_IMAGE_FLAGS].row_bytes = 1;
+    if (!picture->mixes) {
+        return;
+    }
+    picture->mixes_later = true;
+    set->parts[picture->first_part + SL_IMAGE_MIXING].row_bytes = sizeof(sl_conversion_mixing);
+    if (picture->part_count > SL_IMAGE_KEPT) {
+        set->parts[picture->first_part + SL_IMAGE_KEPT].row_bytes = 0;
+    }
+}
+
+/* ---- each row ---- */
+
+uint8_t *sl_column_left(const sl_column *column, sl_part_view parts, uint32_t row)
+{
+    if (column->part_count > SL_IMAGE_KEPT) {
+        return sl_column_row(column, parts, SL_IMAGE_KEPT, row);
+    }
+    const size_t bytes = column->set->parts[column->first_part].row_bytes;
+    return (uint8_t *)sl_column_row(column, parts, SL_IMAGE_ROWS, row) + bytes -
+           sl_converter_row_bytes(&column->left);
 }
 
 static sluice_status open_picture(const sl_column *column, sl_row *row, sl_picture *picture,
@@ -93,14 +173,18 @@ static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_
     }
     const bool left = column->mirrors_later && can_mirror_later(params);
     if (column->mirrors_later) {
-        *(uint8_t *)sl_column_row(column, parts, 1, row->at.number) = left ? SL_ROW_MIRROR : 0;
+        *(uint8_t *)sl_column_row(column, parts, SL_IMAGE_FLAGS, row->at.number) =
+            left ? SL_ROW_MIRROR : 0;
         params->geometries[0].box.flip_x = params->geometries[0].box.flip_x && !left;
     }
     const sl_apply_work work = {.scratch = sl_decoder_scratch(row->decoder),
                                 .profile = row->timed ? &row->profile : NULL};
+    const bool waits = column->mixes && !column->mixes_later;
     const sluice_status made =
-        sl_augment_apply(&column->converter, &view, params, &work,
-                         sl_column_row(column, parts, 0, row->at.number), error);
+        sl_augment_apply(waits ? &column->left : &column->converter, &view, params, &work,
+                         waits ? sl_column_left(column, parts, row->at.number)
+                               : sl_column_row(column, parts, SL_IMAGE_ROWS, row->at.number),
+                         error);
     params->geometries[0].box.flip_x = params->geometries[0].box.flip_x || left;
     return made;
 }
@@ -110,7 +194,11 @@ static void column_image_blank(const sl_column *column, uint32_t number, sl_part
     memset(sl_column_row(column, parts, 0, number), 0,
            column->set->parts[column->first_part].row_bytes);
     if (column->mirrors_later) {
-        *(uint8_t *)sl_column_row(column, parts, 1, number) = SL_ROW_ZERO;
+        *(uint8_t *)sl_column_row(column, parts, SL_IMAGE_FLAGS, number) = SL_ROW_ZERO;
+    }
+    if (column->mixes) {
+        const sl_mixing_row none = sl_mixing_none(number);
+        sl_meeting_note(column, parts, number, &none);
     }
 }
 

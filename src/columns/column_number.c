@@ -97,6 +97,30 @@ const sl_column_kind sl_column_number = {.name = "number",
 
 /* ---- one-hot ---- */
 
+/* Shares need a floating dtype. */
+static sluice_status check_soft(const sl_column *column, sluice_error *error)
+{
+    const sl_column_request *request = &column->request;
+    const sluice_dtype dtype = (sluice_dtype)request->dtype;
+    const bool floating = dtype == SLUICE_F32 || dtype == SLUICE_F64;
+    if (floating || (request->smoothing == 0 && request->mixes[0] == '\0')) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_INVALID, "columns",
+                        "column \"%s\": \"%s\" makes labels that %s cannot hold: ask for f32 or "
+                        "f64",
+                        request->name, request->smoothing != 0 ? "smoothing" : "mixes",
+                        sl_dtype_name(dtype));
+}
+
+/* timm's. */
+static void smooth(sl_column *column)
+{
+    const double smoothing = column->request.smoothing;
+    column->off = smoothing / (double)column->request.length;
+    column->on = 1 - smoothing + column->off;
+}
+
 static sluice_status bind_one_hot(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     const sluice_dtype dtype = (sluice_dtype)column->request.dtype;
@@ -113,7 +137,78 @@ static sluice_status bind_one_hot(sl_column *column, sl_column_set *set, sluice_
     column->request.shape[0] = (int64_t)classes;
     column->elements = classes;
     column->made_bytes = (uint32_t)sl_dtype_bytes(dtype);
-    return sl_column_add_asked(set, column, error);
+    smooth(column);
+    sluice_status status = check_soft(column, error);
+    if (status == SLUICE_OK) {
+        status = sl_column_add_asked(set, column, error);
+    }
+    if (status != SLUICE_OK || column->request.mixes[0] == '\0') {
+        return status;
+    }
+    sl_part *class = sl_column_add_part(set, column, ".class", error);
+    if (class == NULL) {
+        return SLUICE_INVALID;
+    }
+    class->role = SL_PART_LOCAL;
+    class->row_bytes = sizeof(uint32_t);
+    return SLUICE_OK;
+}
+
+/* F32 or F64. */
+static void put_all(void *to, sluice_dtype dtype, uint64_t count, double value)
+{
+    float *singles = to;
+    double *doubles = to;
+    for (uint64_t i = 0; i < count && dtype == SLUICE_F32; i++) {
+        singles[i] = (float)value;
+    }
+    for (uint64_t i = 0; i < count && dtype == SLUICE_F64; i++) {
+        doubles[i] = value;
+    }
+}
+
+/* What a row has at a class, of a label that is there or not. */
+static double label_at(const sl_column *column, uint32_t label, uint32_t class)
+{
+    if (label == SL_CLASS_NONE) {
+        return 0;
+    }
+    return label == class ? column->on : column->off;
+}
+
+/* What two labels have at a class; where it is the same, that. */
+static double shares_at(const sl_column *column, const uint32_t labels[2], double weight,
+                        uint32_t class)
+{
+    const double own = label_at(column, labels[0], class);
+    const double other = label_at(column, labels[1], class);
+    return own == other ? own : weight * own + (1 - weight) * other;
+}
+
+static uint32_t class_of(const sl_column *column, sl_part_view parts, uint32_t row)
+{
+    uint32_t class;
+    memcpy(&class, sl_column_row(column, parts, SL_ONE_HOT_CLASS, row), sizeof(class));
+    return class;
+}
+
+void sl_column_soft_label(const sl_column *column, sl_part_view parts, uint32_t row,
+                          const sl_mixing_row *how)
+{
+    const sl_part *part = &column->set->parts[column->first_part];
+    const size_t bytes = sl_dtype_bytes(part->dtype);
+    uint8_t *to = sl_column_row(column, parts, SL_ONE_HOT_ROWS, row);
+    const double weight = (double)how->weight;
+    const uint32_t labels[2] = {class_of(column, parts, row),
+                                class_of(column, parts, how->partner)};
+    put_all(to, part->dtype, column->elements,
+            shares_at(column, labels, weight, SL_CLASS_NONE)); /* a class of neither */
+    for (int i = 0; i < 2; i++) {
+        if (labels[i] != SL_CLASS_NONE) {
+            column_number_put(to + labels[i] * bytes, part->dtype, 0,
+                              shares_at(column, labels, weight, labels[i]));
+        }
+    }
 }
 
 static sluice_status make_one_hot(const sl_column *column, sl_row *row, sl_part_view parts,
@@ -127,12 +222,34 @@ static sluice_status make_one_hot(const sl_column *column, sl_row *row, sl_part_
                             "\"%s\" is %lld, which is none of %lld classes", column->field.name,
                             (long long)class, (long long)part->shape[0]);
     }
-    memset(to, 0, part->row_bytes);
-    column_number_put(to + (size_t) class * sl_dtype_bytes(part->dtype), part->dtype, 1, 1.0);
+    if (column->follows != SL_COLUMN_NONE) { /* the row is made when its partner is there */
+        const uint32_t kept = (uint32_t) class;
+        memcpy(sl_column_row(column, parts, SL_ONE_HOT_CLASS, row->at.number), &kept, sizeof(kept));
+        return SLUICE_OK;
+    }
+    if (column->off > 0) {
+        put_all(to, part->dtype, column->elements, column->off);
+    } else {
+        memset(to, 0, part->row_bytes);
+    }
+    column_number_put(to + (size_t) class * sl_dtype_bytes(part->dtype), part->dtype, 1,
+                      column->on);
     return SLUICE_OK;
+}
+
+/* All zero, and no class. */
+static void blank_one_hot(const sl_column *column, uint32_t number, sl_part_view parts)
+{
+    const uint32_t none = SL_CLASS_NONE;
+    const sl_part *part = &column->set->parts[column->first_part];
+    memset(sl_column_row(column, parts, SL_ONE_HOT_ROWS, number), 0, part->row_bytes);
+    if (column->follows != SL_COLUMN_NONE) {
+        memcpy(sl_column_row(column, parts, SL_ONE_HOT_CLASS, number), &none, sizeof(none));
+    }
 }
 
 const sl_column_kind sl_column_one_hot = {.name = "one_hot",
                                           .takes = SL_TAKES(INT),
                                           .bind = bind_one_hot,
-                                          .make = make_one_hot};
+                                          .make = make_one_hot,
+                                          .blank = blank_one_hot};

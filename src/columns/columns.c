@@ -54,7 +54,7 @@ static bool is_fact(const char *name)
 static bool name_is_taken(const sl_column_set *set, const char *name)
 {
     for (uint32_t i = 0; i < set->part_count; i++) {
-        if (set->parts[i].role != SL_PART_HIDDEN && strcmp(set->parts[i].name, name) == 0) {
+        if (sl_part_is_shown(&set->parts[i]) && strcmp(set->parts[i].name, name) == 0) {
             return true;
         }
     }
@@ -140,6 +140,7 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
                           .set = set,
                           .request = *request,
                           .group = SL_GROUP_NONE,
+                          .follows = SL_COLUMN_NONE,
                           .first_part = set->part_count};
     sluice_status status = columns_find_field(config, column, error);
     if (status != SLUICE_OK) {
@@ -175,6 +176,43 @@ static sluice_status check_windows(const sl_column_set *set, sluice_error *error
         }
     }
     return SLUICE_OK;
+}
+
+/* The picture column of that name, whose rows are mixed. */
+static sluice_status find_mixing(const sl_column_set *set, sl_column *column, sluice_error *error)
+{
+    const char *name = column->request.mixes;
+    for (uint32_t i = 0; i < set->count; i++) {
+        const sl_column *other = &set->columns[i];
+        if (strcmp(other->request.name, name) != 0) {
+            continue;
+        }
+        if (other->mixes) {
+            column->follows = i;
+            return SLUICE_OK;
+        }
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            other->kind == &sl_column_image
+                                ? "column \"%s\": mixes is \"%s\", whose recipe mixes nothing: add "
+                                  "mixup, cutmix or timm_mix to it"
+                                : "column \"%s\": mixes is \"%s\", which is no picture",
+                            column->request.name, name);
+    }
+    return sl_error_set(error, SLUICE_INVALID, STAGE,
+                        "column \"%s\": mixes is \"%s\", and there is no such column",
+                        column->request.name, name);
+}
+
+/* Once all are bound: the columns may be in any order. */
+static sluice_status follow_mixing(sl_column_set *set, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
+        if (set->columns[i].request.mixes[0] != '\0') {
+            status = find_mixing(set, &set->columns[i], error);
+        }
+    }
+    return status;
 }
 
 /* The kind of column that a field has by nature; 0: none. */
@@ -280,7 +318,8 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
 {
     *set = (sl_column_set){.windows = {.field = SL_FIELD_NONE},
                            .copied = SL_COLUMN_NONE,
-                           .ignore = config->ignore_index};
+                           .ignore = config->ignore_index,
+                           .batch = config->batch};
     set->columns = sl_calloc(SL_COLUMNS_MAX, sizeof(*set->columns));
     if (set->columns == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for columns");
@@ -289,6 +328,9 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
         config->asked != NULL ? bind_asked(set, config, error) : bind_natural(set, config, error);
     if (status == SLUICE_OK) {
         status = check_windows(set, error);
+    }
+    if (status == SLUICE_OK) {
+        status = follow_mixing(set, error);
     }
     if (status != SLUICE_OK) {
         sl_columns_close(set);
@@ -425,6 +467,19 @@ static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_v
                         column->field.name);
 }
 
+/* The row is made: its partner may be, too. */
+static void meet(const sl_column_set *set, const sl_row *row, sl_part_view parts)
+{
+    uint64_t absent = 0;
+    for (uint32_t i = 0; i < set->count; i++) {
+        const sl_column *column = &set->columns[i];
+        if (column->mixes && !row->values.of[column->field_number].present) {
+            absent |= UINT64_C(1) << column->mixer;
+        }
+    }
+    sl_meeting_tell(set, &row->at, absent, parts);
+}
+
 sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_view parts,
                               sluice_error *error)
 {
@@ -435,6 +490,9 @@ sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_vie
         }
     }
     write_facts(set, &row->at, !row->at.again, parts);
+    if (set->mixers > 0) {
+        meet(set, row, parts);
+    }
     return SLUICE_OK;
 }
 
@@ -444,6 +502,9 @@ void sl_columns_blank(const sl_column_set *set, const sl_row_place *at, sl_part_
         blank_column(&set->columns[i], at->number, parts);
     }
     write_facts(set, at, false, parts);
+    if (at->meeting != NULL) {
+        sl_meeting_tell(set, at, UINT64_MAX, parts);
+    }
 }
 
 void sl_columns_finish(const sl_column_set *set, uint32_t rows, sl_part_view parts,

@@ -12,6 +12,7 @@
  * has a LEAD, its first column, whose recipe and picture it is drawn from, before the lead and
  * those that follow it are made. Today each picture leads a group of its own; a mask, boxes or
  * points join the one of a column before them in `bind`, and go by its draw in `make`.
+ * Mixing: a picture column whose recipe mixes rows has them meet (meeting.h), when they are made.
  * Threads: a set is immutable once bound; a row belongs to one worker; different rows of a slot are
  * made by different workers at the same time.
  * Memory: all of the row's own; a kind takes scratch from the row's decoder.
@@ -22,6 +23,7 @@
 #include "apply.h"
 #include "cast.h"
 #include "decoder.h"
+#include "meeting.h"
 #include "parts.h"
 #include "subvolume.h"
 #include "value.h"
@@ -46,6 +48,8 @@ typedef struct sl_column_request {
     bool truncates, may_miss;
     uint32_t dims;
     int64_t shape[SLUICE_TENSOR_DIMS_MAX];
+    char mixes[SL_COLUMN_NAME_BYTES]; /* ONE_HOT: column whose mixing it follows; "": none */
+    double smoothing;
 } sl_column_request;
 
 struct sluice_columns {
@@ -59,10 +63,11 @@ typedef struct sl_column_set sl_column_set;
 
 /* Which row of a slot, and what it will say about itself. */
 typedef struct sl_row_place {
-    int64_t index;   /* what the plan counts: the sample, or the window; -1: none */
-    uint32_t number; /* in the slot */
-    uint8_t status;  /* as the consumer will see it */
-    bool again;      /* the epoch has counted the sample */
+    int64_t index;       /* what the plan counts: the sample, or the window; -1: none */
+    uint32_t number;     /* in the slot */
+    uint8_t status;      /* as the consumer will see it */
+    bool again;          /* the epoch has counted the sample */
+    sl_meeting *meeting; /* where it meets its partner; NULL: it has none (padding) */
 } sl_row_place;
 
 /* One row in the making. */
@@ -117,6 +122,14 @@ struct sl_column {
     /* IMAGE */
     sl_converter converter;
     bool mirrors_later; /* flips are left to the device; SL_PART_HIDDEN has the flags */
+    bool mixes;         /* rows with their partners: */
+    bool mixes_later;   /* on the device */
+    uint32_t mixer;     /* its number among those that do */
+    sl_mixing mixing;
+    sl_converter left; /* what rows are made by until they meet */
+    /* ONE_HOT */
+    uint32_t follows; /* column whose mixing it follows; SL_COLUMN_NONE */
+    double on, off;   /* at the class, and elsewhere */
     /* columns of elements */
     sl_cast cast;
     bool is_field;                     /* a row is the field's bytes, as they are */
@@ -137,7 +150,8 @@ struct sl_column_set {
     uint32_t count;
     uint64_t wanted; /* fields, as in sl_values */
     sl_part parts[SL_PARTS_MAX];
-    uint32_t part_count, ragged_count, pictures, groups;
+    uint32_t part_count, ragged_count, pictures, groups, mixers;
+    uint32_t batch; /* rows; 0: not known */
     sl_windows windows;
     uint32_t copied; /* number of a column whose rows are its field's bytes as they are; NONE */
     int64_t ignore;  /* what integers are where there is none */
@@ -152,6 +166,7 @@ typedef struct sl_columns_config {
     const sl_field *fields;
     uint32_t field_count;
     int64_t ignore_index;
+    uint32_t batch; /* rows of one; 0: not to be looked at */
 } sl_columns_config;
 
 /* Errors: INVALID (no such field, a name twice, a kind that does not take the field, ...), NOMEM.
@@ -165,8 +180,8 @@ void sl_columns_close(sl_column_set *set);
 uint64_t sl_columns_row_bytes(const sl_column_set *set);
 /* Column of picture `picture`, 0 .. pictures - 1. */
 sl_column *sl_columns_picture(const sl_column_set *set, uint32_t picture);
-/* Has workers leave bytes of a picture, which a device will convert, and flags in the part behind.
- * Before rows are made. */
+/* Has workers leave bytes of a picture, which a device will convert and mix, with flags, and with
+ * what is mixed, in parts behind (SL_IMAGE_*). Before rows are made. */
 void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture);
 
 /* Tells, for row->values, where bytes are wanted as they are; before they are unpacked. */
@@ -186,6 +201,20 @@ void sl_columns_finish(const sl_column_set *set, uint32_t rows, sl_part_view par
                        uint64_t sizes[SL_RAGGED_MAX]);
 
 /* ---- for kinds ---- */
+
+/* Parts of an IMAGE, from its first; behind FLAGS only where it mixes, KEPT only where a row has
+ * another partner than it is one to. */
+enum {
+    SL_IMAGE_ROWS,
+    SL_IMAGE_FLAGS,   /* for the device */
+    SL_IMAGE_PARTNER, /* i64: the row that was mixed in */
+    SL_IMAGE_WEIGHT,  /* f32: the share of its own */
+    SL_IMAGE_MIXING,  /* the same, for the device */
+    SL_IMAGE_KEPT     /* samples, until the row and the one behind it are made */
+};
+/* Parts of a ONE_HOT that follows a column. */
+enum { SL_ONE_HOT_ROWS, SL_ONE_HOT_CLASS /* u32 */ };
+#define SL_CLASS_NONE UINT32_MAX
 
 /* Adds a part NAME + suffix; NULL with an error: there are too many. Rows, dtype and role are the
  * caller's to fill in. */
@@ -207,6 +236,11 @@ static inline void *sl_column_row(const sl_column *column, sl_part_view parts, u
  */
 sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *bytes,
                               sluice_error *error);
+/* Where an IMAGE that mixes on the host leaves the samples of a row. */
+uint8_t *sl_column_left(const sl_column *column, sl_part_view parts, uint32_t row);
+/* Of a ONE_HOT that follows a column: its row, of its own class and the one that is mixed in. */
+void sl_column_soft_label(const sl_column *column, sl_part_view parts, uint32_t row,
+                          const sl_mixing_row *how);
 
 /* Of a TENSOR: what it takes. */
 sl_subvolume sl_column_subvolume(const sl_column *column);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conversion kernels, one for each dtype and layout (conversion_kernel.h). A batch of bytes is
+ * The conversion kernels, one for each dtype and layout (conversion_kernel.h), and as many that mix
+ * rows besides. A batch of bytes is
  * read once and its results are written once: memory is the limit, so a thread stores 16 bytes at
  * once where it can, and loads what these are made of before anything else.
  */
@@ -8,6 +9,9 @@
 
 #define CONVERT_INLINE              static __device__ __forceinline__
 #define CONVERT_FMA(v, scale, bias) __fmaf_rn(v, scale, bias)
+#define CONVERT_MULTIPLY(a, b)      __fmul_rn(a, b)
+#define CONVERT_ADD(a, b)           __fadd_rn(a, b)
+#define CONVERT_FLOAT(bits)         __uint_as_float(bits)
 #define CONVERT_HALF(x)             half_bits(x)
 #define CONVERT_BFLOAT(x)           bfloat_bits(x)
 #define CONVERT_BITS(x)             __float_as_uint(x)
@@ -75,7 +79,7 @@ static __device__ __forceinline__ uint4 load(const uint4 *at)
     return v;
 }
 
-#include "conversion_body.h"
+#include "mixing_body.h"
 
 /* Of the threads that a multiprocessor holds all are needed: each waits for one load, and only many
  * of them keep memory busy. Left alone the compiler may take registers that it could do without. Not
@@ -102,6 +106,24 @@ static __device__ __forceinline__ uint4 load(const uint4 *at)
         }                                                                         \
     }
 
+/* Two pictures in twice the registers, by half of the threads, which have twice as many loads in
+ * flight. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
+#    define MIXING_BOUNDS __launch_bounds__(SL_CONVERSION_THREADS)
+#else
+#    define MIXING_BOUNDS __launch_bounds__(SL_CONVERSION_THREADS, 4)
+#endif
+
+#define MIXING_KERNEL(name, dtype, layout)                                          \
+    extern "C" __global__ void MIXING_BOUNDS name(const sl_conversion_parameters p) \
+    {                                                                               \
+        const uint32_t thread = blockIdx.x * SL_CONVERSION_THREADS + threadIdx.x;   \
+        const uint32_t row = blockIdx.z * gridDim.y + blockIdx.y;                   \
+        if (row < p.rows) {                                                         \
+            mix_row(&p, dtype, layout, row, thread);                                \
+        }                                                                           \
+    }
+
 KERNEL(sl_conversion_u8_nhwc, SLUICE_U8, SLUICE_NHWC)
 KERNEL(sl_conversion_u8_nchw, SLUICE_U8, SLUICE_NCHW)
 KERNEL(sl_conversion_f32_nhwc, SLUICE_F32, SLUICE_NHWC)
@@ -110,3 +132,12 @@ KERNEL(sl_conversion_f16_nhwc, SLUICE_F16, SLUICE_NHWC)
 KERNEL(sl_conversion_f16_nchw, SLUICE_F16, SLUICE_NCHW)
 KERNEL(sl_conversion_bf16_nhwc, SLUICE_BF16, SLUICE_NHWC)
 KERNEL(sl_conversion_bf16_nchw, SLUICE_BF16, SLUICE_NCHW)
+
+MIXING_KERNEL(sl_conversion_mixing_u8_nhwc, SLUICE_U8, SLUICE_NHWC)
+MIXING_KERNEL(sl_conversion_mixing_u8_nchw, SLUICE_U8, SLUICE_NCHW)
+MIXING_KERNEL(sl_conversion_mixing_f32_nhwc, SLUICE_F32, SLUICE_NHWC)
+MIXING_KERNEL(sl_conversion_mixing_f32_nchw, SLUICE_F32, SLUICE_NCHW)
+MIXING_KERNEL(sl_conversion_mixing_f16_nhwc, SLUICE_F16, SLUICE_NHWC)
+MIXING_KERNEL(sl_conversion_mixing_f16_nchw, SLUICE_F16, SLUICE_NCHW)
+MIXING_KERNEL(sl_conversion_mixing_bf16_nhwc, SLUICE_BF16, SLUICE_NHWC)
+MIXING_KERNEL(sl_conversion_mixing_bf16_nchw, SLUICE_BF16, SLUICE_NCHW)

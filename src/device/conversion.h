@@ -8,6 +8,8 @@
  * for bit what augment/apply.h makes on the host; u8 is copied. No result may be infinite or no
  * number. A byte of flags for each row (picture) says whether it is mirrored left to right, or has
  * nothing in it and becomes all zero, whatever its bytes.
+ * Rows that are mixed with a partner (MixUp, CutMix) are so beside that, each mirrored by itself
+ * before, with the bits of augment/mix_rows.h.
  * Immutable; plain data.
  */
 #ifndef SL_CONVERSION_H
@@ -27,11 +29,21 @@ size_t sl_conversion_row_bytes(const sl_conversion *conversion);
 
 enum { SL_ROW_MIRROR = 1, SL_ROW_ZERO = 2 };
 
+/* What is mixed into a row. */
+typedef struct sl_conversion_mixing {
+    uint32_t partner; /* a row that is not zero; itself: nothing */
+    float weight;     /* the share of its own */
+    /* Where samples are the partner's; without a width all are in shares. Without a height none
+     * are either. */
+    uint16_t left, top, right, bottom;
+} sl_conversion_mixing;
+
 /* One batch, in device memory. */
 typedef struct sl_conversion_rows {
-    const uint8_t *from;  /* rows x height x width x 3 */
-    const uint8_t *flags; /* rows: an or of SL_ROW_* */
-    void *to;             /* rows x height x width x 3 results */
+    const uint8_t *from;                /* rows x height x width x 3 */
+    const uint8_t *flags;               /* rows: an or of SL_ROW_* */
+    const sl_conversion_mixing *mixing; /* rows; NULL: none is mixed */
+    void *to;                           /* rows x height x width x 3 results */
     uint32_t rows;
 } sl_conversion_rows;
 

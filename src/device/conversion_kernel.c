@@ -40,6 +40,8 @@ const char *sl_conversion_ptx(void)
 }
 #endif
 
+_Static_assert(sizeof(sl_conversion_mixing) == 16, "kernels load it as four words");
+
 size_t sl_conversion_row_bytes(const sl_conversion *conversion)
 {
     return (size_t)conversion->width * conversion->height * 3 * sl_dtype_bytes(conversion->dtype);
@@ -49,6 +51,12 @@ uint32_t sl_conversion_kernel(sluice_dtype dtype, sluice_layout layout)
 {
     assert(dtype >= SLUICE_U8 && dtype <= SLUICE_BF16);
     return 2 * (uint32_t)dtype + (layout == SLUICE_NCHW);
+}
+
+uint32_t sl_conversion_kernel_for(const sl_conversion *conversion, const sl_conversion_rows *rows)
+{
+    return sl_conversion_kernel(conversion->dtype, conversion->layout) +
+           (rows->mixing != NULL ? SL_CONVERSION_MIXING : 0);
 }
 
 const char *sl_conversion_kernel_name(uint32_t kernel)
@@ -62,6 +70,14 @@ const char *sl_conversion_kernel_name(uint32_t kernel)
         [2 * SLUICE_F16 + 1] = "sl_conversion_f16_nchw",
         [2 * SLUICE_BF16] = "sl_conversion_bf16_nhwc",
         [2 * SLUICE_BF16 + 1] = "sl_conversion_bf16_nchw",
+        [SL_CONVERSION_MIXING + 2 * SLUICE_U8] = "sl_conversion_mixing_u8_nhwc",
+        [SL_CONVERSION_MIXING + 2 * SLUICE_U8 + 1] = "sl_conversion_mixing_u8_nchw",
+        [SL_CONVERSION_MIXING + 2 * SLUICE_F32] = "sl_conversion_mixing_f32_nhwc",
+        [SL_CONVERSION_MIXING + 2 * SLUICE_F32 + 1] = "sl_conversion_mixing_f32_nchw",
+        [SL_CONVERSION_MIXING + 2 * SLUICE_F16] = "sl_conversion_mixing_f16_nhwc",
+        [SL_CONVERSION_MIXING + 2 * SLUICE_F16 + 1] = "sl_conversion_mixing_f16_nchw",
+        [SL_CONVERSION_MIXING + 2 * SLUICE_BF16] = "sl_conversion_mixing_bf16_nhwc",
+        [SL_CONVERSION_MIXING + 2 * SLUICE_BF16 + 1] = "sl_conversion_mixing_bf16_nchw",
     };
     assert(kernel < SL_CONVERSION_KERNELS);
     return names[kernel];
@@ -110,7 +126,8 @@ void sl_conversion_launch_make(sl_conversion_launch *launch, const sl_conversion
                        .rows = rows->rows,
                        .width = conversion->width,
                        .height = conversion->height,
-                       .group = group},
+                       .group = group,
+                       .mixing = (uintptr_t)rows->mixing},
     };
     memcpy(launch->parameters.scale, conversion->scale, sizeof(conversion->scale));
     memcpy(launch->parameters.bias, conversion->bias, sizeof(conversion->bias));

@@ -19,7 +19,8 @@
 #include <stdint.h>
 
 enum {
-    SL_CONVERSION_KERNELS = 8,   /* 4 dtypes x 2 layouts */
+    SL_CONVERSION_MIXING = 8, /* 4 dtypes x 2 layouts, and from here on those that mix rows */
+    SL_CONVERSION_KERNELS = 16,
     SL_CONVERSION_THREADS = 256, /* of a block */
     SL_CONVERSION_BYTES = 16,    /* of results that a thread makes in a plane, where they fill it */
     SL_CONVERSION_GROUP = 4      /* else: elements, with NCHW pixels */
@@ -32,6 +33,7 @@ typedef struct sl_conversion_parameters {
     uint32_t
         group; /* elements (NHWC) or pixels that a thread makes: 16, 8, 4; 1: 4 that are apart */
     float scale[3], bias[3];
+    unsigned long long mixing; /* for those that mix rows */
 } sl_conversion_parameters;
 
 typedef struct sl_conversion_launch {
@@ -43,11 +45,14 @@ typedef struct sl_conversion_launch {
 const void *sl_conversion_image(void);
 /* The PTX, with a 0 at its end, for cuModuleLoadDataEx; NULL as above. */
 const char *sl_conversion_ptx(void);
-/* Number and name of the kernel for a dtype and layout. */
+/* Number and name of the kernel for a dtype and layout; SL_CONVERSION_MIXING further on is that
+ * which mixes rows. */
 uint32_t sl_conversion_kernel(sluice_dtype dtype, sluice_layout layout);
 const char *sl_conversion_kernel_name(uint32_t kernel);
 /* Whether a picture is small enough for the kernels' 32-bit arithmetic. */
 bool sl_conversion_takes(const sl_conversion *conversion);
+/* Of these rows. */
+uint32_t sl_conversion_kernel_for(const sl_conversion *conversion, const sl_conversion_rows *rows);
 /* rows > 0, addresses 16-byte-aligned except for the flags. */
 void sl_conversion_launch_make(sl_conversion_launch *launch, const sl_conversion *conversion,
                                const sl_conversion_rows *rows);

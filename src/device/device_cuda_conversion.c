@@ -175,7 +175,7 @@ sluice_status sl_cuda_convert(sl_device *device, const sl_conversion *conversion
 {
     const sl_cuda_device *cuda = sl_cuda_of(device);
     assert(device->converts);
-    const uint32_t kernel = sl_conversion_kernel(conversion->dtype, conversion->layout);
+    const uint32_t kernel = sl_conversion_kernel_for(conversion, rows);
     assert(kernel < SL_CONVERSION_KERNELS);
     sl_conversion_launch launch;
     sl_conversion_launch_make(&launch, conversion, rows);

@@ -12,6 +12,22 @@
 #include <assert.h>
 #include <string.h>
 
+/* Each slot's share of one block. */
+static bool open_meetings(sl_feed *feed)
+{
+    const sluice_loader_options *o = &feed->config->options;
+    const size_t each = (size_t)o->batch_size * feed->columns->mixers;
+    if (each == 0) {
+        return true;
+    }
+    feed->met = sl_calloc(o->prefetch, each * sizeof(*feed->met));
+    for (uint32_t i = 0; i < o->prefetch && feed->met != NULL; i++) {
+        feed->slots[i].meeting =
+            (sl_meeting){.capacity = o->batch_size, .met = feed->met + i * each};
+    }
+    return feed->met != NULL;
+}
+
 sluice_status sl_feed_open(sl_feed *feed, const sl_config *config, const sl_dataset *dataset,
                            sluice_error *error)
 {
@@ -30,7 +46,7 @@ sluice_status sl_feed_open(sl_feed *feed, const sl_config *config, const sl_data
         feed->delivered = sl_calloc(rows, sizeof(*feed->delivered));
         missing = missing || feed->by_page == NULL || feed->delivered == NULL;
     }
-    if (missing) {
+    if (missing || !open_meetings(feed)) {
         return sl_no_memory(error, "loader", "for the row tables");
     }
     return SLUICE_OK;
@@ -40,6 +56,7 @@ void sl_feed_close(sl_feed *feed)
 {
     sl_free(feed->pending);
     sl_free(feed->slots);
+    sl_free(feed->met);
     sl_free(feed->jobs);
     sl_free(feed->by_page);
     sl_free(feed->delivered);
@@ -91,6 +108,12 @@ static void open_slot(sl_feed *feed, sl_feed_slot *slot, const sl_feed_cursor *c
     slot->ticket = cursor->ticket;
     slot->step = *step;
     slot->order = cursor->plan.order;
+    sl_meeting_begin(&slot->meeting,
+                     &(sl_mixing_batch){.seed = feed->config->options.seed,
+                                        .epoch = cursor->epoch,
+                                        .first = step->first,
+                                        .rows = step->filled},
+                     feed->columns->mixers);
     atomic_store_explicit(&slot->left, step->rows + 1, memory_order_relaxed);
     atomic_store_explicit(&slot->dropped, false, memory_order_relaxed);
     for (uint32_t row = step->filled; row < step->rows; row++) {

@@ -71,7 +71,8 @@ typedef struct sl_feed_slot {
     sl_part_view parts;
     uint64_t epoch, ticket; /* of the step */
     sl_step step;
-    sl_order order; /* of the epoch */
+    sl_order order;     /* of the epoch */
+    sl_meeting meeting; /* of rows that are mixed */
 } sl_feed_slot;
 
 /* A row, and the bytes that it is made of. */
@@ -123,6 +124,7 @@ typedef struct sl_feed {
     uint64_t shard, passes; /* in order: of the sample that was asked for last; files read so far */
     _Atomic uint64_t alone; /* items that were asked for outside of any pass */
     sl_feed_slot *slots;    /* of ticket t: slots[t % prefetch] */
+    _Atomic uint8_t *met;   /* of their meetings */
 
     sl_job *jobs; /* of each row of each slot: jobs[slot x batch + row] */
     /* Where samples share pages, else NULL. Of each row of each slot, like jobs: the rows that go
@@ -140,7 +142,8 @@ typedef struct sl_feed {
     _Atomic uint64_t short_bytes; /* stored bytes of rows that went the short path */
 } sl_feed;
 
-/* Allocates; staging, fetch and workers are set by the loader afterwards, before start. */
+/* Allocates, for feed->columns; staging, fetch and workers are set by the loader afterwards, before
+ * start. */
 sluice_status sl_feed_open(sl_feed *feed, const sl_config *config, const sl_dataset *dataset,
                            sluice_error *error);
 void sl_feed_close(sl_feed *feed);
@@ -225,6 +228,12 @@ static inline sl_paged_row *sl_feed_by_page(const sl_feed *feed, const sl_feed_s
     return feed->by_page != NULL
                ? feed->by_page + (size_t)(slot - feed->slots) * feed->config->options.batch_size
                : NULL;
+}
+
+/* Where a row with a sample meets its partner; NULL: rows are not mixed. */
+static inline sl_meeting *sl_feed_meeting(const sl_feed *feed, sl_feed_slot *slot)
+{
+    return feed->columns->mixers > 0 ? &slot->meeting : NULL;
 }
 
 /* Number of the job of a row. */

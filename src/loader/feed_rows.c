@@ -116,7 +116,8 @@ static void feed_rows_blank(sl_feed *feed, const sl_job *job)
     sl_columns_blank(feed->columns,
                      &(sl_row_place){.index = (int64_t)want->sample.index,
                                      .number = want->row,
-                                     .status = SLUICE_ROW_BAD},
+                                     .status = SLUICE_ROW_BAD,
+                                     .meeting = sl_feed_meeting(feed, job->slot)},
                      job->slot->parts);
     sl_feed_done(feed, job->slot, 1);
 }

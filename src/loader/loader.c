@@ -96,6 +96,7 @@ static sluice_status open_stages(sluice_loader *loader, uint32_t workers,
                                  const sl_fault_config *fault, sluice_error *error)
 {
     const sluice_loader_options *o = &loader->config.options;
+    loader->feed.columns = &loader->columns;
     sluice_status status = sl_loader_open_device(loader, workers, error);
     if (status == SLUICE_OK) {
         status = sl_loader_charge_tables(loader, error);
@@ -111,7 +112,6 @@ static sluice_status open_stages(sluice_loader *loader, uint32_t workers,
         return status;
     }
     loader->feed.quarantine = &loader->quarantine;
-    loader->feed.columns = &loader->columns;
     status = sl_quarantine_open(&loader->quarantine, o->quarantine_path, error);
     if (status == SLUICE_OK) {
         status = sl_row_maker_open(&loader->maker, &loader->feed, o->workers, error);
@@ -209,7 +209,8 @@ static sluice_status bind_columns(sluice_loader *loader, const sluice_augment *r
                                       .layout = (sluice_layout)o->layout,
                                       .fields = loader->dataset->fields,
                                       .field_count = loader->dataset->info.fields,
-                                      .ignore_index = o->ignore_index};
+                                      .ignore_index = o->ignore_index,
+                                      .batch = o->batch_size};
     return sl_columns_bind(&loader->columns, &config, error);
 }
 

@@ -115,7 +115,9 @@ static sluice_status share_picture(sluice_loader *loader, const sl_device *devic
         share->conversions[share->count++] =
             (sl_staging_conversion){.how = conversion_of(&picture->converter),
                                     .part = picture->first_part,
-                                    .flags = picture->first_part + 1};
+                                    .flags = picture->first_part + SL_IMAGE_FLAGS,
+                                    .mixes = picture->mixes,
+                                    .mixing = picture->first_part + SL_IMAGE_MIXING};
         sl_columns_leave_bytes(&loader->columns, picture);
     } else if (is_output && !device->shares_memory) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "loader",

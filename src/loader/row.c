@@ -219,7 +219,8 @@ static void prepare(const sl_feed *feed, sl_row *row, const sl_job *job)
     row->at = (sl_row_place){.index = (int64_t)job->want.sample.index,
                              .number = job->want.row,
                              .status = status_of(job, again),
-                             .again = again};
+                             .again = again,
+                             .meeting = sl_feed_meeting(feed, job->slot)};
     sl_columns_wish(feed->columns, row, job->slot->parts);
 }
 

@@ -128,5 +128,9 @@ static const sluice_option column_rows[] = {
      .help = "what a value of more elements is [bad]"},
     {WORD(missing, missings, 0), .keyword = "missing",
      .help = "what a sample without the field is [bad]"},
+    {SL_TEXT(sluice_column, mixes), .kinds = OF(ONE_HOT), .keyword = "mixes", .value = "COLUMN",
+     .help = "labels are mixed as the pictures of COLUMN are [not]"},
+    {NUMBER(smoothing, 0, 1), .kinds = OF(ONE_HOT), .keyword = "smoothing", .value = "PART",
+     .help = "what of a label is spread over all classes [0]"},
 };
 const sl_options_table sl_column_table = SL_TABLE(column_rows);

@@ -28,6 +28,14 @@ typedef struct upload_plan {
     bool after_release[SL_RELEASES], after_conversion;
 } upload_plan;
 
+static const sl_conversion_mixing *mixing_of(const sl_staging *staging,
+                                             const sl_staging_conversion *conversion,
+                                             const uint8_t *memory)
+{
+    const void *at = memory + staging->layout.offset[conversion->mixing];
+    return conversion->mixes ? at : NULL;
+}
+
 /* Queues the conversions of what is being copied. */
 static sluice_status convert(sl_staging *staging, const upload_plan *plan, sluice_error *error)
 {
@@ -42,6 +50,7 @@ static sluice_status convert(sl_staging *staging, const upload_plan *plan, sluic
         const sl_conversion_rows rows = {.from = memory + staging->layout.offset[conversion->part],
                                          .flags =
                                              memory + staging->layout.offset[conversion->flags],
+                                         .mixing = mixing_of(staging, conversion, memory),
                                          .to = outputs[conversion->part],
                                          .rows = plan->rows};
         status =

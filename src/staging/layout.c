@@ -9,6 +9,21 @@
 #define PART_ALIGN ((size_t)256)
 #define SLOT_ALIGN ((size_t)4096)
 
+/* In this order. */
+enum { LAYOUT_FIXED, LAYOUT_RAGGED, LAYOUT_LOCAL, LAYOUT_GROUPS };
+
+static uint32_t layout_group_of(const sl_part *part)
+{
+    switch (part->role) {
+    case SL_PART_RAGGED:
+        return LAYOUT_RAGGED;
+    case SL_PART_LOCAL:
+        return LAYOUT_LOCAL;
+    default:
+        return LAYOUT_FIXED;
+    }
+}
+
 /* Appends a part: false when the sum overflows. */
 static bool layout_append(size_t *end, size_t *offset, const sl_part *part, uint32_t rows)
 {
@@ -24,16 +39,13 @@ sluice_status sl_layout_make(sl_layout *layout, const sl_part *parts, uint32_t c
     assert(count > 0 && count <= SL_PARTS_MAX && rows > 0 && slots > 0);
     sl_layout made = {.fixed = 0};
     bool fits = true;
-    for (uint32_t i = 0; i < count; i++) {
-        if (parts[i].role != SL_PART_RAGGED) {
-            fits = fits && layout_append(&made.bytes, &made.offset[i], &parts[i], rows);
+    for (uint32_t group = 0; group < LAYOUT_GROUPS; group++) {
+        for (uint32_t i = 0; i < count; i++) {
+            if (layout_group_of(&parts[i]) == group) {
+                fits = fits && layout_append(&made.bytes, &made.offset[i], &parts[i], rows);
+            }
         }
-    }
-    made.fixed = made.bytes;
-    for (uint32_t i = 0; i < count; i++) {
-        if (parts[i].role == SL_PART_RAGGED) {
-            fits = fits && layout_append(&made.bytes, &made.offset[i], &parts[i], rows);
-        }
+        made.fixed = group == LAYOUT_FIXED ? made.bytes : made.fixed;
     }
     size_t ring;
     made.stride = (made.bytes + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;

@@ -5,7 +5,7 @@
  * Purpose: one contiguous block per batch, each array at a 256-byte-aligned offset (what device
  * kernels like to load from), the same in the host slot and in the device slot. Those of a fixed
  * length come first, so that one copy sends them; ragged ones follow, each with space for the most
- * it can have. Pure functions; units are bytes.
+ * it can have; then those that are not sent. Pure functions; units are bytes.
  */
 #ifndef SL_LAYOUT_H
 #define SL_LAYOUT_H

@@ -37,6 +37,8 @@ typedef struct sluice_batch sluice_batch; /* what the consumer's handle is (slui
 typedef struct sl_staging_conversion {
     sl_conversion how;
     uint32_t part, flags; /* numbers of parts: the pictures, and the flags of their rows */
+    bool mixes;           /* rows with each other, by what is in part */
+    uint32_t mixing;
 } sl_staging_conversion;
 
 typedef struct sl_staging_config {

@@ -23,6 +23,13 @@ static inline uint32_t bits_of(float value)
     return bits;
 }
 
+static inline float float_of(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
 static inline uint32_t permute(uint32_t a, uint32_t b, uint32_t digits)
 {
     const uint64_t bytes = (uint64_t)b << 32 | a;
@@ -35,6 +42,9 @@ static inline uint32_t permute(uint32_t a, uint32_t b, uint32_t digits)
 
 #define CONVERT_INLINE              static inline
 #define CONVERT_FMA(v, scale, bias) fmaf(v, scale, bias)
+#define CONVERT_MULTIPLY(a, b)      ((a) * (b))
+#define CONVERT_ADD(a, b)           ((a) + (b))
+#define CONVERT_FLOAT(bits)         float_of(bits)
 #define CONVERT_HALF(x)             sl_half_from_float(x)
 #define CONVERT_BFLOAT(x)           convert_bfloat(bits_of(x))
 #define CONVERT_BITS(x)             bits_of(x)
@@ -43,15 +53,20 @@ static inline uint32_t permute(uint32_t a, uint32_t b, uint32_t digits)
 #define CONVERT_APART
 #define CONVERT_ROLLED
 #define CONVERT_UNROLLED
-#include "conversion_body.h"
+#include "mixing_body.h"
 
 void convert_emulate_block(const sl_conversion_launch *launch, uint32_t kernel, uint32_t x,
                            uint32_t row)
 {
+    const int dtype = (int)(kernel % SL_CONVERSION_MIXING / 2);
+    const int layout = kernel % 2 == 1 ? SLUICE_NCHW : SLUICE_NHWC;
     for (uint32_t thread = 0; thread < launch->block[0]; thread++) {
-        convert_row(&launch->parameters, (int)(kernel / 2),
-                    kernel % 2 == 1 ? SLUICE_NCHW : SLUICE_NHWC, row,
-                    x * launch->block[0] + thread);
+        const uint32_t number = x * launch->block[0] + thread;
+        if (kernel >= SL_CONVERSION_MIXING) {
+            mix_row(&launch->parameters, dtype, layout, row, number);
+        } else {
+            convert_row(&launch->parameters, dtype, layout, row, number);
+        }
     }
 }
 
@@ -70,7 +85,7 @@ void convert_emulate_rows(const sl_conversion *conversion, const sl_conversion_r
 {
     sl_conversion_launch launch;
     sl_conversion_launch_make(&launch, conversion, rows);
-    convert_emulate(&launch, sl_conversion_kernel(conversion->dtype, conversion->layout));
+    convert_emulate(&launch, sl_conversion_kernel_for(conversion, rows));
 }
 
 /* ---- plain loops ---- */

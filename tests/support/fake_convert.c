@@ -19,8 +19,10 @@ sluice_status fake_convert(sl_device *device, const sl_conversion *conversion,
     const size_t results = sl_conversion_row_bytes(conversion) * rows->rows;
     fake_block *from = fake_find_locked(fake, rows->from);
     fake_block *to = fake_find_locked(fake, rows->to);
-    const bool fits = from != to && inside(from, rows->from, samples) &&
-                      inside(from, rows->flags, rows->rows) && inside(to, rows->to, results);
+    const bool fits =
+        from != to && inside(from, rows->from, samples) && inside(from, rows->flags, rows->rows) &&
+        inside(to, rows->to, results) &&
+        (rows->mixing == NULL || inside(from, rows->mixing, rows->rows * sizeof(*rows->mixing)));
     struct CUstream_st *on = fake_resolve(fake, stream);
     fake_expect_locked(fake, fits, "conversion of memory that is not the device's");
     fake_expect_locked(fake, on->urgent, "conversion on a stream that is not urgent");

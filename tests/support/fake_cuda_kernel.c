@@ -61,8 +61,59 @@ static void put(void *to, size_t at, sluice_dtype dtype, uint8_t sample, float v
     }
 }
 
-void fake_cuda_convert(const fake_cuda_work *work, const uint8_t *from, const uint8_t *flags,
-                       void *to)
+/* A place in a picture. */
+typedef struct sample_place {
+    size_t y, x, channel;
+} sample_place;
+
+static uint8_t sample_at(const sl_conversion_parameters *p, const fake_cuda_sources *sources,
+                         size_t row, const sample_place *at)
+{
+    const bool turned = (sources->flags[row] & SL_ROW_MIRROR) != 0;
+    const size_t x = turned ? p->width - 1 - at->x : at->x;
+    return sources->from[((row * p->height + at->y) * p->width + x) * 3 + at->channel];
+}
+
+/* To nearest even. */
+static uint8_t whole(float value)
+{
+    return (uint8_t)nearbyint((double)value);
+}
+
+static float shares(float weight, float own, float other)
+{
+    const float rest = 1.0F - weight;
+    const float second = rest * other;
+    return fmaf(weight, own, second);
+}
+
+/* Puts what comes of a place of row `row` to element `i`. */
+static void convert_place(const fake_cuda_work *work, const fake_cuda_sources *sources, size_t row,
+                          const sample_place *at, void *to, size_t i)
+{
+    const sl_conversion_parameters *p = &work->parameters;
+    const float scale = p->scale[at->channel];
+    const float bias = p->bias[at->channel];
+    const sl_conversion_mixing none = {.partner = (uint32_t)row, .weight = 1};
+    const sl_conversion_mixing *mixing = work->mixes ? &sources->mixing[row] : &none;
+    const bool inside = at->x >= mixing->left && at->x < mixing->right && at->y >= mixing->top &&
+                        at->y < mixing->bottom;
+    const bool cuts = mixing->right > mixing->left;
+    const uint8_t own = sample_at(p, sources, row, at);
+    const uint8_t other = sample_at(p, sources, mixing->partner, at);
+    const uint8_t sample = cuts && inside ? other : own;
+    const float value = fmaf((float)sample, scale, bias);
+    if ((sources->flags[row] & SL_ROW_ZERO) != 0) {
+        put(to, i, work->dtype, 0, 0);
+    } else if (cuts || mixing->partner == row) {
+        put(to, i, work->dtype, sample, value);
+    } else {
+        put(to, i, work->dtype, whole(shares(mixing->weight, own, other)),
+            shares(mixing->weight, value, fmaf((float)other, scale, bias)));
+    }
+}
+
+void fake_cuda_convert(const fake_cuda_work *work, const fake_cuda_sources *sources, void *to)
 {
     const sl_conversion_parameters *p = &work->parameters;
     const size_t plane = (size_t)p->width * p->height;
@@ -73,13 +124,8 @@ void fake_cuda_convert(const fake_cuda_work *work, const uint8_t *from, const ui
         const bool planar = work->layout == SLUICE_NCHW;
         const size_t channel = planar ? within / plane : within % 3;
         const size_t pixel = planar ? within % plane : within / 3;
-        const size_t y = pixel / p->width;
-        const size_t x = pixel % p->width;
-        const size_t source = (flags[row] & SL_ROW_MIRROR) != 0 ? p->width - 1 - x : x;
-        const uint8_t sample = from[((row * p->height + y) * p->width + source) * 3 + channel];
-        const bool zero = (flags[row] & SL_ROW_ZERO) != 0;
-        put(to, i, work->dtype, zero ? 0 : sample,
-            zero ? 0 : fmaf((float)sample, p->scale[channel], p->bias[channel]));
+        const sample_place at = {pixel / p->width, pixel % p->width, channel};
+        convert_place(work, sources, row, &at, to, i);
     }
 }
 
@@ -211,6 +257,7 @@ sl_cu_result cuModuleGetFunction(sl_cu_function *function, sl_cu_module module, 
     made->module = module;
     made->dtype = dtype;
     made->layout = layout;
+    made->mixes = strstr(name, "mixing") != NULL;
     *function = made;
     return fake_cuda_leave(SL_CU_SUCCESS);
 }
@@ -248,9 +295,11 @@ static bool find_ranges_locked(fake_cuda_work *work)
         {(uintptr_t)p->from, (uintptr_t)p->from + samples, false},
         {(uintptr_t)p->flags, (uintptr_t)p->flags + p->rows, false},
         {(uintptr_t)p->to, (uintptr_t)p->to + results, true},
+        {(uintptr_t)p->mixing, (uintptr_t)p->mixing + p->rows * sizeof(sl_conversion_mixing),
+         false},
     };
-    bool all = samples > 0;
-    for (size_t i = 0; i < FAKE_CUDA_RANGES; i++) {
+    bool all = samples > 0 && (p->mixing != 0) == work->mixes;
+    for (size_t i = 0; i < (work->mixes ? 4 : 3); i++) {
         /* NOLINTNEXTLINE(performance-no-int-to-ptr): it is one */
         const void *begin = (const void *)ranges[i].begin;
         work->ranges[i] = ranges[i];
@@ -282,8 +331,10 @@ sl_cu_result cuLaunchKernel(sl_cu_function function, unsigned grid_x, unsigned g
     if (!fake_cuda_expect_locked(legal, FAKE_CUDA_BAD_LAUNCH, call)) {
         return fake_cuda_leave(SL_CU_INVALID_VALUE);
     }
-    fake_cuda_work work = {
-        .kind = WORK_KERNEL, .dtype = function->dtype, .layout = function->layout};
+    fake_cuda_work work = {.kind = WORK_KERNEL,
+                           .dtype = function->dtype,
+                           .layout = function->layout,
+                           .mixes = function->mixes};
     memcpy(&work.parameters, parameters[0], sizeof(work.parameters));
     if (fake_cuda_expect_locked(find_ranges_locked(&work), FAKE_CUDA_NO_TARGET, call)) {
         fake_cuda_give_locked(given, &work);

@@ -25,7 +25,7 @@
 
 #define FAKE_CUDA_QUEUE  256U
 #define FAKE_CUDA_THINGS 4096U
-#define FAKE_CUDA_RANGES 3U
+#define FAKE_CUDA_RANGES 4U
 #define FAKE_CUDA_EXPORT __attribute__((visibility("default")))
 
 /* What tests call besides, as programs do. */
@@ -94,6 +94,7 @@ struct CUfunc_st {
     struct CUmod_st *module;
     sluice_dtype dtype;
     sluice_layout layout;
+    bool mixes;
 };
 
 typedef struct fake_cuda_range {
@@ -124,6 +125,7 @@ typedef struct fake_cuda_work {
     /* KERNEL */
     sluice_dtype dtype;
     sluice_layout layout;
+    bool mixes;
     sl_conversion_parameters parameters;
     /* READER: copies to the host first, where `to` is not NULL */
     void *to;
@@ -212,8 +214,12 @@ uint64_t fake_cuda_now_ns(void);
 void fake_cuda_wake_locked(void);
 
 /* The reference of the conversion, on host addresses. */
-void fake_cuda_convert(const fake_cuda_work *work, const uint8_t *from, const uint8_t *flags,
-                       void *to);
+typedef struct fake_cuda_sources {
+    const uint8_t *from, *flags;
+    const sl_conversion_mixing *mixing;
+} fake_cuda_sources;
+
+void fake_cuda_convert(const fake_cuda_work *work, const fake_cuda_sources *sources, void *to);
 
 /* The calling thread's counters. */
 extern _Thread_local uint64_t fake_cuda_host_waits;

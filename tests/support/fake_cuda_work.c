@@ -174,14 +174,17 @@ static void copy_locked(const fake_cuda_work *work)
 static void kernel_locked(const fake_cuda_work *work)
 {
     fake_cuda *f = &fake_cuda_the;
-    const uint8_t *from = fake_cuda_backing_locked(work->ranges[0].begin);
-    const uint8_t *flags = fake_cuda_backing_locked(work->ranges[1].begin);
+    const fake_cuda_sources sources = {
+        .from = fake_cuda_backing_locked(work->ranges[0].begin),
+        .flags = fake_cuda_backing_locked(work->ranges[1].begin),
+        .mixing = work->mixes ? fake_cuda_backing_locked(work->ranges[3].begin) : NULL};
     void *to = fake_cuda_backing_locked(work->ranges[2].begin);
-    const bool there = from != NULL && flags != NULL && to != NULL;
+    const bool there = sources.from != NULL && sources.flags != NULL && to != NULL &&
+                       (sources.mixing != NULL || !work->mixes);
     if (in_order_locked(work) && fake_cuda_expect_work_locked(there, FAKE_CUDA_DEAD)) {
         f->busy++;
         pthread_mutex_unlock(&f->mutex);
-        fake_cuda_convert(work, from, flags, to);
+        fake_cuda_convert(work, &sources, to);
         pthread_mutex_lock(&f->mutex);
         f->busy--;
         f->kernels++;

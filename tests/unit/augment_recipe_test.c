@@ -515,7 +515,10 @@ TEST(streams_are_the_same_for_ever)
                     {"random_apply", 28},
                     {"random_choice", 29},
                     {"random_order", 30},
-                    {"normalize", 0}};
+                    {"normalize", 0},
+                    {"mixup", 31},
+                    {"cutmix", 32},
+                    {"timm_mix", 33}};
     assert_int_equal(sl_step_kind_count, sizeof(expected) / sizeof(expected[0]));
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
         assert_int_equal(sl_step_find(expected[i].name)->stream, expected[i].stream);

@@ -21,18 +21,16 @@ shift 7
 
 failed=0
 kernels=0
-for dtype in u8 f32 f16 bf16; do
-    for layout in nhwc nchw; do
-        kernels=$((kernels + 1))
-        if ! grep -q "sl_conversion_${dtype}_${layout}" "$image"; then
-            echo "not in the image: sl_conversion_${dtype}_${layout}"
-            failed=1
-        fi
-        if ! grep -q "^\.visible \.entry sl_conversion_${dtype}_${layout}(" "$ptx"; then
-            echo "not in the PTX: sl_conversion_${dtype}_${layout}"
-            failed=1
-        fi
-    done
+for name in sl_conversion{,_mixing}_{u8,f32,f16,bf16}_{nhwc,nchw}; do
+    kernels=$((kernels + 1))
+    if ! grep -q "$name" "$image"; then
+        echo "not in the image: $name"
+        failed=1
+    fi
+    if ! grep -q "^\.visible \.entry $name(" "$ptx"; then
+        echo "not in the PTX: $name"
+        failed=1
+    fi
 done
 
 folder=$(mktemp -d)
@@ -48,10 +46,11 @@ echo "$compiled compiled, $clean of them without spills"
 if ((compiled == 0 || compiled % kernels != 0 || compiled < kernels * ${#archs[@]} || clean != compiled)); then
     failed=1
 fi
-# Registers of a multiprocessor are 65536, given in eights: for 1024, 1536 and 2048 threads.
+# Registers of a multiprocessor are 65536, given in eights: for 1024, 1536 and 2048 threads. Those that mix,
+# with two pictures in registers, may have half as many threads.
 if ! sed -nE "s/.*entry function '(.*)' for 'sm_([0-9]+)'/\1 \2/p; s/.*Used ([0-9]+) registers.*/\1/p" "$folder/log" |
     paste -d ' ' - - | awk '
-        { limit = $2 == 75 ? 64 : $2 ~ /^(86|87|89|12.)$/ ? 40 : 32 }
+        { limit = $2 == 75 || $1 ~ /_mixing_/ ? 64 : $2 ~ /^(86|87|89|12.)$/ ? 40 : 32 }
         $3 > limit { print $1 " on sm_" $2 " takes " $3 " registers of " limit; bad = 1 }
         END { exit bad || NR == 0 }'; then
     failed=1

@@ -203,9 +203,9 @@ static void rig_open(rig *r, int32_t on_bad, uint32_t seed)
     o->max_sample_bytes = BYTES;
     r->config.lookahead = LOOKAHEAD;
     r->config.task_rows = 10;
+    r->feed.columns = &no_columns;
     assert_int_equal(sl_feed_open(&r->feed, &r->config, &dataset, NULL), SLUICE_OK);
     r->feed.quarantine = &r->quarantine;
-    r->feed.columns = &no_columns;
 }
 
 static void rig_close(rig *r)
