@@ -191,7 +191,7 @@ static sluice_status file_set_open_file(void *ctx, uint32_t number, sluice_error
     sl_file_index *index = &o->set->indexes[file];
     sluice_status status = SLUICE_OK;
     if (!o->opened[file] && !sl_index_store_load(index, kind->index, path, o->folder) &&
-        !kind->load(index, path)) {
+        (kind->load == NULL || !kind->load(index, path))) {
         status = file_set_walk(o, index, path, error);
         if (status == SLUICE_OK) {
             status = file_set_settle(index, path, error);

@@ -29,7 +29,7 @@ typedef struct sl_file_kind {
     /* Whether a file that begins with these bytes is one, whatever its name: SL_FILE_LOOK_BYTES, or
      * all that it has. NULL: the name alone tells. */
     bool (*begins)(sl_bytes head);
-    /* An index that another tool left beside the file. */
+    /* An index that another tool left beside the file. NULL: none does. */
     bool (*load)(sl_file_index *index, const char *path);
     sluice_status (*walk)(sl_file_index *index, const char *path, sluice_error *error);
     /* How a file is compressed that is walked by unpacking it: processors do that, and no more
