@@ -174,11 +174,8 @@ void *sl_realloc_array(void *memory, size_t count, size_t bytes)
                              : noted(realloc(memory, at_least_one(total)));
 }
 
-bool sl_grow(void *array, uint64_t *capacity, uint64_t needed, size_t item_bytes)
+bool sl_grow_to(void *array, uint64_t *capacity, uint64_t needed, size_t item_bytes)
 {
-    if (needed <= *capacity) {
-        return true;
-    }
     uint64_t more = *capacity + *capacity / 2;
     more = more < CAPACITY_FIRST ? CAPACITY_FIRST : more;
     more = more < needed ? needed : more;

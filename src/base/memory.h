@@ -24,15 +24,19 @@ void *sl_realloc_array(void *memory, size_t count, size_t bytes);
 char *sl_strdup(const char *text);
 void sl_free(void *memory);
 
+/* As sl_grow, where there is not enough space. */
+bool sl_grow_to(void *array, uint64_t *capacity, uint64_t needed, size_t item_bytes);
 /*
  * Gives a heap array space for `needed` items of `item_bytes` each. `array` is the address of the
  * pointer to it (a `T **`; it may point to NULL while `*capacity` is 0). Grows by half, so that
  * adding n items one by one moves O(n); does nothing where there is space. False, with the array
- * and
- * `*capacity` as they were: there is no memory for it, or its bytes would not fit a size_t.
+ * and `*capacity` as they were: there is no memory for it, or its bytes would not fit a size_t.
  * Arrays in parallel share a capacity: each but the last is grown with a copy of it.
  */
-bool sl_grow(void *array, uint64_t *capacity, uint64_t needed, size_t item_bytes);
+static inline bool sl_grow(void *array, uint64_t *capacity, uint64_t needed, size_t item_bytes)
+{
+    return needed <= *capacity || sl_grow_to(array, capacity, needed, item_bytes);
+}
 
 /* Allocations (not frees) since the process began: heap, slabs and scratch growth. */
 uint64_t sl_memory_allocations(void);

@@ -15,11 +15,16 @@ void sl_file_index_close(sl_file_index *index)
     index->bytes = NULL;
 }
 
-bool sl_file_index_add(sl_file_index *index, uint64_t offset, uint64_t bytes)
+static bool file_index_reserve(sl_file_index *index, uint64_t samples)
 {
     uint64_t capacity = index->capacity;
-    if (!sl_grow(&index->offsets, &capacity, index->samples + 1, sizeof(*index->offsets)) ||
-        !sl_grow(&index->bytes, &index->capacity, index->samples + 1, sizeof(*index->bytes))) {
+    return sl_grow(&index->offsets, &capacity, samples, sizeof(*index->offsets)) &&
+           sl_grow(&index->bytes, &index->capacity, samples, sizeof(*index->bytes));
+}
+
+bool sl_file_index_add(sl_file_index *index, uint64_t offset, uint64_t bytes)
+{
+    if (!file_index_reserve(index, index->samples + 1)) {
         return false;
     }
     index->offsets[index->samples] = offset;
@@ -112,6 +117,9 @@ static bool decode_samples(sl_file_index *index, const uint8_t *at, uint64_t sam
     const uint8_t *sizes = at + samples * 8;
     const uint64_t most = index->packing == SL_PACKING_NONE ? index->file.bytes : INT64_MAX;
     uint64_t end = 0;
+    if (!file_index_reserve(index, samples)) {
+        return false;
+    }
     for (uint64_t i = 0; i < samples; i++) {
         const uint64_t offset = sl_load64(at + i * 8);
         const uint32_t bytes = sl_load32(sizes + i * 4);
