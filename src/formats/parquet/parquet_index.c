@@ -11,6 +11,7 @@
 #include "search.h"
 #include "store.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #define STAGE "dataset"
@@ -515,11 +516,12 @@ static sluice_status fill_page(filler *f, const sl_parquet_page *page, sluice_er
 static filler *begin(const sl_parquet_place *place, uint32_t leaf, sluice_error *error)
 {
     const sl_parquet *parquet = place->parquet;
-    filler *f = sl_calloc(1, sizeof(*f));
+    filler *f = sl_malloc(sizeof(*f));
     if (f == NULL) {
         (void)sl_no_memory(error, STAGE, "for an index");
         return NULL;
     }
+    memset(f, 0, offsetof(filler, looked)); /* each of many groups has one */
     f->place = place;
     f->leaf = &parquet->leaves[leaf];
     f->chunk = &parquet->chunks[(size_t)place->group * parquet->leaf_count + leaf];
