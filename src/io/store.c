@@ -83,16 +83,6 @@ bool sl_store_has_folder(const char *path)
     return store_has(path, SL_ENTRY_FOLDER);
 }
 
-sluice_status sl_store_ask(sl_file_name name, sl_entry_kind *kind, sluice_error *error)
-{
-    sl_store_facts facts = {.kind = SL_ENTRY_UNKNOWN};
-    const int failed = sl_store_stat(name.path, &facts);
-    *kind = failed == 0 ? facts.kind : SL_ENTRY_UNKNOWN;
-    return failed == 0 || sl_store_is_missing(failed)
-               ? SLUICE_OK
-               : sl_error_file(error, SLUICE_IO, name.stage, -failed, name.path, -1, "cannot stat");
-}
-
 bool sl_store_is_folder(const sl_store_entry *entry, const char *path)
 {
     return entry->kind == SL_ENTRY_LINK || entry->kind == SL_ENTRY_UNKNOWN

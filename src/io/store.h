@@ -121,12 +121,10 @@ const sl_store *sl_store_of(const char *path);
 int sl_store_stat(const char *path, sl_store_facts *facts);
 /* Errors: IO, also where there is nothing. */
 sluice_status sl_store_find(sl_file_name name, sl_store_facts *facts, sluice_error *error);
-/* Whether there is a file, a folder; no, where that cannot be told. For names that may be there:
- * sl_store_ask tells a missing one from one that cannot be asked for. */
+/* Whether there is a file, a folder; no, where that cannot be told, which sl_store_note_doubts
+ * notes. */
 bool sl_store_has_file(const char *path);
 bool sl_store_has_folder(const char *path);
-/* What is there; SL_ENTRY_UNKNOWN: nothing. Errors: IO, where the store does not tell. */
-sluice_status sl_store_ask(sl_file_name name, sl_entry_kind *kind, sluice_error *error);
 /* Of a failed sl_store_stat: there is nothing, as opposed to: it cannot be asked for. */
 bool sl_store_is_missing(int failed);
 /* Of an entry of a folder, at `path`; asks where the listing did not tell. */

@@ -223,13 +223,3 @@ uint32_t sl_thrift_list(sl_thrift *thrift, const sl_thrift_field *field, sl_thri
     }
     return thrift->bad ? 0 : (uint32_t)list.left;
 }
-
-int64_t sl_thrift_element_integer(sl_thrift *thrift)
-{
-    return thrift_read_integer(thrift);
-}
-
-sl_bytes sl_thrift_element_binary(sl_thrift *thrift)
-{
-    return read_binary(thrift);
-}

@@ -53,10 +53,8 @@ void sl_thrift_skip(sl_thrift *thrift, const sl_thrift_field *field);
 int64_t sl_thrift_integer(sl_thrift *thrift, const sl_thrift_field *field);
 bool sl_thrift_bool(sl_thrift *thrift, const sl_thrift_field *field);
 sl_bytes sl_thrift_binary(sl_thrift *thrift, const sl_thrift_field *field);
-/* Begins a list of elements of `type`; how many follow, which are not more than there are bytes. */
+/* Begins a list of elements of `type`; how many follow, which are not more than there are bytes.
+ * Of structures: fields from here on. */
 uint32_t sl_thrift_list(sl_thrift *thrift, const sl_thrift_field *field, sl_thrift_type type);
-/* Elements of a list. Of structures: fields from here on. */
-int64_t sl_thrift_element_integer(sl_thrift *thrift);
-sl_bytes sl_thrift_element_binary(sl_thrift *thrift);
 
 #endif
