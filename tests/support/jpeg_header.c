@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jpeg_header.h"
 
+#include "jpeg_make.h"
 #include "jpeg_segments.h"
 #include "jpeg_zigzag.h"
+#include "test.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -124,4 +126,34 @@ const char *jpeg_header_difference(sl_bytes jpeg, bool *taken)
     const char *found = difference(&l.cinfo, &frame, jpeg);
     jpeg_destroy_decompress(&l.cinfo);
     return found;
+}
+
+void jpeg_put(jpeg_pieces *pieces, const void *data, size_t size)
+{
+    assert_true(size <= sizeof(pieces->data) - pieces->size);
+    memcpy(pieces->data + pieces->size, data, size);
+    pieces->size += size;
+}
+
+void jpeg_put_segment(jpeg_pieces *pieces, uint8_t marker, const void *data, size_t size)
+{
+    const uint8_t head[] = {0xFF, marker, (uint8_t)((size + 2) >> 8), (uint8_t)(size + 2)};
+    jpeg_put(pieces, head, sizeof(head));
+    jpeg_put(pieces, data, size);
+}
+
+void jpeg_expect_same_pixels(sl_bytes a, sl_bytes b)
+{
+    uint32_t size[2][3];
+    long warnings = 0;
+    uint8_t *old = jpeg_plain_decode(a.data, a.size, &size[0][0], &size[0][1], &size[0][2], NULL);
+    uint8_t *new =
+        jpeg_plain_decode(b.data, b.size, &size[1][0], &size[1][1], &size[1][2], &warnings);
+    assert_non_null(old);
+    assert_non_null(new);
+    assert_int_equal(warnings, 0);
+    assert_memory_equal(size[0], size[1], sizeof(size[0]));
+    assert_memory_equal(old, new, (size_t)size[0][0] * size[0][1] * size[0][2]);
+    free(old);
+    free(new);
 }

@@ -5,6 +5,7 @@
  */
 #include "decoder.h"
 #include "exif.h"
+#include "jpeg_header.h"
 #include "jpeg_make.h"
 #include "jpeg_readback.h"
 #include "jpeg_retile.h"
@@ -50,22 +51,6 @@ static result retile(sl_jpeg_retiler *retiler, const uint8_t *data, size_t size)
     const bool kept = r.status == SLUICE_OK && r.outcome != SL_JPEG_RETILED;
     assert_true((r.status == SLUICE_OK && !kept) || r.error.text[0] != '\0');
     return r;
-}
-
-static void assert_same_pixels(sl_bytes a, sl_bytes b)
-{
-    uint32_t size[2][3];
-    long warnings = 0;
-    uint8_t *old = jpeg_plain_decode(a.data, a.size, &size[0][0], &size[0][1], &size[0][2], NULL);
-    uint8_t *new =
-        jpeg_plain_decode(b.data, b.size, &size[1][0], &size[1][1], &size[1][2], &warnings);
-    assert_non_null(old);
-    assert_non_null(new);
-    assert_int_equal(warnings, 0);
-    assert_memory_equal(size[0], size[1], sizeof(size[0]));
-    assert_memory_equal(old, new, (size_t)size[0][0] * size[0][1] * size[0][2]);
-    free(old);
-    free(new);
 }
 
 /* libjpeg alone: reads and writes coefficients; errors end the program. */
@@ -178,7 +163,7 @@ static void check_kind(sl_jpeg_retiler *retiler, uint32_t tile_mcus, const jpeg_
     const result r = retile(retiler, file->data, file->size);
     assert_int_equal(r.status, SLUICE_OK);
     assert_int_equal(r.outcome, SL_JPEG_RETILED);
-    assert_same_pixels(source, r.bytes);
+    jpeg_expect_same_pixels(source, r.bytes);
     const uint32_t interval = assert_baseline(r.bytes, tile_mcus);
     if (kind->orientation == 0) {
         assert_small(source, r.bytes, interval);
@@ -334,46 +319,27 @@ TEST(what_follows_the_picture_is_left_behind)
     sl_jpeg_retiler_close(retiler);
 }
 
-/* A file put together from pieces. */
-typedef struct pieces {
-    uint8_t data[1 << 16];
-    size_t size;
-} pieces;
-
-static void put(pieces *p, const void *data, size_t size)
-{
-    memcpy(p->data + p->size, data, size);
-    p->size += size;
-}
-
-static void put_segment(pieces *p, uint8_t marker, const void *data, size_t size)
-{
-    const uint8_t head[] = {0xFF, marker, (uint8_t)((size + 2) >> 8), (uint8_t)(size + 2)};
-    put(p, head, sizeof(head));
-    put(p, data, size);
-}
-
 /* Behind the JFIF segment that jpeg_make writes. */
 enum { JFIF_END = 20 };
 
 /* A picture with a thumbnail, EXIF, ICC, XMP, Adobe and a comment; `head` gets the segments. */
-static void make_rich(pieces *rich, pieces *head, int orientation)
+static void make_rich(jpeg_pieces *rich, jpeg_pieces *head, int orientation)
 {
     const jpeg_options exif = {.orientation = orientation};
     jpeg_file with = jpeg_make_pattern(40, 30, 5, &exif);
     jpeg_file plain = jpeg_make_pattern(40, 30, 5, NULL);
-    *rich = *head = (pieces){.size = 0};
+    *rich = *head = (jpeg_pieces){.size = 0};
     const uint8_t jfif[] = "JFIF\0\1\2\1\0\x48\0\x48\1\1abc";
-    put_segment(head, 0xE0, jfif, sizeof(jfif) - 1);
-    put(head, with.data + JFIF_END, with.size - plain.size);
-    put_segment(head, 0xE2, "ICC_PROFILE\0\1\1profile", 21);
-    put_segment(head, 0xE1, "http://ns.adobe.com/xap/1.0/\0<x/>", 33);
-    put_segment(head, 0xFE, "a comment", 9);
-    put_segment(head, 0xEE, "Adobe\0\x64\0\0\0\0\1", 12);
-    put_segment(head, 0xE0, "JFXX\0\x10thumbnail", 15);
-    put(rich, plain.data, 2);
-    put(rich, head->data, head->size);
-    put(rich, plain.data + JFIF_END, plain.size - JFIF_END);
+    jpeg_put_segment(head, 0xE0, jfif, sizeof(jfif) - 1);
+    jpeg_put(head, with.data + JFIF_END, with.size - plain.size);
+    jpeg_put_segment(head, 0xE2, "ICC_PROFILE\0\1\1profile", 21);
+    jpeg_put_segment(head, 0xE1, "http://ns.adobe.com/xap/1.0/\0<x/>", 33);
+    jpeg_put_segment(head, 0xFE, "a comment", 9);
+    jpeg_put_segment(head, 0xEE, "Adobe\0\x64\0\0\0\0\1", 12);
+    jpeg_put_segment(head, 0xE0, "JFXX\0\x10thumbnail", 15);
+    jpeg_put(rich, plain.data, 2);
+    jpeg_put(rich, head->data, head->size);
+    jpeg_put(rich, plain.data + JFIF_END, plain.size - JFIF_END);
     jpeg_free(&with);
     jpeg_free(&plain);
 }
@@ -403,8 +369,8 @@ TEST(what_is_left_over_is_kept)
 
 TEST(metadata_goes_along_or_not)
 {
-    static pieces rich;
-    static pieces head;
+    static jpeg_pieces rich;
+    static jpeg_pieces head;
     sl_jpeg_retiler *keeps = open_retiler(0, false);
     sl_jpeg_retiler *drops = open_retiler(0, true);
     for (int orientation = 1; orientation <= 8; orientation++) {
@@ -413,10 +379,10 @@ TEST(metadata_goes_along_or_not)
         result r = retile(keeps, rich.data, rich.size);
         assert_int_equal(r.outcome, SL_JPEG_RETILED);
         assert_memory_equal(r.bytes.data + 2, head.data, head.size);
-        assert_same_pixels(source, r.bytes);
+        jpeg_expect_same_pixels(source, r.bytes);
         r = retile(drops, rich.data, rich.size);
         assert_int_equal(r.outcome, SL_JPEG_RETILED);
-        assert_same_pixels(source, r.bytes);
+        jpeg_expect_same_pixels(source, r.bytes);
         assert_int_equal(sl_exif_orientation(r.bytes), orientation);
         assert_memory_equal(r.bytes.data + 2, "\xFF\xE0\0\x10JFIF\0\1\2\1\0\x48\0\x48\0\0", 18);
         assert_memory_equal(r.bytes.data + 20,
@@ -446,7 +412,7 @@ TEST(nothing_is_added_to_what_has_no_segments)
         const result r = retile(retiler, file.data, file.size - cut);
         assert_int_equal(r.outcome, SL_JPEG_RETILED);
         assert_int_equal(r.bytes.data[3], 0xDB);
-        assert_same_pixels((sl_bytes){file.data, file.size - cut}, r.bytes);
+        jpeg_expect_same_pixels((sl_bytes){file.data, file.size - cut}, r.bytes);
         jpeg_free(&file);
     }
     sl_jpeg_retiler_close(retiler);
@@ -493,14 +459,14 @@ TEST(what_cannot_be_tiled_is_kept)
     /* Another table under the number of one that is in use. */
     const jpeg_options separate = {.separate_scans = true};
     file = jpeg_make_pattern(50, 40, 1, &separate);
-    static pieces p;
+    static jpeg_pieces p;
     p.size = 0;
     at = find_marker(&file, 0xDA, 1);
-    put(&p, file.data, at);
+    jpeg_put(&p, file.data, at);
     const size_t table = find_marker(&file, 0xDB, 0);
-    put(&p, file.data + table, 69);
+    jpeg_put(&p, file.data + table, 69);
     p.data[p.size - 1] ^= 1;
-    put(&p, file.data + at, file.size - at);
+    jpeg_put(&p, file.data + at, file.size - at);
     assert_kept((sl_bytes){p.data, p.size}, SL_JPEG_UNUSUAL);
     jpeg_free(&file);
 }
@@ -550,7 +516,7 @@ TEST(wide_quantisation_tables_stay)
     const result r = retile(retiler, t.data, t.size);
     assert_int_equal(r.outcome, SL_JPEG_RETILED);
     assert_non_null(memmem(r.bytes.data, r.bytes.size, "\xFF\xC1\0", 3));
-    assert_same_pixels((sl_bytes){t.data, t.size}, r.bytes);
+    jpeg_expect_same_pixels((sl_bytes){t.data, t.size}, r.bytes);
     sl_jpeg_retiler_close(retiler);
     transcode_end(&t);
     jpeg_free(&file);
@@ -718,7 +684,7 @@ TEST(twelve_megapixels_work)
     sl_jpeg_retiler *retiler = open_retiler(0, false);
     const result r = retile(retiler, file.data, file.size);
     assert_int_equal(r.outcome, SL_JPEG_RETILED);
-    assert_same_pixels((sl_bytes){file.data, file.size}, r.bytes);
+    jpeg_expect_same_pixels((sl_bytes){file.data, file.size}, r.bytes);
     sl_jpeg_retiler_close(retiler);
     jpeg_free(&file);
     free(pixels);
