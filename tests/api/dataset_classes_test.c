@@ -4,8 +4,9 @@
  * classes, added to a packed one, by a list, by renaming, by a file; and what is refused. All
  * formats, orders and joins of joins are tried in python/tests/test_labels.py.
  */
+#include "dataset_checks.h"
 #include "loader_setup.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,25 +18,7 @@ static const char *const bird_names[] = {"dog", "emu", "cat"};
 static const int64_t pet_labels[PETS] = {0, 1, -1};
 static const int64_t bird_labels[BIRDS] = {2, 0, 1, 1};
 
-static char root[200];
 static sluice_dataset *parts[2];
-
-static const char *path_of(const char *name)
-{
-    static char path[300];
-    (void)snprintf(path, sizeof(path), "%s/%s", root, name);
-    return path;
-}
-
-static sluice_dataset *open_or_fail(const char *path)
-{
-    sluice_dataset *dataset = NULL;
-    sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_dataset_open(&dataset, &path, 1, NULL, &error) != SLUICE_OK) {
-        fail_msg("%s", error.text);
-    }
-    return dataset;
-}
 
 static sluice_dataset *write_labels(const char *name, const char *const *classes, uint32_t count,
                                     const int64_t *labels, uint32_t samples)
@@ -49,19 +32,19 @@ static sluice_dataset *write_labels(const char *name, const char *const *classes
     options.field_count = 1;
     options.classes = classes;
     options.class_count = count;
-    assert_int_equal(sluice_writer_open(&writer, path_of(name), &options, NULL), SLUICE_OK);
+    assert_int_equal(sluice_writer_open(&writer, test_path("%s", name), &options, NULL), SLUICE_OK);
     for (uint32_t i = 0; i < samples; i++) {
         sluice_value value = SLUICE_VALUE_INIT;
         value.integer = labels[i];
         assert_int_equal(sluice_writer_add_values(writer, &value, 1, NULL), SLUICE_OK);
     }
     assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
-    return open_or_fail(path_of(name));
+    return dataset_opened(test_path("%s", name));
 }
 
 static int set_up(void **state)
 {
-    temporary_directory(root, sizeof(root));
+    test_folder_make(NULL);
     parts[0] = write_labels("pets", pet_names, 2, pet_labels, PETS);
     parts[1] = write_labels("birds", bird_names, 3, bird_labels, BIRDS);
     return 0;
@@ -71,7 +54,7 @@ static int tear_down(void **state)
 {
     sluice_dataset_close(parts[0]);
     sluice_dataset_close(parts[1]);
-    remove_tree(root);
+    test_folder_remove(NULL);
     return 0;
 }
 
@@ -164,7 +147,7 @@ TEST(test_a_list_and_new_names)
 
 static void put_file(const char *content)
 {
-    write_file(path_of("labels.json"), content, (uint32_t)strlen(content));
+    write_file(test_path("labels.json"), content, (uint32_t)strlen(content));
 }
 
 TEST(test_a_file_says_the_same)
@@ -184,7 +167,7 @@ TEST(test_a_file_says_the_same)
                  {"[\"cat\"", SLUICE_CORRUPT, "not valid JSON"},
                  {"", SLUICE_CORRUPT, "not valid JSON"}};
     char path[300];
-    (void)snprintf(path, sizeof(path), "%s", path_of("labels.json"));
+    (void)snprintf(path, sizeof(path), "%s", test_path("labels.json"));
     sluice_label_options labels = SLUICE_LABEL_OPTIONS_INIT;
     sluice_dataset *joined = NULL;
     labels.file = path;
@@ -235,7 +218,7 @@ TEST(test_others_are_added_to_what_is_packed)
     sluice_pack_result result = SLUICE_PACK_RESULT_INIT;
     sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
     const sluice_label_options labels = SLUICE_LABEL_OPTIONS_INIT;
-    (void)snprintf(packed, sizeof(packed), "%s", path_of("packed"));
+    (void)snprintf(packed, sizeof(packed), "%s", test_path("packed"));
     options.keep_order = 1;
     assert_int_equal(sluice_pack(parts[0], packed, &options, NULL, &error), SLUICE_OK);
     options.labels = &labels;
@@ -248,9 +231,9 @@ TEST(test_others_are_added_to_what_is_packed)
     options.labels = &labels;
     assert_int_equal(sluice_pack(parts[1], packed, &options, &result, &error), SLUICE_OK);
     assert_int_equal(result.complete, 1);
-    expect(open_or_fail(packed), all_names, 3, all_labels, ALL);
+    expect(dataset_opened(packed), all_names, 3, all_labels, ALL);
     /* Nothing of it that was damaged goes unnoticed. */
-    sluice_dataset *whole = open_or_fail(packed);
+    sluice_dataset *whole = dataset_opened(packed);
     sluice_verify_result verified = SLUICE_VERIFY_RESULT_INIT;
     assert_int_equal(sluice_dataset_verify(whole, NULL, &verified, &error), SLUICE_OK);
     assert_int_equal(verified.bad, 0);

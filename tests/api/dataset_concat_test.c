@@ -5,6 +5,7 @@
  * The parts are a folder of pictures, shards of the same pictures, and shards of tensors.
  */
 #include "batches.h"
+#include "dataset_checks.h"
 #include "loader_setup.h"
 #include "test.h"
 
@@ -18,22 +19,12 @@ enum { FIELD_MAX = 1 << 16 };
 static photo_folder folder;
 static char root[200], packed[256];
 
-static sluice_dataset *open_or_fail(const char *path)
-{
-    sluice_dataset *dataset = NULL;
-    sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_dataset_open(&dataset, &path, 1, NULL, &error) != SLUICE_OK) {
-        fail_msg("%s", error.text);
-    }
-    return dataset;
-}
-
 /* Folder, shards, folder. */
 static void open_parts(sluice_dataset *parts[PARTS])
 {
-    parts[0] = open_or_fail(folder.path);
-    parts[1] = open_or_fail(packed);
-    parts[2] = open_or_fail(folder.path);
+    parts[0] = dataset_opened(folder.path);
+    parts[1] = dataset_opened(packed);
+    parts[2] = dataset_opened(folder.path);
 }
 
 static sluice_dataset *join(sluice_dataset *const *parts, size_t count)
@@ -67,7 +58,7 @@ static int set_up(void **state)
     (void)snprintf(packed, sizeof(packed), "%s/packed", root);
     options.keep_bytes = 1;
     options.keep_order = 1;
-    sluice_dataset *dataset = open_or_fail(folder.path);
+    sluice_dataset *dataset = dataset_opened(folder.path);
     const sluice_status status = sluice_pack(dataset, packed, &options, &result, &error);
     sluice_dataset_close(dataset);
     if (status != SLUICE_OK) {
@@ -179,7 +170,7 @@ TEST(test_it_can_be_packed)
     sluice_dataset *joined = join_all();
     assert_int_equal(sluice_pack(joined, path, &options, &result, NULL), SLUICE_OK);
     assert_int_equal(result.samples, ALL);
-    sluice_dataset *again = open_or_fail(path);
+    sluice_dataset *again = dataset_opened(path);
     for (uint64_t i = 0; i < ALL; i++) {
         expect_same_field(joined, i, again, i, "image");
         expect_same_field(joined, i, again, i, "key");
@@ -305,7 +296,7 @@ TEST(test_the_cursor_of_a_part_is_refused)
     size_t bytes = sizeof(cursor);
     uint64_t epoch = 0;
     const sluice_loader_options options = setup_options();
-    sluice_dataset *part = open_or_fail(folder.path);
+    sluice_dataset *part = dataset_opened(folder.path);
     sluice_dataset *joined = join_all();
     sluice_loader *loader = open_loader(part, &options);
     assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
@@ -364,7 +355,7 @@ static sluice_dataset *write_tensors(const char *where, const tensor_set *set)
         assert_int_equal(sluice_writer_add_values(writer, values, 2, &error), SLUICE_OK);
     }
     assert_int_equal(sluice_writer_finish(writer, &error), SLUICE_OK);
-    return open_or_fail(path);
+    return dataset_opened(path);
 }
 
 static const void *column_of(const sluice_batch *batch, const char *name)
@@ -448,10 +439,10 @@ TEST(test_what_differs_is_named)
     sluice_dataset *name = write_tensors("d1", &sets[1]);
     sluice_dataset *dtype = write_tensors("d2", &sets[2]);
     sluice_dataset *dims = write_tensors("d3", &sets[3]);
-    sluice_dataset *photos = open_or_fail(folder.path);
+    sluice_dataset *photos = dataset_opened(folder.path);
     photo_folder other;
     photo_folder_make(&other, CLASSES + 1, 2);
-    sluice_dataset *classes = open_or_fail(other.path);
+    sluice_dataset *classes = dataset_opened(other.path);
     expect_refused(base, name, NULL, "dataset 2 has no field \"x\"");
     expect_refused(base, dtype, NULL, "field \"x\" is a tensor i32 in dataset 2 and f32");
     expect_refused(base, dims, NULL, "field \"x\" has 2 dimensions in dataset 2 and 1");
@@ -483,7 +474,7 @@ TEST(test_wrong_calls)
 {
     sluice_dataset *joined = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
-    sluice_dataset *photos = open_or_fail(folder.path);
+    sluice_dataset *photos = dataset_opened(folder.path);
     sluice_dataset *missing[2] = {photos, NULL};
     sluice_concat_options options = SLUICE_CONCAT_OPTIONS_INIT;
     assert_int_equal(sluice_dataset_concat(NULL, missing, 1, NULL, &error), SLUICE_INVALID);
@@ -501,7 +492,7 @@ TEST(test_wrong_calls)
 TEST(test_the_same_one_several_times)
 {
     enum { TIMES = 40 };
-    sluice_dataset *photos = open_or_fail(folder.path);
+    sluice_dataset *photos = dataset_opened(folder.path);
     sluice_dataset *many[TIMES];
     for (size_t i = 0; i < TIMES; i++) {
         many[i] = photos;

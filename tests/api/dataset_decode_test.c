@@ -3,6 +3,7 @@
  * One picture of one sample, decoded: sizes first, then pixels, those that Pillow decodes; raw ones
  * as they were written; what is refused, and what a damaged one says.
  */
+#include "dataset_checks.h"
 #include "photo_folder.h"
 #include "pillow.h"
 #include "test.h"
@@ -16,13 +17,6 @@
 enum { CLASSES = 2, PER_CLASS = 3, PHOTOS = CLASSES * PER_CLASS };
 
 static photo_folder photos;
-
-static sluice_dataset *open_at(const char *path)
-{
-    sluice_dataset *dataset = NULL;
-    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
-    return dataset;
-}
 
 /* The pixels, malloc'd, by asking for their size first. */
 static uint8_t *decode(const sluice_dataset *dataset, uint64_t index, sluice_pixels *pixels)
@@ -53,7 +47,7 @@ TEST(pixels_are_those_that_pillow_decodes)
 {
     pillow oracle;
     uint32_t questions[PHOTOS];
-    sluice_dataset *dataset = open_at(photos.path);
+    sluice_dataset *dataset = dataset_opened(photos.path);
     pillow_open(&oracle);
     for (uint32_t i = 0; i < PHOTOS; i++) {
         char path[512];
@@ -78,7 +72,7 @@ TEST(pixels_are_those_that_pillow_decodes)
 
 TEST(a_buffer_that_is_too_small_is_left_alone)
 {
-    sluice_dataset *dataset = open_at(photos.path);
+    sluice_dataset *dataset = dataset_opened(photos.path);
     uint8_t bytes[64];
     sluice_pixels pixels = SLUICE_PIXELS_INIT;
     memset(bytes, 0x5A, sizeof(bytes));
@@ -132,7 +126,7 @@ TEST(raw_pixels_and_no_picture)
     }
     temporary_directory(folder, sizeof(folder));
     write_raw(folder, written);
-    sluice_dataset *dataset = open_at(folder);
+    sluice_dataset *dataset = dataset_opened(folder);
     sluice_pixels pixels = SLUICE_PIXELS_INIT;
     uint8_t *own = decode(dataset, 0, &pixels);
     assert_int_equal(pixels.width, 2);
@@ -160,7 +154,7 @@ static void expect(const sluice_dataset *dataset, uint64_t index, const char *fi
 
 TEST(what_is_refused)
 {
-    sluice_dataset *dataset = open_at(photos.path);
+    sluice_dataset *dataset = dataset_opened(photos.path);
     const sluice_pixels good = SLUICE_PIXELS_INIT;
     sluice_pixels bad = good;
     expect(dataset, PHOTOS, "image", &good, SLUICE_INVALID, "sample 6");
@@ -201,7 +195,7 @@ TEST(a_damaged_one_is_named)
     const size_t size = fread(bytes, 1, sizeof(bytes), file);
     assert_int_equal(fclose(file), 0);
     write_file(path, bytes, (uint32_t)size / 2);
-    sluice_dataset *dataset = open_at(cut.path);
+    sluice_dataset *dataset = dataset_opened(cut.path);
     assert_int_equal(sluice_dataset_decode(dataset, 1, "image", &pixels, &error), SLUICE_CORRUPT);
     assert_string_equal(error.file, path);
     assert_int_equal(error.sample, 1);

@@ -3,7 +3,7 @@
  * the seed decides it. */
 #include "batches.h"
 #include "loader_setup.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,19 +13,7 @@
 #define PER_CLASS 11
 #define SAMPLES   (CLASSES * PER_CLASS)
 
-static photo_folder photos;
-
-static int setup(void **state)
-{
-    photo_folder_make(&photos, CLASSES, PER_CLASS);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    photo_folder_remove(&photos);
-    return 0;
-}
+PHOTO_GROUP(photos, CLASSES, PER_CLASS)
 
 static void run(batches *all, const sluice_loader_options *options, uint64_t epoch)
 {
@@ -374,5 +362,3 @@ TEST(wrong_cursors_are_refused)
     expect_refused(photos.path, &options, &cursor, SLUICE_UNSUPPORTED, "another version");
     photo_folder_remove(&fewer);
 }
-
-TEST_GROUP(setup, teardown)

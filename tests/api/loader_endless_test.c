@@ -2,7 +2,7 @@
 /* Epochs without an end between them: the same batches, and cursors, ends and empty ranks. */
 #include "batches.h"
 #include "loader_setup.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <poll.h>
 #include <string.h>
@@ -12,19 +12,7 @@
 #define SAMPLES   27U /* CLASSES x PER_CLASS */
 #define EPOCHS    4U
 
-static photo_folder photos;
-
-static int setup(void **state)
-{
-    photo_folder_make(&photos, CLASSES, PER_CLASS);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    photo_folder_remove(&photos);
-    return 0;
-}
+PHOTO_GROUP(photos, CLASSES, PER_CLASS)
 
 static sluice_loader *open_loader(const sluice_loader_options *options)
 {
@@ -305,5 +293,3 @@ TEST(empty_epochs_go_on)
     }
     photo_folder_remove(&few);
 }
-
-TEST_GROUP(setup, teardown)

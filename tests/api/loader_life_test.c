@@ -2,7 +2,7 @@
 /* Consumers that stop early, hold everything, cancel, close from elsewhere, poll, or fork. */
 #include "batches.h"
 #include "loader_setup.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -20,19 +20,7 @@
 #define MS        INT64_C(1000000)
 #define SLOTS     4
 
-static photo_folder photos;
-
-static int setup(void **state)
-{
-    photo_folder_make(&photos, CLASSES, PER_CLASS);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    photo_folder_remove(&photos);
-    return 0;
-}
+PHOTO_GROUP(photos, CLASSES, PER_CLASS)
 
 static sluice_loader *open_loader(void)
 {
@@ -423,5 +411,3 @@ TEST(few_descriptors)
     batches_free(&all);
     sluice_loader_close(loader);
 }
-
-TEST_GROUP(setup, teardown)

@@ -4,13 +4,13 @@
  * ragged column; what is out of range is refused and nothing is written.
  */
 #include "loader_setup.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <string.h>
 
 enum { CLASSES = 3, PER_CLASS = 4, BATCH = CLASSES * PER_CLASS, PARTS = 3, ROWS = BATCH / PARTS };
 
-static photo_folder photos;
+PHOTO_GROUP(photos, CLASSES, PER_CLASS)
 
 static sluice_tensor tensor_of(const sluice_batch *batch, const char *name)
 {
@@ -189,17 +189,3 @@ TEST(what_is_out_of_range_is_refused)
     tensor.struct_size = offsetof(sluice_tensor, shape);
     expect_refused(&tensor, 0, 1);
 }
-
-static int make_photos(void **state)
-{
-    photo_folder_make(&photos, CLASSES, PER_CLASS);
-    return 0;
-}
-
-static int remove_photos(void **state)
-{
-    photo_folder_remove(&photos);
-    return 0;
-}
-
-TEST_GROUP(make_photos, remove_photos)

@@ -4,6 +4,7 @@
  * refused, being stopped, progress. What files are called, and whether others read them, is tested
  * against tarfile, Pillow and numpy (python/tests/test_unpack.py).
  */
+#include "dataset_checks.h"
 #include "photo_folder.h"
 #include "snapshot.h"
 #include "test.h"
@@ -31,21 +32,11 @@ static bool is_there(const char *what)
     return access(path, F_OK) == 0;
 }
 
-static sluice_dataset *open_set(const char *path)
-{
-    sluice_dataset *dataset = NULL;
-    sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_dataset_open(&dataset, &path, 1, NULL, &error) != SLUICE_OK) {
-        fail_msg("%s", error.text);
-    }
-    return dataset;
-}
-
 static sluice_status unpack(const char *from, const char *to, const sluice_unpack_options *options,
                             sluice_unpack_result *result, sluice_error *error)
 {
     char path[300];
-    sluice_dataset *dataset = open_set(from);
+    sluice_dataset *dataset = dataset_opened(from);
     path_of(path, sizeof(path), to);
     const sluice_status status = sluice_unpack(dataset, path, options, result, error);
     sluice_dataset_close(dataset);
@@ -69,7 +60,7 @@ TEST(what_was_packed_comes_back)
     char packed[300];
     sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
     sluice_unpack_result result = SLUICE_UNPACK_RESULT_INIT;
-    sluice_dataset *dataset = open_set(photos.path);
+    sluice_dataset *dataset = dataset_opened(photos.path);
     path_of(packed, sizeof(packed), "packed");
     options.keep_bytes = 1;
     assert_int_equal(sluice_pack(dataset, packed, &options, NULL, NULL), SLUICE_OK);
@@ -93,8 +84,8 @@ TEST(tars_hold_the_same)
     assert_int_equal(result.archives, 3);
     assert_int_equal(result.files, 2 * ALL);
     path_of(path, sizeof(path), "tars");
-    sluice_dataset *tars = open_set(path);
-    sluice_dataset *source = open_set(photos.path);
+    sluice_dataset *tars = dataset_opened(path);
+    sluice_dataset *source = dataset_opened(photos.path);
     for (uint64_t i = 0; i < ALL; i++) {
         static uint8_t a[1 << 16];
         static uint8_t b[1 << 16];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writers in forked children: what they are refused, and that they leave the parent's files alone.
  */
-#include "photo_folder.h"
 #include "snapshot.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,11 +15,9 @@
 
 enum { SAMPLES = 40, MANY = 400, BYTES = 30000 };
 
-static char root[256];
-
 static void path_of(char path[300], const char *what)
 {
-    (void)snprintf(path, 300, "%s/%s", root, what);
+    (void)snprintf(path, 300, "%s/%s", test_folder(), what);
 }
 
 /* Of an int and bytes. As many samples as this test adds are kept in memory until the end, unless
@@ -271,19 +268,7 @@ static void a_pack_may_follow_where_a_child_lives(void **state)
     expect_whole("again", SAMPLES);
 }
 
-static int make_root(void **state)
-{
-    temporary_directory(root, sizeof(root));
-    return 0;
-}
-
-static int remove_root(void **state)
-{
-    remove_tree(root);
-    return 0;
-}
-
-#define IN_ROOT(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)
+#define IN_ROOT(test) cmocka_unit_test_setup_teardown(test, test_folder_make, test_folder_remove)
 
 int main(void)
 {

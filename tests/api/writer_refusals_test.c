@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a writer with fields of its own refuses, and callers whose structs have other sizes. */
 #include "jpeg_make.h"
-#include "photo_folder.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <sluice/sluice.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static char folder[256];
 
 static sluice_field make_field(const char *name, sluice_field_type type)
 {
@@ -29,7 +26,7 @@ static sluice_writer *open_writer(const sluice_field *fields, uint32_t count)
     options.fields = fields;
     options.field_count = count;
     options.overwrite = 1;
-    if (sluice_writer_open(&writer, folder, &options, &error) != SLUICE_OK) {
+    if (sluice_writer_open(&writer, test_folder(), &options, &error) != SLUICE_OK) {
         fail_msg("%s", error.text);
     }
     return writer;
@@ -42,7 +39,7 @@ static void expect_no_writer(const sluice_field *fields, uint32_t count, const c
     sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
     options.fields = fields;
     options.field_count = count;
-    assert_int_equal(sluice_writer_open(&writer, folder, &options, &error), SLUICE_INVALID);
+    assert_int_equal(sluice_writer_open(&writer, test_folder(), &options, &error), SLUICE_INVALID);
     assert_null(writer);
     if (strstr(error.text, why) == NULL) {
         fail_msg("\"%s\" does not say \"%s\"", error.text, why);
@@ -95,7 +92,7 @@ static void expect_one(sluice_writer *writer, const sluice_value *good)
 {
     uint8_t got[64];
     size_t bytes;
-    const char *path = folder;
+    const char *path = test_folder();
     sluice_dataset *dataset;
     sluice_dataset_info info = SLUICE_DATASET_INFO_INIT;
     assert_int_equal(sluice_writer_add_values(writer, good, 1, NULL), SLUICE_OK);
@@ -214,7 +211,7 @@ TEST(values_fit_a_writer_without_fields_too)
     sluice_writer *writer;
     sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
     options.overwrite = 1;
-    assert_int_equal(sluice_writer_open(&writer, folder, &options, NULL), SLUICE_OK);
+    assert_int_equal(sluice_writer_open(&writer, test_folder(), &options, NULL), SLUICE_OK);
     sluice_value values[3] = {SLUICE_VALUE_INIT, SLUICE_VALUE_INIT, SLUICE_VALUE_INIT};
     values[0].data = "RGB";
     values[0].bytes = 3;
@@ -226,7 +223,7 @@ TEST(values_fit_a_writer_without_fields_too)
     assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
     sluice_dataset *dataset;
     sluice_sample_info info = SLUICE_SAMPLE_INFO_INIT;
-    const char *path = folder;
+    const char *path = test_folder();
     assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
     assert_int_equal(sluice_dataset_get_sample(dataset, 0, &info, NULL), SLUICE_OK);
     assert_int_equal(info.label, 7);
@@ -273,7 +270,7 @@ TEST(arrays_carry_their_stride)
                      SLUICE_UNSUPPORTED);
     assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
     sluice_dataset *dataset;
-    const char *path = folder;
+    const char *path = test_folder();
     char got[8];
     size_t size;
     assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
@@ -286,16 +283,4 @@ TEST(arrays_carry_their_stride)
     sluice_dataset_close(dataset);
 }
 
-static int setup(void **state)
-{
-    temporary_directory(folder, sizeof(folder));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    remove_tree(folder);
-    return 0;
-}
-
-TEST_GROUP(setup, teardown)
+TEST_GROUP(test_folder_make, test_folder_remove)

@@ -3,6 +3,7 @@
  * Samples of any fields through the public interface: written, read back bit for bit, and as
  * columns of batches.
  */
+#include "dataset_checks.h"
 #include "jpeg_make.h"
 #include "loader_setup.h"
 #include "shard_bytes.h"
@@ -127,16 +128,6 @@ static sluice_status add(sluice_writer *writer, const content *c, sluice_error *
     return sluice_writer_add_values(writer, values, FIELDS, error);
 }
 
-static sluice_dataset *open_path(const char *path)
-{
-    sluice_dataset *dataset;
-    sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_dataset_open(&dataset, &path, 1, NULL, &error) != SLUICE_OK) {
-        fail_msg("%s: %s", error.file, error.text);
-    }
-    return dataset;
-}
-
 static void write_all(const char *folder, int32_t zstd_level)
 {
     sluice_field fields[FIELDS];
@@ -229,7 +220,7 @@ TEST(everything_comes_back)
     temporary_directory(folder, sizeof(folder));
     for (size_t way = 0; way < sizeof(ways) / sizeof(ways[0]); way++) {
         write_all(folder, ways[way].level);
-        sluice_dataset *dataset = open_path(folder);
+        sluice_dataset *dataset = dataset_opened(folder);
         expect_fields(dataset, ways[way].compression);
         for (uint32_t i = 0; i < SAMPLES; i++) {
             expect_sample(dataset, i, i);
@@ -248,7 +239,7 @@ TEST(packs_carry_all_fields_over)
     temporary_directory(folder, sizeof(folder));
     (void)snprintf(packed, sizeof(packed), "%s/packed", folder);
     write_all(folder, SLUICE_ZSTD_AUTO);
-    sluice_dataset *dataset = open_path(folder);
+    sluice_dataset *dataset = dataset_opened(folder);
     sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
     sluice_pack_result result = SLUICE_PACK_RESULT_INIT;
     options.keep_bytes = 1;
@@ -256,7 +247,7 @@ TEST(packs_carry_all_fields_over)
     options.zstd_level = 2;
     assert_int_equal(sluice_pack(dataset, packed, &options, &result, NULL), SLUICE_OK);
     assert_int_equal(result.samples, SAMPLES);
-    sluice_dataset *again = open_path(packed);
+    sluice_dataset *again = dataset_opened(packed);
     uint32_t in_place = 0;
     for (uint32_t i = 0; i < SAMPLES; i++) {
         double score = 0;
@@ -273,7 +264,7 @@ TEST(packs_carry_all_fields_over)
     options.overwrite = 1;
     assert_int_equal(sluice_pack(dataset, packed, &options, &result, NULL), SLUICE_OK);
     assert_int_equal(result.jpegs_retiled + result.jpegs_kept, SAMPLES);
-    again = open_path(packed);
+    again = dataset_opened(packed);
     assert_int_equal(findings(again), 0);
     sluice_dataset_close(again);
     sluice_dataset_close(dataset);
@@ -357,7 +348,7 @@ TEST(batches_hold_what_was_written)
     sluice_error error = SLUICE_ERROR_INIT;
     temporary_directory(folder, sizeof(folder));
     write_all(folder, SLUICE_ZSTD_AUTO);
-    sluice_dataset *dataset = open_path(folder);
+    sluice_dataset *dataset = dataset_opened(folder);
     assert_int_equal(sluice_augment_create(&small), SLUICE_OK);
     assert_int_equal(sluice_augment_create(&whole), SLUICE_OK);
     (void)sluice_augment_random_resized_crop(small, 8, 8, 0.5, 1.0, 0.75, 4.0 / 3);
@@ -428,7 +419,7 @@ TEST(samples_of_one_size_need_no_index)
     size_t bytes;
     temporary_directory(folder, sizeof(folder));
     write_rows(folder, ROWS);
-    sluice_dataset *dataset = open_path(folder);
+    sluice_dataset *dataset = dataset_opened(folder);
     sluice_dataset_info info = SLUICE_DATASET_INFO_INIT;
     assert_int_equal(sluice_dataset_get_info(dataset, &info), SLUICE_OK);
     assert_int_equal(info.samples, ROWS);

@@ -2,29 +2,13 @@
 #include "record_files.h"
 
 #include "epochs.h"
-#include "photo_folder.h"
-#include "test.h"
+#include "test_folder.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char root[256];
 static const record_files *made; /* epochs_run's callbacks have no other way to know */
-
-const char *record_path(const char *format, ...)
-{
-    static char paths[4][512];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    const int used = snprintf(path, sizeof(paths[0]), "%s/", root);
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(path + used, sizeof(paths[0]) - (size_t)used, format, arguments);
-    va_end(arguments);
-    return path;
-}
 
 size_t record_little_endian(uint8_t *to, uint64_t value, size_t bytes)
 {
@@ -36,7 +20,7 @@ size_t record_little_endian(uint8_t *to, uint64_t value, size_t bytes)
 
 sluice_dataset *record_open(const char *name, const sluice_dataset_options *options)
 {
-    const char *path = record_path("%s", name);
+    const char *path = test_path("%s", name);
     sluice_dataset *dataset = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
     if (sluice_dataset_open(&dataset, &path, 1, options, &error) != SLUICE_OK) {
@@ -49,7 +33,7 @@ static const char *path_of_file(unsigned number)
 {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    return record_path(made->name, number);
+    return test_path(made->name, number);
 #pragma GCC diagnostic pop
 }
 
@@ -57,8 +41,8 @@ void record_files_begin(const record_files *files)
 {
     static uint8_t file[(RECORD_SAMPLES + 1) * RECORD_MOST];
     made = files;
-    temporary_directory(root, sizeof(root));
-    if (setenv("SLUICE_CACHE_DIR", record_path(".cache"), 1) != 0) {
+    (void)test_folder_make(NULL);
+    if (setenv("SLUICE_CACHE_DIR", test_path(".cache"), 1) != 0) {
         abort();
     }
     for (unsigned f = 0; f < RECORD_FILES; f++) {
@@ -73,7 +57,7 @@ void record_files_begin(const record_files *files)
 
 void record_files_end(void)
 {
-    remove_tree(root);
+    (void)test_folder_remove(NULL);
 }
 
 static void check_samples(const record_files *files, const sluice_dataset *dataset)
@@ -171,7 +155,7 @@ void records_cut_short_anywhere(void **state)
 void records_first_bad_file_is_told(void **state)
 {
     (void)state;
-    const char *path = root;
+    const char *path = test_folder();
     for (unsigned bad = 6; bad >= 2; bad -= 2) { /* whichever thread meets which */
         write_file(path_of_file(bad), "no record at all", 16);
     }

@@ -5,8 +5,8 @@
  *
  * A format's test says how its records are made (record_files), and runs these bodies with that as
  * their state. RECORD_FILES files of RECORD_SAMPLES samples each; sample i of file f has the label
- * 100 f + i. record_files_begin makes them, in a folder of its own, and a cache for indexes;
- * record_files_end removes all. Threads: the test's.
+ * 100 f + i. record_files_begin makes them, in the test's folder (test_folder.h), and a cache for
+ * indexes; record_files_end removes all. Threads: the test's.
  */
 #ifndef SL_RECORD_FILES_H
 #define SL_RECORD_FILES_H
@@ -38,8 +38,6 @@ typedef struct record_files {
 
 void record_files_begin(const record_files *files);
 void record_files_end(void);
-/* A path in the folder; valid until the next call but three. */
-const char *record_path(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Opens a path of the folder, or fails. */
 sluice_dataset *record_open(const char *name, const sluice_dataset_options *options);
 size_t record_little_endian(uint8_t *to, uint64_t value, size_t bytes);

@@ -2,10 +2,9 @@
 /* What the process may use: control groups from made-up files, and the real machine's figures. */
 #include "cgroup.h"
 #include "cpu.h"
-#include "photo_folder.h"
 #include "proc.h"
 #include "processors.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -18,26 +17,12 @@
 #define NONE       UINT64_MAX
 #define GIB        ((uint64_t)1 << 30)
 
-static char root[256];
-
-static int make_root(void **state)
-{
-    temporary_directory(root, sizeof(root));
-    return 0;
-}
-
-static int remove_root(void **state)
-{
-    remove_tree(root);
-    return 0;
-}
-
 /* Makes root/name with its folders; each '@' of the text stands for the root. */
 static void put(const char *name, const char *text)
 {
     char path[PATH_BYTES];
-    snprintf(path, sizeof(path), "%s/%s", root, name);
-    for (char *at = path + strlen(root) + 1; (at = strchr(at, '/')) != NULL; at++) {
+    snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
+    for (char *at = path + strlen(test_folder()) + 1; (at = strchr(at, '/')) != NULL; at++) {
         *at = '\0';
         mkdir(path, 0700);
         *at = '/';
@@ -46,7 +31,7 @@ static void put(const char *name, const char *text)
     assert_non_null(file);
     for (const char *at = text; *at != '\0'; at++) {
         if (*at == '@') {
-            fputs(root, file);
+            fputs(test_folder(), file);
         } else {
             fputc(*at, file);
         }
@@ -60,8 +45,8 @@ static sl_cgroup read_with(const char *groups, const char *mounts)
     char mountinfo[PATH_BYTES];
     put("cgroup", groups);
     put("mountinfo", mounts);
-    snprintf(own, sizeof(own), "%s/cgroup", root);
-    snprintf(mountinfo, sizeof(mountinfo), "%s/mountinfo", root);
+    snprintf(own, sizeof(own), "%s/cgroup", test_folder());
+    snprintf(mountinfo, sizeof(mountinfo), "%s/mountinfo", test_folder());
     return sl_cgroup_read(own, mountinfo);
 }
 
@@ -69,7 +54,7 @@ TEST(numbers_of_text_files)
 {
     char path[PATH_BYTES];
     put("numbers", "a 1\nabc:   77 kB\nab max\nneg -1\nbig 99999999999999999999\n");
-    snprintf(path, sizeof(path), "%s/numbers", root);
+    snprintf(path, sizeof(path), "%s/numbers", test_folder());
     assert_true(sl_proc_number(path, "abc:") == 77);
     assert_true(sl_proc_number(path, "a ") == 1);
     assert_true(sl_proc_number(path, "ab ") == SL_PROC_NONE);
@@ -298,4 +283,4 @@ TEST(features_fit_their_capacity)
     }
 }
 
-TEST_GROUP(make_root, remove_root)
+TEST_GROUP(test_folder_make, test_folder_remove)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fields of one sample, by name, of every format; keys and paths as long as they get. */
+#include "dataset_checks.h"
 #include "packed.h"
 #include "photo_folder.h"
 #include "test.h"
@@ -19,16 +20,6 @@ enum { ROOM = 1 << 16 };
 
 static uint8_t image[ROOM];
 static uint8_t got[ROOM];
-
-static sluice_dataset *open_path(const char *path)
-{
-    sluice_error error = SLUICE_ERROR_INIT;
-    sluice_dataset *dataset = NULL;
-    if (sluice_dataset_open(&dataset, &path, 1, NULL, &error) != SLUICE_OK) {
-        fail_msg("%s: %s", path, error.text);
-    }
-    return dataset;
-}
 
 /* With any space from none to enough: the size is told, and nothing is written beyond the space. */
 static void expect_field(const sluice_dataset *dataset, uint64_t index, const char *field,
@@ -89,7 +80,7 @@ TEST(folders_have_their_fields)
 {
     photo_folder photos;
     photo_folder_make(&photos, 2, 3);
-    sluice_dataset *dataset = open_path(photos.path);
+    sluice_dataset *dataset = dataset_opened(photos.path);
     expect_fields(dataset, 6);
     sluice_dataset_close(dataset);
     photo_folder_remove(&photos);
@@ -101,7 +92,7 @@ TEST(shards_have_their_fields)
     temporary_directory(folder, sizeof(folder));
     const packed_options options = {.samples = 7, .classes = 3, .raw_every = 2, .zstd_level = 1};
     packed_make(folder, &options);
-    sluice_dataset *dataset = open_path(folder);
+    sluice_dataset *dataset = dataset_opened(folder);
     expect_fields(dataset, 7);
     sluice_dataset_close(dataset);
     remove_tree(folder);
@@ -123,7 +114,7 @@ TEST(long_paths_are_told_whole)
     }
     (void)snprintf(path + length, sizeof(path) - (size_t)length, "/picture.jpg");
     write_file(path, "x", 1);
-    sluice_dataset *dataset = open_path(folder);
+    sluice_dataset *dataset = dataset_opened(folder);
     sluice_sample_info info = SLUICE_SAMPLE_INFO_INIT;
     assert_int_equal(sluice_dataset_get_sample(dataset, 0, &info, NULL), SLUICE_OK);
     assert_string_equal(info.file, path);
@@ -169,7 +160,7 @@ TEST(what_is_written_can_be_read)
     size_t bytes = 0;
     temporary_directory(folder, sizeof(folder));
     write_zeros(folder, size);
-    sluice_dataset *dataset = open_path(folder);
+    sluice_dataset *dataset = dataset_opened(folder);
     assert_int_equal(sluice_dataset_read(dataset, 0, "zeros", NULL, 0, &bytes, NULL), SLUICE_AGAIN);
     assert_int_equal(bytes, size);
     sluice_dataset_close(dataset);

@@ -6,8 +6,7 @@
 #include "boundary.h"
 #include "error.h"
 #include "objects.h"
-#include "photo_folder.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -18,7 +17,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static char root[256];
 static bool without_proc, without_openat2;
 
 ssize_t __real_readlink(const char *path, char *to, size_t bytes);
@@ -52,15 +50,6 @@ long __wrap_syscall(long number, ...)
     return __real_syscall(number, a, b, c, d);
 }
 
-static const char *path_of(const char *name)
-{
-    static char paths[4][512];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    (void)snprintf(path, sizeof(paths[0]), "%s/%s", root, name);
-    return path;
-}
-
 static sl_bytes text(const char *name)
 {
     return (sl_bytes){(const uint8_t *)name, strlen(name)};
@@ -90,7 +79,7 @@ static sl_boundary *open_folder(const char *folder, const char *below)
 {
     sl_boundary *boundary = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
-    if (sl_boundary_open(&boundary, path_of(folder), below, &error) < 0)
+    if (sl_boundary_open(&boundary, test_path("%s", folder), below, &error) < 0)
         fail_msg("%s", error.text);
     return boundary;
 }
@@ -104,16 +93,16 @@ static bool has_name(sl_boundary *boundary, const char *name)
 TEST(absolute_names_begin_with_the_folder)
 {
     sl_boundary *boundary = open_folder("link", "");
-    assert_true(has_name(boundary, path_of("set/a.jpg")));
-    assert_true(has_name(boundary, path_of("set//sub/../a.jpg")));
-    assert_true(has_name(boundary, path_of("link/a.jpg")));
-    assert_true(has_name(boundary, path_of("link/absent/a.jpg")));
-    assert_true(has_name(boundary, path_of("set/../link/a.jpg")));
+    assert_true(has_name(boundary, test_path("set/a.jpg")));
+    assert_true(has_name(boundary, test_path("set//sub/../a.jpg")));
+    assert_true(has_name(boundary, test_path("link/a.jpg")));
+    assert_true(has_name(boundary, test_path("link/absent/a.jpg")));
+    assert_true(has_name(boundary, test_path("set/../link/a.jpg")));
     assert_true(has_name(boundary, "a.jpg"));
-    assert_false(has_name(boundary, path_of("set2/a.jpg")));
-    assert_false(has_name(boundary, path_of("secret.jpg")));
-    assert_false(has_name(boundary, path_of("set/../secret.jpg")));
-    assert_false(has_name(boundary, path_of("link/../secret.jpg")));
+    assert_false(has_name(boundary, test_path("set2/a.jpg")));
+    assert_false(has_name(boundary, test_path("secret.jpg")));
+    assert_false(has_name(boundary, test_path("set/../secret.jpg")));
+    assert_false(has_name(boundary, test_path("link/../secret.jpg")));
     assert_false(has_name(boundary, "/etc/passwd"));
     assert_false(has_name(boundary, "/"));
     assert_false(has_name(boundary, "../secret.jpg"));
@@ -131,8 +120,9 @@ static bool has_file(const sl_boundary *boundary, const char *name)
     sl_store_facts found;
     sluice_error error = SLUICE_ERROR_INIT;
     const sl_open_how how = {.boundary = boundary};
-    const int failed = sl_handle_open_how(&file, path_of(name), &how, &found);
-    const bool checked = sl_boundary_check(boundary, "list", path_of(name), &error) == SLUICE_OK;
+    const int failed = sl_handle_open_how(&file, test_path("%s", name), &how, &found);
+    const bool checked =
+        sl_boundary_check(boundary, "list", test_path("%s", name), &error) == SLUICE_OK;
     sl_handle_close(&file);
     assert_true(failed == 0 || failed == -EXDEV);
     assert_int_equal(checked, failed == 0);
@@ -174,8 +164,8 @@ TEST(blobs_of_a_cache_belong_to_it)
     assert_false(has_file(boundary, "hub/snapshots/5f3a/out.jpg"));
     assert_false(has_name(boundary, "../../blobs/a"));
     sl_boundary_close(boundary);
-    assert_int_equal(rename(path_of("hub/blobs"), path_of("moved")), 0);
-    assert_int_equal(symlink("../moved", path_of("hub/blobs")), 0);
+    assert_int_equal(rename(test_path("hub/blobs"), test_path("moved")), 0);
+    assert_int_equal(symlink("../moved", test_path("hub/blobs")), 0);
     boundary = open_folder("hub/snapshots/5f3a", ""); /* blobs that are a link are none */
     assert_false(has_file(boundary, "hub/snapshots/5f3a/a.jpg"));
     sl_boundary_close(boundary);
@@ -185,17 +175,17 @@ TEST(folders_that_are_not_there)
 {
     sl_boundary *boundary = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
-    assert_int_equal(sl_boundary_open(&boundary, path_of("absent"), "", &error), SLUICE_IO);
+    assert_int_equal(sl_boundary_open(&boundary, test_path("absent"), "", &error), SLUICE_IO);
     assert_int_equal(error.sys_errno, ENOENT);
     assert_null(boundary);
     boundary = open_folder("set", "absent"); /* it may come */
-    assert_true(has_name(boundary, path_of("set/absent/a.jpg")));
-    assert_false(has_name(boundary, path_of("set/a.jpg")));
+    assert_true(has_name(boundary, test_path("set/absent/a.jpg")));
+    assert_false(has_name(boundary, test_path("set/a.jpg")));
     sl_boundary_close(boundary);
-    assert_int_equal(sl_boundary_open_beside(&boundary, path_of("set/list.csv"), &error),
+    assert_int_equal(sl_boundary_open_beside(&boundary, test_path("set/list.csv"), &error),
                      SLUICE_OK);
     assert_true(has_file(boundary, "set/a.jpg"));
-    assert_int_equal(sl_boundary_check(boundary, "list", path_of("set/absent.jpg"), &error),
+    assert_int_equal(sl_boundary_check(boundary, "list", test_path("set/absent.jpg"), &error),
                      SLUICE_OK);
     sl_boundary_close(boundary);
 }
@@ -206,25 +196,25 @@ static void make(void)
         "set", "set/sub", "set2", "hub", "hub/snapshots", "hub/snapshots/5f3a", "hub/blobs"};
     static const char *const files[] = {"set/a.jpg", "set2/a.jpg", "secret.jpg", "hub/blobs/a",
                                         "hub/other.jpg"};
-    temporary_directory(root, sizeof(root));
+    test_folder_make(NULL);
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-        (void)mkdir(path_of(folders[i]), 0700);
+        (void)mkdir(test_path("%s", folders[i]), 0700);
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-        write_file(path_of(files[i]), "a", 1);
-    (void)!symlink("set", path_of("link"));
-    (void)!symlink("../set/a.jpg", path_of("set/in.jpg"));
-    (void)!symlink(path_of("set/a.jpg"), path_of("set/absolute.jpg"));
-    (void)!symlink("../secret.jpg", path_of("set/out.jpg"));
-    (void)!symlink("../set2", path_of("set/folder"));
-    (void)!symlink("../../blobs/a", path_of("hub/snapshots/5f3a/a.jpg"));
-    (void)!symlink("../../other.jpg", path_of("hub/snapshots/5f3a/other.jpg"));
-    (void)!symlink("../../../secret.jpg", path_of("hub/snapshots/5f3a/out.jpg"));
+        write_file(test_path("%s", files[i]), "a", 1);
+    (void)!symlink("set", test_path("link"));
+    (void)!symlink("../set/a.jpg", test_path("set/in.jpg"));
+    (void)!symlink(test_path("set/a.jpg"), test_path("set/absolute.jpg"));
+    (void)!symlink("../secret.jpg", test_path("set/out.jpg"));
+    (void)!symlink("../set2", test_path("set/folder"));
+    (void)!symlink("../../blobs/a", test_path("hub/snapshots/5f3a/a.jpg"));
+    (void)!symlink("../../other.jpg", test_path("hub/snapshots/5f3a/other.jpg"));
+    (void)!symlink("../../../secret.jpg", test_path("hub/snapshots/5f3a/out.jpg"));
 }
 
 int main(void)
 {
     make();
     const int failed = test_run(NULL, NULL);
-    remove_tree(root);
+    test_folder_remove(NULL);
     return failed;
 }

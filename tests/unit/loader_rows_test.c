@@ -2,14 +2,14 @@
 /* The rows of a loader against rows made by hand, with none of its machinery. */
 #include "batches.h"
 #include "reference_row.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { CLASSES = 5, PER_CLASS = 11 };
 
-static photo_folder photos;
+PHOTO_GROUP(photos, CLASSES, PER_CLASS)
 
 static void run(batches *all, const sluice_loader_options *options, uint64_t epoch)
 {
@@ -62,17 +62,3 @@ TEST(exact_turns_scaling_off)
     batches_free(&scaled);
     batches_free(&exact);
 }
-
-static int setup(void **state)
-{
-    photo_folder_make(&photos, CLASSES, PER_CLASS);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    photo_folder_remove(&photos);
-    return 0;
-}
-
-TEST_GROUP(setup, teardown)

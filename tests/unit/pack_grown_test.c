@@ -3,6 +3,7 @@
  * Packed datasets that classes were added to: by many processes, and after accidents, the same
  * bytes as by one; and what their files say of classes is not just believed.
  */
+#include "dataset_checks.h"
 #include "pack.h"
 #include "pack_parts.h"
 #include "shard_bytes.h"
@@ -49,27 +50,17 @@ static void grown_remove(grown *g)
     parts_remove(&g->rig);
 }
 
-static sluice_dataset *open_or_fail(const char *path)
-{
-    sluice_dataset *dataset = NULL;
-    sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_dataset_open(&dataset, &path, 1, NULL, &error) != SLUICE_OK) {
-        fail_msg("%s", error.text);
-    }
-    return dataset;
-}
-
 TEST(classes_come_behind_those_that_are_there)
 {
     grown g;
     uint32_t seen[CLASSES] = {0};
     sluice_dataset_info info = SLUICE_DATASET_INFO_INIT;
     grown_make(&g);
-    sluice_dataset *before = open_or_fail(g.rig.path);
+    sluice_dataset *before = dataset_opened(g.rig.path);
     assert_int_equal(sluice_dataset_get_info(before, &info), SLUICE_OK);
     assert_true(info.classes < CLASSES);
     sluice_dataset_close(before);
-    sluice_dataset *dataset = open_or_fail(g.rig.whole);
+    sluice_dataset *dataset = dataset_opened(g.rig.whole);
     assert_int_equal(sluice_dataset_get_info(dataset, &info), SLUICE_OK);
     assert_int_equal(info.classes, CLASSES);
     assert_int_equal(info.samples, g.before + ADDED);
@@ -129,7 +120,7 @@ static void note(void *user, const sluice_error *finding)
 static sluice_error look(const char *path)
 {
     sluice_error first = SLUICE_ERROR_INIT;
-    sluice_dataset *dataset = open_or_fail(path);
+    sluice_dataset *dataset = dataset_opened(path);
     sluice_verify_options options = SLUICE_VERIFY_OPTIONS_INIT;
     options.workers = 1;
     options.on_finding = note;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The writer API's refusals, callers' structs of other sizes, and verify's findings. */
+#include "dataset_checks.h"
 #include "jpeg_make.h"
 #include "pack_setup.h"
 #include "packed.h"
@@ -17,13 +18,6 @@
 
 /* Of a sample with the fields image, label and key, before its blobs. */
 enum { HEAD_BYTES = 48 };
-
-static sluice_dataset *open_path(const char *path)
-{
-    sluice_dataset *dataset;
-    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
-    return dataset;
-}
 
 static sluice_writer *open_writer(const char *path)
 {
@@ -77,7 +71,7 @@ TEST(bad_samples_leave_the_writer_as_it_was)
     assert_int_equal(sluice_writer_add(writer, &sample, &error), SLUICE_INVALID);
     assert_int_equal(sluice_writer_add(writer, NULL, &error), SLUICE_INVALID);
     assert_int_equal(sluice_writer_finish(writer, &error), SLUICE_OK);
-    sluice_dataset *dataset = open_path(folder);
+    sluice_dataset *dataset = dataset_opened(folder);
     sluice_dataset_info info = {.struct_size = sizeof(info)};
     assert_int_equal(sluice_dataset_get_info(dataset, &info), SLUICE_OK);
     assert_int_equal(info.samples, 1);
@@ -101,7 +95,7 @@ static sluice_sample_info write_one(const char *folder, const jpeg_file *file, u
     const sluice_writer_sample sample = jpeg_sample(file);
     assert_int_equal(sluice_writer_add(writer, &sample, NULL), SLUICE_OK);
     assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
-    sluice_dataset *dataset = open_path(folder);
+    sluice_dataset *dataset = dataset_opened(folder);
     sluice_sample_info info = {.struct_size = sizeof(info)};
     assert_int_equal(sluice_dataset_get_sample(dataset, 0, &info, NULL), SLUICE_OK);
     size_t size = 0;
@@ -201,7 +195,7 @@ TEST(options_out_of_range_are_refused)
         assert_true(error.text[0] != '\0');
     }
     packed_make(folder, &(packed_options){.samples = 1, .classes = 1});
-    sluice_dataset *dataset = open_path(folder);
+    sluice_dataset *dataset = dataset_opened(folder);
     for (int i = 0; i < 8; i++) {
         sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
         options.workers = i == 0 ? 100000 : 0;
@@ -230,7 +224,7 @@ TEST(smaller_structs_are_kept_to)
     char folder[256];
     temporary_directory(folder, sizeof(folder));
     packed_make(folder, &(packed_options){.samples = 3, .classes = 2});
-    sluice_dataset *dataset = open_path(folder);
+    sluice_dataset *dataset = dataset_opened(folder);
     sluice_dataset_info whole = {.struct_size = sizeof(whole)};
     assert_int_equal(sluice_dataset_get_info(dataset, &whole), SLUICE_OK);
     for (uint32_t size = 0; size <= sizeof(whole); size++) {
@@ -289,7 +283,7 @@ static sluice_verify_result verify(const char *path, uint32_t workers, uint32_t 
                                    findings *seen)
 {
     memset(seen, 0, sizeof(*seen));
-    sluice_dataset *dataset = open_path(path);
+    sluice_dataset *dataset = dataset_opened(path);
     const sluice_verify_options options = {.struct_size = sizeof(options),
                                            .workers = workers,
                                            .decode = decode,

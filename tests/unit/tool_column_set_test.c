@@ -6,7 +6,7 @@
 #include "../../tools/sluice/common/column_set.h"
 #include "../../tools/sluice/common/exit_code.h"
 #include "loader_setup.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 enum { SAMPLES = 6, FACTS = 3 };
 
-static photo_folder photos;
+PHOTO_GROUP(photos, 3, SAMPLES / 3)
 
 static const struct column_look look = {
     .shape = {.kind = PIPELINE_EVAL, .size = 20, .area_min = 0.08, .area_max = 1}};
@@ -160,17 +160,3 @@ TEST(test_refusals)
     }
     free(set);
 }
-
-static int setup(void **state)
-{
-    photo_folder_make(&photos, 3, SAMPLES / 3);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    photo_folder_remove(&photos);
-    return 0;
-}
-
-TEST_GROUP(setup, teardown)

@@ -4,8 +4,7 @@
 #include "../../tools/sluice/bench/rank_figures.h"
 #include "../../tools/sluice/common/clock.h"
 #include "../../tools/sluice/common/exit_code.h"
-#include "photo_folder.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +14,6 @@
 #include <unistd.h>
 
 enum { RANKS = 3 };
-
-static char root[256];
 
 static sluice_ranks ranks_of(uint32_t rank, uint32_t world_size)
 {
@@ -36,7 +33,7 @@ static pid_t start(uint32_t rank, double wait_s, rank_work work)
     if (child == 0) {
         struct gather gather;
         const sluice_ranks ranks = ranks_of(rank, RANKS);
-        int code = gather_open(&gather, &ranks, root, wait_s);
+        int code = gather_open(&gather, &ranks, test_folder(), wait_s);
         code = code == TOOL_FINE ? work(&gather, rank) : code;
         gather_close(&gather);
         _exit(code);
@@ -73,7 +70,8 @@ static int exchange(struct gather *gather, uint32_t rank)
 
 static void path_of(const char *name, char path[512])
 {
-    snprintf(path, 512, "%s/sluice-bench-job-1%s%s", root, name[0] != '\0' ? "/" : "", name);
+    snprintf(path, 512, "%s/sluice-bench-job-1%s%s", test_folder(), name[0] != '\0' ? "/" : "",
+             name);
 }
 
 static void put(const char *name, const char *text)
@@ -185,7 +183,7 @@ TEST(folders_that_do_not_serve)
     assert_int_equal(gather_open(&gather, &ranks, "/nonexistent/folder", 1), TOOL_FAILED);
     gather_close(&gather);
     ranks.local_size = 0;
-    setenv("TMPDIR", root, 1);
+    setenv("TMPDIR", test_folder(), 1);
     path_of("", path);
     assert_int_equal(symlink("/tmp", path), 0); /* somebody's trap */
     assert_int_equal(gather_open(&gather, &ranks, NULL, 1), TOOL_FAILED);
@@ -223,16 +221,4 @@ TEST(shares_cross_over)
     assert_false(rank_figures_read("0 1 2 3 4 5 6 7\nvm", &back));
 }
 
-static int make_root(void **state)
-{
-    temporary_directory(root, sizeof(root));
-    return 0;
-}
-
-static int remove_root(void **state)
-{
-    remove_tree(root);
-    return 0;
-}
-
-TEST_GROUP(make_root, remove_root)
+TEST_GROUP(test_folder_make, test_folder_remove)

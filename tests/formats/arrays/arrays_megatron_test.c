@@ -5,8 +5,7 @@
  * not there.
  */
 #include "dataset_checks.h"
-#include "photo_folder.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,15 +15,7 @@ enum { HEAD = 34, SEQUENCES = 4, TOKENS = 9, INDEX = HEAD + SEQUENCES * 12 + (SE
 /* Elements of each sequence of i32; token t of all is 1000 t. */
 static const uint32_t lengths[SEQUENCES] = {3, 0, 5, 1};
 
-static char root[256];
 static uint8_t idx[INDEX];
-
-static const char *path_of(const char *name)
-{
-    static char path[512];
-    (void)snprintf(path, sizeof(path), "%s/%s", root, name);
-    return path;
-}
 
 static void put(size_t at, uint64_t value, size_t bytes)
 {
@@ -35,13 +26,13 @@ static void put(size_t at, uint64_t value, size_t bytes)
 
 static void write_index(size_t bytes)
 {
-    write_file(path_of("set.idx"), idx, (uint32_t)bytes);
+    write_file(test_path("set.idx"), idx, (uint32_t)bytes);
 }
 
 static int setup(void **state)
 {
     int32_t tokens[TOKENS];
-    temporary_directory(root, sizeof(root));
+    test_folder_make(state);
     static const char magic[9] = "MMIDIDX";
     memcpy(idx, magic, sizeof(magic));
     put(9, 1, 8);  /* version */
@@ -55,14 +46,7 @@ static int setup(void **state)
     for (int i = 0; i < TOKENS; i++) {
         tokens[i] = 1000 * i;
     }
-    write_file(path_of("set.bin"), tokens, sizeof(tokens));
-    *state = root;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    remove_tree(*state);
+    write_file(test_path("set.bin"), tokens, sizeof(tokens));
     return 0;
 }
 
@@ -72,7 +56,7 @@ TEST(sequences_by_either_file)
     static const char *const names[] = {"set.bin", "set.idx"};
     write_index(INDEX);
     for (size_t i = 0; i < 2; i++) {
-        sluice_dataset *dataset = dataset_opened(path_of(names[i]));
+        sluice_dataset *dataset = dataset_opened(test_path("%s", names[i]));
         sluice_field field = SLUICE_FIELD_INIT;
         dataset_expect(dataset, "megatron", SEQUENCES - 1);
         assert_int_equal(sluice_dataset_get_field(dataset, 0, &field), SLUICE_OK);
@@ -89,7 +73,7 @@ TEST(indexes_that_are_cut_short)
 {
     for (size_t bytes = HEAD; bytes < INDEX; bytes++) {
         write_index(bytes);
-        dataset_refused(path_of("set.idx"), SLUICE_CORRUPT, "set.idx", "");
+        dataset_refused(test_path("set.idx"), SLUICE_CORRUPT, "set.idx", "");
     }
 }
 
@@ -116,9 +100,9 @@ TEST(indexes_that_lie)
         memcpy(good, idx, sizeof(good));
         put(wrong[i].at, wrong[i].value, wrong[i].bytes);
         write_index(INDEX);
-        dataset_refused(path_of("set.idx"), wrong[i].status, "set.idx", "");
+        dataset_refused(test_path("set.idx"), wrong[i].status, "set.idx", "");
         memcpy(idx, good, sizeof(good));
     }
 }
 
-TEST_GROUP(setup, teardown)
+TEST_GROUP(setup, test_folder_remove)

@@ -5,8 +5,7 @@
  * (test_arrays.py).
  */
 #include "dataset_checks.h"
-#include "photo_folder.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,15 +14,7 @@ enum { ROWS = 3, COLUMNS = 2, BYTES = ROWS * COLUMNS * 2 };
 
 #define GOOD "{'descr': '<i2', 'fortran_order': False, 'shape': (3, 2), }"
 
-static char root[256];
 static uint8_t file[4096];
-
-static const char *path_of(const char *name)
-{
-    static char path[512];
-    (void)snprintf(path, sizeof(path), "%s/%s", root, name);
-    return path;
-}
 
 /* A file of this version and header, with an array of i16 that begins at `first`; its size. */
 static size_t make(unsigned version, const char *header, int first)
@@ -50,22 +41,15 @@ static size_t make(unsigned version, const char *header, int first)
 
 static int setup(void **state)
 {
-    temporary_directory(root, sizeof(root));
-    *state = root;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    remove_tree(*state);
+    test_folder_make(state);
     return 0;
 }
 
 TEST(rows_of_every_version)
 {
     for (unsigned version = 1; version <= 3; version++) {
-        write_file(path_of("a.npy"), file, (uint32_t)make(version, GOOD, 100));
-        sluice_dataset *dataset = dataset_opened(path_of("a.npy"));
+        write_file(test_path("a.npy"), file, (uint32_t)make(version, GOOD, 100));
+        sluice_dataset *dataset = dataset_opened(test_path("a.npy"));
         sluice_field field = SLUICE_FIELD_INIT;
         dataset_expect(dataset, "npy", ROWS);
         assert_int_equal(sluice_dataset_get_field(dataset, 0, &field), SLUICE_OK);
@@ -83,9 +67,9 @@ TEST(rows_of_several_files)
     for (int i = 0; i < 3; i++) {
         char name[16];
         (void)snprintf(name, sizeof(name), "%d.npy", i);
-        write_file(path_of(name), file, (uint32_t)make(1, GOOD, 1000 * i));
+        write_file(test_path("%s", name), file, (uint32_t)make(1, GOOD, 1000 * i));
     }
-    sluice_dataset *dataset = dataset_opened(path_of("{0..2}.npy"));
+    sluice_dataset *dataset = dataset_opened(test_path("{0..2}.npy"));
     sluice_field field = SLUICE_FIELD_INIT;
     dataset_expect(dataset, "npy", (uint64_t)3 * ROWS);
     assert_int_equal(sluice_dataset_get_field(dataset, 0, &field), SLUICE_OK);
@@ -97,8 +81,8 @@ TEST(cut_short_anywhere)
 {
     const size_t size = make(1, GOOD, 0);
     for (size_t bytes = 12; bytes < size; bytes++) {
-        write_file(path_of("cut.npy"), file, (uint32_t)bytes);
-        dataset_refused(path_of("cut.npy"), SLUICE_CORRUPT, "cut.npy", "");
+        write_file(test_path("cut.npy"), file, (uint32_t)bytes);
+        dataset_refused(test_path("cut.npy"), SLUICE_CORRUPT, "cut.npy", "");
     }
 }
 
@@ -125,11 +109,11 @@ TEST(headers_that_are_refused)
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         size_t size = make(1, wrong[i].header, 0);
         size -= wrong[i].status == SLUICE_INVALID ? BYTES : 0;
-        write_file(path_of("bad.npy"), file, (uint32_t)size);
-        dataset_refused(path_of("bad.npy"), wrong[i].status, "bad.npy", "");
+        write_file(test_path("bad.npy"), file, (uint32_t)size);
+        dataset_refused(test_path("bad.npy"), wrong[i].status, "bad.npy", "");
     }
-    write_file(path_of("bad.npy"), file, (uint32_t)make(4, GOOD, 0));
-    dataset_refused(path_of("bad.npy"), SLUICE_UNSUPPORTED, "bad.npy", "");
+    write_file(test_path("bad.npy"), file, (uint32_t)make(4, GOOD, 0));
+    dataset_refused(test_path("bad.npy"), SLUICE_UNSUPPORTED, "bad.npy", "");
 }
 
-TEST_GROUP(setup, teardown)
+TEST_GROUP(setup, test_folder_remove)

@@ -10,9 +10,8 @@
 #include "formats.h"
 #include "little_endian.h"
 #include "memory.h"
-#include "photo_folder.h"
 #include "row_model.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,15 +21,7 @@
 
 enum { FILES = 5, BATCHES = 2, ROWS = 9, EACH = BATCHES * ROWS, ALL = FILES * EACH };
 
-static char root[256];
 static uint8_t capacity[(BATCHES + 1) * ARROW_MAKE_BYTES];
-
-static const char *path_of(const char *name)
-{
-    static char path[512];
-    (void)snprintf(path, sizeof(path), "%s/%s", root, name);
-    return path;
-}
 
 static sluice_status open_path(sl_dataset **dataset, const char *path, sluice_error *error)
 {
@@ -57,7 +48,7 @@ static void check_sample(const sl_dataset *dataset, uint64_t index, unsigned n)
 static void write_one(const char *name, const arrow_options *options)
 {
     const size_t size = arrow_make(capacity, options);
-    write_file(path_of(name), capacity, (uint32_t)size);
+    write_file(test_path("%s", name), capacity, (uint32_t)size);
 }
 
 TEST(one_file_of_each_kind)
@@ -66,7 +57,7 @@ TEST(one_file_of_each_kind)
         const arrow_options options = {
             .batches = BATCHES, .rows = ROWS, .file = kind == 1, .legacy = kind == 2};
         write_one("one.arrow", &options);
-        sl_dataset *dataset = must_open(path_of("one.arrow"));
+        sl_dataset *dataset = must_open(test_path("one.arrow"));
         assert_string_equal(dataset->info.format, "arrow");
         assert_int_equal(dataset->info.samples, EACH);
         assert_int_equal(dataset->info.fields, 5);
@@ -75,13 +66,13 @@ TEST(one_file_of_each_kind)
         }
         sl_dataset_close(dataset);
     }
-    assert_int_equal(unlink(path_of("one.arrow")), 0);
+    assert_int_equal(unlink(test_path("one.arrow")), 0);
 }
 
 /* The same numbers, in other files, are other samples. */
 TEST(several_files_by_several_threads)
 {
-    assert_int_equal(mkdir(path_of("set"), 0700), 0);
+    assert_int_equal(mkdir(test_path("set"), 0700), 0);
     for (unsigned i = 0; i < FILES; i++) {
         char name[64];
         const arrow_options options = {
@@ -89,7 +80,7 @@ TEST(several_files_by_several_threads)
         (void)snprintf(name, sizeof(name), "set/data-%05u-of-%05d.arrow", i, FILES);
         write_one(name, &options);
     }
-    sl_dataset *dataset = must_open(path_of("set"));
+    sl_dataset *dataset = must_open(test_path("set"));
     const uint64_t before = dataset->info.fingerprint;
     assert_int_equal(dataset->info.samples, ALL);
     assert_int_equal(dataset->info.shards, FILES);
@@ -104,9 +95,9 @@ TEST(several_files_by_several_threads)
         "\"data-00001-of-00005.arrow\"}, {\"filename\": \"data-00002-of-00005.arrow\"}, "
         "{\"filename\": \"data-00003-of-00005.arrow\"}, {\"filename\": "
         "\"data-00004-of-00005.arrow\"}], \"_indices_data_files\": [{\"filename\": \"i.arrow\"}]}";
-    write_file(path_of("set/i.arrow"), capacity, (uint32_t)arrow_make_indices(capacity, rows, 6));
-    write_file(path_of("set/state.json"), (const uint8_t *)text, sizeof(text) - 1);
-    dataset = must_open(path_of("set"));
+    write_file(test_path("set/i.arrow"), capacity, (uint32_t)arrow_make_indices(capacity, rows, 6));
+    write_file(test_path("set/state.json"), (const uint8_t *)text, sizeof(text) - 1);
+    dataset = must_open(test_path("set"));
     assert_int_equal(dataset->info.samples, 6);
     assert_true(dataset->info.fingerprint != before);
     for (unsigned i = 0; i < 6; i++) {
@@ -121,7 +112,7 @@ TEST(a_sample_is_one_read)
     static sl_values values;
     const arrow_options options = {.batches = BATCHES, .rows = ROWS};
     write_one("one.arrow", &options);
-    sl_dataset *dataset = must_open(path_of("one.arrow"));
+    sl_dataset *dataset = must_open(test_path("one.arrow"));
     for (unsigned i = 0; i < EACH; i++) {
         sl_sample sample;
         sl_place lookup;
@@ -150,8 +141,8 @@ TEST(cut_short)
         for (size_t i = arrow_make(capacity, &options); i-- > 0;) {
             sluice_error error;
             sl_error_clear(&error);
-            assert_int_equal(truncate(path_of("bad.arrow"), (off_t)i), 0);
-            if (sl_arrow_file_open(&file, path_of("bad.arrow"), &error) == SLUICE_OK) {
+            assert_int_equal(truncate(test_path("bad.arrow"), (off_t)i), 0);
+            if (sl_arrow_file_open(&file, test_path("bad.arrow"), &error) == SLUICE_OK) {
                 assert_true(kind != 1); /* a stream can just end */
                 assert_true(file.rows == 0 || file.rows == 3);
                 sl_arrow_file_close(&file);
@@ -203,16 +194,4 @@ TEST(flatbuffers_that_lie)
     assert_true(flat.damaged);
 }
 
-static int set_up(void **state)
-{
-    temporary_directory(root, sizeof(root));
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    remove_tree(root);
-    return 0;
-}
-
-TEST_GROUP(set_up, tear_down)
+TEST_GROUP(test_folder_make, test_folder_remove)

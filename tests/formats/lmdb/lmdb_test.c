@@ -3,6 +3,7 @@
  * LMDB files made by hand, sound and damaged. That what liblmdb writes is read as liblmdb reads it
  * is tested in Python (python/tests/test_lmdb.py).
  */
+#include "dataset_checks.h"
 #include "datum.h"
 #include "lmdb_make.h"
 #include "lmdb_page.h"
@@ -32,16 +33,6 @@ static void save(const lmdb_file *file, size_t bytes)
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", memory);
 }
 
-static sluice_dataset *open_good(const char *at)
-{
-    sluice_error error = SLUICE_ERROR_INIT;
-    sluice_dataset *dataset = NULL;
-    if (sluice_dataset_open(&dataset, &at, 1, NULL, &error) != SLUICE_OK) {
-        fail_msg("%s: %s", at, error.text);
-    }
-    return dataset;
-}
-
 /* Opening is refused, and why. */
 static void expect_refused(const lmdb_file *file, size_t bytes, sluice_status status,
                            const char *words)
@@ -63,17 +54,6 @@ static uint64_t samples_of(const sluice_dataset *dataset)
     assert_int_equal(sluice_dataset_get_info(dataset, &info), SLUICE_OK);
     assert_string_equal(info.format, "lmdb");
     return info.samples;
-}
-
-static void check_value(const sluice_dataset *dataset, uint64_t index, const char *field,
-                        const void *wanted, size_t wanted_bytes)
-{
-    size_t bytes = 0;
-    assert_int_equal(
-        sluice_dataset_read(dataset, index, field, read_back, sizeof(read_back), &bytes, NULL),
-        SLUICE_OK);
-    assert_int_equal(bytes, wanted_bytes);
-    assert_memory_equal(read_back, wanted, bytes);
 }
 
 static void expect_key(const sluice_dataset *dataset, uint64_t index, const char *key)
@@ -106,10 +86,10 @@ static void make_two_leaves(lmdb_file *file, uint32_t page_bytes)
 static void check_two_leaves(const sluice_dataset *dataset)
 {
     assert_int_equal(samples_of(dataset), 4);
-    check_value(dataset, 0, "data", value, 5);
-    check_value(dataset, 1, "data", value, BIG);
-    check_value(dataset, 2, "data", value, 0);
-    check_value(dataset, 3, "data", value + 1, 9);
+    dataset_expect_bytes(dataset, 0, "data", value, 5);
+    dataset_expect_bytes(dataset, 1, "data", value, BIG);
+    dataset_expect_bytes(dataset, 2, "data", value, 0);
+    dataset_expect_bytes(dataset, 3, "data", value + 1, 9);
 }
 
 TEST(entries_in_the_order_of_keys)
@@ -121,7 +101,7 @@ TEST(entries_in_the_order_of_keys)
         (void)snprintf(path, sizeof(path), "%s/data.mdb", root);
         write_file(path, file.data, (uint32_t)lmdb_size(&file));
         for (int folder = 0; folder < 2; folder++) {
-            sluice_dataset *dataset = open_good(folder ? root : path);
+            sluice_dataset *dataset = dataset_opened(folder ? root : path);
             check_two_leaves(dataset);
             expect_key(dataset, 0, "a");
             expect_key(dataset, 1, "b");
@@ -334,7 +314,7 @@ TEST(the_later_transaction_counts)
     make_two_leaves(&file, 512);
     lmdb_meta(&file, 0, 8, &(lmdb_tree){.depth = 1, .entries = 2, .root = 4});
     save(&file, lmdb_size(&file));
-    sluice_dataset *dataset = open_good(path);
+    sluice_dataset *dataset = dataset_opened(path);
     assert_int_equal(samples_of(dataset), 2);
     expect_key(dataset, 0, "c");
     sluice_dataset_close(dataset);
@@ -350,7 +330,7 @@ TEST(named_databases)
     lmdb_put_tree(&file, 6, "train", &named);
     lmdb_meta(&file, 1, 7, &(lmdb_tree){.depth = 1, .entries = 1, .root = 6});
     save(&file, lmdb_size(&file));
-    sluice_dataset *dataset = open_good(path);
+    sluice_dataset *dataset = dataset_opened(path);
     check_two_leaves(dataset);
     sluice_dataset_close(dataset);
     lmdb_put(&file, 6, "zebra", value, 4);
@@ -377,7 +357,7 @@ TEST(files_that_change)
     sluice_error error = SLUICE_ERROR_INIT;
     make_two_leaves(&file, 512);
     save(&file, lmdb_size(&file));
-    sluice_dataset *dataset = open_good(path);
+    sluice_dataset *dataset = dataset_opened(path);
     check_two_leaves(dataset);
     lmdb_page(&file, 3, LMDB_LEAF); /* another leaf in its place */
     lmdb_put(&file, 3, "abc", value, 30);
@@ -455,9 +435,9 @@ TEST(a_value_that_is_too_large)
     claim_last_page(&file, 1U << 20);
     save(&file, lmdb_size(&file));
     assert_int_equal(ftruncate(memory, INT64_C(3) << 30), 0); /* of holes */
-    sluice_dataset *dataset = open_good(path);
+    sluice_dataset *dataset = dataset_opened(path);
     assert_int_equal(samples_of(dataset), 2);
-    check_value(dataset, 0, "data", value, 5);
+    dataset_expect_bytes(dataset, 0, "data", value, 5);
     assert_int_equal(
         sluice_dataset_read(dataset, 1, "data", read_back, sizeof(read_back), &bytes, &error),
         SLUICE_UNSUPPORTED);
@@ -473,13 +453,13 @@ TEST(images_with_their_texts)
     static const char *const labels[] = {"label-000000001", "label-000000003", "label-000000004"};
     make_texts(&file, labels, 3);
     save(&file, lmdb_size(&file));
-    sluice_dataset *dataset = open_good(path);
+    sluice_dataset *dataset = dataset_opened(path);
     assert_int_equal(samples_of(dataset), 3);
     assert_non_null(strstr(sluice_dataset_describe(dataset), "1 other entries"));
-    check_value(dataset, 1, "image", jpeg, sizeof(jpeg));
-    check_value(dataset, 0, "label", "01", 2);
-    check_value(dataset, 1, "label", "", 0); /* it has none */
-    check_value(dataset, 2, "label", "04", 2);
+    dataset_expect_bytes(dataset, 1, "image", jpeg, sizeof(jpeg));
+    dataset_expect_bytes(dataset, 0, "label", "01", 2);
+    dataset_expect_bytes(dataset, 1, "label", "", 0); /* it has none */
+    dataset_expect_bytes(dataset, 2, "label", "04", 2);
     expect_key(dataset, 2, "image-000000004");
     sluice_dataset_close(dataset);
     lmdb_free(&file);
@@ -491,9 +471,9 @@ TEST(images_without_texts)
     static const char *const others[] = {"photo-000000001"};
     make_texts(&file, others, 1);
     save(&file, lmdb_size(&file));
-    sluice_dataset *dataset = open_good(path);
+    sluice_dataset *dataset = dataset_opened(path);
     assert_int_equal(samples_of(dataset), 4);
-    check_value(dataset, 3, "data", "01", 2);
+    dataset_expect_bytes(dataset, 3, "data", "01", 2);
     expect_key(dataset, 3, "photo-000000001");
     sluice_dataset_close(dataset);
     lmdb_free(&file);
@@ -510,7 +490,7 @@ TEST(texts_that_are_wrong)
     lmdb_put_apart(&file, 2, "label-000000005", 3, value, 2000); /* of no image */
     lmdb_meta(&file, 1, 1, &(lmdb_tree){.depth = 1, .entries = 6, .root = 2});
     save(&file, lmdb_size(&file));
-    sluice_dataset_close(open_good(path));
+    sluice_dataset_close(dataset_opened(path));
     lmdb_free(&file);
     /* one value as the label of many */
     make_texts(&file, NULL, 0);
@@ -590,12 +570,12 @@ TEST(datums_of_pixels)
         lmdb_put(&file, 2, key, i == 32 ? bad : good, i == 32 ? 13 : 12);
     }
     save(&file, lmdb_size(&file));
-    sluice_dataset *dataset = open_good(path);
+    sluice_dataset *dataset = dataset_opened(path);
     assert_int_equal(sluice_dataset_get_field(dataset, 0, &field), SLUICE_OK);
     assert_string_equal(field.name, "data");
     assert_int_equal(field.dims, 3);
     assert_int_equal(field.shape[2], 2);
-    check_value(dataset, 65, "data", "ab", 2);
+    dataset_expect_bytes(dataset, 65, "data", "ab", 2);
     assert_int_equal(sluice_dataset_get_sample(dataset, 65, &info, NULL), SLUICE_OK);
     assert_int_equal(info.label, 3);
     assert_int_equal(

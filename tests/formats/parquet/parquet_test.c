@@ -11,9 +11,8 @@
 #include "epochs.h"
 #include "json_file.h"
 #include "parquet_make.h"
-#include "photo_folder.h"
 #include "row_model.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,21 +24,13 @@
 
 enum { GROUPS = 3, ROWS = 21, ALL = GROUPS * ROWS };
 
-static char root[256];
 static const char *foreign; /* the folder */
-
-static const char *path_of(const char *name)
-{
-    static char path[512];
-    (void)snprintf(path, sizeof(path), "%s/%s", root, name);
-    return path;
-}
 
 static void write_rows(const char *name, const parquet_options *options)
 {
     parquet_made file;
     parquet_make(&file, options);
-    write_file(path_of(name), file.data, (uint32_t)file.size);
+    write_file(test_path("%s", name), file.data, (uint32_t)file.size);
     parquet_free(&file);
 }
 
@@ -102,7 +93,7 @@ static void check_info(const sluice_dataset *dataset, uint64_t samples)
 static void every_row_is_read(void **state)
 {
     write_rows("a.parquet", *state);
-    sluice_dataset *dataset = dataset_opened(path_of("a.parquet"));
+    sluice_dataset *dataset = dataset_opened(test_path("a.parquet"));
     check_info(dataset, ALL);
     for (unsigned i = 0; i < ALL; i++) {
         row_check(dataset, i, i, ROW_IMAGE);
@@ -112,7 +103,7 @@ static void every_row_is_read(void **state)
     }
     assert_int_equal(findings_of(dataset).count, 0);
     sluice_dataset_close(dataset);
-    assert_int_equal(unlink(path_of("a.parquet")), 0);
+    assert_int_equal(unlink(test_path("a.parquet")), 0);
 }
 
 /* ---- several files, epochs ---- */
@@ -142,7 +133,7 @@ static void several_files_in_an_epoch(void **state)
         (void)snprintf(name, sizeof(name), "train-%05u.parquet", i);
         write_rows(name, &options);
     }
-    sluice_dataset *dataset = dataset_opened(root);
+    sluice_dataset *dataset = dataset_opened(test_folder());
     check_info(dataset, MOST);
     for (unsigned i = 0; i < MOST; i++) {
         row_check(dataset, i, i, ROW_IMAGE);
@@ -150,8 +141,8 @@ static void several_files_in_an_epoch(void **state)
     const epochs what = {
         .keys = MOST, .column = "pair", .most = 2, .element = sizeof(float), .look = look_at_pair};
     epochs_run(&what, dataset);
-    remove_tree(root);
-    temporary_directory(root, sizeof(root));
+    test_folder_remove(NULL);
+    test_folder_make(NULL);
 }
 
 /* ---- large columns ---- */
@@ -165,14 +156,14 @@ static void a_large_column_is_read_from_disk(void **state)
     parquet_made file;
     options.image = LARGE;
     parquet_make(&file, &options);
-    write_file(path_of("a.parquet"), file.data, (uint32_t)file.size);
-    sluice_dataset *dataset = dataset_opened(path_of("a.parquet"));
+    write_file(test_path("a.parquet"), file.data, (uint32_t)file.size);
+    sluice_dataset *dataset = dataset_opened(test_path("a.parquet"));
     const bool as_stored = options.codec == PARQUET_STORED && options.encoding == PARQUET_PLAIN;
     for (unsigned i = 0; i < ALL; i++) {
         sluice_sample_info info = SLUICE_SAMPLE_INFO_INIT;
         row_check(dataset, i, i, LARGE);
         assert_int_equal(sluice_dataset_get_sample(dataset, i, &info, NULL), SLUICE_OK);
-        assert_string_equal(info.file, path_of("a.parquet"));
+        assert_string_equal(info.file, test_path("a.parquet"));
         assert_int_equal(info.label, row_has_label(i) ? (int64_t)i % 3 : -1);
         assert_true(info.offset + info.bytes <= file.footer);
         if (as_stored && row_has_image(i)) { /* a length of 4 bytes, and that many */
@@ -300,7 +291,7 @@ static const char *bad_file(const uint8_t *data, size_t size)
 /* Opening it says CORRUPT, and where in this file. */
 static void expect_corrupt(const uint8_t *data, size_t size)
 {
-    const char *path = path_of("bad.parquet"); /* known by its name, if not by its bytes */
+    const char *path = test_path("bad.parquet"); /* known by its name, if not by its bytes */
     if (size < 4) {
         write_file(path, data, (uint32_t)size);
     } else {
@@ -520,8 +511,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_checksum_that_is_wrong_is_found),
         cmocka_unit_test(claims_are_noticed_for_little),
     };
-    temporary_directory(root, sizeof(root));
+    test_folder_make(NULL);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    remove_tree(root);
+    test_folder_remove(NULL);
     return failed;
 }

@@ -4,9 +4,8 @@
  * records in parts; every sample once in an epoch, whichever file it is in; damage. What records
  * may look like is tested more widely in Python (test_recordio.py).
  */
-#include "photo_folder.h"
 #include "record_files.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -81,7 +80,7 @@ static void write_indexes(unsigned round)
                 snprintf(text + length, sizeof(text) - (size_t)length, "%u\t%zu\n", 1000 - i, at);
             at += put_record(record, 100 * f + i);
         }
-        write_file(record_path("set-%u.idx", f), text, (uint32_t)length);
+        write_file(test_path("set-%u.idx", f), text, (uint32_t)length);
     }
 }
 

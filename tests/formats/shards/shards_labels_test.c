@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Labels that are none of the classes: a sample that has one is bad for whoever asks for labels. */
+#include "dataset_checks.h"
 #include "jpeg_make.h"
 #include "packed.h"
 #include "photo_folder.h"
@@ -17,13 +18,6 @@ enum { LABEL_CELL = 32, SAMPLES = 6, CLASSES = 3, BAD = 4 };
 
 static char folder[256];
 static file_bytes shard;
-
-static sluice_dataset *open_path(const char *path)
-{
-    sluice_dataset *dataset;
-    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
-    return dataset;
-}
 
 /* Sample BAD of the shard has this label, under checksums that are right. */
 static void give_label(int64_t label)
@@ -80,7 +74,7 @@ TEST(labels_beyond_the_classes_are_refused)
         size_t size = 0;
         give_label(wrong[i]);
         findings = 0;
-        sluice_dataset *dataset = open_path(shard.path);
+        sluice_dataset *dataset = dataset_opened(shard.path);
         assert_int_equal(sluice_dataset_verify(dataset, &options, &result, NULL), SLUICE_OK);
         assert_int_equal(findings, 1);
         assert_int_equal(result.samples, SAMPLES);
@@ -106,14 +100,14 @@ TEST(no_class_is_a_label_and_all_are_without_names)
     set_up(CLASSES);
     for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++) {
         give_label(right[i]);
-        sluice_dataset *dataset = open_path(shard.path);
+        sluice_dataset *dataset = dataset_opened(shard.path);
         assert_int_equal(snapshot_verify(dataset), 0);
         sluice_dataset_close(dataset);
     }
     tear_down();
     set_up(0);
     give_label(1000);
-    sluice_dataset *dataset = open_path(shard.path);
+    sluice_dataset *dataset = dataset_opened(shard.path);
     assert_int_equal(snapshot_verify(dataset), 0);
     sluice_dataset_close(dataset);
     tear_down();
@@ -140,7 +134,7 @@ TEST(writers_refuse_them)
         assert_int_equal(sluice_writer_add(writer, &sample, &error), SLUICE_OK);
     }
     assert_int_equal(sluice_writer_finish(writer, &error), SLUICE_OK);
-    sluice_dataset *dataset = open_path(folder);
+    sluice_dataset *dataset = dataset_opened(folder);
     assert_int_equal(snapshot_verify(dataset), 0);
     sluice_dataset_close(dataset);
     jpeg_free(&file);

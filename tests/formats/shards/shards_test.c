@@ -5,6 +5,7 @@
  */
 #include "clock.h"
 #include "dataset.h"
+#include "dataset_checks.h"
 #include "formats.h"
 #include "index_cache.h"
 #include "packed.h"
@@ -22,16 +23,6 @@
 
 /* Of a sample with the fields image, label and key, before its blobs. */
 enum { HEAD_BYTES = 48 };
-
-static sluice_dataset *open_path(const char *path)
-{
-    sluice_dataset *dataset;
-    sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_dataset_open(&dataset, &path, 1, NULL, &error) != SLUICE_OK) {
-        fail_msg("%s: %s", error.file, error.text);
-    }
-    return dataset;
-}
 
 static sluice_dataset_info info_of(const sluice_dataset *dataset)
 {
@@ -79,7 +70,7 @@ TEST(what_is_written_is_read)
         assert_int_equal(add_pixels(writer, flat, key, 5), SLUICE_OK);
         assert_int_equal(add_pixels(writer, noise, "\xFF\x01 odd", INT64_MAX), SLUICE_OK);
         assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
-        sluice_dataset *dataset = open_path(folder);
+        sluice_dataset *dataset = dataset_opened(folder);
         sluice_sample_info info = {.struct_size = sizeof(info)};
         size_t bytes;
         assert_int_equal(sluice_dataset_get_sample(dataset, 0, &info, NULL), SLUICE_OK);
@@ -112,7 +103,7 @@ TEST(fields_and_classes)
     temporary_directory(folder, sizeof(folder));
     const packed_options options = {.samples = 70, .classes = 3, .raw_every = 4};
     packed_make(folder, &options);
-    sluice_dataset *dataset = open_path(folder);
+    sluice_dataset *dataset = dataset_opened(folder);
     static const struct {
         const char *name;
         sluice_field_type type;
@@ -167,7 +158,7 @@ static uint64_t open_one_by_one(const char *folder, uint32_t count, char paths[S
     uint64_t total = 0;
     for (uint32_t i = 0; i < count; i++) {
         (void)snprintf(paths[i], 300, "%s/shard-%06u.sluice", folder, i);
-        sluice_dataset *one = open_path(paths[i]);
+        sluice_dataset *one = dataset_opened(paths[i]);
         fingerprints[i] = info_of(one).fingerprint;
         samples[i] = info_of(one).samples;
         total += samples[i];
@@ -197,7 +188,7 @@ TEST(every_way_to_open_gives_the_same_samples)
     snapshot all;
     snapshot_take(&all, folder);
     (void)snprintf(manifest, sizeof(manifest), "%s/manifest.sluice", folder);
-    sluice_dataset *whole = open_path(manifest);
+    sluice_dataset *whole = dataset_opened(manifest);
     const uint32_t count = info_of(whole).shards;
     assert_true(count > 3 && count <= SHARDS_MAX);
     expect_same(&all, whole);
@@ -330,9 +321,9 @@ TEST(few_descriptors_are_enough)
         /* Opened with the usual limit too: it may sink later. */
         for (int opened_first = 0; opened_first < 2; opened_first++) {
             struct rlimit limit = {limits[i], before.rlim_max};
-            sluice_dataset *dataset = opened_first ? open_path(folder) : NULL;
+            sluice_dataset *dataset = opened_first ? dataset_opened(folder) : NULL;
             assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-            dataset = dataset != NULL ? dataset : open_path(folder);
+            dataset = dataset != NULL ? dataset : dataset_opened(folder);
             uint64_t wrong = read_with_threads(dataset, &all);
             assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
             sluice_dataset_close(dataset);
@@ -348,7 +339,7 @@ TEST(no_descriptor_at_all_is_an_error)
     char folder[256];
     temporary_directory(folder, sizeof(folder));
     packed_make(folder, &(packed_options){.samples = 2, .classes = 2});
-    sluice_dataset *dataset = open_path(folder);
+    sluice_dataset *dataset = dataset_opened(folder);
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     struct rlimit limit = {used_descriptors(), before.rlim_max};
@@ -402,7 +393,7 @@ TEST(ten_thousand_shards_open_without_touching_one)
     packed_make(folder, &(packed_options){.samples = 5, .classes = 4});
     make_many_shards(folder, 10000);
     const uint64_t start = sl_now_ns();
-    sluice_dataset *dataset = open_path(folder);
+    sluice_dataset *dataset = dataset_opened(folder);
     const uint64_t opened = sl_now_ns();
     print_message("10,000 shards: opened in %.3f ms\n", (double)(opened - start) / 1e6);
     assert_true(opened - start < 500000000U);
@@ -440,7 +431,7 @@ TEST(a_million_samples_open_at_once)
     }
     assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
     const uint64_t written = sl_now_ns();
-    sluice_dataset *dataset = open_path(folder);
+    sluice_dataset *dataset = dataset_opened(folder);
     const uint64_t opened = sl_now_ns();
     uint8_t pixel[3];
     size_t bytes;

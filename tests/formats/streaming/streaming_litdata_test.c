@@ -5,8 +5,7 @@
  * against another writer (python/tests/test_litdata.py).
  */
 #include "little_endian.h"
-#include "photo_folder.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <sluice/sluice.h>
 
@@ -17,15 +16,11 @@
 /* Of a chunk, before its items. */
 #define HEAD_OF(items) ((size_t)4 * ((items) + 2))
 
-enum { ITEMS = 3, ROOM = 4096, PATH = 512 };
-
-static char root[256];
+enum { ITEMS = 3, ROOM = 4096 };
 
 static void write_to(const char *name, const void *data, size_t size)
 {
-    char path[PATH];
-    (void)snprintf(path, sizeof(path), "%s/%s", root, name);
-    write_file(path, data, (uint32_t)size);
+    write_file(test_path("%s", name), data, (uint32_t)size);
 }
 
 /* Leaves "label" (int) and "text" (str): item i has the label i and i letters. */
@@ -88,7 +83,7 @@ static void write_index(const char *config, const char *name, size_t bytes, unsi
 static sluice_dataset *open_root(sluice_error *error)
 {
     sluice_dataset *dataset = NULL;
-    const char *path = root;
+    const char *path = test_folder();
     (void)!sluice_dataset_open(&dataset, &path, 1, NULL, error);
     return dataset;
 }
@@ -99,10 +94,7 @@ static sluice_status read_value(const sluice_dataset *dataset, uint64_t index, c
     return sluice_dataset_read(dataset, index, field, value, 64, size, NULL);
 }
 
-static int make_root(void **state);
-static int remove_root(void **state);
-
-TEST_WITH(items_are_read, make_root, remove_root)
+TEST_WITH(items_are_read, test_folder_make, test_folder_remove)
 {
     uint8_t chunk[ROOM];
     uint8_t value[64];
@@ -124,7 +116,7 @@ TEST_WITH(items_are_read, make_root, remove_root)
     }
 }
 
-TEST_WITH(tokens_are_one_sample_a_chunk, make_root, remove_root)
+TEST_WITH(tokens_are_one_sample_a_chunk, test_folder_make, test_folder_remove)
 {
     uint8_t chunk[ROOM];
     uint8_t value[64];
@@ -170,7 +162,7 @@ static void damage_every_byte(uint8_t *chunk, size_t bytes, uint64_t samples, co
     }
 }
 
-TEST_WITH(every_byte_may_be_wrong, make_root, remove_root)
+TEST_WITH(every_byte_may_be_wrong, test_folder_make, test_folder_remove)
 {
     uint8_t chunk[ROOM];
     size_t bytes = make_chunk(chunk);
@@ -179,16 +171,4 @@ TEST_WITH(every_byte_may_be_wrong, make_root, remove_root)
     bytes = make_tokens(chunk);
     write_index(tokens_config, "a.bin", bytes, ITEMS + 1);
     damage_every_byte(chunk, bytes, 1, "tokens");
-}
-
-static int make_root(void **state)
-{
-    temporary_directory(root, sizeof(root));
-    return 0;
-}
-
-static int remove_root(void **state)
-{
-    remove_tree(root);
-    return 0;
 }

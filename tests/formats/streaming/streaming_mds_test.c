@@ -8,8 +8,7 @@
 #include "checksum.h"
 #include "index_json.h"
 #include "little_endian.h"
-#include "photo_folder.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <sluice/sluice.h>
 
@@ -21,15 +20,6 @@
 #define HEAD ((size_t)4 * (SAMPLES + 2))
 
 enum { SAMPLES = 3, ROOM = 4096, PATH = 512 };
-
-static char root[256];
-
-static const char *path_of(const char *name)
-{
-    static char path[PATH];
-    (void)snprintf(path, sizeof(path), "%s/%s", root, name);
-    return path;
-}
 
 /* ---- heads of arrays ---- */
 
@@ -61,9 +51,6 @@ static const struct {
     {SL_ARRAY_TORCH, "\x0d\0\0\0\x02\0\0\0\x02\0\0\0\x03\0\0\0", 16},
     {SL_ARRAY_NUMPY, "\x01\0\0\0\x02\0\0\0\x02\0\0\0\x03\0\0\0", 16},
 };
-
-static int make_root(void **state);
-static int remove_root(void **state);
 
 TEST(heads_are_parsed)
 {
@@ -157,13 +144,13 @@ static void write_index(size_t bytes, uint64_t hash)
         "{\"xxh3_64\": \"%016llx\"}}, \"samples\": %d, \"version\": 2, \"zip_data\": null}], "
         "\"version\": 2}",
         bytes, (unsigned long long)hash, SAMPLES);
-    write_file(path_of("index.json"), text, (uint32_t)size);
+    write_file(test_path("index.json"), text, (uint32_t)size);
 }
 
 static sluice_dataset *open_root(sluice_error *error)
 {
     sluice_dataset *dataset = NULL;
-    const char *path = root;
+    const char *path = test_folder();
     (void)!sluice_dataset_open(&dataset, &path, 1, NULL, error);
     return dataset;
 }
@@ -176,14 +163,14 @@ static int64_t label_of(const sluice_dataset *dataset, uint64_t index, sluice_st
     return label;
 }
 
-TEST_WITH(samples_are_read, make_root, remove_root)
+TEST_WITH(samples_are_read, test_folder_make, test_folder_remove)
 {
     uint8_t shard[ROOM];
     char text[8];
     size_t size = 0;
     sluice_error error = SLUICE_ERROR_INIT;
     const size_t bytes = make_shard(shard);
-    write_file(path_of("a.mds"), shard, (uint32_t)bytes);
+    write_file(test_path("a.mds"), shard, (uint32_t)bytes);
     write_index(bytes, sl_checksum(shard, bytes));
     sluice_dataset *dataset = open_root(&error);
     assert_non_null(dataset);
@@ -207,14 +194,14 @@ static uint64_t bad_by_verify(const sluice_dataset *dataset)
 }
 
 /* The hash covers what no sample does: another label is nothing that a sample could notice. */
-TEST_WITH(hashes_are_verified, make_root, remove_root)
+TEST_WITH(hashes_are_verified, test_folder_make, test_folder_remove)
 {
     uint8_t shard[ROOM];
     const size_t bytes = make_shard(shard);
     const uint64_t hash = sl_checksum(shard, bytes);
     for (int damaged = 0; damaged < 2; damaged++) {
         shard[bytes - 10] ^= (uint8_t)damaged; /* in the last label */
-        write_file(path_of("a.mds"), shard, (uint32_t)bytes);
+        write_file(test_path("a.mds"), shard, (uint32_t)bytes);
         write_index(bytes, hash);
         sluice_dataset *dataset = open_root(NULL);
         assert_non_null(dataset);
@@ -229,7 +216,7 @@ TEST_WITH(hashes_are_verified, make_root, remove_root)
 
 /* Every byte of the table and of a sample's sizes: an error with a reason, or samples that are
  * inside the file. */
-TEST_WITH(every_byte_may_be_wrong, make_root, remove_root)
+TEST_WITH(every_byte_may_be_wrong, test_folder_make, test_folder_remove)
 {
     uint8_t shard[ROOM];
     const size_t bytes = make_shard(shard);
@@ -238,7 +225,7 @@ TEST_WITH(every_byte_may_be_wrong, make_root, remove_root)
         for (int bit = 0; bit < 8; bit += 7) {
             sluice_error error = SLUICE_ERROR_INIT;
             shard[at] ^= (uint8_t)(1 << bit);
-            write_file(path_of("a.mds"), shard, (uint32_t)bytes);
+            write_file(test_path("a.mds"), shard, (uint32_t)bytes);
             shard[at] ^= (uint8_t)(1 << bit);
             sluice_dataset *dataset = open_root(&error);
             assert_true(dataset != NULL || (error.status == SLUICE_CORRUPT && error.text[0] != 0));
@@ -254,7 +241,7 @@ TEST_WITH(every_byte_may_be_wrong, make_root, remove_root)
 
 /* ---- what an index.json is ---- */
 
-TEST_WITH(indexes_are_told_apart, make_root, remove_root)
+TEST_WITH(indexes_are_told_apart, test_folder_make, test_folder_remove)
 {
     static const struct {
         const char *text;
@@ -269,22 +256,22 @@ TEST_WITH(indexes_are_told_apart, make_root, remove_root)
         {"", false, false},
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        write_file(path_of("index.json"), texts[i].text, (uint32_t)strlen(texts[i].text));
-        assert_int_equal(sl_index_json_probe(root, "shards"), texts[i].shards);
-        assert_int_equal(sl_index_json_probe(root, "chunks"), texts[i].chunks);
-        assert_int_equal(sl_index_json_probe(path_of("index.json"), "shards"), texts[i].shards);
+        write_file(test_path("index.json"), texts[i].text, (uint32_t)strlen(texts[i].text));
+        assert_int_equal(sl_index_json_probe(test_folder(), "shards"), texts[i].shards);
+        assert_int_equal(sl_index_json_probe(test_folder(), "chunks"), texts[i].chunks);
+        assert_int_equal(sl_index_json_probe(test_path("index.json"), "shards"), texts[i].shards);
     }
-    write_file(path_of("index.txt"), texts[0].text, (uint32_t)strlen(texts[0].text));
-    assert_false(sl_index_json_probe(path_of("index.txt"), "shards"));
-    assert_false(sl_index_json_probe(path_of("nothing.json"), "shards"));
+    write_file(test_path("index.txt"), texts[0].text, (uint32_t)strlen(texts[0].text));
+    assert_false(sl_index_json_probe(test_path("index.txt"), "shards"));
+    assert_false(sl_index_json_probe(test_path("nothing.json"), "shards"));
 }
 
-TEST_WITH(files_lie_below_their_index, make_root, remove_root)
+TEST_WITH(files_lie_below_their_index, test_folder_make, test_folder_remove)
 {
     static const char *const outside[] = {"/etc/passwd", "..", "../a", "a/../../b"};
     char path[SL_PATH_BYTES];
     sl_index_json index = {.path = "/x/index.json"};
-    assert_int_equal(sl_boundary_open(&index.boundary, root, "", NULL), SLUICE_OK);
+    assert_int_equal(sl_boundary_open(&index.boundary, test_folder(), "", NULL), SLUICE_OK);
     for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
         assert_int_equal(sl_index_json_file(&index, outside[i], path, NULL), SLUICE_INVALID);
     }
@@ -299,16 +286,4 @@ TEST_WITH(files_lie_below_their_index, make_root, remove_root)
     sl_index_json_close(&index);
     assert_int_equal(sl_index_json_file(&index, "/etc/passwd", path, NULL), SLUICE_OK);
     assert_string_equal(path, "/etc/passwd");
-}
-
-static int make_root(void **state)
-{
-    temporary_directory(root, sizeof(root));
-    return 0;
-}
-
-static int remove_root(void **state)
-{
-    remove_tree(root);
-    return 0;
 }

@@ -4,8 +4,8 @@
  * a file that is cut at every byte, and one whose every byte comes to are at a window's end. What
  * Python's json writes is read in python/tests/test_coco.py.
  */
-#include "photo_folder.h"
-#include "test.h"
+#include "dataset_checks.h"
+#include "test_folder.h"
 
 #include <sluice/sluice.h>
 
@@ -16,35 +16,14 @@
 
 enum { PATH = 512, ROOM = 4096, WINDOW = 1 << 20, DEEP = 2048 };
 
-static char root[256];
-
-static const char *path_of(const char *name)
-{
-    static char path[PATH];
-    (void)snprintf(path, sizeof(path), "%s/%s", root, name);
-    return path;
-}
-
 static sluice_dataset *open_text(const char *name, const char *text, size_t bytes,
                                  sluice_error *error)
 {
     sluice_dataset *dataset = NULL;
-    const char *path = path_of(name);
+    const char *path = test_path("%s", name);
     write_file(path, text, (uint32_t)bytes);
     (void)!sluice_dataset_open(&dataset, &path, 1, NULL, error);
     return dataset;
-}
-
-static void expect(const sluice_dataset *dataset, uint64_t sample, const char *field,
-                   const void *wanted, size_t bytes)
-{
-    char value[ROOM];
-    size_t size = 0;
-    sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_dataset_read(dataset, sample, field, value, sizeof(value), &size, &error) < 0)
-        fail_msg("%s: %s", field, error.text);
-    assert_int_equal(size, bytes);
-    assert_memory_equal(value, wanted, bytes);
 }
 
 static const char annotations[] =
@@ -67,12 +46,12 @@ static void check(const sluice_dataset *dataset)
     assert_int_equal(sluice_dataset_get_info(dataset, &info), SLUICE_OK);
     assert_string_equal(info.format, "coco");
     assert_int_equal(info.samples, 2);
-    expect(dataset, 0, "boxes", first, sizeof(first));
-    expect(dataset, 1, "boxes", second, sizeof(second));
-    expect(dataset, 1, "area", areas, sizeof(areas));
-    expect(dataset, 1, "labels", labels, sizeof(labels));
-    expect(dataset, 1, "iscrowd", "\1\0", 2);
-    expect(dataset, 0, "image", "jpeg", 4);
+    dataset_expect_bytes(dataset, 0, "boxes", first, sizeof(first));
+    dataset_expect_bytes(dataset, 1, "boxes", second, sizeof(second));
+    dataset_expect_bytes(dataset, 1, "area", areas, sizeof(areas));
+    dataset_expect_bytes(dataset, 1, "labels", labels, sizeof(labels));
+    dataset_expect_bytes(dataset, 1, "iscrowd", "\1\0", 2);
+    dataset_expect_bytes(dataset, 0, "image", "jpeg", 4);
     assert_string_equal(sluice_dataset_class_name(dataset, 1), "dog");
 }
 
@@ -89,7 +68,7 @@ TEST(what_is_wanted_is_read)
         open_text("index.json", annotations, bytes, &error); /* a name of MDS's and LitData's */
     check(dataset);
     sluice_dataset_close(dataset);
-    assert_int_equal(unlink(path_of("index.json")), 0);
+    assert_int_equal(unlink(test_path("index.json")), 0);
 }
 
 TEST(it_is_cut_short)
@@ -202,10 +181,10 @@ TEST(what_is_wanted_has_a_limit)
 
 int main(void)
 {
-    temporary_directory(root, sizeof(root));
-    write_file(path_of("ab"), "jpeg", 4);
-    write_file(path_of("a"), "jpeg", 4);
+    test_folder_make(NULL);
+    write_file(test_path("ab"), "jpeg", 4);
+    write_file(test_path("a"), "jpeg", 4);
     const int failed = test_run(NULL, NULL);
-    remove_tree(root);
+    test_folder_remove(NULL);
     return failed;
 }

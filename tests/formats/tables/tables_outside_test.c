@@ -3,8 +3,7 @@
  * Lists that name files outside of their folder, through the public interface: tables, COCO's and
  * VOC's annotations. Each names "a.jpg" in some way; what is read tells which file that was.
  */
-#include "photo_folder.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <sluice/sluice.h>
 
@@ -17,26 +16,15 @@
 
 enum { PATH = 512, ROOM = 4096 };
 
-static char root[256];
-
-static const char *path_of(const char *name)
-{
-    static char paths[4][PATH];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    (void)snprintf(path, sizeof(paths[0]), "%s/%s", root, name);
-    return path;
-}
-
 static void put(const char *name, const char *text)
 {
-    write_file(path_of(name), text, (uint32_t)strlen(text));
+    write_file(test_path("%s", name), text, (uint32_t)strlen(text));
 }
 
 static sluice_dataset *open_path(const char *name, bool outside, sluice_error *error)
 {
     sluice_dataset *dataset = NULL;
-    const char *path = path_of(name);
+    const char *path = test_path("%s", name);
     sluice_dataset_options options = SLUICE_DATASET_OPTIONS_INIT;
     options.allow_outside = outside;
     (void)!sluice_dataset_open(&dataset, &path, 1, &options, error);
@@ -124,9 +112,9 @@ TEST(names_that_stay)
             expect_file(lists[i].path, false, 1, "in");
             expect_file(lists[i].path, true, 1, "in");
         }
-        write_list(i, "in.jpg", path_of("set/in.jpg"));
+        write_list(i, "in.jpg", test_path("set/in.jpg"));
         expect_file(lists[i].path, false, 1, "in");
-        write_list(i, path_of("other/in.jpg"), "in.jpg"); /* the folder, by another name */
+        write_list(i, test_path("other/in.jpg"), "in.jpg"); /* the folder, by another name */
         expect_file(lists[i].path, false, 0, "in");
     }
 }
@@ -136,15 +124,15 @@ TEST(names_that_lead_out)
     char absolute[PATH];
     char turned[PATH];
     const char *const names[] = {"../secret.jpg", "sub/../../secret.jpg", absolute, turned};
-    (void)snprintf(absolute, sizeof(absolute), "%s/secret.jpg", root);
-    (void)snprintf(turned, sizeof(turned), "%s/set/../secret.jpg", root);
+    (void)snprintf(absolute, sizeof(absolute), "%s/secret.jpg", test_folder());
+    (void)snprintf(turned, sizeof(turned), "%s/set/../secret.jpg", test_folder());
     for (size_t i = 0; i < LISTS; i++) {
         for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
             char words[PATH];
             write_list(i, "in.jpg", names[k]);
             expect_file(lists[i].path, true, 1, "secret");
             (void)snprintf(words, sizeof(words), "\"%s\" is outside \"%s\"", names[k],
-                           path_of("set"));
+                           test_path("set"));
             expect_refusal(lists[i].path, words);
             expect_refusal(lists[i].path, lists[i].place);
             write_list(i, names[k], "in.jpg");
@@ -173,13 +161,13 @@ TEST(the_folder_is_a_link)
 {
     write_list(0, "in.jpg", "link.jpg");
     expect_file("other/a.csv", false, 1, "in");
-    assert_int_equal(rename(path_of("set/a.csv"), path_of("set/metadata.csv")), 0);
+    assert_int_equal(rename(test_path("set/a.csv"), test_path("set/metadata.csv")), 0);
     expect_file("other", false, 1, "in");
     write_list(0, "in.jpg", "../secret.jpg");
-    assert_int_equal(rename(path_of("set/a.csv"), path_of("set/metadata.csv")), 0);
+    assert_int_equal(rename(test_path("set/a.csv"), test_path("set/metadata.csv")), 0);
     expect_refusal("other", "line 3");
     expect_file("other", true, 1, "secret");
-    assert_int_equal(unlink(path_of("set/metadata.csv")), 0);
+    assert_int_equal(unlink(test_path("set/metadata.csv")), 0);
 }
 
 /* ---- annotations beside pictures ---- */
@@ -206,21 +194,21 @@ TEST(annotations_and_pictures_beside_each_other)
     /* what is beside other folders is somebody else's, unless it is called as pictures are */
     write_coco("coco/labels/x_train.json", "a.jpg");
     expect_file("coco/labels/x_train.json", false, 0, "a");
-    assert_int_equal(rename(path_of("coco/images"), path_of("coco/away")), 0);
+    assert_int_equal(rename(test_path("coco/images"), test_path("coco/away")), 0);
     expect_refusal("coco/labels/x_train.json", "/coco/labels\"");
     expect_file("coco/labels/x_train.json", true, 0, "a");
     write_coco("coco/labels/x_train.json", "away/a.jpg");
     expect_refusal("coco/labels/x_train.json", "/coco/labels\"");
     expect_file("coco/labels/x_train.json", true, 0, "a");
     /* a link is another folder */
-    assert_int_equal(symlink("../private", path_of("coco/images")), 0);
+    assert_int_equal(symlink("../private", test_path("coco/images")), 0);
     write_coco("coco/labels/x.json", "b.jpg");
     expect_refusal("coco/labels/x.json", "which leads outside");
     write_coco("coco/annotations/x.json", "b.jpg");
     expect_refusal("coco/annotations/x.json", "which leads outside");
     expect_file("coco/annotations/x.json", true, 0, "b");
-    assert_int_equal(unlink(path_of("coco/images")), 0);
-    assert_int_equal(rename(path_of("coco/away"), path_of("coco/images")), 0);
+    assert_int_equal(unlink(test_path("coco/images")), 0);
+    assert_int_equal(rename(test_path("coco/away"), test_path("coco/images")), 0);
 }
 
 static void write_page(const char *path, const char *filename)
@@ -256,19 +244,19 @@ TEST(annotations_of_voc)
     write_page("voc/Annotations/b.xml", "out.jpg");
     expect_bad_sample("voc", 1, "/out.jpg");
     expect_file("voc", true, 1, "secret");
-    write_page("voc/Annotations/b.xml", path_of("secret.jpg"));
+    write_page("voc/Annotations/b.xml", test_path("secret.jpg"));
     expect_file("voc", true, 1, "secret");
-    assert_int_equal(unlink(path_of("voc/Annotations/b.xml")), 0);
+    assert_int_equal(unlink(test_path("voc/Annotations/b.xml")), 0);
     /* lists of annotations */
     put("voc/ImageSets/Main/x.txt", "a\n../elsewhere/c\n");
     expect_refusal("voc/ImageSets/Main/x.txt", "line 2: \"../elsewhere/c\" leads out");
     expect_file("voc/ImageSets/Main/x.txt", true, 1, "c");
-    put("voc/ImageSets/Main/x.txt", path_of("voc/elsewhere/c"));
+    put("voc/ImageSets/Main/x.txt", test_path("voc/elsewhere/c"));
     expect_refusal("voc/ImageSets/Main/x.txt", "line 1");
     expect_file("voc/ImageSets/Main/x.txt", true, 0, "c");
     put("voc/ImageSets/Main/x.txt", "deep/../a\n");
     expect_file("voc/ImageSets/Main/x.txt", false, 0, "a");
-    assert_int_equal(symlink("../elsewhere/c.xml", path_of("voc/Annotations/d.xml")), 0);
+    assert_int_equal(symlink("../elsewhere/c.xml", test_path("voc/Annotations/d.xml")), 0);
     put("voc/JPEGImages/d.jpg", "d");
     put("voc/ImageSets/Main/x.txt", "a\nd\n");
     expect_refusal("voc/ImageSets/Main/x.txt", "d.xml\", which leads outside");
@@ -295,9 +283,9 @@ static void make(void)
                                           "voc/Annotations/deep",
                                           "voc/elsewhere",
                                           "away/sub"};
-    temporary_directory(root, sizeof(root));
+    test_folder_make(NULL);
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-        (void)mkdir(path_of(folders[i]), 0700);
+        (void)mkdir(test_path("%s", folders[i]), 0700);
     put("secret.jpg", "secret");
     put("away/secret.jpg", "secret");
     put("set/in.jpg", "in");
@@ -307,18 +295,18 @@ static void make(void)
     put("voc/JPEGImages/a.jpg", "a");
     put("voc/elsewhere/c.jpg", "c");
     write_page("voc/elsewhere/c.xml", "c.jpg");
-    (void)!symlink("set", path_of("other"));
-    (void)!symlink("in.jpg", path_of("set/link.jpg"));
-    (void)!symlink(path_of("set/in.jpg"), path_of("set/absolute.jpg"));
-    (void)!symlink("../secret.jpg", path_of("set/out.jpg"));
-    (void)!symlink("../away/sub", path_of("set/folder"));
-    (void)!symlink("../../secret.jpg", path_of("voc/JPEGImages/out.jpg"));
+    (void)!symlink("set", test_path("other"));
+    (void)!symlink("in.jpg", test_path("set/link.jpg"));
+    (void)!symlink(test_path("set/in.jpg"), test_path("set/absolute.jpg"));
+    (void)!symlink("../secret.jpg", test_path("set/out.jpg"));
+    (void)!symlink("../away/sub", test_path("set/folder"));
+    (void)!symlink("../../secret.jpg", test_path("voc/JPEGImages/out.jpg"));
 }
 
 int main(void)
 {
     make();
     const int failed = test_run(NULL, NULL);
-    remove_tree(root);
+    test_folder_remove(NULL);
     return failed;
 }

@@ -4,9 +4,8 @@
  * What Python's csv and json write is read in python/tests/test_table.py.
  */
 #include "error.h"
-#include "photo_folder.h"
 #include "table_columns.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <sluice/sluice.h>
 
@@ -15,15 +14,6 @@
 #include <string.h>
 
 enum { PATH = 512, WINDOW = 1 << 20 };
-
-static char root[256];
-
-static const char *path_of(const char *name)
-{
-    static char path[PATH];
-    (void)snprintf(path, sizeof(path), "%s/%s", root, name);
-    return path;
-}
 
 static sl_cell words(const char *text)
 {
@@ -114,10 +104,10 @@ TEST(rows_cross_the_window)
         used += (size_t)sprintf(text + used, ",1\n");
         for (int i = 0; i < ROWS; i++)
             used += (size_t)sprintf(text + used, "%s", row);
-        write_file(path_of("a.csv"), text, (uint32_t)used);
+        write_file(test_path("a.csv"), text, (uint32_t)used);
         sl_table *table = NULL;
         bool more = false;
-        assert_int_equal(sl_table_open(&table, path_of("a.csv"), NULL), SLUICE_OK);
+        assert_int_equal(sl_table_open(&table, test_path("a.csv"), NULL), SLUICE_OK);
         for (int i = 0; i <= ROWS; i++) {
             assert_int_equal(sl_table_next(table, &more, NULL), SLUICE_OK);
             assert_true(more);
@@ -136,7 +126,7 @@ TEST(rows_cross_the_window)
 static sluice_dataset *open_table(const char *name, sluice_error *error)
 {
     sluice_dataset *dataset = NULL;
-    const char *path = path_of(name);
+    const char *path = test_path("%s", name);
     (void)!sluice_dataset_open(&dataset, &path, 1, NULL, error);
     return dataset;
 }
@@ -145,12 +135,12 @@ static void cut_everywhere(const char *name, const char *text)
 {
     for (size_t cut = 0; cut < strlen(text); cut++) {
         sluice_error error = SLUICE_ERROR_INIT;
-        write_file(path_of(name), text, (uint32_t)cut);
+        write_file(test_path("%s", name), text, (uint32_t)cut);
         sluice_dataset *dataset = open_table(name, &error);
         assert_true(dataset != NULL || (error.status < 0 && error.text[0] != '\0'));
         sluice_dataset_close(dataset);
     }
-    write_file(path_of(name), text, (uint32_t)strlen(text));
+    write_file(test_path("%s", name), text, (uint32_t)strlen(text));
     sluice_dataset *dataset = open_table(name, NULL);
     sluice_dataset_info info = SLUICE_DATASET_INFO_INIT;
     assert_non_null(dataset);
@@ -175,8 +165,8 @@ TEST(values_are_read)
     int64_t label = -1;
     size_t size = 0;
     sluice_error error = SLUICE_ERROR_INIT;
-    write_file(path_of("x.png"), "PNG", 3);
-    write_file(path_of("a.csv"), "path,label\nx.png,7\nabsent,8\n", 28);
+    write_file(test_path("x.png"), "PNG", 3);
+    write_file(test_path("a.csv"), "path,label\nx.png,7\nabsent,8\n", 28);
     sluice_dataset *dataset = open_table("a.csv", &error);
     assert_non_null(dataset);
     assert_int_equal(sluice_dataset_read(dataset, 0, "image", text, sizeof(text), &size, &error),
@@ -194,8 +184,8 @@ TEST(values_are_read)
 
 int main(void)
 {
-    temporary_directory(root, sizeof(root));
+    test_folder_make(NULL);
     const int failed = test_run(NULL, NULL);
-    remove_tree(root);
+    test_folder_remove(NULL);
     return failed;
 }

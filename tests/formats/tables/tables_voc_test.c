@@ -3,8 +3,8 @@
  * Pascal VOC's annotations through the public interface: what an annotation says, hostile ones, and
  * one cut at every byte. What other readers make of them is compared in python/tests/test_voc.py.
  */
-#include "photo_folder.h"
-#include "test.h"
+#include "dataset_checks.h"
+#include "test_folder.h"
 
 #include <sluice/sluice.h>
 
@@ -21,24 +21,15 @@ enum { PATH = 512, ROOM = 4096, MANY = 500 };
     "</xmax><ymax>" ymax "</ymax></bndbox></object>"
 #define SOUND OBJECT("dog", "1", "1", "9", "9")
 
-static char root[256];
-
-static const char *path_of(const char *name)
-{
-    static char path[PATH];
-    (void)snprintf(path, sizeof(path), "%s/%s", root, name);
-    return path;
-}
-
 static void put(const char *name, const char *text)
 {
-    write_file(path_of(name), text, (uint32_t)strlen(text));
+    write_file(test_path("%s", name), text, (uint32_t)strlen(text));
 }
 
 static sluice_dataset *open_path(const char *name, sluice_error *error)
 {
     sluice_dataset *dataset = NULL;
-    const char *path = path_of(name);
+    const char *path = test_path("%s", name);
     (void)!sluice_dataset_open(&dataset, &path, 1, NULL, error);
     return dataset;
 }
@@ -49,18 +40,6 @@ static uint64_t samples_of(const sluice_dataset *dataset)
     assert_int_equal(sluice_dataset_get_info(dataset, &info), SLUICE_OK);
     assert_string_equal(info.format, "voc");
     return info.samples;
-}
-
-static void expect(const sluice_dataset *dataset, uint64_t sample, const char *field,
-                   const void *wanted, size_t bytes)
-{
-    char value[ROOM];
-    size_t size = 0;
-    sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_dataset_read(dataset, sample, field, value, sizeof(value), &size, &error) < 0)
-        fail_msg("%s: %s", field, error.text);
-    assert_int_equal(size, bytes);
-    assert_memory_equal(value, wanted, bytes);
 }
 
 static const char annotation[] =
@@ -81,15 +60,15 @@ static void check_annotation(const sluice_dataset *dataset)
     const int64_t width = 500;
     const int64_t height = 375;
     assert_int_equal(samples_of(dataset), 1);
-    expect(dataset, 0, "boxes", boxes, sizeof(boxes));
-    expect(dataset, 0, "labels", labels, sizeof(labels));
-    expect(dataset, 0, "truncated", "\1\0", 2);
-    expect(dataset, 0, "difficult", "\0\1", 2);
-    expect(dataset, 0, "occluded", "\0\1", 2);
-    expect(dataset, 0, "width", &width, sizeof(width));
-    expect(dataset, 0, "height", &height, sizeof(height));
-    expect(dataset, 0, "key", "a.png", 5);
-    expect(dataset, 0, "image", "PNG", 3);
+    dataset_expect_bytes(dataset, 0, "boxes", boxes, sizeof(boxes));
+    dataset_expect_bytes(dataset, 0, "labels", labels, sizeof(labels));
+    dataset_expect_bytes(dataset, 0, "truncated", "\1\0", 2);
+    dataset_expect_bytes(dataset, 0, "difficult", "\0\1", 2);
+    dataset_expect_bytes(dataset, 0, "occluded", "\0\1", 2);
+    dataset_expect_bytes(dataset, 0, "width", &width, sizeof(width));
+    dataset_expect_bytes(dataset, 0, "height", &height, sizeof(height));
+    dataset_expect_bytes(dataset, 0, "key", "a.png", 5);
+    dataset_expect_bytes(dataset, 0, "image", "PNG", 3);
     assert_string_equal(sluice_dataset_class_name(dataset, 0), "cat & co");
     assert_string_equal(sluice_dataset_class_name(dataset, 1), "dog");
     assert_null(sluice_dataset_class_name(dataset, 2));
@@ -121,11 +100,11 @@ TEST(pictures_are_found_by_any_extension)
         sluice_dataset *dataset = open_path("any", &error);
         if (dataset == NULL)
             fail_msg("%s: %s", keys[i], error.text);
-        expect(dataset, 0, "key", keys[i], strlen(keys[i]));
-        expect(dataset, 0, "image", keys[i], strlen(keys[i]));
+        dataset_expect_bytes(dataset, 0, "key", keys[i], strlen(keys[i]));
+        dataset_expect_bytes(dataset, 0, "image", keys[i], strlen(keys[i]));
         sluice_dataset_close(dataset);
         if (strcmp(keys[i], "a.pgm") != 0) /* stays: .jpeg comes first */
-            assert_int_equal(unlink(path_of(name)), 0);
+            assert_int_equal(unlink(test_path("%s", name)), 0);
     }
 }
 
@@ -135,7 +114,7 @@ TEST(it_is_cut_short)
     for (size_t cut = 0; cut < sizeof(annotation) - sizeof("\n"); cut++) {
         sluice_error error = SLUICE_ERROR_INIT;
         put("one/Annotations/a.xml", annotation);
-        assert_int_equal(truncate(path_of("one/Annotations/a.xml"), (off_t)cut), 0);
+        assert_int_equal(truncate(test_path("one/Annotations/a.xml"), (off_t)cut), 0);
         assert_null(open_path("one/Annotations", &error));
         assert_true(error.status < 0 && error.text[0] != '\0');
     }
@@ -226,7 +205,7 @@ TEST(limits_hold)
     expect_refusal("two", SLUICE_UNSUPPORTED, "too deep");
     put_many("<annotation>", "<a>", 31, "<!---->");
     expect_refusal("two", SLUICE_CORRUPT, "no element found");
-    assert_int_equal(truncate(path_of("two/Annotations/b.xml"), (16 << 20) + 1), 0);
+    assert_int_equal(truncate(test_path("two/Annotations/b.xml"), (16 << 20) + 1), 0);
     expect_refusal("two", SLUICE_UNSUPPORTED, "limit of 16777216");
     put_many("<annotation><object><name>", "long", 64, "</name></object></annotation>");
     expect_refusal("two", SLUICE_CORRUPT, "name of an object");
@@ -267,9 +246,9 @@ TEST(paths_lead_nowhere_else)
         put_two(text);
         sluice_dataset *dataset = open_path("two", NULL);
         assert_non_null(dataset);
-        expect(dataset, 1, "image", "b", 1);
+        dataset_expect_bytes(dataset, 1, "image", "b", 1);
         sluice_dataset_close(dataset);
-        assert_int_equal(unlink(path_of("two/JPEGImages/b.jpg")), 0);
+        assert_int_equal(unlink(test_path("two/JPEGImages/b.jpg")), 0);
         dataset = open_path("two", NULL);
         assert_non_null(dataset);
         assert_int_equal(sluice_dataset_read(dataset, 1, "image", text, sizeof(text), &size, NULL),
@@ -284,7 +263,7 @@ TEST(a_picture_is_missing)
     size_t size = 0;
     sluice_error error = SLUICE_ERROR_INIT;
     put_two("<annotation><filename>c.jpg</filename></annotation>");
-    assert_int_equal(unlink(path_of("two/JPEGImages/b.jpg")), 0);
+    assert_int_equal(unlink(test_path("two/JPEGImages/b.jpg")), 0);
     sluice_dataset *dataset = open_path("two", &error);
     assert_non_null(dataset);
     assert_int_equal(sluice_dataset_read(dataset, 1, "image", value, sizeof(value), &size, &error),
@@ -293,11 +272,11 @@ TEST(a_picture_is_missing)
     sluice_dataset_close(dataset);
     put("two/JPEGImages/c.jpg", "c"); /* what filename says is the next best */
     dataset = open_path("two", &error);
-    expect(dataset, 1, "image", "c", 1);
-    expect(dataset, 1, "key", "c.jpg", 5);
+    dataset_expect_bytes(dataset, 1, "image", "c", 1);
+    dataset_expect_bytes(dataset, 1, "key", "c.jpg", 5);
     sluice_dataset_close(dataset);
-    assert_int_equal(unlink(path_of("two/JPEGImages/c.jpg")), 0);
-    assert_int_equal(unlink(path_of("two/JPEGImages/a.jpg")), 0);
+    assert_int_equal(unlink(test_path("two/JPEGImages/c.jpg")), 0);
+    assert_int_equal(unlink(test_path("two/JPEGImages/a.jpg")), 0);
     expect_refusal("two", SLUICE_INVALID, "no picture of \"a.xml\"");
 }
 
@@ -324,15 +303,15 @@ TEST(lists_choose)
     assert_non_null(dataset);
     assert_int_equal(samples_of(dataset), 3);
     for (uint64_t i = 0; i < 3; i++) {
-        expect(dataset, i, "gt", &numbers[i], sizeof(numbers[i]));
-        expect(dataset, i, "key", i == 1 ? "a.jpg" : "b.jpg", 5);
+        dataset_expect_bytes(dataset, i, "gt", &numbers[i], sizeof(numbers[i]));
+        dataset_expect_bytes(dataset, i, "key", i == 1 ? "a.jpg" : "b.jpg", 5);
     }
     sluice_dataset_close(dataset);
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         put("two/ImageSets/Main/val.txt", lists[i].text);
         expect_refusal("two/ImageSets/Main/val.txt", lists[i].status, lists[i].words);
     }
-    write_file(path_of("two/ImageSets/Main/val.txt"), "a\0b\n", 4);
+    write_file(test_path("two/ImageSets/Main/val.txt"), "a\0b\n", 4);
     expect_refusal("two/ImageSets/Main/val.txt", SLUICE_CORRUPT, "not valid UTF-8");
 }
 
@@ -359,8 +338,8 @@ TEST(many_lie_beside_their_pictures)
     for (uint64_t i = 0; i < MANY; i++) {
         const float box[] = {0, 0, (float)i + 1, 1};
         const int64_t label = (int64_t)i % 7;
-        expect(dataset, i, "boxes", box, sizeof(box));
-        expect(dataset, i, "labels", &label, sizeof(label));
+        dataset_expect_bytes(dataset, i, "boxes", box, sizeof(box));
+        dataset_expect_bytes(dataset, i, "labels", &label, sizeof(label));
     }
     sluice_dataset_close(dataset);
 }
@@ -372,7 +351,7 @@ static void make_folders(void)
                                           "two",           "two/Annotations",    "two/JPEGImages",
                                           "two/ImageSets", "two/ImageSets/Main", "flat"};
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-        (void)mkdir(path_of(folders[i]), 0700);
+        (void)mkdir(test_path("%s", folders[i]), 0700);
 }
 
 static int is_absent(void)
@@ -385,12 +364,12 @@ static int is_absent(void)
 
 int main(void)
 {
-    temporary_directory(root, sizeof(root));
+    test_folder_make(NULL);
     make_folders();
     const int absent = is_absent();
     const int failed = absent ? 77 : test_run(NULL, NULL);
     if (absent)
         puts("the library was built without libexpat");
-    remove_tree(root);
+    test_folder_remove(NULL);
     return failed;
 }

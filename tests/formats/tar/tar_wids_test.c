@@ -4,24 +4,14 @@
  * order, and what is refused.
  */
 #include "dataset_checks.h"
-#include "photo_folder.h"
 #include "tar_make.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 enum { ARCHIVES = 3, SAMPLES = 4 };
-
-static char root[256];
-
-static const char *path_of(const char *name)
-{
-    static char path[512];
-    (void)snprintf(path, sizeof(path), "%s/%s", root, name);
-    return path;
-}
 
 /* The list, of `shards`, which `more` may follow. */
 static const char *list_of(const char *shards, const char *more)
@@ -30,15 +20,15 @@ static const char *list_of(const char *shards, const char *more)
     const int length =
         snprintf(text, sizeof(text),
                  "{\"__kind__\": \"wids-shard-index-v1\", \"shardlist\": [%s]%s}", shards, more);
-    write_file(path_of("index.json"), text, (uint32_t)length);
-    return path_of("index.json");
+    write_file(test_path("index.json"), text, (uint32_t)length);
+    return test_path("index.json");
 }
 
 /* Archive a is data/a.tar; its sample i has the text "a.i". */
 static int setup(void **state)
 {
-    temporary_directory(root, sizeof(root));
-    assert_int_equal(mkdir(path_of("data"), 0700), 0);
+    test_folder_make(state);
+    assert_int_equal(mkdir(test_path("data"), 0700), 0);
     for (unsigned a = 0; a < ARCHIVES; a++) {
         uint8_t archive[(2 * SAMPLES + 2) * TAR_BLOCK];
         size_t at = 0;
@@ -51,15 +41,8 @@ static int setup(void **state)
         }
         at += tar_put_end(archive + at);
         (void)snprintf(name, sizeof(name), "data/%u.tar", a);
-        write_file(path_of(name), archive, (uint32_t)at);
+        write_file(test_path("%s", name), archive, (uint32_t)at);
     }
-    *state = root;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    remove_tree(*state);
     return 0;
 }
 
@@ -110,4 +93,4 @@ TEST(lists_that_are_refused)
     }
 }
 
-TEST_GROUP(setup, teardown)
+TEST_GROUP(setup, test_folder_remove)

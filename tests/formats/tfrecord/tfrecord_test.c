@@ -5,7 +5,7 @@
  * tested against other writers (python/tests/test_tfrecord.py).
  */
 #include "record_files.h"
-#include "test.h"
+#include "test_folder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,7 +100,7 @@ static void fields_that_are_chosen(void **state)
     sluice_dataset_options options = SLUICE_DATASET_OPTIONS_INIT;
     sluice_field field = SLUICE_FIELD_INIT;
     sluice_error error = SLUICE_ERROR_INIT;
-    const char *path = record_path("%s", "");
+    const char *path = test_path("%s", "");
     options.fields = fields;
     options.field_count = 2;
     sluice_dataset *dataset = record_open("", &options);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_folder: the folder that the tests of a file work in, and paths there.
+ *
+ *     TEST_WITH(what_is_in_a_folder, test_folder_make, test_folder_remove)
+ *     {
+ *         write_file(test_path("a/%u", 3), "x", 1);
+ *     }
+ *
+ * or TEST_GROUP(test_folder_make, test_folder_remove) for one that they share. Threads: the test's.
+ */
+#ifndef SL_TEST_FOLDER_H
+#define SL_TEST_FOLDER_H
+
+#include "photo_folder.h"
+#include "test.h"
+
+/* Fixtures of cmocka: an empty temporary folder, of which there is one at a time. */
+int test_folder_make(void **state);
+int test_folder_remove(void **state);
+/* Its path. */
+const char *test_folder(void);
+/* A path in it; valid until the next call but three. */
+const char *test_path(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The photo folder `photos` of a file's tests, made before the first and removed behind the last.
+ */
+#define PHOTO_GROUP(photos, classes, per_class)           \
+    static photo_folder photos;                           \
+    static int make_##photos(void **state)                \
+    {                                                     \
+        (void)state;                                      \
+        photo_folder_make(&(photos), classes, per_class); \
+        return 0;                                         \
+    }                                                     \
+    static int remove_##photos(void **state)              \
+    {                                                     \
+        (void)state;                                      \
+        photo_folder_remove(&(photos));                   \
+        return 0;                                         \
+    }                                                     \
+    TEST_GROUP(make_##photos, remove_##photos)
+
+#endif
