@@ -170,29 +170,45 @@ static bool columnar_fields_is_too_large(const sl_columnar_fields *plan,
            (is_image || bytes / sizes->rows >= LARGE_ROW_BYTES);
 }
 
-/* Rule 4: a field of the column, or NONE. */
+/* The field with most bytes of those that rule 4 may be for, and are not out; NONE. */
+static uint32_t next_largest(const sl_columnar_fields *plan, const sl_columnar_sizes *sizes,
+                             const bool *out)
+{
+    uint64_t most = 0;
+    uint32_t found = SL_FIELD_NONE;
+    for (uint32_t i = 0; i < plan->fields.count; i++) {
+        const uint64_t bytes = sizes->bytes(sizes->ctx, plan->of[i]);
+        if (!out[i] && !columnar_fields_is_number(&plan->fields.fields[i]) && bytes >= most &&
+            bytes / sizes->rows >= FIRST_ROW_BYTES) {
+            most = bytes;
+            found = i;
+        }
+    }
+    return found;
+}
+
+/* Rule 4: a field of the column, or NONE; also where the one that it would be is large by its size
+ * and there is no other that it would be instead: then how it is stored need not be found out. */
 static sluice_status find_largest(const sl_columnar_fields *plan, const sl_columnar_sizes *sizes,
                                   uint32_t *found, sluice_error *error)
 {
-    uint64_t most = 0;
-    *found = SL_FIELD_NONE;
-    for (uint32_t i = 0; i < plan->fields.count; i++) {
-        sl_columnar_access access = SL_COLUMNAR_WHOLE;
-        const uint64_t bytes = sizes->bytes(sizes->ctx, plan->of[i]);
-        if (columnar_fields_is_number(&plan->fields.fields[i]) || bytes < most ||
-            bytes / sizes->rows < FIRST_ROW_BYTES) {
-            continue;
+    bool out[SL_FIELDS_MAX] = {false};
+    bool by_value = false;
+    sluice_status status = SLUICE_OK;
+    uint32_t field = SL_FIELD_NONE;
+    uint32_t next = next_largest(plan, sizes, out);
+    while (status == SLUICE_OK && !by_value && next != SL_FIELD_NONE) {
+        field = next;
+        for (uint32_t i = 0; i < plan->fields.count; i++) {
+            out[i] = out[i] || plan->of[i] == plan->of[field];
         }
-        const sluice_status status = sizes->access(sizes->ctx, plan->of[i], &access, error);
-        if (status < 0) {
-            return status;
-        }
-        if (access == SL_COLUMNAR_BY_VALUE) {
-            most = bytes;
-            *found = i;
+        next = next_largest(plan, sizes, out);
+        if (next != SL_FIELD_NONE || !columnar_fields_is_too_large(plan, sizes, field)) {
+            status = sizes->by_value(sizes->ctx, plan->of[field], &by_value, error);
         }
     }
-    return SLUICE_OK;
+    *found = by_value ? field : SL_FIELD_NONE;
+    return status;
 }
 
 static sluice_status columnar_fields_is_large(const sl_columnar_fields *plan,
@@ -200,14 +216,13 @@ static sluice_status columnar_fields_is_large(const sl_columnar_fields *plan,
                                               const sl_columnar_sizes *sizes, uint32_t field,
                                               bool *large, sluice_error *error)
 {
-    sl_columnar_access access = SL_COLUMNAR_WHOLE;
-    sluice_status status = SLUICE_OK;
+    const uint32_t of = plan->of[field];
     *large = columns->of[plan->fields.column[field]].is_list;
-    if (!*large && columnar_fields_is_too_large(plan, sizes, field)) {
-        status = sizes->access(sizes->ctx, plan->of[field], &access, error);
-        *large = access != SL_COLUMNAR_WHOLE;
+    if (*large || !columnar_fields_is_too_large(plan, sizes, field)) {
+        return SLUICE_OK;
     }
-    return status;
+    *large = sizes->by_page != NULL && sizes->by_page(sizes->ctx, of);
+    return *large ? SLUICE_OK : sizes->by_value(sizes->ctx, of, large, error);
 }
 
 sluice_status sl_columnar_too_many(const char *path, sluice_error *error)

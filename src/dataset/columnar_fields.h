@@ -66,13 +66,6 @@ typedef struct sl_columnar_fields {
     char label_column[SL_SOURCE_NAME_BYTES];
 } sl_columnar_fields;
 
-/* How values of a column can be read. */
-typedef enum sl_columnar_access {
-    SL_COLUMNAR_WHOLE,   /* all of them together */
-    SL_COLUMNAR_BY_PAGE, /* with others, which are unpacked for it */
-    SL_COLUMNAR_BY_VALUE /* each by itself: its bytes are in the file as they are meant */
-} sl_columnar_access;
-
 /* What the policy asks of the format. */
 typedef struct sl_columnar_sizes {
     void *ctx;
@@ -80,10 +73,12 @@ typedef struct sl_columnar_sizes {
     const char *path; /* of the first file, named in errors */
     /* Bytes of the values of a format's column, in all files. */
     uint64_t (*bytes)(void *ctx, uint32_t of);
-    /* How its values can be read, in all files. Asked only of columns that are large by their
-     * bytes; may read, and fail. */
-    sluice_status (*access)(void *ctx, uint32_t of, sl_columnar_access *access,
-                            sluice_error *error);
+    /* Whether its values can be read at least with others, which are unpacked for them; never
+     * reads. NULL: of no column. */
+    bool (*by_page)(void *ctx, uint32_t of);
+    /* Whether they can be read each by itself: its bytes are in all files as they are meant. Asked
+     * only where that makes a difference; may read, and fail. */
+    sluice_status (*by_value)(void *ctx, uint32_t of, bool *by_value, sluice_error *error);
 } sl_columnar_sizes;
 
 /* Space for `capacity` columns, none of which is there yet. Errors: NOMEM. */

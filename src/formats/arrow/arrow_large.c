@@ -33,15 +33,13 @@ static bool arrow_large_is_packed(const sl_arrow_table *table)
 }
 
 /* Words of dictionaries have no bytes of their own, nor has what is compressed. */
-static sluice_status arrow_large_access_of(void *ctx, uint32_t column, sl_columnar_access *access,
-                                           sluice_error *error)
+static sluice_status arrow_large_by_value(void *ctx, uint32_t column, bool *by_value,
+                                          sluice_error *error)
 {
     const sl_arrow_table *table = arrow_large_table_of(ctx);
     const uint32_t leaf = sl_arrow_leaf(&table->columns->of[column]);
     (void)error;
-    *access = arrow_large_is_packed(table) || table->files[0].schema.nodes[leaf].coded
-                  ? SL_COLUMNAR_WHOLE
-                  : SL_COLUMNAR_BY_VALUE;
+    *by_value = !arrow_large_is_packed(table) && !table->files[0].schema.nodes[leaf].coded;
     return SLUICE_OK;
 }
 
@@ -72,7 +70,7 @@ sluice_status sl_arrow_choose_large(sl_arrow_table *table, sl_columnar_fields *p
                                      .rows = table->rows,
                                      .path = table->path,
                                      .bytes = arrow_large_bytes_of,
-                                     .access = arrow_large_access_of};
+                                     .by_value = arrow_large_by_value};
     const sluice_status status =
         arrow_large_is_packed(table) ? arrow_large_refuse_packed(table, plan, error) : SLUICE_OK;
     return status == SLUICE_OK ? sl_columnar_choose(plan, &table->columns->table, &sizes, error)

@@ -241,24 +241,24 @@ static sluice_status is_exact(sl_parquet_opening *o, uint32_t column, bool *exac
     return status;
 }
 
-static sluice_status parquet_fields_access_of(void *ctx, uint32_t column,
-                                              sl_columnar_access *access, sluice_error *error)
+static bool parquet_fields_by_page(void *ctx, uint32_t column)
+{
+    const sl_parquet_opening *o = ctx;
+    const sl_parquet_leaf *leaf = &o->files[0].leaves[o->columns.of[column].leaf];
+    return leaf->type == SL_PARQUET_BYTES && leaf->max_rep == 0;
+}
+
+static sluice_status parquet_fields_by_value(void *ctx, uint32_t column, bool *by_value,
+                                             sluice_error *error)
 {
     sl_parquet_opening *o = ctx;
     sl_parquet_column *of = &o->columns.of[column];
-    const sl_parquet_leaf *leaf = &o->files[0].leaves[of->leaf];
-    bool exact = false;
     sluice_status status = SLUICE_OK;
-    if (!of->looked_at && may_be_exact(leaf)) {
-        status = is_exact(o, column, &exact, error);
+    if (!of->looked_at && may_be_exact(&o->files[0].leaves[of->leaf])) {
+        status = is_exact(o, column, &of->by_value, error);
     }
-    if (!of->looked_at) {
-        of->looked_at = true;
-        of->access = exact                                                  ? SL_COLUMNAR_BY_VALUE
-                     : leaf->type == SL_PARQUET_BYTES && leaf->max_rep == 0 ? SL_COLUMNAR_BY_PAGE
-                                                                            : SL_COLUMNAR_WHOLE;
-    }
-    *access = of->access;
+    of->looked_at = true;
+    *by_value = of->by_value;
     return status;
 }
 
@@ -297,7 +297,8 @@ static sluice_status choose_reads(sl_parquet_opening *o, sluice_error *error)
                                      .rows = o->own->table.base.info.samples,
                                      .path = sl_parquet_path(o, 0),
                                      .bytes = parquet_fields_bytes_of,
-                                     .access = parquet_fields_access_of};
+                                     .by_page = parquet_fields_by_page,
+                                     .by_value = parquet_fields_by_value};
     sluice_status status = sl_columnar_choose(plan, &o->columns.table, &sizes, error);
     for (uint32_t i = 0; i < plan->fields.count; i++) {
         const sl_parquet_column *column = &o->columns.of[plan->of[i]];

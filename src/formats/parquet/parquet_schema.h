@@ -17,8 +17,8 @@
 typedef struct sl_parquet_column {
     uint32_t leaf;
     uint32_t guide; /* of a list of pictures: the leaf of their paths; NONE */
-    bool looked_at; /* how its values can be read is known */
-    sl_columnar_access access;
+    bool looked_at; /* whether its values can be read one by one is known: */
+    bool by_value;
 } sl_parquet_column;
 
 typedef struct sl_parquet_columns {
