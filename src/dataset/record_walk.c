@@ -16,7 +16,7 @@ sluice_status sl_record_walk_refuse(const sl_record_walk *walk, uint64_t at, con
                          why);
 }
 
-sluice_status sl_record_walk_look(sl_record_walk *walk, uint64_t at, size_t bytes,
+sluice_status sl_record_walk_read(sl_record_walk *walk, uint64_t at, size_t bytes,
                                   const uint8_t **head, sluice_error *error)
 {
     const uint64_t left = walk->file.bytes - at;
@@ -25,31 +25,18 @@ sluice_status sl_record_walk_look(sl_record_walk *walk, uint64_t at, size_t byte
         return sl_record_walk_refuse(walk, at, "the file is truncated", error);
     }
     walk->looked = at;
-    if (at < walk->at || at - walk->at + bytes > walk->bytes) {
-        /* A head alone where records are large, and what else is near where they are small. */
-        const size_t wanted = stride > SL_RECORD_WINDOW_BYTES / 4
-                                  ? bytes
-                                  : (size_t)sl_min_u64(SL_RECORD_WINDOW_BYTES, left);
-        walk->bytes = 0;
-        const sluice_status status = sl_handle_read(&walk->handle, walk->data, wanted, at, error);
-        if (status < 0) {
-            return status;
-        }
-        walk->at = at;
-        walk->bytes = wanted;
+    /* A head alone where records are large, and what else is near where they are small. */
+    const size_t wanted = stride > SL_RECORD_WINDOW_BYTES / 4
+                              ? bytes
+                              : (size_t)sl_min_u64(SL_RECORD_WINDOW_BYTES, left);
+    walk->bytes = 0;
+    const sluice_status status = sl_handle_read(&walk->handle, walk->data, wanted, at, error);
+    if (status < 0) {
+        return status;
     }
-    *head = walk->data + (at - walk->at);
-    return SLUICE_OK;
-}
-
-sluice_status sl_record_walk_skip(const sl_record_walk *walk, uint64_t *at, uint32_t frame,
-                                  uint64_t payload, sluice_error *error)
-{
-    if (payload > walk->file.bytes - *at - frame) {
-        return sl_record_walk_refuse(
-            walk, *at, "the file is truncated: its last record is longer than what is left", error);
-    }
-    *at += frame + payload;
+    walk->at = at;
+    walk->bytes = wanted;
+    *head = walk->data;
     return SLUICE_OK;
 }
 

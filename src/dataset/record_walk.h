@@ -47,16 +47,38 @@ bool sl_record_walk_matches(const sl_file_index *index, const char *path, uint32
 
 /* ---- for steps ---- */
 
-/* `*head` is the `bytes` at `at`, until the next look. Errors: IO, CORRUPT (the file ends there, or
- * is shorter than when it was opened). */
-sluice_status sl_record_walk_look(sl_record_walk *walk, uint64_t at, size_t bytes,
-                                  const uint8_t **head, sluice_error *error);
-/* Moves `*at` behind a frame of `frame` bytes, which were looked at, and `payload` bytes. CORRUPT:
- * the file ends before. */
-sluice_status sl_record_walk_skip(const sl_record_walk *walk, uint64_t *at, uint32_t frame,
-                                  uint64_t payload, sluice_error *error);
 /* CORRUPT, at `at`. */
 sluice_status sl_record_walk_refuse(const sl_record_walk *walk, uint64_t at, const char *why,
                                     sluice_error *error);
+/* As sl_record_walk_look, of what may have to be read. */
+sluice_status sl_record_walk_read(sl_record_walk *walk, uint64_t at, size_t bytes,
+                                  const uint8_t **head, sluice_error *error);
+
+/* `*head` is the `bytes` at `at`, until the next look. Errors: IO, CORRUPT (the file ends there, or
+ * is shorter than when it was opened). */
+static inline sluice_status sl_record_walk_look(sl_record_walk *walk, uint64_t at, size_t bytes,
+                                                const uint8_t **head, sluice_error *error)
+{
+    if (at < walk->at || at - walk->at + bytes > walk->bytes) {
+        return sl_record_walk_read(walk, at, bytes, head, error);
+    }
+    walk->looked = at;
+    *head = walk->data + (at - walk->at);
+    return SLUICE_OK;
+}
+
+/* Moves `*at` behind a frame of `frame` bytes, which were looked at, and `payload` bytes. CORRUPT:
+ * the file ends before. */
+static inline sluice_status sl_record_walk_skip(const sl_record_walk *walk, uint64_t *at,
+                                                uint32_t frame, uint64_t payload,
+                                                sluice_error *error)
+{
+    if (payload > walk->file.bytes - *at - frame) {
+        return sl_record_walk_refuse(
+            walk, *at, "the file is truncated: its last record is longer than what is left", error);
+    }
+    *at += frame + payload;
+    return SLUICE_OK;
+}
 
 #endif
