@@ -47,6 +47,7 @@ static void add(sluice_columns *columns, const uint8_t *record, sluice_augment *
     const uint8_t *pointers = record + sizeof(column);
     column.field = name_of((uint8_t)(pointers[0] + 8));
     column.name = name_of(pointers[1]);
+    column.mixes = name_of((uint8_t)(pointers[0] / 2));
     column.recipe = recipes[pointers[2] % 3];
     if (column.struct_size > sizeof(column)) {
         column.struct_size = sizeof(column); /* nothing is there behind it */

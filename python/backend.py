@@ -69,9 +69,9 @@ def needed(binary):
 
 def contents(package, programs, libraries):
     """(name in the wheel, file, whether it is a program) of everything."""
-    for path in sorted(package.iterdir()):
-        if path.is_file():
-            yield f"sluice/{path.name}", path, False
+    for path in sorted(package.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield f"sluice/{path.relative_to(package).as_posix()}", path, False
     for path in programs:  # beside each other: there the tool looks first
         yield f"sluice/bin/{path.name}", path, True
     for name, path in sorted(libraries.items()):

@@ -1,72 +1,101 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convolve: resizing by filters with negative weights (bicubic, Lanczos), as Pillow does, bit for
- * bit.
+ * convolve: resizing by filters with negative weights (bicubic, Lanczos), within 1 of Pillow.
  *
  * Purpose: resample.h for such filters. With them the result passes 0 and 255 beside edges, and
  * Pillow cuts it there after each pass: a pass that kept what is beyond would differ from Pillow by
- * far more than 1 next to black and white. So the passes are Pillow's, in its order, and exact:
- * - Weights are doubles divided by their sum, rounded to 22 bits of fraction.
- * - Rows first: int32 sums, rounded to integers and cut to 0..255. Then the same along columns.
- * The sums fit: weights of an output sum to 1, their absolute values to less than 2.
- * Kernels take a weight as 256 times a high part and a low one of 8 bits, both int16: the sum of
- * products is then the same.
+ * far more than 1 next to black and white. So the passes are in Pillow's order, rows first, and
+ * what is between them is cut, too; but it is not rounded to integers.
  *
- * Rows of the first pass are made when the second wants them, and kept while it may want them
- * again: in order, forwards or backwards, each is made once.
+ * Arithmetic, the same on every machine and in every kernel:
+ * - Weights are filter.h's int16.
+ * - Rows: int32 sums of u8 x int16, rounded to f = min(7, 22 - bits of the weights down) bits of
+ *   fraction, cut to 0..255.
+ * - Columns: int32 sums of int16 x int16, rounded to integers, cut to 0..255. With a gain g (the
+ *   largest sum of absolute weights) below 2 no sum passes 1.5 * 255 * 2^22.
+ *
+ * Why it is within 1 of Pillow: let e and d be the most that rounded weights cost across and down
+ * (filter.h), and p what Pillow's of 22 bits cost. A sum of the first pass is within e of the exact
+ * one, and within e + 2^-(f + 1) once rounded; Pillow's, an integer, within p + 0.5. Cutting brings
+ * no two values farther apart: so what is between the passes differs by at most 0.5 + p + e +
+ * 2^-(f + 1). The second pass carries that g times as far, and adds d and p. Two reals less than 1
+ * apart are rounded to integers at most 1 apart, cut or not; so it is enough that
+ *     g (0.5 + p + e + 2^-(f + 1)) + d + p < 1.
+ * sl_convolver_open works this out for the sample at hand, with e and d of one tap more than there
+ * are, which is more than the series of filter.c costs. g is at most 1.25 for bicubic and 1.56 for
+ * Lanczos; up to a factor of 32 the sum is at most 0.77 and 0.96. Where it is 1 or more both passes
+ * are in binary32 instead (convolve_real.c), whose weights and sums cost nothing that matters here:
+ * g * 0.5 < 1.
+ *
+ * Rows of the first pass are made two at a time, when the second wants them, and kept while it may
+ * want them again: in order, forwards or backwards, each is made once.
  * Threads: pure; memory from the caller's scratch.
  */
 #ifndef SL_CONVOLVE_H
 #define SL_CONVOLVE_H
 
+#include "filter.h"
 #include "mapping.h"
+#include "resample_kernels.h"
 #include "scratch.h"
 #include "simd.h"
 #include "view.h"
 
-enum { SL_CONVOLVE_BITS = 22 };
+/* Of two rows of the first pass, a sample of each in turn. */
+typedef struct sl_row_pair {
+    const int16_t *samples;
+    int32_t weights; /* of the second pass: the upper row's in the lower half */
+} sl_row_pair;
 
-/* Of one axis: output i is the sum over k < counts[i] of weights[i * taps + k] * input[starts[i] +
- * k]; from counts[i] on they are 0. Outputs without a count are black. */
-typedef struct sl_weights {
-    uint32_t outputs, taps;
-    int32_t *starts; /* from the first pixel that is needed */
-    uint32_t *counts;
-    int32_t *weights;
-} sl_weights;
-
-typedef struct sl_convolver sl_convolver;
-
-/* Per instruction set; convolve_scalar.c is the reference, others give the same bits. */
+/* Per instruction set; convolve_scalar.c is the reference, others give the same bits. Kernels may
+ * read and write SL_ROW_SLACK samples behind rows, except `upper` and `lower`. */
 typedef struct sl_convolve_kernels {
-    /* What `across` wants besides. False: not enough scratch. May be NULL. */
-    bool (*prepare)(sl_convolver *convolver, sl_scratch *scratch);
-    /* A row of needed columns to one of outputs. */
-    void (*across)(const sl_convolver *convolver, const uint8_t *in, uint8_t *out);
-    /* `taps` rows of `bytes` to one, of which they are no part. */
-    void (*down)(const uint8_t *const *rows, const int32_t *weights, uint32_t taps, size_t bytes,
+    /* As sl_resample_kernels has it. */
+    bool (*prepare)(sl_horizontal *pass, sl_scratch *scratch);
+    /* Two rows of needed columns, behind which there are 6 * pairs + SL_CONVOLVE_BEHIND bytes, to
+     * two of outputs, from 0 to `most`. */
+    void (*across)(const sl_horizontal *pass, const uint8_t *upper, const uint8_t *lower,
+                   int16_t most, int16_t *out);
+    /* Sums over `count` pairs, rounded, >> shift, of `samples` samples. */
+    void (*down)(const sl_row_pair *pairs, uint32_t count, uint32_t shift, size_t samples,
                  uint8_t *out);
 } sl_convolve_kernels;
 
-struct sl_convolver {
-    const sl_convolve_kernels *kernels;
-    sl_weights across, down;
-    const uint8_t *first; /* of the view: the first needed pixel of the first needed row */
-    size_t stride_bytes;
-    uint32_t columns; /* needed ones */
-    uint8_t *kept;    /* down.taps rows after the first pass; `held`: which, below 0 for none */
-    int32_t *held;
-    size_t row_bytes;
-    const uint8_t **rows;      /* of one output */
-    uint8_t *pixels;           /* one finished row */
-    int16_t *spread, *samples; /* what kernels prepare */
-};
+enum { SL_CONVOLVE_BEHIND = 32 };
 
-/* `view` covers its sl_mapping_need. False when the scratch is too small. */
-bool sl_convolver_open(sl_convolver *convolver, sl_simd simd, const sl_image *view,
-                       const sl_mapping *mapping, sl_scratch *scratch);
+typedef struct sl_convolver {
+    const sl_convolve_kernels *kernels;
+    sl_filter down; /* starts count from the first needed row */
+    sl_horizontal across;
+    uint32_t fraction, down_shift;
+    const uint8_t *first; /* of the view: the first needed pixel of the first needed row */
+    const uint8_t *end;   /* of the view's memory */
+    size_t stride_bytes;
+    uint32_t columns, rows; /* needed ones */
+    uint8_t *copies[2];     /* of rows that end with the view's memory */
+    int16_t *kept;          /* `slots` pairs of rows; `held`: which, below 0 for none */
+    int32_t *held;
+    size_t pair_samples;
+    uint32_t slots;
+    sl_row_pair *pairs; /* of one output */
+    uint8_t *pixels;    /* one finished row */
+    bool flip_x, flip_y;
+    /* Instead, where weights of int16 are not enough. */
+    bool is_real;
+    sl_filter real_across;
+    float *real_kept, *real_sums;
+} sl_convolver;
+
+/* `view` covers its sl_mapping_need. NOMEM when the scratch is too small. */
+sluice_status sl_convolver_open(sl_convolver *convolver, sl_simd simd, const sl_image *view,
+                                const sl_mapping *mapping, sl_scratch *scratch);
 /* Row `row` of the output. Valid until the next call. */
 const uint8_t *sl_convolver_row(const sl_convolver *convolver, uint32_t row);
+
+/* The same in binary32, of a convolver that is open but for that. */
+sluice_status sl_convolver_open_real(sl_convolver *convolver, const sl_axis axes[2],
+                                     const int32_t begin[2], sl_scratch *scratch);
+const uint8_t *sl_convolver_row_real(const sl_convolver *convolver, uint32_t row);
 
 extern const sl_convolve_kernels sl_convolve_scalar;
 #if defined(__x86_64__)

@@ -3,8 +3,10 @@
  * filter: the coefficients of resampling, in fixed point; the arithmetic is in resample.h. Pure;
  * memory from the caller's scratch.
  */
+#include "filter.h"
+
 #include "error.h"
-#include "resample.h"
+#include "nearest.h"
 
 #include <assert.h>
 #include <math.h>
@@ -14,6 +16,12 @@
 typedef struct spacing {
     double scale, support, inverse_support, origin, limit;
 } spacing;
+
+/* Where an output is on its axis, in pixels from limit_start. */
+typedef struct footprint {
+    double center;
+    int32_t begin, end; /* pixels touched; empty outside the virtual raster */
+} footprint;
 
 /* How far filters reach, in pixels of the larger raster. */
 static const double reaches[] =
@@ -34,24 +42,18 @@ static spacing spacing_of(const sl_axis *axis)
                      .limit = axis->limit_end - axis->limit_start};
 }
 
-static sl_footprint footprint_of(const sl_axis *axis, const spacing *space, uint32_t output)
+static footprint footprint_of(const sl_axis *axis, const spacing *space, uint32_t output)
 {
     int64_t position = (int64_t)axis->first + output;
     if (position < 0 || position >= axis->virtual_size) {
-        return (sl_footprint){0};
+        return (footprint){0};
     }
     double center = space->origin + ((double)position + 0.5) * space->scale;
     double begin = center - space->support + 0.5;
     double end = center + space->support + 0.5;
-    return (sl_footprint){.center = center,
-                          .begin = begin > 0.0 ? (int32_t)begin : 0,
-                          .end = (int32_t)(end < space->limit ? end : space->limit)};
-}
-
-sl_footprint sl_filter_footprint(const sl_axis *axis, uint32_t output)
-{
-    const spacing space = spacing_of(axis);
-    return footprint_of(axis, &space, output);
+    return (footprint){.center = center,
+                       .begin = begin > 0.0 ? (int32_t)begin : 0,
+                       .end = (int32_t)(end < space->limit ? end : space->limit)};
 }
 
 void sl_filter_span(const sl_axis *axis, int32_t *begin, int32_t *end)
@@ -75,10 +77,40 @@ void sl_filter_span(const sl_axis *axis, int32_t *begin, int32_t *end)
     }
 }
 
+enum { SERIES = 9 };
+
 static double triangle(double x)
 {
     double height = 1.0 - fabs(x);
     return height > 0.0 ? height : 0.0;
+}
+
+/* Keys' cubic with a = -0.5. */
+static double bicubic(double x)
+{
+    const double distance = fabs(x);
+    const double d = distance < 2.0 ? distance : 2.0;
+    const double near = (1.5 * d - 2.5) * d * d + 1;
+    const double far = (((d - 5) * d + 8) * d - 4) * -0.5;
+    return d < 1.0 ? near : far;
+}
+
+/*
+ * sinc(x) sinc(x / 3). With a = pi x / 3, sin(3a) = sin(a) (3 - 4 sin(a)^2), so it is
+ * q^2 (1 - 4/3 (a q)^2), where q = sin(a) / a: its series, of a^2 <= pi^2, to 4e-9.
+ */
+static double lanczos(double x)
+{
+    const double third = 1.04719755119659774615;
+    const double distance = fabs(x);
+    const double d = distance < 3.0 ? distance : 3.0;
+    const double z = third * third * d * d;
+    double q = 1.0;
+    for (int n = SERIES; n > 0; n--) {
+        q = 1.0 - q * z * (1.0 / (2 * n * (2 * n + 1)));
+    }
+    const double squared = q * q;
+    return squared * (1.0 - 4.0 / 3.0 * z * squared);
 }
 
 /* The larger the scale factor, the smaller the weights. */
@@ -101,7 +133,8 @@ typedef struct balance {
     double *shifts; /* of the first pixel's middle from the centre */
     double *pixels; /* of the footprint */
     double *heights, *sums;
-    int32_t *rounded; /* the running sum so far */
+    double *magnitudes, *peaks; /* sums and largest of absolute heights: not of triangles */
+    int32_t *rounded;           /* the running sum so far */
 } balance;
 
 static bool balance_open(balance *b, sl_scratch *scratch)
@@ -111,9 +144,11 @@ static bool balance_open(balance *b, sl_scratch *scratch)
     b->pixels = sl_scratch_take(scratch, column);
     b->sums = sl_scratch_take(scratch, column);
     b->heights = sl_scratch_take(scratch, column * b->capacity);
+    b->magnitudes = sl_scratch_take(scratch, column);
+    b->peaks = sl_scratch_take(scratch, column);
     b->rounded = sl_scratch_take(scratch, b->outputs * sizeof(*b->rounded));
     return b->shifts != NULL && b->pixels != NULL && b->sums != NULL && b->heights != NULL &&
-           b->rounded != NULL;
+           b->magnitudes != NULL && b->peaks != NULL && b->rounded != NULL;
 }
 
 static void filter_measure(const balance *b, uint32_t k)
@@ -131,10 +166,33 @@ static void filter_measure(const balance *b, uint32_t k)
     }
 }
 
+/* The same of filters below 0. Inlined with a constant filter. */
+static inline void signed_measure(const balance *b, uint32_t k, double (*filter)(double))
+{
+    const double *restrict shifts = b->shifts;
+    const double *restrict pixels = b->pixels;
+    double *restrict heights = b->heights + (size_t)k * b->outputs;
+    double *restrict sums = b->sums;
+    double *restrict magnitudes = b->magnitudes;
+    double *restrict peaks = b->peaks;
+    const double inverse = b->inverse_support;
+    const double tap = k;
+    for (uint32_t i = 0; i < b->outputs; i++) {
+        const double any = filter((tap + shifts[i]) * inverse);
+        const double height = tap < pixels[i] ? any : 0.0;
+        const double size = fabs(height);
+        heights[i] = height;
+        sums[i] += height;
+        magnitudes[i] += size;
+        peaks[i] = peaks[i] > size ? peaks[i] : size;
+    }
+}
+
 static void scale_height(const balance *b, uint32_t output, uint32_t tap, double share)
 {
     double *height = &b->heights[(size_t)tap * b->outputs + output];
     b->sums[output] -= *height * (1 - share);
+    b->magnitudes[output] -= fabs(*height) * (1 - share);
     *height *= share;
 }
 
@@ -172,14 +230,51 @@ static void round_weights(const balance *b, uint32_t k, sl_filter *filter)
     }
 }
 
-static void weigh(const balance *b, const sl_axis *axis, sl_filter *filter)
+/* Running sums may be below 0; `whole` makes them positive while they are rounded. */
+static void round_signed_weights(const balance *b, uint32_t k, sl_filter *filter)
+{
+    const double whole = 1 << 20;
+    const double *restrict units = b->sums;
+    double *restrict running = b->shifts;
+    const double *restrict heights = b->heights + (size_t)k * b->outputs;
+    int32_t *restrict rounded = b->rounded;
+    uint32_t *restrict counts = filter->counts;
+    int16_t *restrict weights = filter->weights + (size_t)k * b->outputs;
+    for (uint32_t i = 0; i < b->outputs; i++) {
+        running[i] += heights[i];
+        const int32_t after = (int32_t)(running[i] * units[i] + whole + 0.5) - (1 << 20);
+        const int32_t weight = after - rounded[i];
+        weights[i] = (int16_t)weight;
+        counts[i] = weight != 0 ? k + 1 : counts[i];
+        rounded[i] = after;
+    }
+}
+
+static void filter_measure_all(const balance *b, sl_interpolation interpolation)
 {
     for (uint32_t i = 0; i < b->outputs; i++) {
         b->sums[i] = 0.0;
+        b->magnitudes[i] = 0.0;
+        b->peaks[i] = 0.0;
     }
     for (uint32_t k = 0; k < b->capacity; k++) {
-        filter_measure(b, k);
+        switch (interpolation) {
+        case SL_BICUBIC:
+            signed_measure(b, k, bicubic);
+            break;
+        case SL_LANCZOS:
+            signed_measure(b, k, lanczos);
+            break;
+        default:
+            filter_measure(b, k);
+            break;
+        }
     }
+}
+
+static void weigh(const balance *b, const sl_axis *axis, sl_filter *filter)
+{
+    filter_measure_all(b, sl_axis_interpolation(axis));
     if (axis->outside_start > 0 || axis->outside_end > 0) {
         trim_edges(b, axis, filter->starts);
     }
@@ -189,8 +284,36 @@ static void weigh(const balance *b, const sl_axis *axis, sl_filter *filter)
         b->rounded[i] = 0;
         filter->counts[i] = 0;
     }
+}
+
+/* How far weights of sum 1 can carry a value, and with how many bits the largest is an int16. */
+static void weigh_signed(const balance *b, sl_filter *filter)
+{
+    double peak = 0.0;
+    filter->gain = 1.0;
+    for (uint32_t i = 0; i < b->outputs; i++) {
+        const double gain = b->magnitudes[i] * b->sums[i];
+        const double most = b->peaks[i] * b->sums[i];
+        filter->gain = gain > filter->gain ? gain : filter->gain;
+        peak = most > peak ? most : peak;
+    }
+    filter->bits = SL_SIGNED_WEIGHT_BITS_MAX;
+    while (filter->bits > 0 && peak * (double)(1U << filter->bits) > INT16_MAX - 1) {
+        filter->bits--;
+    }
+    for (uint32_t i = 0; i < b->outputs; i++) {
+        b->sums[i] *= (double)(1U << filter->bits);
+    }
+}
+
+static void round_all(const balance *b, bool signs, sl_filter *filter)
+{
     for (uint32_t k = 0; k < b->capacity; k++) {
-        round_weights(b, k, filter);
+        if (signs) {
+            round_signed_weights(b, k, filter);
+        } else {
+            round_weights(b, k, filter);
+        }
     }
 }
 
@@ -202,7 +325,7 @@ static void find_starts(const balance *b, const sl_axis *axis, const spacing *sp
     int32_t end = 0;
     sl_filter_span(axis, &begin, &end);
     for (uint32_t i = 0; i < axis->outputs; i++) {
-        const sl_footprint print = footprint_of(axis, space, i);
+        const footprint print = footprint_of(axis, space, i);
         begin = print.end > print.begin ? axis->limit_start + print.begin : begin;
         filter->starts[i] = begin;
         b->shifts[i] = print.begin + 0.5 - print.center;
@@ -210,32 +333,79 @@ static void find_starts(const balance *b, const sl_axis *axis, const spacing *sp
     }
 }
 
-sluice_status sl_filter_make(sl_filter *filter, const sl_axis *axis, sl_scratch *scratch,
-                             sluice_error *error)
+/* The weights as they are. */
+static void keep_real(const balance *b, sl_filter *filter)
+{
+    for (uint32_t k = 0; k < b->capacity; k++) {
+        const size_t row = (size_t)k * b->outputs;
+        for (uint32_t i = 0; i < b->outputs; i++) {
+            filter->real[row + i] = (float)(b->heights[row + i] * b->sums[i]);
+        }
+    }
+    for (uint32_t i = 0; i < b->outputs; i++) {
+        filter->counts[i] = (uint32_t)b->pixels[i];
+    }
+}
+
+static bool filter_take(sl_filter *filter, uint32_t capacity, bool real, sl_scratch *scratch)
+{
+    const size_t weights = (size_t)filter->outputs * capacity;
+    filter->starts = sl_scratch_take(scratch, filter->outputs * sizeof(*filter->starts));
+    filter->counts = sl_scratch_take(scratch, filter->outputs * sizeof(*filter->counts));
+    if (real) {
+        filter->real = sl_scratch_take(scratch, weights * sizeof(*filter->real));
+    } else {
+        filter->weights = sl_scratch_take(scratch, weights * sizeof(*filter->weights));
+    }
+    return filter->starts != NULL && filter->counts != NULL &&
+           (real ? filter->real != NULL : filter->weights != NULL);
+}
+
+static sluice_status filter_make(sl_filter *filter, const sl_axis *axis, bool real,
+                                 sl_scratch *scratch, sluice_error *error)
 {
     assert(axis->box_size > 0 && axis->virtual_size > 0 && axis->outputs > 0);
     const spacing space = spacing_of(axis);
     const uint32_t capacity = (uint32_t)(space.support * 2.0) + 1;
-    *filter = (sl_filter){.outputs = axis->outputs, .bits = weight_bits(space.scale)};
-    filter->starts = sl_scratch_take(scratch, axis->outputs * sizeof(*filter->starts));
-    filter->counts = sl_scratch_take(scratch, axis->outputs * sizeof(*filter->counts));
-    filter->weights =
-        sl_scratch_take(scratch, (size_t)axis->outputs * capacity * sizeof(*filter->weights));
+    const bool signs = sl_axis_interpolation(axis) != SL_BILINEAR;
+    *filter = (sl_filter){.outputs = axis->outputs, .bits = weight_bits(space.scale), .gain = 1.0};
+    const bool whole = filter_take(filter, capacity, real, scratch);
     const size_t mark = sl_scratch_mark(scratch);
     balance b = {.outputs = axis->outputs,
                  .capacity = capacity,
                  .inverse_support = space.inverse_support,
-                 .one = (double)(1U << filter->bits)};
-    const bool whole = filter->starts != NULL && filter->counts != NULL && filter->weights != NULL;
+                 .one = signs ? 1.0 : (double)(1U << filter->bits)};
     if (!whole || !balance_open(&b, scratch)) {
         return sl_error_set(error, SLUICE_NOMEM, "augment",
                             "no scratch memory for the weights of %u pixels", axis->outputs);
     }
     find_starts(&b, axis, &space, filter);
     weigh(&b, axis, filter);
+    if (real) {
+        keep_real(&b, filter);
+    } else {
+        if (signs) {
+            weigh_signed(&b, filter);
+        }
+        if (filter->gain < 2) {
+            round_all(&b, signs, filter);
+        }
+    }
     for (uint32_t i = 0; i < axis->outputs; i++) {
         filter->taps = filter->counts[i] > filter->taps ? filter->counts[i] : filter->taps;
     }
     sl_scratch_release(scratch, mark);
     return SLUICE_OK;
+}
+
+sluice_status sl_filter_make(sl_filter *filter, const sl_axis *axis, sl_scratch *scratch,
+                             sluice_error *error)
+{
+    return filter_make(filter, axis, false, scratch, error);
+}
+
+sluice_status sl_filter_make_real(sl_filter *filter, const sl_axis *axis, sl_scratch *scratch,
+                                  sluice_error *error)
+{
+    return filter_make(filter, axis, true, scratch, error);
 }

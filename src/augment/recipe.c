@@ -407,7 +407,7 @@ static sluice_status draw_in_any_order(recipe_draw *draw, uint32_t group, sl_ran
     return status;
 }
 
-static sluice_status draw_group(recipe_draw *draw, uint32_t group)
+static sluice_status draw_recipe_group(recipe_draw *draw, uint32_t group)
 {
     const sl_recipe_step *step = &draw->recipe->steps[group];
     sl_random random = sl_recipe_random(draw->key, step->stream);
@@ -434,7 +434,7 @@ static sluice_status draw_steps(recipe_draw *draw, uint32_t begin, uint32_t end)
     for (uint32_t i = begin; i < end && status == SLUICE_OK;) {
         const sl_recipe_step *step = &draw->recipe->steps[i];
         if (step->kind->group != SL_GROUP_NO) {
-            status = draw_group(draw, i);
+            status = draw_recipe_group(draw, i);
         } else if (step->kind->draw != NULL) {
             draw->drawing.random = sl_recipe_random(draw->key, step->stream);
             status = step->kind->draw(step->arguments, &draw->drawing);

@@ -22,44 +22,6 @@ static sluice_status resample_no_memory(sluice_error *error, const sl_mapping *m
     return SLUICE_NOMEM;
 }
 
-/* From places in the picture to places after `origin`. */
-static void move_origin(sl_filter *filter, int32_t origin)
-{
-    for (uint32_t i = 0; i < filter->outputs; i++) {
-        filter->starts[i] -= origin;
-    }
-}
-
-/* The filter's starts and weights as the horizontal pass wants them; flipped by going backwards. */
-static bool lay_out(sl_horizontal *across, const sl_filter *filter, bool flip, sl_scratch *scratch)
-{
-    const uint32_t outputs = filter->outputs;
-    const uint32_t padded = (outputs + SL_LANES - 1) / SL_LANES * SL_LANES;
-    const uint32_t pairs = (filter->taps + 1) / 2;
-    *across = (sl_horizontal){.outputs = outputs, .padded = padded, .pairs = pairs};
-    across->starts = sl_scratch_take(scratch, padded * sizeof(*across->starts));
-    across->weights =
-        sl_scratch_take(scratch, (size_t)padded * pairs * 2 * sizeof(*across->weights));
-    if (across->starts == NULL || across->weights == NULL) {
-        return false;
-    }
-    memset(across->weights, 0, (size_t)padded * pairs * 2 * sizeof(*across->weights));
-    for (uint32_t i = 0; i < outputs; i++) {
-        across->starts[i] = filter->starts[flip ? outputs - 1 - i : i];
-    }
-    for (uint32_t k = 0; k < filter->taps; k++) {
-        const int16_t *from = filter->weights + (size_t)k * outputs;
-        int16_t *to = across->weights + (size_t)(k / 2) * padded * 2 + k % 2;
-        for (uint32_t i = 0; i < outputs; i++) {
-            to[(size_t)i * 2] = from[flip ? outputs - 1 - i : i];
-        }
-    }
-    for (uint32_t i = outputs; i < padded; i++) {
-        across->starts[i] = across->starts[outputs - 1];
-    }
-    return true;
-}
-
 /* Buffers of a row, for `columns` pixels between the passes. */
 static bool resample_take_rows(sl_resampler *resampler, uint32_t columns, sl_scratch *scratch)
 {
@@ -83,7 +45,8 @@ static bool open_other(sl_resampler *resampler, sl_simd simd, const sl_image *vi
     *resampler = (sl_resampler){.interpolation = sl_mapping_interpolation(mapping)};
     return resampler->interpolation == SL_NEAREST
                ? sl_nearest_open(&resampler->nearest, view, mapping, scratch)
-               : sl_convolver_open(&resampler->convolver, simd, view, mapping, scratch);
+               : sl_convolver_open(&resampler->convolver, simd, view, mapping, scratch) ==
+                     SLUICE_OK;
 }
 
 sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_image *view,
@@ -114,16 +77,16 @@ sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_
     sl_filter_span(&axes[1], &begin, &end);
     assert(begin == end ||
            (begin >= (int32_t)view->origin_y && end <= (int32_t)(view->origin_y + view->height)));
-    move_origin(&resampler->down, (int32_t)view->origin_y);
+    sl_filter_move(&resampler->down, (int32_t)view->origin_y);
     sl_filter_span(&axes[0], &begin, &end);
     assert(begin == end ||
            (begin >= (int32_t)view->origin_x && end <= (int32_t)(view->origin_x + view->width)));
-    move_origin(&filters[0], begin);
+    sl_filter_move(&filters[0], begin);
     /* Where no column is needed, no pixel is read. */
     resampler->column =
         begin == end ? view->pixels : view->pixels + (size_t)(begin - (int32_t)view->origin_x) * 3;
     resampler->samples = (size_t)(end - begin) * 3;
-    if (!lay_out(&resampler->across, &filters[0], mapping->flip_x, scratch) ||
+    if (!sl_horizontal_make(&resampler->across, &filters[0], mapping->flip_x, scratch) ||
         !resample_take_rows(resampler, (uint32_t)(end - begin), scratch) ||
         (resampler->kernels->prepare != NULL &&
          !resampler->kernels->prepare(&resampler->across, scratch))) {

@@ -32,45 +32,13 @@
 #define SL_RESAMPLE_H
 
 #include "convolve.h"
+#include "filter.h"
 #include "mapping.h"
 #include "nearest.h"
 #include "resample_kernels.h"
 #include "scratch.h"
 #include "simd.h"
 #include "view.h"
-
-enum { SL_WEIGHT_BITS = 14, SL_WEIGHT_BITS_MAX = 19 };
-
-/*
- * Coefficients of one axis: output i is the sum over k < counts[i] of
- * weights[k * outputs + i] * input[starts[i] + k], >> bits after rounding. Weights from counts[i]
- * to `taps` are 0. Outputs outside the virtual raster have no counts: they are black.
- */
-typedef struct sl_filter {
-    uint32_t outputs, taps, bits; /* taps: the largest count */
-    int32_t *starts; /* index into the picture's row or column; never falls as i rises */
-    uint32_t *counts;
-    int16_t *weights;
-} sl_filter;
-
-/* Pillow's precompute_coeffs with the triangle filter, other rounding. NOMEM. */
-sluice_status sl_filter_make(sl_filter *filter, const sl_axis *axis, sl_scratch *scratch,
-                             sluice_error *error);
-
-/* Where an output is on its axis, in pixels from limit_start. */
-typedef struct sl_footprint {
-    double center;
-    int32_t begin, end; /* pixels touched; empty outside the virtual raster */
-} sl_footprint;
-
-/* Of output `output`, by the axis' filter. Not of the nearest pixel. */
-sl_footprint sl_filter_footprint(const sl_axis *axis, uint32_t output);
-
-/*
- * The pixels [*begin, *end) that the axis' outputs touch. Empty when all of them are outside the
- * virtual raster.
- */
-void sl_filter_span(const sl_axis *axis, int32_t *begin, int32_t *end);
 
 /* A sample being resampled: lives as long as what it took from the scratch. */
 typedef struct sl_resampler {

@@ -11,6 +11,7 @@
 #ifndef SL_RESAMPLE_KERNELS_H
 #define SL_RESAMPLE_KERNELS_H
 
+#include "filter.h"
 #include "scratch.h"
 #include "simd.h"
 
@@ -42,6 +43,11 @@ typedef struct sl_horizontal {
     int32_t *spread, *bases, *picks;
     bool near;
 } sl_horizontal;
+
+/* A filter's starts and weights as a horizontal pass wants them; flipped by going backwards. False:
+ * not enough scratch. */
+bool sl_horizontal_make(sl_horizontal *across, const sl_filter *filter, bool flip,
+                        sl_scratch *scratch);
 
 typedef struct sl_resample_kernels {
     void (*vertical)(const sl_vertical *pass, int16_t *out);

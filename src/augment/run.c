@@ -5,6 +5,7 @@
  */
 #include "run.h"
 
+#include "aug_mix.h"
 #include "clock.h"
 #include "error.h"
 #include "geometry.h"
@@ -91,8 +92,9 @@ static sluice_status chain_add_table(const sl_run *run, sl_chain *chain,
 typedef struct canvases {
     uint8_t *now, *spare; /* spare: NULL until one is needed */
     size_t now_bytes, spare_bytes;
-    uint32_t width, height; /* of `now` */
-    bool made;              /* there is something in `now` */
+    uint32_t width, height;  /* of `now` */
+    bool made;               /* there is something in `now` */
+    const uint8_t *borrowed; /* only to be read, and in place of `now`, where it is not NULL */
 } canvases;
 
 static void swap_canvases(canvases *c)
@@ -103,6 +105,13 @@ static void swap_canvases(canvases *c)
     c->now_bytes = c->spare_bytes;
     c->spare = pixels;
     c->spare_bytes = bytes;
+    c->borrowed = NULL;
+}
+
+/* What there is in it. */
+static const uint8_t *canvas_pixels(const canvases *c)
+{
+    return c->borrowed != NULL ? c->borrowed : c->now;
 }
 
 /* Has `spare` take width x height pixels. */
@@ -138,6 +147,13 @@ static sluice_status settle(const sl_run *run, const sl_image *view, canvases *c
         swap_canvases(c);
         c->made = true;
     }
+    if (c->borrowed != NULL && chain->count > 0) {
+        if (!need_spare(run, c, c->width, c->height)) {
+            return run_no_memory(run, c->width, c->height);
+        }
+        memcpy(c->spare, c->borrowed, (size_t)c->width * c->height * 3);
+        swap_canvases(c);
+    }
     const uint32_t strip = strip_rows(c->width);
     for (uint32_t y = 0; chain->count > 0 && y < c->height; y += strip) {
         const uint32_t left = c->height - y;
@@ -154,7 +170,8 @@ static void measure_histogram(const sl_run *run, const canvases *c, const sl_cha
     uint32_t counts[3][SL_LUT_SIZE];
     const bool pending = chain->count > 0;
     memset(counts, 0, sizeof(counts));
-    sl_pixel_kernels_for(run->tools->simd)->histogram(c->now, (size_t)c->width * c->height, counts);
+    sl_pixel_kernels_for(run->tools->simd)
+        ->histogram(canvas_pixels(c), (size_t)c->width * c->height, counts);
     for (size_t channel = 0; channel < 3; channel++) {
         if (pending) {
             sl_lut_push(chain->stages[0].table[channel], counts[channel],
@@ -185,8 +202,8 @@ static sluice_status measure(const sl_run *run, const sl_image *view, const sl_o
         measure_histogram(run, c, chain, measured);
     } else {
         const size_t pixels = (size_t)c->width * c->height;
-        measured->mean_grey =
-            sl_mean_grey(sl_pixel_kernels_for(run->tools->simd)->sum_grey(c->now, pixels), pixels);
+        measured->mean_grey = sl_mean_grey(
+            sl_pixel_kernels_for(run->tools->simd)->sum_grey(canvas_pixels(c), pixels), pixels);
     }
     profile_end(run, operation->kind, began);
     return SLUICE_OK;
@@ -198,7 +215,7 @@ static sluice_status canvas_operation(const sl_run *run, const sl_operation *ope
         return run_no_memory(run, operation->width, operation->height);
     }
     const sl_canvas_work work = {.run = run,
-                                 .in = {.pixels = c->now,
+                                 .in = {.pixels = canvas_pixels(c),
                                         .width = c->width,
                                         .height = c->height,
                                         .channels = 3,
@@ -410,103 +427,104 @@ sluice_status sl_run_geometry(const sl_run *run, uint32_t number, const sl_image
 
 /* ---- AugMix ---- */
 
-/* Pillow's blend of two values by a share in [0, 1]. */
-static uint8_t mix_blend(uint8_t from, uint8_t to, float share)
-{
-    return (uint8_t)((float)from + share * ((float)to - (float)from));
-}
+/* What came of one chain, but for what is pending. */
+typedef struct mix_branch {
+    const uint8_t *in; /* its picture, or */
+    uint8_t *canvas;   /* its own */
+    sl_chain pending;
+    uint8_t *strip; /* room for a strip of the picture that something is pending for */
+} mix_branch;
 
-static uint8_t mix_cut(float sum)
+static sluice_status run_branch(const sl_run *run, const sl_operation *chain, const uint8_t *in,
+                                canvases *c, mix_branch *branch)
 {
-    return sum <= 0 ? 0 : sum >= 255 ? 255 : (uint8_t)sum;
-}
-
-/* What the chains come to, from what they are added up to. */
-static void mix_finish(const sl_operation *mix, const uint8_t *in, const float *sums, uint8_t *out,
-                       size_t bytes)
-{
-    const bool blends = (sl_mix_rule)mix->values[0] == SL_MIX_SUM_AND_BLEND;
-    const float share = (float)mix->values[2];
-    for (size_t i = 0; i < bytes; i++) {
-        const uint8_t sum = mix_cut(sums[i]);
-        out[i] = blends ? mix_blend(in[i], sum, share) : sum;
-    }
-}
-
-static void mix_start(const sl_operation *mix, const uint8_t *in, float *sums, size_t bytes)
-{
-    const bool is_sum = (sl_mix_rule)mix->values[0] == SL_MIX_SUM;
-    const float share = is_sum ? (float)mix->values[1] : 0.0F;
-    for (size_t i = 0; i < bytes; i++) {
-        sums[i] = share * (float)in[i];
-    }
-}
-
-static void mix_add(const sl_operation *mix, const sl_operation *chain, const uint8_t *pixels,
-                    float *sums, uint8_t *out, size_t bytes)
-{
-    const float weight = (float)chain->values[0];
-    if ((sl_mix_rule)mix->values[0] == SL_MIX_BLENDS) {
-        for (size_t i = 0; i < bytes; i++) {
-            out[i] = mix_blend(out[i], pixels[i], weight);
-        }
-        return;
-    }
-    for (size_t i = 0; i < bytes; i++) {
-        sums[i] += weight * (float)pixels[i];
-    }
-}
-
-static sluice_status run_chain(const sl_run *run, const sl_operation *chain, const uint8_t *in,
-                               uint8_t *work, size_t bytes, uint8_t **result)
-{
-    sl_chain pending = {.count = 0};
-    canvases c = {.now = work,
-                  .now_bytes = bytes,
-                  .width = chain->width,
-                  .height = chain->height,
-                  .made = true};
-    memcpy(work, in, bytes);
-    sluice_status status =
-        run_operations(run, NULL, chain + 1, (uint32_t)chain->values[1], &c, &pending);
-    if (status == SLUICE_OK) {
-        status = settle(run, NULL, &c, &pending);
-    }
-    *result = c.now;
+    branch->pending.count = 0;
+    const sluice_status status =
+        run_operations(run, NULL, chain + 1, (uint32_t)chain->values[1], c, &branch->pending);
+    branch->in = in;
+    branch->canvas = c->now;
     return status;
+}
+
+/* All chains of the picture. A canvas that one leaves unused is the next one's. */
+static sluice_status run_branches(const sl_run *run, const sl_operation *mix, const uint8_t *in,
+                                  mix_branch *branches)
+{
+    const size_t bytes = (size_t)mix->width * mix->height * 3;
+    const size_t strip = (size_t)strip_rows(mix->width) * mix->width * 3;
+    const sl_operation *chain = mix + 1;
+    uint8_t *spare = NULL;
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < (uint32_t)mix->values[3] && status == SLUICE_OK; i++) {
+        canvases c = {.borrowed = in,
+                      .spare = spare,
+                      .spare_bytes = spare != NULL ? bytes : 0,
+                      .width = mix->width,
+                      .height = mix->height,
+                      .made = true};
+        status = run_branch(run, chain, in, &c, &branches[i]);
+        spare = c.spare;
+        if (status == SLUICE_OK && branches[i].canvas == NULL && branches[i].pending.count > 0) {
+            branches[i].strip = sl_scratch_take(run->scratch, strip);
+            status =
+                branches[i].strip != NULL ? SLUICE_OK : run_no_memory(run, mix->width, mix->height);
+        }
+        chain += 1 + (uint32_t)chain->values[1];
+    }
+    return status;
+}
+
+/* Rows of a branch, with what was pending for them. */
+static const uint8_t *branch_rows(const sl_run *run, const mix_branch *branch, uint32_t width,
+                                  uint32_t first_row, uint32_t rows)
+{
+    const size_t start = (size_t)first_row * width * 3;
+    uint8_t *pixels = branch->strip;
+    if (branch->canvas != NULL) {
+        pixels = branch->canvas + start;
+    } else if (branch->pending.count == 0) {
+        return branch->in + start;
+    } else {
+        memcpy(pixels, branch->in + start, (size_t)rows * width * 3);
+    }
+    sl_chain_apply(run, &branch->pending, pixels, width, first_row, rows);
+    return pixels;
+}
+
+static sl_aug_mixing aug_mixing_of(const sl_operation *mix)
+{
+    sl_aug_mixing mixing = {.rule = (sl_mix_rule)mix->values[0],
+                            .original = (float)mix->values[1],
+                            .blend = (float)mix->values[2],
+                            .width = (uint32_t)mix->values[3]};
+    const sl_operation *chain = mix + 1;
+    for (uint32_t i = 0; i < mixing.width; i++) {
+        mixing.weights[i] = (float)chain->values[0];
+        chain += 1 + (uint32_t)chain->values[1];
+    }
+    return mixing;
 }
 
 sluice_status sl_run_mix(const sl_run *run, const sl_operation *mix, const uint8_t *in,
                          uint8_t *out)
 {
-    const size_t bytes = (size_t)mix->width * mix->height * 3;
-    const bool blends = (sl_mix_rule)mix->values[0] == SL_MIX_BLENDS;
+    const sl_aug_mixing mixing = aug_mixing_of(mix);
     const size_t mark = sl_scratch_mark(run->scratch);
-    uint8_t *work = sl_scratch_take(run->scratch, bytes);
-    float *sums = sl_scratch_take(run->scratch, blends ? 1 : bytes * sizeof(*sums));
-    sluice_status status = SLUICE_OK;
-    if (work == NULL || sums == NULL) {
-        sl_scratch_release(run->scratch, mark);
+    mix_branch *branches = sl_scratch_take(run->scratch, mixing.width * sizeof(*branches));
+    if (branches == NULL) {
         return run_no_memory(run, mix->width, mix->height);
     }
-    if (blends) {
-        memcpy(out, in, bytes);
-    } else {
-        mix_start(mix, in, sums, bytes);
-    }
-    const sl_operation *chain = mix + 1;
-    for (uint32_t i = 0; i < (uint32_t)mix->values[3] && status == SLUICE_OK; i++) {
-        uint8_t *result = NULL;
-        const size_t chain_mark = sl_scratch_mark(run->scratch);
-        status = run_chain(run, chain, in, work, bytes, &result);
-        if (status == SLUICE_OK) {
-            mix_add(mix, chain, result, sums, out, bytes);
+    const sluice_status status = run_branches(run, mix, in, branches);
+    const uint32_t strip = strip_rows(mix->width);
+    for (uint32_t y = 0; y < mix->height && status == SLUICE_OK; y += strip) {
+        const uint32_t rows = mix->height - y < strip ? mix->height - y : strip;
+        const size_t start = (size_t)y * mix->width * 3;
+        const uint8_t *chains[SL_POLICY_WIDTH_MAX];
+        for (uint32_t i = 0; i < mixing.width; i++) {
+            chains[i] = branch_rows(run, &branches[i], mix->width, y, rows);
         }
-        sl_scratch_release(run->scratch, chain_mark);
-        chain += 1 + (uint32_t)chain->values[1];
-    }
-    if (status == SLUICE_OK && !blends) {
-        mix_finish(mix, in, sums, out, bytes);
+        sl_mix_for(run->tools->simd)(&mixing, in + start, chains, (size_t)rows * mix->width * 3,
+                                     out + start);
     }
     sl_scratch_release(run->scratch, mark);
     return status;

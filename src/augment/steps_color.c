@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-static sluice_status add_value(sl_drawing *drawing, const sl_operation_kind *kind, double value)
+static sluice_status color_add(sl_drawing *drawing, const sl_operation_kind *kind, double value)
 {
     sl_operation *operation = sl_draw_operation(drawing, kind);
     if (operation == NULL) {
@@ -54,7 +54,7 @@ static sluice_status jitter(sl_drawing *drawing, double ranges[JITTERS][2],
     for (size_t i = 0; i < JITTERS; i++) {
         const size_t kind = order[i];
         const sluice_status status =
-            used[kind] ? add_value(drawing, jitters[kind], (double)(float)factors[kind])
+            used[kind] ? color_add(drawing, jitters[kind], (double)(float)factors[kind])
                        : SLUICE_OK;
         if (status != SLUICE_OK) {
             return status;
@@ -103,7 +103,7 @@ const char *sl_color_jitter_ranges_mismatch(const double *arguments)
 static sluice_status maybe(sl_drawing *drawing, const sl_operation_kind *kind, double value,
                            double probability)
 {
-    return sl_draw_happens(drawing, probability) ? add_value(drawing, kind, value) : SLUICE_OK;
+    return sl_draw_happens(drawing, probability) ? color_add(drawing, kind, value) : SLUICE_OK;
 }
 
 sluice_status sl_draw_random_grayscale(const double *arguments, sl_drawing *drawing)

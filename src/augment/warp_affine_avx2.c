@@ -453,7 +453,9 @@ SL_TARGET_AVX2 void sl_warp_affine_bilinear_avx2(const sl_warp_source *source,
                                                  const sl_warp_line *line, uint32_t first,
                                                  uint32_t count, uint8_t *out)
 {
-    affine_row(source, line, first, count, SL_BILINEAR, out);
+    if (!sl_warp_shear_avx2(source, line, first, count, out)) {
+        affine_row(source, line, first, count, SL_BILINEAR, out);
+    }
 }
 
 SL_TARGET_AVX2 void sl_warp_affine_bicubic_avx2(const sl_warp_source *source,

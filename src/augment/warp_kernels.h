@@ -65,6 +65,9 @@ void sl_warp_bilinear_avx2(const sl_warp_source *source, const double *xs, const
                            uint32_t count, uint8_t *out);
 void sl_warp_bicubic_avx2(const sl_warp_source *source, const double *xs, const double *ys,
                           uint32_t count, uint8_t *out);
+/* False, and nothing done, unless one coordinate is in the middle of pixels, a step for each. */
+bool sl_warp_shear_avx2(const sl_warp_source *source, const sl_warp_line *line, uint32_t first,
+                        uint32_t count, uint8_t *out);
 void sl_warp_affine_bilinear_avx2(const sl_warp_source *source, const sl_warp_line *line,
                                   uint32_t first, uint32_t count, uint8_t *out);
 void sl_warp_affine_bicubic_avx2(const sl_warp_source *source, const sl_warp_line *line,

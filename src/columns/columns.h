@@ -74,11 +74,11 @@ typedef struct sl_row_place {
 typedef struct sl_row {
     /* the worker's, for all its rows */
     sl_decoder *decoder;
-    sl_params *draws; /* by group, as many as the set has */
-    sl_values values;               /* of the sample, unpacked */
-    const sl_value *blame;          /* what the column that failed was at; NULL: no field */
-    uint64_t decode_ns;             /* added to by pictures, when `timed` */
-    uint64_t opened_ns;             /* when the picture that is open began to be, when `timed` */
+    sl_params *draws;      /* by group, as many as the set has */
+    sl_values values;      /* of the sample, unpacked */
+    const sl_value *blame; /* what the column that failed was at; NULL: no field */
+    uint64_t decode_ns;    /* added to by pictures, when `timed` */
+    uint64_t opened_ns;    /* when the picture that is open began to be, when `timed` */
     bool timed;
     sl_profile profile; /* of operations on pictures; added to when `timed` */
     /* of the batch */

@@ -8,8 +8,8 @@
 
 #include "codecs.h"
 #include "error.h"
-#include "jpeg_round_trip.h"
 #include "frame.h"
+#include "jpeg_round_trip.h"
 #include "memory.h"
 #include "minmax.h"
 #include "name_list.h"

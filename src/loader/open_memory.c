@@ -15,8 +15,8 @@ sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error
         rows *
             (sizeof(sl_job) + sizeof(sl_task) + paged + loader->columns.mixers * sizeof(uint8_t)) +
         config->lookahead * sizeof(sl_row_want) + o->prefetch * sizeof(sl_feed_slot) +
-        o->workers * (sizeof(sl_row_worker) + SL_ROW_BYTES_MIN +
-                      loader->columns.groups * sizeof(sl_params));
+        o->workers *
+            (sizeof(sl_row_worker) + SL_ROW_BYTES_MIN + loader->columns.groups * sizeof(sl_params));
     if (sl_budget_take(&loader->budget, bytes)) {
         return SLUICE_OK;
     }

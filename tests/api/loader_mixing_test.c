@@ -105,6 +105,7 @@ static sluice_loader *open_mixing(const char *path, const sluice_loader_options 
     sluice_dataset *dataset = setup_dataset(path);
     sluice_columns *columns = columns_of(mix, how);
     options.columns = columns;
+    options.read_buffer_bytes = 2U << 20; /* there are hundreds of loaders */
     if (sluice_loader_open(&loader, dataset, NULL, &options, &error) != SLUICE_OK) {
         fail_msg("%s", error.text);
     }

@@ -179,7 +179,7 @@ static void random_program(sl_random *random, uint32_t number, const canvas *pic
 static canvas random_picture(sl_random *random, uint32_t number)
 {
     canvas c = interpreter_canvas(1 + sl_random_below(random, number % 7 == 0 ? 3 : SIDE),
-                           1 + sl_random_below(random, number % 5 == 0 ? 3 : SIDE));
+                                  1 + sl_random_below(random, number % 5 == 0 ? 3 : SIDE));
     for (size_t i = 0; i < (size_t)c.width * c.height * 3; i++) {
         c.pixels[i] = number % 3 == 0 ? (uint8_t)(40 + 7 * sl_random_below(random, 9))
                                       : (uint8_t)sl_random_below(random, 256);

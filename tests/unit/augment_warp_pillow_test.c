@@ -15,7 +15,7 @@ enum { WARPS = 3000, PICTURES = 41, SIDE_MAX = 90, OUT_MAX = 60 };
 static const char *const filter_names[] = {"nearest", "bilinear", "bicubic"};
 
 /* What a matrix is like, in turn. */
-enum { TURN, SCALE, TRANSLATION, HALF_STEPS, FAR, ANY_AFFINE, PERSPECTIVE, STEEP, KINDS };
+enum { TURN, SCALE, TRANSLATION, HALF_STEPS, FAR, ANY_AFFINE, PERSPECTIVE, STEEP, SHEAR, KINDS };
 
 typedef struct picture {
     uint8_t pixels[SIDE_MAX * SIDE_MAX * 3];
@@ -81,6 +81,16 @@ static void random_matrix(sl_random *random, uint32_t kind, const picture *p, sl
                              shears ? -step : 0,
                              step,
                              step * ((double)sl_random_below(random, 40) - 20)};
+        memcpy(m, t, sizeof(t));
+    } else if (kind == SHEAR) { /* along one axis, by a simple fraction or not */
+        const bool is_x = sl_random_below(random, 2) == 1;
+        const double by = sl_random_below(random, 2) == 1
+                              ? ((double)sl_random_below(random, 19) - 9) / 30
+                              : between(random, -1.5, 1.5);
+        const double shift = sl_random_below(random, 2) == 1 ? 0 : between(random, -9, 9);
+        const double whole = (double)sl_random_below(random, 9) - 4;
+        const double t[6] = {1, is_x ? by : 0,       is_x ? shift : whole, is_x ? 0 : by,
+                             1, is_x ? whole : shift};
         memcpy(m, t, sizeof(t));
     } else if (kind == FAR) { /* beyond 16.16, and where it just reaches */
         m[0] *= 1200;

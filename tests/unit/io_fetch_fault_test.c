@@ -179,9 +179,9 @@ static void slow_deliveries_are_no_stalls(void **state)
                                       {.late_permille = 1000, .late_ns = 100 * MS}};
     for (uint32_t i = 0; i < 2; i++) {
         set_up_one(both[i], &faults[i], SL_CACHE_BUFFERED, ITEMS);
-        both[i]->deliver_ns = 300 * MS;
-        both[i]->config.stall_warn_ns = 250 * MS; /* more than a busy machine takes for a read */
-        both[i]->config.stall_fail_ns = 250 * MS;
+        both[i]->deliver_ns = 700 * MS;
+        both[i]->config.stall_warn_ns = 600 * MS; /* more than a busy machine takes for a read */
+        both[i]->config.stall_fail_ns = 600 * MS;
         both[i]->config.merge_bytes = 0;            /* one request an item */
         both[i]->config.depth = i == 0 ? ITEMS : 1; /* what is late is so from its sending on */
         io_open(both[i]);

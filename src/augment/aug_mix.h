@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * aug_mix: the last step of AugMix: the picture and what its chains made of it, to one.
+ *
+ * Purpose: a pass over all of them at once, so that sums are never in memory. Arithmetic:
+ * policy.h's mix rules, in binary32, each operation rounded (the build has no contraction), the
+ * same bits at every level. Threads: pure.
+ */
+#ifndef SL_AUG_MIX_H
+#define SL_AUG_MIX_H
+
+#include "policy.h"
+#include "simd.h"
+
+#include <stddef.h>
+
+typedef struct sl_aug_mixing {
+    sl_mix_rule rule;
+    float original, blend; /* blend: from 0 to 1 */
+    uint32_t width;
+    float weights[SL_POLICY_WIDTH_MAX];
+} sl_aug_mixing;
+
+/* `bytes` of the picture and of each chain's result, to `out`, which is none of them. */
+typedef void sl_mix_function(const sl_aug_mixing *mixing, const uint8_t *in,
+                             const uint8_t *const *chains, size_t bytes, uint8_t *out);
+
+sl_mix_function *sl_mix_for(sl_simd simd);
+
+sl_mix_function sl_aug_mix_scalar;
+#if defined(__x86_64__)
+sl_mix_function sl_aug_mix_avx2;
+#endif
+
+#endif
