@@ -15,13 +15,22 @@
  * arguments, presets and what is drawn are those of torchvision's transforms (0.14, v2) where it
  * has the step; pixels are those of its functions for pictures of Pillow (9.4).
  *
+ * Example: timm's usual training of a ViT, without its mixing.
+ *
+ *     sluice_augment *recipe = NULL;
+ *     sluice_augment_create(&recipe);
+ *     sluice_augment_add(recipe, "random_resized_crop", (const double[]){224, 224}, 2);
+ *     sluice_augment_add(recipe, "random_flip", NULL, 0);
+ *     sluice_augment_timm(recipe, "rand-m9-mstd0.5-inc1");
+ *     sluice_augment_add(recipe, "random_erasing", (const double[]){0.25}, 1);
+ *     sluice_augment_normalize(recipe, mean, stddev, 3);
+ *
  * All steps work on 8-bit RGB. Crops, resizes and flips in a row are one pass, from what is decoded
  * of the picture for them. Warps (rotation, affine, perspective) in a row, with a resize that
  * follows, are one resampling where a sequence of library calls would do several: sharper, and not
- * the same pixels; what shrinks is antialiased. sluice_loader_options.exact has each step done by
- * itself: then warps are Pillow's pixels, bit for bit with NEAREST and else within 1, and are not
- * antialiased, as Pillow's are not. Operations on single pixels, sharpness, both blurs' arithmetic
- * and JPEG are the same either way.
+ * the same pixels; what shrinks is antialiased. sluice_loader_options.exact has each warp done by
+ * itself, with the same draws: to the bit what Pillow's Image.transform makes of the pixels that it
+ * gets, and not antialiased, as Pillow's are not. All other operations are the same either way.
  *
  * Random numbers are a pure function of (seed, epoch, sample index, operation): Philox4x32-10
  * (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). The number of threads,
@@ -40,11 +49,12 @@
  * even. In CutMix's box pixels are the other's. Labels follow by what comes with such a column
  * (sluice/columns.h). A batch_size of 1 is refused.
  *
- * Resampling is the antialiased triangle filter that Pillow and torchvision call BILINEAR, equal to
- * Pillow's 8-bit result within 1. A JPEG whose crop is 4 times the output or more on both sides is
- * decoded at 1/2, 1/4 or 1/8 of its size first, never to less than twice the output, as Pillow does
- * with a reducing_gap of 2; sluice_loader_options.exact turns that off. The PSNR against the exact
- * result is 50 dB on average over real photos, and 36 dB or more but for hard black lines on white.
+ * Resizing antialiases. With "bilinear", which is what is done where nothing is said, it is within
+ * 1 of Pillow's 8-bit result, as it is with "bicubic" and "lanczos"; "nearest" is equal to it. A
+ * JPEG whose crop is 4 times the output or more on both sides is decoded at 1/2, 1/4 or 1/8 of its
+ * size first, never to less than twice the output, as Pillow does with a reducing_gap of 2;
+ * sluice_loader_options.exact turns that off. The PSNR against the exact result is 50 dB on average
+ * over real photos, and 36 dB or more but for hard black lines on white.
  *
  * Threads: a recipe is built by one thread; once given to a loader it is copied and may be changed
  * or destroyed.
@@ -93,7 +103,7 @@ typedef struct sluice_augment_step {
 /* An argument of a step: a number from `least` to `most`. */
 typedef struct sluice_augment_argument {
     uint32_t struct_size;
-    uint32_t is_whole; /* 1: a whole number (pixels) */
+    uint32_t is_whole; /* 1: a whole number (pixels, counts, one of `words`) */
     const char *name;  /* "probability" */
     double least, most;
     double preset;        /* what it is when it is left out; NaN: it has to be given */
@@ -119,22 +129,24 @@ SLUICE_API sluice_status sluice_augment_get_argument(uint32_t number, uint32_t a
                                                      sluice_augment_argument *result);
 
 /*
- * Adds step `name` with its first `count` arguments (NULL for 0); those left out have their
- * presets. Numbers are as the functions below have them: sizes in pixels, parts and probabilities
- * from 0 to 1.
- * Errors: INVALID (no such step, too many arguments, one out of range or missing); STATE when there
- * are 48 steps already, or 15 of that name.
+ * Adds step `name` behind those that there are, with its first `count` arguments (NULL for 0);
+ * those left out have their presets. Numbers are as the functions below have them: sizes in pixels,
+ * parts and probabilities from 0 to 1; a choice, as "interpolation", is its number (`words`).
+ * Errors: INVALID (no such step, a group, too many arguments, one out of range or missing); STATE
+ * when there are 48 steps already, or 15 of that name.
  */
 SLUICE_API sluice_status sluice_augment_add(sluice_augment *recipe, const char *name,
                                             const double *arguments, uint32_t count);
 
 /*
- * Opens a group, as sluice_augment_add adds a step; what is added before it is closed is in it.
- * "sequence": all; "random_apply" (probability): all or none; "random_choice" (weights, of the
- * first 16): one of those directly in it; "random_order": all, in a random order. Groups may be in
- * groups, 6 deep. However it is drawn, a group must come to the same size. Errors: INVALID, STATE
- * as above; INVALID at the end when the group is empty, when the weights add to 0, or when the size
- * would depend on the draw; STATE when none is open.
+ * Opens a group, as sluice_augment_add adds a step; what is added before it is closed, by end, is
+ * in it, but "normalize", which cannot be. "sequence": all of it; "random_apply" (probability): all
+ * or none; "random_choice" (a weight for each, of up to 16; 1 where none is given): one of those
+ * that are directly in it, so that a group in it is drawn as a whole; "random_order": all, in a
+ * random order. Groups may be in groups, 6 deep. The size behind a group must not depend on the
+ * draw: all members of a choice come to the same one, and what may be left out or moved changes
+ * none. Errors: INVALID, STATE as above; INVALID at the end when the group is empty, when the
+ * weights add to 0, or when the size would depend on the draw; STATE when none is open.
  */
 SLUICE_API sluice_status sluice_augment_begin(sluice_augment *recipe, const char *name,
                                               const double *arguments, uint32_t count);
@@ -145,8 +157,8 @@ SLUICE_API sluice_status sluice_augment_end(sluice_augment *recipe);
  * "3a", ... with timm's levels, probabilities and ranges (timm 1.0, auto_augment.py), which are not
  * torchvision's; with its colour of ImageNet's mean, and bilinear or bicubic drawn for each
  * operation, as its create_transform has them. To change those, add "timm_augment" by its numbers.
- * Errors: INVALID; the text quotes the part that is wrong. What timm would pass over without a word
- * is refused.
+ * docs/transforms.md has what may stand in the string. Errors: INVALID; the text quotes the part
+ * that is wrong. What timm would pass over without a word is refused.
  */
 SLUICE_API sluice_status sluice_augment_timm(sluice_augment *recipe, const char *policy);
 
@@ -164,7 +176,7 @@ SLUICE_API sluice_status sluice_augment_timm_numbers(const char *policy, double 
  * The part has scale_min..scale_max of the area (0 < min <= max <= 1) and an aspect ratio of
  * ratio_min..ratio_max (width/height, > 0), log-uniform; the draw is torchvision's
  * RandomResizedCrop, ten tries and then the central fallback.
- * Errors: INVALID; STATE as above.
+ * Errors, of this and of those below: INVALID; STATE as above.
  */
 SLUICE_API sluice_status sluice_augment_random_resized_crop(sluice_augment *recipe, uint32_t width,
                                                             uint32_t height, double scale_min,
@@ -194,14 +206,16 @@ SLUICE_API sluice_status sluice_augment_random_flip(sluice_augment *recipe, doub
 /*
  * Factors drawn from [max(0, 1-x), 1+x] for brightness, contrast and saturation (each 0 or more;
  * 0 turns that one off), applied in a random order, on 8-bit pixels, with the arithmetic of
- * Pillow's ImageEnhance (Brightness, Contrast, Color).
+ * Pillow's ImageEnhance (Brightness, Contrast, Color). Hue besides: sluice_augment_add with a
+ * fourth argument.
  */
 SLUICE_API sluice_status sluice_augment_color_jitter(sluice_augment *recipe, double brightness,
                                                      double contrast, double saturation);
 
 /*
- * (value/255 - mean[c]) / stddev[c] for channels = 3; stddev > 0. Needs a floating dtype: with
- * SLUICE_U8 the loader refuses the recipe. Without this step floating output is value/255.
+ * (value/255 - mean[c]) / stddev[c] for channels = 3; stddev > 0. The last step, whenever it is
+ * added; once more: other numbers. Needs a floating dtype: with SLUICE_U8 the loader refuses the
+ * recipe. Without this step floating output is value/255.
  */
 SLUICE_API sluice_status sluice_augment_normalize(sluice_augment *recipe, const float *mean,
                                                   const float *stddev, uint32_t channels);

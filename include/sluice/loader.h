@@ -109,9 +109,10 @@ typedef struct sluice_loader_options {
                                     epoch, sample, status, file, offset, reason, tab-separated.
                                     A FIFO that nobody reads is refused, and what a slow reader
                                     has no space for is left out [none] */
-    uint32_t exact; /* 1: every picture is decoded at its full size. 0: one that is to become at
-                       least 4, 8 or 16 times smaller on both sides is decoded at 1/2, 1/4 or 1/8
-                       (JPEG), which costs less and differs by some units in places
+    uint32_t exact; /* 1: every picture is decoded at its full size, and each warp of a recipe is
+                       done by itself. 0: one that is to become at least 4, 8 or 16 times smaller
+                       on both sides is decoded at 1/2, 1/4 or 1/8 (JPEG), which costs less and
+                       differs by some units in places; warps in a row are resampled once
                        (sluice/augment.h) [0] */
     uint32_t device_slots; /* batches in device memory, the one in use included, 2..64; of no use
                               with "host" [3] */

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recipes of papers. docs/transforms.md has them too, and says where they are from.
+ *
+ *     recipes DATASET NAME      one epoch of that recipe; how many rows of which size came out
+ */
+#include <sluice/sluice.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- as in docs/transforms.md ---- */
+
+#define ADD(recipe, name, ...)                                      \
+    sluice_augment_add(recipe, name, (const double[]){__VA_ARGS__}, \
+                       sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+
+enum { NEAREST, BILINEAR, BICUBIC, LANCZOS }; /* the numbers of "interpolation" */
+
+static void as_imagenet(sluice_augment *r)
+{
+    ADD(r, "normalize", 0.485, 0.456, 0.406, 0.229, 0.224, 0.225);
+}
+
+/* Of a picture whose shorter side is resized to `shorter` pixels. */
+static void evaluation(sluice_augment *r, double shorter, double size, double interpolation)
+{
+    ADD(r, "resize_center_crop", shorter, size, size, interpolation);
+    as_imagenet(r);
+}
+
+/* A1, A2: 224 and "rand-m7-mstd0.5-inc1"; A3: 160 and "rand-m6-mstd0.5-inc1". */
+static void resnet_strikes_back(sluice_augment *r, double size, const char *policy)
+{
+    sluice_augment_begin(r, "random_choice", NULL, 0); /* timm's "random" interpolation */
+    ADD(r, "random_resized_crop", size, size, 0.08, 1, 3.0 / 4, 4.0 / 3, BILINEAR);
+    ADD(r, "random_resized_crop", size, size, 0.08, 1, 3.0 / 4, 4.0 / 3, BICUBIC);
+    sluice_augment_end(r);
+    ADD(r, "random_flip", 0.5);
+    sluice_augment_timm(r, policy);
+    as_imagenet(r);
+}
+
+/* ImageNet-1k; with simple_crop ImageNet-21k. */
+static void deit3(sluice_augment *r, double size, int simple_crop)
+{
+    if (simple_crop) {
+        ADD(r, "resize_shorter", size, 0, BICUBIC);
+        ADD(r, "random_crop", size, size, 4, 2); /* 2: reflect */
+    } else {
+        ADD(r, "random_resized_crop", size, size, 0.08, 1, 3.0 / 4, 4.0 / 3, BICUBIC);
+    }
+    ADD(r, "random_flip", 0.5);
+    sluice_augment_begin(r, "random_choice", NULL, 0);
+    ADD(r, "random_grayscale", 1);
+    ADD(r, "random_solarize", 128, 1);
+    ADD(r, "pillow_blur", 0.1, 2);
+    sluice_augment_end(r);
+    ADD(r, "color_jitter", 0.3, 0.3, 0.3);
+    as_imagenet(r);
+}
+
+/* Pre-training. */
+static void mae(sluice_augment *r, double size)
+{
+    ADD(r, "random_resized_crop", size, size, 0.2, 1, 3.0 / 4, 4.0 / 3, BICUBIC);
+    ADD(r, "random_flip", 0.5);
+    as_imagenet(r);
+}
+
+/* vit_b_16, vit_b_32, vit_l_16 or vit_l_32 */
+static void torchvision_vit(sluice_augment *r, const char *model)
+{
+    ADD(r, "random_resized_crop", 224, 224);
+    ADD(r, "random_flip", 0.5);
+    if (strcmp(model, "vit_b_32") == 0) {
+        ADD(r, "auto_augment", 0, BILINEAR); /* 0: imagenet */
+    } else if (strcmp(model, "vit_l_16") == 0) {
+        ADD(r, "trivial_augment_wide", 31, BILINEAR);
+        ADD(r, "random_erasing", 0.1);
+    } else {
+        ADD(r, "rand_augment", 2, 9, 31, BILINEAR);
+    }
+    as_imagenet(r);
+}
+
+/* ---- as in docs/transforms.md until here ---- */
+
+static int add_named(sluice_augment *r, const char *name)
+{
+    if (strcmp(name, "a1") == 0 || strcmp(name, "a2") == 0) {
+        resnet_strikes_back(r, 224, "rand-m7-mstd0.5-inc1");
+    } else if (strcmp(name, "a3") == 0) {
+        resnet_strikes_back(r, 160, "rand-m6-mstd0.5-inc1");
+    } else if (strcmp(name, "deit3") == 0 || strcmp(name, "deit3-21k") == 0) {
+        deit3(r, 224, strcmp(name, "deit3-21k") == 0);
+    } else if (strcmp(name, "mae") == 0) {
+        mae(r, 224);
+    } else if (strncmp(name, "vit_", 4) == 0) {
+        torchvision_vit(r, name);
+    } else if (strcmp(name, "evaluation") == 0) {
+        evaluation(r, 256, 224, BICUBIC);
+    } else {
+        fprintf(stderr,
+                "there is no recipe %s: a1, a2, a3, deit3, deit3-21k, mae, vit_b_16, "
+                "vit_b_32, vit_l_16, vit_l_32, evaluation\n",
+                name);
+        return -1;
+    }
+    return 0;
+}
+
+static sluice_status run(const char *path, const sluice_augment *recipe, sluice_error *error)
+{
+    sluice_dataset *data = NULL;
+    sluice_loader *loader = NULL;
+    sluice_batch *batch = NULL;
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    unsigned rows = 0;
+    options.dtype = SLUICE_F32;
+    options.layout = SLUICE_NCHW;
+    options.last_batch = SLUICE_LAST_SHORT;
+    sluice_status status = sluice_dataset_open(&data, &path, 1, NULL, error);
+    if (status == SLUICE_OK) {
+        status = sluice_loader_open(&loader, data, recipe, &options, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sluice_loader_start_epoch(loader, 0);
+    }
+    sluice_tensor image = SLUICE_TENSOR_INIT;
+    while (status == SLUICE_OK && (status = sluice_loader_next(loader, &batch, -1)) == SLUICE_OK) {
+        sluice_batch_tensor(batch, "image", &image);
+        rows += sluice_batch_rows(batch);
+        sluice_batch_release(batch);
+    }
+    if (status == SLUICE_END) {
+        printf("%u rows of 3 x %d x %d\n", rows, (int)image.shape[2], (int)image.shape[3]);
+    } else if (loader != NULL) {
+        sluice_loader_get_error(loader, error);
+    }
+    sluice_loader_close(loader);
+    sluice_dataset_close(data);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    sluice_augment *recipe = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (argc != 3) {
+        fprintf(stderr, "usage: recipes DATASET NAME\n");
+        return 2;
+    }
+    sluice_augment_create(&recipe);
+    if (add_named(recipe, argv[2]) != 0) {
+        sluice_augment_destroy(recipe);
+        return 2;
+    }
+    const sluice_status status = run(argv[1], recipe, &error);
+    sluice_augment_destroy(recipe);
+    if (status < 0) {
+        fprintf(stderr, "%s\n", error.text);
+    }
+    return status < 0;
+}
