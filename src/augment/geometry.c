@@ -98,6 +98,7 @@ static void warp_steps(const sl_warp *warp, double steps[2])
 }
 
 /* One side of the canvas is made smaller: from its coordinate u to factor * u + offset. */
+// NOLINTNEXTLINE(readability-function-size): one side of four numbers
 static void shrink_side(double step, bool flip, uint32_t *raster, int32_t *window, uint32_t *size,
                         double *factor, double *offset)
 {

@@ -63,7 +63,7 @@ SL_MIX_INLINE void mix_samples(const uint8_t *own, const uint8_t *other, const m
         const __m256 scale = _mm256_loadu_ps(factors->scales + i);
         const __m256 bias = _mm256_loadu_ps(factors->biases + i);
         __m256 value = mix_avx2_take(own + i);
-        __m256 partner = _mm256_setzero_ps();
+        __m256 partner;
         if (dtype != SLUICE_U8) {
             value = _mm256_fmadd_ps(value, scale, bias);
         }

@@ -4,6 +4,10 @@
 #include <assert.h>
 #include <string.h>
 
+/* Pillow adds places up. Of longer rasters, of which a window may be far from the beginning, they
+ * are products: the time must not go by what is claimed of a picture. */
+enum { ADDED_UP_MAX = 1 << 16 };
+
 /* Calls are for outputs in order: the next one of the raster, -1 outside of it. */
 typedef struct progress {
     const sl_axis *axis;
@@ -26,7 +30,10 @@ static int32_t nearest_pixel(progress *p, uint32_t output)
     if (position < 0 || position >= axis->virtual_size) {
         return -1;
     }
-    for (; p->next < position; p->next++) {
+    if (axis->virtual_size > ADDED_UP_MAX) {
+        p->at = (axis->box_start - axis->limit_start) + p->scale * ((double)position + 0.5);
+    }
+    for (; axis->virtual_size <= ADDED_UP_MAX && p->next < position; p->next++) {
         p->at += p->scale;
     }
     const int32_t pixel = axis->limit_start + (int32_t)p->at;
@@ -36,13 +43,13 @@ static int32_t nearest_pixel(progress *p, uint32_t output)
 void sl_nearest_span(const sl_axis *axis, int32_t *begin, int32_t *end)
 {
     progress p = progress_on(axis);
+    const int64_t first = axis->first < 0 ? -(int64_t)axis->first : 0;
+    const int64_t within = (int64_t)axis->virtual_size - 1 - axis->first;
+    const int64_t last = within < (int64_t)axis->outputs ? within : (int64_t)axis->outputs - 1;
     *begin = *end = axis->limit_start;
-    for (uint32_t i = 0; i < axis->outputs; i++) {
-        const int32_t pixel = nearest_pixel(&p, i);
-        if (pixel >= 0) {
-            *begin = *begin == *end ? pixel : *begin;
-            *end = pixel + 1;
-        }
+    if (first <= last) { /* places move one way */
+        *begin = nearest_pixel(&p, (uint32_t)first);
+        *end = nearest_pixel(&p, (uint32_t)last) + 1;
     }
 }
 

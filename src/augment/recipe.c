@@ -200,7 +200,7 @@ static void update_mean(sluice_augment *recipe)
             }
         }
         const float zero = -bias / scale;
-        recipe->mean[c] = zero > 0.0F ? (uint8_t)(fminf(zero, 255.0F) + 0.5F) : 0;
+        recipe->mean[c] = zero > 0.0F ? (uint8_t)lroundf(fminf(zero, 255.0F)) : 0;
         recipe->deviation[c] = fminf(1.0F / scale, 255.0F);
     }
 }

@@ -85,13 +85,13 @@ static const char *const mix_modes[] = {"batch", "pair", "elem", NULL};
 #define DEGREES(name, preset)            name, SL_NUMBER_REAL, false, -360, 360, preset
 #define SHEAR(name)                      name, SL_NUMBER_REAL, false, -89, 89, 0
 /* Factors above this would be no picture any more, and must fit in a float. */
-#define STRENGTH(name)       name, SL_NUMBER_REAL, false, 0, 1000, 0
-#define FACTOR(name, preset) name, SL_NUMBER_REAL, false, 0, 1000, preset
-#define MEAN(name)           name, SL_NUMBER_FLOAT, false, -FLT_MAX, FLT_MAX, GIVEN
-#define DEVIATION(name)      name, SL_NUMBER_FLOAT, true, 0, FLT_MAX, GIVEN
-#define WORD(name, words, preset) \
-    name, SL_NUMBER_WORD, false, 0, sizeof(words) / sizeof((words)[0]) - 2, preset, words
-#define RESIZED(preset) WORD("interpolation", resize_words, preset)
+#define STRENGTH(name)            name, SL_NUMBER_REAL, false, 0, 1000, 0
+#define FACTOR(name, preset)      name, SL_NUMBER_REAL, false, 0, 1000, preset
+#define MEAN(name)                name, SL_NUMBER_FLOAT, false, -FLT_MAX, FLT_MAX, GIVEN
+#define DEVIATION(name)           name, SL_NUMBER_FLOAT, true, 0, FLT_MAX, GIVEN
+#define WORDS_LAST(words)         (double)(int)(sizeof(words) / sizeof((words)[0]) - 2)
+#define WORD(name, words, preset) name, SL_NUMBER_WORD, false, 0, WORDS_LAST(words), preset, words
+#define RESIZED(preset)           WORD("interpolation", resize_words, preset)
 /* A warp has no Lanczos. */
 #define WARPED(preset) "interpolation", SL_NUMBER_WORD, false, 0, SL_BICUBIC, preset, resize_words
 #define FILL(preset)                                     \

@@ -111,6 +111,7 @@ CONVERT_INLINE void mix_cut_nhwc(const mix_pair *pair, uint32_t first, uint32_t 
     }
 }
 
+// NOLINTNEXTLINE(readability-function-size): inlined, as the other bodies are
 CONVERT_INLINE void mix_elements(const mix_pair *pair, int dtype, uint32_t first,
                                  const uint32_t *own, const uint32_t *other, uint32_t count,
                                  uint32_t *made)
@@ -170,6 +171,7 @@ CONVERT_INLINE void mix_cut_nchw(const mix_pair *pair, uint32_t first, uint32_t 
     }
 }
 
+// NOLINTNEXTLINE(readability-function-size): inlined, as the other bodies are
 CONVERT_INLINE void mix_plane(const mix_pair *pair, int dtype, uint32_t channel,
                               const uint32_t *own, const uint32_t *other, uint32_t count,
                               uint32_t *made)

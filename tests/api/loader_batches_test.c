@@ -255,6 +255,7 @@ static void expect_rest(const saved *cursor, const sluice_loader_options *option
     batches rest;
     batches_collect(&rest, loader, epoch);
     const uint64_t in_step = options->batch_size;
+    // NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result): small
     const uint64_t start = rest.steps > 0 ? first : SAMPLES; /* with what the epoch dropped */
     expect_position(loader, start + rest.steps * in_step,
                     (start + in_step - 1) / in_step + rest.steps);

@@ -231,6 +231,8 @@ static bool element_is(const form *how, const uint8_t *row, size_t i, float valu
         return (float)row[i] == value;
     case SLUICE_F32:
         memcpy(&single, row + i * 4, 4);
+        // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c): bits are
+        // compared
         return memcmp(&single, &value, 4) == 0;
     default:
         memcpy(&narrow, row + i * 2, 2);
@@ -593,6 +595,7 @@ TEST_WITH(devices_make_the_same, make_data, remove_data)
     if (fake == NULL) {
         skip();
     }
+    // NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result): small
     for (size_t i = 0; i < STEPS * 4; i++) {
         const form how = {.dtype = (sluice_dtype)(i % 4),
                           .layout = (sluice_layout)((i + i / 4) % 2),

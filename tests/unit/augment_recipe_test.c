@@ -429,6 +429,7 @@ TEST_WITH(vertical_flips_are_the_same_for_ever, setup, teardown)
     assert_true(bits == 0x7CD363A180E2BB8FU);
 }
 
+// NOLINTNEXTLINE(readability-function-size): assertions
 TEST_WITH(jitter_factors_and_orders, setup, teardown)
 {
     sluice_augment *r = *state;

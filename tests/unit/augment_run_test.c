@@ -286,6 +286,7 @@ static void check_program(const sl_params *params, const canvas *picture, uint32
         }
         free(row);
     }
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): it was allocated here
     free((void *)(uintptr_t)view.pixels);
     free(expected.pixels);
 }
@@ -352,6 +353,7 @@ TEST_WITH(too_little_scratch, open_scratch, close_scratch)
             sl_scratch_close(&scratch);
         }
         free(row);
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): it was allocated here
         free((void *)(uintptr_t)view.pixels);
         free(expected.pixels);
         free(picture.pixels);
@@ -383,6 +385,7 @@ TEST_WITH(the_profile_names_operations, open_scratch, close_scratch)
             assert_true(there[k] || profile.ns[k] == 0);
         }
         free(row);
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): it was allocated here
         free((void *)(uintptr_t)view.pixels);
         free(picture.pixels);
     }
@@ -410,6 +413,7 @@ TEST_WITH(no_codec_for_jpeg, open_scratch, close_scratch)
                      SLUICE_UNSUPPORTED);
     assert_non_null(strstr(error.text, "jpeg"));
     free(row);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): it was allocated here
     free((void *)(uintptr_t)view.pixels);
     free(picture.pixels);
 }

@@ -236,6 +236,7 @@ TEST(what_a_device_is_told)
         sl_columns_leave_bytes(&m.rig->set, column);
         const uint32_t part = part_named(m.rig, "image.mixing");
         free(m.rig->parts[part]);
+        // NOLINTNEXTLINE(clang-analyzer-unix.MallocSizeof): parts are bytes
         m.rig->parts[part] = malloc(ROWS * sizeof(sl_conversion_mixing));
         assert_int_equal(m.rig->set.parts[part].row_bytes, sizeof(sl_conversion_mixing));
         const uint32_t flags = part_named(m.rig, "image.flags");
@@ -258,6 +259,7 @@ TEST(what_a_device_is_told)
                 assert_int_equal(told->bottom, drawn.bottom);
             }
             if (row != 1) {
+                // NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result): small
                 assert_memory_equal(m.rig->parts[part_named(m.rig, "image")] + row * SAMPLES,
                                     m.samples[row], SAMPLES);
             }

@@ -257,6 +257,7 @@ static void put_tile(const sheet *s, size_t number, const char *name, const uint
     const uint32_t x = GAP + (uint32_t)(number % COLUMNS) * CELL_WIDTH;
     const uint32_t y = GAP + (uint32_t)(number / COLUMNS) * CELL_HEIGHT;
     for (size_t row = 0; row < TILE; row++) {
+        // NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result): small
         memcpy(s->rgb + ((y + row) * s->width + x) * 3, tile + row * TILE * 3, TILE * 3);
     }
     put_name(s, x, y + TILE + 2, name);
