@@ -231,9 +231,9 @@ static bool element_is(const form *how, const uint8_t *row, size_t i, float valu
         return (float)row[i] == value;
     case SLUICE_F32:
         memcpy(&single, row + i * 4, 4);
-        // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c): bits are
-        // compared
+        // NOLINTBEGIN(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c): of bits
         return memcmp(&single, &value, 4) == 0;
+        // NOLINTEND(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c)
     default:
         memcpy(&narrow, row + i * 2, 2);
         return narrow ==
