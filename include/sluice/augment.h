@@ -49,12 +49,12 @@
  * even. In CutMix's box pixels are the other's. Labels follow by what comes with such a column
  * (sluice/columns.h). A batch_size of 1 is refused.
  *
- * Resizing antialiases. With "bilinear", which is what is done where nothing is said, it is within
- * 1 of Pillow's 8-bit result, as it is with "bicubic" and "lanczos"; "nearest" is equal to it. A
- * JPEG whose crop is 4 times the output or more on both sides is decoded at 1/2, 1/4 or 1/8 of its
- * size first, never to less than twice the output, as Pillow does with a reducing_gap of 2;
- * sluice_loader_options.exact turns that off. The PSNR against the exact result is 50 dB on average
- * over real photos, and 36 dB or more but for hard black lines on white.
+ * Resizing antialiases, but for "nearest". With "bilinear", which is what is done where nothing is
+ * said, it is within 1 of Pillow's 8-bit result, as it is with "bicubic" and "lanczos"; "nearest"
+ * is equal to it. A JPEG whose crop is 4 times the output or more on both sides is decoded at 1/2,
+ * 1/4 or 1/8 of its size first, never to less than twice the output, as Pillow does with a
+ * reducing_gap of 2; sluice_loader_options.exact turns that off. The PSNR against the exact result
+ * is 50 dB on average over real photos, and 36 dB or more but for hard black lines on white.
  *
  * Threads: a recipe is built by one thread; once given to a loader it is copied and may be changed
  * or destroyed.
