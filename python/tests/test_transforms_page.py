@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples in Python of docs/transforms.md: each makes the pixels that the page's sheet has of it.
+
+The sheet's pixels are those of the examples of the command line (tool_transforms_test, which says how it is laid out).
+"""
+import pathlib
+import re
+
+import numpy
+import pytest
+from PIL import Image
+
+import sluice
+from sluice import transforms as T
+
+ROOT = pathlib.Path(__file__).parents[2]
+FRAME, TILE, COLUMNS, CELL_WIDTH, CELL_HEIGHT, GAP, EPOCH = 240, 80, 7, 88, 108, 8, 5
+ROWS = re.findall(r"^\| `(\w+)` \| `[^|]+` \| [^|]+ \| `(\w*T\.[^|]+)` \|$", (ROOT / "docs/transforms.md").read_text(), re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def sheet():
+    return numpy.asarray(Image.open(ROOT / "docs/transforms.png").convert("RGB"))
+
+
+def tile(sheet, number):
+    x, y = GAP + number % COLUMNS * CELL_WIDTH, GAP + number // COLUMNS * CELL_HEIGHT
+    return sheet[y : y + TILE, x : x + TILE]
+
+
+def draw(steps):
+    frame = [T.CenterCrop(FRAME), T.Resize((TILE, TILE))]
+    behind = [step for step in steps if isinstance(step, (T.Normalize, T.MixUp, T.CutMix, T.TimmMixup))]
+    for step in behind:
+        if isinstance(step, T.TimmMixup):
+            step.num_classes = None  # the two pictures have no labels
+    steps = [*(step for step in steps if step not in behind), *frame, *behind]
+    loader = sluice.Loader(ROOT / "tests/data/scenes", batch_size=2, num_workers=1, transform=steps)
+    loader.set_epoch(EPOCH)
+    made = next(iter(loader))["image"].numpy()[0]
+    if made.dtype == numpy.float32:
+        values = numpy.float32(53.5) * (made + numpy.float32(2.12))
+        made = numpy.rint(numpy.clip(values, 0, 255)).astype(numpy.uint8)
+    return made
+
+
+def test_the_sheet_has_all_of_them(sheet):
+    assert len(ROWS) >= 41
+    assert (tile(sheet, 0) == draw([])).all()
+
+
+@pytest.mark.parametrize("number, name, code", [(i, *row) for i, row in enumerate(ROWS, 1)], ids=[name for name, _ in ROWS])
+def test_an_example(sheet, number, name, code):
+    steps = eval(f"[{code}]", {"T": T})
+    assert (tile(sheet, number) == draw(steps)).all(), f"{name}: {code} is not what the sheet shows"
