@@ -1,5 +1,5 @@
-# Device code, compiled by nvcc to a fatbin that a C file embeds with .incbin: no CUDA language, no
-# runtime library. Without a toolkit the library is built without kernels, and pictures are converted
+# Device code, compiled by nvcc to a fatbin that a C file embeds with .incbin, packed with zstd: no CUDA
+# language, no runtime library. Without a toolkit the library is built without kernels, and pictures are converted
 # on the host.
 set(SLUICE_CUDA_KERNELS AUTO CACHE STRING "Build the CUDA kernels: AUTO (where nvcc is), ON, OFF")
 set_property(CACHE SLUICE_CUDA_KERNELS PROPERTY STRINGS AUTO ON OFF)
@@ -74,7 +74,8 @@ function(sluice_ptx_archs out)
 endfunction()
 
 # sluice_embed_cuda(TARGET NAME DEFINITION DEPENDS file ...): compiles NAME.cu of the current folder
-# and gives NAME_kernel.c of TARGET the path of the fatbin as DEFINITION, of the PTX as DEFINITION_PTX.
+# and gives NAME_kernel.c of TARGET the path of the fatbin as DEFINITION, of the PTX as DEFINITION_PTX: each stands there
+# as FILE.zst, and FILE.size is the assembler's for how many bytes it has.
 function(sluice_embed_cuda target name definition)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   if(NOT SLUICE_HAS_CUDA_KERNELS)
@@ -101,8 +102,16 @@ function(sluice_embed_cuda target name definition)
             -DPTXAS=${SLUICE_PTXAS} -DARCHS=${archs} -P ${lower}
     DEPENDS ${source} ${ARG_DEPENDS} ${lower}
     COMMENT "Compiling ${name}.cu to PTX ${SLUICE_PTX_VERSION}" VERBATIM)
+  set(packed)
+  foreach(image IN ITEMS ${fatbin} ${ptx})
+    add_custom_command(
+      OUTPUT ${image}.zst ${image}.size
+      COMMAND ${CMAKE_COMMAND} -DIN=${image} -P ${PROJECT_SOURCE_DIR}/cmake/SluicePackImage.cmake
+      DEPENDS ${image} ${PROJECT_SOURCE_DIR}/cmake/SluicePackImage.cmake VERBATIM)
+    list(APPEND packed ${image}.zst ${image}.size)
+  endforeach()
   set_source_files_properties(${name}_kernel.c PROPERTIES
-    OBJECT_DEPENDS "${fatbin};${ptx}"
+    OBJECT_DEPENDS "${packed}"
     COMPILE_DEFINITIONS "${definition}=\"${fatbin}\";${definition}_PTX=\"${ptx}\"")
-  target_sources(${target} PRIVATE ${fatbin} ${ptx})
+  target_sources(${target} PRIVATE ${packed})
 endfunction()

@@ -2,43 +2,100 @@
 #include "conversion_kernel.h"
 
 #include "dtype.h"
+#include "error.h"
+#include "frame.h"
+#include "memory.h"
+#include "view.h"
 
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
-#ifdef SLUICE_CONVERSION_IMAGE /* the fatbin's path; SLUICE_CONVERSION_IMAGE_PTX is the PTX's */
-__asm__(".pushsection .rodata\n"
-        ".balign 64\n"
-        "sl_conversion_image_begin:\n"
-        ".incbin \"" SLUICE_CONVERSION_IMAGE "\"\n"
-        "sl_conversion_ptx_begin:\n"
-        ".incbin \"" SLUICE_CONVERSION_IMAGE_PTX "\"\n"
-        ".byte 0\n"
-        ".popsection");
-extern const unsigned char sl_conversion_image_begin[] __attribute__((visibility("hidden")));
-extern const char sl_conversion_ptx_begin[] __attribute__((visibility("hidden")));
+/* An image as it is embedded: a zstd frame, which does not say how much it holds. */
+typedef struct packed_image {
+    uint64_t bytes; /* unpacked */
+    sl_bytes frame;
+} packed_image;
 
-const void *sl_conversion_image(void)
+#ifdef SLUICE_CONVERSION_IMAGE /* the fatbin's path; SLUICE_CONVERSION_IMAGE_PTX is the PTX's */
+#    define EMBED(name, path)                     \
+        ".balign 8\n" name "_bytes:\n"            \
+        ".include \"" path ".size\"\n" name ":\n" \
+        ".incbin \"" path ".zst\"\n" name "_end:\n"
+
+__asm__(".pushsection .rodata\n" EMBED("sl_conversion_fatbin", SLUICE_CONVERSION_IMAGE)
+            EMBED("sl_conversion_ptx", SLUICE_CONVERSION_IMAGE_PTX) ".popsection");
+
+#    define HIDDEN __attribute__((visibility("hidden")))
+extern const uint64_t sl_conversion_fatbin_bytes HIDDEN, sl_conversion_ptx_bytes HIDDEN;
+extern const uint8_t sl_conversion_fatbin[] HIDDEN, sl_conversion_fatbin_end[] HIDDEN;
+extern const uint8_t sl_conversion_ptx[] HIDDEN, sl_conversion_ptx_end[] HIDDEN;
+
+static packed_image fatbin_image(void)
 {
-    return sl_conversion_image_begin;
+    return (packed_image){
+        .bytes = sl_conversion_fatbin_bytes,
+        .frame = {sl_conversion_fatbin, (size_t)(sl_conversion_fatbin_end - sl_conversion_fatbin)}};
 }
 
-const char *sl_conversion_ptx(void)
+static packed_image ptx_image(void)
 {
-    return sl_conversion_ptx_begin;
+    return (packed_image){
+        .bytes = sl_conversion_ptx_bytes,
+        .frame = {sl_conversion_ptx, (size_t)(sl_conversion_ptx_end - sl_conversion_ptx)}};
 }
 #else
-const void *sl_conversion_image(void)
+static packed_image fatbin_image(void)
 {
-    return NULL;
+    return (packed_image){.bytes = 0};
 }
 
-const char *sl_conversion_ptx(void)
+static packed_image ptx_image(void)
 {
-    return NULL;
+    return (packed_image){.bytes = 0};
 }
 #endif
+
+/* `*contents` with a 0 behind them. */
+static sluice_status unpack(packed_image image, char **contents, sluice_error *error)
+{
+    *contents = NULL;
+    if (image.bytes == 0) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "device",
+                            "this library was built without its CUDA kernels");
+    }
+    char *unpacked = sl_malloc(image.bytes + 1);
+    if (unpacked == NULL) {
+        return sl_no_memory(error, "device", "for the CUDA kernels");
+    }
+    const sluice_status status =
+        sl_frame_unpack_to(NULL, image.frame, unpacked, image.bytes, error);
+    if (status != SLUICE_OK) {
+        sl_free(unpacked);
+        return status;
+    }
+    unpacked[image.bytes] = '\0';
+    *contents = unpacked;
+    return SLUICE_OK;
+}
+
+bool sl_conversion_has_images(void)
+{
+    return fatbin_image().bytes > 0;
+}
+
+sluice_status sl_conversion_unpack_fatbin(void **fatbin, sluice_error *error)
+{
+    char *contents;
+    const sluice_status status = unpack(fatbin_image(), &contents, error);
+    *fatbin = contents;
+    return status;
+}
+
+sluice_status sl_conversion_unpack_ptx(char **ptx, sluice_error *error)
+{
+    return unpack(ptx_image(), ptx, error);
+}
 
 _Static_assert(sizeof(sl_conversion_mixing) == 16, "kernels load it as four words");
 

@@ -2,13 +2,12 @@
 /*
  * conversion_kernel: the device code of conversions, and how it is called.
  *
- * Purpose: conversion.cu is compiled to a fatbin and to PTX, which are embedded where a CUDA
- * toolkit was there at build time. It has a kernel for each dtype and layout; this says which, on
- * which grid, with which parameters, for the code that launches them (device_cuda) or stands in for
- * them (tests). Drivers that are older than the toolkit may refuse the fatbin: its code has a
- * format of the toolkit's time. The PTX is in an old version of the language, which they compile
- * themselves.
- * Threads: pure; the images are constant.
+ * Purpose: conversion.cu is compiled to a fatbin and to PTX, which are embedded, packed with zstd,
+ * where a CUDA toolkit was there at build time. It has a kernel for each dtype and layout; this
+ * says which, on which grid, with which parameters, for the code that launches them (device_cuda)
+ * or stands in for them (tests). Drivers that are older than the toolkit may refuse the fatbin: its
+ * code has a format of the toolkit's time. The PTX is in an old version of the language, which they
+ * compile themselves. Threads: pure; the images are constant.
  */
 #ifndef SL_CONVERSION_KERNEL_H
 #define SL_CONVERSION_KERNEL_H
@@ -41,10 +40,12 @@ typedef struct sl_conversion_launch {
     sl_conversion_parameters parameters;
 } sl_conversion_launch;
 
-/* The fatbin, for cuModuleLoadData; NULL when the library was built without a CUDA toolkit. */
-const void *sl_conversion_image(void);
-/* The PTX, with a 0 at its end, for cuModuleLoadDataEx; NULL as above. */
-const char *sl_conversion_ptx(void);
+/* Whether the library was built with a CUDA toolkit. Without, there is nothing to unpack. */
+bool sl_conversion_has_images(void);
+/* The fatbin, for cuModuleLoadData. The caller frees it with sl_free, on failure it is NULL. */
+sluice_status sl_conversion_unpack_fatbin(void **fatbin, sluice_error *error);
+/* The PTX, with a 0 at its end, for cuModuleLoadDataEx; as above. */
+sluice_status sl_conversion_unpack_ptx(char **ptx, sluice_error *error);
 /* Number and name of the kernel for a dtype and layout; SL_CONVERSION_MIXING further on is that
  * which mixes rows. */
 uint32_t sl_conversion_kernel(sluice_dtype dtype, sluice_layout layout);

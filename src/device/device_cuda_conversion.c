@@ -5,6 +5,7 @@
  */
 #include "device_cuda.h"
 #include "error.h"
+#include "memory.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -39,8 +40,14 @@ static sluice_status load_kernels(sl_cuda_device *cuda, sluice_error *why)
 static sluice_status load_fatbin(sl_cuda_device *cuda, sluice_error *why)
 {
     sl_cu_module module;
-    const sluice_status status = sl_cuda_result(
-        cuda, "cuModuleLoadData", cuda->driver->module_load(&module, sl_conversion_image()), why);
+    void *fatbin;
+    sluice_status status = sl_conversion_unpack_fatbin(&fatbin, why);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    status =
+        sl_cuda_result(cuda, "cuModuleLoadData", cuda->driver->module_load(&module, fatbin), why);
+    sl_free(fatbin); /* the driver has a copy */
     if (status != SLUICE_OK) {
         return status;
     }
@@ -49,14 +56,14 @@ static sluice_status load_fatbin(sl_cuda_device *cuda, sluice_error *why)
 }
 
 /* The driver's compiler, too, gives its reason: `log`, cut to its first line, or "". */
-static sluice_status load_ptx(sl_cuda_device *cuda, char *log, size_t log_bytes, sluice_error *why)
+static sluice_status load_ptx(sl_cuda_device *cuda, const char *ptx, char *log, size_t log_bytes,
+                              sluice_error *why)
 {
     sl_cu_module module;
     unsigned options[] = {SL_CU_JIT_ERROR_LOG_BUFFER, SL_CU_JIT_ERROR_LOG_BUFFER_BYTES};
     void *values[] = {log, (void *)(uintptr_t)log_bytes}; /* NOLINT(performance-no-int-to-ptr) */
     log[0] = '\0';
-    const sl_cu_result code =
-        cuda->driver->module_load_options(&module, sl_conversion_ptx(), 2, options, values);
+    const sl_cu_result code = cuda->driver->module_load_options(&module, ptx, 2, options, values);
     log[strcspn(log, "\n")] = '\0';
     const sluice_status status = sl_cuda_result(cuda, "cuModuleLoadDataEx", code, why);
     if (status != SLUICE_OK) {
@@ -105,10 +112,10 @@ static void tell_code(sl_cuda_device *cuda)
 }
 
 /* "7.0", as the PTX itself says. */
-static int version_of_ptx(const char **version)
+static int version_of_ptx(const char *ptx, const char **version)
 {
     static const char word[] = ".version ";
-    const char *at = strstr(sl_conversion_ptx(), word);
+    const char *at = strstr(ptx, word);
     assert(at != NULL);
     *version = at + sizeof(word) - 1;
     return (int)strcspn(*version, "\n");
@@ -119,10 +126,16 @@ static sluice_status load_old(sl_cuda_device *cuda, const sluice_error *refused)
 {
     char log[512];
     const char *version;
-    const int length = version_of_ptx(&version);
+    char *ptx;
     sluice_error why;
     sl_error_clear(&why);
-    const sluice_status status = load_ptx(cuda, log, sizeof(log), &why);
+    sluice_status status = sl_conversion_unpack_ptx(&ptx, &why);
+    if (status != SLUICE_OK) {
+        tell(cuda, "%s; PTX: %s", refused->text, why.text);
+        return status;
+    }
+    const int length = version_of_ptx(ptx, &version);
+    status = load_ptx(cuda, ptx, log, sizeof(log), &why);
     if (status == SLUICE_OK) {
         tell(cuda, " by PTX %.*s that the driver compiled; it refuses the code: %s", length,
              version, refused->text);
@@ -130,6 +143,7 @@ static sluice_status load_old(sl_cuda_device *cuda, const sluice_error *refused)
         tell(cuda, "%s; PTX %.*s: %s%s%s", refused->text, length, version, why.text,
              log[0] != '\0' ? ": " : "", log);
     }
+    sl_free(ptx);
     return status;
 }
 
@@ -137,10 +151,6 @@ static sluice_status device_cuda_conversion_load(sl_cuda_device *cuda)
 {
     sluice_error why;
     sl_error_clear(&why);
-    if (sl_conversion_image() == NULL) {
-        tell(cuda, "this library was built without its CUDA kernels");
-        return SLUICE_UNSUPPORTED;
-    }
     const sluice_status status = load_fatbin(cuda, &why);
     if (status == SLUICE_OK) {
         tell_code(cuda);

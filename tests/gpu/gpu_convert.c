@@ -8,6 +8,7 @@
  */
 #include "apply.h"
 #include "conversion.h"
+#include "conversion_kernel.h"
 #include "gpu.h"
 
 #include <math.h>
@@ -284,15 +285,18 @@ static void measure_all(const gpu *g)
 
 static bool refuse_fatbin;
 
-const void *__real_sl_conversion_image(void);
-const void *__wrap_sl_conversion_image(void);
+sluice_status __real_sl_conversion_unpack_fatbin(void **fatbin, sluice_error *error);
+sluice_status __wrap_sl_conversion_unpack_fatbin(void **fatbin, sluice_error *error);
 
 /* With --ptx: in place of the fatbin, if there is one, what every driver refuses as too new. */
-const void *__wrap_sl_conversion_image(void)
+sluice_status __wrap_sl_conversion_unpack_fatbin(void **fatbin, sluice_error *error)
 {
-    const void *image = __real_sl_conversion_image();
-    return refuse_fatbin && image != NULL ? ".version 99.0\n.target sm_75\n.address_size 64\n"
-                                          : image;
+    static const char newer[] = ".version 99.0\n.target sm_75\n.address_size 64\n";
+    const sluice_status status = __real_sl_conversion_unpack_fatbin(fatbin, error);
+    if (refuse_fatbin && status == SLUICE_OK) {
+        memcpy(*fatbin, newer, sizeof(newer));
+    }
+    return status;
 }
 
 /* Ends the program where there are no kernels: it is a failure, unless they were not built. */
@@ -306,7 +310,7 @@ static void expect_kernels(gpu *g)
         return;
     }
     gpu_close(g);
-    if (__real_sl_conversion_image() == NULL) {
+    if (!sl_conversion_has_images()) {
         printf("skipped: this build has no kernels\n");
         exit(77);
     }

@@ -521,7 +521,7 @@ int main(void)
     if (skipped != 0) {
         return skipped;
     }
-    if (rig_late() != RIG_FAKE && sl_conversion_image() == NULL) {
+    if (rig_late() != RIG_FAKE && !sl_conversion_has_images()) {
         printf("skipped: the library is built without its CUDA kernels\n");
         return 77;
     }
