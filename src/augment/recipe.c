@@ -7,7 +7,6 @@
 
 #include "error.h"
 
-#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -281,8 +280,7 @@ sluice_status sl_recipe_begin(sluice_augment *recipe, const char *call, const sl
     return status;
 }
 
-/* Steps that are directly in the group. */
-static uint32_t count_children(const sluice_augment *recipe, uint32_t group)
+uint32_t sl_recipe_children(const sluice_augment *recipe, uint32_t group)
 {
     uint32_t count = 0;
     const uint32_t end = group + 1 + recipe->steps[group].inside;
@@ -299,7 +297,7 @@ sluice_status sl_recipe_end(sluice_augment *recipe)
     }
     const uint32_t group = recipe->groups[--recipe->depth];
     const sl_recipe_step *step = &recipe->steps[group];
-    const uint32_t children = count_children(recipe, group);
+    const uint32_t children = sl_recipe_children(recipe, group);
     if (children == 0) {
         return sl_recipe_refuse(recipe, SLUICE_INVALID, step->kind->name, "the group is empty");
     }
@@ -337,134 +335,7 @@ sluice_status sl_recipe_check(const sluice_augment *recipe, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* ---- drawing ---- */
-
-/*
- * Where a stream begins, in the numbers that a sample has: 16 for each group, and for streams from
- * 16 on in further blocks of such numbers. Fixed for ever. Below 1008 there are 1024 blocks less
- * those that others use (subvolume.c).
- */
-enum { STREAMS_PER_GROUP = 16, STREAM_BLOCK = STREAMS_PER_GROUP * SL_GROUPS_MAX };
-_Static_assert(SL_STREAMS *SL_STREAM_STEPS <= 1008, "streams have numbers of their own");
-
-sl_random sl_recipe_random(const sl_draw_key *key, uint32_t stream)
-{
-    assert(key->group < SL_GROUPS_MAX);
-    return sl_random_for(key->seed, key->epoch, key->sample,
-                         stream / STREAMS_PER_GROUP * STREAM_BLOCK +
-                             key->group * STREAMS_PER_GROUP + stream % STREAMS_PER_GROUP);
-}
-
-typedef struct recipe_draw {
-    const sluice_augment *recipe;
-    const sl_draw_key *key;
-    sl_drawing drawing;
-} recipe_draw;
-
-static sluice_status draw_steps(recipe_draw *draw, uint32_t begin, uint32_t end);
-
-static sluice_status draw_choice(recipe_draw *draw, uint32_t group, sl_random *random)
-{
-    const sl_recipe_step *steps = draw->recipe->steps;
-    const uint32_t children = count_children(draw->recipe, group);
-    double sum = 0;
-    for (uint32_t i = 0; i < children; i++) {
-        sum += steps[group].arguments[i];
-    }
-    double left = sl_random_unit(random) * sum;
-    uint32_t at = group + 1;
-    uint32_t chosen = at;
-    for (uint32_t i = 0; i < children; i++) {
-        const double weight = steps[group].arguments[i];
-        if (weight > 0) {
-            chosen = at;
-            if (left < weight) {
-                break;
-            }
-            left -= weight;
-        }
-        at += 1 + steps[at].inside;
-    }
-    return draw_steps(draw, chosen, chosen + 1 + steps[chosen].inside);
-}
-
-static sluice_status draw_in_any_order(recipe_draw *draw, uint32_t group, sl_random *random)
-{
-    uint32_t order[SL_STEPS_MAX];
-    const sl_recipe_step *steps = draw->recipe->steps;
-    const uint32_t end = group + 1 + steps[group].inside;
-    uint32_t count = 0;
-    for (uint32_t at = group + 1; at < end; at += 1 + steps[at].inside) {
-        order[count++] = at;
-    }
-    sluice_status status = SLUICE_OK;
-    for (uint32_t left = count; left > 0 && status == SLUICE_OK; left--) {
-        const uint32_t pick = sl_random_below(random, left);
-        const uint32_t at = order[pick];
-        order[pick] = order[left - 1];
-        status = draw_steps(draw, at, at + 1 + steps[at].inside);
-    }
-    return status;
-}
-
-static sluice_status draw_recipe_group(recipe_draw *draw, uint32_t group)
-{
-    const sl_recipe_step *step = &draw->recipe->steps[group];
-    sl_random random = sl_recipe_random(draw->key, step->stream);
-    switch (step->kind->group) {
-    case SL_GROUP_CHOICE:
-        return draw_choice(draw, group, &random);
-    case SL_GROUP_ORDER:
-        return draw_in_any_order(draw, group, &random);
-    case SL_GROUP_APPLY:
-        if (!(sl_random_unit(&random) < step->arguments[0])) {
-            return SLUICE_OK;
-        }
-        break;
-    default:
-        break;
-    }
-    return draw_steps(draw, group + 1, group + 1 + step->inside);
-}
-
-// NOLINTNEXTLINE(misc-no-recursion): as deep as groups are, SL_STEP_DEPTH
-static sluice_status draw_steps(recipe_draw *draw, uint32_t begin, uint32_t end)
-{
-    sluice_status status = SLUICE_OK;
-    for (uint32_t i = begin; i < end && status == SLUICE_OK;) {
-        const sl_recipe_step *step = &draw->recipe->steps[i];
-        if (step->kind->group != SL_GROUP_NO) {
-            status = draw_recipe_group(draw, i);
-        } else if (step->kind->draw != NULL) {
-            draw->drawing.random = sl_recipe_random(draw->key, step->stream);
-            status = step->kind->draw(step->arguments, &draw->drawing);
-        }
-        i += 1 + step->inside;
-    }
-    return status;
-}
-
-sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint32_t picture_width,
-                      uint32_t picture_height, sl_params *params, sluice_error *error)
-{
-    assert(picture_width > 0 && picture_height > 0);
-    recipe_draw draw = {.recipe = recipe, .key = key};
-    if (recipe->width == 0) {
-        return sl_recipe_check(recipe, error);
-    }
-    if (picture_width > INT32_MAX || picture_height > INT32_MAX) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "augment", "a picture of %u x %u",
-                            picture_width, picture_height);
-    }
-    sl_drawing_begin(&draw.drawing, params, picture_width, picture_height, key->exact, error);
-    memcpy(draw.drawing.mean, recipe->mean, sizeof(recipe->mean));
-    memcpy(draw.drawing.deviation, recipe->deviation, sizeof(recipe->deviation));
-    const sluice_status status = draw_steps(&draw, 0, recipe->count);
-    sl_drawing_end(&draw.drawing);
-    assert(status != SLUICE_OK ||
-           (params->width == recipe->width && params->height == recipe->height));
-    return status;
-}
+/* ---- over a batch ---- */
 
 bool sl_recipe_mixing(const sluice_augment *recipe, sl_mixing *mixing)
 {

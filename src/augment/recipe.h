@@ -45,6 +45,8 @@ sluice_status sl_recipe_add(sluice_augment *recipe, const char *call, const sl_s
 sluice_status sl_recipe_begin(sluice_augment *recipe, const char *call, const sl_step_kind *kind,
                               const double *arguments, uint32_t count);
 sluice_status sl_recipe_end(sluice_augment *recipe);
+/* How many steps are directly in the group at that place. */
+uint32_t sl_recipe_children(const sluice_augment *recipe, uint32_t group);
 /* Has the first refusal stay. Returns `status`. `recipe` may be NULL. */
 sluice_status sl_recipe_refuse(sluice_augment *recipe, sluice_status status, const char *call,
                                const char *text);

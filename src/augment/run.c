@@ -12,7 +12,6 @@
 #include "operations.h"
 #include "pixels.h"
 #include "policy.h"
-#include "resample.h"
 #include "tables.h"
 
 #include <assert.h>
@@ -20,12 +19,6 @@
 
 /* So much of a canvas stays in the nearest cache. */
 #define STRIP_BYTES ((size_t)12 << 10)
-
-static sluice_status run_no_memory(const sl_run *run, uint32_t width, uint32_t height)
-{
-    return sl_error_set(run->error, SLUICE_NOMEM, "augment",
-                        "no scratch memory for a canvas of %u x %u", width, height);
-}
 
 /* ---- profile ---- */
 
@@ -136,7 +129,7 @@ static sluice_status settle(const sl_run *run, const sl_image *view, canvases *c
 {
     if (!c->made) {
         if (!need_spare(run, c, c->width, c->height)) {
-            return run_no_memory(run, c->width, c->height);
+            return sl_run_no_memory(run, c->width, c->height);
         }
         const uint64_t began = profile_begin(run);
         const sluice_status status = sl_run_geometry(run, 0, view, c->spare);
@@ -149,7 +142,7 @@ static sluice_status settle(const sl_run *run, const sl_image *view, canvases *c
     }
     if (c->borrowed != NULL && chain->count > 0) {
         if (!need_spare(run, c, c->width, c->height)) {
-            return run_no_memory(run, c->width, c->height);
+            return sl_run_no_memory(run, c->width, c->height);
         }
         memcpy(c->spare, c->borrowed, (size_t)c->width * c->height * 3);
         swap_canvases(c);
@@ -212,7 +205,7 @@ static sluice_status measure(const sl_run *run, const sl_image *view, const sl_o
 static sluice_status canvas_operation(const sl_run *run, const sl_operation *operation, canvases *c)
 {
     if (!need_spare(run, c, operation->width, operation->height)) {
-        return run_no_memory(run, operation->width, operation->height);
+        return sl_run_no_memory(run, operation->width, operation->height);
     }
     const sl_canvas_work work = {.run = run,
                                  .in = {.pixels = canvas_pixels(c),
@@ -311,120 +304,6 @@ sluice_status sl_run_program(const sl_run *run, const sl_image *view, uint8_t *r
     return status;
 }
 
-/* ---- geometry ---- */
-
-/* The rectangle of the output that shows the raster. */
-static sl_rect shown_part(const sl_mapping *box)
-{
-    int64_t begin[2] = {-(int64_t)box->window_x, -(int64_t)box->window_y};
-    int64_t end[2] = {begin[0] + box->virtual_width, begin[1] + box->virtual_height};
-    const int64_t size[2] = {box->width, box->height};
-    const bool flip[2] = {box->flip_x, box->flip_y};
-    for (int i = 0; i < 2; i++) {
-        begin[i] = begin[i] < 0 ? 0 : begin[i] > size[i] ? size[i] : begin[i];
-        end[i] = end[i] < begin[i] ? begin[i] : end[i] > size[i] ? size[i] : end[i];
-        if (flip[i]) {
-            const int64_t first = begin[i];
-            begin[i] = size[i] - end[i];
-            end[i] = size[i] - first;
-        }
-    }
-    return (sl_rect){(uint32_t)begin[0], (uint32_t)begin[1], (uint32_t)(end[0] - begin[0]),
-                     (uint32_t)(end[1] - begin[1])};
-}
-
-static void fill_pixels(uint8_t *at, uint64_t count, const uint8_t fill[3])
-{
-    for (uint64_t i = 0; i < count; i++) {
-        memcpy(at + i * 3, fill, 3);
-    }
-}
-
-static bool geometry_is_filled(const sl_geometry *g)
-{
-    return (g->fill[0] | g->fill[1] | g->fill[2]) != 0;
-}
-
-/* Around what is shown. */
-static void fill_around(const sl_geometry *g, uint8_t *out)
-{
-    const sl_rect shown = shown_part(&g->box);
-    const uint32_t width = g->box.width;
-    const uint32_t right = shown.x + shown.width;
-    for (uint32_t y = 0; y < g->box.height; y++) {
-        uint8_t *row = out + (size_t)y * width * 3;
-        if (y < shown.y || y >= shown.y + shown.height) {
-            fill_pixels(row, width, g->fill);
-        } else {
-            fill_pixels(row, shown.x, g->fill);
-            fill_pixels(row + (size_t)right * 3, width - right, g->fill);
-        }
-    }
-}
-
-static sluice_status run_box(const sl_run *run, const sl_geometry *g, const sl_image *view,
-                             uint8_t *out)
-{
-    const sluice_status status =
-        sl_resample(run->tools->simd, view, &g->box, out, run->scratch, run->error);
-    if (status == SLUICE_OK && geometry_is_filled(g)) {
-        fill_around(g, out);
-    }
-    return status;
-}
-
-bool sl_geometry_is_box(const sl_geometry *geometry)
-{
-    return !geometry->warps && !geometry_is_filled(geometry);
-}
-
-/* Whether the box's output is in the view already. */
-static bool box_is_view(const sl_mapping *box, const sl_image *view)
-{
-    return view->denominator == 1 && !box->flip_x && !box->flip_y && box->window_x >= 0 &&
-           box->window_y >= 0 && box->virtual_width == box->source.width &&
-           box->virtual_height == box->source.height &&
-           (uint32_t)box->window_x + box->width <= box->virtual_width &&
-           (uint32_t)box->window_y + box->height <= box->virtual_height;
-}
-
-sluice_status sl_run_geometry(const sl_run *run, uint32_t number, const sl_image *view,
-                              uint8_t *out)
-{
-    const sl_geometry *g = &run->params->geometries[number];
-    const sl_mapping *box = &g->box;
-    if (!g->warps) {
-        return run_box(run, g, view, out);
-    }
-    const size_t mark = sl_scratch_mark(run->scratch);
-    sl_image in = {.width = box->width,
-                   .height = box->height,
-                   .channels = 3,
-                   .stride_bytes = (size_t)box->width * 3,
-                   .origin_x = g->canvas_x,
-                   .origin_y = g->canvas_y,
-                   .picture_width = g->canvas_width,
-                   .picture_height = g->canvas_height,
-                   .denominator = 1};
-    sluice_status status = SLUICE_OK;
-    if (box_is_view(box, view)) {
-        const size_t x = box->source.x + (uint32_t)box->window_x - view->origin_x;
-        const size_t y = box->source.y + (uint32_t)box->window_y - view->origin_y;
-        in.stride_bytes = view->stride_bytes;
-        in.pixels = view->pixels + y * view->stride_bytes + x * 3;
-    } else {
-        uint8_t *canvas = sl_scratch_take(run->scratch, in.stride_bytes * box->height);
-        in.pixels = canvas;
-        status = canvas == NULL ? run_no_memory(run, box->width, box->height)
-                                : run_box(run, g, view, canvas);
-    }
-    if (status == SLUICE_OK) {
-        status = sl_warp_apply(run->tools->simd, &g->warp, &in, out, run->scratch, run->error);
-    }
-    sl_scratch_release(run->scratch, mark);
-    return status;
-}
-
 /* ---- AugMix ---- */
 
 /* What came of one chain, but for what is pending. */
@@ -466,8 +345,8 @@ static sluice_status run_branches(const sl_run *run, const sl_operation *mix, co
         spare = c.spare;
         if (status == SLUICE_OK && branches[i].canvas == NULL && branches[i].pending.count > 0) {
             branches[i].strip = sl_scratch_take(run->scratch, strip);
-            status =
-                branches[i].strip != NULL ? SLUICE_OK : run_no_memory(run, mix->width, mix->height);
+            status = branches[i].strip != NULL ? SLUICE_OK
+                                               : sl_run_no_memory(run, mix->width, mix->height);
         }
         chain += 1 + (uint32_t)chain->values[1];
     }
@@ -512,7 +391,7 @@ sluice_status sl_run_mix(const sl_run *run, const sl_operation *mix, const uint8
     const size_t mark = sl_scratch_mark(run->scratch);
     mix_branch *branches = sl_scratch_take(run->scratch, mixing.width * sizeof(*branches));
     if (branches == NULL) {
-        return run_no_memory(run, mix->width, mix->height);
+        return sl_run_no_memory(run, mix->width, mix->height);
     }
     const sluice_status status = run_branches(run, mix, in, branches);
     const uint32_t strip = strip_rows(mix->width);

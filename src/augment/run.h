@@ -58,6 +58,8 @@ sluice_status sl_run_geometry(const sl_run *run, uint32_t number, const sl_image
                               uint8_t *out);
 /* Whether that is a box alone, whose rows can be had one by one. */
 bool sl_geometry_is_box(const sl_geometry *geometry);
+/* There is no scratch memory for a canvas of that size: NOMEM. */
+sluice_status sl_run_no_memory(const sl_run *run, uint32_t width, uint32_t height);
 /* An AugMix operation and its chains. */
 sluice_status sl_run_mix(const sl_run *run, const sl_operation *mix, const uint8_t *in,
                          uint8_t *out);
