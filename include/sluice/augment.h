@@ -133,7 +133,8 @@ SLUICE_API sluice_status sluice_augment_get_argument(uint32_t number, uint32_t a
  * those left out have their presets. Numbers are as the functions below have them: sizes in pixels,
  * parts and probabilities from 0 to 1; a choice, as "interpolation", is its number (`words`).
  * Errors: INVALID (no such step, a group, too many arguments, one out of range or missing); STATE
- * when there are 48 steps already, or 15 of that name.
+ * when there are 48 steps already, 15 of that name, or more than 128 operations that a picture may
+ * come to (as many as a policy's num_ops, an AugMix's 1 + width x (1 + depth)).
  */
 SLUICE_API sluice_status sluice_augment_add(sluice_augment *recipe, const char *name,
                                             const double *arguments, uint32_t count);

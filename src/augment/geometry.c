@@ -180,20 +180,13 @@ static void geometry_begin(sl_drawing *drawing, sl_geometry *g)
     drawing->open = true;
 }
 
-static sluice_status too_many(const sl_drawing *drawing)
-{
-    return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
-                        "the recipe comes to more than %d operations, or %d changes of geometry "
-                        "between them",
-                        SL_OPERATIONS_MAX, SL_GEOMETRIES_MAX);
-}
-
 sl_operation *sl_draw_operation(sl_drawing *drawing, const sl_operation_kind *kind)
 {
     sl_params *params = drawing->params;
     sl_drawing_close(drawing);
     if (params->operation_count == SL_OPERATIONS_MAX) {
-        (void)too_many(drawing);
+        (void)sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
+                           "the recipe comes to more than %d operations", SL_OPERATIONS_MAX);
         return NULL;
     }
     sl_operation *operation = &params->operations[params->operation_count++];
@@ -207,10 +200,6 @@ static sl_geometry *open_geometry(sl_drawing *drawing)
     sl_params *params = drawing->params;
     if (drawing->open) {
         return &params->geometries[params->geometry_count - 1];
-    }
-    if (params->geometry_count == SL_GEOMETRIES_MAX) {
-        (void)too_many(drawing);
-        return NULL;
     }
     sl_operation *operation = sl_draw_operation(drawing, &sl_operation_geometry);
     if (operation == NULL) {

@@ -203,7 +203,7 @@ static void draw_chain(const sl_aug_mix *config, const magnitude_space *space, s
                        sl_policy_chain *chain)
 {
     const uint32_t ops = config->all_ops ? MIXED_OPS : MIXED_OPS_WITHOUT_COLOR;
-    const uint32_t drawn_depth = 1 + sl_random_below(random, 3);
+    const uint32_t drawn_depth = 1 + sl_random_below(random, SL_POLICY_DEPTH_DRAWN);
     chain->count = config->chain_depth > 0 ? (uint32_t)config->chain_depth : drawn_depth;
     for (uint32_t i = 0; i < chain->count; i++) {
         sl_policy_choice *choice = &chain->choices[i];

@@ -55,6 +55,8 @@ enum {
     SL_POLICY_CHOICES_MAX = 16, /* of one draw */
     SL_POLICY_WIDTH_MAX = 8,    /* chains of a mix */
     SL_POLICY_DEPTH_MAX = 8,    /* choices of a chain */
+    SL_POLICY_DEPTH_DRAWN = 3,  /* at most, where it is drawn */
+    SL_POLICY_PARTS = 2,        /* of a sub-policy */
     SL_POLICY_BINS_MAX = 1000,
 };
 

@@ -19,7 +19,7 @@ typedef struct sl_auto_part {
     uint8_t level;
 } sl_auto_part;
 
-typedef sl_auto_part sl_auto_pair[2];
+typedef sl_auto_part sl_auto_pair[SL_POLICY_PARTS];
 
 extern const sl_auto_pair sl_auto_imagenet[SL_AUTO_PAIRS];
 extern const sl_auto_pair sl_auto_cifar10[SL_AUTO_PAIRS];

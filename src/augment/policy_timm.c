@@ -279,7 +279,7 @@ void sl_timm_mix_draw(const sl_timm_policy *policy, uint32_t width, uint32_t hei
     for (uint32_t i = 0; i < mix->width; i++) {
         sl_policy_chain *chain = &mix->chains[i];
         chain->weight = (float)shares[i];
-        const uint32_t drawn_depth = 1 + sl_random_below(random, 3);
+        const uint32_t drawn_depth = 1 + sl_random_below(random, SL_POLICY_DEPTH_DRAWN);
         chain->count = policy->depth > 0 ? policy->depth : drawn_depth;
         for (uint32_t k = 0; k < chain->count; k++) {
             const timm_op *op = &timm_ops[draw_op(TIMM_SET_MIX, 0, random)];

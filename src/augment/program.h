@@ -28,7 +28,9 @@
 
 #include <sluice/common.h>
 
-enum { SL_GEOMETRIES_MAX = 24, SL_OPERATIONS_MAX = 128, SL_OPERATION_VALUES = 10 };
+/* That of the picture, and one of each operation. */
+enum { SL_OPERATIONS_MAX = 128, SL_GEOMETRIES_MAX = 1 + SL_OPERATIONS_MAX };
+enum { SL_OPERATION_VALUES = 10 };
 
 typedef struct sl_geometry {
     sl_mapping box;

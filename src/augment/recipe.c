@@ -172,11 +172,48 @@ static bool find_size(const sluice_augment *recipe, uint32_t begin, uint32_t end
     return true;
 }
 
-static sluice_status update_size(sluice_augment *recipe, const char *call)
+/* How many operations steps [begin, end) come to at most. */
+// NOLINTNEXTLINE(misc-no-recursion): as deep as groups are, SL_STEP_DEPTH
+static uint32_t most_operations(const sluice_augment *recipe, uint32_t begin, uint32_t end,
+                                bool is_choice)
+{
+    uint32_t sum = 0;
+    uint32_t most = 0;
+    for (uint32_t i = begin; i < end; i += 1 + recipe->steps[i].inside) {
+        const sl_recipe_step *step = &recipe->steps[i];
+        const sl_step_kind *kind = step->kind;
+        uint32_t count = kind->draw != NULL ? 1 : 0;
+        if (kind->group != SL_GROUP_NO) {
+            count = most_operations(recipe, i + 1, i + 1 + step->inside,
+                                    kind->group == SL_GROUP_CHOICE);
+        } else if (kind->operations != NULL) {
+            count = kind->operations(step->arguments);
+        }
+        sum += count;
+        most = count > most ? count : most;
+    }
+    return is_choice ? most : sum;
+}
+
+uint32_t sl_recipe_operations(const sluice_augment *recipe)
+{
+    return most_operations(recipe, 0, recipe->count, false);
+}
+
+/* What is known of a recipe when no group is open: its size, and that a program holds it. */
+static sluice_status update_recipe(sluice_augment *recipe, const char *call)
 {
     uint32_t size[2] = {0, 0};
     if (recipe->depth > 0) {
         return SLUICE_OK;
+    }
+    const uint32_t operations = sl_recipe_operations(recipe);
+    if (operations > SL_OPERATIONS_MAX) {
+        char text[128];
+        (void)snprintf(text, sizeof(text),
+                       "with it the recipe may come to %u operations on a picture, of %d at most",
+                       operations, SL_OPERATIONS_MAX);
+        return sl_recipe_refuse(recipe, SLUICE_STATE, call, text);
     }
     if (!find_size(recipe, 0, recipe->count, size)) {
         return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
@@ -253,7 +290,7 @@ sluice_status sl_recipe_add(sluice_augment *recipe, const char *call, const sl_s
     if (kind->convert != NULL) {
         update_mean(recipe);
     }
-    return status == SLUICE_OK ? update_size(recipe, call) : status;
+    return status == SLUICE_OK ? update_recipe(recipe, call) : status;
 }
 
 sluice_status sl_recipe_begin(sluice_augment *recipe, const char *call, const sl_step_kind *kind,
@@ -311,7 +348,7 @@ sluice_status sl_recipe_end(sluice_augment *recipe)
                                     "it has 16 steps at most, whose weights add to more than 0");
         }
     }
-    return update_size(recipe, step->kind->name);
+    return update_recipe(recipe, step->kind->name);
 }
 
 sluice_status sl_recipe_check(const sluice_augment *recipe, sluice_error *error)

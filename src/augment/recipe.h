@@ -35,9 +35,9 @@ struct sluice_augment {
 
 /*
  * Adds a step to the group that is open; what converts or mixes, of which there is one each, at the
- * end. `count`
- * arguments are given, the rest have their presets. INVALID: out of range, STATE: too many steps;
- * then nothing is changed but the error, if it is the first: "`call`: why".
+ * end. `count` arguments are given, the rest have their presets. INVALID: out of range, or the size
+ * would depend on the draw; STATE: too many steps or operations. The recipe is of no use then: its
+ * error, if it is the first, is "`call`: why".
  */
 sluice_status sl_recipe_add(sluice_augment *recipe, const char *call, const sl_step_kind *kind,
                             const double *arguments, uint32_t count);
@@ -45,6 +45,9 @@ sluice_status sl_recipe_add(sluice_augment *recipe, const char *call, const sl_s
 sluice_status sl_recipe_begin(sluice_augment *recipe, const char *call, const sl_step_kind *kind,
                               const double *arguments, uint32_t count);
 sluice_status sl_recipe_end(sluice_augment *recipe);
+/* How many operations a sample's program has at most; of a recipe that was not refused at most
+ * SL_OPERATIONS_MAX. */
+uint32_t sl_recipe_operations(const sluice_augment *recipe);
 /* How many steps are directly in the group at that place. */
 uint32_t sl_recipe_children(const sluice_augment *recipe, uint32_t group);
 /* Has the first refusal stay. Returns `status`. `recipe` may be NULL. */

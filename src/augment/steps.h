@@ -81,6 +81,8 @@ typedef struct sl_step_kind {
      * before. */
     void (*size)(const double *arguments, uint32_t *width, uint32_t *height);
     sl_step_draw *draw; /* NULL: of no sample */
+    /* How many operations it adds at most, changes of geometry counted in. NULL: one. */
+    uint32_t (*operations)(const double *arguments);
     /* A floating result is fmaf(u8, *scale, *bias). NULL: changes nothing there. */
     void (*convert)(const double *arguments, size_t channel, float *scale, float *bias);
     /* How rows are mixed; one such step in a recipe. NULL: not by this one. */

@@ -88,6 +88,12 @@ sluice_status sl_draw_color_jitter_ranges(const double *arguments, sl_drawing *d
     return jitter(drawing, ranges, used);
 }
 
+uint32_t sl_color_jitter_operations(const double *arguments)
+{
+    (void)arguments;
+    return JITTERS;
+}
+
 const char *sl_color_jitter_ranges_mismatch(const double *arguments)
 {
     for (size_t i = 0; i < JITTERS; i++) {

@@ -90,6 +90,12 @@ sluice_status sl_draw_random_resized_crop(const double *arguments, sl_drawing *d
                                : status;
 }
 
+uint32_t sl_crop_and_resize_operations(const double *arguments)
+{
+    (void)arguments;
+    return 2;
+}
+
 const char *sl_random_resized_crop_mismatch(const double *arguments)
 {
     if (arguments[RRC_SCALE_MIN] > arguments[RRC_SCALE_MAX]) {
@@ -267,6 +273,12 @@ static sluice_status pad_if_needed(sl_drawing *drawing, padding *p, uint32_t wid
     p->left = p->right = 0;
     p->top = p->bottom = drawing->height < height ? height - drawing->height : 0;
     return status == SLUICE_OK ? pad(drawing, p) : status;
+}
+
+/* The padding, what is missing across and down, the crop. */
+uint32_t sl_random_crop_operations(const double *arguments)
+{
+    return 2 + (arguments[CROP_IF_NEEDED] != 0 ? 2 : 0);
 }
 
 /* torchvision's RandomCrop with padding */

@@ -17,6 +17,8 @@ const char *sl_resize_center_crop_mismatch(const double *arguments);
 const char *sl_resize_shorter_mismatch(const double *arguments);
 const char *sl_random_resize_mismatch(const double *arguments);
 void sl_pad_size(const double *arguments, uint32_t *width, uint32_t *height);
+uint32_t sl_crop_and_resize_operations(const double *arguments);
+uint32_t sl_random_crop_operations(const double *arguments);
 
 /* steps_warp.c: flips, rotations, affine maps, perspectives */
 sl_step_draw sl_draw_random_flip, sl_draw_random_vertical_flip, sl_draw_random_rotation,
@@ -33,6 +35,7 @@ sl_step_draw sl_draw_color_jitter, sl_draw_color_jitter_ranges, sl_draw_random_g
     sl_draw_random_solarize_add, sl_draw_random_autocontrast, sl_draw_random_equalize,
     sl_draw_random_channel_permutation;
 const char *sl_color_jitter_ranges_mismatch(const double *arguments);
+uint32_t sl_color_jitter_operations(const double *arguments);
 
 /* steps_filter.c: pixels by their neighbours, and what is put in their place */
 sl_step_draw sl_draw_gaussian_blur, sl_draw_pillow_blur, sl_draw_random_sharpness, sl_draw_jpeg,
@@ -41,6 +44,7 @@ const char *sl_gaussian_blur_mismatch(const double *arguments);
 const char *sl_pillow_blur_mismatch(const double *arguments);
 const char *sl_jpeg_mismatch(const double *arguments);
 const char *sl_random_erasing_mismatch(const double *arguments);
+uint32_t sl_random_erasing_operations(const double *arguments);
 
 /* steps_policy.c: several of these, as a published rule has them */
 sl_step_draw sl_draw_rand_augment, sl_draw_trivial_augment_wide, sl_draw_auto_augment,
@@ -48,6 +52,10 @@ sl_step_draw sl_draw_rand_augment, sl_draw_trivial_augment_wide, sl_draw_auto_au
 const char *sl_rand_augment_mismatch(const double *arguments);
 const char *sl_aug_mix_mismatch(const double *arguments);
 const char *sl_timm_mismatch(const double *arguments);
+uint32_t sl_rand_augment_operations(const double *arguments);
+uint32_t sl_auto_augment_operations(const double *arguments);
+uint32_t sl_aug_mix_operations(const double *arguments);
+uint32_t sl_timm_operations(const double *arguments);
 
 /* steps_mix.c: over a batch */
 void sl_mixup(const double *arguments, sl_mixing *mixing);

@@ -161,6 +161,11 @@ sluice_status sl_draw_random_erasing(const double *arguments, sl_drawing *drawin
     return SLUICE_OK;
 }
 
+uint32_t sl_random_erasing_operations(const double *arguments)
+{
+    return (uint32_t)arguments[ERASE_COUNT_MAX];
+}
+
 const char *sl_random_erasing_mismatch(const double *arguments)
 {
     if (arguments[ERASE_SCALE_MIN] > arguments[ERASE_SCALE_MAX]) {

@@ -109,6 +109,12 @@ static sluice_status choose_mix(const sl_policy_mix *mix, sl_drawing *drawing)
     return status;
 }
 
+/* Of a mix of that many chains, each of that many choices at most. */
+static uint32_t mix_operations(uint32_t width, uint32_t depth)
+{
+    return 1 + width * (1 + depth);
+}
+
 /* ---- torchvision ---- */
 
 enum { RAND_OPS, RAND_MAGNITUDE, RAND_BINS, RAND_INTERPOLATION, RAND_FILL };
@@ -127,6 +133,11 @@ const char *sl_rand_augment_mismatch(const double *arguments)
 {
     const sl_rand_augment config = rand_augment_of(arguments);
     return sl_rand_augment_refusal(&config);
+}
+
+uint32_t sl_rand_augment_operations(const double *arguments)
+{
+    return (uint32_t)arguments[RAND_OPS];
 }
 
 sluice_status sl_draw_rand_augment(const double *arguments, sl_drawing *drawing)
@@ -152,6 +163,12 @@ sluice_status sl_draw_trivial_augment_wide(const double *arguments, sl_drawing *
 }
 
 enum { AUTO_POLICY, AUTO_INTERPOLATION, AUTO_FILL };
+
+uint32_t sl_auto_augment_operations(const double *arguments)
+{
+    (void)arguments;
+    return SL_POLICY_PARTS;
+}
 
 sluice_status sl_draw_auto_augment(const double *arguments, sl_drawing *drawing)
 {
@@ -182,6 +199,12 @@ const char *sl_aug_mix_mismatch(const double *arguments)
 {
     const sl_aug_mix config = aug_mix_of(arguments);
     return sl_aug_mix_refusal(&config);
+}
+
+uint32_t sl_aug_mix_operations(const double *arguments)
+{
+    const double depth = arguments[MIX_DEPTH] > 0 ? arguments[MIX_DEPTH] : SL_POLICY_DEPTH_DRAWN;
+    return mix_operations((uint32_t)arguments[MIX_WIDTH], (uint32_t)depth);
 }
 
 sluice_status sl_draw_aug_mix(const double *arguments, sl_drawing *drawing)
@@ -263,6 +286,19 @@ const char *sl_timm_mismatch(const double *arguments)
 {
     const sl_timm_policy policy = timm_of(arguments);
     return sl_timm_refusal(&policy);
+}
+
+uint32_t sl_timm_operations(const double *arguments)
+{
+    const double depth = arguments[TIMM_DEPTH] > 0 ? arguments[TIMM_DEPTH] : SL_POLICY_DEPTH_DRAWN;
+    switch ((int)arguments[TIMM_KIND]) {
+    case SL_TIMM_RAND:
+        return (uint32_t)arguments[TIMM_OPS];
+    case SL_TIMM_AUTO:
+        return SL_POLICY_PARTS;
+    default:
+        return mix_operations((uint32_t)arguments[TIMM_WIDTH], (uint32_t)depth);
+    }
 }
 
 sluice_status sl_draw_timm(const double *arguments, sl_drawing *drawing)

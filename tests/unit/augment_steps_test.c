@@ -159,6 +159,7 @@ static void check_recipe(const sluice_augment *r, const picture *p, uint64_t sam
         }
         assert_int_equal(params.width, WIDTH);
         assert_int_equal(params.height, HEIGHT);
+        assert_true(params.operation_count <= sl_recipe_operations(r));
         apply_all(r, p, &params);
     }
 }
@@ -236,4 +237,75 @@ TEST(one_pixel_through_every_step)
     }
     sluice_augment_destroy(r);
     free(p.pixels);
+}
+
+/* ---- more than a program holds ---- */
+
+/* 1 + 8 x (1 + 8) operations, 64 of which may be changes of geometry. */
+static sluice_status add_wide_mix(sluice_augment *r)
+{
+    return sluice_augment_add(r, "aug_mix", (const double[]){10, 8, 8}, 3);
+}
+
+static void expect_refused(sluice_augment *r, const char *call)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sl_recipe_check(r, &error), SLUICE_STATE);
+    assert_non_null(strstr(error.text, call));
+    assert_non_null(strstr(error.text, "operations"));
+    sluice_augment_destroy(r);
+}
+
+static sluice_augment *recipe_of_a_wide_mix(void)
+{
+    sluice_augment *r = NULL;
+    assert_int_equal(sluice_augment_create(&r), SLUICE_OK);
+    assert_int_equal(sluice_augment_add(r, "resize", (const double[]){WIDTH, HEIGHT}, 2),
+                     SLUICE_OK);
+    assert_int_equal(add_wide_mix(r), SLUICE_OK);
+    assert_int_equal(sl_recipe_operations(r), 74);
+    return r;
+}
+
+TEST(the_widest_mix_is_drawn)
+{
+    sl_random random = sl_random_for(3, 0, 0, 0);
+    picture p = picture_of(7, &random);
+    sluice_augment *r = recipe_of_a_wide_mix();
+    const uint32_t unsupported = outcomes[2];
+    for (uint64_t sample = 0; sample < 100; sample++) {
+        check_recipe(r, &p, sample);
+    }
+    assert_int_equal(outcomes[2], unsupported);
+    sluice_augment_destroy(r);
+    free(p.pixels);
+}
+
+TEST(more_operations_than_a_program_holds_are_refused)
+{
+    sluice_augment *r = recipe_of_a_wide_mix();
+    assert_int_equal(add_wide_mix(r), SLUICE_STATE);
+    expect_refused(r, "aug_mix");
+    r = recipe_of_a_wide_mix();
+    assert_int_equal(sluice_augment_begin(r, "random_apply", NULL, 0), SLUICE_OK);
+    assert_int_equal(add_wide_mix(r), SLUICE_OK);
+    assert_int_equal(sluice_augment_end(r), SLUICE_STATE);
+    expect_refused(r, "random_apply");
+}
+
+/* One of two is drawn. */
+TEST(a_choice_comes_to_its_largest)
+{
+    sluice_augment *r = NULL;
+    assert_int_equal(sluice_augment_create(&r), SLUICE_OK);
+    assert_int_equal(sluice_augment_add(r, "resize", (const double[]){WIDTH, HEIGHT}, 2),
+                     SLUICE_OK);
+    assert_int_equal(sluice_augment_begin(r, "random_choice", NULL, 0), SLUICE_OK);
+    assert_int_equal(add_wide_mix(r), SLUICE_OK);
+    assert_int_equal(add_wide_mix(r), SLUICE_OK);
+    assert_int_equal(sluice_augment_add(r, "rand_augment", NULL, 0), SLUICE_OK);
+    assert_int_equal(sluice_augment_end(r), SLUICE_OK);
+    assert_int_equal(sl_recipe_operations(r), 74);
+    assert_int_equal(sl_recipe_check(r, NULL), SLUICE_OK);
+    sluice_augment_destroy(r);
 }
