@@ -129,14 +129,14 @@ typedef struct row_source {
 static sluice_status source_open(row_source *source, const sl_run *run, const sl_image *view,
                                  uint8_t *canvas)
 {
-    const sl_mapping *box = &run->params->geometries[0].box;
+    const sl_mapping box = sl_run_box(run, 0);
     source->canvas = canvas;
     if (canvas != NULL) {
         return SLUICE_OK;
     }
-    source->is_crop = sl_crop_open(&source->crop, run->tools->simd, view, box);
+    source->is_crop = sl_crop_open(&source->crop, run->tools->simd, view, &box);
     return source->is_crop ? SLUICE_OK
-                           : sl_resampler_open(&source->resampler, run->tools->simd, view, box,
+                           : sl_resampler_open(&source->resampler, run->tools->simd, view, &box,
                                                run->scratch, run->error);
 }
 
@@ -229,7 +229,8 @@ sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *vi
                         .params = params,
                         .scratch = work->scratch,
                         .error = error,
-                        .profile = work->profile};
+                        .profile = work->profile,
+                        .unmirrored = work->unmirrored};
     const size_t mark = sl_scratch_mark(work->scratch);
     const sluice_status status = apply(converter, &run, view, row);
     sl_scratch_release(work->scratch, mark);

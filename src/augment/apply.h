@@ -46,6 +46,7 @@ size_t sl_converter_row_bytes(const sl_converter *converter);
 typedef struct sl_apply_work {
     sl_scratch *scratch; /* left as it was */
     sl_profile *profile; /* times of operations are added to it; NULL: they are not taken */
+    bool unmirrored;     /* the picture's box is not mirrored: somebody does that to the row */
 } sl_apply_work;
 
 sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *view,

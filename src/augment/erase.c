@@ -101,18 +101,3 @@ void sl_fill_noise(uint8_t *pixels, size_t count, const sl_noise *noise, uint64_
         }
     }
 }
-
-void sl_erase_colour(uint8_t *canvas, uint32_t width, const sl_rect *part, const uint8_t colour[3])
-{
-    for (uint32_t y = part->y; y < part->y + part->height; y++) {
-        sl_fill_colour(canvas + ((size_t)y * width + part->x) * 3, part->width, colour);
-    }
-}
-
-void sl_erase_noise(uint8_t *canvas, uint32_t width, const sl_rect *part, const sl_noise *noise)
-{
-    for (uint32_t y = part->y; y < part->y + part->height; y++) {
-        const uint64_t first = (uint64_t)y * width + part->x;
-        sl_fill_noise(canvas + first * 3, part->width, noise, first);
-    }
-}

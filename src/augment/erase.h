@@ -30,9 +30,4 @@ void sl_fill_colour(uint8_t *pixels, size_t count, const uint8_t colour[3]);
 /* As many, numbered from `first` on. */
 void sl_fill_noise(uint8_t *pixels, size_t count, const sl_noise *noise, uint64_t first);
 
-/* A rectangle of a canvas `width` wide, without padding; it is within the canvas. */
-void sl_erase_colour(uint8_t *canvas, uint32_t width, const sl_rect *part, const uint8_t colour[3]);
-/* Pixel (x, y) of the canvas has number y * width + x. */
-void sl_erase_noise(uint8_t *canvas, uint32_t width, const sl_rect *part, const sl_noise *noise);
-
 #endif

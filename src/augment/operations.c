@@ -93,24 +93,19 @@ static void equalize_table(const sl_operation *operation, const sl_measured *mea
 
 const sl_operation_kind sl_operation_brightness = {.name = "brightness",
                                                    .number = SL_OPERATION_BRIGHTNESS,
-                                                   .values = 1,
                                                    .table = brightness_table};
 const sl_operation_kind sl_operation_contrast = {.name = "contrast",
                                                  .number = SL_OPERATION_CONTRAST,
-                                                 .values = 1,
                                                  .measure = SL_MEASURE_GREY,
                                                  .table = contrast_table};
 const sl_operation_kind sl_operation_posterize = {.name = "posterize",
                                                   .number = SL_OPERATION_POSTERIZE,
-                                                  .values = 1,
                                                   .table = posterize_table};
 const sl_operation_kind sl_operation_solarize = {.name = "solarize",
                                                  .number = SL_OPERATION_SOLARIZE,
-                                                 .values = 1,
                                                  .table = solarize_table};
 const sl_operation_kind sl_operation_solarize_add = {.name = "solarize_add",
                                                      .number = SL_OPERATION_SOLARIZE_ADD,
-                                                     .values = 2,
                                                      .table = solarize_add_table};
 const sl_operation_kind sl_operation_invert = {.name = "invert",
                                                .number = SL_OPERATION_INVERT,
@@ -187,22 +182,18 @@ static void erase_rows(const sl_operation *operation, const sl_tools *tools, uin
 
 const sl_operation_kind sl_operation_saturation = {.name = "saturation",
                                                    .number = SL_OPERATION_SATURATION,
-                                                   .values = 1,
                                                    .rows = saturation_rows};
 const sl_operation_kind sl_operation_grey = {.name = "grayscale",
                                              .number = SL_OPERATION_GREY,
                                              .rows = grey_rows};
 const sl_operation_kind sl_operation_hue = {.name = "hue",
                                             .number = SL_OPERATION_HUE,
-                                            .values = 1,
                                             .rows = hue_rows};
 const sl_operation_kind sl_operation_permute = {.name = "permute_channels",
                                                 .number = SL_OPERATION_PERMUTE,
-                                                .values = 3,
                                                 .rows = permute_rows};
 const sl_operation_kind sl_operation_erase = {.name = "erase",
                                               .number = SL_OPERATION_ERASE,
-                                              .values = 8,
                                               .rows = erase_rows};
 
 /* ---- canvases ---- */
@@ -291,35 +282,27 @@ static sluice_status mix_canvas(const sl_operation *operation, const sl_canvas_w
 
 const sl_operation_kind sl_operation_sharpness = {.name = "sharpness",
                                                   .number = SL_OPERATION_SHARPNESS,
-                                                  .values = 1,
                                                   .canvas = sharpness_canvas};
 const sl_operation_kind sl_operation_gaussian_blur = {.name = "gaussian_blur",
                                                       .number = SL_OPERATION_GAUSSIAN_BLUR,
-                                                      .values = 4,
                                                       .canvas = gaussian_canvas};
 const sl_operation_kind sl_operation_box_blur = {.name = "box_blur",
                                                  .number = SL_OPERATION_BOX_BLUR,
-                                                 .values = 1,
                                                  .canvas = box_blur_canvas};
 const sl_operation_kind sl_operation_jpeg = {.name = "jpeg",
                                              .number = SL_OPERATION_JPEG,
-                                             .values = 1,
                                              .canvas = jpeg_canvas};
 const sl_operation_kind sl_operation_pad = {.name = "pad",
                                             .number = SL_OPERATION_PAD,
-                                            .values = 3,
                                             .canvas = pad_canvas};
 const sl_operation_kind sl_operation_geometry = {.name = "geometry",
                                                  .number = SL_OPERATION_GEOMETRY,
-                                                 .values = 1,
                                                  .canvas = geometry_canvas};
 const sl_operation_kind sl_operation_mix = {.name = "aug_mix",
                                             .number = SL_OPERATION_MIX,
-                                            .values = 4,
                                             .canvas = mix_canvas};
 const sl_operation_kind sl_operation_chain = {.name = "chain",
-                                              .number = SL_OPERATION_CHAIN,
-                                              .values = 2};
+                                              .number = SL_OPERATION_CHAIN};
 
 const char *sl_operation_name(sl_operation_number number)
 {

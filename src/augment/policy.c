@@ -8,31 +8,6 @@
 #include <math.h>
 #include <stddef.h>
 
-const char *sl_policy_op_name(sl_policy_op op)
-{
-    static const char *const names[SL_OPS] = {
-        [SL_OP_IDENTITY] = "Identity",
-        [SL_OP_SHEAR_X] = "ShearX",
-        [SL_OP_SHEAR_Y] = "ShearY",
-        [SL_OP_TRANSLATE_X] = "TranslateX",
-        [SL_OP_TRANSLATE_Y] = "TranslateY",
-        [SL_OP_ROTATE] = "Rotate",
-        [SL_OP_BRIGHTNESS] = "Brightness",
-        [SL_OP_COLOR] = "Color",
-        [SL_OP_CONTRAST] = "Contrast",
-        [SL_OP_SHARPNESS] = "Sharpness",
-        [SL_OP_POSTERIZE] = "Posterize",
-        [SL_OP_SOLARIZE] = "Solarize",
-        [SL_OP_SOLARIZE_ADD] = "SolarizeAdd",
-        [SL_OP_AUTO_CONTRAST] = "AutoContrast",
-        [SL_OP_EQUALIZE] = "Equalize",
-        [SL_OP_INVERT] = "Invert",
-        [SL_OP_GAUSSIAN_BLUR] = "GaussianBlur",
-    };
-    assert(op < SL_OPS);
-    return names[op];
-}
-
 bool sl_policy_op_moves(sl_policy_op op)
 {
     return op >= SL_OP_SHEAR_X && op <= SL_OP_ROTATE;
@@ -258,20 +233,6 @@ const char *sl_rand_augment_refusal(const sl_rand_augment *config)
     }
     if (config->magnitude >= config->num_magnitude_bins) {
         return "magnitude must be a whole number from 0 to num_magnitude_bins - 1";
-    }
-    return interpolation_refusal(config->interpolation);
-}
-
-const char *sl_trivial_augment_refusal(const sl_trivial_augment *config)
-{
-    const char *bins = bins_refusal(config->num_magnitude_bins);
-    return bins != NULL ? bins : interpolation_refusal(config->interpolation);
-}
-
-const char *sl_auto_augment_refusal(const sl_auto_augment *config)
-{
-    if (config->policy >= SL_AUTO_POLICIES) {
-        return "policy must be imagenet, cifar10 or svhn";
     }
     return interpolation_refusal(config->interpolation);
 }

@@ -99,8 +99,6 @@ typedef struct sl_policy_mix {
     sl_policy_chain chains[SL_POLICY_WIDTH_MAX];
 } sl_policy_mix;
 
-/* "ShearX", as torchvision and timm spell them; for people. */
-const char *sl_policy_op_name(sl_policy_op op);
 /* Takes interpolation and fill. */
 bool sl_policy_op_moves(sl_policy_op op);
 
@@ -145,41 +143,9 @@ typedef struct sl_aug_mix {
     uint8_t interpolation, fill[3];
 } sl_aug_mix;
 
-/* torchvision's defaults. */
-#define SL_RAND_AUGMENT_INIT         \
-    {                                \
-        2, 9, 31, SL_POLICY_NEAREST, \
-        {                            \
-            0, 0, 0                  \
-        }                            \
-    }
-#define SL_TRIVIAL_AUGMENT_INIT \
-    {                           \
-        31, SL_POLICY_NEAREST,  \
-        {                       \
-            0, 0, 0             \
-        }                       \
-    }
-#define SL_AUTO_AUGMENT_INIT                 \
-    {                                        \
-        SL_AUTO_IMAGENET, SL_POLICY_NEAREST, \
-        {                                    \
-            0, 0, 0                          \
-        }                                    \
-    }
-#define SL_AUG_MIX_INIT                          \
-    {                                            \
-        3, 3, -1, 1.0, true, SL_POLICY_BILINEAR, \
-        {                                        \
-            0, 0, 0                              \
-        }                                        \
-    }
-
 /* Why a config is refused, a sentence without its dot; NULL: it is not. Only such are drawn from.
  */
 const char *sl_rand_augment_refusal(const sl_rand_augment *config);
-const char *sl_trivial_augment_refusal(const sl_trivial_augment *config);
-const char *sl_auto_augment_refusal(const sl_auto_augment *config);
 const char *sl_aug_mix_refusal(const sl_aug_mix *config);
 
 /*

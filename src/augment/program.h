@@ -88,7 +88,6 @@ typedef struct sl_operation sl_operation;
 /* What tables are made of. */
 typedef struct sl_measured {
     uint32_t histogram[3][256];
-    uint64_t pixels;
     uint8_t mean_grey; /* rounded */
 } sl_measured;
 
@@ -104,7 +103,6 @@ typedef struct sl_canvas_work {
 typedef struct sl_operation_kind {
     const char *name;
     sl_operation_number number;
-    uint32_t values; /* how many of an operation's it has */
     sl_measure measure;
     /* One of three. */
     void (*table)(const sl_operation *operation, const sl_measured *measured,

@@ -23,6 +23,7 @@ typedef struct sl_run {
     sl_scratch *scratch;
     sluice_error *error;
     sl_profile *profile; /* added to; NULL: nobody wants it */
+    bool unmirrored;     /* the picture's box leaves its mirror to whoever has the row next */
 } sl_run;
 
 /* Tables and row operations that are pending, in their order. */
@@ -53,6 +54,8 @@ typedef struct sl_run_result {
 sluice_status sl_run_program(const sl_run *run, const sl_image *view, uint8_t *row,
                              size_t row_bytes, sl_run_result *result);
 
+/* The box of geometry `number`, as it is carried out here. */
+sl_mapping sl_run_box(const sl_run *run, uint32_t number);
 /* Geometry `number` of the program, of a view, to a canvas. */
 sluice_status sl_run_geometry(const sl_run *run, uint32_t number, const sl_image *view,
                               uint8_t *out);

@@ -3,11 +3,10 @@
  * run_geometry: one geometry of a program, box and warp, from a view to a canvas. On a worker,
  * which owns scratch and canvas.
  */
+#include "erase.h"
 #include "error.h"
 #include "resample.h"
 #include "run.h"
-
-#include <string.h>
 
 sluice_status sl_run_no_memory(const sl_run *run, uint32_t width, uint32_t height)
 {
@@ -35,42 +34,44 @@ static sl_rect shown_part(const sl_mapping *box)
                      (uint32_t)(end[1] - begin[1])};
 }
 
-static void fill_pixels(uint8_t *at, uint64_t count, const uint8_t fill[3])
-{
-    for (uint64_t i = 0; i < count; i++) {
-        memcpy(at + i * 3, fill, 3);
-    }
-}
-
 static bool geometry_is_filled(const sl_geometry *g)
 {
     return (g->fill[0] | g->fill[1] | g->fill[2]) != 0;
 }
 
 /* Around what is shown. */
-static void fill_around(const sl_geometry *g, uint8_t *out)
+static void fill_around(const sl_mapping *box, const uint8_t fill[3], uint8_t *out)
 {
-    const sl_rect shown = shown_part(&g->box);
-    const uint32_t width = g->box.width;
+    const sl_rect shown = shown_part(box);
+    const uint32_t width = box->width;
     const uint32_t right = shown.x + shown.width;
-    for (uint32_t y = 0; y < g->box.height; y++) {
+    for (uint32_t y = 0; y < box->height; y++) {
         uint8_t *row = out + (size_t)y * width * 3;
         if (y < shown.y || y >= shown.y + shown.height) {
-            fill_pixels(row, width, g->fill);
+            sl_fill_colour(row, width, fill);
         } else {
-            fill_pixels(row, shown.x, g->fill);
-            fill_pixels(row + (size_t)right * 3, width - right, g->fill);
+            sl_fill_colour(row, shown.x, fill);
+            sl_fill_colour(row + (size_t)right * 3, width - right, fill);
         }
     }
 }
 
-static sluice_status run_box(const sl_run *run, const sl_geometry *g, const sl_image *view,
-                             uint8_t *out)
+sl_mapping sl_run_box(const sl_run *run, uint32_t number)
 {
+    sl_mapping box = run->params->geometries[number].box;
+    box.flip_x = box.flip_x && !(number == 0 && run->unmirrored);
+    return box;
+}
+
+static sluice_status make_box(const sl_run *run, uint32_t number, const sl_image *view,
+                              uint8_t *out)
+{
+    const sl_geometry *g = &run->params->geometries[number];
+    const sl_mapping box = sl_run_box(run, number);
     const sluice_status status =
-        sl_resample(run->tools->simd, view, &g->box, out, run->scratch, run->error);
+        sl_resample(run->tools->simd, view, &box, out, run->scratch, run->error);
     if (status == SLUICE_OK && geometry_is_filled(g)) {
-        fill_around(g, out);
+        fill_around(&box, g->fill, out);
     }
     return status;
 }
@@ -96,7 +97,7 @@ sluice_status sl_run_geometry(const sl_run *run, uint32_t number, const sl_image
     const sl_geometry *g = &run->params->geometries[number];
     const sl_mapping *box = &g->box;
     if (!g->warps) {
-        return run_box(run, g, view, out);
+        return make_box(run, number, view, out);
     }
     const size_t mark = sl_scratch_mark(run->scratch);
     sl_image in = {.width = box->width,
@@ -118,7 +119,7 @@ sluice_status sl_run_geometry(const sl_run *run, uint32_t number, const sl_image
         uint8_t *canvas = sl_scratch_take(run->scratch, in.stride_bytes * box->height);
         in.pixels = canvas;
         status = canvas == NULL ? sl_run_no_memory(run, box->width, box->height)
-                                : run_box(run, g, view, canvas);
+                                : make_box(run, number, view, canvas);
     }
     if (status == SLUICE_OK) {
         status = sl_warp_apply(run->tools->simd, &g->warp, &in, out, run->scratch, run->error);

@@ -164,7 +164,7 @@ static bool can_mirror_later(const sl_params *params)
 static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_part_view parts,
                                        sluice_error *error)
 {
-    sl_params *params = &row->draws[column->group];
+    const sl_params *params = &row->draws[column->group];
     sl_image view;
     const sluice_status status = column_image_decode(row, params, &view, error);
     row->decode_ns += row->timed ? sl_now_ns() - row->opened_ns : 0;
@@ -175,18 +175,15 @@ static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_
     if (column->mirrors_later) {
         *(uint8_t *)sl_column_row(column, parts, SL_IMAGE_FLAGS, row->at.number) =
             left ? SL_ROW_MIRROR : 0;
-        params->geometries[0].box.flip_x = params->geometries[0].box.flip_x && !left;
     }
     const sl_apply_work work = {.scratch = sl_decoder_scratch(row->decoder),
-                                .profile = row->timed ? &row->profile : NULL};
+                                .profile = row->timed ? &row->profile : NULL,
+                                .unmirrored = left};
     const bool waits = column->mixes && !column->mixes_later;
-    const sluice_status made =
-        sl_augment_apply(waits ? &column->left : &column->converter, &view, params, &work,
-                         waits ? sl_column_left(column, parts, row->at.number)
-                               : sl_column_row(column, parts, SL_IMAGE_ROWS, row->at.number),
-                         error);
-    params->geometries[0].box.flip_x = params->geometries[0].box.flip_x || left;
-    return made;
+    return sl_augment_apply(waits ? &column->left : &column->converter, &view, params, &work,
+                            waits ? sl_column_left(column, parts, row->at.number)
+                                  : sl_column_row(column, parts, SL_IMAGE_ROWS, row->at.number),
+                            error);
 }
 
 static void column_image_blank(const sl_column *column, uint32_t number, sl_part_view parts)

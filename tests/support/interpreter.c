@@ -123,7 +123,7 @@ static uint32_t grey_of(const uint8_t *p)
 
 static void table_alone(const sl_operation *operation, canvas *c)
 {
-    sl_measured measured = {.pixels = (uint64_t)c->width * c->height};
+    sl_measured measured = {.mean_grey = 0};
     uint8_t table[3][256];
     uint64_t grey = 0;
     const size_t count = (size_t)c->width * c->height;

@@ -360,8 +360,11 @@ TEST(erasing_stays_in_the_rectangle)
         uint8_t noisy[WIDTH * HEIGHT * 3];
         memset(plain, 99, sizeof(plain));
         memset(noisy, 99, sizeof(noisy));
-        sl_erase_colour(plain, WIDTH, part, colour);
-        sl_erase_noise(noisy, WIDTH, part, &noise);
+        for (uint32_t y = part->y; y < part->y + part->height; y++) {
+            const size_t first = (size_t)y * WIDTH + part->x;
+            sl_fill_colour(plain + first * 3, part->width, colour);
+            sl_fill_noise(noisy + first * 3, part->width, &noise, first);
+        }
         for (uint32_t i = 0; i < WIDTH * HEIGHT * 3; i++) {
             const uint32_t x = i / 3 % WIDTH;
             const uint32_t y = i / 3 / WIDTH;

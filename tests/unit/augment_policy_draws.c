@@ -5,7 +5,7 @@
  * answer: "Op,value,interpolation" for each choice, with spaces between; of a mix "rule original
  * blend", and "| weight" before each chain. A dot ends the answer.
  */
-#include "policy.h"
+#include "policies.h"
 #include "policy_timm.h"
 
 #include <stdio.h>
@@ -23,8 +23,8 @@ typedef struct question {
 static void print_choices(const sl_policy_choice *choices, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        printf("%s%s,%.17g,%u", i == 0 ? "" : " ", sl_policy_op_name(choices[i].op),
-               choices[i].value, choices[i].interpolation);
+        printf("%s%s,%.17g,%u", i == 0 ? "" : " ", policy_op_name(choices[i].op), choices[i].value,
+               choices[i].interpolation);
     }
 }
 
@@ -59,7 +59,7 @@ static uint32_t draw_choices(const question *q, sl_random *random, sl_policy_cho
 {
     const double *a = q->arguments;
     if (strcmp(q->kind, "rand") == 0) {
-        sl_rand_augment config = SL_RAND_AUGMENT_INIT;
+        sl_rand_augment config = RAND_AUGMENT_PRESET;
         config.num_ops = (uint32_t)a[0];
         config.magnitude = (uint32_t)a[1];
         config.num_magnitude_bins = (uint32_t)a[2];
@@ -67,15 +67,13 @@ static uint32_t draw_choices(const question *q, sl_random *random, sl_policy_cho
         return sl_rand_augment_draw(&config, q->width, q->height, random, choices);
     }
     if (strcmp(q->kind, "trivial") == 0) {
-        sl_trivial_augment config = SL_TRIVIAL_AUGMENT_INIT;
+        sl_trivial_augment config = TRIVIAL_AUGMENT_PRESET;
         config.num_magnitude_bins = (uint32_t)a[0];
-        refused(sl_trivial_augment_refusal(&config));
         return sl_trivial_augment_draw(&config, q->width, q->height, random, choices);
     }
     if (strcmp(q->kind, "auto") == 0) {
-        sl_auto_augment config = SL_AUTO_AUGMENT_INIT;
+        sl_auto_augment config = AUTO_AUGMENT_PRESET;
         config.policy = (uint32_t)a[0];
-        refused(sl_auto_augment_refusal(&config));
         return sl_auto_augment_draw(&config, q->width, q->height, random, choices);
     }
     const sl_timm_policy policy = parsed(q->text);
@@ -90,7 +88,7 @@ static void draw_mix(const question *q, sl_random *random, sl_policy_mix *mix)
         sl_timm_mix_draw(&policy, q->width, q->height, random, mix);
         return;
     }
-    sl_aug_mix config = SL_AUG_MIX_INIT;
+    sl_aug_mix config = AUG_MIX_PRESET;
     config.severity = (uint32_t)a[0];
     config.mixture_width = (uint32_t)a[1];
     config.chain_depth = (int32_t)a[2];
