@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "draws.h"
+
+#include "exit_code.h"
+#include "report.h"
+
+static int loader_failed(sluice_loader *loader, sluice_status status)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sluice_loader_get_error(loader, &error) < 0) {
+        return report_error(&error, NULL);
+    }
+    report("the loader stopped: %s", sluice_status_name(status));
+    return report_exit_code(status);
+}
+
+/* What stands below row `row`: of the first draw. */
+static sluice_status take_facts(struct view *view, const sluice_batch *batch, uint32_t row)
+{
+    sluice_tensor index = SLUICE_TENSOR_INIT;
+    sluice_tensor state = SLUICE_TENSOR_INIT;
+    sluice_sample_info sample = SLUICE_SAMPLE_INFO_INIT;
+    sluice_status status = sluice_batch_tensor(batch, "index", &index);
+    if (status >= 0) {
+        status = sluice_batch_tensor(batch, "status", &state);
+    }
+    if (status < 0) {
+        return status;
+    }
+    const int64_t number = *(const int64_t *)index.data;
+    const uint8_t is = *(const uint8_t *)state.data;
+    const bool known =
+        is == SLUICE_ROW_OK &&
+        sluice_dataset_get_sample(view->dataset, (uint64_t)number, &sample, NULL) >= 0;
+    view->rows[row] =
+        (struct view_row){.sample = number, .label = known ? sample.label : -1, .status = is};
+    for (uint32_t i = 0; status >= 0 && i < view->value_count; i++) {
+        status = values_describe(batch, &view->values[i], view_text(view, row, i), VALUE_SHOWN);
+    }
+    return status;
+}
+
+/* Takes row `row` of draw `draw` from a batch of one sample. */
+static sluice_status take_row(struct view *view, const sluice_batch *batch, uint32_t row,
+                              uint32_t draw)
+{
+    for (uint32_t i = 0; i < view->picture_count; i++) {
+        sluice_tensor image = SLUICE_TENSOR_INIT;
+        const sluice_status status = sluice_batch_tensor(batch, view->pictures[i], &image);
+        if (status < 0) {
+            return status;
+        }
+        sheet_put_tile(&view->sheet, row, draw, i, image.data);
+    }
+    return draw == 0 ? take_facts(view, batch, row) : SLUICE_OK;
+}
+
+static int draw_column(struct view *view, uint32_t draw)
+{
+    const uint64_t epoch = view->steps == NULL ? draw : 0;
+    sluice_status status = sluice_loader_start_epoch(view->loader, epoch);
+    const uint64_t rows = view->count * view->spacing;
+    for (uint64_t i = 0; status >= 0 && i + view->spacing <= rows; i++) {
+        sluice_batch *batch = NULL;
+        status = sluice_loader_next(view->loader, &batch, -1);
+        if (status == SLUICE_OK && i % view->spacing == 0) {
+            status = take_row(view, batch, (uint32_t)(i / view->spacing), draw);
+        }
+        if (status >= 0) {
+            sluice_batch_release(batch);
+        }
+    }
+    return status < 0 ? loader_failed(view->loader, status) : TOOL_FINE;
+}
+
+/* Opens the loader of draw `draw`, in the place of the one before. */
+static int open_loader(struct view *view, uint32_t draw)
+{
+    const struct view_args *args = view->args;
+    struct column_look look = view->look;
+    struct column_source source;
+    sluice_loader_options options = args->options;
+    look.shape.first = view->steps != NULL ? draw + 1 : 0;
+    sluice_loader_close(view->loader);
+    view->loader = NULL;
+    int code = column_set_make(view->columns, &look, &source, &options);
+    if (code != TOOL_FINE) {
+        return code;
+    }
+    options.batch_size = 1;
+    options.max_sample_bytes = args->folder.max_sample;
+    options.world_size = view->ranks;
+    options.quarantine_path = reasons_begin(&view->reasons);
+    options.shuffle = SLUICE_SHUFFLE_NONE;
+    options.on_bad_sample = SLUICE_BAD_MASK;
+    options.end_epoch = args->draws;
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sluice_loader_open(&view->loader, view->open, source.recipe, &options, &error) < 0) {
+        code = report_error(&error, NULL);
+    }
+    column_source_free(&source);
+    return code;
+}
+
+int draws_take(struct view *view)
+{
+    for (uint32_t draw = 0; draw < view->args->draws; draw++) {
+        int code = draw == 0 || view->steps != NULL ? open_loader(view, draw) : TOOL_FINE;
+        code = code == TOOL_FINE ? draw_column(view, draw) : code;
+        if (code != TOOL_FINE) {
+            return code;
+        }
+    }
+    return TOOL_FINE;
+}

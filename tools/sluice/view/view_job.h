@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * view_job: what `sluice view` was asked for, and what its parts know of the sheet in the making:
+ * draws.h fills it, sheet_file.h and view_report.h show it. Main thread.
+ */
+#ifndef TOOL_VIEW_JOB_H
+#define TOOL_VIEW_JOB_H
+
+#include "column_set.h"
+#include "data.h"
+#include "options.h"
+#include "reasons.h"
+#include "sheet.h"
+#include "values.h"
+
+#include <sluice/dataset.h>
+#include <sluice/loader.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { VALUE_SHOWN = 512 };
+
+struct view_args {
+    uint64_t samples, draws, size, padding;
+    int pipeline;
+    struct data_folder folder;
+    sluice_loader_options options;
+    bool json, each_step;
+    const char *dataset, *out, *augment;
+    struct option_list columns;
+};
+
+/* What is known of a row after its first draw. */
+struct view_row {
+    int64_t sample, label;
+    uint8_t status; /* a sluice_row */
+};
+
+struct view {
+    const struct view_args *args;
+    const sluice_dataset *dataset;
+    sluice_dataset *open; /* the same, for loaders */
+    sluice_loader *loader;
+    uint32_t ranks; /* that rows are spread over */
+    uint32_t count; /* samples shown */
+    struct view_row *rows;
+    struct sheet sheet;
+    const char *pictures[OPTION_LIST_MAX]; /* the image columns' names */
+    uint32_t sides[OPTION_LIST_MAX];
+    uint32_t picture_count;
+    struct values_source values[OPTION_LIST_MAX]; /* the other columns */
+    uint32_t value_count;
+    char (*texts)[VALUE_SHOWN]; /* count x value_count */
+    uint64_t spacing;           /* the loader's rows that one shown stands for */
+    struct reasons reasons;
+    const struct column_set *columns;
+    struct column_look look;            /* of the columns' pictures */
+    char (*steps)[PIPELINE_NAME_BYTES]; /* --each-step: what each draw but the first adds */
+};
+
+/* What a column that is not drawn holds, for the first draw of row `row`. */
+static inline char *view_text(const struct view *view, uint32_t row, uint32_t value)
+{
+    return view->texts[(size_t)row * view->value_count + value];
+}
+
+#endif
