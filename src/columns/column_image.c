@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures: opened and drawn (columns.c), then just the rectangle that is needed is decoded, and
+ * Pictures: opened and drawn (rows.c), then just the rectangle that is needed is decoded, and
  * goes straight into the row; where rows are mixed, its samples do, and wait there.
  */
 #include "clock.h"

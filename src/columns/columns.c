@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * columns: the table of kinds, binding requests to fields, and what is done for each row whatever
- * its kind: draws of geometry groups, blank rows, facts. Binding is the opener's; rows are made by
- * workers, each row by one of them, over a set that no longer changes.
+ * columns: the table of kinds, and binding requests to fields, which gives the parts of a batch.
+ * Binding is the opener's; rows are made (rows.c) over a set that no longer changes.
  */
 #include "columns.h"
 
-#include "clock.h"
-#include "dtype.h"
 #include "error.h"
+#include "facts.h"
 #include "memory.h"
 #include "name_list.h"
-#include "packed_value.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -27,29 +24,7 @@ static const sl_column_kind *const kinds[] = {
     [SLUICE_COLUMN_ONE_HOT] = &sl_column_one_hot,
 };
 
-/* What every batch has, behind the columns. */
-enum { FACT_INDEX, FACT_MASK, FACT_STATUS, FACTS };
-
-static const struct {
-    const char *name;
-    sluice_dtype dtype;
-} facts[FACTS] = {
-    [FACT_INDEX] = {"index", SLUICE_I64},
-    [FACT_MASK] = {"mask", SLUICE_U8},
-    [FACT_STATUS] = {"status", SLUICE_U8},
-};
-
 /* ---- parts ---- */
-
-static bool is_fact(const char *name)
-{
-    for (uint32_t i = 0; i < FACTS; i++) {
-        if (strcmp(facts[i].name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
 
 static bool name_is_taken(const sl_column_set *set, const char *name)
 {
@@ -58,7 +33,7 @@ static bool name_is_taken(const sl_column_set *set, const char *name)
             return true;
         }
     }
-    return is_fact(name);
+    return sl_is_fact(name);
 }
 
 sl_part *sl_column_add_part(sl_column_set *set, sl_column *column, const char *suffix,
@@ -68,10 +43,10 @@ sl_part *sl_column_add_part(sl_column_set *set, sl_column *column, const char *s
     (void)snprintf(name, sizeof(name), "%s%s", column->request.name, suffix);
     if (name_is_taken(set, name)) {
         sl_error_set(error, SLUICE_INVALID, STAGE, "two columns are called \"%s\"%s", name,
-                     is_fact(name) ? ": every batch has one, so give yours another name" : "");
+                     sl_is_fact(name) ? ": every batch has one, so give yours another name" : "");
         return NULL;
     }
-    if (set->part_count >= SL_PARTS_MAX - FACTS) {
+    if (set->part_count >= SL_PARTS_MAX - SL_FACTS) {
         sl_error_set(error, SLUICE_INVALID, STAGE, "a batch can have %u arrays at most",
                      SL_PARTS_MAX);
         return NULL;
@@ -103,15 +78,6 @@ void sl_column_lead(sl_column_set *set, sl_column *column)
     assert(column->kind->open != NULL);
     column->group = set->groups++;
     column->leads = true;
-}
-
-static void add_facts(sl_column_set *set)
-{
-    for (uint32_t i = 0; i < FACTS; i++) {
-        sl_part *part = &set->parts[set->part_count++];
-        *part = (sl_part){.dtype = facts[i].dtype, .row_bytes = sl_dtype_bytes(facts[i].dtype)};
-        (void)snprintf(part->name, sizeof(part->name), "%s", facts[i].name);
-    }
 }
 
 /* ---- binding ---- */
@@ -239,7 +205,7 @@ static sluice_column_kind natural_kind(const sl_field *field)
 static bool natural_name(const sl_columns_config *config, const sl_field *field,
                          char name[SL_COLUMN_NAME_BYTES])
 {
-    if (!is_fact(field->name)) {
+    if (!sl_is_fact(field->name)) {
         memcpy(name, field->name, SL_COLUMN_NAME_BYTES);
         return true;
     }
@@ -336,7 +302,7 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
         sl_columns_close(set);
         return status;
     }
-    add_facts(set);
+    sl_facts_add(set);
     return SLUICE_OK;
 }
 
@@ -366,32 +332,6 @@ sl_column *sl_columns_picture(const sl_column_set *set, uint32_t picture)
     return NULL;
 }
 
-/* ---- rows ---- */
-
-static void blank_column(const sl_column *column, uint32_t number, sl_part_view parts)
-{
-    if (column->kind->blank != NULL) {
-        column->kind->blank(column, number, parts);
-        return;
-    }
-    for (uint32_t i = 0; i < column->part_count; i++) {
-        memset(sl_column_row(column, parts, i, number), 0,
-               column->set->parts[column->first_part + i].row_bytes);
-    }
-}
-
-void sl_columns_wish(const sl_column_set *set, sl_row *row, sl_part_view parts)
-{
-    if (set->copied == SL_COLUMN_NONE) {
-        row->values.copy.to = NULL;
-        return;
-    }
-    const sl_column *column = &set->columns[set->copied];
-    row->values.copy = (sl_copy_wish){.field = column->field_number,
-                                      .to = sl_column_row(column, parts, 0, row->at.number),
-                                      .bytes = (size_t)set->parts[column->first_part].row_bytes};
-}
-
 static bool takes_field(const sl_subvolumes *parts, uint32_t field)
 {
     for (uint32_t i = 0; i < parts->count; i++) {
@@ -416,117 +356,4 @@ bool sl_columns_take_parts(const sl_column_set *set, sl_subvolumes *parts)
         cuts = cuts || column->request.part != SLUICE_PART_WHOLE;
     }
     return cuts;
-}
-
-static void write_facts(const sl_column_set *set, const sl_row_place *place, bool good,
-                        sl_part_view parts)
-{
-    sl_part_view own = parts + (set->part_count - FACTS);
-    const uint32_t at = place->number;
-    ((int64_t *)(void *)own[FACT_INDEX])[at] = place->index;
-    own[FACT_MASK][at] = good;
-    own[FACT_STATUS][at] = place->status;
-}
-
-/* What all columns of the group go by: a function of the sample and the lead's picture. */
-static sluice_status draw_group(const sl_column *lead, sl_row *row, sluice_error *error)
-{
-    const sl_draw_key key = {.seed = row->seed,
-                             .epoch = row->epoch,
-                             .sample = (uint64_t)row->at.index,
-                             .group = lead->group,
-                             .exact = row->exact};
-    sl_picture picture;
-    row->opened_ns = row->timed ? sl_now_ns() : 0;
-    sluice_status status = lead->kind->open(lead, row, &picture, error);
-    if (status == SLUICE_OK) {
-        status = sl_draw(&lead->request.recipe, &key, picture.width, picture.height,
-                         &row->draws[lead->group], error);
-    }
-    if (status != SLUICE_OK && row->timed) {
-        row->decode_ns += sl_now_ns() - row->opened_ns;
-    }
-    return status;
-}
-
-static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_view parts,
-                                 sluice_error *error)
-{
-    const sl_value *value = &row->values.of[column->field_number];
-    row->blame = value;
-    if (value->present) {
-        const sluice_status status = column->leads ? draw_group(column, row, error) : SLUICE_OK;
-        return status == SLUICE_OK ? column->kind->make(column, row, parts, error) : status;
-    }
-    if (column->request.may_miss) {
-        blank_column(column, row->at.number, parts);
-        return SLUICE_OK;
-    }
-    row->blame = NULL;
-    return sl_error_set(error, SLUICE_CORRUPT, STAGE, "the sample has no \"%s\"",
-                        column->field.name);
-}
-
-/* The row is made: its partner may be, too. */
-static void meet(const sl_column_set *set, const sl_row *row, sl_part_view parts)
-{
-    uint64_t absent = 0;
-    for (uint32_t i = 0; i < set->count; i++) {
-        const sl_column *column = &set->columns[i];
-        if (column->mixes && !row->values.of[column->field_number].present) {
-            absent |= UINT64_C(1) << column->mixer;
-        }
-    }
-    sl_meeting_tell(set, &row->at, absent, parts);
-}
-
-sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_view parts,
-                              sluice_error *error)
-{
-    for (uint32_t i = 0; i < set->count; i++) {
-        const sluice_status status = make_column(&set->columns[i], row, parts, error);
-        if (status != SLUICE_OK) {
-            return status;
-        }
-    }
-    write_facts(set, &row->at, !row->at.again, parts);
-    if (set->mixers > 0) {
-        meet(set, row, parts);
-    }
-    return SLUICE_OK;
-}
-
-void sl_columns_blank(const sl_column_set *set, const sl_row_place *at, sl_part_view parts)
-{
-    for (uint32_t i = 0; i < set->count; i++) {
-        blank_column(&set->columns[i], at->number, parts);
-    }
-    write_facts(set, at, false, parts);
-    if (at->meeting != NULL) {
-        sl_meeting_tell(set, at, UINT64_MAX, parts);
-    }
-}
-
-void sl_columns_finish(const sl_column_set *set, uint32_t rows, sl_part_view parts,
-                       uint64_t sizes[SL_RAGGED_MAX])
-{
-    for (uint32_t i = 0; i < set->count; i++) {
-        if (set->columns[i].kind->finish != NULL) {
-            set->columns[i].kind->finish(&set->columns[i], rows, parts, sizes);
-        }
-    }
-}
-
-sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *bytes,
-                              sluice_error *error)
-{
-    const sl_value *value = &row->values.of[column->field_number];
-    *bytes = value->bytes;
-    if (!sl_is_packed(value)) {
-        return SLUICE_OK;
-    }
-    sl_scratch *scratch = sl_decoder_scratch(row->decoder);
-    sl_scratch_reset(scratch);
-    return sl_packed_unpack(sl_decoder_frame(row->decoder), value, scratch->limit, scratch, bytes,
-                            error);
 }

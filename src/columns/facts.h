@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * facts: what every batch has behind the parts of its columns: `index`, `mask` and `status`, a
+ * number each of every row. Threads: as for columns (columns.h). Invariant: they are the last
+ * SL_FACTS parts of a set that is bound.
+ */
+#ifndef SL_FACTS_H
+#define SL_FACTS_H
+
+#include "columns.h"
+
+#define SL_FACTS 3U
+
+/* Whether the name is one of theirs, which no column can have. */
+bool sl_is_fact(const char *name);
+/* Behind all other parts, for which SL_FACTS of SL_PARTS_MAX were left. */
+void sl_facts_add(sl_column_set *set);
+/* Of one row; `good`: it is in the mask. */
+void sl_facts_write(const sl_column_set *set, const sl_row_place *place, bool good,
+                    sl_part_view parts);
+
+#endif

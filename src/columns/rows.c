@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows: what is done for each whatever the kinds of its columns: draws of geometry groups, blank
+ * ones, facts, and what a batch still needs when all its rows are made. Workers, each row by one of
+ * them, over a set that no longer changes.
+ */
+#include "clock.h"
+#include "columns.h"
+#include "error.h"
+#include "facts.h"
+#include "packed_value.h"
+
+#include <string.h>
+
+static void blank_column(const sl_column *column, uint32_t number, sl_part_view parts)
+{
+    if (column->kind->blank != NULL) {
+        column->kind->blank(column, number, parts);
+        return;
+    }
+    for (uint32_t i = 0; i < column->part_count; i++) {
+        memset(sl_column_row(column, parts, i, number), 0,
+               column->set->parts[column->first_part + i].row_bytes);
+    }
+}
+
+void sl_columns_wish(const sl_column_set *set, sl_row *row, sl_part_view parts)
+{
+    if (set->copied == SL_COLUMN_NONE) {
+        row->values.copy.to = NULL;
+        return;
+    }
+    const sl_column *column = &set->columns[set->copied];
+    row->values.copy = (sl_copy_wish){.field = column->field_number,
+                                      .to = sl_column_row(column, parts, 0, row->at.number),
+                                      .bytes = (size_t)set->parts[column->first_part].row_bytes};
+}
+
+/* What all columns of the group go by: a function of the sample and the lead's picture. */
+static sluice_status draw_group(const sl_column *lead, sl_row *row, sluice_error *error)
+{
+    const sl_draw_key key = {.seed = row->seed,
+                             .epoch = row->epoch,
+                             .sample = (uint64_t)row->at.index,
+                             .group = lead->group,
+                             .exact = row->exact};
+    sl_picture picture;
+    row->opened_ns = row->timed ? sl_now_ns() : 0;
+    sluice_status status = lead->kind->open(lead, row, &picture, error);
+    if (status == SLUICE_OK) {
+        status = sl_draw(&lead->request.recipe, &key, picture.width, picture.height,
+                         &row->draws[lead->group], error);
+    }
+    if (status != SLUICE_OK && row->timed) {
+        row->decode_ns += sl_now_ns() - row->opened_ns;
+    }
+    return status;
+}
+
+static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_view parts,
+                                 sluice_error *error)
+{
+    const sl_value *value = &row->values.of[column->field_number];
+    row->blame = value;
+    if (value->present) {
+        const sluice_status status = column->leads ? draw_group(column, row, error) : SLUICE_OK;
+        return status == SLUICE_OK ? column->kind->make(column, row, parts, error) : status;
+    }
+    if (column->request.may_miss) {
+        blank_column(column, row->at.number, parts);
+        return SLUICE_OK;
+    }
+    row->blame = NULL;
+    return sl_error_set(error, SLUICE_CORRUPT, "columns", "the sample has no \"%s\"",
+                        column->field.name);
+}
+
+/* The row is made: its partner may be, too. */
+static void meet(const sl_column_set *set, const sl_row *row, sl_part_view parts)
+{
+    uint64_t absent = 0;
+    for (uint32_t i = 0; i < set->count; i++) {
+        const sl_column *column = &set->columns[i];
+        if (column->mixes && !row->values.of[column->field_number].present) {
+            absent |= UINT64_C(1) << column->mixer;
+        }
+    }
+    sl_meeting_tell(set, &row->at, absent, parts);
+}
+
+sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_view parts,
+                              sluice_error *error)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        const sluice_status status = make_column(&set->columns[i], row, parts, error);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+    }
+    sl_facts_write(set, &row->at, !row->at.again, parts);
+    if (set->mixers > 0) {
+        meet(set, row, parts);
+    }
+    return SLUICE_OK;
+}
+
+void sl_columns_blank(const sl_column_set *set, const sl_row_place *at, sl_part_view parts)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        blank_column(&set->columns[i], at->number, parts);
+    }
+    sl_facts_write(set, at, false, parts);
+    if (at->meeting != NULL) {
+        sl_meeting_tell(set, at, UINT64_MAX, parts);
+    }
+}
+
+void sl_columns_finish(const sl_column_set *set, uint32_t rows, sl_part_view parts,
+                       uint64_t sizes[SL_RAGGED_MAX])
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (set->columns[i].kind->finish != NULL) {
+            set->columns[i].kind->finish(&set->columns[i], rows, parts, sizes);
+        }
+    }
+}
+
+sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *bytes,
+                              sluice_error *error)
+{
+    const sl_value *value = &row->values.of[column->field_number];
+    *bytes = value->bytes;
+    if (!sl_is_packed(value)) {
+        return SLUICE_OK;
+    }
+    sl_scratch *scratch = sl_decoder_scratch(row->decoder);
+    sl_scratch_reset(scratch);
+    return sl_packed_unpack(sl_decoder_frame(row->decoder), value, scratch->limit, scratch, bytes,
+                            error);
+}
