@@ -6,18 +6,16 @@
  * written with the GIL, and by close also with `consumer`, so that nobody who has either sees it
  * freed.
  */
+#include "loader_holds.h"
 #include "loader_object.h"
+#include "loader_stats.h"
 #include "waiting.h"
 
-#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-#define SLICE_NS  ((int64_t)WAIT_SLICE_MS * 1000000)
-#define PATIENCE  1 /* slices without a batch before a look at who holds them */
-#define WHO_BYTES 256
-/* Left to the rest of the program. */
-#define COPY_SPARE_BYTES ((uint64_t)64 << 20)
+#define SLICE_NS ((int64_t)WAIT_SLICE_MS * 1000000)
+#define PATIENCE 1 /* slices without a batch before a look at who holds them */
 
 static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
@@ -85,7 +83,7 @@ static PyObject *close_now(loader_object *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-static bool is_open(loader_object *self)
+bool loader_is_open(loader_object *self)
 {
     if (self->handle == NULL) {
         (void)sluice_raise_status(extension_of(self), SLUICE_STATE, "the loader is closed");
@@ -117,7 +115,7 @@ static bool take_turn(loader_object *self)
             return false;
         }
     }
-    if (!is_open(self)) {
+    if (!loader_is_open(self)) {
         pthread_mutex_unlock(&self->consumer);
         return false;
     }
@@ -129,7 +127,7 @@ static void end_turn(loader_object *self)
     pthread_mutex_unlock(&self->consumer);
 }
 
-static PyObject *raise_own(loader_object *self, sluice_status status)
+PyObject *loader_raise(loader_object *self, sluice_status status)
 {
     const extension *e = extension_of(self);
     sluice_error error = SLUICE_ERROR_INIT;
@@ -161,65 +159,7 @@ static PyObject *start(loader_object *self, PyObject *number)
         self->first = at.step;
     }
     end_turn(self);
-    return status < 0 ? raise_own(self, status) : Py_NewRef(Py_None);
-}
-
-static unsigned held(const loader_object *self)
-{
-    return atomic_load_explicit(&self->count->held, memory_order_relaxed);
-}
-
-/* Tells once who holds all batches but `own` of the caller's, and what comes of it. Some may be
- * garbage that is only not
- * collected yet: *fewer, with nothing told. -1 with an exception. */
-static int warn_of_holds(loader_object *self, unsigned own, const char *outcome, bool *fewer)
-{
-    char who[WHO_BYTES];
-    *fewer = false;
-    if (self->warned) {
-        return 0;
-    }
-    (void)PyGC_Collect();
-    *fewer = held(self) < self->slots;
-    if (*fewer) {
-        return 0;
-    }
-    self->warned = true;
-    hold_count_describe(self->count, who, sizeof(who));
-    return PyErr_WarnFormat(PyExc_RuntimeWarning, 3, /* the loop's line */
-                            "%s%u batches that the loader has room for are held by columns that "
-                            "are still alive, as tensors or as arrays made from them (%s), so %s: "
-                            "let go of them, copy what is to stay, or ask for more with %s",
-                            own > 0 ? "all but one of " : "all ", (unsigned)self->slots, who,
-                            outcome, self->on_device ? "device_slots" : "prefetch_factor");
-}
-
-static int raise_holds(loader_object *self)
-{
-    char who[WHO_BYTES];
-    char text[WHO_BYTES + 256];
-    hold_count_describe(self->count, who, sizeof(who));
-    (void)snprintf(text, sizeof(text),
-                   "all %u batches of the loader are held by columns that are still alive, as "
-                   "tensors or as arrays made from them (%s): let go of them, or copy what is to "
-                   "stay%s",
-                   (unsigned)self->slots, who,
-                   self->on_device ? "" : ", or open the loader with hold='copy'");
-    (void)sluice_raise_status(extension_of(self), SLUICE_STATE, text);
-    return -1;
-}
-
-/* All batches are held: then none will come until one is let go. `slices`: waited so far. */
-static int look_at_holds(loader_object *self, uint64_t slices)
-{
-    bool fewer;
-    if (held(self) < self->slots) {
-        return 0;
-    }
-    if (slices * WAIT_SLICE_MS >= self->hold_ms) {
-        return raise_holds(self);
-    }
-    return warn_of_holds(self, 0, "no further one can be made", &fewer);
+    return status < 0 ? loader_raise(self, status) : Py_NewRef(Py_None);
 }
 
 /* One turn: a batch that is there, or one that comes within a slice of time. AGAIN: none did. */
@@ -249,50 +189,11 @@ static sluice_status wait_next(loader_object *self, sluice_batch **batch)
         if (status != SLUICE_AGAIN) {
             return status;
         }
-        if (PyErr_CheckSignals() < 0 || (slices > PATIENCE && look_at_holds(self, slices) < 0)) {
+        if (PyErr_CheckSignals() < 0 ||
+            (slices > PATIENCE && loader_look_at_holds(self, slices) < 0)) {
             return SLUICE_AGAIN;
         }
     }
-}
-
-/* What the copy of a batch takes must be there; -1 with an exception. */
-static int ask_for_memory(loader_object *self, uint64_t bytes)
-{
-    const uint64_t available = sluice_memory_available();
-    char who[WHO_BYTES];
-    char text[WHO_BYTES + 256];
-    if (self->on_device || bytes + bytes / 2 + COPY_SPARE_BYTES <= available) {
-        return 0;
-    }
-    hold_count_describe(self->count, who, sizeof(who));
-    (void)snprintf(
-        text, sizeof(text),
-        "out of memory for a copy of a batch: it takes %llu MiB, and %llu MiB are left; all "
-        "batches but one are held by their columns (%s), and copies of others: let go "
-        "of what is not needed any more",
-        (unsigned long long)(bytes >> 20), (unsigned long long)(available >> 20), who);
-    (void)sluice_raise_status(extension_of(self), SLUICE_NOMEM, text);
-    return -1;
-}
-
-/* Makes copies of the batch's columns where its slot was the last one that could be filled. */
-static PyObject *settle(loader_object *self, PyObject *batch)
-{
-    bool fewer;
-    if (!self->copies || held(self) < self->slots) {
-        Py_RETURN_NONE;
-    }
-    if (!Py_IS_TYPE(batch, extension_of(self)->batch)) {
-        PyErr_SetString(PyExc_TypeError, "not a batch");
-        return NULL;
-    }
-    if (warn_of_holds(self, 1, "further ones come as copies", &fewer) < 0) {
-        return NULL;
-    }
-    if (!fewer && (ask_for_memory(self, batch_bytes(batch)) < 0 || batch_detach(batch) < 0)) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
 }
 
 static PyObject *make_batch(loader_object *self, sluice_batch *batch, PyObject *convert)
@@ -324,10 +225,10 @@ static PyObject *next(loader_object *self, PyObject *convert)
     if (status == SLUICE_AGAIN) {
         return NULL;
     }
-    return status < 0 ? raise_own(self, status) : make_batch(self, batch, convert);
+    return status < 0 ? loader_raise(self, status) : make_batch(self, batch, convert);
 }
 
-/* ---- state and figures ---- */
+/* ---- state ---- */
 
 /* As loader.py keeps where to go: (epoch, samples, cursor). */
 static PyObject *get_place(loader_object *self, PyObject *unused)
@@ -335,7 +236,7 @@ static PyObject *get_place(loader_object *self, PyObject *unused)
     uint8_t cursor[SLUICE_CURSOR_BYTES];
     size_t bytes = sizeof(cursor);
     (void)unused;
-    if (!is_open(self)) {
+    if (!loader_is_open(self)) {
         return NULL;
     }
     sluice_loader_position at = SLUICE_LOADER_POSITION_INIT;
@@ -343,7 +244,7 @@ static PyObject *get_place(loader_object *self, PyObject *unused)
     if (status == SLUICE_OK) {
         status = sluice_loader_save(self->handle, cursor, &bytes);
     }
-    return status < 0 ? raise_own(self, status)
+    return status < 0 ? loader_raise(self, status)
                       : Py_BuildValue("(KKy#)", (unsigned long long)at.epoch,
                                       (unsigned long long)at.samples, (const char *)cursor,
                                       (Py_ssize_t)bytes);
@@ -360,7 +261,7 @@ static PyObject *restore(loader_object *self, PyObject *cursor)
     }
     const sluice_status status = sluice_loader_restore(self->handle, data, (size_t)bytes, &epoch);
     end_turn(self);
-    return status < 0 ? raise_own(self, status) : PyLong_FromUnsignedLongLong(epoch);
+    return status < 0 ? loader_raise(self, status) : PyLong_FromUnsignedLongLong(epoch);
 }
 
 static PyObject *get_epoch(loader_object *self, void *unused)
@@ -372,7 +273,8 @@ static PyObject *get_epoch(loader_object *self, void *unused)
 static PyObject *get_steps(loader_object *self, void *unused)
 {
     (void)unused;
-    return is_open(self) ? PyLong_FromUnsignedLongLong(sluice_loader_steps(self->handle)) : NULL;
+    return loader_is_open(self) ? PyLong_FromUnsignedLongLong(sluice_loader_steps(self->handle))
+                                : NULL;
 }
 
 static PyObject *get_slots(loader_object *self, void *unused)
@@ -404,7 +306,7 @@ static int set_copies(loader_object *self, PyObject *value, void *unused)
 static PyObject *get_held(loader_object *self, void *unused)
 {
     (void)unused;
-    return PyLong_FromUnsignedLong(atomic_load_explicit(&self->count->held, memory_order_relaxed));
+    return PyLong_FromUnsignedLong(loader_held(self));
 }
 
 static PyObject *get_closed(loader_object *self, void *unused)
@@ -413,82 +315,10 @@ static PyObject *get_closed(loader_object *self, void *unused)
     return PyBool_FromLong(self->handle == NULL);
 }
 
-static PyObject *list_of(const uint64_t *values, size_t count)
-{
-    PyObject *list = PyList_New((Py_ssize_t)count);
-    for (size_t i = 0; list != NULL && i < count; i++) {
-        PyList_SetItem(list, (Py_ssize_t)i, PyLong_FromUnsignedLongLong(values[i]));
-    }
-    return list;
-}
-
-static PyObject *stats(loader_object *self, PyObject *unused)
-{
-    sluice_loader_stats s = SLUICE_LOADER_STATS_INIT;
-    (void)unused;
-    if (!is_open(self)) {
-        return NULL;
-    }
-    const sluice_status status = sluice_loader_get_stats(self->handle, &s);
-    if (status < 0) {
-        return raise_own(self, status);
-    }
-#define U(name) #name, (unsigned long long)s.name
-    return Py_BuildValue(
-        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,"
-        "s:K,s:K,s:K,s:K,s:K,s:s,s:s,s:s,s:s,s:s,s:N,s:N}",
-        U(workers), U(slots), U(io_direct), U(samples), U(batches), U(bytes_wanted), U(bytes_read),
-        U(reads), U(reads_retried), U(reads_stalled), U(bad_samples), U(replaced_samples),
-        U(allocations), U(memory_bytes), U(host_wait_ns), U(first_batch_ns), U(host_wait_max_ns),
-        U(steps_timed), U(stream_stall_ns), U(stream_busy_ns), U(stream_span_ns),
-        U(converts_on_device), U(near_device), U(device_slots), U(unpacked_bytes), U(unpack_ns),
-        U(unpack_restarts), "io_backend", s.io_backend, "io_reason", s.io_reason, "device",
-        s.device, "pinning", s.pinning, "pinning_reason", s.pinning_reason, "ready_depth",
-        list_of(s.ready_depth, SLUICE_HISTOGRAM_BINS), "host_waits",
-        list_of(s.host_waits, SLUICE_WAIT_BINS));
-#undef U
-}
-
-/* (busy_ns, items, depth) of a stage. */
-static PyObject *stage(loader_object *self, PyObject *number)
-{
-    sluice_stage_stats s = SLUICE_STAGE_STATS_INIT;
-    const long which = PyLong_AsLong(number);
-    if ((which == -1 && PyErr_Occurred()) || !is_open(self)) {
-        return NULL;
-    }
-    const sluice_status status = sluice_loader_get_stage(self->handle, (sluice_stage)which, &s);
-    return status < 0
-               ? sluice_raise_status(extension_of(self), status, "no such stage")
-               : Py_BuildValue("(KKN)", (unsigned long long)s.busy_ns, (unsigned long long)s.items,
-                               list_of(s.depth, SLUICE_HISTOGRAM_BINS));
-}
-
-/* {name: seconds} of operations on pictures that took any. */
-// NOLINTNEXTLINE(readability-function-size): the checks of a dict
-static PyObject *operations(loader_object *self, PyObject *unused)
-{
-    (void)unused;
-    sluice_operation_stats s = SLUICE_OPERATION_STATS_INIT;
-    if (!is_open(self)) {
-        return NULL;
-    }
-    PyObject *made = PyDict_New();
-    for (uint32_t i = 0;
-         made != NULL && sluice_loader_get_operation(self->handle, i, &s) == SLUICE_OK; i++) {
-        PyObject *seconds = s.busy_ns > 0 ? PyFloat_FromDouble((double)s.busy_ns * 1e-9) : NULL;
-        if (s.busy_ns > 0 && (seconds == NULL || PyDict_SetItemString(made, s.name, seconds) < 0)) {
-            Py_CLEAR(made);
-        }
-        Py_XDECREF(seconds);
-    }
-    return made;
-}
-
 static PyObject *cancel(loader_object *self, PyObject *unused)
 {
     (void)unused;
-    if (!is_open(self)) {
+    if (!loader_is_open(self)) {
         return NULL;
     }
     sluice_loader_cancel(self->handle);
@@ -500,14 +330,15 @@ static PyMethodDef methods[] = {
      "start(epoch): at the state that was restored, if that is of it."},
     {"next", (PyCFunction)(void (*)(void))next, METH_O,
      "next(convert): the next batch; None: the epoch is over."},
-    {"settle", (PyCFunction)(void (*)(void))settle, METH_O,
+    {"settle", (PyCFunction)(void (*)(void))loader_settle, METH_O,
      "settle(batch): before it is given out; it may become a copy."},
     {"place", (PyCFunction)(void (*)(void))get_place, METH_NOARGS,
      "(epoch, samples, cursor) of where it stands."},
     {"restore", (PyCFunction)(void (*)(void))restore, METH_O, "restore(cursor): its epoch."},
-    {"stats", (PyCFunction)(void (*)(void))stats, METH_NOARGS, "Figures, as a dict."},
-    {"stage", (PyCFunction)(void (*)(void))stage, METH_O, "(busy_ns, items, depth) of a stage."},
-    {"operations", (PyCFunction)(void (*)(void))operations, METH_NOARGS,
+    {"stats", (PyCFunction)(void (*)(void))loader_stats, METH_NOARGS, "Figures, as a dict."},
+    {"stage", (PyCFunction)(void (*)(void))loader_stage, METH_O,
+     "(busy_ns, items, depth) of a stage."},
+    {"operations", (PyCFunction)(void (*)(void))loader_operations, METH_NOARGS,
      "Seconds by operation on pictures."},
     {"cancel", (PyCFunction)(void (*)(void))cancel, METH_NOARGS, "Ends the epoch."},
     {"close", (PyCFunction)(void (*)(void))close_now, METH_NOARGS, "Ends all."},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loader_object: the object of loader.c, and how it is opened. */
+/* loader_object: the object of loader.c, and what its files share. */
 #ifndef SLUICE_PY_LOADER_OBJECT_H
 #define SLUICE_PY_LOADER_OBJECT_H
 
@@ -35,5 +35,10 @@ typedef struct loader_object {
  * batches may be copies. Looks for signals meanwhile. -1 with an exception.
  */
 int loader_open(const extension *e, loader_object *self, PyObject *arguments);
+
+/* False with an exception. */
+bool loader_is_open(loader_object *self);
+/* Raises what the library's loader says of the status that it gave; returns NULL. */
+PyObject *loader_raise(loader_object *self, sluice_status status);
 
 #endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loader_stats: the figures of a loader, as Python has them. NULL with an exception. Under the GIL.
+ */
+#ifndef SLUICE_PY_LOADER_STATS_H
+#define SLUICE_PY_LOADER_STATS_H
+
+#include "loader_object.h"
+
+/* All but those below: a dict. */
+PyObject *loader_stats(loader_object *self, PyObject *unused);
+/* (busy_ns, items, depth) of the stage of that number. */
+PyObject *loader_stage(loader_object *self, PyObject *number);
+/* {name: seconds} of operations on pictures that took any. */
+PyObject *loader_operations(loader_object *self, PyObject *unused);
+
+#endif
