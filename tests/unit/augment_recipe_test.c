@@ -1,42 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parameters that a recipe gives for a picture. What its functions refuse is in
- * augment_listing_test. */
+/* The parameters that a recipe gives for a picture: its steps together, and what no version may
+ * change. Crops are in augment_crops_test, what its functions refuse in augment_listing_test. */
 #include "operations.h"
-#include "philox.h"
 #include "recipe.h"
+#include "recipes.h"
 #include "test.h"
 
 #include <math.h>
 #include <string.h>
-
-static sluice_augment *make_recipe(void)
-{
-    sluice_augment *recipe = NULL;
-    assert_int_equal(sluice_augment_create(&recipe), SLUICE_OK);
-    return recipe;
-}
-
-static int setup(void **state)
-{
-    *state = make_recipe();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    sluice_augment_destroy(*state);
-    return 0;
-}
-
-static sl_params draw(const sluice_augment *recipe, uint64_t sample, uint32_t width,
-                      uint32_t height)
-{
-    sl_params params;
-    assert_int_equal(sl_draw(recipe, &(sl_draw_key){.seed = 11, .epoch = 3, .sample = sample},
-                             width, height, &params, NULL),
-                     SLUICE_OK);
-    return params;
-}
 
 static void assert_same_box(const sl_mapping *a, const sl_mapping *b)
 {
@@ -71,7 +42,7 @@ static void assert_same_draw(const sl_params *a, const sl_params *b)
 }
 
 /* In the order in which they are added; the last one has the last word about the size. */
-TEST_WITH(several_geometry_steps, setup, teardown)
+TEST_WITH(several_geometry_steps, recipe_setup, recipe_teardown)
 {
     sluice_augment *r = *state;
     sl_params params;
@@ -83,7 +54,7 @@ TEST_WITH(several_geometry_steps, setup, teardown)
     assert_int_equal(sluice_augment_random_crop(r, 5, 4, 0), SLUICE_OK);
     assert_int_equal(sluice_augment_add(r, "resize", (const double[]){10, 16}, 2), SLUICE_OK);
     for (uint64_t i = 0; i < 100; i++) {
-        params = draw(r, i, 10, 10);
+        params = recipe_draw(r, i, 10, 10);
         assert_int_equal(params.geometry_count, 1);
         assert_int_equal(params.operation_count, 0);
         assert_int_equal(params.geometries[0].box.source.width, 5);
@@ -104,7 +75,7 @@ TEST_WITH(several_geometry_steps, setup, teardown)
 }
 
 /* The same step again is a second one, with numbers of its own; only normalize is changed. */
-TEST_WITH(steps_may_repeat, setup, teardown)
+TEST_WITH(steps_may_repeat, recipe_setup, recipe_teardown)
 {
     sluice_augment *r = *state;
     const float first[3] = {0.1F, 0.2F, 0.3F};
@@ -121,8 +92,8 @@ TEST_WITH(steps_may_repeat, setup, teardown)
     assert_true((float)r->steps[3].arguments[1] == second[1]);
     assert_memory_equal(r->steps, once.steps, 2 * sizeof(r->steps[0]));
     for (uint64_t i = 0; i < 2000; i++) {
-        const bool one = draw(&once, i, 8, 8).geometries[0].box.flip_x;
-        const bool both = draw(r, i, 8, 8).geometries[0].box.flip_x;
+        const bool one = recipe_draw(&once, i, 8, 8).geometries[0].box.flip_x;
+        const bool both = recipe_draw(r, i, 8, 8).geometries[0].box.flip_x;
         seen[one][one != both]++;
     }
     for (int i = 0; i < 4; i++) {
@@ -130,221 +101,20 @@ TEST_WITH(steps_may_repeat, setup, teardown)
     }
 }
 
-static void assert_inside(const sl_rect *inner, uint32_t width, uint32_t height)
-{
-    assert_true(inner->width > 0 && inner->height > 0);
-    assert_true(inner->x < width && inner->width <= width - inner->x);
-    assert_true(inner->y < height && inner->height <= height - inner->y);
-}
-
-TEST(crops_lie_in_any_picture)
-{
-    static const uint32_t sides[] = {1, 2, 3, 10, 100, 375, 500, 4000, 65500};
-    enum { SIDES = sizeof(sides) / sizeof(sides[0]) };
-    const double ratios[][2] = {{0.75, 4.0 / 3}, {3, 3}, {0.01, 0.02}, {1, 100}};
-    for (size_t k = 0; k < sizeof(ratios) / sizeof(ratios[0]); k++) {
-        sluice_augment *r = make_recipe();
-        assert_int_equal(
-            sluice_augment_random_resized_crop(r, 32, 24, 0.08, 1, ratios[k][0], ratios[k][1]),
-            SLUICE_OK);
-        for (uint32_t i = 0; i < 100 * SIDES * SIDES; i++) {
-            uint32_t width = sides[i % SIDES];
-            uint32_t height = sides[i / SIDES % SIDES];
-            sl_params p = draw(r, i, width, height);
-            assert_inside(&p.geometries[0].box.source, width, height);
-            assert_inside(&p.need, width, height);
-            assert_int_equal(p.geometries[0].box.virtual_width, 32);
-            assert_int_equal(p.geometries[0].box.virtual_height, 24);
-            assert_true(p.need.x >= p.geometries[0].box.source.x &&
-                        p.need.y >= p.geometries[0].box.source.y);
-            assert_true(p.need.x + p.need.width <=
-                        p.geometries[0].box.source.x + p.geometries[0].box.source.width);
-            assert_true(p.need.y + p.need.height <=
-                        p.geometries[0].box.source.y + p.geometries[0].box.source.height);
-        }
-        sluice_augment_destroy(r);
-    }
-}
-
-/* Area uniform, ratio log-uniform, place uniform: first moments over many draws. */
-TEST_WITH(crops_have_the_right_distribution, setup, teardown)
-{
-    sluice_augment *r = *state;
-    enum { DRAWS = 20000, SIDE = 10000 };
-    assert_int_equal(sluice_augment_random_resized_crop(r, 8, 8, 0.1, 0.3, 0.5, 2), SLUICE_OK);
-    assert_int_equal(sluice_augment_random_flip(r, 0.25), SLUICE_OK);
-    double area = 0;
-    double area_squared = 0;
-    double ratio = 0;
-    double ratio_squared = 0;
-    double place = 0;
-    int flips = 0;
-    for (uint64_t i = 0; i < DRAWS; i++) {
-        sl_params p = draw(r, i, SIDE, SIDE);
-        double part = (double)p.geometries[0].box.source.width * p.geometries[0].box.source.height /
-                      SIDE / SIDE;
-        double logarithm =
-            log((double)p.geometries[0].box.source.width / p.geometries[0].box.source.height) /
-            log(2);
-        area += part;
-        area_squared += part * part;
-        ratio += logarithm;
-        ratio_squared += logarithm * logarithm;
-        place += (double)p.geometries[0].box.source.x / (SIDE - p.geometries[0].box.source.width);
-        flips += p.geometries[0].box.flip_x;
-    }
-    assert_true(fabs(area / DRAWS - 0.2) < 0.002);
-    assert_true(fabs(area_squared / DRAWS - 0.04 - 0.04 / 12) < 0.001);
-    assert_true(fabs(ratio / DRAWS) < 0.02);
-    assert_true(fabs(ratio_squared / DRAWS - 1.0 / 3) < 0.01);
-    assert_true(fabs(place / DRAWS - 0.5) < 0.01);
-    assert_true(fabs(flips / (double)DRAWS - 0.25) < 0.015);
-}
-
-/* Ten tries that cannot fit: the central part of torchvision's fallback, by hand. */
-TEST(crops_that_cannot_fit_are_central)
-{
-    sluice_augment *wide = make_recipe();
-    assert_int_equal(sluice_augment_random_resized_crop(wide, 8, 8, 1, 1, 2, 2), SLUICE_OK);
-    sl_params p = draw(wide, 1, 100, 301);
-    assert_int_equal(p.geometries[0].box.source.width, 100);
-    assert_int_equal(p.geometries[0].box.source.height, 50);
-    assert_int_equal(p.geometries[0].box.source.x, 0);
-    assert_int_equal(p.geometries[0].box.source.y, 125); /* (301 - 50) // 2 */
-    p = draw(wide, 1, 1, 1);
-    assert_int_equal(p.geometries[0].box.source.width, 1);
-    assert_int_equal(p.geometries[0].box.source.height, 1); /* round(0.5) would be 0 */
-    sluice_augment_destroy(wide);
-    sluice_augment *tall = make_recipe();
-    assert_int_equal(sluice_augment_random_resized_crop(tall, 8, 8, 1, 1, 0.5, 0.5), SLUICE_OK);
-    p = draw(tall, 1, 300, 101);
-    assert_int_equal(p.geometries[0].box.source.width, 50); /* round(50.5): half to even */
-    assert_int_equal(p.geometries[0].box.source.height, 101);
-    assert_int_equal(p.geometries[0].box.source.x, 125);
-    sluice_augment_destroy(tall);
-    sluice_augment *whole = make_recipe();
-    assert_int_equal(sluice_augment_random_resized_crop(whole, 8, 8, 1, 1, 1, 1), SLUICE_OK);
-    p = draw(whole, 1, 64, 64);
-    assert_int_equal(p.geometries[0].box.source.width, 64);
-    assert_int_equal(p.geometries[0].box.source.height, 64);
-    sluice_augment_destroy(whole);
-}
-
-/* torchvision: int(size * long / short) and int(round((a - b) / 2.0)), worked out in Python. */
-TEST(center_crops_match_torchvision)
-{
-    static const struct {
-        uint32_t shorter, width, height, picture_width, picture_height;
-        uint32_t virtual_width, virtual_height;
-        int32_t x, y;
-    } cases[] = {
-        {256, 224, 224, 500, 375, 341, 256, 58, 16},
-        {256, 224, 224, 375, 500, 256, 341, 16, 58},
-        {256, 224, 224, 256, 256, 256, 256, 16, 16},
-        {255, 224, 224, 333, 500, 255, 382, 16, 79},
-        {8, 8, 5, 1, 1, 8, 8, 0, 2},
-        {8, 8, 7, 3, 1000, 8, 2666, 0, 1330},
-        {9, 8, 8, 9, 9, 9, 9, 0, 0},      /* 0.5: half to even */
-        {11, 8, 8, 11, 11, 11, 11, 2, 2}, /* 1.5 */
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        sluice_augment *r = make_recipe();
-        assert_int_equal(
-            sluice_augment_resize_center_crop(r, cases[i].shorter, cases[i].width, cases[i].height),
-            SLUICE_OK);
-        sl_params p = draw(r, i, cases[i].picture_width, cases[i].picture_height);
-        const sl_mapping *box = &p.geometries[0].box;
-        const bool resized = cases[i].virtual_width != cases[i].picture_width;
-        assert_int_equal(box->width, cases[i].width);
-        assert_int_equal(box->height, cases[i].height);
-        if (resized) {
-            assert_int_equal(box->virtual_width, cases[i].virtual_width);
-            assert_int_equal(box->virtual_height, cases[i].virtual_height);
-            assert_int_equal(box->window_x, cases[i].x);
-            assert_int_equal(box->window_y, cases[i].y);
-            assert_int_equal(box->source.width, cases[i].picture_width);
-            assert_int_equal(box->source.height, cases[i].picture_height);
-        } else { /* a part of the picture, as it is */
-            assert_int_equal(box->virtual_width, cases[i].width);
-            assert_int_equal(box->virtual_height, cases[i].height);
-            assert_int_equal(box->window_x, 0);
-            assert_int_equal(box->window_y, 0);
-            assert_int_equal(box->source.x, cases[i].x);
-            assert_int_equal(box->source.y, cases[i].y);
-            assert_int_equal(box->source.width, cases[i].width);
-            assert_int_equal(box->source.height, cases[i].height);
-        }
-        assert_inside(&p.need, cases[i].picture_width, cases[i].picture_height);
-        assert_false(p.geometries[0].box.flip_x);
-        sluice_augment_destroy(r);
-    }
-    sluice_augment *r = make_recipe();
-    assert_int_equal(sluice_augment_resize_center_crop(r, 16384, 8, 8), SLUICE_OK);
-    sl_params p;
-    assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 0}, 1, 65535 * 3, &p, NULL),
-                     SLUICE_UNSUPPORTED);
-    sluice_augment_destroy(r);
-}
-
-/* The centre needs less than the whole picture: rows below it need not be decoded. */
-TEST_WITH(need_is_less_than_the_picture, setup, teardown)
-{
-    sluice_augment *r = *state;
-    assert_int_equal(sluice_augment_resize_center_crop(r, 256, 224, 224), SLUICE_OK);
-    sl_params p = draw(r, 0, 512, 512);
-    /* outputs 16..239 at scale 2, two pixels of reach */
-    assert_int_equal(p.need.x, 31);
-    assert_int_equal(p.need.y, 31);
-    assert_int_equal(p.need.width, 450);
-    assert_int_equal(p.need.height, 450);
-}
-
-TEST_WITH(random_crops_with_padding, setup, teardown)
-{
-    sluice_augment *r = *state;
-    assert_int_equal(sluice_augment_random_crop(r, 32, 32, 4), SLUICE_OK);
-    int seen[2][9] = {{0}};
-    for (uint64_t i = 0; i < 500; i++) {
-        sl_params p = draw(r, i, 32, 32);
-        assert_int_equal(p.geometries[0].box.virtual_width, 32);
-        assert_in_range(p.geometries[0].box.window_x + 4, 0, 8);
-        assert_in_range(p.geometries[0].box.window_y + 4, 0, 8);
-        seen[0][p.geometries[0].box.window_x + 4]++;
-        seen[1][p.geometries[0].box.window_y + 4]++;
-        assert_inside(&p.need, 32, 32);
-    }
-    for (int i = 0; i < 9; i++) {
-        assert_true(seen[0][i] > 0 && seen[1][i] > 0);
-    }
-    sl_params p;
-    sluice_error error = SLUICE_ERROR_INIT;
-    assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 0}, 23, 40, &p, &error), SLUICE_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "23 x 40"));
-    assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 0}, 24, 24, &p, NULL), SLUICE_OK);
-    /* a window of padding alone still names a pixel */
-    sluice_augment *wide = make_recipe();
-    assert_int_equal(sluice_augment_random_crop(wide, 2, 2, 50), SLUICE_OK);
-    for (uint64_t i = 0; i < 200; i++) {
-        p = draw(wide, i, 3, 3);
-        assert_inside(&p.need, 3, 3);
-    }
-    sluice_augment_destroy(wide);
-}
-
 /* Each operation has numbers of its own: turning one on leaves the others as they were. */
 TEST(operations_are_independent)
 {
-    sluice_augment *plain = make_recipe();
-    sluice_augment *rich = make_recipe();
+    sluice_augment *plain = recipe_make();
+    sluice_augment *rich = recipe_make();
     assert_int_equal(sluice_augment_random_resized_crop(plain, 8, 8, 0.1, 1, 0.5, 2), SLUICE_OK);
     assert_int_equal(sluice_augment_random_resized_crop(rich, 8, 8, 0.1, 1, 0.5, 2), SLUICE_OK);
     assert_int_equal(sluice_augment_random_flip(rich, 0.5), SLUICE_OK);
     assert_int_equal(sluice_augment_color_jitter(rich, 0.4, 0, 0.4), SLUICE_OK);
     int differ = 0;
     for (uint64_t i = 0; i < 100; i++) {
-        sl_params a = draw(plain, i, 500, 375);
-        sl_params b = draw(rich, i, 500, 375);
-        sl_params again = draw(rich, i, 500, 375);
+        sl_params a = recipe_draw(plain, i, 500, 375);
+        sl_params b = recipe_draw(rich, i, 500, 375);
+        sl_params again = recipe_draw(rich, i, 500, 375);
         assert_memory_equal(&a.geometries[0].box.source, &b.geometries[0].box.source,
                             sizeof(a.geometries[0].box.source));
         assert_same_draw(&b, &again);
@@ -378,10 +148,10 @@ static int kind_of(const sl_operation_kind *kind)
 }
 
 /* As often as asked for, and independent of the other flip, which stays as it was. */
-TEST_WITH(vertical_flips, setup, teardown)
+TEST_WITH(vertical_flips, recipe_setup, recipe_teardown)
 {
     sluice_augment *r = *state;
-    sluice_augment *plain = make_recipe();
+    sluice_augment *plain = recipe_make();
     enum { DRAWS = 20000 };
     int seen[2][2] = {{0}};
     assert_int_equal(sluice_augment_random_crop(r, 8, 8, 4), SLUICE_OK);
@@ -391,8 +161,8 @@ TEST_WITH(vertical_flips, setup, teardown)
     assert_int_equal(sluice_augment_add(r, "random_vertical_flip", (const double[]){0.25}, 1),
                      SLUICE_OK);
     for (uint64_t i = 0; i < DRAWS; i++) {
-        sl_params p = draw(r, i, 8, 8);
-        sl_params q = draw(plain, i, 8, 8);
+        sl_params p = recipe_draw(r, i, 8, 8);
+        sl_params q = recipe_draw(plain, i, 8, 8);
         seen[p.geometries[0].box.flip_x][p.geometries[0].box.flip_y]++;
         assert_false(q.geometries[0].box.flip_y);
         p.geometries[0].box.flip_y = false;
@@ -403,13 +173,14 @@ TEST_WITH(vertical_flips, setup, teardown)
         assert_true(fabs(seen[x][1] / (double)DRAWS - 0.125) < 0.01);
     }
     for (int certain = 0; certain < 2; certain++) {
-        sluice_augment *sure = make_recipe();
+        sluice_augment *sure = recipe_make();
         const double probability = certain;
         assert_int_equal(sluice_augment_random_crop(sure, 8, 8, 0), SLUICE_OK);
         for (int times = 1; times < 4; times++) {
             assert_int_equal(sluice_augment_add(sure, "random_vertical_flip", &probability, 1),
                              SLUICE_OK);
-            assert_int_equal(draw(sure, 0, 8, 8).geometries[0].box.flip_y, certain * times % 2);
+            assert_int_equal(recipe_draw(sure, 0, 8, 8).geometries[0].box.flip_y,
+                             certain * times % 2);
         }
         sluice_augment_destroy(sure);
     }
@@ -417,24 +188,23 @@ TEST_WITH(vertical_flips, setup, teardown)
 }
 
 /* Pinned as below. */
-TEST_WITH(vertical_flips_are_the_same_for_ever, setup, teardown)
+TEST_WITH(vertical_flips_are_the_same_for_ever, recipe_setup, recipe_teardown)
 {
     sluice_augment *r = *state;
     uint64_t bits = 0;
     assert_int_equal(sluice_augment_random_crop(r, 8, 8, 0), SLUICE_OK);
     assert_int_equal(sluice_augment_add(r, "random_vertical_flip", NULL, 0), SLUICE_OK);
     for (uint64_t i = 0; i < 64; i++) {
-        bits |= (uint64_t)draw(r, i, 8, 8).geometries[0].box.flip_y << i;
+        bits |= (uint64_t)recipe_draw(r, i, 8, 8).geometries[0].box.flip_y << i;
     }
     assert_true(bits == 0x7CD363A180E2BB8FU);
 }
 
-// NOLINTNEXTLINE(readability-function-size): assertions
-TEST_WITH(jitter_factors_and_orders, setup, teardown)
+TEST_WITH(jitter_factors_and_orders, recipe_setup, recipe_teardown)
 {
     sluice_augment *r = *state;
     assert_int_equal(sluice_augment_random_crop(r, 8, 8, 0), SLUICE_OK);
-    assert_int_equal(draw(r, 0, 8, 8).operation_count, 0);
+    assert_int_equal(recipe_draw(r, 0, 8, 8).operation_count, 0);
     assert_int_equal(sluice_augment_color_jitter(r, 0.4, 3.0, 0.1), SLUICE_OK);
     const double low[] = {0.6, 0, 0.9};
     const double high[] = {1.4, 4.0, 1.1};
@@ -442,7 +212,7 @@ TEST_WITH(jitter_factors_and_orders, setup, teardown)
     double sums[3] = {0};
     enum { DRAWS = 3000 };
     for (uint64_t i = 0; i < DRAWS; i++) {
-        sl_params p = draw(r, i, 8, 8);
+        sl_params p = recipe_draw(r, i, 8, 8);
         int order = 0;
         assert_int_equal(p.operation_count, 3);
         for (int k = 0; k < 3; k++) {
@@ -462,11 +232,15 @@ TEST_WITH(jitter_factors_and_orders, setup, teardown)
         kinds += orders[i] > DRAWS / 6 - 100 && orders[i] < DRAWS / 6 + 100;
     }
     assert_int_equal(kinds, 6); /* all orders, about as often */
-    /* one that is off leaves the list */
-    sluice_augment *one = make_recipe();
+}
+
+/* One that is off leaves the list. */
+TEST(jitter_that_is_off)
+{
+    sluice_augment *one = recipe_make();
     assert_int_equal(sluice_augment_random_crop(one, 8, 8, 0), SLUICE_OK);
     assert_int_equal(sluice_augment_color_jitter(one, 0, 0.5, 0), SLUICE_OK);
-    sl_params p = draw(one, 5, 8, 8);
+    sl_params p = recipe_draw(one, 5, 8, 8);
     assert_int_equal(p.operation_count, 1);
     assert_ptr_equal(p.operations[0].kind, &sl_operation_contrast);
     sluice_augment_destroy(one);
@@ -536,7 +310,7 @@ TEST(streams_are_the_same_for_ever)
 }
 
 /* Pinned: a change here changes everybody's training runs. */
-TEST_WITH(draws_are_the_same_for_ever, setup, teardown)
+TEST_WITH(draws_are_the_same_for_ever, recipe_setup, recipe_teardown)
 {
     sluice_augment *r = *state;
     assert_int_equal(sluice_augment_random_resized_crop(r, 224, 224, 0.08, 1.0, 3.0 / 4, 4.0 / 3),
