@@ -2,6 +2,8 @@
 /* Weights, and rows: each is blurred down to one row in between, which is then blurred across. */
 #include "blur.h"
 
+#include "portable_math.h"
+
 #include "error.h"
 #include "stencil_kernels.h"
 
@@ -28,7 +30,7 @@ static void blur_make_weights(gaussian_weights *made, uint32_t kernel, double si
     const uint32_t reach = kernel / 2;
     for (uint32_t j = reach; j > 0; j--) {
         const double x = (double)j / sigma;
-        beyond[j] = beyond[j + 1] + exp(-0.5 * x * x);
+        beyond[j] = beyond[j + 1] + sl_exp(-0.5 * x * x);
     }
     const double all = 1.0 + 2.0 * beyond[1];
     while (ldexp(1.0 / all, (int)bits) > INT16_MAX - 1) {

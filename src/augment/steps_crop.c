@@ -4,6 +4,7 @@
  */
 #include "error.h"
 #include "operations.h"
+#include "portable_math.h"
 #include "steps_draw.h"
 
 #include <math.h>
@@ -57,12 +58,12 @@ static sl_rect draw_crop(const double *arguments, sl_random *random, uint32_t pi
 {
     double width = picture_width;
     double height = picture_height;
-    double ratio_low = log(arguments[RRC_RATIO_MIN]);
-    double ratio_high = log(arguments[RRC_RATIO_MAX]);
+    double ratio_low = sl_log(arguments[RRC_RATIO_MIN]);
+    double ratio_high = sl_log(arguments[RRC_RATIO_MAX]);
     for (int i = 0; i < CROP_TRIES; i++) {
         double area = width * height *
                       sl_random_range(random, arguments[RRC_SCALE_MIN], arguments[RRC_SCALE_MAX]);
-        double ratio = exp(sl_random_range(random, ratio_low, ratio_high));
+        double ratio = sl_exp(sl_random_range(random, ratio_low, ratio_high));
         crop_size crop = {round_even(sqrt(area * ratio)), round_even(sqrt(area / ratio))};
         if (crop.width >= 1 && crop.width <= width && crop.height >= 1 && crop.height <= height) {
             sl_rect box = {.width = (uint32_t)crop.width, .height = (uint32_t)crop.height};

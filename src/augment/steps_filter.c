@@ -3,6 +3,7 @@
  * steps_filter: operations on pixels and their neighbours, and what is put in their place. Pure.
  */
 #include "operations.h"
+#include "portable_math.h"
 #include "steps_draw.h"
 
 #include <math.h>
@@ -103,8 +104,8 @@ static bool draw_rectangle(const double *arguments, sl_drawing *drawing, uint32_
         const double wanted =
             area * sl_random_range(random, arguments[ERASE_SCALE_MIN], arguments[ERASE_SCALE_MAX]) /
             count;
-        const double aspect = exp(sl_random_range(random, log(arguments[ERASE_RATIO_MIN]),
-                                                  log(arguments[ERASE_RATIO_MAX])));
+        const double aspect = sl_exp(sl_random_range(random, sl_log(arguments[ERASE_RATIO_MIN]),
+                                                     sl_log(arguments[ERASE_RATIO_MAX])));
         const double height = nearbyint(sqrt(wanted * aspect));
         const double width = nearbyint(sqrt(wanted / aspect));
         if (height < drawing->height && width < drawing->width) {

@@ -3,6 +3,7 @@
  * steps_warp: flips, rotations, affine maps and perspectives, with the draws and matrices of
  * torchvision 0.14, which for a rotation are Pillow's. Pure.
  */
+#include "portable_math.h"
 #include "steps_draw.h"
 
 #include <math.h>
@@ -40,9 +41,11 @@ void sl_rotation_matrix(double degrees, uint32_t width, uint32_t height, double 
 {
     double turn = fmod(degrees, 360.0);
     turn = turn < 0 ? turn + 360.0 : turn;
-    const double angle = -(turn * DEGREE);
-    const double c = round_15(cos(angle));
-    const double s = round_15(sin(angle));
+    double sine;
+    double cosine;
+    sl_sine_cosine(-(turn * DEGREE), &sine, &cosine);
+    const double c = round_15(cosine);
+    const double s = round_15(sine);
     const double x = width / 2.0;
     const double y = height / 2.0;
     const double m[9] = {c, s, c * -x + s * -y + x, -s, c, -s * -x + c * -y + y, 0, 0, 1};
@@ -77,18 +80,31 @@ typedef struct affine_draw {
     double angle, translate[2], scale, shear[2];
 } affine_draw;
 
+typedef struct trigonometry {
+    double sine, cosine;
+} trigonometry;
+
+static trigonometry trigonometry_of(double radians)
+{
+    trigonometry of;
+    sl_sine_cosine(radians, &of.sine, &of.cosine);
+    return of;
+}
+
 /* torchvision's _get_inverse_affine_matrix, about the centre */
 static void affine_matrix(const affine_draw *d, uint32_t width, uint32_t height, double m[9])
 {
-    const double angle = d->angle * DEGREE;
-    const double across = d->shear[0] * DEGREE;
-    const double down = d->shear[1] * DEGREE;
+    const trigonometry angle = trigonometry_of(d->angle * DEGREE);
+    const trigonometry across = trigonometry_of(d->shear[0] * DEGREE);
+    const trigonometry down = trigonometry_of(d->shear[1] * DEGREE);
+    const trigonometry rest = trigonometry_of(d->angle * DEGREE - d->shear[1] * DEGREE);
+    const double tangent = across.sine / across.cosine;
     const double x = width * 0.5;
     const double y = height * 0.5;
-    const double a = cos(angle - down) / cos(down);
-    const double b = -cos(angle - down) * tan(across) / cos(down) - sin(angle);
-    const double c = sin(angle - down) / cos(down);
-    const double e = -sin(angle - down) * tan(across) / cos(down) + cos(angle);
+    const double a = rest.cosine / down.cosine;
+    const double b = -rest.cosine * tangent / down.cosine - angle.sine;
+    const double c = rest.sine / down.cosine;
+    const double e = -rest.sine * tangent / down.cosine + angle.cosine;
     const double inverse[4] = {e / d->scale, -b / d->scale, -c / d->scale, a / d->scale};
     m[0] = inverse[0];
     m[1] = inverse[1];

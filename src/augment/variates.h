@@ -2,12 +2,9 @@
 /*
  * variates: random numbers that are not uniform, for magnitudes and for mixing weights.
  *
- * Purpose: a draw is a pure function of the stream's state, with the same bits on every machine.
- * The arithmetic is therefore +, -, *, / and sqrt of binary64, which IEEE 754 rounds in one way,
- * and logarithm and exponential made of them: those of the C library differ in their last bit
- * between libraries, and between processors with and without FMA (glibc chooses at run time), and a
- * last bit may decide whether a draw is rejected, and with it all that follows in the stream. Both
- * are within 2 units of the last place, which no distribution shows. Method: normal by Marsaglia's
+ * Purpose: a draw is a pure function of the stream's state, with the same bits on every machine
+ * (portable_math.h): a last bit may decide whether a draw is rejected, and with it all that follows
+ * in the stream. Method: normal by Marsaglia's
  * polar method (SIAM Review 1964), gamma by Marsaglia and Tsang (ACM TOMS 2000). Shapes below 1 are
  * taken from shape + 1 by a power of a uniform number, kept as its logarithm, so that beta and
  * Dirichlet hold for shapes so small that gamma itself underflows. Draws: each takes a few uniform
@@ -24,8 +21,6 @@
 double sl_sign(sl_random *random);
 /* Mean 0, deviation 1. */
 double sl_normal(sl_random *random);
-/* Shape > 0 and finite, scale 1; 0 where that underflows. */
-double sl_gamma(sl_random *random, double shape);
 /* In [0, 1]; both shapes > 0 and finite. sl_beta(r, 1, 1) is uniform. */
 double sl_beta(sl_random *random, double a, double b);
 /* `count` >= 1 shares >= 0 whose sum is 1 but for rounding; `concentration`, of all, >= 1e-300. */

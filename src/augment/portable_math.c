@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "portable_math.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* ln 2 in two parts: products of the first with a whole number below 2^20 are exact. */
+#define LN2_HIGH 0x1.62e42feep-1
+#define LN2_LOW  0x1.a39ef35793c76p-33
+#define LN2      0x1.62e42fefa39efp-1
+/* pi / 2 so, too */
+#define QUARTER_HIGH 0x1.921fb544p+0
+#define QUARTER_LOW  0x1.0b4611a626331p-34
+
+enum { LOG_TERMS = 12, EXP_TERMS = 14, TURN_TERMS = 9 };
+
+/* ln x = e ln 2 + 2 artanh((m - 1) / (m + 1)), x = m 2^e with m about 1. */
+double sl_log(double x)
+{
+    assert(x > 0 && isfinite(x));
+    int exponent = 0;
+    double m = frexp(x, &exponent);
+    if (m < 0x1.6a09e667f3bcdp-1) {
+        m *= 2;
+        exponent--;
+    }
+    const double s = (m - 1) / (m + 1);
+    const double square = s * s;
+    double sum = 0;
+    for (int k = LOG_TERMS; k >= 1; k--) {
+        sum = (sum + 1.0 / (2 * k + 1)) * square;
+    }
+    return exponent * LN2_HIGH + (2 * s * sum + (exponent * LN2_LOW + 2 * s));
+}
+
+/* e^x = 2^k e^r with |r| at most ln 2 / 2. */
+double sl_exp(double x)
+{
+    assert(!isnan(x));
+    if (x < -746 || x > 710) {
+        return x < 0 ? 0 : (double)INFINITY;
+    }
+    const double k = floor(x / LN2 + 0.5);
+    const double r = (x - k * LN2_HIGH) - k * LN2_LOW;
+    double sum = 1;
+    for (int n = EXP_TERMS; n >= 1; n--) {
+        sum = 1 + sum * r / n;
+    }
+    return ldexp(sum, (int)k);
+}
+
+/* Quarter turns are taken off first: what is left, 45 degrees at most, has two parts. */
+void sl_sine_cosine(double radians, double *sine, double *cosine)
+{
+    assert(fabs(radians) <= 1e3);
+    const double quarters = floor(radians / (QUARTER_HIGH + QUARTER_LOW) + 0.5);
+    const double high = radians - quarters * QUARTER_HIGH; /* exact */
+    const double low = quarters * QUARTER_LOW;
+    const double x = high - low;
+    const double rest = (high - x) - low;
+    const double square = x * x;
+    double s = 0; /* of sin x / x - 1 */
+    double c = 0; /* of cos x - 1 + x^2 / 2, divided by -x^2 / 2 */
+    for (int n = TURN_TERMS; n >= 1; n--) {
+        s = -(1 + s) * square / ((2.0 * n) * (2 * n + 1));
+        c = -(1 + c) * square / ((2.0 * n + 1) * (2 * n + 2));
+    }
+    const double half = 0.5 * square;
+    const double most = 1 - half;
+    s = x + (x * s + rest);
+    c = most + (((1 - most) - half) - half * c - x * rest);
+    const int quarter = (int)quarters & 3;
+    *sine = quarter == 0 ? s : quarter == 1 ? c : quarter == 2 ? -s : -c;
+    *cosine = quarter == 0 ? c : quarter == 1 ? -s : quarter == 2 ? -c : s;
+}
