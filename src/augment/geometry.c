@@ -194,12 +194,14 @@ sl_operation *sl_draw_operation(sl_drawing *drawing, const sl_operation_kind *ki
     return operation;
 }
 
-/* The geometry that is open; or another one, of the canvas that there is. NULL with an error. */
+/* The geometry that is open; or another one, of the canvas that there is, as behind every warp of
+ * an exact drawing. NULL with an error. */
 static sl_geometry *open_geometry(sl_drawing *drawing)
 {
     sl_params *params = drawing->params;
-    if (drawing->open) {
-        return &params->geometries[params->geometry_count - 1];
+    sl_geometry *last = &params->geometries[params->geometry_count - 1];
+    if (drawing->open && !(drawing->exact && last->warps)) {
+        return last;
     }
     sl_operation *operation = sl_draw_operation(drawing, &sl_operation_geometry);
     if (operation == NULL) {
@@ -322,6 +324,15 @@ sluice_status sl_draw_crop(sl_drawing *drawing, int64_t x, int64_t y, uint32_t w
     return SLUICE_OK;
 }
 
+/* Whether a resize can be part of the box. What is mirrored before it is mirrored behind it
+ * instead, which is the same but for the nearest pixel: of two that are as near it takes the right
+ * one. */
+static bool box_can_resize(const sl_mapping *box, sl_interpolation interpolation)
+{
+    return box_is_unresized(box) && window_is_raster(box) &&
+           (interpolation != SL_NEAREST || !(box->flip_x || box->flip_y));
+}
+
 sluice_status sl_draw_resize(sl_drawing *drawing, uint32_t width, uint32_t height,
                              sl_interpolation interpolation)
 {
@@ -330,8 +341,7 @@ sluice_status sl_draw_resize(sl_drawing *drawing, uint32_t width, uint32_t heigh
         return SLUICE_OK; /* as Pillow: a copy */
     }
     sl_geometry *g = status == SLUICE_OK ? open_geometry(drawing) : NULL;
-    if (g != NULL &&
-        (g->warps ? drawing->exact : !box_is_unresized(&g->box) || !window_is_raster(&g->box))) {
+    if (g != NULL && !g->warps && !box_can_resize(&g->box, interpolation)) {
         g = another_geometry(drawing);
     }
     if (g == NULL) {
@@ -380,8 +390,7 @@ sluice_status sl_draw_warp(sl_drawing *drawing, const double matrix[9], uint32_t
     sluice_status status = check_side(drawing, width, height);
     sl_geometry *g = status == SLUICE_OK ? open_geometry(drawing) : NULL;
     if (g != NULL && g->warps &&
-        (drawing->exact || g->warp.interpolation != interpolation ||
-         g->warp.frame_count == SL_WARP_FRAMES ||
+        (g->warp.interpolation != interpolation || g->warp.frame_count == SL_WARP_FRAMES ||
          memcmp(g->warp.fill, fill, sizeof(g->fill)) != 0)) {
         g = another_geometry(drawing);
     }

@@ -6,12 +6,12 @@
  * order in which they are to happen; each changes the open geometry where the two together are
  * still one box and one warp, and begins another one, as an operation, where they are not.
  *   - crop, resize, flip: one box as long as there is one resize and padding has one colour;
- *   - anything behind a warp, and warps themselves, by multiplying matrices. A crop and a flip of a
- *     warp are exact so; a warp of a warp, or a resize of one, is resampled once where a sequence
- * of library calls would do it twice, so an `exact` drawing begins another geometry there. In a
- * drawing that is not exact, a warp that shrinks (two neighbours of the output more than 1.25
- * pixels apart) gets its canvas resampled to about the output's density first, by the box's filter,
- * which antialiases: a composed rotation and crop reads, decodes and resizes just what it shows.
+ *   - anything behind a warp, and warps themselves, by multiplying matrices: what is resampled
+ * once so a sequence of library calls would resample twice. An `exact` drawing begins another
+ * geometry behind each warp. In one that is not exact, a warp that shrinks (two neighbours of the
+ * output more than 1.25 pixels apart) gets its canvas resampled to about the output's density
+ * first, by the box's filter, which antialiases: a composed rotation and crop reads, decodes and
+ * resizes just what it shows.
  * Where warps are composed, what an earlier canvas cut off stays cut off (sl_warp.frames).
  * Coordinates are continuous, as in mapping.h.
  * Threads: one owner. Memory: none.
