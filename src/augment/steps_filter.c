@@ -122,9 +122,9 @@ static bool draw_rectangle(const double *arguments, sl_drawing *drawing, uint32_
 /* Noise about black would be half cut off: where nothing is normalised it is about grey. */
 static void choose_colour(const double *arguments, const sl_drawing *drawing, double colour[3])
 {
-    const bool is_black = (drawing->mean[0] | drawing->mean[1] | drawing->mean[2]) == 0;
     for (size_t c = 0; c < 3; c++) {
-        const double mean = is_black && arguments[ERASE_NOISE] != 0 ? 128 : drawing->mean[c];
+        const bool is_normalized = drawing->deviation[c] > 0.0F;
+        const double mean = !is_normalized && arguments[ERASE_NOISE] != 0 ? 128 : drawing->mean[c];
         colour[c] = arguments[ERASE_COLOUR + c] < 0 ? mean : arguments[ERASE_COLOUR + c];
     }
 }

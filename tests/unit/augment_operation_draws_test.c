@@ -81,6 +81,26 @@ TEST(erasing_with_noise)
     sluice_augment_destroy(r);
 }
 
+/* What normalizes to 0 may be black; without it noise is about grey, of which half is not cut off.
+ */
+TEST(noise_about_what_normalizes_to_nothing)
+{
+    const double ends[] = {1, 0.2, 0.2, 1, 1, -1, -1, -1, 1, 1, 1};
+    const double zero_mean[] = {0, 0, 0, 1, 0.5, 0.25};
+    for (int normalized = 0; normalized < 2; normalized++) {
+        sluice_augment *r = recipe_of_step("random_erasing", ends, 11);
+        if (normalized == 1) {
+            assert_int_equal(sluice_augment_add(r, "normalize", zero_mean, 6), SLUICE_OK);
+        }
+        const sl_params *params = recipe_draw_step(r, 0);
+        assert_int_equal(params->operation_count, 1);
+        for (size_t c = 0; c < 3; c++) {
+            assert_true(params->operations[0].values[4 + c] == (normalized == 1 ? 0 : 128));
+        }
+        sluice_augment_destroy(r);
+    }
+}
+
 /* ---- colour ---- */
 
 static uint32_t jitter_of(const sl_operation *o)
