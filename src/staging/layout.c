@@ -46,6 +46,7 @@ sluice_status sl_layout_make(sl_layout *layout, const sl_part *parts, uint32_t c
             }
         }
         made.fixed = group == LAYOUT_FIXED ? made.bytes : made.fixed;
+        made.sent = group < LAYOUT_LOCAL ? made.bytes : made.sent;
     }
     size_t ring;
     made.stride = (made.bytes + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;

@@ -15,6 +15,7 @@
 typedef struct sl_layout {
     size_t offset[SL_PARTS_MAX]; /* of each part */
     size_t fixed;                /* from the first one to the end of the last of a fixed length */
+    size_t sent;                 /* to the end of the last that a device may have */
     size_t bytes;                /* to the end of the last */
     size_t stride;               /* from one slot to the next: whole pages */
 } sl_layout;

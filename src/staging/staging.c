@@ -209,7 +209,7 @@ static sluice_status open_device_slot(sl_staging *staging, uint32_t slot, sluice
         memcpy(arrays, sl_staging_host_arrays(staging, slot),
                staging->config.part_count * sizeof(*arrays));
     } else {
-        status = ops->memory_open(device, staging->layout.bytes, &staging->memory[slot], error);
+        status = ops->memory_open(device, staging->layout.sent, &staging->memory[slot], error);
         place_arrays(staging, arrays, staging->memory[slot]);
     }
     if (status == SLUICE_OK) {

@@ -11,14 +11,15 @@ typedef struct span {
     size_t from, to;
 } span;
 
-enum { TEXT, IMAGE, OFFSETS, LABEL, BLOB, FLAGS, PARTS };
+enum { TEXT, IMAGE, KEPT, OFFSETS, LABEL, BLOB, FLAGS, PARTS };
 
-/* Two ragged parts among others: they go to the end. */
+/* Two ragged parts among others go behind those of a fixed length, what stays here to the end. */
 static void make_parts(sl_part parts[PARTS], uint64_t image_bytes)
 {
     memset(parts, 0, PARTS * sizeof(*parts));
     parts[TEXT] = (sl_part){.role = SL_PART_RAGGED, .row_bytes = 100};
     parts[IMAGE] = (sl_part){.row_bytes = image_bytes};
+    parts[KEPT] = (sl_part){.role = SL_PART_LOCAL, .row_bytes = 11};
     parts[OFFSETS] = (sl_part){.role = SL_PART_OFFSETS, .row_bytes = 8};
     parts[LABEL] = (sl_part){.row_bytes = 8};
     parts[BLOB] = (sl_part){.role = SL_PART_RAGGED, .row_bytes = 7};
@@ -39,6 +40,7 @@ static void check_layout(uint64_t image_bytes, uint32_t rows)
         {at[FLAGS], at[FLAGS]},
         {at[TEXT], at[TEXT] + 100 * (size_t)rows},
         {at[BLOB], at[BLOB] + 7 * (size_t)rows},
+        {at[KEPT], at[KEPT] + 11 * (size_t)rows},
     };
     assert_int_equal(layout.fixed, at[FLAGS]);
     size_t end = 0;
@@ -47,6 +49,7 @@ static void check_layout(uint64_t image_bytes, uint32_t rows)
         assert_true(spans[i].from >= end && spans[i].from - end < 256);
         end = spans[i].to;
     }
+    assert_int_equal(layout.sent, at[BLOB] + 7 * (size_t)rows);
     assert_int_equal(layout.bytes, end);
     assert_true(layout.stride >= end && layout.stride - end < 4096);
     assert_int_equal(layout.stride % 4096, 0);
