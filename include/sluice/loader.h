@@ -474,7 +474,8 @@ typedef struct sluice_operation_stats {
     uint32_t struct_size;
     uint32_t reserved; /* 0 */
     uint64_t busy_ns;  /* summed over threads */
-    const char *name; /* "geometry" (crops, resizes, warps), "gaussian_blur", ...; of the library */
+    const char *name;  /* "geometry" (crops, resizes, warps), "gaussian_blur", "mixing" (of
+                          rows, on the host), ...; of the library */
 } sluice_operation_stats;
 
 #define SLUICE_OPERATION_STATS_INIT                \

@@ -301,12 +301,11 @@ const sl_operation_kind sl_operation_geometry = {.name = "geometry",
 const sl_operation_kind sl_operation_mix = {.name = "aug_mix",
                                             .number = SL_OPERATION_MIX,
                                             .canvas = mix_canvas};
-const sl_operation_kind sl_operation_chain = {.name = "chain",
-                                              .number = SL_OPERATION_CHAIN};
+const sl_operation_kind sl_operation_chain = {.name = "chain", .number = SL_OPERATION_CHAIN};
 
 const char *sl_operation_name(sl_operation_number number)
 {
-    static const sl_operation_kind *const kinds[SL_OPERATION_NUMBERS] = {
+    static const sl_operation_kind *const kinds[SL_OPERATION_MIXING] = {
         &sl_operation_geometry,      &sl_operation_brightness,   &sl_operation_contrast,
         &sl_operation_posterize,     &sl_operation_solarize,     &sl_operation_solarize_add,
         &sl_operation_invert,        &sl_operation_autocontrast, &sl_operation_equalize,
@@ -314,5 +313,5 @@ const char *sl_operation_name(sl_operation_number number)
         &sl_operation_permute,       &sl_operation_erase,        &sl_operation_sharpness,
         &sl_operation_gaussian_blur, &sl_operation_box_blur,     &sl_operation_jpeg,
         &sl_operation_pad,           &sl_operation_mix,          &sl_operation_chain};
-    return kinds[number]->name;
+    return number < SL_OPERATION_MIXING ? kinds[number]->name : "mixing";
 }

@@ -154,10 +154,12 @@ static void row_add(_Atomic uint64_t *counter, uint64_t more)
     }
 }
 
-/* Times of operations, in so many rows as were timed, times `scale`. */
+/* Times of operations, in so many rows as were timed, times `scale`; that of mixing is of all. */
 static void count_operations(const progress *p, double scale)
 {
     uint64_t *ns = p->row->profile.ns;
+    row_add(&p->maker->operation_ns[SL_OPERATION_MIXING], ns[SL_OPERATION_MIXING]);
+    ns[SL_OPERATION_MIXING] = 0;
     for (size_t i = 0; i < SL_OPERATION_NUMBERS; i++) {
         row_add(&p->maker->operation_ns[i], (uint64_t)((double)ns[i] * scale));
         ns[i] = 0;

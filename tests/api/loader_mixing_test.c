@@ -364,6 +364,18 @@ TEST_WITH(what_is_refused, mixed_data_make, mixed_data_remove)
     refuse(&narrow, NULL, 0, SLUICE_F32, 8, "no whole number of pixels");
 }
 
+/* What mixing took, among what operations did. */
+static uint64_t mixing_ns(sluice_loader *loader)
+{
+    sluice_operation_stats stats = SLUICE_OPERATION_STATS_INIT;
+    for (uint32_t i = 0; sluice_loader_get_operation(loader, i, &stats) == SLUICE_OK; i++) {
+        if (strcmp(stats.name, "mixing") == 0) {
+            return stats.busy_ns;
+        }
+    }
+    return 0;
+}
+
 /* Without columns that were asked for, too. */
 TEST_WITH(natural_columns, mixed_data_make, mixed_data_remove)
 {
@@ -384,6 +396,7 @@ TEST_WITH(natural_columns, mixed_data_make, mixed_data_remove)
     assert_int_equal(tensor.dtype, SLUICE_F32);
     assert_int_equal(sluice_batch_tensor(batch, "image.mixing", &tensor), SLUICE_INVALID);
     assert_int_equal(sluice_batch_columns(batch), 7);
+    assert_true(mixing_ns(loader) > 0);
     sluice_batch_release(batch);
     sluice_loader_close(loader);
     sluice_augment_destroy(recipe);
