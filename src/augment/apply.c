@@ -16,8 +16,6 @@
 #include <math.h>
 #include <string.h>
 
-#define STRIP_BYTES ((size_t)12 << 10)
-
 static uint32_t output_bits(sluice_dtype dtype, uint32_t value, float result)
 {
     uint32_t bits = value;
@@ -172,7 +170,7 @@ static sluice_status finish(const sl_converter *converter, const sl_run *run,
     const uint32_t height = converter->height;
     const size_t stride = (size_t)width * 3;
     const bool direct = leaves_bytes(converter);
-    const uint32_t strip = stride < STRIP_BYTES ? (uint32_t)(STRIP_BYTES / stride) : 1;
+    const uint32_t strip = sl_strip_rows(width);
     uint8_t *pixels = NULL;
     if (!direct && source->canvas == NULL) {
         pixels = sl_scratch_take(run->scratch, stride * strip);

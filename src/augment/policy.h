@@ -143,14 +143,10 @@ typedef struct sl_aug_mix {
     uint8_t interpolation, fill[3];
 } sl_aug_mix;
 
-/* Why a config is refused, a sentence without its dot; NULL: it is not. Only such are drawn from.
- */
-const char *sl_rand_augment_refusal(const sl_rand_augment *config);
-const char *sl_aug_mix_refusal(const sl_aug_mix *config);
-
 /*
- * Draws for a picture of width x height, as it is where the policy stands in the recipe: how many
- * choices, at most SL_POLICY_CHOICES_MAX, for which there is space.
+ * Of configs whose numbers are in the ranges of their step (steps.c). Draws for a picture of width
+ * x height, as it is where the policy stands in the recipe: how many choices, at most
+ * SL_POLICY_CHOICES_MAX, for which there is space.
  */
 uint32_t sl_rand_augment_draw(const sl_rand_augment *config, uint32_t width, uint32_t height,
                               sl_random *random, sl_policy_choice *choices);

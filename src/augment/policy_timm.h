@@ -77,7 +77,8 @@ typedef struct sl_timm_policy {
 
 /* INVALID: a sentence that quotes the part that is wrong; `policy` is undefined then. */
 sluice_status sl_timm_parse(sl_timm_policy *policy, const char *text, sluice_error *error);
-/* As sl_rand_augment_refusal: for a value that was made, or changed, by hand. */
+/* Why a value that was made, or changed, by hand is refused, a sentence without its dot; NULL: it
+ * is not. Only such are drawn from. */
 const char *sl_timm_refusal(const sl_timm_policy *policy);
 
 /* As sl_rand_augment_draw. */

@@ -17,9 +17,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* So much of a canvas stays in the nearest cache. */
-#define STRIP_BYTES ((size_t)12 << 10)
-
 /* ---- profile ---- */
 
 static uint64_t profile_begin(const sl_run *run)
@@ -118,12 +115,6 @@ static bool need_spare(const sl_run *run, canvases *c, uint32_t width, uint32_t 
     return c->spare != NULL;
 }
 
-static uint32_t strip_rows(uint32_t width)
-{
-    const size_t stride = (size_t)width * 3;
-    return stride < STRIP_BYTES ? (uint32_t)(STRIP_BYTES / stride) : 1;
-}
-
 /* Makes the first canvas, if it is not there, and does what is pending. */
 static sluice_status settle(const sl_run *run, const sl_image *view, canvases *c, sl_chain *chain)
 {
@@ -147,7 +138,7 @@ static sluice_status settle(const sl_run *run, const sl_image *view, canvases *c
         memcpy(c->spare, c->borrowed, (size_t)c->width * c->height * 3);
         swap_canvases(c);
     }
-    const uint32_t strip = strip_rows(c->width);
+    const uint32_t strip = sl_strip_rows(c->width);
     for (uint32_t y = 0; chain->count > 0 && y < c->height; y += strip) {
         const uint32_t left = c->height - y;
         sl_chain_apply(run, chain, c->now + (size_t)y * c->width * 3, c->width, y,
@@ -330,7 +321,7 @@ static sluice_status run_branches(const sl_run *run, const sl_operation *mix, co
                                   mix_branch *branches)
 {
     const size_t bytes = (size_t)mix->width * mix->height * 3;
-    const size_t strip = (size_t)strip_rows(mix->width) * mix->width * 3;
+    const size_t strip = (size_t)sl_strip_rows(mix->width) * mix->width * 3;
     const sl_operation *chain = mix + 1;
     uint8_t *spare = NULL;
     sluice_status status = SLUICE_OK;
@@ -394,7 +385,7 @@ sluice_status sl_run_mix(const sl_run *run, const sl_operation *mix, const uint8
         return sl_run_no_memory(run, mix->width, mix->height);
     }
     const sluice_status status = run_branches(run, mix, in, branches);
-    const uint32_t strip = strip_rows(mix->width);
+    const uint32_t strip = sl_strip_rows(mix->width);
     for (uint32_t y = 0; y < mix->height && status == SLUICE_OK; y += strip) {
         const uint32_t rows = mix->height - y < strip ? mix->height - y : strip;
         const size_t start = (size_t)y * mix->width * 3;

@@ -43,6 +43,14 @@ typedef struct sl_chain {
 void sl_chain_apply(const sl_run *run, const sl_chain *chain, uint8_t *pixels, uint32_t width,
                     uint32_t first_row, uint32_t rows);
 
+/* Rows that are worked on at a time: so much of a canvas stays in the nearest cache. */
+static inline uint32_t sl_strip_rows(uint32_t width)
+{
+    const uint32_t bytes = 12 << 10;
+    const size_t stride = (size_t)width * 3;
+    return stride < bytes ? (uint32_t)(bytes / stride) : 1;
+}
+
 /* What is left when all that needs whole canvases is done: a canvas, or NULL where the picture's
  * first geometry is still to be made; and the chain behind it. */
 typedef struct sl_run_result {

@@ -389,7 +389,6 @@ const sl_step_kind sl_step_kinds[] = {
                    {WHOLE("all_ops", 0, 1, 1)},
                    {WARPED(SL_BILINEAR)},
                    FILL(0)},
-     .mismatch = sl_aug_mix_mismatch,
      .draw = sl_draw_aug_mix,
      .operations = sl_aug_mix_operations},
     {.name = "timm_augment",

@@ -50,7 +50,6 @@ uint32_t sl_random_erasing_operations(const double *arguments);
 sl_step_draw sl_draw_rand_augment, sl_draw_trivial_augment_wide, sl_draw_auto_augment,
     sl_draw_aug_mix, sl_draw_timm;
 const char *sl_rand_augment_mismatch(const double *arguments);
-const char *sl_aug_mix_mismatch(const double *arguments);
 const char *sl_timm_mismatch(const double *arguments);
 uint32_t sl_rand_augment_operations(const double *arguments);
 uint32_t sl_auto_augment_operations(const double *arguments);

@@ -131,8 +131,9 @@ static sl_rand_augment rand_augment_of(const double *arguments)
 
 const char *sl_rand_augment_mismatch(const double *arguments)
 {
-    const sl_rand_augment config = rand_augment_of(arguments);
-    return sl_rand_augment_refusal(&config);
+    return arguments[RAND_MAGNITUDE] >= arguments[RAND_BINS]
+               ? "magnitude must be below num_magnitude_bins"
+               : NULL;
 }
 
 uint32_t sl_rand_augment_operations(const double *arguments)
@@ -193,12 +194,6 @@ static sl_aug_mix aug_mix_of(const double *arguments)
                          .interpolation = (uint8_t)arguments[MIX_INTERPOLATION]};
     sl_draw_fill(arguments + MIX_FILL, config.fill);
     return config;
-}
-
-const char *sl_aug_mix_mismatch(const double *arguments)
-{
-    const sl_aug_mix config = aug_mix_of(arguments);
-    return sl_aug_mix_refusal(&config);
 }
 
 uint32_t sl_aug_mix_operations(const double *arguments)

@@ -63,7 +63,6 @@ static uint32_t draw_choices(const question *q, sl_random *random, sl_policy_cho
         config.num_ops = (uint32_t)a[0];
         config.magnitude = (uint32_t)a[1];
         config.num_magnitude_bins = (uint32_t)a[2];
-        refused(sl_rand_augment_refusal(&config));
         return sl_rand_augment_draw(&config, q->width, q->height, random, choices);
     }
     if (strcmp(q->kind, "trivial") == 0) {
@@ -93,7 +92,6 @@ static void draw_mix(const question *q, sl_random *random, sl_policy_mix *mix)
     config.mixture_width = (uint32_t)a[1];
     config.chain_depth = (int32_t)a[2];
     config.all_ops = a[3] != 0;
-    refused(sl_aug_mix_refusal(&config));
     sl_aug_mix_draw(&config, q->width, q->height, random, mix);
 }
 

@@ -136,45 +136,6 @@ TEST(long_strings)
     assert_int_equal(parsed(text).magnitude, 9);
 }
 
-static void refused_with(const char *refusal, const char *words)
-{
-    assert_true(refusal != NULL && strstr(refusal, words) != NULL);
-}
-
-#define RAND_REFUSED(words, ...) \
-    refused_with(sl_rand_augment_refusal(&(sl_rand_augment){__VA_ARGS__}), words)
-#define MIX_REFUSED(words, ...) refused_with(sl_aug_mix_refusal(&(sl_aug_mix){__VA_ARGS__}), words)
-
-TEST(configs_of_torchvision_that_are_refused)
-{
-    RAND_REFUSED("num_ops", .num_ops = 0, .magnitude = 9, .num_magnitude_bins = 31);
-    RAND_REFUSED("num_ops", .num_ops = 17, .magnitude = 9, .num_magnitude_bins = 31);
-    RAND_REFUSED("magnitude", .num_ops = 2, .magnitude = 31, .num_magnitude_bins = 31);
-    RAND_REFUSED("bins", .num_ops = 2, .magnitude = 0, .num_magnitude_bins = 1);
-    RAND_REFUSED("bins", .num_ops = 2, .magnitude = 9, .num_magnitude_bins = UINT32_MAX);
-    RAND_REFUSED("bicubic", .num_ops = 2, .magnitude = 9, .num_magnitude_bins = 31,
-                 .interpolation = SL_POLICY_RANDOM);
-    MIX_REFUSED("severity", .severity = 0, .mixture_width = 3, .chain_depth = -1, .alpha = 1);
-    MIX_REFUSED("severity", .severity = 11, .mixture_width = 3, .chain_depth = -1, .alpha = 1);
-    MIX_REFUSED("mixture_width", .severity = 3, .mixture_width = 0, .chain_depth = -1, .alpha = 1);
-    MIX_REFUSED("mixture_width", .severity = 3, .mixture_width = 9, .chain_depth = -1, .alpha = 1);
-    MIX_REFUSED("chain_depth", .severity = 3, .mixture_width = 3, .chain_depth = -2, .alpha = 1);
-    MIX_REFUSED("chain_depth", .severity = 3, .mixture_width = 3, .chain_depth = 9, .alpha = 1);
-    MIX_REFUSED("alpha", .severity = 3, .mixture_width = 3, .chain_depth = -1, .alpha = 0);
-    MIX_REFUSED("alpha", .severity = 3, .mixture_width = 3, .chain_depth = -1,
-                .alpha = (double)NAN);
-    MIX_REFUSED("alpha", .severity = 3, .mixture_width = 3, .chain_depth = -1,
-                .alpha = (double)INFINITY);
-    MIX_REFUSED("interpolation", .severity = 3, .mixture_width = 3, .chain_depth = -1, .alpha = 1,
-                .all_ops = true, .interpolation = SL_POLICY_RANDOM);
-}
-
-TEST(configs_of_torchvision_as_they_come)
-{
-    assert_null(sl_rand_augment_refusal(&(sl_rand_augment)RAND_AUGMENT_PRESET));
-    assert_null(sl_aug_mix_refusal(&(sl_aug_mix)AUG_MIX_PRESET));
-}
-
 static void hand_made(sl_timm_policy policy, const char *words)
 {
     const char *refusal = sl_timm_refusal(&policy);

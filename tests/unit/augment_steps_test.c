@@ -239,6 +239,20 @@ TEST(one_pixel_through_every_step)
     free(p.pixels);
 }
 
+TEST(magnitudes_are_below_their_number)
+{
+    sluice_augment *r = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sluice_augment_create(&r), SLUICE_OK);
+    assert_int_equal(sluice_augment_add(r, "rand_augment", (const double[]){2, 30, 31}, 3),
+                     SLUICE_OK);
+    assert_int_equal(sluice_augment_add(r, "rand_augment", (const double[]){2, 31, 31}, 3),
+                     SLUICE_INVALID);
+    assert_int_equal(sl_recipe_check(r, &error), SLUICE_INVALID);
+    assert_non_null(strstr(error.text, "num_magnitude_bins"));
+    sluice_augment_destroy(r);
+}
+
 /* ---- more than a program holds ---- */
 
 /* 1 + 8 x (1 + 8) operations, 64 of which may be changes of geometry. */
