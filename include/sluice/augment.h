@@ -133,7 +133,8 @@ SLUICE_API sluice_status sluice_augment_get_argument(uint32_t number, uint32_t a
  * those left out have their presets. Numbers are as the functions below have them: sizes in pixels,
  * parts and probabilities from 0 to 1; a choice, as "interpolation", is its number (`words`).
  * Errors: INVALID (no such step, a group, too many arguments, one out of range or missing); STATE
- * when there are 48 steps already, 15 of that name, or more than 128 operations that a picture may
+ * when there are 48 steps already, 15 of that name (random_crop and random_resized_crop count as
+ * one name, as they share their random numbers), or more than 128 operations that a picture may
  * come to (as many as a policy's num_ops, an AugMix's 1 + width x (1 + depth)).
  */
 SLUICE_API sluice_status sluice_augment_add(sluice_augment *recipe, const char *name,
@@ -159,7 +160,7 @@ SLUICE_API sluice_status sluice_augment_end(sluice_augment *recipe);
  * torchvision's; with its colour of ImageNet's mean, and bilinear or bicubic drawn for each
  * operation, as its create_transform has them. To change those, add "timm_augment" by its numbers.
  * docs/transforms.md has what may stand in the string. Errors: INVALID; the text quotes the part
- * that is wrong. What timm would pass over without a word is refused.
+ * that is wrong; STATE as sluice_augment_add. What timm would pass over without a word is refused.
  */
 SLUICE_API sluice_status sluice_augment_timm(sluice_augment *recipe, const char *policy);
 

@@ -69,15 +69,34 @@ sluice_status sluice_augment_get_argument(uint32_t number, uint32_t argument,
     return sl_api_write_struct(result, &full, sizeof(full));
 }
 
+static sluice_status refuse_name(sluice_augment *recipe, const char *call, const char *what,
+                                 const char *name)
+{
+    char text[128];
+    (void)snprintf(text, sizeof(text), "unknown %s \"%.60s\"", what, name != NULL ? name : "");
+    return sl_recipe_refuse(recipe, SLUICE_INVALID, call, text);
+}
+
+static sluice_status refuse_count(sluice_augment *recipe, const sl_step_kind *kind,
+                                  const double *arguments, uint32_t count)
+{
+    char text[128];
+    (void)snprintf(text, sizeof(text),
+                   arguments == NULL ? "%u arguments that are nowhere, of %u"
+                                     : "%u arguments, of %u at most",
+                   count, sl_step_argument_count(kind));
+    return sl_recipe_refuse(recipe, SLUICE_INVALID, kind->name, text);
+}
+
 sluice_status sluice_augment_add(sluice_augment *recipe, const char *name, const double *arguments,
                                  uint32_t count)
 {
     const sl_step_kind *kind = name != NULL ? sl_step_find(name) : NULL;
     if (recipe == NULL || kind == NULL) {
-        return sl_recipe_refuse(recipe, SLUICE_INVALID, "sluice_augment_add", "unknown step");
+        return refuse_name(recipe, "sluice_augment_add", "step", name);
     }
     if (count > sl_step_argument_count(kind) || (count > 0 && arguments == NULL)) {
-        return sl_recipe_refuse(recipe, SLUICE_INVALID, name, "too many arguments, or none at all");
+        return refuse_count(recipe, kind, arguments, count);
     }
     return sl_recipe_add(recipe, name, kind, arguments, count);
 }
@@ -87,10 +106,10 @@ sluice_status sluice_augment_begin(sluice_augment *recipe, const char *name,
 {
     const sl_step_kind *kind = name != NULL ? sl_step_find(name) : NULL;
     if (recipe == NULL || kind == NULL) {
-        return sl_recipe_refuse(recipe, SLUICE_INVALID, "sluice_augment_begin", "unknown group");
+        return refuse_name(recipe, "sluice_augment_begin", "group", name);
     }
     if (count > sl_step_argument_count(kind) || (count > 0 && arguments == NULL)) {
-        return sl_recipe_refuse(recipe, SLUICE_INVALID, name, "too many arguments, or none at all");
+        return refuse_count(recipe, kind, arguments, count);
     }
     return sl_recipe_begin(recipe, name, kind, arguments, count);
 }
@@ -105,7 +124,7 @@ sluice_status sluice_augment_timm(sluice_augment *recipe, const char *policy)
     double arguments[SL_STEP_ARGUMENTS_MAX];
     sluice_error error = SLUICE_ERROR_INIT;
     if (recipe == NULL || policy == NULL) {
-        return SLUICE_INVALID;
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, "sluice_augment_timm", "no policy");
     }
     if (sl_timm_arguments(policy, arguments, &error) != SLUICE_OK) {
         return sl_recipe_refuse(recipe, SLUICE_INVALID, "sluice_augment_timm", error.text);

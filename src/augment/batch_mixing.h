@@ -70,7 +70,7 @@ uint32_t sl_mixing_partner_of(const sl_mixing *mixing, uint32_t rows, uint32_t r
 uint32_t sl_mixing_user_of(const sl_mixing *mixing, uint32_t rows, uint32_t row);
 /* What is drawn for row `row`. */
 sl_mixing_row sl_mixing_draw(const sl_mixing *mixing, const sl_mixing_batch *batch, uint32_t row);
-/* A sentence about sides of which the picture has none; NULL: it has. */
+/* Why rows of such pictures cannot be mixed so, a sentence; NULL: they can. */
 const char *sl_mixing_mismatch(const sl_mixing *mixing);
 
 #endif

@@ -32,10 +32,30 @@ static bool recipe_in_range(const sl_argument *argument, double value)
             value == floor(value));
 }
 
+/* "interpolation must be nearest, bilinear or bicubic" */
+static void describe_words(const sl_argument *argument, char *text, size_t bytes)
+{
+    const size_t last = (size_t)argument->most;
+    size_t length = (size_t)snprintf(text, bytes, "%s must be", argument->name);
+    for (size_t i = 0; i <= last && length < bytes; i++) {
+        length += (size_t)snprintf(text + length, bytes - length, "%s%s",
+                                   i == 0      ? " "
+                                   : i == last ? " or "
+                                               : ", ",
+                                   argument->words[i]);
+    }
+}
+
 static void describe_range(const sl_argument *argument, char *text, size_t bytes)
 {
     const char *whole = argument->type == SL_NUMBER_WHOLE ? "a whole number " : "";
-    if (argument->most >= (double)FLT_MAX) {
+    if (argument->type == SL_NUMBER_WORD) {
+        describe_words(argument, text, bytes);
+        return;
+    }
+    if (argument->most >= (double)FLT_MAX && !argument->above && argument->least == 0) {
+        (void)snprintf(text, bytes, "%s must be at least 0", argument->name);
+    } else if (argument->most >= (double)FLT_MAX) {
         (void)snprintf(text, bytes, "%s must be finite%s", argument->name,
                        argument->above ? " and above 0" : "");
     } else if (argument->above) {
@@ -73,7 +93,7 @@ static sluice_status take_arguments(sluice_augment *recipe, const char *call,
                                     const sl_step_kind *kind, const double *arguments,
                                     uint32_t count, sl_recipe_step *step)
 {
-    char text[128];
+    char text[256];
     *step = (sl_recipe_step){.kind = kind};
     for (uint32_t i = 0; i < SL_STEP_ARGUMENTS_MAX; i++) {
         step->arguments[i] = i < count ? arguments[i] : kind->arguments[i].preset;
@@ -364,10 +384,11 @@ sluice_status sl_recipe_check(const sluice_augment *recipe, sluice_error *error)
                             recipe->steps[recipe->groups[recipe->depth - 1]].kind->name);
     }
     if (recipe->width == 0 || recipe->height == 0) {
-        return sl_error_set(error, SLUICE_INVALID, "augment",
-                            "the recipe has no step that gives pictures one size: add "
-                            "random_resized_crop, resize_center_crop, random_crop, center_crop or "
-                            "resize");
+        return sl_error_set(
+            error, SLUICE_INVALID, "augment",
+            "the recipe does not bring pictures to one size: add random_resized_crop, "
+            "resize_center_crop, random_crop, center_crop or resize, behind any "
+            "resize_shorter and random_resize");
     }
     return SLUICE_OK;
 }

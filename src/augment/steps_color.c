@@ -96,9 +96,13 @@ uint32_t sl_color_jitter_operations(const double *arguments)
 
 const char *sl_color_jitter_ranges_mismatch(const double *arguments)
 {
+    static const char *const texts[JITTERS] = {"brightness_min must be at most brightness_max",
+                                               "contrast_min must be at most contrast_max",
+                                               "saturation_min must be at most saturation_max",
+                                               "hue_min must be at most hue_max"};
     for (size_t i = 0; i < JITTERS; i++) {
         if (arguments[2 * i] > arguments[2 * i + 1]) {
-            return "each range must begin with its least value";
+            return texts[i];
         }
     }
     return NULL;

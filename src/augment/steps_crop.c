@@ -110,13 +110,10 @@ const char *sl_random_resized_crop_mismatch(const double *arguments)
 /* ---- resize ---- */
 
 /* torchvision's Resize(int): the longer side is cut to a whole number. `limit` of it; 0: none. */
-static sluice_status resize_shorter(sl_drawing *drawing, uint32_t size, uint32_t limit,
-                                    sl_interpolation interpolation)
+static void shorter_sides(uint32_t size, uint32_t limit, const uint32_t from[2], uint64_t to[2])
 {
-    const uint64_t width = drawing->width;
-    const uint64_t height = drawing->height;
-    const uint64_t shorter = width < height ? width : height;
-    const uint64_t longer = width < height ? height : width;
+    const uint64_t shorter = from[0] < from[1] ? from[0] : from[1];
+    const uint64_t longer = from[0] < from[1] ? from[1] : from[0];
     uint64_t least = size;
     uint64_t most = size * longer / shorter;
     if (limit > 0 && most > limit) {
@@ -124,13 +121,34 @@ static sluice_status resize_shorter(sl_drawing *drawing, uint32_t size, uint32_t
         most = limit;
     }
     least = least > 0 ? least : 1;
-    if (most > INT32_MAX / 2) {
+    to[0] = from[0] <= from[1] ? least : most;
+    to[1] = from[0] <= from[1] ? most : least;
+}
+
+static sluice_status resize_shorter(sl_drawing *drawing, uint32_t size, uint32_t limit,
+                                    sl_interpolation interpolation)
+{
+    uint64_t to[2];
+    shorter_sides(size, limit, (const uint32_t[]){drawing->width, drawing->height}, to);
+    if (to[0] > INT32_MAX / 2 || to[1] > INT32_MAX / 2) {
         return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
                             "a picture of %u x %u is too long to resize its shorter side to %u",
                             drawing->width, drawing->height, size);
     }
-    return sl_draw_resize(drawing, (uint32_t)(width <= height ? least : most),
-                          (uint32_t)(width <= height ? most : least), interpolation);
+    return sl_draw_resize(drawing, (uint32_t)to[0], (uint32_t)to[1], interpolation);
+}
+
+/* Known where that of the picture is. */
+void sl_resize_shorter_size(const double *arguments, uint32_t *width, uint32_t *height)
+{
+    uint64_t to[2] = {0, 0};
+    if (*width > 0) {
+        shorter_sides((uint32_t)arguments[0], (uint32_t)arguments[1],
+                      (const uint32_t[]){*width, *height}, to);
+    }
+    const bool fits = to[0] <= INT32_MAX / 2 && to[1] <= INT32_MAX / 2;
+    *width = fits ? (uint32_t)to[0] : 0;
+    *height = fits ? (uint32_t)to[1] : 0;
 }
 
 sluice_status sl_draw_resize_step(const double *arguments, sl_drawing *drawing)

@@ -16,6 +16,7 @@ const char *sl_random_resized_crop_mismatch(const double *arguments);
 const char *sl_resize_center_crop_mismatch(const double *arguments);
 const char *sl_resize_shorter_mismatch(const double *arguments);
 const char *sl_random_resize_mismatch(const double *arguments);
+void sl_resize_shorter_size(const double *arguments, uint32_t *width, uint32_t *height);
 void sl_pad_size(const double *arguments, uint32_t *width, uint32_t *height);
 uint32_t sl_crop_and_resize_operations(const double *arguments);
 uint32_t sl_random_crop_operations(const double *arguments);

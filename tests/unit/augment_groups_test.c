@@ -213,11 +213,34 @@ TEST(sizes_that_depend_on_the_draw)
     end(r);
     expect_no_end(r, depends);
 
-    r = make_recipe(); /* the picture's own size, or not */
+    r = make_recipe(); /* a size that is drawn, or not */
     begin(r, "random_choice", NULL, 0);
-    assert_int_equal(sluice_augment_add(r, "resize_shorter", (const double[]){8}, 1), SLUICE_OK);
+    assert_int_equal(sluice_augment_add(r, "random_resize", (const double[]){8, 9}, 2), SLUICE_OK);
     add_mark(r, 1);
     expect_no_end(r, depends);
+}
+
+/* The shorter side of what has one size. */
+TEST(shorter_sides_of_known_sizes)
+{
+    static const struct {
+        double size[2], shorter[2];
+        uint32_t width, height;
+    } cases[] = {{{30, 20}, {10, 0}, 15, 10},
+                 {{20, 31}, {10, 0}, 10, 15},
+                 {{30, 10}, {8, 20}, 20, 6},
+                 {{7, 7}, {9, 0}, 9, 9}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static sl_params params;
+        sluice_augment *r = recipe_make();
+        assert_int_equal(sluice_augment_add(r, "center_crop", cases[i].size, 2), SLUICE_OK);
+        assert_int_equal(sluice_augment_add(r, "resize_shorter", cases[i].shorter, 2), SLUICE_OK);
+        assert_int_equal(r->width, cases[i].width);
+        assert_int_equal(r->height, cases[i].height);
+        assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 1}, 50, 50, &params, NULL), SLUICE_OK);
+        assert_true(params.width == r->width && params.height == r->height);
+        sluice_augment_destroy(r);
+    }
 }
 
 TEST(sizes_that_do_not_depend_on_the_draw)

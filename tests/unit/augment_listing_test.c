@@ -222,3 +222,62 @@ TEST(steps_by_name)
     sluice_augment_destroy(a);
     sluice_augment_destroy(b);
 }
+
+/* ---- strings of timm ---- */
+
+TEST(numbers_of_timm_are_what_the_string_adds)
+{
+    static const char *const texts[] = {"rand-m9-mstd0.5-inc1", "augmix-m5-w4-d2", "original",
+                                        "v0r", "3a"};
+    const uint32_t count = sl_step_argument_count(sl_step_find("timm_augment"));
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        double numbers[SL_STEP_ARGUMENTS_MAX];
+        sluice_augment *recipe = make_recipe();
+        assert_int_equal(sluice_augment_timm(recipe, texts[i]), SLUICE_OK);
+        assert_int_equal(sluice_augment_timm_numbers(texts[i], numbers, NULL), SLUICE_OK);
+        assert_memory_equal(numbers, recipe->steps[recipe->count - 1].arguments,
+                            count * sizeof(*numbers));
+        sluice_augment_destroy(recipe);
+    }
+}
+
+TEST(strings_of_timm_that_mean_nothing)
+{
+    double numbers[SL_STEP_ARGUMENTS_MAX];
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_augment *recipe = make_recipe();
+    assert_int_equal(sluice_augment_timm_numbers("rand-q9", numbers, &error), SLUICE_INVALID);
+    assert_non_null(strstr(error.text, "q9"));
+    assert_int_equal(sluice_augment_timm_numbers(NULL, numbers, NULL), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_timm_numbers("3a", NULL, NULL), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_timm(recipe, NULL), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_get_error(recipe, &error), SLUICE_INVALID);
+    assert_non_null(strstr(error.text, "no policy"));
+    sluice_augment_destroy(recipe);
+}
+
+/* ---- sentences ---- */
+
+static void refuse(const char *name, const double *arguments, uint32_t count, const char *words)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_augment *recipe = make_recipe();
+    assert_int_equal(sluice_augment_add(recipe, name, arguments, count), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_get_error(recipe, &error), SLUICE_INVALID);
+    if (strstr(error.text, words) == NULL) {
+        print_message("%s\n", error.text);
+    }
+    assert_non_null(strstr(error.text, words));
+    sluice_augment_destroy(recipe);
+}
+
+TEST(refusals_say_what_is_possible)
+{
+    refuse("random_aply", NULL, 0, "\"random_aply\"");
+    refuse("random_flip", (const double[]){1, 2}, 2, "2 arguments, of 1 at most");
+    refuse("random_flip", NULL, 1, "1 arguments that are nowhere");
+    refuse("random_flip", (const double[]){(double)NAN}, 1, "from 0 to 1");
+    refuse("random_rotation", (const double[]){0, 0, 3}, 3, "nearest, bilinear or bicubic");
+    refuse("timm_augment", (const double[]){0, 0, 2, 9, 10, -1}, 6, "deviation must be at least 0");
+    refuse("color_jitter_ranges", (const double[]){1, 1, 1.2, 1.1}, 4, "contrast_min");
+}

@@ -107,6 +107,26 @@ TEST(what_is_refused)
     sluice_augment_destroy(recipe);
 }
 
+/* Boxes and devices have 16 bits for a place. */
+TEST(sides_that_are_too_long)
+{
+    const double narrow[] = {8, 4};
+    const double border[] = {16384, 0, 16384};
+    sl_mixing mixing;
+    sluice_augment *recipe = new_recipe();
+    assert_int_equal(add(recipe, "cutmix", NULL, 0), SLUICE_OK);
+    assert_int_equal(add(recipe, "resize", narrow, 2), SLUICE_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(add(recipe, "pad", border, 3), SLUICE_OK);
+    }
+    assert_true(sl_recipe_mixing(recipe, &mixing));
+    assert_int_equal(mixing.width, 65544);
+    assert_non_null(strstr(sl_mixing_mismatch(&mixing), "above 65535"));
+    mixing.width = 65535;
+    assert_null(sl_mixing_mismatch(&mixing));
+    sluice_augment_destroy(recipe);
+}
+
 /* ---- draws ---- */
 
 static sl_mixing mixing_of(const char *name, const double *arguments, uint32_t count)
