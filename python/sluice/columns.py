@@ -63,10 +63,12 @@ class Image(Column):
     """Pictures through a transform: rows x height x width x 3, or rows x 3 x height x width.
 
     transform: of sluice.transforms. dtype: 'uint8' unless it normalises or says otherwise, then
-    'float32'; also 'float16', 'bfloat16'. layout: 'NHWC' or 'NCHW'.
+    'float32'; also 'float16', 'bfloat16'. layout: 'NHWC' or 'NCHW'. What mixes a batch (MixUp, CutMix) says
+    nothing of labels here, so no num_classes: OneHot(classes, mixes=NAME, smoothing=...) does.
     """
 
     _kind = "image"
+    _is_alone = True  # no column of labels is made for it
 
     def __init__(
         self, field: str | None = None, *, transform: Steps, dtype: Dtype = None, layout: str = "NHWC",
@@ -74,10 +76,33 @@ class Image(Column):
     ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
         recipe = _transforms.recipe(transform)
+        if self._is_alone and recipe.mixing is not None:
+            _refuse_labels(recipe.mixing)
         self._functions = recipe.functions
         self._values["recipe"] = recipe.steps
         self._values["layout"] = _layout_number(layout)
         self._set_dtype(recipe.dtype if dtype is None else dtype)
+
+
+class MixedImage(Image):
+    """One that a loader makes together with its labels, as the transform says."""
+
+    _is_alone = False
+
+
+def _refuse_labels(mixing):
+    """Mixing in a column is of its pictures only: what it says of labels would be passed over."""
+    classes, smoothing = mixing.num_classes, mixing._smoothing
+    said = {"num_classes": classes, "label_smoothing": smoothing or None}
+    wrong = [name for name, value in said.items() if value is not None]
+    if not wrong:
+        return
+    instead = f"OneHot({classes or 'classes'}, \"label\", mixes=NAME{f', smoothing={smoothing:g}' if smoothing else ''})"
+    unset = ", ".join("label_smoothing=0" if name == "label_smoothing" else f"{name}=None" for name in wrong)
+    raise ValueError(
+        f"{type(mixing).__name__}: {' and '.join(wrong)} cannot be said in a column, which has pictures only. Set {unset} "
+        f"and add sluice.columns.{instead}, NAME being this column's"
+    )
 
 
 class Number(Column):

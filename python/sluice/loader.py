@@ -10,7 +10,7 @@ from . import _check, _sluice, transforms as _transforms
 from ._names import choice, dtype_number, keywords, layout_number, seconds, values
 from ._ranks import ranks
 from .batch import FACTS, Batch, made_of, named
-from .columns import Column, Image, Number, OneHot, Tensor, Window
+from .columns import Column, Image, MixedImage, Number, OneHot, Tensor, Window
 from .dataset import opened
 from .functions import Conversion, Functions
 
@@ -325,7 +325,7 @@ class Loader:
         columns = {}
         for name, field in fields.items():
             if field.type == "image":
-                column = Image(name, transform=transform, dtype=dtype, layout="NHWC" if layout is None else layout)
+                column = MixedImage(name, transform=transform, dtype=dtype, layout="NHWC" if layout is None else layout)
             elif name == label:
                 column = OneHot(mixing.num_classes, name, mixes=picture, smoothing=mixing._smoothing)
             elif field.type in ("int", "float"):

@@ -78,6 +78,33 @@ def test_columns_that_follow(data):
     assert numpy.abs(batch["soft"].numpy() - (weight * smooth + (1 - weight) * smooth[batch["views.partner"].numpy()])).max() < 1e-6
 
 
+TIMM = T.MixUp.timm
+
+
+@pytest.mark.parametrize(
+    "step, words",
+    [
+        (T.MixUp(num_classes=3), r"MixUp: num_classes cannot .* Set num_classes=None and .*OneHot\(3, \"label\", mixes=NAME\)"),
+        (T.CutMix(num_classes=3), r"CutMix: num_classes cannot"),
+        (TIMM(0.8), r"num_classes and label_smoothing .* label_smoothing=0 and .*OneHot\(1000, .*mixes=NAME, smoothing=0\.1\)"),
+        (TIMM(0.8, label_smoothing=0), "Set num_classes=None and"),
+        (TIMM(0.8, num_classes=None, label_smoothing=0.2), r"TimmMixup: label_smoothing .*OneHot\(classes, .*smoothing=0\.2\)"),
+        (T.RandomChoice([T.MixUp(num_classes=3), T.CutMix(num_classes=3)]), "num_classes=None"),
+    ],
+)
+def test_labels_are_said_in_a_column_of_their_own(step, words):
+    with pytest.raises(ValueError, match=words):
+        C.Image("image", transform=[CROP, T.ToTensor(), step])
+
+
+def test_columns_of_timms(data):
+    step = TIMM(0.8, label_smoothing=0, num_classes=None)
+    columns = {"image": C.Image(transform=[CROP, T.ToTensor(), step]), "label": C.OneHot(3, mixes="image", smoothing=0.1)}
+    alone = batches(data, TIMM(0.8, label_smoothing=0.1, num_classes=3))
+    for one, other in zip(alone, sluice.Loader(data, batch_size=8, columns=columns)):
+        assert all((one[name].numpy() == other[name].numpy()).all() for name in ("image", "label", "image.weight"))
+
+
 def test_torch_tensors_and_copies(data):
     torch = pytest.importorskip("torch")
     import pickle
