@@ -106,7 +106,17 @@ for command in bench view; do
     refuses 2 "mean_r must be given" "$command" packed --augment normalize
     refuses 2 "too many arguments" "$command" packed --augment random_flip:1:1
     refuses 2 'expected STEP' "$command" packed --augment random_flip++color_jitter
+    refuses 2 'an argument of pad is empty' "$command" packed --augment pad:8::8
+    refuses 2 'an argument of random_flip is empty' "$command" packed --augment random_flip:
+    refuses 2 'an argument of pad is empty' "$command" packed --augment 'random_choice(pad::8+random_flip)'
 done
+# A group is as long as it has to be; of all text together there is a limit, which is said.
+long=$(seq 9 23 | sed "s|.*|random_affine:-&:&:translate_x=0.1:translate_y=0.1|" | paste -sd+)
+[ ${#long} -gt 750 ] || fail "a short group"
+run 0 view packed --samples 1 --draws 1 --size 32 --augment "random_choice($long)" -o long.png
+run 0 view packed --samples 1 --draws 1 --size 32 --augment "random_apply(random_choice($long))" -o long.png
+refuses 2 "16383 characters" view packed --augment "random_choice($(yes "$long" | head -30 | paste -sd+))"
+refuses 2 '...": expected STEP' view packed --augment "random_choice($long"
 # A second geometry step has the last word about the size.
 run 0 bench packed --batch 8 --epochs 1 --json --augment center_crop:8:8
 json '.samples > 0 and .delivered_bytes > 8 * 8 * 3 * .samples and .delivered_bytes < 400 * .samples'

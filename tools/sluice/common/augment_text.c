@@ -11,13 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARGUMENTS_MAX = 16, STEP_BYTES = 512, NAMES_BYTES = 1200 };
+enum { ARGUMENTS_MAX = 16, PUT_BYTES = 256, NAMES_BYTES = 1200, QUOTED = 200 };
 
 /* ---- lists of steps ---- */
 
 static bool list_is_full(void)
 {
-    report("augment: more than %d steps, or %d characters", AUGMENT_TEXT_STEPS, AUGMENT_TEXT_BYTES);
+    report("augment: more than %d steps, or %d characters, are too many", AUGMENT_TEXT_STEPS,
+           AUGMENT_TEXT_BYTES - 1);
     return false;
 }
 
@@ -72,7 +73,8 @@ static size_t step_length(const char *text)
 
 static bool expected_step(const char *text)
 {
-    report("augment: \"%s\": expected STEP[:ARGUMENT...][(STEP+...)][+STEP...]", text);
+    report("augment: \"%.*s%s\": expected STEP[:ARGUMENT...][(STEP+...)][+STEP...]", QUOTED, text,
+           strlen(text) > QUOTED ? "..." : "");
     return false;
 }
 
@@ -96,7 +98,7 @@ bool augment_text_cut(struct augment_text *list, const char *text, uint32_t repl
 
 bool augment_text_put(struct augment_text *list, const char *format, ...)
 {
-    char step[STEP_BYTES];
+    char step[PUT_BYTES];
     va_list values;
     va_start(values, format);
     const int length = vsnprintf(step, sizeof step, format, values);
@@ -201,25 +203,43 @@ static bool find_argument(struct arguments *a, const char *step, char **text, ui
     return false;
 }
 
-/* ":A:B", of which `text` is the part behind the name. */
+static bool take_argument(struct arguments *a, const char *step, char *text)
+{
+    sluice_augment_argument argument = SLUICE_AUGMENT_ARGUMENT_INIT;
+    uint32_t place;
+    if (*text == '\0') {
+        report("augment: an argument of %s is empty; to leave some out, give others by NAME=VALUE",
+               step);
+        return false;
+    }
+    if (!find_argument(a, step, &text, &place)) {
+        return false;
+    }
+    (void)sluice_augment_get_argument(a->step, place, &argument);
+    if (!read_value(&argument, text, &a->numbers[place])) {
+        return refuse_value(step, &argument, text);
+    }
+    a->given = place + 1 > a->given ? place + 1 : a->given;
+    return true;
+}
+
+/* "A:B"; NULL: there are none. */
 static bool read_arguments(struct arguments *a, const char *step, char *text)
 {
     sluice_augment_argument argument = SLUICE_AUGMENT_ARGUMENT_INIT;
-    char *rest = NULL;
     for (uint32_t i = 0; i < a->count; i++) {
         (void)sluice_augment_get_argument(a->step, i, &argument);
         a->numbers[i] = argument.preset;
     }
-    for (char *at = strtok_r(text, ":", &rest); at != NULL; at = strtok_r(NULL, ":", &rest)) {
-        uint32_t place;
-        if (!find_argument(a, step, &at, &place)) {
+    while (text != NULL) {
+        char *colon = strchr(text, ':');
+        if (colon != NULL) {
+            *colon = '\0';
+        }
+        if (!take_argument(a, step, text)) {
             return false;
         }
-        (void)sluice_augment_get_argument(a->step, place, &argument);
-        if (!read_value(&argument, at, &a->numbers[place])) {
-            return refuse_value(step, &argument, at);
-        }
-        a->given = place + 1 > a->given ? place + 1 : a->given;
+        text = colon != NULL ? colon + 1 : NULL;
     }
     for (uint32_t i = 0; i < a->given; i++) {
         if (isnan(a->numbers[i])) { /* passed over, and without a preset */
@@ -233,20 +253,25 @@ static bool read_arguments(struct arguments *a, const char *step, char *text)
 
 /* ---- steps ---- */
 
-static bool add_inside(sluice_augment *recipe, const char *text)
+static bool add_step(sluice_augment *recipe, char *step);
+
+/* Cuts the text up. */
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the library lets groups be
+static bool add_inside(sluice_augment *recipe, char *text)
 {
-    char step[STEP_BYTES];
     while (*text != '\0') {
         const size_t length = step_length(text);
-        if (length == SIZE_MAX || length == 0 || length >= sizeof step) {
+        if (length == SIZE_MAX || length == 0) {
             return expected_step(text);
         }
-        memcpy(step, text, length);
-        step[length] = '\0';
-        if (!augment_text_add(recipe, step)) {
+        char *next = text + length;
+        if (*next == '+') {
+            *next++ = '\0';
+        }
+        if (!add_step(recipe, text)) {
             return false;
         }
-        text += length + (text[length] == '+');
+        text = next;
     }
     return true;
 }
@@ -267,24 +292,30 @@ static bool cut_group(char *step, char **inside)
     return true;
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the library lets groups be
-bool augment_text_add(sluice_augment *recipe, const char *text)
+/* Where the arguments begin, of a step whose name ends there then; NULL: it has none. */
+static char *cut_arguments(char *step)
 {
-    char step[STEP_BYTES];
+    char *colon = strchr(step, ':');
+    if (colon != NULL) {
+        *colon++ = '\0';
+    }
+    return colon;
+}
+
+/* Cuts the text up. */
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the library lets groups be
+static bool add_step(sluice_augment *recipe, char *step)
+{
     char *inside = NULL;
     sluice_augment_step known = SLUICE_AUGMENT_STEP_INIT;
     struct arguments a = {.count = 0};
-    const int length = snprintf(step, sizeof step, "%s", text);
-    if (strncmp(text, "timm:", 5) == 0) {
-        return sluice_augment_timm(recipe, text + 5) >= 0;
+    if (strncmp(step, "timm:", 5) == 0) {
+        return sluice_augment_timm(recipe, step + 5) >= 0;
     }
-    if (length < 0 || (size_t)length >= sizeof step || !cut_group(step, &inside)) {
-        return expected_step(text);
+    if (!cut_group(step, &inside)) {
+        return expected_step(step);
     }
-    char *numbers = step + strcspn(step, ":");
-    if (*numbers == ':') {
-        *numbers++ = '\0';
-    }
+    char *numbers = cut_arguments(step);
     if (!find_step(step, &a.step, &known)) {
         return false;
     }
@@ -303,4 +334,16 @@ bool augment_text_add(sluice_augment *recipe, const char *text)
     }
     return sluice_augment_begin(recipe, step, a.numbers, a.given) >= 0 &&
            add_inside(recipe, inside) && sluice_augment_end(recipe) >= 0;
+}
+
+bool augment_text_add(sluice_augment *recipe, const char *text)
+{
+    char *step = strdup(text);
+    if (step == NULL) {
+        report("out of memory for a recipe");
+        return false;
+    }
+    const bool fine = add_step(recipe, step);
+    free(step);
+    return fine;
 }

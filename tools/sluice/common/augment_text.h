@@ -14,7 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { AUGMENT_TEXT_STEPS = 32, AUGMENT_TEXT_BYTES = 2048 };
+/* As many steps as a recipe has, with all their arguments. */
+enum { AUGMENT_TEXT_STEPS = 48, AUGMENT_TEXT_BYTES = 16384 };
 
 /* Steps side by side, each with its arguments and its group. */
 struct augment_text {
