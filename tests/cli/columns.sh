@@ -93,6 +93,8 @@ for command in bench view; do
     refuses 2 "size=0" "$command" packed --column image:image,size=0
     refuses 2 "given twice" "$command" packed --column image:image,size=4,size=5
     refuses 2 "crop=random" "$command" packed --column image:image,padding=3
+    refuses 2 "smoothing=2: expected a number from 0 to 1" "$command" packed --column image:image --column l=label:one_hot,length=4,smoothing=2
+    refuses 2 'mixes is "age", and there is no such column' "$command" packed --column image:image --column l=label:one_hot,length=4,dtype=f32,mixes=age
     refuses 2 "above" "$command" packed --column image:image,area-min=0.5,area-max=0.1
     refuses 2 "needs a length" "$command" packed --column image:image --column label:one_hot
     refuses 2 "it has: image, label" "$command" packed --column image:image --column age:number
@@ -117,6 +119,9 @@ run 0 view packed --samples 1 --draws 1 --size 32 --augment "random_choice($long
 run 0 view packed --samples 1 --draws 1 --size 32 --augment "random_apply(random_choice($long))" -o long.png
 refuses 2 "16383 characters" view packed --augment "random_choice($(yes "$long" | head -30 | paste -sd+))"
 refuses 2 '...": expected STEP' view packed --augment "random_choice($long"
+# Labels in the shares of the pictures, as docs/transforms.md has them.
+bench --column image:image,size=32,augment=mixup:0.2 --column l=label:one_hot,length=4,dtype=f32,mixes=image,smoothing=0.1
+json '.delivered_bytes == 48 * (3 * 32 * 32 + 8 + 4 + 16 + 10)'
 # A second geometry step has the last word about the size.
 run 0 bench packed --batch 8 --epochs 1 --json --augment center_crop:8:8
 json '.samples > 0 and .delivered_bytes > 8 * 8 * 3 * .samples and .delivered_bytes < 400 * .samples'

@@ -8,6 +8,7 @@
 #include "loader_setup.h"
 #include "test_folder.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,37 @@ TEST(test_asked)
     assert_int_equal(tensor_of(batch, "key.offsets").shape[0], SAMPLES + 1);
     assert_int_equal(tensor_of(batch, "path").shape[1], 99);
     assert_string_equal(column_set_picture(set, 1)->name, "small");
+    sluice_batch_release(batch);
+    sluice_loader_close(loader);
+    sluice_dataset_close(dataset);
+    free(set);
+}
+
+/* The mixed label is what the picture's weight and partner say. */
+TEST(test_mixed_labels)
+{
+    const struct option_list texts = {
+        .at = {"image:image,augment=mixup", "label:number",
+               "l=label:one_hot,length=3,dtype=f32,mixes=image,smoothing=0.3"},
+        .count = 3};
+    struct column_set *set = calloc(1, sizeof *set);
+    sluice_dataset *dataset = setup_dataset(photos.path);
+    sluice_loader *loader = NULL;
+    assert_int_equal(column_set_parse(set, &texts), TOOL_FINE);
+    sluice_batch *batch = first_batch(dataset, set, &loader);
+    const float *rows = tensor_of(batch, "l").data;
+    const float *weights = tensor_of(batch, "image.weight").data;
+    const int64_t *partners = tensor_of(batch, "image.partner").data;
+    const int64_t *labels = tensor_of(batch, "label").data;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        for (int64_t k = 0; k < 3; k++) {
+            const double own = labels[i] == k ? 0.8 : 0.1;
+            const double other = labels[partners[i]] == k ? 0.8 : 0.1;
+            const double expected = weights[i] * own + (1 - weights[i]) * other;
+            assert_true(fabs(rows[i * 3 + (size_t)k] - expected) < 1e-6);
+        }
+    }
+    assert_true(weights[0] < 1);
     sluice_batch_release(batch);
     sluice_loader_close(loader);
     sluice_dataset_close(dataset);

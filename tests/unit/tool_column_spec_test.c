@@ -88,6 +88,11 @@ TEST(test_others)
     assert_int_equal(good("c:ragged,length=9,too-long=truncate").too_long,
                      SLUICE_TOO_LONG_TRUNCATE);
     assert_int_equal(good("c:padded,length=9,dtype=u8").dtype, SLUICE_U8);
+    assert_true(spec.smoothing == 0 && spec.mixes[0] == '\0');
+    spec = good("l=label:one_hot,length=2,dtype=f32,mixes=image,smoothing=0.1");
+    assert_string_equal(spec.mixes, "image");
+    assert_true(spec.smoothing == 0.1);
+    assert_true(good("l:one_hot,smoothing=1").smoothing == 1);
     for (int dtype = SLUICE_U8; dtype <= SLUICE_BOOL; dtype++) {
         char text[64];
         snprintf(text, sizeof text, "x:tensor,dtype=%s", sluice_dtype_name((sluice_dtype)dtype));
@@ -140,6 +145,14 @@ TEST(test_faults)
         {"c:ragged,length=0", "length=0"},
         {"c:ragged,too-long=never", "bad, truncate"},
         {"c:one_hot,length=3,missing=maybe", "bad, blank"},
+        {"c:one_hot,length=3,smoothing=1.1", "smoothing=1.1: expected a number from 0 to 1"},
+        {"c:one_hot,length=3,smoothing=-0.1", "smoothing=-0.1"},
+        {"c:one_hot,length=3,smoothing=nan", "smoothing=nan"},
+        {"c:one_hot,length=3,smoothing=a", "smoothing=a"},
+        {"c:one_hot,length=3,mixes=a b", "mixes=a b: expected a column's name"},
+        {"c:one_hot,length=3,mixes=a1234567890123456789012345678901", "mixes=a1"},
+        {"c:one_hot,length=3,mixes=a,mixes=b", "mixes is given twice"},
+        {"c:number,mixes=a", "no \"mixes\""},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct column_spec spec;
@@ -167,4 +180,22 @@ TEST(test_long_texts)
     text[500] = ':';
     assert_false(column_spec_parse(text, &spec, fault, sizeof fault));
     assert_true(strlen(fault) < sizeof fault);
+}
+
+TEST(test_long_steps)
+{
+    static const char step[] = "+random_rotation:-30:30:interpolation=bilinear";
+    char text[3000] = "a:image,augment=pad:8";
+    char fault[400] = "";
+    struct column_spec spec;
+    while (strlen(text) < 800) {
+        strcat(text, step);
+    }
+    assert_true(column_spec_parse(text, &spec, fault, sizeof fault));
+    assert_string_equal(spec.augment, strstr(text, "pad"));
+    while (strlen(text) < 2100) {
+        strcat(text, step);
+    }
+    assert_false(column_spec_parse(text, &spec, fault, sizeof fault));
+    assert_non_null(strstr(fault, "more than 2047 characters"));
 }

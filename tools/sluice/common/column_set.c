@@ -200,6 +200,8 @@ static int add_column(sluice_columns *columns, const struct column_spec *spec,
     column.part = word_or_default(spec->part);
     column.too_long = word_or_default(spec->too_long);
     column.missing = word_or_default(spec->missing);
+    column.mixes = spec->mixes[0] != '\0' ? spec->mixes : NULL;
+    column.smoothing = spec->smoothing;
     column.dims = spec->dims;
     memcpy(column.shape, spec->shape, sizeof column.shape);
     if (spec->kind == SLUICE_COLUMN_IMAGE) {

@@ -15,7 +15,7 @@ enum { ITEM_BYTES = COLUMN_STEPS_BYTES, WORDS_BYTES = 192, QUESTION_BYTES = 80 }
 /* In the order of enum pipeline; all other words are the library's. */
 static const char *const crop_words[] = {"rrc", "center", "random", NULL};
 
-enum value { VALUE_COUNT, VALUE_AREA, VALUE_WORD, VALUE_SHAPE, VALUE_TEXT };
+enum value { VALUE_COUNT, VALUE_AREA, VALUE_PART, VALUE_WORD, VALUE_SHAPE, VALUE_NAME, VALUE_TEXT };
 
 struct key {
     const char *name;
@@ -46,6 +46,8 @@ static const struct key keys[] = {
     {"stride", BIT(WINDOW), VALUE_COUNT, MEMBER(stride), 1, UINT64_C(1) << 40, NULL},
     {"offset", BIT(WINDOW), VALUE_COUNT, MEMBER(offset), 0, UINT64_C(1) << 40, NULL},
     {"too-long", TEXTS, VALUE_WORD, MEMBER(too_long), 0, 0, NULL},
+    {"mixes", BIT(ONE_HOT), VALUE_NAME, MEMBER(mixes), 0, 0, NULL},
+    {"smoothing", BIT(ONE_HOT), VALUE_PART, MEMBER(smoothing), 0, 0, NULL},
     {"dtype", BIT(IMAGE) | ELEMENTS, VALUE_WORD, MEMBER(dtype), 0, 0, NULL},
     {"layout", BIT(IMAGE), VALUE_WORD, MEMBER(layout), 0, 0, NULL},
     {"missing", BIT(IMAGE) | ELEMENTS, VALUE_WORD, MEMBER(missing), 0, 0, NULL},
@@ -150,6 +152,38 @@ static bool take_area(const struct key *key, const char *text, struct column_spe
     return true;
 }
 
+static bool take_part(const struct key *key, const char *text, struct column_spec *spec,
+                      const struct fault *fault)
+{
+    double value;
+    if (!units_parse_real(text, &value) || !(value >= 0 && value <= 1)) {
+        return wrong(fault, "%s=%s: expected a number from 0 to 1", key->name, text);
+    }
+    memcpy((char *)spec + key->offset, &value, sizeof value);
+    return true;
+}
+
+#define NAME_LENGTHS "1 to 31 letters, digits, _, -, . or /"
+
+static bool is_name(const char *text, size_t length)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
+    return length > 0 && length < COLUMN_NAME_BYTES && strspn(text, letters) >= length;
+}
+
+/* Of another column. */
+static bool take_column(const struct key *key, const char *text, struct column_spec *spec,
+                        const struct fault *fault)
+{
+    const size_t length = strlen(text);
+    if (!is_name(text, length)) {
+        return wrong(fault, "%s=%.64s: expected a column's name, " NAME_LENGTHS, key->name, text);
+    }
+    memcpy((char *)spec + key->offset, text, length + 1);
+    return true;
+}
+
 static bool take_word(const struct key *key, const char *text, struct column_spec *spec,
                       const struct fault *fault)
 {
@@ -247,6 +281,10 @@ static bool take_item(char *item, struct column_spec *spec, uint32_t *given,
         return take_count(key, value, spec, fault);
     case VALUE_AREA:
         return take_area(key, value, spec, fault);
+    case VALUE_PART:
+        return take_part(key, value, spec, fault);
+    case VALUE_NAME:
+        return take_column(key, value, spec, fault);
     case VALUE_WORD:
         return take_word(key, value, spec, fault);
     case VALUE_SHAPE:
@@ -262,10 +300,8 @@ static bool take_item(char *item, struct column_spec *spec, uint32_t *given,
 
 static bool take_name(const char *from, size_t length, char *name, const struct fault *fault)
 {
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
-    if (length == 0 || length >= COLUMN_NAME_BYTES || strspn(from, letters) < length) {
-        return wrong(fault, "\"%.*s\" is no name: expected 1 to 31 letters, digits, _, -, . or /",
+    if (!is_name(from, length)) {
+        return wrong(fault, "\"%.*s\" is no name: expected " NAME_LENGTHS,
                      (int)(length < ITEM_BYTES ? length : ITEM_BYTES), from);
     }
     memcpy(name, from, length);
@@ -307,7 +343,8 @@ static bool next_item(const char **at, char item[ITEM_BYTES], const struct fault
 {
     const size_t length = strcspn(*at, ",");
     if (length >= ITEM_BYTES) {
-        return wrong(fault, "\"%.20s...\" is too long", *at);
+        return wrong(fault, "\"%.20s...\" is too long: more than %d characters", *at,
+                     ITEM_BYTES - 1);
     }
     memcpy(item, *at, length);
     item[length] = '\0';

@@ -3,7 +3,7 @@
  * column_spec: one column of a batch, asked for as text: NAME[=FIELD]:KIND[,KEY=VALUE...]
  *
  *     image:image,size=160,crop=random,padding=4,dtype=f16,layout=nchw
- *     target=label:one_hot,length=10
+ *     target=label:one_hot,length=10,dtype=f32,mixes=image,smoothing=0.1
  *     tokens:window,length=1025,stride=1024,dtype=i32
  *
  * NAME is the column's, FIELD the dataset's; without FIELD it is NAME. Kinds are those of
@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COLUMN_NAME_BYTES = 32, COLUMN_STEPS_BYTES = 128, COLUMN_WORD_NONE = -1 };
+enum { COLUMN_NAME_BYTES = 32, COLUMN_STEPS_BYTES = 2048, COLUMN_WORD_NONE = -1 };
 #define COLUMN_COUNT_NONE UINT64_MAX
 
 /* Words that were not given are COLUMN_WORD_NONE, counts COLUMN_COUNT_NONE, parts of an area 0. */
@@ -33,6 +33,8 @@ struct column_spec {
     uint64_t size, padding; /* of an image, pixels */
     uint64_t length, stride, offset;
     double area_min, area_max;
+    char mixes[COLUMN_NAME_BYTES];    /* of a one_hot, an image column; "": not given */
+    double smoothing;                 /* of a one_hot, 0 to 1 */
     char augment[COLUMN_STEPS_BYTES]; /* of an image, further steps (pipeline.h); "": not given */
     uint32_t dims;                    /* of shape; 0: not given */
     int64_t shape[SLUICE_TENSOR_DIMS_MAX];
