@@ -47,6 +47,27 @@ if mknod device c 1 3 2> /dev/null && (: > device) 2> /dev/null; then # the null
 fi
 refuses 1 "far: Is a directory" "${sheet[@]}" -o far
 
+# What takes two pictures of a batch is left out, and said once; it has to be right all the same.
+run 0 "${sheet[@]}" -o alone.png
+[ ! -s err ] || fail "a note about nothing"
+for mixing in mixup cutmix:0.5 timm_mix:0.8:1; do
+    run 0 "${sheet[@]}" --augment $mixing -o mixed.png
+    cmp -s alone.png mixed.png || fail "$mixing is shown"
+    says err "is left out"
+    [ "$(wc -l < err)" -eq 1 ] || fail "one note"
+done
+run 0 "${sheet[@]}" --column image:image,augment=mixup -o mixed.png \
+    --column l=label:one_hot,length=5,dtype=f32,mixes=image --json
+cmp -s alone.png mixed.png || fail "mixup of a column is shown"
+says err "is left out"
+json '.samples | all(.values.l | test("^[01]( [01]){4}$"))'
+run 0 view photos --samples 1 --size 32 --each-step --augment color_jitter:0.4+mixup -o steps.png --json
+json '.steps | map(split(":")[0]) == ["random_resized_crop", "random_flip", "color_jitter"]'
+says err "is left out"
+refuses 2 "alpha must be" "${sheet[@]}" --augment mixup:-1
+refuses 2 "mixes nothing" "${sheet[@]}" --column image:image \
+    --column l=label:one_hot,length=5,dtype=f32,mixes=image
+
 # Packed shards hold the same pictures, so in the same order they draw the same sheet.
 run 0 pack photos packed --keep-order
 run 0 view packed --samples 4 --draws 3 --size 64 -o packed.png

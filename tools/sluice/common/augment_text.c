@@ -140,6 +140,18 @@ static bool find_step(const char *name, uint32_t *number, sluice_augment_step *s
     return false;
 }
 
+bool augment_text_mixes(const char *step)
+{
+    sluice_augment_step known = SLUICE_AUGMENT_STEP_INIT;
+    const size_t length = name_length(step);
+    for (uint32_t i = 0; sluice_augment_get_step(i, &known) == SLUICE_OK; i++) {
+        if (strlen(known.name) == length && strncmp(known.name, step, length) == 0) {
+            return strcmp(known.stage, "batch") == 0;
+        }
+    }
+    return false;
+}
+
 /* ---- arguments ---- */
 
 struct arguments {

@@ -31,6 +31,8 @@ bool augment_text_cut(struct augment_text *list, const char *text, uint32_t repl
 /* Adds one step as a printf-style text. */
 bool augment_text_put(struct augment_text *list, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Whether it is one over the batch, a mix of its rows. */
+bool augment_text_mixes(const char *step);
 /* Adds it to the recipe, with all that is in it. */
 bool augment_text_add(sluice_augment *recipe, const char *step);
 

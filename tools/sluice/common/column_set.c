@@ -136,6 +136,33 @@ static int layout_of(const struct column_spec *spec, const struct column_look *l
     return spec->layout != COLUMN_WORD_NONE ? spec->layout : look->layout;
 }
 
+static const char *steps_of(const struct column_spec *spec, const struct column_look *look)
+{
+    return spec->augment[0] != '\0' ? spec->augment : look->shape.steps;
+}
+
+/* Whether an image column mixes the rows of a batch; NULL: any of them. */
+static bool picture_mixes(const struct column_set *set, const struct column_look *look,
+                          const char *name)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        const struct column_spec *spec = &set->specs[i];
+        if (spec->kind == SLUICE_COLUMN_IMAGE && (name == NULL || strcmp(spec->name, name) == 0)) {
+            struct pipeline_shape shape = look->shape;
+            shape.steps = steps_of(spec, look);
+            if (pipeline_mixes(&shape)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool column_set_mixes(const struct column_set *set, const struct column_look *look)
+{
+    return picture_mixes(set, look, NULL);
+}
+
 /* The recipe of an image column. NULL: reported. */
 static sluice_augment *recipe_of(const struct column_spec *spec, const struct column_look *look,
                                  int *code)
@@ -160,7 +187,7 @@ static sluice_augment *recipe_of(const struct column_spec *spec, const struct co
                shape.area_max);
         return NULL;
     }
-    shape.steps = spec->augment[0] != '\0' ? spec->augment : shape.steps;
+    shape.steps = steps_of(spec, look);
     shape.padding = spec->padding != COLUMN_COUNT_NONE ? (uint32_t)spec->padding : shape.padding;
     return pipeline_recipe(&shape, code);
 }
@@ -185,8 +212,18 @@ static int refused(const struct column_spec *spec, const sluice_columns *columns
     return TOOL_FAILED;
 }
 
-static int add_column(sluice_columns *columns, const struct column_spec *spec,
-                      const struct column_look *look)
+/* What its labels follow; NULL: nothing, also where that is left out. */
+static const char *mixes_of(const struct column_set *set, const struct column_spec *spec,
+                            const struct column_look *look)
+{
+    if (spec->mixes[0] == '\0') {
+        return NULL;
+    }
+    return look->shape.unmixed && picture_mixes(set, look, spec->mixes) ? NULL : spec->mixes;
+}
+
+static int add_column(sluice_columns *columns, const struct column_set *set,
+                      const struct column_spec *spec, const struct column_look *look)
 {
     sluice_column column = SLUICE_COLUMN_INIT;
     sluice_augment *recipe = NULL;
@@ -200,7 +237,7 @@ static int add_column(sluice_columns *columns, const struct column_spec *spec,
     column.part = word_or_default(spec->part);
     column.too_long = word_or_default(spec->too_long);
     column.missing = word_or_default(spec->missing);
-    column.mixes = spec->mixes[0] != '\0' ? spec->mixes : NULL;
+    column.mixes = mixes_of(set, spec, look);
     column.smoothing = spec->smoothing;
     column.dims = spec->dims;
     memcpy(column.shape, spec->shape, sizeof column.shape);
@@ -227,7 +264,7 @@ static int make_asked(const struct column_set *set, const struct column_look *lo
         return TOOL_FAILED;
     }
     for (uint32_t i = 0; i < set->count; i++) {
-        const int code = add_column(source->columns, &set->specs[i], look);
+        const int code = add_column(source->columns, set, &set->specs[i], look);
         if (code != TOOL_FINE) {
             return code;
         }

@@ -56,6 +56,9 @@ const struct column_spec *column_set_picture(const struct column_set *set, uint3
 /* Side of an image column's pictures, pixels. */
 uint32_t column_side(const struct column_spec *spec, const struct column_look *look);
 
+/* Whether a picture of it is mixed with others of its batch, where that is not left out. */
+bool column_set_mixes(const struct column_set *set, const struct column_look *look);
+
 /* Makes what the loader is given, and sets `columns`, `dtype` and `layout` of its options. */
 int column_set_make(const struct column_set *set, const struct column_look *look,
                     struct column_source *source, sluice_loader_options *options);

@@ -45,11 +45,36 @@ static bool list_steps(struct augment_text *list, const struct pipeline_shape *s
     return fine;
 }
 
+/* Moves the others to the front; how many they are. */
+static uint32_t leave_mixing_out(struct augment_text *list)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (!augment_text_mixes(list->steps[i])) {
+            list->steps[kept++] = list->steps[i];
+        }
+    }
+    return kept;
+}
+
+static bool list_shown(struct augment_text *list, const struct pipeline_shape *shape)
+{
+    const bool fine = list_steps(list, shape);
+    list->count = fine && shape->unmixed ? leave_mixing_out(list) : list->count;
+    return fine;
+}
+
+bool pipeline_mixes(const struct pipeline_shape *shape)
+{
+    struct augment_text list;
+    return list_steps(&list, shape) && leave_mixing_out(&list) < list.count;
+}
+
 /* The first steps, and whatever they come to in the pipeline's size. */
 static bool add_steps(sluice_augment *recipe, const struct pipeline_shape *shape)
 {
     struct augment_text list;
-    bool fine = list_steps(&list, shape);
+    bool fine = list_shown(&list, shape);
     const uint32_t count = shape->first > 0 ? shape->first - 1 : list.count;
     for (uint32_t i = 0; fine && i < count && i < list.count; i++) {
         fine = augment_text_add(recipe, list.steps[i]);
@@ -65,7 +90,7 @@ uint32_t pipeline_steps(const struct pipeline_shape *shape, char (*names)[PIPELI
                         uint32_t most)
 {
     struct augment_text list;
-    if (!list_steps(&list, shape)) {
+    if (!list_shown(&list, shape)) {
         return 0;
     }
     for (uint32_t i = 0; i < list.count && i < most; i++) {
@@ -74,7 +99,7 @@ uint32_t pipeline_steps(const struct pipeline_shape *shape, char (*names)[PIPELI
     return list.count;
 }
 
-sluice_augment *pipeline_recipe(const struct pipeline_shape *shape, int *code)
+static sluice_augment *make_recipe(const struct pipeline_shape *shape, int *code)
 {
     sluice_augment *recipe = NULL;
     if (sluice_augment_create(&recipe) < 0) {
@@ -92,4 +117,19 @@ sluice_augment *pipeline_recipe(const struct pipeline_shape *shape, int *code)
     *code = TOOL_USAGE;
     sluice_augment_destroy(recipe);
     return NULL;
+}
+
+sluice_augment *pipeline_recipe(const struct pipeline_shape *shape, int *code)
+{
+    if (shape->unmixed) {
+        struct pipeline_shape whole = *shape;
+        whole.unmixed = false;
+        whole.first = 0;
+        sluice_augment *recipe = make_recipe(&whole, code);
+        if (recipe == NULL) {
+            return NULL;
+        }
+        sluice_augment_destroy(recipe);
+    }
+    return make_recipe(shape, code);
 }

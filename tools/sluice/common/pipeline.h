@@ -31,6 +31,7 @@ struct pipeline_shape {
     uint32_t padding;          /* of CROP: black pixels on each side */
     bool normalize;
     const char *steps; /* text, borrowed; NULL: none */
+    bool unmixed;      /* of a batch of one row: steps over the batch are left out */
     uint32_t first;    /* N + 1: the first N steps alone, then resized to the square; 0: all */
 };
 
@@ -47,7 +48,10 @@ enum { PIPELINE_NAME_BYTES = 96 };
 uint32_t pipeline_steps(const struct pipeline_shape *shape, char (*names)[PIPELINE_NAME_BYTES],
                         uint32_t most);
 
-/* NULL: reported, `*code` is the exit code. */
+/* Whether steps over the batch are in it, left out or not. */
+bool pipeline_mixes(const struct pipeline_shape *shape);
+
+/* What is left out has to be right as well. NULL: reported, `*code` is the exit code. */
 sluice_augment *pipeline_recipe(const struct pipeline_shape *shape, int *code);
 
 #endif

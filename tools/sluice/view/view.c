@@ -30,7 +30,8 @@ static struct column_look look_of(const struct view_args *args)
                                           .area_min = PIPELINE_AREA_MIN,
                                           .area_max = PIPELINE_AREA_MAX,
                                           .padding = (uint32_t)args->padding,
-                                          .steps = args->augment},
+                                          .steps = args->augment,
+                                          .unmixed = true},
                                 .bytes = true};
 }
 
@@ -117,6 +118,10 @@ static int draw_sheet(struct view *view)
         return code;
     }
     interrupt_settle();
+    if (column_set_mixes(view->columns, &view->look)) {
+        report_note("mixing (mixup, cutmix, timm_mix) is left out: pictures are shown one by one, "
+                    "without another of their batch");
+    }
     reasons_read(&view->reasons);
     if (!sheet_file_write(view)) {
         return TOOL_FAILED;
