@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MAX = 256, DRAWS_MAX = 64 };
+enum { ROWS_MAX = 256, DRAWS_MAX = 64, DRAWS_PRESET = 6, DRAWS_UNSET = 0 };
 /* Of sluice_loader_options.world_size. */
 enum { WORLD_MAX = 1 << 20 };
 /* Of the pictures alone, and with what stands between them. */
@@ -163,6 +163,10 @@ static int list_steps(struct view_args *args, char (*steps)[PIPELINE_NAME_BYTES]
                "--column");
         return TOOL_USAGE;
     }
+    if (args->draws != DRAWS_UNSET) {
+        report("--each-step shows the steps of one epoch: it does not go with --draws");
+        return TOOL_USAGE;
+    }
     const struct column_look look = look_of(args);
     const uint32_t count = pipeline_steps(&look.shape, steps, most);
     args->draws = count + 1;
@@ -177,6 +181,7 @@ static int run(struct view_args *args)
     if (args->each_step && list_steps(args, steps, DRAWS_MAX - 1) != TOOL_FINE) {
         return TOOL_USAGE;
     }
+    args->draws = args->draws == DRAWS_UNSET ? DRAWS_PRESET : args->draws;
     if (args->samples * args->draws * args->size * args->size > PIXELS_MAX) {
         return too_large();
     }
@@ -210,7 +215,7 @@ static int run(struct view_args *args)
 int view_main(int argc, char **argv)
 {
     struct view_args args = {.samples = 8,
-                             .draws = 6,
+                             .draws = DRAWS_UNSET,
                              .size = 224,
                              .padding = PIPELINE_PADDING,
                              .folder = DATA_FOLDER_INIT,
@@ -230,7 +235,7 @@ int view_main(int argc, char **argv)
          .help = "black pixels on each side before --pipeline crop [4]"},
         AUGMENT_ROW(args.augment),
         {"each-step", 0, OPTION_FLAG, &args.each_step,
-         .help = "columns: the picture after each step, instead of epochs"},
+         .help = "columns: the picture after each step, instead of --draws"},
         {LIBRARY_ROW(LOADER, args.options, "seed"),
          .help = "of the augmentation, as in training [0]"},
         {LIBRARY_ROW(LOADER, args.options, "exact")},
