@@ -134,7 +134,7 @@ static PyMethodDef methods[] = {
      "divide_ranks(rank, world_size, model_parallel): (rank, world_size)"},
     {"steps", recipe_steps, METH_NOARGS,
      "steps($module, /)\n--\n\nWhat a transform can be made of: (name, stage, text, ((argument, "
-     "preset or None), ...))."},
+     "preset or None, least, most), ...))."},
     {"timm_numbers", recipe_timm_numbers, METH_O,
      "timm_numbers($module, text, /)\n--\n\nArguments of timm_augment that a policy of timm "
      "means."},

@@ -172,26 +172,29 @@ PyObject *recipe_timm_numbers(PyObject *module, PyObject *text)
     return made;
 }
 
-static PyObject *preset_of(uint32_t number, uint32_t argument)
+static PyObject *describe_argument(uint32_t number, uint32_t argument)
 {
     sluice_augment_argument described = SLUICE_AUGMENT_ARGUMENT_INIT;
     (void)sluice_augment_get_argument(number, argument, &described);
-    return isnan(described.preset) ? Py_BuildValue("(sO)", described.name, Py_None)
-                                   : Py_BuildValue("(sd)", described.name, described.preset);
+    const double least = described.least;
+    const double most = described.most;
+    return isnan(described.preset)
+               ? Py_BuildValue("(sOdd)", described.name, Py_None, least, most)
+               : Py_BuildValue("(sddd)", described.name, described.preset, least, most);
 }
 
 /* A description of the step; NULL with an exception. */
 static PyObject *describe_step(uint32_t number, const sluice_augment_step *step)
 {
-    PyObject *presets = PyTuple_New((Py_ssize_t)step->arguments);
-    int result = presets == NULL ? -1 : 0;
+    PyObject *arguments = PyTuple_New((Py_ssize_t)step->arguments);
+    int result = arguments == NULL ? -1 : 0;
     for (uint32_t i = 0; result == 0 && i < step->arguments; i++) {
-        PyObject *preset = preset_of(number, i);
-        result = preset == NULL ? -1 : PyTuple_SetItem(presets, (Py_ssize_t)i, preset);
+        PyObject *argument = describe_argument(number, i);
+        result = argument == NULL ? -1 : PyTuple_SetItem(arguments, (Py_ssize_t)i, argument);
     }
     PyObject *made =
-        result < 0 ? NULL : Py_BuildValue("(sssO)", step->name, step->stage, step->text, presets);
-    Py_XDECREF(presets);
+        result < 0 ? NULL : Py_BuildValue("(sssO)", step->name, step->stage, step->text, arguments);
+    Py_XDECREF(arguments);
     return made;
 }
 

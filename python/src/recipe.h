@@ -16,7 +16,7 @@
  */
 sluice_augment *recipe_of(const extension *e, PyObject *steps);
 
-/* The library's steps: a list of (name, stage, text, ((argument, preset or None), ...)). */
+/* The library's steps: (name, stage, text, ((argument, preset or None, least, most), ...)). */
 PyObject *recipe_steps(PyObject *module, PyObject *nothing);
 
 /* None, or the exception that says what is wrong with a policy's text. */

@@ -157,7 +157,7 @@ def test_presets_are_those_of_the_library():
         if of is None or of in (T.TimmAugment,) or name in ("random_apply", "random_choice", "random_order"):
             continue
         made = [one for one in steps(T.RandomCrop(8), of() if isinstance(of, type) else of)[0] if one[0] == name][-1]
-        for (argument, preset), value in zip(arguments, made[1:]):
+        for (argument, preset, *_), value in zip(arguments, made[1:]):
             if preset is not None and value != OTHER_PRESETS.get(name, {}).get(argument):
                 words = ("nearest", "bilinear", "bicubic"), ("constant",), ("imagenet",), ("batch",), ("reversed",)
                 number = next((word.index(value) for word in words if value in word), value)
@@ -286,7 +286,7 @@ def test_orders_that_would_mean_something_else(transforms, words):
         (lambda: T.RandomCrop(3, fill=0.5), "8-bit"),
         (lambda: T.RandomCrop(3, fill=(1, 2)), "three"),
         (lambda: T.RandomCrop(3, padding_mode="mirror"), "'reflect'"),
-        (lambda: T.ColorJitter(-1), "0 or more"),
+        (lambda: T.ColorJitter((0, 1001)), "to 1000"),
         (lambda: T.ColorJitter(hue=0.6), "0.5"),
         (lambda: T.ColorJitter((1.5, 0.5)), "least value first"),
         (lambda: T.Grayscale(), "say 3"),
@@ -320,6 +320,45 @@ def test_what_there_is_not(make, words):
         make()
     with pytest.raises(TypeError, match="pictures only"):
         T.Pad(3, fill={int: 3})
+
+
+@pytest.mark.parametrize(
+    "make, words",
+    [
+        (lambda: T.RandAugment(0), "num_ops=0: expected an integer, 1 to 16"),
+        (lambda: T.RandAugment(17), "num_ops=17: expected an integer, 1 to 16"),
+        (lambda: T.RandAugment(num_magnitude_bins=1001), "num_magnitude_bins=1001: expected an integer, 2 to 1000"),
+        (lambda: T.TrivialAugmentWide(1), "num_magnitude_bins=1: expected an integer, 2 to 1000"),
+        (lambda: T.AugMix(3, 0), "mixture_width=0: expected an integer, 1 to 8"),
+        (lambda: T.AugMix(3, 3, -2), "chain_depth=-2: expected an integer, -1 to 8"),
+        (lambda: T.AugMix(11), "severity=11: expected an integer, 1 to 10"),
+        (lambda: T.RandomPosterize(9), "bits=9: expected an integer, 0 to 8"),
+        (lambda: T.JPEG(101), "quality=101: expected an integer, 1 to 100"),
+        (lambda: T.JPEG((9, 8)), r"quality=\(9, 8\): expected the least value first"),
+        (lambda: T.RandomErasing.timm(min_count=9), "min_count=9: expected an integer, 1 to 8"),
+        (lambda: T.RandomErasing.timm(min_count=3, max_count=2), "max_count=2: expected min_count=3 or more"),
+        (lambda: T.ColorJitter(-1), "brightness=-1: expected one number, 0 to 999, or two, the least and the most factor, 0 to 1000"),
+        (lambda: T.ColorJitter(hue=-0.1), "hue=-0.1: expected one number, 0 to 0.5, or two, the least and the most turn, -0.5 to 0.5"),
+        (lambda: T.ColorJitter(hue=(-0.6, 0)), r"hue=\(-0.6, 0\): expected one number, 0 to 0.5"),
+        (lambda: T.ColorJitter(saturation=float("nan")), "saturation=nan: expected one number, 0 to 999"),
+        (lambda: T.Normalize([1e300] * 3, [1] * 3), r"mean=.*: expected numbers from -3.403e\+38 to 3.403e\+38"),
+        (lambda: T.Normalize([float("nan")] * 3, [1] * 3), "mean=.*: expected numbers from"),
+        (lambda: T.Normalize([0] * 3, [1, 1, 1e-46]), r"std=.*: expected numbers above 0, from 1.401e-45 to 3.403e\+38"),
+        (lambda: T.Normalize([0] * 3, [1, 0, 1]), "std=.*: expected numbers above 0"),
+    ],
+)
+def test_ranges_are_the_librarys(make, words):
+    with pytest.raises(ValueError, match=f"^{words}"):
+        make()
+
+
+def test_ends_of_ranges_are_in_them(data):
+    jitter = T.ColorJitter(999, (0, 1000), hue=(-0.5, 0.5))
+    erasing = T.RandomErasing.timm(min_count=8)
+    ends = [jitter, T.ColorJitter(999, hue=0.5), T.RandAugment(1, 0, 2), T.RandAugment(16, 999, 1000), T.AugMix(10, 8, 8), T.AugMix(1, 1, -1), T.JPEG(100), T.RandomPosterize(8)]
+    least = T.Normalize([-3.4e38] * 3, [1e-45] * 3)
+    for one in [*ends, least, T.Compose([T.Normalize([0] * 3, [3.4e38] * 3), erasing])]:
+        sluice.Loader(data, transform=[T.RandomCrop(8, 9), one]).close()
 
 
 @pytest.mark.parametrize("make", [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _check
-from ._values import numbers
+from ._values import LIMITS, numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,11 @@ class ToTensor(ToDtype):
 
 
 class Normalize(Transform):
-    """(value - mean) / std for each channel, value being scaled to [0, 1]; makes floating pictures."""
+    """(value - mean) / std for each channel, value being scaled to [0, 1]; makes floating pictures.
+
+    Numbers are those that float32 has, and `std` is above 0. Whether results fit the pictures' dtype nobody looks: with a
+    very small `std` they become infinite, or NaN (float16 ends at 65504, so below about 1.5e-5).
+    """
 
     _name = "normalize"
     _place = "normalize"
@@ -72,6 +76,11 @@ class Normalize(Transform):
     def __init__(self, mean: Values, std: Values, inplace: bool = False) -> None:
         wanted = "three numbers, for R, G and B"
         self.mean, self.std = numbers("mean", mean, wanted, 3), numbers("std", std, wanted, 3)
+        least, most = LIMITS[self._name, "mean_r"]
+        if not all(least <= value <= most for value in self.mean):
+            raise ValueError(f"mean={mean!r}: expected numbers from {least:.4g} to {most:.4g}, as float32 has them")
+        if not all(2.0**-150 < value <= most for value in self.std):  # half of the least above 0
+            raise ValueError(f"std={std!r}: expected numbers above 0, from 1.401e-45 to {most:.4g}, as float32 has them")
 
     def _step(self):
         return (self._name, *self.mean, *self.std)

@@ -13,20 +13,23 @@ if TYPE_CHECKING:
     from .._types import Values
 
 
-def _factors(name, value, center=1.0, least=0.0, most=1000.0):
+def _factors(name, value):
     """(least, most) of what ColorJitter draws."""
+    hue = name == "hue"
+    center = 0.0 if hue else 1.0
+    least, most = _values.LIMITS["color_jitter_ranges", f"{name}_min"]
+    wanted = f"one number, 0 to {most - center:g}, or two, the least and the most {'turn' if hue else 'factor'}, {least:g} to {most:g}"
     if value is None:
         return center, center
     if _values.is_numbers(value):
-        made = _values.ends(name, value, "one number, or two: the least and the most factor")
+        made = _values.ends(name, value, wanted)
+        good = least <= made[0] and made[1] <= most
     else:
-        value = _check.number(name, value)
-        if not value >= 0:
-            raise ValueError(f"{name}={value!r}: one number x is for {center - 1:g}+1-x to {center - 1:g}+1+x, so 0 or more")
-        made = (center - value, center + value)
-        made = (max(0.0, made[0]), made[1]) if center else made
-    if not (least <= made[0] and made[1] <= most):
-        raise ValueError(f"{name}={value!r}: expected what is from {least:g} to {most:g}")
+        number = _check.number(name, value)
+        made = max(least, center - number), center + number
+        good = 0 <= number <= most - center
+    if not good:
+        raise ValueError(f"{name}={value!r}: expected {wanted}")
     return made
 
 
@@ -44,9 +47,7 @@ class ColorJitter(Transform):
         saturation: float | Sequence[float] | None = None, hue: float | Sequence[float] | None = None,
     ) -> None:  # fmt: skip
         given = {"brightness": brightness, "contrast": contrast, "saturation": saturation, "hue": hue}
-        self._ends = [
-            _factors(name, value, *((0.0, -0.5, 0.5) if name == "hue" else ())) for name, value in given.items()
-        ]
+        self._ends = [_factors(name, value) for name, value in given.items()]
         for name, value in given.items():
             several = _values.is_numbers(value)
             setattr(self, name, tuple(value) if several else 0.0 if value is None else float(value))
@@ -77,7 +78,7 @@ class RandomPhotometricDistort(Transform):
             _factors(name, _values.ends(name, values))
             for name, values in (("brightness", brightness), ("contrast", contrast), ("saturation", saturation))
         )
-        self.hue, self.p = _factors("hue", _values.ends("hue", hue), 0.0, -0.5, 0.5), _values.probability(p)
+        self.hue, self.p = _factors("hue", _values.ends("hue", hue)), _values.probability(p)
 
     def _steps(self, walk):
         ranges = [self.brightness, self.contrast, self.saturation, self.hue]
@@ -150,7 +151,7 @@ class RandomPosterize(Transform):
     _name = "random_posterize"
 
     def __init__(self, bits: int, p: float = 0.5) -> None:
-        self.bits, self.p = _check.integer("bits", bits, 0, 8), _values.probability(p)
+        self.bits, self.p = _values.whole(self._name, "bits", bits), _values.probability(p)
 
     def _step(self):
         return (self._name, self.bits, self.p)
@@ -176,7 +177,7 @@ class RandomSolarizeAdd(Transform):
     _name = "random_solarize_add"
 
     def __init__(self, add: int, threshold: int = 128, p: float = 0.5) -> None:
-        self.add, self.threshold = _check.integer("add", add, 0, 255), _check.integer("threshold", threshold, 0, 256)
+        self.add, self.threshold = (_values.whole(self._name, *given) for given in (("add", add), ("threshold", threshold)))
         self.p = _values.probability(p)
 
     def _step(self):

@@ -68,8 +68,10 @@ class JPEG(Transform):
         ends = _check.items("quality", quality, "an int, or two") if _values.is_numbers(quality) else [quality] * 2
         if len(ends) != 2:
             raise ValueError(f"quality={quality!r}: expected an int, or two: the least and the most")
-        least = _check.integer("quality", ends[0], 1, 100)
-        self.quality = (least, _check.integer("quality", ends[1], least, 100))
+        least, most = (_values.whole(self._name, "quality", end, "quality_min") for end in ends)
+        if least > most:
+            raise ValueError(f"quality={quality!r}: expected the least value first")
+        self.quality = least, most
 
     def _step(self):
         return (self._name, *self.quality)
@@ -123,8 +125,11 @@ class RandomErasing(Transform):
         area = _check.number("min_area", min_area), _check.number("max_area", max_area)
         aspect = min_aspect, 1 / min_aspect if max_aspect is None else _check.number("max_aspect", max_aspect)
         made = cls(_values.probability(probability, "probability"), area, aspect, "random" if mode == "pixel" else 0.0)
-        least = _check.integer("min_count", min_count, 1, 8)
-        made._counts = (least, least if max_count is None else _check.integer("max_count", max_count, least, 8))
+        least = _values.whole(cls._name, "min_count", min_count, "count_min")
+        most = least if max_count is None else _values.whole(cls._name, "max_count", max_count, "count_max")
+        if least > most:
+            raise ValueError(f"max_count={max_count!r}: expected min_count={min_count!r} or more")
+        made._counts = least, most
         return made
 
     def _steps(self, walk):

@@ -72,8 +72,8 @@ class RandAugment(_Policy):
         self, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31, interpolation: Any = "nearest",
         fill: Fill = None,
     ) -> None:  # fmt: skip
-        self.num_ops = _check.integer("num_ops", num_ops, 1)
-        self.num_magnitude_bins = _check.integer("num_magnitude_bins", num_magnitude_bins, 2)
+        self.num_ops = _values.whole(self._name, "num_ops", num_ops)
+        self.num_magnitude_bins = _values.whole(self._name, "num_magnitude_bins", num_magnitude_bins)
         self.magnitude = _check.integer("magnitude", magnitude, 0, self.num_magnitude_bins - 1)
         self._take(interpolation, fill)
 
@@ -87,7 +87,7 @@ class TrivialAugmentWide(_Policy):
     _name = "trivial_augment_wide"
 
     def __init__(self, num_magnitude_bins: int = 31, interpolation: Any = "nearest", fill: Fill = None) -> None:
-        self.num_magnitude_bins = _check.integer("num_magnitude_bins", num_magnitude_bins, 2)
+        self.num_magnitude_bins = _values.whole(self._name, "num_magnitude_bins", num_magnitude_bins)
         self._take(interpolation, fill)
 
     def _step(self):
@@ -120,9 +120,9 @@ class AugMix(_Policy):
         self, severity: int = 3, mixture_width: int = 3, chain_depth: int = -1, alpha: float = 1.0, all_ops: bool = True,
         interpolation: Any = "bilinear", fill: Fill = None,
     ) -> None:  # fmt: skip
-        self.severity = _check.integer("severity", severity, 1, 10)
-        self.mixture_width = _check.integer("mixture_width", mixture_width, 1)
-        self.chain_depth = _check.integer("chain_depth", chain_depth, -1)
+        self.severity = _values.whole(self._name, "severity", severity)
+        self.mixture_width = _values.whole(self._name, "mixture_width", mixture_width)
+        self.chain_depth = _values.whole(self._name, "chain_depth", chain_depth)
         self.alpha, self.all_ops = _check.number("alpha", alpha), _check.flag("all_ops", all_ops)
         self._take(interpolation, fill)
 

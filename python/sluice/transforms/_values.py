@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .. import _check
+from .. import _check, _sluice
 
 RESIZED = ("nearest", "bilinear", "bicubic", "lanczos")  # what a resize can do
 WARPED = RESIZED[:3]  # and what rotations, affine maps and perspectives can
 PILLOW = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
+LIMITS = {(step, name): (least, most) for step, *_, named in _sluice.steps() for name, _, least, most in named}
 PADDINGS = ("constant", "edge", "reflect", "symmetric")
 
 
@@ -29,6 +30,11 @@ def pair(size, name="size"):
 def is_numbers(value):
     """Whether several are given, and not one."""
     return hasattr(value, "__iter__") or isinstance(value, (str, bytes))
+
+
+def whole(step, name, value, argument=None):
+    """An int in the range of the library's argument, which is called `name` here as well if nothing else is said."""
+    return _check.integer(name, value, *map(int, LIMITS[step, argument or name]))
 
 
 def numbers(name, values, wanted, *counts):
