@@ -73,13 +73,20 @@ DTYPE_NAMES = {number: _long(word) for number, word in enumerate(_SHORT)}
 DTYPES = {name: number for number, name in DTYPE_NAMES.items()} | TABLES["column"]["dtype"].choices | {"float": 1, "half": 2}
 
 
-def dtype_number(dtype):
+def dtype_number(dtype, known=DTYPES, there_are="there are"):
     """The library's number for 'float16', numpy.float16, torch.float16, ..."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
     name = name.removeprefix("torch.")
-    if name not in DTYPES:
-        raise ValueError(f"no dtype {dtype!r}: there are {', '.join(DTYPE_NAMES.values())}{near(name, DTYPES)}")
-    return DTYPES[name]
+    if name not in known:
+        names = ", ".join(name for name in DTYPE_NAMES.values() if name in known)
+        raise ValueError(f"no dtype {dtype!r}: {there_are} {names}{near(name, known)}")
+    return known[name]
+
+
+def picture_dtype_number(dtype):
+    """Of those that pictures can have."""
+    of_pictures = TABLES["loader"]["dtype"].choices.values()
+    return dtype_number(dtype, {name: number for name, number in DTYPES.items() if number in of_pictures}, "pictures can be")
 
 
 def layout_number(layout):

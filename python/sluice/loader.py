@@ -7,7 +7,7 @@ from _thread import allocate_lock
 from _weakref import proxy
 
 from . import _check, _sluice, transforms as _transforms
-from ._names import choice, dtype_number, keywords, layout_number, seconds, values
+from ._names import choice, keywords, layout_number, picture_dtype_number, seconds, values
 from ._ranks import ranks
 from .batch import FACTS, Batch, made_of, named
 from .columns import Column, Image, MixedImage, Number, OneHot, Tensor, Window
@@ -302,9 +302,10 @@ class Loader:
             return None, None
         recipe = _transforms.recipe(transform)
         self._add_functions(images[0], recipe.functions)
+        number = picture_dtype_number(recipe.dtype if dtype is None else dtype)
         if recipe.mixing is not None and recipe.mixing.num_classes is not None:
             return None, self._soft_columns(transform, recipe.mixing, dtype, layout)
-        options["dtype"] = dtype_number(recipe.dtype if dtype is None else dtype)
+        options["dtype"] = number
         options["layout"] = layout_number("NHWC" if layout is None else layout)
         return recipe.steps, None
 

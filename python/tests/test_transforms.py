@@ -361,6 +361,17 @@ def test_ends_of_ranges_are_in_them(data):
         sluice.Loader(data, transform=[T.RandomCrop(8, 9), one]).close()
 
 
+@pytest.mark.parametrize("dtype", ["float64", "", "int64", numpy.int8, 3, "fp16"])
+def test_dtypes_that_pictures_cannot_have(data, dtype):
+    said = "pictures can be uint8, float32, float16, bfloat16(; did you mean '.*'.)?$"
+    with pytest.raises(ValueError, match=f"^no dtype {dtype!r}: {said}"):
+        T.ToDtype(dtype, scale=True)
+    for mixing in ([], [T.MixUp(num_classes=3)]):
+        with pytest.raises(ValueError, match=said):
+            sluice.Loader(data, transform=[T.RandomCrop(8), *mixing], dtype=dtype)
+    assert T.ToDtype(numpy.float16, scale=True).dtype is numpy.float16
+
+
 @pytest.mark.parametrize("make", [
     *(lambda name=name: T.presets.resnet_strikes_back(name) for name in ("A1", "A2", "A3")), T.presets.resnet_strikes_back_eval,
     T.presets.deit3, lambda: T.presets.deit3(32, True), T.presets.deit3_eval, T.presets.mae, T.presets.mae_eval,

@@ -48,10 +48,10 @@ class ToDtype(Transform):
     _place = "dtype"
 
     def __init__(self, dtype: Dtype, scale: bool = False) -> None:
-        from .._names import dtype_number
+        from .._names import picture_dtype_number
 
         self.dtype, self.scale = dtype, _check.flag("scale", scale)
-        self._floats = dtype_number(dtype) != 0
+        self._floats = picture_dtype_number(dtype) != 0
         if self._floats and not scale:
             raise ValueError("floating pictures are scaled to [0, 1]: say scale=True")
 
