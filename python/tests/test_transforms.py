@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transforms: from torchvision's names to the library's steps, and what is refused."""
+import inspect
+
 import numpy
 import pytest
 
@@ -370,6 +372,34 @@ def test_dtypes_that_pictures_cannot_have(data, dtype):
         with pytest.raises(ValueError, match=said):
             sluice.Loader(data, transform=[T.RandomCrop(8), *mixing], dtype=dtype)
     assert T.ToDtype(numpy.float16, scale=True).dtype is numpy.float16
+
+
+@pytest.mark.parametrize(
+    "make, kind, words",
+    [
+        (lambda: T.MixUp(0.2), TypeError, r"MixUp\(0.2\): .* MixUp\(alpha=0.2\)"),
+        (lambda: T.CutMix(1), TypeError, r"CutMix\(1\): .* CutMix\(alpha=1\)"),
+        (lambda: T.GaussianBlur((3, 5, 7)), ValueError, r"kernel_size=\(3, 5, 7\): expected an int or \(across, down\)"),
+        (lambda: T.GaussianBlur(257), ValueError, "kernel_size=257: expected odd numbers, 1 to 255"),
+        (lambda: T.RandomErasing.timm(min_area=0.5), ValueError, "min_area=0.5, max_area=0.33.*: expected parts"),
+        (lambda: T.RandomErasing.timm(max_area=1.5), ValueError, "min_area=0.02, max_area=1.5: expected parts"),
+        (lambda: T.RandomErasing.timm(max_aspect=0.1), ValueError, "min_aspect=0.3, max_aspect=0.1: expected the least"),
+        (lambda: steps("random_flip"), TypeError, r"'random_flip' is of type str: expected .*RandomHorizontalFlip\(...\) does 'random_flip'"),
+        (lambda: steps("CenterCrops"), TypeError, "'CenterCrops' is of type str: expected .*did you mean 'CenterCrop'"),
+        (lambda: steps(T.RandomCrop(3), None), TypeError, "transform: None is of type NoneType: expected .*list of it$"),
+        (lambda: steps([T.RandomCrop(3), 224]), TypeError, "transform: 224 is of type int: expected "),
+        (lambda: steps(T.CenterCrop), TypeError, r"CenterCrop is a class: expected what is made of it, CenterCrop\(...\)"),
+        (lambda: T.presets.mae_eval((32, 32)), TypeError, r"size=\(32, 32\): expected an integer, 1 to 16384"),
+        (lambda: T.presets.resnet_strikes_back_eval("a"), TypeError, "size='a': expected an integer"),
+        (lambda: T.presets.deit3_eval(224, 0), ValueError, "crop_ratio=0: expected"),
+        (lambda: T.presets.deit3_eval(224, "a"), TypeError, "crop_ratio='a': expected a number"),
+    ],
+)
+def test_errors_name_what_was_given(make, kind, words):
+    with pytest.raises(kind, match=words):
+        make()
+    assert str(inspect.signature(T.MixUp)).startswith("(*, alpha: 'float' = 1.0, num_classes")  # what help() shows
+    assert T.presets.mae_eval(256).transforms[0].size == 256 and T.presets.mae_eval(224).transforms[0].size == 256
 
 
 @pytest.mark.parametrize("make", [

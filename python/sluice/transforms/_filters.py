@@ -20,9 +20,10 @@ class GaussianBlur(Transform):
     _name = "gaussian_blur"
 
     def __init__(self, kernel_size: Size, sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
-        sides = _values.pair(kernel_size, "kernel_size")
-        if not all(side > 0 and side % 2 for side in sides):
-            raise ValueError(f"kernel_size={kernel_size!r}: expected odd numbers")
+        sides = _values.pair(kernel_size, "kernel_size", "(across, down)")
+        least, most = map(int, _values.LIMITS[self._name, "kernel_x"])
+        if not all(least <= side <= most and side % 2 for side in sides):
+            raise ValueError(f"kernel_size={kernel_size!r}: expected odd numbers, {least} to {most}")
         self.kernel_size, self.sigma = sides, _values.ends_or_one("sigma", sigma)
         if not self.sigma[0] > 0:
             raise ValueError(f"sigma={sigma!r}: expected pixels, above 0")
@@ -124,6 +125,11 @@ class RandomErasing(Transform):
             raise ValueError("num_splits: a batch is not split here: for clean rows use a column of its own without it")
         area = _check.number("min_area", min_area), _check.number("max_area", max_area)
         aspect = min_aspect, 1 / min_aspect if max_aspect is None else _check.number("max_aspect", max_aspect)
+        if not 0 < area[0] <= area[1] <= 1:
+            wanted = "parts of the picture's area, above 0 and up to 1, the least first"
+            raise ValueError(f"min_area={min_area!r}, max_area={max_area!r}: expected {wanted}")
+        if not aspect[0] <= aspect[1]:
+            raise ValueError(f"min_aspect={min_aspect!r}, max_aspect={aspect[1]!r}: expected the least ratio first")
         made = cls(_values.probability(probability, "probability"), area, aspect, "random" if mode == "pixel" else 0.0)
         least = _values.whole(cls._name, "min_count", min_count, "count_min")
         most = least if max_count is None else _values.whole(cls._name, "max_count", max_count, "count_max")

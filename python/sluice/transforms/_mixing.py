@@ -2,6 +2,8 @@
 """What mixes the pictures of a batch, as the last step of the library."""
 from __future__ import annotations
 
+import functools
+
 from .. import _check
 from . import _values
 from ._base import Transform
@@ -9,6 +11,19 @@ from ._base import Transform
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .._types import Values
+
+
+def _by_name(function):
+    """The __init__, whose TypeError for an argument without its name says what to write."""
+
+    @functools.wraps(function)
+    def call(self, *unnamed, **named):
+        if unnamed:
+            name, given = type(self).__name__, f"{unnamed[0]!r:.80}"
+            raise TypeError(f"{name}({given}): arguments are given by their names: {name}(alpha={given})")
+        function(self, **named)
+
+    return call
 
 
 class _Mixing(Transform):
@@ -30,6 +45,9 @@ class _OfTwo(_Mixing):
         if not 0 < self.alpha < float("inf"):
             raise ValueError(f"alpha={alpha!r}: expected a number above 0; without mixing, leave the step out")
         self._labels(num_classes, labels_getter)
+
+    if not TYPE_CHECKING:
+        __init__ = _by_name(__init__)
 
     def _step(self):
         return (self._name, self.alpha, 1.0, "previous")

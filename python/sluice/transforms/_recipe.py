@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 
+from .. import _check
 from . import _mixing
 from ._base import Compose, Transform
 from ._groups import RandomChoice
@@ -14,6 +15,13 @@ Recipe.__doc__ = "What a transform comes to: steps for the library, the pictures
 SIZED = ("random_resized_crop", "resize_center_crop", "random_crop", "center_crop", "resize")
 
 
+def _classes():
+    """Of steps."""
+    from .. import transforms
+
+    return [one for one in vars(transforms).values() if isinstance(one, type) and issubclass(one, Transform)]
+
+
 def _advice(transform):
     """What to use for a transform of torchvision, or of the user's."""
     import difflib
@@ -21,6 +29,13 @@ def _advice(transform):
     from . import __all__ as known
 
     name = getattr(transform, "__name__", None) or type(transform).__name__
+    if isinstance(transform, type) and issubclass(transform, Transform):
+        return f"transform: {name} is a class: expected what is made of it, {name}(...)"
+    if type(transform).__module__ == "builtins" and not callable(transform):
+        named = [step.__name__ for step in _classes() if step._name == transform is not None]
+        meant = f"; {named[0]}(...) does {transform!r}" if named else _check.near(transform, known)
+        said = f"transform: {transform!r:.80} is of type {type(transform).__name__}"
+        return f"{said}: expected what sluice.transforms has, as RandomResizedCrop(224), or a list of it{meant}"
     near = difflib.get_close_matches(name, known, 1, 0.6)
     if name in known:
         return f"{name} of another library: sluice.transforms.{name} is the same, done by the library's threads"

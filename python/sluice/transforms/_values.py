@@ -13,17 +13,17 @@ LIMITS = {(step, name): (least, most) for step, *_, named in _sluice.steps() for
 PADDINGS = ("constant", "edge", "reflect", "symmetric")
 
 
-def pair(size, name="size"):
-    """(height, width), as torchvision takes sizes."""
+def pair(size, name="size", sides="(height, width)"):
+    """Two ints, as torchvision takes sizes."""
     if isinstance(size, int):
         return size, size
     if not isinstance(size, Sequence) or isinstance(size, (str, bytes, bytearray)):
-        raise ValueError(f"{name}={size!r}: expected an int or (height, width)")
+        raise ValueError(f"{name}={size!r}: expected an int or {sides}")
     size = tuple(size)
     if len(size) == 1:
         size *= 2
     if len(size) != 2 or not all(isinstance(side, int) for side in size):
-        raise ValueError(f"{name}={size!r}: expected an int or (height, width)")
+        raise ValueError(f"{name}={size!r}: expected an int or {sides}")
     return size
 
 

@@ -6,10 +6,11 @@ What they have beside transforms (repeated augmentation, label smoothing of the 
 """
 from __future__ import annotations
 
+from .. import _check
 from . import _values
 from ._base import Compose, Normalize, ToTensor, Transform
 from ._filters import RandomErasing
-from ._geometry import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize
+from ._geometry import LIMIT, CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize
 from ._groups import RandomChoice, ThreeAugment
 from ._mixing import CutMix, MixUp, TimmMixup
 from ._policies import AugMix, AutoAugment, RandAugment, TrivialAugmentWide
@@ -45,6 +46,11 @@ def _tensor(mean, std):
     return [ToTensor(), Normalize(mean, std)]
 
 
+def _shorter(size, crop_ratio):
+    """What the shorter side is resized to for a middle of `size`."""
+    return int(_check.integer("size", size, 1, LIMIT) / crop_ratio)
+
+
 def _evaluation(size, shorter, mean, std, interpolation="bicubic"):
     return Compose([Resize(shorter, interpolation), CenterCrop(size), *_tensor(mean, std)])
 
@@ -73,7 +79,7 @@ def resnet_strikes_back(
 
 def resnet_strikes_back_eval(size: int = 224, *, mean: Values = MEAN, std: Values = STD) -> Compose:
     """Its evaluation, at 224 for all three: a crop ratio of 0.95, bicubic."""
-    return _evaluation(size, int(size / 0.95), mean, std)
+    return _evaluation(size, _shorter(size, 0.95), mean, std)
 
 
 def deit3(
@@ -92,7 +98,9 @@ def deit3(
 
 def deit3_eval(size: int = 224, crop_ratio: float = 1.0, *, mean: Values = MEAN, std: Values = STD) -> Compose:
     """Its evaluation (datasets.py): the shorter side to size / crop_ratio, bicubic; --eval-crop-ratio 1.0 is the recipe's."""
-    return _evaluation(size, int(size / crop_ratio), mean, std)
+    if not _check.number("crop_ratio", crop_ratio) > 0:
+        raise ValueError(f"crop_ratio={crop_ratio!r}: expected a part of the side, above 0")
+    return _evaluation(size, _shorter(size, crop_ratio), mean, std)
 
 
 def mae(size: int = 224, *, mean: Values = MEAN, std: Values = STD) -> Compose:
@@ -104,7 +112,8 @@ def mae(size: int = 224, *, mean: Values = MEAN, std: Values = STD) -> Compose:
 
 def mae_eval(size: int = 224, *, mean: Values = MEAN, std: Values = STD) -> Compose:
     """Evaluation of its classifiers (util/datasets.py): a crop ratio of 224/256 up to 224, of 1 above it; bicubic."""
-    return _evaluation(size, int(size / (224 / 256)) if size <= 224 else size, mean, std)
+    same = _shorter(size, 1)
+    return _evaluation(size, _shorter(size, 224 / 256) if same <= 224 else same, mean, std)
 
 
 def torchvision_vit(
