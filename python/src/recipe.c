@@ -19,6 +19,18 @@ static int raise_recipe(const extension *e, const sluice_augment *recipe)
     return -1;
 }
 
+/* In UTF-8; NULL with an exception: it is no text, or has a NUL, where C would end it. */
+static const char *text_of(PyObject *text)
+{
+    Py_ssize_t size = 0;
+    const char *utf8 = PyUnicode_AsUTF8AndSize(text, &size);
+    if (utf8 != NULL && strlen(utf8) != (size_t)size) {
+        PyErr_Format(PyExc_ValueError, "%R: a NUL cannot be in it", text);
+        return NULL;
+    }
+    return utf8;
+}
+
 /* The words of argument `at` of a step; NULL: it is a number, or there is no such argument. */
 static const char *const *words_of(const char *name, uint32_t at, double *least)
 {
@@ -38,7 +50,7 @@ static const char *const *words_of(const char *name, uint32_t at, double *least)
 static int take_word(const char *name, uint32_t at, PyObject *value, double *number)
 {
     double least = 0;
-    const char *word = PyUnicode_AsUTF8AndSize(value, NULL);
+    const char *word = text_of(value);
     const char *const *words = word != NULL ? words_of(name, at, &least) : NULL;
     if (word == NULL) {
         return -1;
@@ -81,7 +93,7 @@ static Py_ssize_t take_numbers(const char *name, PyObject *tuple, Py_ssize_t fir
 /* A policy of timm, by its text. */
 static int add_timm(const extension *e, sluice_augment *recipe, PyObject *text)
 {
-    const char *policy = PyUnicode_AsUTF8AndSize(text, NULL);
+    const char *policy = text_of(text);
     if (policy == NULL) {
         return -1;
     }
@@ -117,7 +129,7 @@ static int add_step(const extension *e, sluice_augment *recipe, PyObject *tuple)
 {
     double numbers[NUMBERS_MAX];
     const Py_ssize_t size = PyTuple_Check(tuple) ? PyTuple_Size(tuple) : 0;
-    const char *name = size > 0 ? PyUnicode_AsUTF8AndSize(PyTuple_GetItem(tuple, 0), NULL) : NULL;
+    const char *name = size > 0 ? text_of(PyTuple_GetItem(tuple, 0)) : NULL;
     if (name == NULL) {
         if (!PyErr_Occurred()) {
             PyErr_Format(PyExc_TypeError, "no step: %R", tuple);
@@ -148,7 +160,7 @@ PyObject *recipe_timm_numbers(PyObject *module, PyObject *text)
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
     sluice_augment_argument argument = SLUICE_AUGMENT_ARGUMENT_INIT;
-    const char *policy = PyUnicode_AsUTF8AndSize(text, NULL);
+    const char *policy = text_of(text);
     if (policy == NULL) {
         return NULL;
     }
@@ -289,11 +301,11 @@ static int fill_column(const extension *e, sluice_column *column, PyObject *rest
         result = set_shape(column, shape);
     }
     if (result == 0 && strings[0] != NULL) {
-        column->field = PyUnicode_AsUTF8AndSize(strings[0], NULL);
+        column->field = text_of(strings[0]);
         result = column->field == NULL ? -1 : 0;
     }
     if (result == 0 && strings[1] != NULL) {
-        column->name = PyUnicode_AsUTF8AndSize(strings[1], NULL);
+        column->name = text_of(strings[1]);
         result = column->name == NULL ? -1 : 0;
     }
     Py_XDECREF(shape);

@@ -402,6 +402,27 @@ def test_errors_name_what_was_given(make, kind, words):
     assert T.presets.mae_eval(256).transforms[0].size == 256 and T.presets.mae_eval(224).transforms[0].size == 256
 
 
+@pytest.mark.parametrize(
+    "make, words",
+    [
+        (lambda: T.RandAugment.timm("rand-m9\0-n3"), r"'rand-m9\\x00-n3': a NUL"),
+        (lambda: T.RandAugment.timm("rand-m9\0-n3", fill=3), "a NUL"),
+        (lambda: T.RandomResizedCrop(True), r"size=True: expected an int or \(height, width\)"),
+        (lambda: T.CenterCrop((8, True)), r"size=\(8, True\): expected an int or"),
+        (lambda: T.GaussianBlur(True), "kernel_size=True: expected an int or"),
+        (lambda: T.MixUp(labels_getter=""), "labels_getter='': expected the name"),
+        (lambda: T.MixUp(labels_getter="", num_classes=3), "labels_getter='': expected the name"),
+        (lambda: T.CutMix(labels_getter="nothing"), "labels_getter='nothing': labels are mixed with num_classes="),
+    ],
+)
+def test_what_was_taken_without_a_word(data, make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
+    for step in (("timm", "rand-m9\0-n3"), ("random_flip\0", 1), ("random_crop", 9, 9, 0, "edge\0")):
+        with pytest.raises(ValueError, match="a NUL"):
+            sluice._sluice.Loader(data._handle, {}, [("random_crop", 8, 8), step], None, 0, (), False)
+
+
 @pytest.mark.parametrize("make", [
     *(lambda name=name: T.presets.resnet_strikes_back(name) for name in ("A1", "A2", "A3")), T.presets.resnet_strikes_back_eval,
     T.presets.deit3, lambda: T.presets.deit3(32, True), T.presets.deit3_eval, T.presets.mae, T.presets.mae_eval,

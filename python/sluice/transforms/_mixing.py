@@ -35,6 +35,10 @@ class _Mixing(Transform):
     def _labels(self, num_classes, labels_getter):
         if labels_getter not in ("default", None) and not isinstance(labels_getter, str):
             raise TypeError(f"labels_getter={labels_getter!r}: expected the name of the field that has the labels")
+        if labels_getter == "":
+            raise ValueError("labels_getter='': expected the name of the field that has the labels")
+        if num_classes is None and labels_getter not in ("default", None):
+            raise ValueError(f"labels_getter={labels_getter!r}: labels are mixed with num_classes=, and stay as they are without it")
         self.num_classes = None if num_classes is None else _check.integer("num_classes", num_classes, 1, 2**31 - 1)
         self.labels_getter = None if labels_getter == "default" else labels_getter
 

@@ -13,16 +13,20 @@ LIMITS = {(step, name): (least, most) for step, *_, named in _sluice.steps() for
 PADDINGS = ("constant", "edge", "reflect", "symmetric")
 
 
+def _is_int(size):
+    return isinstance(size, int) and not isinstance(size, bool)
+
+
 def pair(size, name="size", sides="(height, width)"):
     """Two ints, as torchvision takes sizes."""
-    if isinstance(size, int):
+    if _is_int(size):
         return size, size
     if not isinstance(size, Sequence) or isinstance(size, (str, bytes, bytearray)):
         raise ValueError(f"{name}={size!r}: expected an int or {sides}")
     size = tuple(size)
     if len(size) == 1:
         size *= 2
-    if len(size) != 2 or not all(isinstance(side, int) for side in size):
+    if len(size) != 2 or not all(map(_is_int, size)):
         raise ValueError(f"{name}={size!r}: expected an int or {sides}")
     return size
 
