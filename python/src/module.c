@@ -135,6 +135,8 @@ static PyMethodDef methods[] = {
     {"steps", recipe_steps, METH_NOARGS,
      "steps($module, /)\n--\n\nWhat a transform can be made of: (name, stage, text, ((argument, "
      "preset or None, least, most), ...))."},
+    {"check_steps", recipe_check, METH_O,
+     "check_steps($module, steps, /)\n--\n\nRaises what a loader would for a recipe of them."},
     {"timm_numbers", recipe_timm_numbers, METH_O,
      "timm_numbers($module, text, /)\n--\n\nArguments of timm_augment that a policy of timm "
      "means."},

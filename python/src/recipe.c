@@ -254,6 +254,16 @@ sluice_augment *recipe_of(const extension *e, PyObject *steps)
     return recipe;
 }
 
+PyObject *recipe_check(PyObject *module, PyObject *steps)
+{
+    sluice_augment *recipe = recipe_of(PyModule_GetState(module), steps);
+    if (recipe == NULL) {
+        return NULL;
+    }
+    sluice_augment_destroy(recipe);
+    Py_RETURN_NONE;
+}
+
 /* ---- columns ---- */
 
 /* Takes `key` out of `dict`; NULL: it is not there (no exception) or it cannot be. */

@@ -19,6 +19,9 @@ sluice_augment *recipe_of(const extension *e, PyObject *steps);
 /* The library's steps: (name, stage, text, ((argument, preset or None, least, most), ...)). */
 PyObject *recipe_steps(PyObject *module, PyObject *nothing);
 
+/* None, or the exception that recipe_of gives for these steps. */
+PyObject *recipe_check(PyObject *module, PyObject *steps);
+
 /* None, or the exception that says what is wrong with a policy's text. */
 PyObject *recipe_timm_numbers(PyObject *module, PyObject *text);
 

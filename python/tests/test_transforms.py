@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transforms: from torchvision's names to the library's steps, and what is refused."""
+import functools
 import inspect
 
 import numpy
@@ -191,6 +192,19 @@ def test_groups_too_deep(data):
         sluice._sluice.Loader(data._handle, {}, [("random_crop", 8, 8), nested], None, 0, (), False)
     while len(nested) == 3 and nested[0] == "sequence":  # python's own end of it would be deep, too
         nested = nested[2][0]
+
+
+def test_what_there_is_no_room_for_is_named():
+    distort = T.RandomPhotometricDistort()
+    with pytest.raises(ValueError, match=r"^RandomPhotometricDistort\(.*, step 4 of transform, is 19 .* 40, 16 of them random_apply: a recipe can have .*15"):
+        steps(T.RandomCrop(8), distort, T.RandomHorizontalFlip(), distort)
+    with pytest.raises(ValueError, match=r"^JPEG\(.*, step 17 of transform, is 1 of the library's steps; with it there are 17, 16 of them jpeg: "):
+        steps(T.Compose([T.RandomCrop(8), [T.JPEG(5)] * 15]), T.JPEG(9), NORMAL)
+    with pytest.raises(ValueError, match="^RandomApply.*, step 2 of transform, .* deep"):
+        steps(T.RandomCrop(8), functools.reduce(lambda inner, _: T.RandomApply([inner]), range(7), T.JPEG(5)))
+    with pytest.raises(ValueError, match="^AugMix.*, step 3 of transform, .* 128"):
+        steps(T.RandomCrop(8), T.AugMix(3, 8, 8), T.AugMix(3, 8, 8))
+    assert len(steps(T.RandomCrop(8), [T.JPEG(5)] * 15, [T.RandomInvert()] * 15, [T.RandomHorizontalFlip()] * 15, NORMAL)[0]) == 47
 
 
 NORMAL = T.Normalize((0.5, 0.4, 0.25), (0.5, 0.2, 0.25))

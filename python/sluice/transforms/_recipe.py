@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 
-from .. import _check
+from .. import _check, _sluice
 from . import _mixing
 from ._base import Compose, Transform
 from ._groups import RandomChoice
@@ -124,6 +124,35 @@ def _names(steps):
             yield from _names(step[2])
 
 
+def _overflow(steps):
+    """What the library says where its recipe has no room for them all; else None. What is wrong with one of them the
+    loader says."""
+    try:
+        _sluice.check_steps(steps)
+    except _sluice.StateError as error:
+        return error
+    except _sluice.InvalidError:
+        pass
+    return None
+
+
+def _check_room(transform, steps):
+    """Limits are of the library's steps, of which one of the list may be many: so which of these is beyond them."""
+    if _overflow(steps) is None:
+        return
+    flat, before = _flatten(transform), 0
+    for number, step in enumerate(flat, 1):
+        made = Walk().steps(flat[:number])
+        names, error = list(_names(made)), _overflow(made)
+        if error is not None:
+            kind, _, reason = error.reason.partition(": ")
+            raise ValueError(
+                f"{step!r:.200}, step {number} of transform, is {len(names) - before} of the library's steps; with it there are "
+                f"{len(names)}, {names.count(kind)} of them {kind}: {reason}"
+            ) from error
+        before = len(names)
+
+
 def recipe(transform):
     """The Recipe of a transform, or of a list of them."""
     walk = Walk()
@@ -133,6 +162,7 @@ def recipe(transform):
             "no step gives pictures one size, which the rows of a batch have: RandomResizedCrop, RandomCrop, CenterCrop "
             "(behind Resize of an int), or Resize((height, width))"
         )
+    _check_room(transform, steps)
     dtype = walk.dtype
     if dtype is None:
         dtype = "float32" if walk.normal is not None else "uint8"
