@@ -466,7 +466,8 @@ class Loader:
         (decoded, those made ahead included), batches (given out), bytes_read, reads, bad_samples,
         replaced_samples, memory_bytes, host_wait_ns (spent in waiting for batches), first_batch_ns,
         io_backend, device, device_slots, near_device, pinning, pinning_reason, ... "python": calls, samples and seconds of transforms.Python, by column. "operations":
-        seconds by operation on pictures, summed over threads, from a sample of rows.
+        seconds by operation on pictures, summed over threads, from a sample of rows; its names are those of operations
+        (box_blur, erase, geometry), of which steps are made, not of steps.
         """
         return self._handle.stats() | {
             "operations": self._handle.operations(),
