@@ -305,6 +305,8 @@ class Loader:
         number = picture_dtype_number(recipe.dtype if dtype is None else dtype)
         if recipe.mixing is not None and recipe.mixing.num_classes is not None:
             return None, self._soft_columns(transform, recipe.mixing, dtype, layout)
+        if recipe.mixing is not None and recipe.mixing._smoothing:
+            raise ValueError(f"{recipe.mixing!r}: without num_classes there is nothing to smooth: set label_smoothing=0")
         options["dtype"] = number
         options["layout"] = layout_number("NHWC" if layout is None else layout)
         return recipe.steps, None

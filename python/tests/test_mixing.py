@@ -97,6 +97,12 @@ def test_labels_are_said_in_a_column_of_their_own(step, words):
         C.Image("image", transform=[CROP, T.ToTensor(), step])
 
 
+def test_smoothing_needs_labels(data):
+    with pytest.raises(ValueError, match="TimmMixup.*label_smoothing=0"):
+        sluice.Loader(data, batch_size=8, transform=[CROP, TIMM(0.8, num_classes=None)])
+    assert "image.weight" in next(iter(sluice.Loader(data, batch_size=8, transform=[CROP, TIMM(0.8, label_smoothing=0, num_classes=None)])))
+
+
 def test_columns_of_timms(data):
     step = TIMM(0.8, label_smoothing=0, num_classes=None)
     columns = {"image": C.Image(transform=[CROP, T.ToTensor(), step]), "label": C.OneHot(3, mixes="image", smoothing=0.1)}
