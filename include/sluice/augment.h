@@ -148,7 +148,8 @@ SLUICE_API sluice_status sluice_augment_add(sluice_augment *recipe, const char *
  * random order. Groups may be in groups, 6 deep. The size behind a group must not depend on the
  * draw: all members of a choice come to the same one, and what may be left out or moved changes
  * none. Errors: INVALID, STATE as above; INVALID at the end when the group is empty, when the
- * weights add to 0, or when the size would depend on the draw; STATE when none is open.
+ * weights add to 0 or are more than its steps, or when the size would depend on the draw; STATE
+ * when none is open.
  */
 SLUICE_API sluice_status sluice_augment_begin(sluice_augment *recipe, const char *name,
                                               const double *arguments, uint32_t count);

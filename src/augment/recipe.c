@@ -94,7 +94,7 @@ static sluice_status take_arguments(sluice_augment *recipe, const char *call,
                                     uint32_t count, sl_recipe_step *step)
 {
     char text[256];
-    *step = (sl_recipe_step){.kind = kind};
+    *step = (sl_recipe_step){.kind = kind, .given = count};
     for (uint32_t i = 0; i < SL_STEP_ARGUMENTS_MAX; i++) {
         step->arguments[i] = i < count ? arguments[i] : kind->arguments[i].preset;
         if (kind->arguments[i].type == SL_NUMBER_FLOAT &&
@@ -362,6 +362,10 @@ sluice_status sl_recipe_end(sluice_augment *recipe)
         double sum = 0;
         for (uint32_t i = 0; i < children && i < SL_STEP_ARGUMENTS_MAX; i++) {
             sum += step->arguments[i];
+        }
+        if (step->given > children) {
+            return sl_recipe_refuse(recipe, SLUICE_INVALID, step->kind->name,
+                                    "there are more weights than steps");
         }
         if (children > SL_STEP_ARGUMENTS_MAX || !(sum > 0)) {
             return sl_recipe_refuse(recipe, SLUICE_INVALID, step->kind->name,

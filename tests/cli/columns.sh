@@ -109,6 +109,11 @@ for command in bench view; do
     refuses 2 "too many arguments" "$command" packed --augment random_flip:1:1
     refuses 2 'expected STEP' "$command" packed --augment random_flip++color_jitter
     refuses 2 'an argument of pad is empty' "$command" packed --augment pad:8::8
+    refuses 2 '"nan" for probability of random_flip: expected a number' "$command" packed --augment random_flip:nan
+    refuses 2 'probability of random_flip is given twice' "$command" packed --augment random_flip:0.5:probability=0.6
+    refuses 2 'expected nearest, bilinear, bicubic' "$command" packed --augment random_rotation:0:9:lanczos
+    refuses 2 'augment: timm:rand-q9: ' "$command" packed --augment timm:rand-q9
+    refuses 2 'more weights than steps' "$command" packed --augment 'random_choice:1:2:3(random_flip+random_invert)'
     refuses 2 'an argument of random_flip is empty' "$command" packed --augment random_flip:
     refuses 2 'an argument of pad is empty' "$command" packed --augment 'random_choice(pad::8+random_flip)'
 done

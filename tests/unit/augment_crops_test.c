@@ -207,3 +207,26 @@ TEST_WITH(random_crops_with_padding, recipe_setup, recipe_teardown)
     }
     sluice_augment_destroy(wide);
 }
+
+/* The shorter side of what has one size. */
+TEST(shorter_sides_of_known_sizes)
+{
+    static const struct {
+        double size[2], shorter[2];
+        uint32_t width, height;
+    } cases[] = {{{30, 20}, {10, 0}, 15, 10},
+                 {{20, 31}, {10, 0}, 10, 15},
+                 {{30, 10}, {8, 20}, 20, 6},
+                 {{7, 7}, {9, 0}, 9, 9}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static sl_params params;
+        sluice_augment *r = recipe_make();
+        assert_int_equal(sluice_augment_add(r, "center_crop", cases[i].size, 2), SLUICE_OK);
+        assert_int_equal(sluice_augment_add(r, "resize_shorter", cases[i].shorter, 2), SLUICE_OK);
+        assert_int_equal(r->width, cases[i].width);
+        assert_int_equal(r->height, cases[i].height);
+        assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 1}, 50, 50, &params, NULL), SLUICE_OK);
+        assert_true(params.width == r->width && params.height == r->height);
+        sluice_augment_destroy(r);
+    }
+}

@@ -155,10 +155,18 @@ bool augment_text_mixes(const char *step)
 /* ---- arguments ---- */
 
 struct arguments {
-    uint32_t step; /* the library's number */
-    uint32_t count, given;
+    uint32_t step;         /* the library's number */
+    uint32_t count, given; /* up to the last one that is */
+    uint32_t next;         /* of what stands without a name */
     double numbers[ARGUMENTS_MAX];
+    bool said[ARGUMENTS_MAX];
 };
+
+/* Of which a step may take the first ones only. */
+static bool has_word(const sluice_augment_argument *argument, uint32_t number)
+{
+    return argument->words != NULL && argument->words[number] != NULL && number <= argument->most;
+}
 
 /* A number, or one of the argument's words. */
 static bool read_value(const sluice_augment_argument *argument, const char *text, double *value)
@@ -166,9 +174,9 @@ static bool read_value(const sluice_augment_argument *argument, const char *text
     char *end = NULL;
     *value = strtod(text, &end);
     if (end != text && *end == '\0') {
-        return true;
+        return !isnan(*value);
     }
-    for (uint32_t i = 0; argument->words != NULL && argument->words[i] != NULL; i++) {
+    for (uint32_t i = 0; has_word(argument, i); i++) {
         if (strcmp(argument->words[i], text) == 0) {
             *value = i;
             return true;
@@ -182,7 +190,7 @@ static bool refuse_value(const char *step, const sluice_augment_argument *argume
 {
     char words[256] = "a number";
     size_t used = 0;
-    for (uint32_t i = 0; argument->words != NULL && argument->words[i] != NULL; i++) {
+    for (uint32_t i = 0; has_word(argument, i); i++) {
         const int length = snprintf(words + used, sizeof words - used, "%s%s", i > 0 ? ", " : "",
                                     argument->words[i]);
         used += length > 0 && used + (size_t)length < sizeof words ? (size_t)length : 0;
@@ -196,7 +204,7 @@ static bool find_argument(struct arguments *a, const char *step, char **text, ui
 {
     sluice_augment_argument argument = SLUICE_AUGMENT_ARGUMENT_INIT;
     char *equals = strchr(*text, '=');
-    *place = a->given;
+    *place = a->next;
     if (equals == NULL) {
         if (*place >= a->count) {
             report("augment: too many arguments: %s takes %u", step, a->count);
@@ -228,10 +236,16 @@ static bool take_argument(struct arguments *a, const char *step, char *text)
         return false;
     }
     (void)sluice_augment_get_argument(a->step, place, &argument);
+    if (a->said[place]) {
+        report("augment: %s of %s is given twice", argument.name, step);
+        return false;
+    }
     if (!read_value(&argument, text, &a->numbers[place])) {
         return refuse_value(step, &argument, text);
     }
-    a->given = place + 1 > a->given ? place + 1 : a->given;
+    a->said[place] = true;
+    a->next = place + 1;
+    a->given = a->next > a->given ? a->next : a->given;
     return true;
 }
 
@@ -314,6 +328,17 @@ static char *cut_arguments(char *step)
     return colon;
 }
 
+static bool add_timm(sluice_augment *recipe, const char *policy)
+{
+    double numbers[ARGUMENTS_MAX];
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sluice_augment_timm_numbers(policy, numbers, &error) < 0) {
+        report("augment: timm:%.*s: %s", QUOTED, policy, error.text);
+        return false;
+    }
+    return sluice_augment_timm(recipe, policy) >= 0;
+}
+
 /* Cuts the text up. */
 // NOLINTNEXTLINE(misc-no-recursion): as deep as the library lets groups be
 static bool add_step(sluice_augment *recipe, char *step)
@@ -322,7 +347,7 @@ static bool add_step(sluice_augment *recipe, char *step)
     sluice_augment_step known = SLUICE_AUGMENT_STEP_INIT;
     struct arguments a = {.count = 0};
     if (strncmp(step, "timm:", 5) == 0) {
-        return sluice_augment_timm(recipe, step + 5) >= 0;
+        return add_timm(recipe, step + 5);
     }
     if (!cut_group(step, &inside)) {
         return expected_step(step);
