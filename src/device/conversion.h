@@ -31,8 +31,10 @@ enum { SL_ROW_MIRROR = 1, SL_ROW_ZERO = 2 };
 
 /* What is mixed into a row. */
 typedef struct sl_conversion_mixing {
-    uint32_t partner; /* a row that is not zero; itself: nothing */
-    float weight;     /* the share of its own */
+    /* A row that is not zero; itself: nothing. Always below the rows of the array: a slot that is
+     * dropped may be converted with what an earlier batch, or nobody, wrote there. */
+    uint32_t partner;
+    float weight; /* the share of its own */
     /* Where samples are the partner's; without a width all are in shares. Without a height none
      * are either. */
     uint16_t left, top, right, bottom;
