@@ -182,20 +182,23 @@ TEST(test_long_texts)
     assert_true(strlen(fault) < sizeof fault);
 }
 
-TEST(test_long_steps)
+static void grow(char *text, size_t length)
 {
     static const char step[] = "+random_rotation:-30:30:interpolation=bilinear";
+    for (size_t used = strlen(text); used < length; used += sizeof step - 1) {
+        memcpy(text + used, step, sizeof step);
+    }
+}
+
+TEST(test_long_steps)
+{
     char text[3000] = "a:image,augment=pad:8";
     char fault[400] = "";
     struct column_spec spec;
-    while (strlen(text) < 800) {
-        strcat(text, step);
-    }
+    grow(text, 800);
     assert_true(column_spec_parse(text, &spec, fault, sizeof fault));
     assert_string_equal(spec.augment, strstr(text, "pad"));
-    while (strlen(text) < 2100) {
-        strcat(text, step);
-    }
+    grow(text, 2100);
     assert_false(column_spec_parse(text, &spec, fault, sizeof fault));
     assert_non_null(strstr(fault, "more than 2047 characters"));
 }
