@@ -154,7 +154,8 @@ typedef struct sl_fault_config {
     uint64_t late_ns; /* late results are held this long at most; 0: 5 ms */
     uint32_t short_permille, late_permille, again_permille, eio_permille, dead_permille,
         lost_permille, einval_permille;
-    uint32_t hold_first; /* so many requests from the first on are done `late_ns` later; 0: never */
+    uint32_t hold_first; /* so many requests from the first on are done `late_ns` after they were
+                            sent; 0: never */
     uint64_t hold_at;    /* of those that begin at this byte of their file; 0: of all */
 } sl_fault_config;
 sluice_status sl_backend_fault(sl_backend **backend, sl_backend *inner,

@@ -34,6 +34,7 @@ enum slot_state { SLOT_FREE = 0, SLOT_HELD_BEFORE, SLOT_READING, SLOT_HELD_AFTER
 struct slot {
     enum slot_state state;
     sl_read *read;
+    uint64_t sent_ns;
     uint64_t number;
     sl_completion completion; /* HELD_AFTER */
     uint64_t due_ns;          /* when held */
@@ -155,7 +156,8 @@ static void fault_submit(sl_backend *backend, sl_read *const *reads, uint32_t co
         uint64_t number = fault->requests++;
         struct slot *slot = slot_with(fault, NULL);
         assert(slot != NULL);
-        *slot = (struct slot){.state = SLOT_READING, .read = reads[i], .number = number};
+        *slot = (struct slot){
+            .state = SLOT_READING, .read = reads[i], .number = number, .sent_ns = sl_now_ns()};
         if (is_late(fault, number, true)) {
             slot->state = SLOT_HELD_BEFORE;
             slot->due_ns = late_until(fault, number);
@@ -193,7 +195,7 @@ static bool fault_judge(struct fault *fault, sl_completion *completion)
     slot->due_ns = lost ? UINT64_MAX : late_until(fault, number);
     if (first) {
         const uint64_t late_ns = fault->config.late_ns;
-        slot->due_ns = late_ns > 0 ? sl_now_ns() + late_ns : UINT64_MAX;
+        slot->due_ns = late_ns > 0 ? slot->sent_ns + late_ns : UINT64_MAX;
     }
     return false;
 }
