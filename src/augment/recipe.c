@@ -94,7 +94,7 @@ static sluice_status take_arguments(sluice_augment *recipe, const char *call,
                                     uint32_t count, sl_recipe_step *step)
 {
     char text[256];
-    *step = (sl_recipe_step){.kind = kind, .given = count};
+    *step = (sl_recipe_step){.kind = kind, .given = kind->group != SL_GROUP_NO ? count : 0};
     for (uint32_t i = 0; i < SL_STEP_ARGUMENTS_MAX; i++) {
         step->arguments[i] = i < count ? arguments[i] : kind->arguments[i].preset;
         if (kind->arguments[i].type == SL_NUMBER_FLOAT &&

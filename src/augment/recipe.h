@@ -19,7 +19,7 @@ typedef struct sl_recipe_step {
     const sl_step_kind *kind;
     uint32_t stream; /* of random numbers */
     uint32_t inside; /* of a group: so many steps that follow are in it */
-    uint32_t given;  /* arguments; the others have their presets */
+    uint32_t given;  /* of a group: its first arguments that were; the others have their presets */
     double arguments[SL_STEP_ARGUMENTS_MAX];
 } sl_recipe_step;
 

@@ -113,7 +113,7 @@ TEST(the_first_refusal_is_remembered)
     assert_int_equal(sluice_augment_get_error(NULL, NULL), SLUICE_INVALID);
 }
 
-/* A step or a group with a step in it. */
+/* A step, or a group with a step in it, a choice with one for each weight. */
 static sluice_status add_listed(sluice_augment *recipe, const sluice_augment_step *step,
                                 const double *numbers, uint32_t count)
 {
@@ -122,7 +122,11 @@ static sluice_status add_listed(sluice_augment *recipe, const sluice_augment_ste
     }
     const sluice_status status = sluice_augment_begin(recipe, step->name, numbers, count);
     if (status == SLUICE_OK) {
-        assert_int_equal(sluice_augment_add(recipe, "random_flip", NULL, 0), SLUICE_OK);
+        const bool is_choice = strcmp(step->name, "random_choice") == 0;
+        for (uint32_t i = 0; i == 0 || (is_choice && i < count); i++) {
+            const char *const inside = i % 2 == 0 ? "random_flip" : "random_vertical_flip";
+            assert_int_equal(sluice_augment_add(recipe, inside, NULL, 0), SLUICE_OK);
+        }
         assert_int_equal(sluice_augment_end(recipe), SLUICE_OK);
     }
     return status;
