@@ -82,7 +82,7 @@ static sluice_status refuse_count(sluice_augment *recipe, const sl_step_kind *ki
 {
     char text[128];
     (void)snprintf(text, sizeof(text),
-                   arguments == NULL ? "%u arguments that are nowhere, of %u"
+                   arguments == NULL ? "arguments is NULL for a count of %u (it takes %u)"
                                      : "%u arguments, of %u at most",
                    count, sl_step_argument_count(kind));
     return sl_recipe_refuse(recipe, SLUICE_INVALID, kind->name, text);

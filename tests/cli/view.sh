@@ -66,6 +66,9 @@ json '.steps | map(split(":")[0]) == ["random_resized_crop", "random_flip", "col
 says err "is left out"
 refuses 2 "does not go with --draws" view photos --samples 1 --size 32 --each-step --draws 6
 refuses 2 "alpha must be" "${sheet[@]}" --augment mixup:-1
+refuses 2 "expected STEP" "${sheet[@]}" --column l=label:one_hot,length=5,dtype=f32,mixes=image \
+    --column image:image,augment=random_flip++mixup
+[ "$(grep -c "expected STEP" err)" -eq 1 ] || fail "said twice"
 refuses 2 "mixes nothing" "${sheet[@]}" --column image:image \
     --column l=label:one_hot,length=5,dtype=f32,mixes=image
 

@@ -141,26 +141,29 @@ static const char *steps_of(const struct column_spec *spec, const struct column_
     return spec->augment[0] != '\0' ? spec->augment : look->shape.steps;
 }
 
-/* Whether an image column mixes the rows of a batch; NULL: any of them. */
+/* Whether an image column mixes the rows of a batch; NULL: any of them. False: one that was looked
+ * at is wrong, which is reported. */
 static bool picture_mixes(const struct column_set *set, const struct column_look *look,
-                          const char *name)
+                          const char *name, bool *mixes)
 {
-    for (uint32_t i = 0; i < set->count; i++) {
+    *mixes = false;
+    for (uint32_t i = 0; i < set->count && !*mixes; i++) {
         const struct column_spec *spec = &set->specs[i];
         if (spec->kind == SLUICE_COLUMN_IMAGE && (name == NULL || strcmp(spec->name, name) == 0)) {
             struct pipeline_shape shape = look->shape;
             shape.steps = steps_of(spec, look);
-            if (pipeline_mixes(&shape)) {
-                return true;
+            if (!pipeline_mixes(&shape, mixes)) {
+                return false;
             }
         }
     }
-    return false;
+    return true;
 }
 
 bool column_set_mixes(const struct column_set *set, const struct column_look *look)
 {
-    return picture_mixes(set, look, NULL);
+    bool mixes;
+    return picture_mixes(set, look, NULL, &mixes) && mixes;
 }
 
 /* The recipe of an image column. NULL: reported. */
@@ -212,14 +215,20 @@ static int refused(const struct column_spec *spec, const sluice_columns *columns
     return TOOL_FAILED;
 }
 
-/* What its labels follow; NULL: nothing, also where that is left out. */
-static const char *mixes_of(const struct column_set *set, const struct column_spec *spec,
-                            const struct column_look *look)
+/* What its labels follow; NULL: nothing, also where that is left out. False: reported. */
+static bool find_mixing(const struct column_set *set, const struct column_spec *spec,
+                        const struct column_look *look, const char **name)
 {
+    bool left_out = false;
+    *name = NULL;
     if (spec->mixes[0] == '\0') {
-        return NULL;
+        return true;
     }
-    return look->shape.unmixed && picture_mixes(set, look, spec->mixes) ? NULL : spec->mixes;
+    if (look->shape.unmixed && !picture_mixes(set, look, spec->mixes, &left_out)) {
+        return false;
+    }
+    *name = left_out ? NULL : spec->mixes;
+    return true;
 }
 
 static int add_column(sluice_columns *columns, const struct column_set *set,
@@ -237,10 +246,12 @@ static int add_column(sluice_columns *columns, const struct column_set *set,
     column.part = word_or_default(spec->part);
     column.too_long = word_or_default(spec->too_long);
     column.missing = word_or_default(spec->missing);
-    column.mixes = mixes_of(set, spec, look);
     column.smoothing = spec->smoothing;
     column.dims = spec->dims;
     memcpy(column.shape, spec->shape, sizeof column.shape);
+    if (!find_mixing(set, spec, look, &column.mixes)) {
+        return TOOL_USAGE;
+    }
     if (spec->kind == SLUICE_COLUMN_IMAGE) {
         int code;
         recipe = recipe_of(spec, look, &code);

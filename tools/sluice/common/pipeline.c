@@ -64,10 +64,12 @@ static bool list_shown(struct augment_text *list, const struct pipeline_shape *s
     return fine;
 }
 
-bool pipeline_mixes(const struct pipeline_shape *shape)
+bool pipeline_mixes(const struct pipeline_shape *shape, bool *mixes)
 {
     struct augment_text list;
-    return list_steps(&list, shape) && leave_mixing_out(&list) < list.count;
+    const bool fine = list_steps(&list, shape);
+    *mixes = fine && leave_mixing_out(&list) < list.count;
+    return fine;
 }
 
 /* The first steps, and whatever they come to in the pipeline's size. */

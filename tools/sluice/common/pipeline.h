@@ -48,8 +48,9 @@ enum { PIPELINE_NAME_BYTES = 96 };
 uint32_t pipeline_steps(const struct pipeline_shape *shape, char (*names)[PIPELINE_NAME_BYTES],
                         uint32_t most);
 
-/* Whether steps over the batch are in it, left out or not. */
-bool pipeline_mixes(const struct pipeline_shape *shape);
+/* Whether steps over the batch are in it, left out or not. False: it is wrong, which is reported.
+ */
+bool pipeline_mixes(const struct pipeline_shape *shape, bool *mixes);
 
 /* What is left out has to be right as well. NULL: reported, `*code` is the exit code. */
 sluice_augment *pipeline_recipe(const struct pipeline_shape *shape, int *code);
