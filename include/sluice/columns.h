@@ -66,7 +66,14 @@ typedef enum sluice_column_kind {
                                  [offsets[i], offsets[i + 1]) along the first dimension */
     SLUICE_COLUMN_PADDED = 6, /* the same, each row followed by zeros: rows x length (x the
                                  tensor's other dimensions), and NAME.lengths (i64, rows) */
-    SLUICE_COLUMN_ONE_HOT = 7 /* an int field k: rows x length, 1 at k; `dtype` as NUMBER, or u8 */
+    SLUICE_COLUMN_ONE_HOT = 7, /* an int field k: rows x length, 1 at k; `dtype` as NUMBER, or u8 */
+    SLUICE_COLUMN_MASK = 8,    /* an image field of PNGs, or a tensor height x width (x channels),
+                                  that has a value for each pixel of a picture and follows it: rows
+                                  x height x width (x channels) of the picture's recipe (below) */
+    SLUICE_COLUMN_BOXES = 9,   /* a tensor [any, 4] of boxes in a picture, which follow it: f32, as
+                                  RAGGED, or as PADDED (below) */
+    SLUICE_COLUMN_POINTS = 10, /* a tensor [any, ...] of points in a picture, likewise (below) */
+    SLUICE_COLUMN_GEOMETRY = 11 /* of no field: where the recipe of an image took it (below) */
 } sluice_column_kind;
 
 /*
@@ -78,8 +85,62 @@ typedef enum sluice_column_kind {
  * `part` takes one of it, which is that of other TENSOR columns of such height and width. `dtype`
  * [U8]: U8 takes pictures of up to 8 bits, U16 those of 16, I32, I64 and floating ones both, values
  * as they are. What does not fit is a bad sample, and so is a picture that is no PNG. Nothing here
- * scales, turns or flips, or follows the crop of an IMAGE column.
+ * scales, turns or flips, or follows the crop of an IMAGE column: that is what a MASK does.
  */
+
+/*
+ * Columns that FOLLOW a picture: MASK, BOXES, POINTS and GEOMETRY go by what was drawn for the
+ * IMAGE column that `follows` names, which stands before them; without a name, by the only one that
+ * does. Crops, resizes, flips, padding, warps and what policies turn and shear move all of them
+ * alike; the chains of AugMix move nothing, and colours are the picture's alone. Coordinates are
+ * continuous: the picture is [0, width] x [0, height] as the recipe gets it (turned upright with
+ * SLUICE_EXIF_APPLY), pixel (i, j) covers [i, i + 1) x [j, j + 1). Mixing (mixup, cutmix) mixes
+ * pictures, and leaves these columns each row's own: NAME.partner says whose were mixed in.
+ *
+ * MASK: a value of `dtype` [U8] for each pixel, or `channels` [1] of them; by the nearest stored
+ * pixel, as Pillow takes it (every value is a stored one, or `fill` where there is no picture), or
+ * with interpolation BILINEAR (f32 only) between the four about the place, not antialiased. With
+ * loader option `exact` each step takes the nearest for itself, as a sequence of Pillow's calls;
+ * else all steps at once. A mask of another size than its picture is a bad sample. PNGs are read as
+ * a TENSOR of an image field reads them (above).
+ *
+ * BOXES: f32 x 4 in `out_format`, stored in `box_format`; with `relative` (`out_relative`) in
+ * shares of the picture's (the output's) width and height, else in pixels. Corners are moved by all
+ * steps at once; the box about them is clipped once, at the end, to what is to be seen of the
+ * picture, with what earlier steps cut off taken away before. So a box grows where it is turned,
+ * but once. Kept are those at least min_size wide and high, of at least min_area, of at least the
+ * share min_visibility of the box about the moved corners before it was clipped, and at most
+ * max_aspect times as long as wide, in the order in which they are stored; the bounds of
+ * torchvision (SanitizeBoundingBoxes) are the defaults. A box that is no finite number, or whose
+ * right or lower edge is before its left or upper one, makes a bad sample.
+ *
+ * What belongs to boxes, a label or an area each, is a RAGGED or PADDED column that `follows` the
+ * column of boxes: of its rows those are left whose boxes are. It has to have as many as there are
+ * boxes.
+ *
+ * POINTS: f32, of the stored shape: groups of point_values numbers, x, y (and COCO's visibility v,
+ * with 3). A point that is moved out of what is to be seen (left <= x < right) becomes 0, 0, 0
+ * with a v, and stays where it was moved to without; one with v = 0 is not moved. With `mirror`,
+ * where the picture is mirrored, point i of a row is what mirror[i] was (left and right hands).
+ * `follows` an IMAGE, or BOXES: then a row's points are left out with its box.
+ *
+ * GEOMETRY: NAME (f64, rows x 3 x 3) takes (x, y, 1) of the picture to (x' w, y' w, w) of the
+ * output, so that its inverse maps predictions back; NAME.size (i64, rows x 2) is the picture's
+ * height and width; NAME.box (f32, rows x 4, XYXY) the part of the picture that is shown, in its
+ * pixels; NAME.scale (f32, rows x 2) pixels of the output for one of the picture, across and
+ * down; NAME.flip (u8, rows x 2) whether it was flipped, across and down. All of it is zero where
+ * there is no sample.
+ */
+typedef enum sluice_box_format {
+    SLUICE_BOX_XYXY = 0,  /* left, top, right, bottom; right and bottom are not inside any more */
+    SLUICE_BOX_XYWH = 1,  /* left, top, width, height: COCO */
+    SLUICE_BOX_CXCYWH = 2 /* the centre, width, height: YOLO, with `relative` */
+} sluice_box_format;
+
+typedef enum sluice_column_interpolation {
+    SLUICE_COLUMN_NEAREST = 0,
+    SLUICE_COLUMN_BILINEAR = 1
+} sluice_column_interpolation;
 
 /*
  * An IMAGE column whose recipe mixes the rows of a batch ("mixup", "cutmix", "timm_mix") has two
@@ -121,28 +182,50 @@ typedef enum sluice_column_missing {
 typedef struct sluice_column {
     uint32_t struct_size;
     int32_t kind;      /* a sluice_column_kind */
-    const char *field; /* the dataset's */
+    const char *field; /* the dataset's; GEOMETRY: NULL, and a name */
     const char *name;  /* the column's, 1 to 31 letters, digits, _, -, . or / [the field's] */
     const sluice_augment *recipe; /* IMAGE; copied */
     int32_t
         dtype; /* a sluice_dtype: pictures and PADDED or RAGGED bytes [U8]; NUMBER and ONE_HOT [I64;
                   of floats F64]; tensors [as stored], a wider one of the same kind, or floating */
     int32_t layout;   /* IMAGE: a sluice_layout [NHWC] */
-    uint64_t length;  /* WINDOW, PADDED, ONE_HOT: elements of a row; RAGGED: most elements of one */
+    uint64_t length;  /* WINDOW, PADDED, ONE_HOT: elements of a row; RAGGED: most elements of one;
+                         BOXES, POINTS: most that a sample has */
     uint64_t stride;  /* WINDOW: elements from one window to the next [length] */
     uint64_t offset;  /* WINDOW: elements from a window's beginning to the column's first [0] */
     int32_t part;     /* TENSOR: a sluice_column_part [WHOLE] */
-    int32_t too_long; /* RAGGED, PADDED: a sluice_column_too_long [BAD] */
+    int32_t too_long; /* RAGGED, PADDED, BOXES, POINTS: a sluice_column_too_long [BAD] */
     int32_t missing;  /* a sluice_column_missing [BAD] */
     uint32_t dims;    /* TENSOR: of `shape`; 0: the field's own shape, which pictures have not */
     int64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* TENSOR: of a row */
     const char *mixes; /* ONE_HOT: the IMAGE column of this batch whose mixing it follows [none] */
     double smoothing;  /* ONE_HOT: what of the label is spread over all classes, 0 to 1 [0] */
+    const char *follows;    /* MASK, BOXES, POINTS, GEOMETRY: an IMAGE column [the only one before];
+                               RAGGED, PADDED, POINTS: a column of boxes [none] */
+    const uint32_t *mirror; /* POINTS: mirror_count numbers, of a permutation [none] */
+    double fill;            /* MASK: what there is beside the picture, such as 255 [0] */
+    double min_size;        /* BOXES: in pixels of the output [1] */
+    double min_area;        /* BOXES: in pixels of the output [1] */
+    double min_visibility;  /* BOXES: 0 to 1 [0] */
+    double max_aspect;      /* BOXES: 1 or more [any] */
+    int32_t interpolation;  /* MASK: a sluice_column_interpolation [NEAREST] */
+    uint32_t channels;      /* MASK: values of a pixel, 1 to 64 [1] */
+    int32_t box_format;     /* BOXES: as stored, a sluice_box_format [XYXY] */
+    int32_t out_format;     /* BOXES: of the batch [XYXY] */
+    uint32_t relative;      /* BOXES, POINTS: 1: stored as shares of width and height [0] */
+    uint32_t out_relative;  /* BOXES, POINTS: 1: so in the batch [0] */
+    uint32_t padded;        /* BOXES, POINTS: 1: as PADDED is, with NAME.lengths [0: as RAGGED] */
+    uint32_t at_least_one;  /* BOXES: 1: where the sample has boxes and none is left the recipe is
+                               drawn again, up to 20 times: a function of the sample, as all draws
+                               are [0] */
+    uint32_t point_values;  /* POINTS: numbers of each, 2 or 3 [3 where rows are of threes] */
+    uint32_t mirror_count;  /* POINTS: points of a row, 256 at most */
 } sluice_column;
 
-#define SLUICE_COLUMN_INIT                                                                  \
-    {                                                                                       \
-        sizeof(sluice_column), 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, NULL, 0 \
+#define SLUICE_COLUMN_INIT                                                                         \
+    {                                                                                              \
+        sizeof(sluice_column), 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, NULL, 0, NULL, \
+            NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                      \
     }
 
 /* Adds a column; all strings and the recipe are copied. Errors: INVALID, NOMEM. */

@@ -9,6 +9,15 @@
     })
 
 The key is the column's name; `field` is the dataset's, and the same name where it is not given.
+
+Masks, boxes, points follow a picture: whatever crops, resizes, flips, pads or warps it moves them alike.
+
+    sluice.Loader(data, columns={
+        "image": sluice.columns.Image(transform=recipe),
+        "segmentation": sluice.columns.Mask("mask", fill=255),
+        "boxes": sluice.columns.Boxes(length=200, format="xywh"),
+        "labels": sluice.columns.Ragged(length=200, follows="boxes"),
+    })
 """
 from __future__ import annotations
 
@@ -24,7 +33,9 @@ if TYPE_CHECKING:
 
     from ._types import Dtype, Steps
 
-__all__ = ["Image", "Number", "OneHot", "Padded", "Ragged", "Tensor", "Window"]
+__all__ = [
+    "Boxes", "Geometry", "Image", "Mask", "Number", "OneHot", "Padded", "Points", "Ragged", "Tensor", "Window",
+]  # fmt: skip
 
 if not TYPE_CHECKING:
 
@@ -51,6 +62,10 @@ class Column:
     def _set_dtype(self, dtype):
         if dtype is not None:
             self._values["dtype"] = _dtype_number(dtype)
+
+    def _set_follows(self, follows):
+        if follows is not None:
+            self._values["follows"] = _check.text("follows", follows)
 
     def _dict(self, name):
         return {"field": self.field or name, "name": name, **self._values}
@@ -122,7 +137,7 @@ class Tensor(Column):
     (height, width, channels); with `part` a part of larger ones, the same as that of other such columns of the
     sample. Palettes give the pixels' numbers, grey of 1, 2 and 4 bits is not spread over 0..255, grey of 16 bits is
     whole. dtype: 'uint8' (up to 8 bits), 'uint16' (16 bits); 'int32', 'int64' and floating ones take both. Such a
-    column does not follow the crop or the flip of an Image column.
+    column does not follow the crop or the flip of an Image column: a Mask does.
     """
 
     _kind = "tensor"
@@ -163,19 +178,21 @@ class Ragged(Column):
     each row's begin, along the first dimension.
 
     length: the most that a row may have, in the first dimension. too_long: 'bad', or 'truncate', which cuts
-    texts at that byte.
+    texts at that byte. follows: a column of boxes, of each of which the field has a value (a label, an area): those
+    are left whose boxes are.
     """
 
     _kind = "ragged"
 
     def __init__(
         self, field: str | None = None, *, length: int, dtype: Dtype = None, too_long: str = "bad",
-        missing: str = "bad",
+        follows: str | None = None, missing: str = "bad",
     ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
         self._set_dtype(dtype)
         self._set("length", length)
         self._set("too_long", too_long)
+        self._set_follows(follows)
 
 
 class Padded(Ragged):
@@ -204,3 +221,121 @@ class OneHot(Column):
             self._values["mixes"] = _check.text("mixes", mixes)
         if _check.number("smoothing", smoothing) != 0:
             self._values["smoothing"] = _check.number("smoothing", smoothing)
+
+
+class Mask(Column):
+    """A value for each pixel of a picture, which follows it: rows x height x width (x channels) of its transform.
+
+    field: an image field of PNGs, or a tensor [height, width] or [height, width, channels], of the picture's size.
+    interpolation: 'nearest' (classes, ids: every value is a stored one, or `fill`), or 'bilinear' between the four
+    about a place, for maps such as depth (dtype 'float32'; not antialiased). fill: what there is beside the picture;
+    255 where a loss is to leave it out. dtype: 'uint8' of PNGs, else as stored; wider ones as of Tensor. follows: the
+    Image column [the only one before it].
+    """
+
+    _kind = "mask"
+
+    def __init__(
+        self, field: str | None = None, *, fill: float = 0, interpolation: str = "nearest", channels: int = 1,
+        dtype: Dtype = None, follows: str | None = None, missing: str = "bad",
+    ) -> None:  # fmt: skip
+        super().__init__(field, missing=missing)
+        self._set_dtype(dtype)
+        self._set("interpolation", interpolation)
+        self._set("channels", channels)
+        self._values["fill"] = _check.number("fill", fill)
+        self._set_follows(follows)
+
+
+_TINY = 1e-30  # the library's 0 is its default
+
+# What is kept of boxes, by the rules of others. ultralytics' are of boxes scaled as the picture is, and strict.
+_KEEPS = {
+    "torchvision": {"min_size": 1.0, "min_area": 1.0, "min_visibility": 0.0, "max_aspect": 0.0},
+    "coco-visible": {"min_size": 1.0, "min_area": 1.0, "min_visibility": 0.3, "max_aspect": 0.0},
+    "yolo": {"min_size": 2.0, "min_area": 4.0, "min_visibility": 0.1, "max_aspect": 100.0},
+}
+
+
+class Boxes(Column):
+    """A tensor [any, 4] of boxes in a picture, which follow it: float32 [boxes, 4] back to back and NAME.offsets; with
+    `padded` rows x length x 4, zeros behind, and NAME.lengths.
+
+    length: the most that a sample has. format: as stored, 'xyxy', 'xywh' (COCO, VOC) or 'cxcywh'; relative: as shares
+    of the picture's width and height (YOLO), else pixels. out_format, out_relative: in the batch. Boxes are moved by
+    all steps at once, then clipped once to what is seen, and dropped by one rule: kept are those at least `min_size`
+    wide and high, of `min_area`, of the share `min_visibility` of what they would be unclipped, at most `max_aspect`
+    times as long as wide. keep: the rule of 'torchvision' (1, 1, 0, any), 'coco-visible' (1, 1, 0.3, any) or 'yolo'
+    (2, 4, 0.1, 100), for what is not given. at_least_one: where a sample has boxes and none is left, its transform is
+    drawn again, up to 20 times. too_long: 'bad' or 'truncate'. follows: the Image column [the only one before it].
+    """
+
+    _kind = "boxes"
+
+    def __init__(
+        self, field: str | None = None, *, length: int, format: str = "xyxy", relative: bool = False,
+        out_format: str = "xyxy", out_relative: bool = False, padded: bool = False, keep: str = "torchvision",
+        min_size: float | None = None, min_area: float | None = None, min_visibility: float | None = None,
+        max_aspect: float | None = None, at_least_one: bool = False, too_long: str = "bad",
+        follows: str | None = None, missing: str = "bad",
+    ) -> None:  # fmt: skip
+        super().__init__(field, missing=missing)
+        words = {"box_format": format, "out_format": out_format, "too_long": too_long, "length": length}
+        flags = {"relative": relative, "out_relative": out_relative, "padded": padded, "at_least_one": at_least_one}
+        for name, value in (words | flags).items():
+            self._set(name, value.lower() if name.endswith("format") and isinstance(value, str) else value)
+        if keep not in _KEEPS:
+            raise ValueError(f"keep={keep!r}: expected one of {', '.join(map(repr, _KEEPS))}{_check.near(keep, _KEEPS)}")
+        given = {"min_size": min_size, "min_area": min_area, "min_visibility": min_visibility, "max_aspect": max_aspect}
+        for name, preset in _KEEPS[keep].items():
+            value = preset if given[name] is None else _check.number(name, given[name])
+            tiny = value == 0 and name in ("min_size", "min_area")
+            self._set(name, _TINY if tiny else value)
+        self._set_follows(follows)
+
+
+class Points(Column):
+    """Points in a picture, which follow it: float32, as stored: [any, 2], [any, 3], or as COCO's keypoints [any, 3 K].
+
+    point_values: numbers of a point: 2, x and y, or 3, with COCO's visibility, which becomes 0, and with it x and y,
+    where a point is not to be seen any more [3, if rows are of threes]. mirror: for each point of a row the one whose
+    place it takes where the picture is mirrored (left and right eyes). relative, out_relative, padded, length,
+    too_long: as of Boxes. follows: an Image column, or a column of boxes, with which the points of one are left out.
+    """
+
+    _kind = "points"
+
+    def __init__(
+        self, field: str | None = None, *, length: int, point_values: int | None = None,
+        mirror: Sequence[int] | None = None, relative: bool = False, out_relative: bool = False,
+        padded: bool = False, too_long: str = "bad", follows: str | None = None, missing: str = "bad",
+    ) -> None:  # fmt: skip
+        super().__init__(field, missing=missing)
+        values = {"length": length, "relative": relative, "out_relative": out_relative, "padded": padded}
+        for name, value in (values | {"too_long": too_long}).items():
+            self._set(name, value)
+        if point_values is not None:
+            self._set("point_values", point_values)
+        if mirror is not None:
+            numbers = _check.items("mirror", mirror, "a permutation of 0, 1, ...")
+            self._values["mirror"] = tuple(_check.integer("mirror", number) for number in numbers)
+        self._set_follows(follows)
+
+
+class Geometry(Column):
+    """Where the transform took a picture, of no field.
+
+    NAME: float64 [rows, 3, 3], takes (x, y, 1) of the picture to (x' w, y' w, w) of the output; its inverse takes
+    predictions back. NAME.size: int64 [rows, 2], the picture's height and width. NAME.box: float32 [rows, 4], the part
+    of the picture that is shown, XYXY. NAME.scale: float32 [rows, 2], pixels of the output for one of the picture,
+    across and down. NAME.flip: uint8 [rows, 2], across and down. follows: the Image column [the only one before it].
+    """
+
+    _kind = "geometry"
+
+    def __init__(self, *, follows: str | None = None) -> None:
+        super().__init__()
+        self._set_follows(follows)
+
+    def _dict(self, name):
+        return {"name": name, **self._values}

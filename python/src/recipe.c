@@ -293,19 +293,53 @@ static int set_shape(sluice_column *column, PyObject *shape)
     return 0;
 }
 
+enum { MIRROR_MOST = 256 };
+
+/* To `numbers`, which the column is given; more than there may be are refused by the library. */
+static int set_mirror(sluice_column *column, PyObject *mirror, uint32_t numbers[MIRROR_MOST])
+{
+    const Py_ssize_t count = PyTuple_Size(mirror);
+    if (count < 0) {
+        return -1;
+    }
+    column->mirror_count = (uint32_t)(count <= MIRROR_MOST ? count : MIRROR_MOST + 1);
+    column->mirror = numbers;
+    for (Py_ssize_t i = 0; i < count && i < MIRROR_MOST; i++) {
+        const unsigned long number = PyLong_AsUnsignedLong(PyTuple_GetItem(mirror, i));
+        if (PyErr_Occurred()) {
+            return -1;
+        }
+        numbers[i] = number <= MIRROR_MOST ? (uint32_t)number : MIRROR_MOST;
+    }
+    return 0;
+}
+
+/* What a column has that is no number, for as long as it is added. */
+typedef struct column_rest {
+    sluice_augment *recipe;
+    PyObject *strings[2];
+    option_texts texts;
+    uint32_t mirror[MIRROR_MOST];
+} column_rest;
+
 /* `rest`: a copy of the dict, which this empties of what is no number. */
 static int fill_column(const extension *e, sluice_column *column, PyObject *rest,
-                       sluice_augment **recipe, PyObject **strings, option_texts *texts)
+                       column_rest *beside)
 {
+    PyObject **strings = beside->strings;
     PyObject *shape = take(rest, "shape");
     PyObject *steps = take(rest, "recipe");
+    PyObject *mirror = take(rest, "mirror");
     strings[0] = take(rest, "field");
     strings[1] = take(rest, "name");
     int result = PyErr_Occurred() ? -1 : 0;
     if (result == 0 && steps != NULL) {
-        *recipe = recipe_of(e, steps);
-        column->recipe = *recipe;
-        result = *recipe == NULL ? -1 : 0;
+        beside->recipe = recipe_of(e, steps);
+        column->recipe = beside->recipe;
+        result = beside->recipe == NULL ? -1 : 0;
+    }
+    if (result == 0 && mirror != NULL) {
+        result = set_mirror(column, mirror, beside->mirror);
     }
     if (result == 0 && shape != NULL) {
         result = set_shape(column, shape);
@@ -320,27 +354,26 @@ static int fill_column(const extension *e, sluice_column *column, PyObject *rest
     }
     Py_XDECREF(shape);
     Py_XDECREF(steps);
-    return result == 0 ? options_set(e, SLUICE_OPTIONS_COLUMN, column, rest, texts) : -1;
+    Py_XDECREF(mirror);
+    return result == 0 ? options_set(e, SLUICE_OPTIONS_COLUMN, column, rest, &beside->texts) : -1;
 }
 
 static int add_column(const extension *e, sluice_columns *columns, PyObject *dict)
 {
     sluice_column column = SLUICE_COLUMN_INIT;
-    sluice_augment *recipe = NULL;
-    PyObject *strings[2] = {NULL, NULL};
-    option_texts texts = {0};
+    column_rest beside = {0};
     PyObject *rest = PyDict_Copy(dict);
-    int result = rest == NULL ? -1 : fill_column(e, &column, rest, &recipe, strings, &texts);
+    int result = rest == NULL ? -1 : fill_column(e, &column, rest, &beside);
     if (result == 0 && sluice_columns_add(columns, &column) < 0) {
         sluice_error error = SLUICE_ERROR_INIT;
         (void)sluice_columns_get_error(columns, &error);
         (void)sluice_raise(e, &error);
         result = -1;
     }
-    sluice_augment_destroy(recipe);
-    option_texts_drop(&texts);
-    Py_XDECREF(strings[0]);
-    Py_XDECREF(strings[1]);
+    sluice_augment_destroy(beside.recipe);
+    option_texts_drop(&beside.texts);
+    Py_XDECREF(beside.strings[0]);
+    Py_XDECREF(beside.strings[1]);
     Py_XDECREF(rest);
     return result;
 }

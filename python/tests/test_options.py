@@ -8,7 +8,7 @@ import sluice
 from sluice import _check, _names, columns as C
 
 CALLS = {"loader": sluice.Loader, "dataset": sluice.Dataset, "writer": sluice.Writer, "pack": sluice.pack, "unpack": sluice.unpack, "verify": sluice.Dataset.verify}  # fmt: skip
-COLUMNS = (C.Image, C.Number, C.OneHot, C.Padded, C.Ragged, C.Tensor, C.Window)
+COLUMNS = tuple(getattr(C, name) for name in C.__all__)
 
 
 def parts(struct):

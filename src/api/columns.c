@@ -68,6 +68,9 @@ static const char *superfluous(const sluice_column *c)
     if (c->recipe != NULL && c->kind != SLUICE_COLUMN_IMAGE) {
         return "recipe";
     }
+    if (c->mirror != NULL && c->kind != SLUICE_COLUMN_POINTS) {
+        return "mirror";
+    }
     return c->dims != 0 && c->kind != SLUICE_COLUMN_TENSOR ? "shape" : NULL;
 }
 
@@ -80,17 +83,40 @@ static bool shape_is_good(const sluice_column *c)
     return good;
 }
 
+static bool field_is_good(const char *field)
+{
+    return field != NULL && field[0] != '\0' &&
+           strnlen(field, SL_FIELD_NAME_BYTES) < SL_FIELD_NAME_BYTES;
+}
+
+static bool mirror_is_good(const sluice_column *c)
+{
+    bool seen[SL_MIRROR_MAX] = {false};
+    if (c->mirror_count > SL_MIRROR_MAX || (c->mirror == NULL) != (c->mirror_count == 0)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < c->mirror_count; i++) {
+        if (c->mirror[i] >= c->mirror_count || seen[c->mirror[i]]) {
+            return false;
+        }
+        seen[c->mirror[i]] = true;
+    }
+    return true;
+}
+
 /* What is wrong with a column; NULL: nothing that can be seen here. */
 static const char *fault_of(const sluice_columns *columns, const sluice_column *c)
 {
-    if (c->kind < SLUICE_COLUMN_IMAGE || c->kind > SLUICE_COLUMN_ONE_HOT) {
+    if (c->kind < SLUICE_COLUMN_IMAGE || c->kind > SLUICE_COLUMN_GEOMETRY) {
         return "unknown kind";
     }
     if (columns->count == SL_COLUMNS_MAX) {
         return "a batch has at most 64 columns";
     }
-    if (c->field == NULL || c->field[0] == '\0' ||
-        strnlen(c->field, SL_FIELD_NAME_BYTES) == SL_FIELD_NAME_BYTES) {
+    if (c->kind == SLUICE_COLUMN_GEOMETRY && (c->field != NULL || c->name == NULL)) {
+        return "a geometry is of no field, and needs a name";
+    }
+    if (c->kind != SLUICE_COLUMN_GEOMETRY && !field_is_good(c->field)) {
         return "field must be a name of 1 to 31 bytes";
     }
     if (!columns_is_name(c->name != NULL ? c->name : c->field, SL_COLUMN_NAME_BYTES)) {
@@ -99,6 +125,12 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
     }
     if (c->mixes != NULL && !columns_is_name(c->mixes, SL_COLUMN_NAME_BYTES)) {
         return "mixes must be the name of a column";
+    }
+    if (c->follows != NULL && !columns_is_name(c->follows, SL_COLUMN_NAME_BYTES)) {
+        return "follows must be the name of a column";
+    }
+    if (!mirror_is_good(c)) {
+        return "mirror must be a permutation of 0 to mirror_count - 1, of 256 at most";
     }
     if (c->kind == SLUICE_COLUMN_IMAGE && c->recipe == NULL) {
         return "an image needs a recipe";
@@ -124,6 +156,32 @@ static sluice_status columns_refuse(sluice_columns *columns, const sluice_column
                         name != NULL ? name : "", why);
 }
 
+/* What columns have that follow a picture. */
+static void keep_followed(sl_column_request *request, const sluice_column *c)
+{
+    request->fill = c->fill;
+    request->interpolation = (sluice_column_interpolation)c->interpolation;
+    request->channels = c->channels;
+    request->boxes = (sl_box_rule){.format = (sluice_box_format)c->box_format,
+                                   .out_format = (sluice_box_format)c->out_format,
+                                   .relative = c->relative != 0,
+                                   .out_relative = c->out_relative != 0,
+                                   .at_least_one = c->at_least_one != 0,
+                                   .min_size = c->min_size != 0 ? c->min_size : SL_BOX_SIZE_MIN,
+                                   .min_area = c->min_area != 0 ? c->min_area : SL_BOX_AREA_MIN,
+                                   .min_visibility = c->min_visibility,
+                                   .max_aspect = c->max_aspect};
+    request->padded = c->padded != 0;
+    request->point_values = c->point_values;
+    request->mirror_count = c->mirror_count;
+    for (uint32_t i = 0; i < c->mirror_count; i++) {
+        request->mirror[i] = (uint8_t)c->mirror[i];
+    }
+    if (c->follows != NULL) {
+        memcpy(request->follows, c->follows, strlen(c->follows) + 1);
+    }
+}
+
 static void columns_keep(sluice_columns *columns, const sluice_column *c)
 {
     sl_column_request *request = &columns->requests[columns->count++];
@@ -140,11 +198,14 @@ static void columns_keep(sluice_columns *columns, const sluice_column *c)
         .dims = c->dims,
     };
     request->smoothing = c->smoothing;
+    keep_followed(request, c);
     if (c->mixes != NULL) {
         memcpy(request->mixes, c->mixes, strlen(c->mixes) + 1);
     }
     memcpy(request->shape, c->shape, sizeof(request->shape));
-    memcpy(request->field, c->field, strlen(c->field) + 1);
+    if (c->field != NULL) {
+        memcpy(request->field, c->field, strlen(c->field) + 1);
+    }
     const char *name = c->name != NULL ? c->name : c->field;
     memcpy(request->name, name, strlen(name) + 1);
     if (c->recipe != NULL) {

@@ -7,6 +7,7 @@
 #include "geometry.h"
 
 #include "error.h"
+#include "operations.h"
 
 #include <math.h>
 #include <string.h>
@@ -180,9 +181,17 @@ static void geometry_begin(sl_drawing *drawing, sl_geometry *g)
     drawing->open = true;
 }
 
+static bool kind_moves(const sl_operation_kind *kind)
+{
+    return kind->number == SL_OPERATION_GEOMETRY || kind->number == SL_OPERATION_PAD;
+}
+
 sl_operation *sl_draw_operation(sl_drawing *drawing, const sl_operation_kind *kind)
 {
     sl_params *params = drawing->params;
+    if (drawing->labels && !kind_moves(kind)) {
+        return &drawing->left_out;
+    }
     sl_drawing_close(drawing);
     if (params->operation_count == SL_OPERATIONS_MAX) {
         (void)sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
@@ -224,6 +233,7 @@ void sl_drawing_begin(sl_drawing *drawing, sl_params *params, uint32_t width, ui
 {
     *drawing = (sl_drawing){
         .params = params, .width = width, .height = height, .exact = exact, .error = error};
+    sl_trail_begin(&params->trail, width, height);
     params->operation_count = 0;
     params->geometry_count = 1;
     geometry_begin(drawing, &params->geometries[0]);
@@ -304,6 +314,7 @@ sluice_status sl_draw_crop(sl_drawing *drawing, int64_t x, int64_t y, uint32_t w
     if (g == NULL) {
         return SLUICE_UNSUPPORTED;
     }
+    fill = drawing->labels ? drawing->label_fill : fill;
     const bool outside = reaches_outside(drawing, x, y, width, height);
     const bool fits = !outside || (g->warps ? g->warp.frame_count < SL_WARP_FRAMES &&
                                                   memcmp(g->warp.fill, fill, sizeof(g->fill)) == 0
@@ -320,6 +331,7 @@ sluice_status sl_draw_crop(sl_drawing *drawing, int64_t x, int64_t y, uint32_t w
         }
         crop_box(g, x, y, width, height);
     }
+    sl_trail_crop(&drawing->params->trail, x, y, width, height);
     drawing_resized(drawing, width, height);
     return SLUICE_OK;
 }
@@ -340,6 +352,7 @@ sluice_status sl_draw_resize(sl_drawing *drawing, uint32_t width, uint32_t heigh
     if (status == SLUICE_OK && width == drawing->width && height == drawing->height) {
         return SLUICE_OK; /* as Pillow: a copy */
     }
+    interpolation = drawing->labels ? SL_NEAREST : interpolation;
     sl_geometry *g = status == SLUICE_OK ? open_geometry(drawing) : NULL;
     if (g != NULL && !g->warps && !box_can_resize(&g->box, interpolation)) {
         g = another_geometry(drawing);
@@ -360,6 +373,8 @@ sluice_status sl_draw_resize(sl_drawing *drawing, uint32_t width, uint32_t heigh
         g->box.virtual_height = g->box.height = height;
         sl_mapping_interpolate(&g->box, interpolation);
     }
+    sl_trail_resize(&drawing->params->trail, (double)width / drawing->width,
+                    (double)height / drawing->height);
     drawing_resized(drawing, width, height);
     return SLUICE_OK;
 }
@@ -381,6 +396,7 @@ sluice_status sl_draw_flip(sl_drawing *drawing, bool vertical)
     } else {
         g->box.flip_x = !g->box.flip_x;
     }
+    sl_trail_flip(&drawing->params->trail, vertical, vertical ? drawing->height : drawing->width);
     return SLUICE_OK;
 }
 
@@ -389,6 +405,8 @@ sluice_status sl_draw_warp(sl_drawing *drawing, const double matrix[9], uint32_t
 {
     sluice_status status = check_side(drawing, width, height);
     sl_geometry *g = status == SLUICE_OK ? open_geometry(drawing) : NULL;
+    interpolation = drawing->labels ? SL_NEAREST : interpolation;
+    fill = drawing->labels ? drawing->label_fill : fill;
     if (g != NULL && g->warps &&
         (g->warp.interpolation != interpolation || g->warp.frame_count == SL_WARP_FRAMES ||
          memcmp(g->warp.fill, fill, sizeof(g->fill)) != 0)) {
@@ -409,6 +427,24 @@ sluice_status sl_draw_warp(sl_drawing *drawing, const double matrix[9], uint32_t
     }
     g->warp.width = width;
     g->warp.height = height;
+    sl_trail_warp(&drawing->params->trail, matrix, width, height);
+    drawing_resized(drawing, width, height);
+    return SLUICE_OK;
+}
+
+sluice_status sl_draw_border(sl_drawing *drawing, uint32_t left, uint32_t top, uint32_t width,
+                             uint32_t height, double mode)
+{
+    sl_operation *operation = sl_draw_operation(drawing, &sl_operation_pad);
+    if (operation == NULL) {
+        return SLUICE_UNSUPPORTED;
+    }
+    operation->values[0] = left;
+    operation->values[1] = top;
+    operation->values[2] = mode;
+    operation->width = width;
+    operation->height = height;
+    sl_trail_crop(&drawing->params->trail, -(int64_t)left, -(int64_t)top, width, height);
     drawing_resized(drawing, width, height);
     return SLUICE_OK;
 }

@@ -13,7 +13,8 @@
  * first, by the box's filter, which antialiases: a composed rotation and crop reads, decodes and
  * resizes just what it shows.
  * Where warps are composed, what an earlier canvas cut off stays cut off (sl_warp.frames).
- * Coordinates are continuous, as in mapping.h.
+ * Coordinates are continuous, as in mapping.h. What belongs to the picture is followed step by step
+ * (trail.h); so is what stands for its pixels, by a drawing of its own (`labels`).
  * Threads: one owner. Memory: none.
  */
 #ifndef SL_GEOMETRY_H
@@ -27,6 +28,11 @@ typedef struct sl_drawing {
     uint32_t width, height; /* of the picture as it is by now */
     bool open;              /* the last geometry may still be changed */
     bool exact;
+    /* Not of the picture, but of labels of its pixels: nothing is interpolated, the fill is
+     * `label_fill` everywhere, and what only changes pixels is left out. */
+    bool labels;
+    uint8_t label_fill[3];
+    sl_operation left_out;
     /* What the recipe's normalize step subtracts, as a colour, and divides by; else black, and 0.
      */
     uint8_t mean[3];
@@ -35,7 +41,7 @@ typedef struct sl_drawing {
     sluice_error *error;
 } sl_drawing;
 
-/* A drawing of a picture; params->need and sizes are set by end. */
+/* A drawing of a picture; params->need, sizes and the trail are set by end. */
 void sl_drawing_begin(sl_drawing *drawing, sl_params *params, uint32_t width, uint32_t height,
                       bool exact, sluice_error *error);
 void sl_drawing_end(sl_drawing *drawing);
@@ -53,6 +59,9 @@ sluice_status sl_draw_flip(sl_drawing *drawing, bool vertical);
 sluice_status sl_draw_warp(sl_drawing *drawing, const double matrix[9], uint32_t width,
                            uint32_t height, sl_interpolation interpolation, const uint8_t fill[3]);
 
+/* A border, of the operation "pad"'s modes. */
+sluice_status sl_draw_border(sl_drawing *drawing, uint32_t left, uint32_t top, uint32_t width,
+                             uint32_t height, double mode);
 /* Adds an operation that keeps the size, for the caller to fill in. NULL with an error: there are
  * too many. */
 sl_operation *sl_draw_operation(sl_drawing *drawing, const sl_operation_kind *kind);

@@ -23,6 +23,7 @@
 #include "mapping.h"
 #include "scratch.h"
 #include "simd.h"
+#include "trail.h"
 #include "view.h"
 #include "warp.h"
 
@@ -123,6 +124,7 @@ struct sl_operation {
 typedef struct sl_params {
     sl_rect need;           /* of the picture: what to decode */
     uint32_t width, height; /* of the output */
+    sl_trail trail;         /* where the geometry takes what belongs to the picture */
     uint32_t geometry_count, operation_count;
     sl_geometry geometries[SL_GEOMETRIES_MAX]; /* the first: of the picture */
     sl_operation operations[SL_OPERATIONS_MAX];

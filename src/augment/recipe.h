@@ -64,6 +64,11 @@ typedef struct sl_draw_key {
     uint64_t seed, epoch, sample;
     uint32_t group; /* of geometry: what shares it shares the draw; below SL_GROUPS_MAX */
     bool exact;     /* what is drawn is the same, but each step is a pass of its own */
+    /* 0, or how often it was drawn before without being of use */
+    uint32_t attempt;
+    /* The program is not for the picture, but for labels of its pixels (geometry.h): what they are
+     * where there is no picture. NULL: for the picture. */
+    const uint8_t *label_fill;
 } sl_draw_key;
 
 /* The numbers of a stream of steps. */

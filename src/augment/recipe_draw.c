@@ -14,13 +14,14 @@
  * 16 on in further blocks of such numbers. Fixed for ever. Below 1008 there are 1024 blocks less
  * those that others use (subvolume.c).
  */
+#define ATTEMPT_SEED UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / the golden ratio: seeds far apart */
 enum { STREAMS_PER_GROUP = 16, STREAM_BLOCK = STREAMS_PER_GROUP * SL_GROUPS_MAX };
 _Static_assert(SL_STREAMS *SL_STREAM_STEPS <= 1008, "streams have numbers of their own");
 
 sl_random sl_recipe_random(const sl_draw_key *key, uint32_t stream)
 {
     assert(key->group < SL_GROUPS_MAX);
-    return sl_random_for(key->seed, key->epoch, key->sample,
+    return sl_random_for(key->seed + key->attempt * ATTEMPT_SEED, key->epoch, key->sample,
                          stream / STREAMS_PER_GROUP * STREAM_BLOCK +
                              key->group * STREAMS_PER_GROUP + stream % STREAMS_PER_GROUP);
 }
@@ -129,6 +130,10 @@ sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint
     sl_drawing_begin(&draw.drawing, params, picture_width, picture_height, key->exact, error);
     memcpy(draw.drawing.mean, recipe->mean, sizeof(recipe->mean));
     memcpy(draw.drawing.deviation, recipe->deviation, sizeof(recipe->deviation));
+    if (key->label_fill != NULL) {
+        draw.drawing.labels = true;
+        memcpy(draw.drawing.label_fill, key->label_fill, sizeof(draw.drawing.label_fill));
+    }
     const sluice_status status = draw_steps(&draw, 0, recipe->count);
     sl_drawing_end(&draw.drawing);
     assert(status != SLUICE_OK ||

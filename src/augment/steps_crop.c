@@ -246,16 +246,7 @@ static sluice_status pad(sl_drawing *drawing, const padding *p)
         return sl_draw_crop(drawing, -(int64_t)p->left, -(int64_t)p->top, (uint32_t)width,
                             (uint32_t)height, p->fill);
     }
-    sl_operation *operation = sl_draw_operation(drawing, &sl_operation_pad);
-    if (operation == NULL) {
-        return SLUICE_UNSUPPORTED;
-    }
-    operation->values[0] = p->left;
-    operation->values[1] = p->top;
-    operation->values[2] = p->mode;
-    operation->width = drawing->width = (uint32_t)width;
-    operation->height = drawing->height = (uint32_t)height;
-    return SLUICE_OK;
+    return sl_draw_border(drawing, p->left, p->top, (uint32_t)width, (uint32_t)height, p->mode);
 }
 
 enum { PAD_LEFT, PAD_TOP, PAD_RIGHT, PAD_BOTTOM, PAD_MODE, PAD_FILL };

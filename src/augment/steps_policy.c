@@ -91,8 +91,13 @@ static sluice_status choose_chain(const sl_policy_chain *chain, sl_drawing *draw
     return status;
 }
 
+/* Chains move copies of the picture, which stays where it is: so does what belongs to it. */
 static sluice_status choose_mix(const sl_policy_mix *mix, sl_drawing *drawing)
 {
+    const sl_trail trail = drawing->params->trail;
+    if (drawing->labels) {
+        return SLUICE_OK;
+    }
     sl_operation *head = sl_draw_operation(drawing, &sl_operation_mix);
     if (head == NULL) {
         return SLUICE_UNSUPPORTED;
@@ -106,6 +111,7 @@ static sluice_status choose_mix(const sl_policy_mix *mix, sl_drawing *drawing)
         status = choose_chain(&mix->chains[i], drawing);
     }
     sl_drawing_close(drawing); /* what follows is not the last chain's */
+    drawing->params->trail = trail;
     return status;
 }
 

@@ -164,7 +164,7 @@ static bool can_mirror_later(const sl_params *params)
 static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_part_view parts,
                                        sluice_error *error)
 {
-    const sl_params *params = &row->draws[column->group];
+    const sl_params *params = &row->draws[column->group].params;
     sl_image view;
     const sluice_status status = column_image_decode(row, params, &view, error);
     row->decode_ns += row->timed ? sl_now_ns() - row->opened_ns : 0;

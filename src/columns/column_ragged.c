@@ -71,8 +71,8 @@ static sl_part *column_ragged_add_values(sl_column *column, sl_column_set *set, 
     return part;
 }
 
-static sluice_status bind_with(sl_column *column, sl_column_set *set, bool padded,
-                               sluice_error *error)
+sluice_status sl_column_bind_lengths(sl_column *column, sl_column_set *set, bool padded,
+                                     sluice_error *error)
 {
     const sluice_status status = find_step(column, error);
     if (status != SLUICE_OK) {
@@ -100,17 +100,93 @@ static sluice_status bind_with(sl_column *column, sl_column_set *set, bool padde
     return SLUICE_OK;
 }
 
+/* Its rows may belong to boxes. */
+static sluice_status column_ragged_bind(sl_column *column, sl_column_set *set, bool padded,
+                                        sluice_error *error)
+{
+    sluice_status status = sl_column_bind_lengths(column, set, padded, error);
+    if (status == SLUICE_OK && column->request.follows[0] != '\0') {
+        status = sl_column_follow(set, column, true, error);
+    }
+    if (status == SLUICE_OK && column->lead != SL_COLUMN_NONE && column->owner == SL_COLUMN_NONE) {
+        return sl_column_refuse(column, error,
+                                "it can follow a column of boxes only, by which of them are kept");
+    }
+    return status;
+}
+
 static sluice_status bind_ragged(sl_column *column, sl_column_set *set, sluice_error *error)
 {
-    return bind_with(column, set, false, error);
+    return column_ragged_bind(column, set, false, error);
 }
 
 static sluice_status bind_padded(sl_column *column, sl_column_set *set, sluice_error *error)
 {
-    return bind_with(column, set, true, error);
+    return column_ragged_bind(column, set, true, error);
 }
 
 /* ---- each row ---- */
+
+const sl_box_list *sl_column_owner(const sl_column *column, const sl_row *row)
+{
+    return &row->boxes[column->set->columns[column->owner].box_list];
+}
+
+sluice_status sl_column_check_owned(const sl_column *column, const sl_box_list *list,
+                                    uint64_t length, sluice_error *error)
+{
+    if (length == list->stored) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_CORRUPT, "columns",
+                        "\"%s\" has a length of %llu, and there are %llu boxes", column->field.name,
+                        (unsigned long long)length, (unsigned long long)list->stored);
+}
+
+sluice_status sl_column_limit_length(const sl_column *column, uint64_t *length, sluice_error *error)
+{
+    if (*length <= column->request.length) {
+        return SLUICE_OK;
+    }
+    if (!column->request.truncates) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                            "\"%s\" has a length of %llu, the column holds %llu",
+                            column->field.name, (unsigned long long)*length,
+                            (unsigned long long)column->request.length);
+    }
+    *length = column->request.length;
+    return SLUICE_OK;
+}
+
+void sl_column_set_length(const sl_column *column, sl_part_view parts, uint32_t number, bool padded,
+                          uint64_t length)
+{
+    const sl_part *part = &column->set->parts[column->first_part];
+    const uint64_t used = length * column->elements * column->made_bytes;
+    if (padded) {
+        memset((uint8_t *)sl_column_row(column, parts, 0, number) + used, 0,
+               part->row_bytes - used);
+    }
+    *(int64_t *)sl_column_row(column, parts, 1, (uint64_t)number + !padded) = (int64_t)length;
+}
+
+/* Of a value for each box, those whose boxes are kept. */
+static sluice_status make_owned(const sl_column *column, const sl_row *row, uint8_t *to,
+                                const uint8_t *from, uint64_t *length, sluice_error *error)
+{
+    const sl_box_list *list = sl_column_owner(column, row);
+    const uint64_t step = column->elements;
+    sluice_status status = sl_column_check_owned(column, list, *length, error);
+    for (uint32_t i = 0; i < list->count && status == SLUICE_OK; i++) {
+        if (list->kept[i] != 0) {
+            status =
+                sl_column_cast(column, to, from + i * step * column->stored_bytes, step, error);
+            to += step * column->made_bytes;
+        }
+    }
+    *length = list->kept_count;
+    return status == SLUICE_OK ? sl_column_limit_length(column, length, error) : status;
+}
 
 /* Writes the values; `*length` in steps. */
 static sluice_status make_values(const sl_column *column, sl_row *row, sl_part_view parts,
@@ -118,22 +194,19 @@ static sluice_status make_values(const sl_column *column, sl_row *row, sl_part_v
 {
     sl_bytes bytes;
     uint64_t elements = 0;
-    const sluice_status status = sl_column_tensor_bytes(column, row, &elements, &bytes, error);
+    sluice_status status = sl_column_tensor_bytes(column, row, &elements, &bytes, error);
     if (status != SLUICE_OK) {
         return status;
     }
     *length = elements / column->elements;
-    if (*length > column->request.length) {
-        if (!column->request.truncates) {
-            return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                                "\"%s\" has a length of %llu, the column holds %llu",
-                                column->field.name, (unsigned long long)*length,
-                                (unsigned long long)column->request.length);
-        }
-        *length = column->request.length;
+    uint8_t *to = sl_column_row(column, parts, 0, row->at.number);
+    if (column->owner != SL_COLUMN_NONE) {
+        return make_owned(column, row, to, bytes.data, length, error);
     }
-    return sl_column_cast(column, sl_column_row(column, parts, 0, row->at.number), bytes.data,
-                          *length * column->elements, error);
+    status = sl_column_limit_length(column, length, error);
+    return status == SLUICE_OK
+               ? sl_column_cast(column, to, bytes.data, *length * column->elements, error)
+               : status;
 }
 
 static sluice_status make_ragged(const sl_column *column, sl_row *row, sl_part_view parts,
@@ -141,17 +214,19 @@ static sluice_status make_ragged(const sl_column *column, sl_row *row, sl_part_v
 {
     uint64_t length = 0;
     const sluice_status status = make_values(column, row, parts, &length, error);
-    *(int64_t *)sl_column_row(column, parts, 1, (uint64_t)row->at.number + 1) = (int64_t)length;
+    if (status == SLUICE_OK) {
+        sl_column_set_length(column, parts, row->at.number, false, length);
+    }
     return status;
 }
 
 static void blank_ragged(const sl_column *column, uint32_t number, sl_part_view parts)
 {
-    *(int64_t *)sl_column_row(column, parts, 1, (uint64_t)number + 1) = 0;
+    sl_column_set_length(column, parts, number, false, 0);
 }
 
-static void column_ragged_finish(const sl_column *column, uint32_t rows, sl_part_view parts,
-                                 uint64_t *sizes)
+void sl_column_finish_ragged(const sl_column *column, uint32_t rows, sl_part_view parts,
+                             uint64_t *sizes)
 {
     int64_t *offsets = sl_column_row(column, parts, 1, 0);
     uint8_t *values = sl_column_row(column, parts, 0, 0);
@@ -176,15 +251,10 @@ static sluice_status make_padded(const sl_column *column, sl_row *row, sl_part_v
 {
     uint64_t length = 0;
     const sluice_status status = make_values(column, row, parts, &length, error);
-    if (status != SLUICE_OK) {
-        return status;
+    if (status == SLUICE_OK) {
+        sl_column_set_length(column, parts, row->at.number, true, length);
     }
-    const sl_part *part = &column->set->parts[column->first_part];
-    const uint64_t used = length * column->elements * column->made_bytes;
-    memset((uint8_t *)sl_column_row(column, parts, 0, row->at.number) + used, 0,
-           part->row_bytes - used);
-    *(int64_t *)sl_column_row(column, parts, 1, row->at.number) = (int64_t)length;
-    return SLUICE_OK;
+    return status;
 }
 
 const sl_column_kind sl_column_ragged = {.name = "ragged",
@@ -193,7 +263,7 @@ const sl_column_kind sl_column_ragged = {.name = "ragged",
                                          .bind = bind_ragged,
                                          .make = make_ragged,
                                          .blank = blank_ragged,
-                                         .finish = column_ragged_finish};
+                                         .finish = sl_column_finish_ragged};
 const sl_column_kind sl_column_padded = {.name = "padded",
                                          .takes =
                                              SL_TAKES(BYTES) | SL_TAKES(TEXT) | SL_TAKES(TENSOR),

@@ -18,10 +18,12 @@
 
 /* The table of kinds, by sluice_column_kind. */
 static const sl_column_kind *const kinds[] = {
-    [SLUICE_COLUMN_IMAGE] = &sl_column_image,     [SLUICE_COLUMN_NUMBER] = &sl_column_number,
-    [SLUICE_COLUMN_TENSOR] = &sl_column_tensor,   [SLUICE_COLUMN_WINDOW] = &sl_column_window,
-    [SLUICE_COLUMN_RAGGED] = &sl_column_ragged,   [SLUICE_COLUMN_PADDED] = &sl_column_padded,
-    [SLUICE_COLUMN_ONE_HOT] = &sl_column_one_hot,
+    [SLUICE_COLUMN_IMAGE] = &sl_column_image,       [SLUICE_COLUMN_NUMBER] = &sl_column_number,
+    [SLUICE_COLUMN_TENSOR] = &sl_column_tensor,     [SLUICE_COLUMN_WINDOW] = &sl_column_window,
+    [SLUICE_COLUMN_RAGGED] = &sl_column_ragged,     [SLUICE_COLUMN_PADDED] = &sl_column_padded,
+    [SLUICE_COLUMN_ONE_HOT] = &sl_column_one_hot,   [SLUICE_COLUMN_MASK] = &sl_column_mask,
+    [SLUICE_COLUMN_BOXES] = &sl_column_boxes,       [SLUICE_COLUMN_POINTS] = &sl_column_points,
+    [SLUICE_COLUMN_GEOMETRY] = &sl_column_geometry,
 };
 
 /* ---- parts ---- */
@@ -98,6 +100,25 @@ static sluice_status columns_find_field(const sl_columns_config *config, sl_colu
                         sl_name_list_fields(&known, config->fields, config->field_count));
 }
 
+/* The field, which the kind takes. */
+static sluice_status find_taken(const sl_columns_config *config, sl_column *column,
+                                sluice_error *error)
+{
+    const sluice_status status = columns_find_field(config, column, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (column->request.kind == SLUICE_COLUMN_TENSOR && sl_type_is_media(column->field.type)) {
+        column->kind = &sl_column_samples;
+    }
+    if ((column->kind->takes >> column->field.type & 1) == 0) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "column \"%s\": the field \"%s\" cannot be used by a %s column",
+                            column->request.name, column->request.field, column->kind->name);
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status bind_one(sl_column_set *set, const sl_columns_config *config,
                               const sl_column_request *request, sluice_error *error)
 {
@@ -107,27 +128,24 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
                           .request = *request,
                           .group = SL_GROUP_NONE,
                           .follows = SL_COLUMN_NONE,
+                          .lead = SL_COLUMN_NONE,
+                          .owner = SL_COLUMN_NONE,
                           .first_part = set->part_count};
-    sluice_status status = columns_find_field(config, column, error);
+    sluice_status status = column->kind->takes == 0 ? SLUICE_OK : find_taken(config, column, error);
     if (status != SLUICE_OK) {
         return status;
     }
-    if (request->kind == SLUICE_COLUMN_TENSOR && sl_type_is_media(column->field.type)) {
-        column->kind = &sl_column_samples;
-    }
-    if ((column->kind->takes >> column->field.type & 1) == 0) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "column \"%s\": the field \"%s\" cannot be used by a %s column",
-                            request->name, request->field, column->kind->name);
-    }
     status = column->kind->bind(column, set, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
     set->wanted |= UINT64_C(1) << column->field_number;
     /* Bools are looked at while they are copied, by their cast. */
     if (column->is_field && column->field.dtype != SLUICE_BOOL && set->copied == SL_COLUMN_NONE) {
         set->copied = set->count;
     }
     set->count++;
-    return status;
+    return SLUICE_OK;
 }
 
 /* Windows are what the plan counts: nothing else of a sample can go along. */
@@ -179,6 +197,17 @@ static sluice_status follow_mixing(sl_column_set *set, sluice_error *error)
         }
     }
     return status;
+}
+
+static void columns_order(sl_column_set *set)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < 2 * set->count; i++) {
+        const uint32_t number = i % set->count;
+        if (set->columns[number].leads == (i < set->count)) {
+            set->order[at++] = number;
+        }
+    }
 }
 
 /* The kind of column that a field has by nature; 0: none. */
@@ -302,6 +331,7 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
         sl_columns_close(set);
         return status;
     }
+    columns_order(set);
     sl_facts_add(set);
     return SLUICE_OK;
 }

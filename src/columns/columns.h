@@ -9,9 +9,11 @@
  * columns that have something to finish do so (ragged ones move their values together).
  * A column's KIND is one file and one row of the table in columns.c.
  * Geometry groups: columns of one group share one draw of a sample's geometry (row->draws). A group
- * has a LEAD, its first column, whose recipe and picture it is drawn from, before the lead and
- * those that follow it are made. Today each picture leads a group of its own; a mask, boxes or
- * points join the one of a column before them in `bind`, and go by its draw in `make`.
+ * has a LEAD, its first column, a picture, whose recipe and size it is drawn from (groups.c);
+ * masks, boxes and points join the group of a column before them in `bind` (sl_column_follow), and
+ * go by its draw in `make`. Leads are made first, whatever the order of the columns. Boxes are read
+ * before their group is drawn, since a draw may look at them, and moved when it is (boxes.h); what
+ * belongs to them goes by which of them are kept.
  * Mixing: a picture column whose recipe mixes rows has them meet (meeting.h), when they are made.
  * Threads: a set is immutable once bound; a row belongs to one worker; different rows of a slot are
  * made by different workers at the same time.
@@ -21,6 +23,7 @@
 #define SL_COLUMNS_H
 
 #include "apply.h"
+#include "boxes.h"
 #include "cast.h"
 #include "decoder.h"
 #include "meeting.h"
@@ -35,6 +38,8 @@
 #define SL_GROUP_NONE        UINT32_MAX
 #define SL_ROW_ELEMENTS_MAX  (UINT64_C(1) << 40)
 #define SL_COLUMN_NAME_BYTES 32U
+#define SL_MIRROR_MAX        256U
+#define SL_CHANNELS_MAX      64U
 
 /* A column as it was asked for. Its strings and its recipe are copies. */
 typedef struct sl_column_request {
@@ -50,6 +55,14 @@ typedef struct sl_column_request {
     int64_t shape[SLUICE_TENSOR_DIMS_MAX];
     char mixes[SL_COLUMN_NAME_BYTES]; /* ONE_HOT: column whose mixing it follows; "": none */
     double smoothing;
+    char follows[SL_COLUMN_NAME_BYTES]; /* column whose picture, or boxes, it follows; "": none */
+    double fill;
+    sluice_column_interpolation interpolation;
+    uint32_t channels;
+    sl_box_rule boxes; /* BOXES, POINTS: `relative` and `out_relative` */
+    bool padded;
+    uint32_t point_values, mirror_count;
+    uint8_t mirror[SL_MIRROR_MAX];
 } sl_column_request;
 
 struct sluice_columns {
@@ -70,11 +83,18 @@ typedef struct sl_row_place {
     sl_meeting *meeting; /* where it meets its partner; NULL: it has none (padding) */
 } sl_row_place;
 
+/* What was drawn for a group, and by which key. */
+typedef struct sl_group_draw {
+    sl_draw_key key;
+    sl_params params;
+} sl_group_draw;
+
 /* One row in the making. */
 typedef struct sl_row {
     /* the worker's, for all its rows */
     sl_decoder *decoder;
-    sl_params *draws;      /* by group, as many as the set has */
+    sl_group_draw *draws;  /* by group, as many as the set has */
+    sl_box_list *boxes;    /* by column of boxes, as many as the set has */
     sl_values values;      /* of the sample, unpacked */
     const sl_value *blame; /* what the column that failed was at; NULL: no field */
     uint64_t decode_ns;    /* added to by pictures, when `timed` */
@@ -92,7 +112,7 @@ typedef struct sl_row {
 #define SL_TAKES(type) (1U << SLUICE_FIELD_##type)
 typedef struct sl_column_kind {
     const char *name;
-    uint32_t takes; /* types of fields: an or of SL_TAKES */
+    uint32_t takes; /* types of fields: an or of SL_TAKES; 0: it is of no field */
     /* Once: checks the request against the field and the set so far, and adds the column's parts.
      */
     sluice_status (*bind)(sl_column *column, sl_column_set *set, sluice_error *error);
@@ -116,9 +136,13 @@ struct sl_column {
     sl_field field;        /* a copy */
     uint32_t field_number; /* SL_FIELD_NONE: of no field */
     uint32_t first_part, part_count;
-    uint32_t group;   /* of geometry; SL_GROUP_NONE */
-    bool leads;       /* its group */
-    uint32_t picture; /* IMAGE: its number among them */
+    uint32_t group;    /* of geometry; SL_GROUP_NONE */
+    bool leads;        /* its group */
+    uint32_t lead;     /* the column that leads it; SL_COLUMN_NONE */
+    uint32_t owner;    /* column of the boxes that its rows belong to; SL_COLUMN_NONE */
+    uint32_t box_list; /* BOXES: its number among them */
+    uint8_t fill[8];   /* MASK: an element */
+    uint32_t picture;  /* IMAGE: its number among them */
     /* IMAGE */
     sl_converter converter;
     bool mirrors_later; /* flips are left to the device; SL_PART_HIDDEN has the flags */
@@ -148,9 +172,10 @@ typedef struct sl_windows {
 struct sl_column_set {
     sl_column *columns;
     uint32_t count;
-    uint64_t wanted; /* fields, as in sl_values */
+    uint32_t order[SL_COLUMNS_MAX]; /* in which they are made: leads first */
+    uint64_t wanted;                /* fields, as in sl_values */
     sl_part parts[SL_PARTS_MAX];
-    uint32_t part_count, ragged_count, pictures, groups, mixers;
+    uint32_t part_count, ragged_count, pictures, groups, mixers, box_lists;
     uint32_t batch; /* rows; 0: not known */
     sl_windows windows;
     uint32_t copied; /* number of a column whose rows are its field's bytes as they are; NONE */
@@ -184,6 +209,10 @@ sl_column *sl_columns_picture(const sl_column_set *set, uint32_t picture);
  * what is mixed, in parts behind (SL_IMAGE_*). Before rows are made. */
 void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture);
 
+/* Once for a worker's row: what it needs for draws and boxes. NOMEM. Closing a zeroed row is fine.
+ */
+sluice_status sl_row_open(const sl_column_set *set, sl_row *row, sluice_error *error);
+void sl_row_close(const sl_column_set *set, sl_row *row);
 /* Tells, for row->values, where bytes are wanted as they are; before they are unpacked. */
 void sl_columns_wish(const sl_column_set *set, sl_row *row, sl_part_view parts);
 /* Makes row row->at.number of the slot. < 0: the sample is bad; row->blame. */
@@ -222,6 +251,32 @@ sl_part *sl_column_add_part(sl_column_set *set, sl_column *column, const char *s
                             sluice_error *error);
 /* Has the column lead a geometry group of its own. Its kind can `open`. */
 void sl_column_lead(sl_column_set *set, sl_column *column);
+/* Has it join the group of the picture that it follows; or of the boxes, which own its rows then
+ * (`owned`: it may). INVALID: there is no such column before it. */
+sluice_status sl_column_follow(sl_column_set *set, sl_column *column, bool owned,
+                               sluice_error *error);
+/* Draws the group: `lead` is the column that leads it, whose sample has its picture, which `make`
+ * is to decode next (groups.c). */
+sluice_status sl_group_make(const sl_column *lead, sl_row *row, sluice_error *error);
+/* Of a BOXES column: what a group's draw needs (column_boxes.c). Reads those of the sample: none
+ * where the field is missing. */
+sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_error *error);
+/* Parts of a column of values of any length, as RAGGED or PADDED has them, and their end. */
+sluice_status sl_column_bind_lengths(sl_column *column, sl_column_set *set, bool padded,
+                                     sluice_error *error);
+void sl_column_finish_ragged(const sl_column *column, uint32_t rows, sl_part_view parts,
+                             uint64_t *sizes);
+/* Row `number` has that many values; behind them a padded one is zero. */
+void sl_column_set_length(const sl_column *column, sl_part_view parts, uint32_t number, bool padded,
+                          uint64_t length);
+/* The boxes that the rows of the column's value belong to, and whether these are as many as there
+ * are boxes: CORRUPT. */
+const sl_box_list *sl_column_owner(const sl_column *column, const sl_row *row);
+sluice_status sl_column_check_owned(const sl_column *column, const sl_box_list *list,
+                                    uint64_t length, sluice_error *error);
+/* `*length`, in steps, of a value that is longer than a row may be: as the column says. */
+sluice_status sl_column_limit_length(const sl_column *column, uint64_t *length,
+                                     sluice_error *error);
 /* Adds the part whose rows are as asked for: dtype, shape, and column->elements of them. INVALID:
  * as above. */
 sluice_status sl_column_add_asked(sl_column_set *set, sl_column *column, sluice_error *error);
@@ -260,7 +315,8 @@ sluice_status sl_column_cast(const sl_column *column, void *to, const uint8_t *f
                              uint64_t elements, sluice_error *error);
 
 extern const sl_column_kind sl_column_image, sl_column_number, sl_column_one_hot, sl_column_tensor,
-    sl_column_window, sl_column_ragged, sl_column_padded;
+    sl_column_window, sl_column_ragged, sl_column_padded, sl_column_mask, sl_column_boxes,
+    sl_column_points, sl_column_geometry;
 /* A TENSOR of a field of media. */
 extern const sl_column_kind sl_column_samples;
 

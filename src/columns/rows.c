@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows: what is done for each whatever the kinds of its columns: draws of geometry groups, blank
- * ones, facts, and what a batch still needs when all its rows are made. Workers, each row by one of
+ * Rows: what is done for each whatever the kinds of its columns: their order, blank ones, facts,
+ * and what a batch still needs when all its rows are made. Workers, each row by one of
  * them, over a set that no longer changes.
  */
 #include "clock.h"
@@ -36,25 +36,11 @@ void sl_columns_wish(const sl_column_set *set, sl_row *row, sl_part_view parts)
                                       .bytes = (size_t)set->parts[column->first_part].row_bytes};
 }
 
-/* What all columns of the group go by: a function of the sample and the lead's picture. */
-static sluice_status draw_group(const sl_column *lead, sl_row *row, sluice_error *error)
+/* Whether the picture that it follows is missing, as it may: then nothing can follow it. */
+static bool lacks_lead(const sl_column *column, const sl_row *row)
 {
-    const sl_draw_key key = {.seed = row->seed,
-                             .epoch = row->epoch,
-                             .sample = (uint64_t)row->at.index,
-                             .group = lead->group,
-                             .exact = row->exact};
-    sl_picture picture;
-    row->opened_ns = row->timed ? sl_now_ns() : 0;
-    sluice_status status = lead->kind->open(lead, row, &picture, error);
-    if (status == SLUICE_OK) {
-        status = sl_draw(&lead->request.recipe, &key, picture.width, picture.height,
-                         &row->draws[lead->group], error);
-    }
-    if (status != SLUICE_OK && row->timed) {
-        row->decode_ns += sl_now_ns() - row->opened_ns;
-    }
-    return status;
+    return column->lead != SL_COLUMN_NONE &&
+           !row->values.of[column->set->columns[column->lead].field_number].present;
 }
 
 static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_view parts,
@@ -62,11 +48,11 @@ static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_v
 {
     const sl_value *value = &row->values.of[column->field_number];
     row->blame = value;
-    if (value->present) {
-        const sluice_status status = column->leads ? draw_group(column, row, error) : SLUICE_OK;
+    if (value->present && !lacks_lead(column, row)) {
+        const sluice_status status = column->leads ? sl_group_make(column, row, error) : SLUICE_OK;
         return status == SLUICE_OK ? column->kind->make(column, row, parts, error) : status;
     }
-    if (column->request.may_miss) {
+    if (column->request.may_miss || lacks_lead(column, row)) {
         blank_column(column, row->at.number, parts);
         return SLUICE_OK;
     }
@@ -97,11 +83,12 @@ static void meet(const sl_column_set *set, sl_row *row, sl_part_view parts)
 sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_view parts,
                               sluice_error *error)
 {
-    for (uint32_t i = 0; i < set->count; i++) {
-        const sluice_status status = make_column(&set->columns[i], row, parts, error);
-        if (status != SLUICE_OK) {
-            return status;
-        }
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
+        status = make_column(&set->columns[set->order[i]], row, parts, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
     }
     sl_facts_write(set, &row->at, !row->at.again, parts);
     if (set->mixers > 0) {

@@ -20,24 +20,22 @@ sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t wor
                                 sluice_error *error)
 {
     maker->feed = feed;
-    const size_t groups = feed->columns->groups;
     maker->workers = sl_calloc(workers, sizeof(*maker->workers));
-    maker->draws = groups > 0 ? sl_calloc(workers * groups, sizeof(*maker->draws)) : NULL;
-    if (maker->workers == NULL || (groups > 0 && maker->draws == NULL)) {
-        sl_free(maker->workers);
-        sl_free(maker->draws);
-        maker->workers = NULL;
-        maker->draws = NULL;
+    if (maker->workers == NULL) {
         return sl_no_memory(error, "loader", "for rows");
     }
-    maker->worker_count = workers;
     for (uint32_t i = 0; i < workers; i++) {
         sl_row_worker *w = &maker->workers[i];
+        const sluice_status status = sl_row_open(feed->columns, &w->row, error);
+        if (status != SLUICE_OK) {
+            sl_row_maker_close(maker);
+            return status;
+        }
+        maker->worker_count++;
         sl_values_begin(&w->row.values, feed->columns->wanted);
         w->row.seed = feed->config->options.seed;
         w->row.exact = feed->config->options.exact != 0;
         w->row.timed = true;
-        w->row.draws = groups > 0 ? maker->draws + i * groups : NULL;
         w->share = w->bound = UINT64_MAX;
     }
     return SLUICE_OK;
@@ -80,11 +78,10 @@ void sl_row_maker_close(sl_row_maker *maker)
 {
     for (uint32_t i = 0; i < maker->worker_count; i++) {
         sl_values_end(&maker->workers[i].row.values);
+        sl_row_close(maker->feed->columns, &maker->workers[i].row);
     }
     sl_free(maker->workers);
-    sl_free(maker->draws);
     maker->workers = NULL;
-    maker->draws = NULL;
     maker->worker_count = 0;
 }
 

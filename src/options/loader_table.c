@@ -104,11 +104,16 @@ const sl_options_table sl_loader_table = SL_TABLE(loader_rows);
 #define WORD(member, words, first) SL_WORD(sluice_column, member, words, first)
 #define OF(kind)                   (UINT32_C(1) << SLUICE_COLUMN_##kind)
 
-static const char *const kinds[] = {"image",  "number", "tensor",  "window",
-                                    "ragged", "padded", "one_hot", NULL};
+static const char *const kinds[] = {"image",   "number", "tensor", "window", "ragged",   "padded",
+                                    "one_hot", "mask",   "boxes",  "points", "geometry", NULL};
+static const char *const box_formats[] = {"xyxy", "xywh", "cxcywh", NULL};
+static const char *const interpolations[] = {"nearest", "bilinear", NULL};
 static const char *const parts[] = {"whole", "center", "random", NULL};
 static const char *const too_longs[] = {"bad", "truncate", NULL};
 static const char *const missings[] = {"bad", "blank", NULL};
+
+#define LENGTHS (OF(RAGGED) | OF(PADDED) | OF(BOXES) | OF(POINTS))
+#define PLACES  (OF(BOXES) | OF(POINTS))
 
 static const sluice_option column_rows[] = {
     {WORD(kind, kinds, SLUICE_COLUMN_IMAGE), .help = "what is made of the field"},
@@ -116,15 +121,16 @@ static const sluice_option column_rows[] = {
      .most = SLUICE_BOOL, .keyword = "dtype", .help = "of its elements [as its kind says]"},
     {WORD(layout, layouts, 0), .kinds = OF(IMAGE), .keyword = "layout",
      .help = "channels last or first [nhwc]"},
-    {NUMBER(length, 1, UINT64_MAX), .kinds = OF(WINDOW) | OF(RAGGED) | OF(PADDED) | OF(ONE_HOT),
-     .keyword = "length", .value = "N", .help = "elements of a row; ragged: at most"},
+    {NUMBER(length, 1, UINT64_MAX), .kinds = LENGTHS | OF(WINDOW) | OF(ONE_HOT),
+     .keyword = "length", .value = "N",
+     .help = "elements of a row; ragged, boxes, points: at most"},
     {NUMBER(stride, 1, UINT64_MAX), .kinds = OF(WINDOW), .keyword = "stride", .value = "N",
      .help = "elements from one window to the next [length]"},
     {NUMBER(offset, 0, UINT64_MAX), .kinds = OF(WINDOW), .keyword = "offset", .value = "N",
      .help = "elements from a window's beginning to the column's first [0]"},
     {WORD(part, parts, 0), .kinds = OF(TENSOR), .keyword = "part",
      .help = "which part of a larger tensor [whole]"},
-    {WORD(too_long, too_longs, 0), .kinds = OF(RAGGED) | OF(PADDED), .keyword = "too_long",
+    {WORD(too_long, too_longs, 0), .kinds = LENGTHS, .keyword = "too_long",
      .help = "what a value of more elements is [bad]"},
     {WORD(missing, missings, 0), .keyword = "missing",
      .help = "what a sample without the field is [bad]"},
@@ -132,5 +138,36 @@ static const sluice_option column_rows[] = {
      .help = "labels are mixed as the pictures of COLUMN are [not]"},
     {NUMBER(smoothing, 0, 1), .kinds = OF(ONE_HOT), .keyword = "smoothing", .value = "PART",
      .help = "what of a label is spread over all classes [0]"},
+    {SL_TEXT(sluice_column, follows), .kinds = LENGTHS | OF(MASK) | OF(GEOMETRY),
+     .keyword = "follows", .value = "COLUMN",
+     .help = "the image, or the boxes, that it goes by [the only image before it]"},
+    {WORD(interpolation, interpolations, 0), .kinds = OF(MASK), .keyword = "interpolation",
+     .help = "what is between pixels [nearest]"},
+    {NUMBER(channels, 1, 64), .kinds = OF(MASK), .keyword = "channels", .value = "N",
+     .help = "values of a pixel [1]"},
+    {NUMBER(fill, -(INT64_C(1) << 53), UINT64_C(1) << 53), .kinds = OF(MASK), .keyword = "fill",
+     .value = "NUMBER", .help = "what is beside the picture [0]"},
+    {WORD(box_format, box_formats, 0), .kinds = OF(BOXES), .keyword = "format",
+     .help = "of the stored boxes [xyxy]"},
+    {WORD(out_format, box_formats, 0), .kinds = OF(BOXES), .keyword = "out_format",
+     .help = "of the batch's boxes [xyxy]"},
+    {SL_FLAG(sluice_column, relative), .kinds = PLACES, .keyword = "relative",
+     .help = "stored as shares of the picture's width and height"},
+    {SL_FLAG(sluice_column, out_relative), .kinds = PLACES, .keyword = "out_relative",
+     .help = "in the batch as shares of the output's width and height"},
+    {SL_FLAG(sluice_column, padded), .kinds = PLACES, .keyword = "padded",
+     .help = "rows of `length`, with zeros behind, and NAME.lengths"},
+    {SL_FLAG(sluice_column, at_least_one), .kinds = OF(BOXES), .keyword = "at_least_one",
+     .help = "the recipe is drawn again where it leaves none of the sample's boxes"},
+    {NUMBER(min_size, 0, 1 << 20), .kinds = OF(BOXES), .keyword = "min_size", .value = "PIXELS",
+     .help = "a smaller width or height is left out [1]"},
+    {NUMBER(min_area, 0, INT64_C(1) << 40), .kinds = OF(BOXES), .keyword = "min_area",
+     .value = "PIXELS", .help = "a smaller box is left out [1]"},
+    {NUMBER(min_visibility, 0, 1), .kinds = OF(BOXES), .keyword = "min_visibility", .value = "PART",
+     .help = "of a box, that has to be seen [0]"},
+    {NUMBER(max_aspect, 1, 1 << 20), .kinds = OF(BOXES), .keyword = "max_aspect", .value = "RATIO",
+     .help = "a longer box is left out [any]"},
+    {NUMBER(point_values, 2, 3), .kinds = OF(POINTS), .keyword = "point_values", .value = "N",
+     .help = "numbers of a point; 3: with visibility [3, or 2]"},
 };
 const sl_options_table sl_column_table = SL_TABLE(column_rows);

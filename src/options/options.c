@@ -114,7 +114,8 @@ static void store_value(const sluice_option *option, void *options, option_value
 static bool options_in_range(const sluice_option *option, option_value value)
 {
     if (option->type == SLUICE_OPTION_REAL) { /* which a NaN is not */
-        return value.real >= (double)option->least && value.real <= (double)option->most;
+        return value.real == 0 ||
+               (value.real >= (double)option->least && value.real <= (double)option->most);
     }
     if (value.whole == 0) {
         return true;

@@ -20,19 +20,17 @@ columns_rig *columns_rig_open(const sl_field *fields, uint32_t field_count, uint
     r->row = calloc(1, sizeof(*r->row));
     assert_non_null(r->row);
     r->row->decoder = r->decoder;
-    r->row->draws = calloc(SL_GROUPS_MAX, sizeof(*r->row->draws));
-    assert_non_null(r->row->draws);
     return r;
 }
 
 int columns_rig_close(void **state)
 {
     columns_rig *r = *state;
+    sl_row_close(&r->set, r->row);
     sl_columns_close(&r->set);
     for (size_t i = 0; i < SL_PARTS_MAX; i++) {
         free(r->parts[i]);
     }
-    free(r->row->draws);
     free(r->row);
     sl_decoder_close(r->decoder);
     sluice_columns_destroy(r->asked);
@@ -54,6 +52,7 @@ void must_bind(columns_rig *r)
     if (bind_asked(r, &error) != SLUICE_OK) {
         fail_msg("%s", error.text);
     }
+    assert_int_equal(sl_row_open(&r->set, r->row, NULL), SLUICE_OK);
     for (uint32_t i = 0; i < r->set.part_count; i++) {
         const size_t bytes = sl_part_bytes(&r->set.parts[i], r->rows) + 1;
         r->parts[i] = malloc(bytes);

@@ -361,14 +361,14 @@ TEST_WITH(several_crops_of_a_picture, setup, columns_rig_close)
         must_make(r, 1);
         const uint8_t *bytes = (const uint8_t *)array(r, "picture") + SAMPLES;
         const float *floats = (const float *)array(r, "again") + SAMPLES;
-        const sl_params *draws = r->row->draws;
+        const sl_group_draw *draws = r->row->draws;
         for (int32_t i = 0; i < SAMPLES; i++) {
-            assert_int_equal(bytes[i], sample_of(&draws[0].geometries[0].box, i, false));
-            assert_true(floats[i] ==
-                        (float)sample_of(&draws[1].geometries[0].box, i, true) * (1.0F / 255.0F));
+            assert_int_equal(bytes[i], sample_of(&draws[0].params.geometries[0].box, i, false));
+            assert_true(floats[i] == (float)sample_of(&draws[1].params.geometries[0].box, i, true) *
+                                         (1.0F / 255.0F));
         }
-        const sl_rect *parts[2] = {&draws[0].geometries[0].box.source,
-                                   &draws[1].geometries[0].box.source};
+        const sl_rect *parts[2] = {&draws[0].params.geometries[0].box.source,
+                                   &draws[1].params.geometries[0].box.source};
         differ += parts[0]->x != parts[1]->x || parts[0]->y != parts[1]->y;
     }
     assert_true(differ > 10); /* each draws for itself */

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* labels: programs of geometry alone, on bytes; and a look-up between floats. Pure. */
+#include "labels.h"
+
+#include "apply.h"
+#include "error.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { STEP = 3 }; /* bytes that kernels of RGB carry at once */
+
+/* Bytes [first, first + STEP) of each pixel that is needed, as far as there are any. */
+static void labels_gather(const sl_labels *labels, const sl_params *params, uint32_t first,
+                          uint8_t *to)
+{
+    const sl_rect *need = &params->need;
+    const size_t pixel = labels->pixel_bytes;
+    const size_t stride = params->trail.picture_width * pixel;
+    const size_t bytes = pixel - first < STEP ? pixel - first : STEP;
+    for (uint32_t y = 0; y < need->height; y++) {
+        const uint8_t *from =
+            labels->rows + (need->y + y - labels->first_row) * stride + need->x * pixel + first;
+        for (uint32_t x = 0; x < need->width; x++) {
+            memcpy(to, from, bytes);
+            to += STEP;
+            from += pixel;
+        }
+    }
+}
+
+static void labels_scatter(const uint8_t *from, uint32_t first, uint32_t pixel, size_t pixels,
+                           uint8_t *out)
+{
+    const size_t bytes = pixel - first < STEP ? pixel - first : STEP;
+    out += first;
+    for (size_t i = 0; i < pixels; i++) {
+        memcpy(out, from, bytes);
+        from += STEP;
+        out += pixel;
+    }
+}
+
+static void labels_set_fill(sl_params *params, const uint8_t fill[STEP])
+{
+    for (uint32_t i = 0; i < params->geometry_count; i++) {
+        memcpy(params->geometries[i].fill, fill, STEP);
+        memcpy(params->geometries[i].warp.fill, fill, STEP);
+    }
+}
+
+static sluice_status labels_no_memory(sluice_error *error, const sl_params *params)
+{
+    return sl_error_set(error, SLUICE_NOMEM, "augment", "no scratch memory for a mask of %u x %u",
+                        params->need.width, params->need.height);
+}
+
+sluice_status sl_labels_nearest(const sl_labels *labels, sl_params *params, const uint8_t *fill,
+                                uint8_t *out, sl_scratch *scratch, sluice_error *error)
+{
+    const sl_rect need = params->need;
+    const size_t pixels = (size_t)params->width * params->height;
+    const sl_converter converter = {.dtype = SLUICE_U8,
+                                    .layout = SLUICE_NHWC,
+                                    .width = params->width,
+                                    .height = params->height,
+                                    .tools = {.simd = sl_simd_best()}};
+    const sl_apply_work work = {.scratch = scratch};
+    const size_t mark = sl_scratch_mark(scratch);
+    uint8_t *in = sl_scratch_take(scratch, (size_t)need.width * need.height * STEP);
+    uint8_t *made = sl_scratch_take(scratch, pixels * STEP);
+    sluice_status status = SLUICE_OK;
+    if (in == NULL || made == NULL) {
+        status = labels_no_memory(error, params);
+    }
+    const sl_image view = {.pixels = in,
+                           .width = need.width,
+                           .height = need.height,
+                           .channels = STEP,
+                           .stride_bytes = (size_t)need.width * STEP,
+                           .origin_x = need.x,
+                           .origin_y = need.y,
+                           .picture_width = params->trail.picture_width,
+                           .picture_height = params->trail.picture_height,
+                           .denominator = 1};
+    for (uint32_t at = 0; at < labels->pixel_bytes && status == SLUICE_OK; at += STEP) {
+        uint8_t part[STEP] = {0};
+        memcpy(part, fill + at, labels->pixel_bytes - at < STEP ? labels->pixel_bytes - at : STEP);
+        labels_set_fill(params, part);
+        labels_gather(labels, params, at, in);
+        status = sl_augment_apply(&converter, &view, params, &work, made, error);
+        if (status == SLUICE_OK) {
+            labels_scatter(made, at, labels->pixel_bytes, pixels, out);
+        }
+    }
+    sl_scratch_release(scratch, mark);
+    return status;
+}
+
+/* ---- between pixels ---- */
+
+typedef struct neighbours {
+    size_t at[4]; /* pixels: left and right of two rows */
+    float right, down;
+} neighbours;
+
+static uint32_t pixel_within(double at, uint32_t size)
+{
+    return at <= 0 ? 0 : at >= size - 1.0 ? size - 1 : (uint32_t)at;
+}
+
+static neighbours neighbours_of(const sl_trail *trail, double x, double y)
+{
+    const double column = floor(x - 0.5);
+    const double row = floor(y - 0.5);
+    const uint32_t width = trail->picture_width;
+    const uint32_t xs[2] = {pixel_within(column, width), pixel_within(column + 1, width)};
+    const uint32_t ys[2] = {pixel_within(row, trail->picture_height),
+                            pixel_within(row + 1, trail->picture_height)};
+    return (neighbours){.at = {(size_t)ys[0] * width + xs[0], (size_t)ys[0] * width + xs[1],
+                               (size_t)ys[1] * width + xs[0], (size_t)ys[1] * width + xs[1]},
+                        .right = (float)(x - 0.5 - column),
+                        .down = (float)(y - 0.5 - row)};
+}
+
+static float between(const float *map, const neighbours *n, uint32_t channels, uint32_t channel)
+{
+    float v[4];
+    for (size_t i = 0; i < 4; i++) {
+        v[i] = map[n->at[i] * channels + channel];
+    }
+    const float upper = v[0] + n->right * (v[1] - v[0]);
+    const float lower = v[2] + n->right * (v[3] - v[2]);
+    return upper + n->down * (lower - upper);
+}
+
+void sl_labels_bilinear(const sl_labels *labels, const sl_params *params, uint32_t channels,
+                        float fill, float *out)
+{
+    const sl_trail *trail = &params->trail;
+    const float *map = (const float *)(const void *)labels->rows;
+    double back[9] = {0};
+    const bool shows = sl_trail_inverse(trail, back);
+    for (uint32_t y = 0; y < params->height; y++) {
+        for (uint32_t x = 0; x < params->width; x++, out += channels) {
+            const double at[2] = {x + 0.5, y + 0.5};
+            const bool shown = shows && sl_trail_shows(trail, at);
+            const double w = back[6] * at[0] + back[7] * at[1] + back[8];
+            const neighbours n =
+                shown ? neighbours_of(trail, (back[0] * at[0] + back[1] * at[1] + back[2]) / w,
+                                      (back[3] * at[0] + back[4] * at[1] + back[5]) / w)
+                      : (neighbours){.right = 0};
+            for (uint32_t c = 0; c < channels; c++) {
+                out[c] = shown ? between(map, &n, channels, c) : fill;
+            }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * labels: what has one value, or a few, for each pixel of a picture follows its program: masks,
+ * depth.
+ *
+ * Purpose: two ways.
+ *   nearest   a program drawn with a label_fill (recipe.h) is carried out on the pixels' bytes,
+ *             three at a time, by the kernels that pictures have: each pixel is a stored one, or
+ *             the fill. The same as a picture drawn with nearest interpolation everywhere, which
+ *             is Pillow's; with an exact program, each step's for itself.
+ *   bilinear  of floats, one look-up through the trail of the picture's own program: between the
+ *             four values about the place, at edges those on the edge. Not antialiased.
+ * Threads: pure; memory from the caller's scratch.
+ */
+#ifndef SL_LABELS_H
+#define SL_LABELS_H
+
+#include "program.h"
+#include "scratch.h"
+
+typedef struct sl_labels {
+    const uint8_t *rows;  /* of the picture, from `first_row` on, without gaps */
+    uint32_t first_row;   /* they cover params->need (nearest), or are all (bilinear) */
+    uint32_t pixel_bytes; /* of one pixel: all its values */
+} sl_labels;
+
+/* The program's fills are changed. `fill`: pixel_bytes; `out`: a pixel_bytes for each pixel of the
+ * output. NOMEM: 3 bytes for each pixel of what is needed, and of the output. */
+sluice_status sl_labels_nearest(const sl_labels *labels, sl_params *params, const uint8_t *fill,
+                                uint8_t *out, sl_scratch *scratch, sluice_error *error);
+/* Pixels are `channels` floats. */
+void sl_labels_bilinear(const sl_labels *labels, const sl_params *params, uint32_t channels,
+                        float fill, float *out);
+
+#endif

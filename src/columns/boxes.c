@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Boxes of a sample, on the worker that makes its row. */
+#include "boxes.h"
+
+#include "error.h"
+#include "memory.h"
+
+#include <math.h>
+#include <string.h>
+
+sluice_status sl_boxes_open(sl_box_list *list, uint64_t most, sluice_error *error)
+{
+    *list = (sl_box_list){.count = 0};
+    list->boxes = sl_calloc(most, sizeof(*list->boxes));
+    list->moved = sl_calloc(most, sizeof(*list->moved));
+    list->kept = sl_calloc(most, 1);
+    if (list->boxes != NULL && list->moved != NULL && list->kept != NULL) {
+        return SLUICE_OK;
+    }
+    sl_boxes_close(list);
+    return sl_no_memory(error, "columns", "for %llu boxes", (unsigned long long)most);
+}
+
+void sl_boxes_close(sl_box_list *list)
+{
+    sl_free(list->boxes);
+    sl_free(list->moved);
+    sl_free(list->kept);
+    *list = (sl_box_list){.count = 0};
+}
+
+/* ---- formats ---- */
+
+static void box_from(const float from[4], sluice_box_format format, float box[4])
+{
+    const float half[2] = {from[2] / 2, from[3] / 2};
+    memcpy(box, from, 4 * sizeof(*box));
+    if (format == SLUICE_BOX_CXCYWH) {
+        box[0] = from[0] - half[0];
+        box[1] = from[1] - half[1];
+        box[2] = from[0] + half[0];
+        box[3] = from[1] + half[1];
+    } else if (format == SLUICE_BOX_XYWH) {
+        box[2] = from[0] + from[2];
+        box[3] = from[1] + from[3];
+    }
+}
+
+static void box_to(const float box[4], sluice_box_format format, float to[4])
+{
+    const float size[2] = {box[2] - box[0], box[3] - box[1]};
+    memcpy(to, box, 4 * sizeof(*to));
+    if (format == SLUICE_BOX_CXCYWH) {
+        to[0] = (box[0] + box[2]) / 2;
+        to[1] = (box[1] + box[3]) / 2;
+    }
+    if (format != SLUICE_BOX_XYXY) {
+        to[2] = size[0];
+        to[3] = size[1];
+    }
+}
+
+const char *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *which)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        float *box = list->boxes[i];
+        const float stored[4] = {box[0], box[1], box[2], box[3]};
+        box_from(stored, rule->format, box);
+        *which = i;
+        for (size_t k = 0; k < 4; k++) {
+            if (!isfinite(box[k])) {
+                return "is not of finite numbers";
+            }
+        }
+        if (box[2] < box[0] || box[3] < box[1]) {
+            return rule->format == SLUICE_BOX_XYXY ? "has its right or lower edge before the other"
+                                                   : "has a width or height below 0";
+        }
+    }
+    return NULL;
+}
+
+void sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        list->boxes[i][0] *= (float)width;
+        list->boxes[i][1] *= (float)height;
+        list->boxes[i][2] *= (float)width;
+        list->boxes[i][3] *= (float)height;
+    }
+}
+
+/* ---- moving ---- */
+
+static double box_area(const double box[4])
+{
+    return (box[2] - box[0]) * (box[3] - box[1]);
+}
+
+/* In doubles, of the box as it will be given out. */
+static bool box_is_kept(const sl_box_rule *rule, const float box[4], const double whole[4])
+{
+    const double width = (double)box[2] - (double)box[0];
+    const double height = (double)box[3] - (double)box[1];
+    if (!(width >= rule->min_size && height >= rule->min_size &&
+          width * height >= rule->min_area)) {
+        return false;
+    }
+    if (rule->max_aspect > 0 && fmax(width / height, height / width) > rule->max_aspect) {
+        return false;
+    }
+    return width * height >= rule->min_visibility * box_area(whole);
+}
+
+void sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl_trail *trail)
+{
+    list->kept_count = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        sl_trail_box to;
+        float *moved = list->moved[list->kept_count];
+        bool kept = sl_trail_move_box(trail, list->boxes[i], &to);
+        for (size_t k = 0; kept && k < 4; k++) {
+            moved[k] = (float)to.box[k];
+        }
+        kept = kept && box_is_kept(rule, moved, to.whole);
+        list->kept[i] = kept;
+        list->kept_count += kept;
+    }
+}
+
+void sl_boxes_write(const sl_box_list *list, const sl_box_rule *rule, uint32_t width,
+                    uint32_t height, float (*out)[4])
+{
+    const float sides[2] = {(float)width, (float)height};
+    for (uint32_t i = 0; i < list->kept_count; i++) {
+        box_to(list->moved[i], rule->out_format, out[i]);
+        for (size_t k = 0; rule->out_relative && k < 4; k++) {
+            out[i][k] /= sides[k % 2];
+        }
+    }
+}

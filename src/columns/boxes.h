@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * boxes: those of a sample: their formats, moving them by a program's trail, and which are kept.
+ *
+ * Purpose: between what is stored and the trail (augment/trail.h). A list is a worker's: the boxes
+ * of the sample at hand, as left, top, right, bottom in pixels of the picture, and, once they were
+ * moved, where they are in the output and whether they are kept. What belongs to them, labels or
+ * points, goes by `kept`.
+ * Threads: one owner. Memory: of the worker's, as many as the column's length.
+ */
+#ifndef SL_BOXES_H
+#define SL_BOXES_H
+
+#include "trail.h"
+
+#include <sluice/columns.h>
+
+/* torchvision's SanitizeBoundingBoxes. */
+#define SL_BOX_SIZE_MIN 1.0
+#define SL_BOX_AREA_MIN 1.0
+
+typedef struct sl_box_rule {
+    sluice_box_format format, out_format;
+    bool relative, out_relative;
+    bool at_least_one;
+    double min_size, min_area, min_visibility;
+    double max_aspect; /* 0: any */
+} sl_box_rule;
+
+typedef struct sl_box_list {
+    uint64_t stored; /* of the sample; `count` of them are in the list: the column may cut it off */
+    uint32_t count, kept_count;
+    float (*boxes)[4];
+    float (*moved)[4]; /* of those that are kept */
+    uint8_t *kept;     /* for each, 1 or 0 */
+} sl_box_list;
+
+/* Room for `most` boxes. NOMEM. A zeroed list may be closed. */
+sluice_status sl_boxes_open(sl_box_list *list, uint64_t most, sluice_error *error);
+void sl_boxes_close(sl_box_list *list);
+
+/* From what is stored, but for `relative`; a sentence about box `*which` if it is none, else NULL.
+ */
+const char *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *which);
+/* Of shares of the picture's sides. */
+void sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height);
+/* Fills `moved`, `kept` and kept_count. */
+void sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl_trail *trail);
+/* Those that are kept, as `rule` has them out, of an output of that size. */
+void sl_boxes_write(const sl_box_list *list, const sl_box_rule *rule, uint32_t width,
+                    uint32_t height, float (*out)[4]);
+
+#endif

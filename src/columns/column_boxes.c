@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Boxes in a picture: read before the group is drawn, moved when it is (groups.c), and written
+ * here, as ragged or padded columns are. On the worker that makes the row.
+ */
+#include "columns.h"
+#include "error.h"
+
+/* ---- once ---- */
+
+static sluice_status column_boxes_bind(sl_column *column, sl_column_set *set, sluice_error *error)
+{
+    const sl_field *field = &column->field;
+    if (field->dims != 2 || field->shape[1] != 4) {
+        return sl_column_refuse(column, error, "boxes are a tensor [any, 4]");
+    }
+    if (column->request.dtype != 0 && column->request.dtype != SLUICE_F32) {
+        return sl_column_refuse(column, error, "boxes are f32");
+    }
+    if (column->request.length > UINT32_MAX) {
+        return sl_column_refuse(column, error, "a row has at most 2^32 - 1 boxes");
+    }
+    column->request.dtype = SLUICE_F32;
+    const sluice_status status = sl_column_follow(set, column, false, error);
+    column->box_list = set->box_lists++;
+    return status == SLUICE_OK ? sl_column_bind_lengths(column, set, column->request.padded, error)
+                               : status;
+}
+
+/* ---- each row ---- */
+
+sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_error *error)
+{
+    sl_box_list *list = &row->boxes[column->box_list];
+    sl_bytes bytes;
+    uint64_t count = 0;
+    uint32_t which = 0;
+    list->count = list->kept_count = 0;
+    list->stored = 0;
+    if (!row->values.of[column->field_number].present) {
+        return SLUICE_OK;
+    }
+    sluice_status status = sl_column_tensor_bytes(column, row, &count, &bytes, error);
+    count /= 4;
+    list->stored = count;
+    if (status == SLUICE_OK) {
+        status = sl_column_limit_length(column, &count, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_column_cast(column, list->boxes, bytes.data, count * 4, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    list->count = (uint32_t)count;
+    const char *fault = sl_boxes_take(list, &column->request.boxes, &which);
+    if (fault == NULL) {
+        return SLUICE_OK;
+    }
+    list->count = 0;
+    return sl_error_set(error, SLUICE_CORRUPT, "columns", "box %u of \"%s\" %s", which,
+                        column->field.name, fault);
+}
+
+static sluice_status column_boxes_make(const sl_column *column, sl_row *row, sl_part_view parts,
+                                       sluice_error *error)
+{
+    const sl_box_list *list = &row->boxes[column->box_list];
+    const sl_params *params = &row->draws[column->group].params;
+    (void)error;
+    sl_boxes_write(list, &column->request.boxes, params->width, params->height,
+                   sl_column_row(column, parts, 0, row->at.number));
+    sl_column_set_length(column, parts, row->at.number, column->request.padded, list->kept_count);
+    return SLUICE_OK;
+}
+
+static void column_boxes_blank(const sl_column *column, uint32_t number, sl_part_view parts)
+{
+    sl_column_set_length(column, parts, number, column->request.padded, 0);
+}
+
+static void column_boxes_finish(const sl_column *column, uint32_t rows, sl_part_view parts,
+                                uint64_t *sizes)
+{
+    if (!column->request.padded) {
+        sl_column_finish_ragged(column, rows, parts, sizes);
+    }
+}
+
+const sl_column_kind sl_column_boxes = {.name = "boxes",
+                                        .takes = SL_TAKES(TENSOR),
+                                        .bind = column_boxes_bind,
+                                        .make = column_boxes_make,
+                                        .blank = column_boxes_blank,
+                                        .finish = column_boxes_finish};

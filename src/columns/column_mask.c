@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Masks and maps: a value, or a few, for each pixel of a picture, by what was drawn for it
+ * (augment/labels.h). Of PNGs the rows that are needed are decoded, of tensors they are where they
+ * are. On the worker that makes the row; memory is its decoder's scratch.
+ */
+#include "clock.h"
+#include "columns.h"
+#include "dtype.h"
+#include "error.h"
+#include "labels.h"
+#include "names.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { HEIGHT, WIDTH, CHANNELS, DIMS };
+
+/* ---- once ---- */
+
+#define AS_INTEGER(type, least, most)                                      \
+    if (!(value >= (least) && value <= (most)) || value != floor(value)) { \
+        return false;                                                      \
+    }                                                                      \
+    const type element = (type)value;                                      \
+    memcpy(to, &element, sizeof(element));                                 \
+    return true
+
+/* One element; false: it is none of that dtype. */
+static bool element_of(sluice_dtype dtype, double value, uint8_t to[8])
+{
+    const float single = (float)value;
+    switch (dtype) {
+    case SLUICE_U8: {
+        AS_INTEGER(uint8_t, 0, UINT8_MAX);
+    }
+    case SLUICE_U16: {
+        AS_INTEGER(uint16_t, 0, UINT16_MAX);
+    }
+    case SLUICE_I8: {
+        AS_INTEGER(int8_t, INT8_MIN, INT8_MAX);
+    }
+    case SLUICE_I16: {
+        AS_INTEGER(int16_t, INT16_MIN, INT16_MAX);
+    }
+    case SLUICE_I32: {
+        AS_INTEGER(int32_t, INT32_MIN, INT32_MAX);
+    }
+    case SLUICE_U32: {
+        AS_INTEGER(uint32_t, 0, UINT32_MAX);
+    }
+    case SLUICE_I64: {
+        AS_INTEGER(int64_t, -0x1p53, 0x1p53);
+    }
+    case SLUICE_U64: {
+        AS_INTEGER(uint64_t, 0, 0x1p53);
+    }
+    case SLUICE_BOOL: {
+        AS_INTEGER(uint8_t, 0, 1);
+    }
+    case SLUICE_F16:
+        memcpy(to, &(uint16_t){sl_half_from_float(single)}, 2);
+        return true;
+    case SLUICE_BF16:
+        memcpy(to, &(uint16_t){sl_bfloat16_from_float(single)}, 2);
+        return true;
+    case SLUICE_F64:
+        memcpy(to, &value, sizeof(value));
+        return true;
+    default:
+        memcpy(to, &single, sizeof(single));
+        return dtype == SLUICE_F32;
+    }
+}
+
+static sluice_status check_tensor(sl_column *column, sluice_error *error)
+{
+    const sl_field *field = &column->field;
+    const uint32_t channels = column->request.channels;
+    const bool flat = field->dims == DIMS - 1 && channels == 1;
+    const bool deep =
+        field->dims == DIMS && (field->shape[CHANNELS] == channels || field->shape[CHANNELS] == 0);
+    if (flat || deep) {
+        return sl_column_elements(column, error);
+    }
+    return sl_error_set(error, SLUICE_INVALID, "columns",
+                        "column \"%s\": a mask of %u channel%s is a tensor height x width%s",
+                        column->request.name, channels, channels == 1 ? "" : "s",
+                        channels == 1 ? ", or height x width x 1" : " x channels");
+}
+
+static sluice_status check_mask(sl_column *column, sluice_error *error)
+{
+    sl_column_request *request = &column->request;
+    request->channels = request->channels == 0 ? 1 : request->channels;
+    if (request->dtype == 0 && sl_type_is_media(column->field.type)) {
+        request->dtype = SLUICE_U8;
+    }
+    const sluice_status status =
+        sl_type_is_media(column->field.type) ? SLUICE_OK : check_tensor(column, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (request->interpolation == SLUICE_COLUMN_BILINEAR && request->dtype != SLUICE_F32) {
+        return sl_column_refuse(column, error, "with bilinear interpolation its dtype is f32");
+    }
+    if (!isfinite(request->fill) ||
+        !element_of((sluice_dtype)request->dtype, request->fill, column->fill)) {
+        return sl_error_set(error, SLUICE_INVALID, "columns", "column \"%s\": fill %g is no %s",
+                            request->name, request->fill,
+                            sl_dtype_name((sluice_dtype)request->dtype));
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status column_mask_bind(sl_column *column, sl_column_set *set, sluice_error *error)
+{
+    sl_column_request *request = &column->request;
+    sluice_status status = sl_column_follow(set, column, false, error);
+    if (status == SLUICE_OK) {
+        status = check_mask(column, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    const sluice_augment *recipe = &set->columns[column->lead].request.recipe;
+    request->dims = request->channels > 1 ? DIMS : DIMS - 1;
+    request->shape[HEIGHT] = recipe->height;
+    request->shape[WIDTH] = recipe->width;
+    request->shape[CHANNELS] = request->channels;
+    column->made_bytes = (uint32_t)sl_dtype_bytes((sluice_dtype)request->dtype);
+    status = sl_column_capacity(column, request->shape, request->dims, &column->elements, error);
+    return status == SLUICE_OK ? sl_column_add_asked(set, column, error) : status;
+}
+
+/* ---- each row ---- */
+
+/* What is stored of the sample. */
+typedef struct stored_mask {
+    uint64_t height, width, channels;
+    sluice_dtype dtype;
+    const uint8_t *bytes; /* of a tensor */
+} stored_mask;
+
+static sluice_status open_mask(const sl_column *column, sl_row *row, stored_mask *stored,
+                               sluice_error *error)
+{
+    const sl_value *value = &row->values.of[column->field_number];
+    const uint64_t *shape = value->shape;
+    sl_decoded_form form;
+    sl_bytes bytes;
+    uint64_t elements = 0;
+    sluice_status status = SLUICE_OK;
+    if (sl_type_is_media(column->field.type)) {
+        status = sl_decoder_open_values(row->decoder, value, &form, error);
+        shape = form.shape;
+        stored->dtype = form.dtype;
+        stored->bytes = NULL;
+    } else {
+        status = sl_column_tensor_bytes(column, row, &elements, &bytes, error);
+        stored->dtype = column->field.dtype;
+        stored->bytes = bytes.data;
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    const bool deep = sl_type_is_media(column->field.type) || column->field.dims == DIMS;
+    stored->height = shape[HEIGHT];
+    stored->width = shape[WIDTH];
+    stored->channels = deep ? shape[CHANNELS] : 1;
+    return SLUICE_OK;
+}
+
+static sluice_status check_stored(const sl_column *column, const stored_mask *stored,
+                                  const sl_trail *trail, sluice_error *error)
+{
+    const sl_column *lead = &column->set->columns[column->lead];
+    if (stored->height != trail->picture_height || stored->width != trail->picture_width) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                            "\"%s\" is %llu x %llu (height x width), and \"%s\", whose pixels it "
+                            "is for, %u x %u",
+                            column->field.name, (unsigned long long)stored->height,
+                            (unsigned long long)stored->width, lead->field.name,
+                            trail->picture_height, trail->picture_width);
+    }
+    if (stored->channels != column->request.channels) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                            "\"%s\" has %llu values a pixel, the column wants %u",
+                            column->field.name, (unsigned long long)stored->channels,
+                            column->request.channels);
+    }
+    if (sl_cast_find(stored->dtype, (sluice_dtype)column->request.dtype) == NULL) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                            "\"%s\" is of %s, which no cast makes %s", column->field.name,
+                            sl_dtype_name(stored->dtype),
+                            sl_dtype_name((sluice_dtype)column->request.dtype));
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status mask_no_memory(const sl_column *column, sluice_error *error)
+{
+    return sl_error_set(error, SLUICE_NOMEM, "columns", "no scratch memory for \"%s\"",
+                        column->field.name);
+}
+
+/* Rows [first, first + count), in the column's dtype. */
+static sluice_status read_rows(const sl_column *column, sl_row *row, const stored_mask *stored,
+                               sl_labels *labels, uint32_t count, sluice_error *error)
+{
+    sl_scratch *scratch = sl_decoder_scratch(row->decoder);
+    const uint64_t row_elements = stored->width * stored->channels;
+    const size_t stored_bytes = sl_dtype_bytes(stored->dtype);
+    const uint8_t *from = NULL;
+    if (stored->bytes != NULL) {
+        from = stored->bytes + labels->first_row * row_elements * stored_bytes;
+    } else {
+        const sluice_status status =
+            sl_decoder_values(row->decoder, labels->first_row, count, &from, error);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+    }
+    labels->rows = from;
+    if ((int32_t)stored->dtype == column->request.dtype &&
+        column->request.interpolation == SLUICE_COLUMN_NEAREST) {
+        return SLUICE_OK;
+    }
+    uint8_t *cast = sl_scratch_take(scratch, count * row_elements * column->made_bytes);
+    if (cast == NULL) {
+        return mask_no_memory(column, error);
+    }
+    labels->rows = cast;
+    const sl_cast function = sl_cast_find(stored->dtype, (sluice_dtype)column->request.dtype);
+    return function(cast, from, count * row_elements)
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                              "\"%s\" holds a number that is no %s", column->field.name,
+                              sl_dtype_name((sluice_dtype)column->request.dtype));
+}
+
+/* The group's draw once more, for labels: in scratch. */
+static sluice_status draw_labels(const sl_column *column, sl_row *row, sl_params **params,
+                                 sluice_error *error)
+{
+    static const uint8_t any_fill[3];
+    const sl_column *lead = &column->set->columns[column->lead];
+    const sl_group_draw *draw = &row->draws[column->group];
+    sl_draw_key key = draw->key;
+    key.label_fill = any_fill; /* labels.h sets what they are filled with */
+    *params = sl_scratch_take(sl_decoder_scratch(row->decoder), sizeof(**params));
+    return *params == NULL ? mask_no_memory(column, error)
+                           : sl_draw(&lead->request.recipe, &key, draw->params.trail.picture_width,
+                                     draw->params.trail.picture_height, *params, error);
+}
+
+static sluice_status make_nearest(const sl_column *column, sl_row *row, const stored_mask *stored,
+                                  void *to, sluice_error *error)
+{
+    uint8_t fill[SL_CHANNELS_MAX * 8];
+    sl_params *params = NULL;
+    sluice_status status = draw_labels(column, row, &params, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    sl_labels labels = {.first_row = params->need.y,
+                        .pixel_bytes = column->request.channels * column->made_bytes};
+    for (uint32_t i = 0; i < column->request.channels; i++) {
+        memcpy(fill + (size_t)i * column->made_bytes, column->fill, column->made_bytes);
+    }
+    status = read_rows(column, row, stored, &labels, params->need.height, error);
+    return status == SLUICE_OK ? sl_labels_nearest(&labels, params, fill, to,
+                                                   sl_decoder_scratch(row->decoder), error)
+                               : status;
+}
+
+static sluice_status make_bilinear(const sl_column *column, sl_row *row, const stored_mask *stored,
+                                   void *to, sluice_error *error)
+{
+    const sl_params *params = &row->draws[column->group].params;
+    sl_labels labels = {.first_row = 0};
+    float fill;
+    memcpy(&fill, column->fill, sizeof(fill));
+    const sluice_status status =
+        read_rows(column, row, stored, &labels, (uint32_t)stored->height, error);
+    if (status == SLUICE_OK) {
+        sl_labels_bilinear(&labels, params, column->request.channels, fill, to);
+    }
+    return status;
+}
+
+static sluice_status column_mask_make(const sl_column *column, sl_row *row, sl_part_view parts,
+                                      sluice_error *error)
+{
+    const uint64_t start = row->timed ? sl_now_ns() : 0;
+    const sl_params *params = &row->draws[column->group].params;
+    void *to = sl_column_row(column, parts, 0, row->at.number);
+    stored_mask stored;
+    sluice_status status = open_mask(column, row, &stored, error);
+    if (status == SLUICE_OK) {
+        status = check_stored(column, &stored, &params->trail, error);
+    }
+    if (status == SLUICE_OK) {
+        status = column->request.interpolation == SLUICE_COLUMN_BILINEAR
+                     ? make_bilinear(column, row, &stored, to, error)
+                     : make_nearest(column, row, &stored, to, error);
+    }
+    row->decode_ns += row->timed ? sl_now_ns() - start : 0;
+    return status;
+}
+
+const sl_column_kind sl_column_mask = {.name = "mask",
+                                       .takes = SL_TAKES(IMAGE) | SL_TAKES(TENSOR),
+                                       .bind = column_mask_bind,
+                                       .make = column_mask_make};

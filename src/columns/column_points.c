@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Points in a picture, with COCO's visibility or without: rows of them, which may belong to boxes.
+ * On the worker that makes the row, by what was drawn for the group.
+ */
+#include "columns.h"
+#include "error.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { X, Y, VISIBILITY };
+
+/* ---- once ---- */
+
+static sluice_status check_points(sl_column *column, sluice_error *error)
+{
+    sl_column_request *request = &column->request;
+    if (request->point_values == 0) {
+        request->point_values = column->elements % 3 == 0 ? 3 : 2;
+    }
+    if (column->elements % request->point_values != 0) {
+        return sl_error_set(error, SLUICE_INVALID, "columns",
+                            "column \"%s\": a row of \"%s\" has %llu numbers, which are no points "
+                            "of %u",
+                            request->name, column->field.name, (unsigned long long)column->elements,
+                            request->point_values);
+    }
+    if (request->mirror_count > 0 &&
+        request->mirror_count != column->elements / request->point_values) {
+        return sl_error_set(error, SLUICE_INVALID, "columns",
+                            "column \"%s\": mirror has %u numbers, and a row of \"%s\" %llu points",
+                            request->name, request->mirror_count, column->field.name,
+                            (unsigned long long)(column->elements / request->point_values));
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status column_points_bind(sl_column *column, sl_column_set *set, sluice_error *error)
+{
+    if (column->request.dtype != 0 && column->request.dtype != SLUICE_F32) {
+        return sl_column_refuse(column, error, "points are f32");
+    }
+    column->request.dtype = SLUICE_F32;
+    sluice_status status = sl_column_follow(set, column, true, error);
+    if (status == SLUICE_OK) {
+        status = sl_column_bind_lengths(column, set, column->request.padded, error);
+    }
+    return status == SLUICE_OK ? check_points(column, error) : status;
+}
+
+/* ---- each row ---- */
+
+/* Which way the numbers are scaled before and behind the move. */
+typedef struct point_sides {
+    double in[2], out[2];
+} point_sides;
+
+static point_sides sides_of(const sl_column *column, const sl_params *params)
+{
+    const sl_box_rule *rule = &column->request.boxes;
+    const double picture[2] = {params->trail.picture_width, params->trail.picture_height};
+    const double output[2] = {params->width, params->height};
+    point_sides sides = {{1, 1}, {1, 1}};
+    for (size_t i = 0; i < 2; i++) {
+        sides.in[i] = rule->relative ? picture[i] : 1;
+        sides.out[i] = rule->out_relative ? output[i] : 1;
+    }
+    return sides;
+}
+
+/* In place. */
+static void move_point(float *point, uint32_t values, const sl_trail *trail,
+                       const point_sides *sides)
+{
+    const bool flagged = values > VISIBILITY;
+    double to[2];
+    if (flagged && point[VISIBILITY] == 0) {
+        return;
+    }
+    const double from[2] = {(double)point[X] * sides->in[X], (double)point[Y] * sides->in[Y]};
+    const bool shown = sl_trail_move_point(trail, from, to);
+    if (flagged && !shown) {
+        memset(point, 0, values * sizeof(*point));
+        return;
+    }
+    point[X] = (float)(to[X] / sides->out[X]);
+    point[Y] = (float)(to[Y] / sides->out[Y]);
+}
+
+/* Left for right: a row at a time. */
+static void mirror_points(const sl_column *column, float *points)
+{
+    const uint32_t values = column->request.point_values;
+    float from[SL_MIRROR_MAX * 3];
+    memcpy(from, points, column->elements * sizeof(*points));
+    for (uint32_t i = 0; i < column->request.mirror_count; i++) {
+        memcpy(points + (size_t)i * values, from + (size_t)column->request.mirror[i] * values,
+               values * sizeof(*points));
+    }
+}
+
+static sluice_status check_finite(const sl_column *column, const float *points, uint64_t count,
+                                  sluice_error *error)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        if (!isfinite(points[i])) {
+            return sl_error_set(error, SLUICE_CORRUPT, "columns",
+                                "number %llu of \"%s\" is not finite", (unsigned long long)i,
+                                column->field.name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static void move_points(const sl_column *column, const sl_params *params, float *points,
+                        uint64_t rows)
+{
+    const uint32_t values = column->request.point_values;
+    const point_sides sides = sides_of(column, params);
+    const bool mirrored = column->request.mirror_count > 0 && sl_trail_is_mirrored(&params->trail);
+    for (uint64_t row = 0; row < rows; row++, points += column->elements) {
+        for (uint64_t i = 0; i < column->elements; i += values) {
+            move_point(points + i, values, &params->trail, &sides);
+        }
+        if (mirrored) {
+            mirror_points(column, points);
+        }
+    }
+}
+
+/* Casts the rows that are left; `*length`: of all, then of these. */
+static sluice_status take_points(const sl_column *column, const sl_row *row, const uint8_t *from,
+                                 float *to, uint64_t *length, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    if (column->owner == SL_COLUMN_NONE) {
+        status = sl_column_limit_length(column, length, error);
+        return status == SLUICE_OK
+                   ? sl_column_cast(column, to, from, *length * column->elements, error)
+                   : status;
+    }
+    const sl_box_list *list = sl_column_owner(column, row);
+    status = sl_column_check_owned(column, list, *length, error);
+    *length = list->kept_count;
+    if (status == SLUICE_OK) {
+        status = sl_column_limit_length(column, length, error);
+    }
+    uint64_t left = *length;
+    for (uint32_t i = 0; i < list->count && left > 0 && status == SLUICE_OK; i++) {
+        if (list->kept[i] != 0) {
+            status = sl_column_cast(column, to, from + i * column->elements * column->stored_bytes,
+                                    column->elements, error);
+            to += column->elements;
+            left--;
+        }
+    }
+    return status;
+}
+
+static sluice_status column_points_make(const sl_column *column, sl_row *row, sl_part_view parts,
+                                        sluice_error *error)
+{
+    sl_bytes bytes;
+    uint64_t elements = 0;
+    float *points = sl_column_row(column, parts, 0, row->at.number);
+    sluice_status status = sl_column_tensor_bytes(column, row, &elements, &bytes, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    uint64_t length = elements / column->elements;
+    status = take_points(column, row, bytes.data, points, &length, error);
+    if (status == SLUICE_OK) {
+        status = check_finite(column, points, length * column->elements, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    move_points(column, &row->draws[column->group].params, points, length);
+    sl_column_set_length(column, parts, row->at.number, column->request.padded, length);
+    return SLUICE_OK;
+}
+
+static void column_points_blank(const sl_column *column, uint32_t number, sl_part_view parts)
+{
+    sl_column_set_length(column, parts, number, column->request.padded, 0);
+}
+
+static void column_points_finish(const sl_column *column, uint32_t rows, sl_part_view parts,
+                                 uint64_t *sizes)
+{
+    if (!column->request.padded) {
+        sl_column_finish_ragged(column, rows, parts, sizes);
+    }
+}
+
+const sl_column_kind sl_column_points = {.name = "points",
+                                         .takes = SL_TAKES(TENSOR),
+                                         .bind = column_points_bind,
+                                         .make = column_points_make,
+                                         .blank = column_points_blank,
+                                         .finish = column_points_finish};

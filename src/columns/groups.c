@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Geometry groups: a draw for all columns that share it, a function of the sample, the lead's
+ * picture and, for what looks at them, its boxes. Workers, each row by one of them, over a set that
+ * no longer changes.
+ */
+#include "clock.h"
+#include "columns.h"
+#include "error.h"
+#include "memory.h"
+
+#include <string.h>
+
+/* Of a draw that leaves no box, where one is wanted. */
+enum { ATTEMPTS = 20 };
+
+/* ---- once ---- */
+
+static bool can_be_followed(const sl_column *column, bool owned)
+{
+    return column->kind == &sl_column_image || (owned && column->kind == &sl_column_boxes);
+}
+
+/* The only picture before it. */
+static sluice_status find_only_picture(const sl_column_set *set, const sl_column *column,
+                                       uint32_t *found, sluice_error *error)
+{
+    *found = SL_COLUMN_NONE;
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (set->columns[i].kind != &sl_column_image) {
+            continue;
+        }
+        if (*found != SL_COLUMN_NONE) {
+            return sl_column_refuse(column, error,
+                                    "there are several pictures before it: say which it follows "
+                                    "(" SL_OPTION("follows") ")");
+        }
+        *found = i;
+    }
+    return *found != SL_COLUMN_NONE
+               ? SLUICE_OK
+               : sl_column_refuse(column, error,
+                                  "it follows a picture, and there is no image column before it");
+}
+
+static sluice_status find_followed(const sl_column_set *set, const sl_column *column, bool owned,
+                                   uint32_t *found, sluice_error *error)
+{
+    const char *name = column->request.follows;
+    if (name[0] == '\0') {
+        return find_only_picture(set, column, found, error);
+    }
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (strcmp(set->columns[i].request.name, name) == 0) {
+            *found = i;
+            return can_be_followed(&set->columns[i], owned)
+                       ? SLUICE_OK
+                       : sl_error_set(error, SLUICE_INVALID, "columns",
+                                      "column \"%s\": it follows \"%s\", which is no column of "
+                                      "%s",
+                                      column->request.name, name,
+                                      owned ? "pictures or boxes" : "pictures");
+        }
+    }
+    return sl_error_set(error, SLUICE_INVALID, "columns",
+                        "column \"%s\": it follows \"%s\", and there is no such column before it",
+                        column->request.name, name);
+}
+
+sluice_status sl_column_follow(sl_column_set *set, sl_column *column, bool owned,
+                               sluice_error *error)
+{
+    uint32_t found = 0;
+    const sluice_status status = find_followed(set, column, owned, &found, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    const sl_column *followed = &set->columns[found];
+    column->group = followed->group;
+    column->lead = followed->leads ? found : followed->lead;
+    column->owner = followed->kind == &sl_column_boxes ? found : SL_COLUMN_NONE;
+    return SLUICE_OK;
+}
+
+/* ---- a worker's row ---- */
+
+sluice_status sl_row_open(const sl_column_set *set, sl_row *row, sluice_error *error)
+{
+    row->draws = set->groups > 0 ? sl_calloc(set->groups, sizeof(*row->draws)) : NULL;
+    row->boxes = set->box_lists > 0 ? sl_calloc(set->box_lists, sizeof(*row->boxes)) : NULL;
+    if ((set->groups > 0 && row->draws == NULL) || (set->box_lists > 0 && row->boxes == NULL)) {
+        sl_row_close(set, row);
+        return sl_no_memory(error, "columns", "for rows");
+    }
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
+        const sl_column *column = &set->columns[i];
+        if (column->kind == &sl_column_boxes) {
+            status = sl_boxes_open(&row->boxes[column->box_list], column->request.length, error);
+        }
+    }
+    if (status != SLUICE_OK) {
+        sl_row_close(set, row);
+    }
+    return status;
+}
+
+void sl_row_close(const sl_column_set *set, sl_row *row)
+{
+    for (uint32_t i = 0; row->boxes != NULL && i < set->box_lists; i++) {
+        sl_boxes_close(&row->boxes[i]);
+    }
+    sl_free(row->boxes);
+    sl_free(row->draws);
+    row->boxes = NULL;
+    row->draws = NULL;
+}
+
+/* ---- each row ---- */
+
+static bool is_of_group(const sl_column *column, const sl_column *lead)
+{
+    return column->kind == &sl_column_boxes && column->group == lead->group;
+}
+
+static sluice_status group_read_boxes(const sl_column *lead, sl_row *row, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < lead->set->count && status == SLUICE_OK; i++) {
+        const sl_column *column = &lead->set->columns[i];
+        if (is_of_group(column, lead)) {
+            row->blame = &row->values.of[column->field_number];
+            status = sl_column_read_boxes(column, row, error);
+        }
+    }
+    row->blame = status == SLUICE_OK ? &row->values.of[lead->field_number] : row->blame;
+    return status;
+}
+
+static void group_scale_boxes(const sl_column *lead, sl_row *row, const sl_picture *picture)
+{
+    for (uint32_t i = 0; i < lead->set->count; i++) {
+        const sl_column *column = &lead->set->columns[i];
+        if (is_of_group(column, lead) && column->request.boxes.relative) {
+            sl_boxes_scale(&row->boxes[column->box_list], picture->width, picture->height);
+        }
+    }
+}
+
+/* False: a box is wanted, and there is none left. */
+static bool group_move_boxes(const sl_column *lead, sl_row *row, const sl_trail *trail)
+{
+    bool satisfied = true;
+    for (uint32_t i = 0; i < lead->set->count; i++) {
+        const sl_column *column = &lead->set->columns[i];
+        if (is_of_group(column, lead)) {
+            sl_box_list *list = &row->boxes[column->box_list];
+            sl_boxes_move(list, &column->request.boxes, trail);
+            satisfied = satisfied && !(column->request.boxes.at_least_one && list->count > 0 &&
+                                       list->kept_count == 0);
+        }
+    }
+    return satisfied;
+}
+
+static sluice_status group_draw(const sl_column *lead, sl_row *row, const sl_picture *picture,
+                                sluice_error *error)
+{
+    sl_group_draw *draw = &row->draws[lead->group];
+    sluice_status status = SLUICE_OK;
+    bool satisfied = false;
+    draw->key = (sl_draw_key){.seed = row->seed,
+                              .epoch = row->epoch,
+                              .sample = (uint64_t)row->at.index,
+                              .group = lead->group,
+                              .exact = row->exact};
+    for (uint32_t i = 0; i <= ATTEMPTS && status == SLUICE_OK && !satisfied; i++) {
+        draw->key.attempt = i;
+        status = sl_draw(&lead->request.recipe, &draw->key, picture->width, picture->height,
+                         &draw->params, error);
+        satisfied = status == SLUICE_OK && group_move_boxes(lead, row, &draw->params.trail);
+    }
+    return status;
+}
+
+sluice_status sl_group_make(const sl_column *lead, sl_row *row, sluice_error *error)
+{
+    sl_picture picture;
+    sluice_status status = group_read_boxes(lead, row, error);
+    row->opened_ns = row->timed ? sl_now_ns() : 0;
+    if (status == SLUICE_OK) {
+        status = lead->kind->open(lead, row, &picture, error);
+    }
+    if (status == SLUICE_OK) {
+        group_scale_boxes(lead, row, &picture);
+        status = group_draw(lead, row, &picture, error);
+    }
+    if (status != SLUICE_OK && row->timed) {
+        row->decode_ns += sl_now_ns() - row->opened_ns;
+    }
+    return status;
+}
