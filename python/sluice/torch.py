@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ._types import Paths
     from .dataset import Dataset
 
-__all__ = ["Batch", "DataLoader"]
+__all__ = ["Batch", "DataLoader", "targets"]
 
 LAYOUTS = {
     torch.contiguous_format: "NCHW",
@@ -113,3 +113,25 @@ class _ToTorch(Conversion):
         array = self.array(name, tensor, copy)
         functions = self.functions.get(name)
         return array if functions is None else functions(array)
+
+
+def targets(batch: Batch, *names: str) -> list[dict[str, Any]]:
+    """For each row of the batch a dict, as torchvision's detection models take them: of each of these columns
+    ['boxes', 'labels'] what belongs to the row, without a copy.
+
+    Ragged columns are cut at their offsets, padded ones at their lengths; of others a row is as it is ('index', an
+    Image, a Mask).
+    """
+    names = names or ("boxes", "labels")
+    pieces = {name: _rows_of(batch, name) for name in names}
+    return [{name: pieces[name][row] for name in names} for row in range(batch.rows)]
+
+
+def _rows_of(batch, name):
+    column = batch[name]
+    if f"{name}.offsets" in batch:
+        offsets = batch[f"{name}.offsets"].tolist()
+        return [column[begin:end] for begin, end in zip(offsets, offsets[1:])]
+    if f"{name}.lengths" in batch:
+        return [column[row][:length] for row, length in enumerate(batch[f"{name}.lengths"].tolist())]
+    return list(column)
