@@ -449,6 +449,19 @@ def test_points_of_boxes(data, samples):
     assert fewer
 
 
+def test_fewer_than_there_are(data):
+    """A column that is shorter than its boxes' has the first of them, or a bad sample."""
+    columns = {"image": C.Image(transform=[T.Resize((64, 64))]), "boxes": C.Boxes(length=BOXES), "all": C.Ragged("labels", length=BOXES, follows="boxes")}
+    short = {"labels": C.Ragged(length=2, follows="boxes", too_long="truncate"), "points": C.Points(length=2, follows="boxes", too_long="truncate")}
+    seen = 0
+    for _, row in rows(data, columns | short):
+        assert row["labels"].tolist() == row["all"].tolist()[:2] and len(row["points"]) == min(2, len(row["all"]))
+        seen += len(row["all"]) > 2
+    assert seen
+    with pytest.raises(sluice.Error, match='"labels" has a length of ., the column holds 2'):
+        list(rows(data, columns | {"labels": C.Ragged(length=2, follows="boxes")}))
+
+
 def test_two_groups(data):
     """Columns of two pictures of one field go by their own; names say which."""
     columns = {

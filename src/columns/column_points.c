@@ -129,35 +129,6 @@ static void move_points(const sl_column *column, const sl_params *params, float 
     }
 }
 
-/* Casts the rows that are left; `*length`: of all, then of these. */
-static sluice_status take_points(const sl_column *column, const sl_row *row, const uint8_t *from,
-                                 float *to, uint64_t *length, sluice_error *error)
-{
-    sluice_status status = SLUICE_OK;
-    if (column->owner == SL_COLUMN_NONE) {
-        status = sl_column_limit_length(column, length, error);
-        return status == SLUICE_OK
-                   ? sl_column_cast(column, to, from, *length * column->elements, error)
-                   : status;
-    }
-    const sl_box_list *list = sl_column_owner(column, row);
-    status = sl_column_check_owned(column, list, *length, error);
-    *length = list->kept_count;
-    if (status == SLUICE_OK) {
-        status = sl_column_limit_length(column, length, error);
-    }
-    uint64_t left = *length;
-    for (uint32_t i = 0; i < list->count && left > 0 && status == SLUICE_OK; i++) {
-        if (list->kept[i] != 0) {
-            status = sl_column_cast(column, to, from + i * column->elements * column->stored_bytes,
-                                    column->elements, error);
-            to += column->elements;
-            left--;
-        }
-    }
-    return status;
-}
-
 static sluice_status column_points_make(const sl_column *column, sl_row *row, sl_part_view parts,
                                         sluice_error *error)
 {
@@ -169,7 +140,7 @@ static sluice_status column_points_make(const sl_column *column, sl_row *row, sl
         return status;
     }
     uint64_t length = elements / column->elements;
-    status = take_points(column, row, bytes.data, points, &length, error);
+    status = sl_column_take_values(column, row, points, bytes.data, &length, error);
     if (status == SLUICE_OK) {
         status = check_finite(column, points, length * column->elements, error);
     }

@@ -170,22 +170,39 @@ void sl_column_set_length(const sl_column *column, sl_part_view parts, uint32_t 
     *(int64_t *)sl_column_row(column, parts, 1, (uint64_t)number + !padded) = (int64_t)length;
 }
 
-/* Of a value for each box, those whose boxes are kept. */
-static sluice_status make_owned(const sl_column *column, const sl_row *row, uint8_t *to,
-                                const uint8_t *from, uint64_t *length, sluice_error *error)
+/* Those whose boxes are kept, `most` of them. */
+static sluice_status cast_owned(const sl_column *column, const sl_box_list *list, void *to,
+                                const uint8_t *from, uint64_t most, sluice_error *error)
 {
-    const sl_box_list *list = sl_column_owner(column, row);
     const uint64_t step = column->elements;
-    sluice_status status = sl_column_check_owned(column, list, *length, error);
-    for (uint32_t i = 0; i < list->count && status == SLUICE_OK; i++) {
+    uint8_t *at = to;
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < list->count && most > 0 && status == SLUICE_OK; i++) {
         if (list->kept[i] != 0) {
             status =
-                sl_column_cast(column, to, from + i * step * column->stored_bytes, step, error);
-            to += step * column->made_bytes;
+                sl_column_cast(column, at, from + i * step * column->stored_bytes, step, error);
+            at += step * column->made_bytes;
+            most--;
         }
     }
-    *length = list->kept_count;
-    return status == SLUICE_OK ? sl_column_limit_length(column, length, error) : status;
+    return status;
+}
+
+sluice_status sl_column_take_values(const sl_column *column, const sl_row *row, void *to,
+                                    const uint8_t *from, uint64_t *length, sluice_error *error)
+{
+    const sl_box_list *list = column->owner != SL_COLUMN_NONE ? sl_column_owner(column, row) : NULL;
+    sluice_status status =
+        list != NULL ? sl_column_check_owned(column, list, *length, error) : SLUICE_OK;
+    *length = list != NULL ? list->kept_count : *length;
+    if (status == SLUICE_OK) {
+        status = sl_column_limit_length(column, length, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    return list != NULL ? cast_owned(column, list, to, from, *length, error)
+                        : sl_column_cast(column, to, from, *length * column->elements, error);
 }
 
 /* Writes the values; `*length` in steps. */
@@ -194,19 +211,13 @@ static sluice_status make_values(const sl_column *column, sl_row *row, sl_part_v
 {
     sl_bytes bytes;
     uint64_t elements = 0;
-    sluice_status status = sl_column_tensor_bytes(column, row, &elements, &bytes, error);
+    const sluice_status status = sl_column_tensor_bytes(column, row, &elements, &bytes, error);
     if (status != SLUICE_OK) {
         return status;
     }
     *length = elements / column->elements;
-    uint8_t *to = sl_column_row(column, parts, 0, row->at.number);
-    if (column->owner != SL_COLUMN_NONE) {
-        return make_owned(column, row, to, bytes.data, length, error);
-    }
-    status = sl_column_limit_length(column, length, error);
-    return status == SLUICE_OK
-               ? sl_column_cast(column, to, bytes.data, *length * column->elements, error)
-               : status;
+    return sl_column_take_values(column, row, sl_column_row(column, parts, 0, row->at.number),
+                                 bytes.data, length, error);
 }
 
 static sluice_status make_ragged(const sl_column *column, sl_row *row, sl_part_view parts,

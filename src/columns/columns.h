@@ -274,6 +274,10 @@ void sl_column_set_length(const sl_column *column, sl_part_view parts, uint32_t 
 const sl_box_list *sl_column_owner(const sl_column *column, const sl_row *row);
 sluice_status sl_column_check_owned(const sl_column *column, const sl_box_list *list,
                                     uint64_t length, sluice_error *error);
+/* Writes the values of a row, in steps: all, or those whose boxes are kept. `*length`: of what is
+ * stored, then of what is written. */
+sluice_status sl_column_take_values(const sl_column *column, const sl_row *row, void *to,
+                                    const uint8_t *from, uint64_t *length, sluice_error *error);
 /* `*length`, in steps, of a value that is longer than a row may be: as the column says. */
 sluice_status sl_column_limit_length(const sl_column *column, uint64_t *length,
                                      sluice_error *error);
