@@ -16,6 +16,16 @@ static inline uint32_t sl_max_u32(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
+static inline int32_t sl_min_i32(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int32_t sl_max_i32(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
 static inline uint64_t sl_min_u64(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;

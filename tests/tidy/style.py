@@ -14,6 +14,7 @@ STAGES = ("dataset", "plan", "io", "decode", "augment", "staging")
 MAY_USE = {stage: {"base"} for stage in STAGES}
 MAY_USE["base"] = set()
 MAY_USE["jpeg"] = {"base"}
+MAY_USE["shapes"] = {"base"}
 MAY_USE["device"] = {"base"}
 MAY_USE["decode"] = {"base", "jpeg"}
 MAY_USE["staging"] = {"base", "device"}
@@ -23,6 +24,7 @@ MAY_USE["dataset"] = {"base", "cache", "io"}
 MAY_USE["formats"] = {"base", "cache", "dataset", "io"}
 # A format is a room of its own, which knows no other: each folder of src/formats.
 FORMAT_MAY_USE = {"base", "cache", "dataset", "io"}
+FORMATS_MAY_USE_TOO = {"tables": {"shapes"}}
 GENERATED = ("format_rows.inc",)
 MAY_USE["verify"] = {"base", "dataset", "decode", "io"}
 MAY_USE["pack"] = {"augment", "base", "dataset", "decode", "formats/shards", "io", "jpeg", "plan", "verify"}
@@ -89,8 +91,8 @@ class Tree:
         self.root = root
         formats = os.path.join(root, "src", "formats")
         found = os.listdir(formats) if os.path.isdir(formats) else ()
-        self.may_use = MAY_USE | {f"formats/{name}": FORMAT_MAY_USE for name in found
-                                  if os.path.isdir(os.path.join(formats, name))}
+        self.may_use = MAY_USE | {f"formats/{name}": FORMAT_MAY_USE | FORMATS_MAY_USE_TOO.get(name, set())
+                                  for name in found if os.path.isdir(os.path.join(formats, name))}
         self.findings = []
         self.names = set()  # of ours, in code
         self.statics = {}  # (path, line) of each static function of src/, by name
