@@ -256,9 +256,14 @@ static void ask_places(const sluice_dataset *dataset, uint64_t index)
 
 void fuzz_dataset_run(const char *path)
 {
+    fuzz_dataset_run_with(path, NULL);
+}
+
+void fuzz_dataset_run_with(const char *path, const sluice_dataset_options *asked)
+{
     sluice_dataset *dataset = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
-    sluice_status status = sluice_dataset_open(&dataset, &path, 1, NULL, &error);
+    sluice_status status = sluice_dataset_open(&dataset, &path, 1, asked, &error);
     expect_reason(status, &error);
     if (status != SLUICE_OK)
         return;

@@ -9,6 +9,8 @@
 
 #include "fuzz.h"
 
+#include <sluice/dataset.h>
+
 #define FUZZ_SHARD    "shard-000000.sluice"
 #define FUZZ_MANIFEST "manifest.sluice"
 
@@ -22,6 +24,8 @@ const char *fuzz_suspect_folder(unsigned index);
 void fuzz_suspect_write(const char *name, const uint8_t *data, size_t size);
 /* Opens file or folder `path` and asks for everything; whatever it holds, nothing may break. */
 void fuzz_dataset_run(const char *path);
+/* The same with options. */
+void fuzz_dataset_run_with(const char *path, const sluice_dataset_options *asked);
 
 /* Puts the right checksum (XXH3-64) of data[from, from + bytes) at data[at], if all is inside. */
 void fuzz_seal(uint8_t *data, size_t size, uint64_t from, uint64_t bytes, uint64_t at);

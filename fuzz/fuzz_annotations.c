@@ -40,6 +40,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         fuzz_suspect_write("instances_val.json", data, size);
         (void)snprintf(path, sizeof(path), "%s/instances_val.json", fuzz_suspect_folder(0));
+        static const char *const fields[] = {"image=image", "s=segmentation", "boxes=boxes"};
+        sluice_dataset_options chosen = SLUICE_DATASET_OPTIONS_INIT;
+        chosen.fields = fields;
+        chosen.field_count = sizeof(fields) / sizeof(fields[0]);
+        if (memmem(data, size, "segmentation", strlen("segmentation")) != NULL)
+            fuzz_dataset_run_with(path, &chosen);
     }
     fuzz_dataset_run(path);
     return 0;
@@ -51,6 +57,10 @@ static const char *const seeds[] = {
     "\"segmentation\":[[1,2,\"]\\\"\"],{}],"
     "\"keypoints\":[1,2,3],\"iscrowd\":1},{\"image_id\":-1,\"category_id\":3,\"bbox\":[1,2,3,4],"
     "\"area\":0.5,\"keypoints\":[4,5,6]}],\"categories\":[{\"id\":1,\"name\":\"x\"}]}",
+    "{\"images\":[{\"id\":7,\"file_name\":\"a\"}],\"annotations\":[{\"image_id\":7,\"bbox\":"
+    "[1,2,3,4],\"segmentation\": [[1.5, 2,3,4, 5,6],[]]},{\"segmentation\":{\"counts\":\"1j0\","
+    "\"size\":[3,9]},\"image_id\":7,\"bbox\":[1,2,3,4]},{\"segmentation\":null,\"image_id\":7,"
+    "\"bbox\":[1,2,3,4]},{\"image_id\":7,\"bbox\":[1,2,3,4]}]}",
     "{\"annotations\":[{\"image_id\":7,\"caption\":\"one\"},{\"image_id\":7,\"caption\":\"two\"},"
     "{\"image_id\":8,\"caption\":\"\"}],\"images\":[{\"id\":7,\"file_name\":\"a\"}]}",
     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<annotation><folder>x</folder>"

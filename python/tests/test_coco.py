@@ -127,6 +127,27 @@ def test_pack(tmp_path, coco):
     assert sum(1 for _ in loader) == 3
 
 
+def test_shapes(tmp_path, coco):
+    """A text for each picture: the shapes of its annotations, as they are stored; packed, too."""
+    shapes = [[[1.5, 2, 3, 4, 5, 6.25], [7, 8, 9, 10, 11, 12]], {"counts": "\\R;", "size": [162, 70]},
+              {"size": [2, 3], "counts": [1, 2, 3]}, [], None]  # fmt: skip
+    for number, each in enumerate(coco["annotations"]):
+        each["segmentation"] = shapes[number % len(shapes)]
+    del coco["annotations"][0]["segmentation"]
+    path = write(tmp_path, coco, indent=1)
+    fields = {"image": "image", "labels": "labels", "shapes": "segmentation"}
+    assert "segmentation" not in sluice.Dataset(path).fields
+    data = sluice.Dataset(path, fields=fields)
+    assert data.fields["shapes"].type == "text"
+    for image, sample in zip(coco["images"], data):
+        assert json.loads(sample["shapes"]) == [each.get("segmentation") for each in of_image(coco, image)]
+    sluice.pack(data, tmp_path / "packed", keep_order=True, progress=None)
+    assert [sample["shapes"] for sample in sluice.Dataset(tmp_path / "packed")] == [sample["shapes"] for sample in data]
+    change(coco, "annotations", 3, segmentation=[[1, 2, 3]])
+    with pytest.raises(CORRUPT, match='element 3 of "annotations": a polygon has an odd number'):
+        sluice.Dataset(write(tmp_path, coco), fields=fields)
+
+
 def change(tree, kind, number=0, **members):
     tree[kind][number] = {**tree[kind][number], **members}
 

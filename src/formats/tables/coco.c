@@ -6,6 +6,7 @@
  * of an image do not lie together.
  */
 #include "coco_pictures.h"
+#include "coco_segmentation.h"
 #include "json_walk.h"
 #include "listed.h"
 #include "memory.h"
@@ -19,7 +20,17 @@
 
 /* What is kept of an image, and of an annotation, until all are known. */
 enum { IMAGE_FILE, IMAGE_ID, IMAGE_COLUMNS };
-enum { OF_IMAGE, OF_CATEGORY, OF_BOX, OF_AREA, OF_CROWD, OF_KEYPOINTS, OF_CAPTION, OF_COLUMNS };
+enum {
+    OF_IMAGE,
+    OF_CATEGORY,
+    OF_BOX,
+    OF_AREA,
+    OF_CROWD,
+    OF_KEYPOINTS,
+    OF_CAPTION,
+    OF_SHAPES,
+    OF_COLUMNS
+};
 
 static const sl_field image_columns[IMAGE_COLUMNS] = {
     [IMAGE_FILE] = {.type = SLUICE_FIELD_BYTES},
@@ -30,10 +41,23 @@ static const sl_field annotation_columns[OF_COLUMNS] = {
     [OF_IMAGE] = {.type = SLUICE_FIELD_INT},     [OF_CATEGORY] = {.type = SLUICE_FIELD_INT},
     [OF_BOX] = {.type = SLUICE_FIELD_BYTES},     [OF_AREA] = {.type = SLUICE_FIELD_FLOAT},
     [OF_CROWD] = {.type = SLUICE_FIELD_INT},     [OF_KEYPOINTS] = {.type = SLUICE_FIELD_BYTES},
-    [OF_CAPTION] = {.type = SLUICE_FIELD_BYTES},
+    [OF_CAPTION] = {.type = SLUICE_FIELD_BYTES}, [OF_SHAPES] = {.type = SLUICE_FIELD_BYTES},
 };
 
-enum { PICTURE, ID, BOXES, LABELS, CROWD, AREA, KEYPOINTS, CAPTION, CAPTIONS, KEY, SOURCES };
+enum {
+    PICTURE,
+    ID,
+    BOXES,
+    LABELS,
+    CROWD,
+    AREA,
+    KEYPOINTS,
+    SHAPES,
+    CAPTION,
+    CAPTIONS,
+    KEY,
+    SOURCES
+};
 
 static const sl_source_column all_sources[SOURCES] = {
     [PICTURE] = {.name = "image", .field = {.type = SLUICE_FIELD_IMAGE}},
@@ -49,6 +73,7 @@ static const sl_source_column all_sources[SOURCES] = {
               .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_F32, .dims = 1}},
     [KEYPOINTS] = {.name = "keypoints",
                    .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_F32, .dims = 2}},
+    [SHAPES] = {.name = SL_COCO_SEGMENTATION, .field = {.type = SLUICE_FIELD_TEXT}, .asked = true},
     [CAPTION] = {.name = "caption", .field = {.type = SLUICE_FIELD_TEXT}},
     [CAPTIONS] = {.name = "captions", .field = {.type = SLUICE_FIELD_TEXT}},
     [KEY] = {.name = "key", .field = {.type = SLUICE_FIELD_TEXT}},
@@ -243,6 +268,23 @@ static sluice_status add_lists(opener *o, const sl_json_element *element, sluice
     return coco_put(o, OF_KEYPOINTS, &value, error);
 }
 
+/* There only where the field is chosen. */
+static sluice_status add_shapes(opener *o, const sl_json_element *element, sluice_error *error)
+{
+    size_t bytes = 0;
+    if (!coco_make_space(&o->capacity, element->written.size + 1)) {
+        return coco_no_memory(error);
+    }
+    const char *why = element->written.size == 0
+                          ? NULL
+                          : sl_coco_take_segmentation(element->written, o->capacity.data, &bytes);
+    if (why != NULL) {
+        return sl_json_refuse(element, why, error);
+    }
+    const sl_value value = {.present = bytes > 0, .bytes = {o->capacity.data, bytes}};
+    return coco_put(o, OF_SHAPES, &value, error);
+}
+
 static sluice_status add_annotation(opener *o, const sl_json_element *element, sluice_error *error)
 {
     const json_t *image = sl_json_member(element->value, "image_id");
@@ -266,8 +308,9 @@ static sluice_status add_annotation(opener *o, const sl_json_element *element, s
         [OF_CAPTION] = text_value(caption),
     };
     sluice_status status = add_lists(o, element, error);
+    status = status == SLUICE_OK ? add_shapes(o, element, error) : status;
     for (uint32_t i = 0; status == SLUICE_OK && i < OF_COLUMNS; i++) {
-        if (i != OF_BOX && i != OF_KEYPOINTS) {
+        if (i != OF_BOX && i != OF_KEYPOINTS && i != OF_SHAPES) {
             status = coco_put(o, i, &values[i], error);
         }
     }
@@ -361,6 +404,8 @@ static bool coco_is_there(const opener *o, uint32_t what)
         return all > 0 && o->counts[OF_AREA] == all;
     case KEYPOINTS:
         return all > 0 && o->counts[OF_KEYPOINTS] == all && !o->other_keypoints;
+    case SHAPES:
+        return o->counts[OF_SHAPES] > 0;
     case CAPTION:
     case CAPTIONS:
         return o->counts[OF_CAPTION] > 0;
@@ -455,6 +500,32 @@ static bool join_parts(opener *o, uint32_t what, uint64_t sample, sl_value *valu
     return true;
 }
 
+static bool add_text(opener *o, sl_value *value, const void *text, size_t bytes)
+{
+    const size_t size = value->bytes.size + bytes;
+    if (!coco_make_space(&o->capacity, size)) {
+        return false;
+    }
+    memcpy(o->capacity.data + value->bytes.size, text, bytes);
+    value->bytes = (sl_bytes){o->capacity.data, size};
+    return true;
+}
+
+/* All as a JSON array; null of those that have none. */
+static bool join_shapes(opener *o, uint64_t sample, sl_value *value)
+{
+    *value = (sl_value){.present = true};
+    bool fine = add_text(o, value, "[", 1);
+    for (uint64_t i = o->begins[sample]; fine && i < o->begins[sample + 1]; i++) {
+        sl_value shapes;
+        (void)sl_side_columns_get(&o->annotations, OF_SHAPES, o->order[i], &shapes);
+        fine = add_text(o, value, ",", i > o->begins[sample] ? 1 : 0) &&
+               (shapes.present ? add_text(o, value, shapes.bytes.data, shapes.bytes.size)
+                               : add_text(o, value, "null", 4));
+    }
+    return fine && add_text(o, value, "]", 1);
+}
+
 /* The first caption, or all as JSON. */
 static bool join_captions(opener *o, bool all, uint64_t sample, sl_value *value)
 {
@@ -485,6 +556,9 @@ static bool coco_find_value(opener *o, uint32_t what, uint64_t sample, sl_value 
     if (what == ID) {
         (void)sl_side_columns_get(&o->images, IMAGE_ID, sample, value);
         return true;
+    }
+    if (what == SHAPES) {
+        return join_shapes(o, sample, value);
     }
     return what == CAPTION || what == CAPTIONS ? join_captions(o, what == CAPTIONS, sample, value)
                                                : join_parts(o, what, sample, value);
@@ -539,7 +613,12 @@ static sluice_status keep_all(opener *o, const sluice_dataset_options *options, 
 static sluice_status coco_open_file(opener *o, const sluice_dataset_options *options,
                                     sluice_error *error)
 {
-    const sl_json_visitor visitor = {.ctx = o, .lists = lists, .count = LISTS, .visit = visit};
+    sl_json_list wanted[LISTS];
+    const sl_json_visitor visitor = {.ctx = o, .lists = wanted, .count = LISTS, .visit = visit};
+    memcpy(wanted, lists, sizeof(wanted));
+    if (sl_coco_wants_segmentation(options)) {
+        wanted[ANNOTATIONS].written = SL_COCO_SEGMENTATION;
+    }
     o->names = json_object();
     sluice_status status = sl_listed_new(&o->own, o->path, false, error);
     if (status == SLUICE_OK) {

@@ -16,6 +16,12 @@
 #define WINDOW_BYTES ((size_t)1 << 20)
 #define END          (-1)
 
+/* What is kept of an element. */
+typedef struct kept_text {
+    char *data;
+    size_t bytes, capacity;
+} kept_text;
+
 typedef struct walk {
     const char *path;
     sl_handle from;
@@ -23,10 +29,10 @@ typedef struct walk {
     uint64_t size;         /* of it that is looked at */
     uint8_t *window;
     size_t at, filled;
-    uint64_t filled_to; /* offset of the window's end */
-    bool keeps;         /* what is taken goes to `text` */
-    char *text;
-    size_t text_bytes, text_capacity;
+    uint64_t filled_to;   /* offset of the window's end */
+    kept_text *keeps;     /* where what is taken goes; NULL: it is not kept */
+    kept_text text;       /* what is parsed */
+    kept_text written;    /* the member that is not */
     sluice_status status; /* the first thing that went wrong */
     sluice_error *error;
 } walk;
@@ -75,7 +81,7 @@ static int json_walk_next(walk *w)
     return w->at < w->filled || json_walk_fill(w) ? w->window[w->at] : END;
 }
 
-static bool json_walk_make_space(walk *w, size_t bytes)
+static bool json_walk_make_space(walk *w, kept_text *to, size_t bytes)
 {
     if (bytes > SL_JSON_ELEMENT_MAX) {
         w->status =
@@ -83,28 +89,27 @@ static bool json_walk_make_space(walk *w, size_t bytes)
                           "what is wanted of an element is more than 16 MiB");
         return false;
     }
-    char *text = sl_realloc_array(w->text, 2 * bytes, 1);
-    if (text == NULL) {
+    char *data = sl_realloc_array(to->data, 2 * bytes, 1);
+    if (data == NULL) {
         w->status = sl_error_file(w->error, SLUICE_NOMEM, STAGE, 0, w->path, -1,
                                   "out of memory for its JSON");
         return false;
     }
-    w->text = text;
-    w->text_capacity = 2 * bytes;
+    to->data = data;
+    to->capacity = 2 * bytes;
     return true;
 }
 
-static bool json_walk_append(walk *w, const void *bytes, size_t count)
+static bool json_walk_append(walk *w, kept_text *to, const void *bytes, size_t count)
 {
     if (count == 0) {
         return true;
     }
-    if (count > w->text_capacity - w->text_bytes &&
-        !json_walk_make_space(w, w->text_bytes + count)) {
+    if (count > to->capacity - to->bytes && !json_walk_make_space(w, to, to->bytes + count)) {
         return false;
     }
-    memcpy(w->text + w->text_bytes, bytes, count);
-    w->text_bytes += count;
+    memcpy(to->data + to->bytes, bytes, count);
+    to->bytes += count;
     return true;
 }
 
@@ -113,7 +118,7 @@ static bool json_walk_take(walk *w, size_t count)
 {
     const uint8_t *from = w->window + w->at;
     w->at += count;
-    return !w->keeps || json_walk_append(w, from, count);
+    return w->keeps == NULL || json_walk_append(w, w->keeps, from, count);
 }
 
 /* What ends a run of bytes that mean nothing. */
@@ -242,7 +247,8 @@ static bool json_walk_take_value(walk *w)
 static json_t *parse_text(walk *w, const sl_json_element *element)
 {
     json_error_t why;
-    json_t *value = sl_json_parse_any((sl_bytes){(const uint8_t *)w->text, w->text_bytes}, &why);
+    json_t *value =
+        sl_json_parse_any((sl_bytes){(const uint8_t *)w->text.data, w->text.bytes}, &why);
     if (value != NULL) {
         return value;
     }
@@ -265,51 +271,72 @@ static bool json_walk_take_name(walk *w)
     if (peek(w) != '"') {
         return json_walk_refuse(w, "a member has no name");
     }
-    w->keeps = true;
+    w->keeps = &w->text;
     const bool fine = json_walk_take_text(w);
-    w->keeps = false;
+    w->keeps = NULL;
     return fine && (skip(w, ':') || json_walk_refuse(w, "a member has no value"));
 }
 
 /* ---- elements ---- */
 
+static bool is_named(const char *wanted, const char *name, size_t bytes)
+{
+    return strlen(wanted) == bytes && memcmp(wanted, name, bytes) == 0;
+}
+
 /* Whether a member is: those whose names are written with escapes are left to jansson. */
 static bool is_wanted(const sl_json_list *list, const char *name, size_t bytes)
 {
     for (size_t i = 0; list->wanted[i] != NULL; i++) {
-        if (strlen(list->wanted[i]) == bytes && memcmp(list->wanted[i], name, bytes) == 0) {
+        if (is_named(list->wanted[i], name, bytes)) {
             return true;
         }
     }
     return memchr(name, '\\', bytes) != NULL;
 }
 
+/* The value of a member, as it is written. */
+static bool take_written(walk *w)
+{
+    if (w->written.bytes > 0) {
+        return json_walk_refuse(w, "a member is there twice");
+    }
+    w->keeps = &w->written;
+    const bool fine = json_walk_take_value(w);
+    w->keeps = NULL;
+    return fine;
+}
+
 static bool json_walk_take_member(walk *w, const sl_json_list *list)
 {
-    const size_t from = w->text_bytes;
-    if (!json_walk_append(w, ",", from > 1 ? 1 : 0)) {
+    const size_t from = w->text.bytes;
+    if (!json_walk_append(w, &w->text, ",", from > 1 ? 1 : 0)) {
         return false;
     }
-    const size_t name = w->text_bytes;
+    const size_t name = w->text.bytes;
     if (!json_walk_take_name(w)) {
         return false;
     }
-    if (!is_wanted(list, w->text + name + 1, w->text_bytes - name - 2)) {
-        w->text_bytes = from;
-        return json_walk_take_value(w);
+    const char *called = w->text.data + name + 1;
+    const size_t bytes = w->text.bytes - name - 2;
+    const bool written = list->written != NULL && is_named(list->written, called, bytes);
+    if (written || !is_wanted(list, called, bytes)) {
+        w->text.bytes = from;
+        return written ? take_written(w) : json_walk_take_value(w);
     }
-    bool fine = json_walk_append(w, ":", 1);
-    w->keeps = true;
+    bool fine = json_walk_append(w, &w->text, ":", 1);
+    w->keeps = &w->text;
     fine = fine && json_walk_take_value(w);
-    w->keeps = false;
+    w->keeps = NULL;
     return fine;
 }
 
 /* Keeps of an element what is wanted. */
 static bool json_walk_take_element(walk *w, const sl_json_list *list)
 {
-    w->text_bytes = 0;
-    if (!skip(w, '{') || !json_walk_append(w, "{", 1)) {
+    w->text.bytes = 0;
+    w->written.bytes = 0;
+    if (!skip(w, '{') || !json_walk_append(w, &w->text, "{", 1)) {
         return false;
     }
     if (!skip(w, '}')) {
@@ -322,7 +349,7 @@ static bool json_walk_take_element(walk *w, const sl_json_list *list)
             return json_walk_refuse(w, "an object has no end");
         }
     }
-    return json_walk_append(w, "}", 1);
+    return json_walk_append(w, &w->text, "}", 1);
 }
 
 static bool visit_element(walk *w, const sl_json_visitor *visitor, uint32_t list,
@@ -342,6 +369,7 @@ static bool visit_element(walk *w, const sl_json_visitor *visitor, uint32_t list
     if (element->value == NULL) {
         return false;
     }
+    element->written = (sl_bytes){(const uint8_t *)w->written.data, w->written.bytes};
     w->status = visitor->visit(visitor->ctx, list, element, w->error);
     json_decref(element->value);
     element->number++;
@@ -370,7 +398,7 @@ static bool visit_list(walk *w, const sl_json_visitor *visitor, uint32_t list)
 /* Takes the name of a member; `*list` is the list of that name, or `count`. */
 static bool take_list_name(walk *w, const sl_json_list *lists, uint32_t count, uint32_t *list)
 {
-    w->text_bytes = 0;
+    w->text.bytes = 0;
     json_t *name = json_walk_take_name(w) ? parse_text(w, NULL) : NULL;
     if (name == NULL) {
         return false;
@@ -443,7 +471,8 @@ static void close_walk(walk *w)
 {
     sl_handle_close(&w->from);
     sl_free(w->window);
-    sl_free(w->text);
+    sl_free(w->text.data);
+    sl_free(w->written.data);
 }
 
 static sluice_status check_unchanged(const walk *w)

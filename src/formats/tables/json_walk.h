@@ -4,7 +4,8 @@
  *
  * Purpose: annotations of a whole dataset are one JSON file of some 100 MB, most of which nobody
  * asks for. What is wanted of an element goes to jansson; what is not is passed over, by its quotes
- * and brackets only, at a byte in a nanosecond: of that, what is no JSON may go unnoticed.
+ * and brackets only, at a byte in a nanosecond: of that, what is no JSON may go unnoticed. One
+ * member can be had as it is written, by who reads it better than as a tree.
  * Memory: a window of 1 MiB, and what is wanted of one element, SL_JSON_ELEMENT_MAX at most, with
  * its tree; the file may be of any size. Threads: pure.
  */
@@ -24,12 +25,15 @@ typedef struct sl_json_element {
     uint64_t number;  /* in it */
     int64_t offset;   /* in the file */
     json_t *value;    /* an object, of the wanted members */
+    sl_bytes written; /* the member that is wanted as it is; none: it is not there */
 } sl_json_element;
 
 /* A member that is a list of objects. */
 typedef struct sl_json_list {
     const char *name;
     const char *const *wanted; /* members of its objects; NULL behind the last one */
+    /* A member that is not parsed, only passed over, and wanted as it is written; NULL: none. */
+    const char *written;
 } sl_json_list;
 
 typedef struct sl_json_visitor {

@@ -103,6 +103,110 @@ TEST(it_crosses_the_window)
     free(large);
 }
 
+/* ---- shapes ---- */
+
+static const char shapes[] =
+    "{\"annotations\":[{\"segmentation\" : [[1.50, 2, 3,-4e0 ,5,6],\r\n[ ]], \"image_id\": 7,"
+    "\"bbox\":[1,2,3,4]}, {\"bbox\":[1,2,3,4],\"image_id\":7,\"segmentation\":\t{\"counts\":"
+    "\"\\\\R\\u003B\" , \"size\" :[162, 70]}},{\"image_id\":9,\"bbox\":[1,2,3,4]},{\"image_id\":9,"
+    "\"bbox\":[1,2,3,4], \"segmentation\": "
+    "null},{\"image_id\":9,\"bbox\":[1,2,3,4],\"segmentation\""
+    ":{\"size\":[2,3],\"counts\":[1, 2,3]}}],\"images\":[{\"id\":7,\"file_name\":\"ab\"},{\"id\":9,"
+    "\"file_name\":\"ab\"},{\"id\":10,\"file_name\":\"ab\"}]}";
+
+static sluice_dataset *open_shapes(const char *text, size_t bytes, sluice_error *error)
+{
+    static const char *const fields[] = {"image=image", "s=segmentation"};
+    sluice_dataset_options options = SLUICE_DATASET_OPTIONS_INIT;
+    sluice_dataset *dataset = NULL;
+    const char *path = test_path("a.json");
+    options.fields = fields;
+    options.field_count = 2;
+    write_file(path, text, (uint32_t)bytes);
+    (void)!sluice_dataset_open(&dataset, &path, 1, &options, error);
+    return dataset;
+}
+
+static void check_shapes(const char *text, size_t bytes)
+{
+    static const char first[] = "[[[1.50,2,3,-4e0,5,6],[]],{\"counts\":\"\\\\R\\u003B\",\"size\":"
+                                "[162,70]}]";
+    static const char second[] = "[null,null,{\"size\":[2,3],\"counts\":[1,2,3]}]";
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_dataset *dataset = open_shapes(text, bytes, &error);
+    if (dataset == NULL)
+        fail_msg("%s", error.text);
+    dataset_expect_bytes(dataset, 0, "s", first, sizeof(first) - 1);
+    dataset_expect_bytes(dataset, 1, "s", second, sizeof(second) - 1);
+    dataset_expect_bytes(dataset, 2, "s", "[]", 2);
+    sluice_dataset_close(dataset);
+}
+
+TEST(shapes_are_kept_as_they_are_written)
+{
+    check_shapes(shapes, sizeof(shapes) - 1);
+}
+
+TEST(shapes_may_be_at_a_windows_end)
+{
+    const size_t bytes = sizeof(shapes) - 1;
+    char *large = malloc(WINDOW + bytes);
+    assert_non_null(large);
+    for (size_t shift = 1; shift < bytes; shift += 29) {
+        memset(large, ' ', WINDOW - shift);
+        memcpy(large + WINDOW - shift, shapes, bytes);
+        check_shapes(large, WINDOW - shift + bytes);
+    }
+    free(large);
+}
+
+TEST(shapes_are_cut_short)
+{
+    for (size_t cut = 0; cut < sizeof(shapes) - 1; cut++) {
+        sluice_error error = SLUICE_ERROR_INIT;
+        assert_null(open_shapes(shapes, cut, &error));
+        assert_true(error.text[0] != '\0');
+    }
+}
+
+TEST(bad_shapes_are_refused)
+{
+    static const char *const cases[][2] = {
+        {"[[1,2,3]]", "element 1 of \"annotations\": a polygon has an odd number"},
+        {"[1,2,3,4]", "lists of numbers in a list"},
+        {"[[1,\"2\"]]", "no number where one has to be"},
+        {"5", "neither polygons nor a mask"},
+        {"\"x\"", "neither polygons nor a mask"},
+        {"{\"size\":[2,3],\"counts\":[1,2,4]}", "as many pixels"},
+        {"[],\"segmentation\":[]", "there twice"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[ROOM];
+        sluice_error error = SLUICE_ERROR_INIT;
+        const int bytes = snprintf(
+            text, sizeof(text),
+            "{\"images\":[{\"id\":1,\"file_name\":\"ab\"}],\"annotations\":[{\"image_id\":1,"
+            "\"segmentation\":[]},{\"image_id\":1,\"segmentation\":%s}]}",
+            cases[i][0]);
+        assert_null(open_shapes(text, (size_t)bytes, &error));
+        if (error.status != SLUICE_CORRUPT || strstr(error.text, cases[i][1]) == NULL)
+            fail_msg("%s: %s", cases[i][0], error.text);
+    }
+}
+
+/* Of no annotation: there is no such field. */
+TEST(shapes_are_a_field_if_there_are_any)
+{
+    static const char none[] = "{\"images\":[{\"id\":1,\"file_name\":\"ab\"}],\"annotations\":["
+                               "{\"image_id\":1,\"segmentation\":null}]}";
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_null(open_shapes(none, sizeof(none) - 1, &error));
+    assert_int_equal(error.status, SLUICE_INVALID);
+    assert_non_null(strstr(error.text, "segmentation"));
+}
+
+/* ---- bad ones ---- */
+
 #define IMAGES "\"images\":[{\"id\":1,\"file_name\":\"ab\"}]"
 
 static const struct {
