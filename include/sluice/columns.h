@@ -73,7 +73,8 @@ typedef enum sluice_column_kind {
     SLUICE_COLUMN_BOXES = 9,   /* a tensor [any, 4] of boxes in a picture, which follow it: f32, as
                                   RAGGED, or as PADDED (below) */
     SLUICE_COLUMN_POINTS = 10, /* a tensor [any, ...] of points in a picture, likewise (below) */
-    SLUICE_COLUMN_GEOMETRY = 11 /* of no field: where the recipe of an image took it (below) */
+    SLUICE_COLUMN_GEOMETRY = 11, /* of no field: where the recipe of an image took it (below) */
+    SLUICE_COLUMN_INSTANCES = 12 /* a text field of shapes in a picture: a mask of each (below) */
 } sluice_column_kind;
 
 /*
@@ -89,13 +90,13 @@ typedef enum sluice_column_kind {
  */
 
 /*
- * Columns that FOLLOW a picture: MASK, BOXES, POINTS and GEOMETRY go by what was drawn for the
- * IMAGE column that `follows` names, which stands before them; without a name, by the only one that
- * does. Crops, resizes, flips, padding, warps and what policies turn and shear move all of them
- * alike; the chains of AugMix move nothing, and colours are the picture's alone. Coordinates are
- * continuous: the picture is [0, width] x [0, height] as the recipe gets it (turned upright with
- * SLUICE_EXIF_APPLY), pixel (i, j) covers [i, i + 1) x [j, j + 1). Mixing (mixup, cutmix) mixes
- * pictures, and leaves these columns each row's own: NAME.partner says whose were mixed in.
+ * Columns that FOLLOW a picture: MASK, BOXES, POINTS, GEOMETRY and INSTANCES go by what was drawn
+ * for the IMAGE column that `follows` names, which stands before them; without a name, by the only
+ * one that does. Crops, resizes, flips, padding, warps and what policies turn and shear move all of
+ * them alike; the chains of AugMix move nothing, and colours are the picture's alone. Coordinates
+ * are continuous: the picture is [0, width] x [0, height] as the recipe gets it (turned upright
+ * with SLUICE_EXIF_APPLY), pixel (i, j) covers [i, i + 1) x [j, j + 1). Mixing (mixup, cutmix)
+ * mixes pictures, and leaves these columns each row's own: NAME.partner says whose were mixed in.
  *
  * MASK: a value of `dtype` [U8] for each pixel, or `channels` [1] of them; by the nearest stored
  * pixel, as Pillow takes it (every value is a stored one, or `fill` where there is no picture), or
@@ -123,6 +124,13 @@ typedef enum sluice_column_kind {
  * with a v, and stays where it was moved to without; one with v = 0 is not moved. With `mirror`,
  * where the picture is mirrored, point i of a row is what mirror[i] was (left and right hands).
  * `follows` an IMAGE, or BOXES: then a row's points are left out with its box.
+ *
+ * INSTANCES: u8, 1 where the instance is, height x width of the recipe for each shape of a text
+ * field as COCO's "segmentation" is read (docs/formats.md): a JSON array of polygons or run
+ * lengths. Polygons are moved point by point and then drawn, by the rule of COCO's tools, so that
+ * what is enlarged has sharp edges; run lengths are sampled, the nearest pixel. With `follows` a
+ * column of boxes those are left whose boxes are; without, all, also what is not to be seen. Back
+ * to back, or `padded`; slots have space for `length` of them a row.
  *
  * GEOMETRY: NAME (f64, rows x 3 x 3) takes (x, y, 1) of the picture to (x' w, y' w, w) of the
  * output, so that its inverse maps predictions back; NAME.size (i64, rows x 2) is the picture's
@@ -190,11 +198,11 @@ typedef struct sluice_column {
                   of floats F64]; tensors [as stored], a wider one of the same kind, or floating */
     int32_t layout;   /* IMAGE: a sluice_layout [NHWC] */
     uint64_t length;  /* WINDOW, PADDED, ONE_HOT: elements of a row; RAGGED: most elements of one;
-                         BOXES, POINTS: most that a sample has */
+                         BOXES, POINTS, INSTANCES: most that a sample has */
     uint64_t stride;  /* WINDOW: elements from one window to the next [length] */
     uint64_t offset;  /* WINDOW: elements from a window's beginning to the column's first [0] */
     int32_t part;     /* TENSOR: a sluice_column_part [WHOLE] */
-    int32_t too_long; /* RAGGED, PADDED, BOXES, POINTS: a sluice_column_too_long [BAD] */
+    int32_t too_long; /* RAGGED, PADDED, BOXES, POINTS, INSTANCES: a sluice_column_too_long [BAD] */
     int32_t missing;  /* a sluice_column_missing [BAD] */
     uint32_t dims;    /* TENSOR: of `shape`; 0: the field's own shape, which pictures have not */
     int64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* TENSOR: of a row */
@@ -214,12 +222,13 @@ typedef struct sluice_column {
     int32_t out_format;     /* BOXES: of the batch [XYXY] */
     uint32_t relative;      /* BOXES, POINTS: 1: stored as shares of width and height [0] */
     uint32_t out_relative;  /* BOXES, POINTS: 1: so in the batch [0] */
-    uint32_t padded;        /* BOXES, POINTS: 1: as PADDED is, with NAME.lengths [0: as RAGGED] */
-    uint32_t at_least_one;  /* BOXES: 1: where the sample has boxes and none is left the recipe is
-                               drawn again, up to 20 times: a function of the sample, as all draws
-                               are [0] */
-    uint32_t point_values;  /* POINTS: numbers of each, 2 or 3 [3 where rows are of threes] */
-    uint32_t mirror_count;  /* POINTS: points of a row, 256 at most */
+    uint32_t
+        padded; /* BOXES, POINTS, INSTANCES: 1: as PADDED is, with NAME.lengths [0: as RAGGED] */
+    uint32_t at_least_one; /* BOXES: 1: where the sample has boxes and none is left the recipe is
+                              drawn again, up to 20 times: a function of the sample, as all draws
+                              are [0] */
+    uint32_t point_values; /* POINTS: numbers of each, 2 or 3 [3 where rows are of threes] */
+    uint32_t mirror_count; /* POINTS: points of a row, 256 at most */
 } sluice_column;
 
 #define SLUICE_COLUMN_INIT                                                                         \

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ._types import Dtype, Steps
 
 __all__ = [
-    "Boxes", "Geometry", "Image", "Mask", "Number", "OneHot", "Padded", "Points", "Ragged", "Tensor", "Window",
+    "Boxes", "Geometry", "Image", "Instances", "Mask", "Number", "OneHot", "Padded", "Points", "Ragged", "Tensor", "Window",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
@@ -319,6 +319,28 @@ class Points(Column):
         if mirror is not None:
             numbers = _check.items("mirror", mirror, "a permutation of 0, 1, ...")
             self._values["mirror"] = tuple(_check.integer("mirror", number) for number in numbers)
+        self._set_follows(follows)
+
+
+class Instances(Column):
+    """A mask of each shape in a picture: uint8 [instances, height, width] back to back, 1 where it is, and NAME.offsets;
+    with `padded` rows x length x height x width, zeros behind, and NAME.lengths.
+
+    field: a text of polygons and run lengths, as COCO's 'segmentation' is read. Polygons are moved point by point and
+    then drawn by the rule of COCO's tools, so that what is enlarged has sharp edges; run lengths are sampled. length:
+    the most that a sample has; the loader has memory for as many in every row. follows: a column of boxes, whose
+    instances are left where they are, or an Image column [the only one before it]. too_long: 'bad' or 'truncate'.
+    """
+
+    _kind = "instances"
+
+    def __init__(
+        self, field: str | None = None, *, length: int, padded: bool = False, too_long: str = "bad",
+        follows: str | None = None, missing: str = "bad",
+    ) -> None:  # fmt: skip
+        super().__init__(field, missing=missing)
+        for name, value in {"length": length, "padded": padded, "too_long": too_long}.items():
+            self._set(name, value)
         self._set_follows(follows)
 
 

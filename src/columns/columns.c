@@ -18,12 +18,18 @@
 
 /* The table of kinds, by sluice_column_kind. */
 static const sl_column_kind *const kinds[] = {
-    [SLUICE_COLUMN_IMAGE] = &sl_column_image,       [SLUICE_COLUMN_NUMBER] = &sl_column_number,
-    [SLUICE_COLUMN_TENSOR] = &sl_column_tensor,     [SLUICE_COLUMN_WINDOW] = &sl_column_window,
-    [SLUICE_COLUMN_RAGGED] = &sl_column_ragged,     [SLUICE_COLUMN_PADDED] = &sl_column_padded,
-    [SLUICE_COLUMN_ONE_HOT] = &sl_column_one_hot,   [SLUICE_COLUMN_MASK] = &sl_column_mask,
-    [SLUICE_COLUMN_BOXES] = &sl_column_boxes,       [SLUICE_COLUMN_POINTS] = &sl_column_points,
+    [SLUICE_COLUMN_IMAGE] = &sl_column_image,
+    [SLUICE_COLUMN_NUMBER] = &sl_column_number,
+    [SLUICE_COLUMN_TENSOR] = &sl_column_tensor,
+    [SLUICE_COLUMN_WINDOW] = &sl_column_window,
+    [SLUICE_COLUMN_RAGGED] = &sl_column_ragged,
+    [SLUICE_COLUMN_PADDED] = &sl_column_padded,
+    [SLUICE_COLUMN_ONE_HOT] = &sl_column_one_hot,
+    [SLUICE_COLUMN_MASK] = &sl_column_mask,
+    [SLUICE_COLUMN_BOXES] = &sl_column_boxes,
+    [SLUICE_COLUMN_POINTS] = &sl_column_points,
     [SLUICE_COLUMN_GEOMETRY] = &sl_column_geometry,
+    [SLUICE_COLUMN_INSTANCES] = &sl_column_instances,
 };
 
 /* ---- parts ---- */
@@ -113,7 +119,7 @@ static sluice_status find_taken(const sl_columns_config *config, sl_column *colu
     }
     if ((column->kind->takes >> column->field.type & 1) == 0) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "column \"%s\": the field \"%s\" cannot be used by a %s column",
+                            "column \"%s\": the field \"%s\" cannot be used by a column of kind %s",
                             column->request.name, column->request.field, column->kind->name);
     }
     return SLUICE_OK;

@@ -320,7 +320,7 @@ sluice_status sl_column_cast(const sl_column *column, void *to, const uint8_t *f
 
 extern const sl_column_kind sl_column_image, sl_column_number, sl_column_one_hot, sl_column_tensor,
     sl_column_window, sl_column_ragged, sl_column_padded, sl_column_mask, sl_column_boxes,
-    sl_column_points, sl_column_geometry;
+    sl_column_points, sl_column_geometry, sl_column_instances;
 /* A TENSOR of a field of media. */
 extern const sl_column_kind sl_column_samples;
 

@@ -104,15 +104,16 @@ const sl_options_table sl_loader_table = SL_TABLE(loader_rows);
 #define WORD(member, words, first) SL_WORD(sluice_column, member, words, first)
 #define OF(kind)                   (UINT32_C(1) << SLUICE_COLUMN_##kind)
 
-static const char *const kinds[] = {"image",   "number", "tensor", "window", "ragged",   "padded",
-                                    "one_hot", "mask",   "boxes",  "points", "geometry", NULL};
+static const char *const kinds[] = {"image",    "number",    "tensor", "window", "ragged",
+                                    "padded",   "one_hot",   "mask",   "boxes",  "points",
+                                    "geometry", "instances", NULL};
 static const char *const box_formats[] = {"xyxy", "xywh", "cxcywh", NULL};
 static const char *const interpolations[] = {"nearest", "bilinear", NULL};
 static const char *const parts[] = {"whole", "center", "random", NULL};
 static const char *const too_longs[] = {"bad", "truncate", NULL};
 static const char *const missings[] = {"bad", "blank", NULL};
 
-#define LENGTHS (OF(RAGGED) | OF(PADDED) | OF(BOXES) | OF(POINTS))
+#define LENGTHS (OF(RAGGED) | OF(PADDED) | OF(BOXES) | OF(POINTS) | OF(INSTANCES))
 #define PLACES  (OF(BOXES) | OF(POINTS))
 
 static const sluice_option column_rows[] = {
@@ -155,7 +156,7 @@ static const sluice_option column_rows[] = {
      .help = "stored as shares of the picture's width and height"},
     {SL_FLAG(sluice_column, out_relative), .kinds = PLACES, .keyword = "out_relative",
      .help = "in the batch as shares of the output's width and height"},
-    {SL_FLAG(sluice_column, padded), .kinds = PLACES, .keyword = "padded",
+    {SL_FLAG(sluice_column, padded), .kinds = PLACES | OF(INSTANCES), .keyword = "padded",
      .help = "rows of `length`, with zeros behind, and NAME.lengths"},
     {SL_FLAG(sluice_column, at_least_one), .kinds = OF(BOXES), .keyword = "at_least_one",
      .help = "the recipe is drawn again where it leaves none of the sample's boxes"},

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Masks of instances: of each shape that a picture's annotations have (shapes/segmentation.h) a
+ * mask of the output's size, drawn after it was moved, ragged or padded along the instances. On the
+ * worker that makes the row; memory is its decoder's scratch, which no picture needs any more.
+ */
+#include "columns.h"
+#include "error.h"
+#include "segmentation.h"
+
+#include <string.h>
+
+/* ---- once ---- */
+
+static sluice_status column_instances_bind(sl_column *column, sl_column_set *set,
+                                           sluice_error *error)
+{
+    if (column->request.dtype != 0 && column->request.dtype != SLUICE_U8) {
+        return sl_column_refuse(column, error, "masks of instances are u8");
+    }
+    const sluice_status status = sl_column_follow(set, column, true, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    /* what its rows are: masks, as many as there are */
+    const sluice_augment *recipe = &set->columns[column->lead].request.recipe;
+    column->field.type = SLUICE_FIELD_TENSOR;
+    column->field.dtype = SLUICE_U8;
+    column->field.dims = 3;
+    column->field.shape[0] = 0;
+    column->field.shape[1] = recipe->height;
+    column->field.shape[2] = recipe->width;
+    return sl_column_bind_lengths(column, set, column->request.padded, error);
+}
+
+/* ---- each row ---- */
+
+/* What steps cut off stays cut off, where later ones made the output larger. */
+static void cut_off(const sl_trail *trail, const sl_mask *mask)
+{
+    const double *shown = trail->shown;
+    const bool all = trail->corner_count == 0 && shown[0] <= 0 && shown[1] <= 0 &&
+                     shown[2] >= mask->width && shown[3] >= mask->height;
+    for (uint32_t y = 0; y < mask->height && !all; y++) {
+        uint8_t *row = mask->pixels + y * mask->stride_bytes;
+        for (uint32_t x = 0; x < mask->width; x++) {
+            if (row[x] != 0 && !sl_trail_shows(trail, (const double[2]){x + 0.5, y + 0.5})) {
+                row[x] = 0;
+            }
+        }
+    }
+}
+
+static sluice_status draw_instances(const sl_column *column, sl_row *row,
+                                    const sl_instances *instances, uint64_t most, uint8_t *to,
+                                    sluice_error *error)
+{
+    const sl_params *params = &row->draws[column->group].params;
+    const sl_box_list *list = column->owner != SL_COLUMN_NONE ? sl_column_owner(column, row) : NULL;
+    const size_t bytes = (size_t)params->width * params->height;
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < instances->count && most > 0 && status == SLUICE_OK; i++) {
+        if (list != NULL && (i >= list->count || list->kept[i] == 0)) {
+            continue;
+        }
+        const sl_mask mask = {.pixels = to,
+                              .stride_bytes = params->width,
+                              .width = params->width,
+                              .height = params->height,
+                              .value = 1};
+        memset(to, 0, bytes);
+        if (!params->trail.folded) {
+            status = sl_instances_rasterise(instances, i, params->trail.matrix, &mask,
+                                            sl_decoder_scratch(row->decoder), error);
+            cut_off(&params->trail, &mask);
+        }
+        to += bytes;
+        most--;
+    }
+    return status;
+}
+
+static sluice_status column_instances_make(const sl_column *column, sl_row *row, sl_part_view parts,
+                                           sluice_error *error)
+{
+    sl_scratch *scratch = sl_decoder_scratch(row->decoder);
+    sl_instances instances;
+    sl_bytes text;
+    sl_scratch_reset(scratch);
+    sluice_status status = sl_column_bytes(column, row, &text, error);
+    if (status == SLUICE_OK) {
+        status = sl_segmentation_read(text, scratch, &instances, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    uint64_t length = instances.count;
+    if (column->owner != SL_COLUMN_NONE) {
+        const sl_box_list *list = sl_column_owner(column, row);
+        status = sl_column_check_owned(column, list, length, error);
+        length = list->kept_count;
+    }
+    if (status == SLUICE_OK) {
+        status = sl_column_limit_length(column, &length, error);
+    }
+    if (status == SLUICE_OK) {
+        status = draw_instances(column, row, &instances, length,
+                                sl_column_row(column, parts, 0, row->at.number), error);
+    }
+    if (status == SLUICE_OK) {
+        sl_column_set_length(column, parts, row->at.number, column->request.padded, length);
+    }
+    return status;
+}
+
+static void column_instances_blank(const sl_column *column, uint32_t number, sl_part_view parts)
+{
+    sl_column_set_length(column, parts, number, column->request.padded, 0);
+}
+
+static void column_instances_finish(const sl_column *column, uint32_t rows, sl_part_view parts,
+                                    uint64_t *sizes)
+{
+    if (!column->request.padded) {
+        sl_column_finish_ragged(column, rows, parts, sizes);
+    }
+}
+
+const sl_column_kind sl_column_instances = {.name = "instances",
+                                            .takes = SL_TAKES(TEXT),
+                                            .bind = column_instances_bind,
+                                            .make = column_instances_make,
+                                            .blank = column_instances_blank,
+                                            .finish = column_instances_finish};
