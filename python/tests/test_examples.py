@@ -47,6 +47,14 @@ def test_tokens():
     assert re.search(r"\d+ million tokens/s", run("tokens.py", "--steps", 80))
 
 
+def test_segmentation():
+    assert re.search(r"mean \d+", run("segmentation.py"))
+
+
+def test_detection():
+    assert re.search(r"found \d+.\d% of the shapes", run("detection.py"))
+
+
 def load(name):
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
