@@ -224,13 +224,7 @@ const char *sl_resize_center_crop_mismatch(const double *arguments)
 
 /* ---- padding ---- */
 
-typedef struct padding {
-    uint32_t left, top, right, bottom;
-    sl_pad_mode mode;
-    uint8_t fill[3];
-} padding;
-
-static sluice_status pad(sl_drawing *drawing, const padding *p)
+sluice_status sl_draw_padding(sl_drawing *drawing, const sl_padding *p)
 {
     const uint64_t width = (uint64_t)drawing->width + p->left + p->right;
     const uint64_t height = (uint64_t)drawing->height + p->top + p->bottom;
@@ -253,13 +247,13 @@ enum { PAD_LEFT, PAD_TOP, PAD_RIGHT, PAD_BOTTOM, PAD_MODE, PAD_FILL };
 
 sluice_status sl_draw_pad(const double *arguments, sl_drawing *drawing)
 {
-    padding p = {.left = (uint32_t)arguments[PAD_LEFT],
-                 .top = (uint32_t)arguments[PAD_TOP],
-                 .right = (uint32_t)arguments[PAD_RIGHT],
-                 .bottom = (uint32_t)arguments[PAD_BOTTOM],
-                 .mode = (sl_pad_mode)(int)arguments[PAD_MODE]};
+    sl_padding p = {.left = (uint32_t)arguments[PAD_LEFT],
+                    .top = (uint32_t)arguments[PAD_TOP],
+                    .right = (uint32_t)arguments[PAD_RIGHT],
+                    .bottom = (uint32_t)arguments[PAD_BOTTOM],
+                    .mode = (sl_pad_mode)(int)arguments[PAD_MODE]};
     sl_draw_fill(arguments + PAD_FILL, p.fill);
-    return pad(drawing, &p);
+    return sl_draw_padding(drawing, &p);
 }
 
 void sl_pad_size(const double *arguments, uint32_t *width, uint32_t *height)
@@ -275,14 +269,15 @@ void sl_pad_size(const double *arguments, uint32_t *width, uint32_t *height)
 enum { CROP_WIDTH, CROP_HEIGHT, CROP_PADDING, CROP_MODE, CROP_IF_NEEDED, CROP_FILL };
 
 /* torchvision's pad_if_needed: what is missing, on both sides. */
-static sluice_status pad_if_needed(sl_drawing *drawing, padding *p, uint32_t width, uint32_t height)
+static sluice_status pad_if_needed(sl_drawing *drawing, sl_padding *p, uint32_t width,
+                                   uint32_t height)
 {
     p->left = p->right = drawing->width < width ? width - drawing->width : 0;
     p->top = p->bottom = 0;
-    sluice_status status = pad(drawing, p);
+    sluice_status status = sl_draw_padding(drawing, p);
     p->left = p->right = 0;
     p->top = p->bottom = drawing->height < height ? height - drawing->height : 0;
-    return status == SLUICE_OK ? pad(drawing, p) : status;
+    return status == SLUICE_OK ? sl_draw_padding(drawing, p) : status;
 }
 
 /* The padding, what is missing across and down, the crop. */
@@ -298,9 +293,9 @@ sluice_status sl_draw_random_crop(const double *arguments, sl_drawing *drawing)
     const uint32_t width = (uint32_t)arguments[CROP_WIDTH];
     const uint32_t height = (uint32_t)arguments[CROP_HEIGHT];
     const uint32_t picture[2] = {drawing->width, drawing->height};
-    padding p = {sides, sides, sides, sides, (sl_pad_mode)(int)arguments[CROP_MODE], {0, 0, 0}};
+    sl_padding p = {sides, sides, sides, sides, (sl_pad_mode)(int)arguments[CROP_MODE], {0, 0, 0}};
     sl_draw_fill(arguments + CROP_FILL, p.fill);
-    sluice_status status = pad(drawing, &p);
+    sluice_status status = sl_draw_padding(drawing, &p);
     if (status == SLUICE_OK && arguments[CROP_IF_NEEDED] != 0) {
         status = pad_if_needed(drawing, &p, width, height);
     }

@@ -6,6 +6,7 @@
 #ifndef SL_STEPS_DRAW_H
 #define SL_STEPS_DRAW_H
 
+#include "operations.h"
 #include "steps.h"
 
 /* steps_crop.c: which part of the picture, in which size */
@@ -20,6 +21,16 @@ void sl_resize_shorter_size(const double *arguments, uint32_t *width, uint32_t *
 void sl_pad_size(const double *arguments, uint32_t *width, uint32_t *height);
 uint32_t sl_crop_and_resize_operations(const double *arguments);
 uint32_t sl_random_crop_operations(const double *arguments);
+
+/* Pixels around the picture that is there. */
+typedef struct sl_padding {
+    uint32_t left, top, right, bottom;
+    sl_pad_mode mode;
+    uint8_t fill[3];
+} sl_padding;
+
+/* One operation. UNSUPPORTED: too large. */
+sluice_status sl_draw_padding(sl_drawing *drawing, const sl_padding *padding);
 
 /* steps_warp.c: flips, rotations, affine maps, perspectives */
 sl_step_draw sl_draw_random_flip, sl_draw_random_vertical_flip, sl_draw_random_rotation,
