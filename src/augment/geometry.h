@@ -38,6 +38,9 @@ typedef struct sl_drawing {
     uint8_t mean[3];
     float deviation[3];
     sl_random random; /* of the step that draws */
+    /* Of the picture, for steps that look at them (drawing_box.h): x1, y1, x2, y2 in pixels. */
+    const float (*boxes)[4];
+    uint32_t box_count;
     sluice_error *error;
 } sl_drawing;
 

@@ -69,6 +69,10 @@ typedef struct sl_draw_key {
     /* The program is not for the picture, but for labels of its pixels (geometry.h): what they are
      * where there is no picture. NULL: for the picture. */
     const uint8_t *label_fill;
+    /* Boxes of the picture, x1, y1, x2, y2 in its pixels, for steps that look at them; NULL: none.
+     * What shares a draw gives the same. */
+    const float (*boxes)[4];
+    uint32_t box_count;
 } sl_draw_key;
 
 /* The numbers of a stream of steps. */
