@@ -164,7 +164,15 @@ static void draw_and_apply(const sluice_augment *r, const uint32_t size[2], uint
 {
     static sl_params params;
     sluice_error error = SLUICE_ERROR_INIT;
-    const sl_draw_key key = {.seed = seed, .sample = seed % 97, .exact = seed % 2 == 1};
+    const float boxes[4][4] = {{0, 0, (float)size[0], (float)size[1]},
+                               {(float)(seed % 99), 1, (float)size[0] / 2, (float)size[1] / 3},
+                               {-1e30F, NAN, INFINITY, 7},
+                               {-INFINITY, -1e30F, 1e30F, INFINITY}};
+    const sl_draw_key key = {.seed = seed,
+                             .sample = seed % 97,
+                             .exact = seed % 2 == 1,
+                             .boxes = boxes,
+                             .box_count = (uint32_t)seed % 5};
     const sluice_status status = sl_draw(r, &key, size[0], size[1], &params, &error);
     if (status != SLUICE_OK) {
         fuzz_expect(status == SLUICE_UNSUPPORTED && error.text[0] != '\0', "a draw or a reason");

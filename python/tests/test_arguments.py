@@ -73,6 +73,14 @@ def behind_crop(make, base):
     return lambda world: (lambda **given: world.image(T.RandomCrop(8), make(**base | given)), names)
 
 
+def before_crop(make, base):
+    names = " ".join(inspect.signature(make).parameters)
+    return lambda world: (lambda **given: world.image(make(**base | given), T.CenterCrop(8)), names)
+
+
+OPEN = [  # they leave the size open
+    (T.RandomShortestSize, {"min_size": 8}), (T.ScaleJitter, {"target_size": 8}), (T.RandomZoomOut, {}), (T.RandomIoUCrop, {}),
+]  # fmt: skip
 STEPS = [
     (T.AugMix, {}), (T.AutoAugment, {}), (T.GaussianBlur, {"kernel_size": 3}), (T.Grayscale, {"num_output_channels": 3}),
     (T.JPEG, {"quality": 9}), (T.PillowGaussianBlur, {}), (T.RandAugment, {}), (T.RandAugment.timm, {"config_str": "rand-m9"}),
@@ -81,6 +89,7 @@ STEPS = [
     (T.RandomGrayscale, {}), (T.RandomInvert, {}), (T.RandomOrder, {"transforms": [T.JPEG(3)]}), (T.RandomPerspective, {}),
     (T.RandomPhotometricDistort, {}), (T.RandomPosterize, {"bits": 3}), (T.RandomRotation, {"degrees": 3}),
     (T.RandomSolarize, {"threshold": 3}), (T.RandomSolarizeAdd, {"add": 3}), (T.RandomVerticalFlip, {}), (T.ThreeAugment, {"size": 8}),
+    (T.FixedSizeCrop, {"size": 8}), (T.LetterBox, {"size": 8}),
     (T.TrivialAugmentWide, {}), (T.presets.deit3, {}), (T.presets.mae, {}), (T.presets.resnet_strikes_back, {}), (T.presets.torchvision_vit, {}),
 ]  # fmt: skip
 
@@ -135,6 +144,7 @@ CALLS = {
     "ToDtype": lambda w: (lambda **given: w.image(T.RandomCrop(8), T.ToDtype(**{"dtype": "uint8"} | given)), "dtype scale"),
     "Normalize": lambda w: (lambda **given: w.image(T.RandomCrop(8), T.Normalize(**{"mean": [0.1] * 3, "std": [1] * 3} | given)), "mean std"),
     **{make.__qualname__: behind_crop(make, base) for make, base in STEPS},
+    **{make.__qualname__: before_crop(make, base) for make, base in OPEN},
     "Pad": lambda w: (lambda **given: w.image(T.Pad(**{"padding": 8} | given), T.CenterCrop(8)), "padding fill padding_mode"),
     "RandomResize": lambda w: (
         lambda **given: w.image(T.RandomResize(**{"min_size": 8, "max_size": 9} | given), T.CenterCrop(8)),

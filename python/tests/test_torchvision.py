@@ -274,6 +274,65 @@ def test_windows(photos_like, mode):
     assert len(check_drawn(photos_like, [T.RandomCrop((45, 64), None, True, 9, mode)], needed)) > 6
 
 
+def on_canvas(picture, size, at, fill):
+    canvas = Image.new("RGB", size[::-1], fill)
+    canvas.paste(picture, at)
+    return canvas
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_letter_boxes(pictures, random, mode):
+    height, width = pictures.size
+    for _ in range(ROUNDS // 2):
+        size, fill = [int(side) for side in random.integers(1, 120, 2)], tuple(int(value) for value in random.integers(0, 256, 3))
+        enlarge, corner = bool(random.integers(2)), bool(random.integers(2))
+        ratio = min(size[0] / height, size[1] / width, 1e9 if enlarge else 1)
+        new = [max(round(side * ratio), 1) for side in (height, width)]
+        left, top = (0 if corner else (size[i] - new[i]) // 2 for i in (1, 0))
+        expected = [on_canvas(F.resize(picture, new, MODES[mode]), size, (left, top), fill) for picture in pictures.pictures]
+        letter_box = T.LetterBox(size, fill, enlarge, "top-left" if corner else "center", mode)
+        for exact in (False, True):
+            assert differences(pictures.through(letter_box, exact=exact), expected).max() <= limit(mode), (size, enlarge, corner)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_scales_and_shortest_sizes(pictures, random, mode):
+    height, width = pictures.size
+    for _ in range(ROUNDS // 2):
+        size, scale = [int(side) for side in random.integers(1, 90, 2)], float(random.uniform(0.2, 1.5))
+        shortest, most = int(random.integers(1, 90)), int(random.integers(1, 120))
+        jitter = T.ScaleJitter(size, (scale, scale), mode), min(size[0] / height, size[1] / width) * scale
+        shorter = T.RandomShortestSize(shortest, most, mode), min(shortest / min(height, width), most / max(height, width))
+        for step, ratio in (jitter, shorter):
+            new = [max(int(side * ratio), 1) for side in (height, width)]
+            whole = [new[0] + 3, new[1] + 5]
+            expected = [on_canvas(F.resize(picture, new, MODES[mode]), whole, (0, 0), (9, 8, 7)) for picture in pictures.pictures]
+            made = pictures.through(step, T.FixedSizeCrop(whole, (9, 8, 7)))
+            assert differences(made, expected).max() <= limit(mode), (step, new)
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric"])
+def test_windows_of_fixed_size(photos_like, mode):
+    inside = [lambda p, at=at: F.crop(p, *at, 40, 57) for at in {(int(3 * r / 99), int(4 * r / 99)) for r in range(99)}]
+    assert len(check_drawn(photos_like, [T.FixedSizeCrop((40, 57))], inside)) > 4
+    padded = [lambda p, top=top: F.pad(F.crop(p, top, 0, 40, 61), [0, 0, 19, 0], 9, mode) for top in range(3)]
+    assert len(check_drawn(photos_like, [T.FixedSizeCrop((40, 80), 9, mode)], padded)) == 3
+    smaller = [lambda p: F.pad(p, [0, 0, 39, 57], 9, mode)]
+    check_drawn(photos_like, [T.FixedSizeCrop(100, 9, mode)], smaller)
+
+
+def test_zooming_out(photos_like):
+    larger = [int(43 * 1.1), int(61 * 1.1)]
+    places = itertools.product(range(larger[1] - 61), range(larger[0] - 43))
+    candidates = [lambda p, at=at: on_canvas(p, larger, at, (9, 8, 7)) for at in places]
+    assert len(check_drawn(photos_like, [T.RandomZoomOut((9, 8, 7), (1.1, 1.1), 1), T.FixedSizeCrop(larger)], candidates)) > 10
+    check_drawn(photos_like, [T.RandomZoomOut(9, p=0), T.FixedSizeCrop((43, 61))], [lambda p: p])
+
+
+def test_iou_crops_without_boxes(photos_like):
+    check_drawn(photos_like, [T.RandomIoUCrop(), T.FixedSizeCrop((43, 61))], [lambda p: p])
+
+
 def test_channels(photos_like):
     orders = [lambda p, order=order: numpy.asarray(p)[..., list(order)] for order in itertools.permutations(range(3))]
     assert len(check_drawn(photos_like, [T.RandomChannelPermutation()], orders)) > 3

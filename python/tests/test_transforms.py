@@ -67,6 +67,10 @@ def test_interpolations():
         (T.RandomAffine(0, shear=(1, 2)), ("random_affine", 0, 0, 0, 0, 1, 1, 1, 2, 0, 0, "nearest", 0, -1, -1)),
         (T.RandomAffine(0, shear=(1, 2, 3, 4)), ("random_affine", 0, 0, 0, 0, 1, 1, 1, 2, 3, 4, "nearest", 0, -1, -1)),
         (T.RandomPerspective(), ("random_perspective", 0.5, 0.5, "bilinear", 0, -1, -1)),
+        (T.FixedSizeCrop((9, 7)), ("fixed_size_crop", 7, 9, "constant", 0, -1, -1)),
+        (T.FixedSizeCrop(7, (1, 2, 3), "edge"), ("fixed_size_crop", 7, 7, "edge", 1, 2, 3)),
+        (T.LetterBox((9, 7)), ("letter_box", 7, 9, 114, -1, -1, 1, "center", "bilinear")),
+        (T.LetterBox(7, 0, False, "top-left", 3), ("letter_box", 7, 7, 0, -1, -1, 0, "top-left", "bicubic")),
         (T.ColorJitter(hue=0.1), ("color_jitter", 0, 0, 0, 0.1)),
         (T.ColorJitter(0.5, (0.1, 2), hue=(-0.1, 0.2)), ("color_jitter_ranges", 0.5, 1.5, 0.1, 2, 1, 1, -0.1, 0.2)),
         (T.ColorJitter((2, 2)), ("color_jitter_ranges", 2, 2, 1, 1, 1, 1, 0, 0)),
@@ -105,6 +109,31 @@ def test_steps_of_each(data, transform, expected):
     sluice.Loader(data, transform=[T.RandomCrop(8, 9), transform]).close()  # the library takes it
 
 
+@pytest.mark.parametrize(
+    "transform, expected",
+    [
+        (T.RandomShortestSize(9), ("random_shortest_size", 0, 9, *[0] * 13, "bilinear")),
+        (T.RandomShortestSize(range(9, 12), 20, "nearest"), ("random_shortest_size", 20, 9, 10, 11, *[0] * 11, "nearest")),
+        (T.ScaleJitter((9, 7)), ("scale_jitter", 7, 9, 0.1, 2, "bilinear")),
+        (T.ScaleJitter(9, [1, 3], "bicubic"), ("scale_jitter", 9, 9, 1, 3, "bicubic")),
+        (T.RandomZoomOut(), ("random_zoom_out", 1, 4, 0.5, 0, -1, -1)),
+        (T.RandomZoomOut((1, 2, 3), (2, 3), 1), ("random_zoom_out", 2, 3, 1, 1, 2, 3)),
+        (T.RandomIoUCrop(), ("random_iou_crop", 0.3, 1, 0.5, 2, 40, 0, 0.1, 0.3, 0.5, 0.7, 0.9, 1, *[-1] * 4)),
+        (T.RandomIoUCrop(0.5, 0.6, 1, 3, [0.2, 7], 3), ("random_iou_crop", 0.5, 0.6, 1, 3, 3, 0.2, 1, *[-1] * 9)),
+        (T.RandomApply([T.RandomZoomOut()], 0.2), ("random_apply", (0.2,), (("random_zoom_out", 1, 4, 0.5, 0, -1, -1),))),
+    ],
+)
+def test_steps_that_leave_the_size_open(data, transform, expected):
+    assert steps(transform, T.FixedSizeCrop(8))[0][0] == expected
+    sluice.Loader(data, transform=[transform, T.FixedSizeCrop(8)]).close()
+    name = expected[0]
+    if name != "random_apply":
+        with pytest.raises(ValueError, match=f"fixed_size_crop, letter_box or resize behind {name}"):
+            sluice.Loader(data, transform=[T.RandomCrop(8, 9), transform])
+    with pytest.raises(ValueError, match=r"FixedSizeCrop \(behind ScaleJitter\), LetterBox"):
+        sluice.Loader(data, transform=transform)
+
+
 def test_a_random_crop_with_different_sides():
     assert steps(T.RandomCrop(8, (1, 2), True, 9, "edge"))[0] == [
         ("pad", 1, 2, 1, 2, "edge", 9, -1, -1),
@@ -133,6 +162,10 @@ REQUIRED = {
     "resize": T.Resize((8, 8)),
     "random_resize": T.RandomResize(8, 9),
     "pad": T.Pad(0),
+    "random_shortest_size": T.RandomShortestSize(8),
+    "scale_jitter": T.ScaleJitter(8),
+    "fixed_size_crop": T.FixedSizeCrop(8),
+    "letter_box": T.LetterBox(8),
     "random_rotation": T.RandomRotation(0),
     "random_affine": T.RandomAffine(0),
     "random_grayscale": T.RandomGrayscale(),
@@ -161,7 +194,7 @@ def test_presets_are_those_of_the_library():
         made = [one for one in steps(T.RandomCrop(8), of() if isinstance(of, type) else of)[0] if one[0] == name][-1]
         for (argument, preset, *_), value in zip(arguments, made[1:]):
             if preset is not None and value != OTHER_PRESETS.get(name, {}).get(argument):
-                words = ("nearest", "bilinear", "bicubic"), ("constant",), ("imagenet",), ("batch",), ("reversed",)
+                words = ("nearest", "bilinear", "bicubic"), ("constant",), ("center",), ("imagenet",), ("batch",), ("reversed",)
                 number = next((word.index(value) for word in words if value in word), value)
                 assert number == preset, (name, argument)
         assert len(made) - 1 == len(arguments), name

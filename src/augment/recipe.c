@@ -375,6 +375,21 @@ sluice_status sl_recipe_end(sluice_augment *recipe)
     return update_recipe(recipe, step->kind->name);
 }
 
+/* The last step behind which the size depends on the picture or on the draw; NULL: none. */
+static const char *last_of_open_size(const sluice_augment *recipe)
+{
+    const char *name = NULL;
+    for (uint32_t i = 0; i < recipe->count; i++) {
+        const sl_recipe_step *step = &recipe->steps[i];
+        uint32_t size[2] = {0, 0};
+        if (step->kind->size != NULL) {
+            step->kind->size(step->arguments, &size[0], &size[1]);
+            name = size[0] == 0 ? step->kind->name : name;
+        }
+    }
+    return name;
+}
+
 sluice_status sl_recipe_check(const sluice_augment *recipe, sluice_error *error)
 {
     if (recipe->error.status != SLUICE_OK) {
@@ -388,11 +403,12 @@ sluice_status sl_recipe_check(const sluice_augment *recipe, sluice_error *error)
                             recipe->steps[recipe->groups[recipe->depth - 1]].kind->name);
     }
     if (recipe->width == 0 || recipe->height == 0) {
-        return sl_error_set(
-            error, SLUICE_INVALID, "augment",
-            "the recipe does not bring pictures to one size: add random_resized_crop, "
-            "resize_center_crop, random_crop, center_crop or resize, behind any "
-            "resize_shorter and random_resize");
+        const char *opens = last_of_open_size(recipe);
+        return sl_error_set(error, SLUICE_INVALID, "augment",
+                            "the recipe does not bring pictures to one size: add "
+                            "random_resized_crop, resize_center_crop, random_crop, center_crop, "
+                            "fixed_size_crop, letter_box or resize%s%s",
+                            opens != NULL ? " behind " : "", opens != NULL ? opens : "");
     }
     return SLUICE_OK;
 }

@@ -32,6 +32,15 @@ typedef struct sl_padding {
 /* One operation. UNSUPPORTED: too large. */
 sluice_status sl_draw_padding(sl_drawing *drawing, const sl_padding *padding);
 
+/* steps_detection.c, steps_iou_crop.c: the same, of recipes for detection and segmentation */
+sl_step_draw sl_draw_random_shortest_size, sl_draw_letter_box, sl_draw_scale_jitter,
+    sl_draw_fixed_size_crop, sl_draw_random_zoom_out, sl_draw_random_iou_crop;
+const char *sl_scale_jitter_mismatch(const double *arguments);
+const char *sl_random_zoom_out_mismatch(const double *arguments);
+const char *sl_random_iou_crop_mismatch(const double *arguments);
+uint32_t sl_fixed_size_crop_operations(const double *arguments);
+enum { SL_IOU_TRIALS_MAX = 500 };
+
 /* steps_warp.c: flips, rotations, affine maps, perspectives */
 sl_step_draw sl_draw_random_flip, sl_draw_random_vertical_flip, sl_draw_random_rotation,
     sl_draw_random_affine, sl_draw_random_perspective;

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Judges boxes through what was drawn before (augment_detection_draws), moved anew, one step at a time. The seed is fixed."""
+"""Judges steps for detection (augment_detection_draws) against the rules of torchvision's references and v2, and of
+ultralytics' LetterBox, written down anew: from the same numbers, which the program prints, the same sizes and places.
+And boxes through what was drawn before, one step at a time. The seeds are fixed."""
 import random
 import subprocess
 import sys
 
 ROUNDS = 700
+OPTIONS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 
 
 class Program:
@@ -21,6 +24,29 @@ class Program:
         assert line, "the program has ended"
         return line.strip()
 
+    def step(self, name, sample, count, *arguments):
+        self.tell("step", name, sample, count, *arguments)
+        return Numbers(map(int, self.line().split())), Drawn(self.line())
+
+
+class Numbers:
+    """torch.rand and torch.randint, of given numbers of 32 bits."""
+
+    def __init__(self, numbers):
+        self.numbers = iter(numbers)
+
+    def rand(self):
+        return ((next(self.numbers) << 32 | next(self.numbers)) >> 11) * 2.0**-53
+
+    def between(self, low, high):
+        return low + (high - low) * self.rand()
+
+    def below(self, bound):  # Lemire's
+        while True:
+            product = next(self.numbers) * bound
+            if product % 2**32 >= 2**32 % bound:
+                return product >> 32
+
 
 class Drawn:
     """What the program says of the last box: all that a step has drawn, if nothing was drawn before."""
@@ -31,6 +57,93 @@ class Drawn:
         self.source, self.raster, self.window, self.fill = (tuple(numbers[a:b]) for a, b in ((3, 7), (7, 9), (9, 11), (11, 14)))
 
 
+def some_size(r, most=3000):
+    return tuple(r.choice([1, 2, 3, r.randint(1, 60), r.randint(1, most)]) for _ in range(2))
+
+
+def judge_shortest_sizes(program, r):
+    for sample in range(ROUNDS):
+        width, height = some_size(r)
+        sizes = [r.randint(1, 1500) for _ in range(r.choice([1, 1, 2, 5, 14]))]
+        most = r.choice([0, r.randint(1, 2000)])
+        program.tell("begin", width, height, 0)
+        numbers, drawn = program.step("random_shortest_size", sample, 8, most, *sizes, *[0] * (14 - len(sizes)))
+        ratio = sizes[numbers.below(len(sizes))] / min(height, width)
+        if most:
+            ratio = min(ratio, most / max(height, width))
+        expected = tuple(max(int(side * ratio), 1) for side in (width, height))
+        assert drawn.size == drawn.raster == expected and drawn.passes == 0, (width, height, sizes, most, vars(drawn))
+
+
+def judge_letter_boxes(program, r):
+    centered = 0
+    for sample in range(ROUNDS):
+        width, height = some_size(r)
+        wanted = r.choice([(640, 640), some_size(r, 1500)])
+        enlarge, corner, fill = r.randint(0, 1), r.randint(0, 1), [r.randint(0, 255) for _ in range(3)]
+        program.tell("begin", width, height, 0)
+        _, drawn = program.step("letter_box", sample, 0, *wanted, *fill, enlarge, corner)
+        ratio = min(wanted[1] / height, wanted[0] / width)
+        if not enlarge:
+            ratio = min(ratio, 1.0)
+        new = tuple(max(int(round(side * ratio)), 1) for side in (width, height))
+        left, top = wanted[0] - new[0], wanted[1] - new[1]
+        before, behind = [(0, left), (0, top)], []
+        if not corner:
+            pads = [d / 2 for d in (left, top)]
+            before = [(int(round(d - 0.1)), int(round(d + 0.1))) for d in pads]
+            centered += any(first != last for first, last in before)
+        assert all(a + b + side == want for (a, b), side, want in zip(before, new, wanted)), (before, new, wanted)
+        assert drawn.size == wanted and drawn.raster == new and drawn.passes == 0, (width, height, wanted, vars(drawn))
+        assert drawn.window == tuple(-a for a, _ in before), (width, height, wanted, vars(drawn))
+        assert drawn.fill == (tuple(fill) if new != wanted else (0, 0, 0))
+    assert centered > 100
+
+
+def judge_scale_jitter(program, r):
+    for sample in range(ROUNDS):
+        width, height = some_size(r)
+        wanted, scale = r.choice([(1024, 1024), some_size(r, 1500)]), sorted(r.choice([0.1, 2.0, r.uniform(0.001, 5)]) for _ in range(2))
+        program.tell("begin", width, height, 0)
+        numbers, drawn = program.step("scale_jitter", sample, 2, *wanted, *map(repr, scale))
+        ratio = min(wanted[1] / height, wanted[0] / width) * min(numbers.between(*scale), scale[1])
+        expected = tuple(max(int(side * ratio), 1) for side in (width, height))
+        assert drawn.size == drawn.raster == expected and drawn.passes == 0, (width, height, wanted, vars(drawn))
+
+
+def judge_fixed_size_crops(program, r):
+    for sample in range(ROUNDS):
+        width, height = some_size(r, 800)
+        wanted, mode = some_size(r, 800), r.choice([0, 0, 1, 2, 3])
+        program.tell("begin", width, height, 0)
+        numbers, drawn = program.step("fixed_size_crop", sample, 2, *wanted, mode, 5, 6, 7)
+        number = numbers.rand()
+        kept = min(width, wanted[0]), min(height, wanted[1])
+        at = tuple(int(max(side - want, 0) * number) for side, want in zip((width, height), wanted))
+        found = tuple(a + b for a, b in zip(drawn.source[:2], drawn.window))
+        assert drawn.size == wanted and found == at, (width, height, wanted, mode, vars(drawn))
+        assert drawn.passes == (mode > 0 and kept != wanted)
+        assert drawn.fill == ((5, 6, 7) if mode == 0 and kept != wanted else (0, 0, 0))
+
+
+def judge_zoom_outs(program, r):
+    done = 0
+    for sample in range(ROUNDS):
+        width, height = some_size(r)
+        side, p = sorted(r.choice([1, 4, r.uniform(1, 9)]) for _ in range(2)), r.choice([0.0, 0.5, 1.0])
+        program.tell("begin", width, height, 0)
+        numbers, drawn = program.step("random_zoom_out", sample, 8, *map(repr, side), p, 1, 2, 3)
+        if numbers.rand() >= p:
+            assert drawn.size == (width, height) and drawn.window == (0, 0)
+            continue
+        done += 1
+        ratio = min(numbers.between(*side), side[1])
+        canvas = int(width * ratio), int(height * ratio)
+        left, top = (int((c - s) * numbers.rand()) for c, s in zip(canvas, (width, height)))
+        assert drawn.size == canvas and drawn.window == (-left, -top) and drawn.passes == 0, (width, height, side, vars(drawn))
+    assert done > ROUNDS / 3
+
+
 # ---- boxes ----
 
 
@@ -39,12 +152,66 @@ def clipped(box, size):
     return box if box[0] <= box[2] and box[1] <= box[3] else None
 
 
+def center_iou(box, window):
+    """None where the centre is not inside."""
+    x, y = 0.5 * (box[0] + box[2]), 0.5 * (box[1] + box[3])
+    if not (window[0] < x < window[2] and window[1] < y < window[3]):
+        return None
+    across, down = (min(box[i + 2], window[i + 2]) - max(box[i], window[i]) for i in (0, 1))
+    areas = [(b[2] - b[0]) * (b[3] - b[1]) for b in (box, window)]
+    return across * down / (sum(areas) - across * down)
+
+
+def iou_crop(numbers, size, boxes, scale, aspect, trials, options, close):
+    """torchvision's RandomIoUCrop, ended after 50 options: (left, top, width, height), or None: as it is."""
+    width, height = size
+    for _ in range(50 if boxes else 0):
+        option = options[numbers.below(len(options))]
+        if option >= 1.0:
+            return None
+        for _ in range(trials):
+            new = [int(side * min(numbers.between(*scale), scale[1])) for side in (width, height)]
+            if not all(new) or not aspect[0] <= new[0] / new[1] <= aspect[1]:
+                continue
+            left, top = (int((side - part) * numbers.rand()) for side, part in zip(size, new))
+            window = left, top, left + new[0], top + new[1]
+            overlaps = [iou for box in boxes if (iou := center_iou(box, window)) is not None]
+            if overlaps:
+                close.append(abs(max(overlaps) - option))
+            if overlaps and max(overlaps) >= option:
+                return left, top, *new
+    return None
+
+
 def some_boxes(r, width, height, count):
     made = []
     for _ in range(count):
         x, y = (sorted(r.uniform(-0.1, 1.1) * side for _ in range(2)) for side in (width, height))
         made.append([round(value * 8) / 8 for value in (x[0], y[0], x[1], y[1])])  # as float32 has them
     return made
+
+
+def judge_iou_crops(program, r):
+    outcomes = {"cut": 0, "as it is": 0}
+    for sample in range(ROUNDS // 2):
+        width, height = r.randint(1, 900), r.randint(1, 700)
+        boxes = some_boxes(r, width, height, r.choice([0, 1, 2, 5, 30]))
+        scale, aspect = r.choice([((0.3, 1.0), (0.5, 2.0)), ((0.1, 0.2), (1.0, 1.5)), ((0.9, 0.9), (0.01, 100.0))])
+        options = r.choice([OPTIONS, (0.5,), (0.0,), (0.99, 0.7), (0.2, 1.0)])
+        trials = r.choice([40, 3])
+        program.tell("begin", width, height, 0, *sum(boxes, []))
+        filled = [*options, *[-1] * (11 - len(options))]
+        r.shuffle(filled)
+        options = [option for option in filled if option >= 0]
+        numbers, drawn = program.step("random_iou_crop", sample, 17000 if boxes else 1, *scale, *aspect, trials, *filled)
+        close = []
+        there = [box for box in (clipped(box, (width, height)) for box in boxes) if box]
+        crop = iou_crop(numbers, (width, height), there if boxes else [], scale, aspect, trials, options, close)
+        outcomes["as it is" if crop is None else "cut"] += 1
+        expected = crop or (0, 0, width, height)
+        if min(close, default=1) > 1e-6:  # else a last bit decides
+            assert drawn.source == expected and drawn.size == expected[2:], (width, height, boxes, options, crop, vars(drawn))
+    assert min(outcomes.values()) > ROUNDS // 16, outcomes
 
 
 class Path:
@@ -152,7 +319,7 @@ def judge_boxes(program, r):
 
 
 def main():
-    for judge in (judge_boxes,):
+    for judge in (judge_shortest_sizes, judge_letter_boxes, judge_scale_jitter, judge_fixed_size_crops, judge_zoom_outs, judge_iou_crops, judge_boxes):
         program = Program(sys.argv[1])
         judge(program, random.Random(judge.__name__))
         program.process.stdin.close()

@@ -56,6 +56,9 @@ static double random_argument(sl_random *random, const sl_argument *a)
     if (a->type == SL_NUMBER_WHOLE || a->type == SL_NUMBER_WORD) {
         value = floor(value);
     }
+    if (strncmp(a->name, "option_", 7) == 0 && value < 0) {
+        value = -1; /* the only one below 0 that means something */
+    }
     return fmin(fmax(value, a->least), a->most);
 }
 
@@ -148,7 +151,11 @@ static void check_recipe(const sluice_augment *r, const picture *p, uint64_t sam
     static sl_params params;
     for (int exact = 0; exact < 2; exact++) {
         sluice_error error = SLUICE_ERROR_INIT;
-        const sl_draw_key key = {.seed = 1, .sample = sample, .exact = exact == 1};
+        const float boxes[3][4] = {{0, 0, (float)p->width, (float)p->height},
+                                   {NAN, -INFINITY, INFINITY, 1e30F},
+                                   {(float)p->width / 3, 0, (float)p->width / 2, 1}};
+        const sl_draw_key key = {
+            .seed = 1, .sample = sample, .exact = exact == 1, .boxes = boxes, .box_count = 3};
         const sluice_status status = sl_draw(r, &key, p->width, p->height, &params, &error);
         if (status != SLUICE_OK) {
             assert_int_equal(status, SLUICE_UNSUPPORTED);

@@ -23,6 +23,7 @@ from ._color import (
     RandomSolarize,
     RandomSolarizeAdd,
 )
+from ._detection import FixedSizeCrop, LetterBox, RandomIoUCrop, RandomShortestSize, RandomZoomOut, ScaleJitter
 from ._filters import JPEG, GaussianBlur, PillowGaussianBlur, RandomAdjustSharpness, RandomErasing
 from ._geometry import (
     CenterCrop,
@@ -53,9 +54,11 @@ __all__ = [
     "ColorJitter",
     "Compose",
     "CutMix",
+    "FixedSizeCrop",
     "GaussianBlur",
     "Grayscale",
     "JPEG",
+    "LetterBox",
     "MixUp",
     "Normalize",
     "Pad",
@@ -74,6 +77,7 @@ __all__ = [
     "RandomGrayscale",
     "RandomHorizontalFlip",
     "RandomInvert",
+    "RandomIoUCrop",
     "RandomOrder",
     "RandomPerspective",
     "RandomPhotometricDistort",
@@ -81,10 +85,13 @@ __all__ = [
     "RandomResize",
     "RandomResizedCrop",
     "RandomRotation",
+    "RandomShortestSize",
     "RandomSolarize",
     "RandomSolarizeAdd",
     "RandomVerticalFlip",
+    "RandomZoomOut",
     "Resize",
+    "ScaleJitter",
     "ThreeAugment",
     "TimmAugment",
     "TimmMixup",

@@ -12,7 +12,7 @@ from ._groups import RandomChoice
 Recipe = namedtuple("Recipe", ["steps", "dtype", "functions", "mixing"])
 Recipe.__doc__ = "What a transform comes to: steps for the library, the pictures' dtype, functions of Python, the step that mixes, or None."
 
-SIZED = ("random_resized_crop", "resize_center_crop", "random_crop", "center_crop", "resize")
+SIZED = ("random_resized_crop", "resize_center_crop", "random_crop", "center_crop", "fixed_size_crop", "letter_box", "resize")
 
 
 def _classes():
@@ -160,7 +160,7 @@ def recipe(transform):
     if not any(name in SIZED for name in _names(steps)):
         raise ValueError(
             "no step gives pictures one size, which the rows of a batch have: RandomResizedCrop, RandomCrop, CenterCrop "
-            "(behind Resize of an int), or Resize((height, width))"
+            "(behind Resize of an int), FixedSizeCrop (behind ScaleJitter), LetterBox, or Resize((height, width))"
         )
     _check_room(transform, steps)
     dtype = walk.dtype

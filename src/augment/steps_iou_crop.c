@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * steps_iou_crop: a crop that has enough of one of the picture's boxes (SSD, arXiv 1512.02325), as
+ * torchvision's RandomIoUCrop draws it: a least overlap of the options, then windows of random
+ * sides and places until one is taken, and after so many trials another option.
+ * torchvision goes on for ever where no window can be taken; here the picture is left as it is
+ * after ROUNDS options, or when LOOKS boxes were compared with windows; and where there are no
+ * boxes, of which torchvision takes no window either until an option of 1 comes. Pure.
+ */
+#include "drawing_box.h"
+#include "steps_draw.h"
+
+#include <math.h>
+
+enum {
+    IOU_SCALE_MIN,
+    IOU_SCALE_MAX,
+    IOU_ASPECT_MIN,
+    IOU_ASPECT_MAX,
+    IOU_TRIALS,
+    IOU_OPTIONS,
+    IOU_OPTIONS_END = 16
+};
+enum { ROUNDS = 50, LOOKS = 1 << 18 };
+/* Two numbers of 32 bits for each of a trial's four, of the 2^18 that a stream has. */
+_Static_assert(ROUNDS *(2 + 8 * SL_IOU_TRIALS_MAX) < 1 << 18, "a stream holds all trials");
+
+/* Of the sides [0, 1]; false: it has not the shape, or no pixel. */
+static bool draw_window(const double *arguments, sl_drawing *drawing, sl_rect *window)
+{
+    double side[2];
+    double at[2];
+    for (size_t i = 0; i < 2; i++) {
+        const double part =
+            sl_random_range(&drawing->random, arguments[IOU_SCALE_MIN], arguments[IOU_SCALE_MAX]);
+        side[i] = floor((i == 0 ? drawing->width : drawing->height) * part);
+    }
+    if (!(side[0] >= 1 && side[1] >= 1 && side[0] / side[1] >= arguments[IOU_ASPECT_MIN] &&
+          side[0] / side[1] <= arguments[IOU_ASPECT_MAX])) {
+        return false;
+    }
+    at[0] = sl_random_unit(&drawing->random);
+    at[1] = sl_random_unit(&drawing->random);
+    *window = (sl_rect){.x = (uint32_t)((drawing->width - side[0]) * at[0]),
+                        .y = (uint32_t)((drawing->height - side[1]) * at[1]),
+                        .width = (uint32_t)side[0],
+                        .height = (uint32_t)side[1]};
+    return true;
+}
+
+/* Intersection over union with a window, of a box whose centre is inside of it; else -1. */
+static double window_iou(const sl_rect *window, const float box[4])
+{
+    const double left = window->x;
+    const double top = window->y;
+    const double right = left + window->width;
+    const double bottom = top + window->height;
+    const double x = 0.5 * ((double)box[0] + (double)box[2]);
+    const double y = 0.5 * ((double)box[1] + (double)box[3]);
+    if (!(left < x && x < right && top < y && y < bottom)) {
+        return -1;
+    }
+    const double width = fmin(right, (double)box[2]) - fmax(left, (double)box[0]);
+    const double height = fmin(bottom, (double)box[3]) - fmax(top, (double)box[1]);
+    const double both = ((double)box[2] - (double)box[0]) * ((double)box[3] - (double)box[1]) +
+                        (right - left) * (bottom - top);
+    return width * height / (both - width * height);
+}
+
+static double largest_iou(const sl_drawing *drawing, const sl_rect *window)
+{
+    double largest = -1;
+    for (uint32_t i = 0; i < drawing->box_count; i++) {
+        float box[4];
+        if (sl_drawing_box(drawing, drawing->boxes[i], box)) {
+            largest = fmax(largest, window_iou(window, box));
+        }
+    }
+    return largest;
+}
+
+static double draw_option(const double *arguments, sl_random *random)
+{
+    double options[IOU_OPTIONS_END];
+    uint32_t count = 0;
+    for (uint32_t i = IOU_OPTIONS; i < IOU_OPTIONS_END; i++) {
+        if (arguments[i] >= 0) {
+            options[count++] = arguments[i];
+        }
+    }
+    return options[sl_random_below(random, count)];
+}
+
+sluice_status sl_draw_random_iou_crop(const double *arguments, sl_drawing *drawing)
+{
+    uint32_t looks = LOOKS;
+    for (uint32_t round = 0; round < ROUNDS && drawing->box_count > 0; round++) {
+        const double option = draw_option(arguments, &drawing->random);
+        if (option >= 1) {
+            return SLUICE_OK;
+        }
+        for (uint32_t trial = 0; trial < (uint32_t)arguments[IOU_TRIALS]; trial++) {
+            sl_rect window;
+            if (!draw_window(arguments, drawing, &window)) {
+                continue;
+            }
+            if (looks < drawing->box_count) {
+                return SLUICE_OK;
+            }
+            looks -= drawing->box_count;
+            if (largest_iou(drawing, &window) >= option) {
+                static const uint8_t unused[3] = {0, 0, 0};
+                return sl_draw_crop(drawing, window.x, window.y, window.width, window.height,
+                                    unused);
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
+const char *sl_random_iou_crop_mismatch(const double *arguments)
+{
+    bool any = false;
+    for (uint32_t i = IOU_OPTIONS; i < IOU_OPTIONS_END; i++) {
+        if (arguments[i] < 0 && arguments[i] != -1) {
+            return "an option must be from 0 to 1, or -1: none";
+        }
+        any = any || arguments[i] >= 0;
+    }
+    if (arguments[IOU_SCALE_MIN] > arguments[IOU_SCALE_MAX]) {
+        return "scale_min must be at most scale_max";
+    }
+    if (arguments[IOU_ASPECT_MIN] > arguments[IOU_ASPECT_MAX]) {
+        return "ratio_min must be at most ratio_max";
+    }
+    return any ? NULL : "one option at least must be from 0 to 1";
+}
