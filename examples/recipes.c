@@ -83,6 +83,29 @@ static void torchvision_vit(sluice_augment *r, const char *model)
     as_imagenet(r);
 }
 
+/* Detection: into the square by a random scale; 0.8 and 1.25: standard scale jitter. */
+static void large_scale_jitter(sluice_augment *r, double size)
+{
+    ADD(r, "scale_jitter", size, size, 0.1, 2);
+    ADD(r, "fixed_size_crop", size, size, 0, 123, 117, 104); /* 0: constant */
+    ADD(r, "random_flip", 0.5);
+    as_imagenet(r);
+}
+
+/* The longer side as large as the square's, the rest of it right and below. */
+static void large_scale_jitter_evaluation(sluice_augment *r, double size)
+{
+    ADD(r, "random_shortest_size", size, size);
+    ADD(r, "fixed_size_crop", size, size, 0, 123, 117, 104);
+    as_imagenet(r);
+}
+
+/* In the middle, not enlarged; values / 255. */
+static void yolo_evaluation(sluice_augment *r, double size)
+{
+    ADD(r, "letter_box", size, size, 114, 114, 114, 0);
+}
+
 /* ---- as in docs/transforms.md until here ---- */
 
 static int add_named(sluice_augment *r, const char *name)
@@ -97,12 +120,18 @@ static int add_named(sluice_augment *r, const char *name)
         mae(r, 224);
     } else if (strncmp(name, "vit_", 4) == 0) {
         torchvision_vit(r, name);
+    } else if (strcmp(name, "lsj") == 0) {
+        large_scale_jitter(r, 224);
+    } else if (strcmp(name, "lsj-evaluation") == 0) {
+        large_scale_jitter_evaluation(r, 224);
+    } else if (strcmp(name, "yolo-evaluation") == 0) {
+        yolo_evaluation(r, 224);
     } else if (strcmp(name, "evaluation") == 0) {
         evaluation(r, 256, 224, BICUBIC);
     } else {
         fprintf(stderr,
                 "there is no recipe %s: a1, a2, a3, deit3, deit3-21k, mae, vit_b_16, "
-                "vit_b_32, vit_l_16, vit_l_32, evaluation\n",
+                "vit_b_32, vit_l_16, vit_l_32, evaluation, lsj, lsj-evaluation, yolo-evaluation\n",
                 name);
         return -1;
     }

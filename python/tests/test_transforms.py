@@ -317,7 +317,8 @@ def test_orders_that_would_mean_something_else(transforms, words):
     *(lambda name=name: T.presets.resnet_strikes_back(name) for name in ("A1", "A2", "A3")), T.presets.resnet_strikes_back_eval,
     T.presets.deit3, lambda: T.presets.deit3(32, True), T.presets.deit3_eval, T.presets.mae, T.presets.mae_eval,
     *(lambda name=name: T.presets.torchvision_vit(name, size=32) for name in ("vit_b_16", "vit_b_32", "vit_l_16", "vit_l_32")),
-    T.presets.torchvision_vit_eval,
+    T.presets.torchvision_vit_eval, lambda: T.presets.large_scale_jitter(32), lambda: T.presets.large_scale_jitter_eval(32),
+    lambda: T.presets.yolo_eval(32),
 ])  # fmt: skip
 def test_presets(data, make):
     loader = sluice.Loader(data, batch_size=8, transform=make(), shuffle=True, on_bad_sample="fail")
@@ -333,6 +334,10 @@ def test_presets_have_their_numbers():
     assert T.presets.deit3(simple_crop=True, num_classes=10).transforms[-1].mixup_alpha == 0
     vit = T.recipe(T.presets.torchvision_vit(num_classes=10))
     assert vit.steps[2] == ("rand_augment", 2, 9, 31, "bilinear", 0, -1, -1)
+    assert steps(T.presets.large_scale_jitter())[0][:2] == [
+        ("scale_jitter", 1024, 1024, 0.1, 2, "bilinear"), ("fixed_size_crop", 1024, 1024, "constant", 123, 117, 104),
+    ]  # fmt: skip
+    assert steps(T.presets.yolo_eval()) == ([("letter_box", 640, 640, 114, -1, -1, 0, "center", "bilinear")], "float32")
     assert vit.steps[-1] == ("timm_mix", 0.2, 1, 0, 0, 1, 0.5, "batch", 1, "previous") and vit.mixing.num_classes == 10
 
 

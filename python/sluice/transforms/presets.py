@@ -9,6 +9,7 @@ from __future__ import annotations
 from .. import _check
 from . import _values
 from ._base import Compose, Normalize, ToTensor, Transform
+from ._detection import FixedSizeCrop, LetterBox, RandomShortestSize, ScaleJitter
 from ._filters import RandomErasing
 from ._geometry import LIMIT, CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize
 from ._groups import RandomChoice, ThreeAugment
@@ -17,20 +18,24 @@ from ._policies import AugMix, AutoAugment, RandAugment, TrivialAugmentWide
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .._types import Values
+    from .._types import Size, Values
 
 __all__ = [
     "deit3",
     "deit3_eval",
+    "large_scale_jitter",
+    "large_scale_jitter_eval",
     "mae",
     "mae_eval",
     "resnet_strikes_back",
     "resnet_strikes_back_eval",
     "torchvision_vit",
     "torchvision_vit_eval",
+    "yolo_eval",
 ]
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet
+MEAN_COLOUR = (123, 117, 104)  # what torchvision's references fill with, in detection
 
 # Procedure: (size, RandAugment's magnitude, alpha of mixup, label smoothing)
 STRIKES_BACK = {"A1": (224, 7, 0.2, 0.1), "A2": (224, 7, 0.1, 0.0), "A3": (160, 6, 0.1, 0.0)}
@@ -148,3 +153,28 @@ def torchvision_vit(
 def torchvision_vit_eval(size: int = 224, resize_size: int = 256, *, mean: Values = MEAN, std: Values = STD) -> Compose:
     """Its evaluation: the shorter side to 256 (vit_l_16: 232), bilinear."""
     return _evaluation(size, resize_size, mean, std, "bilinear")
+
+
+def large_scale_jitter(
+    size: Size = 1024, scale_range: Values = (0.1, 2.0), *, mean: Values = MEAN, std: Values = STD
+) -> Compose:
+    """Training of detectors by large scale jitter ("Simple Copy-Paste", Ghiasi et al. 2021, arXiv 2012.07177).
+
+    ScaleJitter of 0.1 to 2 (standard scale jitter: 0.8 to 1.25), FixedSizeCrop, a flip; the mean colour where the picture
+    ends. Normalised as torchvision's detectors do by themselves: give them mean=(0, 0, 0), std=(1, 1, 1).
+    """
+    steps = [ScaleJitter(size, scale_range), FixedSizeCrop(size, MEAN_COLOUR), RandomHorizontalFlip()]
+    return Compose([*steps, *_tensor(mean, std)])
+
+
+def large_scale_jitter_eval(size: int = 1024, *, mean: Values = MEAN, std: Values = STD) -> Compose:
+    """Its evaluation: the longer side to `size`, the rest of the square filled, right and below. It draws nothing."""
+    return Compose([RandomShortestSize(size, size), FixedSizeCrop(size, MEAN_COLOUR), *_tensor(mean, std)])
+
+
+def yolo_eval(size: Size = 640, enlarge: bool = False) -> Compose:
+    """Evaluation of YOLO models (ultralytics, data/augment.py): LetterBox, [0, 1], not normalised. It draws nothing.
+
+    enlarge: whether pictures smaller than `size` become larger, as they do in its predictor.
+    """
+    return Compose([LetterBox(size, enlarge=enlarge), ToTensor()])
