@@ -403,6 +403,29 @@ def test_at_least_one(data, samples):
     assert empty > 20 and redrawn > empty // 2
 
 
+def test_crops_by_overlap(data, samples):
+    """RandomIoUCrop knows the boxes: of an option the largest overlap with a box whose centre is inside is at least that."""
+    columns = {"image": C.Image(transform=[T.RandomIoUCrop(sampler_options=[0.4]), T.Resize((64, 64), interpolation=NEAREST)]), "g": C.Geometry()}
+    alone = [row["g.box"].tolist() for _, row in rows(data, columns)]
+    sizes = [row["g.size"].tolist() for _, row in rows(data, columns)]
+    assert alone == [[0, 0, width, height] for height, width in sizes]  # without boxes it leaves pictures as they are
+    columns |= {"boxes": C.Boxes(length=BOXES), "seg": C.Mask("mask")}
+    cropped = 0
+    for index, row in rows(data, columns, epochs=3):
+        crop, boxes = row["g.box"].astype(float), samples[index]["boxes"].astype(float)
+        height, width = row["g.size"]
+        assert (row["seg"] == row["image"][:, :, 0]).all()
+        if crop.tolist() == [0, 0, width, height]:
+            continue
+        cropped += 1
+        center = (boxes[:, :2] + boxes[:, 2:]) / 2
+        inside = ((center > crop[:2]) & (center < crop[2:])).all(axis=1)
+        both = (numpy.minimum(boxes[:, 2:], crop[2:]) - numpy.maximum(boxes[:, :2], crop[:2])).clip(0).prod(axis=1)
+        union = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1) + (crop[2:] - crop[:2]).prod() - both
+        assert (both / union)[inside].max() >= 0.4 - 1e-6
+    assert cropped > 20
+
+
 def test_points(data, samples):
     """Each goes where the matrix takes it; what is not to be seen has visibility 0, and is 0."""
     mirror = [1, 0, 3, 2]

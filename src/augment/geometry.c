@@ -248,6 +248,18 @@ void sl_drawing_end(sl_drawing *drawing)
     params->need = sl_mapping_need(&params->geometries[0].box);
 }
 
+bool sl_drawing_box(const sl_drawing *drawing, const float from[4], float to[4])
+{
+    sl_trail_box moved;
+    if (!sl_trail_move_box(&drawing->params->trail, from, &moved)) {
+        return false;
+    }
+    for (size_t i = 0; i < 4; i++) {
+        to[i] = (float)moved.box[i];
+    }
+    return true;
+}
+
 /* ---- steps ---- */
 
 static sluice_status check_side(const sl_drawing *drawing, uint64_t width, uint64_t height)

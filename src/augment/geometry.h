@@ -38,7 +38,7 @@ typedef struct sl_drawing {
     uint8_t mean[3];
     float deviation[3];
     sl_random random; /* of the step that draws */
-    /* Of the picture, for steps that look at them (drawing_box.h): x1, y1, x2, y2 in pixels. */
+    /* Of the picture, for steps that look at them (sl_drawing_box): x1, y1, x2, y2 in pixels. */
     const float (*boxes)[4];
     uint32_t box_count;
     sluice_error *error;
@@ -50,6 +50,10 @@ void sl_drawing_begin(sl_drawing *drawing, sl_params *params, uint32_t width, ui
 void sl_drawing_end(sl_drawing *drawing);
 /* What follows begins another geometry. */
 void sl_drawing_close(sl_drawing *drawing);
+
+/* A box of the picture, left, top, right, bottom, to what is to be seen of it by now, as trail.h
+ * moves it. False: nothing. */
+bool sl_drawing_box(const sl_drawing *drawing, const float from[4], float to[4]);
 
 /* The rectangle at (x, y), which may reach outside: `fill` there. UNSUPPORTED: too large. */
 sluice_status sl_draw_crop(sl_drawing *drawing, int64_t x, int64_t y, uint32_t width,

@@ -7,7 +7,7 @@
  * after ROUNDS options, or when LOOKS boxes were compared with windows; and where there are no
  * boxes, of which torchvision takes no window either until an option of 1 comes. Pure.
  */
-#include "drawing_box.h"
+#include "geometry.h"
 #include "steps_draw.h"
 
 #include <math.h>

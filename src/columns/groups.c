@@ -163,6 +163,19 @@ static bool group_move_boxes(const sl_column *lead, sl_row *row, const sl_trail 
     return satisfied;
 }
 
+/* To steps that look at them: those of its first column of boxes. */
+static void group_show_boxes(const sl_column *lead, const sl_row *row, sl_draw_key *key)
+{
+    for (uint32_t i = 0; i < lead->set->count; i++) {
+        const sl_column *column = &lead->set->columns[i];
+        if (is_of_group(column, lead)) {
+            key->boxes = (const float(*)[4])row->boxes[column->box_list].boxes;
+            key->box_count = row->boxes[column->box_list].count;
+            return;
+        }
+    }
+}
+
 static sluice_status group_draw(const sl_column *lead, sl_row *row, const sl_picture *picture,
                                 sluice_error *error)
 {
@@ -174,6 +187,7 @@ static sluice_status group_draw(const sl_column *lead, sl_row *row, const sl_pic
                               .sample = (uint64_t)row->at.index,
                               .group = lead->group,
                               .exact = row->exact};
+    group_show_boxes(lead, row, &draw->key);
     for (uint32_t i = 0; i <= ATTEMPTS && status == SLUICE_OK && !satisfied; i++) {
         draw->key.attempt = i;
         status = sl_draw(&lead->request.recipe, &draw->key, picture->width, picture->height,

@@ -9,7 +9,7 @@
  * passes | source x y w h, raster w h, window x y, fill r g b" of the last box boxes       for each
  * of them "x1 y1 x2 y2", or "none"; with ";" between
  */
-#include "drawing_box.h"
+#include "geometry.h"
 #include "operations.h"
 #include "recipe.h"
 #include "steps_draw.h"

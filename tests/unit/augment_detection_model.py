@@ -214,27 +214,43 @@ def judge_iou_crops(program, r):
     assert min(outcomes.values()) > ROUNDS // 16, outcomes
 
 
-class Path:
-    """Four corners, moved by one step at a time; a hull where the next step is of a new canvas."""
+def bounds(points):
+    xs, ys = zip(*points)
+    return [min(xs), min(ys), max(xs), max(ys)]
 
-    def __init__(self, box):
-        self.there, self.corners = True, [(box[i], box[j]) for j in (1, 3) for i in (0, 2)]
 
-    def hull(self):
-        xs, ys = zip(*self.corners)
-        return [min(xs), min(ys), max(xs), max(ys)]
+def cut(points, size):
+    """A convex polygon, one side of the canvas after the other."""
+    for axis, most in ((0, 0), (1, 0), (0, size[0]), (1, size[1])):
+        inside = (lambda p: p[axis] <= most) if most else (lambda p: p[axis] >= 0)
+        kept = []
+        for i, p in enumerate(points):
+            before = points[i - 1]
+            if inside(before) != inside(p):
+                share = (most - before[axis]) / (p[axis] - before[axis])
+                kept.append(tuple(u + share * (v - u) for u, v in zip(before, p)))
+            if inside(p):
+                kept.append(p)
+        points = kept
+    return points
 
-    def cut(self, size):
-        box = clipped(self.hull(), size) if self.there else None
-        self.there = box is not None
-        if box:
-            self.corners = [(box[i], box[j]) for j in (1, 3) for i in (0, 2)]
 
-    def move(self, function):
-        moved = [function(x, y) for x, y in self.corners]
-        self.there = self.there and None not in moved
-        if self.there:
-            self.corners = moved
+def followed(box, size, steps):
+    """(the box, whether it was ever seen through a fold): cut at each canvas, as it is, up to the last warp; upright behind it."""
+    points = cut([(box[0], box[1]), (box[2], box[1]), (box[2], box[3]), (box[0], box[3])], size)
+    last = max((i for i, step in enumerate(steps) if step[2]), default=-1)
+    for i, (function, new, _) in enumerate(steps):
+        if i == last + 1 and points:
+            left, top, right, bottom = bounds(points)
+            points = cut([(left, top), (right, top), (right, bottom), (left, bottom)], size)
+        points = [function(*p) for p in points] if function else points
+        if None in points:
+            return None, True
+        if i != last:
+            points = cut(points, new)
+        size = new
+    found = clipped(bounds(points), size) if points else None
+    return found, False
 
 
 def inverse(m):
@@ -252,20 +268,20 @@ def through(m):
     return move
 
 
-def some_step(r, size, warped):
+def some_step(r, size):
     """(what the program is told, the function of a point, the size behind it, whether it warps)"""
     width, height = size
     kind = r.choice(["crop", "out", "resize", "flip", "warp", "warp", "grey", "pad"])
     if kind in ("crop", "out"):
         new = tuple(r.randint(1, side) if kind == "crop" else side + r.randint(0, 40) for side in size)
         x, y = (r.randint(*sorted((0, a - b))) for a, b in zip(size, new))
-        return ("crop", x, y, *new), lambda u, v: (u - x, v - y), new, warped
+        return ("crop", x, y, *new), lambda u, v: (u - x, v - y), new, False
     if kind == "resize":
         new = tuple(r.randint(1, 2 * side) for side in size)
-        return ("resize", *new), lambda u, v: (u * new[0] / width, v * new[1] / height), new, warped
+        return ("resize", *new), lambda u, v: (u * new[0] / width, v * new[1] / height), new, False
     if kind == "flip":
         vertical = r.randint(0, 1)
-        return ("flip", vertical), lambda u, v: (u, height - v) if vertical else (width - u, v), size, warped
+        return ("flip", vertical), lambda u, v: (u, height - v) if vertical else (width - u, v), size, False
     if kind == "warp":
         m = [1 + r.uniform(-0.4, 0.4), r.uniform(-0.3, 0.3), r.uniform(-20, 20), r.uniform(-0.3, 0.3), 1 + r.uniform(-0.4, 0.4), r.uniform(-20, 20)]
         m += r.choice([[0, 0, 1], [r.uniform(-0.002, 0.002), r.uniform(-0.002, 0.002), 1]])
@@ -280,40 +296,27 @@ def judge_boxes(program, r):
     compared = gone = 0
     for _ in range(ROUNDS):
         size, exact = (r.randint(2, 400), r.randint(2, 400)), r.randint(0, 1)
-        boxes = some_boxes(r, *size, 8)
-        paths, warped, cuts = [Path(box) for box in boxes], False, 0
+        boxes, steps, begun = some_boxes(r, *size, 8), [], size
         program.tell("begin", *size, exact, *sum(boxes, []))
-        for path in paths:
-            path.cut(size)
         for _ in range(r.randint(0, 5)):
-            words, function, new, warps = some_step(r, size, warped)
-            if warped and cuts + (words[0] != "flip") > 3:  # as many as one warp holds
-                break
+            words, function, new, warps = some_step(r, size)
             program.tell(*words)
-            for path in paths:
-                if exact or not (warped and warps):
-                    path.cut(size)
-                if function:
-                    path.move(function)
-                if exact or not warps:
-                    path.cut(new)
-            size, warped = new, warps
-            cuts = cuts + (words[0] != "flip") if warps else 0
-        for path in paths:
-            path.cut(size)
+            steps.append((function, new, warps))
+            size = new
         program.tell("size")
         assert Drawn(program.line()).size == size
         program.tell("boxes")
-        for path, said in zip(paths, program.line().split(";")):
-            if not path.there:
-                gone += 1
-            if (said == "none") == path.there:  # only where a last bit decides
-                box = path.hull() if path.there else list(map(float, said.split()))
-                assert min(box[2] - box[0], box[3] - box[1]) < 1e-3, (said, path.corners)
+        for box, said in zip(boxes, program.line().split(";")):
+            there, folds = followed(box, begun, steps)
+            if folds:
                 continue
-            if path.there:
+            gone += there is None
+            if (said == "none") == (there is not None):  # only where a last bit decides
+                box = there or list(map(float, said.split()))
+                assert min(box[2] - box[0], box[3] - box[1]) < 1e-3, (said, there)
+            elif there:
                 compared += 1
-                assert all(abs(float(a) - b) < 2e-3 + 1e-5 * max(size) for a, b in zip(said.split(), path.hull())), (said, path.hull())
+                assert all(abs(float(a) - b) < 2e-3 + 1e-5 * max(size) for a, b in zip(said.split(), there)), (said, there, steps)
     assert compared > 3 * ROUNDS and gone > ROUNDS / 4, (compared, gone)
     print(f"{compared} boxes compared, {gone} gone")
 

@@ -4,7 +4,7 @@
  * a draw. Sizes and places, from the numbers drawn, are judged by augment_detection_model.py.
  */
 #include "distributions.h"
-#include "drawing_box.h"
+#include "geometry.h"
 #include "recipe.h"
 #include "recipes.h"
 #include "test.h"
