@@ -113,7 +113,8 @@ typedef enum sluice_column_kind {
  * share min_visibility of the box about the moved corners before it was clipped, and at most
  * max_aspect times as long as wide, in the order in which they are stored; the bounds of
  * torchvision (SanitizeBoundingBoxes) are the defaults. A box that is no finite number, or whose
- * right or lower edge is before its left or upper one, makes a bad sample.
+ * right or lower edge is before its left or upper one, makes a bad sample; one without width or
+ * height is dropped.
  *
  * What belongs to boxes, a label or an area each, is a RAGGED or PADDED column that `follows` the
  * column of boxes: of its rows those are left whose boxes are. It has to have as many as there are

@@ -5,6 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#define EYE        1e-9 /* the least weight that is in front of it */
+#define AREA_LEAST 1e-6 /* in pixels: a canvas that shows less shows nothing */
+
 /* ---- matrices ---- */
 
 /* `to` = `by` * `to`: what `by` does comes last. */
@@ -102,7 +105,7 @@ static void polygon_clip(polygon *p, const double line[3], double least)
 /* To what is in front of the eye, and made points of. */
 static void polygon_face(polygon *p)
 {
-    polygon_clip(p, (const double[3]){0, 0, 1}, -1e-9);
+    polygon_clip(p, (const double[3]){0, 0, 1}, -EYE);
     for (uint32_t i = 0; i < p->count; i++) {
         const double w = p->at[i][2];
         p->at[i][0] /= w;
@@ -120,6 +123,19 @@ static double corners_area(const sl_trail *trail)
         twice += a[0] * b[1] - a[1] * b[0];
     }
     return twice / 2;
+}
+
+/* Of points, in their order. */
+static double polygon_area(const polygon *p)
+{
+    double twice = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const double *a = p->at[i];
+        const double *b = p->at[(i + 1) % p->count];
+        twice += (a[0] - p->at[0][0]) * (b[1] - p->at[0][1]) -
+                 (a[1] - p->at[0][1]) * (b[0] - p->at[0][0]);
+    }
+    return fabs(twice / 2);
 }
 
 /* The line through corner i and the next: above 0 inside. */
@@ -219,13 +235,14 @@ void sl_trail_flip(sl_trail *trail, bool vertical, uint32_t size)
                vertical ? size : 0);
 }
 
-/* What is left to be seen so far, moved. */
-static void trail_turn(sl_trail *trail, const double step[9])
+/* What is left to be seen so far, moved. False: nothing is, or a line. */
+static bool trail_turn(sl_trail *trail, const double step[9])
 {
     polygon p;
     polygon_of_box(&p, trail->shown);
-    if (trail->corner_count > 0) {
-        polygon_clip_corners(&p, trail);
+    polygon_clip_corners(&p, trail);
+    if (box_is_empty(trail->shown) || polygon_area(&p) < AREA_LEAST) {
+        return false;
     }
     if (p.count > SL_TRAIL_CORNERS - 1) { /* one more, where it is cut at the eye */
         polygon_of_box(&p, trail->shown);
@@ -233,24 +250,25 @@ static void trail_turn(sl_trail *trail, const double step[9])
     polygon_move(&p, step);
     polygon_face(&p);
     trail->corner_count = p.count;
-    trail->folded = trail->folded || p.count == 0;
     for (uint32_t i = 0; i < trail->corner_count; i++) {
         trail->corners[i][0] = p.at[i][0];
         trail->corners[i][1] = p.at[i][1];
     }
+    return p.count > 0;
 }
 
 void sl_trail_warp(sl_trail *trail, const double matrix[9], uint32_t width, uint32_t height)
 {
     double step[9];
     const double canvas[4] = {0, 0, width, height};
-    if (trail->folded || box_is_empty(trail->shown) || !matrix_invert(matrix, step)) {
+    const double nowhere[4] = {0, 0, 0, 0};
+    if (trail->folded || !matrix_invert(matrix, step)) {
         trail->folded = true;
         return;
     }
-    trail_turn(trail, step);
+    const bool shows = trail_turn(trail, step);
     matrix_prepend(trail->matrix, step);
-    memcpy(trail->shown, canvas, sizeof(canvas));
+    memcpy(trail->shown, shows ? canvas : nowhere, sizeof(canvas));
 }
 
 /* ---- what follows ---- */
@@ -261,12 +279,21 @@ bool sl_trail_move_box(const sl_trail *trail, const float from[4], sl_trail_box 
     if (trail->folded) {
         return false;
     }
-    polygon_of_box(&p, (const double[4]){from[0], from[1], from[2], from[3]});
+    double box[4] = {from[0], from[1], from[2], from[3]};
+    polygon_of_box(&p, box);
     polygon_move(&p, trail->matrix);
     polygon_face(&p);
     if (!polygon_bounds(&p, to->whole)) {
         return false;
     }
+    /* Only the picture is ever shown; and what is far beside it would take the digits with it. */
+    box_clip(box, (const double[4]){0, 0, trail->picture_width, trail->picture_height});
+    if (box_is_empty(box)) {
+        return false;
+    }
+    polygon_of_box(&p, box);
+    polygon_move(&p, trail->matrix);
+    polygon_face(&p);
     polygon_clip_corners(&p, trail);
     if (!polygon_bounds(&p, to->box)) {
         return false;
@@ -300,9 +327,10 @@ bool sl_trail_move_point(const sl_trail *trail, const double from[2], double to[
 {
     const double *m = trail->matrix;
     const double w = m[6] * from[0] + m[7] * from[1] + m[8];
-    to[0] = (m[0] * from[0] + m[1] * from[1] + m[2]) / w;
-    to[1] = (m[3] * from[0] + m[4] * from[1] + m[5]) / w;
-    return w > 0 && sl_trail_shows(trail, to);
+    const double before = fmax(w, EYE); /* behind the eye there is no place: far away, then */
+    to[0] = (m[0] * from[0] + m[1] * from[1] + m[2]) / before;
+    to[1] = (m[3] * from[0] + m[4] * from[1] + m[5]) / before;
+    return w >= EYE && sl_trail_shows(trail, to);
 }
 
 bool sl_trail_inverse(const sl_trail *trail, double to[9])

@@ -27,8 +27,8 @@ typedef struct sl_trail {
     uint32_t picture_width, picture_height;
     double matrix[9]; /* (x', y', w') = matrix * (x, y, 1), x and y of the picture; row-major */
     bool folded;      /* by a matrix that has no inverse: nothing can be followed */
-    double shown[4];  /* left, top, right, bottom */
-    uint32_t corner_count; /* 0: there was no warp */
+    double shown[4];  /* left, top, right, bottom; empty: nothing is */
+    uint32_t corner_count; /* 0: there was no warp, or nothing was shown before it */
     double corners[SL_TRAIL_CORNERS][2];
 } sl_trail;
 
@@ -48,7 +48,8 @@ typedef struct sl_trail_box {
 } sl_trail_box;
 /* False: nothing of it is shown. */
 bool sl_trail_move_box(const sl_trail *trail, const float from[4], sl_trail_box *to);
-/* False: it is not shown, where left <= x < right is; `to` is where it would be, if anywhere. */
+/* False: it is not shown, where left <= x < right is; `to` is where it would be: far away what a
+ * warp has behind the eye. */
 bool sl_trail_move_point(const sl_trail *trail, const double from[2], double to[2]);
 /* Whether the picture is to be seen there, of the output. */
 bool sl_trail_shows(const sl_trail *trail, const double at[2]);

@@ -6,6 +6,7 @@
 #include "columns.h"
 #include "error.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -84,8 +85,9 @@ static void move_point(float *point, uint32_t values, const sl_trail *trail,
         memset(point, 0, values * sizeof(*point));
         return;
     }
-    point[X] = (float)(to[X] / sides->out[X]);
-    point[Y] = (float)(to[Y] / sides->out[Y]);
+    for (size_t i = 0; i < 2; i++) {
+        point[i] = (float)fmax(-FLT_MAX, fmin(to[i] / sides->out[i], FLT_MAX));
+    }
 }
 
 /* Left for right: a row at a time. */
