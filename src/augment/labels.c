@@ -106,7 +106,7 @@ typedef struct neighbours {
 
 static uint32_t pixel_within(double at, uint32_t size)
 {
-    return at <= 0 ? 0 : at >= size - 1.0 ? size - 1 : (uint32_t)at;
+    return !(at > 0) ? 0 : at >= size - 1.0 ? size - 1 : (uint32_t)at;
 }
 
 static neighbours neighbours_of(const sl_trail *trail, double x, double y)
@@ -123,15 +123,19 @@ static neighbours neighbours_of(const sl_trail *trail, double x, double y)
                         .down = (float)(y - 0.5 - row)};
 }
 
+/* A neighbour without weight has no say: it may be no number, as depth that was not measured is. */
+static float share_of(float from, float to, float share)
+{
+    return share > 0 ? from + share * (to - from) : from;
+}
+
 static float between(const float *map, const neighbours *n, uint32_t channels, uint32_t channel)
 {
     float v[4];
     for (size_t i = 0; i < 4; i++) {
         v[i] = map[n->at[i] * channels + channel];
     }
-    const float upper = v[0] + n->right * (v[1] - v[0]);
-    const float lower = v[2] + n->right * (v[3] - v[2]);
-    return upper + n->down * (lower - upper);
+    return share_of(share_of(v[0], v[1], n->right), share_of(v[2], v[3], n->right), n->down);
 }
 
 void sl_labels_bilinear(const sl_labels *labels, const sl_params *params, uint32_t channels,

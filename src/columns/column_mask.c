@@ -14,6 +14,9 @@
 #include <math.h>
 #include <string.h>
 
+#define HALF_LIMIT     65520.0 /* from here on it rounds to infinity */
+#define BFLOAT16_LIMIT 0x1.ffp127
+
 enum { HEIGHT, WIDTH, CHANNELS, DIMS };
 
 /* ---- once ---- */
@@ -60,16 +63,16 @@ static bool element_of(sluice_dtype dtype, double value, uint8_t to[8])
     }
     case SLUICE_F16:
         memcpy(to, &(uint16_t){sl_half_from_float(single)}, 2);
-        return true;
+        return fabs(value) < HALF_LIMIT;
     case SLUICE_BF16:
         memcpy(to, &(uint16_t){sl_bfloat16_from_float(single)}, 2);
-        return true;
+        return fabs(value) < BFLOAT16_LIMIT;
     case SLUICE_F64:
         memcpy(to, &value, sizeof(value));
         return true;
     default:
         memcpy(to, &single, sizeof(single));
-        return dtype == SLUICE_F32;
+        return dtype == SLUICE_F32 && isfinite(single);
     }
 }
 
