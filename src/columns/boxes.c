@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#define ROUNDING 1e-9 /* of an area, through a warp and back */
+
 sluice_status sl_boxes_open(sl_box_list *list, uint64_t most, sluice_error *error)
 {
     *list = (sl_box_list){.count = 0};
@@ -60,6 +62,11 @@ static void box_to(const float box[4], sluice_box_format format, float to[4])
     }
 }
 
+static bool box_is_finite(const float box[4])
+{
+    return isfinite(box[0]) && isfinite(box[1]) && isfinite(box[2]) && isfinite(box[3]);
+}
+
 const char *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *which)
 {
     for (uint32_t i = 0; i < list->count; i++) {
@@ -67,10 +74,8 @@ const char *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *
         const float stored[4] = {box[0], box[1], box[2], box[3]};
         box_from(stored, rule->format, box);
         *which = i;
-        for (size_t k = 0; k < 4; k++) {
-            if (!isfinite(box[k])) {
-                return "is not of finite numbers";
-            }
+        if (!box_is_finite(box)) {
+            return "is not of finite numbers";
         }
         if (box[2] < box[0] || box[3] < box[1]) {
             return rule->format == SLUICE_BOX_XYXY ? "has its right or lower edge before the other"
@@ -80,14 +85,19 @@ const char *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *
     return NULL;
 }
 
-void sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height)
+const char *sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height, uint32_t *which)
 {
+    const float sides[2] = {(float)width, (float)height};
     for (uint32_t i = 0; i < list->count; i++) {
-        list->boxes[i][0] *= (float)width;
-        list->boxes[i][1] *= (float)height;
-        list->boxes[i][2] *= (float)width;
-        list->boxes[i][3] *= (float)height;
+        for (size_t k = 0; k < 4; k++) {
+            list->boxes[i][k] *= sides[k % 2];
+        }
+        if (!box_is_finite(list->boxes[i])) {
+            *which = i;
+            return "is not of finite numbers, in pixels";
+        }
     }
+    return NULL;
 }
 
 /* ---- moving ---- */
@@ -97,8 +107,9 @@ static double box_area(const double box[4])
     return (box[2] - box[0]) * (box[3] - box[1]);
 }
 
-/* In doubles, of the box as it will be given out. */
-static bool box_is_kept(const sl_box_rule *rule, const float box[4], const double whole[4])
+/* In doubles, of the box as it will be given out; but the share of it that is visible goes by what
+ * was not yet rounded, so that of a whole one it is 1. */
+static bool box_is_kept(const sl_box_rule *rule, const float box[4], const sl_trail_box *to)
 {
     const double width = (double)box[2] - (double)box[0];
     const double height = (double)box[3] - (double)box[1];
@@ -109,7 +120,7 @@ static bool box_is_kept(const sl_box_rule *rule, const float box[4], const doubl
     if (rule->max_aspect > 0 && fmax(width / height, height / width) > rule->max_aspect) {
         return false;
     }
-    return width * height >= rule->min_visibility * box_area(whole);
+    return box_area(to->box) >= rule->min_visibility * box_area(to->whole) * (1 - ROUNDING);
 }
 
 void sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl_trail *trail)
@@ -122,7 +133,7 @@ void sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl_trail *t
         for (size_t k = 0; kept && k < 4; k++) {
             moved[k] = (float)to.box[k];
         }
-        kept = kept && box_is_kept(rule, moved, to.whole);
+        kept = kept && box_is_kept(rule, moved, &to);
         list->kept[i] = kept;
         list->kept_count += kept;
     }

@@ -42,8 +42,8 @@ void sl_boxes_close(sl_box_list *list);
 /* From what is stored, but for `relative`; a sentence about box `*which` if it is none, else NULL.
  */
 const char *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *which);
-/* Of shares of the picture's sides. */
-void sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height);
+/* Of shares of the picture's sides, to pixels; likewise. */
+const char *sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height, uint32_t *which);
 /* Fills `moved`, `kept` and kept_count. */
 void sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl_trail *trail);
 /* Those that are kept, as `rule` has them out, of an output of that size. */

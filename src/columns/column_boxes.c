@@ -29,6 +29,13 @@ static sluice_status column_boxes_bind(sl_column *column, sl_column_set *set, sl
 
 /* ---- each row ---- */
 
+static sluice_status box_fault(const sl_column *column, uint32_t which, const char *fault,
+                               sluice_error *error)
+{
+    return sl_error_set(error, SLUICE_CORRUPT, "columns", "box %u of \"%s\" %s", which,
+                        column->field.name, fault);
+}
+
 sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_error *error)
 {
     sl_box_list *list = &row->boxes[column->box_list];
@@ -58,8 +65,21 @@ sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_
         return SLUICE_OK;
     }
     list->count = 0;
-    return sl_error_set(error, SLUICE_CORRUPT, "columns", "box %u of \"%s\" %s", which,
-                        column->field.name, fault);
+    return box_fault(column, which, fault, error);
+}
+
+sluice_status sl_column_scale_boxes(const sl_column *column, sl_row *row, uint32_t width,
+                                    uint32_t height, sluice_error *error)
+{
+    sl_box_list *list = &row->boxes[column->box_list];
+    uint32_t which = 0;
+    const char *fault =
+        column->request.boxes.relative ? sl_boxes_scale(list, width, height, &which) : NULL;
+    if (fault == NULL) {
+        return SLUICE_OK;
+    }
+    list->count = 0;
+    return box_fault(column, which, fault, error);
 }
 
 static sluice_status column_boxes_make(const sl_column *column, sl_row *row, sl_part_view parts,

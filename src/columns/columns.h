@@ -261,6 +261,9 @@ sluice_status sl_group_make(const sl_column *lead, sl_row *row, sluice_error *er
 /* Of a BOXES column: what a group's draw needs (column_boxes.c). Reads those of the sample: none
  * where the field is missing. */
 sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_error *error);
+/* Once the picture's size is known: to pixels, of those that are stored in shares of it. */
+sluice_status sl_column_scale_boxes(const sl_column *column, sl_row *row, uint32_t width,
+                                    uint32_t height, sluice_error *error);
 /* Parts of a column of values of any length, as RAGGED or PADDED has them, and their end. */
 sluice_status sl_column_bind_lengths(sl_column *column, sl_column_set *set, bool padded,
                                      sluice_error *error);

@@ -137,14 +137,18 @@ static sluice_status group_read_boxes(const sl_column *lead, sl_row *row, sluice
     return status;
 }
 
-static void group_scale_boxes(const sl_column *lead, sl_row *row, const sl_picture *picture)
+static sluice_status group_scale_boxes(const sl_column *lead, sl_row *row,
+                                       const sl_picture *picture, sluice_error *error)
 {
-    for (uint32_t i = 0; i < lead->set->count; i++) {
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < lead->set->count && status == SLUICE_OK; i++) {
         const sl_column *column = &lead->set->columns[i];
-        if (is_of_group(column, lead) && column->request.boxes.relative) {
-            sl_boxes_scale(&row->boxes[column->box_list], picture->width, picture->height);
+        if (is_of_group(column, lead)) {
+            status = sl_column_scale_boxes(column, row, picture->width, picture->height, error);
+            row->blame = status == SLUICE_OK ? row->blame : &row->values.of[column->field_number];
         }
     }
+    return status;
 }
 
 /* False: a box is wanted, and there is none left. */
@@ -206,7 +210,9 @@ sluice_status sl_group_make(const sl_column *lead, sl_row *row, sluice_error *er
         status = lead->kind->open(lead, row, &picture, error);
     }
     if (status == SLUICE_OK) {
-        group_scale_boxes(lead, row, &picture);
+        status = group_scale_boxes(lead, row, &picture, error);
+    }
+    if (status == SLUICE_OK) {
         status = group_draw(lead, row, &picture, error);
     }
     if (status != SLUICE_OK && row->timed) {
