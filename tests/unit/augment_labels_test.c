@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Labels of pixels: every width of a pixel alike, by the places that pixels of another width say;
+ * maps between pixels by hand. That places are Pillow's is python/tests/test_follow.py's.
+ */
+#include "labels.h"
+#include "philox.h"
+#include "recipe.h"
+#include "recipes.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 37, HEIGHT = 23, OUT_WIDTH = 29, OUT_HEIGHT = 31, OUT = OUT_WIDTH * OUT_HEIGHT };
+enum { BYTES_MAX = 512, PICTURE = WIDTH * HEIGHT, FILL = 0xEE, DRAWS = 60 };
+
+static int setup(void **state)
+{
+    sl_scratch *scratch = calloc(1, sizeof(*scratch));
+    assert_non_null(scratch);
+    assert_int_equal(sl_scratch_open(scratch, 1 << 20, 1 << 20, NULL), SLUICE_OK);
+    *state = scratch;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    sl_scratch_close(*state);
+    free(*state);
+    return 0;
+}
+
+/* Boxes, warps, borders and several passes. */
+static sluice_augment *some_recipe(uint32_t number)
+{
+    static const double crop[] = {25, 25, 0.1, 1};
+    sluice_augment *r = recipe_make();
+    if (number % 4 == 1) {
+        sluice_augment_add(r, "random_rotation", (const double[]){-80, 80}, 2);
+    } else if (number % 4 == 2) {
+        sluice_augment_add(r, "pad", (const double[]){3, 4, 5, 6, number % 8 < 4 ? 0 : 2}, 5);
+        sluice_augment_add(r, "random_perspective", (const double[]){0.5, 1}, 2);
+    } else if (number % 4 == 3) {
+        sluice_augment_add(r, "random_resized_crop", crop, 4);
+        sluice_augment_add(r, "random_rotation", (const double[]){-30, 30}, 2);
+    }
+    sluice_augment_add(r, "random_flip", (const double[]){0.5}, 1);
+    sluice_augment_add(r, "random_resized_crop", (const double[]){OUT_WIDTH, OUT_HEIGHT, 0.2, 1},
+                       4);
+    return r;
+}
+
+static void draw(const sluice_augment *recipe, uint64_t sample, bool exact, bool labels,
+                 sl_params *params)
+{
+    static const uint8_t any[3];
+    const sl_draw_key key = {
+        .seed = 5, .sample = sample, .exact = exact, .label_fill = labels ? any : NULL};
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sl_draw(recipe, &key, WIDTH, HEIGHT, params, &error) != SLUICE_OK) {
+        fail_msg("%s", error.text);
+    }
+}
+
+/* Byte k of the pixel at (x, y). */
+static uint8_t byte_of(uint32_t x, uint32_t y, uint32_t k)
+{
+    return (uint8_t)((x * 2654435761U ^ y * 40503U ^ k * 97U) >> 7);
+}
+
+static uint8_t fill_of(uint32_t k)
+{
+    return (uint8_t)(FILL ^ k);
+}
+
+/* Only the rows that are needed, in a block of their own size: a sanitizer sees the rest. */
+static uint8_t *needed_rows(const sl_rect *need, uint32_t pixel)
+{
+    uint8_t *rows = malloc((size_t)need->height * WIDTH * pixel);
+    assert_non_null(rows);
+    for (uint32_t y = 0; y < need->height; y++) {
+        for (uint32_t x = 0; x < WIDTH; x++) {
+            for (uint32_t k = 0; k < pixel; k++) {
+                rows[((size_t)y * WIDTH + x) * pixel + k] = byte_of(x, need->y + y, k);
+            }
+        }
+    }
+    return rows;
+}
+
+static void follow(sl_params *params, const uint8_t *rows, uint32_t pixel, uint8_t *out,
+                   sl_scratch *scratch)
+{
+    uint8_t fill[BYTES_MAX];
+    const sl_labels labels = {.rows = rows, .first_row = params->need.y, .pixel_bytes = pixel};
+    const size_t mark = sl_scratch_mark(scratch);
+    for (uint32_t k = 0; k < pixel; k++) {
+        fill[k] = fill_of(k);
+    }
+    assert_int_equal(sl_labels_nearest(&labels, params, fill, out, scratch, NULL), SLUICE_OK);
+    assert_int_equal(sl_scratch_mark(scratch), mark);
+}
+
+/* Where each pixel of the output is from: x, y, or the fill. */
+static void find_places(sl_params *params, uint8_t *places, sl_scratch *scratch)
+{
+    uint8_t *rows = malloc((size_t)params->need.height * WIDTH * 2);
+    assert_non_null(rows);
+    for (uint32_t i = 0; i < params->need.height * WIDTH; i++) {
+        rows[2 * i] = (uint8_t)(i % WIDTH);
+        rows[2 * i + 1] = (uint8_t)(params->need.y + i / WIDTH);
+    }
+    follow(params, rows, 2, places, scratch);
+    free(rows);
+}
+
+static void expect_pixels(const uint8_t *out, const uint8_t *places, uint32_t pixel)
+{
+    for (uint32_t i = 0; i < OUT; i++) {
+        const uint8_t *at = places + 2 * (size_t)i;
+        const bool outside = at[0] == fill_of(0) && at[1] == fill_of(1);
+        for (uint32_t k = 0; k < pixel; k++) {
+            assert_int_equal(out[(size_t)i * pixel + k],
+                             outside ? fill_of(k) : byte_of(at[0], at[1], k));
+        }
+    }
+}
+
+TEST_WITH(pixels_of_every_width, setup, teardown)
+{
+    static const uint32_t widths[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 64, BYTES_MAX};
+    sl_params *params = malloc(sizeof(*params));
+    uint8_t *places = malloc((size_t)OUT * 2);
+    assert_true(params != NULL && places != NULL);
+    for (uint32_t i = 0; i < DRAWS; i++) {
+        sluice_augment *recipe = some_recipe(i);
+        const uint32_t pixel = widths[i % (sizeof(widths) / sizeof(*widths))];
+        uint8_t *out = malloc((size_t)OUT * pixel);
+        assert_non_null(out);
+        draw(recipe, i, i % 3 == 0, true, params);
+        find_places(params, places, *state);
+        uint8_t *rows = needed_rows(&params->need, pixel);
+        follow(params, rows, pixel, out, *state);
+        expect_pixels(out, places, pixel);
+        free(rows);
+        free(out);
+        sluice_augment_destroy(recipe);
+    }
+    free(places);
+    free(params);
+}
+
+TEST_WITH(memory_that_is_not_there, setup, teardown)
+{
+    sl_scratch small;
+    sl_params *params = malloc(sizeof(*params));
+    sluice_augment *recipe = some_recipe(0);
+    uint8_t *out = malloc((size_t)OUT);
+    assert_true(params != NULL && out != NULL);
+    assert_int_equal(sl_scratch_open(&small, 256, 256, NULL), SLUICE_OK);
+    draw(recipe, 1, false, true, params);
+    uint8_t *rows = needed_rows(&params->need, 1);
+    const sl_labels labels = {.rows = rows, .first_row = params->need.y, .pixel_bytes = 1};
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sl_labels_nearest(&labels, params, (uint8_t[]){0}, out, &small, &error),
+                     SLUICE_NOMEM);
+    assert_non_null(strstr(error.text, "no scratch memory for a mask"));
+    sl_scratch_close(&small);
+    free(rows);
+    free(out);
+    free(params);
+    sluice_augment_destroy(recipe);
+}
+
+/* ---- between pixels ---- */
+
+/* As it is stored: nothing of a neighbour, though it is no number. */
+TEST(maps_as_they_are)
+{
+    static const double size[] = {WIDTH, HEIGHT};
+    sl_params *params = malloc(sizeof(*params));
+    sluice_augment *recipe = recipe_make();
+    float map[PICTURE];
+    float out[PICTURE];
+    assert_non_null(params);
+    sluice_augment_add(recipe, "center_crop", size, 2);
+    for (uint32_t i = 0; i < PICTURE; i++) {
+        map[i] = i % 5 == 0 ? NAN : i % 7 == 0 ? INFINITY : (float)i / 3;
+    }
+    draw(recipe, 1, false, false, params);
+    const sl_labels labels = {.rows = (const uint8_t *)map};
+    sl_labels_bilinear(&labels, params, 1, -1, out);
+    assert_memory_equal(out, map, sizeof(map));
+    sluice_augment_destroy(recipe);
+    free(params);
+}
+
+/* Of a ramp, what it is at the place that the trail says; else the fill. */
+TEST(maps_of_what_is_linear)
+{
+    static float map[PICTURE][2];
+    static float out[OUT][2];
+    sl_params *params = malloc(sizeof(*params));
+    assert_non_null(params);
+    for (uint32_t i = 0; i < PICTURE; i++) {
+        map[i][0] = (float)(i % WIDTH) + 0.5F;
+        map[i][1] = (float)(i / WIDTH) + 0.5F;
+    }
+    const sl_labels labels = {.rows = (const uint8_t *)map};
+    uint32_t shown = 0;
+    uint32_t hidden = 0;
+    for (uint32_t i = 0; i < DRAWS; i++) {
+        sluice_augment *recipe = some_recipe(i);
+        double back[9];
+        draw(recipe, i, false, false, params);
+        sl_labels_bilinear(&labels, params, 2, -1, &out[0][0]);
+        assert_true(sl_trail_inverse(&params->trail, back));
+        for (uint32_t k = 0; k < OUT; k++) {
+            const double at[2] = {k % OUT_WIDTH + 0.5, k / OUT_WIDTH + 0.5};
+            if (!sl_trail_shows(&params->trail, at)) {
+                assert_true(out[k][0] == -1 && out[k][1] == -1);
+                hidden++;
+                continue;
+            }
+            const double w = back[6] * at[0] + back[7] * at[1] + back[8];
+            const double x = (back[0] * at[0] + back[1] * at[1] + back[2]) / w;
+            const double y = (back[3] * at[0] + back[4] * at[1] + back[5]) / w;
+            assert_true(fabs(out[k][0] - fmin(fmax(x, 0.5), WIDTH - 0.5)) < 1e-4);
+            assert_true(fabs(out[k][1] - fmin(fmax(y, 0.5), HEIGHT - 0.5)) < 1e-4);
+            shown++;
+        }
+        sluice_augment_destroy(recipe);
+    }
+    assert_true(shown > OUT && hidden > OUT);
+    free(params);
+}
+
+/* A map that cannot be turned back is all fill. */
+TEST(maps_of_what_is_folded)
+{
+    sl_params *params = calloc(1, sizeof(*params));
+    float map[4] = {1, 2, 3, 4};
+    float out[9];
+    assert_non_null(params);
+    params->width = params->height = 3;
+    sl_trail_begin(&params->trail, 2, 2);
+    sl_trail_warp(&params->trail, (const double[9]){0}, 3, 3);
+    const sl_labels labels = {.rows = (const uint8_t *)map};
+    sl_labels_bilinear(&labels, params, 1, 7, out);
+    for (size_t i = 0; i < 9; i++) {
+        assert_true(out[i] == 7);
+    }
+    free(params);
+}
