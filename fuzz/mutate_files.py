@@ -276,13 +276,34 @@ def make_voc(path):
         )
 
 
+def masks_in(folder):
+    folder.mkdir()
+    for number, body in enumerate(pictures("PNG")):
+        (folder / f"{number}.png").write_bytes(body)
+
+
+def make_masks(path):
+    (path / "images").mkdir()
+    for number, body in enumerate(pictures()):
+        (path / "images" / f"{number}.jpg").write_bytes(body)
+    masks_in(path / "masks")
+
+
+def make_voc_masks(path):
+    make_voc(path)
+    masks_in(path / "SegmentationClass")
+    masks_in(path / "SegmentationObject")
+    (path / "ImageSets/Segmentation").mkdir(parents=True)
+    (path / "ImageSets/Segmentation/train.txt").write_text("".join(f"{number}\n" for number in (4, 0, 5, 1)))
+
+
 FORMATS = {name[5:]: make for name, make in list(globals().items()) if name.startswith("make_")}
 # What is opened, where it is not the folder.
 OPENED = {"shards": ("packed", "written"), "tar": ("a.tar",), "tar_gz": ("a.tar.gz",), "tar_zst": ("a.tar.zst",),
           "wids": ("a.json",), "tfrecord": ("a.tfrecord",), "parquet": ("a.parquet",), "parquet_packed": ("a.parquet",),
           "arrow": ("a.arrow",), "arrow_file": ("a.arrow",), "recordio": ("a.rec",), "beton": ("a.beton",),
           "lmdb": ("a.lmdb",), "npz_rows": ("a.npz",), "npy": ("a.npy",), "megatron": ("a.bin",),
-          "coco": ("annotations.json",)}  # fmt: skip
+          "coco": ("annotations.json",), "voc_masks": ("ImageSets/Segmentation/train.txt",)}  # fmt: skip
 
 
 def make_all(root):

@@ -125,7 +125,7 @@ static sluice_status own_source_refuse_folder(const sl_dataset *dataset, const c
     if (fd >= 0 && holds_above(fd, is_of_dataset, dataset)) {
         return sl_error_file(error, SLUICE_INVALID, stage, 0, path, -1,
                              "this folder is in the one that is to be %sed, which would get "
-                             "another class by it: choose one elsewhere",
+                             "other samples by it: choose one elsewhere",
                              stage);
     }
     return SLUICE_OK;

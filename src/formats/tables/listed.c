@@ -6,7 +6,10 @@
 #include "listed.h"
 
 #include "checksum.h"
+#include "little_endian.h"
 #include "memory.h"
+#include "read_files.h"
+#include "store.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -21,14 +24,85 @@ static const sl_listed *listed_of(const sl_dataset *dataset)
 
 /* ---- ops ---- */
 
+static sl_bytes key_of_path(const sl_listed *own, sl_bytes path)
+{
+    const uint32_t skips = path.size > 0 && path.data[0] != '/' ? own->key_skips : 0;
+    return (sl_bytes){path.data + skips, path.size - skips};
+}
+
+/* The path of a file besides the picture; without bytes where the sample lacks it. */
+static sl_bytes listed_file_bytes(const sl_listed *own, uint32_t file, uint64_t index)
+{
+    sl_value value;
+    (void)sl_side_columns_get(&own->side, own->file_side[file], index, &value);
+    return value.present ? value.bytes : (sl_bytes){.size = 0};
+}
+
+/* How many files a sample is; 0: its picture, and no sample is more. */
+static uint32_t listed_count_files(const sl_listed *own, uint64_t index)
+{
+    uint32_t count = own->files > 0 ? 1 : 0;
+    for (uint32_t i = 0; i < own->files; i++) {
+        count += listed_file_bytes(own, i, index).size > 0;
+    }
+    return count;
+}
+
 static sluice_status listed_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                                    sl_place *lookup, sl_refusal *why)
 {
-    (void)dataset;
     (void)lookup;
     (void)why;
-    *sample = (sl_sample){.place = {.object = (uint32_t)index}};
+    *sample = (sl_sample){.place = {.object = (uint32_t)index},
+                          .files = listed_count_files(listed_of(dataset), index)};
     return SLUICE_OK;
+}
+
+/* Of the files that a sample is: the first is its picture. `part` counts those that are there. */
+static sl_refusal listed_take_file(const sl_bytes bytes, uint32_t count, uint32_t part,
+                                   sl_value *value)
+{
+    const size_t tail = (size_t)count * SL_OBJECT_SIZE_BYTES;
+    size_t at = 0;
+    if (bytes.size < tail) {
+        return sl_refuse("the sample is truncated", 0);
+    }
+    const size_t end = bytes.size - tail;
+    for (uint32_t i = 0; i <= part; i++) {
+        const uint64_t size = sl_load64(bytes.data + end + (size_t)i * SL_OBJECT_SIZE_BYTES);
+        if (size > end - at) {
+            return sl_refuse("the sample is truncated", 0);
+        }
+        value->bytes = (sl_bytes){bytes.data + at, (size_t)size};
+        at += (size_t)size;
+    }
+    value->present = true;
+    value->file = (uint8_t)part;
+    return sl_accept();
+}
+
+static sl_refusal listed_take_field(const sl_listed *own, const sl_sample *sample, uint32_t field,
+                                    sl_bytes bytes, sl_value *value)
+{
+    sl_refusal why = sl_accept();
+    const uint32_t file = own->file_of[field];
+    *value = (sl_value){.present = true, .bytes = bytes};
+    if (own->files > 0) {
+        uint32_t part = 0;
+        for (uint32_t i = 0; i < file; i++) {
+            part += listed_file_bytes(own, i, sample->index).size > 0;
+        }
+        *value = (sl_value){.present = false};
+        if (file > 0 && listed_file_bytes(own, file - 1, sample->index).size == 0) {
+            return why;
+        }
+        why = listed_take_file(bytes, listed_count_files(own, sample->index), part, value);
+    }
+    if (why.text == NULL) {
+        why = sl_source_value(&own->base.fields[field], value);
+    }
+    why.file = value->file;
+    return why;
 }
 
 static sl_refusal listed_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
@@ -41,10 +115,12 @@ static sl_refusal listed_unpack(const sl_dataset *dataset, const sl_sample *samp
         }
         sl_refusal why;
         if (own->is_file[i]) {
-            values->of[i] = (sl_value){.present = true, .bytes = bytes};
-            why = sl_source_value(&dataset->fields[i], &values->of[i]);
+            why = listed_take_field(own, sample, i, bytes, &values->of[i]);
         } else {
             why = sl_side_columns_get(&own->side, own->side_of[i], sample->index, &values->of[i]);
+            if (own->side_of[i] == SL_LISTED_PATHS) {
+                values->of[i].bytes = key_of_path(own, values->of[i].bytes);
+            }
         }
         if (why.text != NULL) {
             why.field = dataset->fields[i].name;
@@ -61,14 +137,38 @@ static sl_bytes path_bytes(const sl_listed *own, uint64_t index)
     return value.bytes;
 }
 
-static sluice_status listed_path_of(void *ctx, uint32_t file, char *path, size_t bytes)
+static sluice_status listed_write_path(const sl_listed *own, sl_bytes name, char *path,
+                                       size_t bytes)
 {
-    const sl_listed *own = ctx;
-    const sl_bytes name = path_bytes(own, file);
     const bool absolute = name.data[0] == '/';
     const int length = snprintf(path, bytes, "%s%s%.*s", absolute ? "" : own->root,
                                 absolute ? "" : "/", (int)name.size, (const char *)name.data);
     return length >= 0 && (size_t)length < bytes ? SLUICE_OK : SLUICE_INVALID;
+}
+
+static sluice_status listed_path_of(void *ctx, uint32_t file, char *path, size_t bytes)
+{
+    return listed_write_path(ctx, path_bytes(ctx, file), path, bytes);
+}
+
+static uint32_t listed_files_of(void *ctx, uint32_t object)
+{
+    return listed_count_files(ctx, object);
+}
+
+static sluice_status listed_file_path(void *ctx, uint32_t object, uint32_t file, char *path,
+                                      size_t bytes)
+{
+    const sl_listed *own = ctx;
+    sl_bytes name = path_bytes(own, object);
+    for (uint32_t i = 0, part = 0; i < own->files && part < file; i++) {
+        const sl_bytes next = listed_file_bytes(own, i, object);
+        if (next.size > 0) {
+            name = next;
+            part++;
+        }
+    }
+    return listed_write_path(own, name, path, bytes);
 }
 
 static const sl_boundary *listed_boundary_of(void *ctx, uint32_t file)
@@ -81,7 +181,8 @@ static const sl_boundary *listed_boundary_of(void *ctx, uint32_t file)
 static sluice_status listed_key_of(const sl_dataset *dataset, uint64_t index, char *key,
                                    size_t bytes)
 {
-    const sl_bytes name = path_bytes(listed_of(dataset), index);
+    const sl_listed *own = listed_of(dataset);
+    const sl_bytes name = key_of_path(own, path_bytes(own, index));
     if (name.size >= bytes) {
         return SLUICE_INVALID;
     }
@@ -96,6 +197,16 @@ static const char *listed_class_name(const sl_dataset *dataset, int64_t label)
     return label >= 0 && label < dataset->info.classes
                ? json_string_value(json_array_get(classes, (size_t)label))
                : NULL;
+}
+
+static bool listed_has_folder(const sl_dataset *dataset, uint64_t device, uint64_t inode)
+{
+    const sl_listed *own = listed_of(dataset);
+    bool found = false;
+    for (uint32_t i = 0; i < own->folder_count && !found; i++) {
+        found = own->folders[i].device == device && own->folders[i].inode == inode;
+    }
+    return found;
 }
 
 static void close_listed(sl_dataset *dataset)
@@ -114,6 +225,16 @@ static const sl_dataset_ops listed_ops = {
     .unpack = listed_unpack,
     .class_name = listed_class_name,
     .key = listed_key_of,
+    .close = close_listed,
+};
+
+/* Of a dataset that is what its folders hold. */
+static const sl_dataset_ops listed_folder_ops = {
+    .locate = listed_locate,
+    .unpack = listed_unpack,
+    .class_name = listed_class_name,
+    .key = listed_key_of,
+    .has_folder = listed_has_folder,
     .close = close_listed,
 };
 
@@ -160,6 +281,27 @@ static sluice_status listed_refuse(const char *path, const char *name, const cha
                          why);
 }
 
+/* Why a field of another file than the picture cannot be; NULL: it can. */
+static const char *listed_add_file(sl_listed *own, const sl_listed_sources *sources,
+                                   uint32_t source, uint32_t field, uint32_t side)
+{
+    if (source >= 32 || (sources->files >> source & 1) == 0) {
+        return sl_type_is_media(own->fields[field].type)
+                   ? "one column tells the files of pictures, and that is another"
+                   : NULL;
+    }
+    if (own->fields[field].type == SLUICE_FIELD_TEXT) {
+        return NULL;
+    }
+    if (own->files == SL_LISTED_FILES_MAX) {
+        return "more than 8 files of a sample are asked for";
+    }
+    own->is_file[field] = true;
+    own->file_side[own->files++] = side;
+    own->file_of[field] = (uint8_t)own->files;
+    return NULL;
+}
+
 sluice_status sl_listed_choose(sl_listed *own, const sl_listed_sources *sources,
                                const sluice_dataset_options *options, const char *path,
                                sluice_error *error)
@@ -181,14 +323,15 @@ sluice_status sl_listed_choose(sl_listed *own, const sl_listed_sources *sources,
         if (source == sources->picture || source == sources->key) {
             continue;
         }
-        if (sl_type_is_media(field->type)) {
-            return listed_refuse(path, sources->of[source].name,
-                                 "one column tells the files of pictures, and that is another",
-                                 error);
+        const char *why = listed_add_file(own, sources, source, i, count);
+        if (why != NULL) {
+            return listed_refuse(path, sources->of[source].name, why, error);
         }
         own->side_of[i] = count;
         own->source[count] = source;
-        sides[count++] = *field;
+        sides[count] = *field;
+        sides[count].type = own->is_file[i] ? SLUICE_FIELD_TEXT : field->type;
+        count++;
     }
     own->base.fields = own->fields;
     own->base.info.fields = found.count;
@@ -260,9 +403,26 @@ static uint64_t listed_fingerprint(const sl_listed *own)
 static sluice_status check_first(sl_listed *own, const char *path, sluice_error *error)
 {
     char first[SL_PATH_BYTES];
-    return listed_path_of(own, 0, first, sizeof(first)) == SLUICE_OK
-               ? sl_boundary_check(own->boundary, path, first, error)
-               : SLUICE_OK;
+    sluice_status status = SLUICE_OK;
+    const uint32_t count = listed_count_files(own, 0);
+    for (uint32_t i = 0; status == SLUICE_OK && (i == 0 || i < count); i++) {
+        status = listed_file_path(own, 0, i, first, sizeof(first)) == SLUICE_OK
+                     ? sl_boundary_check(own->boundary, path, first, error)
+                     : SLUICE_OK;
+    }
+    return status;
+}
+
+sluice_status sl_listed_add_folder(sl_listed *own, const char *path, sluice_error *error)
+{
+    sl_store_facts facts;
+    const sluice_status status = sl_store_find((sl_file_name){STAGE, path}, &facts, error);
+    assert(own->folder_count < sizeof(own->folders) / sizeof(own->folders[0]));
+    if (status == SLUICE_OK) {
+        own->folders[own->folder_count++] = (sl_listed_folder){facts.device, facts.identity.inode};
+        own->base.ops = &listed_folder_ops;
+    }
+    return status;
 }
 
 sluice_status sl_listed_finish(sl_listed *own, const char *path, sluice_error *error)
@@ -284,7 +444,9 @@ sluice_status sl_listed_finish(sl_listed *own, const char *path, sluice_error *e
     const sl_object_names names = {.ctx = own,
                                    .count = (uint32_t)rows,
                                    .path = listed_path_of,
-                                   .boundary = listed_boundary_of};
+                                   .boundary = listed_boundary_of,
+                                   .files = own->files > 0 ? listed_files_of : NULL,
+                                   .file_path = listed_file_path};
     const sluice_status status = check_first(own, path, error);
     return status == SLUICE_OK ? sl_objects_open(&own->base.objects, &names, error) : status;
 }

@@ -27,10 +27,26 @@ static const char *const usual[] = {"aeroplane",   "bicycle", "bird",  "boat",  
 
 enum { USUAL = sizeof(usual) / sizeof(usual[0]) };
 
-enum { PICTURE, BOXES, LABELS, DIFFICULT, TRUNCATED, OCCLUDED, WIDTH, HEIGHT, GT, KEY, SOURCES };
+enum {
+    PICTURE,
+    MASK,
+    INSTANCES,
+    BOXES,
+    LABELS,
+    DIFFICULT,
+    TRUNCATED,
+    OCCLUDED,
+    WIDTH,
+    HEIGHT,
+    GT,
+    KEY,
+    SOURCES
+};
 
 static const sl_source_column all_sources[SOURCES] = {
     [PICTURE] = {.name = "image", .field = {.type = SLUICE_FIELD_IMAGE}},
+    [MASK] = {.name = "mask", .field = {.type = SLUICE_FIELD_IMAGE}},
+    [INSTANCES] = {.name = "instances", .field = {.type = SLUICE_FIELD_IMAGE}},
     [BOXES] =
         {.name = "boxes",
          .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_F32, .dims = 2, .shape = {0, 4}}},
@@ -54,6 +70,11 @@ typedef struct object {
     uint8_t flags[3]; /* difficult, truncated, occluded */
 } object;
 
+/* Of each source that is a folder of masks, where it is from that of annotations. */
+static const char *const mask_folders[] =
+    {[MASK] = "../SegmentationClass", [INSTANCES] = "../SegmentationObject"};
+static const char pictures_beside_masks[] = "../JPEGImages";
+
 /* What one annotation says. */
 typedef struct page {
     char *filename;
@@ -62,6 +83,7 @@ typedef struct page {
     uint32_t count, capacity;
     int64_t width, height;
     bool says_occluded, has_picture;
+    bool has_mask[INSTANCES + 1]; /* of a source */
 } page;
 
 /* While a dataset is opened. */
@@ -69,10 +91,12 @@ typedef struct opener {
     sl_voc_files files;
     page *pages; /* one a file */
     uint32_t count;
-    pthread_mutex_t mutex; /* guards `names` while files are read */
-    json_t *names;         /* of classes: an object, their numbers */
-    int64_t *labels;       /* of those numbers */
-    const char *place;     /* of pictures */
+    pthread_mutex_t mutex;         /* guards `names` while files are read */
+    json_t *names;                 /* of classes: an object, their numbers */
+    int64_t *labels;               /* of those numbers */
+    const char *place;             /* of pictures */
+    const char *prefix;            /* of their paths, from the dataset's root */
+    bool has_masks[INSTANCES + 1]; /* of a source */
     sl_boundary *boundary; /* of annotations that a list names; NULL: they may are anywhere */
     const char *path;
     sl_listed *own;
@@ -80,6 +104,7 @@ typedef struct opener {
     uint32_t what[SOURCES]; /* that each source is */
     uint8_t *capacity;      /* for the lists of a sample */
     size_t capacity_bytes;
+    char mask[SL_PATH_BYTES]; /* the path of one */
 } opener;
 
 static sluice_status voc_no_memory(sluice_error *error)
@@ -165,6 +190,62 @@ static sluice_status voc_find_picture(void *ctx, uint32_t number, sluice_error *
     return own->picture != NULL ? SLUICE_OK : voc_no_memory(error);
 }
 
+/* ---- masks ---- */
+
+static bool voc_is_mask(uint32_t what)
+{
+    return what == MASK || what == INSTANCES;
+}
+
+/* Pictures and masks are in folders beside each other then, and paths begin above both. */
+static sluice_status voc_look_for_masks(opener *o, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    if (strcmp(o->place, pictures_beside_masks) != 0) {
+        return SLUICE_OK;
+    }
+    for (uint32_t i = MASK; status == SLUICE_OK && i <= INSTANCES; i++) {
+        status =
+            sl_voc_files_find_masks(&o->files, o->path, mask_folders[i], &o->has_masks[i], error);
+        o->prefix = o->has_masks[i] ? pictures_beside_masks + strlen("../") : o->prefix;
+    }
+    return status;
+}
+
+static sluice_status voc_find_mask(void *ctx, uint32_t number, sluice_error *error)
+{
+    char mask[SL_PATH_BYTES];
+    const opener *o = ctx;
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = MASK; status == SLUICE_OK && i <= INSTANCES; i++) {
+        if (o->has_masks[i] && sl_voc_files_write_mask(&o->files, number, mask_folders[i], mask)) {
+            status = sl_voc_files_find_mask(&o->files, mask, &o->pages[number].has_mask[i], error);
+        }
+    }
+    return status;
+}
+
+/* Of pictures that are segmented each has a mask. */
+static sluice_status voc_find_masks(opener *o, sluice_error *error)
+{
+    uint32_t missing = 0;
+    uint32_t first = 0;
+    const sluice_status status =
+        o->prefix[0] != '\0' ? sl_open_many(o->count, voc_find_mask, o, error) : SLUICE_OK;
+    for (uint32_t i = o->count; status == SLUICE_OK && o->has_masks[MASK] && i-- > 0;) {
+        missing += !o->pages[i].has_mask[MASK];
+        first = o->pages[i].has_mask[MASK] ? first : i;
+    }
+    if (status < 0 || missing == 0) {
+        return status;
+    }
+    const sl_bytes name = sl_voc_files_name(&o->files, first);
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
+                         "%u of %u pictures have no mask in \"%.256s/%s\", such as \"%.*s\"",
+                         missing, o->count, o->files.folder, mask_folders[MASK],
+                         (int)(name.size < 256 ? name.size : 256), (const char *)name.data);
+}
+
 /* ---- where pictures are ---- */
 
 /* The place that has the picture of one of the first annotations. */
@@ -191,6 +272,7 @@ static sluice_status bound_pictures(opener *o, const char *folder, sluice_error 
     }
     const sluice_status status =
         sl_annotated_bound(o->own, o->files.folder, o->place, &inside, error);
+    o->own->depth -= o->prefix[0] != '\0' && o->own->depth > 0;
     return status == SLUICE_OK ? sl_boundary_check(o->own->boundary, o->path, folder, error)
                                : status;
 }
@@ -198,6 +280,7 @@ static sluice_status bound_pictures(opener *o, const char *folder, sluice_error 
 static sluice_status voc_find_pictures(opener *o, sluice_error *error)
 {
     char folder[SL_PATH_BYTES];
+    char root[SL_PATH_BYTES + 4];
     o->place = voc_find_place(o);
     if (o->place == NULL) {
         const sl_bytes name = sl_voc_files_name(&o->files, 0);
@@ -213,9 +296,14 @@ static sluice_status voc_find_pictures(opener *o, sluice_error *error)
     if (length < 0 || (size_t)length >= sizeof(folder)) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1, "the path is too long");
     }
-    sluice_status status = sl_listed_new(&o->own, folder, true, error);
+    sluice_status status = voc_look_for_masks(o, error);
+    (void)snprintf(root, sizeof(root), "%s/..", o->files.folder);
+    status = status == SLUICE_OK
+                 ? sl_listed_new(&o->own, o->prefix[0] != '\0' ? root : folder, true, error)
+                 : status;
     status = status == SLUICE_OK ? bound_pictures(o, folder, error) : status;
-    return status == SLUICE_OK ? sl_open_many(o->count, voc_find_picture, o, error) : status;
+    status = status == SLUICE_OK ? sl_open_many(o->count, voc_find_picture, o, error) : status;
+    return status == SLUICE_OK ? voc_find_masks(o, error) : status;
 }
 
 /* ---- classes ---- */
@@ -293,6 +381,9 @@ static bool voc_is_there(const opener *o, uint32_t what)
         height = height || o->pages[i].height >= 0;
         occluded = occluded || o->pages[i].says_occluded;
     }
+    if (voc_is_mask(what)) {
+        return o->has_masks[what];
+    }
     return what == WIDTH      ? width
            : what == HEIGHT   ? height
            : what == OCCLUDED ? occluded
@@ -305,6 +396,7 @@ static sluice_status voc_choose_fields(opener *o, const sluice_dataset_options *
     sl_listed_sources sources = {.of = o->sources, .picture = PICTURE};
     for (uint32_t i = 0; i < SOURCES; i++) {
         if (voc_is_there(o, i)) {
+            sources.files |= voc_is_mask(i) ? 1U << sources.count : 0;
             o->what[sources.count] = i;
             o->sources[sources.count] = all_sources[i];
             sources.key = sources.count++; /* the last one */
@@ -354,6 +446,13 @@ static bool voc_find_value(opener *o, uint32_t what, uint32_t sample, sl_value *
 {
     const page *from = &o->pages[sample];
     switch (what) {
+    case MASK:
+    case INSTANCES:
+        (void)sl_voc_files_write_mask(&o->files, sample, mask_folders[what], o->mask);
+        *value = (sl_value){
+            .present = from->has_mask[what],
+            .bytes = {(const uint8_t *)o->mask + strlen("../"), strlen(o->mask) - strlen("../")}};
+        return true;
     case WIDTH:
         *value = (sl_value){.present = from->width >= 0, .integer = from->width};
         return true;
@@ -370,8 +469,12 @@ static bool voc_find_value(opener *o, uint32_t what, uint32_t sample, sl_value *
 
 static sluice_status voc_keep_sample(opener *o, uint32_t sample, sluice_error *error)
 {
-    const char *picture = o->pages[sample].picture;
-    const sl_bytes path = {(const uint8_t *)picture, strlen(picture)};
+    char picture[2 * SL_PATH_BYTES];
+    const char *name = o->pages[sample].picture;
+    const bool is_below = o->prefix[0] != '\0' && name[0] != '/';
+    const int length = snprintf(picture, sizeof(picture), "%s%s%s", is_below ? o->prefix : "",
+                                is_below ? "/" : "", name);
+    const sl_bytes path = {(const uint8_t *)picture, (size_t)length};
     const sl_refusal why = sl_listed_check_path(o->own, path);
     if (why.text != NULL) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->files.list.files[sample].path, -1,
@@ -417,6 +520,9 @@ static sluice_status voc_open_pages(opener *o, const sluice_dataset_options *opt
     status = status == SLUICE_OK ? voc_find_pictures(o, error) : status;
     status = status == SLUICE_OK ? make_classes(o, error) : status;
     status = status == SLUICE_OK ? voc_choose_fields(o, options, error) : status;
+    if (status == SLUICE_OK && o->prefix[0] != '\0') {
+        o->own->key_skips = (uint32_t)strlen(o->prefix) + 1;
+    }
     for (uint32_t i = 0; status == SLUICE_OK && i < o->count; i++) {
         status = voc_keep_sample(o, i, error);
     }
@@ -458,6 +564,7 @@ static sluice_status open_voc(sl_dataset **dataset, const char *const *paths, si
         return voc_no_memory(error);
     }
     o->path = paths[0];
+    o->prefix = "";
     o->files.anywhere = options->allow_outside != 0;
     sl_mutex_init(&o->mutex);
     const sluice_status status = voc_open_pages(o, options, error);

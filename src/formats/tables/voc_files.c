@@ -361,3 +361,66 @@ bool sl_voc_files_picture(const sl_voc_files *files, uint32_t number, const char
     (void)snprintf(picture, SL_PATH_BYTES, "%.*s%s", length, name, own);
     return false;
 }
+
+/* ---- masks ---- */
+
+static sluice_status find_kind(const sl_voc_files *files, const char *from, sl_entry_kind kind,
+                               bool *found, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    sl_store_facts facts;
+    *found = false;
+    if (!sl_path_join(path, files->folder, from)) {
+        return SLUICE_OK;
+    }
+    const int failed = sl_store_stat(path, &facts);
+    if (failed < 0 && !sl_store_is_missing(failed)) {
+        return sl_error_file(error, SLUICE_IO, STAGE, -failed, path, -1, "cannot look for masks");
+    }
+    *found = failed == 0 && facts.kind == kind;
+    return SLUICE_OK;
+}
+
+/* Whether a list is in a folder Segmentation, as it was named, or is by its real path. */
+static bool is_of_segmentation(const char *list)
+{
+    static const char folder[] = "Segmentation";
+    char real[SL_PATH_BYTES];
+    const char *name = sl_path_name(list);
+    size_t before = (size_t)(name - list);
+    const char *end = name;
+    if (before == 0) {
+        if (sl_store_real_path(".", real) != 0) {
+            return false;
+        }
+        before = strlen(real) + 1;
+        end = real + before;
+    }
+    return before > strlen(folder) &&
+           memcmp(end - 1 - strlen(folder), folder, strlen(folder)) == 0 &&
+           (before == strlen(folder) + 1 || end[-2 - (long)strlen(folder)] == '/');
+}
+
+sluice_status sl_voc_files_find_masks(const sl_voc_files *files, const char *list, const char *from,
+                                      bool *found, sluice_error *error)
+{
+    *found = false;
+    return files->chosen && is_of_segmentation(list)
+               ? find_kind(files, from, SL_ENTRY_FOLDER, found, error)
+               : SLUICE_OK;
+}
+
+bool sl_voc_files_write_mask(const sl_voc_files *files, uint32_t number, const char *from,
+                             char mask[SL_PATH_BYTES])
+{
+    const sl_bytes name = sl_voc_files_name(files, number);
+    const int length =
+        snprintf(mask, SL_PATH_BYTES, "%s/%.*s.png", from, (int)name.size, (const char *)name.data);
+    return length > 0 && length < SL_PATH_BYTES && name.size > 0 && name.data[0] != '/';
+}
+
+sluice_status sl_voc_files_find_mask(const sl_voc_files *files, const char *mask, bool *found,
+                                     sluice_error *error)
+{
+    return find_kind(files, mask, SL_ENTRY_FILE, found, error);
+}

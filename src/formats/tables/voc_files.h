@@ -32,6 +32,18 @@ void sl_voc_files_close(sl_voc_files *files); /* of all zero is fine */
 /* The name of an annotation: its path from `folder`, without ".xml". */
 sl_bytes sl_voc_files_name(const sl_voc_files *files, uint32_t number);
 
+/* Whether the list is one of pictures that are segmented: in a folder Segmentation, where there is
+ * a folder of masks, `from` the folder of annotations. Errors: IO. */
+sluice_status sl_voc_files_find_masks(const sl_voc_files *files, const char *list, const char *from,
+                                      bool *found, sluice_error *error);
+/* What the mask of an annotation is called there, from the folder of annotations; false: too long,
+ * or the annotation is elsewhere. */
+bool sl_voc_files_write_mask(const sl_voc_files *files, uint32_t number, const char *from,
+                             char mask[SL_PATH_BYTES]);
+/* Whether there is such a file. Errors: IO. */
+sluice_status sl_voc_files_find_mask(const sl_voc_files *files, const char *mask, bool *found,
+                                     sluice_error *error);
+
 /* How many folders pictures are looked for in: from `folder`, ".", "../JPEGImages" and so on. */
 #define SL_VOC_PLACES 6U
 extern const char *const sl_voc_places[SL_VOC_PLACES];

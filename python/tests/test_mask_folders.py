@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders of pictures beside folders of masks, as ADE20K, Cityscapes, VOC and Carvana lie on disks, against a plain walk
+over the same files with Pillow."""
+import os
+
+import numpy
+import pytest
+from PIL import Image
+
+import sluice
+from sluice import columns as C
+from sluice import transforms as T
+
+HEIGHT, WIDTH = 24, 36
+CORRUPT, INVALID = sluice.CorruptError, sluice.InvalidError
+
+
+def picture(path, number):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", (WIDTH, HEIGHT), (number * 5 % 256, 7, 9)).save(path)
+
+
+def mask(path, number, dtype="uint8", palette=False):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    array = numpy.random.RandomState(number).randint(0, 256 if dtype == "uint8" else 65536, (HEIGHT, WIDTH)).astype(dtype)
+    image = Image.fromarray(array)
+    if palette:
+        image.putpalette(list(range(256)) * 3)
+    image.save(path)
+
+
+def walk(folder):
+    """Paths from there, in the order of their bytes."""
+    found = [os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder, followlinks=True) for name in names]
+    return sorted((name for name in found if not os.path.basename(name).startswith(".")), key=os.fsencode)
+
+
+def check(data, pictures, belonging, fields=("mask",)):
+    """`belonging`: from a picture's path to that of a field's file."""
+    names = walk(pictures)
+    assert data.format == "masks" and list(data.fields) == ["image", *fields, "key"]
+    assert all(data.fields[name].type == "image" for name in ("image", *fields))
+    assert [sample["key"] for sample in data] == names
+    for name, sample in zip(names, data):
+        assert bytes(sample["image"]) == (pictures / name).read_bytes()
+        for field in fields:
+            assert bytes(sample[field]) == belonging(name, field).read_bytes(), (name, field)
+
+
+def ade(root, splits=(("training", 9), ("validation", 4))):
+    for split, count in splits:
+        for number in range(count):
+            name = f"ADE_{split[:-3]}_{number:08}"
+            picture(root / "images" / split / f"{name}.jpg", number)
+            mask(root / "annotations" / split / f"{name}.png", number)
+    (root / "objectInfo150.txt").write_text("Idx\tRatio\n")
+    return root
+
+
+def other(pictures, masks, ending=".png"):
+    return lambda name, field: masks / (os.path.splitext(name)[0] + ending)
+
+
+def test_ade(tmp_path, monkeypatch):
+    root = ade(tmp_path / "ADEChallengeData2016")
+    for split in ("training", "validation"):
+        pictures, masks = root / "images" / split, root / "annotations" / split
+        check(sluice.Dataset(pictures), pictures, other(pictures, masks))
+        check(sluice.Dataset(f"{pictures}//"), pictures, other(pictures, masks))
+        monkeypatch.chdir(pictures)
+        check(sluice.Dataset("."), pictures, other(pictures, masks))
+        monkeypatch.chdir(root / "images")
+        check(sluice.Dataset(split), pictures, other(pictures, masks))
+        monkeypatch.chdir(root)
+        check(sluice.Dataset(f"images/{split}"), pictures, other(pictures, masks))
+    with pytest.raises(INVALID, match=r"are splits \(training, validation\): open one of them \(.*/images/training\)"):
+        sluice.Dataset(root)
+    with pytest.raises(INVALID, match="are splits, not classes"):
+        sluice.Dataset(root / "images")
+    kinds = sluice.concat([sluice.Dataset(root / "images" / split) for split in ("training", "validation")])
+    assert len(kinds) == 13
+
+
+def test_same_wherever_it_lies(tmp_path):
+    """The fingerprint is of names, not of where the folder is."""
+    ways = [ade(tmp_path / name) for name in ("a", "b")]
+    first, second = (sluice.Dataset(root / "images/training") for root in ways)
+    assert first.fingerprint == second.fingerprint
+    assert first.fingerprint != sluice.Dataset(ways[0] / "images/validation").fingerprint
+
+
+def test_values(tmp_path):
+    root = ade(tmp_path / "ade")
+    data = sluice.Dataset(root / "images/training")
+    columns = {"image": C.Image("image", transform=[T.Resize(16), T.CenterCrop(16)]), "seg": C.Tensor("mask", shape=(HEIGHT, WIDTH), dtype="uint8")}
+    seen = 0
+    with sluice.Loader(data, batch_size=4, shuffle=True, seed=1, last_batch="short", columns=columns, num_workers=2) as loader:
+        for batch in loader:
+            for row, index in enumerate(batch["index"].tolist()):
+                name = data[index]["key"]
+                wanted = numpy.asarray(Image.open(root / "annotations/training" / name.replace("jpg", "png")))
+                assert (batch["seg"].numpy()[row] == wanted).all()
+                seen += 1
+    assert seen == 9
+
+
+@pytest.mark.parametrize("pictures", ["images", "img", "img_dir", "JPEGImages"])
+@pytest.mark.parametrize("masks, ending", [("masks", ".png"), ("labels", "_mask.png"), ("ann_dir", ".PNG"), ("gt", "_L.png"),
+                                           ("annotations/trimaps", ".png"), ("masks", "_segmentation.png")])
+def test_two_folders(tmp_path, pictures, masks, ending):
+    for number in range(5):
+        picture(tmp_path / pictures / f"p{number}.{'png' if number % 2 else 'JPG'}", number)
+        mask(tmp_path / masks / f"p{number}{ending}", number)
+    mask(tmp_path / masks / f"nobodys{ending}", 9)
+    wanted = other(tmp_path / pictures, tmp_path / masks, ending)
+    check(sluice.Dataset(tmp_path), tmp_path / pictures, wanted)
+    check(sluice.Dataset(tmp_path / pictures), tmp_path / pictures, wanted)
+
+
+def test_nested_and_hidden(tmp_path):
+    for number in range(12):
+        below = f"{'ab'[number % 2]}/{number % 3}"
+        picture(tmp_path / "images" / below / f"{number}.jpg", number)
+        mask(tmp_path / "masks" / below / f"{number}.png", number)
+    picture(tmp_path / "images/__MACOSX/x.jpg", 1)
+    (tmp_path / "images/a/.hidden.jpg").write_bytes(b"no picture")
+    (tmp_path / "images/Thumbs.db").write_bytes(b"none")
+    (tmp_path / "images/loop").symlink_to(tmp_path / "images")
+    data = sluice.Dataset(tmp_path)
+    assert [sample["key"] for sample in data] == sorted(f"{'ab'[n % 2]}/{n % 3}/{n}.jpg" for n in range(12))
+    for sample in data:
+        assert bytes(sample["mask"]) == (tmp_path / "masks" / sample["key"].replace("jpg", "png")).read_bytes()
+
+
+def test_links(tmp_path):
+    """Folders that are links: the masks are beside the link, not beside what it leads to."""
+    root = ade(tmp_path / "store", [("training", 3)])
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    (linked / "images").symlink_to(root / "images")
+    (linked / "annotations").symlink_to(root / "annotations")
+    wanted = other(root / "images/training", root / "annotations/training")
+    check(sluice.Dataset(linked / "images/training"), linked / "images/training", wanted)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/pictures").symlink_to(root / "images/training")
+    plain = sluice.Dataset(tmp_path / "elsewhere/pictures")
+    assert plain.format == "folder" and len(plain) == 3
+
+
+def test_classes_stay(tmp_path):
+    """What was an image folder is one: classes, also such as are called like masks, and folders without masks."""
+    for number in range(6):
+        picture(tmp_path / "faces" / ["mask", "images"][number % 2] / f"{number}.jpg", number)
+        picture(tmp_path / "birds/images" / f"00{number % 3}.Kind" / f"{number}.jpg", number)
+        mask(tmp_path / "birds/segmentations" / f"00{number % 3}.Kind" / f"{number}.png", number)
+        picture(tmp_path / "alone/images" / f"{number}.jpg", number)
+        (tmp_path / "alone/labels").mkdir(exist_ok=True)
+        (tmp_path / "alone/labels/notes.txt").write_text("no masks")
+    faces = sluice.Dataset(tmp_path / "faces")
+    assert faces.format == "folder" and list(faces.classes) == ["images", "mask"]
+    birds = sluice.Dataset(tmp_path / "birds/images")
+    assert birds.format == "folder" and list(birds.classes) == ["000.Kind", "001.Kind", "002.Kind"]
+    check(sluice.Dataset(tmp_path / "birds"), tmp_path / "birds/images",
+          other(None, tmp_path / "birds/segmentations"))
+    assert sluice.Dataset(tmp_path / "alone/images").format == "folder"
+
+
+def test_coco_stays(tmp_path):
+    """COCO's annotations beside masks of the same pictures (COCO-Stuff) are still found from the folder above."""
+    root = ade(tmp_path / "coco", [("train2017", 2)])
+    (root / "annotations/instances_train2017.json").write_text(
+        '{"images": [{"id": 1, "file_name": "ADE_train2_00000000.jpg"}], "annotations": [], "categories": []}')
+    assert sluice.Dataset(root).format == "coco"
+    assert sluice.Dataset(root / "images/train2017").format == "masks"
+
+
+@pytest.fixture
+def city(tmp_path):
+    root = tmp_path / "cityscapes"
+    for split, towns in (("train", ["aachen", "bochum"]), ("val", ["ulm"]), ("test", ["bonn"])):
+        for number in range(3):
+            for town in towns:
+                name = f"{town}_{number:06}_000019"
+                picture(root / "leftImg8bit" / split / town / f"{name}_leftImg8bit.png", number)
+                if split != "test":
+                    for kind, dtype in (("labelIds", "uint8"), ("instanceIds", "uint16"), ("color", "uint8")):
+                        mask(root / "gtFine" / split / town / f"{name}_gtFine_{kind}.png", number, dtype)
+                    (root / "gtFine" / split / town / f"{name}_gtFine_polygons.json").write_text("{}")
+    return root
+
+
+def belongs(city, split, kind="gtFine"):
+    ends = {"mask": "labelIds", "instances": "instanceIds", "train_ids": "labelTrainIds"}
+    return lambda name, field: city / kind / split / name.replace("leftImg8bit.png", f"{kind}_{ends[field]}.png")
+
+
+def test_cityscapes(city):
+    for split in ("train", "val"):
+        pictures = city / "leftImg8bit" / split
+        check(sluice.Dataset(pictures), pictures, belongs(city, split), ("mask", "instances"))
+    town = city / "leftImg8bit/train/bochum"
+    check(sluice.Dataset(town), town, belongs(city, "train/bochum"), ("mask", "instances"))
+    with pytest.raises(INVALID, match=r"are splits \(test, train, val\): open one of them"):
+        sluice.Dataset(city)
+    assert sluice.Dataset(city / "leftImg8bit/test").format == "folder"  # pictures without masks, as before
+    for path in walk(city / "gtFine/train"):
+        if path.endswith("labelIds.png"):
+            mask(city / "gtFine/train" / path.replace("labelIds", "labelTrainIds"), 5)
+    pictures = city / "leftImg8bit/train"
+    check(sluice.Dataset(pictures), pictures, belongs(city, "train"), ("mask", "instances", "train_ids"))
+    chosen = sluice.Dataset(pictures, fields={"image": "image", "seg": "train_ids"})
+    assert list(chosen.fields) == ["image", "seg"]
+    assert bytes(chosen[0]["seg"]) == belongs(city, "train")(walk(pictures)[0], "train_ids").read_bytes()
+    (city / "gtFine").rename(city / "gtCoarse")
+    for path in walk(city / "gtCoarse"):
+        (city / "gtCoarse" / path).rename(city / "gtCoarse" / path.replace("gtFine", "gtCoarse"))
+    check(sluice.Dataset(pictures), pictures, belongs(city, "train", "gtCoarse"), ("mask", "instances", "train_ids"))
+
+
+def test_carvana(tmp_path):
+    for number in range(3):
+        picture(tmp_path / "train" / f"{number:03}.jpg", number)
+        mask(tmp_path / "train_masks" / f"{number:03}_mask.png", number)
+    check(sluice.Dataset(tmp_path / "train"), tmp_path / "train", other(None, tmp_path / "train_masks", "_mask.png"))
+    for number in range(3):
+        (tmp_path / "train_masks" / f"{number:03}_mask.png").rename(tmp_path / "train_masks" / f"{number:03}_mask.gif")
+    with pytest.raises(INVALID, match='"000_mask.gif" is a GIF, which is not decoded'):
+        sluice.Dataset(tmp_path / "train")
+
+
+@pytest.fixture
+def voc(tmp_path):
+    root = tmp_path / "VOC2012"
+    for number in range(6):
+        picture(root / "JPEGImages" / f"2007_{number:06}.jpg", number)
+        if number % 2:
+            mask(root / "SegmentationClass" / f"2007_{number:06}.png", number, palette=True)
+            mask(root / "SegmentationObject" / f"2007_{number:06}.png", number + 50, palette=True)
+    (root / "ImageSets/Segmentation").mkdir(parents=True)
+    (root / "ImageSets/Segmentation/train.txt").write_text("2007_000005\n2007_000001\r\n\n")
+    return root
+
+
+def check_voc(data, voc, format, pictures="JPEGImages/"):
+    assert data.format == format and [sample["key"] for sample in data] == ["2007_000005.jpg", "2007_000001.jpg"]
+    for sample in data:
+        name = sample["key"][:-4]
+        assert bytes(sample["image"]) == (voc / f"JPEGImages/{name}.jpg").read_bytes()
+        assert bytes(sample["mask"]) == (voc / f"SegmentationClass/{name}.png").read_bytes()
+        assert bytes(sample["instances"]) == (voc / f"SegmentationObject/{name}.png").read_bytes()
+
+
+def test_voc_list(voc, monkeypatch):
+    way = voc / "ImageSets/Segmentation/train.txt"
+    check_voc(sluice.Dataset(way), voc, "masks")
+    monkeypatch.chdir(way.parent)
+    check_voc(sluice.Dataset("train.txt"), voc, "masks")
+    for text, error, match in (
+        ("2007_000002\n", INVALID, '1 of 1 pictures have no mask in .* such as "2007_000002.jpg"'),
+        ("2007_000001\n../../secret\n", INVALID, r'line 2: there is no picture "../../secret"'),
+        ("2007_000001 1\n", CORRUPT, "line 1: more than the name of a picture"),
+        ("\n \n", INVALID, "it lists nothing"),
+        ("2007\0\n", CORRUPT, "not valid UTF-8"),
+    ):
+        way.write_text(text)
+        with pytest.raises(error, match=match):
+            sluice.Dataset(way)
+
+
+def test_voc_beside_annotations(voc):
+    """With annotations a list is theirs, and has the masks besides."""
+    (voc / "Annotations").mkdir()
+    way = voc / "ImageSets/Segmentation/train.txt"
+    for number in range(6):
+        (voc / f"Annotations/2007_{number:06}.xml").write_text(
+            f"<annotation><filename>2007_{number:06}.jpg</filename><object><name>dog</name><bndbox><xmin>1</xmin><ymin>2</ymin>"
+            "<xmax>8</xmax><ymax>9</ymax></bndbox></object></annotation>")
+    try:
+        data = sluice.Dataset(way)
+    except sluice.UnsupportedError as error:
+        assert "without libexpat" in str(error)
+        return
+    check_voc(data, voc, "voc")
+    assert list(data.fields)[:4] == ["image", "mask", "instances", "boxes"]
+    assert numpy.asarray(data[0]["boxes"]).tolist() == [[0, 1, 8, 8]]
+    assert "mask" not in sluice.Dataset(voc).fields
+    (voc / "ImageSets/Main").mkdir()
+    (voc / "ImageSets/Main/train.txt").write_text("2007_000005\n")
+    assert "mask" not in sluice.Dataset(voc / "ImageSets/Main/train.txt").fields
+    way.write_text("2007_000001\n2007_000002\n2007_000004\n")
+    with pytest.raises(INVALID, match=r'2 of 3 pictures have no mask in ".*SegmentationClass", such as "2007_000002"'):
+        sluice.Dataset(way)
+
+
+def test_voc_link_out(voc, tmp_path):
+    """What a list names stays in its folder."""
+    (tmp_path / "secret.png").write_bytes((voc / "SegmentationClass/2007_000005.png").read_bytes())
+    (voc / "SegmentationClass/2007_000005.png").unlink()
+    (voc / "SegmentationClass/2007_000005.png").symlink_to(tmp_path / "secret.png")
+    way = voc / "ImageSets/Segmentation/train.txt"
+    with pytest.raises(INVALID, match="outside|elsewhere"):
+        sluice.Dataset(way)
+    assert len(sluice.Dataset(way, allow_outside=True)) == 2
+    way.write_text("2007_000001\n2007_000005\n")
+    data = sluice.Dataset(way)
+    with pytest.raises(sluice.Error, match="2007_000005.png"):
+        data[1]
+    assert data[0]["key"] == "2007_000001.jpg"
+
+
+def test_missing(tmp_path):
+    root = ade(tmp_path / "ade")
+    for number in (2, 5):
+        (root / f"annotations/training/ADE_train_{number:08}.png").unlink()
+    with pytest.raises(INVALID, match=r'2 of 9 pictures have no mask in ".*annotations/training", such as "ADE_train_00000002.jpg"'):
+        sluice.Dataset(root / "images/training")
+
+
+def test_gone(tmp_path):
+    """A mask that cannot be read when its sample is makes a bad sample, which names it."""
+    root = ade(tmp_path / "ade")
+    data = sluice.Dataset(root / "images/training")
+    (root / "annotations/training/ADE_train_00000004.png").unlink()
+    with pytest.raises(sluice.Error, match="annotations/training/ADE_train_00000004.png"):
+        data[4]
+    columns = {"seg": C.Tensor("mask", shape=(HEIGHT, WIDTH), dtype="uint8")}
+    with sluice.Loader(data, batch_size=3, shuffle=False, columns=columns, on_bad_sample="mask") as loader:
+        status = numpy.concatenate([batch["status"].numpy() for batch in loader])
+    assert (status != 0).tolist() == [number == 4 for number in range(9)]
+
+
+def test_not_a_mask(tmp_path):
+    root = ade(tmp_path / "ade")
+    data = (root / "annotations/training/ADE_train_00000004.png").read_bytes()
+    (root / "annotations/training/ADE_train_00000004.png").write_bytes(data[:-30] + b"x" * 30)
+    result = sluice.Dataset(root / "images/training").verify(decode=True)
+    assert len(result.findings) == 1 and "ADE_train_00000004.png" in str(result.findings[0])
+
+
+def test_packed(city, tmp_path):
+    source = sluice.Dataset(city / "leftImg8bit/train")
+    sluice.pack(source, tmp_path / "packed", keep_order=True, keep_bytes=True)
+    packed = sluice.Dataset(tmp_path / "packed")
+    assert list(packed.fields) == list(source.fields) and len(packed) == len(source)
+    for ours, theirs in zip(packed, source):
+        assert ours["key"] == theirs["key"]
+        for field in ("mask", "instances"):
+            assert bytes(ours[field]) == bytes(theirs[field])
+    assert not packed.verify(decode=True).findings
+    sluice.unpack(source, tmp_path / "unpacked")
+    name = walk(city / "leftImg8bit/train")[0]
+    made = walk(tmp_path / "unpacked")
+    assert name in made and name.replace(".png", ".mask.png") in made
+    for where in ("leftImg8bit/train/out", "gtFine/train/out"):
+        with pytest.raises(INVALID, match="in the one that is to be packed"):
+            sluice.pack(source, city / where)
+
+

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Folders of pictures beside folders of label masks: a sample is a picture and its mask, which are
+ * read together. The dataset itself is listed.h's; one thread opens it.
+ */
+#include "listed.h"
+#include "mask_pairs.h"
+#include "memory.h"
+#include "seen_names.h"
+#include "splits.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+enum { LIST_BYTES_MAX = 64 << 20, NAMES_BYTES = 160 };
+
+enum { PICTURE, MASK, INSTANCES, TRAIN_IDS, KEY, SOURCES };
+
+static const sl_source_column all_sources[SOURCES] = {
+    [PICTURE] = {.name = "image", .field = {.type = SLUICE_FIELD_IMAGE}},
+    [MASK] = {.name = "mask", .field = {.type = SLUICE_FIELD_IMAGE}},
+    [INSTANCES] = {.name = "instances", .field = {.type = SLUICE_FIELD_IMAGE}},
+    [TRAIN_IDS] = {.name = "train_ids", .field = {.type = SLUICE_FIELD_IMAGE}},
+    [KEY] = {.name = "key", .field = {.type = SLUICE_FIELD_TEXT}},
+};
+
+/* While a dataset is opened. */
+typedef struct opener {
+    sl_mask_places places;
+    sl_mask_pairs pairs;
+    const char *path;
+    char *text;          /* of a list */
+    const char **chosen; /* pictures, from their folder, in the order of samples */
+    uint64_t count, capacity;
+    sl_listed *own;
+    sl_source_column sources[SOURCES];
+    uint32_t what[SOURCES]; /* that each source is */
+} opener;
+
+static sluice_status masks_refuse(const opener *o, sluice_error *error, const char *why)
+{
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1, "%s", why);
+}
+
+/* ---- which pictures ---- */
+
+static sluice_status masks_choose(opener *o, const char *picture, sluice_error *error)
+{
+    if (!sl_grow(&o->chosen, &o->capacity, o->count + 1, sizeof(*o->chosen))) {
+        return sl_no_memory(error, STAGE, "for a list of pictures");
+    }
+    o->chosen[o->count++] = picture;
+    return SLUICE_OK;
+}
+
+/* Those of training and of testing are not to be one dataset by mistake. */
+static sluice_status masks_check_splits(const opener *o, sluice_error *error)
+{
+    char folder[NAME_MAX + 1] = "";
+    char names[NAMES_BYTES];
+    sl_seen_names splits = {.count = 0};
+    const sl_name_tree *tree = &o->pairs.pictures;
+    for (uint64_t i = 0; i < tree->count; i++) {
+        const char *path = sl_name_tree_path(tree, i);
+        const size_t bytes = strcspn(path, "/");
+        if (path[bytes] == '\0' || bytes >= sizeof(folder) ||
+            (strncmp(folder, path, bytes) == 0 && folder[bytes] == '\0')) {
+            continue;
+        }
+        memcpy(folder, path, bytes);
+        folder[bytes] = '\0';
+        if (sl_split_is(folder)) {
+            sl_seen_names_add(&splits, folder);
+        }
+    }
+    if (splits.count < 2) {
+        return SLUICE_OK;
+    }
+    sl_seen_names_write(&splits, names, sizeof(names));
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
+                         "its folders of pictures with masks are splits (%s): open one of them "
+                         "(%.200s/%.64s/%.64s)",
+                         names, o->places.root, o->places.pictures, splits.names[0]);
+}
+
+static sluice_status masks_take_line(opener *o, char *line, uint64_t number, sluice_error *error)
+{
+    char *rest = NULL;
+    const char *name = strtok_r(line, " \t\r", &rest);
+    if (name == NULL) {
+        return SLUICE_OK;
+    }
+    if (strtok_r(NULL, " \t\r", &rest) != NULL) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, o->path, (int64_t)(line - o->text),
+                             "line %llu: more than the name of a picture",
+                             (unsigned long long)number);
+    }
+    const char *picture = sl_mask_pairs_picture(&o->pairs, name);
+    return picture != NULL
+               ? masks_choose(o, picture, error)
+               : sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, (int64_t)(line - o->text),
+                               "line %llu: there is no picture \"%.256s\" in \"%.256s/%.64s\"",
+                               (unsigned long long)number, name, o->places.root,
+                               o->places.pictures);
+}
+
+static sluice_status masks_read_list(opener *o, sluice_error *error)
+{
+    uint8_t *data;
+    size_t size;
+    sluice_status status =
+        sl_store_read_whole((sl_file_name){STAGE, o->path}, LIST_BYTES_MAX, &data, &size, error);
+    if (status < 0) {
+        return status;
+    }
+    char *text = sl_realloc_array(data, size + 1, 1);
+    o->text = text != NULL ? text : (char *)data;
+    if (text == NULL) {
+        return sl_no_memory(error, STAGE, "for a list of pictures");
+    }
+    if (memchr(text, 0, size) != NULL) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, o->path, -1, "not valid UTF-8");
+    }
+    text[size] = '\0';
+    uint64_t number = 0;
+    for (char *line = text; status == SLUICE_OK && line < text + size;) {
+        char *next = line + strcspn(line, "\n") + 1;
+        next[-1] = '\0';
+        status = masks_take_line(o, line, ++number, error);
+        line = next;
+    }
+    return status == SLUICE_OK && o->count == 0 ? masks_refuse(o, error, "it lists nothing")
+                                                : status;
+}
+
+static sluice_status masks_find_pictures(opener *o, sluice_error *error)
+{
+    if (o->places.is_list) {
+        return masks_read_list(o, error);
+    }
+    sluice_status status = masks_check_splits(o, error);
+    for (uint64_t i = 0; status == SLUICE_OK && i < o->pairs.pictures.count; i++) {
+        status = masks_choose(o, sl_name_tree_path(&o->pairs.pictures, i), error);
+    }
+    return status;
+}
+
+/* ---- their masks ---- */
+
+/* Each picture has one, which can be decoded. */
+static sluice_status masks_check(const opener *o, sluice_error *error)
+{
+    uint64_t missing = 0;
+    const char *first = NULL;
+    for (uint64_t i = 0; i < o->count; i++) {
+        const char *mask = sl_mask_pairs_find(&o->pairs, SL_MASK, o->chosen[i]);
+        if (mask != NULL && !sl_mask_is_picture(mask)) {
+            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
+                                 "the mask \"%.256s\" is a GIF, which is not decoded: make PNGs of "
+                                 "such masks",
+                                 mask);
+        }
+        first = mask == NULL && missing == 0 ? o->chosen[i] : first;
+        missing += mask == NULL;
+    }
+    if (missing == 0) {
+        return SLUICE_OK;
+    }
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
+                         "%llu of %llu pictures have no mask in \"%.200s/%.128s\", such as "
+                         "\"%.256s\": move them to a folder of their own",
+                         (unsigned long long)missing, (unsigned long long)o->count, o->places.root,
+                         o->places.masks[SL_MASK], first);
+}
+
+static bool masks_have(const opener *o, int kind)
+{
+    bool found = false;
+    for (uint64_t i = 0; i < o->count && !found; i++) {
+        const char *mask = sl_mask_pairs_find(&o->pairs, kind, o->chosen[i]);
+        found = mask != NULL && sl_mask_is_picture(mask);
+    }
+    return found;
+}
+
+/* ---- fields and samples ---- */
+
+static sluice_status masks_choose_fields(opener *o, const sluice_dataset_options *options,
+                                         sluice_error *error)
+{
+    sl_listed_sources sources = {.of = o->sources, .picture = PICTURE};
+    for (uint32_t i = 0; i < SOURCES; i++) {
+        const bool is_mask = i >= MASK && i <= TRAIN_IDS;
+        if (is_mask && !masks_have(o, (int)(i - MASK))) {
+            continue;
+        }
+        sources.files |= is_mask ? 1U << sources.count : 0;
+        o->what[sources.count] = i;
+        o->sources[sources.count] = all_sources[i];
+        sources.key = sources.count++; /* the last one */
+    }
+    return sl_listed_choose(o->own, &sources, options, o->path, error);
+}
+
+/* A path from the root of both folders. */
+static sluice_status masks_check_path(const opener *o, const char *folder, const char *name,
+                                      char path[SL_PATH_BYTES], sluice_error *error)
+{
+    const int length = snprintf(path, SL_PATH_BYTES, "%s/%s", folder, name);
+    if (length < 0 || length >= SL_PATH_BYTES) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
+                             "the path of \"%.256s\" is too long", name);
+    }
+    const sl_refusal why =
+        sl_listed_check_path(o->own, (sl_bytes){(const uint8_t *)path, (size_t)length});
+    return why.text != NULL ? masks_refuse(o, error, why.text) : SLUICE_OK;
+}
+
+static sluice_status masks_keep_sample(opener *o, const char *picture, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    sluice_status status = masks_check_path(o, o->places.pictures, picture, path, error);
+    if (status < 0) {
+        return status;
+    }
+    status = sl_listed_put_path(o->own, (sl_bytes){(const uint8_t *)path, strlen(path)}, error);
+    for (uint32_t i = 1; status == SLUICE_OK && i < o->own->side.count; i++) {
+        const int kind = (int)(o->what[o->own->source[i]] - MASK);
+        const char *mask = sl_mask_pairs_find(&o->pairs, kind, picture);
+        sl_value value = {.present = mask != NULL && sl_mask_is_picture(mask)};
+        if (value.present) {
+            status = masks_check_path(o, o->places.masks[kind], mask, path, error);
+            value.bytes = (sl_bytes){(const uint8_t *)path, strlen(path)};
+        }
+        status =
+            status == SLUICE_OK ? sl_side_columns_put(&o->own->side, i, &value, error) : status;
+    }
+    return status;
+}
+
+/* ---- opening ---- */
+
+static void masks_describe(const opener *o)
+{
+    sl_dataset *base = &o->own->base;
+    (void)snprintf(base->info.format, sizeof(base->info.format), "masks");
+    (void)snprintf(base->kind, sizeof(base->kind),
+                   "the pictures of \"%.80s\", each with its mask in \"%.80s\"", o->places.pictures,
+                   o->places.masks[SL_MASK]);
+}
+
+static sluice_status masks_bound(opener *o, bool anywhere, sluice_error *error)
+{
+    char path[2 * SL_PATH_BYTES];
+    if (o->places.is_list) {
+        return anywhere ? SLUICE_OK
+                        : sl_boundary_open(&o->own->boundary, o->places.root, "", error);
+    }
+    sluice_status status = SLUICE_OK;
+    for (int i = 0; status == SLUICE_OK && i < 2; i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", o->places.root,
+                       i == 0 ? o->places.pictures : o->places.masks[SL_MASK]);
+        status = sl_listed_add_folder(o->own, path, error);
+    }
+    return status;
+}
+
+static sluice_status masks_open_pairs(opener *o, const sluice_dataset_options *options,
+                                      sluice_error *error)
+{
+    if (!sl_mask_places_find(o->path, &o->places)) {
+        return masks_refuse(o, error, "there are no masks any more");
+    }
+    sluice_status status = sl_mask_pairs_open(&o->pairs, &o->places, error);
+    status = status == SLUICE_OK ? masks_find_pictures(o, error) : status;
+    status = status == SLUICE_OK ? masks_check(o, error) : status;
+    status = status == SLUICE_OK ? sl_listed_new(&o->own, o->places.root, true, error) : status;
+    status = status == SLUICE_OK ? masks_bound(o, options->allow_outside != 0, error) : status;
+    status = status == SLUICE_OK ? masks_choose_fields(o, options, error) : status;
+    if (status < 0) {
+        return status;
+    }
+    o->own->key_skips = (uint32_t)strlen(o->places.pictures) + 1;
+    for (uint64_t i = 0; status == SLUICE_OK && i < o->count; i++) {
+        status = masks_keep_sample(o, o->chosen[i], error);
+    }
+    masks_describe(o);
+    return status == SLUICE_OK ? sl_listed_finish(o->own, o->path, error) : status;
+}
+
+static sluice_status open_masks(sl_dataset **dataset, const char *const *paths, size_t count,
+                                const sluice_dataset_options *options, sluice_error *error)
+{
+    if (count != 1) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[1], -1,
+                             "folders of masks cannot be joined: open one path");
+    }
+    opener *o = sl_calloc(1, sizeof(*o));
+    if (o == NULL) {
+        return sl_no_memory(error, STAGE, "opening a dataset");
+    }
+    o->path = paths[0];
+    const sluice_status status = masks_open_pairs(o, options, error);
+    if (status == SLUICE_OK) {
+        *dataset = &o->own->base;
+    } else {
+        sl_dataset_close(o->own != NULL ? &o->own->base : NULL);
+    }
+    sl_mask_pairs_close(&o->pairs);
+    sl_free(o->text);
+    sl_free((void *)o->chosen);
+    sl_free(o);
+    return status;
+}
+
+static bool masks_probe(const char *path)
+{
+    sl_mask_places places;
+    return sl_mask_places_find(path, &places);
+}
+
+SL_FORMAT(masks) = {
+    .name = "masks",
+    .files = "folders of pictures and masks",
+    .known = "folders of pictures beside folders of masks (images, masks)",
+    .takes_fields = true,
+    .probe = masks_probe,
+    .open = open_masks,
+};

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "name_tree.h"
+
+#include "error.h"
+#include "inode_set.h"
+#include "memory.h"
+#include "store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+/* While it is made. */
+typedef struct maker {
+    sl_name_tree *tree;
+    const char *folder;
+    const char *below; /* the one that is listed, from `folder` */
+    bool (*takes)(const char *name);
+    bool deep;
+    uint64_t *folders; /* where in `text` their paths begin */
+    uint64_t folder_count, folder_capacity;
+    sl_inode_set seen;
+} maker;
+
+static sluice_status name_tree_no_memory(const maker *m, sluice_error *error)
+{
+    return sl_no_memory_file(error, STAGE, m->folder, "for the names of its files");
+}
+
+static bool name_tree_add(sl_name_tree *tree, const char *path, uint64_t **list, uint64_t *count,
+                          uint64_t *capacity)
+{
+    const size_t bytes = strlen(path) + 1;
+    if (!sl_grow(&tree->text, &tree->capacity, tree->used + bytes, 1) ||
+        !sl_grow(list, capacity, *count + 1, sizeof(**list))) {
+        return false;
+    }
+    memcpy(tree->text + tree->used, path, bytes);
+    (*list)[(*count)++] = tree->used;
+    tree->used += bytes;
+    return true;
+}
+
+static sluice_status name_tree_add_folder(maker *m, const char *path, const sl_store_facts *facts,
+                                          sluice_error *error)
+{
+    bool added;
+    if (!sl_inode_set_add(&m->seen, (sl_inode){facts->device, facts->identity.inode}, &added)) {
+        return name_tree_no_memory(m, error);
+    }
+    return !added ||
+                   name_tree_add(m->tree, path, &m->folders, &m->folder_count, &m->folder_capacity)
+               ? SLUICE_OK
+               : name_tree_no_memory(m, error);
+}
+
+static sluice_status name_tree_visit(void *ctx, const sl_store_entry *entry, sluice_error *error)
+{
+    char path[2 * SL_PATH_BYTES];
+    maker *m = ctx;
+    sl_store_facts facts = {.kind = SL_ENTRY_FILE};
+    const char *name = entry->name;
+    const int prefix = snprintf(path, sizeof(path), "%s/", m->folder);
+    const int length = snprintf(path + prefix, sizeof(path) - (size_t)prefix, "%s%s%s", m->below,
+                                m->below[0] != '\0' ? "/" : "", name);
+    if (name[0] == '.' || entry->kind == SL_ENTRY_OTHER) {
+        return SLUICE_OK;
+    }
+    if (length < 0 || prefix + length >= SL_PATH_BYTES) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, m->folder, -1,
+                             "the path of a file in it is too long");
+    }
+    if (entry->kind != SL_ENTRY_FILE && sl_store_stat(path, &facts) != 0) {
+        facts.kind = SL_ENTRY_FILE;
+    }
+    if (facts.kind == SL_ENTRY_FOLDER) {
+        return m->deep && strncmp(name, "__", 2) != 0
+                   ? name_tree_add_folder(m, path + prefix, &facts, error)
+                   : SLUICE_OK;
+    }
+    return facts.kind != SL_ENTRY_FILE || !m->takes(name) ||
+                   name_tree_add(m->tree, path + prefix, &m->tree->files, &m->tree->count,
+                                 &m->tree->file_capacity)
+               ? SLUICE_OK
+               : name_tree_no_memory(m, error);
+}
+
+static sluice_status name_tree_list(maker *m, uint64_t number, sluice_error *error)
+{
+    char below[SL_PATH_BYTES];
+    char path[2 * SL_PATH_BYTES];
+    (void)snprintf(below, sizeof(below), "%s", m->tree->text + m->folders[number]);
+    (void)snprintf(path, sizeof(path), "%s%s%s", m->folder, below[0] != '\0' ? "/" : "", below);
+    m->below = below;
+    return sl_store_list((sl_file_name){STAGE, path}, name_tree_visit, m, error);
+}
+
+static int name_tree_compare(const void *a, const void *b, void *text)
+{
+    return strcmp((const char *)text + *(const uint64_t *)a,
+                  (const char *)text + *(const uint64_t *)b);
+}
+
+sluice_status sl_name_tree_open(sl_name_tree *tree, const char *folder, bool deep,
+                                bool (*takes)(const char *name), sluice_error *error)
+{
+    maker m = {.tree = tree, .folder = folder, .takes = takes, .deep = deep};
+    sl_store_facts facts;
+    sl_inode_set_clear(&m.seen);
+    sluice_status status = sl_store_find((sl_file_name){STAGE, folder}, &facts, error);
+    status =
+        status == SLUICE_OK && strlen(folder) >= SL_PATH_BYTES - 2
+            ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1, "the path is too long")
+            : status;
+    status = status == SLUICE_OK ? name_tree_add_folder(&m, "", &facts, error) : status;
+    for (uint64_t i = 0; status == SLUICE_OK && i < m.folder_count; i++) {
+        status = name_tree_list(&m, i, error);
+    }
+    if (status == SLUICE_OK && tree->count > 1) {
+        qsort_r(tree->files, tree->count, sizeof(*tree->files), name_tree_compare, tree->text);
+    }
+    sl_inode_set_close(&m.seen);
+    sl_free(m.folders);
+    return status;
+}
+
+void sl_name_tree_close(sl_name_tree *tree)
+{
+    sl_free(tree->text);
+    sl_free(tree->files);
+    *tree = (sl_name_tree){.count = 0};
+}
