@@ -31,12 +31,12 @@ static int mask_compare_keys(const void *a, const void *b)
 static sluice_status mask_add_keys(sl_mask_pairs *pairs, int kind, const char *path,
                                    sluice_error *error)
 {
-    const char *const *suffixes = pairs->places->names->suffixes[kind];
-    const size_t stem = sl_mask_stem(path);
+    const char *const *suffixes = pairs->places->names[kind].suffixes;
+    const size_t stem = sl_pair_stem(path);
     const bool is_png = sl_ends_with(path, ".png") || sl_ends_with(path, ".PNG");
-    const bool is_gif = !sl_mask_is_picture(path);
-    for (uint32_t i = 0; i < SL_MASK_SUFFIXES && suffixes[i] != NULL; i++) {
-        if (!sl_mask_ends(path, stem, suffixes[i])) {
+    const bool is_gif = !sl_pair_is_picture(path);
+    for (uint32_t i = 0; i < SL_PAIR_SUFFIXES && suffixes[i] != NULL; i++) {
+        if (!sl_pair_ends(path, stem, suffixes[i])) {
             continue;
         }
         if (!sl_grow(&pairs->keys[kind], &pairs->capacity[kind], pairs->count[kind] + 1,
@@ -77,7 +77,7 @@ sluice_status sl_mask_pairs_open(sl_mask_pairs *pairs, const sl_mask_places *pla
 {
     pairs->places = places;
     sluice_status status =
-        mask_list(&pairs->pictures, places, places->pictures, sl_mask_is_picture, error);
+        mask_list(&pairs->pictures, places, places->pictures, sl_pair_is_picture, error);
     for (int kind = 0; status == SLUICE_OK && kind < SL_MASK_KINDS; kind++) {
         const char *folder = places->masks[kind];
         const bool shares = kind != SL_MASK && strcmp(folder, places->masks[SL_MASK]) == 0;
@@ -105,11 +105,11 @@ void sl_mask_pairs_close(sl_mask_pairs *pairs)
 
 const char *sl_mask_pairs_find(const sl_mask_pairs *pairs, int kind, const char *picture)
 {
-    const size_t stem = sl_mask_stem(picture);
+    const size_t stem = sl_pair_stem(picture);
     const size_t ending = strlen(pairs->places->names->picture);
     uint64_t low = 0;
     uint64_t high = pairs->count[kind];
-    if (ending > 0 && !sl_mask_ends(picture, stem, pairs->places->names->picture)) {
+    if (ending > 0 && !sl_pair_ends(picture, stem, pairs->places->names->picture)) {
         return NULL;
     }
     while (low < high) {
@@ -145,7 +145,7 @@ const char *sl_mask_pairs_picture(const sl_mask_pairs *pairs, const char *stem)
         if (strncmp(path, stem, bytes) != 0) {
             return NULL;
         }
-        if (sl_mask_stem(path) == bytes) {
+        if (sl_pair_stem(path) == bytes) {
             return path;
         }
     }

@@ -6,15 +6,13 @@
 #include "listed.h"
 #include "mask_pairs.h"
 #include "memory.h"
-#include "seen_names.h"
-#include "splits.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define STAGE "dataset"
 
-enum { LIST_BYTES_MAX = 64 << 20, NAMES_BYTES = 160 };
+enum { LIST_BYTES_MAX = 64 << 20 };
 
 enum { PICTURE, MASK, INSTANCES, TRAIN_IDS, KEY, SOURCES };
 
@@ -53,36 +51,6 @@ static sluice_status masks_choose(opener *o, const char *picture, sluice_error *
     }
     o->chosen[o->count++] = picture;
     return SLUICE_OK;
-}
-
-/* Those of training and of testing are not to be one dataset by mistake. */
-static sluice_status masks_check_splits(const opener *o, sluice_error *error)
-{
-    char folder[NAME_MAX + 1] = "";
-    char names[NAMES_BYTES];
-    sl_seen_names splits = {.count = 0};
-    const sl_name_tree *tree = &o->pairs.pictures;
-    for (uint64_t i = 0; i < tree->count; i++) {
-        const char *path = sl_name_tree_path(tree, i);
-        const size_t bytes = strcspn(path, "/");
-        if (path[bytes] == '\0' || bytes >= sizeof(folder) ||
-            (strncmp(folder, path, bytes) == 0 && folder[bytes] == '\0')) {
-            continue;
-        }
-        memcpy(folder, path, bytes);
-        folder[bytes] = '\0';
-        if (sl_split_is(folder)) {
-            sl_seen_names_add(&splits, folder);
-        }
-    }
-    if (splits.count < 2) {
-        return SLUICE_OK;
-    }
-    sl_seen_names_write(&splits, names, sizeof(names));
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
-                         "its folders of pictures with masks are splits (%s): open one of them "
-                         "(%.200s/%.64s/%.64s)",
-                         names, o->places.root, o->places.pictures, splits.names[0]);
 }
 
 static sluice_status masks_take_line(opener *o, char *line, uint64_t number, sluice_error *error)
@@ -140,7 +108,9 @@ static sluice_status masks_find_pictures(opener *o, sluice_error *error)
     if (o->places.is_list) {
         return masks_read_list(o, error);
     }
-    sluice_status status = masks_check_splits(o, error);
+    const sl_mask_places *p = &o->places;
+    sluice_status status =
+        sl_name_tree_check_splits(&o->pairs.pictures, o->path, p->root, p->pictures, error);
     for (uint64_t i = 0; status == SLUICE_OK && i < o->pairs.pictures.count; i++) {
         status = masks_choose(o, sl_name_tree_path(&o->pairs.pictures, i), error);
     }
@@ -156,7 +126,7 @@ static sluice_status masks_check(const opener *o, sluice_error *error)
     const char *first = NULL;
     for (uint64_t i = 0; i < o->count; i++) {
         const char *mask = sl_mask_pairs_find(&o->pairs, SL_MASK, o->chosen[i]);
-        if (mask != NULL && !sl_mask_is_picture(mask)) {
+        if (mask != NULL && !sl_pair_is_picture(mask)) {
             return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
                                  "the mask \"%.256s\" is a GIF, which is not decoded: make PNGs of "
                                  "such masks",
@@ -180,7 +150,7 @@ static bool masks_have(const opener *o, int kind)
     bool found = false;
     for (uint64_t i = 0; i < o->count && !found; i++) {
         const char *mask = sl_mask_pairs_find(&o->pairs, kind, o->chosen[i]);
-        found = mask != NULL && sl_mask_is_picture(mask);
+        found = mask != NULL && sl_pair_is_picture(mask);
     }
     return found;
 }
@@ -229,7 +199,7 @@ static sluice_status masks_keep_sample(opener *o, const char *picture, sluice_er
     for (uint32_t i = 1; status == SLUICE_OK && i < o->own->side.count; i++) {
         const int kind = (int)(o->what[o->own->source[i]] - MASK);
         const char *mask = sl_mask_pairs_find(&o->pairs, kind, picture);
-        sl_value value = {.present = mask != NULL && sl_mask_is_picture(mask)};
+        sl_value value = {.present = mask != NULL && sl_pair_is_picture(mask)};
         if (value.present) {
             status = masks_check_path(o, o->places.masks[kind], mask, path, error);
             value.bytes = (sl_bytes){(const uint8_t *)path, strlen(path)};

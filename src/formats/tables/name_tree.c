@@ -4,13 +4,18 @@
 #include "error.h"
 #include "inode_set.h"
 #include "memory.h"
+#include "seen_names.h"
+#include "splits.h"
 #include "store.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define STAGE "dataset"
+
+enum { NAMES_BYTES = 160 };
 
 /* While it is made. */
 typedef struct maker {
@@ -131,4 +136,33 @@ void sl_name_tree_close(sl_name_tree *tree)
     sl_free(tree->text);
     sl_free(tree->files);
     *tree = (sl_name_tree){.count = 0};
+}
+
+sluice_status sl_name_tree_check_splits(const sl_name_tree *tree, const char *path,
+                                        const char *root, const char *folder, sluice_error *error)
+{
+    char last[NAME_MAX + 1] = "";
+    char names[NAMES_BYTES];
+    sl_seen_names splits = {.count = 0};
+    for (uint64_t i = 0; i < tree->count; i++) {
+        const char *file = sl_name_tree_path(tree, i);
+        const size_t bytes = strcspn(file, "/");
+        if (file[bytes] == '\0' || bytes >= sizeof(last) ||
+            (strncmp(last, file, bytes) == 0 && last[bytes] == '\0')) {
+            continue;
+        }
+        memcpy(last, file, bytes);
+        last[bytes] = '\0';
+        if (sl_split_is(last)) {
+            sl_seen_names_add(&splits, last);
+        }
+    }
+    if (splits.count < 2) {
+        return SLUICE_OK;
+    }
+    sl_seen_names_write(&splits, names, sizeof(names));
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                         "its folders of pictures are splits (%s): open one of them "
+                         "(%.200s/%.64s/%.64s)",
+                         names, root, folder, splits.names[0]);
 }

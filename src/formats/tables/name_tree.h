@@ -28,6 +28,11 @@ sluice_status sl_name_tree_open(sl_name_tree *tree, const char *folder, bool dee
                                 bool (*takes)(const char *name), sluice_error *error);
 void sl_name_tree_close(sl_name_tree *tree); /* of all zero is fine */
 
+/* INVALID where the files are in folders of several splits: those of training and of testing are
+ * not to be one dataset by mistake. `path` is named, and ROOT/FOLDER/SPLIT as what to open. */
+sluice_status sl_name_tree_check_splits(const sl_name_tree *tree, const char *path,
+                                        const char *root, const char *folder, sluice_error *error);
+
 static inline const char *sl_name_tree_path(const sl_name_tree *tree, uint64_t file)
 {
     return tree->text + tree->files[file];

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pair_look: whether the files of a folder belong to the pictures of another one, by their names.
+ *
+ * Purpose: what masks and label files beside pictures are known by: a look at the first files of
+ * their kind, of which one has to have a picture that is called alike, from their folders.
+ * Threads: any; blocks for looks at names, and at the beginnings of files where a kind asks for it.
+ */
+#ifndef SL_PAIR_LOOK_H
+#define SL_PAIR_LOOK_H
+
+#include "store.h"
+
+/* How names of the others may end, besides what they share with the pictures'. */
+enum { SL_PAIR_SUFFIXES = 9 };
+
+typedef struct sl_pair_kind {
+    const char *picture;                    /* ends of pictures' names */
+    const char *suffixes[SL_PAIR_SUFFIXES]; /* NULL: no more */
+    bool (*takes)(const char *name);        /* whether a file is one of the others */
+    bool (*holds)(const char *path);        /* the same, by what is in it; NULL: the name tells */
+} sl_pair_kind;
+
+typedef struct sl_pair {
+    const char *root;              /* what both folders are in */
+    const char *pictures, *others; /* from there */
+    const sl_pair_kind *kind;
+    bool deep;        /* folders in them are followed */
+    bool beside_json; /* a JSON right in the folder of the others does not matter */
+} sl_pair;
+
+bool sl_pair_is(const sl_pair *pair);
+
+/* Takes a path apart at its component of `bytes` at `at`: `root` is what is before it, `others`
+ * what is from there on, with `other` in the component's place. False: it is too long. */
+bool sl_pair_swap(const char *path, const char *at, size_t bytes, const char *other,
+                  char root[SL_PATH_BYTES], char others[SL_PATH_BYTES]);
+/* Whether there are folders in one: pictures in these are of classes. */
+bool sl_pair_has_folders(const char *path);
+
+/* Whether it is a picture, as those of folders are. */
+bool sl_pair_is_picture(const char *name);
+/* Bytes of a file's path without its extension. */
+size_t sl_pair_stem(const char *path);
+/* Whether those bytes of a path, in its last part, end with `suffix`, behind something. */
+bool sl_pair_ends(const char *path, size_t bytes, const char *suffix);
+
+#endif
