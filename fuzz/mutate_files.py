@@ -289,6 +289,20 @@ def make_masks(path):
     masks_in(path / "masks")
 
 
+def make_yolo(path):
+    for folder in ("images", "labels"):
+        (path / folder).mkdir()
+    for number, body in enumerate(pictures()):
+        (path / "images" / f"{number}.jpg").write_bytes(body)
+        (path / "labels" / f"{number}.txt").write_text(f"{number % 2} 0.5 0.5 0.25 0.125\n1 0.1 0.1 0.2 0.3 0.4 0.25\n")
+    (path / "data.yaml").write_text("path: .\ntrain: images\nval:\nnc: 2\nnames:\n  0: cat\n  1: dog\n")
+
+
+def make_yolo_list(path):
+    make_yolo(path)
+    (path / "train.txt").write_text("".join(f"./images/{number}.jpg\n" for number in (4, 0, 5, 1)))
+
+
 def make_voc_masks(path):
     make_voc(path)
     masks_in(path / "SegmentationClass")
@@ -303,7 +317,8 @@ OPENED = {"shards": ("packed", "written"), "tar": ("a.tar",), "tar_gz": ("a.tar.
           "wids": ("a.json",), "tfrecord": ("a.tfrecord",), "parquet": ("a.parquet",), "parquet_packed": ("a.parquet",),
           "arrow": ("a.arrow",), "arrow_file": ("a.arrow",), "recordio": ("a.rec",), "beton": ("a.beton",),
           "lmdb": ("a.lmdb",), "npz_rows": ("a.npz",), "npy": ("a.npy",), "megatron": ("a.bin",),
-          "coco": ("annotations.json",), "voc_masks": ("ImageSets/Segmentation/train.txt",)}  # fmt: skip
+          "coco": ("annotations.json",), "voc_masks": ("ImageSets/Segmentation/train.txt",),
+          "yolo": ("", "images"), "yolo_list": ("train.txt",)}  # fmt: skip
 
 
 def make_all(root):

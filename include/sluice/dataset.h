@@ -157,8 +157,9 @@ typedef struct sluice_dataset_info {
     uint32_t classes;
     uint32_t fields;
     char format[16];        /* "shards", "tar", "tfrecord", "recordio", "parquet", "arrow", "mds",
-                               "litdata", "beton", "lmdb", "table", "coco", "voc", "masks", "npz",
-                               "npy", "megatron", "folder", "flat"; "mixed": of several, joined */
+                               "litdata", "beton", "lmdb", "table", "coco", "voc", "masks", "yolo",
+                               "npz", "npy", "megatron", "folder", "flat"; "mixed": of several,
+                               joined */
     uint32_t front_to_back; /* 1: some of its files are compressed as a whole (.tar.gz), and can
                                only be read from front to back: by sluice_pack, sluice_unpack and
                                sluice_dataset_verify, and by loaders with SHUFFLE_SHARDS or NONE.

@@ -49,6 +49,7 @@ FOREIGN = {
     r"xxhash\.h": ("src/base/checksum.c", "src/base/checksum_avx2.c", "src/base/digest.c", "tests/"),
     r"jansson\.h": ("src/dataset/json_file.h",),
     r"expat\.h": ("src/formats/tables/voc_xml.c",),
+    r"yaml\.h": ("src/formats/tables/yolo_yaml.c",),
     r"png\.h": ("src/decode/png_codec.c", "src/decode/png_write.c", "tools/", "bench/", "tests/", "fuzz/"),
     r"zlib\.h": ("src/base/crc32.c", "src/base/inflate.c", "src/base/unpack_stream.c", "src/decode/png_chunks.c", "bench/",
                 "tests/", "fuzz/"),

@@ -128,7 +128,7 @@ static void verify_all(const char *path, const sluice_dataset *dataset, seen *s)
 /* Opens and reads; between the two `replaced` puts others in the place of all files. */
 static void look(const char *path, bool replaced, seen *s)
 {
-    static const char *const whole[] = {"folder", "table", "coco", "voc", "masks"};
+    static const char *const whole[] = {"folder", "table", "coco", "voc", "masks", "yolo"};
     const char *paths[] = {path};
     sluice_dataset *dataset = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
