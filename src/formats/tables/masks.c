@@ -240,10 +240,16 @@ static sluice_status masks_bound(opener *o, bool anywhere, sluice_error *error)
 static sluice_status masks_open_pairs(opener *o, const sluice_dataset_options *options,
                                       sluice_error *error)
 {
-    if (!sl_mask_places_find(o->path, &o->places)) {
-        return masks_refuse(o, error, "there are no masks any more");
+    sl_pair_search search;
+    sl_pair_search_begin(&search);
+    sluice_status status = sl_mask_places_find(o->path, &o->places)
+                               ? SLUICE_OK
+                               : masks_refuse(o, error, "there are no masks any more");
+    status = sl_pair_search_end(&search, status, error);
+    if (status < 0) {
+        return status;
     }
-    sluice_status status = sl_mask_pairs_open(&o->pairs, &o->places, error);
+    status = sl_mask_pairs_open(&o->pairs, &o->places, error);
     status = status == SLUICE_OK ? masks_find_pictures(o, error) : status;
     status = status == SLUICE_OK ? masks_check(o, error) : status;
     status = status == SLUICE_OK ? sl_listed_new(&o->own, o->places.root, true, error) : status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pair_look.h"
 
+#include "error.h"
 #include "media.h"
 
 #include <limits.h>
@@ -180,4 +181,21 @@ bool sl_pair_has_folders(const char *path)
 {
     return sl_store_list((sl_file_name){"dataset", path}, pair_find_folder, &path, NULL) ==
            SLUICE_END;
+}
+
+/* ---- doubts ---- */
+
+void sl_pair_search_begin(sl_pair_search *search)
+{
+    search->doubt = (sl_store_doubt){.sys_errno = 0};
+    search->before = sl_store_note_doubts(&search->doubt);
+}
+
+sluice_status sl_pair_search_end(sl_pair_search *search, sluice_status status, sluice_error *error)
+{
+    (void)sl_store_note_doubts(search->before);
+    return search->doubt.path[0] != '\0' && status != SLUICE_IO && status != SLUICE_NOMEM
+               ? sl_error_file(error, SLUICE_IO, "dataset", search->doubt.sys_errno,
+                               search->doubt.path, -1, "cannot find what the dataset is")
+               : status;
 }

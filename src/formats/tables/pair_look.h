@@ -38,6 +38,18 @@ bool sl_pair_swap(const char *path, const char *at, size_t bytes, const char *ot
 /* Whether there are folders in one: pictures in these are of classes. */
 bool sl_pair_has_folders(const char *path);
 
+/*
+ * What is looked at while a dataset is opened decides what it is: so between these two nothing that
+ * does not answer is taken for what is not there. `end` has the status of what was done between,
+ * and returns it, or IO.
+ */
+typedef struct sl_pair_search {
+    sl_store_doubt doubt;
+    sl_store_doubt *before;
+} sl_pair_search;
+void sl_pair_search_begin(sl_pair_search *search);
+sluice_status sl_pair_search_end(sl_pair_search *search, sluice_status status, sluice_error *error);
+
 /* Whether it is a picture, as those of folders are. */
 bool sl_pair_is_picture(const char *name);
 /* Bytes of a file's path without its extension. */

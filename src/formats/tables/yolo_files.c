@@ -551,21 +551,25 @@ static sluice_status open_folder(sl_yolo_files *files, const char *path, sluice_
     return status == SLUICE_OK ? find_names(files, error) : status;
 }
 
+static sluice_status open_path(sl_yolo_files *files, const char *path, sluice_error *error)
+{
+    char yaml[SL_PATH_BYTES];
+    if (!sl_store_has_folder(path)) {
+        return is_yaml_named(path) ? open_yaml(files, path, error) : open_list(files, error);
+    }
+    return find_yaml(path, "data.yaml", yaml) ? open_yaml(files, yaml, error)
+                                              : open_folder(files, path, error);
+}
+
 sluice_status sl_yolo_files_open(sl_yolo_files *files, sluice_error *error)
 {
     char clean[SL_PATH_BYTES];
-    char yaml[SL_PATH_BYTES];
-    sluice_status status;
+    sl_pair_search search;
     if (!clean_path(files->path, clean)) {
         return yolo_refuse(files, error, "the path is too long");
     }
-    if (!sl_store_has_folder(clean)) {
-        status = is_yaml_named(clean) ? open_yaml(files, clean, error) : open_list(files, error);
-    } else if (find_yaml(clean, "data.yaml", yaml)) {
-        status = open_yaml(files, yaml, error);
-    } else {
-        status = open_folder(files, clean, error);
-    }
+    sl_pair_search_begin(&search);
+    const sluice_status status = sl_pair_search_end(&search, open_path(files, clean, error), error);
     return status == SLUICE_OK && files->count == 0
                ? yolo_refuse(files, error, "it lists no picture")
                : status;
