@@ -354,5 +354,3 @@ def test_packed(city, tmp_path):
     for where in ("leftImg8bit/train/out", "gtFine/train/out"):
         with pytest.raises(INVALID, match="in the one that is to be packed"):
             sluice.pack(source, city / where)
-
-

@@ -109,7 +109,7 @@ def test_one_split(roboflow):
     """A YAML that names one split is a dataset; paths as whoever wrote it may have meant them."""
     for text in ("train: train/images\n", "path: .\ntrain: train/images\n", "path: ./\ntrain: ./train/images/\n",
                  "train: ../train/images\nval: ~\n", f"path: {roboflow}\ntrain: train/images\n",
-                 "path: /home/somebody/else\ntrain: train/images\n", "path: train\ntrain: images\n",
+                 "path: /data/elsewhere\ntrain: train/images\n", "path: train\ntrain: images\n",
                  "train:\n  - train/images\n", "train: [train/images]\ntest: null\nval: ''\n"):  # fmt: skip
         names = "names:\n  2: dög\n  0: person\n  1: house cat\n"
         text += names

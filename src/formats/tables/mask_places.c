@@ -106,7 +106,7 @@ static bool try_instead(sl_mask_places *places, const char *path, const char *at
            try_names(places, at, masks, names, true);
 }
 
-static bool is_one_of(const char *const *list, size_t count, const char *at, size_t bytes)
+static bool mask_is_one_of(const char *const *list, size_t count, const char *at, size_t bytes)
 {
     size_t i = 0;
     while (i < count && (strlen(list[i]) != bytes || memcmp(list[i], at, bytes) != 0)) {
@@ -118,7 +118,7 @@ static bool is_one_of(const char *const *list, size_t count, const char *at, siz
 static bool is_cityscapes(const char *at, size_t bytes)
 {
     static const char *const name[] = {"leftImg8bit"};
-    return is_one_of(name, 1, at, bytes);
+    return mask_is_one_of(name, 1, at, bytes);
 }
 
 static bool try_component(sl_mask_places *places, const char *path, const char *at, size_t bytes)
@@ -128,7 +128,7 @@ static bool try_component(sl_mask_places *places, const char *path, const char *
         return try_instead(places, path, at, bytes, "gtFine", fine_names) ||
                try_instead(places, path, at, bytes, "gtCoarse", coarse_names);
     }
-    if (is_one_of(picture_folders, COUNT(picture_folders), at, bytes)) {
+    if (mask_is_one_of(picture_folders, COUNT(picture_folders), at, bytes)) {
         for (size_t i = 0; i < COUNT(mask_folders); i++) {
             if (try_instead(places, path, at, bytes, mask_folders[i], usual_names)) {
                 return true;
@@ -153,7 +153,7 @@ static bool try_ends(sl_mask_places *places, const char *path)
     return false;
 }
 
-static bool find_beside(sl_mask_places *places, const char *path)
+static bool mask_find_beside(sl_mask_places *places, const char *path)
 {
     size_t end = strlen(path);
     bool found = false;
@@ -172,7 +172,7 @@ static bool find_beside(sl_mask_places *places, const char *path)
 /* ---- a list ---- */
 
 /* ROOT/ImageSets/Segmentation/train.txt. */
-static bool find_of_list(sl_mask_places *places, const char *path)
+static bool mask_find_of_list(sl_mask_places *places, const char *path)
 {
     char folder[SL_PATH_BYTES];
     const char *slash = strrchr(path, '/');
@@ -207,11 +207,12 @@ bool sl_mask_places_find(const char *path, sl_mask_places *places)
         clean[--length] = '\0';
     }
     if (!sl_store_has_folder(clean)) {
-        return find_of_list(places, clean);
+        return mask_find_of_list(places, clean);
     }
     memcpy(places->root, clean, sizeof(clean));
-    if (find_below(places) || find_beside(places, clean)) {
+    if (find_below(places) || mask_find_beside(places, clean)) {
         return true;
     }
-    return clean[0] != '/' && sl_store_real_path(clean, real) == 0 && find_beside(places, real);
+    return clean[0] != '/' && sl_store_real_path(clean, real) == 0 &&
+           mask_find_beside(places, real);
 }

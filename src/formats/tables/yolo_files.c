@@ -141,7 +141,7 @@ static bool find_folder(sl_yolo_files *files, const char *path, bool *deep)
            (path[0] != '/' && sl_store_real_path(path, real) == 0 && find_images(files, real));
 }
 
-static bool clean_path(const char *path, char clean[SL_PATH_BYTES])
+static bool yolo_clean_path(const char *path, char clean[SL_PATH_BYTES])
 {
     int length = snprintf(clean, SL_PATH_BYTES, "%s", path);
     if (length <= 0 || length >= SL_PATH_BYTES) {
@@ -165,7 +165,7 @@ bool sl_yolo_files_probe(const char *path)
     char yaml[SL_PATH_BYTES];
     bool deep;
     sl_yolo_files *files;
-    if (!clean_path(path, clean)) {
+    if (!yolo_clean_path(path, clean)) {
         return false;
     }
     if (!sl_store_has_folder(clean)) {
@@ -183,7 +183,8 @@ bool sl_yolo_files_probe(const char *path)
 
 /* ---- pictures ---- */
 
-static sluice_status yolo_refuse(const sl_yolo_files *files, sluice_error *error, const char *why)
+static sluice_status yolo_files_refuse(const sl_yolo_files *files, sluice_error *error,
+                                       const char *why)
 {
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, files->path, -1, "%s", why);
 }
@@ -205,7 +206,7 @@ static sluice_status yolo_add(sl_yolo_files *files, const char *folder, const ch
     const int length = snprintf(path, sizeof(path), "%s%s%s", absolute ? "" : folder,
                                 absolute || folder[0] == '\0' ? "" : "/", skip_dots(name));
     if (length < 0 || (size_t)length >= sizeof(path)) {
-        return yolo_refuse(files, error, "the path of a picture is too long");
+        return yolo_files_refuse(files, error, "the path of a picture is too long");
     }
     if (!sl_grow(&files->text, &files->capacity, files->used + (uint64_t)length + 1, 1) ||
         !sl_grow(&files->files, &files->file_capacity, files->count + 1, sizeof(*files->files))) {
@@ -231,7 +232,7 @@ static sluice_status yolo_add_folder(sl_yolo_files *files, const char *folder, b
 {
     char full[SL_PATH_BYTES];
     if (!yolo_full(files, folder, full)) {
-        return yolo_refuse(files, error, "the path of a folder is too long");
+        return yolo_files_refuse(files, error, "the path of a folder is too long");
     }
     sluice_status status = sl_name_tree_open(tree, full, deep, sl_pair_is_picture, error);
     if (status == SLUICE_OK && tree->count == 0) {
@@ -312,7 +313,7 @@ static sluice_status read_text(const char *path, uint64_t most, char **text, siz
                : sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, -1, "not a text");
 }
 
-static sluice_status add_list(sl_yolo_files *files, picture_list *l, sluice_error *error)
+static sluice_status yolo_add_list(sl_yolo_files *files, picture_list *l, sluice_error *error)
 {
     uint64_t number = 0;
     sluice_status status = read_text(l->path, LIST_BYTES_MAX, &l->text, &l->size, error);
@@ -458,7 +459,7 @@ static sluice_status add_source(sl_yolo_files *files, const char *yaml, const ch
         found[--length] = '\0';
     }
     if (!yolo_full(files, found, full)) {
-        return yolo_refuse(files, error, "the path of a folder is too long");
+        return yolo_files_refuse(files, error, "the path of a folder is too long");
     }
     if (sl_store_has_folder(full)) {
         sl_name_tree tree = {.count = 0};
@@ -470,7 +471,7 @@ static sluice_status add_source(sl_yolo_files *files, const char *yaml, const ch
     picture_list l = {.path = full};
     folder_of(found, "", l.folder);
     status = sl_boundary_check(files->boundary, yaml, full, error);
-    return status == SLUICE_OK ? add_list(files, &l, error) : status;
+    return status == SLUICE_OK ? yolo_add_list(files, &l, error) : status;
 }
 
 /* Which of its splits is meant cannot be told. */
@@ -531,7 +532,7 @@ static sluice_status open_list(sl_yolo_files *files, sluice_error *error)
     folder_of(files->path, ".", files->root);
     sluice_status status =
         files->anywhere ? SLUICE_OK : sl_boundary_open_beside(&files->boundary, files->path, error);
-    status = status == SLUICE_OK ? add_list(files, &l, error) : status;
+    status = status == SLUICE_OK ? yolo_add_list(files, &l, error) : status;
     return status == SLUICE_OK ? find_names(files, error) : status;
 }
 
@@ -540,7 +541,7 @@ static sluice_status open_folder(sl_yolo_files *files, const char *path, sluice_
     bool deep;
     sl_name_tree tree = {.count = 0};
     if (!find_folder(files, path, &deep)) {
-        return yolo_refuse(files, error, "there are no labels any more");
+        return yolo_files_refuse(files, error, "there are no labels any more");
     }
     sluice_status status = yolo_add_folder(files, files->pictures, deep, &tree, error);
     status =
@@ -565,13 +566,13 @@ sluice_status sl_yolo_files_open(sl_yolo_files *files, sluice_error *error)
 {
     char clean[SL_PATH_BYTES];
     sl_pair_search search;
-    if (!clean_path(files->path, clean)) {
-        return yolo_refuse(files, error, "the path is too long");
+    if (!yolo_clean_path(files->path, clean)) {
+        return yolo_files_refuse(files, error, "the path is too long");
     }
     sl_pair_search_begin(&search);
     const sluice_status status = sl_pair_search_end(&search, open_path(files, clean, error), error);
     return status == SLUICE_OK && files->count == 0
-               ? yolo_refuse(files, error, "it lists no picture")
+               ? yolo_files_refuse(files, error, "it lists no picture")
                : status;
 }
 

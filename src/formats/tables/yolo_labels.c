@@ -28,13 +28,13 @@ typedef struct reader {
     sluice_error *error;
 } reader;
 
-static sluice_status yolo_refuse(const reader *r, const char *why)
+static sluice_status yolo_labels_refuse(const reader *r, const char *why)
 {
     return sl_error_file(r->error, SLUICE_CORRUPT, STAGE, 0, r->path, (int64_t)(r->at - r->text),
                          "line %llu: %s", (unsigned long long)r->line, why);
 }
 
-static sluice_status yolo_no_memory(const reader *r)
+static sluice_status yolo_labels_no_memory(const reader *r)
 {
     return sl_no_memory_file(r->error, STAGE, r->path, "for its labels");
 }
@@ -65,7 +65,7 @@ static sluice_status yolo_split(reader *r)
                                  (unsigned long long)r->line, (int)(bytes < 64 ? bytes : 64), at);
         }
         if (!sl_grow(&r->numbers, &r->capacity, r->count + 1, sizeof(*r->numbers))) {
-            return yolo_no_memory(r);
+            return yolo_labels_no_memory(r);
         }
         r->numbers[r->count++] = number;
         at += bytes;
@@ -79,7 +79,7 @@ static sluice_status yolo_split(reader *r)
 static sluice_status yolo_check_class(const reader *r, double class)
 {
     if (class < 0 || class != floor(class)) {
-        return yolo_refuse(r, "its class is not a whole number from 0 on");
+        return yolo_labels_refuse(r, "its class is not a whole number from 0 on");
     }
     return class < r->rules->classes
                ? SLUICE_OK
@@ -111,7 +111,7 @@ static sluice_status yolo_take_box(const reader *r, sl_yolo_object *object)
         object->box[i] = (float)r->numbers[1 + i];
     }
     return r->numbers[3] < 0 || r->numbers[4] < 0
-               ? yolo_refuse(r, "its width or height is less than 0")
+               ? yolo_labels_refuse(r, "its width or height is less than 0")
                : yolo_check_range(r, 1, BOX_NUMBERS, 1, 1);
 }
 
@@ -139,7 +139,7 @@ static sluice_status yolo_take_points(reader *r)
     sl_yolo_page *page = r->page;
     if (!sl_grow(&page->points, &page->point_capacity, (page->count + 1) * points,
                  sizeof(*page->points))) {
-        return yolo_no_memory(r);
+        return yolo_labels_no_memory(r);
     }
     for (uint64_t i = 0; i < points; i++) {
         page->points[page->count * points + i] = (float)r->numbers[BOX_NUMBERS + i];
@@ -180,7 +180,7 @@ static sluice_status yolo_take_object(reader *r)
     status = status == SLUICE_OK && points > 0 ? yolo_take_points(r) : status;
     if (status == SLUICE_OK && !sl_grow(&r->page->objects, &r->page->capacity, r->page->count + 1,
                                         sizeof(*r->page->objects))) {
-        status = yolo_no_memory(r);
+        status = yolo_labels_no_memory(r);
     }
     if (status == SLUICE_OK) {
         r->page->objects[r->page->count++] = object;
@@ -226,7 +226,7 @@ sluice_status sl_yolo_labels_read(sl_yolo_page *page, const sl_yolo_rules *rules
     char *text = sl_realloc_array(data, size + 1, 1);
     reader r = {.path = path, .text = text, .page = page, .rules = rules, .error = error};
     if (text == NULL) {
-        status = yolo_no_memory(&r);
+        status = yolo_labels_no_memory(&r);
     } else if (memchr(text, 0, size) != NULL) {
         status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, -1, "not a text");
     } else {
