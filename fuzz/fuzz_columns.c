@@ -3,8 +3,8 @@
  * fuzz_columns: any bytes as columns that are asked for, of any struct_size: refused with a reason,
  * or bound to the fields of a dataset with arrays of the size that their shapes say.
  *
- * An input is records of RECORD bytes: a sluice_column, then a byte for each of its pointers
- * (field, name, recipe), which cannot come from a file.
+ * An input is records of RECORD bytes: a sluice_column, then bytes for its pointers (field, name,
+ * recipe, follows and mirror, mixes), which cannot come from a file.
  */
 #include "fuzz.h"
 
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { RECORD = sizeof(sluice_column) + 3, RECORDS_MAX = 80 };
+enum { RECORD = sizeof(sluice_column) + 5, RECORDS_MAX = 80 };
 
 static const sl_field fields[] = {
     {.name = "image", .type = SLUICE_FIELD_IMAGE},
@@ -28,6 +28,8 @@ static const sl_field fields[] = {
      .dims = 3,
      .shape = {4, 5, 6}},
     {.name = "open", .type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_I32, .dims = 2, .shape = {0, 7}},
+    {.name = "boxes", .type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_F32, .dims = 2, .shape = {0, 4}},
+    {.name = "map", .type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_BOOL, .dims = 2},
 };
 enum { FIELDS = sizeof(fields) / sizeof(*fields) };
 
@@ -40,6 +42,9 @@ static const char *name_of(uint8_t byte)
     return byte < count ? others[byte] : fields[byte % FIELDS].name;
 }
 
+enum { MIRRORS = 3 };
+static const uint32_t mirrors[MIRRORS] = {1, 0, 2};
+
 static void add(sluice_columns *columns, const uint8_t *record, sluice_augment *const *recipes)
 {
     sluice_column column;
@@ -47,8 +52,13 @@ static void add(sluice_columns *columns, const uint8_t *record, sluice_augment *
     const uint8_t *pointers = record + sizeof(column);
     column.field = name_of((uint8_t)(pointers[0] + 8));
     column.name = name_of(pointers[1]);
-    column.mixes = name_of((uint8_t)(pointers[0] / 2));
+    column.mixes = name_of(pointers[4]);
     column.recipe = recipes[pointers[2] % 3];
+    column.follows = name_of(pointers[3] < 0xF0 ? (uint8_t)(pointers[3] / 16) : 0);
+    column.mirror = pointers[3] % 16 == 1 ? mirrors : NULL;
+    if (column.mirror != NULL && column.mirror_count > MIRRORS && column.mirror_count <= 256) {
+        column.mirror_count = MIRRORS; /* nothing is there behind it */
+    }
     if (column.struct_size > sizeof(column)) {
         column.struct_size = sizeof(column); /* nothing is there behind it */
     } else if (column.struct_size > _Alignof(sluice_column)) {
@@ -127,11 +137,53 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 /* `field` is its number in the table; `recipe` as in the input. */
 static size_t put(uint8_t *buffer, sluice_column column, uint8_t field, uint8_t recipe)
 {
-    const uint8_t pointers[] = {(uint8_t)(FIELDS * 2 - 8 + field), 0, recipe};
+    const uint8_t pointers[] = {(uint8_t)(FIELDS * 2 - 8 + field), 0, recipe, 0, 0};
     column.struct_size = sizeof(column);
     memcpy(buffer, &column, sizeof(column));
     memcpy(buffer + sizeof(column), pointers, sizeof(pointers));
     return RECORD;
+}
+
+/* A picture, and what follows it, with what follows that. */
+static size_t put_followers(uint8_t *buffer)
+{
+    enum { NOTHING = 0, THE_BOXES = 7 * 16, BOXES = 7, MAP = 8, OPEN = 6, IMAGE = 0, FOLLOWS = 2 };
+    const struct {
+        sluice_column column;
+        uint8_t field, follows;
+    } columns[] = {
+        {{.kind = SLUICE_COLUMN_IMAGE, .dtype = SLUICE_U8}, IMAGE, NOTHING},
+        {{.kind = SLUICE_COLUMN_MASK, .fill = 1}, MAP, NOTHING},
+        {{.kind = SLUICE_COLUMN_BOXES, .length = 9, .at_least_one = 1, .min_visibility = 0.5},
+         BOXES,
+         NOTHING},
+        {{.kind = SLUICE_COLUMN_PADDED, .length = 3}, OPEN, THE_BOXES},
+    };
+    size_t size = 0;
+    for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
+        size += put(buffer + size, columns[i].column, columns[i].field, i == 0);
+        buffer[size - FOLLOWS] = columns[i].follows;
+    }
+    return size;
+}
+
+/* Points of a picture, and where it went. */
+static size_t put_points(uint8_t *buffer)
+{
+    enum { BOXES = 7, MIRROR = 1, NAMED = 2, PLACES = 2 };
+    size_t size =
+        put(buffer, (sluice_column){.kind = SLUICE_COLUMN_IMAGE, .dtype = SLUICE_F32}, 0, 1);
+    size += put(buffer + size,
+                (sluice_column){.kind = SLUICE_COLUMN_POINTS,
+                                .length = 5,
+                                .point_values = PLACES,
+                                .mirror_count = MIRRORS - 1},
+                BOXES, 0);
+    buffer[size - 2] = MIRROR;
+    size += put(buffer + size, (sluice_column){.kind = SLUICE_COLUMN_GEOMETRY}, 0, 0);
+    buffer[size - 5] = (uint8_t)-8; /* of no field */
+    buffer[size - 4] = NAMED;
+    return size;
 }
 
 size_t fuzz_seed(unsigned index, uint8_t *buffer)
@@ -176,6 +228,10 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
                                     .shape = {5, 7}},
                     IMAGE, 0);
         return size;
+    case 5:
+        return put_followers(buffer);
+    case 6:
+        return put_points(buffer);
     default:
         return 0;
     }
