@@ -101,6 +101,12 @@ typedef struct sl_codec {
     sluice_status (*pixels)(void *state, const sl_codec_source *source,
                             const sl_codec_request *request, sl_image *view, sluice_error *error);
     /*
+     * About how much work `pixels` is, in any unit, to tell whether two requests of one denominator
+     * cost less as one: after header, before the first `pixels`. NULL: rows from the top are read.
+     */
+    uint64_t (*work)(const void *state, const sl_codec_source *source,
+                     const sl_codec_request *request);
+    /*
      * Values as they are stored: steps [first, first + count) of what the header said, in the
      * source's scratch. Of a picture grey or channels that nothing scales, numbers of a palette's
      * colours; two bytes are in the machine's order.

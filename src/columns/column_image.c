@@ -8,6 +8,7 @@
 #include "conversion.h"
 #include "error.h"
 #include "operations.h"
+#include "shared_picture.h"
 
 #include <string.h>
 
@@ -139,15 +140,14 @@ static sluice_status open_picture(const sl_column *column, sl_row *row, sl_pictu
                                    error);
 }
 
-static sluice_status column_image_decode(const sl_row *row, const sl_params *params, sl_image *view,
-                                         sluice_error *error)
+void sl_column_image_least(const sl_row *row, const sl_params *params, uint32_t *width,
+                           uint32_t *height)
 {
-    uint32_t width = 0;
-    uint32_t height = 0;
+    *width = 0;
+    *height = 0;
     if (!row->exact) {
-        sl_mapping_least(&params->geometries[0].box, &params->need, &width, &height);
+        sl_mapping_least(&params->geometries[0].box, &params->need, width, height);
     }
-    return sl_decoder_decode(row->decoder, params->need, width, height, view, error);
 }
 
 /* Whether a mirror may be left to the device: nothing but tables and the like come after it. */
@@ -161,16 +161,10 @@ static bool can_mirror_later(const sl_params *params)
     return local;
 }
 
-static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_part_view parts,
-                                       sluice_error *error)
+sluice_status sl_column_image_finish(const sl_column *column, sl_row *row, sl_part_view parts,
+                                     const sl_image *view, sluice_error *error)
 {
     const sl_params *params = &row->draws[column->group].params;
-    sl_image view;
-    const sluice_status status = column_image_decode(row, params, &view, error);
-    row->decode_ns += row->timed ? sl_now_ns() - row->opened_ns : 0;
-    if (status != SLUICE_OK) {
-        return status;
-    }
     const bool left = column->mirrors_later && can_mirror_later(params);
     if (column->mirrors_later) {
         *(uint8_t *)sl_column_row(column, parts, SL_IMAGE_FLAGS, row->at.number) =
@@ -180,10 +174,24 @@ static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_
                                 .profile = row->timed ? &row->profile : NULL,
                                 .unmirrored = left};
     const bool waits = column->mixes && !column->mixes_later;
-    return sl_augment_apply(waits ? &column->left : &column->converter, &view, params, &work,
+    return sl_augment_apply(waits ? &column->left : &column->converter, view, params, &work,
                             waits ? sl_column_left(column, parts, row->at.number)
                                   : sl_column_row(column, parts, SL_IMAGE_ROWS, row->at.number),
                             error);
+}
+
+static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_part_view parts,
+                                       sluice_error *error)
+{
+    const sl_params *params = &row->draws[column->group].params;
+    sl_image view;
+    uint32_t width;
+    uint32_t height;
+    sl_column_image_least(row, params, &width, &height);
+    const sluice_status status =
+        sl_decoder_decode(row->decoder, params->need, width, height, &view, error);
+    row->decode_ns += row->timed ? sl_now_ns() - row->opened_ns : 0;
+    return status == SLUICE_OK ? sl_column_image_finish(column, row, parts, &view, error) : status;
 }
 
 static void column_image_blank(const sl_column *column, uint32_t number, sl_part_view parts)

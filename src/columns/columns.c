@@ -9,6 +9,7 @@
 #include "facts.h"
 #include "memory.h"
 #include "name_list.h"
+#include "shared_picture.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -339,6 +340,7 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
     }
     columns_order(set);
     sl_facts_add(set);
+    sl_shared_bind(set);
     return SLUICE_OK;
 }
 

@@ -151,6 +151,8 @@ struct sl_column {
     uint32_t mixer;     /* its number among those that do */
     sl_mixing mixing;
     sl_converter left; /* what rows are made by until they meet */
+    uint64_t views;    /* columns that are of its picture, itself among them, of which it is the
+                          first; 0: it is not, or the only one (shared_picture.h) */
     /* ONE_HOT */
     uint32_t follows; /* column whose mixing it follows; SL_COLUMN_NONE */
     double on, off;   /* at the class, and elsewhere */
@@ -180,6 +182,7 @@ struct sl_column_set {
     sl_windows windows;
     uint32_t copied; /* number of a column whose rows are its field's bytes as they are; NONE */
     int64_t ignore;  /* what integers are where there is none */
+    bool apart;      /* each column opens and decodes its picture anew: to compare with */
 };
 
 typedef struct sl_columns_config {
@@ -255,8 +258,12 @@ void sl_column_lead(sl_column_set *set, sl_column *column);
  * (`owned`: it may). INVALID: there is no such column before it. */
 sluice_status sl_column_follow(sl_column_set *set, sl_column *column, bool owned,
                                sluice_error *error);
-/* Draws the group: `lead` is the column that leads it, whose sample has its picture, which `make`
- * is to decode next (groups.c). */
+/* What a group's draw looks at, of the sample: its boxes. Before its picture is opened. */
+sluice_status sl_group_read(const sl_column *lead, sl_row *row, sluice_error *error);
+/* Then draws it, of a picture of that size: a function of the sample and these (groups.c). */
+sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture *picture,
+                            sluice_error *error);
+/* All of it; `make` is to decode the picture next. */
 sluice_status sl_group_make(const sl_column *lead, sl_row *row, sluice_error *error);
 /* Of a BOXES column: what a group's draw needs (column_boxes.c). Reads those of the sample: none
  * where the field is missing. */

@@ -123,7 +123,7 @@ static bool is_of_group(const sl_column *column, const sl_column *lead)
     return column->kind == &sl_column_boxes && column->group == lead->group;
 }
 
-static sluice_status group_read_boxes(const sl_column *lead, sl_row *row, sluice_error *error)
+sluice_status sl_group_read(const sl_column *lead, sl_row *row, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < lead->set->count && status == SLUICE_OK; i++) {
@@ -180,11 +180,11 @@ static void group_show_boxes(const sl_column *lead, const sl_row *row, sl_draw_k
     }
 }
 
-static sluice_status group_draw(const sl_column *lead, sl_row *row, const sl_picture *picture,
-                                sluice_error *error)
+sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture *picture,
+                            sluice_error *error)
 {
     sl_group_draw *draw = &row->draws[lead->group];
-    sluice_status status = SLUICE_OK;
+    sluice_status status = group_scale_boxes(lead, row, picture, error);
     bool satisfied = false;
     draw->key = (sl_draw_key){.seed = row->seed,
                               .epoch = row->epoch,
@@ -204,16 +204,13 @@ static sluice_status group_draw(const sl_column *lead, sl_row *row, const sl_pic
 sluice_status sl_group_make(const sl_column *lead, sl_row *row, sluice_error *error)
 {
     sl_picture picture;
-    sluice_status status = group_read_boxes(lead, row, error);
+    sluice_status status = sl_group_read(lead, row, error);
     row->opened_ns = row->timed ? sl_now_ns() : 0;
     if (status == SLUICE_OK) {
         status = lead->kind->open(lead, row, &picture, error);
     }
     if (status == SLUICE_OK) {
-        status = group_scale_boxes(lead, row, &picture, error);
-    }
-    if (status == SLUICE_OK) {
-        status = group_draw(lead, row, &picture, error);
+        status = sl_group_plan(lead, row, &picture, error);
     }
     if (status != SLUICE_OK && row->timed) {
         row->decode_ns += sl_now_ns() - row->opened_ns;

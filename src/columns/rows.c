@@ -9,6 +9,7 @@
 #include "error.h"
 #include "facts.h"
 #include "packed_value.h"
+#include "shared_picture.h"
 
 #include <string.h>
 
@@ -83,12 +84,19 @@ static void meet(const sl_column_set *set, sl_row *row, sl_part_view parts)
 sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_view parts,
                               sluice_error *error)
 {
-    sluice_status status = SLUICE_OK;
-    for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
-        status = make_column(&set->columns[set->order[i]], row, parts, error);
-    }
-    if (status != SLUICE_OK) {
-        return status;
+    uint64_t made = 0;
+    for (uint32_t i = 0; i < set->count; i++) {
+        const sl_column *column = &set->columns[set->order[i]];
+        if (column->views != 0 && !set->apart) {
+            made |= sl_shared_make(column, row, parts);
+        }
+        if ((made >> set->order[i] & 1) != 0) {
+            continue;
+        }
+        const sluice_status status = make_column(column, row, parts, error);
+        if (status != SLUICE_OK) {
+            return status;
+        }
     }
     sl_facts_write(set, &row->at, !row->at.again, parts);
     if (set->mixers > 0) {

@@ -220,9 +220,8 @@ uint32_t sl_decoder_orientation(const sl_decoder *decoder)
     return decoder->orientation;
 }
 
-/* How far the picture may be scaled down so that `need` is not smaller than out. */
-static uint32_t choose_denominator(const sl_decoder *decoder, sl_rect need, uint32_t out_width,
-                                   uint32_t out_height)
+uint32_t sl_decoder_denominator(const sl_decoder *decoder, sl_rect need, uint32_t out_width,
+                                uint32_t out_height)
 {
     const sl_codec_info *info = &decoder->info;
     uint32_t chosen = 1;
@@ -256,26 +255,31 @@ static sluice_status rewind_codec(sl_decoder *decoder, sluice_error *error)
                    : SLUICE_OK;
 }
 
-sluice_status sl_decoder_decode(sl_decoder *decoder, sl_rect need, uint32_t out_width,
-                                uint32_t out_height, sl_image *view, sluice_error *error)
+/* `need`, widened to whole pixels of the picture scaled down, and the same as stored. */
+static sl_codec_request request_of(const sl_decoder *decoder, sl_rect *need, uint32_t denominator)
 {
-    assert(decoder->opened);
-    assert(need.width > 0 && need.height > 0);
-    const uint32_t orientation = decoder->info.orientation;
     const sl_picture stored = decoder->info.stored;
-    const bool transposes = sl_orient_transposes(orientation);
-    const uint32_t denominator = choose_denominator(decoder, need, out_width, out_height);
+    const bool transposes = sl_orient_transposes(decoder->info.orientation);
+    assert(decoder->opened);
+    assert(need->width > 0 && need->height > 0);
     if (denominator > 1) {
         const uint32_t width = transposes ? stored.height : stored.width;
         const uint32_t height = transposes ? stored.width : stored.height;
-        cover_scaled(&need.x, &need.width, width, denominator);
-        cover_scaled(&need.y, &need.height, height, denominator);
+        cover_scaled(&need->x, &need->width, width, denominator);
+        cover_scaled(&need->y, &need->height, height, denominator);
     }
-    sl_codec_request request = {
-        .need = sl_orient_to_stored(orientation, need, stored.width, stored.height),
-        .denominator = denominator};
-    assert(request.need.x < stored.width && request.need.width <= stored.width - request.need.x);
-    assert(request.need.y < stored.height && request.need.height <= stored.height - request.need.y);
+    const sl_rect part =
+        sl_orient_to_stored(decoder->info.orientation, *need, stored.width, stored.height);
+    assert(part.x < stored.width && part.width <= stored.width - part.x);
+    assert(part.y < stored.height && part.height <= stored.height - part.y);
+    return (sl_codec_request){.need = part, .denominator = denominator};
+}
+
+sluice_status sl_decoder_decode_scaled(sl_decoder *decoder, sl_rect need, uint32_t denominator,
+                                       sl_image *view, sluice_error *error)
+{
+    const uint32_t orientation = decoder->info.orientation;
+    const sl_codec_request request = request_of(decoder, &need, denominator);
     sluice_status status = rewind_codec(decoder, error);
     if (status == SLUICE_OK) {
         status = decoder->codec->pixels(decoder->state, &decoder->source, &request, view, error);
@@ -284,6 +288,26 @@ sluice_status sl_decoder_decode(sl_decoder *decoder, sl_rect need, uint32_t out_
         status = sl_orient_turn(orientation, need, view, &decoder->scratch, error);
     }
     return status;
+}
+
+sluice_status sl_decoder_decode(sl_decoder *decoder, sl_rect need, uint32_t out_width,
+                                uint32_t out_height, sl_image *view, sluice_error *error)
+{
+    const uint32_t denominator = sl_decoder_denominator(decoder, need, out_width, out_height);
+    return sl_decoder_decode_scaled(decoder, need, denominator, view, error);
+}
+
+uint64_t sl_decoder_work(const sl_decoder *decoder, sl_rect need, uint32_t denominator)
+{
+    const sl_codec_request request = request_of(decoder, &need, denominator);
+    const uint64_t pixels = (uint64_t)need.width * need.height;
+    assert(!decoder->decoded);
+    const uint64_t turning = decoder->info.orientation != 1 ? pixels : 0;
+    const uint64_t work =
+        decoder->codec->work != NULL
+            ? decoder->codec->work(decoder->state, &decoder->source, &request)
+            : pixels + (uint64_t)decoder->info.stored.width * (request.need.y + request.need.height);
+    return work + turning;
 }
 
 sluice_status sl_decoder_values(sl_decoder *decoder, uint64_t first, uint64_t count,

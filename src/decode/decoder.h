@@ -85,6 +85,16 @@ uint32_t sl_decoder_orientation(const sl_decoder *decoder);
 sluice_status sl_decoder_decode(sl_decoder *decoder, sl_rect need, uint32_t out_width,
                                 uint32_t out_height, sl_image *view, sluice_error *error);
 
+/* The denominator, 1, 2, 4 or 8, by which decode would scale the picture down. */
+uint32_t sl_decoder_denominator(const sl_decoder *decoder, sl_rect need, uint32_t out_width,
+                                uint32_t out_height);
+/* As decode, scaled down by that: one that sl_decoder_denominator gave of the same picture. */
+sluice_status sl_decoder_decode_scaled(sl_decoder *decoder, sl_rect need, uint32_t denominator,
+                                       sl_image *view, sluice_error *error);
+/* About how much work decode_scaled is, to be compared with that of other rectangles of the same
+ * picture and denominator. Before the first decode. */
+uint64_t sl_decoder_work(const sl_decoder *decoder, sl_rect need, uint32_t denominator);
+
 /* Steps [first, first + count) of what was opened last, by either call, without gaps: of a codec
  * that has values. Valid, and errors, as of decode. */
 sluice_status sl_decoder_values(sl_decoder *decoder, uint64_t first, uint64_t count,

@@ -292,6 +292,40 @@ static sluice_status jpeg_pixels(void *state, const sl_codec_source *source,
     return decode_scanlines(jpeg, source, request, view, error);
 }
 
+/*
+ * Of a pixel, entropy decoding takes about twice as long as transforming and converting it, and
+ * scaling leaves it as it is.
+ */
+enum { READING_WORK = 2 };
+
+/* Without libjpeg's knowledge of its kind a picture is read from the top: of several scans whole. */
+static uint64_t read_pixels(const jpeg_state *jpeg, const sl_rect *need)
+{
+    const struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+    if (!jpeg->framed) {
+        const bool whole = cinfo->progressive_mode || cinfo->arith_code ||
+                           cinfo->comps_in_scan < cinfo->num_components;
+        return (uint64_t)cinfo->image_width * (whole ? cinfo->image_height : need->y + need->height);
+    }
+    const sl_jpeg_tiles tiles = sl_jpeg_frame_tiles(&jpeg->frame);
+    const uint32_t width = DCTSIZE * jpeg->frame.across;
+    const uint32_t height = DCTSIZE * jpeg->frame.down;
+    const uint32_t right = (need->x + need->width + width - 1) / width;
+    const uint32_t bottom = (need->y + need->height + height - 1) / height;
+    return sl_jpeg_tiles_read(&tiles, need->x / width, right, need->y / height, bottom) * width *
+           height;
+}
+
+static uint64_t jpeg_work(const void *state, const sl_codec_source *source,
+                          const sl_codec_request *request)
+{
+    const sl_rect *need = &request->need;
+    const uint64_t made = (uint64_t)need->width * need->height /
+                          (request->denominator * request->denominator);
+    (void)source;
+    return read_pixels(state, need) * READING_WORK + made;
+}
+
 const sl_codec sl_codec_jpeg = {
     .number = 1,
     .denominator_max = 8, /* 1/8: a pixel of each block */
@@ -301,4 +335,5 @@ const sl_codec sl_codec_jpeg = {
     .close = jpeg_close,
     .header = jpeg_header,
     .pixels = jpeg_pixels,
+    .work = jpeg_work,
 };

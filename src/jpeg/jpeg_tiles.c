@@ -88,6 +88,20 @@ bool sl_jpeg_tiles_find(sl_jpeg_tiles *tiles, sl_bytes bytes, uint32_t start, sl
     return true;
 }
 
+uint64_t sl_jpeg_tiles_read(const sl_jpeg_tiles *tiles, uint32_t left, uint32_t right, uint32_t top,
+                            uint32_t bottom)
+{
+    const uint64_t across = tiles->mcus_across;
+    const uint64_t interval = tiles->interval;
+    assert(left < right && right <= across && top < bottom && bottom <= tiles->mcus_down);
+    if (interval < across) {
+        return (uint64_t)(bottom - top) * (right - left / interval * interval);
+    }
+    const uint64_t first = (top * across + left) / interval * interval;
+    const uint64_t last = (bottom - 1) * across + right;
+    return last - first;
+}
+
 static uint32_t distance(uint32_t a, uint32_t b)
 {
     return a > b ? a - b : b - a;

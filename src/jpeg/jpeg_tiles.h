@@ -42,6 +42,14 @@ typedef struct sl_jpeg_tiles {
  */
 bool sl_jpeg_tiles_find(sl_jpeg_tiles *tiles, sl_bytes bytes, uint32_t start, sl_scratch *scratch);
 
+/*
+ * How many MCUs are decoded for those of columns [left, right) in rows [top, bottom), which are not
+ * empty: of each interval all before the last one that is wanted. Exact, but where intervals of
+ * less than a row do not divide it.
+ */
+uint64_t sl_jpeg_tiles_read(const sl_jpeg_tiles *tiles, uint32_t left, uint32_t right, uint32_t top,
+                            uint32_t bottom);
+
 /* ---- how long the intervals of a re-tiled JPEG are ---- */
 
 /* The width aimed at: measured (docs/benchmarking.md). */
