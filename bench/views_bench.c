@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { BATCH = 64, ROUNDS_MAX = 50, BICUBIC = 2 };
+enum { BATCH = 16, ROUNDS_MAX = 50, BICUBIC = 2 };
 
 #define ADD(recipe, name, ...)                                          \
     must(sluice_augment_add(recipe, name, (const double[]){__VA_ARGS__}, \

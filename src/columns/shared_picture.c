@@ -65,16 +65,15 @@ static bool join(const sl_decoder *decoder, shared_part *a, shared_part *b)
     return true;
 }
 
-/* One that has grown may take what it did not before. */
-static void join_all(const sl_decoder *decoder, shared_plan *plan)
+/* Has `part` take in what it can; it has grown then, and may take more. */
+static bool join_any(const sl_decoder *decoder, shared_plan *plan, shared_part *part)
 {
     for (uint32_t i = 0; i < plan->count; i++) {
-        for (uint32_t k = 0; k < plan->count; k++) {
-            if (k != i && join(decoder, &plan->parts[i], &plan->parts[k])) {
-                k = UINT32_MAX; /* begins anew */
-            }
+        if (&plan->parts[i] != part && join(decoder, part, &plan->parts[i])) {
+            return true;
         }
     }
+    return false;
 }
 
 /* Draws each column, in their order, as it would be alone. */
@@ -97,7 +96,10 @@ static void plan_parts(const sl_column *first, uint64_t columns, sl_row *row,
         part->denominator = sl_decoder_denominator(row->decoder, part->need, width, height);
         part->work = sl_decoder_work(row->decoder, part->need, part->denominator);
     }
-    join_all(row->decoder, plan);
+    for (uint32_t i = 0; i < plan->count; i++) {
+        while (join_any(row->decoder, plan, &plan->parts[i])) {
+        }
+    }
 }
 
 static void add_decode_time(sl_row *row)
