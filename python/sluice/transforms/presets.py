@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recipes of papers, as lists of transforms: look at one with print, or take it apart (`.transforms`).
+simclr, dino, dinov2 and ibot are several views of each picture: dicts of columns, for Loader(columns=).
 
 What they have beside transforms (repeated augmentation, label smoothing of the loss, schedules) is the program's own.
 `num_classes`: labels become rows of shares, mixed as the pictures are (transforms.MixUp); None leaves mixing out.
@@ -15,6 +16,7 @@ from ._geometry import LIMIT, CenterCrop, RandomHorizontalFlip, RandomResizedCro
 from ._groups import RandomChoice, ThreeAugment
 from ._mixing import CutMix, MixUp, TimmMixup
 from ._policies import AugMix, AutoAugment, RandAugment, TrivialAugmentWide
+from ._views import dino, dinov2, ibot, simclr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,12 +25,16 @@ if TYPE_CHECKING:
 __all__ = [
     "deit3",
     "deit3_eval",
+    "dino",
+    "dinov2",
+    "ibot",
     "large_scale_jitter",
     "large_scale_jitter_eval",
     "mae",
     "mae_eval",
     "resnet_strikes_back",
     "resnet_strikes_back_eval",
+    "simclr",
     "torchvision_vit",
     "torchvision_vit_eval",
     "yolo_eval",

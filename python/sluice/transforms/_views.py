@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Presets of several views of each picture: columns, by their names."""
+from __future__ import annotations
+
+from .. import _check
+from ..columns import Image
+from . import _values
+from ._base import Normalize, ToTensor, Transform
+from ._color import ColorJitter, RandomGrayscale, RandomSolarize
+from ._filters import GaussianBlur, PillowGaussianBlur
+from ._geometry import LIMIT, RandomHorizontalFlip, RandomResizedCrop
+from ._groups import RandomApply
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._types import Dtype, Values
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet
+VIEWS_MAX = 64  # columns that a batch has at most
+
+
+def _several(names, transforms, field, dtype, layout):
+    return {
+        name: Image(field, transform=transform, dtype=dtype, layout=layout) for name, transform in zip(names, transforms)
+    }
+
+
+def _count(name, value, least):
+    return _check.integer(name, value, least, VIEWS_MAX)
+
+
+def _jittered(size, scale, jitter):
+    return [
+        RandomResizedCrop(size, scale=scale, interpolation="bicubic"),
+        RandomHorizontalFlip(),
+        RandomApply([ColorJitter(*jitter)], p=0.8),
+        RandomGrayscale(p=0.2),
+    ]
+
+
+def simclr(
+    size: int = 224, strength: float = 1.0, *, field: str = "image", views: int = 2, dtype: Dtype = None, layout: str = "NCHW",
+    mean: Values = (0.0, 0.0, 0.0), std: Values = (1.0, 1.0, 1.0),
+) -> dict[str, Image]:  # fmt: skip
+    """SimCLR (Chen et al. 2020; data_util.py of google-research/simclr): "view1" and "view2", rows x 3 x size x size.
+
+    RandomResizedCrop of 0.08 to 1 of the area, bicubic, a flip; with p 0.8 a jitter of 0.8 (hue 0.2) times `strength`, grey
+    with p 0.2; with p 0.5 a blur of sigma 0.1 to 2, its kernel a tenth of the side. Values are of [0, 1], as there:
+    `mean` and `std` normalise them. Borders of the blur are mirrored, as torchvision does; there they are zero.
+    """
+    side = _check.integer("size", size, 1, LIMIT)
+    if not 0 <= _check.number("strength", strength) <= 2.5:
+        raise ValueError(f"strength={strength!r}: expected 0 to 2.5, with which the hue is any")
+    jitter = 0.8 * strength, 0.8 * strength, 0.8 * strength, 0.2 * strength
+    blur = RandomApply([GaussianBlur(side // 10 // 2 * 2 + 1)], p=0.5)
+    steps = [*_jittered(side, (0.08, 1.0), jitter), blur, ToTensor(), Normalize(mean, std)]
+    names = [f"view{i + 1}" for i in range(_count("views", views, 1))]
+    return _several(names, [steps] * len(names), field, dtype, layout)
+
+
+def _multi_crop(sides, scales, counts, blurs, blur, field, dtype, layout, mean, std):
+    """The first large view, the other large ones, small ones: probabilities of a blur are of these three."""
+
+    def steps(small, number):
+        made: list[Transform] = _jittered(sides[small], scales[small], (0.4, 0.4, 0.2, 0.1))
+        made.append(RandomApply([blur], p=blurs[2 if small else min(number, 1)]))
+        if not small and number > 0:
+            made.append(RandomSolarize(128, p=0.2))
+        return [*made, ToTensor(), Normalize(mean, std)]
+
+    names = [f"{kind}{i + 1}" for kind, count in zip(("global", "local"), counts) for i in range(count)]
+    transforms = [steps(small, i) for small in (0, 1) for i in range(counts[small])]
+    return _several(names, transforms, field, dtype, layout)
+
+
+def dino(
+    size: int = 224, local_size: int = 96, *, local_views: int = 8, global_scale: Sequence[float] = (0.4, 1.0),
+    local_scale: Sequence[float] = (0.05, 0.4), field: str = "image", dtype: Dtype = None, layout: str = "NCHW",
+    mean: Values = MEAN, std: Values = STD,
+) -> dict[str, Image]:  # fmt: skip
+    """DINO (Caron et al. 2021; main_dino.py of facebookresearch/dino): "global1", "global2", "local1" to "local8".
+
+    RandomResizedCrop, bicubic, of 0.4 to 1 of the area to `size`, of 0.05 to 0.4 to `local_size`; a flip, with p 0.8 a jitter
+    of 0.4, 0.4, 0.2, 0.1, grey with p 0.2, Pillow's blur of radius 0.1 to 2 with p 1, 0.1, 0.5 (first, second, small
+    ones); the second is solarized with p 0.2.
+    """
+    return _multi_crop(
+        (size, local_size), (global_scale, local_scale), (2, _count("local_views", local_views, 0)), (1.0, 0.1, 0.5),
+        PillowGaussianBlur(), field, dtype, layout, mean, std,
+    )  # fmt: skip
+
+
+def ibot(
+    size: int = 224, local_size: int = 96, *, global_views: int = 2, local_views: int = 0,
+    global_scale: Sequence[float] = (0.14, 1.0), local_scale: Sequence[float] = (0.05, 0.4), field: str = "image",
+    dtype: Dtype = None, layout: str = "NCHW", mean: Values = MEAN, std: Values = STD,
+) -> dict[str, Image]:  # fmt: skip
+    """iBOT (Zhou et al. 2022; main_ibot.py of bytedance/ibot): dino's views, by default two large ones of 0.14 to 1.
+
+    All large views but the first are blurred with p 0.1 and solarized with p 0.2. The masks of patches are the program's.
+    """
+    counts = _count("global_views", global_views, 1), _count("local_views", local_views, 0)
+    return _multi_crop(
+        (size, local_size), (global_scale, local_scale), counts, (1.0, 0.1, 0.5), PillowGaussianBlur(), field, dtype, layout, mean, std,
+    )  # fmt: skip
+
+
+def dinov2(
+    size: int = 224, local_size: int = 96, *, local_views: int = 8, global_scale: Sequence[float] = (0.32, 1.0),
+    local_scale: Sequence[float] = (0.05, 0.32), blurs: Sequence[float] = (0.0, 0.9, 0.5), field: str = "image",
+    dtype: Dtype = None, layout: str = "NCHW", mean: Values = MEAN, std: Values = STD,
+) -> dict[str, Image]:  # fmt: skip
+    """DINOv2 (Oquab et al. 2023; data/augmentations.py, data/transforms.py and ssl_default_config.yaml of
+    facebookresearch/dinov2): dino's views, large ones of 0.32 to 1 of the area, small ones of 0.05 to 0.32.
+
+    The blur is torchvision's, of kernel 9. `blurs`: its probability in the first, the second and the small views. The
+    code writes 1, 0.1 and 0.5 and hands 1 - p to torchvision's RandomApply, which blurs with what it is given: so models
+    were trained with 0, 0.9 and 0.5, the preset here. blurs=(1, 0.1, 0.5) is what was written.
+    """
+    if not _values.is_numbers(blurs) or len(blurs) != 3:
+        raise ValueError(f"blurs={blurs!r}: expected three probabilities: of the first, the second and the small views")
+    return _multi_crop(
+        (size, local_size), (global_scale, local_scale), (2, _count("local_views", local_views, 0)), tuple(blurs),
+        GaussianBlur(9), field, dtype, layout, mean, std,
+    )  # fmt: skip
