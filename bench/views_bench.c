@@ -2,13 +2,14 @@
 /*
  * views_bench: what several views of one picture cost beside one.
  *
- *     views_bench DATASET [ROUNDS [EPOCHS]]
+ *     views_bench DATASET [ROUNDS [EPOCHS [ARM]]]
  *
  * CPU time (all threads, user and system) of EPOCHS [2] epochs of a loader with one worker over the
  * pictures in field "image", per sample, in ROUNDS [5] rounds that take turns: one view, two of
  * SimCLR, two large and eight small ones of DINO v1; f32, channels first. "apart" opens and decodes
  * the picture anew for each view, which gives the same batches. "crops" are the crop and the flip of
- * the recipe alone. Ratios are of a round's own figures; medians, and smallest to largest.
+ * the recipe alone. Ratios are of a round's own figures; medians, and smallest to largest. ARM:
+ * only that one, 1 to 12 in the order of the print, for counts of instructions.
  */
 #include "loader.h"
 #include "measure.h"
@@ -192,13 +193,17 @@ int main(int argc, char **argv)
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_dataset *dataset = NULL;
     if (argc < 2) {
-        fprintf(stderr, "usage: views_bench DATASET [ROUNDS [EPOCHS]]\n");
+        fprintf(stderr, "usage: views_bench DATASET [ROUNDS [EPOCHS [ARM]]]\n");
         return 2;
     }
     const int rounds = bench_rounds(argc > 2 ? argv[2] : NULL, ROUNDS_MAX, 5);
     const uint64_t epochs = (uint64_t)bench_rounds(argc > 3 ? argv[3] : NULL, 1000, 2);
     bench_check(sluice_dataset_open(&dataset, (const char *const *)&argv[1], 1, NULL, &error),
                 &error);
+    if (argc > 4) {
+        run_arm(&arms[bench_rounds(argv[4], ARMS, 1) - 1], dataset, epochs, 0);
+        return 0;
+    }
     for (uint32_t i = 0; i < ARMS; i++) { /* brings the pictures to memory; counts for nothing */
         run_arm(&arms[i], dataset, 1, 0);
     }

@@ -67,6 +67,44 @@ static void mae(sluice_augment *r, double size)
     as_imagenet(r);
 }
 
+/* One of SimCLR's two views; values stay in [0, 1]. */
+static void simclr(sluice_augment *r, double size, double strength)
+{
+    const double kernel = (int)size / 10 / 2 * 2 + 1;
+    ADD(r, "random_resized_crop", size, size, 0.08, 1, 3.0 / 4, 4.0 / 3, BICUBIC);
+    ADD(r, "random_flip", 0.5);
+    sluice_augment_begin(r, "random_apply", (const double[]){0.8}, 1);
+    ADD(r, "color_jitter", 0.8 * strength, 0.8 * strength, 0.8 * strength, 0.2 * strength);
+    sluice_augment_end(r);
+    ADD(r, "random_grayscale", 0.2);
+    sluice_augment_begin(r, "random_apply", (const double[]){0.5}, 1);
+    ADD(r, "gaussian_blur", kernel, kernel, 0.1, 2);
+    sluice_augment_end(r);
+    ADD(r, "normalize", 0, 0, 0, 1, 1, 1);
+}
+
+/*
+ * One of DINO's views. Two large ones of 224 pixels and 0.4 to 1 of the area, with blur 1, solarize
+ * 0 and with 0.1, 0.2; eight small ones of 96 pixels and 0.05 to 0.4, with 0.5, 0. iBOT: large ones
+ * of 0.14 to 1. DINOv2: of 0.32 to 1 and 0.05 to 0.32, with blur 0, 0.9, 0.5 by "gaussian_blur", 9,
+ * 9, 0.1, 2.
+ */
+static void dino_view(sluice_augment *r, double size, double least, double most, double blur,
+                      double solarize)
+{
+    ADD(r, "random_resized_crop", size, size, least, most, 3.0 / 4, 4.0 / 3, BICUBIC);
+    ADD(r, "random_flip", 0.5);
+    sluice_augment_begin(r, "random_apply", (const double[]){0.8}, 1);
+    ADD(r, "color_jitter", 0.4, 0.4, 0.2, 0.1);
+    sluice_augment_end(r);
+    ADD(r, "random_grayscale", 0.2);
+    sluice_augment_begin(r, "random_apply", &blur, 1);
+    ADD(r, "pillow_blur", 0.1, 2);
+    sluice_augment_end(r);
+    ADD(r, "random_solarize", 128, solarize);
+    as_imagenet(r);
+}
+
 /* vit_b_16, vit_b_32, vit_l_16 or vit_l_32 */
 static void torchvision_vit(sluice_augment *r, const char *model)
 {
@@ -118,6 +156,12 @@ static int add_named(sluice_augment *r, const char *name)
         deit3(r, 224, strcmp(name, "deit3-21k") == 0);
     } else if (strcmp(name, "mae") == 0) {
         mae(r, 224);
+    } else if (strcmp(name, "simclr") == 0) {
+        simclr(r, 224, 1);
+    } else if (strcmp(name, "dino-large") == 0) {
+        dino_view(r, 224, 0.4, 1, 0.1, 0.2);
+    } else if (strcmp(name, "dino-small") == 0) {
+        dino_view(r, 96, 0.05, 0.4, 0.5, 0);
     } else if (strncmp(name, "vit_", 4) == 0) {
         torchvision_vit(r, name);
     } else if (strcmp(name, "lsj") == 0) {
@@ -130,8 +174,9 @@ static int add_named(sluice_augment *r, const char *name)
         evaluation(r, 256, 224, BICUBIC);
     } else {
         fprintf(stderr,
-                "there is no recipe %s: a1, a2, a3, deit3, deit3-21k, mae, vit_b_16, "
-                "vit_b_32, vit_l_16, vit_l_32, evaluation, lsj, lsj-evaluation, yolo-evaluation\n",
+                "there is no recipe %s: a1, a2, a3, deit3, deit3-21k, mae, simclr, "
+                "dino-large, dino-small, vit_b_16, vit_b_32, vit_l_16, vit_l_32, evaluation, "
+                "lsj, lsj-evaluation, yolo-evaluation\n",
                 name);
         return -1;
     }

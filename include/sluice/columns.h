@@ -19,6 +19,10 @@
  *     sluice_loader_open(&loader, data, NULL, &options, &error);
  *     sluice_columns_destroy(columns);
  *
+ * Several IMAGE columns of one field are views of one picture. Each draws for itself, by its number
+ * among the IMAGE columns; the picture is opened once for all of them, and decoded once where their
+ * rectangles overlap. Pixels are those that each column has alone.
+ *
  * Behind those that were asked for come three that every batch has: "index" (i64, rows: the number
  * of the sample in the dataset), "mask" (u8, rows: 1 use this row, 0 do not) and "status" (u8,
  * rows: a sluice_row). Rows that hold no sample (mask 0) are zero in every column, -1 in ints.

@@ -8,10 +8,11 @@ diff <(awk '/^```c$/ { inside = 1; text = ""; next } /^```$/ { if (inside && tex
             inside { text = text $0 "\n" }' "$root/docs/transforms.md") \
     <(sed -n '/^\/\* ---- as in/,/^\/\* ---- as in.*here/p' "$root/examples/recipes.c" | sed '1,2d;$d' | sed '$d') ||
     { echo "docs/transforms.md (<) and examples/recipes.c (>) differ"; exit 1; }
-for name in a1 a2 a3 deit3 deit3-21k mae vit_b_16 vit_b_32 vit_l_16 vit_l_32 evaluation \
+for name in a1 a2 a3 deit3 deit3-21k mae simclr dino-large dino-small vit_b_16 vit_b_32 vit_l_16 vit_l_32 evaluation \
     lsj lsj-evaluation yolo-evaluation; do
     size=224
     [ $name != a3 ] || size=160
+    [ $name != dino-small ] || size=96
     got=$("$program" "$root/tests/data/scenes" $name)
     [ "$got" = "2 rows of 3 x $size x $size" ] || { echo "$name: got: $got"; exit 1; }
 done

@@ -119,9 +119,10 @@ def dinov2(
     code writes 1, 0.1 and 0.5 and hands 1 - p to torchvision's RandomApply, which blurs with what it is given: so models
     were trained with 0, 0.9 and 0.5, the preset here. blurs=(1, 0.1, 0.5) is what was written.
     """
-    if not _values.is_numbers(blurs) or len(blurs) != 3:
+    given = tuple(blurs) if _values.is_numbers(blurs) else ()
+    if len(given) != 3:
         raise ValueError(f"blurs={blurs!r}: expected three probabilities: of the first, the second and the small views")
     return _multi_crop(
-        (size, local_size), (global_scale, local_scale), (2, _count("local_views", local_views, 0)), tuple(blurs),
+        (size, local_size), (global_scale, local_scale), (2, _count("local_views", local_views, 0)), given,
         GaussianBlur(9), field, dtype, layout, mean, std,
     )  # fmt: skip
