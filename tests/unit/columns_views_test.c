@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 3, WIDTH = 702, HEIGHT = 525, VIEWS_MAX = 14, DAMAGED = 120 };
+enum { ROWS = 2, WIDTH = 702, HEIGHT = 525, VIEWS_MAX = 14, DAMAGED = 60 };
 enum { PICTURE, OTHER, BLOB, FIELDS };
 
 static const sl_field fields[FIELDS] = {
@@ -195,6 +195,7 @@ static sluice_status make_both(const pair *p, const sl_value *picture, uint32_t 
     sluice_error errors[2];
     set_values(p, picture);
     const sluice_status status = make(p->apart, row, &errors[1]);
+    opens = decodes = 0;
     assert_int_equal(make(p->together, row, &errors[0]), status);
     if (status == SLUICE_OK) {
         must_be_equal(p, row);
@@ -213,12 +214,9 @@ static void compare_rows(const pair *p, const sl_value *picture)
     for (int exact = 0; exact < 2; exact++) {
         p->together->row->exact = p->apart->row->exact = exact != 0;
         for (uint32_t row = 0; row < ROWS; row++) {
-            set_values(p, picture);
-            opens = decodes = 0;
-            must_make(p->together, row);
+            assert_int_equal(make_both(p, picture, row), SLUICE_OK);
             assert_int_equal(opens, 2); /* the other picture, too */
             assert_true(decodes > 0 && decodes < VIEWS_MAX);
-            assert_int_equal(make_both(p, picture, row), SLUICE_OK);
         }
     }
     p->together->row->exact = p->apart->row->exact = false;
@@ -441,12 +439,12 @@ TEST_WITH(memory_that_is_too_little_for_all, open_pair, close_pair)
         sluice_error error;
         sl_decoder_bind(p->together->decoder, bytes);
         sl_decoder_bind(p->apart->decoder, bytes);
-        const sluice_status apart = make(p->apart, 2, &error);
+        const sluice_status apart = make(p->apart, 1, &error);
         opens = 0;
-        const sluice_status together = make(p->together, 2, &error);
+        const sluice_status together = make(p->together, 1, &error);
         assert_true(together == SLUICE_OK || (together == SLUICE_NOMEM && together == apart));
         if (apart == SLUICE_OK) {
-            must_be_equal(p, 2);
+            must_be_equal(p, 1);
         }
         refused += together != SLUICE_OK;
         one_by_one += together == SLUICE_OK && opens > 2;
