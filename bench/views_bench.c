@@ -7,8 +7,8 @@
  * CPU time (all threads, user and system) of EPOCHS [2] epochs of a loader with one worker over the
  * pictures in field "image", per sample, in ROUNDS [5] rounds that take turns: one view, two of
  * SimCLR, two large and eight small ones of DINO v1; f32, channels first. "apart" opens and decodes
- * the picture anew for each view, which gives the same batches. "crops" are the crop and the flip of
- * the recipe alone. Ratios are of a round's own figures; medians, and smallest to largest. ARM:
+ * the picture anew for each view, which gives the same batches. "crops" are the crop and the flip
+ * of the recipe alone. Ratios are of a round's own figures; medians, and smallest to largest. ARM:
  * only that one, 1 to 14 in the order of the print, for counts of instructions.
  */
 #include "loader.h"
@@ -22,7 +22,7 @@
 
 enum { BATCH = 16, ROUNDS_MAX = 50, BICUBIC = 2 };
 
-#define ADD(recipe, name, ...)                                          \
+#define ADD(recipe, name, ...)                                           \
     must(sluice_augment_add(recipe, name, (const double[]){__VA_ARGS__}, \
                             sizeof((const double[]){__VA_ARGS__}) / sizeof(double)))
 
@@ -167,6 +167,8 @@ static void run_arm(arm *a, sluice_dataset *dataset, uint64_t epochs, int round)
     options.batch_size = BATCH;
     options.workers = 1;
     options.end_epoch = epochs;
+    options.io_backend = SLUICE_IO_PREAD; /* in their order, which makes counts comparable */
+    options.io_threads = 1;
     const double began = cpu_us();
     bench_check(sluice_loader_open(&loader, dataset, NULL, &options, &error), &error);
     loader->columns.apart = a->apart;

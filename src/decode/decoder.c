@@ -303,10 +303,10 @@ uint64_t sl_decoder_work(const sl_decoder *decoder, sl_rect need, uint32_t denom
     const uint64_t pixels = (uint64_t)need.width * need.height;
     assert(!decoder->decoded);
     const uint64_t turning = decoder->info.orientation != 1 ? pixels : 0;
-    const uint64_t work =
-        decoder->codec->work != NULL
-            ? decoder->codec->work(decoder->state, &decoder->source, &request)
-            : pixels + (uint64_t)decoder->info.stored.width * (request.need.y + request.need.height);
+    const uint64_t work = decoder->codec->work != NULL
+                              ? decoder->codec->work(decoder->state, &decoder->source, &request)
+                              : pixels + (uint64_t)decoder->info.stored.width *
+                                             (request.need.y + request.need.height);
     return work + turning;
 }
 

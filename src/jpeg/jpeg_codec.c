@@ -298,14 +298,16 @@ static sluice_status jpeg_pixels(void *state, const sl_codec_source *source,
  */
 enum { READING_WORK = 2 };
 
-/* Without libjpeg's knowledge of its kind a picture is read from the top: of several scans whole. */
+/* Without libjpeg's knowledge of its kind a picture is read from the top: of several scans whole.
+ */
 static uint64_t read_pixels(const jpeg_state *jpeg, const sl_rect *need)
 {
     const struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
     if (!jpeg->framed) {
         const bool whole = cinfo->progressive_mode || cinfo->arith_code ||
                            cinfo->comps_in_scan < cinfo->num_components;
-        return (uint64_t)cinfo->image_width * (whole ? cinfo->image_height : need->y + need->height);
+        return (uint64_t)cinfo->image_width *
+               (whole ? cinfo->image_height : need->y + need->height);
     }
     const sl_jpeg_tiles tiles = sl_jpeg_frame_tiles(&jpeg->frame);
     const uint32_t width = DCTSIZE * jpeg->frame.across;
@@ -320,8 +322,8 @@ static uint64_t jpeg_work(const void *state, const sl_codec_source *source,
                           const sl_codec_request *request)
 {
     const sl_rect *need = &request->need;
-    const uint64_t made = (uint64_t)need->width * need->height /
-                          (request->denominator * request->denominator);
+    const uint64_t made =
+        (uint64_t)need->width * need->height / (request->denominator * request->denominator);
     (void)source;
     return read_pixels(state, need) * READING_WORK + made;
 }

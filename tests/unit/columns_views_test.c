@@ -10,7 +10,7 @@
 #include "png_make.h"
 #include "test.h"
 #ifdef SLUICE_TEST_WEBP
-#include "webp_make.h"
+#    include "webp_make.h"
 #endif
 
 #include <stdio.h>
@@ -63,7 +63,8 @@ typedef struct view {
     sluice_layout layout;
 } view;
 
-/* Two large and eight small ones; then such as are scaled down, turned, or take the nearest pixel. */
+/* Two large and eight small ones; then such as are scaled down, turned, or take the nearest pixel.
+ */
 static const view views[VIEWS_MAX] = {
     {224, 0.4, 1, 2, false, SLUICE_F32, SLUICE_NCHW},
     {224, 0.4, 1, 2, false, SLUICE_U8, SLUICE_NHWC},
@@ -388,7 +389,8 @@ static void damage(uint8_t *data, size_t size, uint32_t seed)
     sl_random random = sl_random_for(seed, 0, 0, 0);
     const uint32_t flips = 1 + sl_random_below(&random, 3);
     for (uint32_t i = 0; i < flips; i++) {
-        data[sl_random_below(&random, (uint32_t)size)] ^= (uint8_t)(1U << sl_random_below(&random, 8));
+        data[sl_random_below(&random, (uint32_t)size)] ^=
+            (uint8_t)(1U << sl_random_below(&random, 8));
     }
 }
 
@@ -413,7 +415,9 @@ static void compare_damaged(const pair *p, const uint8_t *data, size_t size, uin
 TEST_WITH(damage_is_judged_as_ever, open_pair, close_pair)
 {
     const pair *p = *state;
-    const jpeg_options options[] = {{.restart_interval = 6}, {.quality = 70}, {.progressive = true},
+    const jpeg_options options[] = {{.restart_interval = 6},
+                                    {.quality = 70},
+                                    {.progressive = true},
                                     {.colour = JPEG_RGB, .restart_interval = 88}};
     for (uint32_t i = 0; i < 4; i++) {
         jpeg_file file = jpeg_make_pattern(WIDTH / 2, HEIGHT / 2, i, &options[i]);
@@ -461,4 +465,3 @@ TEST_WITH(without_a_picture, open_pair, close_pair)
     const sl_value nothing = value_of("", 0);
     assert_int_equal(make_both(p, &nothing, 0), SLUICE_CORRUPT);
 }
-
