@@ -322,8 +322,8 @@ static uint64_t jpeg_work(const void *state, const sl_codec_source *source,
                           const sl_codec_request *request)
 {
     const sl_rect *need = &request->need;
-    const uint64_t made =
-        (uint64_t)need->width * need->height / (request->denominator * request->denominator);
+    const uint64_t denominator = request->denominator;
+    const uint64_t made = (uint64_t)need->width * need->height / (denominator * denominator);
     (void)source;
     return read_pixels(state, need) * READING_WORK + made;
 }
