@@ -43,9 +43,9 @@ typedef struct sl_jpeg_tiles {
 bool sl_jpeg_tiles_find(sl_jpeg_tiles *tiles, sl_bytes bytes, uint32_t start, sl_scratch *scratch);
 
 /*
- * How many MCUs are decoded for those of columns [left, right) in rows [top, bottom), which are not
- * empty: of each interval all before the last one that is wanted. Exact, but where intervals of
- * less than a row do not divide it.
+ * About how many MCUs are decoded for those of columns [left, right) in rows [top, bottom), which
+ * are not empty: of each interval all before the last one that is wanted. Exact where there is one
+ * interval, and where they divide a row.
  */
 uint64_t sl_jpeg_tiles_read(const sl_jpeg_tiles *tiles, uint32_t left, uint32_t right, uint32_t top,
                             uint32_t bottom);

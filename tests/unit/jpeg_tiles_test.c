@@ -202,3 +202,47 @@ TEST(huge_counts_cost_nothing)
 }
 
 TEST_GROUP(setup, teardown)
+
+/* Of each interval: from its first MCU to the last one that is wanted. */
+static uint64_t count_read(const sl_jpeg_tiles *tiles, const uint32_t columns[2],
+                           const uint32_t rows[2])
+{
+    const uint32_t mcus = tiles->mcus_across * tiles->mcus_down;
+    uint64_t read = 0;
+    for (uint32_t begin = 0; begin < mcus; begin += tiles->interval) {
+        uint32_t end = begin;
+        for (uint32_t i = begin; i < begin + tiles->interval && i < mcus; i++) {
+            const uint32_t column = i % tiles->mcus_across;
+            const uint32_t row = i / tiles->mcus_across;
+            if (column >= columns[0] && column < columns[1] && row >= rows[0] && row < rows[1]) {
+                end = i + 1;
+            }
+        }
+        read += end - begin;
+    }
+    return read;
+}
+
+TEST(what_is_read_for_a_part)
+{
+    enum { ACROSS = 12, DOWN = 7, MCUS = ACROSS * DOWN };
+    const uint32_t intervals[] = {1, 2, 3, 4, 6, ACROSS, MCUS};
+    for (uint32_t i = 0; i < sizeof(intervals) / sizeof(intervals[0]); i++) {
+        const sl_jpeg_tiles tiles = {
+            .mcus_across = ACROSS, .mcus_down = DOWN, .interval = intervals[i]};
+        for (uint32_t n = 0; n < MCUS; n++) {
+            const uint32_t left = n % ACROSS;
+            const uint32_t top = n / ACROSS;
+            const uint32_t columns[] = {left, left + 1 + n % (ACROSS - left)};
+            const uint32_t rows[] = {top, top + 1 + n % (DOWN - top)};
+            const uint64_t read =
+                sl_jpeg_tiles_read(&tiles, columns[0], columns[1], rows[0], rows[1]);
+            const uint64_t counted = count_read(&tiles, columns, rows);
+            if (intervals[i] != ACROSS) {
+                assert_int_equal(read, counted);
+            } else { /* but for what is behind the part in each row */
+                assert_in_range(read, counted, counted + MCUS);
+            }
+        }
+    }
+}
