@@ -190,13 +190,18 @@ static bool fault_judge(struct fault *fault, sl_completion *completion)
         *slot = (struct slot){0};
         return true;
     }
-    slot->state = SLOT_HELD_AFTER;
-    slot->completion = *completion;
-    slot->due_ns = lost ? UINT64_MAX : late_until(fault, number);
+    uint64_t due_ns = lost ? UINT64_MAX : late_until(fault, number);
     if (first) {
         const uint64_t late_ns = fault->config.late_ns;
-        slot->due_ns = late_ns > 0 ? slot->sent_ns + late_ns : UINT64_MAX;
+        due_ns = late_ns > 0 ? slot->sent_ns + late_ns : UINT64_MAX;
     }
+    if (due_ns <= sl_now_ns()) { /* the inner backend was late itself */
+        *slot = (struct slot){0};
+        return true;
+    }
+    slot->state = SLOT_HELD_AFTER;
+    slot->completion = *completion;
+    slot->due_ns = due_ns;
     return false;
 }
 
