@@ -75,7 +75,7 @@ endfunction()
 
 # sluice_embed_cuda(TARGET NAME DEFINITION DEPENDS file ...): compiles NAME.cu of the current folder
 # and gives NAME_kernel.c of TARGET the path of the fatbin as DEFINITION, of the PTX as DEFINITION_PTX: each stands there
-# as FILE.zst, and FILE.size is the assembler's for how many bytes it has.
+# as FILE.zst, and FILE.size is the assembler's for how many bytes it has. What ptxas says of registers is in FILE.log.
 function(sluice_embed_cuda target name definition)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   if(NOT SLUICE_HAS_CUDA_KERNELS)
@@ -88,11 +88,12 @@ function(sluice_embed_cuda target name definition)
   set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/${name}.fatbin)
   set(ptx ${CMAKE_CURRENT_BINARY_DIR}/${name}.ptx)
   set(nvcc ${CUDAToolkit_NVCC_EXECUTABLE} -O3 -I${PROJECT_SOURCE_DIR}/include)
+  set(logged ${PROJECT_SOURCE_DIR}/cmake/SluiceLogged.cmake)
   list(TRANSFORM ARG_DEPENDS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   add_custom_command(
     OUTPUT ${fatbin}
-    COMMAND ${nvcc} -fatbin ${flags} -o ${fatbin} ${source}
-    DEPENDS ${source} ${ARG_DEPENDS}
+    COMMAND ${CMAKE_COMMAND} -DLOG=${fatbin}.log -P ${logged} ${nvcc} -fatbin -Xptxas -v ${flags} -o ${fatbin} ${source}
+    DEPENDS ${source} ${ARG_DEPENDS} ${logged}
     COMMENT "Compiling ${name}.cu" VERBATIM)
   set(lower ${PROJECT_SOURCE_DIR}/cmake/SluiceOldPtx.cmake)
   add_custom_command(

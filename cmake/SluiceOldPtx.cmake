@@ -1,7 +1,7 @@
 # cmake -DIN=... -DOUT=... -DVERSION=7.0 -DPTXAS=... "-DARCHS=75 90" -P SluiceOldPtx.cmake
 # PTX as nvcc writes it, in an older version of the language: nvcc names its own, newest version,
 # which older drivers refuse whatever the instructions are. That these are all in the older one is
-# for the assembler to say, on each architecture; if it does not, nothing is written.
+# for the assembler to say, on each architecture; if it does not, nothing is written. OUT.log has what it says of each.
 file(READ "${IN}" text)
 string(REGEX MATCHALL "(^|\n)\\.version [0-9]+\\.[0-9]+" found "${text}")
 list(LENGTH found count)
@@ -13,13 +13,16 @@ string(REGEX REPLACE "(^|\n)\\.version [0-9]+\\.[0-9]+" "\\1.version ${VERSION}"
 string(REGEX REPLACE "\n[ \t]*\\.pragma \"used_bytes_mask [^\n]*" "" text "${text}")
 file(WRITE "${OUT}.new" "${text}")
 separate_arguments(archs UNIX_COMMAND "${ARCHS}")
+set(log)
 foreach(arch IN LISTS archs)
-  execute_process(COMMAND "${PTXAS}" -arch sm_${arch} -o "${OUT}.code" "${OUT}.new"
+  execute_process(COMMAND "${PTXAS}" -v -arch sm_${arch} -o "${OUT}.code" "${OUT}.new"
                   RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
   file(REMOVE "${OUT}.code")
   if(NOT code EQUAL 0)
     message(FATAL_ERROR "as PTX ${VERSION} it does not assemble for sm_${arch} (ptxas: ${code}):\n"
                         "${said}")
   endif()
+  string(APPEND log "${said}")
 endforeach()
+file(WRITE "${OUT}.log" "${log}")
 file(RENAME "${OUT}.new" "${OUT}")
