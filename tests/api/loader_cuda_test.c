@@ -157,7 +157,7 @@ static void compare(sluice_dtype dtype, sluice_layout layout)
     fake->set(&(fake_cuda_options){.seed = 10U * dtype + layout, .delay_us = 200});
     sluice_loader *cuda = setup_loader(photos.path, &options);
     struct CUstream_st *stream = fake->stream_new(true);
-    for (uint64_t epoch = 0; epoch < 3; epoch++) {
+    for (uint64_t epoch = 0; epoch < TEST_AMOUNT(3, 1); epoch++) {
         batches here;
         collected there;
         batches_collect(&here, host, epoch);
@@ -314,7 +314,7 @@ TEST(every_call_of_opening_may_fail)
     for (int sticky = 0; sticky < 2; sticky++) {
         uint64_t nth = 1;
         while (open_failing(nth, sticky != 0)) {
-            nth++;
+            nth += (uint64_t)TEST_AMOUNT(1, 2 + sticky);
         }
         printf("%s: %d failing calls survived\n", sticky ? "sticky" : "once", (int)nth - 1);
         assert_true(nth > 100);

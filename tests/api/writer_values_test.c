@@ -481,11 +481,7 @@ static bool is_found(const char *folder)
     return result.bad > 0;
 }
 
-#ifdef __SANITIZE_ADDRESS__ /* threads start slowly: a part of them, the others without it */
-#    define APART 5
-#else
-#    define APART 1
-#endif
+enum { APART = TEST_AMOUNT(1, 17) };
 
 /* All bytes that say something, and of the zeros between them some. */
 static void flip_bytes(const char *folder, const char *name)

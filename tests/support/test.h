@@ -21,6 +21,16 @@
 
 #include <cmocka.h>
 
+/* A sanitizer makes a test several times slower, and sees in some rounds what it would see in all.
+ */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#    define TEST_SANITIZED 1
+#else
+#    define TEST_SANITIZED 0
+#endif
+/* How many rounds, or how far apart: `plain`, or with a sanitizer `sanitized`. */
+#define TEST_AMOUNT(plain, sanitized) (TEST_SANITIZED ? (sanitized) : (plain))
+
 /* For TEST alone. */
 void test_add(const char *name, CMUnitTestFunction test, CMFixtureFunction setup,
               CMFixtureFunction teardown);
@@ -35,6 +45,17 @@ void test_set_group(CMFixtureFunction setup, CMFixtureFunction teardown);
     static void name(void **state)
 
 #define TEST(name) TEST_WITH(name, NULL, NULL)
+
+/* A test of figures, not of memory: without a sanitizer only. */
+#define TEST_UNSANITIZED(name)                                \
+    static void name(void **state);                           \
+    __attribute__((constructor)) static void add_##name(void) \
+    {                                                         \
+        if (!TEST_SANITIZED) {                                \
+            test_add(#name, name, NULL, NULL);                \
+        }                                                     \
+    }                                                         \
+    static void name(void **state)
 
 /* Before the first test and behind the last, where the file has no main. */
 #define TEST_GROUP(setup, teardown)                          \

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROGRAMS = 500, SIDE = 90, OPERATIONS = 8 };
+enum { PROGRAMS = TEST_AMOUNT(500, 150), SIDE = 90, OPERATIONS = 8 };
 
 /* ---- random programs ---- */
 
@@ -324,7 +324,7 @@ TEST_WITH(too_little_scratch, open_scratch, close_scratch)
     static sl_params params;
     uint32_t refused = 0;
     uint32_t done = 0;
-    for (uint32_t i = 0; i < 60; i++) {
+    for (uint32_t i = 0; i < TEST_AMOUNT(60, 15); i++) {
         sl_random random = sl_random_for(6, i, 0, 0);
         canvas picture = random_picture(&random, i);
         random_program(&random, i, &picture, &params);
@@ -358,7 +358,7 @@ TEST_WITH(too_little_scratch, open_scratch, close_scratch)
         free(expected.pixels);
         free(picture.pixels);
     }
-    assert_true(refused > 60 && done > 60);
+    assert_true(refused > TEST_AMOUNT(60, 15) && done > TEST_AMOUNT(60, 15));
 }
 
 /* Times go to the operations that there were, and to no others. */

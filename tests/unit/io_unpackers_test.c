@@ -29,7 +29,13 @@
 #define FAILED   ((uint8_t)2)
 #define CANCELED ((uint8_t)3)
 
-enum { FILES = 5, FILE_BYTES = 3 << 20, ITEMS_MAX = 4000, SPREAD = 200, LOOKAHEAD = 500 };
+enum {
+    FILES = 5,
+    FILE_BYTES = TEST_AMOUNT(3 << 20, 5 << 18),
+    ITEMS_MAX = 4000,
+    SPREAD = 200,
+    LOOKAHEAD = 500
+};
 
 static char folder[256];
 static uint8_t data[FILES][FILE_BYTES];
@@ -396,7 +402,7 @@ TEST(cancels)
     write_all();
     make_items(60000, 110, &seed);
     open_fetch(1, 3, 16);
-    for (uint32_t round = 0; round < 40; round++) {
+    for (uint32_t round = 0; round < TEST_AMOUNT(40, 15); round++) {
         const uint32_t some = below(&seed, 60);
         give_credit(some);
         if (round % 3 > 0)

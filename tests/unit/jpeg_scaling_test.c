@@ -138,7 +138,7 @@ static uint32_t check_draw(scaling *s, const jpeg_file *file, const sl_params *p
 /* What is needed of the picture, in whole pixels of the scaled one, is what is needed of that. */
 TEST(spans_stay_on_what_is_needed)
 {
-    for (uint32_t run = 0; run < 50000; run++) {
+    for (uint32_t run = 0; run < TEST_AMOUNT(50000, 5000); run++) {
         sl_random random = sl_random_for(4, run, 0, 0);
         const uint32_t d = 2U << run % 3;
         sl_mapping mapping = {.width = 1 + sl_random_below(&random, 40), .height = 1};
@@ -206,7 +206,7 @@ TEST_WITH(draws_of_all_recipes, setup, teardown)
     static const uint32_t sizes[][2] = {{301, 263}, {256, 256}, {97, 128}, {64, 70}};
     uint32_t seen[9] = {0};
     for (uint32_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-        for (int orientation = 1; orientation <= 8; orientation++) {
+        for (int orientation = 1; orientation <= 8; orientation += TEST_AMOUNT(1, 3)) {
             /* libjpeg repeats the chroma of 4:2:2 and 4:4:0 at 1/8, which shows */
             const int factor = 1 + orientation % 2;
             const jpeg_options options = {.quality = 95,
@@ -220,7 +220,9 @@ TEST_WITH(draws_of_all_recipes, setup, teardown)
             jpeg_free(&file);
         }
     }
-    assert_true(seen[1] > 20 && seen[2] > 20 && seen[4] > 20 && seen[8] > 20);
+    for (uint32_t i = 1; i <= 8; i *= 2) {
+        assert_true(seen[i] > TEST_AMOUNT(20, 5));
+    }
 }
 
 /*
@@ -275,7 +277,7 @@ TEST_WITH(fine_texture_is_kept, setup, teardown)
     scaling *s = *state;
     uint32_t scaled = 0;
     double least = 99;
-    for (uint64_t seed = 0; seed < 12; seed++) {
+    for (uint64_t seed = 0; seed < TEST_AMOUNT(12, 1); seed++) {
         jpeg_file file = make_texture(160, seed);
         for (uint64_t draw = 0; draw < 60; draw++) {
             sl_params params;
@@ -299,5 +301,5 @@ TEST_WITH(fine_texture_is_kept, setup, teardown)
         jpeg_free(&file);
     }
     print_message("%u scaled, least %.1f dB\n", scaled, least);
-    assert_true(scaled > 100 && least >= 36);
+    assert_true(scaled > TEST_AMOUNT(100, 8) && least >= 36);
 }

@@ -111,7 +111,7 @@ TEST(many_at_once)
 {
     parts_rig f;
     parts_make(&f, PACK_SHARD_BYTES);
-    for (uint32_t round = 0; round < 12; round++) {
+    for (uint32_t round = 0; round < TEST_AMOUNT(12, 4); round++) {
         const uint32_t parts = 2 + round % 4;
         pid_t children[10];
         /* each part twice, as schedulers do when one is late */
@@ -145,7 +145,7 @@ TEST(killed_at_any_moment)
 {
     parts_rig f;
     parts_make(&f, PACK_SHARD_BYTES);
-    for (uint32_t round = 0; round < 30; round++) {
+    for (uint32_t round = 0; round < TEST_AMOUNT(30, 10); round++) {
         pid_t children[3];
         for (uint32_t k = 0; k < 3; k++) {
             children[k] = begin_part(&f, k, 3);
@@ -203,7 +203,7 @@ TEST(two_joins_at_once)
     (void)snprintf(own, sizeof(own), "%s/last", f.work);
     const sluice_pack_options options = parts_options(2, 3);
     assert_int_equal(pack_run(&f.setup, own, &options, NULL, NULL), SLUICE_OK);
-    for (uint32_t round = 0; round < 20; round++) {
+    for (uint32_t round = 0; round < TEST_AMOUNT(20, 6); round++) {
         char command[2000];
         (void)snprintf(command, sizeof(command),
                        "mkdir '%s' && cp '%s'/own/* '%s' && cp '%s'/last/* '%s'", f.path, f.work,

@@ -206,7 +206,8 @@ TEST(killed_at_every_call)
     uint64_t point = 1;
     while (pack_and_die(&f, point)) {
         assert_true(folder_is_part_of(f.path, f.whole));
-        go_on(&f, point++);
+        go_on(&f, point);
+        point += TEST_AMOUNT(1, 3);
     }
     print_message("killed at %llu calls\n", (unsigned long long)point - 1);
     assert_true(point > 40);
@@ -235,7 +236,7 @@ TEST(killed_at_any_moment)
     fixture f;
     fixture_make(&f);
     uint64_t kills = 0;
-    for (useconds_t delay = 0; delay < 40000; delay += 2000) {
+    for (useconds_t delay = 0; delay < 40000; delay += TEST_AMOUNT(2000, 5000)) {
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
@@ -261,7 +262,7 @@ TEST(disk_full_at_every_call)
     fixture f;
     fixture_make(&f);
     const sluice_pack_options options = pack_options();
-    for (uint64_t point = 1;; point++) {
+    for (uint64_t point = 1;; point += TEST_AMOUNT(1, 3)) {
         sluice_error error = SLUICE_ERROR_INIT;
         accident = DISK_FULL;
         calls_left = point;

@@ -143,12 +143,12 @@ static void expect_epochs_of(uint64_t count, uint64_t start)
 
 TEST(each_position_once_in_every_shape)
 {
-    for (uint64_t count = 1; count <= 24; count++) {
+    for (uint64_t count = 1; count <= 24; count += TEST_AMOUNT(1, 4)) {
         expect_epochs_of(count, 0);
         expect_epochs_of(count, count / 3);
         expect_epochs_of(count, count);
     }
-    for (uint64_t count = 25; count <= COUNT_MAX; count += count / 4 + 3) {
+    for (uint64_t count = 25; count <= COUNT_MAX; count += count / TEST_AMOUNT(4, 1) + 3) {
         expect_epochs_of(count, 0);
         expect_epochs_of(count, count / 2 | 1);
         expect_epochs_of(count, count - 1);
@@ -228,7 +228,7 @@ static void expect_resumable_in_all_shapes(uint64_t count)
 
 TEST(every_step_can_be_resumed_with_another_shape)
 {
-    for (uint64_t count = 1; count < 700; count += count / 3 + 1) {
+    for (uint64_t count = 1; count < TEST_AMOUNT(700, 150); count += count / 3 + 1) {
         expect_resumable_in_all_shapes(count);
     }
 }

@@ -202,7 +202,7 @@ TEST(skipping_is_counting)
 TEST(damage_is_the_same)
 {
     static model m;
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < TEST_AMOUNT(3000, 600); i++) {
         m.max_level = draw(3);
         m.slots = 1 + draw(300);
         make_page(&m, 1 + i % 2, i % 3 != 0, 20);

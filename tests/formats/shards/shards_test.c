@@ -409,7 +409,7 @@ TEST(ten_thousand_shards_open_without_touching_one)
 }
 
 /* A million samples of one pixel: opening must not read the index. */
-TEST(a_million_samples_open_at_once)
+TEST_UNSANITIZED(a_million_samples_open_at_once)
 {
     enum { SAMPLES = 1000000 };
     char folder[256];
