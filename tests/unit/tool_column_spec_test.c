@@ -5,6 +5,8 @@
 #include "../../tools/sluice/common/column_spec.h"
 #include "../../tools/sluice/common/pipeline.h"
 
+#include <sluice/describe.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -33,8 +35,8 @@ TEST(test_names)
 
 TEST(test_nothing_given)
 {
-    static const char *const kinds[] = {"image",  "number", "tensor", "window",
-                                        "ragged", "padded", "one_hot"};
+    static const char *const kinds[] = {"image",  "number",  "tensor", "window", "ragged",
+                                        "padded", "one_hot", "mask",   "boxes",  "points"};
     struct column_spec plain;
     column_spec_clear(&plain);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -50,7 +52,7 @@ TEST(test_nothing_given)
         assert_int_equal(spec.dims, 0);
     }
     assert_string_equal(column_kind_name(0), "unknown");
-    assert_string_equal(column_kind_name(SLUICE_COLUMN_ONE_HOT + 1), "unknown");
+    assert_string_equal(column_kind_name(SLUICE_COLUMN_GEOMETRY + 1), "unknown");
 }
 
 TEST(test_image)
@@ -98,6 +100,85 @@ TEST(test_others)
         snprintf(text, sizeof text, "x:tensor,dtype=%s", sluice_dtype_name((sluice_dtype)dtype));
         assert_int_equal(good(text).dtype, dtype);
     }
+}
+
+/* What follows a picture is as sluice_column has it; 0 is the library's default. */
+TEST(test_followers)
+{
+    struct column_spec spec = good("seg=mask:mask,follows=image,fill=255,interpolation=bilinear,"
+                                   "channels=2,dtype=f32,missing=blank");
+    assert_string_equal(spec.follows, "image");
+    assert_true(spec.follower.fill == 255 && spec.follower.channels == 2);
+    assert_int_equal(spec.follower.interpolation, SLUICE_COLUMN_BILINEAR);
+    assert_int_equal(spec.dtype, SLUICE_F32);
+    assert_int_equal(spec.missing, SLUICE_MISSING_BLANK);
+    assert_true(good("m:mask,fill=-1.5").follower.fill == -1.5);
+    spec = good("b=boxes:boxes,length=100,format=xywh,out-format=cxcywh,relative=0,out-relative=1,"
+                "padded=1,at-least-one=1,min-size=2,min-area=4.5,min-visibility=0.25,max-aspect=9,"
+                "too-long=truncate");
+    assert_int_equal(spec.length, 100);
+    assert_int_equal(spec.follower.box_format, SLUICE_BOX_XYWH);
+    assert_int_equal(spec.follower.out_format, SLUICE_BOX_CXCYWH);
+    assert_true(spec.follower.relative == 0 && spec.follower.out_relative == 1);
+    assert_true(spec.follower.padded == 1 && spec.follower.at_least_one == 1);
+    assert_true(spec.follower.min_size == 2 && spec.follower.min_area == 4.5);
+    assert_true(spec.follower.min_visibility == 0.25 && spec.follower.max_aspect == 9);
+    assert_int_equal(spec.too_long, SLUICE_TOO_LONG_TRUNCATE);
+    spec = good("b:boxes,length=1");
+    assert_true(spec.follows[0] == '\0' && spec.follower.min_size == 0);
+    spec = good("b:boxes,length=1,min-size=0,min-area=0");
+    assert_true(spec.follower.min_size > 0 && spec.follower.min_size < 1e-300);
+    assert_true(spec.follower.min_area > 0 && spec.follower.min_area < 1e-300);
+    spec = good("p:points,length=3,point-values=2,mirror=1:0:2,relative=1,follows=b");
+    assert_true(spec.follower.point_values == 2 && spec.follower.relative == 1);
+    assert_true(spec.mirror_count == 3 && spec.mirror[0] == 1 && spec.mirror[2] == 2);
+    assert_string_equal(good("l:ragged,length=3,follows=b").follows, "b");
+    assert_string_equal(good("l:padded,length=3,follows=b").follows, "b");
+    spec = good("where:geometry,follows=image");
+    assert_string_equal(spec.name, "where");
+    assert_string_equal(spec.field, "");
+    assert_int_equal(spec.kind, SLUICE_COLUMN_GEOMETRY);
+    assert_string_equal(column_kind_name(spec.kind), "geometry");
+}
+
+static const char *any_value(const sluice_option *option)
+{
+    if (option->words != NULL) {
+        return option->words[0];
+    }
+    return option->type == SLUICE_OPTION_TEXT ? "image" : option->least == 2 ? "2" : "1";
+}
+
+/* The key that an option of the library's is taken by. */
+static void try_key(const char *kind, const sluice_option *option)
+{
+    char key[32];
+    char text[96];
+    snprintf(key, sizeof key, "%s",
+             strcmp(option->name, "box_format") == 0 ? "format" : option->name);
+    for (char *at = key; (at = strchr(at, '_')) != NULL;) {
+        *at = '-';
+    }
+    snprintf(text, sizeof text, "x:%s,%s=%s", kind, key, any_value(option));
+    (void)good(text);
+}
+
+/* All that the library's table has for the kinds that follow a picture. */
+TEST(test_every_key_of_followers)
+{
+    static const char *const kinds[] = {"mask", "boxes", "points", "geometry"};
+    size_t tried = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        sluice_option option = SLUICE_OPTION_INIT;
+        for (uint32_t k = 0; sluice_option_get(SLUICE_OPTIONS_COLUMN, k, &option) == SLUICE_OK;
+             k++) {
+            if ((option.kinds >> (SLUICE_COLUMN_MASK + i) & 1) != 0) {
+                try_key(kinds[i], &option);
+                tried++;
+            }
+        }
+    }
+    assert_true(tried >= 25);
 }
 
 TEST(test_faults)
@@ -153,6 +234,34 @@ TEST(test_faults)
         {"c:one_hot,length=3,mixes=a1234567890123456789012345678901", "mixes=a1"},
         {"c:one_hot,length=3,mixes=a,mixes=b", "mixes is given twice"},
         {"c:number,mixes=a", "no \"mixes\""},
+        {"g=image:geometry", "a geometry is of no field: expected g:geometry"},
+        {"g:geometry,length=1", "a column of kind geometry takes no \"length\"; it takes follows"},
+        {"g:geometry,missing=blank", "no \"missing\""},
+        {"g:geometry,follow=image", "did you mean follows?"},
+        {"m:mask,fill=a", "fill=a: expected a number from -9007199254740992 to 9007199254740992"},
+        {"m:mask,fill=nan", "fill=nan"},
+        {"m:mask,interpolation=cubic", "nearest, bilinear"},
+        {"m:mask,channels=0", "channels=0: expected a whole number from 1 to 64"},
+        {"m:mask,channels=65", "from 1 to 64"},
+        {"m:mask,length=3", "it takes follows, fill, interpolation, channels, dtype, missing"},
+        {"m:mask,follows=a b", "follows=a b: expected a column's name"},
+        {"b:boxes,format=yolo", "format=yolo: expected one of xyxy, xywh, cxcywh"},
+        {"b:boxes,box-format=xywh", "it takes length, too-long, follows, format, out-format, "
+                                    "relative, out-relative, padded, at-least-one, min-size, "
+                                    "min-area, min-visibility, max-aspect, missing"},
+        {"b:boxes,relative=2", "relative=2: expected 0 or 1"},
+        {"b:boxes,relative=yes", "relative=yes: expected 0 or 1"},
+        {"b:boxes,min-size=-1", "min-size=-1: expected a number from 0 to 1048576"},
+        {"b:boxes,min-visibility=1.5", "expected a number from 0 to 1"},
+        {"b:boxes,max-aspect=0.5", "expected a number from 1 to 1048576"},
+        {"b:boxes,min-size=1,min-size=1", "min-size is given twice"},
+        {"p:points,missing=blank,missing=bad", "missing is given twice"},
+        {"p:points,point-values=4", "from 2 to 3"},
+        {"p:points,mirror=", "KEY=VALUE"},
+        {"p:points,mirror=1:", "mirror=1:"},
+        {"p:points,mirror=1:256", "from 0 to 255"},
+        {"p:points,dtype=f32", "no \"dtype\""},
+        {"i:image,follows=a", "no \"follows\""},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct column_spec spec;

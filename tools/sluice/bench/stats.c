@@ -118,7 +118,7 @@ static void write_columns(struct json *json, const struct column_set *columns)
         const struct column_spec *spec = &columns->specs[i];
         json_open_object(json, NULL);
         json_text(json, "name", spec->name);
-        json_text(json, "field", spec->field);
+        json_text(json, "field", spec->field[0] != '\0' ? spec->field : NULL);
         json_text(json, "kind", column_kind_name(spec->kind));
         json_close_object(json);
     }

@@ -234,11 +234,14 @@ static bool find_mixing(const struct column_set *set, const struct column_spec *
 static int add_column(sluice_columns *columns, const struct column_set *set,
                       const struct column_spec *spec, const struct column_look *look)
 {
-    sluice_column column = SLUICE_COLUMN_INIT;
+    sluice_column column = spec->follower;
     sluice_augment *recipe = NULL;
     column.kind = spec->kind;
-    column.field = spec->field;
+    column.field = spec->kind == SLUICE_COLUMN_GEOMETRY ? NULL : spec->field;
     column.name = spec->name;
+    column.follows = spec->follows[0] != '\0' ? spec->follows : NULL;
+    column.mirror = spec->mirror_count > 0 ? spec->mirror : NULL;
+    column.mirror_count = spec->mirror_count;
     column.dtype = word_or_default(spec->dtype);
     column.length = count_or_default(spec->length);
     column.stride = count_or_default(spec->stride);

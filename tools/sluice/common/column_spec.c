@@ -6,22 +6,33 @@
 #include "options.h"
 #include "units.h"
 
+#include <float.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { ITEM_BYTES = COLUMN_STEPS_BYTES, WORDS_BYTES = 192, QUESTION_BYTES = 80 };
+enum { ITEM_BYTES = COLUMN_STEPS_BYTES, WORDS_BYTES = 256, QUESTION_BYTES = 80 };
 
 /* In the order of enum pipeline; all other words are the library's. */
 static const char *const crop_words[] = {"rrc", "center", "random", NULL};
 
-enum value { VALUE_COUNT, VALUE_AREA, VALUE_PART, VALUE_WORD, VALUE_SHAPE, VALUE_NAME, VALUE_TEXT };
+enum value {
+    VALUE_COUNT,
+    VALUE_AREA,
+    VALUE_PART,
+    VALUE_WORD,
+    VALUE_SHAPE,
+    VALUE_NAME,
+    VALUE_TEXT,
+    VALUE_MIRROR,
+    VALUE_FOLLOWER /* a member of `follower` */
+};
 
 struct key {
     const char *name;
-    uint32_t kinds; /* that take it, as bits */
+    uint32_t kinds; /* that take it, as bits; 0: as the library says */
     enum value value;
-    size_t offset;            /* of its member */
+    size_t offset;            /* of its member; of a follower's the library knows it */
     uint64_t min, max;        /* COUNT */
     const char *const *words; /* WORD; NULL: the library's of this name */
 };
@@ -29,8 +40,12 @@ struct key {
 #define BIT(kind) (1U << SLUICE_COLUMN_##kind)
 #define ELEMENTS \
     (BIT(NUMBER) | BIT(TENSOR) | BIT(WINDOW) | BIT(RAGGED) | BIT(PADDED) | BIT(ONE_HOT))
-#define TEXTS          (BIT(RAGGED) | BIT(PADDED))
+#define LENGTHS        (BIT(RAGGED) | BIT(PADDED) | BIT(BOXES) | BIT(POINTS))
 #define MEMBER(member) offsetof(struct column_spec, member)
+#define FOLLOWER(name)                         \
+    {                                          \
+        name, 0, VALUE_FOLLOWER, 0, 0, 0, NULL \
+    }
 
 static const struct key keys[] = {
     {"size", BIT(IMAGE), VALUE_COUNT, MEMBER(size), 1, 16384, NULL},
@@ -41,18 +56,36 @@ static const struct key keys[] = {
     {"augment", BIT(IMAGE), VALUE_TEXT, MEMBER(augment), 0, 0, NULL},
     {"shape", BIT(TENSOR), VALUE_SHAPE, MEMBER(shape), 0, 0, NULL},
     {"part", BIT(TENSOR), VALUE_WORD, MEMBER(part), 0, 0, NULL},
-    {"length", BIT(WINDOW) | BIT(ONE_HOT) | TEXTS, VALUE_COUNT, MEMBER(length), 1,
+    {"length", BIT(WINDOW) | BIT(ONE_HOT) | LENGTHS, VALUE_COUNT, MEMBER(length), 1,
      UINT64_C(1) << 40, NULL},
     {"stride", BIT(WINDOW), VALUE_COUNT, MEMBER(stride), 1, UINT64_C(1) << 40, NULL},
     {"offset", BIT(WINDOW), VALUE_COUNT, MEMBER(offset), 0, UINT64_C(1) << 40, NULL},
-    {"too-long", TEXTS, VALUE_WORD, MEMBER(too_long), 0, 0, NULL},
+    {"too-long", LENGTHS, VALUE_WORD, MEMBER(too_long), 0, 0, NULL},
     {"mixes", BIT(ONE_HOT), VALUE_NAME, MEMBER(mixes), 0, 0, NULL},
     {"smoothing", BIT(ONE_HOT), VALUE_PART, MEMBER(smoothing), 0, 0, NULL},
-    {"dtype", BIT(IMAGE) | ELEMENTS, VALUE_WORD, MEMBER(dtype), 0, 0, NULL},
+    {"follows", 0, VALUE_NAME, MEMBER(follows), 0, 0, NULL},
+    FOLLOWER("format"),
+    FOLLOWER("out-format"),
+    FOLLOWER("relative"),
+    FOLLOWER("out-relative"),
+    FOLLOWER("padded"),
+    FOLLOWER("at-least-one"),
+    FOLLOWER("min-size"),
+    FOLLOWER("min-area"),
+    FOLLOWER("min-visibility"),
+    FOLLOWER("max-aspect"),
+    FOLLOWER("point-values"),
+    {"mirror", BIT(POINTS), VALUE_MIRROR, 0, 0, 0, NULL},
+    FOLLOWER("fill"),
+    FOLLOWER("interpolation"),
+    FOLLOWER("channels"),
+    {"dtype", BIT(IMAGE) | BIT(MASK) | ELEMENTS, VALUE_WORD, MEMBER(dtype), 0, 0, NULL},
     {"layout", BIT(IMAGE), VALUE_WORD, MEMBER(layout), 0, 0, NULL},
-    {"missing", BIT(IMAGE) | ELEMENTS, VALUE_WORD, MEMBER(missing), 0, 0, NULL},
+    {"missing", BIT(IMAGE) | BIT(MASK) | BIT(BOXES) | BIT(POINTS) | ELEMENTS, VALUE_WORD,
+     MEMBER(missing), 0, 0, NULL},
 };
 enum { KEYS = sizeof keys / sizeof *keys };
+_Static_assert(KEYS <= 64, "those that were given are the bits of a number");
 
 /* Where the sentence goes. */
 struct fault {
@@ -77,24 +110,37 @@ static const char *const *kind_words(void)
     return options_library(SLUICE_OPTIONS_COLUMN, "kind").words;
 }
 
-/* Pictures have fewer dtypes than other columns. */
-static const char *const *words_of(const struct key *key, int kind)
+/* The library's member that a key is for. */
+static sluice_option member_of(sluice_options of, const char *key)
 {
     char name[32];
-    if (key->words != NULL) {
-        return key->words;
-    }
-    snprintf(name, sizeof name, "%s", key->name);
+    snprintf(name, sizeof name, "%s", strcmp(key, "format") == 0 ? "box_format" : key);
     for (char *at = name; (at = strchr(at, '-')) != NULL;) {
         *at = '_';
     }
-    const bool pictures = kind == SLUICE_COLUMN_IMAGE && strcmp(name, "dtype") == 0;
-    return options_library(pictures ? SLUICE_OPTIONS_LOADER : SLUICE_OPTIONS_COLUMN, name).words;
+    return options_library(of, name);
+}
+
+/* Pictures have fewer dtypes than other columns. */
+static const char *const *words_of(const struct key *key, int kind)
+{
+    if (key->words != NULL) {
+        return key->words;
+    }
+    const bool pictures = kind == SLUICE_COLUMN_IMAGE && strcmp(key->name, "dtype") == 0;
+    return member_of(pictures ? SLUICE_OPTIONS_LOADER : SLUICE_OPTIONS_COLUMN, key->name).words;
+}
+
+static bool is_taken(const struct key *key, int kind)
+{
+    const uint32_t kinds =
+        key->kinds != 0 ? key->kinds : member_of(SLUICE_OPTIONS_COLUMN, key->name).kinds;
+    return (kinds & (1U << kind)) != 0;
 }
 
 const char *column_kind_name(int kind)
 {
-    return kind >= SLUICE_COLUMN_IMAGE && kind <= SLUICE_COLUMN_ONE_HOT
+    return kind >= SLUICE_COLUMN_IMAGE && kind <= SLUICE_COLUMN_GEOMETRY
                ? kind_words()[kind - SLUICE_COLUMN_IMAGE]
                : "unknown";
 }
@@ -111,7 +157,8 @@ void column_spec_clear(struct column_spec *spec)
                                  .padding = COLUMN_COUNT_NONE,
                                  .length = COLUMN_COUNT_NONE,
                                  .stride = COLUMN_COUNT_NONE,
-                                 .offset = COLUMN_COUNT_NONE};
+                                 .offset = COLUMN_COUNT_NONE,
+                                 .follower = SLUICE_COLUMN_INIT};
 }
 
 /* ---- values ---- */
@@ -184,13 +231,12 @@ static bool take_column(const struct key *key, const char *text, struct column_s
     return true;
 }
 
-static bool take_word(const struct key *key, const char *text, struct column_spec *spec,
-                      const struct fault *fault)
+static bool take_word(const struct key *key, const char *const *words, const char *text,
+                      void *member, const struct fault *fault)
 {
-    const char *const *words = words_of(key, spec->kind);
-    for (int i = 0; words[i] != NULL; i++) {
+    for (int32_t i = 0; words[i] != NULL; i++) {
         if (strcmp(words[i], text) == 0) {
-            memcpy((char *)spec + key->offset, &i, sizeof i);
+            memcpy(member, &i, sizeof i);
             return true;
         }
     }
@@ -226,6 +272,86 @@ static bool take_shape(const char *text, struct column_spec *spec, const struct 
     return true;
 }
 
+/* "1:0:3:2" */
+static bool take_mirror(const char *text, struct column_spec *spec, const struct fault *fault)
+{
+    const char *at = text;
+    spec->mirror_count = 0;
+    for (bool more = true; more;) {
+        char number[8];
+        uint64_t value = 0;
+        const size_t length = strcspn(at, ":");
+        const bool fits = length < sizeof number && spec->mirror_count < COLUMN_MIRROR_MAX;
+        if (fits) {
+            memcpy(number, at, length);
+            number[length] = '\0';
+        }
+        if (!fits || !units_parse_count(number, &value) || value >= COLUMN_MIRROR_MAX) {
+            return wrong(fault,
+                         "mirror=%.64s: expected for each point of a row the number of the "
+                         "one that takes its place, from 0 to %d, like 0:2:1",
+                         text, COLUMN_MIRROR_MAX - 1);
+        }
+        spec->mirror[spec->mirror_count++] = (uint32_t)value;
+        more = at[length] == ':';
+        at += length + 1;
+    }
+    return true;
+}
+
+/* ---- values of what follows a picture, by the library's table ---- */
+
+static bool take_real(const struct key *key, const sluice_option *option, const char *text,
+                      void *member, const struct fault *fault)
+{
+    const bool negative = text[0] == '-';
+    double value;
+    bool fine = units_parse_real(text + negative, &value);
+    value = fine && negative ? -value : value;
+    fine = fine && value >= (double)option->least && value <= (double)option->most;
+    if (!fine) {
+        return wrong(fault, "%s=%s: expected a number from %lld to %llu", key->name, text,
+                     (long long)option->least, (unsigned long long)option->most);
+    }
+    /* 0 is a bound here, and not the library's default. */
+    value = value == 0 && strncmp(key->name, "min-", 4) == 0 ? DBL_MIN : value;
+    memcpy(member, &value, sizeof value);
+    return true;
+}
+
+static bool take_whole(const struct key *key, const sluice_option *option, const char *text,
+                       void *member, const struct fault *fault)
+{
+    const bool flag = option->type == SLUICE_OPTION_FLAG;
+    const int64_t least = flag ? 0 : option->least;
+    const uint64_t most = flag ? 1 : option->most;
+    uint64_t value;
+    if (!units_parse_count(text, &value) || value < (uint64_t)least || value > most) {
+        return wrong(fault,
+                     flag ? "%s=%s: expected %lld or %llu"
+                          : "%s=%s: expected a whole number from %lld to %llu",
+                     key->name, text, (long long)least, (unsigned long long)most);
+    }
+    const uint32_t whole = (uint32_t)value;
+    memcpy(member, &whole, sizeof whole);
+    return true;
+}
+
+static bool take_follower(const struct key *key, const char *text, struct column_spec *spec,
+                          const struct fault *fault)
+{
+    const sluice_option option = member_of(SLUICE_OPTIONS_COLUMN, key->name);
+    void *member = (char *)&spec->follower + option.offset;
+    switch ((sluice_option_type)option.type) {
+    case SLUICE_OPTION_REAL:
+        return take_real(key, &option, text, member, fault);
+    case SLUICE_OPTION_WORD:
+        return take_word(key, option.words, text, member, fault);
+    default:
+        return take_whole(key, &option, text, member, fault);
+    }
+}
+
 /* ---- keys ---- */
 
 static bool refuse_key(const char *name, const struct column_spec *spec, const struct fault *fault)
@@ -233,7 +359,7 @@ static bool refuse_key(const char *name, const struct column_spec *spec, const s
     const char *taken[KEYS + 1];
     size_t count = 0;
     for (size_t i = 0; i < KEYS; i++) {
-        if ((keys[i].kinds & (1U << spec->kind)) != 0) {
+        if (is_taken(&keys[i], spec->kind)) {
             taken[count++] = keys[i].name;
         }
     }
@@ -250,7 +376,7 @@ static bool refuse_key(const char *name, const struct column_spec *spec, const s
 static size_t find_key(const char *name, int kind)
 {
     for (size_t i = 0; i < KEYS; i++) {
-        if ((keys[i].kinds & (1U << kind)) != 0 && strcmp(keys[i].name, name) == 0) {
+        if (strcmp(keys[i].name, name) == 0 && is_taken(&keys[i], kind)) {
             return i;
         }
     }
@@ -258,7 +384,7 @@ static size_t find_key(const char *name, int kind)
 }
 
 /* Takes "KEY=VALUE"; `*given` has a bit for each key so far. */
-static bool take_item(char *item, struct column_spec *spec, uint32_t *given,
+static bool take_item(char *item, struct column_spec *spec, uint64_t *given,
                       const struct fault *fault)
 {
     char *equals = strchr(item, '=');
@@ -271,10 +397,10 @@ static bool take_item(char *item, struct column_spec *spec, uint32_t *given,
     if (number == KEYS) {
         return refuse_key(item, spec, fault);
     }
-    if ((*given & (1U << number)) != 0) {
+    if ((*given & (UINT64_C(1) << number)) != 0) {
         return wrong(fault, "%s is given twice", item);
     }
-    *given |= 1U << number;
+    *given |= UINT64_C(1) << number;
     const struct key *key = &keys[number];
     switch (key->value) {
     case VALUE_COUNT:
@@ -286,9 +412,13 @@ static bool take_item(char *item, struct column_spec *spec, uint32_t *given,
     case VALUE_NAME:
         return take_column(key, value, spec, fault);
     case VALUE_WORD:
-        return take_word(key, value, spec, fault);
+        return take_word(key, words_of(key, spec->kind), value, (char *)spec + key->offset, fault);
     case VALUE_SHAPE:
         return take_shape(value, spec, fault);
+    case VALUE_MIRROR:
+        return take_mirror(value, spec, fault);
+    case VALUE_FOLLOWER:
+        return take_follower(key, value, spec, fault);
     case VALUE_TEXT: /* shorter than its item */
         memcpy((char *)spec + key->offset, value, strlen(value) + 1);
         return true;
@@ -338,6 +468,20 @@ static bool take_kind(const char *word, struct column_spec *spec, const struct f
                  nearest_of(word, words, question, sizeof question));
 }
 
+/* Of no field: what stands before the colon is its name alone. */
+static bool check_field(const char *text, const char *colon, struct column_spec *spec,
+                        const struct fault *fault)
+{
+    if (spec->kind != SLUICE_COLUMN_GEOMETRY) {
+        return true;
+    }
+    if (memchr(text, '=', (size_t)(colon - text)) != NULL) {
+        return wrong(fault, "a geometry is of no field: expected %s:geometry", spec->name);
+    }
+    spec->field[0] = '\0';
+    return true;
+}
+
 /* Copies what stands before the next comma; `*at` goes behind it, NULL at the end. */
 static bool next_item(const char **at, char item[ITEM_BYTES], const struct fault *fault)
 {
@@ -358,7 +502,7 @@ bool column_spec_parse(const char *text, struct column_spec *spec, char *text_of
     const struct fault fault = {text_of_fault, bytes};
     const char *colon = strchr(text, ':');
     char item[ITEM_BYTES];
-    uint32_t given = 0;
+    uint64_t given = 0;
     text_of_fault[0] = '\0';
     column_spec_clear(spec);
     if (colon == NULL) {
@@ -366,7 +510,7 @@ bool column_spec_parse(const char *text, struct column_spec *spec, char *text_of
     }
     const char *at = colon + 1;
     if (!take_names(text, (size_t)(colon - text), spec, &fault) || !next_item(&at, item, &fault) ||
-        !take_kind(item, spec, &fault)) {
+        !take_kind(item, spec, &fault) || !check_field(text, colon, spec, &fault)) {
         return false;
     }
     while (at != NULL) {
