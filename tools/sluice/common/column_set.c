@@ -166,12 +166,10 @@ bool column_set_mixes(const struct column_set *set, const struct column_look *lo
     return picture_mixes(set, look, NULL, &mixes) && mixes;
 }
 
-/* The recipe of an image column. NULL: reported. */
-static sluice_augment *recipe_of(const struct column_spec *spec, const struct column_look *look,
-                                 int *code)
+bool column_shape(const struct column_spec *spec, const struct column_look *look,
+                  struct pipeline_shape *made)
 {
     struct pipeline_shape shape = look->shape;
-    *code = TOOL_USAGE;
     shape.size = column_side(spec, look);
     shape.normalize = dtype_of(spec, look) != SLUICE_U8;
     shape.kind = spec->crop != COLUMN_WORD_NONE ? (enum pipeline)spec->crop : shape.kind;
@@ -179,20 +177,30 @@ static sluice_augment *recipe_of(const struct column_spec *spec, const struct co
     shape.area_max = spec->area_max > 0 ? spec->area_max : shape.area_max;
     if (spec->padding != COLUMN_COUNT_NONE && shape.kind != PIPELINE_CROP) {
         report("--column %s: padding goes with crop=random", spec->name);
-        return NULL;
+        return false;
     }
     if ((spec->area_min > 0 || spec->area_max > 0) && shape.kind != PIPELINE_TRAIN) {
         report("--column %s: area-min and area-max go with crop=rrc", spec->name);
-        return NULL;
+        return false;
     }
     if (shape.area_min > shape.area_max) {
         report("--column %s: area-min %g is above area-max %g", spec->name, shape.area_min,
                shape.area_max);
-        return NULL;
+        return false;
     }
     shape.steps = steps_of(spec, look);
     shape.padding = spec->padding != COLUMN_COUNT_NONE ? (uint32_t)spec->padding : shape.padding;
-    return pipeline_recipe(&shape, code);
+    *made = shape;
+    return true;
+}
+
+/* The recipe of an image column. NULL: reported. */
+static sluice_augment *recipe_of(const struct column_spec *spec, const struct column_look *look,
+                                 int *code)
+{
+    struct pipeline_shape shape;
+    *code = TOOL_USAGE;
+    return column_shape(spec, look, &shape) ? pipeline_recipe(&shape, code) : NULL;
 }
 
 static uint64_t count_or_default(uint64_t count)
@@ -242,6 +250,9 @@ static int add_column(sluice_columns *columns, const struct column_set *set,
     column.follows = spec->follows[0] != '\0' ? spec->follows : NULL;
     column.mirror = spec->mirror_count > 0 ? spec->mirror : NULL;
     column.mirror_count = spec->mirror_count;
+    if (look->shape.first > 0) { /* a draw that is made again would depend on how many steps */
+        column.at_least_one = 0;
+    }
     column.dtype = word_or_default(spec->dtype);
     column.length = count_or_default(spec->length);
     column.stride = count_or_default(spec->stride);

@@ -56,6 +56,10 @@ const struct column_spec *column_set_picture(const struct column_set *set, uint3
 /* Side of an image column's pictures, pixels. */
 uint32_t column_side(const struct column_spec *spec, const struct column_look *look);
 
+/* The pipeline of an image column. False: reported. */
+bool column_shape(const struct column_spec *spec, const struct column_look *look,
+                  struct pipeline_shape *made);
+
 /* Whether a picture of it is mixed with others of its batch, where that is not left out. */
 bool column_set_mixes(const struct column_set *set, const struct column_look *look);
 

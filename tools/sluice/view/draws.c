@@ -2,6 +2,7 @@
 #include "draws.h"
 
 #include "exit_code.h"
+#include "marks.h"
 #include "report.h"
 
 static int loader_failed(sluice_loader *loader, sluice_status status)
@@ -44,15 +45,22 @@ static sluice_status take_facts(struct view *view, const sluice_batch *batch, ui
 static sluice_status take_row(struct view *view, const sluice_batch *batch, uint32_t row,
                               uint32_t draw)
 {
-    for (uint32_t i = 0; i < view->picture_count; i++) {
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < view->picture_count && status >= 0; i++) {
         sluice_tensor image = SLUICE_TENSOR_INIT;
-        const sluice_status status = sluice_batch_tensor(batch, view->pictures[i], &image);
+        status = sluice_batch_tensor(batch, view->pictures[i], &image);
         if (status < 0) {
             return status;
         }
-        sheet_put_tile(&view->sheet, row, draw, i, image.data);
+        const struct overlay tile =
+            sheet_put_tile(&view->sheet, (struct sheet_place){row, draw, i}, image.data,
+                           (uint64_t)image.shape[2], (uint64_t)image.shape[1]);
+        status = marks_draw(view, batch, i, &tile, &image);
     }
-    return draw == 0 ? take_facts(view, batch, row) : SLUICE_OK;
+    for (uint32_t i = 0; i < view->box_count && status >= 0; i++) {
+        status = marks_describe(view, batch, i, view_legend(view, row, draw, i), LEGEND_SHOWN);
+    }
+    return draw == 0 && status >= 0 ? take_facts(view, batch, row) : status;
 }
 
 static int draw_column(struct view *view, uint32_t draw)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "page.h"
 
+#include "overlay.h"
 #include "safe_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
@@ -61,6 +63,25 @@ void page_put_text(struct page *page, const char *element, const char *text)
     fprintf(page->stream, "<%s>", element);
     put_escaped(page->stream, SAFE(text));
     fprintf(page->stream, "</%s>\n", element);
+}
+
+void page_put_colors(struct page *page, const char *lead, const char *lines)
+{
+    uint64_t number = 0;
+    fputs("<p>", page->stream);
+    put_escaped(page->stream, SAFE(lead));
+    for (const char *at = lines; at != NULL; number++) {
+        const char *end = strchr(at, '\n');
+        char line[256];
+        snprintf(line, sizeof line, "%.*s", (int)(end != NULL ? (size_t)(end - at) : strlen(at)),
+                 at);
+        const uint8_t *color = overlay_color(number);
+        fprintf(page->stream, " <span style=\"color:#%02x%02x%02x\">&#9632;</span> ", color[0],
+                color[1], color[2]);
+        put_escaped(page->stream, SAFE(line));
+        at = end != NULL ? end + 1 : NULL;
+    }
+    fputs("</p>\n", page->stream);
 }
 
 void page_put_png(struct page *page, const void *png, size_t bytes, uint32_t width, uint32_t height)

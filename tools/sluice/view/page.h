@@ -22,6 +22,8 @@ struct page {
 bool page_begin(struct page *page, const char *title);
 /* An element that holds the text: "h2", "p". */
 void page_put_text(struct page *page, const char *element, const char *text);
+/* A paragraph: `lead`, then each line of `lines` behind a square in the colour of its number. */
+void page_put_colors(struct page *page, const char *lead, const char *lines);
 void page_put_png(struct page *page, const void *png, size_t bytes, uint32_t width,
                   uint32_t height);
 /* Ends the page: `text` and `size` are it then. False: no memory. */

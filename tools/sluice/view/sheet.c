@@ -60,16 +60,23 @@ static uint8_t *place(const struct sheet *sheet, uint32_t x, uint32_t y)
     return sheet->rgb + ((size_t)y * sheet->width + x) * 3;
 }
 
-void sheet_put_tile(struct sheet *sheet, uint32_t row, uint32_t draw, uint32_t number,
-                    const uint8_t *rgb)
+struct overlay sheet_put_tile(struct sheet *sheet, struct sheet_place at, const uint8_t *rgb,
+                              uint64_t width, uint64_t height)
 {
     const struct sheet_plan *plan = &sheet->plan;
-    const uint32_t side = plan->sides[number];
-    const uint32_t left = GAP + draw * group_width(plan, plan->group) + group_width(plan, number);
-    const size_t line = (size_t)side * 3;
-    for (uint32_t y = 0; y < side; y++) {
-        memcpy(place(sheet, left, sheet_row(sheet, row).top + y), rgb + y * line, line);
+    const uint32_t side = plan->sides[at.number];
+    const uint32_t left =
+        GAP + at.draw * group_width(plan, plan->group) + group_width(plan, at.number);
+    const struct overlay tile = {
+        .rgb = place(sheet, left, sheet_row(sheet, at.row).top),
+        .width = width < side ? (uint32_t)width : side,
+        .height = height < side ? (uint32_t)height : side,
+        .stride = (size_t)sheet->width * 3,
+    };
+    for (uint32_t y = 0; y < tile.height; y++) {
+        memcpy(tile.rgb + y * tile.stride, rgb + y * width * 3, (size_t)tile.width * 3);
     }
+    return tile;
 }
 
 struct sheet_strip sheet_whole(const struct sheet *sheet)

@@ -3,6 +3,8 @@
 #ifndef TOOL_SHEET_H
 #define TOOL_SHEET_H
 
+#include "overlay.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,9 +33,14 @@ uint64_t sheet_pixels(const struct sheet_plan *plan);
 bool sheet_create(struct sheet *sheet, const struct sheet_plan *plan);
 void sheet_free(struct sheet *sheet);
 
-/* `rgb` is side x side x 3 bytes, for tile `number` of group `draw` in row `row`. */
-void sheet_put_tile(struct sheet *sheet, uint32_t row, uint32_t draw, uint32_t number,
-                    const uint8_t *rgb);
+/* Which tile: number `number` of group `draw` in row `row`. */
+struct sheet_place {
+    uint32_t row, draw, number;
+};
+/* `rgb` is height x width x 3 bytes; of a picture that is larger than its tile, what is at the top
+ * left. Gives what it became on the sheet. */
+struct overlay sheet_put_tile(struct sheet *sheet, struct sheet_place at, const uint8_t *rgb,
+                              uint64_t width, uint64_t height);
 
 struct sheet_strip sheet_whole(const struct sheet *sheet);
 struct sheet_strip sheet_row(const struct sheet *sheet, uint32_t row);

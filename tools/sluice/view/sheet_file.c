@@ -7,10 +7,32 @@
 #include "report.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+/* What the boxes of each draw are, by their colours. */
+static void put_legends(const struct view *view, struct page *page, uint32_t row)
+{
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < view->mark_count; i++) {
+        const struct column_spec *spec = view->marks[i].spec;
+        if (spec->kind != SLUICE_COLUMN_BOXES) {
+            continue;
+        }
+        for (uint64_t draw = 0; draw < view->args->draws; draw++) {
+            const char *lines = view_legend(view, row, draw, number);
+            char lead[64];
+            snprintf(lead, sizeof lead, "%s, %" PRIu64 ":", spec->name, draw);
+            if (*lines != '\0') {
+                page_put_colors(page, lead, lines);
+            }
+        }
+        number++;
+    }
+}
 
 /* The pictures of a row, between the caption and the values. */
 static bool put_row(const struct view *view, struct page *page, uint32_t row)
@@ -26,6 +48,7 @@ static bool put_row(const struct view *view, struct page *page, uint32_t row)
     }
     page_put_png(page, png, bytes, view->sheet.width, strip.height);
     free(png);
+    put_legends(view, page, row);
     for (uint32_t i = 0; i < view->value_count; i++) {
         snprintf(text, sizeof text, "%s: %s", view->values[i].column, view_text(view, row, i));
         page_put_text(page, "p", text);

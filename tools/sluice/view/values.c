@@ -28,6 +28,40 @@ static double brain(uint16_t bits)
 
 #define NUMBER(type) (((const type *)data)[i])
 
+double values_number(const sluice_tensor *tensor, uint64_t i)
+{
+    const void *data = tensor->data;
+    switch ((sluice_dtype)tensor->dtype) {
+    case SLUICE_U8:
+    case SLUICE_BOOL:
+        return NUMBER(uint8_t);
+    case SLUICE_I8:
+        return NUMBER(int8_t);
+    case SLUICE_U16:
+        return NUMBER(uint16_t);
+    case SLUICE_I16:
+        return NUMBER(int16_t);
+    case SLUICE_U32:
+        return NUMBER(uint32_t);
+    case SLUICE_I32:
+        return NUMBER(int32_t);
+    case SLUICE_U64:
+        return (double)NUMBER(uint64_t);
+    case SLUICE_I64:
+        return (double)NUMBER(int64_t);
+    case SLUICE_F16:
+        return half(NUMBER(uint16_t));
+    case SLUICE_BF16:
+        return (double)brain(NUMBER(uint16_t));
+    case SLUICE_F32:
+        return (double)NUMBER(float);
+    case SLUICE_F64:
+        return NUMBER(double);
+    default:
+        return NAN;
+    }
+}
+
 /* "12", "-0.5": element `i` of an array. */
 static void format_element(char *text, size_t bytes, const sluice_tensor *tensor, uint64_t i)
 {
@@ -113,20 +147,32 @@ static sluice_status find_length(const sluice_batch *batch, const char *column, 
     return status;
 }
 
+sluice_status values_take(const sluice_batch *batch, const struct values_source *source,
+                          sluice_tensor *tensor, uint64_t *count)
+{
+    sluice_status status = sluice_batch_tensor(batch, source->column, tensor);
+    *count = 0;
+    if (status < 0) {
+        return status;
+    }
+    *count = tensor->size_bytes / sluice_dtype_bytes((sluice_dtype)tensor->dtype);
+    if (source->is_padded && tensor->dims > 1 && tensor->shape[1] > 0) {
+        uint64_t length = 0;
+        const uint64_t step = *count / (uint64_t)tensor->shape[1];
+        status = find_length(batch, source->column, &length);
+        *count = length * step;
+    }
+    return status;
+}
+
 sluice_status values_describe(const sluice_batch *batch, const struct values_source *source,
                               char *text, size_t bytes)
 {
     sluice_tensor tensor = SLUICE_TENSOR_INIT;
-    sluice_status status = sluice_batch_tensor(batch, source->column, &tensor);
+    uint64_t count = 0;
+    const sluice_status status = values_take(batch, source, &tensor, &count);
     if (status < 0) {
         return status;
-    }
-    uint64_t count = tensor.size_bytes / sluice_dtype_bytes((sluice_dtype)tensor.dtype);
-    if (source->is_padded && tensor.dims > 1 && tensor.shape[1] > 0) {
-        uint64_t length = 0;
-        const uint64_t step = count / (uint64_t)tensor.shape[1];
-        status = find_length(batch, source->column, &length);
-        count = length * step;
     }
     if (source->is_text) {
         copy_letters(tensor.data, count, text, bytes);

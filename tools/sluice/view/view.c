@@ -8,6 +8,7 @@
 #include "draws.h"
 #include "exit_code.h"
 #include "interrupt.h"
+#include "marks.h"
 #include "pipeline.h"
 #include "report.h"
 #include "sheet_file.h"
@@ -56,14 +57,17 @@ static int sort_columns(struct view *view, const struct column_set *set,
         if (spec->kind == SLUICE_COLUMN_IMAGE) {
             view->sides[view->picture_count] = column_side(spec, look);
             view->pictures[view->picture_count++] = spec->name;
+        } else if (marks_are_drawn_only(spec)) {
+            continue;
         } else if (set->asked || strcmp(spec->name, "label") != 0) {
             view->values[view->value_count++] = (struct values_source){
                 .column = spec->name,
                 .is_text = is_text(view->dataset, spec->field),
-                .is_padded = spec->kind == SLUICE_COLUMN_PADDED,
+                .is_padded = spec->kind == SLUICE_COLUMN_PADDED || spec->follower.padded != 0,
             };
         }
     }
+    marks_find(view, set);
     if (view->picture_count == 0) {
         report("there is nothing to draw: %s",
                set->asked ? "no --column is of kind image" : "the dataset has no pictures");
@@ -91,7 +95,10 @@ static int make_space(struct view *view)
     }
     view->rows = calloc(view->count, sizeof *view->rows);
     view->texts = calloc((size_t)view->count * view->value_count + 1, sizeof *view->texts);
-    if (view->rows == NULL || view->texts == NULL || !sheet_create(&view->sheet, &plan)) {
+    view->legends = calloc((size_t)view->count * view->args->draws * view->box_count + 1,
+                           sizeof *view->legends);
+    if (view->rows == NULL || view->texts == NULL || view->legends == NULL ||
+        !sheet_create(&view->sheet, &plan)) {
         report("out of memory for a sheet of this size; ask for fewer samples or draws");
         return TOOL_FAILED;
     }
@@ -155,20 +162,37 @@ static int show(struct view *view, sluice_dataset *dataset, struct column_set *s
     return draw_sheet(view);
 }
 
-/* The steps of the pipeline, of which each draw shows one more. */
-static int list_steps(struct view_args *args, char (*steps)[PIPELINE_NAME_BYTES], uint32_t most)
+/* The pipeline whose steps are shown: of the only image column, or where none is asked for that of
+ * all. False: reported. */
+static bool choose_shape(const struct view_args *args, const struct column_set *set,
+                         struct pipeline_shape *shape)
 {
-    if (args->columns.count > 0) {
-        report("--each-step shows the steps of --pipeline and --augment: it does not go with "
-               "--column");
-        return TOOL_USAGE;
+    const struct column_look look = look_of(args);
+    const struct column_spec *picture = column_set_picture(set, 0);
+    if (!set->asked) {
+        *shape = look.shape;
+        return true;
     }
+    if (picture == NULL || column_set_picture(set, (uint32_t)(picture - set->specs) + 1) != NULL) {
+        report("--each-step shows the steps of one picture: give one --column of kind image");
+        return false;
+    }
+    return column_shape(picture, &look, shape);
+}
+
+/* The steps of the pipeline, of which each draw shows one more. */
+static int list_steps(struct view_args *args, const struct column_set *set,
+                      char (*steps)[PIPELINE_NAME_BYTES], uint32_t most)
+{
+    struct pipeline_shape shape;
     if (args->draws != DRAWS_UNSET) {
         report("--each-step shows the steps of one epoch: it does not go with --draws");
         return TOOL_USAGE;
     }
-    const struct column_look look = look_of(args);
-    const uint32_t count = pipeline_steps(&look.shape, steps, most);
+    if (!choose_shape(args, set, &shape)) {
+        return TOOL_USAGE;
+    }
+    const uint32_t count = pipeline_steps(&shape, steps, most);
     args->draws = count + 1;
     return count > 0 && count <= most ? TOOL_FINE : TOOL_USAGE;
 }
@@ -178,16 +202,16 @@ static int run(struct view_args *args)
     static struct column_set set;
     static struct view view;
     static char steps[DRAWS_MAX][PIPELINE_NAME_BYTES];
-    if (args->each_step && list_steps(args, steps, DRAWS_MAX - 1) != TOOL_FINE) {
+    int code = column_set_parse(&set, &args->columns);
+    if (code != TOOL_FINE) {
+        return code;
+    }
+    if (args->each_step && list_steps(args, &set, steps, DRAWS_MAX - 1) != TOOL_FINE) {
         return TOOL_USAGE;
     }
     args->draws = args->draws == DRAWS_UNSET ? DRAWS_PRESET : args->draws;
     if (args->samples * args->draws * args->size * args->size > PIXELS_MAX) {
         return too_large();
-    }
-    int code = column_set_parse(&set, &args->columns);
-    if (code != TOOL_FINE) {
-        return code;
     }
     if (!sheet_file_is_writable(args->out)) {
         return TOOL_FAILED;
@@ -208,6 +232,7 @@ static int run(struct view_args *args)
     sheet_free(&view.sheet);
     free(view.rows);
     free(view.texts);
+    free(view.legends);
     sluice_dataset_close(dataset);
     return code;
 }
@@ -251,13 +276,15 @@ int view_main(int argc, char **argv)
             "Draws samples as the training loop sees them: each row is a sample, each column\n"
             "what another epoch makes of it. Number, label, class, key and what else was asked\n"
             "for stand on the page (FILE.html), or are printed. Several image columns stand side\n"
-            "by side.",
-        .examples =
-            "  sluice view photos -o sheet.html\n"
-            "  sluice view packed --samples 16 --draws 4 --seed 7 -o sheet.png\n"
-            "  sluice view packed --pipeline eval --draws 1 -o eval.png\n"
-            "  sluice view packed --augment rand_augment+random_erasing:1 --each-step\n"
-            "  sluice view packed --column image:image --column small=image:image,size=64\n",
+            "by side; masks, boxes and points are drawn over the picture that they follow.",
+        .examples = "  sluice view photos -o sheet.html\n"
+                    "  sluice view packed --samples 16 --draws 4 --seed 7 -o sheet.png\n"
+                    "  sluice view packed --pipeline eval --draws 1 -o eval.png\n"
+                    "  sluice view packed --augment rand_augment+random_erasing:1 --each-step\n"
+                    "  sluice view packed --column image:image --column small=image:image,size=64\n"
+                    "  sluice view coco -o coco.html --column image:image "
+                    "--column boxes:boxes,length=100,format=xywh --column labels:ragged,length=100,"
+                    "follows=boxes\n",
         .rows = rows,
         .operands_min = 1,
         .operands_max = 1,

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { VALUE_SHOWN = 512 };
+enum { VALUE_SHOWN = 512, LEGEND_SHOWN = 512 };
 
 struct view_args {
     uint64_t samples, draws, size, padding;
@@ -37,6 +37,13 @@ struct view_row {
     uint8_t status; /* a sluice_row */
 };
 
+/* A column that is drawn over a picture. */
+struct view_mark {
+    const struct column_spec *spec;
+    uint32_t picture; /* its number */
+    struct values_source values;
+};
+
 struct view {
     const struct view_args *args;
     const sluice_dataset *dataset;
@@ -52,7 +59,10 @@ struct view {
     struct values_source values[OPTION_LIST_MAX]; /* the other columns */
     uint32_t value_count;
     char (*texts)[VALUE_SHOWN]; /* count x value_count */
-    uint64_t spacing;           /* the loader's rows that one shown stands for */
+    struct view_mark marks[OPTION_LIST_MAX];
+    uint32_t mark_count, box_count; /* the latter: of boxes */
+    char (*legends)[LEGEND_SHOWN];  /* count x draws x box_count: a line for each box */
+    uint64_t spacing;               /* the loader's rows that one shown stands for */
     struct reasons reasons;
     const struct column_set *columns;
     struct column_look look;            /* of the columns' pictures */
@@ -63,6 +73,13 @@ struct view {
 static inline char *view_text(const struct view *view, uint32_t row, uint32_t value)
 {
     return view->texts[(size_t)row * view->value_count + value];
+}
+
+/* What the boxes of column `number` are in a draw of row `row`. */
+static inline char *view_legend(const struct view *view, uint32_t row, uint64_t draw,
+                                uint32_t number)
+{
+    return view->legends[(row * view->args->draws + draw) * view->box_count + number];
 }
 
 #endif

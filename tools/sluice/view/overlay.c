@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "overlay.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LARGE = 128 };
+
+const uint8_t *overlay_color(uint64_t number)
+{
+    static const uint8_t colors[OVERLAY_COLORS][3] = {
+        {230, 25, 75},  {60, 180, 75},   {255, 225, 25}, {0, 130, 200},
+        {245, 130, 48}, {145, 30, 180},  {70, 240, 240}, {240, 50, 230},
+        {210, 245, 60}, {250, 190, 212}, {0, 128, 128},  {170, 110, 40},
+    };
+    return colors[number % OVERLAY_COLORS];
+}
+
+static uint32_t smaller_side(const struct overlay *tile)
+{
+    return tile->width < tile->height ? tile->width : tile->height;
+}
+
+static uint8_t *pixel_of(const struct overlay *tile, uint32_t x, uint32_t y)
+{
+    return tile->rgb + (size_t)y * tile->stride + (size_t)x * 3;
+}
+
+static uint32_t bounded(double value, uint32_t most)
+{
+    return value > 0 ? (uint32_t)fmin(value, most) : 0;
+}
+
+/* Pixels from (left, top) up to (right, bottom), of which there may be none. */
+static void fill(const struct overlay *tile, const double from[4], const uint8_t color[3])
+{
+    const uint32_t right = bounded(from[2], tile->width);
+    const uint32_t bottom = bounded(from[3], tile->height);
+    for (uint32_t y = bounded(from[1], tile->height); y < bottom; y++) {
+        for (uint32_t x = bounded(from[0], tile->width); x < right; x++) {
+            memcpy(pixel_of(tile, x, y), color, 3);
+        }
+    }
+}
+
+void overlay_box(const struct overlay *tile, const double box[4], const uint8_t color[3])
+{
+    const double line = smaller_side(tile) < LARGE ? 1 : 2;
+    const double left = round(box[0]);
+    const double top = round(box[1]);
+    const double right = fmax(round(box[2]), left + 1);
+    const double bottom = fmax(round(box[3]), top + 1);
+    if (!isfinite(box[0] + box[1] + box[2] + box[3])) {
+        return;
+    }
+    fill(tile, (double[]){left, top, right, fmin(top + line, bottom)}, color);
+    fill(tile, (double[]){left, fmax(bottom - line, top), right, bottom}, color);
+    fill(tile, (double[]){left, top, fmin(left + line, right), bottom}, color);
+    fill(tile, (double[]){fmax(right - line, left), top, right, bottom}, color);
+}
+
+void overlay_point(const struct overlay *tile, double x, double y, const uint8_t color[3])
+{
+    const double arm = smaller_side(tile) < LARGE ? 2 : 3;
+    const double column = floor(x);
+    const double line = floor(y);
+    if (!isfinite(x + y)) {
+        return;
+    }
+    fill(tile, (double[]){column - arm, line, column + arm + 1, line + 1}, color);
+    fill(tile, (double[]){column, line - arm, column + 1, line + arm + 1}, color);
+}
+
+void overlay_tint(const struct overlay *tile, uint32_t x, uint32_t y, const uint8_t color[3])
+{
+    uint8_t *pixel = pixel_of(tile, x, y);
+    for (size_t i = 0; i < 3; i++) {
+        pixel[i] = (uint8_t)((pixel[i] + color[i]) / 2);
+    }
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * overlay: lines and colours over the pixels of a tile. Coordinates are continuous, as of
+ * sluice/columns.h: pixel (i, j) covers [i, i + 1) x [j, j + 1). What lies outside of the tile is
+ * left out; numbers that are not finite draw nothing. Pure.
+ */
+#ifndef TOOL_OVERLAY_H
+#define TOOL_OVERLAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A part of a picture, of RGB bytes. */
+struct overlay {
+    uint8_t *rgb;
+    uint32_t width, height; /* pixels */
+    size_t stride;          /* bytes from one line to the next */
+};
+
+enum { OVERLAY_COLORS = 12 };
+
+/* The colour of a number: the palette, again and again. RGB. */
+const uint8_t *overlay_color(uint64_t number);
+
+/* The outline of left, top, right, bottom, inside of it: 1 pixel wide, 2 in tiles from 128 on. */
+void overlay_box(const struct overlay *tile, const double box[4], const uint8_t color[3]);
+/* A cross about the pixel of a point, 5 pixels wide, 7 in tiles from 128 on. */
+void overlay_point(const struct overlay *tile, double x, double y, const uint8_t color[3]);
+/* Half of a pixel's colour is `color`; it is in the tile. */
+void overlay_tint(const struct overlay *tile, uint32_t x, uint32_t y, const uint8_t color[3]);
+
+#endif
