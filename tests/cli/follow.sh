@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+# Masks, boxes and points that follow a picture: asked for with --column, drawn by view, counted by bench.
+. "$(dirname "$0")/lib.sh"
+need jq
+need python3
+
+python3 "$(dirname "$0")/make_scenes.py"
+run 0 pack scenes.tfrecord scenes --keep-order --field image=image:image --field seg=seg:image --field 'boxes=boxes:f32[0,4]' \
+    --field 'points=points:f32[0,3]' --field 'labels=labels:i64[0]'
+image=(--column image:image,size=64,crop=center)
+boxes=(--column boxes:boxes,length=9,format=xywh --column labels:ragged,length=9,follows=boxes)
+
+# What a batch holds: resized to 73, the middle 64.
+run 0 view scenes --samples 4 --draws 1 "${image[@]}" "${boxes[@]}" --column seg:mask,fill=9 --column points:points,length=9 \
+    --column 'r=boxes:boxes,length=9,format=xywh,padded=1,out-format=cxcywh,out-relative=1' --column where:geometry,follows=image \
+    -o a.png --json
+json '.pictures == ["image"] and (.samples[0].values | keys) == ["boxes", "labels", "points", "r", "where"]'
+json 'def near(want): [., want] | transpose | all((.[0] - .[1]) | fabs < 1e-3);
+    .samples | all(.values | (.where | split(" ") | map(tonumber) | near([73 / 96, 0, -4, 0, 73 / 96, -4, 0, 0, 1]))
+    and (.boxes | split(" ") | map(tonumber) | near([14.25, 14.25, 50.75, 41.625, 41.625, 41.625, 64, 64])) and .labels == "7 3"
+    and (.r | split(" ") | map(tonumber) | .[:4] | near([32.5 / 64, 27.9375 / 64, 36.5 / 64, 27.375 / 64])) and (.points | test("^19.19[0-9]* ")))'
+cp a.png plain.png
+run 0 view scenes --samples 4 --draws 1 "${image[@]}" --column seg:mask -o filled.png
+# Without anything that follows, nothing is drawn over the picture.
+run 0 view scenes --samples 4 --draws 1 "${image[@]}" -o bare.png
+! cmp -s plain.png bare.png || fail "nothing is drawn"
+# The page says what the boxes of each draw are, in their colours.
+run 0 view scenes --samples 2 --draws 2 "${image[@]}" "${boxes[@]}" --column seg:mask -o page.html
+says page.html '<p>boxes, 0: <span style="color:#e6194b">&#9632;</span> 7 <span style="color:#3cb44b">&#9632;</span> 3</p>'
+[ "$(grep -c '<p>boxes, 1: ' page.html)" -eq 2 ] || fail "a line for each draw of a row"
+run 0 view scenes --samples 2 --draws 1 "${image[@]}" --column boxes:boxes,length=9,format=xywh -o page.html
+says page.html '</span> 0 <span style="color:#3cb44b">&#9632;</span> 1</p>'
+# Two crops, each with what follows it; and after each step.
+run 0 view scenes --samples 2 --draws 1 "${image[@]}" --column large=image:image,size=96,crop=random,padding=0,augment=random_flip:0 \
+    --column b=boxes:boxes,length=9,format=xywh,follows=large --column p=points:points,length=9,follows=large \
+    --column m=seg:mask,follows=large -o two.png --json
+json '.pictures == ["image", "large"] and .width == 4 + 64 + 4 + 96 + 4'
+run 0 view scenes --samples 1 --each-step --column image:image,size=96,crop=random,padding=0,augment=random_flip:1 \
+    --column boxes:boxes,length=9,format=xywh,at-least-one=1 --column seg:mask -o steps.png --json
+json '.steps == ["random_crop:96:96:0", "random_flip:1"] and .width == 4 + 3 * 100'
+refuses 2 "of one picture" view scenes --each-step "${image[@]}" --column large=image:image
+refuses 2 "of one picture" view scenes --each-step --column labels:ragged,length=9
+# A picture of another size than its tile.
+run 0 view scenes --samples 1 --draws 1 --size 64 --column image:image --augment center_crop:8:8 -o small.png
+run 0 view scenes --samples 1 --draws 1 --size 64 --column image:image --augment center_crop:90:80 -o large.png --json
+json '.width == 72'
+
+python=/usr/bin/python3
+if "$python" -c 'import PIL' 2> /dev/null; then
+    "$python" - << 'PY' || fail "what is drawn is not what it should be"
+from PIL import Image
+palette = [(230, 25, 75), (60, 180, 75), (255, 225, 25)]
+grey, tints = (100, 100, 100), {n: tuple((100 + c) // 2 for c in palette[(n - 1) % 12]) for n in (1, 2, 3)}
+def tile(name, left, side, row=0):
+    top = 4 + row * (side + 4)
+    return Image.open(name).convert("RGB").crop((left, top, left + side, top + side))
+def color_of(boxes, points, classes, x, y):
+    """What a pixel has to be, by what is stored, moved by hand; None: not looked at."""
+    for number, (px, py) in enumerate(points):
+        if (abs(x - px) <= 2 and y == py) or (abs(y - py) <= 2 and x == px):
+            return palette[number]
+    for number, (l, t, r, b) in reversed(list(enumerate(boxes))):
+        if l <= x < r and t <= y < b and not (l < x < r - 1 and t < y < b - 1):
+            return palette[number]
+    return classes(x, y)
+def check(picture, boxes, points, classes):
+    wrong = [(x, y, picture.getpixel((x, y))) for x in range(picture.width) for y in range(picture.height)
+             if color_of(boxes, points, classes, x, y) not in (None, picture.getpixel((x, y)))]
+    assert not wrong, wrong[:9]
+def quarters(middle, mirrored=False, unclear=()):
+    def classes(x, y):
+        left = (x < middle) != mirrored
+        if x in unclear or y in unclear:
+            return None
+        return (tints[1] if left else grey) if y < middle else (tints[2] if left else tints[3])
+    return classes
+# x is 73 / 96 x - 4 there, by hand, and 48 in the middle of pixel 32; 255 has the colour of 3, as there are 12.
+for row in range(4):
+    check(tile("plain.png", 4, 64, row), [(14, 14, 51, 42), (42, 42, 64, 64)], [(19, 19), (57, 7)], quarters(32, unclear=(32,)))
+stored, points = [(24, 24, 72, 60), (60, 60, 90, 90)], [(30, 30), (80, 14)]
+check(tile("two.png", 72, 96), stored, points, quarters(48))
+for step in range(2):
+    check(tile("steps.png", 4 + 100 * step, 96), stored, [], quarters(48))
+flipped = [(96 - r, t, 96 - l, b) for l, t, r, b in stored]
+check(tile("steps.png", 4 + 200, 96), flipped, [], quarters(48, mirrored=True))
+assert set(tile("bare.png", 4, 64).getdata()) == {grey}
+paper = (32, 32, 32)
+small = tile("small.png", 4, 64)
+assert all(small.getpixel((x, y)) == (grey if x < 8 and y < 8 else paper) for x in range(64) for y in range(64))
+large = tile("large.png", 4, 64)
+assert all(large.getpixel((x, y)) == (grey if x >= 13 and y >= 8 else (0, 0, 0)) for x in range(64) for y in range(64))
+PY
+fi
+
+# What is wrong is named.
+for command in bench view; do
+    refuses 2 'it follows "photo", and there is no such column' "$command" scenes "${image[@]}" --column seg:mask,follows=photo
+    refuses 2 "there is no image column before it" "$command" scenes --column seg:mask "${image[@]}"
+    refuses 2 "say which it follows" "$command" scenes "${image[@]}" --column b=image:image --column seg:mask
+    refuses 2 "boxes are a tensor [any, 4]" "$command" scenes "${image[@]}" --column points:boxes,length=9
+    refuses 2 "fill 300 is no u8" "$command" scenes "${image[@]}" --column seg:mask,fill=300
+    refuses 2 "its dtype is f32" "$command" scenes "${image[@]}" --column seg:mask,interpolation=bilinear
+    refuses 2 "a geometry is of no field: expected g:geometry" "$command" scenes "${image[@]}" --column g=image:geometry
+    refuses 2 "expected one of xyxy, xywh, cxcywh" "$command" scenes "${image[@]}" --column boxes:boxes,length=9,format=coco
+    refuses 2 "relative=2: expected 0 or 1" "$command" scenes "${image[@]}" --column boxes:boxes,length=9,relative=2
+    refuses 2 "needs a length" "$command" scenes "${image[@]}" --column boxes:boxes
+    refuses 2 "a permutation" "$command" scenes "${image[@]}" --column points:points,length=9,mirror=0:0
+done
