@@ -92,6 +92,35 @@ assert all(large.getpixel((x, y)) == (grey if x >= 13 and y >= 8 else (0, 0, 0))
 PY
 fi
 
+# bench counts what is left.
+run 0 bench scenes --batch 3 --epochs 3 --json "${image[@]}" "${boxes[@]}" --column 'b=boxes:boxes,length=9,format=xywh,padded=1,min-size=23'
+json '.samples == 12 and (.boxes | map([.column, .boxes, .boxes_per_sample]) == [["boxes", 24, 2], ["b", 12, 1]])'
+json '.seconds as $s | .boxes | all((.boxes_per_s * $s / .boxes - 1 | fabs) < 1e-4)'
+json '.columns[1] == {"name": "boxes", "field": "boxes", "kind": "boxes"}'
+run 0 bench scenes --batch 3 --epochs 3 "${image[@]}" "${boxes[@]}" --column where:geometry
+says out '(24 kept in "boxes")'
+run 0 bench scenes --epochs 2 --json --column image:image --column where:geometry
+json '.boxes == [] and .columns[1] == {"name": "where", "field": null, "kind": "geometry"}'
+# info says how to ask for the boxes of annotations, and what it says works.
+run 0 synth photos --count 3 --classes 1 --size-scale 0.3
+python3 - << 'END'
+import glob, json, os
+names = [os.path.basename(path) for path in sorted(glob.glob("photos/*/*"))]
+os.rename(os.path.dirname(glob.glob("photos/*/*")[0]), "pictures")
+json.dump({"images": [{"id": i, "file_name": name, "width": 9, "height": 9} for i, name in enumerate(names)],
+           "annotations": [{"id": 1, "image_id": 1, "category_id": 3, "bbox": [4, 5, 60, 50]}],
+           "categories": [{"id": 3, "name": "<cat>"}]}, open("pictures/instances_a.json", "w"))
+END
+run 0 info pictures/instances_a.json
+read -ra asked < <(sed -n 's/^boxes  *follow the picture: //p; s/^  *\(--column labels.*\) (of .*/\1/p' out | paste -sd' ')
+[ "${#asked[@]}" -eq 6 ] || fail "info says nothing of boxes"
+run 0 view pictures/instances_a.json "${asked[@]}" --pipeline eval --draws 1 --size 64 -o coco.html --json
+json '.samples | map(.values.labels) == ["", "3", ""]'
+says coco.html '</span> 3 &lt;cat&gt;</p>'
+[ "$(grep -c '9632' coco.html)" -eq 1 ] || fail "boxes where there are none"
+run 0 info scenes
+! grep -q '^boxes' out || fail "boxes where there are none"
+
 # What is wrong is named.
 for command in bench view; do
     refuses 2 'it follows "photo", and there is no such column' "$command" scenes "${image[@]}" --column seg:mask,follows=photo

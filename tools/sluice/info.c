@@ -155,6 +155,23 @@ static void print_fields(const sluice_dataset *dataset, const sluice_dataset_inf
     }
 }
 
+/* Of annotations it is known how boxes are stored, and that labels belong to them. */
+static void print_followers(const sluice_dataset *dataset, const sluice_dataset_info *info)
+{
+    sluice_field field = SLUICE_FIELD_INIT;
+    bool boxes = strcmp(info->format, "coco") == 0 || strcmp(info->format, "voc") == 0;
+    bool found = false;
+    for (uint32_t i = 0;
+         boxes && !found && sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK; i++) {
+        found = strcmp(field.name, "boxes") == 0 && field.dims == 2;
+    }
+    if (found) {
+        printf("boxes        follow the picture: --column image:image --column "
+               "boxes:boxes,length=100,format=xywh\n"
+               "             --column labels:ragged,length=100,follows=boxes (of bench, view)\n");
+    }
+}
+
 static void print_dataset_text(const sluice_dataset *dataset, const sluice_dataset_info *info,
                                bool sized)
 {
@@ -176,6 +193,7 @@ static void print_dataset_text(const sluice_dataset *dataset, const sluice_datas
                "shuffle files and windows (shuffle \"shards\"), or not at all\n");
     }
     print_fields(dataset, info);
+    print_followers(dataset, info);
     printf("classes      %" PRIu32, info->classes);
     for (uint32_t label = 0; label < info->classes && label < 3; label++) {
         const char *name = sluice_dataset_class_name(dataset, label);

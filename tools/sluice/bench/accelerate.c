@@ -200,7 +200,7 @@ static int run_arms(struct accelerated *run)
 int bench_accelerate(struct bench_job *job)
 {
     struct accelerated run = {.job = job};
-    struct bench_plan plan = {.source = job->source};
+    struct bench_plan plan = {.source = job->source, .columns = job->setting.columns};
     struct bench_warm_up warm_up;
     double step_s = 0;
     int code = bench_warm_up(&plan, &warm_up);

@@ -70,6 +70,7 @@ void bench_report_text(const struct bench_figures *figures)
            " whole epochs, %.2f s)\n",
            derived.rows_per_s, rows, derived.delivered_per_s * 1e-6, result->samples, rows,
            result->epochs, result->seconds);
+    box_counts_print(&result->boxes, result->samples, result->seconds);
     print_cpu(figures, &derived);
     printf("read          %.3f MB a sample, %.2f of its bytes in a batch\n",
            derived.read_each * 1e-6, derived.read_share);
@@ -115,6 +116,7 @@ static void write_amounts(struct json *json, const struct bench_figures *figures
     json_real(json, "bytes_read_of_delivered", derived->read_share);
     json_unsigned(json, "delivered_bytes", result->bytes);
     json_real(json, "delivered_bytes_per_s", derived->delivered_per_s);
+    box_counts_write(&result->boxes, json, result->samples, result->seconds);
     json_unsigned(json, "bad_samples", result->stats.bad_samples);
     json_unsigned(json, "replaced_samples", result->stats.replaced_samples);
     json_unsigned(json, "memory_bytes", result->stats.memory_bytes);

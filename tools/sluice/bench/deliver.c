@@ -122,8 +122,10 @@ static int measure_together(struct delivery *run, int code)
 static int deliver(struct delivery *run)
 {
     const struct bench_args *args = run->job->args;
-    run->plan = (struct bench_plan){
-        .source = run->job->source, .epochs = args->epochs, .seconds = args->seconds};
+    run->plan = (struct bench_plan){.source = run->job->source,
+                                    .columns = run->job->setting.columns,
+                                    .epochs = args->epochs,
+                                    .seconds = args->seconds};
     const struct column_spec *picture = column_set_picture(run->job->setting.columns, 0);
     full_decode_begin(&run->yardstick, run->job->yardstick, picture == NULL ? NULL : picture->field,
                       run->job->samples);

@@ -25,6 +25,7 @@ struct pass {
     double deadline;                /* on clock_seconds' scale; INFINITY: none */
     double first_batch, last_batch; /* when they came; 0: none yet */
     uint64_t samples, batches, bytes;
+    struct box_counts boxes;
     bool stopped; /* by the deadline or Ctrl-C */
     bool shown;   /* with the progress */
     struct progress progress;
@@ -59,6 +60,7 @@ static void use_batch(struct pass *pass, sluice_batch *batch)
     pass->first_batch = pass->batches == 0 ? pass->last_batch : pass->first_batch;
     pass->samples += sluice_batch_rows(batch);
     pass->bytes += bench_batch_bytes(batch);
+    box_counts_add(&pass->boxes, batch);
     pass->batches++;
     sluice_batch_release(batch);
 }
@@ -172,6 +174,7 @@ static int run_pass(struct pass *pass, struct bench_result *result)
     result->interrupted = interrupt_pending();
     result->samples = pass->samples;
     result->bytes = pass->bytes;
+    result->boxes = pass->boxes;
     result->batches = pass->batches;
     result->seconds = pass->last_batch - start;
     result->decoded = pass->stopped && result->stats.samples > pass->samples ? result->stats.samples
@@ -183,7 +186,7 @@ static int run_pass(struct pass *pass, struct bench_result *result)
 static int measure_once(const struct bench_plan *plan, struct bench_result *result)
 {
     *result = (struct bench_result){0};
-    struct pass pass = {.plan = plan, .deadline = INFINITY};
+    struct pass pass = {.plan = plan, .deadline = INFINITY, .boxes = box_counts_of(plan->columns)};
     /* A timed run does not know its last epoch: 0. */
     int code = open_loader(plan, plan->seconds > 0 ? 0 : plan->epochs + 1, &pass.loader);
     if (code != TOOL_FINE) {

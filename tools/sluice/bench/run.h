@@ -7,6 +7,7 @@
 #ifndef TOOL_BENCH_RUN_H
 #define TOOL_BENCH_RUN_H
 
+#include "box_count.h"
 #include "feed.h"
 
 #include <stdbool.h>
@@ -14,9 +15,10 @@
 
 struct bench_plan {
     struct bench_source source; /* options.end_epoch is set by the run */
-    uint64_t epochs;            /* 0: enough for three seconds, at least two */
-    double seconds;             /* > 0: stop after this time instead */
-    double at_least_s;          /* a shorter run is done again with more epochs; 0: it is not */
+    const struct column_set *columns;
+    uint64_t epochs;   /* 0: enough for three seconds, at least two */
+    double seconds;    /* > 0: stop after this time instead */
+    double at_least_s; /* a shorter run is done again with more epochs; 0: it is not */
 };
 
 struct bench_warm_up {
@@ -36,6 +38,7 @@ struct bench_result {
     double seconds;           /* from start_epoch to the last batch's end */
     double cpu_s;             /* user and system, all threads of the process */
     bool interrupted;
+    struct box_counts boxes; /* that came */
     sluice_loader_stats stats;
     struct bottleneck_stages stages;
 };
