@@ -4,11 +4,108 @@
 
 #include "apply.h"
 #include "error.h"
+#include "nearest.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { STEP = 3 }; /* bytes that kernels of RGB carry at once */
+
+/* ---- one box: from the stored pixels ---- */
+
+static bool is_one_box(const sl_params *params)
+{
+    return params->geometry_count == 1 && params->operation_count == 0 &&
+           !params->geometries[0].warps;
+}
+
+/* Inlined with `pixel` known, so that it is no call for each. */
+static inline void pick_pixels(const int32_t *columns, uint32_t count, const uint8_t *from,
+                               const uint8_t *fill, size_t pixel, uint8_t *out)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(out, columns[i] < 0 ? fill : from + (size_t)columns[i] * pixel, pixel);
+        out += pixel;
+    }
+}
+
+static void pick_row(const int32_t *columns, uint32_t count, const uint8_t *from,
+                     const uint8_t *fill, size_t pixel, uint8_t *out)
+{
+    switch (pixel) {
+    case 1:
+        pick_pixels(columns, count, from, fill, 1, out);
+        break;
+    case 2:
+        pick_pixels(columns, count, from, fill, 2, out);
+        break;
+    case 4:
+        pick_pixels(columns, count, from, fill, 4, out);
+        break;
+    case 8:
+        pick_pixels(columns, count, from, fill, 8, out);
+        break;
+    default:
+        pick_pixels(columns, count, from, fill, pixel, out);
+        break;
+    }
+}
+
+/* False: no scratch memory. `view`: of what is needed; its pixels are not looked at. */
+static bool labels_pick(const sl_labels *labels, const sl_params *params, const sl_image *view,
+                        const uint8_t *fill, uint8_t *out, sl_scratch *scratch)
+{
+    const sl_mapping *box = &params->geometries[0].box;
+    const size_t pixel = labels->pixel_bytes;
+    const size_t stride = params->trail.picture_width * pixel;
+    const uint8_t *first =
+        labels->rows + (params->need.y - labels->first_row) * stride + params->need.x * pixel;
+    sl_nearest nearest;
+    if (!sl_nearest_open(&nearest, view, box, scratch)) {
+        return false;
+    }
+    for (uint32_t y = 0; y < box->height; y++) {
+        const int32_t row = nearest.rows[y];
+        if (row < 0) {
+            for (uint32_t x = 0; x < box->width; x++) {
+                memcpy(out + x * pixel, fill, pixel);
+            }
+        } else {
+            pick_row(nearest.columns, box->width, first + (size_t)row * stride, fill, pixel, out);
+        }
+        out += box->width * pixel;
+    }
+    return true;
+}
+
+/* ---- any program: by the kernels of pictures ---- */
+
+/* `bytes` of every pixel, inlined as above. */
+static inline void copy_pixels(const uint8_t *from, size_t from_step, uint8_t *to, size_t to_step,
+                               size_t count, size_t bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        memcpy(to + i * to_step, from + i * from_step, bytes);
+    }
+}
+
+static void copy_part(const uint8_t *from, size_t from_step, uint8_t *to, size_t to_step,
+                      size_t count, size_t bytes)
+{
+    if (bytes == 1) {
+        copy_pixels(from, from_step, to, to_step, count, 1);
+    } else if (bytes == 2) {
+        copy_pixels(from, from_step, to, to_step, count, 2);
+    } else {
+        copy_pixels(from, from_step, to, to_step, count, STEP);
+    }
+}
+
+/* Of those from `first` on, what kernels carry at once. */
+static size_t part_bytes(const sl_labels *labels, uint32_t first)
+{
+    return labels->pixel_bytes - first < STEP ? labels->pixel_bytes - first : STEP;
+}
 
 /* Bytes [first, first + STEP) of each pixel that is needed, as far as there are any. */
 static void labels_gather(const sl_labels *labels, const sl_params *params, uint32_t first,
@@ -17,27 +114,11 @@ static void labels_gather(const sl_labels *labels, const sl_params *params, uint
     const sl_rect *need = &params->need;
     const size_t pixel = labels->pixel_bytes;
     const size_t stride = params->trail.picture_width * pixel;
-    const size_t bytes = pixel - first < STEP ? pixel - first : STEP;
     for (uint32_t y = 0; y < need->height; y++) {
         const uint8_t *from =
             labels->rows + (need->y + y - labels->first_row) * stride + need->x * pixel + first;
-        for (uint32_t x = 0; x < need->width; x++) {
-            memcpy(to, from, bytes);
-            to += STEP;
-            from += pixel;
-        }
-    }
-}
-
-static void labels_scatter(const uint8_t *from, uint32_t first, uint32_t pixel, size_t pixels,
-                           uint8_t *out)
-{
-    const size_t bytes = pixel - first < STEP ? pixel - first : STEP;
-    out += first;
-    for (size_t i = 0; i < pixels; i++) {
-        memcpy(out, from, bytes);
-        from += STEP;
-        out += pixel;
+        copy_part(from, pixel, to, STEP, need->width, part_bytes(labels, first));
+        to += (size_t)need->width * STEP;
     }
 }
 
@@ -55,7 +136,23 @@ static sluice_status labels_no_memory(sluice_error *error, const sl_params *para
                         params->need.width, params->need.height);
 }
 
-sluice_status sl_labels_nearest(const sl_labels *labels, sl_params *params, const uint8_t *fill,
+static sl_image view_of_need(const sl_params *params, const uint8_t *pixels)
+{
+    const sl_rect *need = &params->need;
+    return (sl_image){.pixels = pixels,
+                      .width = need->width,
+                      .height = need->height,
+                      .channels = STEP,
+                      .stride_bytes = (size_t)need->width * STEP,
+                      .origin_x = need->x,
+                      .origin_y = need->y,
+                      .picture_width = params->trail.picture_width,
+                      .picture_height = params->trail.picture_height,
+                      .denominator = 1};
+}
+
+/* All bytes, STEP after STEP. */
+static sluice_status labels_run(const sl_labels *labels, sl_params *params, const uint8_t *fill,
                                 uint8_t *out, sl_scratch *scratch, sluice_error *error)
 {
     const sl_rect need = params->need;
@@ -66,32 +163,38 @@ sluice_status sl_labels_nearest(const sl_labels *labels, sl_params *params, cons
                                     .height = params->height,
                                     .tools = {.simd = sl_simd_best()}};
     const sl_apply_work work = {.scratch = scratch};
-    const size_t mark = sl_scratch_mark(scratch);
     uint8_t *in = sl_scratch_take(scratch, (size_t)need.width * need.height * STEP);
     uint8_t *made = sl_scratch_take(scratch, pixels * STEP);
     sluice_status status = SLUICE_OK;
     if (in == NULL || made == NULL) {
         status = labels_no_memory(error, params);
     }
-    const sl_image view = {.pixels = in,
-                           .width = need.width,
-                           .height = need.height,
-                           .channels = STEP,
-                           .stride_bytes = (size_t)need.width * STEP,
-                           .origin_x = need.x,
-                           .origin_y = need.y,
-                           .picture_width = params->trail.picture_width,
-                           .picture_height = params->trail.picture_height,
-                           .denominator = 1};
+    const sl_image view = view_of_need(params, in);
     for (uint32_t at = 0; at < labels->pixel_bytes && status == SLUICE_OK; at += STEP) {
         uint8_t part[STEP] = {0};
-        memcpy(part, fill + at, labels->pixel_bytes - at < STEP ? labels->pixel_bytes - at : STEP);
+        memcpy(part, fill + at, part_bytes(labels, at));
         labels_set_fill(params, part);
         labels_gather(labels, params, at, in);
         status = sl_augment_apply(&converter, &view, params, &work, made, error);
         if (status == SLUICE_OK) {
-            labels_scatter(made, at, labels->pixel_bytes, pixels, out);
+            copy_part(made, STEP, out + at, labels->pixel_bytes, pixels, part_bytes(labels, at));
         }
+    }
+    return status;
+}
+
+sluice_status sl_labels_nearest(const sl_labels *labels, sl_params *params, const uint8_t *fill,
+                                uint8_t *out, sl_scratch *scratch, sluice_error *error)
+{
+    const size_t mark = sl_scratch_mark(scratch);
+    sluice_status status = SLUICE_OK;
+    if (is_one_box(params)) {
+        const sl_image view = view_of_need(params, NULL);
+        status = labels_pick(labels, params, &view, fill, out, scratch)
+                     ? SLUICE_OK
+                     : labels_no_memory(error, params);
+    } else {
+        status = labels_run(labels, params, fill, out, scratch, error);
     }
     sl_scratch_release(scratch, mark);
     return status;
