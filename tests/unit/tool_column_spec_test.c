@@ -129,6 +129,9 @@ TEST(test_followers)
     spec = good("b:boxes,length=1,min-size=0,min-area=0");
     assert_true(spec.follower.min_size > 0 && spec.follower.min_size < 1e-300);
     assert_true(spec.follower.min_area > 0 && spec.follower.min_area < 1e-300);
+    spec = good("i=shapes:instances,length=3,padded=1,follows=b,missing=blank");
+    assert_int_equal(spec.kind, SLUICE_COLUMN_INSTANCES);
+    assert_int_equal(spec.length, 3);
     spec = good("p:points,length=3,point-values=2,mirror=1:0:2,relative=1,follows=b");
     assert_true(spec.follower.point_values == 2 && spec.follower.relative == 1);
     assert_true(spec.mirror_count == 3 && spec.mirror[0] == 1 && spec.mirror[2] == 2);

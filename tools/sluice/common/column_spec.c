@@ -40,7 +40,7 @@ struct key {
 #define BIT(kind) (1U << SLUICE_COLUMN_##kind)
 #define ELEMENTS \
     (BIT(NUMBER) | BIT(TENSOR) | BIT(WINDOW) | BIT(RAGGED) | BIT(PADDED) | BIT(ONE_HOT))
-#define LENGTHS        (BIT(RAGGED) | BIT(PADDED) | BIT(BOXES) | BIT(POINTS))
+#define LENGTHS        (BIT(RAGGED) | BIT(PADDED) | BIT(BOXES) | BIT(POINTS) | BIT(INSTANCES))
 #define MEMBER(member) offsetof(struct column_spec, member)
 #define FOLLOWER(name)                         \
     {                                          \
@@ -81,8 +81,8 @@ static const struct key keys[] = {
     FOLLOWER("channels"),
     {"dtype", BIT(IMAGE) | BIT(MASK) | ELEMENTS, VALUE_WORD, MEMBER(dtype), 0, 0, NULL},
     {"layout", BIT(IMAGE), VALUE_WORD, MEMBER(layout), 0, 0, NULL},
-    {"missing", BIT(IMAGE) | BIT(MASK) | BIT(BOXES) | BIT(POINTS) | ELEMENTS, VALUE_WORD,
-     MEMBER(missing), 0, 0, NULL},
+    {"missing", BIT(IMAGE) | BIT(MASK) | BIT(BOXES) | BIT(POINTS) | BIT(INSTANCES) | ELEMENTS,
+     VALUE_WORD, MEMBER(missing), 0, 0, NULL},
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 _Static_assert(KEYS <= 64, "those that were given are the bits of a number");
@@ -140,7 +140,7 @@ static bool is_taken(const struct key *key, int kind)
 
 const char *column_kind_name(int kind)
 {
-    return kind >= SLUICE_COLUMN_IMAGE && kind <= SLUICE_COLUMN_GEOMETRY
+    return kind >= SLUICE_COLUMN_IMAGE && kind <= SLUICE_COLUMN_INSTANCES
                ? kind_words()[kind - SLUICE_COLUMN_IMAGE]
                : "unknown";
 }
