@@ -26,7 +26,7 @@ libwebp-dev                                   : decodes WebP (built without it, 
 libbrotli-dev                                 : unpacks Parquet files and MDS shards of Brotli (refused without it)
 liblz4-dev                                    : unpacks Parquet and Arrow files of LZ4 (refused without it)
 libexpat1-dev                                 : reads annotations in XML, those of Pascal VOC (built without it, refused)
-libyaml-dev                                   : reads a data.yaml of YOLO's (built without it, refused)
+libyaml-dev                                   : reads data.yaml, where YOLO keeps its folders (built without it, refused)
 libssl-dev                                    : libcrypto, verifies hashes of MDS shards (without it those of xxHash only)
 '
 # shellcheck disable=SC2034 # used by those who source this

@@ -315,7 +315,7 @@ TEST(every_device_call_may_fail)
     for (int sticky = 0; sticky < 2; sticky++) {
         uint64_t nth = 1;
         while (!live(nth, sticky != 0)) {
-            nth++;
+            nth += (uint64_t)TEST_AMOUNT(1, 2 + sticky);
         }
         printf("%s: %d failing calls survived\n", sticky ? "sticky" : "once", (int)nth - 1);
         assert_true(nth > 40);
