@@ -184,11 +184,27 @@ TEST(test_every_key_of_followers)
     assert_true(tried >= 25);
 }
 
+struct bad {
+    const char *text, *names;
+};
+
+static void expect_faults(const struct bad *bad, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct column_spec spec;
+        char fault[400] = "";
+        if (column_spec_parse(bad[i].text, &spec, fault, sizeof fault)) {
+            fail_msg("taken for a column: %s", bad[i].text);
+        }
+        if (strstr(fault, bad[i].names) == NULL) {
+            fail_msg("%s: '%s' does not say '%s'", bad[i].text, fault, bad[i].names);
+        }
+    }
+}
+
 TEST(test_faults)
 {
-    static const struct {
-        const char *text, *names;
-    } bad[] = {
+    static const struct bad bad[] = {
         {"", "NAME:KIND"},
         {"image", "NAME:KIND"},
         {":image", "no name"},
@@ -237,6 +253,13 @@ TEST(test_faults)
         {"c:one_hot,length=3,mixes=a1234567890123456789012345678901", "mixes=a1"},
         {"c:one_hot,length=3,mixes=a,mixes=b", "mixes is given twice"},
         {"c:number,mixes=a", "no \"mixes\""},
+    };
+    expect_faults(bad, sizeof bad / sizeof *bad);
+}
+
+TEST(test_faults_of_followers)
+{
+    static const struct bad bad[] = {
         {"g=image:geometry", "a geometry is of no field: expected g:geometry"},
         {"g:geometry,length=1", "a column of kind geometry takes no \"length\"; it takes follows"},
         {"g:geometry,missing=blank", "no \"missing\""},
@@ -266,16 +289,7 @@ TEST(test_faults)
         {"p:points,dtype=f32", "no \"dtype\""},
         {"i:image,follows=a", "no \"follows\""},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct column_spec spec;
-        char fault[400] = "";
-        if (column_spec_parse(bad[i].text, &spec, fault, sizeof fault)) {
-            fail_msg("taken for a column: %s", bad[i].text);
-        }
-        if (strstr(fault, bad[i].names) == NULL) {
-            fail_msg("%s: '%s' does not say '%s'", bad[i].text, fault, bad[i].names);
-        }
-    }
+    expect_faults(bad, sizeof bad / sizeof *bad);
 }
 
 TEST(test_long_texts)
