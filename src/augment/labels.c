@@ -89,8 +89,8 @@ static inline void copy_pixels(const uint8_t *from, size_t from_step, uint8_t *t
     }
 }
 
-static void copy_part(const uint8_t *from, size_t from_step, uint8_t *to, size_t to_step,
-                      size_t count, size_t bytes)
+static void copy_label_part(const uint8_t *from, size_t from_step, uint8_t *to, size_t to_step,
+                            size_t count, size_t bytes)
 {
     if (bytes == 1) {
         copy_pixels(from, from_step, to, to_step, count, 1);
@@ -117,7 +117,7 @@ static void labels_gather(const sl_labels *labels, const sl_params *params, uint
     for (uint32_t y = 0; y < need->height; y++) {
         const uint8_t *from =
             labels->rows + (need->y + y - labels->first_row) * stride + need->x * pixel + first;
-        copy_part(from, pixel, to, STEP, need->width, part_bytes(labels, first));
+        copy_label_part(from, pixel, to, STEP, need->width, part_bytes(labels, first));
         to += (size_t)need->width * STEP;
     }
 }
@@ -177,7 +177,8 @@ static sluice_status labels_run(const sl_labels *labels, sl_params *params, cons
         labels_gather(labels, params, at, in);
         status = sl_augment_apply(&converter, &view, params, &work, made, error);
         if (status == SLUICE_OK) {
-            copy_part(made, STEP, out + at, labels->pixel_bytes, pixels, part_bytes(labels, at));
+            copy_label_part(made, STEP, out + at, labels->pixel_bytes, pixels,
+                            part_bytes(labels, at));
         }
     }
     return status;

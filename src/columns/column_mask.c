@@ -76,7 +76,7 @@ static bool element_of(sluice_dtype dtype, double value, uint8_t to[8])
     }
 }
 
-static sluice_status check_tensor(sl_column *column, sluice_error *error)
+static sluice_status check_mask_tensor(sl_column *column, sluice_error *error)
 {
     const sl_field *field = &column->field;
     const uint32_t channels = column->request.channels;
@@ -100,7 +100,7 @@ static sluice_status check_mask(sl_column *column, sluice_error *error)
         request->dtype = SLUICE_U8;
     }
     const sluice_status status =
-        sl_type_is_media(column->field.type) ? SLUICE_OK : check_tensor(column, error);
+        sl_type_is_media(column->field.type) ? SLUICE_OK : check_mask_tensor(column, error);
     if (status != SLUICE_OK) {
         return status;
     }

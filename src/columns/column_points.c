@@ -71,8 +71,8 @@ static point_sides sides_of(const sl_column *column, const sl_params *params)
 }
 
 /* In place. */
-static void move_point(float *point, uint32_t values, const sl_trail *trail,
-                       const point_sides *sides)
+static void move_column_point(float *point, uint32_t values, const sl_trail *trail,
+                              const point_sides *sides)
 {
     const bool flagged = values > VISIBILITY;
     double to[2];
@@ -123,7 +123,7 @@ static void move_points(const sl_column *column, const sl_params *params, float 
     const bool mirrored = column->request.mirror_count > 0 && sl_trail_is_mirrored(&params->trail);
     for (uint64_t row = 0; row < rows; row++, points += column->elements) {
         for (uint64_t i = 0; i < column->elements; i += values) {
-            move_point(points + i, values, &params->trail, &sides);
+            move_column_point(points + i, values, &params->trail, &sides);
         }
         if (mirrored) {
             mirror_points(column, points);

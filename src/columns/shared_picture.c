@@ -128,7 +128,7 @@ static uint64_t make_part(const sl_column_set *set, const shared_part *part, sl_
 
 /* What their draws look at, before the picture is opened; of those that share, the ones that have
  * it. */
-static uint64_t read_groups(const sl_column *first, sl_row *row)
+static uint64_t read_sharing_groups(const sl_column *first, sl_row *row)
 {
     uint64_t read = 0;
     for (uint64_t left = first->views; left != 0; left &= left - 1) {
@@ -146,7 +146,7 @@ uint64_t sl_shared_make(const sl_column *first, sl_row *row, sl_part_view parts)
     sl_picture picture;
     shared_plan plan;
     uint64_t made = 0;
-    const uint64_t columns = value->present ? read_groups(first, row) : 0;
+    const uint64_t columns = value->present ? read_sharing_groups(first, row) : 0;
     row->opened_ns = row->timed ? sl_now_ns() : 0;
     if (columns == 0 || sl_decoder_open_picture(row->decoder, value, &picture, NULL) < 0) {
         return 0;

@@ -385,7 +385,8 @@ TEST_WITH(what_binding_refuses, setup, columns_rig_close)
     } bad[] = {
         {{.kind = SLUICE_COLUMN_NUMBER, .field = "nothing"},
          "the dataset has no field \"nothing\", it has: label, score, cube"},
-        {{.kind = SLUICE_COLUMN_NUMBER, .field = "caption"}, "cannot be used by a column of kind number"},
+        {{.kind = SLUICE_COLUMN_NUMBER, .field = "caption"},
+         "cannot be used by a column of kind number"},
         {{.kind = SLUICE_COLUMN_NUMBER, .field = "label", .dtype = SLUICE_F16},
          "f16 is no dtype for a column of kind number"},
         {{.kind = SLUICE_COLUMN_NUMBER, .field = "score", .dtype = SLUICE_I64}, "i64 is no dtype"},
