@@ -238,6 +238,8 @@ def cut(points, size):
 def followed(box, size, steps):
     """(the box, whether it was ever seen through a fold): cut at each canvas, as it is, up to the last warp; upright behind it."""
     points = cut([(box[0], box[1]), (box[2], box[1]), (box[2], box[3]), (box[0], box[3])], size)
+    if not points or min(bounds(points)[i + 2] - bounds(points)[i] for i in (0, 1)) <= 0:  # a line is nothing
+        return None, False
     last = max((i for i, step in enumerate(steps) if step[2]), default=-1)
     for i, (function, new, _) in enumerate(steps):
         if i == last + 1 and points:
