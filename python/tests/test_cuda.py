@@ -233,3 +233,27 @@ def test_pictures_that_are_kept_on_a_device_are_copies_beyond_a_bound(data, driv
         assert loader._handle.held == 0
     labels = [batch["label"] for batch in loader]
     assert loader._handle.held == 0 and len(labels) == 9
+
+
+def test_what_follows_a_mirrored_picture(tmp_path, driver):
+    """Mirrors of pictures may be left to the device; masks and boxes are mirrored by the workers."""
+    random = numpy.random.RandomState(2)
+    with sluice.Writer(tmp_path / "d", {"image": "image", "labels": ("tensor", "uint8", (0, 0)), "boxes": ("tensor", "float32", (0, 4))}) as writer:
+        for _ in range(40):
+            pixels_ = random.randint(0, 256, (40, 50, 3)).astype("uint8")
+            writer.add(image=pixels_, labels=pixels_[:, :, 0].copy(), boxes=numpy.array([[3, 4, 20, 30]], "float32"))
+    crop = T.RandomResizedCrop(16, interpolation="nearest")
+    columns = {
+        "image": sluice.columns.Image(transform=[crop, T.RandomHorizontalFlip(), T.ToTensor()]),
+        "seg": sluice.columns.Mask("labels"), "boxes": sluice.columns.Boxes(length=2, padded=True), "where": sluice.columns.Geometry(),
+    }  # fmt: skip
+    made = {}
+    for device in ("cpu", "cuda"):
+        with sluice.Loader(tmp_path / "d", batch_size=40, columns=columns, device=device, seed=1) as loader:
+            (batch,) = loader
+            get = (lambda t: pixels(driver, t)) if device == "cuda" else (lambda t: t.numpy())
+            made[device] = {name: get(batch[name]).copy() for name in (*columns, "where.flip")}
+    assert 0 < made["cpu"]["where.flip"][:, 0].sum() < 40
+    for name, array in made["cpu"].items():
+        assert (array == made["cuda"][name]).all(), name
+    assert (numpy.round(made["cuda"]["image"][..., 0] * 255) == made["cuda"]["seg"]).all()

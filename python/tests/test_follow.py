@@ -495,6 +495,66 @@ def test_two_groups(data):
         assert (row["a"][:, :, 0] == row["a.mask"]).all() and (row["b"][:, :, 0] == row["b.mask"]).all()
 
 
+def followers(steps):
+    return {
+        "image": C.Image(transform=steps), "seg": C.Mask("mask", fill=255), "boxes": C.Boxes(length=BOXES, at_least_one=True),
+        "labels": C.Padded(length=BOXES, follows="boxes"), "points": C.Points(length=BOXES, follows="boxes"), "g": C.Geometry(),
+    }  # fmt: skip
+
+
+def same(left, right):
+    return len(left) == len(right) and all(
+        i == k and a.keys() == b.keys() and all((a[name] == b[name]).all() for name in a) for (i, a), (k, b) in zip(left, right)
+    )
+
+
+def test_the_same_whoever_makes_it(data):
+    """By any number of workers, kept in memory or read again, and from a state on."""
+    steps = [T.RandomIoUCrop(), T.RandomAffine(20), T.RandomResizedCrop(40, (0.1, 1)), T.RandomHorizontalFlip()]
+    whole = list(rows(data, followers(steps), epochs=3, num_workers=1, resident_bytes=1))
+    assert same(whole, list(rows(data, followers(steps), epochs=3, num_workers=4)))
+    parts = [list(rows(data, followers(steps), rank=rank, world_size=2, num_workers=2)) for rank in (0, 1)]
+    first = {index: row for index, row in whole[:COUNT]}
+    assert sorted(index for part in parts for index, _ in part) == sorted(first)
+    for index, row in parts[0] + parts[1]:
+        assert all((row[name] == first[index][name]).all() for name in row)
+    with sluice.Loader(data, batch_size=5, last_batch="short", columns=followers(steps)) as loader:
+        iterator = iter(loader)
+        next(iterator)
+        state = loader.state_dict()
+    with sluice.Loader(data, batch_size=5, last_batch="short", columns=followers(steps)) as loader:
+        loader.load_state_dict(state)
+        rest = [batch["g"].numpy().copy() for batch in loader]
+    assert (numpy.concatenate(rest) == numpy.stack([row["g"] for _, row in whole[5:COUNT]])).all()
+
+
+def test_mixed_pictures_leave_what_follows(data):
+    steps = [T.RandomResizedCrop(32), T.RandomHorizontalFlip()]
+    plain, mixed = (
+        {row["index"].item(): (row["seg"].tobytes(), row["boxes"].tobytes()) for _, row in rows(data, followers(s), drop_last=True)}
+        for s in (steps, [*steps, T.MixUp(alpha=1.0, num_classes=None)])
+    )
+    assert plain == mixed
+
+
+@pytest.mark.parametrize("policy", [T.RandAugment(2, 9), T.TrivialAugmentWide(), T.AutoAugment()])
+def test_policies(data, policy):
+    """torchvision's take the nearest pixel, so what they move is the mask's, where they leave colours alone."""
+    steps = [T.Resize((60, 60), interpolation=NEAREST), policy]
+    turned = 0
+    for seed in range(6):
+        columns = {"image": C.Image(transform=steps), "seg": C.Mask("mask"), "g": C.Geometry(), "places": C.Mask(channels=2, fill=-1)}
+        for index, row in rows(data, columns, seed=seed, exact=True):
+            turned += bool(numpy.abs(row["g"][:2, :2] - numpy.diag(numpy.diag(row["g"])[:2])).max() > 1e-6)
+            y, x = numpy.nonzero(row["places"][..., 0] >= 0)
+            to, _ = moved(row["g"], row["places"][y, x].astype(float))
+            assert len(x) == 0 or numpy.median(numpy.abs(to - [*zip(x + 0.5, y + 0.5)]).max(axis=-1)) < 2
+            stored = sample(index)["mask"]
+            at = row["places"][y, x].astype(int)
+            assert (row["seg"][y, x] == stored[at[:, 1], at[:, 0]]).all()
+    assert turned > 5
+
+
 def test_aug_mix_moves_nothing(data, samples):
     columns = {"image": C.Image(transform=[T.Resize((60, 60)), T.AugMix()]), "seg": C.Mask("mask"), "boxes": C.Boxes(length=BOXES), "g": C.Geometry()}
     for index, row in rows(data, columns, exact=True):
