@@ -55,6 +55,10 @@ def test_detection():
     assert re.search(r"found \d+.\d% of the shapes", run("detection.py"))
 
 
+def test_pairs_of_views():
+    assert re.search(r"the other view is the nearest: \d+", run("simclr.py"))
+
+
 def load(name):
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
