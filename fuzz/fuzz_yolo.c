@@ -36,7 +36,7 @@ static void make_folders(char path[512])
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[512];
-    const char kind = size > 0 ? (char)data[0] : '0';
+    const uint8_t kind = size > 0 ? data[0] : '0';
     if (size > FUZZ_INPUT_MAX)
         return 0;
     make_folders(path);

@@ -15,7 +15,7 @@
 static sluice_status column_instances_bind(sl_column *column, sl_column_set *set,
                                            sluice_error *error)
 {
-    if (column->request.dtype != 0 && column->request.dtype != SLUICE_U8) {
+    if (column->request.dtype != SLUICE_U8) {
         return sl_column_refuse(column, error, "masks of instances are u8");
     }
     const sluice_status status = sl_column_follow(set, column, true, error);

@@ -109,8 +109,8 @@ static void find_places(sl_params *params, uint8_t *places, sl_scratch *scratch)
     uint8_t *rows = malloc((size_t)params->need.height * WIDTH * 2);
     assert_non_null(rows);
     for (uint32_t i = 0; i < params->need.height * WIDTH; i++) {
-        rows[2 * i] = (uint8_t)(i % WIDTH);
-        rows[2 * i + 1] = (uint8_t)(params->need.y + i / WIDTH);
+        rows[(size_t)2 * i] = (uint8_t)(i % WIDTH);
+        rows[(size_t)2 * i + 1] = (uint8_t)(params->need.y + i / WIDTH);
     }
     follow(params, rows, 2, places, scratch);
     free(rows);
@@ -119,7 +119,7 @@ static void find_places(sl_params *params, uint8_t *places, sl_scratch *scratch)
 static void expect_pixels(const uint8_t *out, const uint8_t *places, uint32_t pixel)
 {
     for (uint32_t i = 0; i < OUT; i++) {
-        const uint8_t *at = places + 2 * (size_t)i;
+        const uint8_t *at = &places[2 * (size_t)i];
         const bool outside = at[0] == fill_of(0) && at[1] == fill_of(1);
         for (uint32_t k = 0; k < pixel; k++) {
             assert_int_equal(out[(size_t)i * pixel + k],
@@ -206,7 +206,8 @@ TEST(maps_of_what_is_linear)
     assert_non_null(params);
     for (uint32_t i = 0; i < PICTURE; i++) {
         map[i][0] = (float)(i % WIDTH) + 0.5F;
-        map[i][1] = (float)(i / WIDTH) + 0.5F;
+        const uint32_t line = i / WIDTH;
+        map[i][1] = (float)line + 0.5F;
     }
     const sl_labels labels = {.rows = (const uint8_t *)map};
     uint32_t shown = 0;
@@ -218,7 +219,8 @@ TEST(maps_of_what_is_linear)
         sl_labels_bilinear(&labels, params, 2, -1, &out[0][0]);
         assert_true(sl_trail_inverse(&params->trail, back));
         for (uint32_t k = 0; k < OUT; k++) {
-            const double at[2] = {k % OUT_WIDTH + 0.5, k / OUT_WIDTH + 0.5};
+            const uint32_t line = k / OUT_WIDTH;
+            const double at[2] = {k % OUT_WIDTH + 0.5, line + 0.5};
             if (!sl_trail_shows(&params->trail, at)) {
                 assert_true(out[k][0] == -1 && out[k][1] == -1);
                 hidden++;

@@ -378,8 +378,9 @@ TEST(what_is_seen_holds_all_that_is_shown)
         const chain c = draw_chain(i, KINDS, &trail);
         sl_trail_seen(&trail, c.width, c.height, seen);
         for (uint32_t k = 0; k < GRID * GRID; k++) {
+            const uint32_t line = k / GRID;
             const double x = (k % GRID + 0.5) * WIDTH / GRID;
-            const double y = (k / GRID + 0.5) * HEIGHT / GRID;
+            const double y = (line + 0.5) * HEIGHT / GRID;
             if (carry(&c, x, y).shown) {
                 assert_true(x >= seen[0] - CLOSE && x <= seen[2] + CLOSE);
                 assert_true(y >= seen[1] - CLOSE && y <= seen[3] + CLOSE);
@@ -433,8 +434,8 @@ static void expect_nothing(const sl_trail *trail)
     double seen[4];
     assert_false(sl_trail_move_box(trail, (float[4]){0, 0, WIDTH, HEIGHT}, &to));
     for (uint32_t i = 0; i < 100; i++) {
-        assert_false(
-            sl_trail_move_point(trail, (double[2]){i % 10 * 9 + 0.5, i / 10 * 6 + 0.5}, at));
+        const uint32_t line = i / 10 * 6;
+        assert_false(sl_trail_move_point(trail, (double[2]){i % 10 * 9 + 0.5, line + 0.5}, at));
         assert_true(isfinite(at[0]) && isfinite(at[1]));
         assert_false(sl_trail_shows(trail, (double[2]){i * 0.9, i * 0.6}));
     }
@@ -446,7 +447,8 @@ static void expect_nothing(const sl_trail *trail)
  * goes on. */
 TEST(what_is_gone_stays_gone)
 {
-    static const int64_t crops[][2] = {{WIDTH, HEIGHT}, {WIDTH, 0}, {0, -HEIGHT}, {2 * WIDTH, 3}};
+    static const int64_t crops[][2] = {
+        {WIDTH, HEIGHT}, {WIDTH, 0}, {0, -HEIGHT}, {(int64_t)2 * WIDTH, 3}};
     for (size_t i = 0; i < sizeof(crops) / sizeof(*crops); i++) {
         sl_trail trail;
         sl_trail_begin(&trail, WIDTH, HEIGHT);

@@ -164,14 +164,14 @@ TEST_WITH(arrays_of_each_kind, setup, teardown)
                            .follows = "boxes"});
     add(f, (sluice_column){.kind = SLUICE_COLUMN_GEOMETRY, .name = "g"});
     must_bind(f->rig);
-    is_part(f, "m", SLUICE_U8, 2, picture, 20 * 30);
-    is_part(f, "flat", SLUICE_F64, 2, picture, 20 * 30 * 8);
+    is_part(f, "m", SLUICE_U8, 2, picture, (uint64_t)20 * 30);
+    is_part(f, "flat", SLUICE_F64, 2, picture, (uint64_t)20 * 30 * 8);
     is_part(f, "wide", SLUICE_F64, 3, picture, (uint64_t)20 * 30 * WIDE * 8);
-    is_part(f, "boxes", SLUICE_F32, 1, boxes + 1, BOXES_MAX * 16);
+    is_part(f, "boxes", SLUICE_F32, 1, boxes + 1, (uint64_t)BOXES_MAX * 16);
     is_part(f, "boxes.offsets", SLUICE_I64, 0, NULL, 8);
-    is_part(f, "precise", SLUICE_F32, 2, boxes, BOXES_MAX * 16);
+    is_part(f, "precise", SLUICE_F32, 2, boxes, (uint64_t)BOXES_MAX * 16);
     is_part(f, "precise.lengths", SLUICE_I64, 0, NULL, 8);
-    is_part(f, "points", SLUICE_F32, 1, (const int64_t[]){2}, BOXES_MAX * 8);
+    is_part(f, "points", SLUICE_F32, 1, (const int64_t[]){2}, (uint64_t)BOXES_MAX * 8);
     is_part(f, "g", SLUICE_F64, 2, (const int64_t[]){3, 3}, 72);
     is_part(f, "g.size", SLUICE_I64, 1, (const int64_t[]){2}, 16);
     is_part(f, "g.box", SLUICE_F32, 1, boxes + 1, 16);
@@ -206,7 +206,7 @@ TEST_WITH(rows_without_a_sample_are_blank, setup, teardown)
     static const struct {
         const char *name;
         size_t bytes;
-    } arrays[] = {{"m", PIXELS},        {"boxes", BOXES_MAX * 16},
+    } arrays[] = {{"m", PIXELS},        {"boxes", (size_t)BOXES_MAX * 16},
                   {"boxes.lengths", 8}, {"g", 72},
                   {"g.size", 16},       {"g.box", 16},
                   {"g.scale", 8},       {"g.flip", 2}};
@@ -218,8 +218,8 @@ TEST_WITH(rows_without_a_sample_are_blank, setup, teardown)
     }
     assert_int_equal(*(int64_t *)array(f->rig, "boxes.lengths"), 1);
     assert_memory_equal(array(f->rig, "boxes"), boxes, sizeof(boxes));
-    assert_true(
-        is_zero((uint8_t *)array(f->rig, "boxes") + sizeof(boxes), BOXES_MAX * 16 - sizeof(boxes)));
+    assert_true(is_zero((uint8_t *)array(f->rig, "boxes") + sizeof(boxes),
+                        (size_t)BOXES_MAX * 16 - sizeof(boxes)));
 }
 
 /* What belongs to boxes may have less room than they: what does not fit is refused, or left out,
@@ -272,8 +272,9 @@ TEST_WITH(labels_that_are_cut_off, setup, teardown)
     add_owned(f, 2, SLUICE_TOO_LONG_TRUNCATE);
     set_owned(f, 4, 4, 4);
     must_make(f->rig, ROWS - 1);
-    const int64_t *labels = (const int64_t *)array(f->rig, "labels") + 2 * (ROWS - 1);
-    const float *points = (const float *)array(f->rig, "points") + 2 * BOXES_MAX * (ROWS - 1);
+    const int64_t *labels = (const int64_t *)array(f->rig, "labels") + (size_t)2 * (ROWS - 1);
+    const float *points =
+        (const float *)array(f->rig, "points") + (size_t)2 * BOXES_MAX * (ROWS - 1);
     assert_int_equal(labels[0], 11);
     assert_int_equal(labels[1], 33);
     assert_int_equal(((int64_t *)array(f->rig, "labels.lengths"))[ROWS - 1], 2);

@@ -122,9 +122,9 @@ static uint32_t count_runs(const uint8_t *mask, uint32_t width, uint32_t height,
 static void make_noise(uint64_t *random, uint32_t width, uint32_t height)
 {
     const uint64_t stay = 1 + split_mix(random) % 60;
-    uint8_t now = split_mix(random) % 2;
+    bool now = split_mix(random) % 2 != 0;
     for (uint32_t i = 0; i < width * height; i++) {
-        now ^= split_mix(random) % stay == 0;
+        now = now != (split_mix(random) % stay == 0);
         wanted[i % height * width + i / height] = now;
     }
 }
