@@ -70,8 +70,7 @@ static void mae(sluice_augment *r, double size)
 /* One of SimCLR's two views; values stay in [0, 1]. */
 static void simclr(sluice_augment *r, double size, double strength)
 {
-    const int tenth = (int)size / 10;
-    const double kernel = tenth / 2 * 2 + 1;
+    const int kernel = (int)size / 20 * 2 + 1; /* odd, about a tenth of the side */
     ADD(r, "random_resized_crop", size, size, 0.08, 1, 3.0 / 4, 4.0 / 3, BICUBIC);
     ADD(r, "random_flip", 0.5);
     sluice_augment_begin(r, "random_apply", (const double[]){0.8}, 1);

@@ -118,6 +118,7 @@ static void find_places(sl_params *params, uint8_t *places, sl_scratch *scratch)
 
 static void expect_pixels(const uint8_t *out, const uint8_t *places, uint32_t pixel)
 {
+    assert_non_null(places);
     for (uint32_t i = 0; i < OUT; i++) {
         const uint8_t *at = &places[2 * (size_t)i];
         const bool outside = at[0] == fill_of(0) && at[1] == fill_of(1);
@@ -197,6 +198,24 @@ TEST(maps_as_they_are)
     free(params);
 }
 
+/* Pixel k of the output of a map of places: whether it is shown, by the trail. */
+static bool expect_place(const sl_params *params, const double back[9], uint32_t k,
+                         const float value[2])
+{
+    const uint32_t line = k / OUT_WIDTH;
+    const double at[2] = {k % OUT_WIDTH + 0.5, line + 0.5};
+    if (!sl_trail_shows(&params->trail, at)) {
+        assert_true(value[0] == -1 && value[1] == -1);
+        return false;
+    }
+    const double w = back[6] * at[0] + back[7] * at[1] + back[8];
+    const double x = (back[0] * at[0] + back[1] * at[1] + back[2]) / w;
+    const double y = (back[3] * at[0] + back[4] * at[1] + back[5]) / w;
+    assert_true(fabs(value[0] - fmin(fmax(x, 0.5), WIDTH - 0.5)) < 1e-4);
+    assert_true(fabs(value[1] - fmin(fmax(y, 0.5), HEIGHT - 0.5)) < 1e-4);
+    return true;
+}
+
 /* Of a ramp, what it is at the place that the trail says; else the fill. */
 TEST(maps_of_what_is_linear)
 {
@@ -219,19 +238,7 @@ TEST(maps_of_what_is_linear)
         sl_labels_bilinear(&labels, params, 2, -1, &out[0][0]);
         assert_true(sl_trail_inverse(&params->trail, back));
         for (uint32_t k = 0; k < OUT; k++) {
-            const uint32_t line = k / OUT_WIDTH;
-            const double at[2] = {k % OUT_WIDTH + 0.5, line + 0.5};
-            if (!sl_trail_shows(&params->trail, at)) {
-                assert_true(out[k][0] == -1 && out[k][1] == -1);
-                hidden++;
-                continue;
-            }
-            const double w = back[6] * at[0] + back[7] * at[1] + back[8];
-            const double x = (back[0] * at[0] + back[1] * at[1] + back[2]) / w;
-            const double y = (back[3] * at[0] + back[4] * at[1] + back[5]) / w;
-            assert_true(fabs(out[k][0] - fmin(fmax(x, 0.5), WIDTH - 0.5)) < 1e-4);
-            assert_true(fabs(out[k][1] - fmin(fmax(y, 0.5), HEIGHT - 0.5)) < 1e-4);
-            shown++;
+            *(expect_place(params, back, k, out[k]) ? &shown : &hidden) += 1;
         }
         sluice_augment_destroy(recipe);
     }
