@@ -118,7 +118,10 @@ static void find_places(sl_params *params, uint8_t *places, sl_scratch *scratch)
 
 static void expect_pixels(const uint8_t *out, const uint8_t *places, uint32_t pixel)
 {
-    assert_non_null(places);
+    if (places == NULL) {
+        fail();
+        return;
+    }
     for (uint32_t i = 0; i < OUT; i++) {
         const uint8_t *at = &places[2 * (size_t)i];
         const bool outside = at[0] == fill_of(0) && at[1] == fill_of(1);
