@@ -251,8 +251,11 @@ def test_what_follows_a_mirrored_picture(tmp_path, driver):
     for device in ("cpu", "cuda"):
         with sluice.Loader(tmp_path / "d", batch_size=40, columns=columns, device=device, seed=1) as loader:
             (batch,) = loader
-            get = (lambda t: pixels(driver, t)) if device == "cuda" else (lambda t: t.numpy())
-            made[device] = {name: get(batch[name]).copy() for name in (*columns, "where.flip")}
+            made[device] = {}
+            for name in (*columns, "where.flip"):
+                if device == "cuda":
+                    batch[name].__dlpack__(stream=1)  # has the stream wait
+                made[device][name] = pixels(driver, batch[name]) if device == "cuda" else batch[name].numpy().copy()
     assert 0 < made["cpu"]["where.flip"][:, 0].sum() < 40
     for name, array in made["cpu"].items():
         assert (array == made["cuda"][name]).all(), name
