@@ -126,4 +126,4 @@ def test_a_hundred_loaders(run_python, photos):
     blocks, memory, threads, files = map(int, done.stdout.split())
     assert blocks < 100 and (threads, files) == (0, 0), done.stdout
     if not ASAN:
-        assert memory < 4 << 20, done.stdout
+        assert memory < 8 << 20, done.stdout  # malloc keeps up to 4 MiB more or less; 120 of anything large are more

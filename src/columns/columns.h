@@ -212,8 +212,8 @@ sl_column *sl_columns_picture(const sl_column_set *set, uint32_t picture);
  * what is mixed, in parts behind (SL_IMAGE_*). Before rows are made. */
 void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture);
 
-/* Once for a worker's row: what it needs for draws and boxes. NOMEM. Closing a zeroed row is fine.
- */
+/* Once for a worker's row, which has its draws: what it needs for boxes. NOMEM. Closing a zeroed
+ * row is fine. */
 sluice_status sl_row_open(const sl_column_set *set, sl_row *row, sluice_error *error);
 void sl_row_close(const sl_column_set *set, sl_row *row);
 /* Tells, for row->values, where bytes are wanted as they are; before they are unpacked. */

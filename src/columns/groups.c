@@ -86,10 +86,8 @@ sluice_status sl_column_follow(sl_column_set *set, sl_column *column, bool owned
 
 sluice_status sl_row_open(const sl_column_set *set, sl_row *row, sluice_error *error)
 {
-    row->draws = set->groups > 0 ? sl_calloc(set->groups, sizeof(*row->draws)) : NULL;
     row->boxes = set->box_lists > 0 ? sl_calloc(set->box_lists, sizeof(*row->boxes)) : NULL;
-    if ((set->groups > 0 && row->draws == NULL) || (set->box_lists > 0 && row->boxes == NULL)) {
-        sl_row_close(set, row);
+    if (set->box_lists > 0 && row->boxes == NULL) {
         return sl_no_memory(error, "columns", "for rows");
     }
     sluice_status status = SLUICE_OK;
@@ -111,9 +109,7 @@ void sl_row_close(const sl_column_set *set, sl_row *row)
         sl_boxes_close(&row->boxes[i]);
     }
     sl_free(row->boxes);
-    sl_free(row->draws);
     row->boxes = NULL;
-    row->draws = NULL;
 }
 
 /* ---- each row ---- */

@@ -20,12 +20,16 @@ sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t wor
                                 sluice_error *error)
 {
     maker->feed = feed;
+    const size_t groups = feed->columns->groups;
     maker->workers = sl_calloc(workers, sizeof(*maker->workers));
-    if (maker->workers == NULL) {
+    maker->draws = groups > 0 ? sl_calloc(workers * groups, sizeof(*maker->draws)) : NULL;
+    if (maker->workers == NULL || (groups > 0 && maker->draws == NULL)) {
+        sl_row_maker_close(maker);
         return sl_no_memory(error, "loader", "for rows");
     }
     for (uint32_t i = 0; i < workers; i++) {
         sl_row_worker *w = &maker->workers[i];
+        w->row.draws = groups > 0 ? maker->draws + i * groups : NULL;
         const sluice_status status = sl_row_open(feed->columns, &w->row, error);
         if (status != SLUICE_OK) {
             sl_row_maker_close(maker);
@@ -81,7 +85,9 @@ void sl_row_maker_close(sl_row_maker *maker)
         sl_row_close(maker->feed->columns, &maker->workers[i].row);
     }
     sl_free(maker->workers);
+    sl_free(maker->draws);
     maker->workers = NULL;
+    maker->draws = NULL;
     maker->worker_count = 0;
 }
 

@@ -20,6 +20,8 @@ columns_rig *columns_rig_open(const sl_field *fields, uint32_t field_count, uint
     r->row = calloc(1, sizeof(*r->row));
     assert_non_null(r->row);
     r->row->decoder = r->decoder;
+    r->row->draws = calloc(SL_GROUPS_MAX, sizeof(*r->row->draws));
+    assert_non_null(r->row->draws);
     return r;
 }
 
@@ -27,6 +29,7 @@ int columns_rig_close(void **state)
 {
     columns_rig *r = *state;
     sl_row_close(&r->set, r->row);
+    free(r->row->draws);
     sl_columns_close(&r->set);
     for (size_t i = 0; i < SL_PARTS_MAX; i++) {
         free(r->parts[i]);
