@@ -7,6 +7,7 @@
 #include "geometry.h"
 
 #include "error.h"
+#include "matrix.h"
 #include "operations.h"
 
 #include <math.h>
@@ -17,25 +18,11 @@
 
 /* ---- matrices ---- */
 
-/* `to` = `to` * `by`: what `by` does comes first. */
-static void matrix_append(double to[9], const double by[9])
-{
-    double product[9];
-    for (size_t row = 0; row < 3; row++) {
-        for (size_t column = 0; column < 3; column++) {
-            product[row * 3 + column] = to[row * 3] * by[column] +
-                                        to[row * 3 + 1] * by[3 + column] +
-                                        to[row * 3 + 2] * by[6 + column];
-        }
-    }
-    memcpy(to, product, sizeof(product));
-}
-
 static void warp_append(sl_warp *warp, const double by[9])
 {
-    matrix_append(warp->matrix, by);
+    sl_matrix_multiply(warp->matrix, warp->matrix, by);
     for (uint32_t i = 0; i < warp->frame_count; i++) {
-        matrix_append(warp->frames[i].matrix, by);
+        sl_matrix_multiply(warp->frames[i].matrix, warp->frames[i].matrix, by);
     }
 }
 
@@ -136,7 +123,7 @@ static void antialias(sl_geometry *g)
                 &scale[2]);
     shrink_side(steps[1], box->flip_y, &box->virtual_height, &box->window_y, &box->height,
                 &scale[4], &scale[5]);
-    matrix_append(scale, warp->matrix);
+    sl_matrix_multiply(scale, scale, warp->matrix);
     memcpy(warp->matrix, scale, sizeof(scale));
 }
 

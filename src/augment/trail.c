@@ -2,48 +2,13 @@
 /* trail: a matrix, and convex polygons clipped by half-planes. Pure. */
 #include "trail.h"
 
+#include "matrix.h"
+
 #include <math.h>
 #include <string.h>
 
 #define EYE        1e-9 /* the least weight that is in front of it */
 #define AREA_LEAST 1e-6 /* in pixels: a canvas that shows less shows nothing */
-
-/* ---- matrices ---- */
-
-/* `to` = `by` * `to`: what `by` does comes last. */
-static void matrix_prepend(double to[9], const double by[9])
-{
-    double product[9];
-    for (size_t row = 0; row < 3; row++) {
-        for (size_t column = 0; column < 3; column++) {
-            product[row * 3 + column] = by[row * 3] * to[column] +
-                                        by[row * 3 + 1] * to[3 + column] +
-                                        by[row * 3 + 2] * to[6 + column];
-        }
-    }
-    memcpy(to, product, sizeof(product));
-}
-
-/* Scaled so that the last weight is 1 where it can be: an affine map stays one. */
-static bool matrix_invert(const double m[9], double to[9])
-{
-    const double cofactors[3] = {m[4] * m[8] - m[5] * m[7], m[5] * m[6] - m[3] * m[8],
-                                 m[3] * m[7] - m[4] * m[6]};
-    const double determinant = m[0] * cofactors[0] + m[1] * cofactors[1] + m[2] * cofactors[2];
-    const double adjugate[9] = {cofactors[0], m[2] * m[7] - m[1] * m[8], m[1] * m[5] - m[2] * m[4],
-                                cofactors[1], m[0] * m[8] - m[2] * m[6], m[2] * m[3] - m[0] * m[5],
-                                cofactors[2], m[1] * m[6] - m[0] * m[7], m[0] * m[4] - m[1] * m[3]};
-    if (!(fabs(determinant) > 0) || !isfinite(determinant)) {
-        return false;
-    }
-    for (size_t i = 0; i < 9; i++) {
-        to[i] = adjugate[i] / determinant;
-        if (!isfinite(to[i])) {
-            return false;
-        }
-    }
-    return true;
-}
 
 /* ---- polygons ---- */
 
@@ -215,7 +180,7 @@ static void trail_move(sl_trail *trail, double across, double right, double down
         trail->corners[i][0] = across * trail->corners[i][0] + right;
         trail->corners[i][1] = down * trail->corners[i][1] + below;
     }
-    matrix_prepend(trail->matrix, step);
+    sl_matrix_multiply(trail->matrix, step, trail->matrix);
 }
 
 void sl_trail_crop(sl_trail *trail, int64_t x, int64_t y, uint32_t width, uint32_t height)
@@ -262,12 +227,12 @@ void sl_trail_warp(sl_trail *trail, const double matrix[9], uint32_t width, uint
     double step[9];
     const double canvas[4] = {0, 0, width, height};
     const double nowhere[4] = {0, 0, 0, 0};
-    if (trail->folded || !matrix_invert(matrix, step)) {
+    if (trail->folded || !sl_matrix_invert(matrix, step)) {
         trail->folded = true;
         return;
     }
     const bool shows = trail_turn(trail, step);
-    matrix_prepend(trail->matrix, step);
+    sl_matrix_multiply(trail->matrix, step, trail->matrix);
     memcpy(trail->shown, shows ? canvas : nowhere, sizeof(canvas));
 }
 
@@ -335,7 +300,7 @@ bool sl_trail_move_point(const sl_trail *trail, const double from[2], double to[
 
 bool sl_trail_inverse(const sl_trail *trail, double to[9])
 {
-    return !trail->folded && matrix_invert(trail->matrix, to);
+    return !trail->folded && sl_matrix_invert(trail->matrix, to);
 }
 
 void sl_trail_seen(const sl_trail *trail, uint32_t width, uint32_t height, double box[4])

@@ -2,6 +2,8 @@
 /* Moves shapes, then draws them, or finds what of them is inside. Pure. */
 #include "instances.h"
 
+#include "matrix.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -106,27 +108,11 @@ static sluice_status shapes_no_memory(sluice_error *error)
 
 /* ---- drawing ---- */
 
-/* False: there is none. */
-static bool invert_view(const double m[9], double inverse[9])
-{
-    const double cofactors[9] = {
-        m[4] * m[8] - m[5] * m[7], m[2] * m[7] - m[1] * m[8], m[1] * m[5] - m[2] * m[4],
-        m[5] * m[6] - m[3] * m[8], m[0] * m[8] - m[2] * m[6], m[2] * m[3] - m[0] * m[5],
-        m[3] * m[7] - m[4] * m[6], m[1] * m[6] - m[0] * m[7], m[0] * m[4] - m[1] * m[3]};
-    const double determinant = m[0] * cofactors[0] + m[1] * cofactors[3] + m[2] * cofactors[6];
-    bool finite = true;
-    for (int i = 0; i < 9; i++) {
-        inverse[i] = cofactors[i] / determinant;
-        finite = finite && isfinite(inverse[i]);
-    }
-    return finite;
-}
-
 static sluice_status draw_runs(const sl_run_lengths *runs, const double matrix[9],
                                const sl_mask *mask, sluice_error *error)
 {
     double inverse[9];
-    if (!invert_view(matrix, inverse)) {
+    if (!sl_matrix_invert(matrix, inverse)) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                             "a mask cannot follow a transform that flattens the picture");
     }
