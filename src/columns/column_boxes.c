@@ -94,22 +94,9 @@ static sluice_status column_boxes_make(const sl_column *column, sl_row *row, sl_
     return SLUICE_OK;
 }
 
-static void column_boxes_blank(const sl_column *column, uint32_t number, sl_part_view parts)
-{
-    sl_column_set_length(column, parts, number, column->request.padded, 0);
-}
-
-static void column_boxes_finish(const sl_column *column, uint32_t rows, sl_part_view parts,
-                                uint64_t *sizes)
-{
-    if (!column->request.padded) {
-        sl_column_finish_ragged(column, rows, parts, sizes);
-    }
-}
-
 const sl_column_kind sl_column_boxes = {.name = "boxes",
                                         .takes = SL_TAKES(TENSOR),
                                         .bind = column_boxes_bind,
                                         .make = column_boxes_make,
-                                        .blank = column_boxes_blank,
-                                        .finish = column_boxes_finish};
+                                        .blank = sl_column_blank_lengths,
+                                        .finish = sl_column_finish_lengths};

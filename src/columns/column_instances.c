@@ -113,22 +113,9 @@ static sluice_status column_instances_make(const sl_column *column, sl_row *row,
     return status;
 }
 
-static void column_instances_blank(const sl_column *column, uint32_t number, sl_part_view parts)
-{
-    sl_column_set_length(column, parts, number, column->request.padded, 0);
-}
-
-static void column_instances_finish(const sl_column *column, uint32_t rows, sl_part_view parts,
-                                    uint64_t *sizes)
-{
-    if (!column->request.padded) {
-        sl_column_finish_ragged(column, rows, parts, sizes);
-    }
-}
-
 const sl_column_kind sl_column_instances = {.name = "instances",
                                             .takes = SL_TAKES(TEXT),
                                             .bind = column_instances_bind,
                                             .make = column_instances_make,
-                                            .blank = column_instances_blank,
-                                            .finish = column_instances_finish};
+                                            .blank = sl_column_blank_lengths,
+                                            .finish = sl_column_finish_lengths};

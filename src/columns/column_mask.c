@@ -160,6 +160,7 @@ static sluice_status open_mask(const sl_column *column, sl_row *row, stored_mask
         stored->dtype = form.dtype;
         stored->bytes = NULL;
     } else {
+        sl_scratch_reset(sl_decoder_scratch(row->decoder)); /* no picture needs it any more */
         status = sl_column_tensor_bytes(column, row, &elements, &bytes, error);
         stored->dtype = column->field.dtype;
         stored->bytes = bytes.data;

@@ -154,22 +154,9 @@ static sluice_status column_points_make(const sl_column *column, sl_row *row, sl
     return SLUICE_OK;
 }
 
-static void column_points_blank(const sl_column *column, uint32_t number, sl_part_view parts)
-{
-    sl_column_set_length(column, parts, number, column->request.padded, 0);
-}
-
-static void column_points_finish(const sl_column *column, uint32_t rows, sl_part_view parts,
-                                 uint64_t *sizes)
-{
-    if (!column->request.padded) {
-        sl_column_finish_ragged(column, rows, parts, sizes);
-    }
-}
-
 const sl_column_kind sl_column_points = {.name = "points",
                                          .takes = SL_TAKES(TENSOR),
                                          .bind = column_points_bind,
                                          .make = column_points_make,
-                                         .blank = column_points_blank,
-                                         .finish = column_points_finish};
+                                         .blank = sl_column_blank_lengths,
+                                         .finish = sl_column_finish_lengths};

@@ -231,13 +231,8 @@ static sluice_status make_ragged(const sl_column *column, sl_row *row, sl_part_v
     return status;
 }
 
-static void blank_ragged(const sl_column *column, uint32_t number, sl_part_view parts)
-{
-    sl_column_set_length(column, parts, number, false, 0);
-}
-
-void sl_column_finish_ragged(const sl_column *column, uint32_t rows, sl_part_view parts,
-                             uint64_t *sizes)
+static void column_ragged_finish(const sl_column *column, uint32_t rows, sl_part_view parts,
+                                 uint64_t *sizes)
 {
     int64_t *offsets = sl_column_row(column, parts, 1, 0);
     uint8_t *values = sl_column_row(column, parts, 0, 0);
@@ -268,13 +263,26 @@ static sluice_status make_padded(const sl_column *column, sl_row *row, sl_part_v
     return status;
 }
 
+void sl_column_blank_lengths(const sl_column *column, uint32_t number, sl_part_view parts)
+{
+    sl_column_set_length(column, parts, number, column->request.padded, 0);
+}
+
+void sl_column_finish_lengths(const sl_column *column, uint32_t rows, sl_part_view parts,
+                              uint64_t *sizes)
+{
+    if (!column->request.padded) {
+        column_ragged_finish(column, rows, parts, sizes);
+    }
+}
+
 const sl_column_kind sl_column_ragged = {.name = "ragged",
                                          .takes =
                                              SL_TAKES(BYTES) | SL_TAKES(TEXT) | SL_TAKES(TENSOR),
                                          .bind = bind_ragged,
                                          .make = make_ragged,
-                                         .blank = blank_ragged,
-                                         .finish = sl_column_finish_ragged};
+                                         .blank = sl_column_blank_lengths,
+                                         .finish = sl_column_finish_lengths};
 const sl_column_kind sl_column_padded = {.name = "padded",
                                          .takes =
                                              SL_TAKES(BYTES) | SL_TAKES(TEXT) | SL_TAKES(TENSOR),

@@ -274,8 +274,10 @@ sluice_status sl_column_scale_boxes(const sl_column *column, sl_row *row, uint32
 /* Parts of a column of values of any length, as RAGGED or PADDED has them, and their end. */
 sluice_status sl_column_bind_lengths(sl_column *column, sl_column_set *set, bool padded,
                                      sluice_error *error);
-void sl_column_finish_ragged(const sl_column *column, uint32_t rows, sl_part_view parts,
-                             uint64_t *sizes);
+/* `blank` and `finish` of such kinds, by request.padded. */
+void sl_column_blank_lengths(const sl_column *column, uint32_t number, sl_part_view parts);
+void sl_column_finish_lengths(const sl_column *column, uint32_t rows, sl_part_view parts,
+                              uint64_t *sizes);
 /* Row `number` has that many values; behind them a padded one is zero. */
 void sl_column_set_length(const sl_column *column, sl_part_view parts, uint32_t number, bool padded,
                           uint64_t length);
