@@ -135,3 +135,13 @@ for command in bench view; do
     refuses 2 "needs a length" "$command" scenes "${image[@]}" --column boxes:boxes
     refuses 2 "a permutation" "$command" scenes "${image[@]}" --column points:points,length=9,mirror=0:0
 done
+# Masks in a folder beside the pictures are told of, and YOLO's boxes.
+mkdir -p pairs/images pairs/masks yolo/images yolo/labels
+run 0 synth photo --count 1 --size-scale 0.1
+find photo -type f -name '*.JPEG' -exec cp {} pairs/images/a.jpg \; -exec cp {} yolo/images/a.jpg \;
+printf '\x89PNG\r\n\x1a\n' > pairs/masks/a.png
+echo '0 0.5 0.5 0.2 0.2' > yolo/labels/a.txt
+run 0 info pairs
+says out 'classes=mask:mask,fill=255'
+run 0 info yolo
+says out 'boxes:boxes,length=100,format=cxcywh,relative=1'

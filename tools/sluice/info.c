@@ -155,20 +155,35 @@ static void print_fields(const sluice_dataset *dataset, const sluice_dataset_inf
     }
 }
 
-/* Of annotations it is known how boxes are stored, and that labels belong to them. */
-static void print_followers(const sluice_dataset *dataset, const sluice_dataset_info *info)
+static bool has_field(const sluice_dataset *dataset, const char *name, int type)
 {
     sluice_field field = SLUICE_FIELD_INIT;
-    bool boxes = strcmp(info->format, "coco") == 0 || strcmp(info->format, "voc") == 0;
-    bool found = false;
-    for (uint32_t i = 0;
-         boxes && !found && sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK; i++) {
-        found = strcmp(field.name, "boxes") == 0 && field.dims == 2;
+    for (uint32_t i = 0; sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK; i++) {
+        if (strcmp(field.name, name) == 0 && field.type == type) {
+            return true;
+        }
     }
-    if (found) {
+    return false;
+}
+
+/* Of annotations it is known how boxes are stored, and that labels belong to them. A mask is a
+ * picture to whoever does not say what it is, and cropped apart from its own. */
+static void print_followers(const sluice_dataset *dataset, const sluice_dataset_info *info)
+{
+    const bool yolo = strcmp(info->format, "yolo") == 0;
+    const bool known =
+        yolo || strcmp(info->format, "coco") == 0 || strcmp(info->format, "voc") == 0;
+    if (known && has_field(dataset, "boxes", SLUICE_FIELD_TENSOR)) {
         printf("boxes        follow the picture: --column image:image --column "
-               "boxes:boxes,length=100,format=xywh\n"
-               "             --column labels:ragged,length=100,follows=boxes (of bench, view)\n");
+               "boxes:boxes,length=100,format=%s\n"
+               "             --column labels:ragged,length=100,follows=boxes (of bench, view)\n",
+               yolo ? "cxcywh,relative=1" : "xywh");
+    }
+    if ((known || strcmp(info->format, "masks") == 0) &&
+        has_field(dataset, "mask", SLUICE_FIELD_IMAGE)) {
+        printf("masks        follow the picture: --column image:image --column "
+               "classes=mask:mask,fill=255 (of bench, view);\n"
+               "             without that they are pictures, each with a crop of its own\n");
     }
 }
 
