@@ -59,6 +59,9 @@ typedef enum sluice_exif {
     SLUICE_EXIF_APPLY = 1   /* turned upright as the EXIF orientation says */
 } sluice_exif;
 
+/* Partners of a row's own sample, at most (sluice/loader.h, `partners`). */
+#define SLUICE_PARTNERS_MAX 31
+
 /* Space that is enough for any cursor (sluice_loader_save). */
 #define SLUICE_CURSOR_BYTES 96
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * partners: which other samples a row is made of, beside its own.
+ *
+ * Purpose: a row may read several samples: the tiles of a mosaic, what is pasted or blended, the
+ * positive and the negative of a triplet. Partner j (1 ..) of position p of an epoch is a function
+ * of (seed, epoch, p, j), by the rule of j:
+ *   any          an order of all samples of its own for each j, of the kind that the epoch has
+ *                (full and none: full; block: block), so that each sample is partner j once an
+ *                epoch, over all ranks together;
+ *   same class   one of the other samples of the class of the row's own, each as likely; where
+ *                there is no other, itself;
+ *   other class  one of the samples of all other classes, each as likely; where there are none,
+ *                any but itself.
+ * Attempt 1 .. stands in for a bad partner: another draw of the same rule.
+ * A class index is made once of the classes of all samples, by counting: 8 bytes a sample and a
+ * class. Threads: pure; an index is immutable once made.
+ */
+#ifndef SL_PARTNERS_H
+#define SL_PARTNERS_H
+
+#include <sluice/common.h>
+#include <sluice/options.h>
+
+#include <stdbool.h>
+
+typedef enum sl_partner_rule { SL_PARTNER_ANY, SL_PARTNER_SAME, SL_PARTNER_OTHER } sl_partner_rule;
+
+/* By partner, less 1. */
+typedef struct sl_partners {
+    uint32_t count; /* of rules that were given; the others are ANY */
+    sl_partner_rule rules[SLUICE_PARTNERS_MAX];
+} sl_partners;
+
+/* Of words "any", "same_class", "other_class" between commas; NULL: none. INVALID, with the word.
+ */
+sluice_status sl_partners_read(sl_partners *partners, const char *text, sluice_error *error);
+/* Whether a rule looks at classes. */
+bool sl_partners_need_classes(const sl_partners *partners);
+sl_partner_rule sl_partners_rule(const sl_partners *partners, uint32_t partner);
+
+typedef struct sl_classes {
+    uint64_t samples;
+    uint32_t count;   /* of classes, those without a sample included */
+    uint32_t *of;     /* of each sample */
+    uint32_t *sorted; /* samples by class, */
+    uint64_t *first;  /* that of class c is at first[c], the last before first[c + 1] */
+    uint32_t *place;  /* of each sample, in `sorted` */
+} sl_classes;
+
+/* A copy of `of`. INVALID: a class is not below 2^24; 2^32 samples or more. NOMEM. A zeroed one may
+ * be closed. */
+sluice_status sl_classes_open(sl_classes *classes, const uint32_t *of, uint64_t samples,
+                              sluice_error *error);
+void sl_classes_close(sl_classes *classes);
+
+/* What a partner depends on. */
+typedef struct sl_partner_key {
+    uint64_t seed, epoch, position;
+    uint64_t sample; /* the row's own */
+    uint32_t partner, attempt;
+} sl_partner_key;
+
+/* The seed of the order that partners `partner` of rule ANY are taken from. */
+uint64_t sl_partner_seed(uint64_t seed, uint32_t partner);
+/* By one of the other rules, or ANY with an attempt above 0. `classes` may be NULL for ANY, of
+ * `samples` samples. */
+uint64_t sl_partner_drawn(sl_partner_rule rule, const sl_classes *classes, uint64_t samples,
+                          const sl_partner_key *key);
+
+#endif
