@@ -102,6 +102,11 @@ typedef enum sluice_column_kind {
  * with SLUICE_EXIF_APPLY), pixel (i, j) covers [i, i + 1) x [j, j + 1). Mixing (mixup, cutmix)
  * mixes pictures, and leaves these columns each row's own: NAME.partner says whose were mixed in.
  *
+ * Where the recipe is of several samples (mosaic), they follow the picture of each, in its place:
+ * what has a length has that of the first sample, then that of the second, and so on, `length` of
+ * them a row at most; GEOMETRY is of the row's own sample. Each sample brings all of its columns'
+ * fields along.
+ *
  * MASK: a value of `dtype` [U8] for each pixel, or `channels` [1] of them; by the nearest stored
  * pixel, as Pillow takes it (every value is a stored one, or `fill` where there is no picture), or
  * with interpolation BILINEAR (f32 only) between the four about the place, not antialiased. With
@@ -234,12 +239,15 @@ typedef struct sluice_column {
                               are [0] */
     uint32_t point_values; /* POINTS: numbers of each, 2 or 3 [3 where rows are of threes] */
     uint32_t mirror_count; /* POINTS: points of a row, 256 at most */
+    /* 0: of the row's own sample. 1 .. 31: of that partner of it (loader option `partners`). What
+     * follows a column is of the sample that it is of [0] */
+    uint32_t partner;
 } sluice_column;
 
 #define SLUICE_COLUMN_INIT                                                                         \
     {                                                                                              \
         sizeof(sluice_column), 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, NULL, 0, NULL, \
-            NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                      \
+            NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                   \
     }
 
 /* Adds a column; all strings and the recipe are copied. Errors: INVALID, NOMEM. */

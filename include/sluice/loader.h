@@ -170,12 +170,32 @@ typedef struct sluice_loader_options {
      * from, as these are [256 MiB]
      */
     uint64_t window_bytes;
+    /*
+     * Rows of several samples: a column of `partner` j, and a recipe that begins with a mosaic, are
+     * made of other samples beside the row's own, which are read ahead as it is. Words between
+     * commas say which sample is partner 1, 2, ... of the one at position p of an epoch, a function
+     * of (seed, epoch, p, j):
+     *   any          that at p of an order of j's own, so that each sample is partner j once an
+     *                epoch, over all ranks; of SHUFFLE_BLOCK a block order, else a permutation
+     *   same_class   one of the others of its class, each as likely; itself where it is alone
+     *   other_class  one of those of all other classes, each as likely
+     * A bad partner goes by on_bad_sample, and is replaced by another that the rule allows; of the
+     * batch's "index" and "status" the first is the row's own sample's, the second of all. Not with
+     * SHUFFLE_SHARDS, compressed files and windows (UNSUPPORTED) [any, for those not named]
+     */
+    const char *partners;
+    /*
+     * For same_class and other_class: the class of each sample, below 2^24, by its number in the
+     * dataset; class_count is that of the samples. Copied by open [NULL]
+     */
+    const uint32_t *classes;
+    uint64_t class_count;
 } sluice_loader_options;
 
 #define SLUICE_LOADER_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(sluice_loader_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL, 0, 0, 0, 0, 0                       \
+            0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0        \
     }
 
 /* The same for a struct that is there already. Part of the program, so that it knows the size that

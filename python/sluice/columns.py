@@ -46,15 +46,18 @@ if not TYPE_CHECKING:
 
 class Column:
     """One column. `missing`: 'bad' (a sample without the field is a bad one) or 'blank' (its row is
-    zero, empty, or -1)."""
+    zero, empty, or -1). `partner`: 0, of the row's own sample, or 1 to 31, of that partner of it, another sample of the
+    dataset (partners= of the loader); what follows a column is of its sample."""
 
     _kind = ""
 
-    def __init__(self, field: str | None = None, *, missing: str = "bad") -> None:
+    def __init__(self, field: str | None = None, *, missing: str = "bad", partner: int = 0) -> None:
         self.field = None if field is None else _check.text("field", field)
         self._functions = []
         self._values = {"kind": self._kind}
         self._set("missing", missing)
+        if partner != 0:
+            self._values["partner"] = _check.integer("partner", partner, 0, 31)
 
     def _set(self, name, value):
         self._values[name] = _TABLES["column"][name].value(value)
@@ -87,9 +90,9 @@ class Image(Column):
 
     def __init__(
         self, field: str | None = None, *, transform: Steps, dtype: Dtype = None, layout: str = "NHWC",
-        missing: str = "bad",
+        missing: str = "bad", partner: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(field, missing=missing)
+        super().__init__(field, missing=missing, partner=partner)
         recipe = _transforms.recipe(transform)
         if self._is_alone and recipe.mixing is not None:
             _refuse_labels(recipe.mixing)
@@ -125,8 +128,8 @@ class Number(Column):
 
     _kind = "number"
 
-    def __init__(self, field: str | None = None, *, dtype: Dtype = None, missing: str = "bad") -> None:
-        super().__init__(field, missing=missing)
+    def __init__(self, field: str | None = None, *, dtype: Dtype = None, missing: str = "bad", partner: int = 0) -> None:
+        super().__init__(field, missing=missing, partner=partner)
         self._set_dtype(dtype)
 
 
@@ -144,9 +147,9 @@ class Tensor(Column):
 
     def __init__(
         self, field: str | None = None, *, shape: Sequence[int] | None = None, part: str | None = None,
-        dtype: Dtype = None, missing: str = "bad",
+        dtype: Dtype = None, missing: str = "bad", partner: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(field, missing=missing)
+        super().__init__(field, missing=missing, partner=partner)
         self._set_dtype(dtype)
         if part is not None:
             self._set("part", part)
@@ -186,9 +189,9 @@ class Ragged(Column):
 
     def __init__(
         self, field: str | None = None, *, length: int, dtype: Dtype = None, too_long: str = "bad",
-        follows: str | None = None, missing: str = "bad",
+        follows: str | None = None, missing: str = "bad", partner: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(field, missing=missing)
+        super().__init__(field, missing=missing, partner=partner)
         self._set_dtype(dtype)
         self._set("length", length)
         self._set("too_long", too_long)
@@ -212,9 +215,9 @@ class OneHot(Column):
 
     def __init__(
         self, classes: int, field: str | None = None, *, dtype: Dtype = "float32", mixes: str | None = None,
-        smoothing: float = 0.0, missing: str = "bad",
+        smoothing: float = 0.0, missing: str = "bad", partner: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(field, missing=missing)
+        super().__init__(field, missing=missing, partner=partner)
         self._set_dtype(dtype)
         self._values["length"] = _check.integer("classes", classes)
         if mixes is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 from _weakref import proxy
+from array import array
 
 from . import _check, _sluice, transforms as _transforms
 from ._names import choice, keywords, layout_number, picture_dtype_number, seconds, values
@@ -16,7 +17,7 @@ from .functions import Conversion, Functions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, Self
 
     from ._types import Columns, Dtype, Hook, Paths, Steps
@@ -72,6 +73,9 @@ def _options(given, copies):
         given["last_batch"] = "drop" if dropped else "short"
     if given["device"] is not None:
         given["device"] = "host" if str(given["device"]) == "cpu" else str(given["device"])
+    if given["partners"] is not None and not isinstance(given["partners"], str):
+        names = _check.items("partners", given["partners"], "names of rules")
+        given["partners"] = ",".join(_check.text("partners", name) for name in names)
     _integer("batch_size", given["batch_size"], 1, 65536)
     options = values(Loader.__init__, "loader", given, WORDS, _integer)
     if options["ignore_index"] == 0:
@@ -80,6 +84,14 @@ def _options(given, copies):
         if copies and options.get(name):  # 0 is the library's choice, which is above
             options[name] = max(options[name], LEAST_SLOTS)
     return options
+
+
+def _classes(classes):
+    """As C takes them."""
+    if classes is None:
+        return None
+    numbers = classes.tolist() if hasattr(classes, "tolist") else _check.items("classes", classes, "an int for each sample")
+    return array("I", (_check.integer("classes", number, 0, 2**24 - 1) for number in numbers))
 
 
 def _check_uint8(name, column, field):
@@ -167,6 +179,9 @@ class Loader:
         bit, whatever the number of threads.
     dtype, layout: of pictures, 'uint8' or a floating type, 'NHWC' or 'NCHW'.
     device: 'cpu', 'cuda', 'cuda:N' or 'auto' (a GPU where there is one).
+    partners, classes: where columns are of partners of a row's sample (partner=1, 2, ... of sluice.columns; the tiles of
+        transforms.Mosaic), the rule of each: 'any' (every sample is partner j once an epoch), 'same_class' (another one
+        of its class), 'other_class'; classes: the class of each sample of the dataset, from 0, for the last two.
     on_bad_sample: 'fail' (the batch's turn raises, and so does every later one: open the loader anew), 'replace' (by another sample), 'mask' (the row is
         zero, its label ignore_index, its mask 0). quarantine: a file to which bad samples are written.
     rank, world_size: of data-parallel ranks [sluice.ranks(): torch.distributed's, or the launcher's variables].
@@ -212,7 +227,8 @@ class Loader:
         io: str = "auto", page_cache: str = "auto", block_samples: int = 0, window_blocks: int = 0, io_depth: int = 0,
         io_threads: int = 0, read_buffer_bytes: int = 0, max_sample_bytes: int = 0, max_pixels: int = 0,
         memory_bytes: int = 0, resident_bytes: int = 0, whole_samples: bool = False, any_numa_node: bool = False,
-        device_slots: int = 0, model_parallel: int = 1, window_bytes: int = 0, pin_memory: Any = None, persistent_workers: Any = None,
+        device_slots: int = 0, model_parallel: int = 1, window_bytes: int = 0, partners: str | Sequence[str] | None = None,
+        classes: Sequence[int] | None = None, pin_memory: Any = None, persistent_workers: Any = None,
         pin_memory_device: Any = None, timeout: Any = None, multiprocessing_context: Any = None,
         sampler: None = None, batch_sampler: None = None, collate_fn: None = None, worker_init_fn: None = None,
         generator: None = None,
@@ -233,7 +249,7 @@ class Loader:
         self._handle = _sluice.Loader(
             self.dataset._handle, options, recipe, columns,
             round(min(seconds("hold_timeout", 1e9 if hold_timeout is None else hold_timeout), 1e9) * 1000), views,
-            bool(copies),
+            bool(copies), _classes(classes),
         )  # fmt: skip
         if not self._copies_on_device and self._handle.on_device:
             self._handle.copies = False

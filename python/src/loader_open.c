@@ -15,6 +15,7 @@ typedef struct opening {
     sluice_columns *columns;
     sluice_loader_options options;
     option_texts texts;
+    Py_buffer classes; /* of the options; obj NULL: there are none */
     sluice_loader *made;
     sluice_error error;
     sluice_status status;
@@ -35,7 +36,22 @@ static void drop_opening(waiting_job *job)
     sluice_augment_destroy(o->recipe);
     sluice_columns_destroy(o->columns);
     option_texts_drop(&o->texts);
+    PyBuffer_Release(&o->classes);
     free(o);
+}
+
+/* Of unsigned ints, one for each sample. */
+static int take_classes(opening *o, PyObject *classes)
+{
+    if (classes == Py_None) {
+        return 0;
+    }
+    if (PyObject_GetBuffer(classes, &o->classes, PyBUF_C_CONTIGUOUS) < 0) {
+        return -1;
+    }
+    o->options.classes = o->classes.buf;
+    o->options.class_count = (uint64_t)o->classes.len / sizeof(uint32_t);
+    return 0;
 }
 
 static int fill_opening(const extension *e, loader_object *self, opening *o, PyObject *arguments)
@@ -46,9 +62,10 @@ static int fill_opening(const extension *e, loader_object *self, opening *o, PyO
     PyObject *dataset;
     unsigned long long hold_ms;
     PyObject *views;
+    PyObject *classes;
     int copies;
-    if (!PyArg_ParseTuple(arguments, "OOOOKOp", &dataset, &options, &recipe, &columns, &hold_ms,
-                          &views, &copies)) {
+    if (!PyArg_ParseTuple(arguments, "OOOOKOpO", &dataset, &options, &recipe, &columns, &hold_ms,
+                          &views, &copies, &classes)) {
         return -1;
     }
     self->hold_ms = hold_ms;
@@ -59,7 +76,8 @@ static int fill_opening(const extension *e, loader_object *self, opening *o, PyO
     }
     o->dataset = dataset_share(e, dataset);
     if (o->dataset == NULL ||
-        options_set(e, SLUICE_OPTIONS_LOADER, &o->options, options, &o->texts) < 0) {
+        options_set(e, SLUICE_OPTIONS_LOADER, &o->options, options, &o->texts) < 0 ||
+        take_classes(o, classes) < 0) {
         return -1;
     }
     if (recipe != Py_None) {

@@ -198,6 +198,7 @@ static void columns_keep(sluice_columns *columns, const sluice_column *c)
         .dims = c->dims,
     };
     request->smoothing = c->smoothing;
+    request->partner = c->partner;
     keep_followed(request, c);
     if (c->mixes != NULL) {
         memcpy(request->mixes, c->mixes, strlen(c->mixes) + 1);

@@ -6,8 +6,10 @@
  */
 #include "apply.h"
 
+#include "clock.h"
 #include "convert.h"
 #include "crop.h"
+#include "erase.h"
 #include "error.h"
 #include "resample.h"
 #include "run.h"
@@ -231,6 +233,64 @@ sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *vi
                         .unmirrored = work->unmirrored};
     const size_t mark = sl_scratch_mark(work->scratch);
     const sluice_status status = apply(converter, &run, view, row);
+    sl_scratch_release(work->scratch, mark);
+    return status;
+}
+
+/* ---- rows of several pictures ---- */
+
+size_t sl_canvas_bytes(const sl_params *params)
+{
+    return (size_t)params->geometries[0].warp.width * params->geometries[0].warp.height * 3;
+}
+
+void sl_canvas_begin(const sl_params *params, uint8_t *canvas)
+{
+    const sl_warp *warp = &params->geometries[0].warp;
+    assert(params->geometries[0].warps && warp->keeps);
+    for (uint32_t y = 0; y < warp->height; y++) {
+        sl_fill_colour(canvas + (size_t)y * warp->width * 3, warp->width, warp->fill);
+    }
+}
+
+static sl_run canvas_run(const sl_converter *converter, const sl_params *params,
+                         const sl_apply_work *work, sluice_error *error)
+{
+    return (sl_run){.tools = &converter->tools,
+                    .params = params,
+                    .scratch = work->scratch,
+                    .error = error,
+                    .profile = work->profile};
+}
+
+sluice_status sl_canvas_tile(const sl_converter *converter, const sl_image *view,
+                             const sl_params *params, const sl_apply_work *work, uint8_t *canvas,
+                             sluice_error *error)
+{
+    const sl_run run = canvas_run(converter, params, work, error);
+    const uint64_t began = work->profile != NULL ? sl_now_ns() : 0;
+    const sluice_status status = sl_run_geometry(&run, 0, view, canvas);
+    if (work->profile != NULL) {
+        work->profile->ns[SL_OPERATION_GEOMETRY] += sl_now_ns() - began;
+    }
+    return status;
+}
+
+sluice_status sl_canvas_end(const sl_converter *converter, const sl_params *params,
+                            const sl_apply_work *work, uint8_t *canvas, void *row,
+                            sluice_error *error)
+{
+    assert(params->width == converter->width && params->height == converter->height);
+    const sl_run run = canvas_run(converter, params, work, error);
+    const size_t mark = sl_scratch_mark(work->scratch);
+    const bool direct = leaves_bytes(converter);
+    sl_run_result result;
+    sluice_status status = sl_run_operations(
+        &run, canvas, direct ? row : NULL, direct ? sl_converter_row_bytes(converter) : 0, &result);
+    if (status == SLUICE_OK) {
+        const row_source source = {.canvas = result.canvas};
+        status = finish(converter, &run, &source, &result.chain, row);
+    }
     sl_scratch_release(work->scratch, mark);
     return status;
 }

@@ -53,6 +53,20 @@ sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *vi
                                const sl_params *params, const sl_apply_work *work, void *row,
                                sluice_error *error);
 
+/*
+ * Rows of several pictures (program.h), a canvas for all of them, of sl_canvas_bytes. begin fills
+ * it, tile puts one picture into it, end makes the row, by the program of any of them. `canvas` is
+ * worked in.
+ */
+size_t sl_canvas_bytes(const sl_params *params);
+void sl_canvas_begin(const sl_params *params, uint8_t *canvas);
+sluice_status sl_canvas_tile(const sl_converter *converter, const sl_image *view,
+                             const sl_params *params, const sl_apply_work *work, uint8_t *canvas,
+                             sluice_error *error);
+sluice_status sl_canvas_end(const sl_converter *converter, const sl_params *params,
+                            const sl_apply_work *work, uint8_t *canvas, void *row,
+                            sluice_error *error);
+
 /* Rounding of binary32 to binary16 and to bfloat16, nearest even; bits in, bits out. */
 uint16_t sl_half_from_float(float value);
 uint16_t sl_bfloat16_from_float(float value);

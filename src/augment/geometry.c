@@ -10,6 +10,7 @@
 #include "matrix.h"
 #include "operations.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -164,6 +165,7 @@ static void geometry_begin(sl_drawing *drawing, sl_geometry *g)
                           .virtual_width = drawing->width,
                           .virtual_height = drawing->height};
     g->warps = false;
+    g->warp.keeps = false;
     memset(g->fill, 0, sizeof(g->fill));
     drawing->open = true;
 }
@@ -221,6 +223,7 @@ void sl_drawing_begin(sl_drawing *drawing, sl_params *params, uint32_t width, ui
     *drawing = (sl_drawing){
         .params = params, .width = width, .height = height, .exact = exact, .error = error};
     sl_trail_begin(&params->trail, width, height);
+    params->absent = false;
     params->operation_count = 0;
     params->geometry_count = 1;
     geometry_begin(drawing, &params->geometries[0]);
@@ -406,6 +409,9 @@ sluice_status sl_draw_warp(sl_drawing *drawing, const double matrix[9], uint32_t
     sl_geometry *g = status == SLUICE_OK ? open_geometry(drawing) : NULL;
     interpolation = drawing->labels ? SL_NEAREST : interpolation;
     fill = drawing->labels ? drawing->label_fill : fill;
+    if (g != NULL && drawing->unwarped) {
+        g->warp.interpolation = interpolation;
+    }
     if (g != NULL && g->warps &&
         (g->warp.interpolation != interpolation || g->warp.frame_count == SL_WARP_FRAMES ||
          memcmp(g->warp.fill, fill, sizeof(g->fill)) != 0)) {
@@ -424,9 +430,32 @@ sluice_status sl_draw_warp(sl_drawing *drawing, const double matrix[9], uint32_t
         memcpy(g->warp.matrix, matrix, sizeof(g->warp.matrix));
         memcpy(g->warp.fill, fill, sizeof(g->warp.fill));
     }
+    drawing->unwarped = false;
     g->warp.width = width;
     g->warp.height = height;
     sl_trail_warp(&drawing->params->trail, matrix, width, height);
+    drawing_resized(drawing, width, height);
+    return SLUICE_OK;
+}
+
+sluice_status sl_draw_tile(sl_drawing *drawing, int64_t x, int64_t y, uint32_t width,
+                           uint32_t height, const uint8_t fill[3], bool absent)
+{
+    const double place[9] = {1, 0, (double)-x, 0, 1, (double)-y, 0, 0, 1};
+    sl_geometry *g = &drawing->params->geometries[0];
+    const sluice_status status = check_side(drawing, width, height);
+    assert(drawing->params->geometry_count == 1 && drawing->open && !g->warps);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    g->warps = true;
+    g->warp =
+        (sl_warp){.width = width, .height = height, .interpolation = SL_NEAREST, .keeps = true};
+    memcpy(g->warp.matrix, place, sizeof(place));
+    memcpy(g->warp.fill, drawing->labels ? drawing->label_fill : fill, sizeof(g->warp.fill));
+    drawing->unwarped = true;
+    drawing->params->absent = absent;
+    sl_trail_crop(&drawing->params->trail, -x, -y, width, height);
     drawing_resized(drawing, width, height);
     return SLUICE_OK;
 }

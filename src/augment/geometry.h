@@ -27,6 +27,9 @@ typedef struct sl_drawing {
     sl_params *params;
     uint32_t width, height; /* of the picture as it is by now */
     bool open;              /* the last geometry may still be changed */
+    bool unwarped;          /* by nothing but a tile's place: any interpolation is right */
+    uint32_t member;        /* of the row's pictures, which one this is */
+    uint64_t epoch;
     bool exact;
     /* Not of the picture, but of labels of its pixels: nothing is interpolated, the fill is
      * `label_fill` everywhere, and what only changes pixels is left out. */
@@ -65,6 +68,12 @@ sluice_status sl_draw_flip(sl_drawing *drawing, bool vertical);
 /* `matrix`: as sl_warp's, from the new picture of width x height to the one that is there. */
 sluice_status sl_draw_warp(sl_drawing *drawing, const double matrix[9], uint32_t width,
                            uint32_t height, sl_interpolation interpolation, const uint8_t fill[3]);
+
+/* The picture's place in a canvas of width x height that several pictures share, at (x, y), which
+ * may be outside; the canvas is `fill` where none is. Only the first thing that is drawn may be
+ * this, behind a resize. `absent`: it is on no canvas. */
+sluice_status sl_draw_tile(sl_drawing *drawing, int64_t x, int64_t y, uint32_t width,
+                           uint32_t height, const uint8_t fill[3], bool absent);
 
 /* A border, of the operation "pad"'s modes. */
 sluice_status sl_draw_border(sl_drawing *drawing, uint32_t left, uint32_t top, uint32_t width,

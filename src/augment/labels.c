@@ -3,6 +3,7 @@
 #include "labels.h"
 
 #include "apply.h"
+#include "erase.h"
 #include "error.h"
 #include "nearest.h"
 
@@ -102,9 +103,9 @@ static void copy_label_part(const uint8_t *from, size_t from_step, uint8_t *to, 
 }
 
 /* Of those from `first` on, what kernels carry at once. */
-static size_t part_bytes(const sl_labels *labels, uint32_t first)
+static size_t part_bytes(uint32_t pixel_bytes, uint32_t first)
 {
-    return labels->pixel_bytes - first < STEP ? labels->pixel_bytes - first : STEP;
+    return pixel_bytes - first < STEP ? pixel_bytes - first : STEP;
 }
 
 /* Bytes [first, first + STEP) of each pixel that is needed, as far as there are any. */
@@ -117,7 +118,7 @@ static void labels_gather(const sl_labels *labels, const sl_params *params, uint
     for (uint32_t y = 0; y < need->height; y++) {
         const uint8_t *from =
             labels->rows + (need->y + y - labels->first_row) * stride + need->x * pixel + first;
-        copy_label_part(from, pixel, to, STEP, need->width, part_bytes(labels, first));
+        copy_label_part(from, pixel, to, STEP, need->width, part_bytes(labels->pixel_bytes, first));
         to += (size_t)need->width * STEP;
     }
 }
@@ -151,17 +152,22 @@ static sl_image view_of_need(const sl_params *params, const uint8_t *pixels)
                       .denominator = 1};
 }
 
+static sl_converter labels_converter(const sl_params *params)
+{
+    return (sl_converter){.dtype = SLUICE_U8,
+                          .layout = SLUICE_NHWC,
+                          .width = params->width,
+                          .height = params->height,
+                          .tools = {.simd = sl_simd_best()}};
+}
+
 /* All bytes, STEP after STEP. */
 static sluice_status labels_run(const sl_labels *labels, sl_params *params, const uint8_t *fill,
                                 uint8_t *out, sl_scratch *scratch, sluice_error *error)
 {
     const sl_rect need = params->need;
     const size_t pixels = (size_t)params->width * params->height;
-    const sl_converter converter = {.dtype = SLUICE_U8,
-                                    .layout = SLUICE_NHWC,
-                                    .width = params->width,
-                                    .height = params->height,
-                                    .tools = {.simd = sl_simd_best()}};
+    const sl_converter converter = labels_converter(params);
     const sl_apply_work work = {.scratch = scratch};
     uint8_t *in = sl_scratch_take(scratch, (size_t)need.width * need.height * STEP);
     uint8_t *made = sl_scratch_take(scratch, pixels * STEP);
@@ -172,13 +178,13 @@ static sluice_status labels_run(const sl_labels *labels, sl_params *params, cons
     const sl_image view = view_of_need(params, in);
     for (uint32_t at = 0; at < labels->pixel_bytes && status == SLUICE_OK; at += STEP) {
         uint8_t part[STEP] = {0};
-        memcpy(part, fill + at, part_bytes(labels, at));
+        memcpy(part, fill + at, part_bytes(labels->pixel_bytes, at));
         labels_set_fill(params, part);
         labels_gather(labels, params, at, in);
         status = sl_augment_apply(&converter, &view, params, &work, made, error);
         if (status == SLUICE_OK) {
             copy_label_part(made, STEP, out + at, labels->pixel_bytes, pixels,
-                            part_bytes(labels, at));
+                            part_bytes(labels->pixel_bytes, at));
         }
     }
     return status;
@@ -196,6 +202,74 @@ sluice_status sl_labels_nearest(const sl_labels *labels, sl_params *params, cons
                      : labels_no_memory(error, params);
     } else {
         status = labels_run(labels, params, fill, out, scratch, error);
+    }
+    sl_scratch_release(scratch, mark);
+    return status;
+}
+
+/* ---- of several pictures ---- */
+
+uint32_t sl_labels_passes(uint32_t pixel_bytes)
+{
+    return (pixel_bytes + STEP - 1) / STEP;
+}
+
+/* That of the pass whose first byte is `at`. */
+static void labels_set_part(sl_params *params, const uint8_t *fill, uint32_t pixel_bytes,
+                            uint32_t at)
+{
+    uint8_t part[STEP] = {0};
+    memcpy(part, fill + at, part_bytes(pixel_bytes, at));
+    labels_set_fill(params, part);
+}
+
+void sl_labels_canvas_begin(uint32_t pixel_bytes, const sl_params *params, const uint8_t *fill,
+                            uint8_t *canvas)
+{
+    const size_t pixels = sl_canvas_bytes(params) / STEP;
+    for (uint32_t at = 0; at < pixel_bytes; at += STEP) {
+        uint8_t part[STEP] = {0};
+        memcpy(part, fill + at, part_bytes(pixel_bytes, at));
+        sl_fill_colour(canvas, pixels, part);
+        canvas += pixels * STEP;
+    }
+}
+
+sluice_status sl_labels_canvas_tile(const sl_labels *labels, sl_params *params, uint8_t *canvas,
+                                    sl_scratch *scratch, sluice_error *error)
+{
+    const size_t mark = sl_scratch_mark(scratch);
+    const sl_converter converter = labels_converter(params);
+    const sl_apply_work work = {.scratch = scratch};
+    uint8_t *in = sl_scratch_take(scratch, (size_t)params->need.width * params->need.height * STEP);
+    sluice_status status = in != NULL ? SLUICE_OK : labels_no_memory(error, params);
+    const sl_image view = view_of_need(params, in);
+    for (uint32_t at = 0; at < labels->pixel_bytes && status == SLUICE_OK; at += STEP) {
+        labels_gather(labels, params, at, in);
+        status = sl_canvas_tile(&converter, &view, params, &work, canvas, error);
+        canvas += sl_canvas_bytes(params);
+    }
+    sl_scratch_release(scratch, mark);
+    return status;
+}
+
+sluice_status sl_labels_canvas_end(uint32_t pixel_bytes, sl_params *params, const uint8_t *fill,
+                                   uint8_t *canvas, uint8_t *out, sl_scratch *scratch,
+                                   sluice_error *error)
+{
+    const size_t mark = sl_scratch_mark(scratch);
+    const size_t pixels = (size_t)params->width * params->height;
+    const sl_converter converter = labels_converter(params);
+    const sl_apply_work work = {.scratch = scratch};
+    uint8_t *made = sl_scratch_take(scratch, pixels * STEP);
+    sluice_status status = made != NULL ? SLUICE_OK : labels_no_memory(error, params);
+    for (uint32_t at = 0; at < pixel_bytes && status == SLUICE_OK; at += STEP) {
+        labels_set_part(params, fill, pixel_bytes, at);
+        status = sl_canvas_end(&converter, params, &work, canvas, made, error);
+        if (status == SLUICE_OK) {
+            copy_label_part(made, STEP, out + at, pixel_bytes, pixels, part_bytes(pixel_bytes, at));
+        }
+        canvas += sl_canvas_bytes(params);
     }
     sl_scratch_release(scratch, mark);
     return status;

@@ -28,6 +28,19 @@ typedef struct sl_labels {
  * output. NOMEM: 3 bytes for each pixel of what is needed, and of the output. */
 sluice_status sl_labels_nearest(const sl_labels *labels, sl_params *params, const uint8_t *fill,
                                 uint8_t *out, sl_scratch *scratch, sluice_error *error);
+/*
+ * Of rows of several pictures (program.h), as of pictures (apply.h): a canvas holds the labels of
+ * all of them, sl_labels_passes x sl_canvas_bytes. The program's fills are changed.
+ */
+uint32_t sl_labels_passes(uint32_t pixel_bytes);
+void sl_labels_canvas_begin(uint32_t pixel_bytes, const sl_params *params, const uint8_t *fill,
+                            uint8_t *canvas);
+sluice_status sl_labels_canvas_tile(const sl_labels *labels, sl_params *params, uint8_t *canvas,
+                                    sl_scratch *scratch, sluice_error *error);
+/* By the program of any of them; `canvas` is worked in. */
+sluice_status sl_labels_canvas_end(uint32_t pixel_bytes, sl_params *params, const uint8_t *fill,
+                                   uint8_t *canvas, uint8_t *out, sl_scratch *scratch,
+                                   sluice_error *error);
 /* Pixels are `channels` floats. */
 void sl_labels_bilinear(const sl_labels *labels, const sl_params *params, uint32_t channels,
                         float fill, float *out);

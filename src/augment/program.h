@@ -15,6 +15,9 @@
  *           measurement of the canvas; tables in a row become one,
  *   rows    pixels in place, of which none looks at another,
  *   canvas  anything else, from one canvas to another.
+ * Rows of several pictures: the program of each has the same sizes and operations, and a first
+ * geometry that writes only where its picture is, of a canvas that all of them share; operations
+ * are done once, when the last was there.
  * Plain data; a program belongs to whoever holds it. Threads: none.
  */
 #ifndef SL_PROGRAM_H
@@ -125,6 +128,7 @@ typedef struct sl_params {
     sl_rect need;           /* of the picture: what to decode */
     uint32_t width, height; /* of the output */
     sl_trail trail;         /* where the geometry takes what belongs to the picture */
+    bool absent;            /* of a partner: it is no part of the row (sl_draw_tile) */
     uint32_t geometry_count, operation_count;
     sl_geometry geometries[SL_GEOMETRIES_MAX]; /* the first: of the picture */
     sl_operation operations[SL_OPERATIONS_MAX];

@@ -125,6 +125,16 @@ static bool comes_last(const sl_step_kind *kind)
 /* Behind all others, before what comes last. */
 static sluice_status append_step(sluice_augment *recipe, const char *call, sl_recipe_step *step)
 {
+    const bool several = step->kind->members != NULL;
+    if (several &&
+        (recipe->depth > 0 || (recipe->count > 0 && !comes_last(recipe->steps[0].kind)))) {
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
+                                "it makes rows of several samples, and has to be the first step");
+    }
+    if (step->kind->looks && recipe->count > 0 && recipe->steps[0].kind->members != NULL) {
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
+                                "it looks at the boxes of one picture, and there are several");
+    }
     const bool draws = step->kind->stream > 0;
     const uint32_t earlier = draws ? count_of_stream(recipe, step->kind->stream) : 0;
     uint32_t at = recipe->count;
@@ -411,6 +421,39 @@ sluice_status sl_recipe_check(const sluice_augment *recipe, sluice_error *error)
                             opens != NULL ? " behind " : "", opens != NULL ? opens : "");
     }
     return SLUICE_OK;
+}
+
+/* ---- rows of several samples ---- */
+
+static const sl_recipe_step *gathering_step(const sluice_augment *recipe)
+{
+    const bool several = recipe->count > 0 && recipe->steps[0].kind->members != NULL;
+    return several ? &recipe->steps[0] : NULL;
+}
+
+uint32_t sl_recipe_members(const sluice_augment *recipe, uint64_t epoch)
+{
+    const sl_recipe_step *step = gathering_step(recipe);
+    return step != NULL ? step->kind->members(step->arguments, epoch) : 1;
+}
+
+uint32_t sl_recipe_members_most(const sluice_augment *recipe)
+{
+    return sl_recipe_members(recipe, 0);
+}
+
+uint64_t sl_recipe_canvas(const sluice_augment *recipe)
+{
+    uint64_t most = (uint64_t)recipe->width * recipe->height;
+    for (uint32_t i = 0; i < recipe->count; i++) {
+        uint32_t size[2] = {0, 0};
+        if (recipe->steps[i].kind->size != NULL) {
+            recipe->steps[i].kind->size(recipe->steps[i].arguments, &size[0], &size[1]);
+        }
+        const uint64_t pixels = (uint64_t)size[0] * size[1];
+        most = pixels > most ? pixels : most;
+    }
+    return most;
 }
 
 /* ---- over a batch ---- */

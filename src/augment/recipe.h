@@ -66,6 +66,7 @@ typedef struct sl_draw_key {
     bool exact;     /* what is drawn is the same, but each step is a pass of its own */
     /* 0, or how often it was drawn before without being of use */
     uint32_t attempt;
+    uint32_t member; /* 0: the row's own sample; else the partner whose picture this is */
     /* The program is not for the picture, but for labels of its pixels (geometry.h): what they are
      * where there is no picture. NULL: for the picture. */
     const uint8_t *label_fill;
@@ -74,6 +75,12 @@ typedef struct sl_draw_key {
     const float (*boxes)[4];
     uint32_t box_count;
 } sl_draw_key;
+
+/* Of how many samples a row is made in that epoch, its own one included; and at most, in any. */
+uint32_t sl_recipe_members(const sluice_augment *recipe, uint64_t epoch);
+uint32_t sl_recipe_members_most(const sluice_augment *recipe);
+/* Pixels of the largest canvas of known size behind one of its steps, or steps of a group. */
+uint64_t sl_recipe_canvas(const sluice_augment *recipe);
 
 /* The numbers of a stream of steps. */
 sl_random sl_recipe_random(const sl_draw_key *key, uint32_t stream);

@@ -134,6 +134,8 @@ sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint
         draw.drawing.labels = true;
         memcpy(draw.drawing.label_fill, key->label_fill, sizeof(draw.drawing.label_fill));
     }
+    draw.drawing.member = key->member;
+    draw.drawing.epoch = key->epoch;
     draw.drawing.boxes = key->boxes;
     draw.drawing.box_count = key->boxes != NULL ? key->box_count : 0;
     const sluice_status status = draw_steps(&draw, 0, recipe->count);

@@ -295,6 +295,23 @@ sluice_status sl_run_program(const sl_run *run, const sl_image *view, uint8_t *r
     return status;
 }
 
+sluice_status sl_run_operations(const sl_run *run, uint8_t *canvas, uint8_t *row, size_t row_bytes,
+                                sl_run_result *result)
+{
+    canvases c = {.now = canvas, .made = true};
+    first_size(run->params, &c.width, &c.height);
+    c.now_bytes = (size_t)c.width * c.height * 3;
+    result->chain.count = 0;
+    if (!ends_in_spare(run->params)) { /* by an odd number of them, of which the first is not */
+        c.spare = row;
+        c.spare_bytes = row_bytes;
+    }
+    const sluice_status status = run_operations(run, NULL, run->params->operations,
+                                                run->params->operation_count, &c, &result->chain);
+    result->canvas = c.now;
+    return status;
+}
+
 /* ---- AugMix ---- */
 
 /* What came of one chain, but for what is pending. */

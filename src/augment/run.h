@@ -62,6 +62,10 @@ typedef struct sl_run_result {
 sluice_status sl_run_program(const sl_run *run, const sl_image *view, uint8_t *row,
                              size_t row_bytes, sl_run_result *result);
 
+/* The same behind the first geometry, of a canvas, which is worked in. */
+sluice_status sl_run_operations(const sl_run *run, uint8_t *canvas, uint8_t *row, size_t row_bytes,
+                                sl_run_result *result);
+
 /* The box of geometry `number`, as it is carried out here. */
 sl_mapping sl_run_box(const sl_run *run, uint32_t number);
 /* Geometry `number` of the program, of a view, to a canvas. */

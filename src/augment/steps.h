@@ -81,6 +81,10 @@ typedef struct sl_step_kind {
      * before. */
     void (*size)(const double *arguments, uint32_t *width, uint32_t *height);
     sl_step_draw *draw; /* NULL: of no sample */
+    /* Of how many samples a row is made, in an epoch; NULL: one. Such a step is a recipe's first:
+     * it is drawn for the picture of each (sl_draw_tile). */
+    uint32_t (*members)(const double *arguments, uint64_t epoch);
+    bool looks; /* at the boxes of the picture */
     /* How many operations it adds at most, changes of geometry counted in. NULL: one. */
     uint32_t (*operations)(const double *arguments);
     /* A floating result is fmaf(u8, *scale, *bias). NULL: changes nothing there. */

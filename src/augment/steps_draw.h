@@ -41,6 +41,11 @@ const char *sl_random_iou_crop_mismatch(const double *arguments);
 uint32_t sl_fixed_size_crop_operations(const double *arguments);
 enum { SL_IOU_TRIALS_MAX = 500 };
 
+/* steps_mosaic.c: rows of several samples */
+sl_step_draw sl_draw_mosaic;
+uint32_t sl_mosaic_members(const double *arguments, uint64_t epoch);
+void sl_mosaic_size(const double *arguments, uint32_t *width, uint32_t *height);
+
 /* steps_warp.c: flips, rotations, affine maps, perspectives */
 sl_step_draw sl_draw_random_flip, sl_draw_random_vertical_flip, sl_draw_random_rotation,
     sl_draw_random_affine, sl_draw_random_perspective;

@@ -350,11 +350,15 @@ static void warp_row(warping *w, uint32_t row, uint8_t *out)
     span run = {0, all.begin};
     uint32_t done = 0;
     while (next_run(w, &run, all.end)) {
-        warp_fill(fill, run.begin - done, out + (size_t)done * 3);
+        if (!w->warp->keeps) {
+            warp_fill(fill, run.begin - done, out + (size_t)done * 3);
+        }
         warp_run(w, row, run, out + (size_t)run.begin * 3);
         done = run.end;
     }
-    warp_fill(fill, w->warp->width - done, out + (size_t)done * 3);
+    if (!w->warp->keeps) {
+        warp_fill(fill, w->warp->width - done, out + (size_t)done * 3);
+    }
     w->walk.x += w->down_x;
     w->walk.y += w->down_y;
     w->next_x += w->warp->matrix[1];

@@ -50,6 +50,7 @@ typedef struct sl_warp {
      * steps of a composed chain cut at. 0: the input is the only frame. */
     uint32_t frame_count;
     sl_warp_frame frames[SL_WARP_FRAMES];
+    bool keeps; /* instead of being filled, they are left as they are */
 } sl_warp;
 
 /* What part of a width x height input the output shows, interpolation's support included: at least

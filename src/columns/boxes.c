@@ -12,7 +12,7 @@
 
 sluice_status sl_boxes_open(sl_box_list *list, uint64_t most, sluice_error *error)
 {
-    *list = (sl_box_list){.count = 0};
+    *list = (sl_box_list){.most = (uint32_t)most};
     list->boxes = sl_calloc(most, sizeof(*list->boxes));
     list->moved = sl_calloc(most, sizeof(*list->moved));
     list->kept = sl_calloc(most, 1);
@@ -125,15 +125,23 @@ static bool box_is_kept(const sl_box_rule *rule, const float box[4], const sl_tr
 
 void sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl_trail *trail)
 {
-    list->kept_count = 0;
+    list->kept_count = list->before;
+    list->overflows = false;
     for (uint32_t i = 0; i < list->count; i++) {
         sl_trail_box to;
-        float *moved = list->moved[list->kept_count];
+        float moved[4] = {0};
         bool kept = sl_trail_move_box(trail, list->boxes[i], &to);
         for (size_t k = 0; kept && k < 4; k++) {
             moved[k] = (float)to.box[k];
         }
         kept = kept && box_is_kept(rule, moved, &to);
+        if (kept && list->kept_count == list->most) {
+            list->overflows = true;
+            kept = false;
+        }
+        if (kept) {
+            memcpy(list->moved[list->kept_count], moved, sizeof(moved));
+        }
         list->kept[i] = kept;
         list->kept_count += kept;
     }

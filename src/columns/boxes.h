@@ -30,6 +30,10 @@ typedef struct sl_box_rule {
 typedef struct sl_box_list {
     uint64_t stored; /* of the sample; `count` of them are in the list: the column may cut it off */
     uint32_t count, kept_count;
+    uint32_t before; /* of kept_count: those of earlier members of the row */
+    uint64_t seen;   /* boxes of all members so far */
+    uint32_t most;   /* that there is room for */
+    bool overflows;  /* more would be kept */
     float (*boxes)[4];
     float (*moved)[4]; /* of those that are kept */
     uint8_t *kept;     /* for each, 1 or 0 */
@@ -44,7 +48,7 @@ void sl_boxes_close(sl_box_list *list);
 const char *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *which);
 /* Of shares of the picture's sides, to pixels; likewise. */
 const char *sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height, uint32_t *which);
-/* Fills `moved`, `kept` and kept_count. */
+/* Fills `moved` behind `before`, `kept` and kept_count. */
 void sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl_trail *trail);
 /* Those that are kept, as `rule` has them out, of an output of that size. */
 void sl_boxes_write(const sl_box_list *list, const sl_box_rule *rule, uint32_t width,

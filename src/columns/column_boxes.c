@@ -42,7 +42,13 @@ sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_
     sl_bytes bytes;
     uint64_t count = 0;
     uint32_t which = 0;
-    list->count = list->kept_count = 0;
+    if (row->member == column->member) {
+        list->kept_count = 0;
+        list->seen = 0;
+    }
+    list->before = list->kept_count;
+    list->overflows = false;
+    list->count = 0;
     list->stored = 0;
     if (!row->values.of[column->field_number].present) {
         return SLUICE_OK;
@@ -60,6 +66,7 @@ sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_
         return status;
     }
     list->count = (uint32_t)count;
+    list->seen += count;
     const char *fault = sl_boxes_take(list, &column->request.boxes, &which);
     if (fault == NULL) {
         return SLUICE_OK;
@@ -87,7 +94,12 @@ static sluice_status column_boxes_make(const sl_column *column, sl_row *row, sl_
 {
     const sl_box_list *list = &row->boxes[column->box_list];
     const sl_params *params = &row->draws[column->group].params;
-    (void)error;
+    if (list->overflows && !column->request.truncates) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                            "the row is left more than %u boxes by its %u samples, the column "
+                            "\"%s\" holds no more",
+                            list->most, row->members, column->request.name);
+    }
     sl_boxes_write(list, &column->request.boxes, params->width, params->height,
                    sl_column_row(column, parts, 0, row->at.number));
     sl_column_set_length(column, parts, row->at.number, column->request.padded, list->kept_count);

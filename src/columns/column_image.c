@@ -100,6 +100,7 @@ static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sl
     }
     flags->role = SL_PART_HIDDEN;
     column->picture = set->pictures++;
+    column->several = sl_recipe_members_most(&request->recipe) > 1;
     sl_column_lead(set, column);
     return bind_mixing(column, set, error);
 }
@@ -180,17 +181,69 @@ sluice_status sl_column_image_finish(const sl_column *column, sl_row *row, sl_pa
                             error);
 }
 
+/* Decodes what is needed of the picture that is open. */
+static sluice_status decode_need(const sl_params *params, sl_row *row, sl_image *view,
+                                 sluice_error *error)
+{
+    uint32_t width;
+    uint32_t height;
+    sl_column_image_least(row, params, &width, &height);
+    const sluice_status status =
+        sl_decoder_decode(row->decoder, params->need, width, height, view, error);
+    row->decode_ns += row->timed ? sl_now_ns() - row->opened_ns : 0;
+    return status;
+}
+
+/* Whether something of it is to be seen in the canvas. */
+static bool is_seen(const sl_params *params)
+{
+    double box[4];
+    sl_trail_seen(&params->trail, params->width, params->height, box);
+    return !params->absent && box[2] > box[0] && box[3] > box[1];
+}
+
+/* One of several pictures; with the last the row is made. */
+static sluice_status make_tile(const sl_column *column, sl_row *row, sl_part_view parts,
+                               sluice_error *error)
+{
+    const sl_params *params = &row->draws[column->group].params;
+    const sl_apply_work work = {.scratch = sl_decoder_scratch(row->decoder),
+                                .profile = row->timed ? &row->profile : NULL};
+    const bool waits = column->mixes && !column->mixes_later;
+    const sl_converter *converter = waits ? &column->left : &column->converter;
+    uint8_t *canvas = sl_row_canvas(row, column, sl_canvas_bytes(params), error);
+    sluice_status status = canvas != NULL ? SLUICE_OK : SLUICE_NOMEM;
+    if (status == SLUICE_OK && row->member == column->member) {
+        sl_canvas_begin(params, canvas);
+    }
+    if (status == SLUICE_OK && is_seen(params)) {
+        sl_image view;
+        status = decode_need(params, row, &view, error);
+        status = status == SLUICE_OK
+                     ? sl_canvas_tile(converter, &view, params, &work, canvas, error)
+                     : status;
+    }
+    if (status != SLUICE_OK || !sl_group_is_last(column, row)) {
+        return status;
+    }
+    if (column->mirrors_later) {
+        *(uint8_t *)sl_column_row(column, parts, SL_IMAGE_FLAGS, row->at.number) = 0;
+    }
+    return sl_canvas_end(converter, params, &work, canvas,
+                         waits ? sl_column_left(column, parts, row->at.number)
+                               : sl_column_row(column, parts, SL_IMAGE_ROWS, row->at.number),
+                         error);
+}
+
 static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_part_view parts,
                                        sluice_error *error)
 {
     const sl_params *params = &row->draws[column->group].params;
     sl_image view;
-    uint32_t width;
-    uint32_t height;
-    sl_column_image_least(row, params, &width, &height);
-    const sluice_status status =
-        sl_decoder_decode(row->decoder, params->need, width, height, &view, error);
-    row->decode_ns += row->timed ? sl_now_ns() - row->opened_ns : 0;
+    if (column->several) {
+        return make_tile(column, row, parts, error);
+    }
+    const sluice_status status = decode_need(params, row, &view, error);
     return status == SLUICE_OK ? sl_column_image_finish(column, row, parts, &view, error) : status;
 }
 

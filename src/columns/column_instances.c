@@ -94,18 +94,20 @@ static sluice_status column_instances_make(const sl_column *column, sl_row *row,
     if (status != SLUICE_OK) {
         return status;
     }
-    uint64_t length = instances.count;
+    const uint64_t given = sl_column_given(column, row, parts);
+    const uint64_t each = column->elements * column->made_bytes;
+    uint64_t length = given + instances.count;
     if (column->owner != SL_COLUMN_NONE) {
         const sl_box_list *list = sl_column_owner(column, row);
-        status = sl_column_check_owned(column, list, length, error);
-        length = list->kept_count;
+        status = sl_column_check_owned(column, list, instances.count, error);
+        length = given + (list->kept_count - list->before);
     }
     if (status == SLUICE_OK) {
         status = sl_column_limit_length(column, &length, error);
     }
     if (status == SLUICE_OK) {
-        status = draw_instances(column, row, &instances, length,
-                                sl_column_row(column, parts, 0, row->at.number), error);
+        uint8_t *to = sl_column_row(column, parts, 0, row->at.number);
+        status = draw_instances(column, row, &instances, length - given, to + given * each, error);
     }
     if (status == SLUICE_OK) {
         sl_column_set_length(column, parts, row->at.number, column->request.padded, length);

@@ -107,6 +107,10 @@ static sluice_status check_mask(sl_column *column, sluice_error *error)
     if (request->interpolation == SLUICE_COLUMN_BILINEAR && request->dtype != SLUICE_F32) {
         return sl_column_refuse(column, error, "with bilinear interpolation its dtype is f32");
     }
+    if (request->interpolation == SLUICE_COLUMN_BILINEAR && column->several) {
+        return sl_column_refuse(column, error,
+                                "with a recipe of several pictures it is made of nearest pixels");
+    }
     if (!isfinite(request->fill) ||
         !element_of((sluice_dtype)request->dtype, request->fill, column->fill)) {
         return sl_error_set(error, SLUICE_INVALID, "columns", "column \"%s\": fill %g is no %s",
@@ -258,6 +262,26 @@ static sluice_status draw_labels(const sl_column *column, sl_row *row, sl_params
                                      draw->params.trail.picture_height, *params, error);
 }
 
+/* The mask of one of several pictures; with the last the row is made. */
+static sluice_status make_mask_tile(const sl_column *column, sl_row *row, const sl_labels *labels,
+                                    sl_params *params, const uint8_t *fill, void *to,
+                                    sluice_error *error)
+{
+    sl_scratch *scratch = sl_decoder_scratch(row->decoder);
+    const size_t bytes = sl_labels_passes(labels->pixel_bytes) * sl_canvas_bytes(params);
+    uint8_t *canvas = sl_row_canvas(row, column, bytes, error);
+    if (canvas == NULL) {
+        return SLUICE_NOMEM;
+    }
+    if (row->member == column->member) {
+        sl_labels_canvas_begin(labels->pixel_bytes, params, fill, canvas);
+    }
+    const sluice_status status = sl_labels_canvas_tile(labels, params, canvas, scratch, error);
+    return status == SLUICE_OK && sl_group_is_last(column, row)
+               ? sl_labels_canvas_end(labels->pixel_bytes, params, fill, canvas, to, scratch, error)
+               : status;
+}
+
 static sluice_status make_nearest(const sl_column *column, sl_row *row, const stored_mask *stored,
                                   void *to, sluice_error *error)
 {
@@ -273,9 +297,12 @@ static sluice_status make_nearest(const sl_column *column, sl_row *row, const st
         memcpy(fill + (size_t)i * column->made_bytes, column->fill, column->made_bytes);
     }
     status = read_rows(column, row, stored, &labels, params->need.height, error);
-    return status == SLUICE_OK ? sl_labels_nearest(&labels, params, fill, to,
-                                                   sl_decoder_scratch(row->decoder), error)
-                               : status;
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    return column->several ? make_mask_tile(column, row, &labels, params, fill, to, error)
+                           : sl_labels_nearest(&labels, params, fill, to,
+                                               sl_decoder_scratch(row->decoder), error);
 }
 
 static sluice_status make_bilinear(const sl_column *column, sl_row *row, const stored_mask *stored,

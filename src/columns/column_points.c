@@ -142,14 +142,16 @@ static sluice_status column_points_make(const sl_column *column, sl_row *row, sl
         return status;
     }
     uint64_t length = elements / column->elements;
-    status = sl_column_take_values(column, row, points, bytes.data, &length, error);
+    const uint64_t given = sl_column_given(column, row, parts);
+    status = sl_column_take_values(column, row, parts, bytes.data, &length, error);
+    points += given * column->elements;
     if (status == SLUICE_OK) {
-        status = check_finite(column, points, length * column->elements, error);
+        status = check_finite(column, points, (length - given) * column->elements, error);
     }
     if (status != SLUICE_OK) {
         return status;
     }
-    move_points(column, &row->draws[column->group].params, points, length);
+    move_points(column, &row->draws[column->group].params, points, length - given);
     sl_column_set_length(column, parts, row->at.number, column->request.padded, length);
     return SLUICE_OK;
 }

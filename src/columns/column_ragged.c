@@ -158,6 +158,14 @@ sluice_status sl_column_limit_length(const sl_column *column, uint64_t *length, 
     return SLUICE_OK;
 }
 
+uint64_t sl_column_given(const sl_column *column, const sl_row *row, sl_part_view parts)
+{
+    const bool first = row->member == column->member;
+    const int64_t *at =
+        sl_column_row(column, parts, 1, (uint64_t)row->at.number + !column->request.padded);
+    return first ? 0 : (uint64_t)*at;
+}
+
 void sl_column_set_length(const sl_column *column, sl_part_view parts, uint32_t number, bool padded,
                           uint64_t length)
 {
@@ -188,21 +196,25 @@ static sluice_status cast_owned(const sl_column *column, const sl_box_list *list
     return status;
 }
 
-sluice_status sl_column_take_values(const sl_column *column, const sl_row *row, void *to,
+sluice_status sl_column_take_values(const sl_column *column, const sl_row *row, sl_part_view parts,
                                     const uint8_t *from, uint64_t *length, sluice_error *error)
 {
     const sl_box_list *list = column->owner != SL_COLUMN_NONE ? sl_column_owner(column, row) : NULL;
+    const uint64_t given = sl_column_given(column, row, parts);
     sluice_status status =
         list != NULL ? sl_column_check_owned(column, list, *length, error) : SLUICE_OK;
-    *length = list != NULL ? list->kept_count : *length;
+    *length = given + (list != NULL ? list->kept_count - list->before : *length);
     if (status == SLUICE_OK) {
         status = sl_column_limit_length(column, length, error);
     }
     if (status != SLUICE_OK) {
         return status;
     }
-    return list != NULL ? cast_owned(column, list, to, from, *length, error)
-                        : sl_column_cast(column, to, from, *length * column->elements, error);
+    const uint64_t more = *length - given;
+    uint8_t *to = sl_column_row(column, parts, 0, row->at.number);
+    to += given * column->elements * column->made_bytes;
+    return list != NULL ? cast_owned(column, list, to, from, more, error)
+                        : sl_column_cast(column, to, from, more * column->elements, error);
 }
 
 /* Writes the values; `*length` in steps. */
@@ -216,8 +228,7 @@ static sluice_status make_values(const sl_column *column, sl_row *row, sl_part_v
         return status;
     }
     *length = elements / column->elements;
-    return sl_column_take_values(column, row, sl_column_row(column, parts, 0, row->at.number),
-                                 bytes.data, length, error);
+    return sl_column_take_values(column, row, parts, bytes.data, length, error);
 }
 
 static sluice_status make_ragged(const sl_column *column, sl_row *row, sl_part_view parts,

@@ -126,6 +126,32 @@ static sluice_status find_taken(const sl_columns_config *config, sl_column *colu
     return SLUICE_OK;
 }
 
+static void want_field(sl_column_set *set, const sl_column *column)
+{
+    const uint64_t field = UINT64_C(1) << column->field_number;
+    const sl_column *lead = column->lead != SL_COLUMN_NONE ? &set->columns[column->lead] : column;
+    const uint32_t end =
+        column->member + (column->several ? sl_recipe_members_most(&lead->request.recipe) : 1);
+    set->wanted |= field;
+    for (uint32_t i = column->member; i < end; i++) {
+        set->wanted_of[i] |= field;
+    }
+    set->members = end > set->members ? end : set->members;
+}
+
+uint32_t sl_columns_members(const sl_column_set *set, uint64_t epoch)
+{
+    uint32_t members = 1;
+    for (uint32_t i = 0; i < set->count; i++) {
+        const sl_column *column = &set->columns[i];
+        const bool leads = column->leads && column->several;
+        const uint32_t end =
+            column->member + (leads ? sl_recipe_members(&column->request.recipe, epoch) : 1);
+        members = end > members ? end : members;
+    }
+    return members;
+}
+
 static sluice_status bind_one(sl_column_set *set, const sl_columns_config *config,
                               const sl_column_request *request, sluice_error *error)
 {
@@ -137,6 +163,7 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
                           .follows = SL_COLUMN_NONE,
                           .lead = SL_COLUMN_NONE,
                           .owner = SL_COLUMN_NONE,
+                          .member = request->partner,
                           .first_part = set->part_count};
     sluice_status status = column->kind->takes == 0 ? SLUICE_OK : find_taken(config, column, error);
     if (status != SLUICE_OK) {
@@ -146,9 +173,10 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
     if (status != SLUICE_OK) {
         return status;
     }
-    set->wanted |= UINT64_C(1) << column->field_number;
+    want_field(set, column);
     /* Bools are looked at while they are copied, by their cast. */
-    if (column->is_field && column->field.dtype != SLUICE_BOOL && set->copied == SL_COLUMN_NONE) {
+    if (column->is_field && column->field.dtype != SLUICE_BOOL && set->copied == SL_COLUMN_NONE &&
+        column->member == 0) {
         set->copied = set->count;
     }
     set->count++;
@@ -164,6 +192,23 @@ static sluice_status check_windows(const sl_column_set *set, sluice_error *error
                                 "column \"%s\": with windows there are no other columns, since "
                                 "only the window's bytes are read of a sample",
                                 set->columns[i].request.name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Nor are there other windows that would be partners. */
+static sluice_status check_partners(const sl_column_set *set, sluice_error *error)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        const sl_column *column = &set->columns[i];
+        if (column->kind == &sl_column_window && column->member > 0) {
+            return sl_column_refuse(column, error, "a window has no partner");
+        }
+        if (column->member > 0 && column->several) {
+            return sl_column_refuse(column, error,
+                                    "its recipe makes rows of the row's own sample and partners: "
+                                    "it cannot be a partner's");
         }
     }
     return SLUICE_OK;
@@ -319,6 +364,7 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
                               sluice_error *error)
 {
     *set = (sl_column_set){.windows = {.field = SL_FIELD_NONE},
+                           .members = 1,
                            .copied = SL_COLUMN_NONE,
                            .ignore = config->ignore_index,
                            .batch = config->batch};
@@ -330,6 +376,9 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
         config->asked != NULL ? bind_asked(set, config, error) : bind_natural(set, config, error);
     if (status == SLUICE_OK) {
         status = check_windows(set, error);
+    }
+    if (status == SLUICE_OK) {
+        status = check_partners(set, error);
     }
     if (status == SLUICE_OK) {
         status = follow_mixing(set, error);
@@ -384,7 +433,7 @@ bool sl_columns_take_parts(const sl_column_set *set, sl_subvolumes *parts)
 {
     bool cuts = false;
     parts->count = 0;
-    for (uint32_t i = 0; i < set->count; i++) {
+    for (uint32_t i = 0; set->members == 1 && i < set->count; i++) {
         const sl_column *column = &set->columns[i];
         if (column->kind != &sl_column_tensor || parts->count == SL_SUBVOLUMES_MAX ||
             takes_field(parts, column->field_number)) {

@@ -14,6 +14,10 @@
  * go by its draw in `make`. Leads are made first, whatever the order of the columns. Boxes are read
  * before their group is drawn, since a draw may look at them, and moved when it is (boxes.h); what
  * belongs to them goes by which of them are kept.
+ * Rows of several samples: a row is made of members, its own sample and partners of it, one after
+ * the other; a column is made of the member that it asked for. A group whose recipe is of several
+ * (sl_recipe_members) is made by instalments, one of each member, of which the last finishes it:
+ * pictures and masks in a canvas that the worker's row keeps, what has a length by appending.
  * Mixing: a picture column whose recipe mixes rows has them meet (meeting.h), when they are made.
  * Threads: a set is immutable once bound; a row belongs to one worker; different rows of a slot are
  * made by different workers at the same time.
@@ -40,6 +44,7 @@
 #define SL_COLUMN_NAME_BYTES 32U
 #define SL_MIRROR_MAX        256U
 #define SL_CHANNELS_MAX      64U
+#define SL_MEMBERS_MAX       (SLUICE_PARTNERS_MAX + 1U)
 
 /* A column as it was asked for. Its strings and its recipe are copies. */
 typedef struct sl_column_request {
@@ -63,6 +68,7 @@ typedef struct sl_column_request {
     bool padded;
     uint32_t point_values, mirror_count;
     uint8_t mirror[SL_MIRROR_MAX];
+    uint32_t partner; /* member of the row that it is of; what follows goes by what it follows */
 } sl_column_request;
 
 struct sluice_columns {
@@ -89,10 +95,18 @@ typedef struct sl_group_draw {
     sl_params params;
 } sl_group_draw;
 
+/* What the instalments of a column are put together in. */
+typedef struct sl_canvas {
+    uint8_t *pixels;
+    size_t bytes;
+} sl_canvas;
+
 /* One row in the making. */
 typedef struct sl_row {
     /* the worker's, for all its rows */
+    const sl_column_set *columns;
     sl_decoder *decoder;
+    sl_canvas *canvases;   /* by column; NULL: no group is of several members */
     sl_group_draw *draws;  /* by group, as many as the set has */
     sl_box_list *boxes;    /* by column of boxes, as many as the set has */
     sl_values values;      /* of the sample, unpacked */
@@ -106,6 +120,9 @@ typedef struct sl_row {
     bool exact;
     /* of the row */
     sl_row_place at;
+    uint32_t members, member; /* that it has; that is unpacked */
+    uint32_t attempt;         /* how often the whole row was drawn before */
+    uint64_t absent;          /* bits: columns that mix and have no picture */
 } sl_row;
 
 /* What a kind implements. */
@@ -138,6 +155,8 @@ struct sl_column {
     uint32_t first_part, part_count;
     uint32_t group;    /* of geometry; SL_GROUP_NONE */
     bool leads;        /* its group */
+    bool several;      /* its group is of several members: */
+    uint32_t member;   /* the first one, or the only one, that it is made of */
     uint32_t lead;     /* the column that leads it; SL_COLUMN_NONE */
     uint32_t owner;    /* column of the boxes that its rows belong to; SL_COLUMN_NONE */
     uint32_t box_list; /* BOXES: its number among them */
@@ -176,6 +195,8 @@ struct sl_column_set {
     uint32_t count;
     uint32_t order[SL_COLUMNS_MAX]; /* in which they are made: leads first */
     uint64_t wanted;                /* fields, as in sl_values */
+    uint64_t wanted_of[SL_MEMBERS_MAX];
+    uint32_t members; /* of a row, at most */
     sl_part parts[SL_PARTS_MAX];
     uint32_t part_count, ragged_count, pictures, groups, mixers, box_lists;
     uint32_t batch; /* rows; 0: not known */
@@ -216,11 +237,21 @@ void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture);
  * row is fine. */
 sluice_status sl_row_open(const sl_column_set *set, sl_row *row, sluice_error *error);
 void sl_row_close(const sl_column_set *set, sl_row *row);
+/* Of how many members rows are in that epoch. */
+uint32_t sl_columns_members(const sl_column_set *set, uint64_t epoch);
+/* Bytes of a worker's canvases. */
+uint64_t sl_columns_canvas_bytes(const sl_column_set *set);
+
 /* Tells, for row->values, where bytes are wanted as they are; before they are unpacked. */
 void sl_columns_wish(const sl_column_set *set, sl_row *row, sl_part_view parts);
-/* Makes row row->at.number of the slot. < 0: the sample is bad; row->blame. */
+/* Makes of row row->at.number of the slot what row->member gives, which is unpacked. Members in
+ * their order. < 0: the sample is bad; row->blame. */
 sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_view parts,
                               sluice_error *error);
+/* All members were there. Whether a column wants the row to be drawn once more, from the first
+ * member on: row->attempt is raised. Else `end` is next. */
+bool sl_columns_redraw(const sl_column_set *set, sl_row *row);
+void sl_columns_end(const sl_column_set *set, sl_row *row, sl_part_view parts);
 /* Makes a row that holds no sample. */
 void sl_columns_blank(const sl_column_set *set, const sl_row_place *at, sl_part_view parts);
 /*
@@ -258,6 +289,11 @@ void sl_column_lead(sl_column_set *set, sl_column *column);
  * (`owned`: it may). INVALID: there is no such column before it. */
 sluice_status sl_column_follow(sl_column_set *set, sl_column *column, bool owned,
                                sluice_error *error);
+/* Whether the column's group has a part in the row's member; and whether it is its last. */
+bool sl_group_has_member(const sl_column *lead, const sl_row *row);
+bool sl_group_is_last(const sl_column *column, const sl_row *row);
+/* The canvas of a column, of `bytes`; NULL with an error: no memory. */
+uint8_t *sl_row_canvas(sl_row *row, const sl_column *column, size_t bytes, sluice_error *error);
 /* What a group's draw looks at, of the sample: its boxes. Before its picture is opened. */
 sluice_status sl_group_read(const sl_column *lead, sl_row *row, sluice_error *error);
 /* Then draws it, of a picture of that size: a function of the sample and these (groups.c). */
@@ -278,6 +314,8 @@ sluice_status sl_column_bind_lengths(sl_column *column, sl_column_set *set, bool
 void sl_column_blank_lengths(const sl_column *column, uint32_t number, sl_part_view parts);
 void sl_column_finish_lengths(const sl_column *column, uint32_t rows, sl_part_view parts,
                               uint64_t *sizes);
+/* Values of the row that members before this one gave. */
+uint64_t sl_column_given(const sl_column *column, const sl_row *row, sl_part_view parts);
 /* Row `number` has that many values; behind them a padded one is zero. */
 void sl_column_set_length(const sl_column *column, sl_part_view parts, uint32_t number, bool padded,
                           uint64_t length);
@@ -286,9 +324,9 @@ void sl_column_set_length(const sl_column *column, sl_part_view parts, uint32_t 
 const sl_box_list *sl_column_owner(const sl_column *column, const sl_row *row);
 sluice_status sl_column_check_owned(const sl_column *column, const sl_box_list *list,
                                     uint64_t length, sluice_error *error);
-/* Writes the values of a row, in steps: all, or those whose boxes are kept. `*length`: of what is
- * stored, then of what is written. */
-sluice_status sl_column_take_values(const sl_column *column, const sl_row *row, void *to,
+/* Writes the values of a row, in steps: all, or those whose boxes are kept, behind those of earlier
+ * members. `*length`: of what is stored, then of the row. */
+sluice_status sl_column_take_values(const sl_column *column, const sl_row *row, sl_part_view parts,
                                     const uint8_t *from, uint64_t *length, sluice_error *error);
 /* `*length`, in steps, of a value that is longer than a row may be: as the column says. */
 sluice_status sl_column_limit_length(const sl_column *column, uint64_t *length,

@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "columns.h"
 #include "error.h"
+#include "labels.h"
 #include "memory.h"
 
 #include <string.h>
@@ -76,21 +77,100 @@ sluice_status sl_column_follow(sl_column_set *set, sl_column *column, bool owned
         return status;
     }
     const sl_column *followed = &set->columns[found];
+    if (column->request.partner != 0) {
+        return sl_column_refuse(column, error,
+                                "it is of the sample of the column that it follows: give that one "
+                                "the " SL_OPTION("partner"));
+    }
     column->group = followed->group;
     column->lead = followed->leads ? found : followed->lead;
+    column->several = followed->several;
+    column->member = followed->member;
     column->owner = followed->kind == &sl_column_boxes ? found : SL_COLUMN_NONE;
     return SLUICE_OK;
 }
 
+/* ---- members ---- */
+
+static uint32_t group_members(const sl_column *lead, const sl_row *row)
+{
+    return lead->several ? sl_recipe_members(&lead->request.recipe, row->epoch) : 1;
+}
+
+bool sl_group_has_member(const sl_column *lead, const sl_row *row)
+{
+    return row->member >= lead->member && row->member - lead->member < group_members(lead, row);
+}
+
+bool sl_group_is_last(const sl_column *column, const sl_row *row)
+{
+    const sl_column *lead = column->leads ? column : &column->set->columns[column->lead];
+    return row->member - lead->member + 1 == group_members(lead, row);
+}
+
+uint8_t *sl_row_canvas(sl_row *row, const sl_column *column, size_t bytes, sluice_error *error)
+{
+    sl_canvas *canvas = &row->canvases[column - column->set->columns];
+    if (canvas->bytes < bytes) { /* only behind a step of no size of its own */
+        sl_free(canvas->pixels);
+        *canvas = (sl_canvas){.pixels = sl_calloc(bytes, 1), .bytes = bytes};
+    }
+    if (canvas->pixels == NULL) {
+        canvas->bytes = 0;
+        (void)sl_no_memory(error, "columns", "for a canvas of several pictures");
+    }
+    return canvas->pixels;
+}
+
 /* ---- a worker's row ---- */
+
+/* Of a picture or a mask in a group of several, else 0. */
+static uint64_t canvas_bytes(const sl_column *column)
+{
+    if (!column->several || (column->kind != &sl_column_image && column->kind != &sl_column_mask)) {
+        return 0;
+    }
+    const sl_column *lead = column->leads ? column : &column->set->columns[column->lead];
+    const uint64_t passes =
+        column->leads ? 1 : sl_labels_passes(column->request.channels * column->made_bytes);
+    return passes * 3 * sl_recipe_canvas(&lead->request.recipe);
+}
+
+uint64_t sl_columns_canvas_bytes(const sl_column_set *set)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < set->count; i++) {
+        bytes += canvas_bytes(&set->columns[i]);
+    }
+    return bytes;
+}
+
+static sluice_status open_canvases(const sl_column_set *set, sl_row *row, sluice_error *error)
+{
+    if (sl_columns_canvas_bytes(set) == 0) {
+        return SLUICE_OK;
+    }
+    row->canvases = sl_calloc(set->count, sizeof(*row->canvases));
+    if (row->canvases == NULL) {
+        return sl_no_memory(error, "columns", "for rows");
+    }
+    for (uint32_t i = 0; i < set->count; i++) {
+        const uint64_t bytes = canvas_bytes(&set->columns[i]);
+        if (bytes > 0 && sl_row_canvas(row, &set->columns[i], bytes, error) == NULL) {
+            return SLUICE_NOMEM;
+        }
+    }
+    return SLUICE_OK;
+}
 
 sluice_status sl_row_open(const sl_column_set *set, sl_row *row, sluice_error *error)
 {
+    row->columns = set;
     row->boxes = set->box_lists > 0 ? sl_calloc(set->box_lists, sizeof(*row->boxes)) : NULL;
     if (set->box_lists > 0 && row->boxes == NULL) {
         return sl_no_memory(error, "columns", "for rows");
     }
-    sluice_status status = SLUICE_OK;
+    sluice_status status = open_canvases(set, row, error);
     for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
         const sl_column *column = &set->columns[i];
         if (column->kind == &sl_column_boxes) {
@@ -108,7 +188,12 @@ void sl_row_close(const sl_column_set *set, sl_row *row)
     for (uint32_t i = 0; row->boxes != NULL && i < set->box_lists; i++) {
         sl_boxes_close(&row->boxes[i]);
     }
+    for (uint32_t i = 0; row->canvases != NULL && i < set->count; i++) {
+        sl_free(row->canvases[i].pixels);
+    }
+    sl_free(row->canvases);
     sl_free(row->boxes);
+    row->canvases = NULL;
     row->boxes = NULL;
 }
 
@@ -147,6 +232,12 @@ static sluice_status group_scale_boxes(const sl_column *lead, sl_row *row,
     return status;
 }
 
+/* A box is wanted, and there is none left. */
+static bool is_wanting(const sl_column *column, const sl_box_list *list)
+{
+    return column->request.boxes.at_least_one && list->seen > 0 && list->kept_count == 0;
+}
+
 /* False: a box is wanted, and there is none left. */
 static bool group_move_boxes(const sl_column *lead, sl_row *row, const sl_trail *trail)
 {
@@ -156,11 +247,22 @@ static bool group_move_boxes(const sl_column *lead, sl_row *row, const sl_trail 
         if (is_of_group(column, lead)) {
             sl_box_list *list = &row->boxes[column->box_list];
             sl_boxes_move(list, &column->request.boxes, trail);
-            satisfied = satisfied && !(column->request.boxes.at_least_one && list->count > 0 &&
-                                       list->kept_count == 0);
+            satisfied = satisfied && (lead->several || !is_wanting(column, list));
         }
     }
     return satisfied;
+}
+
+bool sl_columns_redraw(const sl_column_set *set, sl_row *row)
+{
+    bool wanting = false;
+    for (uint32_t i = 0; i < set->count && row->attempt < ATTEMPTS; i++) {
+        const sl_column *column = &set->columns[i];
+        wanting = wanting || (column->several && column->kind == &sl_column_boxes &&
+                              is_wanting(column, &row->boxes[column->box_list]));
+    }
+    row->attempt += wanting;
+    return wanting;
 }
 
 /* To steps that look at them: those of its first column of boxes. */
@@ -186,10 +288,11 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
                               .epoch = row->epoch,
                               .sample = (uint64_t)row->at.index,
                               .group = lead->group,
+                              .member = row->member - lead->member,
                               .exact = row->exact};
     group_show_boxes(lead, row, &draw->key);
     for (uint32_t i = 0; i <= ATTEMPTS && status == SLUICE_OK && !satisfied; i++) {
-        draw->key.attempt = i;
+        draw->key.attempt = row->attempt + i;
         status = sl_draw(&lead->request.recipe, &draw->key, picture->width, picture->height,
                          &draw->params, error);
         satisfied = status == SLUICE_OK && group_move_boxes(lead, row, &draw->params.trail);

@@ -44,17 +44,38 @@ static bool lacks_lead(const sl_column *column, const sl_row *row)
            !row->values.of[column->set->columns[column->lead].field_number].present;
 }
 
+/* Whether it is made of the member at hand; of what was drawn there is one. */
+static bool is_of_member(const sl_column *column, const sl_row *row)
+{
+    const sl_column *lead =
+        column->lead != SL_COLUMN_NONE ? &column->set->columns[column->lead] : column;
+    return column->kind == &sl_column_geometry ? row->member == column->member
+                                               : sl_group_has_member(lead, row);
+}
+
+/* A partner that is no part of the picture after all has nothing that follows it. */
+static bool is_absent(const sl_column *column, const sl_row *row)
+{
+    return column->several && !column->leads && row->draws[column->group].params.absent;
+}
+
 static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_view parts,
                                  sluice_error *error)
 {
     const sl_value *value = &row->values.of[column->field_number];
     row->blame = value;
     if (value->present && !lacks_lead(column, row)) {
-        const sluice_status status = column->leads ? sl_group_make(column, row, error) : SLUICE_OK;
-        return status == SLUICE_OK ? column->kind->make(column, row, parts, error) : status;
+        sluice_status status = column->leads ? sl_group_make(column, row, error) : SLUICE_OK;
+        if (status == SLUICE_OK && !is_absent(column, row)) {
+            status = column->kind->make(column, row, parts, error);
+        }
+        return status;
     }
     if (column->request.may_miss || lacks_lead(column, row)) {
-        blank_column(column, row->at.number, parts);
+        if (row->member == column->member) {
+            blank_column(column, row->at.number, parts);
+        }
+        row->absent |= column->mixes ? UINT64_C(1) << column->mixer : 0;
         return SLUICE_OK;
     }
     row->blame = NULL;
@@ -66,18 +87,8 @@ static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_v
  * mixes both. */
 static void meet(const sl_column_set *set, sl_row *row, sl_part_view parts)
 {
-    uint64_t absent = 0;
-    if (set->mixers == 0) {
-        return;
-    }
     const uint64_t start = sl_now_ns();
-    for (uint32_t i = 0; i < set->count; i++) {
-        const sl_column *column = &set->columns[i];
-        if (column->mixes && !row->values.of[column->field_number].present) {
-            absent |= UINT64_C(1) << column->mixer;
-        }
-    }
-    sl_meeting_tell(set, &row->at, absent, parts);
+    sl_meeting_tell(set, &row->at, row->absent, parts);
     row->profile.ns[SL_OPERATION_MIXING] += sl_now_ns() - start;
 }
 
@@ -85,8 +96,12 @@ sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_vie
                               sluice_error *error)
 {
     uint64_t made = 0;
+    row->absent = row->member == 0 ? 0 : row->absent;
     for (uint32_t i = 0; i < set->count; i++) {
         const sl_column *column = &set->columns[set->order[i]];
+        if (set->members > 1 && !is_of_member(column, row)) {
+            continue;
+        }
         if (column->views != 0 && !set->apart) {
             made |= sl_shared_make(column, row, parts);
         }
@@ -98,11 +113,15 @@ sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_vie
             return status;
         }
     }
+    return SLUICE_OK;
+}
+
+void sl_columns_end(const sl_column_set *set, sl_row *row, sl_part_view parts)
+{
     sl_facts_write(set, &row->at, !row->at.again, parts);
     if (set->mixers > 0) {
         meet(set, row, parts);
     }
-    return SLUICE_OK;
 }
 
 void sl_columns_blank(const sl_column_set *set, const sl_row_place *at, sl_part_view parts)

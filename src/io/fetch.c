@@ -38,6 +38,11 @@ void sl_fetch_restart(sl_fetch *fetch)
     sl_inbox_restart(&fetch->inbox);
 }
 
+bool sl_fetch_is_reserve(const sl_fetch *fetch, uint32_t handle)
+{
+    return sl_read_buffers_is_reserve(&fetch->buffers, handle);
+}
+
 void sl_fetch_release(sl_fetch *fetch, const uint32_t *handles, uint32_t count)
 {
     sl_read_buffers_release(&fetch->buffers, handles, count);

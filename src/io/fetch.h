@@ -149,6 +149,9 @@ void sl_fetch_credit(sl_fetch *fetch, uint64_t limit);
 /* Asks for an item outside the sequence (a replacement), delivered as soon as it is read. Its
  * `sequence` is SL_INSERTED. At most `inserts` may be outstanding: the caller sees to it. */
 void sl_fetch_insert(sl_fetch *fetch, const sl_fetch_item *item);
+/* Whether the item's bytes are in the reserve: who will hold them until other items are delivered
+ * has to copy them, and to release them at once. */
+bool sl_fetch_is_reserve(const sl_fetch *fetch, uint32_t handle);
 /* Of `count` items. SL_HANDLE_NONE is fine. */
 void sl_fetch_release(sl_fetch *fetch, const uint32_t *handles, uint32_t count);
 /* The memory of its read buffers, and that all of it is present now (populate.h). Before, only the

@@ -16,7 +16,8 @@
 /* No want: the end of a list of them. */
 #define SL_WANT_NONE UINT32_MAX
 /* The handle of bytes that need no release. */
-#define SL_HANDLE_NONE UINT32_MAX
+#define SL_HANDLE_NONE     UINT32_MAX
+#define SL_READABLE_BEHIND 64U /* bytes behind an item's own */
 
 /* What comes behind an item in its pass through a compressed object. */
 typedef enum sl_pass_end {

@@ -185,6 +185,11 @@ uint32_t sl_read_buffers_keep(sl_read_buffers *buffers, sl_read_buffer *buffer, 
     return handle;
 }
 
+bool sl_read_buffers_is_reserve(const sl_read_buffers *buffers, uint32_t handle)
+{
+    return handle == buffers->arena.units;
+}
+
 /* Whether that was the last item. */
 static bool was_last(sl_held *held)
 {

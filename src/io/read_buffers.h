@@ -74,6 +74,8 @@ void sl_read_buffers_give(sl_read_buffers *buffers, sl_read_buffer *buffer);
 /* Keeps the first `bytes` for `refs` items; their handle. */
 uint32_t sl_read_buffers_keep(sl_read_buffers *buffers, sl_read_buffer *buffer, size_t bytes,
                               uint32_t refs);
+/* Whether what it stands for is in the reserve, which others wait for. */
+bool sl_read_buffers_is_reserve(const sl_read_buffers *buffers, uint32_t handle);
 /* One item of each; SL_HANDLE_NONE is fine. */
 void sl_read_buffers_release(sl_read_buffers *buffers, const uint32_t *handles, uint32_t count);
 /*

@@ -314,11 +314,12 @@ void sl_config_use_columns(sl_config *config, const sl_dataset *dataset,
     if (columns->pictures && mean_bytes(dataset) >= RESIDENT_MEAN_BYTES) {
         config->resident_bytes = 0;
     }
+    config->inserts = o->prefetch * o->batch_size * columns->members;
     if (config->chooses_prefetch) {
         const uint64_t batch_bytes =
             config_clamp(columns->row_bytes, 1, SMALL_BATCHES) * o->batch_size;
         o->prefetch = (uint32_t)config_clamp(SMALL_BATCHES / batch_bytes, PREFETCH, PREFETCH_MOST);
-        config->inserts = o->prefetch * o->batch_size;
+        config->inserts = o->prefetch * o->batch_size * columns->members;
     }
 }
 

@@ -44,6 +44,7 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
 typedef struct sl_config_columns {
     bool pictures;
     uint64_t row_bytes; /* of all columns together */
+    uint32_t members;   /* samples of a row, at most */
 } sl_config_columns;
 
 /*

@@ -38,12 +38,15 @@ sluice_status sl_feed_open(sl_feed *feed, const sl_config *config, const sl_data
     feed->short_from = UINT64_MAX;
     feed->pending = sl_calloc(config->lookahead, sizeof(*feed->pending));
     feed->slots = sl_calloc(o->prefetch, sizeof(*feed->slots));
-    feed->jobs = sl_calloc((size_t)o->prefetch * o->batch_size, sizeof(*feed->jobs));
-    bool missing = feed->pending == NULL || feed->slots == NULL || feed->jobs == NULL;
+    feed->members = feed->columns->members;
+    const size_t all_rows = (size_t)o->prefetch * o->batch_size;
+    feed->gatherings = sl_calloc(all_rows, sizeof(*feed->gatherings));
+    feed->jobs = sl_calloc(all_rows * feed->members, sizeof(*feed->jobs));
+    bool missing = feed->pending == NULL || feed->slots == NULL || feed->jobs == NULL ||
+                   feed->gatherings == NULL;
     if (dataset->shares_pages) {
-        const size_t rows = (size_t)o->prefetch * o->batch_size;
-        feed->by_page = sl_calloc(rows, sizeof(*feed->by_page));
-        feed->delivered = sl_calloc(rows, sizeof(*feed->delivered));
+        feed->by_page = sl_calloc(all_rows, sizeof(*feed->by_page));
+        feed->delivered = sl_calloc(all_rows, sizeof(*feed->delivered));
         missing = missing || feed->by_page == NULL || feed->delivered == NULL;
     }
     if (missing || !open_meetings(feed)) {
@@ -57,6 +60,7 @@ void sl_feed_close(sl_feed *feed)
     sl_free(feed->pending);
     sl_free(feed->slots);
     sl_free(feed->met);
+    sl_free(feed->gatherings);
     sl_free(feed->jobs);
     sl_free(feed->by_page);
     sl_free(feed->delivered);
@@ -71,23 +75,23 @@ sluice_status sl_feed_use_shards(sl_feed *feed, const sl_shard_set *shards, slui
     return feed->by_shards ? sl_shard_walk_open(&feed->walk, shards, error) : SLUICE_OK;
 }
 
-static sl_order make_order(const sl_feed *feed, uint64_t epoch)
+static sl_order make_order(const sl_feed *feed, sluice_shuffle shuffle, uint64_t seed,
+                           uint64_t epoch)
 {
     const sluice_loader_options *o = &feed->config->options;
     const sl_dataset *dataset = feed->dataset;
-    const sl_order shape = {.shuffle = (sluice_shuffle)o->shuffle,
-                            .block = o->block_samples,
-                            .window = o->window_blocks};
-    return dataset->mix != NULL ? sl_order_make_mixed(dataset->mix, &shape, o->seed, epoch)
+    const sl_order shape = {
+        .shuffle = shuffle, .block = o->block_samples, .window = o->window_blocks};
+    return dataset->mix != NULL ? sl_order_make_mixed(dataset->mix, &shape, seed, epoch)
                                 : sl_order_make(shape.shuffle, dataset->info.samples, shape.block,
-                                                shape.window, o->seed, epoch);
+                                                shape.window, seed, epoch);
 }
 
 sl_plan sl_feed_plan(const sl_feed *feed, uint64_t epoch, uint64_t start)
 {
     const sluice_loader_options *o = &feed->config->options;
     const sl_plan plan = {
-        .order = make_order(feed, epoch),
+        .order = make_order(feed, (sluice_shuffle)o->shuffle, o->seed, epoch),
         .start = start,
         .batch = o->batch_size,
         .rank = o->rank,
@@ -97,6 +101,26 @@ sl_plan sl_feed_plan(const sl_feed *feed, uint64_t epoch, uint64_t start)
     return plan;
 }
 
+uint64_t sl_feed_partner(const sl_feed *feed, const sl_row_want *want, uint64_t own)
+{
+    const sluice_loader_options *o = &feed->config->options;
+    const sl_partner_rule rule = sl_partners_rule(feed->partners, want->member);
+    if (rule == SL_PARTNER_ANY && want->attempt == 0) {
+        const sluice_shuffle shuffle =
+            o->shuffle == SLUICE_SHUFFLE_BLOCK ? SLUICE_SHUFFLE_BLOCK : SLUICE_SHUFFLE_FULL;
+        const sl_order order =
+            make_order(feed, shuffle, sl_partner_seed(o->seed, want->member), want->epoch);
+        return sl_order_sample(&order, want->position);
+    }
+    return sl_partner_drawn(rule, feed->classes, feed->dataset->info.samples,
+                            &(sl_partner_key){.seed = o->seed,
+                                              .epoch = want->epoch,
+                                              .position = want->position,
+                                              .sample = own,
+                                              .partner = want->member,
+                                              .attempt = want->attempt});
+}
+
 /* ---- slots ---- */
 
 /* Fills a slot that is begun, for the step at the cursor, with the rows that want no sample. */
@@ -104,6 +128,7 @@ static void open_slot(sl_feed *feed, sl_feed_slot *slot, const sl_feed_cursor *c
 {
     const sl_step *step = &cursor->at;
     slot->rows = step->rows;
+    slot->members = cursor->members;
     slot->epoch = cursor->epoch;
     slot->ticket = cursor->ticket;
     slot->step = *step;
@@ -116,6 +141,12 @@ static void open_slot(sl_feed *feed, sl_feed_slot *slot, const sl_feed_cursor *c
                      feed->columns->mixers);
     atomic_store_explicit(&slot->left, step->rows + 1, memory_order_relaxed);
     atomic_store_explicit(&slot->dropped, false, memory_order_relaxed);
+    sl_gathering *gatherings = &feed->gatherings[sl_feed_row_of(feed, slot->ticket, 0)];
+    for (uint32_t row = 0; row < step->filled; row++) {
+        atomic_store_explicit(&gatherings[row].waiting, slot->members, memory_order_relaxed);
+        atomic_store_explicit(&gatherings[row].failed, false, memory_order_relaxed);
+        atomic_store_explicit(&gatherings[row].canceled, false, memory_order_relaxed);
+    }
     for (uint32_t row = step->filled; row < step->rows; row++) {
         sl_columns_blank(feed->columns,
                          &(sl_row_place){.index = -1, .number = row, .status = SLUICE_ROW_PADDING},
@@ -204,14 +235,14 @@ static bool begin_step_locked(sl_feed *feed)
     if (sl_staging_begin(feed->staging, &facts, &slot->number, &slot->parts) != SLUICE_OK) {
         return false;
     }
-    const uint32_t filled = cursor->at.filled;
+    const uint64_t items = (uint64_t)cursor->at.filled * cursor->members;
     const bool is_short = cursor->ticket >= feed->short_from;
     open_slot(feed, slot, cursor);
     sl_feed_next_step(feed, cursor);
     if (is_short) {
         begin_short(feed, slot);
     } else {
-        feed->credit += filled;
+        feed->credit += items;
     }
     return true;
 }
@@ -224,7 +255,7 @@ static void shorten_locked(sl_feed *feed)
         sl_fetch_resident(feed->fetch) == NULL) {
         return;
     }
-    const uint64_t asked = feed->ask.ticket + (feed->ask.row > 0);
+    const uint64_t asked = feed->ask.ticket + (feed->ask.row > 0 || feed->ask.member > 0);
     feed->short_from = asked > feed->begin.ticket ? asked : feed->begin.ticket;
 }
 

@@ -11,6 +11,12 @@
  * A step's number in that sequence is its ticket; tickets of one run are consecutive, and staging
  * hands batches out in their order. `first_ticket` is the run's first.
  *
+ * Rows of several samples: a row may want MEMBERS, its own sample, number 0, and partners of it
+ * (plan/partners.h), as many as its epoch's columns make rows of. Each is an item of the sequence,
+ * a row's one behind the other, and has a job; the row is handed over when the last of them is
+ * there. What came by the fetch's reserve, and has to wait for others, is copied, so that the
+ * reserve comes back without them. A bad member alone is replaced: the others wait for it.
+ *
  * Walk of one sample: ask (and learn, when an index entry had to be read) -> fetch reads -> deliver
  * (fetch thread; its slot is begun, or there would be no credit) -> its job, in a task for the
  * workers with others that came with it -> sl_row_run -> done. A sample that cannot be read or
@@ -26,7 +32,7 @@
  * staging, fetch or the workers' queue is taken, never the other way round; never during reads or
  * decoding. pending[] and what collects tasks belong to the fetch thread. A row's job belongs to
  * the thread that has the row: the fetch thread until its task is submitted, the worker until it is
- * done or inserted again.
+ * done or inserted again. `waiting` of a row says who has it: whoever brings it to 0 goes on.
  */
 #ifndef SL_FEED_H
 #define SL_FEED_H
@@ -34,6 +40,7 @@
 #include "columns.h"
 #include "config.h"
 #include "page_order.h"
+#include "partners.h"
 #include "plan.h"
 #include "quarantine.h"
 #include "shard_order.h"
@@ -50,14 +57,16 @@ typedef struct sl_feed_cursor {
     sl_plan plan; /* of `epoch` */
     sl_step at;   /* of `step` */
     uint64_t epoch, step, steps, ticket;
-    uint32_t row;
-    bool done; /* behind the last epoch */
+    uint32_t row, member;
+    uint32_t members; /* of a row of the epoch */
+    bool done;        /* behind the last epoch */
 } sl_feed_cursor;
 
 /* One row that wants a sample. */
 typedef struct sl_row_want {
     uint64_t epoch, ticket, position;
     uint32_t row;
+    uint32_t member;  /* 0: the row's own sample; else the partner of that number */
     uint32_t attempt; /* 0: the plan's own sample; else the attempt-th substitute */
     sl_sample sample; /* its number alone, until it is located */
 } sl_row_want;
@@ -66,6 +75,7 @@ typedef struct sl_row_want {
 typedef struct sl_feed_slot {
     uint32_t number; /* staging's */
     uint32_t rows;
+    uint32_t members;      /* of a row */
     _Atomic uint32_t left; /* rows that are not done */
     _Atomic bool dropped;  /* some of them were not made: nobody will see the step */
     sl_part_view parts;
@@ -75,13 +85,21 @@ typedef struct sl_feed_slot {
     sl_meeting meeting; /* of rows that are mixed */
 } sl_feed_slot;
 
-/* A row, and the bytes that it is made of. */
+/* A member of a row, and its bytes. */
 typedef struct sl_job {
     sl_row_want want;
     sl_feed_slot *slot;
     sl_fetch_bytes bytes;
-    uint32_t next; /* of its task; the last one's does not count */
+    uint8_t *copy; /* of the bytes, to be freed; NULL: they are the fetch's */
+    uint32_t next; /* the first member's: of the next row of its task; the last does not count */
 } sl_job;
+
+/* A row whose members are on their way. */
+typedef struct sl_gathering {
+    _Atomic uint32_t waiting; /* members that are not here */
+    _Atomic bool failed;      /* one of them will not be used, or came to nothing: */
+    _Atomic bool canceled;
+} sl_gathering;
 
 /* What a worker gets: rows that became ready together. */
 typedef struct sl_task {
@@ -109,6 +127,9 @@ typedef struct sl_feed {
     sl_workers *workers;
     sl_quarantine *quarantine;
     const sl_column_set *columns;
+    const sl_partners *partners;
+    const sl_classes *classes; /* NULL: no partner's rule looks at them */
+    uint32_t members;          /* of a row, at most */
 
     pthread_mutex_t mutex;
     bool running;
@@ -126,7 +147,8 @@ typedef struct sl_feed {
     sl_feed_slot *slots;    /* of ticket t: slots[t % prefetch] */
     _Atomic uint8_t *met;   /* of their meetings */
 
-    sl_job *jobs; /* of each row of each slot: jobs[slot x batch + row] */
+    sl_gathering *gatherings; /* of each row of each slot: [slot x batch + row] */
+    sl_job *jobs;             /* of each member: [(slot x batch + row) x members + member] */
     /* Where samples share pages, else NULL. Of each row of each slot, like jobs: the rows that go
      * the short path, in the order of their pages. And jobs that are delivered and not in a task
      * yet; fetch thread. */
@@ -198,24 +220,37 @@ void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
                      const sl_fetch_bytes *bytes, const sluice_error *error);
 void sl_feed_flush(void *ctx);
 
-/* Asks for the want's sample outside the sequence, for its row; false when the run is ending. */
+/* Asks for the want's sample outside the sequence, for its row, which waits for it; false when the
+ * run is ending. */
 bool sl_feed_insert(sl_feed *feed, const sl_row_want *want);
+/* Gives back what these jobs hold. */
+void sl_feed_release(const sl_feed *feed, sl_job *jobs, uint32_t count);
 
 /* ---- feed_rows.c: what becomes of a row ---- */
 
-/* Row `row`, sample `index`, of a slot that goes the short path: its job. False: it was inserted,
- * or dropped. */
-bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, uint64_t index, sl_job *job);
+/* Row `row`, sample `index`, of a slot that goes the short path: the jobs of its members. False:
+ * what is missing of them was inserted, or the row dropped. */
+bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, uint64_t index, sl_job *jobs);
 /* `rows` more rows of the slot are made; the last one fills it. */
 void sl_feed_done(sl_feed *feed, sl_feed_slot *slot, uint32_t rows);
 /* The same of rows that are not made, since the run is being stopped. */
 void sl_feed_drop(sl_feed *feed, sl_feed_slot *slot, uint32_t rows);
-/* The row's sample cannot be used: applies the policy, which does the row or inserts another
- * sample. `error` says why. */
-void sl_feed_bad(sl_feed *feed, const sl_job *job, const sluice_error *error);
-/* The row's sample may be good, and the machine has no memory for it: its batch fails, whatever the
- * policy, since what is made of good samples must not differ from run to run. */
-void sl_feed_fail(sl_feed *feed, const sl_job *job, const sluice_error *error);
+/* The job's sample cannot be used: applies the policy. True: another one was asked for, and its row
+ * waits. False: the row is lost, and the error told. */
+bool sl_feed_substitute(sl_feed *feed, const sl_job *job, const sluice_error *error);
+/* Member `bad` of a row whose members are all here cannot be used: the same, and does the row where
+ * it is lost. Gives back what the jobs hold, or keeps it for the row. */
+void sl_feed_bad(sl_feed *feed, sl_job *jobs, uint32_t bad, const sluice_error *error);
+/* The row's samples may be good, and the machine has no memory for them: its batch fails, whatever
+ * the policy, since what is made of good samples must not differ from run to run. */
+void sl_feed_fail(sl_feed *feed, sl_job *jobs, const sluice_error *error);
+/* A row that holds no sample after all, since the job's was bad. */
+void sl_feed_blank(sl_feed *feed, const sl_job *job);
+/* A row whose last member came, or will not: handed over, done or dropped. The fetch thread; and a
+ * worker, of a row that is not to be handed over. */
+void sl_feed_gathered(sl_feed *feed, uint64_t ticket, uint32_t row);
+/* The sample that is partner `want->member` of a row's own, as planned. */
+uint64_t sl_feed_partner(const sl_feed *feed, const sl_row_want *want, uint64_t own);
 
 static inline sl_feed_slot *sl_feed_slot_of(const sl_feed *feed, uint64_t ticket)
 {
@@ -236,11 +271,21 @@ static inline sl_meeting *sl_feed_meeting(const sl_feed *feed, sl_feed_slot *slo
     return feed->columns->mixers > 0 ? &slot->meeting : NULL;
 }
 
-/* Number of the job of a row. */
-static inline uint32_t sl_feed_job_of(const sl_feed *feed, uint64_t ticket, uint32_t row)
+/* Number of a row of a slot, and of the job of its first member. */
+static inline uint32_t sl_feed_row_of(const sl_feed *feed, uint64_t ticket, uint32_t row)
 {
     const sluice_loader_options *o = &feed->config->options;
     return (uint32_t)(ticket % o->prefetch) * o->batch_size + row;
+}
+
+static inline uint32_t sl_feed_job_of(const sl_feed *feed, uint64_t ticket, uint32_t row)
+{
+    return sl_feed_row_of(feed, ticket, row) * feed->members;
+}
+
+static inline sl_gathering *sl_feed_gathering(const sl_feed *feed, const sl_row_want *want)
+{
+    return &feed->gatherings[sl_feed_row_of(feed, want->ticket, want->row)];
 }
 
 #endif

@@ -19,6 +19,8 @@ void sl_feed_enter(const sl_feed *feed, sl_feed_cursor *cursor, uint64_t epoch, 
         cursor->steps = sl_plan_steps(&cursor->plan);
         cursor->step = 0;
         cursor->row = 0;
+        cursor->member = 0;
+        cursor->members = sl_columns_members(feed->columns, epoch);
         if (cursor->steps > 0) {
             cursor->at = sl_plan_step(&cursor->plan, 0);
             return;
@@ -30,6 +32,7 @@ void sl_feed_next_step(const sl_feed *feed, sl_feed_cursor *cursor)
 {
     cursor->ticket++;
     cursor->row = 0;
+    cursor->member = 0;
     if (++cursor->step < cursor->steps) {
         cursor->at = sl_plan_step(&cursor->plan, cursor->step);
         return;
@@ -103,11 +106,18 @@ static bool ask_in_order(sl_feed *feed, sl_row_want *want, sl_fetch_item *item)
     want->ticket = ask->ticket;
     want->row = ask->row;
     want->position = sl_step_position(&ask->at, &ask->plan.order, ask->row);
+    want->member = ask->member;
     want->sample.index = sl_order_sample(&ask->plan.order, want->position);
+    if (want->member > 0) {
+        want->sample.index = sl_feed_partner(feed, want, want->sample.index);
+    }
     if (feed->shards != NULL) {
         tell_pass(feed, want->sample.index, item);
     }
-    ask->row++;
+    if (++ask->member == ask->members) {
+        ask->member = 0;
+        ask->row++;
+    }
     return true;
 }
 
@@ -223,6 +233,12 @@ static void drop_unasked_shards(sl_feed *feed)
     }
 }
 
+/* Some of the row's members were asked for: they came, or were canceled. */
+static void drop_asked_in_part(sl_feed *feed, const sl_feed_cursor *ask)
+{
+    sl_feed_release(feed, &feed->jobs[sl_feed_job_of(feed, ask->ticket, ask->row)], ask->member);
+}
+
 void sl_feed_drop_unasked(sl_feed *feed)
 {
     sl_feed_cursor *ask = &feed->ask;
@@ -231,6 +247,9 @@ void sl_feed_drop_unasked(sl_feed *feed)
         return;
     }
     while (ask->ticket < feed->begin.ticket && ask->ticket < feed->short_from) {
+        if (ask->member > 0) {
+            drop_asked_in_part(feed, ask);
+        }
         if (ask->row < ask->at.filled) {
             sl_feed_drop(feed, sl_feed_slot_of(feed, ask->ticket), ask->at.filled - ask->row);
         }

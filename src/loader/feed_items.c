@@ -2,9 +2,12 @@
 /* feed_items: what the fetch thread asks of the feed, and what it brings. */
 #include "feed.h"
 
+#include "error.h"
+#include "memory.h"
 #include "thread.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* Of a pass that no other item belongs to. */
 #define ALONE ((uint64_t)1 << 63)
@@ -92,7 +95,7 @@ sl_piece sl_feed_piece(void *ctx, const sl_fetch_item *item, uint32_t number)
 bool sl_feed_insert(sl_feed *feed, const sl_row_want *want)
 {
     sl_row_want located = *want;
-    sl_fetch_item item = {.tag = sl_feed_job_of(feed, want->ticket, want->row),
+    sl_fetch_item item = {.tag = sl_feed_job_of(feed, want->ticket, want->row) + want->member,
                           /* Relaxed: a number that nobody else has. */
                           .pass = ALONE |
                                   atomic_fetch_add_explicit(&feed->alone, 1, memory_order_relaxed),
@@ -106,6 +109,16 @@ bool sl_feed_insert(sl_feed *feed, const sl_row_want *want)
     }
     sl_unlock(&feed->mutex);
     return possible;
+}
+
+void sl_feed_release(const sl_feed *feed, sl_job *jobs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        sl_fetch_release(feed->fetch, &jobs[i].bytes.handle, 1);
+        sl_free(jobs[i].copy);
+        jobs[i].bytes = (sl_fetch_bytes){.handle = SL_HANDLE_NONE};
+        jobs[i].copy = NULL;
+    }
 }
 
 /* ---- tasks ---- */
@@ -144,12 +157,21 @@ static void add_to_task(sl_feed *feed, uint32_t number, uint64_t bytes)
     }
 }
 
+static uint64_t row_bytes(const sl_feed *feed, uint32_t number)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < feed->jobs[number].slot->members; i++) {
+        bytes += feed->jobs[number + i].bytes.bytes.size;
+    }
+    return bytes;
+}
+
 /* As add_to_task, what is in one page counting once, and staying together. */
 static void add_paged(sl_feed *feed, const sl_paged_row *row, const sl_paged_row *before)
 {
     uint64_t bytes = 0;
     if (before == NULL || !sl_page_order_same(row, before)) {
-        bytes = feed->jobs[row->number].bytes.bytes.size;
+        bytes = row_bytes(feed, row->number);
         if (feed->tasks.bytes + bytes > SL_TASK_BYTES) {
             close_task(feed);
         }
@@ -179,7 +201,7 @@ static void add_job(sl_feed *feed, uint32_t number)
     const sl_job *job = &feed->jobs[number];
     const sl_sample *sample = &job->want.sample;
     if (feed->delivered == NULL) {
-        add_to_task(feed, number, job->bytes.bytes.size);
+        add_to_task(feed, number, row_bytes(feed, number));
         return;
     }
     feed->delivered[feed->delivered_count++] = (sl_paged_row){.offset = sample->place.offset,
@@ -199,11 +221,57 @@ static bool is_begun(sl_feed *feed, const sl_row_want *want)
     return begun;
 }
 
-static void deliver_failure(sl_feed *feed, const sl_job *job, const sluice_error *error)
+/* The reserve has to come back without help from items that are asked for later. */
+static sluice_status keep_member(const sl_feed *feed, sl_job *job, sluice_error *error)
 {
-    sluice_error reason = *error;
-    reason.sample = (int64_t)job->want.sample.index;
-    sl_feed_bad(feed, job, &reason);
+    const sl_bytes bytes = job->bytes.bytes;
+    if (!sl_fetch_is_reserve(feed->fetch, job->bytes.handle)) {
+        return SLUICE_OK;
+    }
+    job->copy = sl_calloc(bytes.size + SL_READABLE_BEHIND, 1);
+    if (job->copy == NULL) {
+        return sl_no_memory(error, "loader", "for a sample that waits for others of its row");
+    }
+    memcpy(job->copy, bytes.data, bytes.size);
+    sl_fetch_release(feed->fetch, &job->bytes.handle, 1);
+    job->bytes = (sl_fetch_bytes){{job->copy, bytes.size}, SL_HANDLE_NONE};
+    return SLUICE_OK;
+}
+
+static sluice_status take_member(const sl_feed *feed, sl_job *job, const sl_fetch_bytes *bytes,
+                                 sluice_error *error)
+{
+    const sl_gathering *gathering = sl_feed_gathering(feed, &job->want);
+    job->bytes = *bytes;
+    return atomic_load_explicit(&gathering->waiting, memory_order_relaxed) > 1
+               ? keep_member(feed, job, error)
+               : SLUICE_OK;
+}
+
+/* Whether it is here or will not come; false: another one is to come for it. */
+static bool settle_member(sl_feed *feed, sl_job *job, sluice_status status,
+                          const sl_fetch_bytes *bytes, const sluice_error *error)
+{
+    sl_gathering *gathering = sl_feed_gathering(feed, &job->want);
+    sluice_error reason = {.status = SLUICE_OK};
+    if (status == SLUICE_CANCELED) {
+        atomic_store_explicit(&gathering->canceled, true, memory_order_relaxed);
+        return true;
+    }
+    if (status != SLUICE_OK) {
+        reason = *error;
+        reason.sample = (int64_t)job->want.sample.index;
+        if (sl_feed_substitute(feed, job, &reason)) {
+            return false;
+        }
+    } else if (take_member(feed, job, bytes, &reason) == SLUICE_OK) {
+        return true;
+    } else {
+        sl_feed_release(feed, job, 1);
+        sl_staging_fail(feed->staging, job->slot->number, &reason);
+    }
+    atomic_store_explicit(&gathering->failed, true, memory_order_relaxed);
+    return true;
 }
 
 void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
@@ -214,15 +282,30 @@ void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
     if (status == SLUICE_CANCELED && !is_begun(feed, &want)) {
         return;
     }
-    const uint32_t number = sl_feed_job_of(feed, want.ticket, want.row);
-    sl_job *job = &feed->jobs[number];
-    *job = (sl_job){.want = want, .slot = sl_feed_slot_of(feed, want.ticket)};
-    if (status == SLUICE_CANCELED) {
-        sl_feed_drop(feed, job->slot, 1);
-    } else if (status != SLUICE_OK) {
-        deliver_failure(feed, job, error);
+    sl_job *job = &feed->jobs[sl_feed_job_of(feed, want.ticket, want.row) + want.member];
+    *job = (sl_job){.want = want,
+                    .slot = sl_feed_slot_of(feed, want.ticket),
+                    .bytes = {.handle = SL_HANDLE_NONE}};
+    if (settle_member(feed, job, status, bytes, error) &&
+        atomic_fetch_sub_explicit(&sl_feed_gathering(feed, &want)->waiting, 1,
+                                  memory_order_acq_rel) == 1) {
+        sl_feed_gathered(feed, want.ticket, want.row);
+    }
+}
+
+void sl_feed_gathered(sl_feed *feed, uint64_t ticket, uint32_t row)
+{
+    const uint32_t number = sl_feed_job_of(feed, ticket, row);
+    sl_job *jobs = &feed->jobs[number];
+    const sl_gathering *gathering = sl_feed_gathering(feed, &jobs->want);
+    sl_feed_slot *slot = jobs->slot;
+    if (atomic_load_explicit(&gathering->canceled, memory_order_relaxed)) {
+        sl_feed_release(feed, jobs, slot->members);
+        sl_feed_drop(feed, slot, 1);
+    } else if (atomic_load_explicit(&gathering->failed, memory_order_relaxed)) {
+        sl_feed_release(feed, jobs, slot->members);
+        sl_feed_blank(feed, jobs);
     } else {
-        job->bytes = *bytes;
         add_job(feed, number);
     }
 }

@@ -4,6 +4,7 @@
 #include "feed.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define ATTEMPTS_MAX 8
 
@@ -28,6 +29,7 @@ static bool feed_rows_locate(const sl_feed *feed, const sl_resident *resident, s
     return status == SLUICE_OK;
 }
 
+/* The job's bytes, where they are in memory. */
 static bool feed_rows_find(const sl_feed *feed, sl_job *job)
 {
     const sl_resident *resident = sl_fetch_resident(feed->fetch);
@@ -41,22 +43,52 @@ static bool feed_rows_find(const sl_feed *feed, sl_job *job)
     return data != NULL;
 }
 
-bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, uint64_t index, sl_job *job)
+/* Has the row wait for those of its members that are not found. */
+static void feed_rows_insert(sl_feed *feed, const sl_job *found, uint64_t missing)
 {
-    *job = (sl_job){.want = {.epoch = slot->epoch,
-                             .ticket = slot->ticket,
-                             .position = sl_step_position(&slot->step, &slot->order, row),
-                             .row = row,
-                             .sample = {.index = index}},
-                    .slot = slot};
-    if (feed_rows_find(feed, job)) {
-        return true;
+    const sl_row_want *want = &found->want;
+    const uint32_t count = found->slot->members;
+    sl_gathering *gathering = sl_feed_gathering(feed, want);
+    sl_job *jobs = &feed->jobs[sl_feed_job_of(feed, want->ticket, want->row)];
+    uint32_t refused = 0;
+    memcpy(jobs, found, count * sizeof(*jobs));
+    atomic_store_explicit(&gathering->waiting, (uint32_t)__builtin_popcountll(missing),
+                          memory_order_relaxed);
+    for (uint32_t i = 0; i < count; i++) {
+        refused += (missing >> i & 1) != 0 && !sl_feed_insert(feed, &found[i].want);
     }
-    job->want.sample = (sl_sample){.index = index};
-    if (!sl_feed_insert(feed, &job->want)) {
-        sl_feed_drop(feed, slot, 1);
+    if (refused == 0) {
+        return;
     }
-    return false;
+    atomic_store_explicit(&gathering->canceled, true, memory_order_relaxed);
+    if (atomic_fetch_sub_explicit(&gathering->waiting, refused, memory_order_acq_rel) == refused) {
+        sl_feed_gathered(feed, want->ticket, want->row);
+    }
+}
+
+bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, uint64_t index, sl_job *jobs)
+{
+    uint64_t missing = 0;
+    for (uint32_t i = 0; i < slot->members; i++) {
+        jobs[i] = (sl_job){.want = {.epoch = slot->epoch,
+                                    .ticket = slot->ticket,
+                                    .position = sl_step_position(&slot->step, &slot->order, row),
+                                    .row = row,
+                                    .member = i,
+                                    .sample = {.index = index}},
+                           .slot = slot,
+                           .bytes = {.handle = SL_HANDLE_NONE}};
+        const uint64_t sample = i > 0 ? sl_feed_partner(feed, &jobs[i].want, index) : index;
+        jobs[i].want.sample.index = sample;
+        if (!feed_rows_find(feed, &jobs[i])) {
+            jobs[i].want.sample = (sl_sample){.index = sample};
+            missing |= UINT64_C(1) << i;
+        }
+    }
+    if (missing != 0) {
+        feed_rows_insert(feed, jobs, missing);
+    }
+    return missing == 0;
 }
 
 /* ---- ends of a row ---- */
@@ -98,6 +130,21 @@ static uint64_t from_shards(const sl_feed *feed, const sl_row_want *want)
                                                                  .attempt = want->attempt});
 }
 
+/* Of a partner: another draw by its rule. */
+static uint64_t from_rule(const sl_feed *feed, const sl_row_want *want)
+{
+    const sl_plan plan = sl_feed_plan(feed, want->epoch, 0);
+    return sl_feed_partner(feed, want, sl_order_sample(&plan.order, want->position));
+}
+
+static uint64_t substitute_of(const sl_feed *feed, const sl_row_want *want)
+{
+    if (want->member > 0) {
+        return from_rule(feed, want);
+    }
+    return feed->shards != NULL ? from_shards(feed, want) : from_plan(feed, want);
+}
+
 /* Asks for another sample in place of the want's; false when there is no more to try. */
 static bool insert_substitute(sl_feed *feed, const sl_row_want *bad)
 {
@@ -106,11 +153,11 @@ static bool insert_substitute(sl_feed *feed, const sl_row_want *bad)
     }
     sl_row_want want = *bad;
     want.attempt++;
-    want.sample.index = feed->shards != NULL ? from_shards(feed, &want) : from_plan(feed, &want);
+    want.sample.index = substitute_of(feed, &want);
     return sl_feed_insert(feed, &want);
 }
 
-static void feed_rows_blank(sl_feed *feed, const sl_job *job)
+void sl_feed_blank(sl_feed *feed, const sl_job *job)
 {
     const sl_row_want *want = &job->want;
     sl_columns_blank(feed->columns,
@@ -122,7 +169,7 @@ static void feed_rows_blank(sl_feed *feed, const sl_job *job)
     sl_feed_done(feed, job->slot, 1);
 }
 
-void sl_feed_bad(sl_feed *feed, const sl_job *job, const sluice_error *error)
+bool sl_feed_substitute(sl_feed *feed, const sl_job *job, const sluice_error *error)
 {
     const sl_row_want *want = &job->want;
     assert(error->status < 0);
@@ -130,17 +177,33 @@ void sl_feed_bad(sl_feed *feed, const sl_job *job, const sluice_error *error)
     sl_quarantine_add(feed->quarantine, want->epoch, error);
     const int32_t policy = feed->config->options.on_bad_sample;
     if (policy == SLUICE_BAD_REPLACE && insert_substitute(feed, want)) {
-        return;
+        return true;
     }
     if (policy == SLUICE_BAD_FAIL) {
         sl_staging_fail(feed->staging, job->slot->number, error);
     }
-    feed_rows_blank(feed, job);
+    return false;
 }
 
-void sl_feed_fail(sl_feed *feed, const sl_job *job, const sluice_error *error)
+void sl_feed_bad(sl_feed *feed, sl_job *jobs, uint32_t bad, const sluice_error *error)
+{
+    const uint32_t count = jobs->slot->members;
+    const sl_row_want *want = &jobs->want;
+    sl_job *kept = &feed->jobs[sl_feed_job_of(feed, want->ticket, want->row)];
+    sl_feed_release(feed, &jobs[bad], 1);
+    /* Before it may be delivered: the row as it will be found then. */
+    memcpy(kept, jobs, count * sizeof(*jobs));
+    atomic_store_explicit(&sl_feed_gathering(feed, want)->waiting, 1, memory_order_relaxed);
+    if (!sl_feed_substitute(feed, &jobs[bad], error)) {
+        sl_feed_release(feed, kept, count);
+        sl_feed_blank(feed, jobs);
+    }
+}
+
+void sl_feed_fail(sl_feed *feed, sl_job *jobs, const sluice_error *error)
 {
     assert(error->status < 0);
-    sl_staging_fail(feed->staging, job->slot->number, error);
-    feed_rows_blank(feed, job);
+    sl_feed_release(feed, jobs, jobs->slot->members);
+    sl_staging_fail(feed->staging, jobs->slot->number, error);
+    sl_feed_blank(feed, jobs);
 }

@@ -97,6 +97,8 @@ static sluice_status open_stages(sluice_loader *loader, uint32_t workers,
 {
     const sluice_loader_options *o = &loader->config.options;
     loader->feed.columns = &loader->columns;
+    loader->feed.partners = &loader->partners;
+    loader->feed.classes = loader->classes.samples > 0 ? &loader->classes : NULL;
     sluice_status status = sl_loader_open_device(loader, workers, error);
     if (status == SLUICE_OK) {
         status = sl_loader_charge_tables(loader, error);
@@ -127,6 +129,8 @@ static sluice_status open_stages(sluice_loader *loader, uint32_t workers,
     }
     /* Only borrowed from the caller. */
     loader->config.options.device = NULL;
+    loader->config.options.partners = NULL;
+    loader->config.options.classes = NULL;
     loader->config.options.quarantine_path = NULL;
     loader->config.options.outputs = NULL;
     loader->config.options.columns = NULL;
@@ -185,6 +189,7 @@ static void destroy(sluice_loader *loader)
         sl_feed_close(&loader->feed);
     }
     sl_row_maker_close(&loader->maker);
+    sl_classes_close(&loader->classes);
     sl_columns_close(&loader->columns);
     sl_quarantine_close(&loader->quarantine);
     sl_shard_set_close(&loader->shards);
@@ -255,7 +260,8 @@ static sluice_status cut_windows(sluice_loader *loader, const sluice_loader_opti
 static void use_columns(sluice_loader *loader)
 {
     const sl_config_columns columns = {loader->columns.pictures > 0,
-                                       sl_columns_row_bytes(&loader->columns)};
+                                       sl_columns_row_bytes(&loader->columns),
+                                       loader->columns.members};
     sl_config_use_columns(&loader->config, loader->dataset, &columns);
 }
 
@@ -309,6 +315,9 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
     if (status == SLUICE_OK) {
         const bool windows = made->columns.windows.field != SL_FIELD_NONE;
         status = sl_shard_reading_check(dataset, &made->config.options, windows, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_loader_open_partners(made, options, error);
     }
     if (status == SLUICE_OK) {
         status = cut_windows(made, options, error);

@@ -40,6 +40,8 @@ struct sluice_loader {
     sl_workers *workers;
     sl_quarantine quarantine;
     sl_column_set columns;
+    sl_partners partners;
+    sl_classes classes; /* none, unless a rule of partners looks at them */
     sl_row_maker maker;
     sl_shard_set shards; /* of what is read from front to back; else none */
     sl_feed feed;
@@ -97,6 +99,14 @@ sluice_status sl_loader_get_stage(sluice_loader *loader, sluice_stage stage,
 sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error);
 /* Keeps why a call is refused, for get_error, until the next start. Inside a call; its status. */
 sluice_status sl_loader_refuse(sluice_loader *loader, const sluice_error *why);
+/* ---- open_partners.c ---- */
+
+/* Of rows of several samples: reads the rules of partners, and copies the classes of samples. Once
+ * the columns are bound. INVALID; UNSUPPORTED: the dataset's samples cannot be read in any order;
+ * NOMEM. */
+sluice_status sl_loader_open_partners(sluice_loader *loader, const sluice_loader_options *options,
+                                      sluice_error *error);
+
 /* ---- open_memory.c ---- */
 
 /* Takes what each row of each slot, each sample on its way and each worker needs besides slots and

@@ -12,11 +12,13 @@ sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error
     const uint64_t rows = (uint64_t)o->prefetch * o->batch_size;
     const uint64_t paged = loader->dataset->shares_pages ? 2 * sizeof(sl_paged_row) : 0;
     const uint64_t bytes =
-        rows *
-            (sizeof(sl_job) + sizeof(sl_task) + paged + loader->columns.mixers * sizeof(uint8_t)) +
+        rows * (loader->columns.members * sizeof(sl_job) + sizeof(sl_gathering) + sizeof(sl_task) +
+                paged + loader->columns.mixers * sizeof(uint8_t)) +
         config->lookahead * sizeof(sl_row_want) + o->prefetch * sizeof(sl_feed_slot) +
         o->workers *
-            (sizeof(sl_row_worker) + SL_ROW_BYTES_MIN + loader->columns.groups * sizeof(sl_params));
+            (sizeof(sl_row_worker) + SL_ROW_BYTES_MIN + loader->columns.groups * sizeof(sl_params) +
+             sl_columns_canvas_bytes(&loader->columns)) +
+        loader->classes.samples * (uint64_t)12 + loader->classes.count * sizeof(uint64_t);
     if (sl_budget_take(&loader->budget, bytes)) {
         return SLUICE_OK;
     }

@@ -11,10 +11,14 @@
 #include "trace.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define CACHE_LINE 64
 /* More would push out what it was brought for. */
 #define BRING_MOST ((size_t)8 << 10)
+
+/* Of a task's rows, released together; of rows of several samples fewer of them. */
+enum { MEMBERS = SL_MEMBERS_MAX, HANDLES = SL_TASK_ROWS + MEMBERS };
 
 sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t workers,
                                 sluice_error *error)
@@ -107,6 +111,7 @@ static sluice_status row_unpack(sl_row_worker *w, const sl_dataset *dataset, con
                                 sluice_error *error)
 {
     sl_row *row = &w->row;
+    row->values.wanted = w->row.columns->wanted_of[job->want.member];
     const sluice_status status =
         sl_dataset_unpack(dataset, &job->want.sample, job->bytes.bytes, &row->values, error);
     w->starved = status == SLUICE_NOMEM;
@@ -146,7 +151,8 @@ typedef struct progress {
     sl_feed_slot *slot; /* of the `good` rows that are done */
     uint32_t good;
     uint32_t handle_count; /* to be released */
-    uint32_t handles[SL_TASK_ROWS];
+    uint32_t handles[HANDLES];
+    uint32_t member;    /* that the row is at */
     sluice_error error; /* of the row; clear before it */
 } progress;
 
@@ -207,9 +213,18 @@ static void row_settle(progress *p)
 
 /* ---- one row ---- */
 
-static uint8_t status_of(const sl_job *job, bool again)
+static bool is_replaced(const sl_job *jobs)
 {
-    if (job->want.attempt > 0) {
+    bool replaced = false;
+    for (uint32_t i = 0; i < jobs->slot->members; i++) {
+        replaced = replaced || jobs[i].want.attempt > 0;
+    }
+    return replaced;
+}
+
+static uint8_t status_of(const sl_job *jobs, bool again)
+{
+    if (is_replaced(jobs)) {
         return SLUICE_ROW_REPLACED;
     }
     return again ? SLUICE_ROW_REPEATED : SLUICE_ROW_OK;
@@ -221,6 +236,7 @@ static void prepare(const sl_feed *feed, sl_row *row, const sl_job *job)
     row->blame = NULL;
     row->decode_ns = 0;
     row->epoch = job->want.epoch;
+    row->attempt = 0;
     row->at = (sl_row_place){.index = (int64_t)job->want.sample.index,
                              .number = job->want.row,
                              .status = status_of(job, again),
@@ -229,7 +245,8 @@ static void prepare(const sl_feed *feed, sl_row *row, const sl_job *job)
     sl_columns_wish(feed->columns, row, job->slot->parts);
 }
 
-static sluice_status row_make(const progress *p, const sl_job *job, sluice_error *error)
+/* What a member gives the row. */
+static sluice_status make_member(const progress *p, const sl_job *job, sluice_error *error)
 {
     const sl_feed *feed = p->maker->feed;
     const sluice_status status = row_unpack(p->worker, feed->dataset, job, error);
@@ -238,11 +255,12 @@ static sluice_status row_make(const progress *p, const sl_job *job, sluice_error
 }
 
 /* The same; its times are those of unpacking and decoding, in one, and of the rest. */
-static sluice_status make_timed(progress *p, const sl_job *job, sluice_error *error)
+static sluice_status make_member_timed(progress *p, const sl_job *job, sluice_error *error)
 {
     const sl_feed *feed = p->maker->feed;
     sl_row *row = p->row;
     const uint64_t start = sl_now_ns();
+    row->decode_ns = 0;
     sluice_status status = row_unpack(p->worker, feed->dataset, job, error);
     const uint64_t unpacked = sl_now_ns();
     if (status == SLUICE_OK) {
@@ -259,13 +277,35 @@ static sluice_status make_timed(progress *p, const sl_job *job, sluice_error *er
     return status;
 }
 
+/* Member by member; once more where its columns ask for it. */
+static sluice_status row_make(progress *p, const sl_job *jobs, sluice_error *error)
+{
+    sl_feed *feed = p->maker->feed;
+    sl_row *row = p->row;
+    sluice_status status = SLUICE_OK;
+    do {
+        row->members = jobs->slot->members;
+        for (p->member = 0; p->member < row->members && status == SLUICE_OK; p->member++) {
+            row->member = p->member;
+            status = row->timed ? make_member_timed(p, &jobs[p->member], error)
+                                : make_member(p, &jobs[p->member], error);
+        }
+    } while (status == SLUICE_OK && sl_columns_redraw(feed->columns, row));
+    if (status != SLUICE_OK) {
+        p->member--;
+        return status;
+    }
+    sl_columns_end(feed->columns, row, jobs->slot->parts);
+    return status;
+}
+
 /* The run is being stopped: nobody will see this row. */
-static void drop_one(progress *p, const sl_job *job)
+static void drop_one(progress *p, sl_job *jobs)
 {
     sl_feed *feed = p->maker->feed;
     row_settle(p);
-    sl_fetch_release(feed->fetch, &job->bytes.handle, 1);
-    sl_feed_drop(feed, job->slot, 1);
+    sl_feed_release(feed, jobs, jobs->slot->members);
+    sl_feed_drop(feed, jobs->slot, 1);
 }
 
 /* What others left in the scratch buffers may be why memory ran out. `*shortages`: before the try
@@ -275,11 +315,11 @@ static sluice_status make_fitting(progress *p, const sl_job *job, uint64_t *shor
 {
     *shortages = sl_memory_shortages();
     const bool was_empty = p->row->values.buffers.held == 0;
-    const sluice_status status =
-        p->row->timed ? make_timed(p, job, error) : row_make(p, job, error);
+    const sluice_status status = row_make(p, job, error);
     if (status != SLUICE_NOMEM || was_empty) {
         return status;
     }
+    p->row->timed = false;
     sl_value_buffers_empty(&p->row->values.buffers);
     sl_error_clear(error);
     prepare(p->maker->feed, p->row, job);
@@ -297,45 +337,63 @@ static void row_advise(const progress *p, sluice_error *error)
                  p->maker->worker_count, (unsigned long long)(p->worker->share >> 20));
 }
 
-static void run_job(progress *p, const sl_job *job)
+/* The jobs' bytes, when all that is made of them by now is settled. Copies are few. */
+static void release_later(progress *p, sl_job *jobs)
+{
+    const uint32_t count = jobs->slot->members;
+    for (uint32_t i = 0; i < count; i++) {
+        p->handles[p->handle_count++] = jobs[i].bytes.handle;
+        sl_free(jobs[i].copy);
+    }
+    if (p->handle_count > HANDLES - MEMBERS) {
+        row_settle(p);
+    }
+}
+
+static void lose_row(progress *p, sl_job *jobs, sluice_status status, uint64_t shortages)
 {
     sl_feed *feed = p->maker->feed;
     sluice_error *error = &p->error;
-    if (p->good > 0 && p->slot != job->slot) {
+    row_settle(p);
+    sl_sample_blame(feed->dataset, &jobs[p->member].want.sample, p->row->blame, error);
+    if (sl_memory_shortages() > shortages) {
+        (void)sl_error_after_shortage(status, true, error);
+        sl_feed_fail(feed, jobs, error);
+    } else if (status == SLUICE_NOMEM && p->worker->starved) {
+        row_advise(p, error);
+        sl_feed_fail(feed, jobs, error);
+    } else {
+        sl_feed_bad(feed, jobs, p->member, error);
+    }
+    sl_error_clear(error);
+}
+
+/* A row, of the jobs of its members, which are the worker's own. */
+static void run_job(progress *p, sl_job *jobs)
+{
+    sl_feed *feed = p->maker->feed;
+    if (p->good > 0 && p->slot != jobs->slot) {
         row_settle(p);
     }
     if (atomic_load_explicit(&feed->stopping, memory_order_relaxed)) {
-        drop_one(p, job);
+        drop_one(p, jobs);
         return;
     }
-    p->slot = job->slot;
-    prepare(feed, p->row, job);
+    p->slot = jobs->slot;
+    prepare(feed, p->row, jobs);
     p->row->timed = p->rows++ == 0 || sl_trace_running();
     uint64_t shortages;
-    const sluice_status status = make_fitting(p, job, &shortages, error);
+    const sluice_status status = make_fitting(p, jobs, &shortages, &p->error);
     if (status == SLUICE_CANCELED) {
-        drop_one(p, job);
-        sl_error_clear(error);
-        return;
-    }
-    p->handles[p->handle_count++] = job->bytes.handle;
-    if (status == SLUICE_OK) {
-        p->good++;
-        p->replaced += job->want.attempt > 0;
-        return;
-    }
-    row_settle(p);
-    sl_sample_blame(feed->dataset, &job->want.sample, p->row->blame, error);
-    if (sl_memory_shortages() > shortages) {
-        (void)sl_error_after_shortage(status, true, error);
-        sl_feed_fail(feed, job, error);
-    } else if (status == SLUICE_NOMEM && p->worker->starved) {
-        row_advise(p, error);
-        sl_feed_fail(feed, job, error);
+        drop_one(p, jobs);
+        sl_error_clear(&p->error);
+    } else if (status != SLUICE_OK) {
+        lose_row(p, jobs, status, shortages);
     } else {
-        sl_feed_bad(feed, job, error);
+        p->good++;
+        p->replaced += is_replaced(jobs);
+        release_later(p, jobs);
     }
-    sl_error_clear(error);
 }
 
 /* ---- tasks ---- */
@@ -345,9 +403,10 @@ static void run_list(progress *p, const sl_task *task)
     const sl_feed *feed = p->maker->feed;
     uint32_t number = task->first;
     for (uint32_t i = 0; i < task->count; i++) {
-        const sl_job job = feed->jobs[number]; /* its place is another's once its slot is full */
-        number = job.next;
-        run_job(p, &job);
+        sl_job jobs[MEMBERS]; /* their place is another's once the slot is full */
+        memcpy(jobs, &feed->jobs[number], feed->jobs[number].slot->members * sizeof(*jobs));
+        number = jobs->next;
+        run_job(p, jobs);
     }
 }
 
@@ -381,23 +440,25 @@ static void list_short(const sl_feed *feed, const sl_task *task, uint32_t *rows,
 static void run_short(progress *p, const sl_task *task)
 {
     sl_feed *feed = p->maker->feed;
-    sl_job jobs[2];
+    sl_job jobs[2][MEMBERS];
     uint32_t rows[SL_TASK_ROWS] = {0};
     uint64_t samples[SL_TASK_ROWS] = {0};
     list_short(feed, task, rows, samples);
-    bool found = sl_feed_find(feed, task->slot, rows[0], samples[0], &jobs[0]);
+    bool found = sl_feed_find(feed, task->slot, rows[0], samples[0], jobs[0]);
     for (uint32_t i = 0; i < task->count; i++) {
         const bool have = found;
-        const sl_job *job = &jobs[i % 2];
+        sl_job *job = jobs[i % 2];
         if (i + 1 < task->count) {
-            sl_job *next = &jobs[(i + 1) % 2];
+            sl_job *next = jobs[(i + 1) % 2];
             found = sl_feed_find(feed, task->slot, rows[i + 1], samples[i + 1], next);
             if (found) {
                 bring(next);
             }
         }
+        for (uint32_t k = 0; have && k < job->slot->members; k++) {
+            p->short_bytes += job[k].bytes.bytes.size;
+        }
         if (have) {
-            p->short_bytes += job->bytes.bytes.size;
             run_job(p, job);
         }
     }
@@ -407,13 +468,12 @@ static void run_short(progress *p, const sl_task *task)
  * gone. */
 static void drop_list(sl_feed *feed, const sl_task *task)
 {
-    uint32_t handles[SL_TASK_ROWS];
     uint32_t number = task->first;
     for (uint32_t i = 0; i < task->count; i++) {
-        handles[i] = feed->jobs[number].bytes.handle;
-        number = feed->jobs[number].next;
+        sl_job *jobs = &feed->jobs[number];
+        number = jobs->next;
+        sl_feed_release(feed, jobs, jobs->slot->members);
     }
-    sl_fetch_release(feed->fetch, handles, task->count);
     number = task->first;
     for (uint32_t i = 0; i < task->count; i++) {
         sl_feed_slot *slot = feed->jobs[number].slot;

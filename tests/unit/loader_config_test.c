@@ -38,7 +38,7 @@ static sl_config made_with(const sluice_loader_options *options, uint64_t sample
     if (status != SLUICE_OK) {
         fail_msg("refused: %s", error.text);
     }
-    sl_config_use_columns(&config, &dataset, &(sl_config_columns){pictures, ROW_BYTES});
+    sl_config_use_columns(&config, &dataset, &(sl_config_columns){pictures, ROW_BYTES, 1});
     return config;
 }
 
@@ -122,7 +122,8 @@ TEST(small_batches_are_more)
         const sl_dataset dataset = dataset_of(1 << 20, 0);
         sl_config config;
         assert_int_equal(make(&config, &options, &dataset, NULL), SLUICE_OK);
-        sl_config_use_columns(&config, &dataset, &(sl_config_columns){false, cases[i].row_bytes});
+        sl_config_use_columns(&config, &dataset,
+                              &(sl_config_columns){false, cases[i].row_bytes, 1});
         assert_int_equal(config.options.prefetch, cases[i].slots);
         assert_int_equal(config.inserts, config.options.prefetch * cases[i].batch);
     }

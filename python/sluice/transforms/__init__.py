@@ -23,7 +23,7 @@ from ._color import (
     RandomSolarize,
     RandomSolarizeAdd,
 )
-from ._detection import FixedSizeCrop, LetterBox, RandomIoUCrop, RandomShortestSize, RandomZoomOut, ScaleJitter
+from ._detection import FixedSizeCrop, LetterBox, Mosaic, RandomIoUCrop, RandomShortestSize, RandomZoomOut, ScaleJitter
 from ._filters import JPEG, GaussianBlur, PillowGaussianBlur, RandomAdjustSharpness, RandomErasing
 from ._geometry import (
     CenterCrop,
@@ -60,6 +60,7 @@ __all__ = [
     "JPEG",
     "LetterBox",
     "MixUp",
+    "Mosaic",
     "Normalize",
     "Pad",
     "PillowGaussianBlur",

@@ -135,6 +135,36 @@ class RandomZoomOut(Transform):
         return (self._name, *self.side_range, self.p, *self._fill)
 
 
+class Mosaic(Transform):
+    """The pictures of 4 samples, or of 9, around a random point, on a canvas of 2 size x 2 size: the first step.
+
+    A row is made of its own sample and of partners of it, other samples of the dataset (partners= of the loader says
+    which; 'any' by default); boxes, masks, points and what follows them come from all of them, in their order. grid=2:
+    each is fitted into size x size (its longer side is size) and stands with a corner at a point, drawn from the middle
+    half of the canvas. grid=3: they stand in the cells of a 3 x 3 grid, next to the one in the middle; a window of it is
+    drawn. fill: what is between them. p: how often; else, and from epoch `end_epoch` on, the row's own picture is
+    letter-boxed in the middle of the canvas, and from then on no other sample is read. So
+    [Mosaic(s), RandomAffine(...), CenterCrop(s)] is YOLO's mosaic with its RandomPerspective, whose `translate` is a share
+    of s, half of which is that of the canvas. Source: data/augment.py of ultralytics; the grid of 9 is in cells, where
+    theirs goes by the sizes of the pictures.
+    """
+
+    _name = "mosaic"
+
+    def __init__(
+        self, size: int, grid: int = 2, fill: Fill = 114, p: float = 1.0, end_epoch: int | None = None,
+        interpolation: Any = "bilinear", antialias: Any = True,
+    ) -> None:  # fmt: skip
+        self.size, self.grid = _check.integer("size", size, 1, LIMIT // 2), _check.integer("grid", grid, 2, 3)
+        self.fill, self._fill, self.p = fill, _values.fill(fill), _values.probability(p)
+        self.end_epoch = None if end_epoch is None else _check.integer("end_epoch", end_epoch, 1, 2**32 - 1)
+        self.interpolation = _values.interpolation(interpolation)
+        _values.antialias(antialias, self.interpolation)
+
+    def _step(self):
+        return (self._name, self.size, self.grid, *self._fill, self.p, self.end_epoch or 0, self.interpolation)
+
+
 class RandomIoUCrop(Transform):
     """A random window that has enough of one box of the picture; a picture without boxes stays as it is.
 

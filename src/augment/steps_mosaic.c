@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * steps_mosaic: rows of the pictures of several samples, of the YOLO family (ultralytics,
+ * data/augment.py). Drawn for each of them by the same random numbers: what is drawn here is where
+ * this one is. Pure.
+ *
+ * Of four, each fitted into size x size as ultralytics loads it (int(ceil()) of the shorter side),
+ * stands with one corner at a point drawn uniformly from the middle half of the canvas. Of nine,
+ * they stand in the cells of a grid of three by three, and next to the one in the middle, of which
+ * the canvas shows a window of two cells a side, drawn uniformly; ultralytics goes by the sizes of
+ * the pictures before instead. Where there is no mosaic, the row's own picture is letter-boxed in
+ * the middle of the canvas: a warp behind it, and the crop of its middle, then do what ultralytics'
+ * RandomPerspective does with and without its border.
+ */
+#include "error.h"
+#include "steps_draw.h"
+
+#include <math.h>
+
+enum {
+    MOSAIC_SIZE,
+    MOSAIC_GRID,
+    MOSAIC_FILL,
+    MOSAIC_PROBABILITY = MOSAIC_FILL + 3,
+    MOSAIC_END_EPOCH,
+    MOSAIC_INTERPOLATION
+};
+
+enum { TILES_OF_FOUR = 4, TILES_OF_NINE = 9 };
+
+/* What was drawn for the row, of all its pictures. */
+typedef struct mosaic {
+    double size;
+    uint32_t tiles;
+    int64_t at[2]; /* of four: the point where they meet; of nine: the window's corner */
+} mosaic;
+
+static bool is_closed(const double *arguments, uint64_t epoch)
+{
+    return arguments[MOSAIC_END_EPOCH] > 0 && (double)epoch >= arguments[MOSAIC_END_EPOCH];
+}
+
+uint32_t sl_mosaic_members(const double *arguments, uint64_t epoch)
+{
+    if (is_closed(arguments, epoch)) {
+        return 1;
+    }
+    return arguments[MOSAIC_GRID] == 2 ? TILES_OF_FOUR : TILES_OF_NINE;
+}
+
+void sl_mosaic_size(const double *arguments, uint32_t *width, uint32_t *height)
+{
+    *width = *height = 2 * (uint32_t)arguments[MOSAIC_SIZE];
+}
+
+/* The size of a picture that is fitted into size x size: its longer side is `size`. */
+static void fit(const sl_drawing *drawing, double size, double (*rounded)(double), uint32_t to[2])
+{
+    const double width = drawing->width;
+    const double height = drawing->height;
+    const double ratio = size / fmax(width, height);
+    to[0] = (uint32_t)fmin(fmax(rounded(width * ratio), 1), size);
+    to[1] = (uint32_t)fmin(fmax(rounded(height * ratio), 1), size);
+}
+
+/* Columns and rows of the cells, beginning with the middle one and going round. */
+static const int8_t cells[TILES_OF_NINE][2] = {{1, 1}, {1, 0}, {2, 0}, {2, 1}, {2, 2},
+                                               {1, 2}, {0, 2}, {0, 1}, {0, 0}};
+
+/* Along an axis, of a tile that is `side` long. */
+static int64_t place_of_four(const mosaic *drawn, uint32_t member, int axis, uint32_t side)
+{
+    const bool behind = (member >> axis & 1) != 0;
+    return behind ? drawn->at[axis] : drawn->at[axis] - side;
+}
+
+static int64_t place_of_nine(const mosaic *drawn, uint32_t member, int axis, uint32_t side)
+{
+    const int64_t size = (int64_t)drawn->size;
+    const int8_t cell = cells[member][axis];
+    const int64_t begin = cell == 0 ? size - side : cell == 2 ? 2 * size : size + (size - side) / 2;
+    return begin - drawn->at[axis];
+}
+
+static mosaic draw_mosaic(const double *arguments, sl_drawing *drawing)
+{
+    const double size = arguments[MOSAIC_SIZE];
+    mosaic drawn = {.size = size,
+                    .tiles = arguments[MOSAIC_GRID] == 2 ? TILES_OF_FOUR : TILES_OF_NINE};
+    const double from = drawn.tiles == TILES_OF_FOUR ? size / 2 : 0;
+    for (size_t axis = 2; axis-- > 0;) { /* down first, as ultralytics draws */
+        drawn.at[axis] = (int64_t)sl_random_range(&drawing->random, from, from + size);
+    }
+    return drawn;
+}
+
+/* Letter-boxed in the middle, or nowhere. */
+static sluice_status draw_alone(const double *arguments, sl_drawing *drawing, const uint8_t fill[3])
+{
+    const double size = arguments[MOSAIC_SIZE];
+    const uint32_t side = 2 * (uint32_t)size;
+    uint32_t to[2];
+    fit(drawing, size, nearbyint, to);
+    const sluice_status status = sl_draw_resize(
+        drawing, to[0], to[1], (sl_interpolation)(int)arguments[MOSAIC_INTERPOLATION]);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    const bool absent = drawing->member > 0;
+    int64_t at[2];
+    for (size_t axis = 0; axis < 2; axis++) {
+        at[axis] =
+            absent ? side : (int64_t)(size / 2) + (int64_t)nearbyint((size - to[axis]) / 2.0 - 0.1);
+    }
+    return sl_draw_tile(drawing, at[0], at[1], side, side, fill, absent);
+}
+
+sluice_status sl_draw_mosaic(const double *arguments, sl_drawing *drawing)
+{
+    uint8_t fill[3];
+    uint32_t to[2];
+    int64_t at[2];
+    sl_draw_fill(arguments + MOSAIC_FILL, fill);
+    if (!sl_draw_happens(drawing, arguments[MOSAIC_PROBABILITY]) ||
+        is_closed(arguments, drawing->epoch)) {
+        return draw_alone(arguments, drawing, fill);
+    }
+    const mosaic drawn = draw_mosaic(arguments, drawing);
+    const uint32_t side = 2 * (uint32_t)drawn.size;
+    fit(drawing, drawn.size, ceil, to);
+    const sluice_status status = sl_draw_resize(
+        drawing, to[0], to[1], (sl_interpolation)(int)arguments[MOSAIC_INTERPOLATION]);
+    for (int axis = 0; axis < 2; axis++) {
+        at[axis] = drawn.tiles == TILES_OF_FOUR
+                       ? place_of_four(&drawn, drawing->member, axis, to[axis])
+                       : place_of_nine(&drawn, drawing->member, axis, to[axis]);
+    }
+    return status == SLUICE_OK ? sl_draw_tile(drawing, at[0], at[1], side, side, fill, false)
+                               : status;
+}

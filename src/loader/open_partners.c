@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of several samples: what a loader is told of their partners. Opening only. */
+#include "loader.h"
+
+#include "error.h"
+
+/* Partners are anywhere in the dataset. */
+static sluice_status check_random_access(const sluice_loader *loader, sluice_error *error)
+{
+    const char *what = NULL;
+    if (loader->config.options.shuffle == SLUICE_SHUFFLE_SHARDS) {
+        what = "shuffle \"shards\" reads files from front to back";
+    } else if (loader->dataset->info.front_to_back != 0) {
+        what = "this dataset's files can only be read from front to back";
+    }
+    return what == NULL ? SLUICE_OK
+                        : sl_error_set(error, SLUICE_UNSUPPORTED, "loader",
+                                       "rows of several samples need any sample at any time, and "
+                                       "%s: pack the dataset, or choose another shuffle",
+                                       what);
+}
+
+static sluice_status check_classes(const sluice_loader *loader,
+                                   const sluice_loader_options *options, sluice_error *error)
+{
+    const uint64_t samples = loader->dataset->info.samples;
+    if (options->classes == NULL) {
+        return sl_error_set(error, SLUICE_INVALID, "loader",
+                            "option " SL_OPTION("partners") ": same_class and other_class need "
+                                                            "the " SL_OPTION("classes") " of all "
+                                                                                        "samples");
+    }
+    return options->class_count == samples
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_INVALID, "loader",
+                              "option " SL_OPTION("classes") " is of %llu samples, and the dataset "
+                                                             "has %llu",
+                              (unsigned long long)options->class_count,
+                              (unsigned long long)samples);
+}
+
+sluice_status sl_loader_open_partners(sluice_loader *loader, const sluice_loader_options *options,
+                                      sluice_error *error)
+{
+    sluice_status status = sl_partners_read(&loader->partners, options->partners, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (loader->partners.count >= loader->columns.members) {
+        return sl_error_set(error, SLUICE_INVALID, "loader",
+                            "option " SL_OPTION("partners") " has a rule for partner %u, of which "
+                                                            "no column is made",
+                            loader->columns.members);
+    }
+    if (loader->columns.members > 1) {
+        status = check_random_access(loader, error);
+    }
+    if (status != SLUICE_OK || !sl_partners_need_classes(&loader->partners)) {
+        return status;
+    }
+    status = check_classes(loader, options, error);
+    return status == SLUICE_OK ? sl_classes_open(&loader->classes, options->classes,
+                                                 loader->dataset->info.samples, error)
+                               : status;
+}
