@@ -247,7 +247,7 @@ size_t sl_canvas_bytes(const sl_params *params)
 void sl_canvas_begin(const sl_params *params, uint8_t *canvas)
 {
     const sl_warp *warp = &params->geometries[0].warp;
-    assert(params->geometries[0].warps && warp->keeps);
+    assert(warp->keeps);
     for (uint32_t y = 0; y < warp->height; y++) {
         sl_fill_colour(canvas + (size_t)y * warp->width * 3, warp->width, warp->fill);
     }

@@ -12,6 +12,8 @@
  * output more than 1.25 pixels apart) gets its canvas resampled to about the output's density
  * first, by the box's filter, which antialiases: a composed rotation and crop reads, decodes and
  * resizes just what it shows.
+ * A tile (sl_draw_tile) that is not turned or sheared in the end is put back to a box, its edges
+ * rounded to pixels, and what belongs to it follows that: neighbours have one edge, and still do.
  * Where warps are composed, what an earlier canvas cut off stays cut off (sl_warp.frames).
  * Coordinates are continuous, as in mapping.h. What belongs to the picture is followed step by step
  * (trail.h); so is what stands for its pixels, by a drawing of its own (`labels`).

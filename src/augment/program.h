@@ -44,6 +44,10 @@ typedef struct sl_geometry {
      * which the warp's coordinates are of. */
     uint32_t canvas_x, canvas_y, canvas_width, canvas_height;
     sl_warp warp;
+    /* A tile whose warp neither turns nor shears is no warp: the box's output is at `place` of a
+     * canvas of the warp's size, and nowhere if it is empty. */
+    bool placed;
+    sl_rect place;
 } sl_geometry;
 
 /* What times are added up by. */

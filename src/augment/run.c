@@ -268,8 +268,9 @@ static bool ends_in_spare(const sl_params *params)
 static void first_size(const sl_params *params, uint32_t *width, uint32_t *height)
 {
     const sl_geometry *g = &params->geometries[0];
-    *width = g->warps ? g->warp.width : g->box.width;
-    *height = g->warps ? g->warp.height : g->box.height;
+    const bool by_warp = g->warps || g->placed;
+    *width = by_warp ? g->warp.width : g->box.width;
+    *height = by_warp ? g->warp.height : g->box.height;
 }
 
 sluice_status sl_run_program(const sl_run *run, const sl_image *view, uint8_t *row,

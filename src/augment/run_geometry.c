@@ -3,10 +3,13 @@
  * run_geometry: one geometry of a program, box and warp, from a view to a canvas. On a worker,
  * which owns scratch and canvas.
  */
+#include "crop.h"
 #include "erase.h"
 #include "error.h"
 #include "resample.h"
 #include "run.h"
+
+#include <string.h>
 
 sluice_status sl_run_no_memory(const sl_run *run, uint32_t width, uint32_t height)
 {
@@ -76,6 +79,32 @@ static sluice_status make_box(const sl_run *run, uint32_t number, const sl_image
     return status;
 }
 
+/* Where the tile is, and nowhere else. */
+static sluice_status make_placed(const sl_run *run, const sl_geometry *g, const sl_image *view,
+                                 uint8_t *out)
+{
+    const size_t stride = (size_t)g->warp.width * 3;
+    const size_t bytes = (size_t)g->place.width * 3;
+    const size_t mark = sl_scratch_mark(run->scratch);
+    sl_resampler resampler;
+    sl_crop crop;
+    sluice_status status = SLUICE_OK;
+    out += g->place.y * stride + (size_t)g->place.x * 3;
+    if (sl_crop_open(&crop, run->tools->simd, view, &g->box)) {
+        for (uint32_t y = 0; y < g->place.height; y++) {
+            sl_crop_row(&crop, y, out + y * stride);
+        }
+        return SLUICE_OK;
+    }
+    status =
+        sl_resampler_open(&resampler, run->tools->simd, view, &g->box, run->scratch, run->error);
+    for (uint32_t y = 0; y < g->place.height && status == SLUICE_OK; y++) {
+        memcpy(out + y * stride, sl_resampler_row(&resampler, y), bytes);
+    }
+    sl_scratch_release(run->scratch, mark);
+    return status;
+}
+
 bool sl_geometry_is_box(const sl_geometry *geometry)
 {
     return !geometry->warps && !geometry_is_filled(geometry);
@@ -96,6 +125,9 @@ sluice_status sl_run_geometry(const sl_run *run, uint32_t number, const sl_image
 {
     const sl_geometry *g = &run->params->geometries[number];
     const sl_mapping *box = &g->box;
+    if (g->placed) {
+        return make_placed(run, g, view, out);
+    }
     if (!g->warps) {
         return make_box(run, number, view, out);
     }
