@@ -242,12 +242,13 @@ typedef struct sluice_column {
     /* 0: of the row's own sample. 1 .. 31: of that partner of it (loader option `partners`). What
      * follows a column is of the sample that it is of [0] */
     uint32_t partner;
+    uint32_t reserved; /* 0 */
 } sluice_column;
 
 #define SLUICE_COLUMN_INIT                                                                         \
     {                                                                                              \
         sizeof(sluice_column), 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, NULL, 0, NULL, \
-            NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                   \
+            NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                \
     }
 
 /* Adds a column; all strings and the recipe are copied. Errors: INVALID, NOMEM. */

@@ -93,7 +93,12 @@ sluice_status make(columns_rig *r, uint32_t number, sluice_error *error)
 {
     sl_error_clear(error);
     r->row->at = (sl_row_place){.index = 1000 + (int64_t)number, .number = number};
-    return sl_columns_make(&r->set, r->row, r->parts, error);
+    r->row->members = 1;
+    const sluice_status status = sl_columns_make(&r->set, r->row, r->parts, error);
+    if (status == SLUICE_OK) {
+        sl_columns_end(&r->set, r->row, r->parts);
+    }
+    return status;
 }
 
 void must_make(columns_rig *r, uint32_t number)

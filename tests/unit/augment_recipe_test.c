@@ -265,6 +265,7 @@ TEST(streams_are_the_same_for_ever)
                     {"scale_jitter", 35},
                     {"fixed_size_crop", 36},
                     {"letter_box", 0},
+                    {"mosaic", 40},
                     {"random_zoom_out", 37},
                     {"random_iou_crop", 38},
                     {"random_rotation", 6},

@@ -88,9 +88,11 @@ static void make_row(meeting_rig *m, uint32_t row, bool picture, bool label)
     *value(r, LABEL) = (sl_value){.present = label, .integer = row % CLASSES};
     r->row->at =
         (sl_row_place){.index = 1000 + (int64_t)row, .number = row, .meeting = &m->meeting};
+    r->row->members = 1;
     if (sl_columns_make(&r->set, r->row, r->parts, &error) != SLUICE_OK) {
         fail_msg("%s", error.text);
     }
+    sl_columns_end(&r->set, r->row, r->parts);
 }
 
 static int64_t partner_of(const meeting_rig *m, uint32_t row)
