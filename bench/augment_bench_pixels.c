@@ -68,6 +68,12 @@ static void run_hue(sl_simd simd, const bench_canvas *canvas)
     sl_pixel_kernels_for(simd)->hue(canvas->pixels, BENCH_PIXELS, 25);
 }
 
+static void run_hsv(sl_simd simd, const bench_canvas *canvas)
+{
+    const sl_hsv_change change = {.hue = 3, .saturation = 1.3F, .value = 0.9F};
+    sl_pixel_kernels_for(simd)->hsv(canvas->pixels, BENCH_PIXELS, &change);
+}
+
 static void run_permute(sl_simd simd, const bench_canvas *canvas)
 {
     static const uint8_t order[3] = {1, 2, 0};
@@ -90,6 +96,7 @@ const bench_operation bench_pixel_operations[] = {{"look_up", 6, run_look_up},
                                                   {"grey", 6, run_grey},
                                                   {"blend_grey", 6, run_blend_grey},
                                                   {"hue", 6, run_hue},
+                                                  {"hsv", 6, run_hsv},
                                                   {"permute", 6, run_permute},
                                                   {"fill_noise", 3, run_fill_noise},
                                                   {NULL, 0, NULL}};

@@ -42,6 +42,7 @@ locales                                       : makes a locale that writes 1,5 f
 python3-lmdb                                  : LMDB itself, to compare its reader with
 python3-protobuf                              : another writer of tf.train.Examples
 python3-torch                                 : the same, with torch tensors
+python3-opencv                                : its HSV, the reference for that of random_hsv; bench/yolo_twin.py
 python3-torchvision                           : its functions, the reference for augmented pixels
 python3-venv                                  : installs its wheel into an empty environment
 libarchive-tools                              : makes tars (bsdtar) for the tests of their reader

@@ -86,7 +86,7 @@ STEPS = [
     (T.JPEG, {"quality": 9}), (T.PillowGaussianBlur, {}), (T.RandAugment, {}), (T.RandAugment.timm, {"config_str": "rand-m9"}),
     (T.RandomAdjustSharpness, {"sharpness_factor": 2}), (T.RandomAffine, {"degrees": 3}), (T.RandomApply, {"transforms": [T.JPEG(3)]}),
     (T.RandomAutocontrast, {}), (T.RandomChoice, {"transforms": [T.JPEG(3)]}), (T.RandomEqualize, {}), (T.RandomErasing, {}),
-    (T.RandomGrayscale, {}), (T.RandomInvert, {}), (T.RandomOrder, {"transforms": [T.JPEG(3)]}), (T.RandomPerspective, {}),
+    (T.RandomGrayscale, {}), (T.RandomHsv, {}), (T.RandomInvert, {}), (T.RandomOrder, {"transforms": [T.JPEG(3)]}), (T.RandomPerspective, {}),
     (T.RandomPhotometricDistort, {}), (T.RandomPosterize, {"bits": 3}), (T.RandomRotation, {"degrees": 3}),
     (T.RandomSolarize, {"threshold": 3}), (T.RandomSolarizeAdd, {"add": 3}), (T.RandomVerticalFlip, {}), (T.ThreeAugment, {"size": 8}),
     (T.FixedSizeCrop, {"size": 8}), (T.LetterBox, {"size": 8}), (T.presets.large_scale_jitter, {"size": 8}),

@@ -75,6 +75,8 @@ def test_interpolations():
         (T.ColorJitter(0.5, (0.1, 2), hue=(-0.1, 0.2)), ("color_jitter_ranges", 0.5, 1.5, 0.1, 2, 1, 1, -0.1, 0.2)),
         (T.ColorJitter((2, 2)), ("color_jitter_ranges", 2, 2, 1, 1, 1, 1, 0, 0)),
         (T.ColorJitter(3, saturation=(1, 1)), ("color_jitter_ranges", 0, 4, 1, 1, 1, 1, 0, 0)),
+        (T.RandomHsv(), ("random_hsv", 0.015, 0.7, 0.4)),
+        (T.RandomHsv(0, value=1), ("random_hsv", 0, 0.7, 1)),
         (T.Grayscale(3), ("random_grayscale", 1)),
         (T.RandomGrayscale(), ("random_grayscale", 0.1)),
         (T.RandomPosterize(3), ("random_posterize", 3, 0.5)),

@@ -144,6 +144,16 @@ static void hue_rows(const sl_operation *operation, const sl_tools *tools, uint8
         ->hue(pixels, (size_t)operation->width * rows, sl_hue_shift(operation->values[0]));
 }
 
+static void hsv_rows(const sl_operation *operation, const sl_tools *tools, uint8_t *pixels,
+                     uint32_t first_row, uint32_t rows)
+{
+    const sl_hsv_change change = {.hue = (uint8_t)operation->values[0],
+                                  .saturation = (float)operation->values[1],
+                                  .value = (float)operation->values[2]};
+    (void)first_row;
+    sl_pixel_kernels_for(tools->simd)->hsv(pixels, (size_t)operation->width * rows, &change);
+}
+
 static void permute_rows(const sl_operation *operation, const sl_tools *tools, uint8_t *pixels,
                          uint32_t first_row, uint32_t rows)
 {
@@ -189,6 +199,9 @@ const sl_operation_kind sl_operation_grey = {.name = "grayscale",
 const sl_operation_kind sl_operation_hue = {.name = "hue",
                                             .number = SL_OPERATION_HUE,
                                             .rows = hue_rows};
+const sl_operation_kind sl_operation_hsv = {.name = "hsv",
+                                            .number = SL_OPERATION_HSV,
+                                            .rows = hsv_rows};
 const sl_operation_kind sl_operation_permute = {.name = "permute_channels",
                                                 .number = SL_OPERATION_PERMUTE,
                                                 .rows = permute_rows};
@@ -306,12 +319,16 @@ const sl_operation_kind sl_operation_chain = {.name = "chain", .number = SL_OPER
 const char *sl_operation_name(sl_operation_number number)
 {
     static const sl_operation_kind *const kinds[SL_OPERATION_MIXING] = {
-        &sl_operation_geometry,      &sl_operation_brightness,   &sl_operation_contrast,
-        &sl_operation_posterize,     &sl_operation_solarize,     &sl_operation_solarize_add,
-        &sl_operation_invert,        &sl_operation_autocontrast, &sl_operation_equalize,
-        &sl_operation_saturation,    &sl_operation_grey,         &sl_operation_hue,
-        &sl_operation_permute,       &sl_operation_erase,        &sl_operation_sharpness,
-        &sl_operation_gaussian_blur, &sl_operation_box_blur,     &sl_operation_jpeg,
-        &sl_operation_pad,           &sl_operation_mix,          &sl_operation_chain};
+        &sl_operation_geometry,  &sl_operation_brightness,
+        &sl_operation_contrast,  &sl_operation_posterize,
+        &sl_operation_solarize,  &sl_operation_solarize_add,
+        &sl_operation_invert,    &sl_operation_autocontrast,
+        &sl_operation_equalize,  &sl_operation_saturation,
+        &sl_operation_grey,      &sl_operation_hue,
+        &sl_operation_permute,   &sl_operation_erase,
+        &sl_operation_sharpness, &sl_operation_gaussian_blur,
+        &sl_operation_box_blur,  &sl_operation_jpeg,
+        &sl_operation_pad,       &sl_operation_mix,
+        &sl_operation_chain,     &sl_operation_hsv};
     return number < SL_OPERATION_MIXING ? kinds[number]->name : "mixing";
 }

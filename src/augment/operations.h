@@ -22,7 +22,9 @@ extern const sl_operation_kind sl_operation_equalize;
 /* Rows. */
 extern const sl_operation_kind sl_operation_saturation; /* factor */
 extern const sl_operation_kind sl_operation_grey;
-extern const sl_operation_kind sl_operation_hue;     /* of a turn, -0.5 to 0.5 */
+extern const sl_operation_kind sl_operation_hue; /* of a turn, -0.5 to 0.5 */
+/* H added, 0 to 179 steps of 2 degrees; factors of S and V (hsv.h). */
+extern const sl_operation_kind sl_operation_hsv;
 extern const sl_operation_kind sl_operation_permute; /* channels that become R, G and B */
 /* x, y, width, height; a colour; with a key that is not 0 noise about it, of these deviations. */
 extern const sl_operation_kind sl_operation_erase;

@@ -2,15 +2,16 @@
 /*
  * pixels: operations on pixels in place where neighbours do not matter, per instruction set.
  *
- * Purpose: the loops behind look-up tables (tables.h), grey, saturation, hue and the order of
- * channels. pixels_scalar.c is the reference; every variant gives the same bits. `pixels` are
- * `count` RGB pixels of 3 bytes, interleaved, from any address, of any number: strips of a canvas
- * as well as all of it. No byte outside is read or written.
- * Threads: pure; the tables of functions are constant. Memory: none but the stack.
+ * Purpose: the loops behind look-up tables (tables.h), grey, saturation, hue, HSV and the
+ * order of channels. pixels_scalar.c is the reference; every variant gives the same bits. `pixels`
+ * are `count` RGB pixels of 3 bytes, interleaved, from any address, of any number: strips of a
+ * canvas as well as all of it. No byte outside is read or written. Threads: pure; the tables of
+ * functions are constant. Memory: none but the stack.
  */
 #ifndef SL_PIXELS_H
 #define SL_PIXELS_H
 
+#include "hsv.h"
 #include "simd.h"
 #include "tables.h"
 
@@ -31,6 +32,8 @@ typedef struct sl_pixel_kernels {
     void (*blend_grey)(uint8_t *pixels, size_t count, float factor);
     /* Pillow's HSV with `shift` added to H, modulo 256: torchvision's adjust_hue (sl_hue_shift). */
     void (*hue)(uint8_t *pixels, size_t count, uint8_t shift);
+    /* OpenCV's HSV of 8 bits, changed (hsv.h): the YOLO family's RandomHSV. */
+    void (*hsv)(uint8_t *pixels, size_t count, const sl_hsv_change *change);
     /* Channel c becomes what channel order[c] was. */
     void (*permute)(uint8_t *pixels, size_t count, const uint8_t order[3]);
 } sl_pixel_kernels;

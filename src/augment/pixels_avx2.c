@@ -10,8 +10,11 @@
 #    define SL_PIXELS_INLINE SL_TARGET_AVX2 static inline __attribute__((always_inline))
 #    define V(name)          _mm256_##name
 #    define V_AND            _mm256_and_si256
+#    define V_OR             _mm256_or_si256
 #    define V_XOR            _mm256_xor_si256
 #    define V_ZERO           _mm256_setzero_si256()
+#    define V_AS_FLOATS      _mm256_castsi256_ps
+#    define V_AS_BITS        _mm256_castps_si256
 
 enum { LANES = 32 };
 
@@ -50,6 +53,8 @@ SL_PIXELS_INLINE __m256i pixels_repeat(const uint8_t *bytes)
 
 #    include "pixels_loop.h"
 
+#    include "pixels_hsv_loop.h"
+
 const sl_pixel_kernels sl_pixels_avx2 = {.look_up = look_up,
                                          .look_up_one = look_up_one,
                                          .histogram = sl_pixels_histogram,
@@ -57,6 +62,7 @@ const sl_pixel_kernels sl_pixels_avx2 = {.look_up = look_up,
                                          .sum_grey = sum_grey,
                                          .blend_grey = blend_grey,
                                          .hue = hue,
+                                         .hsv = hsv,
                                          .permute = permute};
 
 #endif

@@ -10,8 +10,11 @@
 #    define SL_PIXELS_INLINE SL_TARGET_AVX512 static inline __attribute__((always_inline))
 #    define V(name)          _mm512_##name
 #    define V_AND            _mm512_and_si512
+#    define V_OR             _mm512_or_si512
 #    define V_XOR            _mm512_xor_si512
 #    define V_ZERO           _mm512_setzero_si512()
+#    define V_AS_FLOATS      _mm512_castsi512_ps
+#    define V_AS_BITS        _mm512_castps_si512
 
 enum { LANES = 64 };
 
@@ -56,6 +59,8 @@ SL_PIXELS_INLINE __m512i pixels_repeat(const uint8_t *bytes)
 
 #    include "pixels_loop.h"
 
+#    include "pixels_hsv_loop.h"
+
 const sl_pixel_kernels sl_pixels_avx512 = {.look_up = look_up,
                                            .look_up_one = look_up_one,
                                            .histogram = sl_pixels_histogram,
@@ -63,6 +68,7 @@ const sl_pixel_kernels sl_pixels_avx512 = {.look_up = look_up,
                                            .sum_grey = sum_grey,
                                            .blend_grey = blend_grey,
                                            .hue = hue,
+                                           .hsv = hsv,
                                            .permute = permute};
 
 #endif

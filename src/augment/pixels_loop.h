@@ -6,7 +6,8 @@
  *   SL_PIXELS_INLINE, SL_PIXELS_TARGET   static inline, and static, for its instruction set
  *   V(name), LANES               the intrinsic `name` of its width; bytes of a vector
  *   pixels_vector, pixels_floats the types
- *   V_AND, V_XOR, V_ZERO         of whole vectors
+ *   V_AND, V_OR, V_XOR, V_ZERO   of whole vectors
+ *   V_AS_FLOATS, V_AS_BITS       the same bits (pixels_hsv_loop.h)
  * and, inline,
  *   pixels_pick(mask, a, b)      bytes of a where the mask's are 255, of b where they are 0
  *   pixels_equal(a, b), pixels_same(x, y)   255, or -1, where bytes, or floats, are equal
@@ -37,6 +38,7 @@ typedef struct pixels_planes {
 typedef struct pixels_context {
     const uint8_t *tables[3]; /* pixels_prepare */
     const uint8_t *order;
+    const sl_hsv_change *hsv;
     float factor;
     uint8_t shift;
 } pixels_context;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NEON: 16 pixels at once, which its loads take apart; what is left over, and hue, is scalar. */
+/* NEON: 16 pixels at once, which its loads take apart; what is left over, hue and HSV, are scalar.
+ */
 #include "blend.h"
 #include "pixels.h"
 
@@ -130,6 +131,11 @@ static void pixels_neon_hue(uint8_t *pixels, size_t count, uint8_t shift)
     sl_pixels_scalar.hue(pixels, count, shift);
 }
 
+static void pixels_neon_hsv(uint8_t *pixels, size_t count, const sl_hsv_change *change)
+{
+    sl_pixels_scalar.hsv(pixels, count, change);
+}
+
 static void pixels_neon_permute(uint8_t *pixels, size_t count, const uint8_t order[3])
 {
     const size_t whole = count / STEP * STEP;
@@ -149,6 +155,7 @@ const sl_pixel_kernels sl_pixels_neon = {.look_up = pixels_neon_look_up,
                                          .grey = pixels_neon_grey,
                                          .blend_grey = pixels_neon_blend_grey,
                                          .hue = pixels_neon_hue,
+                                         .hsv = pixels_neon_hsv,
                                          .permute = pixels_neon_permute};
 
 #endif

@@ -135,6 +135,13 @@ static void pixels_hue(uint8_t *pixels, size_t count, uint8_t shift)
     }
 }
 
+static void pixels_hsv(uint8_t *pixels, size_t count, const sl_hsv_change *change)
+{
+    for (size_t i = 0; i < count; i++) {
+        sl_hsv_pixel(pixels + i * 3, change);
+    }
+}
+
 static void pixels_permute(uint8_t *pixels, size_t count, const uint8_t order[3])
 {
     const size_t places[3] = {order[0], order[1], order[2]}; /* which stores cannot change */
@@ -155,6 +162,7 @@ const sl_pixel_kernels sl_pixels_scalar = {.look_up = pixels_look_up,
                                            .grey = make_grey,
                                            .blend_grey = pixels_blend_grey,
                                            .hue = pixels_hue,
+                                           .hsv = pixels_hsv,
                                            .permute = pixels_permute};
 
 const sl_pixel_kernels *sl_pixel_kernels_for(sl_simd simd)

@@ -2,6 +2,7 @@
 /*
  * steps_color: operations on pixels by themselves, as torchvision draws them. Pure.
  */
+#include "hsv.h"
 #include "operations.h"
 #include "steps_draw.h"
 
@@ -177,5 +178,28 @@ sluice_status sl_draw_random_channel_permutation(const double *arguments, sl_dra
     for (size_t i = 0; i < 3; i++) {
         operation->values[i] = order[i];
     }
+    return SLUICE_OK;
+}
+
+/* ---- HSV ---- */
+
+/* ultralytics' RandomHSV: hue turned by r of the circle, the others times 1 + r. */
+sluice_status sl_draw_random_hsv(const double *arguments, sl_drawing *drawing)
+{
+    double parts[3];
+    for (size_t i = 0; i < 3; i++) {
+        parts[i] = sl_random_range(&drawing->random, -1.0, 1.0) * arguments[i];
+    }
+    if (arguments[0] == 0 && arguments[1] == 0 && arguments[2] == 0) {
+        return SLUICE_OK;
+    }
+    sl_operation *operation = sl_draw_operation(drawing, &sl_operation_hsv);
+    if (operation == NULL) {
+        return SLUICE_UNSUPPORTED;
+    }
+    const int32_t steps = (int32_t)floor(parts[0] * SL_HSV_TURN);
+    operation->values[0] = (steps + SL_HSV_TURN) % SL_HSV_TURN;
+    operation->values[1] = (double)sl_hsv_factor(parts[1] + 1);
+    operation->values[2] = (double)sl_hsv_factor(parts[2] + 1);
     return SLUICE_OK;
 }

@@ -59,7 +59,7 @@ void sl_rotation_matrix(double degrees, uint32_t width, uint32_t height, double 
 sl_step_draw sl_draw_color_jitter, sl_draw_color_jitter_ranges, sl_draw_random_grayscale,
     sl_draw_random_invert, sl_draw_random_posterize, sl_draw_random_solarize,
     sl_draw_random_solarize_add, sl_draw_random_autocontrast, sl_draw_random_equalize,
-    sl_draw_random_channel_permutation;
+    sl_draw_random_channel_permutation, sl_draw_random_hsv;
 const char *sl_color_jitter_ranges_mismatch(const double *arguments);
 uint32_t sl_color_jitter_operations(const double *arguments);
 

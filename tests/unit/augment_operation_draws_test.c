@@ -191,6 +191,51 @@ TEST(hue_leaves_the_others)
     sluice_augment_destroy(hue);
 }
 
+/* ---- HSV ---- */
+
+/* ultralytics' RandomHSV: uniform about what changes nothing; steps of 2 degrees. */
+TEST(hsv_changes)
+{
+    enum { STEPS = 36 };
+    uint32_t steps[STEPS] = {0};
+    uniform saturation = {.name = "saturation", .least = 0.3, .most = 1.7};
+    uniform value = {.name = "value", .least = 0.6, .most = 1.4};
+    sluice_augment *r = recipe_of_step("random_hsv", (const double[]){0.1, 0.7, 0.4}, 3);
+    for (uint64_t i = 0; i < DRAWS; i++) {
+        const sl_params *params = recipe_draw_step(r, i);
+        const sl_operation *o = &params->operations[0];
+        assert_int_equal(params->operation_count, 1);
+        assert_ptr_equal(o->kind, &sl_operation_hsv);
+        const double turned = o->values[0] >= 90 ? o->values[0] - 180 : o->values[0];
+        assert_true(turned >= -18 && turned < 18 && turned == floor(turned));
+        steps[(int)turned + 18]++;
+        uniform_note(&saturation, o->values[1]);
+        uniform_note(&value, o->values[2]);
+    }
+    distribution_expect(steps, NULL, STEPS, "hue");
+    uniform_expect(&saturation);
+    uniform_expect(&value);
+    sluice_augment_destroy(r);
+}
+
+TEST(hsv_presets_and_nothing)
+{
+    sluice_augment *usual = recipe_of_step("random_hsv", NULL, 0);
+    sluice_augment *nothing = recipe_of_step("random_hsv", (const double[]){0, 0, 0}, 3);
+    sluice_augment *value = recipe_of_step("random_hsv", (const double[]){0, 0, 1}, 3);
+    for (uint64_t i = 0; i < 500; i++) {
+        const double *v = recipe_draw_step(usual, i)->operations[0].values;
+        assert_true(v[0] < 3 || v[0] >= 177);
+        assert_true(v[1] > 0.29 && v[1] < 1.71 && v[2] > 0.59 && v[2] < 1.41);
+        assert_int_equal(recipe_draw_step(nothing, i)->operation_count, 0);
+        v = recipe_draw_step(value, i)->operations[0].values;
+        assert_true(v[0] == 0 && v[1] >= 1 && v[1] < 256.0 / 255);
+    }
+    sluice_augment_destroy(usual);
+    sluice_augment_destroy(nothing);
+    sluice_augment_destroy(value);
+}
+
 /* ---- one number each ---- */
 
 TEST(steps_with_a_probability)

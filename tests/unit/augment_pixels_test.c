@@ -21,6 +21,7 @@ typedef struct arguments {
     uint8_t order[3];
     float factor;
     uint8_t shift;
+    sl_hsv_change hsv;
 } arguments;
 
 typedef uint64_t operation(const sl_pixel_kernels *kernels, uint8_t *pixels, size_t count,
@@ -67,6 +68,13 @@ static uint64_t do_hue(const sl_pixel_kernels *kernels, uint8_t *pixels, size_t 
     return 0;
 }
 
+static uint64_t do_hsv(const sl_pixel_kernels *kernels, uint8_t *pixels, size_t count,
+                       arguments *with)
+{
+    kernels->hsv(pixels, count, &with->hsv);
+    return 0;
+}
+
 static uint64_t do_permute(const sl_pixel_kernels *kernels, uint8_t *pixels, size_t count,
                            arguments *with)
 {
@@ -75,7 +83,7 @@ static uint64_t do_permute(const sl_pixel_kernels *kernels, uint8_t *pixels, siz
 }
 
 static operation *const operations[] = {do_look_up,    do_look_up_one, do_sum_grey, do_grey,
-                                        do_blend_grey, do_hue,         do_permute};
+                                        do_blend_grey, do_hue,         do_hsv,      do_permute};
 enum { OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
 
 static arguments random_arguments(sl_random *random)
@@ -94,6 +102,9 @@ static arguments random_arguments(sl_random *random)
                       ? factors[chosen]
                       : (float)sl_random_range(random, -1.0, 4.0);
     with.shift = (uint8_t)sl_random_below(random, 256);
+    with.hsv = (sl_hsv_change){.hue = (uint8_t)sl_random_below(random, 180),
+                               .saturation = (float)sl_random_range(random, 0.0, 2.0),
+                               .value = (float)sl_random_range(random, 0.0, 2.0)};
     return with;
 }
 
@@ -278,6 +289,51 @@ TEST(hue_is_pillows_for_all_colours)
             sl_pixel_kernels_for((sl_simd)level)->hue(ours, SHADES, shift);
             assert_memory_equal(ours, expected, sizeof(ours));
         }
+    }
+}
+
+/* Of all colours each level gives what the scalar one does, which augment_hsv_opencv_test judges.
+ */
+TEST(hsv_of_all_colours_is_the_same_at_all_levels)
+{
+    static uint8_t shade[SHADES * 3];
+    static uint8_t expected[SHADES * 3];
+    static uint8_t ours[SHADES * 3];
+    sl_random random = sl_random_for(13, 0, 0, 0);
+    for (uint32_t red = 0; red < 256; red++) {
+        const sl_hsv_change change = random_arguments(&random).hsv;
+        for (uint32_t i = 0; i < SHADES; i++) {
+            const uint8_t rgb[3] = {(uint8_t)red, (uint8_t)(i >> 8), (uint8_t)i};
+            memcpy(shade + (size_t)i * 3, rgb, 3);
+        }
+        memcpy(expected, shade, sizeof(expected));
+        sl_pixels_scalar.hsv(expected, SHADES, &change);
+        for (int level = SL_SIMD_SCALAR + 1; level <= (int)sl_simd_best(); level++) {
+            memcpy(ours, shade, sizeof(ours));
+            sl_pixel_kernels_for((sl_simd)level)->hsv(ours, SHADES, &change);
+            assert_memory_equal(ours, expected, sizeof(ours));
+        }
+    }
+}
+
+/* The table that it stands for, as numpy makes it. */
+static void check_hsv_factor(double factor)
+{
+    const float ours = sl_hsv_factor(factor);
+    for (int x = 0; x < 256; x++) {
+        assert_int_equal((int)fminf((float)x * ours, 255.0F), (int)fmin(x * factor, 255.0));
+    }
+}
+
+TEST(hsv_factors_make_the_tables)
+{
+    static const double ends[] = {0.0, 1.0, 2.0, 0.5, 1.5, 0.75, 1e-9, 1.0 / 3, 0.3, 1.7};
+    sl_random random = sl_random_for(14, 0, 0, 0);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        check_hsv_factor(ends[i]);
+    }
+    for (int i = 0; i < 100000; i++) {
+        check_hsv_factor(sl_random_range(&random, 0.0, 2.0));
     }
 }
 

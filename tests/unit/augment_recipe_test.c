@@ -283,6 +283,7 @@ TEST(streams_are_the_same_for_ever)
                     {"random_autocontrast", 15},
                     {"random_equalize", 16},
                     {"random_channel_permutation", 17},
+                    {"random_hsv", 41},
                     {"gaussian_blur", 18},
                     {"pillow_blur", 19},
                     {"random_sharpness", 20},

@@ -29,6 +29,10 @@ static void random_values(sl_random *random, sl_operation *o)
         v[1] = sl_random_below(random, 257);
     } else if (o->kind == &sl_operation_hue) {
         v[0] = sl_random_range(random, -0.5, 0.5);
+    } else if (o->kind == &sl_operation_hsv) {
+        v[0] = sl_random_below(random, 180);
+        v[1] = (double)(float)sl_random_range(random, 0, 2);
+        v[2] = (double)(float)sl_random_range(random, 0, 2);
     } else if (o->kind == &sl_operation_permute) {
         v[0] = sl_random_below(random, 3);
         v[1] = sl_random_below(random, 3);
@@ -58,7 +62,7 @@ static const sl_operation_kind *const kinds[] = {
     &sl_operation_autocontrast, &sl_operation_equalize,     &sl_operation_saturation,
     &sl_operation_grey,         &sl_operation_hue,          &sl_operation_permute,
     &sl_operation_erase,        &sl_operation_sharpness,    &sl_operation_gaussian_blur,
-    &sl_operation_box_blur,     &sl_operation_jpeg};
+    &sl_operation_box_blur,     &sl_operation_jpeg,         &sl_operation_hsv};
 
 static void add_operation(sl_random *random, sl_drawing *drawing)
 {

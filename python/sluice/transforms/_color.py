@@ -96,6 +96,30 @@ class RandomPhotometricDistort(Transform):
         return [brightness, ("random_choice", (1, 1), orders), maybe(("random_channel_permutation",))]
 
 
+class RandomHsv(Transform):
+    """The YOLO family's RandomHSV: hue turned, saturation and value scaled, by random parts.
+
+    hue: x, 0 to 1, for a turn of -x to x of the circle, in whole steps of 2 degrees. saturation, value: x, 0 to 1, for
+    factors of 1-x to 1+x. All three 0: nothing is changed.
+
+    Source: ultralytics (data/augment.py, since 8.3.79, where hue is turned and no longer scaled), on the HSV of 8 bits of
+    OpenCV 4.6 (cv2.cvtColor). Its defaults are those of its training, hsv_h, hsv_s and hsv_v. Pixels are OpenCV's, but for
+    the last ones of rows whose length is no multiple of 32, which it rounds otherwise: by at most 1.
+    """
+
+    _name = "random_hsv"
+
+    def __init__(self, hue: float = 0.015, saturation: float = 0.7, value: float = 0.4) -> None:
+        given = {"hue": hue, "saturation": saturation, "value": value}
+        self.hue, self.saturation, self.value = (_check.number(name, part) for name, part in given.items())
+        for name, part in given.items():
+            if not 0 <= part <= 1:
+                raise ValueError(f"{name}={part!r}: expected 0 to 1, the largest part by which it changes")
+
+    def _step(self):
+        return (self._name, self.hue, self.saturation, self.value)
+
+
 class Grayscale(Transform):
     """Grey, in three equal channels."""
 

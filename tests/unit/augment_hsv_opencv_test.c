@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The step random_hsv against OpenCV's conversions and ultralytics' tables. Arguments: Python,
+ * opencv_oracle.py.
+ */
+#include "hsv.h"
+#include "philox.h"
+#include "pillow.h"
+#include "pixels.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE = 2048, PART = SIDE * SIDE, CHANGES = 12, NARROW = 47, TALL = 900 };
+
+typedef struct hsv_parts {
+    double hue, saturation, value; /* as ultralytics' r */
+} hsv_parts;
+
+static hsv_parts parts_of(sl_random *random, int change)
+{
+    static const hsv_parts ends[] = {{0, 0, 0}, {-1, -1, 1}, {1, 1, 0}, {0.25, 0.5, -0.5}};
+    if (change < 4) {
+        return ends[change];
+    }
+    return (hsv_parts){sl_random_range(random, -1.0, 1.0), sl_random_range(random, -1.0, 1.0),
+                       sl_random_range(random, -0.6, 0.6)};
+}
+
+static sl_hsv_change change_of(const hsv_parts *parts)
+{
+    return (sl_hsv_change){.hue = (uint8_t)(((int)floor(parts->hue * 180) + 180) % 180),
+                           .saturation = sl_hsv_factor(parts->saturation + 1),
+                           .value = sl_hsv_factor(parts->value + 1)};
+}
+
+/* What OpenCV makes of these pixels. */
+static void ask(const uint8_t *pixels, int width, int height, const hsv_parts *parts,
+                uint8_t *answer)
+{
+    const size_t bytes = (size_t)width * (size_t)height * 3;
+    pillow oracle;
+    pillow_open(&oracle);
+    pillow_input(&oracle, 0, pixels, bytes);
+    pillow_ask(&oracle, "hsv 0 %d %d %a %a %a", width, height, parts->hue, parts->saturation,
+               parts->value);
+    pillow_run(&oracle);
+    pillow_answer(&oracle, 0, answer, bytes);
+    pillow_close(&oracle);
+}
+
+/* A quarter of all colours for each change, at all levels in turn: no tolerance. */
+TEST(hsv_is_opencvs)
+{
+    uint8_t *ours = malloc((size_t)PART * 3);
+    uint8_t *theirs = malloc((size_t)PART * 3);
+    assert_non_null(ours);
+    assert_non_null(theirs);
+    sl_random random = sl_random_for(71, 0, 0, 0);
+    for (int i = 0; i < CHANGES; i++) {
+        const hsv_parts parts = parts_of(&random, i);
+        const sl_hsv_change change = change_of(&parts);
+        for (size_t k = 0; k < (size_t)PART * 3; k++) {
+            const size_t colour = k / 3 * 4 + (k / 3 / 64 + (size_t)i) % 4;
+            ours[k] = (uint8_t)(colour >> (k % 3 * 8));
+        }
+        ask(ours, SIDE, SIDE, &parts, theirs);
+        const int level = i % ((int)sl_simd_best() + 1);
+        sl_pixel_kernels_for((sl_simd)level)->hsv(ours, PART, &change);
+        assert_true(memcmp(ours, theirs, (size_t)PART * 3) == 0);
+    }
+    free(ours);
+    free(theirs);
+}
+
+/* Rows that end in a part of OpenCV's vector: within 1 there, and equal before. */
+TEST(ends_of_rows_are_within_one)
+{
+    enum { BYTES = NARROW * TALL * 3, EQUAL = 32 * 3 };
+    static uint8_t ours[BYTES];
+    static uint8_t theirs[BYTES];
+    sl_random random = sl_random_for(72, 0, 0, 0);
+    for (size_t i = 0; i < BYTES; i++) {
+        ours[i] = (uint8_t)sl_random_below(&random, 256);
+    }
+    const hsv_parts parts = {0.013, 0.61, -0.37};
+    const sl_hsv_change change = change_of(&parts);
+    ask(ours, NARROW, TALL, &parts, theirs);
+    sl_pixel_kernels_for(sl_simd_best())->hsv(ours, (size_t)NARROW * TALL, &change);
+    assert_true(largest_difference(ours, theirs, BYTES) <= 1);
+    for (size_t y = 0; y < TALL; y++) {
+        assert_memory_equal(ours + y * NARROW * 3, theirs + y * NARROW * 3, EQUAL);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const int code = pillow_begin(argc, argv);
+    if (code != 0) {
+        return code;
+    }
+    return test_run(NULL, NULL);
+}
