@@ -4,8 +4,9 @@
  *
  * Results are cut to integers, so floats give those of doubles unless a value is about an integer.
  * A group that has one within a bound on the floats' error goes to the kernels in doubles, but for
- * those of equal pixels, which floats hold exactly: that is where values are integers in real
- * pictures. Coordinates are in 32.32 fixed point, made anew from doubles for each block.
+ * values of four equal samples, which floats hold exactly: that is where values are integers in
+ * real pictures, where one channel of one pixel is enough (of bicubic groups all must be equal).
+ * Coordinates are in 32.32 fixed point, made anew from doubles for each block.
  *
  * The bound, bilinear: coordinates are wrong by 2^-33 and 64 steps of as much, cut to 24 bits: by
  * 2^-24 + 2^-26 each at most, which moves a value by 255 times that, twice: 3.9e-5. Four roundings
@@ -192,6 +193,25 @@ INLINE bool words_are_flat(__m256i upper, __m256i lower)
     return _mm256_testz_si256(differences, differences) != 0;
 }
 
+/* Of a channel of both pixels of each word, 0 where they and those below are the same. */
+INLINE __m256 pairs_differ(__m256i upper, __m256i lower, int channel)
+{
+    const __m256 top = pick_pairs(upper, channel);
+    const __m256 down = _mm256_xor_ps(top, pick_pairs(lower, channel));
+    const __m256 across = _mm256_xor_ps(top, _mm256_permute_ps(top, 0xB1));
+    return _mm256_or_ps(across, _mm256_or_ps(down, _mm256_permute_ps(down, 0xB1)));
+}
+
+/* Whether all values of a channel that are about an integer are of four equal samples. */
+INLINE bool close_are_flat(const __m256i upper[2], const __m256i lower[2], int channel,
+                           __m256 close)
+{
+    const __m256 differ = _mm256_shuffle_ps(pairs_differ(upper[0], lower[0], channel),
+                                            pairs_differ(upper[1], lower[1], channel), 0x88);
+    const __m256i same = _mm256_cmpeq_epi32(_mm256_castps_si256(differ), _mm256_setzero_si256());
+    return _mm256_movemask_ps(_mm256_andnot_ps(_mm256_castsi256_ps(same), close)) == 0;
+}
+
 /* 8 pixels of three channels each, in the order of affine_aim. */
 INLINE void store_group(const __m256i channels[3], uint8_t *out)
 {
@@ -228,7 +248,7 @@ INLINE bool make_linear_group(const sl_warp_source *source, const affine_aim *ai
     const __m256 right = _mm256_loadu_ps(aim->right + i);
     const __m256 down = _mm256_loadu_ps(aim->down + i);
     const __m256 downs[2] = {_mm256_unpacklo_ps(down, down), _mm256_unpackhi_ps(down, down)};
-    __m256 nearest = _mm256_set1_ps(1);
+    __m256 close[3];
     __m256i channels[3];
     for (int c = 0; c < 3; c++) {
         const __m256 a = between_rows(upper[0], lower[0], c, downs[0]);
@@ -236,13 +256,14 @@ INLINE bool make_linear_group(const sl_warp_source *source, const affine_aim *ai
         const __m256 left = _mm256_shuffle_ps(a, b, 0x88);
         const __m256 difference = _mm256_sub_ps(_mm256_shuffle_ps(a, b, 0xDD), left);
         const __m256 value = _mm256_fmadd_ps(difference, right, left);
-        nearest = _mm256_min_ps(nearest, from_integer(value));
+        close[c] = _mm256_cmp_ps(from_integer(value), _mm256_set1_ps(0x1p-13F), _CMP_LT_OQ);
         channels[c] = _mm256_cvttps_epi32(value);
     }
     store_group(channels, out);
-    const __m256 close = _mm256_cmp_ps(nearest, _mm256_set1_ps(0x1p-13F), _CMP_LT_OQ);
-    return _mm256_movemask_ps(close) == 0 ||
-           (words_are_flat(upper[0], lower[0]) && words_are_flat(upper[1], lower[1]));
+    const __m256 any = _mm256_or_ps(close[0], _mm256_or_ps(close[1], close[2]));
+    return _mm256_movemask_ps(any) == 0 ||
+           (close_are_flat(upper, lower, 0, close[0]) &&
+            close_are_flat(upper, lower, 1, close[1]) && close_are_flat(upper, lower, 2, close[2]));
 }
 
 /* ---- bicubic ---- */
