@@ -36,6 +36,7 @@ if grep -q predicted out; then fail "a prediction without --supply"; fi
 # The step that the supply is so many times of.
 run 0 bench packed --size 64 --batch 8 --supply-ratio 0.5 --steps 10 --repeats 1 --json
 json '.accelerator.step_ms > 0 and .comparison.supply_ratio.median > 0'
+json '.accelerator.au_asked == null'
 # No loader feeds a step of 10 us: it is seen, and not taken for the accelerator's fault.
 run 0 bench packed --size 64 --batch 8 --step-ms 0.01 --steps 30 --repeats 1 --json
 json '.arms.sluice.au_strict.median < 0.5 and .arms.sluice.data_idle.median > 0'
@@ -47,7 +48,10 @@ json '.accelerator.preset == "cosmoflow-h100" and .accelerator.step_ms == 7 and 
 json '.arms.sluice.steps == 40'
 run 0 bench packed --size 32 --accelerator unet3d-b200 --steps 2 --repeats 1 --json
 json '.accelerator.preset == "unet3d-b200" and .accelerator.step_ms == 162 and .batch == 7'
+run 0 bench packed --size 32 --accelerator retinanet-b200 --scale 0.01 --steps 2 --repeats 1 --json
+json '.accelerator.step_ms == 4755 and .batch == 24 and .accelerator.au_asked == 0.85'
 run 0 bench packed --size 32 --accelerator cosmoflow-h100 --seconds 70ms --repeats 3
+says out "MLPerf Storage asks     70 % of utilisation, where nothing is decoded"
 says out "no MLPerf result"
 says out "repeats       1, 10 steps an arm"
 

@@ -115,6 +115,18 @@ static void print_supply(const struct bench_arms_figures *figures)
     print_spread("  measured - predicted", &comparison->prediction_error, 1, " points");
 }
 
+/* Beside what the benchmark asks for, whose own runs decode nothing. */
+static void print_asked(const struct bench_arms_figures *figures)
+{
+    const struct bench_spread *utilisation = &figures->comparison->arms[ARM_SLUICE].au_mlperf;
+    if (figures->preset == NULL || isnan(utilisation->median)) {
+        return;
+    }
+    printf("MLPerf Storage asks     %.0f %% of utilisation, where nothing is decoded: %s here\n",
+           figures->preset->au_passed * 100,
+           utilisation->median >= figures->preset->au_passed ? "as much" : "less");
+}
+
 void bench_arms_report_text(const struct bench_arms_figures *figures)
 {
     const struct bench_comparison *comparison = figures->comparison;
@@ -146,6 +158,7 @@ void bench_arms_report_text(const struct bench_arms_figures *figures)
     print_spread("relative reduction", &comparison->relative, 100, " % of the idle time");
     print_spread("recovered share", &comparison->recovered, 100, " % of what feeding costs");
     print_supply(figures);
+    print_asked(figures);
     printf("\n");
     if (result->seconds > 0) {
         bench_stats_print(&result->stats, &result->stages, &figures->setting, result->seconds);
@@ -186,6 +199,7 @@ static void write_accelerator(struct json *json, const struct bench_arms_figures
     json_real(json, "step_ms", figures->accelerator->step_s * 1e3);
     bench_stats_write_rate(json, "demand_", figures->comparison->demand, &figures->setting);
     json_text(json, "preset", preset == NULL ? NULL : preset->name);
+    json_real(json, "au_asked", preset == NULL ? NAN : preset->au_passed);
     json_close_object(json);
 }
 
