@@ -55,6 +55,14 @@ def test_detection():
     assert re.search(r"found \d+.\d% of the shapes", run("detection.py"))
 
 
+def test_yolo():
+    lines = run("yolo.py").splitlines()
+    losses = [float(line.split()[3].rstrip(",")) for line in lines if line.startswith("epoch")]
+    assert len(losses) == 12 and losses[-1] < losses[0] / 2 and re.search(r"found \d+.\d% of the shapes", lines[-1])
+    boxes = [float(line.split()[4]) for line in lines if line.startswith("epoch")]
+    assert numpy.mean(boxes[:9]) > 1.3 * numpy.mean(boxes[9:])  # of four pictures, of one
+
+
 def test_pairs_of_views():
     assert re.search(r"the other view is the nearest: \d+", run("simclr.py"))
 

@@ -74,6 +74,10 @@ static uint8_t noise_value(const noise_channel *channel, uint32_t bits)
 
 void sl_fill_colour(uint8_t *pixels, size_t count, const uint8_t colour[3])
 {
+    if (colour[0] == colour[1] && colour[1] == colour[2]) {
+        memset(pixels, colour[0], count * 3);
+        return;
+    }
     for (size_t i = 0; i < count * 3; i += 3) {
         memcpy(pixels + i, colour, 3);
     }
