@@ -44,11 +44,17 @@ static void draw(const sl_instances *all, const sl_shape_view *view, sl_scratch 
 
 static void find_box(const sl_instances *all, const sl_shape_view *view, sl_scratch *scratch)
 {
-    double box[4];
-    fuzz_expect(sl_instances_box(all, 0, view, scratch, box, NULL) == SLUICE_OK, "a box");
+    sl_shape_box found;
+    fuzz_expect(sl_instances_box(all, 0, view, scratch, &found, NULL) == SLUICE_OK, "a box");
+    const double *box = found.seen;
+    const double *whole = found.whole;
     fuzz_expect(box[0] >= 0 && box[1] >= 0 && box[2] <= view->width && box[3] <= view->height &&
                     box[0] <= box[2] && box[1] <= box[3],
                 "the box is inside");
+    const double near = 1e-6; /* where edges are cut */
+    fuzz_expect(box[0] == box[2] || (whole[0] <= box[0] + near && whole[1] <= box[1] + near &&
+                                     whole[2] >= box[2] - near && whole[3] >= box[3] - near),
+                "the whole has it");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -43,12 +43,12 @@ static void check_all(const sl_instances *found, sl_scratch *scratch)
     sl_shape_view view = {.width = SIDE, .height = SIDE};
     memcpy(view.matrix, matrix, sizeof(matrix));
     for (uint32_t i = 0; i < found->count; i++) {
-        double box[4];
+        sl_shape_box box;
         if (found->of[i].runs.width > 0)
             check_mask(&found->of[i].runs);
         const sluice_status status = sl_instances_rasterise(found, i, matrix, &mask, scratch, NULL);
         fuzz_expect(status == SLUICE_OK || status == SLUICE_UNSUPPORTED, "what is read is drawn");
-        fuzz_expect(sl_instances_box(found, i, &view, scratch, box, NULL) == SLUICE_OK, "a box");
+        fuzz_expect(sl_instances_box(found, i, &view, scratch, &box, NULL) == SLUICE_OK, "a box");
     }
 }
 

@@ -13,7 +13,7 @@
 /* ---- polygons ---- */
 
 /* Convex; vertices are (x, y, w), of which w is above 0 once it was clipped to be. */
-enum { VERTICES_MAX = SL_TRAIL_CORNERS + 8 };
+enum { VERTICES_MAX = SL_TRAIL_SHOWN_MAX };
 typedef struct polygon {
     uint32_t count;
     double at[VERTICES_MAX][3];
@@ -286,6 +286,42 @@ bool sl_trail_shows(const sl_trail *trail, const double at[2])
     const double *shown = trail->shown;
     return !trail->folded && at[0] >= shown[0] && at[0] < shown[2] && at[1] >= shown[1] &&
            at[1] < shown[3] && corners_have(trail, at);
+}
+
+uint32_t sl_trail_shown(const sl_trail *trail, double corners[SL_TRAIL_SHOWN_MAX][2])
+{
+    polygon p;
+    if (trail->folded || box_is_empty(trail->shown)) {
+        return 0;
+    }
+    polygon_of_box(&p, trail->shown);
+    polygon_clip_corners(&p, trail);
+    for (uint32_t i = 0; i < p.count; i++) {
+        corners[i][0] = p.at[i][0];
+        corners[i][1] = p.at[i][1];
+    }
+    return p.count;
+}
+
+void sl_trail_row(const sl_trail *trail, double y, uint32_t width, uint32_t *from, uint32_t *to)
+{
+    const double *shown = trail->shown;
+    const double sign = corners_area(trail) < 0 ? -1 : 1;
+    double first = fmax(ceil(shown[0] - 0.5), 0);
+    double behind = fmin(ceil(shown[2] - 0.5), width);
+    bool some = !trail->folded && y >= shown[1] && y < shown[3];
+    for (uint32_t i = 0; i < trail->corner_count; i++) {
+        double line[3];
+        corner_line(trail, i, sign, line);
+        const double away = line[1] * y + line[2] + 1e-9 * (fabs(line[0]) + fabs(line[1]));
+        const double at = -away / line[0] - 0.5; /* of a pixel whose centre is on the line */
+        first = line[0] > 0 ? fmax(first, ceil(at)) : first;
+        behind = line[0] < 0 ? fmin(behind, floor(at) + 1) : behind;
+        some = some && (line[0] != 0 || away >= 0);
+    }
+    some = some && first < behind;
+    *from = some ? (uint32_t)first : 0;
+    *to = some ? (uint32_t)behind : 0;
 }
 
 bool sl_trail_move_point(const sl_trail *trail, const double from[2], double to[2])

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SL_TRAIL_CORNERS = 32 };
+enum { SL_TRAIL_CORNERS = 32, SL_TRAIL_SHOWN_MAX = SL_TRAIL_CORNERS + 8 };
 
 typedef struct sl_trail {
     uint32_t picture_width, picture_height;
@@ -53,6 +53,10 @@ bool sl_trail_move_box(const sl_trail *trail, const float from[4], sl_trail_box 
 bool sl_trail_move_point(const sl_trail *trail, const double from[2], double to[2]);
 /* Whether the picture is to be seen there, of the output. */
 bool sl_trail_shows(const sl_trail *trail, const double at[2]);
+/* All of that, as a convex polygon; the number of its corners, 0: nothing is. */
+uint32_t sl_trail_shown(const sl_trail *trail, double corners[SL_TRAIL_SHOWN_MAX][2]);
+/* Of the output's line at `y`, whose pixels' centres are shown: `*from` up to `*to`, of `width`. */
+void sl_trail_row(const sl_trail *trail, double y, uint32_t width, uint32_t *from, uint32_t *to);
 /* The box of the picture, clipped to it, about what an output of that size shows. */
 void sl_trail_seen(const sl_trail *trail, uint32_t width, uint32_t height, double box[4]);
 /* Whether left and right are exchanged, wherever up is. */

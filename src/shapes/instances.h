@@ -31,8 +31,16 @@ typedef struct sl_instances {
 
 typedef struct sl_shape_view {
     double matrix[9];
-    uint32_t width, height; /* of the output */
+    uint32_t width, height;  /* of the output */
+    const double (*seen)[2]; /* what of it is seen: corners of a convex polygon; NULL: all of it */
+    uint32_t seen_corners;   /* 0: nothing */
 } sl_shape_view;
+
+/* x1, y1, x2, y2 each; all zero: of nothing. */
+typedef struct sl_shape_box {
+    double seen[4];
+    double whole[4]; /* also of what is not seen */
+} sl_shape_box;
 
 /*
  * Draws instance `number` to `mask`, which is as large as the view says or smaller. Errors: those
@@ -43,13 +51,12 @@ sluice_status sl_instances_rasterise(const sl_instances *instances, uint32_t num
                                      sl_scratch *scratch, sluice_error *error);
 
 /*
- * The smallest box, x1, y1, x2, y2, of what the output shows of an instance; all zero: of nothing.
- * It is exact for polygons: those of the polygons' parts inside of the output (as boxes made anew
- * from segments are, and not hulls of moved boxes); of run lengths it is the hull of their moved
- * box, cut to the output. Errors: NOMEM (scratch).
+ * The smallest box of what is seen of an instance, and of all of it. It is exact: that of the parts
+ * of polygons, and of the pixels of run lengths, that are in what is seen, as boxes made anew from
+ * segments and masks are, and not the hull of a moved box. Errors: NOMEM (scratch).
  */
 sluice_status sl_instances_box(const sl_instances *instances, uint32_t number,
-                               const sl_shape_view *view, sl_scratch *scratch, double box[4],
+                               const sl_shape_view *view, sl_scratch *scratch, sl_shape_box *box,
                                sluice_error *error);
 
 #endif

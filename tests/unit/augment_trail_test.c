@@ -72,6 +72,78 @@ TEST(what_is_seen_holds_all_that_is_shown)
     }
 }
 
+/* ---- what is shown, as a whole ---- */
+
+static void expect_row(const sl_trail *trail, const chain *c, uint32_t y)
+{
+    uint32_t from;
+    uint32_t to;
+    sl_trail_row(trail, y + 0.5, c->width, &from, &to);
+    assert_true(from <= to && to <= c->width);
+    for (uint32_t x = 0; x < c->width; x++) {
+        const bool shown = sl_trail_shows(trail, (const double[2]){x + 0.5, y + 0.5});
+        assert_int_equal(shown, x >= from && x < to);
+    }
+}
+
+TEST(rows_are_what_is_shown_of_them)
+{
+    uint32_t turned = 0;
+    for (uint64_t i = 0; i < CHAINS; i++) {
+        sl_trail trail;
+        const chain c = draw_chain(i, KINDS, &trail);
+        for (uint32_t y = 0; y < c.height; y++) {
+            expect_row(&trail, &c, y);
+        }
+        turned += trail.corner_count > 0;
+    }
+    assert_true(turned > CHAINS / 4);
+}
+
+/* How far a place is inside of a convex polygon; below 0: outside. */
+static double depth_in(double (*corners)[2], uint32_t count, const double at[2])
+{
+    double least = INFINITY;
+    double twice = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const double *a = corners[i];
+        const double *b = corners[(i + 1) % count];
+        twice += a[0] * b[1] - a[1] * b[0];
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const double *a = corners[i];
+        const double *b = corners[(i + 1) % count];
+        const double across = (b[0] - a[0]) * (at[1] - a[1]) - (b[1] - a[1]) * (at[0] - a[0]);
+        const double length = hypot(b[0] - a[0], b[1] - a[1]);
+        least = length > CLOSE ? fmin(least, (twice < 0 ? -across : across) / length) : least;
+    }
+    return count > 2 ? least : -1;
+}
+
+TEST(the_polygon_is_what_is_shown)
+{
+    uint32_t inside = 0;
+    uint32_t outside = 0;
+    for (uint64_t i = 0; i < CHAINS; i++) {
+        sl_trail trail;
+        double corners[SL_TRAIL_SHOWN_MAX][2];
+        const chain c = draw_chain(i, KINDS, &trail);
+        const uint32_t count = sl_trail_shown(&trail, corners);
+        sl_random random = sl_random_for(12, 0, i, 0);
+        for (uint32_t k = 0; k < 40; k++) {
+            const double at[2] = {between(&random, -5, c.width + 5),
+                                  between(&random, -5, c.height + 5)};
+            const double depth = depth_in(corners, count, at);
+            if (fabs(depth) > CLOSE) {
+                assert_int_equal(depth > 0, sl_trail_shows(&trail, at));
+            }
+            inside += depth > CLOSE;
+            outside += depth < -CLOSE;
+        }
+    }
+    assert_true(inside > CHAINS && outside > CHAINS);
+}
+
 /* ---- at the edges ---- */
 
 static const double quarter[9] = {0, 1, 0, -1, 0, 90, 0, 0, 1}; /* a quarter turn */
@@ -89,6 +161,14 @@ static void expect_nothing(const sl_trail *trail)
         assert_true(isfinite(at[0]) && isfinite(at[1]));
         assert_false(sl_trail_shows(trail, (double[2]){i * 0.9, i * 0.6}));
     }
+    double corners[SL_TRAIL_SHOWN_MAX][2];
+    double area = 0;
+    const uint32_t count = sl_trail_shown(trail, corners);
+    for (uint32_t i = 0; i < count; i++) {
+        area += corners[i][0] * corners[(i + 1) % count][1] -
+                corners[i][1] * corners[(i + 1) % count][0];
+    }
+    assert_true(fabs(area) < CLOSE);
     sl_trail_seen(trail, WIDTH, HEIGHT, seen);
     assert_true(seen[0] == 0 && seen[1] == 0 && seen[2] == 0 && seen[3] == 0);
 }

@@ -52,7 +52,9 @@ static void find_box(const sl_instance *instance, const double matrix[9], double
     const sl_instances all = {1, instance, parts};
     sl_shape_view view = {.width = SIDE, .height = SIDE};
     memcpy(view.matrix, matrix, sizeof(view.matrix));
-    assert_int_equal(sl_instances_box(&all, 0, &view, &scratch, box, NULL), SLUICE_OK);
+    sl_shape_box found;
+    assert_int_equal(sl_instances_box(&all, 0, &view, &scratch, &found, NULL), SLUICE_OK);
+    memcpy(box, found.seen, sizeof(found.seen));
     assert_int_equal(sl_scratch_mark(&scratch), 0);
 }
 
@@ -176,6 +178,108 @@ TEST_WITH(an_instance_may_have_no_shape, open_scratch, close_scratch)
 }
 
 /* ---- boxes ---- */
+
+static sl_shape_box box_seen(const sl_instance *instance, const double matrix[9],
+                             const double (*seen)[2], uint32_t corners)
+{
+    const sl_instances all = {1, instance, parts};
+    sl_shape_view view = {.seen = seen, .seen_corners = corners};
+    sl_shape_box box;
+    memcpy(view.matrix, matrix, sizeof(view.matrix));
+    assert_int_equal(sl_instances_box(&all, 0, &view, &scratch, &box, NULL), SLUICE_OK);
+    assert_int_equal(sl_scratch_mark(&scratch), 0);
+    return box;
+}
+
+static void is_box(const double box[4], double left, double top, double right, double bottom)
+{
+    const double want[4] = {left, top, right, bottom};
+    for (int k = 0; k < 4; k++) {
+        if (fabs(box[k] - want[k]) > 1e-9)
+            fail_msg("side %d is at %.17g, not %g", k, box[k], want[k]);
+    }
+}
+
+TEST_WITH(boxes_of_what_a_convex_part_shows, open_scratch, close_scratch)
+{
+    /* a square on its tip, about (50, 50), in both directions */
+    static const double tip[][2] = {{50, 10}, {90, 50}, {50, 90}, {10, 50}};
+    static const double turned[][2] = {{10, 50}, {50, 90}, {90, 50}, {50, 10}};
+    static const double square[] = {0,  0,  40, 0,
+                                    40, 40, 0,  40}; /* its corner is in by 20 / sqrt 2 */
+    static const double around[] = {-5, -5, 105, -5, 105, 105, -5, 105};
+    static const double beside[] = {0, 0, 20, 0, 0, 20};
+    const sl_instance instance = {.polygons = 1};
+    for (int i = 0; i < 2; i++) {
+        const double(*seen)[2] = i == 0 ? tip : turned;
+        parts[0] = (sl_polygon){square, 4};
+        sl_shape_box box = box_seen(&instance, identity, seen, 4);
+        is_box(box.seen, 20, 20, 40, 40);
+        is_box(box.whole, 0, 0, 40, 40);
+        parts[0] = (sl_polygon){around, 4};
+        box = box_seen(&instance, identity, seen, 4);
+        is_box(box.seen, 10, 10, 90, 90);
+        is_box(box.whole, -5, -5, 105, 105);
+        parts[0] = (sl_polygon){beside, 3};
+        box = box_seen(&instance, identity, seen, 4);
+        is_box(box.seen, 0, 0, 0, 0);
+        is_box(box.whole, 0, 0, 20, 20);
+        is_box(box_seen(&instance, identity, seen, 0).seen, 0, 0, 0, 0); /* nothing is shown */
+    }
+}
+
+/* Each covered pixel is a square: moved, it is a polygon, whose box is looked at by itself. */
+TEST_WITH(boxes_of_run_lengths_are_those_of_their_pixels, open_scratch, close_scratch)
+{
+    enum { ACROSS = 9, DOWN = 7, RUNS_MAX = ACROSS * DOWN + 1 };
+    static const double views[][9] = {{1, 0, 0, 0, 1, 0, 0, 0, 1},
+                                      {9, 4, -20, -5, 8, 30, 0, 0, 1},
+                                      {6, 5, 20, -7, 9, 10, .03, -.02, 1}};
+    static const double part[][2] = {{20, 5}, {80, 20}, {70, 90}, {5, 60}};
+    uint32_t next = 1;
+    uint32_t some = 0;
+    for (uint32_t i = 0; i < 600; i++) {
+        uint32_t ends[RUNS_MAX];
+        uint32_t count = 0;
+        for (uint32_t at = 0; at < ACROSS * DOWN; ends[count++] = at) {
+            next = next * 1664525 + 1013904223;
+            const uint32_t length = (next >> 16) % (i % 2 == 0 ? 4 : 30);
+            at = at + length < ACROSS * DOWN ? at + length : ACROSS * DOWN;
+            if (count + 2 == RUNS_MAX)
+                at = ACROSS * DOWN;
+        }
+        const double *view = views[i % 3];
+        const uint32_t corners = i % 5 == 0 ? 3 : 4;
+        const sl_instance runs = {.runs = {ACROSS, DOWN, count, ends}};
+        const sl_shape_box got = box_seen(&runs, view, part, corners);
+        sl_shape_box want = {{INFINITY, INFINITY, -INFINITY, -INFINITY},
+                             {INFINITY, INFINITY, -INFINITY, -INFINITY}};
+        for (uint32_t k = 1; k < count; k += 2) {
+            for (uint32_t pixel = ends[k - 1]; pixel < ends[k]; pixel++) {
+                const uint32_t column = pixel / DOWN;
+                const double x = column;
+                const double y = pixel % DOWN;
+                const double square[] = {x, y, x + 1, y, x + 1, y + 1, x, y + 1};
+                const sl_instance one = {.polygons = 1};
+                parts[0] = (sl_polygon){square, 4};
+                const sl_shape_box box = box_seen(&one, view, part, corners);
+                for (int side = 0; side < 4; side++) {
+                    double (*less)(double, double) = side < 2 ? fmin : fmax;
+                    want.whole[side] = less(want.whole[side], box.whole[side]);
+                    if (box.seen[2] > box.seen[0])
+                        want.seen[side] = less(want.seen[side], box.seen[side]);
+                }
+            }
+        }
+        if (want.seen[2] > want.seen[0]) {
+            is_box(got.seen, want.seen[0], want.seen[1], want.seen[2], want.seen[3]);
+            some++;
+        }
+        if (want.whole[2] > want.whole[0])
+            is_box(got.whole, want.whole[0], want.whole[1], want.whole[2], want.whole[3]);
+    }
+    assert_true(some > 300);
+}
 
 static void widen(double box[4], double x, double y)
 {
