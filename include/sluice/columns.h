@@ -123,7 +123,12 @@ typedef enum sluice_column_kind {
  * max_aspect times as long as wide, in the order in which they are stored; the bounds of
  * torchvision (SanitizeBoundingBoxes) are the defaults. A box that is no finite number, or whose
  * right or lower edge is before its left or upper one, makes a bad sample; one without width or
- * height is dropped.
+ * height is dropped. With `shapes`, a text field that has a shape for each box as INSTANCES reads
+ * it, the box of an object is made anew of what is to be seen of its shape, by the moved polygon or
+ * the pixels of its run lengths, and is exact: where it is turned it does not grow, and what a crop
+ * cut off counts no more. Then the bounds go by that box, and min_visibility by the share of the
+ * box about the whole moved shape. A box whose object has no shape (null, []) is moved as above;
+ * what is stored is read, and checked, all the same, and steps that look at boxes see that.
  *
  * What belongs to boxes, a label or an area each, is a RAGGED or PADDED column that `follows` the
  * column of boxes: of its rows those are left whose boxes are. It has to have as many as there are
@@ -243,12 +248,13 @@ typedef struct sluice_column {
      * follows a column is of the sample that it is of [0] */
     uint32_t partner;
     uint32_t reserved; /* 0 */
+    const char *shapes;    /* BOXES: the field of shapes that they are made anew of [none] */
 } sluice_column;
 
 #define SLUICE_COLUMN_INIT                                                                         \
     {                                                                                              \
         sizeof(sluice_column), 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, NULL, 0, NULL, \
-            NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                \
+            NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL                          \
     }
 
 /* Adds a column; all strings and the recipe are copied. Errors: INVALID, NOMEM. */

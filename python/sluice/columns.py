@@ -271,6 +271,9 @@ class Boxes(Column):
     times as long as wide. keep: the rule of 'torchvision' (1, 1, 0, any), 'coco-visible' (1, 1, 0.3, any) or 'yolo'
     (2, 4, 0.1, 100), for what is not given. at_least_one: where a sample has boxes and none is left, its transform is
     drawn again, up to 20 times. too_long: 'bad' or 'truncate'. follows: the Image column [the only one before it].
+    shapes: a text field of a shape for each box, as Instances reads it ('segmentation'): each box is made anew of what
+    is seen of its moved shape, and is exact, where a moved box grows; what is kept goes by that box then, and
+    `min_visibility` by the box about the whole shape. Boxes without a shape are moved [all are].
     """
 
     _kind = "boxes"
@@ -280,7 +283,7 @@ class Boxes(Column):
         out_format: str = "xyxy", out_relative: bool = False, padded: bool = False, keep: str = "torchvision",
         min_size: float | None = None, min_area: float | None = None, min_visibility: float | None = None,
         max_aspect: float | None = None, at_least_one: bool = False, too_long: str = "bad",
-        follows: str | None = None, missing: str = "bad",
+        shapes: str | None = None, follows: str | None = None, missing: str = "bad",
     ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
         words = {"box_format": format, "out_format": out_format, "too_long": too_long, "length": length}
@@ -294,6 +297,8 @@ class Boxes(Column):
             value = preset if given[name] is None else _check.number(name, given[name])
             tiny = value == 0 and name in ("min_size", "min_area")
             self._set(name, _TINY if tiny else value)
+        if shapes is not None:
+            self._values["shapes"] = _check.text("shapes", shapes)
         self._set_follows(follows)
 
 

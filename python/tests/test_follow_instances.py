@@ -51,12 +51,12 @@ def samples():
     return [sample(number) for number in range(COUNT)]
 
 
-def write(path, samples):
-    fields = {"image": "image", "shapes": "text", "boxes": ("tensor", "float32", (0, 4)), "bits": ("tensor", "uint8", (0, 0, SHAPES))}
-    with sluice.Writer(path, fields) as writer:
+def write(path, samples, **options):
+    fields = {"image": "image", "shapes": "text", "boxes": ("tensor", "float32", (0, 4)), "bits": ("tensor", "uint8", (0, 0, SHAPES)), "numbers": ("tensor", "int64", (0,))}
+    with sluice.Writer(path, fields, **options) as writer:
         for s in samples:
             text = s["shapes"] if isinstance(s["shapes"], str) else json.dumps(s["shapes"])
-            writer.add(image=png(s["image"]), shapes=text, boxes=s["boxes"], bits=numpy.ascontiguousarray(s["bits"].transpose(1, 2, 0)))
+            writer.add(image=png(s["image"]), shapes=text, boxes=s["boxes"], numbers=numpy.arange(len(s["boxes"])), bits=numpy.ascontiguousarray(s["bits"].transpose(1, 2, 0)))
     return path
 
 

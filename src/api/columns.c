@@ -129,6 +129,9 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
     if (c->follows != NULL && !columns_is_name(c->follows, SL_COLUMN_NAME_BYTES)) {
         return "follows must be the name of a column";
     }
+    if (c->shapes != NULL && !field_is_good(c->shapes)) {
+        return "shapes must be the name of a field";
+    }
     if (!mirror_is_good(c)) {
         return "mirror must be a permutation of 0 to mirror_count - 1, of 256 at most";
     }
@@ -156,6 +159,14 @@ static sluice_status columns_refuse(sluice_columns *columns, const sluice_column
                         name != NULL ? name : "", why);
 }
 
+/* A name that was checked; NULL: "". */
+static void copy_name(char *to, const char *name)
+{
+    if (name != NULL) {
+        memcpy(to, name, strlen(name) + 1);
+    }
+}
+
 /* What columns have that follow a picture. */
 static void keep_followed(sl_column_request *request, const sluice_column *c)
 {
@@ -177,9 +188,8 @@ static void keep_followed(sl_column_request *request, const sluice_column *c)
     for (uint32_t i = 0; i < c->mirror_count; i++) {
         request->mirror[i] = (uint8_t)c->mirror[i];
     }
-    if (c->follows != NULL) {
-        memcpy(request->follows, c->follows, strlen(c->follows) + 1);
-    }
+    copy_name(request->follows, c->follows);
+    copy_name(request->shapes, c->shapes);
 }
 
 static void columns_keep(sluice_columns *columns, const sluice_column *c)

@@ -3,6 +3,7 @@
 #include "boxes.h"
 
 #include "error.h"
+#include "instances.h"
 #include "memory.h"
 
 #include <math.h>
@@ -123,28 +124,81 @@ static bool box_is_kept(const sl_box_rule *rule, const float box[4], const sl_tr
     return box_area(to->box) >= rule->min_visibility * box_area(to->whole) * (1 - ROUNDING);
 }
 
-void sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl_trail *trail)
+/* What is seen of shapes. */
+typedef struct box_view {
+    sl_shape_view view;
+    double corners[SL_TRAIL_SHOWN_MAX][2];
+} box_view;
+
+static void box_view_of(box_view *v, const sl_trail *trail)
 {
+    memcpy(v->view.matrix, trail->matrix, sizeof(v->view.matrix));
+    v->view.seen_corners = sl_trail_shown(trail, v->corners);
+    v->view.seen = (const double(*)[2])v->corners;
+}
+
+static bool has_shape(const sl_box_list *list, uint32_t number)
+{
+    const sl_instance *shape = list->shapes != NULL ? &list->shapes->of[number] : NULL;
+    return shape != NULL && (shape->runs.width > 0 || shape->polygons > 0);
+}
+
+/* `*shown`: whether there is anything of it to be seen. */
+static sluice_status move_shape(const sl_box_list *list, uint32_t number, const box_view *v,
+                                sl_trail_box *to, bool *shown, sluice_error *error)
+{
+    sl_shape_box box;
+    const sluice_status status =
+        sl_instances_box(list->shapes, number, &v->view, list->scratch, &box, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    memcpy(to->box, box.seen, sizeof(to->box));
+    memcpy(to->whole, box.whole, sizeof(to->whole));
+    *shown = box.seen[2] > box.seen[0];
+    return SLUICE_OK;
+}
+
+static bool keep_box(sl_box_list *list, const sl_box_rule *rule, const sl_trail_box *to)
+{
+    float moved[4];
+    for (size_t k = 0; k < 4; k++) {
+        moved[k] = (float)to->box[k];
+    }
+    if (!box_is_kept(rule, moved, to)) {
+        return false;
+    }
+    if (list->kept_count == list->most) {
+        list->overflows = true;
+        return false;
+    }
+    memcpy(list->moved[list->kept_count], moved, sizeof(moved));
+    return true;
+}
+
+sluice_status sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl_trail *trail,
+                            sluice_error *error)
+{
+    box_view v = {.view = {.width = 0}};
+    sluice_status status = SLUICE_OK;
+    if (list->shapes != NULL) {
+        box_view_of(&v, trail);
+    }
     list->kept_count = list->before;
     list->overflows = false;
-    for (uint32_t i = 0; i < list->count; i++) {
+    for (uint32_t i = 0; i < list->count && status == SLUICE_OK; i++) {
         sl_trail_box to;
-        float moved[4] = {0};
-        bool kept = sl_trail_move_box(trail, list->boxes[i], &to);
-        for (size_t k = 0; kept && k < 4; k++) {
-            moved[k] = (float)to.box[k];
+        bool kept = false;
+        if (has_shape(list, i)) {
+            status = move_shape(list, i, &v, &to, &kept, error);
+        } else {
+            kept = sl_trail_move_box(trail, list->boxes[i], &to);
         }
-        kept = kept && box_is_kept(rule, moved, &to);
-        if (kept && list->kept_count == list->most) {
-            list->overflows = true;
-            kept = false;
-        }
-        if (kept) {
-            memcpy(list->moved[list->kept_count], moved, sizeof(moved));
-        }
+        kept = kept && status == SLUICE_OK && keep_box(list, rule, &to);
         list->kept[i] = kept;
         list->kept_count += kept;
     }
+    return status;
 }
 
 void sl_boxes_write(const sl_box_list *list, const sl_box_rule *rule, uint32_t width,

@@ -6,7 +6,9 @@
  * of the sample at hand, as left, top, right, bottom in pixels of the picture, and, once they were
  * moved, where they are in the output and whether they are kept. What belongs to them, labels or
  * points, goes by `kept`.
- * Threads: one owner. Memory: of the worker's, as many as the column's length.
+ * Where there are shapes of the objects, boxes are made anew of what is seen of these; those
+ * without a shape are moved. Threads: one owner. Memory: of the worker's, as many as the column's
+ * length.
  */
 #ifndef SL_BOXES_H
 #define SL_BOXES_H
@@ -14,6 +16,9 @@
 #include "trail.h"
 
 #include <sluice/columns.h>
+
+struct sl_instances;
+struct sl_scratch;
 
 /* torchvision's SanitizeBoundingBoxes. */
 #define SL_BOX_SIZE_MIN 1.0
@@ -37,6 +42,9 @@ typedef struct sl_box_list {
     float (*boxes)[4];
     float (*moved)[4]; /* of those that are kept */
     uint8_t *kept;     /* for each, 1 or 0 */
+    const struct sl_instances
+        *shapes;                /* one for each that is stored, while boxes are moved; NULL: none */
+    struct sl_scratch *scratch; /* for these */
 } sl_box_list;
 
 /* Room for `most` boxes. NOMEM. A zeroed list may be closed. */
@@ -48,8 +56,9 @@ void sl_boxes_close(sl_box_list *list);
 const char *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *which);
 /* Of shares of the picture's sides, to pixels; likewise. */
 const char *sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height, uint32_t *which);
-/* Fills `moved` behind `before`, `kept` and kept_count. */
-void sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl_trail *trail);
+/* Fills `moved` behind `before`, `kept` and kept_count. Errors, with shapes: NOMEM (scratch). */
+sluice_status sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl_trail *trail,
+                            sluice_error *error);
 /* Those that are kept, as `rule` has them out, of an output of that size. */
 void sl_boxes_write(const sl_box_list *list, const sl_box_rule *rule, uint32_t width,
                     uint32_t height, float (*out)[4]);

@@ -20,6 +20,10 @@ static sluice_status column_boxes_bind(sl_column *column, sl_column_set *set, sl
     if (column->request.length > UINT32_MAX) {
         return sl_column_refuse(column, error, "a row has at most 2^32 - 1 boxes");
     }
+    if (column->shapes.number != SL_FIELD_NONE && column->shapes.field.type != SLUICE_FIELD_TEXT) {
+        return sl_column_refuse(column, error,
+                                "shapes have to be a text, as COCO's \"segmentation\" is read");
+    }
     column->request.dtype = SLUICE_F32;
     const sluice_status status = sl_column_follow(set, column, false, error);
     column->box_list = set->box_lists++;

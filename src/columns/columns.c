@@ -91,30 +91,29 @@ void sl_column_lead(sl_column_set *set, sl_column *column)
 
 /* ---- binding ---- */
 
-static sluice_status columns_find_field(const sl_columns_config *config, sl_column *column,
-                                        sluice_error *error)
+static sluice_status columns_find_field(const sl_columns_config *config, const char *name,
+                                        uint32_t *number, sluice_error *error)
 {
-    for (uint32_t i = 0; i < config->field_count; i++) {
-        if (strcmp(config->fields[i].name, column->request.field) == 0) {
-            column->field = config->fields[i];
-            column->field_number = i;
+    for (*number = 0; *number < config->field_count; (*number)++) {
+        if (strcmp(config->fields[*number].name, name) == 0) {
             return SLUICE_OK;
         }
     }
     sl_name_list known;
     return sl_error_set(error, SLUICE_INVALID, STAGE, "the dataset has no field \"%s\", it has: %s",
-                        column->request.field,
-                        sl_name_list_fields(&known, config->fields, config->field_count));
+                        name, sl_name_list_fields(&known, config->fields, config->field_count));
 }
 
 /* The field, which the kind takes. */
 static sluice_status find_taken(const sl_columns_config *config, sl_column *column,
                                 sluice_error *error)
 {
-    const sluice_status status = columns_find_field(config, column, error);
+    const sluice_status status =
+        columns_find_field(config, column->request.field, &column->field_number, error);
     if (status != SLUICE_OK) {
         return status;
     }
+    column->field = config->fields[column->field_number];
     if (column->request.kind == SLUICE_COLUMN_TENSOR && sl_type_is_media(column->field.type)) {
         column->kind = &sl_column_samples;
     }
@@ -128,7 +127,9 @@ static sluice_status find_taken(const sl_columns_config *config, sl_column *colu
 
 static void want_field(sl_column_set *set, const sl_column *column)
 {
-    const uint64_t field = UINT64_C(1) << column->field_number;
+    const uint32_t beside = column->shapes.number;
+    const uint64_t field = UINT64_C(1) << column->field_number |
+                           (beside != SL_FIELD_NONE ? UINT64_C(1) << beside : 0);
     const sl_column *lead = column->lead != SL_COLUMN_NONE ? &set->columns[column->lead] : column;
     const uint32_t end =
         column->member + (column->several ? sl_recipe_members_most(&lead->request.recipe) : 1);
@@ -152,6 +153,31 @@ uint32_t sl_columns_members(const sl_column_set *set, uint64_t epoch)
     return members;
 }
 
+/* A field beside the column's own; "": none. */
+static sluice_status find_beside(sl_column_set *set, const sl_columns_config *config,
+                                 const char *name, sl_beside *beside, sluice_error *error)
+{
+    beside->number = SL_FIELD_NONE;
+    if (name[0] == '\0') {
+        return SLUICE_OK;
+    }
+    const sluice_status status = columns_find_field(config, name, &beside->number, error);
+    if (status == SLUICE_OK) {
+        beside->field = config->fields[beside->number];
+    }
+    return status;
+}
+
+static sluice_status find_fields(sl_column_set *set, const sl_columns_config *config,
+                                 sl_column *column, sluice_error *error)
+{
+    const sluice_status status =
+        column->kind->takes == 0 ? SLUICE_OK : find_taken(config, column, error);
+    return status == SLUICE_OK
+               ? find_beside(set, config, column->request.shapes, &column->shapes, error)
+               : status;
+}
+
 static sluice_status bind_one(sl_column_set *set, const sl_columns_config *config,
                               const sl_column_request *request, sluice_error *error)
 {
@@ -165,7 +191,7 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
                           .owner = SL_COLUMN_NONE,
                           .member = request->partner,
                           .first_part = set->part_count};
-    sluice_status status = column->kind->takes == 0 ? SLUICE_OK : find_taken(config, column, error);
+    sluice_status status = find_fields(set, config, column, error);
     if (status != SLUICE_OK) {
         return status;
     }

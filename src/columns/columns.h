@@ -64,7 +64,9 @@ typedef struct sl_column_request {
     double fill;
     sluice_column_interpolation interpolation;
     uint32_t channels;
-    sl_box_rule boxes; /* BOXES, POINTS: `relative` and `out_relative` */
+    sl_box_rule boxes;                /* BOXES, POINTS: `relative` and `out_relative` */
+    char shapes[SL_FIELD_NAME_BYTES]; /* BOXES: field of those that they are made anew of; "": none
+                                       */
     bool padded;
     uint32_t point_values, mirror_count;
     uint8_t mirror[SL_MIRROR_MAX];
@@ -76,6 +78,12 @@ struct sluice_columns {
     uint32_t count;
     sl_column_request requests[SL_COLUMNS_MAX];
 };
+
+/* A field that a column reads beside its own. */
+typedef struct sl_beside {
+    sl_field field;  /* a copy */
+    uint32_t number; /* SL_FIELD_NONE: there is none */
+} sl_beside;
 
 typedef struct sl_column sl_column;
 typedef struct sl_column_set sl_column_set;
@@ -160,6 +168,7 @@ struct sl_column {
     uint32_t lead;     /* the column that leads it; SL_COLUMN_NONE */
     uint32_t owner;    /* column of the boxes that its rows belong to; SL_COLUMN_NONE */
     uint32_t box_list; /* BOXES: its number among them */
+    sl_beside shapes;  /* BOXES */
     uint8_t fill[8];   /* MASK: an element */
     uint32_t picture;  /* IMAGE: its number among them */
     /* IMAGE */
@@ -307,6 +316,9 @@ sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_
 /* Once the picture's size is known: to pixels, of those that are stored in shares of it. */
 sluice_status sl_column_scale_boxes(const sl_column *column, sl_row *row, uint32_t width,
                                     uint32_t height, sluice_error *error);
+/* What boxes are made anew of, where their column says so: in scratch that is the picture's, too,
+ * until it is released (box_shapes.c). */
+sluice_status sl_column_read_shapes(const sl_column *column, sl_row *row, sluice_error *error);
 /* Parts of a column of values of any length, as RAGGED or PADDED has them, and their end. */
 sluice_status sl_column_bind_lengths(sl_column *column, sl_column_set *set, bool padded,
                                      sluice_error *error);
@@ -345,6 +357,8 @@ static inline void *sl_column_row(const sl_column *column, sl_part_view parts, u
  */
 sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *bytes,
                               sluice_error *error);
+/* The same of any field of the sample, to scratch that is not reset. */
+sluice_status sl_row_bytes(sl_row *row, uint32_t field, sl_bytes *bytes, sluice_error *error);
 /* Where an IMAGE that mixes on the host leaves the samples of a row. */
 uint8_t *sl_column_left(const sl_column *column, sl_part_view parts, uint32_t row);
 /* Of a ONE_HOT that follows a column: its row, of its own class and the one that is mixed in. */

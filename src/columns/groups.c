@@ -238,19 +238,33 @@ static bool is_wanting(const sl_column *column, const sl_box_list *list)
     return column->request.boxes.at_least_one && list->seen > 0 && list->kept_count == 0;
 }
 
-/* False: a box is wanted, and there is none left. */
-static bool group_move_boxes(const sl_column *lead, sl_row *row, const sl_trail *trail)
+static sluice_status group_read_shapes(const sl_column *lead, sl_row *row, sluice_error *error)
 {
-    bool satisfied = true;
-    for (uint32_t i = 0; i < lead->set->count; i++) {
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < lead->set->count && status == SLUICE_OK; i++) {
+        const sl_column *column = &lead->set->columns[i];
+        if (is_of_group(column, lead)) {
+            status = sl_column_read_shapes(column, row, error);
+        }
+    }
+    return status;
+}
+
+/* `*satisfied` is false: a box is wanted, and there is none left. */
+static sluice_status group_move_boxes(const sl_column *lead, sl_row *row, const sl_trail *trail,
+                                      bool *satisfied, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    *satisfied = true;
+    for (uint32_t i = 0; i < lead->set->count && status == SLUICE_OK; i++) {
         const sl_column *column = &lead->set->columns[i];
         if (is_of_group(column, lead)) {
             sl_box_list *list = &row->boxes[column->box_list];
-            sl_boxes_move(list, &column->request.boxes, trail);
-            satisfied = satisfied && (lead->several || !is_wanting(column, list));
+            status = sl_boxes_move(list, &column->request.boxes, trail, error);
+            *satisfied = *satisfied && (lead->several || !is_wanting(column, list));
         }
     }
-    return satisfied;
+    return status;
 }
 
 bool sl_columns_redraw(const sl_column_set *set, sl_row *row)
@@ -282,8 +296,13 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
                             sluice_error *error)
 {
     sl_group_draw *draw = &row->draws[lead->group];
+    sl_scratch *scratch = sl_decoder_scratch(row->decoder);
+    const size_t mark = sl_scratch_mark(scratch);
     sluice_status status = group_scale_boxes(lead, row, picture, error);
     bool satisfied = false;
+    if (status == SLUICE_OK) {
+        status = group_read_shapes(lead, row, error);
+    }
     draw->key = (sl_draw_key){.seed = row->seed,
                               .epoch = row->epoch,
                               .sample = (uint64_t)row->at.index,
@@ -295,8 +314,11 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
         draw->key.attempt = row->attempt + i;
         status = sl_draw(&lead->request.recipe, &draw->key, picture->width, picture->height,
                          &draw->params, error);
-        satisfied = status == SLUICE_OK && group_move_boxes(lead, row, &draw->params.trail);
+        if (status == SLUICE_OK) {
+            status = group_move_boxes(lead, row, &draw->params.trail, &satisfied, error);
+        }
     }
+    sl_scratch_release(scratch, mark);
     return status;
 }
 

@@ -148,13 +148,20 @@ void sl_columns_finish(const sl_column_set *set, uint32_t rows, sl_part_view par
 sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *bytes,
                               sluice_error *error)
 {
-    const sl_value *value = &row->values.of[column->field_number];
+    if (sl_is_packed(&row->values.of[column->field_number])) {
+        sl_scratch_reset(sl_decoder_scratch(row->decoder));
+    }
+    return sl_row_bytes(row, column->field_number, bytes, error);
+}
+
+sluice_status sl_row_bytes(sl_row *row, uint32_t field, sl_bytes *bytes, sluice_error *error)
+{
+    const sl_value *value = &row->values.of[field];
     *bytes = value->bytes;
     if (!sl_is_packed(value)) {
         return SLUICE_OK;
     }
     sl_scratch *scratch = sl_decoder_scratch(row->decoder);
-    sl_scratch_reset(scratch);
     return sl_packed_unpack(sl_decoder_frame(row->decoder), value, scratch->limit, scratch, bytes,
                             error);
 }

@@ -174,5 +174,7 @@ static const sluice_option column_rows[] = {
      .help = "a longer box is left out [any]"},
     {NUMBER(point_values, 2, 3), .kinds = OF(POINTS), .keyword = "point_values", .value = "N",
      .help = "numbers of a point; 3: with visibility [3, or 2]"},
+    {SL_TEXT(sluice_column, shapes), .kinds = OF(BOXES), .keyword = "shapes", .value = "FIELD",
+     .help = "boxes are made anew of what is seen of these shapes [they are moved]"},
 };
 const sl_options_table sl_column_table = SL_TABLE(column_rows);

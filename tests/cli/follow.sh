@@ -38,6 +38,7 @@ json '.pictures == ["image", "large"] and .width == 4 + 64 + 4 + 96 + 4'
 run 0 view scenes --samples 1 --each-step --column image:image,size=96,crop=random,padding=0,augment=random_flip:1 \
     --column boxes:boxes,length=9,format=xywh,at-least-one=1 --column seg:mask -o steps.png --json
 json '.steps == ["random_crop:96:96:0", "random_flip:1"] and .width == 4 + 3 * 100'
+refuses 2 'shapes have to be a text' view scenes "${image[@]}" --column boxes:boxes,length=9,shapes=labels -o a.png
 refuses 2 "of one picture" view scenes --each-step "${image[@]}" --column large=image:image
 refuses 2 "of one picture" view scenes --each-step --column labels:ragged,length=9
 # A picture of another size than its tile.

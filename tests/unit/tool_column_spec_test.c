@@ -115,8 +115,9 @@ TEST(test_followers)
     assert_true(good("m:mask,fill=-1.5").follower.fill == -1.5);
     spec = good("b=boxes:boxes,length=100,format=xywh,out-format=cxcywh,relative=0,out-relative=1,"
                 "padded=1,at-least-one=1,min-size=2,min-area=4.5,min-visibility=0.25,max-aspect=9,"
-                "too-long=truncate");
+                "too-long=truncate,shapes=segmentation");
     assert_int_equal(spec.length, 100);
+    assert_string_equal(spec.shapes, "segmentation");
     assert_int_equal(spec.follower.box_format, SLUICE_BOX_XYWH);
     assert_int_equal(spec.follower.out_format, SLUICE_BOX_CXCYWH);
     assert_true(spec.follower.relative == 0 && spec.follower.out_relative == 1);
@@ -274,7 +275,9 @@ TEST(test_faults_of_followers)
         {"b:boxes,format=yolo", "format=yolo: expected one of xyxy, xywh, cxcywh"},
         {"b:boxes,box-format=xywh", "it takes length, too-long, follows, format, out-format, "
                                     "relative, out-relative, padded, at-least-one, min-size, "
-                                    "min-area, min-visibility, max-aspect, missing"},
+                                    "min-area, min-visibility, max-aspect, shapes, missing"},
+        {"b:boxes,shapes=a b", "shapes=a b: expected a field's name"},
+        {"i:instances,shapes=a", "no \"shapes\""},
         {"b:boxes,relative=2", "relative=2: expected 0 or 1"},
         {"b:boxes,relative=yes", "relative=yes: expected 0 or 1"},
         {"b:boxes,min-size=-1", "min-size=-1: expected a number from 0 to 1048576"},

@@ -22,7 +22,8 @@ enum value {
     VALUE_PART,
     VALUE_WORD,
     VALUE_SHAPE,
-    VALUE_NAME,
+    VALUE_NAME,  /* of another column */
+    VALUE_FIELD, /* the name of one */
     VALUE_TEXT,
     VALUE_MIRROR,
     VALUE_FOLLOWER /* a member of `follower` */
@@ -74,6 +75,7 @@ static const struct key keys[] = {
     FOLLOWER("min-area"),
     FOLLOWER("min-visibility"),
     FOLLOWER("max-aspect"),
+    {"shapes", BIT(BOXES), VALUE_FIELD, MEMBER(shapes), 0, 0, NULL},
     FOLLOWER("point-values"),
     {"mirror", BIT(POINTS), VALUE_MIRROR, 0, 0, 0, NULL},
     FOLLOWER("fill"),
@@ -219,13 +221,14 @@ static bool is_name(const char *text, size_t length)
     return length > 0 && length < COLUMN_NAME_BYTES && strspn(text, letters) >= length;
 }
 
-/* Of another column. */
-static bool take_column(const struct key *key, const char *text, struct column_spec *spec,
-                        const struct fault *fault)
+/* Of another column, or a field. */
+static bool take_other(const struct key *key, const char *text, struct column_spec *spec,
+                       const struct fault *fault)
 {
     const size_t length = strlen(text);
     if (!is_name(text, length)) {
-        return wrong(fault, "%s=%.64s: expected a column's name, " NAME_LENGTHS, key->name, text);
+        return wrong(fault, "%s=%.64s: expected a %s's name, " NAME_LENGTHS, key->name, text,
+                     key->value == VALUE_FIELD ? "field" : "column");
     }
     memcpy((char *)spec + key->offset, text, length + 1);
     return true;
@@ -410,7 +413,8 @@ static bool take_item(char *item, struct column_spec *spec, uint64_t *given,
     case VALUE_PART:
         return take_part(key, value, spec, fault);
     case VALUE_NAME:
-        return take_column(key, value, spec, fault);
+    case VALUE_FIELD:
+        return take_other(key, value, spec, fault);
     case VALUE_WORD:
         return take_word(key, words_of(key, spec->kind), value, (char *)spec + key->offset, fault);
     case VALUE_SHAPE:

@@ -43,6 +43,7 @@ struct column_spec {
     double area_min, area_max;
     char mixes[COLUMN_NAME_BYTES];    /* of a one_hot, an image column; "": not given */
     char follows[COLUMN_NAME_BYTES];  /* an image column, or boxes; "": not given */
+    char shapes[COLUMN_NAME_BYTES];   /* of boxes, a field; "": not given */
     double smoothing;                 /* of a one_hot, 0 to 1 */
     char augment[COLUMN_STEPS_BYTES]; /* of an image, further steps (pipeline.h); "": not given */
     uint32_t dims;                    /* of shape; 0: not given */

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The shapes of a sample's objects, of which its boxes are made anew: read when the picture is open
+ * and its geometry not yet drawn, behind what the picture has of the decoder's scratch. Worker.
+ */
+#include "columns.h"
+#include "error.h"
+#include "segmentation.h"
+
+static sluice_status box_shapes_no_memory(const sl_column *column, sluice_error *error)
+{
+    return sl_no_memory(error, "columns", "for the shapes of \"%s\"", column->request.name);
+}
+
+static sluice_status check_shapes(const sl_column *column, const sl_box_list *list,
+                                  const sl_instances *shapes, sluice_error *error)
+{
+    if (shapes->count == list->stored) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_CORRUPT, "columns",
+                        "\"%s\" has a length of %u, and there are %llu boxes",
+                        column->shapes.field.name, shapes->count, (unsigned long long)list->stored);
+}
+
+static sluice_status read_shapes(const sl_column *column, sl_row *row, sl_box_list *list,
+                                 sluice_error *error)
+{
+    sl_scratch *scratch = sl_decoder_scratch(row->decoder);
+    sl_instances *shapes = sl_scratch_take(scratch, sizeof(*shapes));
+    sl_bytes text;
+    if (shapes == NULL) {
+        return box_shapes_no_memory(column, error);
+    }
+    sluice_status status = sl_row_bytes(row, column->shapes.number, &text, error);
+    if (status == SLUICE_OK) {
+        status = sl_segmentation_read(text, scratch, shapes, error);
+    }
+    if (status == SLUICE_OK) {
+        status = check_shapes(column, list, shapes, error);
+    }
+    list->shapes = status == SLUICE_OK ? shapes : NULL;
+    list->scratch = scratch;
+    return status;
+}
+
+sluice_status sl_column_read_shapes(const sl_column *column, sl_row *row, sluice_error *error)
+{
+    sl_box_list *list = &row->boxes[column->box_list];
+    list->shapes = NULL;
+    if (column->shapes.number == SL_FIELD_NONE || list->count == 0) {
+        return SLUICE_OK;
+    }
+    const sl_value *value = &row->values.of[column->shapes.number];
+    const sl_value *blamed = row->blame;
+    if (!value->present) {
+        return column->request.may_miss
+                   ? SLUICE_OK
+                   : sl_error_set(error, SLUICE_CORRUPT, "columns", "the sample has no \"%s\"",
+                                  column->shapes.field.name);
+    }
+    row->blame = value;
+    const sluice_status status = read_shapes(column, row, list, error);
+    row->blame = status == SLUICE_OK ? blamed : row->blame;
+    return status;
+}
