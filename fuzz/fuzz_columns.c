@@ -4,7 +4,7 @@
  * or bound to the fields of a dataset with arrays of the size that their shapes say.
  *
  * An input is records of RECORD bytes: a sluice_column, then bytes for its pointers (field, name,
- * recipe, follows and mirror, mixes and shapes), which cannot come from a file.
+ * recipe, follows and mirror, mixes and fields beside its own), which cannot come from a file.
  */
 #include "fuzz.h"
 
@@ -54,6 +54,8 @@ static void add(sluice_columns *columns, const uint8_t *record, sluice_augment *
     column.name = name_of(pointers[1]);
     column.mixes = name_of(pointers[4]);
     column.recipe = recipes[pointers[2] % 3];
+    column.labels = name_of(pointers[4] < 0xE0 ? 0 : pointers[3]);
+    column.crowds = name_of(pointers[4] < 0xE8 ? 0 : pointers[2]);
     column.shapes = name_of(pointers[4] < 0xF0 ? 0 : pointers[4]);
     column.follows = name_of(pointers[3] < 0xF0 ? (uint8_t)(pointers[3] / 16) : 0);
     column.mirror = pointers[3] % 16 == 1 ? mirrors : NULL;

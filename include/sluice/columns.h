@@ -72,8 +72,9 @@ typedef enum sluice_column_kind {
                                  tensor's other dimensions), and NAME.lengths (i64, rows) */
     SLUICE_COLUMN_ONE_HOT = 7, /* an int field k: rows x length, 1 at k; `dtype` as NUMBER, or u8 */
     SLUICE_COLUMN_MASK = 8,    /* an image field of PNGs, or a tensor height x width (x channels),
-                                  that has a value for each pixel of a picture and follows it: rows
-                                  x height x width (x channels) of the picture's recipe (below) */
+                                  or shapes and their classes, that has a value for each pixel of a
+                                  picture and follows    it: rows                     x height x width
+                                  (x    channels) of the picture's recipe (below) */
     SLUICE_COLUMN_BOXES = 9,   /* a tensor [any, 4] of boxes in a picture, which follow it: f32, as
                                   RAGGED, or as PADDED (below) */
     SLUICE_COLUMN_POINTS = 10, /* a tensor [any, ...] of points in a picture, likewise (below) */
@@ -113,6 +114,13 @@ typedef enum sluice_column_kind {
  * loader option `exact` each step takes the nearest for itself, as a sequence of Pillow's calls;
  * else all steps at once. A mask of another size than its picture is a bad sample. PNGs are read as
  * a TENSOR of an image field reads them (above).
+ *
+ * MASK of a text field of shapes, as INSTANCES reads it: a map of classes, `dtype` [U8]. `labels`,
+ * a tensor [any] of ints, has the class of each shape; what it covers, moved and drawn as INSTANCES
+ * does, has that value, the rest of the picture `background`, what is beside it `fill`. Of shapes
+ * that cover one another the later one counts; or, with `overlap` IGNORE, all such pixels are
+ * `ignore` [255], as in the references of torchvision's segmentation. Shapes whose element of
+ * `crowds`, a tensor [any] of ints, is not 0 (COCO's "iscrowd") are `ignore` where no other is.
  *
  * BOXES: f32 x 4 in `out_format`, stored in `box_format`; with `relative` (`out_relative`) in
  * shares of the picture's (the output's) width and height, else in pixels. Corners are moved by all
@@ -159,6 +167,11 @@ typedef enum sluice_box_format {
     SLUICE_BOX_XYWH = 1,  /* left, top, width, height: COCO */
     SLUICE_BOX_CXCYWH = 2 /* the centre, width, height: YOLO, with `relative` */
 } sluice_box_format;
+
+typedef enum sluice_column_overlap {
+    SLUICE_OVERLAP_LAST = 0,  /* the later shape is over the earlier ones */
+    SLUICE_OVERLAP_IGNORE = 1 /* what several cover is to be left out */
+} sluice_column_overlap;
 
 typedef enum sluice_column_interpolation {
     SLUICE_COLUMN_NEAREST = 0,
@@ -247,14 +260,18 @@ typedef struct sluice_column {
     /* 0: of the row's own sample. 1 .. 31: of that partner of it (loader option `partners`). What
      * follows a column is of the sample that it is of [0] */
     uint32_t partner;
-    uint32_t reserved; /* 0 */
-    const char *shapes;    /* BOXES: the field of shapes that they are made anew of [none] */
+    int32_t overlap;    /* MASK of shapes: a sluice_column_overlap [LAST] */
+    const char *shapes; /* BOXES: the field of shapes that they are made anew of [none] */
+    const char *labels; /* MASK of shapes: the field of their classes */
+    const char *crowds; /* MASK of shapes: the field of which of them are crowds [none] */
+    double background;  /* MASK of shapes: what no shape covers [0] */
+    double ignore;      /* MASK of shapes: what a loss leaves out [255] */
 } sluice_column;
 
 #define SLUICE_COLUMN_INIT                                                                         \
     {                                                                                              \
         sizeof(sluice_column), 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, NULL, 0, NULL, \
-            NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL                          \
+            NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0        \
     }
 
 /* Adds a column; all strings and the recipe are copied. Errors: INVALID, NOMEM. */

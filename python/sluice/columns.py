@@ -234,19 +234,31 @@ class Mask(Column):
     about a place, for maps such as depth (dtype 'float32'; not antialiased). fill: what there is beside the picture;
     255 where a loss is to leave it out. dtype: 'uint8' of PNGs, else as stored; wider ones as of Tensor. follows: the
     Image column [the only one before it].
+
+    field: or a text of shapes, as Instances reads it: a map of classes. labels: the field of the class of each shape, a
+    tensor [any] of ints; what a moved shape covers has its class. background: what none covers [0]. overlap: where
+    shapes cover one another 'last' has the later one, 'ignore' the value `ignore` [255], as torchvision's reference
+    of segmentation. crowds: a field that is not 0 where a shape is a crowd (COCO's 'iscrowd'), which is `ignore` where
+    no other shape is. dtype: 'uint8', or what else all these numbers fit in.
     """
 
     _kind = "mask"
 
     def __init__(
         self, field: str | None = None, *, fill: float = 0, interpolation: str = "nearest", channels: int = 1,
-        dtype: Dtype = None, follows: str | None = None, missing: str = "bad",
+        labels: str | None = None, crowds: str | None = None, background: float = 0, ignore: float = 255,
+        overlap: str = "last", dtype: Dtype = None, follows: str | None = None, missing: str = "bad",
     ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
         self._set_dtype(dtype)
-        self._set("interpolation", interpolation)
-        self._set("channels", channels)
-        self._values["fill"] = _check.number("fill", fill)
+        for name, value in {"interpolation": interpolation, "channels": channels, "overlap": overlap}.items():
+            self._set(name, value)
+        for name, other in {"labels": labels, "crowds": crowds}.items():
+            if other is not None:
+                self._values[name] = _check.text(name, other)
+        self._values |= {"fill": _check.number("fill", fill), "background": _check.number("background", background)}
+        if _check.number("ignore", ignore) != 255:
+            self._values["ignore"] = ignore or _TINY
         self._set_follows(follows)
 
 

@@ -7,6 +7,7 @@
 #include "memory.h"
 #include "options.h"
 
+#include <math.h>
 #include <string.h>
 
 sluice_status sluice_columns_create(sluice_columns **columns)
@@ -129,8 +130,10 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
     if (c->follows != NULL && !columns_is_name(c->follows, SL_COLUMN_NAME_BYTES)) {
         return "follows must be the name of a column";
     }
-    if (c->shapes != NULL && !field_is_good(c->shapes)) {
-        return "shapes must be the name of a field";
+    if ((c->shapes != NULL && !field_is_good(c->shapes)) ||
+        (c->labels != NULL && !field_is_good(c->labels)) ||
+        (c->crowds != NULL && !field_is_good(c->crowds))) {
+        return "shapes, labels and crowds must be names of fields";
     }
     if (!mirror_is_good(c)) {
         return "mirror must be a permutation of 0 to mirror_count - 1, of 256 at most";
@@ -167,10 +170,18 @@ static void copy_name(char *to, const char *name)
     }
 }
 
+#define IGNORED 255   /* torchvision's, and that of VOC's masks */
+#define TINY    1e-20 /* 0, where 0 is the default */
+
 /* What columns have that follow a picture. */
 static void keep_followed(sl_column_request *request, const sluice_column *c)
 {
     request->fill = c->fill;
+    request->background = c->background;
+    request->ignore = c->ignore == 0 ? IGNORED : fabs(c->ignore) < TINY ? 0 : c->ignore;
+    request->is_of_shapes = c->labels != NULL || c->crowds != NULL || c->background != 0 ||
+                            c->ignore != 0 || c->overlap != 0;
+    request->overlap = (sluice_column_overlap)c->overlap;
     request->interpolation = (sluice_column_interpolation)c->interpolation;
     request->channels = c->channels;
     request->boxes = (sl_box_rule){.format = (sluice_box_format)c->box_format,
@@ -190,6 +201,8 @@ static void keep_followed(sl_column_request *request, const sluice_column *c)
     }
     copy_name(request->follows, c->follows);
     copy_name(request->shapes, c->shapes);
+    copy_name(request->labels, c->labels);
+    copy_name(request->crowds, c->crowds);
 }
 
 static void columns_keep(sluice_columns *columns, const sluice_column *c)

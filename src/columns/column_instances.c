@@ -38,16 +38,13 @@ static sluice_status column_instances_bind(sl_column *column, sl_column_set *set
 /* What steps cut off stays cut off, where later ones made the output larger. */
 static void cut_off(const sl_trail *trail, const sl_mask *mask)
 {
-    const double *shown = trail->shown;
-    const bool all = trail->corner_count == 0 && shown[0] <= 0 && shown[1] <= 0 &&
-                     shown[2] >= mask->width && shown[3] >= mask->height;
-    for (uint32_t y = 0; y < mask->height && !all; y++) {
+    for (uint32_t y = 0; y < mask->height; y++) {
         uint8_t *row = mask->pixels + y * mask->stride_bytes;
-        for (uint32_t x = 0; x < mask->width; x++) {
-            if (row[x] != 0 && !sl_trail_shows(trail, (const double[2]){x + 0.5, y + 0.5})) {
-                row[x] = 0;
-            }
-        }
+        uint32_t from;
+        uint32_t to;
+        sl_trail_row(trail, y + 0.5, mask->width, &from, &to);
+        memset(row, 0, from);
+        memset(row + to, 0, mask->width - to);
     }
 }
 

@@ -14,67 +14,9 @@
 #include <math.h>
 #include <string.h>
 
-#define HALF_LIMIT     65520.0 /* from here on it rounds to infinity */
-#define BFLOAT16_LIMIT 0x1.ffp127
-
 enum { HEIGHT, WIDTH, CHANNELS, DIMS };
 
 /* ---- once ---- */
-
-#define AS_INTEGER(type, least, most)                                      \
-    if (!(value >= (least) && value <= (most)) || value != floor(value)) { \
-        return false;                                                      \
-    }                                                                      \
-    const type element = (type)value;                                      \
-    memcpy(to, &element, sizeof(element));                                 \
-    return true
-
-/* One element; false: it is none of that dtype. */
-static bool element_of(sluice_dtype dtype, double value, uint8_t to[8])
-{
-    const float single = (float)value;
-    switch (dtype) {
-    case SLUICE_U8: {
-        AS_INTEGER(uint8_t, 0, UINT8_MAX);
-    }
-    case SLUICE_U16: {
-        AS_INTEGER(uint16_t, 0, UINT16_MAX);
-    }
-    case SLUICE_I8: {
-        AS_INTEGER(int8_t, INT8_MIN, INT8_MAX);
-    }
-    case SLUICE_I16: {
-        AS_INTEGER(int16_t, INT16_MIN, INT16_MAX);
-    }
-    case SLUICE_I32: {
-        AS_INTEGER(int32_t, INT32_MIN, INT32_MAX);
-    }
-    case SLUICE_U32: {
-        AS_INTEGER(uint32_t, 0, UINT32_MAX);
-    }
-    case SLUICE_I64: {
-        AS_INTEGER(int64_t, -0x1p53, 0x1p53);
-    }
-    case SLUICE_U64: {
-        AS_INTEGER(uint64_t, 0, 0x1p53);
-    }
-    case SLUICE_BOOL: {
-        AS_INTEGER(uint8_t, 0, 1);
-    }
-    case SLUICE_F16:
-        memcpy(to, &(uint16_t){sl_half_from_float(single)}, 2);
-        return fabs(value) < HALF_LIMIT;
-    case SLUICE_BF16:
-        memcpy(to, &(uint16_t){sl_bfloat16_from_float(single)}, 2);
-        return fabs(value) < BFLOAT16_LIMIT;
-    case SLUICE_F64:
-        memcpy(to, &value, sizeof(value));
-        return true;
-    default:
-        memcpy(to, &single, sizeof(single));
-        return dtype == SLUICE_F32 && isfinite(single);
-    }
-}
 
 static sluice_status check_mask_tensor(sl_column *column, sluice_error *error)
 {
@@ -96,6 +38,11 @@ static sluice_status check_mask(sl_column *column, sluice_error *error)
 {
     sl_column_request *request = &column->request;
     request->channels = request->channels == 0 ? 1 : request->channels;
+    if (request->is_of_shapes) {
+        return sl_column_refuse(column, error,
+                                "labels, crowds, background, ignore and overlap are of shapes, and "
+                                "its field is no text");
+    }
     if (request->dtype == 0 && sl_type_is_media(column->field.type)) {
         request->dtype = SLUICE_U8;
     }
@@ -112,7 +59,7 @@ static sluice_status check_mask(sl_column *column, sluice_error *error)
                                 "with a recipe of several pictures it is made of nearest pixels");
     }
     if (!isfinite(request->fill) ||
-        !element_of((sluice_dtype)request->dtype, request->fill, column->fill)) {
+        !sl_column_element((sluice_dtype)request->dtype, request->fill, column->fill)) {
         return sl_error_set(error, SLUICE_INVALID, "columns", "column \"%s\": fill %g is no %s",
                             request->name, request->fill,
                             sl_dtype_name((sluice_dtype)request->dtype));

@@ -117,6 +117,9 @@ static sluice_status find_taken(const sl_columns_config *config, sl_column *colu
     if (column->request.kind == SLUICE_COLUMN_TENSOR && sl_type_is_media(column->field.type)) {
         column->kind = &sl_column_samples;
     }
+    if (column->request.kind == SLUICE_COLUMN_MASK && column->field.type == SLUICE_FIELD_TEXT) {
+        column->kind = &sl_column_class_map;
+    }
     if ((column->kind->takes >> column->field.type & 1) == 0) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
                             "column \"%s\": the field \"%s\" cannot be used by a column of kind %s",
@@ -125,17 +128,21 @@ static sluice_status find_taken(const sl_columns_config *config, sl_column *colu
     return SLUICE_OK;
 }
 
-static void want_field(sl_column_set *set, const sl_column *column)
+static uint64_t beside_bit(const sl_beside *beside)
 {
-    const uint32_t beside = column->shapes.number;
-    const uint64_t field = UINT64_C(1) << column->field_number |
-                           (beside != SL_FIELD_NONE ? UINT64_C(1) << beside : 0);
+    return beside->number != SL_FIELD_NONE ? UINT64_C(1) << beside->number : 0;
+}
+
+static void want_fields(sl_column_set *set, const sl_column *column)
+{
+    const uint64_t fields = UINT64_C(1) << column->field_number | beside_bit(&column->shapes) |
+                            beside_bit(&column->labels) | beside_bit(&column->crowds);
     const sl_column *lead = column->lead != SL_COLUMN_NONE ? &set->columns[column->lead] : column;
     const uint32_t end =
         column->member + (column->several ? sl_recipe_members_most(&lead->request.recipe) : 1);
-    set->wanted |= field;
+    set->wanted |= fields;
     for (uint32_t i = column->member; i < end; i++) {
-        set->wanted_of[i] |= field;
+        set->wanted_of[i] |= fields;
     }
     set->members = end > set->members ? end : set->members;
 }
@@ -154,8 +161,8 @@ uint32_t sl_columns_members(const sl_column_set *set, uint64_t epoch)
 }
 
 /* A field beside the column's own; "": none. */
-static sluice_status find_beside(sl_column_set *set, const sl_columns_config *config,
-                                 const char *name, sl_beside *beside, sluice_error *error)
+static sluice_status find_beside(const sl_columns_config *config, const char *name,
+                                 sl_beside *beside, sluice_error *error)
 {
     beside->number = SL_FIELD_NONE;
     if (name[0] == '\0') {
@@ -168,14 +175,20 @@ static sluice_status find_beside(sl_column_set *set, const sl_columns_config *co
     return status;
 }
 
-static sluice_status find_fields(sl_column_set *set, const sl_columns_config *config,
-                                 sl_column *column, sluice_error *error)
+static sluice_status find_fields(const sl_columns_config *config, sl_column *column,
+                                 sluice_error *error)
 {
-    const sluice_status status =
-        column->kind->takes == 0 ? SLUICE_OK : find_taken(config, column, error);
-    return status == SLUICE_OK
-               ? find_beside(set, config, column->request.shapes, &column->shapes, error)
-               : status;
+    const struct {
+        const char *name;
+        sl_beside *field;
+    } beside[] = {{column->request.shapes, &column->shapes},
+                  {column->request.labels, &column->labels},
+                  {column->request.crowds, &column->crowds}};
+    sluice_status status = column->kind->takes == 0 ? SLUICE_OK : find_taken(config, column, error);
+    for (size_t i = 0; i < sizeof(beside) / sizeof(*beside) && status == SLUICE_OK; i++) {
+        status = find_beside(config, beside[i].name, beside[i].field, error);
+    }
+    return status;
 }
 
 static sluice_status bind_one(sl_column_set *set, const sl_columns_config *config,
@@ -191,7 +204,7 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
                           .owner = SL_COLUMN_NONE,
                           .member = request->partner,
                           .first_part = set->part_count};
-    sluice_status status = find_fields(set, config, column, error);
+    sluice_status status = find_fields(config, column, error);
     if (status != SLUICE_OK) {
         return status;
     }
@@ -199,7 +212,7 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
     if (status != SLUICE_OK) {
         return status;
     }
-    want_field(set, column);
+    want_fields(set, column);
     /* Bools are looked at while they are copied, by their cast. */
     if (column->is_field && column->field.dtype != SLUICE_BOOL && set->copied == SL_COLUMN_NONE &&
         column->member == 0) {

@@ -65,8 +65,11 @@ typedef struct sl_column_request {
     sluice_column_interpolation interpolation;
     uint32_t channels;
     sl_box_rule boxes;                /* BOXES, POINTS: `relative` and `out_relative` */
-    char shapes[SL_FIELD_NAME_BYTES]; /* BOXES: field of those that they are made anew of; "": none
-                                       */
+    char shapes[SL_FIELD_NAME_BYTES]; /* BOXES: field that they are made anew of; "": none */
+    char labels[SL_FIELD_NAME_BYTES], crowds[SL_FIELD_NAME_BYTES]; /* MASK of shapes; "": none */
+    double background, ignore;                                     /* MASK of shapes */
+    sluice_column_overlap overlap;
+    bool is_of_shapes; /* MASK: one of those was given */
     bool padded;
     uint32_t point_values, mirror_count;
     uint8_t mirror[SL_MIRROR_MAX];
@@ -169,6 +172,8 @@ struct sl_column {
     uint32_t owner;    /* column of the boxes that its rows belong to; SL_COLUMN_NONE */
     uint32_t box_list; /* BOXES: its number among them */
     sl_beside shapes;  /* BOXES */
+    sl_beside labels;  /* MASK of shapes */
+    sl_beside crowds;  /* likewise */
     uint8_t fill[8];   /* MASK: an element */
     uint32_t picture;  /* IMAGE: its number among them */
     /* IMAGE */
@@ -343,6 +348,8 @@ sluice_status sl_column_take_values(const sl_column *column, const sl_row *row, 
 /* `*length`, in steps, of a value that is longer than a row may be: as the column says. */
 sluice_status sl_column_limit_length(const sl_column *column, uint64_t *length,
                                      sluice_error *error);
+/* `number` as an element of that dtype; false: it is none. */
+bool sl_column_element(sluice_dtype dtype, double number, uint8_t to[8]);
 /* Adds the part whose rows are as asked for: dtype, shape, and column->elements of them. INVALID:
  * as above. */
 sluice_status sl_column_add_asked(sl_column_set *set, sl_column *column, sluice_error *error);
@@ -385,7 +392,7 @@ sluice_status sl_column_cast(const sl_column *column, void *to, const uint8_t *f
 extern const sl_column_kind sl_column_image, sl_column_number, sl_column_one_hot, sl_column_tensor,
     sl_column_window, sl_column_ragged, sl_column_padded, sl_column_mask, sl_column_boxes,
     sl_column_points, sl_column_geometry, sl_column_instances;
-/* A TENSOR of a field of media. */
-extern const sl_column_kind sl_column_samples;
+/* A TENSOR of a field of media; a MASK of a field of shapes. */
+extern const sl_column_kind sl_column_samples, sl_column_class_map;
 
 #endif

@@ -5,6 +5,12 @@
 #include "error.h"
 #include "names.h"
 
+#include <math.h>
+#include <string.h>
+
+#define HALF_LIMIT     65520.0 /* from here on it rounds to infinity */
+#define BFLOAT16_LIMIT 0x1.ffp127
+
 sluice_status sl_column_refuse(const sl_column *column, sluice_error *error, const char *why)
 {
     return sl_error_set(error, SLUICE_INVALID, "columns", "column \"%s\": %s", column->request.name,
@@ -38,6 +44,60 @@ sluice_status sl_column_capacity(const sl_column *column, const int64_t *shape, 
         }
     }
     return SLUICE_OK;
+}
+
+#define AS_INTEGER(type, least, most)                                          \
+    if (!(number >= (least) && number <= (most)) || number != floor(number)) { \
+        return false;                                                          \
+    }                                                                          \
+    const type element = (type)number;                                         \
+    memcpy(to, &element, sizeof(element));                                     \
+    return true
+
+bool sl_column_element(sluice_dtype dtype, double number, uint8_t to[8])
+{
+    const float single = (float)number;
+    switch (dtype) {
+    case SLUICE_U8: {
+        AS_INTEGER(uint8_t, 0, UINT8_MAX);
+    }
+    case SLUICE_U16: {
+        AS_INTEGER(uint16_t, 0, UINT16_MAX);
+    }
+    case SLUICE_I8: {
+        AS_INTEGER(int8_t, INT8_MIN, INT8_MAX);
+    }
+    case SLUICE_I16: {
+        AS_INTEGER(int16_t, INT16_MIN, INT16_MAX);
+    }
+    case SLUICE_I32: {
+        AS_INTEGER(int32_t, INT32_MIN, INT32_MAX);
+    }
+    case SLUICE_U32: {
+        AS_INTEGER(uint32_t, 0, UINT32_MAX);
+    }
+    case SLUICE_I64: {
+        AS_INTEGER(int64_t, -0x1p53, 0x1p53);
+    }
+    case SLUICE_U64: {
+        AS_INTEGER(uint64_t, 0, 0x1p53);
+    }
+    case SLUICE_BOOL: {
+        AS_INTEGER(uint8_t, 0, 1);
+    }
+    case SLUICE_F16:
+        memcpy(to, &(uint16_t){sl_half_from_float(single)}, 2);
+        return fabs(number) < HALF_LIMIT;
+    case SLUICE_BF16:
+        memcpy(to, &(uint16_t){sl_bfloat16_from_float(single)}, 2);
+        return fabs(number) < BFLOAT16_LIMIT;
+    case SLUICE_F64:
+        memcpy(to, &number, sizeof(number));
+        return true;
+    default:
+        memcpy(to, &single, sizeof(single));
+        return dtype == SLUICE_F32 && isfinite(single);
+    }
 }
 
 /* ---- each row ---- */

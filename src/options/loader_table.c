@@ -111,6 +111,7 @@ static const char *const kinds[] = {"image",    "number",    "tensor", "window",
                                     "geometry", "instances", NULL};
 static const char *const box_formats[] = {"xyxy", "xywh", "cxcywh", NULL};
 static const char *const interpolations[] = {"nearest", "bilinear", NULL};
+static const char *const overlaps[] = {"last", "ignore", NULL};
 static const char *const parts[] = {"whole", "center", "random", NULL};
 static const char *const too_longs[] = {"bad", "truncate", NULL};
 static const char *const missings[] = {"bad", "blank", NULL};
@@ -176,5 +177,15 @@ static const sluice_option column_rows[] = {
      .help = "numbers of a point; 3: with visibility [3, or 2]"},
     {SL_TEXT(sluice_column, shapes), .kinds = OF(BOXES), .keyword = "shapes", .value = "FIELD",
      .help = "boxes are made anew of what is seen of these shapes [they are moved]"},
+    {SL_TEXT(sluice_column, labels), .kinds = OF(MASK), .keyword = "labels", .value = "FIELD",
+     .help = "of shapes: the class of each"},
+    {SL_TEXT(sluice_column, crowds), .kinds = OF(MASK), .keyword = "crowds", .value = "FIELD",
+     .help = "of shapes: not 0 where one is a crowd, to be left out [none is]"},
+    {NUMBER(background, -(INT64_C(1) << 53), UINT64_C(1) << 53), .kinds = OF(MASK),
+     .keyword = "background", .value = "NUMBER", .help = "of shapes: what none covers [0]"},
+    {NUMBER(ignore, -(INT64_C(1) << 53), UINT64_C(1) << 53), .kinds = OF(MASK), .keyword = "ignore",
+     .value = "NUMBER", .help = "of shapes: what a loss leaves out [255]"},
+    {WORD(overlap, overlaps, 0), .kinds = OF(MASK), .keyword = "overlap",
+     .help = "of shapes: what several of them cover [last]"},
 };
 const sl_options_table sl_column_table = SL_TABLE(column_rows);

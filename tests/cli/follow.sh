@@ -38,6 +38,8 @@ json '.pictures == ["image", "large"] and .width == 4 + 64 + 4 + 96 + 4'
 run 0 view scenes --samples 1 --each-step --column image:image,size=96,crop=random,padding=0,augment=random_flip:1 \
     --column boxes:boxes,length=9,format=xywh,at-least-one=1 --column seg:mask -o steps.png --json
 json '.steps == ["random_crop:96:96:0", "random_flip:1"] and .width == 4 + 3 * 100'
+refuses 2 'labels, crowds, background, ignore and overlap are of shapes' view scenes "${image[@]}" --column seg:mask,labels=labels -o a.png
+refuses 2 'the dataset has no field "no"' view scenes "${image[@]}" --column seg:mask,labels=labels,crowds=no -o a.png
 refuses 2 'shapes have to be a text' view scenes "${image[@]}" --column boxes:boxes,length=9,shapes=labels -o a.png
 refuses 2 "of one picture" view scenes --each-step "${image[@]}" --column large=image:image
 refuses 2 "of one picture" view scenes --each-step --column labels:ragged,length=9

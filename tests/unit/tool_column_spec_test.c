@@ -113,6 +113,11 @@ TEST(test_followers)
     assert_int_equal(spec.dtype, SLUICE_F32);
     assert_int_equal(spec.missing, SLUICE_MISSING_BLANK);
     assert_true(good("m:mask,fill=-1.5").follower.fill == -1.5);
+    spec = good("m=shapes:mask,labels=labels,crowds=iscrowd,background=3,ignore=0,overlap=ignore");
+    assert_string_equal(spec.labels, "labels");
+    assert_string_equal(spec.crowds, "iscrowd");
+    assert_true(spec.follower.background == 3 && spec.follower.overlap == SLUICE_OVERLAP_IGNORE);
+    assert_true(spec.follower.ignore > 0 && spec.follower.ignore < 1e-300);
     spec = good("b=boxes:boxes,length=100,format=xywh,out-format=cxcywh,relative=0,out-relative=1,"
                 "padded=1,at-least-one=1,min-size=2,min-area=4.5,min-visibility=0.25,max-aspect=9,"
                 "too-long=truncate,shapes=segmentation");
@@ -270,8 +275,12 @@ TEST(test_faults_of_followers)
         {"m:mask,interpolation=cubic", "nearest, bilinear"},
         {"m:mask,channels=0", "channels=0: expected a whole number from 1 to 64"},
         {"m:mask,channels=65", "from 1 to 64"},
-        {"m:mask,length=3", "it takes follows, fill, interpolation, channels, dtype, missing"},
+        {"m:mask,length=3", "it takes follows, fill, interpolation, channels, labels, crowds, "
+                            "background, ignore, overlap, dtype, missing"},
         {"m:mask,follows=a b", "follows=a b: expected a column's name"},
+        {"m:mask,labels=", "KEY=VALUE"},
+        {"m:mask,crowds=a b", "crowds=a b: expected a field's name"},
+        {"m:mask,overlap=first", "overlap=first: expected one of last, ignore"},
         {"b:boxes,format=yolo", "format=yolo: expected one of xyxy, xywh, cxcywh"},
         {"b:boxes,box-format=xywh", "it takes length, too-long, follows, format, out-format, "
                                     "relative, out-relative, padded, at-least-one, min-size, "

@@ -249,6 +249,8 @@ static int add_column(sluice_columns *columns, const struct column_set *set,
     column.name = spec->name;
     column.follows = spec->follows[0] != '\0' ? spec->follows : NULL;
     column.shapes = spec->shapes[0] != '\0' ? spec->shapes : NULL;
+    column.labels = spec->labels[0] != '\0' ? spec->labels : NULL;
+    column.crowds = spec->crowds[0] != '\0' ? spec->crowds : NULL;
     column.mirror = spec->mirror_count > 0 ? spec->mirror : NULL;
     column.mirror_count = spec->mirror_count;
     if (look->shape.first > 0) { /* a draw that is made again would depend on how many steps */

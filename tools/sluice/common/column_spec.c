@@ -81,6 +81,11 @@ static const struct key keys[] = {
     FOLLOWER("fill"),
     FOLLOWER("interpolation"),
     FOLLOWER("channels"),
+    {"labels", BIT(MASK), VALUE_FIELD, MEMBER(labels), 0, 0, NULL},
+    {"crowds", BIT(MASK), VALUE_FIELD, MEMBER(crowds), 0, 0, NULL},
+    FOLLOWER("background"),
+    FOLLOWER("ignore"),
+    FOLLOWER("overlap"),
     {"dtype", BIT(IMAGE) | BIT(MASK) | ELEMENTS, VALUE_WORD, MEMBER(dtype), 0, 0, NULL},
     {"layout", BIT(IMAGE), VALUE_WORD, MEMBER(layout), 0, 0, NULL},
     {"missing", BIT(IMAGE) | BIT(MASK) | BIT(BOXES) | BIT(POINTS) | BIT(INSTANCES) | ELEMENTS,
@@ -316,8 +321,9 @@ static bool take_real(const struct key *key, const sluice_option *option, const 
         return wrong(fault, "%s=%s: expected a number from %lld to %llu", key->name, text,
                      (long long)option->least, (unsigned long long)option->most);
     }
-    /* 0 is a bound here, and not the library's default. */
-    value = value == 0 && strncmp(key->name, "min-", 4) == 0 ? DBL_MIN : value;
+    /* 0 is meant here, and not the library's default. */
+    const bool bound = strncmp(key->name, "min-", 4) == 0 || strcmp(key->name, "ignore") == 0;
+    value = value == 0 && bound ? DBL_MIN : value;
     memcpy(member, &value, sizeof value);
     return true;
 }

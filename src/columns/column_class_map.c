@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Maps of classes: a MASK of a text of shapes and a tensor of their classes. Shapes are drawn by
+ * number to a plane of bytes, as many at a time as a byte tells apart, crowds first; then the
+ * plane's pixels get their elements. On the worker that makes the row; memory is its decoder's
+ * scratch, which no picture needs any more.
+ */
+#include "columns.h"
+#include "dtype.h"
+#include "error.h"
+#include "names.h"
+#include "segmentation.h"
+
+#include <math.h>
+#include <string.h>
+
+#define STAGE "columns"
+/* No picture that is meant has as many; and as many large ones would take a second. */
+#define SHAPES_MAX 65536U
+
+enum { AT_A_TIME = UINT8_MAX };
+
+/* ---- once ---- */
+
+static bool is_ints(const sl_beside *beside)
+{
+    const sl_field *field = &beside->field;
+    return field->type == SLUICE_FIELD_TENSOR && field->dims == 1 &&
+           !sl_dtype_is_float(field->dtype) && sl_cast_find(field->dtype, SLUICE_I64) != NULL;
+}
+
+static sluice_status check_beside(const sl_column *column, sluice_error *error)
+{
+    if (column->labels.number == SL_FIELD_NONE) {
+        return sl_column_refuse(column, error,
+                                "a mask of shapes needs their classes (" SL_OPTION("labels") ")");
+    }
+    if (!is_ints(&column->labels)) {
+        return sl_column_refuse(column, error, "labels have to be a tensor [any] of ints");
+    }
+    return column->crowds.number == SL_FIELD_NONE || is_ints(&column->crowds)
+               ? SLUICE_OK
+               : sl_column_refuse(column, error, "crowds have to be a tensor [any] of ints");
+}
+
+static sluice_status check_number(const sl_column *column, const char *name, double number,
+                                  sluice_error *error)
+{
+    uint8_t element[8];
+    const sluice_dtype dtype = (sluice_dtype)column->request.dtype;
+    return isfinite(number) && sl_column_element(dtype, number, element)
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_INVALID, STAGE, "column \"%s\": %s %g is no %s",
+                              column->request.name, name, number, sl_dtype_name(dtype));
+}
+
+static sluice_status check_map(sl_column *column, sluice_error *error)
+{
+    sl_column_request *request = &column->request;
+    request->dtype = request->dtype == 0 ? SLUICE_U8 : request->dtype;
+    if (request->channels > 1 || request->interpolation != SLUICE_COLUMN_NEAREST) {
+        return sl_column_refuse(column, error,
+                                "a mask of shapes has one channel, and no interpolation");
+    }
+    sluice_status status = check_beside(column, error);
+    if (status == SLUICE_OK) {
+        status = check_number(column, "fill", request->fill, error);
+    }
+    if (status == SLUICE_OK) {
+        status = check_number(column, "background", request->background, error);
+    }
+    if (status == SLUICE_OK) {
+        status = check_number(column, "ignore", request->ignore, error);
+    }
+    return status;
+}
+
+static sluice_status column_class_map_bind(sl_column *column, sl_column_set *set,
+                                           sluice_error *error)
+{
+    sl_column_request *request = &column->request;
+    sluice_status status = sl_column_follow(set, column, false, error);
+    if (status == SLUICE_OK) {
+        status = check_map(column, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    const sluice_augment *recipe = &set->columns[column->lead].request.recipe;
+    request->dims = 2;
+    request->shape[0] = recipe->height;
+    request->shape[1] = recipe->width;
+    column->made_bytes = (uint32_t)sl_dtype_bytes((sluice_dtype)request->dtype);
+    status = sl_column_capacity(column, request->shape, request->dims, &column->elements, error);
+    return status == SLUICE_OK ? sl_column_add_asked(set, column, error) : status;
+}
+
+/* ---- what is stored ---- */
+
+/* Of a sample, in scratch. */
+typedef struct class_shapes {
+    sl_instances instances;
+    const int64_t *labels; /* for each */
+    const int64_t *crowds; /* NULL: there are none */
+} class_shapes;
+
+static sluice_status class_map_no_memory(const sl_column *column, sluice_error *error)
+{
+    return sl_no_memory(error, STAGE, "for the map of \"%s\"", column->request.name);
+}
+
+/* `count` ints of a field. */
+static sluice_status read_ints(const sl_column *column, sl_row *row, const sl_beside *beside,
+                               uint32_t count, const int64_t **ints, sluice_error *error)
+{
+    const sl_value *value = &row->values.of[beside->number];
+    sl_scratch *scratch = sl_decoder_scratch(row->decoder);
+    sl_bytes bytes;
+    row->blame = value->present ? value : NULL;
+    if (!value->present) {
+        return sl_error_set(error, SLUICE_CORRUPT, STAGE, "the sample has no \"%s\"",
+                            beside->field.name);
+    }
+    const sluice_status status = sl_row_bytes(row, beside->number, &bytes, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    const size_t stored = sl_dtype_bytes(beside->field.dtype);
+    if (value->shape[0] != count || bytes.size != count * stored) {
+        return sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                            "\"%s\" has a length of %llu, and there are %u shapes",
+                            beside->field.name, (unsigned long long)value->shape[0], count);
+    }
+    int64_t *made = sl_scratch_take(scratch, (count + (size_t)1) * sizeof(*made));
+    if (made == NULL) {
+        return class_map_no_memory(column, error);
+    }
+    *ints = made;
+    return sl_cast_find(beside->field.dtype, SLUICE_I64)(made, bytes.data, count)
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                              "\"%s\" holds a number that is no i64", beside->field.name);
+}
+
+static sluice_status read_class_shapes(const sl_column *column, sl_row *row, class_shapes *shapes,
+                                       sluice_error *error)
+{
+    sl_instances *instances = &shapes->instances;
+    sl_bytes text;
+    sluice_status status = sl_row_bytes(row, column->field_number, &text, error);
+    if (status == SLUICE_OK) {
+        status = sl_segmentation_read(text, sl_decoder_scratch(row->decoder), instances, error);
+    }
+    if (status == SLUICE_OK && instances->count > SHAPES_MAX) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                            "\"%s\" has %u shapes, a map of classes takes %u", column->field.name,
+                            instances->count, SHAPES_MAX);
+    }
+    if (status == SLUICE_OK) {
+        status = read_ints(column, row, &column->labels, instances->count, &shapes->labels, error);
+    }
+    if (status == SLUICE_OK && column->crowds.number != SL_FIELD_NONE) {
+        status = read_ints(column, row, &column->crowds, instances->count, &shapes->crowds, error);
+    }
+    row->blame = status == SLUICE_OK ? &row->values.of[column->field_number] : row->blame;
+    return status;
+}
+
+/* ---- drawing ---- */
+
+typedef struct class_map {
+    const sl_column *column;
+    const sl_trail *trail;
+    sl_scratch *scratch;
+    uint32_t width, height;
+    bool keeps;       /* what is beside the picture is other samples' */
+    uint8_t *out;     /* elements, row by row */
+    uint8_t *plane;   /* numbers of shapes since the last flush, from 1; 0: none */
+    uint8_t *one;     /* a shape, where overlaps are looked for */
+    uint8_t *covered; /* by how many shapes, 2 at most */
+    uint32_t count;   /* of those in the plane */
+    uint8_t elements[AT_A_TIME + 1][8];
+} class_map;
+
+static void put_elements(const class_map *map, uint8_t *to, const uint8_t element[8],
+                         uint32_t count)
+{
+    const size_t bytes = map->column->made_bytes;
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(to + i * bytes, element, bytes);
+    }
+}
+
+/* What is there without any shape. */
+static void draw_ground(const class_map *map)
+{
+    const sl_column_request *request = &map->column->request;
+    const size_t bytes = map->column->made_bytes;
+    uint8_t fill[8];
+    uint8_t ground[8];
+    (void)sl_column_element((sluice_dtype)request->dtype, request->fill, fill);
+    (void)sl_column_element((sluice_dtype)request->dtype, request->background, ground);
+    for (uint32_t y = 0; y < map->height; y++) {
+        uint8_t *row = map->out + (size_t)y * map->width * bytes;
+        uint32_t from;
+        uint32_t to;
+        sl_trail_row(map->trail, y + 0.5, map->width, &from, &to);
+        put_elements(map, row + from * bytes, ground, to - from);
+        if (!map->keeps) {
+            put_elements(map, row, fill, from);
+            put_elements(map, row + to * bytes, fill, map->width - to);
+        }
+    }
+}
+
+/* Gives a plane's pixels of `least` or more their elements, where the picture is. */
+static void draw_elements(const class_map *map, const uint8_t *plane, uint8_t (*elements)[8],
+                          uint8_t least)
+{
+    const size_t bytes = map->column->made_bytes;
+    for (uint32_t y = 0; y < map->height; y++) {
+        const uint8_t *row = plane + (size_t)y * map->width;
+        uint8_t *out = map->out + (size_t)y * map->width * bytes;
+        uint32_t from;
+        uint32_t to;
+        sl_trail_row(map->trail, y + 0.5, map->width, &from, &to);
+        for (uint32_t x = from; x < to; x++) {
+            if (row[x] >= least) {
+                memcpy(out + x * bytes, elements[row[x]], bytes);
+            }
+        }
+    }
+}
+
+static void draw_plane(class_map *map)
+{
+    if (map->count > 0) {
+        draw_elements(map, map->plane, map->elements, 1);
+        memset(map->plane, 0, (size_t)map->width * map->height);
+    }
+    map->count = 0;
+}
+
+static sluice_status rasterise(const class_map *map, const sl_instances *instances, uint32_t number,
+                               uint8_t *plane, uint8_t value, sluice_error *error)
+{
+    const sl_mask mask = {plane, map->width, map->width, map->height, value};
+    return sl_instances_rasterise(instances, number, map->trail->matrix, &mask, map->scratch,
+                                  error);
+}
+
+static sluice_status count_covered(const class_map *map, const sl_instances *instances,
+                                   uint32_t number, sluice_error *error)
+{
+    const size_t pixels = (size_t)map->width * map->height;
+    memset(map->one, 0, pixels);
+    const sluice_status status = rasterise(map, instances, number, map->one, 1, error);
+    for (size_t i = 0; i < pixels; i++) {
+        const uint8_t sum = (uint8_t)(map->covered[i] + map->one[i]);
+        map->covered[i] = sum > 2 ? 2 : sum;
+    }
+    return status;
+}
+
+static sluice_status draw_class_shape(class_map *map, const sl_instances *instances,
+                                      uint32_t number, double value, sluice_error *error)
+{
+    const sluice_dtype dtype = (sluice_dtype)map->column->request.dtype;
+    if (map->count == AT_A_TIME) {
+        draw_plane(map);
+    }
+    map->count++;
+    return sl_column_element(dtype, value, map->elements[map->count])
+               ? rasterise(map, instances, number, map->plane, (uint8_t)map->count, error)
+               : sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "label %.17g of \"%s\" is no %s",
+                              value, map->column->labels.field.name, sl_dtype_name(dtype));
+}
+
+/* Crowds, or all others. */
+static sluice_status draw_class_shapes(class_map *map, const class_shapes *shapes, bool crowds,
+                                       sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < shapes->instances.count && status == SLUICE_OK; i++) {
+        const bool crowd = shapes->crowds != NULL && shapes->crowds[i] != 0;
+        if (crowd != crowds) {
+            continue;
+        }
+        status = draw_class_shape(map, &shapes->instances, i,
+                                  crowd ? map->column->request.ignore : (double)shapes->labels[i],
+                                  error);
+        if (status == SLUICE_OK && map->covered != NULL && !crowd) {
+            status = count_covered(map, &shapes->instances, i, error);
+        }
+    }
+    return status;
+}
+
+static sluice_status take_planes(class_map *map, sluice_error *error)
+{
+    const size_t pixels = (size_t)map->width * map->height;
+    const bool looks = map->column->request.overlap == SLUICE_OVERLAP_IGNORE;
+    map->plane = sl_scratch_take(map->scratch, pixels);
+    map->one = looks ? sl_scratch_take(map->scratch, pixels) : NULL;
+    map->covered = looks ? sl_scratch_take(map->scratch, pixels) : NULL;
+    if (map->plane == NULL || (looks && (map->one == NULL || map->covered == NULL))) {
+        return class_map_no_memory(map->column, error);
+    }
+    memset(map->plane, 0, pixels);
+    if (looks) {
+        memset(map->covered, 0, pixels);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status draw_map(class_map *map, const class_shapes *shapes, sluice_error *error)
+{
+    const sl_column_request *request = &map->column->request;
+    sluice_status status = draw_class_shapes(map, shapes, true, error);
+    if (status == SLUICE_OK) {
+        status = draw_class_shapes(map, shapes, false, error);
+    }
+    draw_plane(map);
+    if (status == SLUICE_OK && map->covered != NULL) {
+        (void)sl_column_element((sluice_dtype)request->dtype, request->ignore, map->elements[2]);
+        draw_elements(map, map->covered, map->elements, 2);
+    }
+    return status;
+}
+
+static sluice_status column_class_map_make(const sl_column *column, sl_row *row, sl_part_view parts,
+                                           sluice_error *error)
+{
+    const sl_params *params = &row->draws[column->group].params;
+    class_shapes shapes = {.instances = {.count = 0}};
+    class_map map = {.column = column,
+                     .trail = &params->trail,
+                     .scratch = sl_decoder_scratch(row->decoder),
+                     .width = params->width,
+                     .height = params->height,
+                     .keeps = row->member != column->member,
+                     .out = sl_column_row(column, parts, 0, row->at.number)};
+    sl_scratch_reset(map.scratch);
+    sluice_status status = read_class_shapes(column, row, &shapes, error);
+    if (status == SLUICE_OK) {
+        status = take_planes(&map, error);
+    }
+    if (status == SLUICE_OK) {
+        draw_ground(&map);
+        status = params->trail.folded ? SLUICE_OK : draw_map(&map, &shapes, error);
+    }
+    return status;
+}
+
+const sl_column_kind sl_column_class_map = {.name = "mask",
+                                            .takes = SL_TAKES(TEXT),
+                                            .bind = column_class_map_bind,
+                                            .make = column_class_map_make};
