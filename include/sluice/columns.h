@@ -8,7 +8,9 @@
  * recipe, ints as i64, floats as f64, tensors of a fixed shape as they are stored, each under its
  * field's name. A field called as one of the three that every batch has (below) is the column
  * "field.index", "field.mask" or "field.status", unless there is a column of that name: then it is
- * left out, and comes only if it is asked for.
+ * left out, and comes only if it is asked for. Pictures called "mask", "instances" or "train_ids"
+ * beside another picture have a value for each of its pixels and would be cropped apart from it: a
+ * loader that is given no columns refuses them, with what to ask for.
  *
  *     sluice_columns *columns = NULL;
  *     sluice_columns_create(&columns);

@@ -321,6 +321,34 @@ static sluice_column_kind natural_kind(const sl_field *field)
     }
 }
 
+/* The picture that a field has a value for each pixel of, as formats with masks call it; NULL: it
+ * is none of those. By nature it would be a picture with a crop of its own. */
+static const sl_field *picture_of_mask(const sl_columns_config *config, const sl_field *field)
+{
+    static const char *const names[] = {"mask", "instances", "train_ids"};
+    bool named = false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        named = named || strcmp(field->name, names[i]) == 0;
+    }
+    for (uint32_t i = 0; named && i < config->field_count; i++) {
+        const sl_field *other = &config->fields[i];
+        if (other != field && other->type == SLUICE_FIELD_IMAGE &&
+            field->type == SLUICE_FIELD_IMAGE) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+static sluice_status refuse_mask(const sl_field *mask, const sl_field *picture, sluice_error *error)
+{
+    return sl_error_set(error, SLUICE_INVALID, STAGE,
+                        "\"%s\" is cropped apart from \"%s\" unless it is said to follow it: ask "
+                        "for columns, one of kind image of \"%s\" and one of kind mask of \"%s\", "
+                        "under another name; or choose fields without \"%s\"",
+                        mask->name, picture->name, picture->name, mask->name, mask->name);
+}
+
 /* The field's name, but that of a fact for another: false when that is a field's, too. */
 static bool natural_name(const sl_columns_config *config, const sl_field *field,
                          char name[SL_COLUMN_NAME_BYTES])
@@ -361,6 +389,10 @@ static sluice_status bind_natural(sl_column_set *set, const sl_columns_config *c
         sl_column_request request;
         if (!natural_column(config, &config->fields[i], &request)) {
             continue;
+        }
+        const sl_field *picture = picture_of_mask(config, &config->fields[i]);
+        if (picture != NULL) {
+            return refuse_mask(&config->fields[i], picture, error);
         }
         if (request.kind == SLUICE_COLUMN_IMAGE && config->recipe == NULL) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,

@@ -146,5 +146,9 @@ printf '\x89PNG\r\n\x1a\n' > pairs/masks/a.png
 echo '0 0.5 0.5 0.2 0.2' > yolo/labels/a.txt
 run 0 info pairs
 says out 'classes=mask:mask,fill=255'
+run 0 info pairs --json
+json '.columns | map(.name) == ["image"]'
+refuses 2 '"mask" is cropped apart from "image" unless it is said to follow it' bench pairs --batch 1
+refuses 2 'one of kind mask of "mask"' view pairs -o a.png
 run 0 info yolo
 says out 'boxes:boxes,length=100,format=cxcywh,relative=1'

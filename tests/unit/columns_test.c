@@ -525,6 +525,38 @@ TEST_WITH(natural_columns_of_any_name, setup, columns_rig_close)
     expect_names(r, of, 1, alone, 4);
 }
 
+/* Pixel by pixel of another picture: what it would be by nature is wrong, and looks right. */
+TEST_WITH(natural_columns_of_masks, setup, columns_rig_close)
+{
+    static const char *const names[] = {"mask", "instances", "train_ids"};
+    rig *r = *state;
+    sluice_augment *recipe = NULL;
+    sluice_error error;
+    assert_int_equal(sluice_augment_create(&recipe), SLUICE_OK);
+    assert_int_equal(sluice_augment_random_crop(recipe, 8, 8, 0), SLUICE_OK);
+    for (size_t i = 0; i < 3; i++) {
+        sl_field of[] = {{.name = "picture", .type = SLUICE_FIELD_IMAGE},
+                         {.type = SLUICE_FIELD_IMAGE}};
+        memcpy(of[1].name, names[i], strlen(names[i]) + 1);
+        sl_columns_config config = {
+            .fields = of, .field_count = 2, .recipe = recipe, .dtype = SLUICE_U8};
+        sl_error_clear(&error);
+        assert_int_equal(sl_columns_bind(&r->set, &config, &error), SLUICE_INVALID);
+        assert_non_null(strstr(error.text, "is cropped apart from \"picture\" unless it is said"));
+        assert_non_null(strstr(error.text, names[i]));
+        config.fields = &of[1]; /* the only picture is one */
+        config.field_count = 1;
+        assert_int_equal(sl_columns_bind(&r->set, &config, &error), SLUICE_OK);
+        sl_columns_close(&r->set);
+        memcpy(of[1].name, "right", sizeof("right")); /* any other second picture, too */
+        config.fields = of;
+        config.field_count = 2;
+        assert_int_equal(sl_columns_bind(&r->set, &config, &error), SLUICE_OK);
+        sl_columns_close(&r->set);
+    }
+    sluice_augment_destroy(recipe);
+}
+
 TEST_WITH(natural_columns_of_nothing, setup, columns_rig_close)
 {
     rig *r = *state;

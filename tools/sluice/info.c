@@ -166,8 +166,8 @@ static bool has_field(const sluice_dataset *dataset, const char *name, int type)
     return false;
 }
 
-/* Of annotations it is known how boxes are stored, and that labels belong to them. A mask is a
- * picture to whoever does not say what it is, and cropped apart from its own. */
+/* Of annotations it is known how boxes are stored, and that labels belong to them. A mask has
+ * to be asked for: as a picture it would be cropped apart from its own. */
 static void print_followers(const sluice_dataset *dataset, const sluice_dataset_info *info)
 {
     const bool yolo = strcmp(info->format, "yolo") == 0;
@@ -183,7 +183,8 @@ static void print_followers(const sluice_dataset *dataset, const sluice_dataset_
         has_field(dataset, "mask", SLUICE_FIELD_IMAGE)) {
         printf("masks        follow the picture: --column image:image --column "
                "classes=mask:mask,fill=255 (of bench, view);\n"
-               "             without that they are pictures, each with a crop of its own\n");
+               "             without that they would be pictures, each with a crop of its own, and "
+               "are refused\n");
     }
 }
 

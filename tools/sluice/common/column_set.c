@@ -57,6 +57,23 @@ static bool describe_natural(const sluice_field *field, struct column_spec *spec
     return fixed || spec->kind == SLUICE_COLUMN_IMAGE;
 }
 
+/* A mask beside its picture, which no loader takes unasked. */
+static bool is_mask(const sluice_dataset *dataset, const sluice_field *field)
+{
+    sluice_field other = SLUICE_FIELD_INIT;
+    if (field->type != SLUICE_FIELD_IMAGE ||
+        (strcmp(field->name, "mask") != 0 && strcmp(field->name, "instances") != 0 &&
+         strcmp(field->name, "train_ids") != 0)) {
+        return false;
+    }
+    for (uint32_t i = 0; sluice_dataset_get_field(dataset, i, &other) == SLUICE_OK; i++) {
+        if (other.type == SLUICE_FIELD_IMAGE && strcmp(other.name, field->name) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_fact(const char *name)
 {
     return strcmp(name, "index") == 0 || strcmp(name, "mask") == 0 || strcmp(name, "status") == 0;
@@ -67,7 +84,7 @@ bool column_natural(const sluice_dataset *dataset, uint32_t number, struct colum
     sluice_field field = SLUICE_FIELD_INIT;
     sluice_field other = SLUICE_FIELD_INIT;
     if (sluice_dataset_get_field(dataset, number, &field) != SLUICE_OK ||
-        !describe_natural(&field, spec)) {
+        !describe_natural(&field, spec) || is_mask(dataset, &field)) {
         return false;
     }
     if (!is_fact(field.name)) {
