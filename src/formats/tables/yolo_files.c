@@ -6,7 +6,7 @@
 #include "name_tree.h"
 #include "pair_look.h"
 #include "splits.h"
-#include "voc_files.h"
+#include "yolo_paths.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -15,171 +15,7 @@
 
 #define STAGE "dataset"
 
-enum {
-    LOOK_BYTES = 65536,
-    LIST_BYTES_MAX = 64 << 20,
-    NAMES_BYTES_MAX = 1 << 20,
-    OFFER_BYTES = 320
-};
-
-const char *const sl_yolo_splits[SL_YOLO_SPLITS] = {"train", "val", "test"};
-
-static bool takes_labels(const char *name)
-{
-    return sl_ends_with(name, ".txt");
-}
-
-static const sl_pair_kind label_files = {.picture = "",
-                                         .suffixes = {""},
-                                         .takes = takes_labels,
-                                         .holds = sl_yolo_labels_look};
-
-/* ---- what a path is ---- */
-
-static bool yolo_begins_line(const char *text, const char *key)
-{
-    const size_t length = strlen(key);
-    for (const char *at = strstr(text, key); at != NULL; at = strstr(at + 1, key)) {
-        if ((at == text || at[-1] == '\n') && at[length] == ':') {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* By its text, so that it is known without libyaml, too. */
-static bool is_yaml(const char *path)
-{
-    char *head = sl_malloc(LOOK_BYTES + 1);
-    bool found = false;
-    if (head == NULL) {
-        return false;
-    }
-    head[sl_store_look(path, head, LOOK_BYTES)] = '\0';
-    for (int i = 0; i < SL_YOLO_SPLITS; i++) {
-        found = found || yolo_begins_line(head, sl_yolo_splits[i]);
-    }
-    found = found && (yolo_begins_line(head, "names") || yolo_begins_line(head, "nc"));
-    sl_free(head);
-    return found;
-}
-
-static bool is_yaml_named(const char *name)
-{
-    return sl_ends_with(name, ".yaml") || sl_ends_with(name, ".yml");
-}
-
-/* The first line that is not empty, without what is around it; false: there is none. */
-static bool is_picture_list(const char *path)
-{
-    char head[SL_PATH_BYTES];
-    head[sl_store_look(path, head, sizeof(head) - 1)] = '\0';
-    char *line = head + strspn(head, " \t\r\n");
-    line[strcspn(line, "\r\n")] = '\0';
-    return line[0] != '\0' && sl_pair_is_picture(line);
-}
-
-static sluice_status yolo_find_json(void *ctx, const sl_store_entry *entry, sluice_error *error)
-{
-    (void)ctx;
-    (void)error;
-    return sl_ends_with(entry->name, ".json") ? SLUICE_END : SLUICE_OK;
-}
-
-/* Annotations of other kinds, which such a folder was opened by before. */
-static bool has_annotations(const char *path)
-{
-    char folder[SL_PATH_BYTES];
-    return sl_voc_files_probe(path) ||
-           (sl_path_join(folder, path, "annotations") && sl_store_has_folder(folder) &&
-            sl_store_list((sl_file_name){STAGE, folder}, yolo_find_json, NULL, NULL) == SLUICE_END);
-}
-
-static bool yolo_is_pair(const sl_yolo_files *files, bool deep)
-{
-    const sl_pair pair = {.root = files->root,
-                          .pictures = files->pictures,
-                          .others = files->labels,
-                          .kind = &label_files,
-                          .deep = deep,
-                          .beside_json = true};
-    return sl_pair_is(&pair);
-}
-
-/* A folder below the last one that is called images. */
-static bool find_images(sl_yolo_files *files, const char *path)
-{
-    size_t end = strlen(path);
-    while (end > 0) {
-        size_t begin = end;
-        while (begin > 0 && path[begin - 1] != '/') {
-            begin--;
-        }
-        if (end - begin == strlen("images") && strncmp(path + begin, "images", end - begin) == 0) {
-            const int length = snprintf(files->pictures, SL_PATH_BYTES, "%s", path + begin);
-            return length < SL_PATH_BYTES &&
-                   sl_pair_swap(path, path + begin, end - begin, "labels", files->root,
-                                files->labels) &&
-                   yolo_is_pair(files, false) && !sl_pair_has_folders(path);
-        }
-        end = begin > 0 ? begin - 1 : 0;
-    }
-    return false;
-}
-
-/* `deep`: both folders are in the one that was named. */
-static bool find_folder(sl_yolo_files *files, const char *path, bool *deep)
-{
-    char folder[SL_PATH_BYTES];
-    char real[SL_PATH_BYTES];
-    (void)snprintf(files->root, SL_PATH_BYTES, "%s", path);
-    (void)snprintf(files->pictures, SL_PATH_BYTES, "images");
-    (void)snprintf(files->labels, SL_PATH_BYTES, "labels");
-    *deep = sl_path_join(folder, path, "images") && sl_store_has_folder(folder) &&
-            yolo_is_pair(files, true) && !has_annotations(path);
-    return *deep || find_images(files, path) ||
-           (path[0] != '/' && sl_store_real_path(path, real) == 0 && find_images(files, real));
-}
-
-static bool yolo_clean_path(const char *path, char clean[SL_PATH_BYTES])
-{
-    int length = snprintf(clean, SL_PATH_BYTES, "%s", path);
-    if (length <= 0 || length >= SL_PATH_BYTES) {
-        return false;
-    }
-    while (length > 1 && clean[length - 1] == '/') {
-        clean[--length] = '\0';
-    }
-    return true;
-}
-
-/* The data.yaml of a folder. */
-static bool find_yaml(const char *folder, const char *name, char path[SL_PATH_BYTES])
-{
-    return sl_path_join(path, folder, name) && sl_store_has_file(path) && is_yaml(path);
-}
-
-bool sl_yolo_files_probe(const char *path)
-{
-    char clean[SL_PATH_BYTES];
-    char yaml[SL_PATH_BYTES];
-    bool deep;
-    sl_yolo_files *files;
-    if (!yolo_clean_path(path, clean)) {
-        return false;
-    }
-    if (!sl_store_has_folder(clean)) {
-        return is_yaml_named(path) ? is_yaml(path)
-                                   : sl_ends_with(path, ".txt") && is_picture_list(path);
-    }
-    if (find_yaml(clean, "data.yaml", yaml)) {
-        return true;
-    }
-    files = sl_calloc(1, sizeof(*files));
-    const bool found = files != NULL && find_folder(files, clean, &deep);
-    sl_free(files);
-    return found;
-}
+enum { LIST_BYTES_MAX = 64 << 20, NAMES_BYTES_MAX = 1 << 20, OFFER_BYTES = 320 };
 
 /* ---- pictures ---- */
 
@@ -375,7 +211,7 @@ static sluice_status find_names_in(sl_yolo_files *files, const char *folder, slu
     }
     const char *const names[] = {"data.yaml", "dataset.yaml", own};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (names[i][0] != '\0' && find_yaml(folder, names[i], path)) {
+        if (names[i][0] != '\0' && sl_yolo_find_yaml(folder, names[i], path)) {
             return sl_yolo_yaml_read(&files->yaml, path, error);
         }
     }
@@ -540,7 +376,7 @@ static sluice_status open_folder(sl_yolo_files *files, const char *path, sluice_
 {
     bool deep;
     sl_name_tree tree = {.count = 0};
-    if (!find_folder(files, path, &deep)) {
+    if (!sl_yolo_find_folder(files, path, &deep)) {
         return yolo_files_refuse(files, error, "there are no labels any more");
     }
     sluice_status status = yolo_add_folder(files, files->pictures, deep, &tree, error);
@@ -556,17 +392,18 @@ static sluice_status open_path(sl_yolo_files *files, const char *path, sluice_er
 {
     char yaml[SL_PATH_BYTES];
     if (!sl_store_has_folder(path)) {
-        return is_yaml_named(path) ? open_yaml(files, path, error) : open_list(files, error);
+        return sl_yolo_is_yaml_named(path) ? open_yaml(files, path, error)
+                                           : open_list(files, error);
     }
-    return find_yaml(path, "data.yaml", yaml) ? open_yaml(files, yaml, error)
-                                              : open_folder(files, path, error);
+    return sl_yolo_find_yaml(path, "data.yaml", yaml) ? open_yaml(files, yaml, error)
+                                                      : open_folder(files, path, error);
 }
 
 sluice_status sl_yolo_files_open(sl_yolo_files *files, sluice_error *error)
 {
     char clean[SL_PATH_BYTES];
     sl_pair_search search;
-    if (!yolo_clean_path(files->path, clean)) {
+    if (!sl_yolo_clean_path(files->path, clean)) {
         return yolo_files_refuse(files, error, "the path is too long");
     }
     sl_pair_search_begin(&search);

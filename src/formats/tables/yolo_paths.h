@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * yolo_paths: whether a path is one of YOLO's kind (yolo_files.h), and of which.
+ *
+ * Purpose: known by names of folders and files, and by the beginnings of a few of them; a YAML by
+ * its text, so that one is known without libyaml, too. Threads: pure.
+ */
+#ifndef SL_YOLO_PATHS_H
+#define SL_YOLO_PATHS_H
+
+#include "yolo_files.h"
+
+/* Without slashes at its end. False: it is empty, or too long. */
+bool sl_yolo_clean_path(const char *path, char clean[SL_PATH_BYTES]);
+/* By its name. */
+bool sl_yolo_is_yaml_named(const char *name);
+/* A YAML of a folder, data.yaml mostly, if it says what YOLO's do; its path. */
+bool sl_yolo_find_yaml(const char *folder, const char *name, char path[SL_PATH_BYTES]);
+/* Fills root, pictures and labels. `*deep`: both folders are in the one that was named. */
+bool sl_yolo_find_folder(sl_yolo_files *files, const char *path, bool *deep);
+
+#endif
