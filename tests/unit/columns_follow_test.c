@@ -2,7 +2,7 @@
 /*
  * Columns that follow a picture, of made-up samples: arrays, widths, blank rows, and what is
  * refused; lengths that differ between boxes and what belongs to them. Their geometry has tests of
- * its own (augment_trail_test.c, python/tests/test_follow.py).
+ * its own (augment_trail_test.c, python/tests/test_follow_rules.py).
  */
 #include "columns_rig.h"
 #include "error.h"
