@@ -1,136 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns that follow a picture, of made-up samples: arrays, widths, blank rows, and what is
- * refused; lengths that differ between boxes and what belongs to them. Their geometry has tests of
- * its own (augment_trail_test.c, python/tests/test_follow_rules.py).
+ * Columns that follow a picture, of made-up samples: arrays, widths, blank rows, tensors that are
+ * not what their shapes say, and what is refused; boxes have a test of their own. Their geometry
+ * has others (augment_trail_test.c, python/tests/test_follow_rules.py).
  */
-#include "columns_rig.h"
+#include "columns_follow_rig.h"
 #include "error.h"
-#include "png_make.h"
 #include "test.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { ROWS = 3, WIDTH = 9, HEIGHT = 6, PIXELS = WIDTH * HEIGHT, BOXES_MAX = 4, WIDE = 64 };
-enum { IMAGE, MASK, WIDE_MAP, FLAT, BOXES, PRECISE, LABELS, POINTS, FIELDS };
-
-static const sl_field fields[FIELDS] = {
-    [IMAGE] = {.name = "image", .type = SLUICE_FIELD_IMAGE},
-    [MASK] = {.name = "mask", .type = SLUICE_FIELD_IMAGE},
-    [WIDE_MAP] = {.name = "wide",
-                  .type = SLUICE_FIELD_TENSOR,
-                  .dtype = SLUICE_F64,
-                  .dims = 3,
-                  .shape = {0, 0, WIDE}},
-    [FLAT] = {.name = "flat", .type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_F32, .dims = 2},
-    [BOXES] = {.name = "boxes",
-               .type = SLUICE_FIELD_TENSOR,
-               .dtype = SLUICE_F32,
-               .dims = 2,
-               .shape = {0, 4}},
-    [PRECISE] = {.name = "precise",
-                 .type = SLUICE_FIELD_TENSOR,
-                 .dtype = SLUICE_F64,
-                 .dims = 2,
-                 .shape = {0, 4}},
-    [LABELS] = {.name = "labels", .type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_I64, .dims = 1},
-    [POINTS] = {.name = "points",
-                .type = SLUICE_FIELD_TENSOR,
-                .dtype = SLUICE_F32,
-                .dims = 2,
-                .shape = {0, 2}},
-};
-
-typedef struct follow_rig {
-    columns_rig *rig;
-    png_file picture, mask;
-} follow_rig;
-
-static int setup(void **state)
-{
-    follow_rig *f = calloc(1, sizeof(*f));
-    assert_non_null(f);
-    f->rig = columns_rig_open(fields, FIELDS, ROWS);
-    f->picture = png_make(WIDTH, HEIGHT, 1, &(png_options){.colour = 2});
-    f->mask = png_make(WIDTH, HEIGHT, 2, &(png_options){.is_grey = true});
-    set_bytes(f->rig, IMAGE, f->picture.data, f->picture.size);
-    set_bytes(f->rig, MASK, f->mask.data, f->mask.size);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    follow_rig *f = *state;
-    void *rig = f->rig;
-    columns_rig_close(&rig);
-    png_make_free(&f->picture);
-    png_make_free(&f->mask);
-    free(f);
-    return 0;
-}
-
-static void add(const follow_rig *f, sluice_column column)
-{
-    sluice_error error = SLUICE_ERROR_INIT;
-    column.struct_size = sizeof(column);
-    if (sluice_columns_add(f->rig->asked, &column) != SLUICE_OK) {
-        sluice_columns_get_error(f->rig->asked, &error);
-        fail_msg("%s", error.text);
-    }
-}
-
-/* Of one step and two numbers. */
-static void add_image(const follow_rig *f, const char *step, double first, double second)
-{
-    sluice_augment *recipe;
-    assert_int_equal(sluice_augment_create(&recipe), SLUICE_OK);
-    assert_int_equal(sluice_augment_add(recipe, step, (const double[]){first, second}, 2),
-                     SLUICE_OK);
-    add(f, (sluice_column){.kind = SLUICE_COLUMN_IMAGE,
-                           .field = "image",
-                           .recipe = recipe,
-                           .dtype = SLUICE_U8,
-                           .missing = SLUICE_MISSING_BLANK});
-    sluice_augment_destroy(recipe);
-}
-
-/* As it is stored. */
-static void add_whole_image(const follow_rig *f)
-{
-    add_image(f, "center_crop", WIDTH, HEIGHT);
-}
-
-static void set_rows(const follow_rig *f, uint32_t field, const void *numbers, uint64_t count,
-                     uint64_t inner, size_t element)
-{
-    set_bytes(f->rig, field, numbers, count * inner * element);
-    value(f->rig, field)->shape[0] = count;
-    value(f->rig, field)->shape[1] = inner;
-}
-
-static void set_boxes(const follow_rig *f, const float (*boxes)[4], uint64_t count)
-{
-    set_rows(f, BOXES, boxes, count, 4, sizeof(float));
-}
-
-static void set_labels(const follow_rig *f, const int64_t *labels, uint64_t count)
-{
-    set_rows(f, LABELS, labels, count, 1, sizeof(*labels));
-}
-
-static void says(const follow_rig *f, sluice_status status, uint32_t field, const char *words)
-{
-    sluice_error error;
-    assert_int_equal(make(f->rig, 0, &error), status);
-    if (strstr(error.text, words) == NULL) {
-        fail_msg("\"%s\" is not in \"%s\"", words, error.text);
-    }
-    assert_ptr_equal(f->rig->row->blame, value(f->rig, field));
-}
 
 /* ---- arrays ---- */
 
@@ -146,7 +27,7 @@ static void is_part(const follow_rig *f, const char *name, sluice_dtype dtype, u
     assert_int_equal(part->row_bytes, row_bytes);
 }
 
-TEST_WITH(arrays_of_each_kind, setup, teardown)
+TEST_WITH(arrays_of_each_kind, follow_setup, follow_teardown)
 {
     const follow_rig *f = *state;
     const int64_t picture[] = {20, 30, WIDE};
@@ -187,7 +68,7 @@ static bool is_zero(const void *bytes, size_t size)
     return size == 0 || (at[0] == 0 && memcmp(at, at + 1, size - 1) == 0);
 }
 
-TEST_WITH(rows_without_a_sample_are_blank, setup, teardown)
+TEST_WITH(rows_without_a_sample_are_blank, follow_setup, follow_teardown)
 {
     const follow_rig *f = *state;
     const float boxes[][4] = {{1, 1, 5, 5}};
@@ -222,179 +103,9 @@ TEST_WITH(rows_without_a_sample_are_blank, setup, teardown)
                         (size_t)BOXES_MAX * 16 - sizeof(boxes)));
 }
 
-/* What belongs to boxes may have less room than they: what does not fit is refused, or left out,
- * and nothing is written behind the row. */
-static void add_owned(const follow_rig *f, uint64_t length, sluice_column_too_long too_long)
-{
-    add_whole_image(f);
-    add(f, (sluice_column){.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = BOXES_MAX});
-    add(f, (sluice_column){.kind = SLUICE_COLUMN_PADDED,
-                           .field = "labels",
-                           .length = length,
-                           .too_long = too_long,
-                           .follows = "boxes"});
-    add(f, (sluice_column){.kind = SLUICE_COLUMN_POINTS,
-                           .field = "points",
-                           .length = BOXES_MAX,
-                           .padded = 1,
-                           .follows = "boxes"});
-    must_bind(f->rig);
-}
-
-static const float four[4][4] = {{0, 0, 5, 5}, {20, 0, 25, 5}, {1, 1, 4, 4}, {2, 0, 4, 3}};
-static const int64_t numbers[6] = {11, 22, 33, 44, 55, 66};
-static const float places[6][2] = {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 1}};
-
-static void set_owned(const follow_rig *f, uint64_t boxes, uint64_t labels, uint64_t points)
-{
-    set_boxes(f, four, boxes);
-    set_labels(f, numbers, labels);
-    set_rows(f, POINTS, places, points, 2, sizeof(float));
-}
-
-TEST_WITH(labels_of_more_boxes_than_they_have_room_for, setup, teardown)
-{
-    const follow_rig *f = *state;
-    add_owned(f, 1, SLUICE_TOO_LONG_BAD);
-    set_owned(f, 4, 4, 4);
-    const int64_t *labels = array(f->rig, "labels");
-    sluice_error error;
-    assert_int_equal(make(f->rig, ROWS - 1, &error), SLUICE_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "\"labels\" has a length of 3, the column holds 1"));
-    set_owned(f, 2, 2, 2); /* of which one is kept */
-    must_make(f->rig, 0);
-    assert_int_equal(labels[0], 11);
-}
-
-TEST_WITH(labels_that_are_cut_off, setup, teardown)
-{
-    const follow_rig *f = *state;
-    add_owned(f, 2, SLUICE_TOO_LONG_TRUNCATE);
-    set_owned(f, 4, 4, 4);
-    must_make(f->rig, ROWS - 1);
-    const int64_t *labels = (const int64_t *)array(f->rig, "labels") + (size_t)2 * (ROWS - 1);
-    const float *points =
-        (const float *)array(f->rig, "points") + (size_t)2 * BOXES_MAX * (ROWS - 1);
-    assert_int_equal(labels[0], 11);
-    assert_int_equal(labels[1], 33);
-    assert_int_equal(((int64_t *)array(f->rig, "labels.lengths"))[ROWS - 1], 2);
-    assert_memory_equal(points, ((float[]){1, 1, 3, 3, 4, 4, 0, 0}), 8 * sizeof(float));
-    assert_int_equal(((int64_t *)array(f->rig, "points.lengths"))[ROWS - 1], 3);
-}
-
-TEST_WITH(more_or_fewer_labels_than_boxes, setup, teardown)
-{
-    const follow_rig *f = *state;
-    add_owned(f, BOXES_MAX, SLUICE_TOO_LONG_BAD);
-    set_owned(f, 4, 6, 4);
-    says(f, SLUICE_CORRUPT, LABELS, "\"labels\" has a length of 6, and there are 4 boxes");
-    set_owned(f, 4, 0, 4);
-    says(f, SLUICE_CORRUPT, LABELS, "\"labels\" has a length of 0, and there are 4 boxes");
-    set_owned(f, 4, 4, 5);
-    says(f, SLUICE_CORRUPT, POINTS, "\"points\" has a length of 5, and there are 4 boxes");
-    set_owned(f, 0, 0, 0);
-    must_make(f->rig, 0);
-    assert_int_equal(*(int64_t *)array(f->rig, "labels.lengths"), 0);
-    set_owned(f, 4, 4, 4); /* as good as ever */
-    must_make(f->rig, 0);
-    assert_int_equal(*(int64_t *)array(f->rig, "labels.lengths"), 3);
-}
-
-/* Labels are of all boxes that are stored, though some were cut off. */
-TEST_WITH(boxes_that_are_cut_off, setup, teardown)
-{
-    const follow_rig *f = *state;
-    add_whole_image(f);
-    add(f, (sluice_column){.kind = SLUICE_COLUMN_BOXES,
-                           .field = "boxes",
-                           .length = 2,
-                           .padded = 1,
-                           .too_long = SLUICE_TOO_LONG_TRUNCATE});
-    add(f, (sluice_column){
-               .kind = SLUICE_COLUMN_PADDED, .field = "labels", .length = 2, .follows = "boxes"});
-    must_bind(f->rig);
-    set_owned(f, 4, 4, 0);
-    must_make(f->rig, 0);
-    assert_int_equal(*(int64_t *)array(f->rig, "boxes.lengths"), 1);
-    assert_int_equal(*(int64_t *)array(f->rig, "labels"), 11);
-    set_owned(f, 4, 2, 0);
-    says(f, SLUICE_CORRUPT, LABELS, "\"labels\" has a length of 2, and there are 4 boxes");
-}
-
-TEST_WITH(boxes_that_are_none, setup, teardown)
-{
-    const follow_rig *f = *state;
-    static const struct {
-        float box[4];
-        const char *words;
-    } bad[] = {
-        {{0, 0, INFINITY, 1}, "box 1 of \"boxes\" is not of finite numbers"},
-        {{0, NAN, 1, 1}, "is not of finite numbers"},
-        {{-INFINITY, 0, 1, 1}, "is not of finite numbers"},
-        {{5, 0, 4, 1}, "has its right or lower edge before the other"},
-    };
-    add_whole_image(f);
-    add(f, (sluice_column){.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = BOXES_MAX});
-    must_bind(f->rig);
-    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        float boxes[2][4] = {{1, 1, 2, 2}};
-        memcpy(boxes[1], bad[i].box, sizeof(boxes[1]));
-        set_boxes(f, (const float(*)[4])boxes, 2);
-        says(f, SLUICE_CORRUPT, BOXES, bad[i].words);
-    }
-}
-
-/* Of binary64, or in shares of a picture: too large once they are of binary32, and in pixels. */
-TEST_WITH(boxes_beyond_floats, setup, teardown)
-{
-    const follow_rig *f = *state;
-    const double precise[][4] = {{0, 0, 1e300, 1}};
-    const float shares[][4] = {{0, 0, 1e38F, 1}};
-    add_whole_image(f);
-    add(f, (sluice_column){.kind = SLUICE_COLUMN_BOXES,
-                           .field = "precise",
-                           .length = BOXES_MAX,
-                           .missing = SLUICE_MISSING_BLANK});
-    add(f, (sluice_column){.kind = SLUICE_COLUMN_BOXES,
-                           .field = "boxes",
-                           .length = BOXES_MAX,
-                           .relative = 1,
-                           .missing = SLUICE_MISSING_BLANK});
-    must_bind(f->rig);
-    set_rows(f, PRECISE, precise, 1, 4, sizeof(double));
-    says(f, SLUICE_CORRUPT, PRECISE, "box 0 of \"precise\" is not of finite numbers");
-    value(f->rig, PRECISE)->present = false;
-    set_boxes(f, shares, 1);
-    says(f, SLUICE_CORRUPT, BOXES, "box 0 of \"boxes\" is not of finite numbers, in pixels");
-}
-
-/* A whole box is wholly visible, whatever its numbers are rounded to. */
-TEST_WITH(whole_boxes, setup, teardown)
-{
-    const follow_rig *f = *state;
-    add_image(f, "resize", 7, 11);
-    add(f, (sluice_column){.kind = SLUICE_COLUMN_BOXES,
-                           .field = "boxes",
-                           .length = BOXES_MAX,
-                           .padded = 1,
-                           .min_visibility = 1});
-    must_bind(f->rig);
-    for (uint32_t i = 0; i < 1000; i++) {
-        const float x = (float)(i % 23) / 7;
-        const float y = (float)(i % 17) / 9;
-        const float boxes[4][4] = {{x, y, x + 4.1F, y + 3.3F},
-                                   {0, 0, WIDTH, HEIGHT},
-                                   {x, y, WIDTH, HEIGHT},
-                                   {x, y, WIDTH + 0.01F, HEIGHT}};
-        set_boxes(f, boxes, 4);
-        must_make(f->rig, 0);
-        assert_int_equal(*(int64_t *)array(f->rig, "boxes.lengths"), 3);
-    }
-}
-
 /* ---- hostile tensors ---- */
 
-TEST_WITH(shapes_that_lie, setup, teardown)
+TEST_WITH(shapes_that_lie, follow_setup, follow_teardown)
 {
     const follow_rig *f = *state;
     const double pixels[WIDE] = {0};
@@ -423,7 +134,7 @@ TEST_WITH(shapes_that_lie, setup, teardown)
     says(f, SLUICE_UNSUPPORTED, FLAT, "\"flat\" is 2 x 64 (height x width)");
 }
 
-TEST_WITH(masks_that_are_no_pngs, setup, teardown)
+TEST_WITH(masks_that_are_no_pngs, follow_setup, follow_teardown)
 {
     const follow_rig *f = *state;
     add_whole_image(f);
@@ -450,7 +161,7 @@ TEST_WITH(masks_that_are_no_pngs, setup, teardown)
 
 /* ---- what is refused ---- */
 
-TEST_WITH(fills_that_are_none, setup, teardown)
+TEST_WITH(fills_that_are_none, follow_setup, follow_teardown)
 {
     const follow_rig *f = *state;
     static const struct {
@@ -475,7 +186,7 @@ TEST_WITH(fills_that_are_none, setup, teardown)
                                       .fill = cases[i].fill};
         sluice_status status = sluice_columns_add(f->rig->asked, &column);
         const sl_columns_config config = {
-            .asked = f->rig->asked, .fields = fields, .field_count = FIELDS};
+            .asked = f->rig->asked, .fields = follow_fields, .field_count = FIELDS};
         status = status == SLUICE_OK ? sl_columns_bind(&f->rig->set, &config, &error) : status;
         if ((status == SLUICE_OK) != cases[i].good) {
             fail_msg("fill %g is %s", cases[i].fill, cases[i].good ? "refused" : "taken");
@@ -485,7 +196,7 @@ TEST_WITH(fills_that_are_none, setup, teardown)
 }
 
 /* Each is refused when it is added, with a reason; `of` does not matter there. */
-TEST_WITH(columns_that_are_refused_at_once, setup, teardown)
+TEST_WITH(columns_that_are_refused_at_once, follow_setup, follow_teardown)
 {
     const follow_rig *f = *state;
     static const uint32_t twice[] = {0, 0};
@@ -539,7 +250,7 @@ TEST_WITH(columns_that_are_refused_at_once, setup, teardown)
 }
 
 /* Sixty-three columns of one picture. */
-TEST_WITH(many_columns, setup, teardown)
+TEST_WITH(many_columns, follow_setup, follow_teardown)
 {
     const follow_rig *f = *state;
     char names[SL_COLUMNS_MAX][8];
