@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * coco_opener: what is known of COCO's annotations while their dataset is opened: images and
+ * annotations as they come in the file (coco_read.c), then each image's sample (coco_samples.c).
+ *
+ * Memory: the opener's, given back by whoever opened it (coco.c). Threads: one owner.
+ */
+#ifndef SL_COCO_OPENER_H
+#define SL_COCO_OPENER_H
+
+#include "json_walk.h"
+#include "listed.h"
+
+/* What is kept of an image, and of an annotation, until all are known. */
+enum { SL_COCO_IMAGE_FILE, SL_COCO_IMAGE_ID, SL_COCO_IMAGE_COLUMNS };
+enum {
+    SL_COCO_OF_IMAGE,
+    SL_COCO_OF_CATEGORY,
+    SL_COCO_OF_BOX,
+    SL_COCO_OF_AREA,
+    SL_COCO_OF_CROWD,
+    SL_COCO_OF_KEYPOINTS,
+    SL_COCO_OF_CAPTION,
+    SL_COCO_OF_SHAPES,
+    SL_COCO_OF_COLUMNS
+};
+
+/* What a sample has. */
+enum {
+    SL_COCO_PICTURE,
+    SL_COCO_ID,
+    SL_COCO_BOXES,
+    SL_COCO_LABELS,
+    SL_COCO_CROWD,
+    SL_COCO_AREA,
+    SL_COCO_KEYPOINTS,
+    SL_COCO_SHAPES,
+    SL_COCO_CAPTION,
+    SL_COCO_CAPTIONS,
+    SL_COCO_KEY,
+    SL_COCO_SOURCES
+};
+
+/* The file's. */
+enum { SL_COCO_IMAGES, SL_COCO_ANNOTATIONS, SL_COCO_CATEGORIES, SL_COCO_LISTS };
+
+/* An image's identity and its number, for finding it. */
+typedef struct sl_coco_identity {
+    int64_t id;
+    uint64_t sample;
+} sl_coco_identity;
+
+/* Grows, for one value at a time. */
+typedef struct sl_coco_space {
+    uint8_t *data;
+    size_t bytes;
+} sl_coco_space;
+
+/* While a dataset is opened. */
+typedef struct sl_coco_opener {
+    const char *path;
+    sl_listed *own;
+    sl_side_columns images, annotations;
+    uint64_t counts[SL_COCO_OF_COLUMNS]; /* annotations that have it */
+    size_t keypoint_bytes;               /* of an annotation; 0: not known yet */
+    bool other_keypoints;                /* annotations differ in that */
+    json_t *names;                       /* categories: an object, from their numbers */
+    int64_t highest;                     /* of them */
+    sl_source_column sources[SL_COCO_SOURCES];
+    uint32_t what[SL_COCO_SOURCES]; /* that each source is */
+    sl_coco_identity *identities;   /* by id */
+    uint64_t *begins;               /* annotations of each sample, in `order` */
+    uint64_t *order;
+    sl_coco_space space;
+} sl_coco_opener;
+
+/* False: there is no memory for so many bytes. */
+bool sl_coco_make_space(sl_coco_space *all, size_t bytes);
+sluice_status sl_coco_no_memory(sluice_error *error);
+
+extern const sl_json_list sl_coco_lists[SL_COCO_LISTS];
+/* As sl_json_visitor has it, of an opener: keeps an element. */
+sluice_status sl_coco_visit(void *ctx, uint32_t list, const sl_json_element *element,
+                            sluice_error *error);
+/* Once annotations are sorted: joins those of a sample, and keeps what its fields want. */
+sluice_status sl_coco_keep_sample(sl_coco_opener *o, uint64_t sample, sluice_error *error);
+
+#endif

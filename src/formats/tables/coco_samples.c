@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples: what was annotated of an image, joined to lists. The opener's thread. */
+#include "coco_opener.h"
+#include "coco_segmentation.h"
+#include "error.h"
+
+#include <string.h>
+
+#define STAGE "dataset"
+
+/* One annotation's part of a list, `size` bytes of it. */
+static sl_bytes coco_part_of(const sl_coco_opener *o, uint32_t what, uint64_t annotation,
+                             uint8_t number[8])
+{
+    static const uint32_t columns[SL_COCO_SOURCES] = {[SL_COCO_BOXES] = SL_COCO_OF_BOX,
+                                                      [SL_COCO_LABELS] = SL_COCO_OF_CATEGORY,
+                                                      [SL_COCO_CROWD] = SL_COCO_OF_CROWD,
+                                                      [SL_COCO_AREA] = SL_COCO_OF_AREA,
+                                                      [SL_COCO_KEYPOINTS] = SL_COCO_OF_KEYPOINTS};
+    sl_value value;
+    (void)sl_side_columns_get(&o->annotations, columns[what], annotation, &value);
+    const float area = (float)value.number;
+    switch (what) {
+    case SL_COCO_LABELS:
+        memcpy(number, &value.integer, sizeof(value.integer));
+        return (sl_bytes){number, sizeof(value.integer)};
+    case SL_COCO_CROWD:
+        number[0] = (uint8_t)value.integer;
+        return (sl_bytes){number, 1};
+    case SL_COCO_AREA:
+        memcpy(number, &area, sizeof(area));
+        return (sl_bytes){number, sizeof(area)};
+    default:
+        return value.bytes;
+    }
+}
+
+static bool join_parts(sl_coco_opener *o, uint32_t what, uint64_t sample, sl_value *value)
+{
+    size_t size = 0;
+    *value = (sl_value){.present = true};
+    for (uint64_t i = o->begins[sample]; i < o->begins[sample + 1]; i++) {
+        uint8_t number[8];
+        const sl_bytes part = coco_part_of(o, what, o->order[i], number);
+        if (!sl_coco_make_space(&o->space, size + part.size)) {
+            return false;
+        }
+        memcpy(o->space.data + size, part.data, part.size);
+        size += part.size;
+    }
+    value->bytes = (sl_bytes){o->space.data, size};
+    return true;
+}
+
+static bool add_text(sl_coco_opener *o, sl_value *value, const void *text, size_t bytes)
+{
+    const size_t size = value->bytes.size + bytes;
+    if (!sl_coco_make_space(&o->space, size)) {
+        return false;
+    }
+    memcpy(o->space.data + value->bytes.size, text, bytes);
+    value->bytes = (sl_bytes){o->space.data, size};
+    return true;
+}
+
+/* All as a JSON array; null of those that have none. */
+static bool join_shapes(sl_coco_opener *o, uint64_t sample, sl_value *value)
+{
+    *value = (sl_value){.present = true};
+    bool fine = add_text(o, value, "[", 1);
+    for (uint64_t i = o->begins[sample]; fine && i < o->begins[sample + 1]; i++) {
+        sl_value shapes;
+        (void)sl_side_columns_get(&o->annotations, SL_COCO_OF_SHAPES, o->order[i], &shapes);
+        fine = add_text(o, value, ",", i > o->begins[sample] ? 1 : 0) &&
+               (shapes.present ? add_text(o, value, shapes.bytes.data, shapes.bytes.size)
+                               : add_text(o, value, "null", 4));
+    }
+    return fine && add_text(o, value, "]", 1);
+}
+
+/* The first caption, or all as JSON. */
+static bool join_captions(sl_coco_opener *o, bool all, uint64_t sample, sl_value *value)
+{
+    json_t *list = json_array();
+    *value = (sl_value){0};
+    for (uint64_t i = o->begins[sample]; list != NULL && i < o->begins[sample + 1]; i++) {
+        sl_value caption;
+        (void)sl_side_columns_get(&o->annotations, SL_COCO_OF_CAPTION, o->order[i], &caption);
+        if (caption.present) {
+            *value = value->present ? *value : caption;
+            (void)json_array_append_new(
+                list, json_stringn((const char *)caption.bytes.data, caption.bytes.size));
+        }
+    }
+    bool fine = list != NULL;
+    if (all && value->present && fine) {
+        const size_t bytes = json_dumpb(list, NULL, 0, JSON_COMPACT);
+        fine = sl_coco_make_space(&o->space, bytes);
+        value->bytes = (sl_bytes){o->space.data, fine ? bytes : 0};
+        (void)json_dumpb(list, (char *)o->space.data, fine ? bytes : 0, JSON_COMPACT);
+    }
+    json_decref(list);
+    return fine;
+}
+
+static bool coco_find_value(sl_coco_opener *o, uint32_t what, uint64_t sample, sl_value *value)
+{
+    if (what == SL_COCO_ID) {
+        (void)sl_side_columns_get(&o->images, SL_COCO_IMAGE_ID, sample, value);
+        return true;
+    }
+    if (what == SL_COCO_SHAPES) {
+        return join_shapes(o, sample, value);
+    }
+    return what == SL_COCO_CAPTION || what == SL_COCO_CAPTIONS
+               ? join_captions(o, what == SL_COCO_CAPTIONS, sample, value)
+               : join_parts(o, what, sample, value);
+}
+
+sluice_status sl_coco_keep_sample(sl_coco_opener *o, uint64_t sample, sluice_error *error)
+{
+    sl_value value;
+    (void)sl_side_columns_get(&o->images, SL_COCO_IMAGE_FILE, sample, &value);
+    const sl_refusal why = sl_listed_check_path(o->own, value.bytes); /* from its folder now */
+    if (why.text != NULL) {
+        return sl_error_file(error, why.status, STAGE, 0, o->path, -1,
+                             "element %llu of \"images\": %s", (unsigned long long)sample,
+                             why.text);
+    }
+    sluice_status status = sl_listed_put_path(o->own, value.bytes, error);
+    for (uint32_t i = 1; status == SLUICE_OK && i < o->own->side.count; i++) {
+        status = coco_find_value(o, o->what[o->own->source[i]], sample, &value)
+                     ? sl_side_columns_put(&o->own->side, i, &value, error)
+                     : sl_coco_no_memory(error);
+    }
+    return status;
+}
