@@ -80,6 +80,8 @@ def following(steps, **boxes):
         "image": C.Image(transform=steps), "seg": C.Mask("mask", fill=FILL), "wide": C.Mask("wide", fill=-1),
         "boxes": C.Boxes(length=90, **boxes), "labels": C.Ragged(length=90, follows="boxes"),
         "points": C.Points(length=90, follows="boxes"), "shapes": C.Instances(length=90, follows="boxes"),
+        "classes": C.Mask("shapes", labels="labels", background=3, fill=FILL, dtype="int64"),
+        "anew": C.Boxes("boxes", length=90, shapes="shapes", min_size=0, min_area=0), "anew.labels": C.Ragged("labels", length=90, follows="anew"),
         "geometry": C.Geometry(),
     }  # fmt: skip
 
@@ -144,6 +146,11 @@ def test_what_follows_is_where_the_pictures_are(data, samples, name, exact, grid
         if len(set(ids)) < count:
             continue  # which of two is a pixel's is not to be seen
         assert [label // 100 for label in row["labels"]] == sorted((label // 100 for label in row["labels"]), key=ids.index)
+        anew = {int(label): box for label, box in zip(row["anew.labels"], row["anew"])}
+        for number in ids:  # of the map of classes each pixel is of its own picture
+            shown, at = pixels_of(row, number)
+            found = set(row["classes"][core(shown)].tolist())
+            assert found <= {3, *(100 * number + k for k in range(BOXES))}
         for label, box, point, shape in zip(row["labels"], row["boxes"], row["points"], row["shapes"]):
             number, which = divmod(int(label), 100)
             stored = samples[number]
@@ -155,6 +162,7 @@ def test_what_follows_is_where_the_pictures_are(data, samples, name, exact, grid
                 assert x.min() >= box[0] - 1.01 and x.max() + 1 <= box[2] + 1.01
                 assert y.min() >= box[1] - 1.01 and y.max() + 1 <= box[3] + 1.01
                 assert shape[core(inside)].all()
+                assert (anew[int(label)][:2] >= box[:2] - 1.01).all() and (anew[int(label)][2:] <= box[2:] + 1.01).all()
                 seen[0] += 1
             y, x = numpy.nonzero(shown & (at > low - 2).all(axis=-1) & (at < high + 2).all(axis=-1))
             if name in ("mosaic", "yolo", "cropped") and len(y) > 20:  # and it is no larger than that

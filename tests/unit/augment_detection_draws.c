@@ -5,9 +5,10 @@
  *
  *     begin WIDTH HEIGHT EXACT [X1 Y1 X2 Y2]...   a picture, and its boxes
  *     step NAME SAMPLE NUMBERS ARGUMENT...        "u32..." of its stream, so many, and what "size"
- * says crop X Y W H | resize W H | flip VERTICAL | warp M0 ... M8 W H | grey      nothing size "W H
- * passes | source x y w h, raster w h, window x y, fill r g b" of the last box boxes       for each
- * of them "x1 y1 x2 y2", or "none"; with ";" between
+ * says member NUMBER EPOCH                 which of a row's pictures it is trail "m0 ... m8
+ * absent", where it is by now crop X Y W H | resize W H | flip VERTICAL | warp M0 ... M8 W H | grey
+ * nothing size "W H passes | source x y w h, raster w h, window x y, fill r g b" of the last box
+ * boxes       for each of them "x1 y1 x2 y2", or "none"; with ";" between
  */
 #include "geometry.h"
 #include "operations.h"
@@ -86,6 +87,14 @@ static void step(const question *q)
     print_size();
 }
 
+static void print_trail(void)
+{
+    for (size_t i = 0; i < 9; i++) {
+        printf("%.17g ", params.trail.matrix[i]);
+    }
+    printf("%d\n", params.absent);
+}
+
 static void print_boxes(void)
 {
     for (uint32_t i = 0; i < drawing.box_count; i++) {
@@ -153,6 +162,11 @@ int main(void)
             print_size();
         } else if (strcmp(q.words[0], "boxes") == 0) {
             print_boxes();
+        } else if (strcmp(q.words[0], "member") == 0) {
+            drawing.member = (uint32_t)number(&q, 1);
+            drawing.epoch = (uint64_t)number(&q, 2);
+        } else if (strcmp(q.words[0], "trail") == 0) {
+            print_trail();
         } else {
             move(&q);
         }

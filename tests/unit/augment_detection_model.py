@@ -3,6 +3,7 @@
 """Judges steps for detection (augment_detection_draws) against the rules of torchvision's references and v2, and of
 ultralytics' LetterBox, written down anew: from the same numbers, which the program prints, the same sizes and places.
 And boxes through what was drawn before, one step at a time. The seeds are fixed."""
+import math
 import random
 import subprocess
 import sys
@@ -124,6 +125,45 @@ def judge_fixed_size_crops(program, r):
         assert drawn.size == wanted and found == at, (width, height, wanted, mode, vars(drawn))
         assert drawn.passes == (mode > 0 and kept != wanted)
         assert drawn.fill == ((5, 6, 7) if mode == 0 and kept != wanted else (0, 0, 0))
+
+
+def place_in_mosaic(grid, member, size, new, point):
+    """The corner of one of the pictures, which is `new` large."""
+    if grid == 2:
+        return tuple(at if member >> axis & 1 else at - side for axis, (at, side) in enumerate(zip(point, new)))
+    cell = [(1, 1), (1, 0), (2, 0), (2, 1), (2, 2), (1, 2), (0, 2), (0, 1), (0, 0)][member]
+    inside = [(size - side, (size - side) // 2, 0)[c] for c, side in zip(cell, new)]
+    return tuple(c * size + left - at for c, left, at in zip(cell, inside, point))
+
+
+def judge_mosaics(program, r):
+    done = 0
+    for sample in range(ROUNDS):
+        size, grid, p, end = r.choice([640, r.randint(1, 900)]), r.choice([2, 3]), r.choice([0.0, 0.5, 1.0, 1.0]), r.choice([0, 0, 5])
+        epoch = r.randint(0, 9)
+        for member in r.sample(range(grid * grid), 3):
+            width, height = some_size(r)
+            program.tell("begin", width, height, 0)
+            program.tell("member", member, epoch)
+            numbers, drawn = program.step("mosaic", sample, 6, size, grid, 1, 2, 3, p, end)
+            program.tell("trail")
+            *matrix, absent = map(float, program.line().split())
+            is_mosaic = numbers.rand() < p and not (end and epoch >= end)
+            ratio = size / max(width, height)
+            if is_mosaic:
+                done += 1
+                new = tuple(min(max(math.ceil(side * ratio), 1), size) for side in (width, height))
+                first = size / 2 if grid == 2 else 0
+                y, x = (int(numbers.between(first, first + size)) for _ in range(2))
+                at = place_in_mosaic(grid, member, size, new, (x, y))
+            else:
+                new = tuple(min(max(round(side * ratio), 1), size) for side in (width, height))
+                at = (2 * size, 2 * size) if member else tuple(size // 2 + int(round((size - side) / 2 - 0.1)) for side in new)
+            assert drawn.size == (2 * size, 2 * size) and drawn.raster == new and drawn.passes == 0
+            assert absent == (member > 0 and not is_mosaic)
+            assert (matrix[2], matrix[5]) == at, (width, height, size, grid, member, matrix, at)
+            assert abs(matrix[0] - new[0] / width) < 1e-12 and abs(matrix[4] - new[1] / height) < 1e-12
+    assert done > ROUNDS
 
 
 def judge_zoom_outs(program, r):
@@ -324,7 +364,7 @@ def judge_boxes(program, r):
 
 
 def main():
-    for judge in (judge_shortest_sizes, judge_letter_boxes, judge_scale_jitter, judge_fixed_size_crops, judge_zoom_outs, judge_iou_crops, judge_boxes):
+    for judge in (judge_shortest_sizes, judge_letter_boxes, judge_scale_jitter, judge_fixed_size_crops, judge_mosaics, judge_zoom_outs, judge_iou_crops, judge_boxes):
         program = Program(sys.argv[1])
         judge(program, random.Random(judge.__name__))
         program.process.stdin.close()
