@@ -161,8 +161,8 @@ uint32_t sl_columns_members(const sl_column_set *set, uint64_t epoch)
 }
 
 /* A field beside the column's own; "": none. */
-static sluice_status find_beside(const sl_columns_config *config, const char *name,
-                                 sl_beside *beside, sluice_error *error)
+static sluice_status columns_find_beside(const sl_columns_config *config, const char *name,
+                                         sl_beside *beside, sluice_error *error)
 {
     beside->number = SL_FIELD_NONE;
     if (name[0] == '\0') {
@@ -186,7 +186,7 @@ static sluice_status find_fields(const sl_columns_config *config, sl_column *col
                   {column->request.crowds, &column->crowds}};
     sluice_status status = column->kind->takes == 0 ? SLUICE_OK : find_taken(config, column, error);
     for (size_t i = 0; i < sizeof(beside) / sizeof(*beside) && status == SLUICE_OK; i++) {
-        status = find_beside(config, beside[i].name, beside[i].field, error);
+        status = columns_find_beside(config, beside[i].name, beside[i].field, error);
     }
     return status;
 }
