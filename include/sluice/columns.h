@@ -73,10 +73,10 @@ typedef enum sluice_column_kind {
     SLUICE_COLUMN_PADDED = 6, /* the same, each row followed by zeros: rows x length (x the
                                  tensor's other dimensions), and NAME.lengths (i64, rows) */
     SLUICE_COLUMN_ONE_HOT = 7, /* an int field k: rows x length, 1 at k; `dtype` as NUMBER, or u8 */
-    SLUICE_COLUMN_MASK = 8,    /* an image field of PNGs, or a tensor height x width (x channels),
-                                  or shapes and their classes, that has a value for each pixel of a
-                                  picture and follows    it: rows                     x height x width
-                                  (x    channels) of the picture's recipe (below) */
+    SLUICE_COLUMN_MASK = 8,    /* an image field of PNGs, a tensor height x width (x channels), or a
+                                  text of shapes, that has a value for each pixel of a picture and
+                                  follows it: rows x height x width (x channels) of the picture's
+                                  recipe (below) */
     SLUICE_COLUMN_BOXES = 9,   /* a tensor [any, 4] of boxes in a picture, which follow it: f32, as
                                   RAGGED, or as PADDED (below) */
     SLUICE_COLUMN_POINTS = 10, /* a tensor [any, ...] of points in a picture, likewise (below) */

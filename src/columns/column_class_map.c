@@ -232,7 +232,7 @@ static void draw_elements(const class_map *map, const uint8_t *plane, uint8_t (*
     }
 }
 
-static void draw_plane(class_map *map)
+static void flush_plane(class_map *map)
 {
     if (map->count > 0) {
         draw_elements(map, map->plane, map->elements, 1);
@@ -267,7 +267,7 @@ static sluice_status draw_class_shape(class_map *map, const sl_instances *instan
 {
     const sluice_dtype dtype = (sluice_dtype)map->column->request.dtype;
     if (map->count == AT_A_TIME) {
-        draw_plane(map);
+        flush_plane(map);
     }
     map->count++;
     return sl_column_element(dtype, value, map->elements[map->count])
@@ -296,7 +296,7 @@ static sluice_status draw_class_shapes(class_map *map, const class_shapes *shape
     return status;
 }
 
-static sluice_status take_planes(class_map *map, sluice_error *error)
+static sluice_status take_class_planes(class_map *map, sluice_error *error)
 {
     const size_t pixels = (size_t)map->width * map->height;
     const bool looks = map->column->request.overlap == SLUICE_OVERLAP_IGNORE;
@@ -320,7 +320,7 @@ static sluice_status draw_map(class_map *map, const class_shapes *shapes, sluice
     if (status == SLUICE_OK) {
         status = draw_class_shapes(map, shapes, false, error);
     }
-    draw_plane(map);
+    flush_plane(map);
     if (status == SLUICE_OK && map->covered != NULL) {
         (void)sl_column_element((sluice_dtype)request->dtype, request->ignore, map->elements[2]);
         draw_elements(map, map->covered, map->elements, 2);
@@ -343,7 +343,7 @@ static sluice_status column_class_map_make(const sl_column *column, sl_row *row,
     sl_scratch_reset(map.scratch);
     sluice_status status = read_class_shapes(column, row, &shapes, error);
     if (status == SLUICE_OK) {
-        status = take_planes(&map, error);
+        status = take_class_planes(&map, error);
     }
     if (status == SLUICE_OK) {
         draw_ground(&map);
