@@ -43,6 +43,8 @@ static const char *name_of(uint8_t byte)
 }
 
 enum { MIRRORS = 3 };
+/* From where on the last byte is for fields beside a column's own. */
+enum { LABELLED = 0xE0, SHAPED = 0xF0 };
 static const uint32_t mirrors[MIRRORS] = {1, 0, 2};
 
 static void add(sluice_columns *columns, const uint8_t *record, sluice_augment *const *recipes)
@@ -52,11 +54,11 @@ static void add(sluice_columns *columns, const uint8_t *record, sluice_augment *
     const uint8_t *pointers = record + sizeof(column);
     column.field = name_of((uint8_t)(pointers[0] + 8));
     column.name = name_of(pointers[1]);
-    column.mixes = name_of(pointers[4]);
+    column.mixes = name_of(pointers[4] < LABELLED ? pointers[4] : 0);
     column.recipe = recipes[pointers[2] % 3];
-    column.labels = name_of(pointers[4] < 0xE0 ? 0 : pointers[3]);
-    column.crowds = name_of(pointers[4] < 0xE8 ? 0 : pointers[2]);
-    column.shapes = name_of(pointers[4] < 0xF0 ? 0 : pointers[4]);
+    column.shapes = name_of(pointers[4] >= SHAPED ? pointers[4] : 0);
+    column.labels = name_of(pointers[4] >= LABELLED && pointers[4] < SHAPED ? pointers[3] : 0);
+    column.crowds = name_of(pointers[4] > LABELLED && pointers[4] < SHAPED ? pointers[3] : 0);
     column.follows = name_of(pointers[3] < 0xF0 ? (uint8_t)(pointers[3] / 16) : 0);
     column.mirror = pointers[3] % 16 == 1 ? mirrors : NULL;
     if (column.mirror != NULL && column.mirror_count > MIRRORS && column.mirror_count <= 256) {
@@ -189,6 +191,24 @@ static size_t put_points(uint8_t *buffer)
     return size;
 }
 
+/* A picture, a map of classes out of shapes, and boxes that are made anew of them. */
+static size_t put_shapes(uint8_t *buffer)
+{
+    enum { BOXES = 7, TEXT = 3, TOKENS_NAMED = FIELDS + 4, TEXT_NAMED = 0xF6 };
+    size_t size =
+        put(buffer, (sluice_column){.kind = SLUICE_COLUMN_IMAGE, .dtype = SLUICE_U8}, 0, 1);
+    size +=
+        put(buffer + size,
+            (sluice_column){
+                .kind = SLUICE_COLUMN_MASK, .dtype = SLUICE_I32, .overlap = SLUICE_OVERLAP_IGNORE},
+            TEXT, 0);
+    buffer[size - 2] = TOKENS_NAMED;
+    buffer[size - 1] = LABELLED + 1;
+    size += put(buffer + size, (sluice_column){.kind = SLUICE_COLUMN_BOXES, .length = 4}, BOXES, 0);
+    buffer[size - 1] = TEXT_NAMED;
+    return size;
+}
+
 size_t fuzz_seed(unsigned index, uint8_t *buffer)
 {
     enum { IMAGE, LABEL, SCORE, TEXT, TOKENS, CUBE, OPEN };
@@ -235,6 +255,8 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
         return put_followers(buffer);
     case 6:
         return put_points(buffer);
+    case 7:
+        return put_shapes(buffer);
     default:
         return 0;
     }

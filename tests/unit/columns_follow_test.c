@@ -202,6 +202,7 @@ TEST_WITH(columns_that_are_refused_at_once, follow_setup, follow_teardown)
     static const uint32_t twice[] = {0, 0};
     static const uint32_t far[] = {0, 2};
     static const uint32_t swapped[] = {1, 0};
+    static const char long_name[] = "a field's name that is longer than 31 bytes";
     const sluice_column bad[] = {
         {.kind = SLUICE_COLUMN_GEOMETRY},
         {.kind = SLUICE_COLUMN_GEOMETRY, .field = "image", .name = "g"},
@@ -234,6 +235,14 @@ TEST_WITH(columns_that_are_refused_at_once, follow_setup, follow_teardown)
          .mirror_count = 2},
         {.kind = SLUICE_COLUMN_MASK, .field = "mask", .mirror = swapped, .mirror_count = 2},
         {.kind = SLUICE_COLUMN_NUMBER, .field = "label", .follows = "image"},
+        {.kind = SLUICE_COLUMN_POINTS, .field = "points", .length = 1, .shapes = "text"},
+        {.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = 1, .shapes = ""},
+        {.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = 1, .labels = "labels"},
+        {.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = 1, .reserved = 1},
+        {.kind = SLUICE_COLUMN_MASK, .field = "text", .labels = long_name},
+        {.kind = SLUICE_COLUMN_MASK, .field = "text", .labels = "labels", .crowds = long_name},
+        {.kind = SLUICE_COLUMN_MASK, .field = "text", .labels = "labels", .overlap = 2},
+        {.kind = SLUICE_COLUMN_MASK, .field = "text", .labels = "labels", .ignore = NAN},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         sluice_column column = bad[i];
