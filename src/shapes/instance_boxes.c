@@ -200,8 +200,8 @@ static void add_rect(const sl_rect *rect, const sl_mover *mover, const seen_part
 }
 
 /* A run is the end of a column, whole columns, and the beginning of one. */
-static void add_run(const sl_run_lengths *runs, uint32_t run, const sl_mover *mover,
-                    const seen_part *seen, sl_shape_box *box)
+static void add_run_inside(const sl_run_lengths *runs, uint32_t run, const sl_mover *mover,
+                           const seen_part *seen, sl_shape_box *box)
 {
     const uint32_t height = runs->height;
     const uint32_t from = runs->ends[run - 1];
@@ -226,7 +226,7 @@ static void add_runs(const sl_run_lengths *runs, const double matrix[9], const s
     const sl_polygon hull = polygon_of_rect(&rect, corners);
     const sl_mover mover = sl_mover_of(&hull, 1, matrix);
     for (uint32_t i = 1; i < runs->count; i += 2) {
-        add_run(runs, i, &mover, seen, box);
+        add_run_inside(runs, i, &mover, seen, box);
     }
 }
 
