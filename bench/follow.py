@@ -1,12 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""follow.py PHOTOS [--rounds 5] [--epochs 4] [--size 224] [--keep FOLDER] [--json]: what masks and boxes cost beside their pictures.
+"""follow.py PHOTOS [--fit [--enlarge 1]] [--rounds 5] [--epochs 4] [--size 224] [--keep FOLDER] [--json]: what masks and boxes cost beside their pictures.
 
 The photos (folders of JPEGs) are packed with a mask each, a PNG of the picture's size: a label map of 21 classes in blocks of 8 to 64
 pixels with ragged edges, as annotators' are; and 20 boxes. CPU ms a sample (user and system time of this process) of one loader with
 one worker, batches of 32, RandomResizedCrop(SIZE) and a flip, uint8: the picture alone, with its mask, with its boxes and their labels,
 and the picture resized to fit with its boxes and without. Arms take turns, ROUNDS times; medians and (min..max), and the median of the
 ratios to the picture alone within a round. Run it on a machine that does nothing else.
+
+--fit: detection's pictures instead: larger ones made of the photos (side by side, each ENLARGE times as wide and high, JPEGs of quality 90),
+16 of each of three sizes, packed with boxes. The shorter side becomes 800, the longer one 1333 at most, on a canvas of 1344 x 1344; CPU ms a
+picture with its boxes, with `exact` (decoded at full size), and the decode ratio: over a plain decode of the same JPEGs to RGB (Pillow's
+libjpeg-turbo, one thread; half of a round before the loader's and half behind it).
 """
 import argparse
 import io
@@ -70,9 +75,9 @@ def arms(size):
     }
 
 
-def cpu_ms(data, columns, epochs):
+def cpu_ms(data, columns, epochs, batch_size=32, **options):
     """A sample, behind an epoch that is not counted."""
-    with sluice.Loader(data, batch_size=32, columns=columns, num_workers=1, seed=1) as loader:
+    with sluice.Loader(data, batch_size=batch_size, columns=columns, num_workers=1, seed=1, **options) as loader:
         for _ in loader:
             pass
         begin, samples = time.process_time(), 0
@@ -80,6 +85,75 @@ def cpu_ms(data, columns, epochs):
             for batch in loader:
                 samples += len(batch["index"])
         return (time.process_time() - begin) / samples * 1000
+
+
+# ---- pictures of detection ----
+
+FIT, SIDES, CANVAS = 16, ((1600, 1200), (3000, 2000), (4800, 3600)), 1344
+
+
+def large_picture(photos, enlarge, width, height, random):
+    """Of photos side by side."""
+    made = Image.new("RGB", (width, height))
+    y = 0
+    while y < height:
+        x, lowest = 0, height
+        while x < width:
+            photo = Image.open(photos[random.randint(len(photos))]).convert("RGB")
+            photo = photo.resize((int(enlarge * photo.width), int(enlarge * photo.height)), Image.BICUBIC)
+            made.paste(photo, (x, y))
+            x, lowest = x + photo.width, min(lowest, photo.height)
+        y += lowest
+    data = io.BytesIO()
+    made.save(data, "JPEG", quality=90)
+    return data.getvalue()
+
+
+def pack_large(photos, enlarge, path, width, height):
+    random = numpy.random.RandomState(width)
+    files = sorted(f for f in pathlib.Path(photos).rglob("*") if f.suffix.lower() in (".jpg", ".jpeg"))
+    pictures = [large_picture(files, enlarge, width, height, random) for _ in range(FIT)]
+    fields = {"image": "image", "boxes": ("tensor", "float32", (0, 4)), "labels": ("tensor", "int64", (0,))}
+    with sluice.Writer(path, fields, overwrite=True) as writer:
+        for picture in pictures:
+            writer.add(image=picture, boxes=boxes_of(width, height, random), labels=numpy.arange(BOXES))
+    return pictures
+
+
+def fit_columns():
+    steps = [T.RandomShortestSize(800, 1333), T.FixedSizeCrop(CANVAS)]
+    return {"image": C.Image(transform=steps), "boxes": C.Boxes(length=BOXES), "labels": C.Ragged(length=BOXES, follows="boxes")}
+
+
+def plain_ms(pictures):
+    begin = time.process_time()
+    for picture in pictures:
+        Image.open(io.BytesIO(picture)).load()
+    return (time.process_time() - begin) / len(pictures) * 1000
+
+
+def measure_fit(photos, enlarge, folder, rounds, epochs):
+    times = {}
+    for width, height in SIDES:
+        path = folder / f"{width}x{height}"
+        pictures = pack_large(photos, enlarge, path, width, height)
+        size = sum(map(len, pictures)) / FIT / (width * height)
+        arm = times[f"{width} x {height}, {size:.2f} bytes a pixel"] = {"plain": [], "fit": [], "exact": []}
+        for _ in range(rounds):
+            for name in ("fit", "exact"):
+                before = plain_ms(pictures)
+                arm[name].append(cpu_ms(path, fit_columns(), epochs, batch_size=4, exact=name == "exact"))
+                arm["plain"].append((before + plain_ms(pictures)) / 2)
+    return times
+
+
+def print_fit(times):
+    print("CPU ms a picture, and over a plain decode")
+    for name, arm in times.items():
+        print(f"{name}: plain {summary(arm['plain'])}")
+        for k, which in enumerate(("fit", "exact")):
+            ratios = [a / b for a, b in zip(arm[which], arm["plain"][k::2])]
+            print(f"    {which:6s} {summary(arm[which])}   decode ratio {summary(ratios)}")
 
 
 def summary(values):
@@ -93,9 +167,15 @@ def main():
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--size", type=int, default=224)
     parser.add_argument("--keep", help="a folder where the packed photos stay")
+    parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--enlarge", type=float, default=1)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        if arguments.fit:
+            times = measure_fit(arguments.photos, arguments.enlarge, pathlib.Path(arguments.keep or folder), arguments.rounds, arguments.epochs)
+            print(json.dumps(times)) if arguments.json else print_fit(times)
+            return
         path = pathlib.Path(arguments.keep or folder) / "packed"
         if not path.exists():
             print("{} photos, masks of {:.0f} bytes".format(*pack(arguments.photos, path)))
