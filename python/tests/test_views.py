@@ -60,6 +60,18 @@ def test_dinov2_blurs_as_written():
     assert steps(views["global1"])[4][2] == (("gaussian_blur", 9, 9, 0.1, 2),)
 
 
+def test_dinov3():
+    """Of its own configurations: the pre-training of the largest model, and the defaults, which are DINOv2's."""
+    views = T.presets.dinov3()
+    assert list(views) == ["global1", "global2", *(f"local{i + 1}" for i in range(8))]
+    assert steps(views["global1"])[0] == ("random_resized_crop", 256, 256, 0.32, 1, 3 / 4, 4 / 3, "bicubic")
+    assert steps(views["local8"])[0] == ("random_resized_crop", 112, 112, 0.05, 0.32, 3 / 4, 4 / 3, "bicubic")
+    assert all(step[0] != "random_flip" for view in views.values() for step in steps(view))
+    assert [probability(views[name], "gaussian_blur") for name in ("global1", "global2", "local1")] == [[0.0], [0.9], [0.5]]
+    same = T.presets.dinov3(224, 96, horizontal_flips=True)
+    assert {name: steps(view) for name, view in same.items()} == {name: steps(view) for name, view in T.presets.dinov2().items()}
+
+
 def test_ibot_has_two_large_views():
     assert list(T.presets.ibot()) == ["global1", "global2"]
     views = T.presets.ibot(global_views=3)
@@ -102,6 +114,8 @@ def test_first_view_is_the_column_alone(data):
         (lambda: T.presets.dinov2(blurs=(1, 0)), ValueError, "expected three probabilities"),
         (lambda: T.presets.dinov2(blurs=3), ValueError, "expected three probabilities"),
         (lambda: T.presets.dinov2(blurs=(1, 0, 3)), ValueError, "p=3"),
+        (lambda: T.presets.dinov3(blurs=(1, 0)), ValueError, "expected three probabilities"),
+        (lambda: T.presets.dinov3(horizontal_flips="no"), TypeError, "horizontal_flips='no'"),
         (lambda: T.presets.ibot(global_views=0), ValueError, "global_views=0"),
     ],
 )

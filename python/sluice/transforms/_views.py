@@ -31,10 +31,10 @@ def _count(name, value, least):
     return _check.integer(name, value, least, VIEWS_MAX)
 
 
-def _jittered(size, scale, jitter):
+def _jittered(size, scale, jitter, flips=True):
     return [
         RandomResizedCrop(size, scale=scale, interpolation="bicubic"),
-        RandomHorizontalFlip(),
+        *([RandomHorizontalFlip()] if flips else []),
         RandomApply([ColorJitter(*jitter)], p=0.8),
         RandomGrayscale(p=0.2),
     ]
@@ -60,11 +60,18 @@ def simclr(
     return _several(names, [steps] * len(names), field, dtype, layout)
 
 
-def _multi_crop(sides, scales, counts, blurs, blur, field, dtype, layout, mean, std):
+def _three(blurs):
+    given = tuple(blurs) if _values.is_numbers(blurs) else ()
+    if len(given) != 3:
+        raise ValueError(f"blurs={blurs!r}: expected three probabilities: of the first, the second and the small views")
+    return given
+
+
+def _multi_crop(sides, scales, counts, blurs, blur, field, dtype, layout, mean, std, flips=True):
     """The first large view, the other large ones, small ones: probabilities of a blur are of these three."""
 
     def steps(small, number):
-        made: list[Transform] = _jittered(sides[small], scales[small], (0.4, 0.4, 0.2, 0.1))
+        made: list[Transform] = _jittered(sides[small], scales[small], (0.4, 0.4, 0.2, 0.1), flips)
         made.append(RandomApply([blur], p=blurs[2 if small else min(number, 1)]))
         if not small and number > 0:
             made.append(RandomSolarize(128, p=0.2))
@@ -119,10 +126,26 @@ def dinov2(
     code writes 1, 0.1 and 0.5 and hands 1 - p to torchvision's RandomApply, which blurs with what it is given: so models
     were trained with 0, 0.9 and 0.5, the preset here. blurs=(1, 0.1, 0.5) is what was written.
     """
-    given = tuple(blurs) if _values.is_numbers(blurs) else ()
-    if len(given) != 3:
-        raise ValueError(f"blurs={blurs!r}: expected three probabilities: of the first, the second and the small views")
     return _multi_crop(
-        (size, local_size), (global_scale, local_scale), (2, _count("local_views", local_views, 0)), given,
+        (size, local_size), (global_scale, local_scale), (2, _count("local_views", local_views, 0)), _three(blurs),
         GaussianBlur(9), field, dtype, layout, mean, std,
+    )  # fmt: skip
+
+
+def dinov3(
+    size: int = 256, local_size: int = 112, *, local_views: int = 8, global_scale: Sequence[float] = (0.32, 1.0),
+    local_scale: Sequence[float] = (0.05, 0.32), horizontal_flips: bool = False, blurs: Sequence[float] = (0.0, 0.9, 0.5),
+    field: str = "image", dtype: Dtype = None, layout: str = "NCHW", mean: Values = MEAN, std: Values = STD,
+) -> dict[str, Image]:  # fmt: skip
+    """DINOv3 (Simeoni et al. 2025; data/augmentations.py, data/transforms.py and dinov3_vit7b16_pretrain.yaml of
+    facebookresearch/dinov3): dinov2's views with the sizes that its largest model was trained with, and without flips.
+
+    ssl_default_config.yaml has dinov3(224, 96, horizontal_flips=True), which is dinov2(). Blurs are as of dinov2, by the
+    same 1 - p. What its code can do and these configurations leave out is not there: one jitter for all views, small
+    ones cut out of the large ones on the grid of patches; nor the undistorted crops of 512 pixels for the Gram teacher
+    (dinov3_vit7b16_gram_anchor.yaml), since these are the same crops as the large views.
+    """
+    return _multi_crop(
+        (size, local_size), (global_scale, local_scale), (2, _count("local_views", local_views, 0)), _three(blurs),
+        GaussianBlur(9), field, dtype, layout, mean, std, _check.flag("horizontal_flips", horizontal_flips),
     )  # fmt: skip

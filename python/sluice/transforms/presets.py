@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recipes of papers, as lists of transforms: look at one with print, or take it apart (`.transforms`).
-simclr, dino, dinov2 and ibot are several views of each picture: dicts of columns, for Loader(columns=).
+simclr, dino, dinov2, dinov3 and ibot are several views of each picture: dicts of columns, for Loader(columns=).
 
 What they have beside transforms (repeated augmentation, label smoothing of the loss, schedules) is the program's own.
 `num_classes`: labels become rows of shares, mixed as the pictures are (transforms.MixUp); None leaves mixing out.
@@ -16,7 +16,7 @@ from ._geometry import LIMIT, CenterCrop, RandomHorizontalFlip, RandomResizedCro
 from ._groups import RandomChoice, ThreeAugment
 from ._mixing import CutMix, MixUp, TimmMixup
 from ._policies import AugMix, AutoAugment, RandAugment, TrivialAugmentWide
-from ._views import dino, dinov2, ibot, simclr
+from ._views import dino, dinov2, dinov3, ibot, simclr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ __all__ = [
     "deit3_eval",
     "dino",
     "dinov2",
+    "dinov3",
     "ibot",
     "large_scale_jitter",
     "large_scale_jitter_eval",
