@@ -238,7 +238,7 @@ TEST_WITH(columns_that_are_refused_at_once, follow_setup, follow_teardown)
         {.kind = SLUICE_COLUMN_POINTS, .field = "points", .length = 1, .shapes = "text"},
         {.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = 1, .shapes = ""},
         {.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = 1, .labels = "labels"},
-        {.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = 1, .reserved = 1},
+        {.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = 1, .partner = 32},
         {.kind = SLUICE_COLUMN_MASK, .field = "text", .labels = long_name},
         {.kind = SLUICE_COLUMN_MASK, .field = "text", .labels = "labels", .crowds = long_name},
         {.kind = SLUICE_COLUMN_MASK, .field = "text", .labels = "labels", .overlap = 2},
