@@ -170,12 +170,31 @@ TEST_WITH(levels_and_views_are_the_same, setup, teardown)
     }
 }
 
-/* Without a turn, over rows of several blocks: smooth pictures, in which many values are integers,
- * and factors that give such. */
+enum { WIDE = 700, TALL = 9, OUT = 900 };
+
+/* Noise, or so smooth that many values between pixels are integers. */
+static void smooth_pixels(fixture *f, uint32_t number, uint8_t picture[WIDE * TALL * 3])
+{
+    const uint32_t slope = 1 + sl_random_below(&f->random, 40);
+    for (uint32_t k = 0; k < WIDE * TALL * 3; k++) {
+        const uint32_t noise = sl_random_below(&f->random, number % 3 == 0 ? 256 : 2);
+        picture[k] = (uint8_t)(k / 3 % WIDE / slope + k % 3 * 9 + k / (3 * WIDE) / 3 + noise);
+    }
+}
+
+/* About the middles, along an axis; half of them such that give integers. */
+static void upright_axis(fixture *f, sl_warp *warp, size_t axis, double size, double made)
+{
+    static const double factors[] = {1, 0.5, -0.5, 0.75, 1.25, -1, 2, 0.0625, 1.0 / 3};
+    const bool simple = sl_random_below(&f->random, 2) == 0;
+    double *m = warp->matrix + axis * 3;
+    m[axis] = simple ? factors[sl_random_below(&f->random, 9)] : between(f, -2.1, 2.1);
+    m[2] = size / 2 - m[axis] * made / 2 + (simple ? 0.25 : between(f, -20, 20));
+}
+
+/* Without a turn, over rows of several blocks. */
 TEST_WITH(upright_maps_are_the_same, setup, teardown)
 {
-    enum { WIDE = 700, TALL = 9, OUT = 900 };
-    static const double factors[] = {1, 0.5, -0.5, 0.75, 1.25, -1, 2, 0.0625, 1.0 / 3};
     static uint8_t picture[WIDE * TALL * 3];
     static uint8_t expected[OUT * TALL * 3];
     static uint8_t ours[OUT * TALL * 3];
@@ -189,23 +208,13 @@ TEST_WITH(upright_maps_are_the_same, setup, teardown)
                            .picture_height = TALL,
                            .denominator = 1};
     for (uint32_t i = 0; i < 300; i++) {
-        const uint32_t slope = 1 + sl_random_below(&f->random, 40);
-        for (uint32_t k = 0; k < sizeof(picture); k++) {
-            const uint32_t noise = sl_random_below(&f->random, i % 3 == 0 ? 256 : 2);
-            picture[k] = (uint8_t)(k / 3 % WIDE / slope + k % 3 * 9 + k / (3 * WIDE) / 3 + noise);
-        }
         sl_warp warp = {.width = 1 + sl_random_below(&f->random, OUT),
                         .height = TALL,
                         .interpolation = SL_BILINEAR,
-                        .matrix = {0, 0, 0, 0, 0, 0, 0, 0, 1}};
-        for (size_t axis = 0; axis < 2; axis++) {
-            const bool simple = sl_random_below(&f->random, 2) == 0;
-            const double size = axis == 0 ? WIDE : TALL;
-            const double made = axis == 0 ? warp.width : TALL;
-            double *m = warp.matrix + axis * 3;
-            m[axis] = simple ? factors[sl_random_below(&f->random, 9)] : between(f, -2.1, 2.1);
-            m[2] = size / 2 - m[axis] * made / 2 + (simple ? 0.25 : between(f, -20, 20));
-        }
+                        .matrix = {[8] = 1}};
+        smooth_pixels(f, i, picture);
+        upright_axis(f, &warp, 0, WIDE, warp.width);
+        upright_axis(f, &warp, 1, TALL, TALL);
         assert_int_equal(sl_warp_apply(SL_SIMD_SCALAR, &warp, &view, expected, &f->scratch, NULL),
                          SLUICE_OK);
         for (int level = SL_SIMD_SCALAR + 1; level <= (int)sl_simd_best(); level++) {
