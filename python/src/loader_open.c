@@ -62,9 +62,9 @@ static int fill_opening(const extension *e, loader_object *self, opening *o, PyO
     PyObject *dataset;
     unsigned long long hold_ms;
     PyObject *views;
-    PyObject *classes;
+    PyObject *classes = Py_None;
     int copies;
-    if (!PyArg_ParseTuple(arguments, "OOOOKOpO", &dataset, &options, &recipe, &columns, &hold_ms,
+    if (!PyArg_ParseTuple(arguments, "OOOOKOp|O", &dataset, &options, &recipe, &columns, &hold_ms,
                           &views, &copies, &classes)) {
         return -1;
     }
