@@ -138,6 +138,16 @@ static void large_scale_jitter_evaluation(sluice_augment *r, double size)
     as_imagenet(r);
 }
 
+/* Mosaics until an epoch, 0: in all. Moved by a tenth of the size, a twentieth of the mosaic's. */
+static void yolo(sluice_augment *r, double size, double end_epoch)
+{
+    ADD(r, "mosaic", size, 2, 114, 114, 114, 1, end_epoch);
+    ADD(r, "random_affine", 0, 0, 0.05, 0.05, 0.5, 1.5, 0, 0, 0, 0, BILINEAR, 114);
+    ADD(r, "center_crop", size, size);
+    ADD(r, "random_hsv", 0.015, 0.7, 0.4);
+    ADD(r, "random_flip", 0.5);
+}
+
 /* In the middle, not enlarged; values / 255. */
 static void yolo_evaluation(sluice_augment *r, double size)
 {
@@ -168,6 +178,8 @@ static int add_named(sluice_augment *r, const char *name)
         large_scale_jitter(r, 224);
     } else if (strcmp(name, "lsj-evaluation") == 0) {
         large_scale_jitter_evaluation(r, 224);
+    } else if (strcmp(name, "yolo") == 0) {
+        yolo(r, 224, 0);
     } else if (strcmp(name, "yolo-evaluation") == 0) {
         yolo_evaluation(r, 224);
     } else if (strcmp(name, "evaluation") == 0) {
@@ -176,7 +188,7 @@ static int add_named(sluice_augment *r, const char *name)
         fprintf(stderr,
                 "there is no recipe %s: a1, a2, a3, deit3, deit3-21k, mae, simclr, "
                 "dino-large, dino-small, vit_b_16, vit_b_32, vit_l_16, vit_l_32, evaluation, "
-                "lsj, lsj-evaluation, yolo-evaluation\n",
+                "lsj, lsj-evaluation, yolo, yolo-evaluation\n",
                 name);
         return -1;
     }

@@ -90,7 +90,7 @@ STEPS = [
     (T.RandomPhotometricDistort, {}), (T.RandomPosterize, {"bits": 3}), (T.RandomRotation, {"degrees": 3}),
     (T.RandomSolarize, {"threshold": 3}), (T.RandomSolarizeAdd, {"add": 3}), (T.RandomVerticalFlip, {}), (T.ThreeAugment, {"size": 8}),
     (T.FixedSizeCrop, {"size": 8}), (T.LetterBox, {"size": 8}), (T.presets.large_scale_jitter, {"size": 8}),
-    (T.presets.large_scale_jitter_eval, {"size": 8}), (T.presets.yolo_eval, {"size": 8}),
+    (T.presets.large_scale_jitter_eval, {"size": 8}), (T.presets.yolo, {"size": 8}), (T.presets.yolo_eval, {"size": 8}),
     (T.TrivialAugmentWide, {}), (T.presets.deit3, {}), (T.presets.mae, {}), (T.presets.resnet_strikes_back, {}), (T.presets.torchvision_vit, {}),
 ]  # fmt: skip
 

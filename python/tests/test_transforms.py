@@ -168,6 +168,7 @@ REQUIRED = {
     "scale_jitter": T.ScaleJitter(8),
     "fixed_size_crop": T.FixedSizeCrop(8),
     "letter_box": T.LetterBox(8),
+    "mosaic": T.Mosaic(8),
     "random_rotation": T.RandomRotation(0),
     "random_affine": T.RandomAffine(0),
     "random_grayscale": T.RandomGrayscale(),
@@ -320,7 +321,7 @@ def test_orders_that_would_mean_something_else(transforms, words):
     T.presets.deit3, lambda: T.presets.deit3(32, True), T.presets.deit3_eval, T.presets.mae, T.presets.mae_eval,
     *(lambda name=name: T.presets.torchvision_vit(name, size=32) for name in ("vit_b_16", "vit_b_32", "vit_l_16", "vit_l_32")),
     T.presets.torchvision_vit_eval, lambda: T.presets.large_scale_jitter(32), lambda: T.presets.large_scale_jitter_eval(32),
-    lambda: T.presets.yolo_eval(32),
+    lambda: T.presets.yolo_eval(32), lambda: T.presets.yolo(32, 3),
 ])  # fmt: skip
 def test_presets(data, make):
     loader = sluice.Loader(data, batch_size=8, transform=make(), shuffle=True, on_bad_sample="fail")
@@ -339,6 +340,13 @@ def test_presets_have_their_numbers():
     assert steps(T.presets.large_scale_jitter())[0][:2] == [
         ("scale_jitter", 1024, 1024, 0.1, 2, "bilinear"), ("fixed_size_crop", 1024, 1024, "constant", 123, 117, 104),
     ]  # fmt: skip
+    assert steps(T.presets.yolo(end_epoch=90)) == (
+        [
+            ("mosaic", 640, 2, 114, -1, -1, 1, 90, "bilinear"),
+            ("random_affine", 0, 0, 0.05, 0.05, 0.5, 1.5, 0, 0, 0, 0, "bilinear", 114, -1, -1),
+            ("center_crop", 640, 640), ("random_hsv", 0.015, 0.7, 0.4), ("random_flip", 0.5),
+        ], "float32",
+    )  # fmt: skip
     assert steps(T.presets.yolo_eval()) == ([("letter_box", 640, 640, 114, -1, -1, 0, "center", "bilinear")], "float32")
     assert vit.steps[-1] == ("timm_mix", 0.2, 1, 0, 0, 1, 0.5, "batch", 1, "previous") and vit.mixing.num_classes == 10
 

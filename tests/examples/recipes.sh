@@ -9,7 +9,7 @@ diff <(awk '/^```c$/ { inside = 1; text = ""; next } /^```$/ { if (inside && tex
     <(sed -n '/^\/\* ---- as in/,/^\/\* ---- as in.*here/p' "$root/examples/recipes.c" | sed '1,2d;$d' | sed '$d') ||
     { echo "docs/transforms.md (<) and examples/recipes.c (>) differ"; exit 1; }
 for name in a1 a2 a3 deit3 deit3-21k mae simclr dino-large dino-small vit_b_16 vit_b_32 vit_l_16 vit_l_32 evaluation \
-    lsj lsj-evaluation yolo-evaluation; do
+    lsj lsj-evaluation yolo yolo-evaluation; do
     size=224
     [ $name != a3 ] || size=160
     [ $name != dino-small ] || size=96

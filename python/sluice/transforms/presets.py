@@ -10,9 +10,10 @@ from __future__ import annotations
 from .. import _check
 from . import _values
 from ._base import Compose, Normalize, ToTensor, Transform
-from ._detection import FixedSizeCrop, LetterBox, RandomShortestSize, ScaleJitter
+from ._color import RandomHsv
+from ._detection import FixedSizeCrop, LetterBox, Mosaic, RandomShortestSize, ScaleJitter
 from ._filters import RandomErasing
-from ._geometry import LIMIT, CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize
+from ._geometry import LIMIT, CenterCrop, RandomAffine, RandomHorizontalFlip, RandomResizedCrop, Resize
 from ._groups import RandomChoice, ThreeAugment
 from ._mixing import CutMix, MixUp, TimmMixup
 from ._policies import AugMix, AutoAugment, RandAugment, TrivialAugmentWide
@@ -38,6 +39,7 @@ __all__ = [
     "simclr",
     "torchvision_vit",
     "torchvision_vit_eval",
+    "yolo",
     "yolo_eval",
 ]
 
@@ -177,6 +179,19 @@ def large_scale_jitter(
 def large_scale_jitter_eval(size: int = 1024, *, mean: Values = MEAN, std: Values = STD) -> Compose:
     """Its evaluation: the longer side to `size`, the rest of the square filled, right and below. It draws nothing."""
     return Compose([RandomShortestSize(size, size), FixedSizeCrop(size, MEAN_COLOUR), *_tensor(mean, std)])
+
+
+def yolo(size: int = 640, end_epoch: int | None = None, *, translate: float = 0.1, scale: float = 0.5) -> Compose:
+    """Training of YOLO models (ultralytics: data/augment.py, v8_transforms with the defaults of cfg/default.yaml).
+
+    Mosaic until `end_epoch` (its close_mosaic: the number of epochs less 10; None: in all), moved by up to `translate` of
+    `size`, scaled by 1 - scale to 1 + scale, hue, saturation and value changed, a flip; [0, 1], not normalised. Boxes:
+    columns.Boxes(keep="yolo"). Left out: its Albumentations (each p 0.01), and what is off there (turns, MixUp, copy-paste).
+    """
+    part = _check.number("translate", translate) / 2  # of the mosaic's canvas, which is twice as large
+    scale = _check.number("scale", scale)
+    affine = RandomAffine(0, (part, part), (1 - scale, 1 + scale), interpolation="bilinear", fill=114)
+    return Compose([Mosaic(size, end_epoch=end_epoch), affine, CenterCrop(size), RandomHsv(), RandomHorizontalFlip(), ToTensor()])
 
 
 def yolo_eval(size: Size = 640, enlarge: bool = False) -> Compose:
