@@ -48,6 +48,24 @@ run 0 view scenes --samples 1 --draws 1 --size 64 --column image:image --augment
 run 0 view scenes --samples 1 --draws 1 --size 64 --column image:image --augment center_crop:90:80 -o large.png --json
 json '.width == 72'
 
+# Boxes that are made anew of shapes, and a map of classes out of them: of a triangle that fills half of a smaller box.
+run 0 synth annotated --count 1 --size-scale 0.1
+find annotated -type f -name '*.JPEG' -exec cp {} a.jpg \;
+cat > instances.json << 'JSON'
+{"images": [{"id": 1, "file_name": "a.jpg"}], "categories": [{"id": 3, "name": "c"}],
+ "annotations": [{"id": 1, "image_id": 1, "category_id": 3, "bbox": [0, 0, 70, 60], "segmentation": [[30, 20, 60, 20, 30, 50]]}]}
+JSON
+chosen=(--field image=image --field boxes=boxes --field labels=labels --field segmentation=segmentation)
+shapes=(--column boxes:boxes,length=9,format=xywh,shapes=segmentation --column g:geometry)
+run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 "${image[@]}" "${shapes[@]}" -o shapes.png --json
+json '.samples[0].values | [(.g | split(" ") | map(tonumber)), (.boxes | split(" ") | map(tonumber))] | . as [$g, $box]
+    | [$g[0] * 30 + $g[2], $g[4] * 20 + $g[5], $g[0] * 60 + $g[2], $g[4] * 50 + $g[5]] | map([0, ., 64] | sort | .[1])
+    | [., $box] | transpose | all((.[0] - .[1]) | fabs < 1e-3)'
+run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 "${image[@]}" --column map=segmentation:mask,labels=labels -o map.png
+run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 "${image[@]}" -o unmapped.png
+! cmp -s map.png unmapped.png || fail "a map of classes is drawn"
+run 0 bench instances.json "${chosen[@]}" --epochs 1 --batch 1 "${image[@]}" "${shapes[@]}" --column map=segmentation:mask,labels=labels
+
 python=/usr/bin/python3
 if "$python" -c 'import PIL' 2> /dev/null; then
     "$python" - << 'PY' || fail "what is drawn is not what it should be"
