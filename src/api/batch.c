@@ -40,6 +40,18 @@ static int64_t batch_length_of(const sluice_batch *batch, const sl_part *part)
     }
 }
 
+/* Dimension `i` of a row: of pictures of the batch's own size the first that is open is the height,
+ * the second the width. */
+static int64_t dimension_of(const sluice_batch *batch, const sl_part *part, uint32_t i)
+{
+    const bool open = part->role == SL_PART_SIZED && part->shape[i] == 0;
+    if (!open) {
+        return part->shape[i];
+    }
+    const uint64_t size = batch->facts.sizes[part->ragged];
+    return i > 0 && part->shape[i - 1] == 0 ? sl_sized_width(size) : sl_sized_height(size);
+}
+
 static void batch_fill(const sluice_batch *batch, uint32_t number, sluice_tensor *tensor)
 {
     uint32_t all;
@@ -51,7 +63,7 @@ static void batch_fill(const sluice_batch *batch, uint32_t number, sluice_tensor
     tensor->dims = part->dims + 1;
     int64_t elements = 1;
     for (uint32_t i = tensor->dims; i-- > 0;) {
-        tensor->shape[i] = i > 0 ? part->shape[i - 1] : batch_length_of(batch, part);
+        tensor->shape[i] = i > 0 ? dimension_of(batch, part, i - 1) : batch_length_of(batch, part);
         tensor->strides[i] = elements;
         elements *= tensor->shape[i];
     }

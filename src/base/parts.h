@@ -5,6 +5,10 @@
  *
  * A PART is one array of a batch. A column has one or more: the values of a ragged one and their
  * offsets, say.
+ *
+ * A part whose length differs from batch to batch has a number, `ragged`, by which its size rides
+ * along with the batch: of RAGGED its elements, of SIZED the height and width of its rows
+ * (sl_sized), which have no space between them, whatever row_bytes leaves for the largest.
  */
 #ifndef SL_PARTS_H
 #define SL_PARTS_H
@@ -23,7 +27,8 @@ typedef enum sl_part_role {
     SL_PART_RAGGED,   /* elements, as many as the batch has: space for row_bytes a row */
     SL_PART_OFFSETS,  /* rows + 1 */
     SL_PART_HIDDEN,   /* rows x row_bytes that only conversions look at */
-    SL_PART_LOCAL     /* rows x row_bytes that only workers look at: copied nowhere */
+    SL_PART_LOCAL,    /* rows x row_bytes that only workers look at: copied nowhere */
+    SL_PART_SIZED     /* rows x shape, whose two zeros are the batch's height and width */
 } sl_part_role;
 
 typedef struct sl_part {
@@ -33,8 +38,9 @@ typedef struct sl_part {
     uint32_t dims;      /* of one row */
     int64_t shape[SLUICE_TENSOR_DIMS_MAX];
     uint64_t row_bytes;     /* of one row as it is written */
-    uint32_t ragged;        /* RAGGED: its number among those of the batch */
-    uint64_t element_bytes; /* RAGGED: of one element, that is of `shape` */
+    uint32_t ragged;        /* RAGGED, SIZED: its number among those of the batch */
+    uint64_t element_bytes; /* RAGGED: of one element, that is of `shape`; SIZED: of one pixel, as
+                               it is written */
     bool converted; /* what is written is not what the consumer gets: a device converts it */
 } sl_part;
 
@@ -51,6 +57,28 @@ typedef uint8_t *const *sl_part_view;
 static inline uint64_t sl_part_used(const sl_part *part, uint64_t elements)
 {
     return elements * part->element_bytes;
+}
+
+/* The size of a SIZED part. */
+static inline uint64_t sl_sized(uint32_t height, uint32_t width)
+{
+    return (uint64_t)height << 32 | width;
+}
+
+static inline uint32_t sl_sized_height(uint64_t size)
+{
+    return (uint32_t)(size >> 32);
+}
+
+static inline uint32_t sl_sized_width(uint64_t size)
+{
+    return (uint32_t)size;
+}
+
+/* Bytes of one of its rows. */
+static inline uint64_t sl_sized_row(const sl_part *part, uint64_t size)
+{
+    return part->element_bytes * sl_sized_height(size) * sl_sized_width(size);
 }
 
 /* Bytes of an array of `rows` rows as it is written. */

@@ -36,6 +36,21 @@ static const sl_conversion_mixing *mixing_of(const sl_staging *staging,
     return conversion->mixes ? at : NULL;
 }
 
+/* Of pictures of the batch's own size. */
+static sl_conversion conversion_of_batch(const sl_staging *staging,
+                                         const sl_staging_conversion *conversion,
+                                         const upload_plan *plan)
+{
+    const sl_part *part = &staging->config.parts[conversion->part];
+    sl_conversion how = conversion->how;
+    if (part->role == SL_PART_SIZED) {
+        const uint64_t size = staging->batches[plan->device].facts.sizes[part->ragged];
+        how.height = sl_sized_height(size);
+        how.width = sl_sized_width(size);
+    }
+    return how;
+}
+
 /* Queues the conversions of what is being copied. */
 static sluice_status convert(sl_staging *staging, const upload_plan *plan, sluice_error *error)
 {
@@ -53,10 +68,25 @@ static sluice_status convert(sl_staging *staging, const upload_plan *plan, sluic
                                          .mixing = mixing_of(staging, conversion, memory),
                                          .to = outputs[conversion->part],
                                          .rows = plan->rows};
-        status =
-            device->ops->convert(device, &conversion->how, &rows, staging->convert_stream, error);
+        const sl_conversion how = conversion_of_batch(staging, conversion, plan);
+        if (how.height > 0) { /* of a step that was dropped it may not be known */
+            status = device->ops->convert(device, &how, &rows, staging->convert_stream, error);
+        }
     }
     return status;
+}
+
+/* What there is of a part whose length is not fixed. */
+static uint64_t sent_bytes(const sl_part *part, uint64_t size, uint32_t rows)
+{
+    switch (part->role) {
+    case SL_PART_RAGGED:
+        return sl_part_used(part, size);
+    case SL_PART_SIZED:
+        return sl_sized_row(part, size) * rows;
+    default:
+        return 0;
+    }
 }
 
 /* Queues the copies of a slot: all that has a fixed length, and of the rest what there is. */
@@ -72,9 +102,9 @@ static sluice_status copier_copy(sl_staging *staging, const upload_plan *plan, s
     for (uint32_t i = 0; i < config->part_count && status == SLUICE_OK; i++) {
         const sl_part *part = &config->parts[i];
         const size_t offset = staging->layout.offset[i];
-        if (part->role == SL_PART_RAGGED && sizes[part->ragged] > 0) {
-            status = device->ops->copy_to_device(device, to + offset, from + offset,
-                                                 sl_part_used(part, sizes[part->ragged]),
+        const uint64_t bytes = sent_bytes(part, sizes[part->ragged], plan->rows);
+        if (bytes > 0) {
+            status = device->ops->copy_to_device(device, to + offset, from + offset, bytes,
                                                  staging->copy_stream, error);
         }
     }

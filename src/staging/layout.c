@@ -16,6 +16,7 @@ static uint32_t layout_group_of(const sl_part *part)
 {
     switch (part->role) {
     case SL_PART_RAGGED:
+    case SL_PART_SIZED:
         return LAYOUT_RAGGED;
     case SL_PART_LOCAL:
         return LAYOUT_LOCAL;
