@@ -14,9 +14,11 @@
 
 /* Size of a cursor as the library writes it, which its version tells; its last 8 bytes are an
  * FNV-1a 64 of the others. */
-static size_t cursor_bytes(bool by_shards)
+static size_t cursor_bytes(uint8_t version)
 {
-    const sl_cursor cursor = {.samples = 1, .shuffle = by_shards ? SLUICE_SHUFFLE_SHARDS : 0};
+    const sl_cursor cursor = {.samples = 1,
+                              .shuffle = version == '2' ? SLUICE_SHUFFLE_SHARDS : 0,
+                              .global = version == '3'};
     uint8_t bytes[SLUICE_CURSOR_BYTES];
     size_t size = sizeof(bytes);
     fuzz_expect(sl_cursor_write(&cursor, bytes, &size) == SLUICE_OK, "a cursor can be written");
@@ -38,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     size_t bytes = size - 1;
     memcpy(given, data + 1, bytes);
-    const size_t own = cursor_bytes(bytes > 7 && given[7] == '2');
+    const size_t own = cursor_bytes(bytes > 7 ? given[7] : (uint8_t)'1');
     if ((data[0] & 1) && bytes >= own)
         seal(given, own);
     sl_cursor cursor;
@@ -55,9 +57,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 size_t fuzz_seed(unsigned index, uint8_t *buffer)
 {
     static const sl_cursor cursors[] = {
-        {0x0123456789abcdef, 1000, 7, 3, 512, SLUICE_SHUFFLE_FULL, 64, 16, 0, 0, 0},
-        {1, (uint64_t)1 << 40, UINT64_MAX, 0, 0, SLUICE_SHUFFLE_BLOCK, 1, 1, 0, 0, 0},
-        {2, 70, 5, 1, 30, SLUICE_SHUFFLE_SHARDS, 16, 1024, 1 << 28, 3, 10},
+        {0x0123456789abcdef, 1000, 7, 3, 512, SLUICE_SHUFFLE_FULL, 64, 16, 0, 0, 0, 0, 0},
+        {1, (uint64_t)1 << 40, UINT64_MAX, 0, 0, SLUICE_SHUFFLE_BLOCK, 1, 1, 0, 0, 0, 0, 0},
+        {2, 70, 5, 1, 30, SLUICE_SHUFFLE_SHARDS, 16, 1024, 1 << 28, 3, 10, 0, 0},
+        {3, 700, 5, 1, 96, SLUICE_SHUFFLE_NONE, 64, 16, 0, 0, 0, 0xfedcba9876543210, 32},
     };
     enum { CURSORS = sizeof(cursors) / sizeof(*cursors) };
     if (index >= 2 * CURSORS)

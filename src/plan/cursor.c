@@ -13,7 +13,8 @@
 #define NAME_BYTES  7 /* the last byte of the magic is the version */
 
 static const uint8_t magic[MAGIC_BYTES] = {'S', 'L', 'U', 'C', 'U', 'R', 'S', '1'};
-#define BY_SHARDS '2' /* instead of the last one */
+#define BY_SHARDS  '2' /* instead of the last one */
+#define BY_BUCKETS '3'
 
 enum {
     AT_FINGERPRINT = MAGIC_BYTES,
@@ -29,11 +30,27 @@ enum {
     AT_WORLD = 68,
     AT_BATCH = 72,
     AT_END_BY_SHARDS = 76,
+    AT_BUCKETS = 60, /* of version 3 these: */
+    AT_GLOBAL = 68,
+    AT_END_BY_BUCKETS = 76,
     CHECKSUM_BYTES = 8
 };
 
-_Static_assert(AT_END_BY_SHARDS + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES,
+_Static_assert(AT_END_BY_SHARDS + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES &&
+                   AT_END_BY_BUCKETS + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES,
                "the promised capacity is enough");
+
+static size_t end_of(uint8_t version)
+{
+    switch (version) {
+    case BY_SHARDS:
+        return AT_END_BY_SHARDS;
+    case BY_BUCKETS:
+        return AT_END_BY_BUCKETS;
+    default:
+        return AT_END;
+    }
+}
 
 static uint64_t fnv1a(const uint8_t *data, size_t size)
 {
@@ -47,7 +64,10 @@ static uint64_t fnv1a(const uint8_t *data, size_t size)
 sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *bytes)
 {
     const bool by_shards = cursor->shuffle == SLUICE_SHUFFLE_SHARDS;
-    const size_t end = by_shards ? AT_END_BY_SHARDS : AT_END;
+    const bool by_buckets = cursor->global > 0;
+    assert(!(by_shards && by_buckets));
+    const uint8_t version = by_shards ? BY_SHARDS : by_buckets ? BY_BUCKETS : magic[NAME_BYTES];
+    const size_t end = end_of(version);
     if (*bytes < end + CHECKSUM_BYTES) {
         return SLUICE_INVALID;
     }
@@ -62,8 +82,12 @@ sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *byt
     sl_store32(to + AT_SHUFFLE, cursor->shuffle);
     sl_store32(to + AT_BLOCK, cursor->block);
     sl_store32(to + AT_WINDOW, cursor->window);
+    to[NAME_BYTES] = version;
+    if (by_buckets) {
+        sl_store64(to + AT_BUCKETS, cursor->buckets);
+        sl_store64(to + AT_GLOBAL, cursor->global);
+    }
     if (by_shards) {
-        to[NAME_BYTES] = BY_SHARDS;
         sl_store64(to + AT_WINDOW_BYTES, cursor->window_bytes);
         sl_store32(to + AT_WORLD, cursor->world);
         sl_store32(to + AT_BATCH, cursor->batch);
@@ -74,16 +98,16 @@ sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *byt
 }
 
 /* OK when these bytes are a whole cursor of one of the versions. */
-static sluice_status cursor_check(const uint8_t *from, size_t bytes, bool *by_shards)
+static sluice_status cursor_check(const uint8_t *from, size_t bytes)
 {
     if (bytes < MAGIC_BYTES || memcmp(from, magic, NAME_BYTES) != 0) {
         return SLUICE_CORRUPT;
     }
-    *by_shards = from[NAME_BYTES] == BY_SHARDS;
-    if (!*by_shards && from[NAME_BYTES] != magic[NAME_BYTES]) {
+    const uint8_t version = from[NAME_BYTES];
+    if (version != BY_SHARDS && version != BY_BUCKETS && version != magic[NAME_BYTES]) {
         return SLUICE_UNSUPPORTED;
     }
-    const size_t end = *by_shards ? AT_END_BY_SHARDS : AT_END;
+    const size_t end = end_of(version);
     if (bytes < end + CHECKSUM_BYTES || sl_load64(from + end) != fnv1a(from, end)) {
         return SLUICE_CORRUPT;
     }
@@ -93,11 +117,12 @@ static sluice_status cursor_check(const uint8_t *from, size_t bytes, bool *by_sh
 sluice_status sl_cursor_read(sl_cursor *cursor, const void *buffer, size_t bytes)
 {
     const uint8_t *from = buffer;
-    bool by_shards = false;
-    const sluice_status status = cursor_check(from, bytes, &by_shards);
+    const sluice_status status = cursor_check(from, bytes);
     if (status != SLUICE_OK) {
         return status;
     }
+    const bool by_shards = from[NAME_BYTES] == BY_SHARDS;
+    const bool by_buckets = from[NAME_BYTES] == BY_BUCKETS;
     sl_cursor read = {
         .fingerprint = sl_load64(from + AT_FINGERPRINT),
         .samples = sl_load64(from + AT_SAMPLES),
@@ -113,8 +138,12 @@ sluice_status sl_cursor_read(sl_cursor *cursor, const void *buffer, size_t bytes
         read.world = sl_load32(from + AT_WORLD);
         read.batch = sl_load32(from + AT_BATCH);
     }
+    if (by_buckets) {
+        read.buckets = sl_load64(from + AT_BUCKETS);
+        read.global = sl_load64(from + AT_GLOBAL);
+    }
     if (read.position > read.samples || read.shuffle > SLUICE_SHUFFLE_SHARDS ||
-        by_shards != (read.shuffle == SLUICE_SHUFFLE_SHARDS)) {
+        by_shards != (read.shuffle == SLUICE_SHUFFLE_SHARDS) || by_buckets != (read.global > 0)) {
         return SLUICE_CORRUPT;
     }
     *cursor = read;

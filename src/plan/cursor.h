@@ -6,7 +6,8 @@
  * the first sample not consumed), shuffle, block, window, and an FNV-1a 64 of all that, against
  * accidents. Rank, world size, batch and worker count are not part of it: they may change. With
  * SHUFFLE_SHARDS the order hangs on them: it is version '2' then, with window_bytes, world size and
- * `batch` before the checksum.
+ * `batch` before the checksum. With buckets it hangs on these and on the size of a global batch: it
+ * is version '3' then, with both behind the window.
  * Threads: pure.
  */
 #ifndef SL_CURSOR_H
@@ -20,6 +21,9 @@ typedef struct sl_cursor {
     /* SHUFFLE_SHARDS, else 0; batch: 0 where the epoch drops no samples, which makes it one. */
     uint64_t window_bytes;
     uint32_t world, batch;
+    /* Which bucket each sample is in, as a hash, and positions of a global batch; 0: there are no
+     * buckets. */
+    uint64_t buckets, global;
 } sl_cursor;
 
 /* `*bytes` in: space; out: written. INVALID when there is too little space. */

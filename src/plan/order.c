@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "order.h"
 
+#include "bucket_order.h"
 #include "minmax.h"
 #include "mixing.h"
 #include "philox.h"
@@ -141,6 +142,10 @@ static void mixed_runs(const sl_order *order, uint64_t first, uint32_t count, ui
 void sl_order_samples(const sl_order *order, uint64_t first, uint32_t count, uint64_t *samples)
 {
     assert(first <= order->count && count <= order->count - first);
+    if (order->buckets != NULL) {
+        sl_bucket_order_samples(order, first, count, samples);
+        return;
+    }
     if (order->mix != NULL) {
         mixed_runs(order, first, count, samples);
         return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan.h"
 
+#include "bucket_order.h"
 #include "philox.h"
 
 #include <assert.h>
@@ -19,8 +20,37 @@ static uint64_t remaining(const sl_plan *plan)
     return plan->start < plan->order.count ? plan->order.count - plan->start : 0;
 }
 
+/* ---- with buckets ---- */
+
+static uint64_t bucket_steps(const sl_plan *plan)
+{
+    const sl_bucket_set *set = plan->order.buckets;
+    return set->batches[set->count] +
+           (plan->last != SLUICE_LAST_DROP ? set->rest_steps[set->count] : 0);
+}
+
+uint64_t sl_plan_entered(const sl_plan *plan)
+{
+    const uint64_t batch = global_batch(plan);
+    uint64_t step = 0;
+    if (plan->order.buckets == NULL) {
+        return plan->start / batch + (plan->start % batch > 0);
+    }
+    const bool begins = sl_bucket_step_at(plan->order.buckets, plan->start, &step);
+    assert(begins);
+    (void)begins;
+    return step;
+}
+
+/* ---- steps ---- */
+
 uint64_t sl_plan_steps(const sl_plan *plan)
 {
+    if (plan->order.buckets != NULL) {
+        const uint64_t all = bucket_steps(plan);
+        const uint64_t entered = sl_plan_entered(plan);
+        return all > entered ? all - entered : 0;
+    }
     const uint64_t batch = global_batch(plan);
     const uint64_t left = remaining(plan);
     const bool last_is_partial = left % batch != 0 && plan->last != SLUICE_LAST_DROP;
@@ -33,20 +63,20 @@ static uint64_t share_begin(uint64_t rest, uint64_t rank, uint64_t world)
     return rest / world * rank + rest % world * rank / world;
 }
 
-sl_step sl_plan_step(const sl_plan *plan, uint64_t step)
+/* The rank's part of a global batch at `base`. */
+static sl_step whole_step(const sl_plan *plan, uint64_t base)
 {
-    assert(step < sl_plan_steps(plan));
-    const uint64_t batch = global_batch(plan);
-    const uint64_t base = plan->start + step * batch;
-    if (step < remaining(plan) / batch) {
-        return (sl_step){
-            .first = base + (uint64_t)plan->rank * plan->batch,
-            .rows = plan->batch,
-            .filled = plan->batch,
-            .own = plan->batch,
-        };
-    }
-    const uint64_t rest = remaining(plan) % batch;
+    return (sl_step){
+        .first = base + (uint64_t)plan->rank * plan->batch,
+        .rows = plan->batch,
+        .filled = plan->batch,
+        .own = plan->batch,
+    };
+}
+
+/* Of the `rest` positions at `base` that do not fill one. */
+static sl_step last_step(const sl_plan *plan, uint64_t base, uint64_t rest)
+{
     const uint64_t begin = share_begin(rest, plan->rank, plan->world);
     const uint64_t end = share_begin(rest, (uint64_t)plan->rank + 1, plan->world);
     const uint32_t own = (uint32_t)(end - begin);
@@ -60,10 +90,49 @@ sl_step sl_plan_step(const sl_plan *plan, uint64_t step)
     };
 }
 
+static sl_step bucket_step(const sl_plan *plan, uint64_t step)
+{
+    const sl_bucket_step at = sl_bucket_step_of(&plan->order, sl_plan_entered(plan) + step);
+    sl_step made = at.samples == global_batch(plan) ? whole_step(plan, at.base)
+                                                    : last_step(plan, at.base, at.samples);
+    made.bucket = at.bucket;
+    return made;
+}
+
+sl_step sl_plan_step(const sl_plan *plan, uint64_t step)
+{
+    assert(step < sl_plan_steps(plan));
+    if (plan->order.buckets != NULL) {
+        return bucket_step(plan, step);
+    }
+    const uint64_t batch = global_batch(plan);
+    const uint64_t base = plan->start + step * batch;
+    return step < remaining(plan) / batch ? whole_step(plan, base)
+                                          : last_step(plan, base, remaining(plan) % batch);
+}
+
 uint64_t sl_step_position(const sl_step *step, const sl_order *order, uint32_t row)
 {
     assert(row < step->filled);
-    return row < step->own ? step->first + row : (step->again + (row - step->own)) % order->count;
+    if (row < step->own) {
+        return step->first + row;
+    }
+    const uint64_t again = step->again + (row - step->own);
+    if (order->buckets == NULL) {
+        return again % order->count;
+    }
+    const uint64_t samples = sl_bucket_samples(order->buckets, step->bucket);
+    return sl_bucket_position(order, (sl_bucket_place){step->bucket, again % samples});
+}
+
+/* From `position`, row `row`, on: how many rows have the positions that follow it. */
+static uint64_t run_of_rows(const sl_step *step, const sl_order *order, uint32_t row,
+                            uint64_t position)
+{
+    if (row < step->own) {
+        return step->own - row;
+    }
+    return order->buckets != NULL ? 1 : order->count - position;
 }
 
 void sl_step_samples(const sl_step *step, const sl_order *order, uint32_t row, uint32_t count,
@@ -71,7 +140,7 @@ void sl_step_samples(const sl_step *step, const sl_order *order, uint32_t row, u
 {
     while (count > 0) {
         const uint64_t position = sl_step_position(step, order, row);
-        const uint64_t run = row < step->own ? step->own - row : order->count - position;
+        const uint64_t run = run_of_rows(step, order, row, position);
         const uint32_t now = run < count ? (uint32_t)run : count;
         sl_order_samples(order, position, now, samples);
         row += now;
@@ -83,22 +152,42 @@ void sl_step_samples(const sl_step *step, const sl_order *order, uint32_t row, u
 uint64_t sl_plan_position(const sl_plan *plan, uint64_t steps)
 {
     assert(steps <= sl_plan_steps(plan));
+    if (plan->order.buckets != NULL) {
+        return sl_bucket_step_of(&plan->order, sl_plan_entered(plan) + steps).base;
+    }
     const uint64_t batch = global_batch(plan);
     return steps > remaining(plan) / batch ? plan->order.count : plan->start + steps * batch;
+}
+
+uint64_t sl_plan_choices(const sl_plan *plan, uint64_t position)
+{
+    const sl_bucket_set *set = plan->order.buckets;
+    return set != NULL ? sl_bucket_samples(set, sl_bucket_find(&plan->order, position).bucket)
+                       : plan->order.count;
+}
+
+/* `distance` further, round the epoch, or round the bucket. */
+static uint64_t further(const sl_plan *plan, uint64_t position, uint64_t count, uint64_t distance)
+{
+    if (plan->order.buckets == NULL) {
+        const uint64_t to_end = count - position;
+        return distance < to_end ? position + distance : distance - to_end;
+    }
+    sl_bucket_place at = sl_bucket_find(&plan->order, position);
+    at.place = (at.place + distance) % count;
+    return sl_bucket_position(&plan->order, at);
 }
 
 uint64_t sl_plan_substitute(const sl_plan *plan, uint64_t seed, uint64_t epoch, uint64_t position,
                             uint32_t attempt)
 {
-    const uint64_t count = plan->order.count;
-    assert(position < count);
+    assert(position < plan->order.count);
+    const uint64_t count = sl_plan_choices(plan, position);
     if (count == 1) {
         return sl_order_sample(&plan->order, position);
     }
-    /* A distance of 1 .. count - 1 round the epoch: never back to the position itself. */
+    /* A distance of 1 .. count - 1: never back to the position itself. */
     const uint64_t key = sl_philox_u64(seed, epoch, SUBSTITUTE_DOMAIN);
     const uint64_t distance = 1 + sl_philox_u64(key, position, attempt) % (count - 1);
-    const uint64_t to_end = count - position;
-    const uint64_t other = distance < to_end ? position + distance : distance - to_end;
-    return sl_order_sample(&plan->order, other);
+    return sl_order_sample(&plan->order, further(plan, position, count, distance));
 }

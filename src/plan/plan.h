@@ -9,6 +9,9 @@
  * share within one row of the others'. With pad the rows behind its share are padding; with repeat
  * they are the positions from 0 on, each rank going on where the one before it ended, round the
  * epoch as often as it takes.
+ * With buckets (bucket_order.h) each of them has such a remainder, and so a last step: those come
+ * behind all whole ones, repeat goes on in the bucket alone, and an epoch is (re)entered only where
+ * a step begins.
  * Threads: pure; a plan is a value.
  */
 #ifndef SL_PLAN_H
@@ -31,7 +34,9 @@ typedef struct sl_step {
     uint32_t rows;   /* rows of the batch, padding included */
     uint32_t filled; /* rows with a sample; the others are padding */
     uint32_t own;    /* of those, rows [own, filled) come again: */
-    uint64_t again;  /* position of row `own`, counted on over the end of the epoch */
+    uint64_t again;  /* position of row `own`, counted on over the end of the epoch; with buckets
+                        place of it in the bucket, over its end */
+    uint32_t bucket; /* 0 without */
 } sl_step;
 
 /* Steps of the epoch, the same on every rank. */
@@ -45,11 +50,17 @@ void sl_step_samples(const sl_step *step, const sl_order *order, uint32_t row, u
                      uint64_t *samples);
 /* Global position after `steps` steps: where a cursor saved then continues. */
 uint64_t sl_plan_position(const sl_plan *plan, uint64_t steps);
+/* Steps of the epoch before `start`, of batches like these; rounded up where it is in the middle of
+ * one. */
+uint64_t sl_plan_entered(const sl_plan *plan);
 /*
- * The sample that stands in for a bad one at `position`: another sample of the epoch, a function of
- * (seed, epoch, position, attempt). attempt 1.. ; never the position's own sample while count > 1.
+ * The sample that stands in for a bad one at `position`: another sample of the epoch, with buckets
+ * of the same one, a function of (seed, epoch, position, attempt). attempt 1.. ; never the
+ * position's own sample while there is another (sl_plan_choices).
  */
 uint64_t sl_plan_substitute(const sl_plan *plan, uint64_t seed, uint64_t epoch, uint64_t position,
                             uint32_t attempt);
+/* How many samples there are for `position`, its own among them. */
+uint64_t sl_plan_choices(const sl_plan *plan, uint64_t position);
 
 #endif

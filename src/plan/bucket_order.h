@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bucket_order: the order of an epoch whose global batches each have samples of one bucket.
+ *
+ * Purpose: pictures of like aspect ratios are together in a batch, which so can have one size. With
+ * G = batch x world positions of a global batch:
+ *   bucket    its samples are in the order of a permutation of them, drawn for the epoch, or in
+ *             that of their numbers (SHUFFLE_NONE), and are cut into global batches of G from the
+ *             first on;
+ *   batches   those of all buckets, which are whole, stand in the order of one more permutation;
+ *             with SHUFFLE_NONE bucket after bucket;
+ *   rests     what is left of each bucket, fewer than G, is behind them, in the order of buckets.
+ * So position and sample each follow from the other, without a table of the epoch: position p below
+ * G x (whole batches) is place p % G of batch p / G in that order; this is batch i of its bucket,
+ * so its sample is place i x G + p % G of the bucket. Each sample has one position in an epoch,
+ * and which bucket a position is of does not depend on the rank.
+ * Walk of an example: G = 2; bucket 0 has samples 0 2 4 6 9, bucket 1 has 1 3 5 7 8. Permuted, 4 9
+ * 0 6 2 and 3 8 1 7 5; batches (4 9) (0 6) (3 8) (1 7) may come as (3 8) (4 9) (1 7) (0 6), and the
+ * rests (2) and (5) stand at positions 8 and 9.
+ * Memory: 4 bytes a sample, for all epochs. Threads: a set is immutable once made.
+ */
+#ifndef SL_BUCKET_ORDER_H
+#define SL_BUCKET_ORDER_H
+
+#include "order.h"
+
+#include <sluice/common.h>
+
+#include <stdbool.h>
+
+#define SL_BUCKETS_MAX 64U
+
+struct sl_bucket_set {
+    uint32_t count;
+    uint64_t samples, global; /* of all; positions of a global batch */
+    uint32_t *members;        /* numbers of samples, by bucket, ascending in each */
+    /* In front of each bucket, and at the end: samples, whole batches, samples of rests, and rests
+     * that are not empty. */
+    uint64_t first[SL_BUCKETS_MAX + 1];
+    uint64_t batches[SL_BUCKETS_MAX + 1];
+    uint64_t rests[SL_BUCKETS_MAX + 1];
+    uint64_t rest_steps[SL_BUCKETS_MAX + 1];
+};
+
+/* Samples of which the n-th (from 0) is in bucket bucket_of[n], below `count`. Errors: NOMEM;
+ * UNSUPPORTED: there are 2^32 or more. */
+sluice_status sl_bucket_set_open(sl_bucket_set *set, const uint8_t *bucket_of, uint64_t samples,
+                                 uint32_t count, uint64_t global, sluice_error *error);
+/* A zeroed set may be closed. */
+void sl_bucket_set_close(sl_bucket_set *set);
+
+/* The order of an epoch; `set` must stay. `shuffle`: FULL or NONE. */
+sl_order sl_order_make_buckets(const sl_bucket_set *set, sluice_shuffle shuffle, uint64_t seed,
+                               uint64_t epoch);
+
+static inline uint64_t sl_bucket_samples(const sl_bucket_set *set, uint32_t bucket)
+{
+    return set->first[bucket + 1] - set->first[bucket];
+}
+
+/* Where a position is: a place of a bucket. */
+typedef struct sl_bucket_place {
+    uint32_t bucket;
+    uint64_t place; /* below sl_bucket_samples */
+} sl_bucket_place;
+
+sl_bucket_place sl_bucket_find(const sl_order *order, uint64_t position);
+/* The inverse. */
+uint64_t sl_bucket_position(const sl_order *order, sl_bucket_place at);
+/* The samples at `first` and the positions behind it. */
+void sl_bucket_order_samples(const sl_order *order, uint64_t first, uint32_t count,
+                             uint64_t *samples);
+
+/* ---- steps: whole batches, then rests ---- */
+
+/* Number of the step that begins at `position`; false: none does (nor is it the epoch's end). */
+bool sl_bucket_step_at(const sl_bucket_set *set, uint64_t position, uint64_t *step);
+/* A step, from the epoch's beginning. */
+typedef struct sl_bucket_step {
+    uint64_t base;    /* position of its first row, on all ranks together */
+    uint64_t samples; /* `global`, or fewer: a rest */
+    uint32_t bucket;
+} sl_bucket_step;
+/* Step < whole batches + rests; that number itself is the epoch's end. */
+sl_bucket_step sl_bucket_step_of(const sl_order *order, uint64_t step);
+
+#endif
