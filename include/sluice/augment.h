@@ -8,7 +8,8 @@
  * ("mixup", "cutmix" or "timm_mix") are always the last, in whichever order, and adding them again
  * gives them other numbers. What comes out must have one size whatever the picture:
  * some step has to give it (random_resized_crop, resize_center_crop, random_crop, center_crop,
- * fixed_size_crop, letter_box, resize), else the loader refuses the recipe. Steps of a group
+ * fixed_size_crop, letter_box, resize; or bucket_crop, the size of its batch:
+ * sluice_loader_options.buckets), else the loader refuses the recipe. Steps of a group
  * (random_apply, random_choice, random_order, sequence) stand between sluice_augment_begin and
  * sluice_augment_end. sluice_augment_get_step lists all steps that there are, with their arguments
  * and the ranges of these; sluice_augment_add adds any of them by name. docs/transforms.md shows

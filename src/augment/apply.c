@@ -57,9 +57,13 @@ sluice_status sl_converter_make(sl_converter *converter, const sluice_augment *r
                                 sluice_dtype dtype, sluice_layout layout, sluice_error *error)
 {
     const sluice_status status = sl_recipe_check(recipe, error);
-    if (status != SLUICE_OK) {
-        return status;
-    }
+    return status == SLUICE_OK ? sl_converter_make_any(converter, recipe, dtype, layout, error)
+                               : status;
+}
+
+sluice_status sl_converter_make_any(sl_converter *converter, const sluice_augment *recipe,
+                                    sluice_dtype dtype, sluice_layout layout, sluice_error *error)
+{
     for (uint32_t i = 0; i < recipe->count && dtype == SLUICE_U8; i++) {
         if (recipe->steps[i].kind->convert != NULL) {
             return sl_error_set(error, SLUICE_INVALID, "augment",

@@ -32,7 +32,11 @@ typedef struct sl_converter {
     uint32_t table[3][256]; /* output bits in the low 8, 16 or 32 bits */
 } sl_converter;
 
-/* INVALID: normalise with u8. */
+/* INVALID: normalise with u8. Of a recipe that was checked: without a size of its own the caller
+ * sets the converter's. */
+sluice_status sl_converter_make_any(sl_converter *converter, const sluice_augment *recipe,
+                                    sluice_dtype dtype, sluice_layout layout, sluice_error *error);
+/* The same, and checks it. */
 sluice_status sl_converter_make(sl_converter *converter, const sluice_augment *recipe,
                                 sluice_dtype dtype, sluice_layout layout, sluice_error *error);
 /* What channel `c` (0..2) of a result is made with. */

@@ -46,6 +46,7 @@ typedef struct sl_drawing {
     /* Of the picture, for steps that look at them (sl_drawing_box): x1, y1, x2, y2 in pixels. */
     const float (*boxes)[4];
     uint32_t box_count;
+    uint32_t batch_width, batch_height; /* for steps whose size is the batch's */
     sluice_error *error;
 } sl_drawing;
 

@@ -193,6 +193,9 @@ static bool find_size(const sluice_augment *recipe, uint32_t begin, uint32_t end
             found = find_size(recipe, i + 1, i + 1 + step->inside, size) &&
                     (group == SL_GROUP_SEQUENCE || (size[0] == before[0] && size[1] == before[1]));
         } else if (step->kind->size != NULL) {
+            if (size[0] == SL_SIZE_OF_BATCH) { /* nothing can be reckoned from it */
+                size[0] = size[1] = 0;
+            }
             step->kind->size(step->arguments, &size[0], &size[1]);
         }
         if (!found) {
@@ -400,7 +403,7 @@ static const char *last_of_open_size(const sluice_augment *recipe)
     return name;
 }
 
-sluice_status sl_recipe_check(const sluice_augment *recipe, sluice_error *error)
+sluice_status sl_recipe_check_steps(const sluice_augment *recipe, sluice_error *error)
 {
     if (recipe->error.status != SLUICE_OK) {
         if (error != NULL) {
@@ -411,6 +414,15 @@ sluice_status sl_recipe_check(const sluice_augment *recipe, sluice_error *error)
     if (recipe->depth > 0) {
         return sl_error_set(error, SLUICE_INVALID, "augment", "the group \"%s\" is not closed",
                             recipe->steps[recipe->groups[recipe->depth - 1]].kind->name);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sl_recipe_check(const sluice_augment *recipe, sluice_error *error)
+{
+    const sluice_status status = sl_recipe_check_steps(recipe, error);
+    if (status != SLUICE_OK) {
+        return status;
     }
     if (recipe->width == 0 || recipe->height == 0) {
         const char *opens = last_of_open_size(recipe);
@@ -457,6 +469,21 @@ uint64_t sl_recipe_canvas(const sluice_augment *recipe)
 }
 
 /* ---- over a batch ---- */
+
+bool sl_recipe_wants_batch(const sluice_augment *recipe)
+{
+    for (uint32_t i = 0; i < recipe->count; i++) {
+        const sl_recipe_step *step = &recipe->steps[i];
+        uint32_t size[2] = {0, 0};
+        if (step->kind->size != NULL) {
+            step->kind->size(step->arguments, &size[0], &size[1]);
+        }
+        if (size[0] == SL_SIZE_OF_BATCH) {
+            return true;
+        }
+    }
+    return false;
+}
 
 bool sl_recipe_mixing(const sluice_augment *recipe, sl_mixing *mixing)
 {

@@ -5,7 +5,8 @@
  * Purpose: sluice_augment is a plain value, a list of steps (augment/steps.h) in the order in which
  * they are drawn; the steps of a group stand behind it. sl_draw turns (recipe, key, picture size)
  * into the program of that sample: a pure function.
- * Invariant: a list that sl_recipe_check accepts has a size that does not depend on the picture.
+ * Invariant: a list that sl_recipe_check accepts has a size that does not depend on the picture, or
+ * that of its batch (sl_draw_key).
  * Threads: pure.
  */
 #ifndef SL_RECIPE_H
@@ -25,7 +26,7 @@ typedef struct sl_recipe_step {
 
 struct sluice_augment {
     sluice_error error;     /* of the first call that was refused; status 0: none */
-    uint32_t width, height; /* of the output; 0: it depends on the picture */
+    uint32_t width, height; /* of the output; 0: it depends on the picture; both SL_SIZE_OF_BATCH */
     uint8_t mean[3];        /* the colour that normalising makes 0; black without it */
     float deviation[3];     /* of 8-bit values, that normalising makes 1; 0 without it */
     uint32_t count;
@@ -56,6 +57,8 @@ sluice_status sl_recipe_refuse(sluice_augment *recipe, sluice_status status, con
                                const char *text);
 /* Whether pictures can be made by it: the first refusal, an open group, an unknown size. */
 sluice_status sl_recipe_check(const sluice_augment *recipe, sluice_error *error);
+/* The same, but for the size, which may differ from picture to picture. */
+sluice_status sl_recipe_check_steps(const sluice_augment *recipe, sluice_error *error);
 
 enum { SL_GROUPS_MAX = 64 };
 
@@ -74,6 +77,8 @@ typedef struct sl_draw_key {
      * What shares a draw gives the same. */
     const float (*boxes)[4];
     uint32_t box_count;
+    uint32_t width, height; /* of the batch, where the recipe wants it; else 0 */
+    bool any_size;          /* a recipe whose size depends on the picture will do */
 } sl_draw_key;
 
 /* Of how many samples a row is made in that epoch, its own one included; and at most, in any. */
@@ -89,6 +94,8 @@ sl_random sl_recipe_random(const sl_draw_key *key, uint32_t stream);
 sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint32_t picture_width,
                       uint32_t picture_height, sl_params *params, sluice_error *error);
 
+/* Whether a step of it wants a batch's size (sl_draw_key), also where a later one gives another. */
+bool sl_recipe_wants_batch(const sluice_augment *recipe);
 /* How the rows of a batch are mixed; false: they are not. Of a recipe that was checked. */
 bool sl_recipe_mixing(const sluice_augment *recipe, sl_mixing *mixing);
 

@@ -115,18 +115,29 @@ static sluice_status draw_steps(recipe_draw *draw, uint32_t begin, uint32_t end)
     return status;
 }
 
+#ifndef NDEBUG
+static bool has_size(const sluice_augment *recipe, const sl_draw_key *key, const sl_params *params)
+{
+    const bool of_batch = recipe->width == SL_SIZE_OF_BATCH;
+    const uint32_t width = of_batch ? key->width : recipe->width;
+    const uint32_t height = of_batch ? key->height : recipe->height;
+    return recipe->width == 0 || (params->width == width && params->height == height);
+}
+#endif
+
 sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint32_t picture_width,
                       uint32_t picture_height, sl_params *params, sluice_error *error)
 {
     assert(picture_width > 0 && picture_height > 0);
     recipe_draw draw = {.recipe = recipe, .key = key};
-    if (recipe->width == 0) {
+    if (recipe->width == 0 && !key->any_size) {
         return sl_recipe_check(recipe, error);
     }
     if (picture_width > INT32_MAX || picture_height > INT32_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "augment", "a picture of %u x %u",
                             picture_width, picture_height);
     }
+    assert(!sl_recipe_wants_batch(recipe) || (key->width > 0 && key->height > 0));
     sl_drawing_begin(&draw.drawing, params, picture_width, picture_height, key->exact, error);
     memcpy(draw.drawing.mean, recipe->mean, sizeof(recipe->mean));
     memcpy(draw.drawing.deviation, recipe->deviation, sizeof(recipe->deviation));
@@ -136,11 +147,12 @@ sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint
     }
     draw.drawing.member = key->member;
     draw.drawing.epoch = key->epoch;
+    draw.drawing.batch_width = key->width;
+    draw.drawing.batch_height = key->height;
     draw.drawing.boxes = key->boxes;
     draw.drawing.box_count = key->boxes != NULL ? key->box_count : 0;
     const sluice_status status = draw_steps(&draw, 0, recipe->count);
     sl_drawing_end(&draw.drawing);
-    assert(status != SLUICE_OK ||
-           (params->width == recipe->width && params->height == recipe->height));
+    assert(status != SLUICE_OK || has_size(recipe, key, params));
     return status;
 }

@@ -35,6 +35,12 @@ static void size_unknown(const double *arguments, uint32_t *width, uint32_t *hei
     *width = *height = 0;
 }
 
+static void size_of_batch(const double *arguments, uint32_t *width, uint32_t *height)
+{
+    (void)arguments;
+    *width = *height = SL_SIZE_OF_BATCH;
+}
+
 /* ---- values ---- */
 
 static void normalize(const double *arguments, size_t channel, float *scale, float *bias)
@@ -52,6 +58,7 @@ static void normalize(const double *arguments, size_t channel, float *scale, flo
 static const char *const resize_words[] = {"nearest", "bilinear", "bicubic", "lanczos", NULL};
 static const char *const pad_words[] = {"constant", "edge", "reflect", "symmetric", NULL};
 static const char *const position_words[] = {"center", "top-left", NULL};
+static const char *const window_words[] = {"random", "center", NULL};
 static const char *const policy_words[] = {"imagenet", "cifar10", "svhn", NULL};
 static const char *const timm_words[] = {"rand", "auto", "augmix", NULL};
 static const char *const timm_interpolation_words[] = {"nearest", "bilinear", "bicubic", "random",
@@ -256,6 +263,14 @@ const sl_step_kind sl_step_kinds[] = {
      .size = sl_mosaic_size,
      .members = sl_mosaic_members,
      .draw = sl_draw_mosaic,
+     .operations = sl_crop_and_resize_operations},
+    {.name = "bucket_crop",
+     .text = "resized to cover the size of the batch's bucket, then a window of that size",
+     .stage = SL_STAGE_GEOMETRY,
+     .stream = 44,
+     .arguments = {{WORD("position", window_words, 0)}, {RESIZED(SL_BILINEAR)}},
+     .size = size_of_batch,
+     .draw = sl_draw_bucket_crop,
      .operations = sl_crop_and_resize_operations},
     {.name = "random_zoom_out",
      .text = "the picture at a random place of a larger canvas",

@@ -29,6 +29,9 @@ enum {
     SL_STREAM_STEPS = 15, /* in a recipe, of one stream */
 };
 
+/* Instead of a width and a height: those of the pictures of the batch. */
+#define SL_SIZE_OF_BATCH UINT32_MAX
+
 typedef enum sl_step_stage {
     SL_STAGE_GEOMETRY, /* which part of the picture, in which size */
     SL_STAGE_FLIP,
@@ -77,8 +80,8 @@ typedef struct sl_step_kind {
     sl_argument arguments[SL_STEP_ARGUMENTS_MAX];
     /* A sentence about arguments that do not go together; NULL: they do. May be NULL. */
     const char *(*mismatch)(const double *arguments);
-    /* The size behind the step, from the one before it; 0 x 0: it depends on the picture. NULL: as
-     * before. */
+    /* The size behind the step, from the one before it; 0 x 0: it depends on the picture;
+     * SL_SIZE_OF_BATCH, which is never the one before. NULL: as before. */
     void (*size)(const double *arguments, uint32_t *width, uint32_t *height);
     sl_step_draw *draw; /* NULL: of no sample */
     /* Of how many samples a row is made, in an epoch; NULL: one. Such a step is a recipe's first:

@@ -222,6 +222,44 @@ const char *sl_resize_center_crop_mismatch(const double *arguments)
                : NULL;
 }
 
+/* ---- the size of the batch ---- */
+
+enum { BUCKET_POSITION, BUCKET_INTERPOLATION };
+
+/* a * b / c, rounded to nearest, halves up. */
+static uint64_t scaled(uint64_t a, uint64_t b, uint64_t c)
+{
+    return (2 * a * b + c) / (2 * c);
+}
+
+/* One side becomes the batch's, the other at least that; as a whole number it may be so by half a
+ * pixel more or less than in proportion, which is how trainers of diffusion models round. */
+sluice_status sl_draw_bucket_crop(const double *arguments, sl_drawing *drawing)
+{
+    const uint64_t from[2] = {drawing->width, drawing->height};
+    const uint32_t size[2] = {drawing->batch_width, drawing->batch_height};
+    const bool is_wider = from[0] * size[1] > from[1] * size[0];
+    const uint64_t to[2] = {is_wider ? scaled(from[0], size[1], from[1]) : size[0],
+                            is_wider ? size[1] : scaled(from[1], size[0], from[0])};
+    if (to[0] > INT32_MAX / 2 || to[1] > INT32_MAX / 2) {
+        return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
+                            "a picture of %u x %u is too long to cover a bucket of %u x %u",
+                            drawing->width, drawing->height, size[0], size[1]);
+    }
+    const sluice_status status =
+        sl_draw_resize(drawing, (uint32_t)to[0], (uint32_t)to[1],
+                       (sl_interpolation)(int)arguments[BUCKET_INTERPOLATION]);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (arguments[BUCKET_POSITION] != 0) {
+        return center_crop(drawing, size[0], size[1]);
+    }
+    const uint32_t x = sl_random_below(&drawing->random, (uint32_t)to[0] - size[0] + 1);
+    const uint32_t y = sl_random_below(&drawing->random, (uint32_t)to[1] - size[1] + 1);
+    return sl_draw_crop(drawing, x, y, size[0], size[1], black);
+}
+
 /* ---- padding ---- */
 
 sluice_status sl_draw_padding(sl_drawing *drawing, const sl_padding *p)

@@ -266,6 +266,7 @@ TEST(streams_are_the_same_for_ever)
                     {"fixed_size_crop", 36},
                     {"letter_box", 0},
                     {"mosaic", 40},
+                    {"bucket_crop", 44},
                     {"random_zoom_out", 37},
                     {"random_iou_crop", 38},
                     {"random_rotation", 6},

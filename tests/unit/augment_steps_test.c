@@ -176,8 +176,13 @@ static void check_recipe(const sluice_augment *r, const picture *p, uint64_t sam
         const float boxes[3][4] = {{0, 0, (float)p->width, (float)p->height},
                                    {NAN, -INFINITY, INFINITY, 1e30F},
                                    {(float)p->width / 3, 0, (float)p->width / 2, 1}};
-        const sl_draw_key key = {
-            .seed = 1, .sample = sample, .exact = exact == 1, .boxes = boxes, .box_count = 3};
+        const sl_draw_key key = {.seed = 1,
+                                 .sample = sample,
+                                 .exact = exact == 1,
+                                 .boxes = boxes,
+                                 .box_count = 3,
+                                 .width = 17,
+                                 .height = 9};
         const sluice_status status = sl_draw(r, &key, p->width, p->height, &params, &error);
         if (status != SLUICE_OK) {
             assert_int_equal(status, SLUICE_UNSUPPORTED);

@@ -355,10 +355,17 @@ static void describe(uint32_t number, const sluice_augment_step *step, char *tex
 
 /* ---- the tests ---- */
 
+/* What needs more than a picture: the sizes of a loader's buckets (docs/buckets.md). */
+static bool has_no_example(const char *name)
+{
+    return strcmp(name, "bucket_crop") == 0;
+}
+
 TEST(each_step_is_on_the_page_with_its_arguments)
 {
     sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
     uint32_t count = 0;
+    uint32_t without = 0;
     for (; sluice_augment_get_step(count, &step) == SLUICE_OK; count++) {
         char expected[512];
         char said[512] = "";
@@ -366,14 +373,15 @@ TEST(each_step_is_on_the_page_with_its_arguments)
         snprintf(start, sizeof(start), "\n| `%s` | ", step.name);
         const char *row = strstr(page, start);
         describe(count, &step, expected, sizeof(expected));
-        if (row == NULL || find_example(step.name) == NULL) {
+        without += has_no_example(step.name);
+        if (row == NULL || (find_example(step.name) == NULL) != has_no_example(step.name)) {
             fail_msg("%s: \"%s\" is not in both tables; its arguments: `%s`", page_path, step.name,
                      expected);
         }
         assert_true(take_cell(row + 1, 1, said, sizeof(said)));
         assert_string_equal(said, expected);
     }
-    assert_int_equal(example_count, count);
+    assert_int_equal(example_count + without, count);
 }
 
 /* The scenes have none: it shows the picture as it is. */
