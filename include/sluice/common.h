@@ -32,6 +32,11 @@ extern "C" {
 #define SLUICE_VERSION_MINOR 1
 #define SLUICE_VERSION_PATCH 0
 
+/* Of a picture, in pixels. */
+typedef struct sluice_size {
+    uint32_t width, height;
+} sluice_size;
+
 typedef enum sluice_status {
     SLUICE_OK = 0,
     SLUICE_END = 1,          /* the epoch has no more batches */

@@ -190,12 +190,40 @@ typedef struct sluice_loader_options {
      */
     const uint32_t *classes;
     uint64_t class_count;
+    /*
+     * Buckets of aspect ratio: a list of sizes, "1024x1024,832x1216,1216x832" (width x height, 1 to
+     * 16384 each), 1 to 64 of them. Each batch has one of these, the same on all ranks at the same
+     * step, and its pictures are those whose aspect ratio is nearest to it, by the difference of
+     * logarithms (of equally near ones that of the largest area, then the first). A column of
+     * pictures whose recipe has the step "bucket_crop" is of that size; sluice_batch_tensor says
+     * which it is. Every sample comes once an epoch: those of each bucket are permuted, cut into
+     * global batches (batch_size x world_size), and the batches of all buckets are permuted; with
+     * SHUFFLE_NONE they follow bucket by bucket, in the order of samples. What is left of each
+     * bucket, fewer than a global batch, is dropped, or makes a last step of its own, as last_batch
+     * says; these come last. A bad sample is replaced by one of its bucket. A cursor goes on where
+     * batch_size x world_size is the same. Memory: slots have space for the largest size; 4 bytes a
+     * sample. INVALID without a column of such pictures; UNSUPPORTED with shuffles other than FULL
+     * and NONE, with a mix, with `outputs`, with what is read from front to back; rows of such
+     * pictures are not mixed, and masks do not follow them [NULL: none]
+     */
+    const char *buckets;
+    /*
+     * With buckets: the size of each sample's picture, of the first column that has "bucket_crop",
+     * as its recipe gets it (upright with SLUICE_EXIF_APPLY); size_count is the dataset's number of
+     * samples. Only open reads it [NULL: from the index, where that has it (COCO, VOC), else open
+     * reads the headers of all pictures, by `workers` threads: the first 64 KiB of a picture that
+     * is a file, whole samples of packed formats. One that cannot be decoded is in the first
+     * bucket, and bad when it is its turn]
+     */
+    const sluice_size *sizes;
+    uint64_t size_count;
 } sluice_loader_options;
 
 #define SLUICE_LOADER_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(sluice_loader_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0        \
+            0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL, \
+            NULL, 0                                                                                \
     }
 
 /* The same for a struct that is there already. Part of the program, so that it knows the size that

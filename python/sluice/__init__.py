@@ -30,6 +30,7 @@ from ._sluice import (
     version as _version,
 )
 from . import _check, columns, transforms
+from ._buckets import buckets
 from .batch import Batch
 from ._ranks import Ranks, ranks
 from .dataset import Dataset, Field, balance, concat, mix
@@ -71,6 +72,7 @@ __all__ = [
     "UnsupportedError",
     "Writer",
     "balance",
+    "buckets",
     "columns",
     "concat",
     "marks",

@@ -109,6 +109,7 @@ class Loader:
         hold_ms: int,
         views: list[str],
         copies: bool,
+        sizes: bytes | None = None,
         /,
     ) -> Loader: ...
     copies: bool

@@ -7,7 +7,7 @@ from _thread import allocate_lock
 from _weakref import proxy
 from array import array
 
-from . import _check, _sluice, transforms as _transforms
+from . import _buckets, _check, _sluice, transforms as _transforms
 from ._names import choice, keywords, layout_number, picture_dtype_number, seconds, values
 from ._ranks import ranks
 from .batch import FACTS, Batch, made_of, named
@@ -77,6 +77,8 @@ def _options(given, copies):
         names = _check.items("partners", given["partners"], "names of rules")
         given["partners"] = ",".join(_check.text("partners", name) for name in names)
     _integer("batch_size", given["batch_size"], 1, 65536)
+    if given["buckets"] is not None:
+        given["buckets"] = _buckets.text(given["buckets"])
     options = values(Loader.__init__, "loader", given, WORDS, _integer)
     if options["ignore_index"] == 0:
         raise ValueError("ignore_index=0 is a class: expected a number that no label has, as -100")
@@ -190,6 +192,12 @@ class Loader:
     device_slots: the same of GPU memory, where those in use are with device='cuda' [3].
     exact: decode every JPEG at its full size. exif: turn pictures upright as EXIF says.
     batch_hook: called with each batch on the thread that takes it; what it returns is given out (None: the batch).
+    buckets: sizes of batches, (height, width) each, as sluice.buckets() lists them, for transforms.BucketCrop: each batch
+        has one of these, the same on all ranks, and pictures of about that aspect ratio; every sample comes once an
+        epoch. What does not fill a batch is left over in each bucket apart: with drop_last=False these are the last
+        batches. For shuffle=True and False.
+    sizes: of all samples' pictures, (height, width) each, as an array or a list, so that nothing has to be read for
+        buckets [the index's, or the pictures' headers, all of which are read when the loader is opened].
     hold: what to do when a program keeps pictures, tensors or windows, which are the loader's memory, of all batches
         but one that there is room for. 'copy': the next ones are copies, as long as that is so (a warning tells once
         which columns are kept; it is the default, so that a program that keeps what it gets goes on, as with torch's
@@ -228,7 +236,8 @@ class Loader:
         io_threads: int = 0, read_buffer_bytes: int = 0, max_sample_bytes: int = 0, max_pixels: int = 0,
         memory_bytes: int = 0, resident_bytes: int = 0, whole_samples: bool = False, any_numa_node: bool = False,
         device_slots: int = 0, model_parallel: int = 1, window_bytes: int = 0, partners: str | Sequence[str] | None = None,
-        classes: Sequence[int] | None = None, pin_memory: Any = None, persistent_workers: Any = None,
+        classes: Sequence[int] | None = None, buckets: Sequence[Sequence[int]] | None = None, sizes: Any = None,
+        pin_memory: Any = None, persistent_workers: Any = None,
         pin_memory_device: Any = None, timeout: Any = None, multiprocessing_context: Any = None,
         sampler: None = None, batch_sampler: None = None, collate_fn: None = None, worker_init_fn: None = None,
         generator: None = None,
@@ -242,6 +251,7 @@ class Loader:
         self.rank, self.world_size = _choose_ranks(rank, world_size, model_parallel)
         options = _options(given | {"rank": self.rank, "world_size": self.world_size}, copies)
         self.batch_size, self.batch_hook = options["batch_size"], batch_hook
+        table = None if sizes is None else _buckets.table(sizes, len(self.dataset))
         self._functions = {}  # of transforms.Python, by column
         views = self._views(columns)
         recipe, columns = self._columns(transform, columns, dtype, layout, options)
@@ -249,7 +259,7 @@ class Loader:
         self._handle = _sluice.Loader(
             self.dataset._handle, options, recipe, columns,
             round(min(seconds("hold_timeout", 1e9 if hold_timeout is None else hold_timeout), 1e9) * 1000), views,
-            bool(copies), _classes(classes),
+            bool(copies), _classes(classes), table,
         )  # fmt: skip
         if not self._copies_on_device and self._handle.on_device:
             self._handle.copies = False
@@ -450,7 +460,7 @@ class Loader:
 
         A dict of ints and strings, the same on every rank. Another loader of the same dataset, seed and
         shuffle goes on from it, with another batch_size or number of ranks, too; with shuffle='shards' the
-        number of ranks has to stay, and batch_size where samples are dropped.
+        number of ranks has to stay, and batch_size where samples are dropped; with buckets, batch_size times ranks.
         """
         epoch, samples, cursor = self._place()
         return {"sluice": STATE_VERSION, "epoch": epoch, "samples": samples, "cursor": cursor.hex()}

@@ -16,6 +16,7 @@ typedef struct opening {
     sluice_loader_options options;
     option_texts texts;
     Py_buffer classes; /* of the options; obj NULL: there are none */
+    sluice_size *sizes;
     sluice_loader *made;
     sluice_error error;
     sluice_status status;
@@ -37,6 +38,7 @@ static void drop_opening(waiting_job *job)
     sluice_columns_destroy(o->columns);
     option_texts_drop(&o->texts);
     PyBuffer_Release(&o->classes);
+    free(o->sizes);
     free(o);
 }
 
@@ -54,6 +56,28 @@ static int take_classes(opening *o, PyObject *classes)
     return 0;
 }
 
+/* A copy of a table's bytes: pairs of a width and a height. */
+static int take_sizes(opening *o, PyObject *table)
+{
+    char *data = NULL;
+    Py_ssize_t bytes = 0;
+    if (table == Py_None) {
+        return 0;
+    }
+    if (PyBytes_AsStringAndSize(table, &data, &bytes) < 0) {
+        return -1;
+    }
+    o->sizes = malloc(bytes > 0 ? (size_t)bytes : 1);
+    if (o->sizes == NULL) {
+        (void)PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(o->sizes, data, (size_t)bytes);
+    o->options.sizes = o->sizes;
+    o->options.size_count = (size_t)bytes / sizeof(*o->sizes);
+    return 0;
+}
+
 static int fill_opening(const extension *e, loader_object *self, opening *o, PyObject *arguments)
 {
     PyObject *options;
@@ -63,9 +87,10 @@ static int fill_opening(const extension *e, loader_object *self, opening *o, PyO
     unsigned long long hold_ms;
     PyObject *views;
     PyObject *classes = Py_None;
+    PyObject *sizes = Py_None;
     int copies;
-    if (!PyArg_ParseTuple(arguments, "OOOOKOp|O", &dataset, &options, &recipe, &columns, &hold_ms,
-                          &views, &copies, &classes)) {
+    if (!PyArg_ParseTuple(arguments, "OOOOKOp|OO", &dataset, &options, &recipe, &columns, &hold_ms,
+                          &views, &copies, &classes, &sizes)) {
         return -1;
     }
     self->hold_ms = hold_ms;
@@ -77,7 +102,7 @@ static int fill_opening(const extension *e, loader_object *self, opening *o, PyO
     o->dataset = dataset_share(e, dataset);
     if (o->dataset == NULL ||
         options_set(e, SLUICE_OPTIONS_LOADER, &o->options, options, &o->texts) < 0 ||
-        take_classes(o, classes) < 0) {
+        take_classes(o, classes) < 0 || take_sizes(o, sizes) < 0) {
         return -1;
     }
     if (recipe != Py_None) {

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "columns.h"
 #include "conversion.h"
+#include "dtype.h"
 #include "error.h"
 #include "operations.h"
 #include "shared_picture.h"
@@ -72,11 +73,92 @@ static sluice_status bind_mixing(sl_column *column, sl_column_set *set, sluice_e
     return added ? SLUICE_OK : SLUICE_INVALID;
 }
 
+/* ---- the batch's size ---- */
+
+/* The bucket of the largest area, which there has to be space for. */
+static const sluice_size *largest_bucket(const sl_column_set *set)
+{
+    const sluice_size *largest = &set->buckets[0];
+    for (uint32_t i = 1; i < set->bucket_count; i++) {
+        const sluice_size *size = &set->buckets[i];
+        if ((uint64_t)size->width * size->height > (uint64_t)largest->width * largest->height) {
+            largest = size;
+        }
+    }
+    return largest;
+}
+
+/* The converter is for the largest bucket, and each row's a copy of it (converter_of). */
+static sluice_status bind_sized(sl_column *column, sl_column_set *set, sluice_error *error)
+{
+    sl_mixing mixing;
+    column->bucketed = sl_recipe_wants_batch(&column->request.recipe);
+    column->sized = column->request.recipe.width == SL_SIZE_OF_BATCH;
+    if (column->bucketed && set->buckets == NULL) {
+        return sl_column_refuse(
+            column, error,
+            "its recipe goes by the size of the batch's bucket (bucket_crop): "
+            "the loader's option " SL_OPTION("buckets") " says which there are");
+    }
+    if (!column->sized) {
+        return SLUICE_OK;
+    }
+    if (sl_recipe_mixing(&column->request.recipe, &mixing)) {
+        return sl_column_refuse(column, error, "rows of buckets cannot be mixed with each other");
+    }
+    if (set->ragged_count == SL_RAGGED_MAX) {
+        return sl_column_refuse(column, error,
+                                "a batch can have 16 ragged columns and pictures of buckets at "
+                                "most");
+    }
+    const sluice_size *largest = largest_bucket(set);
+    column->converter.width = largest->width;
+    column->converter.height = largest->height;
+    return SLUICE_OK;
+}
+
+static void size_part(const sl_column *column, sl_column_set *set, sl_part *part)
+{
+    const bool planes = column->request.layout == SLUICE_NCHW;
+    part->role = SL_PART_SIZED;
+    part->ragged = set->ragged_count++;
+    part->shape[planes ? 1 : 0] = 0;
+    part->shape[planes ? 2 : 1] = 0;
+    part->element_bytes = 3 * sl_dtype_bytes(column->converter.dtype);
+}
+
+/* For the row that was drawn. */
+static const sl_converter *converter_of(const sl_column *column, const sl_converter *converter,
+                                        const sl_params *params, sl_converter *own)
+{
+    if (!column->sized) {
+        return converter;
+    }
+    *own = *converter;
+    own->width = params->width;
+    own->height = params->height;
+    return own;
+}
+
+uint8_t *sl_column_picture_row(const sl_column *column, sl_part_view parts, const sl_row_place *at)
+{
+    if (!column->sized) {
+        return sl_column_row(column, parts, SL_IMAGE_ROWS, at->number);
+    }
+    const sluice_size *size = &column->set->buckets[at->bucket];
+    const sl_part *part = &column->set->parts[column->first_part];
+    return parts[column->first_part] +
+           at->number * sl_sized_row(part, sl_sized(size->height, size->width));
+}
+
 static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     const sl_column_request *request = &column->request;
-    const sluice_status status = sl_converter_make(
-        &column->converter, &request->recipe, (sluice_dtype)request->dtype, request->layout, error);
+    sluice_status status = sl_converter_make(&column->converter, &request->recipe,
+                                             (sluice_dtype)request->dtype, request->layout, error);
+    if (status == SLUICE_OK) {
+        status = bind_sized(column, set, error);
+    }
     if (status != SLUICE_OK) {
         return status;
     }
@@ -94,6 +176,9 @@ static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sl
     part->shape[1] = planes ? height : width;
     part->shape[2] = planes ? width : 3;
     part->row_bytes = sl_converter_row_bytes(&column->converter);
+    if (column->sized) {
+        size_part(column, set, part);
+    }
     sl_part *flags = sl_column_add_part(set, column, ".flags", error);
     if (flags == NULL) {
         return SLUICE_INVALID;
@@ -111,6 +196,9 @@ void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture)
     picture->mirrors_later = true;
     set->parts[picture->first_part].row_bytes = sl_converter_row_bytes(&picture->converter);
     set->parts[picture->first_part].converted = true;
+    if (picture->sized) {
+        set->parts[picture->first_part].element_bytes = 3;
+    }
     set->parts[picture->first_part + SL_IMAGE_FLAGS].row_bytes = 1;
     if (!picture->mixes) {
         return;
@@ -175,10 +263,13 @@ sluice_status sl_column_image_finish(const sl_column *column, sl_row *row, sl_pa
                                 .profile = row->timed ? &row->profile : NULL,
                                 .unmirrored = left};
     const bool waits = column->mixes && !column->mixes_later;
-    return sl_augment_apply(waits ? &column->left : &column->converter, view, params, &work,
-                            waits ? sl_column_left(column, parts, row->at.number)
-                                  : sl_column_row(column, parts, SL_IMAGE_ROWS, row->at.number),
-                            error);
+    sl_converter own;
+    return sl_augment_apply(
+        converter_of(column, waits ? &column->left : &column->converter, params, &own), view,
+        params, &work,
+        waits ? sl_column_left(column, parts, row->at.number)
+              : sl_column_picture_row(column, parts, &row->at),
+        error);
 }
 
 /* Decodes what is needed of the picture that is open. */
@@ -257,6 +348,17 @@ static void column_image_blank(const sl_column *column, uint32_t number, sl_part
     if (column->mixes) {
         const sl_mixing_row none = sl_mixing_none(number);
         sl_meeting_note(column, parts, number, &none);
+    }
+}
+
+void sl_column_blank_picture(const sl_column *column, const sl_row_place *at, sl_part_view parts)
+{
+    const sluice_size *size = &column->set->buckets[at->bucket];
+    const sl_part *part = &column->set->parts[column->first_part];
+    memset(sl_column_picture_row(column, parts, at), 0,
+           sl_sized_row(part, sl_sized(size->height, size->width)));
+    if (column->mirrors_later) {
+        *(uint8_t *)sl_column_row(column, parts, SL_IMAGE_FLAGS, at->number) = SL_ROW_ZERO;
     }
 }
 

@@ -22,6 +22,12 @@ static sluice_status column_instances_bind(sl_column *column, sl_column_set *set
     if (status != SLUICE_OK) {
         return status;
     }
+    if (set->columns[column->lead].sized) {
+        return sl_column_refuse(
+            column, error,
+            "masks that follow pictures of buckets have no one size, which they "
+            "need");
+    }
     /* what its rows are: masks, as many as there are */
     const sluice_augment *recipe = &set->columns[column->lead].request.recipe;
     column->field.type = SLUICE_FIELD_TENSOR;

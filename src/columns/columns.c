@@ -438,7 +438,9 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
                            .members = 1,
                            .copied = SL_COLUMN_NONE,
                            .ignore = config->ignore_index,
-                           .batch = config->batch};
+                           .batch = config->batch,
+                           .buckets = config->buckets,
+                           .bucket_count = config->bucket_count};
     set->columns = sl_calloc(SL_COLUMNS_MAX, sizeof(*set->columns));
     if (set->columns == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for columns");

@@ -98,6 +98,7 @@ typedef struct sl_row_place {
     uint8_t status;      /* as the consumer will see it */
     bool again;          /* the epoch has counted the sample */
     sl_meeting *meeting; /* where it meets its partner; NULL: it has none (padding) */
+    uint32_t bucket;     /* of its batch: what its pictures' size is, where that is the bucket's */
 } sl_row_place;
 
 /* What was drawn for a group, and by which key. */
@@ -176,6 +177,8 @@ struct sl_column {
     sl_beside crowds;  /* likewise */
     uint8_t fill[8];   /* MASK: an element */
     uint32_t picture;  /* IMAGE: its number among them */
+    bool bucketed;     /* IMAGE: its recipe goes by the size of the batch's bucket */
+    bool sized;        /* and has it at its end */
     /* IMAGE */
     sl_converter converter;
     bool mirrors_later; /* flips are left to the device; SL_PART_HIDDEN has the flags */
@@ -217,7 +220,9 @@ struct sl_column_set {
     sl_windows windows;
     uint32_t copied; /* number of a column whose rows are its field's bytes as they are; NONE */
     int64_t ignore;  /* what integers are where there is none */
-    bool apart;      /* each column opens and decodes its picture anew: to compare with */
+    const sluice_size *buckets; /* sizes of pictures, by bucket of a batch; NULL: there are none */
+    uint32_t bucket_count;
+    bool apart; /* each column opens and decodes its picture anew: to compare with */
 };
 
 typedef struct sl_columns_config {
@@ -229,7 +234,9 @@ typedef struct sl_columns_config {
     const sl_field *fields;
     uint32_t field_count;
     int64_t ignore_index;
-    uint32_t batch; /* rows of one; 0: not to be looked at */
+    uint32_t batch;             /* rows of one; 0: not to be looked at */
+    const sluice_size *buckets; /* which stay; NULL: there are none */
+    uint32_t bucket_count;
 } sl_columns_config;
 
 /* Errors: INVALID (no such field, a name twice, a kind that does not take the field, ...), NOMEM.
@@ -273,8 +280,8 @@ void sl_columns_blank(const sl_column_set *set, const sl_row_place *at, sl_part_
  * tensor, and of each field one: what they are, except for the seed.
  */
 bool sl_columns_take_parts(const sl_column_set *set, sl_subvolumes *parts);
-/* All rows of the slot are made. */
-void sl_columns_finish(const sl_column_set *set, uint32_t rows, sl_part_view parts,
+/* All rows of the slot, whose pictures are of bucket `bucket`, are made. */
+void sl_columns_finish(const sl_column_set *set, uint32_t rows, uint32_t bucket, sl_part_view parts,
                        uint64_t sizes[SL_RAGGED_MAX]);
 
 /* ---- for kinds ---- */
@@ -366,6 +373,9 @@ sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *by
                               sluice_error *error);
 /* The same of any field of the sample, to scratch that is not reset. */
 sluice_status sl_row_bytes(sl_row *row, uint32_t field, sl_bytes *bytes, sluice_error *error);
+/* Of an IMAGE: where its row is, in a batch of that bucket; and blanks it. */
+uint8_t *sl_column_picture_row(const sl_column *column, sl_part_view parts, const sl_row_place *at);
+void sl_column_blank_picture(const sl_column *column, const sl_row_place *at, sl_part_view parts);
 /* Where an IMAGE that mixes on the host leaves the samples of a row. */
 uint8_t *sl_column_left(const sl_column *column, sl_part_view parts, uint32_t row);
 /* Of a ONE_HOT that follows a column: its row, of its own class and the one that is mixed in. */

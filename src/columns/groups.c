@@ -309,6 +309,10 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
                               .group = lead->group,
                               .member = row->member - lead->member,
                               .exact = row->exact};
+    if (lead->bucketed) {
+        draw->key.width = lead->set->buckets[row->at.bucket].width;
+        draw->key.height = lead->set->buckets[row->at.bucket].height;
+    }
     group_show_boxes(lead, row, &draw->key);
     for (uint32_t i = 0; i <= ATTEMPTS && status == SLUICE_OK && !satisfied; i++) {
         draw->key.attempt = row->attempt + i;

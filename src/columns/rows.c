@@ -13,8 +13,13 @@
 
 #include <string.h>
 
-static void blank_column(const sl_column *column, uint32_t number, sl_part_view parts)
+static void blank_column(const sl_column *column, const sl_row_place *at, sl_part_view parts)
 {
+    const uint32_t number = at->number;
+    if (column->sized) {
+        sl_column_blank_picture(column, at, parts);
+        return;
+    }
     if (column->kind->blank != NULL) {
         column->kind->blank(column, number, parts);
         return;
@@ -73,7 +78,7 @@ static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_v
     }
     if (column->request.may_miss || lacks_lead(column, row)) {
         if (row->member == column->member) {
-            blank_column(column, row->at.number, parts);
+            blank_column(column, &row->at, parts);
         }
         row->absent |= column->mixes ? UINT64_C(1) << column->mixer : 0;
         return SLUICE_OK;
@@ -127,7 +132,7 @@ void sl_columns_end(const sl_column_set *set, sl_row *row, sl_part_view parts)
 void sl_columns_blank(const sl_column_set *set, const sl_row_place *at, sl_part_view parts)
 {
     for (uint32_t i = 0; i < set->count; i++) {
-        blank_column(&set->columns[i], at->number, parts);
+        blank_column(&set->columns[i], at, parts);
     }
     sl_facts_write(set, at, false, parts);
     if (at->meeting != NULL) {
@@ -135,10 +140,15 @@ void sl_columns_blank(const sl_column_set *set, const sl_row_place *at, sl_part_
     }
 }
 
-void sl_columns_finish(const sl_column_set *set, uint32_t rows, sl_part_view parts,
+void sl_columns_finish(const sl_column_set *set, uint32_t rows, uint32_t bucket, sl_part_view parts,
                        uint64_t sizes[SL_RAGGED_MAX])
 {
     for (uint32_t i = 0; i < set->count; i++) {
+        if (set->columns[i].sized) {
+            const sluice_size *size = &set->buckets[bucket];
+            sizes[set->parts[set->columns[i].first_part].ragged] =
+                sl_sized(size->height, size->width);
+        }
         if (set->columns[i].kind->finish != NULL) {
             set->columns[i].kind->finish(&set->columns[i], rows, parts, sizes);
         }

@@ -97,6 +97,11 @@ sluice_status sl_objects_read(sl_objects *objects, uint32_t object, uint64_t off
 sluice_status sl_objects_read_whole(sl_objects *objects, uint32_t object, void *to, size_t capacity,
                                     size_t *size, sluice_error *error);
 
+/* The same of one that is a file, of at most `capacity` bytes: of a larger one its beginning.
+ * `*size` is its size. Blocks. */
+sluice_status sl_objects_read_front(sl_objects *objects, uint32_t object, void *to, size_t capacity,
+                                    size_t *size, sluice_error *error);
+
 /* For these readers: how a read ended that was good, or was tried again and failed; and whether
  * many in a row have failed, so that each more would take a second of waiting for nothing. */
 void sl_objects_note_read(sl_objects *objects, bool good);

@@ -93,6 +93,7 @@ sluice_status sl_objects_read(sl_objects *objects, uint32_t object, uint64_t off
 typedef struct whole {
     const char *path;
     const sl_boundary *boundary;
+    bool front; /* of a larger one its beginning */
 } whole;
 
 static sluice_status read_whole_once(whole file, void *to, size_t capacity, size_t *size,
@@ -112,8 +113,8 @@ static sluice_status read_whole_once(whole file, void *to, size_t capacity, size
     handle.name.stage = STAGE;
     *size = (size_t)found.identity.bytes;
     sluice_status status = SLUICE_AGAIN;
-    if (*size <= capacity) {
-        status = sl_handle_read_once(&handle, to, *size, 0, error);
+    if (*size <= capacity || file.front) {
+        status = sl_handle_read_once(&handle, to, *size < capacity ? *size : capacity, 0, error);
     }
     sl_handle_close(&handle);
     return status;
@@ -151,15 +152,14 @@ static sluice_status objects_read_files(sl_objects *objects, const sl_files_read
     return status;
 }
 
-sluice_status sl_objects_read_whole(sl_objects *objects, uint32_t object, void *to, size_t capacity,
-                                    size_t *size, sluice_error *error)
+typedef struct space {
+    void *to;
+    size_t capacity;
+} space;
+
+static sluice_status read_file(sl_objects *objects, uint32_t object, bool front, space into,
+                               size_t *size, sluice_error *error)
 {
-    const uint32_t files = sl_objects_files(objects, object);
-    if (files > 0) {
-        const sl_files_read read = {
-            .objects = objects, .object = object, .files = files, .buffer = to, .length = capacity};
-        return objects_read_files(objects, &read, size, error);
-    }
     char path[SL_PATH_BYTES];
     sluice_error reason;
     sluice_status status;
@@ -168,9 +168,9 @@ sluice_status sl_objects_read_whole(sl_objects *objects, uint32_t object, void *
         return sl_error_set(error, SLUICE_INVALID, STAGE, "the path of file %u is too long",
                             object);
     }
-    const whole file = {path, sl_objects_boundary(objects, object)};
+    const whole file = {path, sl_objects_boundary(objects, object), front};
     do {
-        status = read_whole_once(file, to, capacity, size, &reason);
+        status = read_whole_once(file, into.to, into.capacity, size, &reason);
     } while (status < 0 && try_again(objects, &retry, &reason));
     note_end(objects, status, &retry);
     if (status < 0 && error != NULL) {
@@ -195,4 +195,22 @@ bool sl_objects_lack_checksum(sl_objects *objects)
 {
     sl_streams *streams = sl_objects_streams(objects);
     return streams != NULL && sl_streams_lack_checksum(streams);
+}
+
+sluice_status sl_objects_read_whole(sl_objects *objects, uint32_t object, void *to, size_t capacity,
+                                    size_t *size, sluice_error *error)
+{
+    const uint32_t files = sl_objects_files(objects, object);
+    if (files > 0) {
+        const sl_files_read read = {
+            .objects = objects, .object = object, .files = files, .buffer = to, .length = capacity};
+        return objects_read_files(objects, &read, size, error);
+    }
+    return read_file(objects, object, false, (space){to, capacity}, size, error);
+}
+
+sluice_status sl_objects_read_front(sl_objects *objects, uint32_t object, void *to, size_t capacity,
+                                    size_t *size, sluice_error *error)
+{
+    return read_file(objects, object, true, (space){to, capacity}, size, error);
 }

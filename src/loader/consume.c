@@ -337,6 +337,8 @@ static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
         .window = o->window_blocks,
     };
     add_shards(o, &at);
+    at.buckets = loader->buckets.hash;
+    at.global = loader->buckets.set.global;
     sl_unlock(&loader->mutex);
     sluice_error why;
     if (!started) {
@@ -373,8 +375,10 @@ sluice_status sl_loader_get_position(sluice_loader *loader, sluice_loader_positi
         const sl_plan *plan = &loader->plan;
         const uint64_t in_step = (uint64_t)plan->batch * plan->world;
         position->epoch = loader->epoch;
-        position->samples = plan->start + loader->taken * in_step;
-        position->step = plan->start / in_step + (plan->start % in_step > 0) + loader->taken;
+        position->step = sl_plan_entered(plan) + loader->taken;
+        /* Of buckets several last steps may be short. */
+        position->samples = plan->order.buckets != NULL ? position->step * in_step
+                                                        : plan->start + loader->taken * in_step;
     }
     sl_unlock(&loader->mutex);
     const sluice_status status = started ? SLUICE_OK : refuse_unstarted(loader);
@@ -399,6 +403,23 @@ static const char *misfit_of_shards(const sluice_loader_options *o, const sl_cur
                : NULL;
 }
 
+/* Batches are cut before they are shuffled. */
+static const char *misfit_of_buckets(const sluice_loader *loader, const sl_cursor *cursor)
+{
+    uint64_t step;
+    if (cursor->buckets != loader->buckets.hash ||
+        (cursor->global == 0) != (loader->buckets.count == 0)) {
+        return "list of buckets, or other sizes of pictures";
+    }
+    if (cursor->global != loader->buckets.set.global) {
+        return "batch_size x world_size (which with buckets has to stay)";
+    }
+    if (cursor->global > 0 && !sl_bucket_step_at(&loader->buckets.set, cursor->position, &step)) {
+        return "dataset";
+    }
+    return NULL;
+}
+
 /* What of the loader the cursor speaks of another of; NULL: it is the same order of samples. */
 static const char *misfit(const sluice_loader *loader, const sl_cursor *cursor)
 {
@@ -418,7 +439,8 @@ static const char *misfit(const sluice_loader *loader, const sl_cursor *cursor)
          !same_blocks)) {
         return "shuffle";
     }
-    return o->shuffle == SLUICE_SHUFFLE_SHARDS ? misfit_of_shards(o, cursor) : NULL;
+    return o->shuffle == SLUICE_SHUFFLE_SHARDS ? misfit_of_shards(o, cursor)
+                                               : misfit_of_buckets(loader, cursor);
 }
 
 static sluice_status read_cursor(const sluice_loader *loader, const sl_bytes *from, sl_cursor *at,

@@ -75,8 +75,14 @@ sluice_status sl_feed_use_shards(sl_feed *feed, const sl_shard_set *shards, slui
     return feed->by_shards ? sl_shard_walk_open(&feed->walk, shards, error) : SLUICE_OK;
 }
 
-static sl_order make_order(const sl_feed *feed, sluice_shuffle shuffle, uint64_t seed,
-                           uint64_t epoch)
+void sl_feed_use_buckets(sl_feed *feed, const sl_bucket_set *buckets)
+{
+    feed->buckets = buckets;
+}
+
+/* Of all samples, whatever their buckets. */
+static sl_order plain_order(const sl_feed *feed, sluice_shuffle shuffle, uint64_t seed,
+                            uint64_t epoch)
 {
     const sluice_loader_options *o = &feed->config->options;
     const sl_dataset *dataset = feed->dataset;
@@ -87,11 +93,19 @@ static sl_order make_order(const sl_feed *feed, sluice_shuffle shuffle, uint64_t
                                                 shape.window, seed, epoch);
 }
 
+static sl_order make_order(const sl_feed *feed, uint64_t epoch)
+{
+    const sluice_loader_options *o = &feed->config->options;
+    const sluice_shuffle shuffle = (sluice_shuffle)o->shuffle;
+    return feed->buckets != NULL ? sl_order_make_buckets(feed->buckets, shuffle, o->seed, epoch)
+                                 : plain_order(feed, shuffle, o->seed, epoch);
+}
+
 sl_plan sl_feed_plan(const sl_feed *feed, uint64_t epoch, uint64_t start)
 {
     const sluice_loader_options *o = &feed->config->options;
     const sl_plan plan = {
-        .order = make_order(feed, (sluice_shuffle)o->shuffle, o->seed, epoch),
+        .order = make_order(feed, epoch),
         .start = start,
         .batch = o->batch_size,
         .rank = o->rank,
@@ -109,7 +123,7 @@ uint64_t sl_feed_partner(const sl_feed *feed, const sl_row_want *want, uint64_t 
         const sluice_shuffle shuffle =
             o->shuffle == SLUICE_SHUFFLE_BLOCK ? SLUICE_SHUFFLE_BLOCK : SLUICE_SHUFFLE_FULL;
         const sl_order order =
-            make_order(feed, shuffle, sl_partner_seed(o->seed, want->member), want->epoch);
+            plain_order(feed, shuffle, sl_partner_seed(o->seed, want->member), want->epoch);
         return sl_order_sample(&order, want->position);
     }
     return sl_partner_drawn(rule, feed->classes, feed->dataset->info.samples,
@@ -148,9 +162,11 @@ static void open_slot(sl_feed *feed, sl_feed_slot *slot, const sl_feed_cursor *c
         atomic_store_explicit(&gatherings[row].canceled, false, memory_order_relaxed);
     }
     for (uint32_t row = step->filled; row < step->rows; row++) {
-        sl_columns_blank(feed->columns,
-                         &(sl_row_place){.index = -1, .number = row, .status = SLUICE_ROW_PADDING},
-                         slot->parts);
+        sl_columns_blank(
+            feed->columns,
+            &(sl_row_place){
+                .index = -1, .number = row, .status = SLUICE_ROW_PADDING, .bucket = step->bucket},
+            slot->parts);
     }
     sl_feed_done(feed, slot, step->rows - step->filled + 1);
 }

@@ -37,6 +37,7 @@
 #ifndef SL_FEED_H
 #define SL_FEED_H
 
+#include "bucket_order.h"
 #include "columns.h"
 #include "config.h"
 #include "page_order.h"
@@ -130,6 +131,7 @@ typedef struct sl_feed {
     const sl_partners *partners;
     const sl_classes *classes; /* NULL: no partner's rule looks at them */
     uint32_t members;          /* of a row, at most */
+    const sl_bucket_set *buckets; /* NULL: there are none */
 
     pthread_mutex_t mutex;
     bool running;
@@ -169,6 +171,8 @@ typedef struct sl_feed {
 sluice_status sl_feed_open(sl_feed *feed, const sl_config *config, const sl_dataset *dataset,
                            sluice_error *error);
 void sl_feed_close(sl_feed *feed);
+/* Before start; the set stays. */
+void sl_feed_use_buckets(sl_feed *feed, const sl_bucket_set *buckets);
 /* Before start; `shards` stay. Errors: NOMEM. */
 sluice_status sl_feed_use_shards(sl_feed *feed, const sl_shard_set *shards, sluice_error *error);
 

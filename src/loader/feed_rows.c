@@ -99,7 +99,7 @@ void sl_feed_done(sl_feed *feed, sl_feed_slot *slot, uint32_t rows)
     if (atomic_fetch_sub_explicit(&slot->left, rows, memory_order_acq_rel) == rows) {
         /* Relaxed: ordered by `left`. Of rows that were not made there are only old offsets. */
         if (!atomic_load_explicit(&slot->dropped, memory_order_relaxed)) {
-            sl_columns_finish(feed->columns, slot->rows, slot->parts, sizes);
+            sl_columns_finish(feed->columns, slot->rows, slot->step.bucket, slot->parts, sizes);
         }
         sl_staging_filled(feed->staging, slot->number, sizes);
     }
@@ -145,10 +145,18 @@ static uint64_t substitute_of(const sl_feed *feed, const sl_row_want *want)
     return feed->shards != NULL ? from_shards(feed, want) : from_plan(feed, want);
 }
 
+/* Whether there is no other sample in its bucket. */
+static bool is_only_one(const sl_feed *feed, const sl_row_want *want)
+{
+    const sl_plan plan = sl_feed_plan(feed, want->epoch, 0);
+    return sl_plan_choices(&plan, want->position) < 2;
+}
+
 /* Asks for another sample in place of the want's; false when there is no more to try. */
 static bool insert_substitute(sl_feed *feed, const sl_row_want *bad)
 {
-    if (bad->attempt >= ATTEMPTS_MAX || feed->dataset->info.samples < 2) {
+    if (bad->attempt >= ATTEMPTS_MAX || feed->dataset->info.samples < 2 ||
+        (feed->buckets != NULL && bad->member == 0 && is_only_one(feed, bad))) {
         return false;
     }
     sl_row_want want = *bad;
@@ -164,6 +172,7 @@ void sl_feed_blank(sl_feed *feed, const sl_job *job)
                      &(sl_row_place){.index = (int64_t)want->sample.index,
                                      .number = want->row,
                                      .status = SLUICE_ROW_BAD,
+                                     .bucket = job->slot->step.bucket,
                                      .meeting = sl_feed_meeting(feed, job->slot)},
                      job->slot->parts);
     sl_feed_done(feed, job->slot, 1);

@@ -107,6 +107,9 @@ static sluice_status open_stages(sluice_loader *loader, uint32_t workers,
         loader->feed_open = true;
         status = sl_feed_open(&loader->feed, &loader->config, loader->dataset, error);
     }
+    if (status == SLUICE_OK && loader->buckets.count > 0) {
+        sl_feed_use_buckets(&loader->feed, &loader->buckets.set);
+    }
     if (status == SLUICE_OK && loader->shards.count > 0) {
         status = sl_feed_use_shards(&loader->feed, &loader->shards, error);
     }
@@ -134,6 +137,8 @@ static sluice_status open_stages(sluice_loader *loader, uint32_t workers,
     loader->config.options.quarantine_path = NULL;
     loader->config.options.outputs = NULL;
     loader->config.options.columns = NULL;
+    loader->config.options.buckets = NULL;
+    loader->config.options.sizes = NULL;
     return status;
 }
 
@@ -193,10 +198,22 @@ static void destroy(sluice_loader *loader)
     sl_columns_close(&loader->columns);
     sl_quarantine_close(&loader->quarantine);
     sl_shard_set_close(&loader->shards);
+    sl_bucketing_close(&loader->buckets);
     sl_dataset_close(loader->dataset);
     sl_cond_destroy(&loader->no_calls);
     sl_mutex_destroy(&loader->mutex);
     sl_free(loader);
+}
+
+static sluice_status read_buckets(sluice_loader *loader, sluice_error *error)
+{
+    const sluice_loader_options *o = &loader->config.options;
+    if ((o->sizes == NULL) != (o->size_count == 0) || (o->sizes != NULL && o->buckets == NULL)) {
+        return sl_error_set(error, SLUICE_INVALID, "loader",
+                            "option sizes needs size_count, and vice versa, and is for option "
+                            "buckets");
+    }
+    return o->buckets != NULL ? sl_bucketing_read(&loader->buckets, o->buckets, error) : SLUICE_OK;
 }
 
 static sluice_status bind_columns(sluice_loader *loader, const sluice_augment *recipe,
@@ -215,7 +232,10 @@ static sluice_status bind_columns(sluice_loader *loader, const sluice_augment *r
                                       .fields = loader->dataset->fields,
                                       .field_count = loader->dataset->info.fields,
                                       .ignore_index = o->ignore_index,
-                                      .batch = o->batch_size};
+                                      .batch = o->batch_size,
+                                      .buckets =
+                                          loader->buckets.count > 0 ? loader->buckets.sizes : NULL,
+                                      .bucket_count = loader->buckets.count};
     return sl_columns_bind(&loader->columns, &config, error);
 }
 
@@ -310,6 +330,9 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
     sl_cond_init(&made->no_calls);
     sluice_status status = sl_config_make(&made->config, options, dataset, error);
     if (status == SLUICE_OK) {
+        status = read_buckets(made, error);
+    }
+    if (status == SLUICE_OK) {
         status = bind_columns(made, recipe, error);
     }
     if (status == SLUICE_OK) {
@@ -328,6 +351,10 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
     }
     if (status == SLUICE_OK) {
         status = sl_shard_reading_open(&made->shards, &made->config, made->dataset, options, error);
+    }
+    if (status == SLUICE_OK) {
+        status =
+            sl_bucketing_open(&made->buckets, &made->config, made->dataset, &made->columns, error);
     }
     if (status == SLUICE_OK) {
         status = sl_config_check_epoch(&made->config, made->dataset, error);

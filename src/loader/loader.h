@@ -14,6 +14,7 @@
 #ifndef SL_LOADER_H
 #define SL_LOADER_H
 
+#include "bucketing.h"
 #include "config.h"
 #include "feed.h"
 #include "populate.h"
@@ -43,7 +44,8 @@ struct sluice_loader {
     sl_partners partners;
     sl_classes classes; /* none, unless a rule of partners looks at them */
     sl_row_maker maker;
-    sl_shard_set shards; /* of what is read from front to back; else none */
+    sl_bucketing buckets; /* of aspect ratio; count 0: there are none */
+    sl_shard_set shards;  /* of what is read from front to back; else none */
     sl_feed feed;
     bool feed_open;
     sl_populate populate; /* the memory of the first batch */

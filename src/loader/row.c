@@ -241,7 +241,8 @@ static void prepare(const sl_feed *feed, sl_row *row, const sl_job *job)
                              .number = job->want.row,
                              .status = status_of(job, again),
                              .again = again,
-                             .meeting = sl_feed_meeting(feed, job->slot)};
+                             .meeting = sl_feed_meeting(feed, job->slot),
+                             .bucket = job->slot->step.bucket};
     sl_columns_wish(feed->columns, row, job->slot->parts);
 }
 

@@ -93,6 +93,8 @@ static const sluice_option loader_rows[] = {
      .help = "which of several processes this is, from 0 [0]"},
     {NUMBER(world_size, 1, 1 << 20), .keyword = "world_size", .flag = "--world-size", .value = "N",
      .help = "processes that share the dataset [1]"},
+    {TEXT(buckets), .keyword = "buckets", .flag = "--buckets", .value = "WIDTHxHEIGHT,...",
+     .help = "sizes of batches, each with pictures of about that aspect ratio [none]"},
     {NUMBER(ignore_index, INT32_MIN, INT32_MAX), .keyword = "ignore_index", .value = "N",
      .help = "what columns of integers have in rows without a sample [-1]"},
     {NUMBER(end_epoch, 0, UINT64_MAX), .value = "N",

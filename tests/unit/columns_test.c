@@ -234,7 +234,7 @@ TEST_WITH(ragged_rows_are_moved_together, setup, columns_rig_close)
         value(r, POINTS)->shape[1] = 2;
         must_make(r, i);
     }
-    sl_columns_finish(&r->set, ROWS, r->parts, r->sizes);
+    sl_columns_finish(&r->set, ROWS, 0, r->parts, r->sizes);
     assert_int_equal(r->sizes[0], 13);
     assert_memory_equal(array(r, "caption"), "foureight888x", 13);
     assert_memory_equal(array(r, "caption.offsets"), ((int64_t[]){0, 4, 4, 4, 12, 13}), 48);
@@ -296,7 +296,7 @@ TEST_WITH(what_is_missing, setup, columns_rig_close)
     for (uint32_t i = 0; i < ROWS; i++) {
         must_make(r, i);
     }
-    sl_columns_finish(&r->set, ROWS, r->parts, r->sizes);
+    sl_columns_finish(&r->set, ROWS, 0, r->parts, r->sizes);
     assert_int_equal(r->sizes[0], 0);
     assert_int_equal(((uint8_t *)array(r, "mask"))[0], 1); /* the sample itself is good */
     value(r, LABEL)->present = false;

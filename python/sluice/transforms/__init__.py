@@ -27,6 +27,7 @@ from ._color import (
 from ._detection import FixedSizeCrop, LetterBox, Mosaic, RandomIoUCrop, RandomShortestSize, RandomZoomOut, ScaleJitter
 from ._filters import JPEG, GaussianBlur, PillowGaussianBlur, RandomAdjustSharpness, RandomErasing
 from ._geometry import (
+    BucketCrop,
     CenterCrop,
     Pad,
     RandomAffine,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AugMix",
     "AutoAugment",
+    "BucketCrop",
     "CenterCrop",
     "ColorJitter",
     "Compose",

@@ -103,6 +103,25 @@ class CenterCrop(Transform):
         return (self._name, width, height)
 
 
+class BucketCrop(Transform):
+    """Resized to cover the size of the batch's bucket, aspect ratio kept, then a window of that size.
+
+    For Loader(buckets=), which says what sizes there are. position: 'random', anywhere along the side that is longer than
+    the bucket's, or 'center'. One side becomes the bucket's, the other is rounded to a whole number of pixels. Where the
+    window was is in a column of sluice.columns.Geometry.
+    """
+
+    _name = "bucket_crop"
+
+    def __init__(self, position: str = "random", interpolation: Any = "bilinear", antialias: Any = True) -> None:
+        self.position = _values.word("position", position, ("random", "center"))
+        self.interpolation = _values.interpolation(interpolation)
+        _values.antialias(antialias, self.interpolation)
+
+    def _step(self):
+        return (self._name, self.position, self.interpolation)
+
+
 class Pad(Transform):
     """Pixels around the picture.
 

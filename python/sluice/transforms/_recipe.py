@@ -12,7 +12,10 @@ from ._groups import RandomChoice
 Recipe = namedtuple("Recipe", ["steps", "dtype", "functions", "mixing"])
 Recipe.__doc__ = "What a transform comes to: steps for the library, the pictures' dtype, functions of Python, the step that mixes, or None."
 
-SIZED = ("random_resized_crop", "resize_center_crop", "random_crop", "center_crop", "fixed_size_crop", "letter_box", "mosaic", "resize")
+SIZED = (
+    "random_resized_crop", "resize_center_crop", "random_crop", "center_crop", "fixed_size_crop", "letter_box", "mosaic", "resize",
+    "bucket_crop",
+)  # fmt: skip
 
 
 def _classes():

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buckets of aspect ratio: lists of sizes, as people write them and as the library has them."""
+from __future__ import annotations
+
+import math
+from array import array
+
+from . import _check
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+LIMIT, MOST = 16384, 64  # of a side; of sizes
+
+
+def buckets(area: int = 1024 * 1024, step: int = 64, max_ratio: float = 4.0) -> list[tuple[int, int]]:
+    """Sizes of about one area and many aspect ratios, for Loader(buckets=): (height, width) each, from tall to wide.
+
+    area: pixels that no size is above. step: both sides are multiples of it, as networks want them that halve pictures
+    several times. max_ratio: of the longer side to the shorter one.
+
+    The rule is that of NovelAI's aspect ratio bucketing (2022) as kohya-ss/sd-scripts has it (make_bucket_resolutions): for
+    each width the largest height whose area is within bounds, the same turned about, and the largest square; except that
+    the ratio bounds the sides here. buckets() has 33 sizes, from 2048 x 512 to 512 x 2048. Stable Diffusion XL was trained
+    with a list of its own (arXiv 2307.01952, appendix I), which can be given as it is printed there.
+    ValueError: there are more than 64, or none.
+    """
+    area = _check.integer("area", area, 1, LIMIT * LIMIT)
+    step = _check.integer("step", step, 1, LIMIT)
+    ratio = _check.number("max_ratio", max_ratio)
+    if not ratio >= 1:
+        raise ValueError(f"max_ratio={max_ratio!r}: expected a number from 1 on")
+    square = math.isqrt(area) // step * step
+    sizes = {(square, square)} if square else set()
+    for one in range(step, min(area, LIMIT) + 1, step):
+        other = min(area // one // step, LIMIT // step) * step
+        if other and max(one, other) <= min(one, other) * ratio:
+            sizes |= {(one, other), (other, one)}
+    if not 1 <= len(sizes) <= MOST:
+        wanted = "a smaller max_ratio, or a larger step" if sizes else "a larger area, or a smaller step"
+        raise ValueError(f"buckets(area={area}, step={step}, max_ratio={max_ratio}) has {len(sizes)} sizes, of 1 to {MOST}: {wanted}")
+    return sorted(sizes, key=lambda size: (size[1] / size[0], size))
+
+
+def text(sizes: Sequence[Sequence[int]]) -> str:
+    """The library's option of (height, width) pairs."""
+    wanted = "a list of (height, width)"
+    pairs = [_pair("buckets", size) for size in _check.items("buckets", sizes, wanted)]
+    if not pairs:
+        raise ValueError(f"buckets={sizes!r}: expected {wanted}, not an empty one")
+    return ",".join(f"{width}x{height}" for height, width in pairs)
+
+
+def _pair(name, size, most=LIMIT):
+    sides = _check.items(name, size, "(height, width) pairs")
+    if len(sides) != 2:
+        raise ValueError(f"{name}: {size!r}: expected (height, width)")
+    return [_check.integer(name, side, 1, most) for side in sides]
+
+
+def table(sizes: Any, samples: int) -> bytes:
+    """Of the samples' pictures, as the library has them: two u32 each, the width before the height."""
+    if hasattr(sizes, "detach"):
+        sizes = sizes.detach().cpu().numpy()
+    if hasattr(sizes, "astype"):
+        if sizes.ndim != 2 or sizes.shape[1] != 2 or sizes.dtype.kind not in "iu":
+            raise ValueError(f"sizes: an array of {sizes.dtype}, {sizes.shape}: expected integers, {samples} x 2 (height, width)")
+        count, least, most = len(sizes), sizes.min(initial=1), sizes.max(initial=1)
+        if least < 1 or most >= 2**31:
+            raise ValueError(f"sizes: {least if least < 1 else most}: expected sides of 1 to {2**31 - 1} pixels")
+        data = sizes[:, ::-1].astype("uint32").tobytes()
+    else:
+        pairs = [_pair("sizes", size, 2**31 - 1) for size in _check.items("sizes", sizes, "(height, width) pairs")]
+        count, data = len(pairs), array("I", [side for height, width in pairs for side in (width, height)]).tobytes()
+    if count != samples:
+        raise ValueError(f"sizes has {count} rows, and the dataset {samples} samples")
+    return data

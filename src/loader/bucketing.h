@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bucketing: which bucket of aspect ratio each sample is in, for the order of bucket_order.h.
+ *
+ * Purpose: the sizes that option `buckets` lists, and the size of each sample's picture: as the
+ * caller's table has it (option `sizes`); or as the index does, where that says it without a read;
+ * or as the picture's header does. Headers are read at opening, by as many threads as there are
+ * workers: of a picture that is a file by itself its first 64 KiB, and all of it where that does
+ * not do; of what is packed the sample.
+ * What cannot be read for another reason than the file system's is in the first bucket, and a bad
+ * sample when it is its turn: opening does not fail for it.
+ * Threads: immutable once open. Memory: 4 bytes a sample, 5 while it is opened.
+ */
+#ifndef SL_BUCKETING_H
+#define SL_BUCKETING_H
+
+#include "config.h"
+
+#include "bucket_order.h"
+#include "columns.h"
+
+typedef struct sl_bucketing {
+    uint32_t count; /* 0: there are no buckets */
+    sluice_size sizes[SL_BUCKETS_MAX];
+    sl_bucket_set set;
+    uint64_t hash;      /* of the sizes, and which sample is in which */
+    uint8_t *bucket_of; /* of each sample, while it is opened */
+} sl_bucketing;
+
+/* The list of sizes. INVALID: quotes where it is wrong. */
+sluice_status sl_bucketing_read(sl_bucketing *bucketing, const char *text, sluice_error *error);
+/* The bucket whose aspect ratio is nearest, by the difference of logarithms; of equal ones that of
+ * the largest area, then the first. */
+uint32_t sl_bucketing_nearest(const sl_bucketing *bucketing, sluice_size size);
+/*
+ * Finds the samples' buckets, where there are any: of pictures of the first column that has such a
+ * size. Blocks. Errors: INVALID, UNSUPPORTED (options, columns or a dataset that do not go with
+ * buckets), IO, NOMEM.
+ */
+sluice_status sl_bucketing_open(sl_bucketing *bucketing, const sl_config *config,
+                                const sl_dataset *dataset, const sl_column_set *columns,
+                                sluice_error *error);
+/* A zeroed one may be closed. */
+void sl_bucketing_close(sl_bucketing *bucketing);
+
+#endif
