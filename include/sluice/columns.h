@@ -211,6 +211,26 @@ typedef enum sluice_column_too_long {
     SLUICE_TOO_LONG_TRUNCATE = 1 /* the rest is left out */
 } sluice_column_too_long;
 
+/*
+ * Pictures of several sizes in one batch, as detection has them: the recipe of an IMAGE column may
+ * leave its size open (random_shortest_size, resize_shorter, ...), or be NULL: the picture as it
+ * is. NAME.sizes (i32, rows x 2) is the height and width of each, 0 x 0 where there is none.
+ * PADDED: NAME is rows x height x width x 3 (or rows x 3 x height x width), as high and wide as the
+ * highest and the widest picture of the batch; behind a picture, right and below, there are zeros.
+ * RAGGED: NAME has the pictures of all rows back to back, and NAME.offsets (i64, rows + 1) says
+ * where a row begins: of NHWC NAME is pixels x 3, in pixels; of NCHW it has one dimension, of
+ * values, each picture's 3 x height x width. Slots have space for max_width x max_height pixels a
+ * row: what is wider or higher (PADDED), or has more pixels (RAGGED), is a bad sample. Converted on
+ * the host; rows are moved together, or apart, by one thread when the last one is made. Not with
+ * mixing, `outputs` or bucket_crop; masks do not follow such pictures, boxes, points and GEOMETRY
+ * do.
+ */
+typedef enum sluice_column_sizes {
+    SLUICE_SIZES_ONE = 0,    /* the recipe's, or that of the batch's bucket */
+    SLUICE_SIZES_PADDED = 1, /* to the largest of the batch */
+    SLUICE_SIZES_RAGGED = 2
+} sluice_column_sizes;
+
 typedef enum sluice_column_missing {
     SLUICE_MISSING_BAD = 0,  /* a sample without the field is a bad one */
     SLUICE_MISSING_BLANK = 1 /* its row is as that of no sample: zero, empty, -1 in ints */
@@ -263,6 +283,10 @@ typedef struct sluice_column {
      * follows a column is of the sample that it is of [0] */
     uint32_t partner;
     int32_t overlap;    /* MASK of shapes: a sluice_column_overlap [LAST] */
+    int32_t sizes;      /* IMAGE: a sluice_column_sizes [ONE] */
+    uint32_t max_width; /* IMAGE, of several sizes: pixels of a row, 1 to 65535 (below) */
+    uint32_t max_height;
+    uint32_t reserved;  /* 0 */
     const char *shapes; /* BOXES: the field of shapes that they are made anew of [none] */
     const char *labels; /* MASK of shapes: the field of their classes */
     const char *crowds; /* MASK of shapes: the field of which of them are crowds [none] */
@@ -273,7 +297,8 @@ typedef struct sluice_column {
 #define SLUICE_COLUMN_INIT                                                                         \
     {                                                                                              \
         sizeof(sluice_column), 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, NULL, 0, NULL, \
-            NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0        \
+            NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL,    \
+            NULL, 0, 0                                                                             \
     }
 
 /* Adds a column; all strings and the recipe are copied. Errors: INVALID, NOMEM. */

@@ -110,6 +110,24 @@ class Batch(list):
         """The columns as (name, column)."""
         return list(zip(self._names, self))
 
+    def pictures(self, name: str = "image") -> list[Any]:
+        """Of a column of pictures of several sizes (columns.Image(sizes=...)) each row's picture, height x width x 3 or
+        3 x height x width: without a copy, arrays of numpy, or tensors of torch in a batch of sluice.torch."""
+        column, sizes = self[name], self[f"{name}.sizes"]
+        offsets = self.get(f"{name}.offsets")
+        if isinstance(column, _sluice.Tensor):
+            column, sizes = column.numpy(), sizes.numpy()
+            offsets = None if offsets is None else offsets.numpy()
+        sizes = [tuple(size) for size in sizes.tolist()]
+        if offsets is None:
+            largest = tuple(max((size[axis] for size in sizes), default=0) for axis in (0, 1))
+            if column.shape[1:] == (*largest, 3):
+                return [column[row][:height, :width] for row, (height, width) in enumerate(sizes)]
+            return [column[row][:, :height, :width] for row, (height, width) in enumerate(sizes)]
+        begins = offsets.tolist()
+        shapes = [(*size, 3) if column.ndim == 2 else (3, *size) for size in sizes]
+        return [column[begin:end].reshape(shape) for begin, end, shape in zip(begins, begins[1:], shapes)]
+
     # ---- the batch ----
 
     @property

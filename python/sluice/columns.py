@@ -31,7 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ._types import Dtype, Steps
+    from ._types import Dtype, Size, Steps
 
 __all__ = [
     "Boxes", "Geometry", "Image", "Instances", "Mask", "Number", "OneHot", "Padded", "Points", "Ragged", "Tensor", "Window",
@@ -83,17 +83,34 @@ class Image(Column):
     transform: of sluice.transforms. dtype: 'uint8' unless it normalises or says otherwise, then
     'float32'; also 'float16', 'bfloat16'. layout: 'NHWC' or 'NCHW'. What mixes a batch (MixUp, CutMix) says
     nothing of labels here, so no num_classes: OneHot(classes, mixes=NAME, smoothing=...) does.
+    sizes: 'one', that of the transform; or each picture has its own, as the transform leaves it, or as it is stored
+        (transform=None): 'padded', with zeros right and below to the largest of the batch, or 'ragged', back to back with
+        NAME.offsets. NAME.sizes has height and width of each, and batch.pictures(NAME) is a list of them. max_size:
+        (height, width) that there is room for in each row, without which 'padded' and 'ragged' cannot be; a picture that
+        is higher or wider ('ragged': has more pixels than these two make) is a bad sample.
     """
 
     _kind = "image"
     _is_alone = True  # no column of labels is made for it
 
     def __init__(
-        self, field: str | None = None, *, transform: Steps, dtype: Dtype = None, layout: str = "NHWC",
-        missing: str = "bad", partner: int = 0,
+        self, field: str | None = None, *, transform: Steps | None = None, dtype: Dtype = None, layout: str = "NHWC",
+        missing: str = "bad", partner: int = 0, sizes: str = "one", max_size: Size | None = None,
     ) -> None:  # fmt: skip
         super().__init__(field, missing=missing, partner=partner)
-        recipe = _transforms.recipe(transform)
+        self._set("sizes", sizes)
+        several = self._values["sizes"] != 0
+        if transform is None and not several:
+            raise TypeError("pictures differ in size: transform=sluice.transforms.RandomResizedCrop(224), or sizes='padded', says what a row is")
+        if several != (max_size is not None):
+            raise TypeError("sizes='padded' and 'ragged' need max_size=(height, width), which others do not have")
+        if several:
+            sides = _check.items("max_size", max_size, "(height, width)") if not isinstance(max_size, int) else [max_size] * 2
+            if len(sides) != 2:
+                raise ValueError(f"max_size={max_size!r}: expected (height, width)")
+            for name, side in zip(("max_height", "max_width"), sides):
+                self._values[name] = _check.integer("max_size", side, 1, 65535)
+        recipe = _transforms.recipe([] if transform is None else transform, several)
         if self._is_alone and recipe.mixing is not None:
             _refuse_labels(recipe.mixing)
         self._functions = recipe.functions

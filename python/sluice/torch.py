@@ -119,8 +119,8 @@ def targets(batch: Batch, *names: str) -> list[dict[str, Any]]:
     """For each row of the batch a dict, as torchvision's detection models take them: of each of these columns
     ['boxes', 'labels'] what belongs to the row, without a copy.
 
-    Ragged columns are cut at their offsets, padded ones at their lengths; of others a row is as it is ('index', an
-    Image, a Mask).
+    Ragged columns are cut at their offsets, padded ones at their lengths, pictures of several sizes at these, as
+    batch.pictures(name) has them; of others a row is as it is ('index', an Image, a Mask).
     """
     names = names or ("boxes", "labels")
     pieces = {name: _rows_of(batch, name) for name in names}
@@ -128,6 +128,8 @@ def targets(batch: Batch, *names: str) -> list[dict[str, Any]]:
 
 
 def _rows_of(batch, name):
+    if f"{name}.sizes" in batch:
+        return batch.pictures(name)
     column = batch[name]
     if f"{name}.offsets" in batch:
         offsets = batch[f"{name}.offsets"].tolist()

@@ -260,3 +260,32 @@ def test_what_follows_a_mirrored_picture(tmp_path, driver):
     for name, array in made["cpu"].items():
         assert (array == made["cuda"][name]).all(), name
     assert (numpy.round(made["cuda"]["image"][..., 0] * 255) == made["cuda"]["seg"]).all()
+
+
+BUCKETS = [(16, 16), (12, 20), (20, 12)]
+
+
+@pytest.mark.parametrize("layout, dtype", [("NHWC", "uint8"), ("NCHW", "float32"), ("NHWC", "float16")])
+def test_batches_of_several_sizes(data, driver, layout, dtype):
+    """Each is copied, converted and told with its own size; those that are kept stay what they were."""
+    from sluice import columns as C
+
+    columns = {
+        "image": C.Image(transform=[T.BucketCrop(), T.RandomHorizontalFlip()], layout=layout, dtype=dtype),
+        "padded": C.Image("image", sizes="padded", max_size=(90, 90), layout=layout, dtype=dtype),
+        "ragged": C.Image("image", sizes="ragged", max_size=(90, 90), layout=layout, dtype=dtype),
+        "label": C.Number("label"),
+    }
+    options = {"batch_size": 3, "shuffle": True, "columns": columns, "buckets": BUCKETS, "last_batch": "pad", "seed": 3}
+    with open_loader(data, transform=None, **options) as own, sluice.Loader(data, **options) as host:
+        shapes = set()
+        for _ in range(2):
+            for batch, other in zip(own, host, strict=True):
+                for name in ("image", "padded", "padded.sizes", "ragged", "ragged.offsets", "ragged.sizes", "label"):
+                    assert batch[name].device == "cuda:0" and batch[name].shape == other[name].shape
+                    capsule = batch[name].__dlpack__(stream=1)
+                    difference = pixels(driver, batch[name]).astype(float) - other[name].numpy()
+                    assert numpy.abs(difference).max(initial=0) < 1e-3, name
+                    del capsule
+                shapes.add(batch["image"].shape)
+        assert len(shapes) == 3

@@ -138,8 +138,15 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
     if (!mirror_is_good(c)) {
         return "mirror must be a permutation of 0 to mirror_count - 1, of 256 at most";
     }
-    if (c->kind == SLUICE_COLUMN_IMAGE && c->recipe == NULL) {
+    if (c->kind == SLUICE_COLUMN_IMAGE && c->recipe == NULL && c->sizes == SLUICE_SIZES_ONE) {
         return "an image needs a recipe";
+    }
+    if (c->reserved != 0) {
+        return "reserved must be 0";
+    }
+    if ((c->sizes == SLUICE_SIZES_ONE) != (c->max_width == 0) ||
+        (c->max_width == 0) != (c->max_height == 0)) {
+        return "an image of several sizes needs max_width and max_height, and no other has them";
     }
     if (!shape_is_good(c)) {
         return "a shape has at most 8 dimensions, each 1 or more";
@@ -219,6 +226,9 @@ static void columns_keep(sluice_columns *columns, const sluice_column *c)
         .truncates = c->too_long == SLUICE_TOO_LONG_TRUNCATE,
         .may_miss = c->missing == SLUICE_MISSING_BLANK,
         .dims = c->dims,
+        .sizes = (sluice_column_sizes)c->sizes,
+        .max_width = c->max_width,
+        .max_height = c->max_height,
     };
     request->smoothing = c->smoothing;
     request->partner = c->partner;

@@ -91,6 +91,7 @@ static const sluice_size *largest_bucket(const sl_column_set *set)
 /* The converter is for the largest bucket, and each row's a copy of it (converter_of). */
 static sluice_status bind_sized(sl_column *column, sl_column_set *set, sluice_error *error)
 {
+    const bool several = column->request.sizes != SLUICE_SIZES_ONE;
     sl_mixing mixing;
     column->bucketed = sl_recipe_wants_batch(&column->request.recipe);
     column->sized = column->request.recipe.width == SL_SIZE_OF_BATCH;
@@ -100,16 +101,27 @@ static sluice_status bind_sized(sl_column *column, sl_column_set *set, sluice_er
             "its recipe goes by the size of the batch's bucket (bucket_crop): "
             "the loader's option " SL_OPTION("buckets") " says which there are");
     }
-    if (!column->sized) {
+    if (several && column->bucketed) {
+        return sl_column_refuse(column, error,
+                                "pictures of a bucket (bucket_crop) have the size of their batch: "
+                                "choose sizes one");
+    }
+    if (!column->sized && !several) {
         return SLUICE_OK;
     }
     if (sl_recipe_mixing(&column->request.recipe, &mixing)) {
-        return sl_column_refuse(column, error, "rows of buckets cannot be mixed with each other");
+        return sl_column_refuse(column, error,
+                                "rows of buckets, or of several sizes, cannot be mixed");
     }
     if (set->ragged_count == SL_RAGGED_MAX) {
         return sl_column_refuse(column, error,
                                 "a batch can have 16 ragged columns and pictures of buckets at "
                                 "most");
+    }
+    if (several) {
+        column->converter.width = column->request.max_width;
+        column->converter.height = column->request.max_height;
+        return SLUICE_OK;
     }
     const sluice_size *largest = largest_bucket(set);
     column->converter.width = largest->width;
@@ -131,7 +143,7 @@ static void size_part(const sl_column *column, sl_column_set *set, sl_part *part
 static const sl_converter *converter_of(const sl_column *column, const sl_converter *converter,
                                         const sl_params *params, sl_converter *own)
 {
-    if (!column->sized) {
+    if (!column->sized && column->request.sizes == SLUICE_SIZES_ONE) {
         return converter;
     }
     *own = *converter;
@@ -154,8 +166,13 @@ uint8_t *sl_column_picture_row(const sl_column *column, sl_part_view parts, cons
 static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     const sl_column_request *request = &column->request;
-    sluice_status status = sl_converter_make(&column->converter, &request->recipe,
-                                             (sluice_dtype)request->dtype, request->layout, error);
+    sluice_status status = request->sizes == SLUICE_SIZES_ONE
+                               ? sl_recipe_check(&request->recipe, error)
+                               : sl_recipe_check_steps(&request->recipe, error);
+    if (status == SLUICE_OK) {
+        status = sl_converter_make_any(&column->converter, &request->recipe,
+                                       (sluice_dtype)request->dtype, request->layout, error);
+    }
     if (status == SLUICE_OK) {
         status = bind_sized(column, set, error);
     }
@@ -187,6 +204,9 @@ static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sl
     column->picture = set->pictures++;
     column->several = sl_recipe_members_most(&request->recipe) > 1;
     sl_column_lead(set, column);
+    if (request->sizes != SLUICE_SIZES_ONE) {
+        return sl_column_bind_sizes(column, set, part, error);
+    }
     return bind_mixing(column, set, error);
 }
 
@@ -254,6 +274,13 @@ sluice_status sl_column_image_finish(const sl_column *column, sl_row *row, sl_pa
                                      const sl_image *view, sluice_error *error)
 {
     const sl_params *params = &row->draws[column->group].params;
+    if (column->request.sizes != SLUICE_SIZES_ONE) {
+        const sluice_status status =
+            sl_column_note_size(column, parts, row->at.number, params, error);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+    }
     const bool left = column->mirrors_later && can_mirror_later(params);
     if (column->mirrors_later) {
         *(uint8_t *)sl_column_row(column, parts, SL_IMAGE_FLAGS, row->at.number) =
@@ -340,6 +367,10 @@ static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_
 
 static void column_image_blank(const sl_column *column, uint32_t number, sl_part_view parts)
 {
+    if (column->request.sizes != SLUICE_SIZES_ONE) {
+        sl_column_blank_size(column, parts, number);
+        return;
+    }
     memset(sl_column_row(column, parts, 0, number), 0,
            column->set->parts[column->first_part].row_bytes);
     if (column->mirrors_later) {
@@ -367,4 +398,5 @@ const sl_column_kind sl_column_image = {.name = "image",
                                         .bind = column_image_bind,
                                         .open = open_picture,
                                         .make = column_image_make,
-                                        .blank = column_image_blank};
+                                        .blank = column_image_blank,
+                                        .finish = sl_column_finish_sizes};

@@ -22,11 +22,11 @@ static sluice_status column_instances_bind(sl_column *column, sl_column_set *set
     if (status != SLUICE_OK) {
         return status;
     }
-    if (set->columns[column->lead].sized) {
+    if (set->columns[column->lead].sized ||
+        set->columns[column->lead].request.sizes != SLUICE_SIZES_ONE) {
         return sl_column_refuse(
             column, error,
-            "masks that follow pictures of buckets have no one size, which they "
-            "need");
+            "masks have one size, and cannot follow pictures of buckets, or of several sizes");
     }
     /* what its rows are: masks, as many as there are */
     const sluice_augment *recipe = &set->columns[column->lead].request.recipe;

@@ -77,11 +77,11 @@ static sluice_status column_mask_bind(sl_column *column, sl_column_set *set, slu
     if (status != SLUICE_OK) {
         return status;
     }
-    if (set->columns[column->lead].sized) {
+    if (set->columns[column->lead].sized ||
+        set->columns[column->lead].request.sizes != SLUICE_SIZES_ONE) {
         return sl_column_refuse(
             column, error,
-            "masks that follow pictures of buckets have no one size, which they "
-            "need");
+            "masks have one size, and cannot follow pictures of buckets, or of several sizes");
     }
     const sluice_augment *recipe = &set->columns[column->lead].request.recipe;
     request->dims = request->channels > 1 ? DIMS : DIMS - 1;

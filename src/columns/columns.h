@@ -74,6 +74,8 @@ typedef struct sl_column_request {
     uint32_t point_values, mirror_count;
     uint8_t mirror[SL_MIRROR_MAX];
     uint32_t partner; /* member of the row that it is of; what follows goes by what it follows */
+    sluice_column_sizes sizes;
+    uint32_t max_width, max_height;
 } sl_column_request;
 
 struct sluice_columns {
@@ -296,6 +298,8 @@ enum {
     SL_IMAGE_MIXING,  /* the same, for the device */
     SL_IMAGE_KEPT     /* samples, until the row and the one behind it are made */
 };
+/* Parts of an IMAGE of several sizes in a batch (column_sizes.c). */
+enum { SL_IMAGE_SIZES = SL_IMAGE_FLAGS + 1, SL_IMAGE_OFFSETS };
 /* Parts of a ONE_HOT that follows a column. */
 enum { SL_ONE_HOT_ROWS, SL_ONE_HOT_CLASS /* u32 */ };
 #define SL_CLASS_NONE UINT32_MAX
@@ -373,6 +377,15 @@ sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *by
                               sluice_error *error);
 /* The same of any field of the sample, to scratch that is not reset. */
 sluice_status sl_row_bytes(sl_row *row, uint32_t field, sl_bytes *bytes, sluice_error *error);
+/* Of an IMAGE of several sizes in a batch: its parts, once `rows` is the part of its pictures. */
+sluice_status sl_column_bind_sizes(sl_column *column, sl_column_set *set, sl_part *rows,
+                                   sluice_error *error);
+/* Notes the size that its row is made in; UNSUPPORTED: there is no space for so much. */
+sluice_status sl_column_note_size(const sl_column *column, sl_part_view parts, uint32_t number,
+                                  const sl_params *params, sluice_error *error);
+void sl_column_blank_size(const sl_column *column, sl_part_view parts, uint32_t number);
+void sl_column_finish_sizes(const sl_column *column, uint32_t rows, sl_part_view parts,
+                            uint64_t *sizes);
 /* Of an IMAGE: where its row is, in a batch of that bucket; and blanks it. */
 uint8_t *sl_column_picture_row(const sl_column *column, sl_part_view parts, const sl_row_place *at);
 void sl_column_blank_picture(const sl_column *column, const sl_row_place *at, sl_part_view parts);

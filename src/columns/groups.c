@@ -308,7 +308,8 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
                               .sample = (uint64_t)row->at.index,
                               .group = lead->group,
                               .member = row->member - lead->member,
-                              .exact = row->exact};
+                              .exact = row->exact,
+                              .any_size = lead->request.sizes != SLUICE_SIZES_ONE};
     if (lead->bucketed) {
         draw->key.width = lead->set->buckets[row->at.bucket].width;
         draw->key.height = lead->set->buckets[row->at.bucket].height;

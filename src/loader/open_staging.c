@@ -99,6 +99,9 @@ static sl_conversion conversion_of(const sl_converter *converter)
 static bool is_converted(const sl_device *device, const sl_column *picture, bool wanted)
 {
     const sl_conversion how = conversion_of(&picture->converter);
+    if (picture->request.sizes != SLUICE_SIZES_ONE) { /* of which each row has its own */
+        return false;
+    }
     const bool any = how.dtype != SLUICE_U8 || how.layout != SLUICE_NHWC || wanted;
     return any && device->converts && picture->converter.finite && sl_conversion_takes(&how);
 }
@@ -107,6 +110,10 @@ static sluice_status share_picture(sluice_loader *loader, const sl_device *devic
                                    sl_column *picture, device_share *share, sluice_error *error)
 {
     const bool is_output = loader->config.options.outputs != NULL && picture->picture == 0;
+    if (is_output && picture->request.sizes != SLUICE_SIZES_ONE) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "loader",
+                            "option outputs is for pictures of one size");
+    }
     if (is_output) {
         share->output = picture->first_part;
         share->output_bytes = sl_converter_row_bytes(&picture->converter);

@@ -118,6 +118,8 @@ static const char *const parts[] = {"whole", "center", "random", NULL};
 static const char *const too_longs[] = {"bad", "truncate", NULL};
 static const char *const missings[] = {"bad", "blank", NULL};
 
+static const char *const sizes[] = {"one", "padded", "ragged", NULL};
+
 #define LENGTHS (OF(RAGGED) | OF(PADDED) | OF(BOXES) | OF(POINTS) | OF(INSTANCES))
 #define PLACES  (OF(BOXES) | OF(POINTS))
 
@@ -127,6 +129,12 @@ static const sluice_option column_rows[] = {
      .most = SLUICE_BOOL, .keyword = "dtype", .help = "of its elements [as its kind says]"},
     {WORD(layout, layouts, 0), .kinds = OF(IMAGE), .keyword = "layout",
      .help = "channels last or first [nhwc]"},
+    {WORD(sizes, sizes, 0), .kinds = OF(IMAGE), .keyword = "sizes",
+     .help = "of the pictures of a batch: one, padded to the largest, or ragged [one]"},
+    {NUMBER(max_width, 1, 65535), .kinds = OF(IMAGE), .value = "PIXELS",
+     .help = "of a picture where sizes are padded or ragged"},
+    {NUMBER(max_height, 1, 65535), .kinds = OF(IMAGE), .value = "PIXELS",
+     .help = "of a picture where sizes are padded or ragged"},
     {NUMBER(length, 1, UINT64_MAX), .kinds = LENGTHS | OF(WINDOW) | OF(ONE_HOT),
      .keyword = "length", .value = "N",
      .help = "elements of a row; ragged, boxes, points: at most"},

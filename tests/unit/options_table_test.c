@@ -30,10 +30,10 @@ static const gap loader_gaps[] = {
     GAP(sluice_loader_options, columns), GAP(sluice_loader_options, reserved),
     GAP(sluice_loader_options, classes), GAP(sluice_loader_options, class_count),
     GAP(sluice_loader_options, sizes),   GAP(sluice_loader_options, size_count)};
-static const gap column_gaps[] = {GAP(sluice_column, field),       GAP(sluice_column, name),
-                                  GAP(sluice_column, recipe),      GAP(sluice_column, dims),
-                                  GAP(sluice_column, shape),       GAP(sluice_column, mirror),
-                                  GAP(sluice_column, mirror_count)};
+static const gap column_gaps[] = {GAP(sluice_column, field),        GAP(sluice_column, name),
+                                  GAP(sluice_column, recipe),       GAP(sluice_column, dims),
+                                  GAP(sluice_column, shape),        GAP(sluice_column, mirror),
+                                  GAP(sluice_column, mirror_count), GAP(sluice_column, reserved)};
 static const gap dataset_gaps[] = {
     GAP(sluice_dataset_options, flat), GAP(sluice_dataset_options, fields),
     GAP(sluice_dataset_options, field_count), GAP(sluice_dataset_options, reserved)};

@@ -156,11 +156,11 @@ def _check_room(transform, steps):
         before = len(names)
 
 
-def recipe(transform):
-    """The Recipe of a transform, or of a list of them."""
+def recipe(transform, any_size=False):
+    """The Recipe of a transform, or of a list of them. any_size: pictures may have one each."""
     walk = Walk()
     steps = walk.steps(transform)
-    if not any(name in SIZED for name in _names(steps)):
+    if not any_size and not any(name in SIZED for name in _names(steps)):
         raise ValueError(
             "no step gives pictures one size, which the rows of a batch have: RandomResizedCrop, RandomCrop, CenterCrop "
             "(behind Resize of an int), FixedSizeCrop (behind ScaleJitter), LetterBox, or Resize((height, width))"

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pictures of several sizes in one batch: padded to the largest, or back to back. Each row is made
+ * where there is space for the largest that there can be; `finish`, on the thread that made the
+ * last one, moves them to where they belong.
+ */
+#include "columns.h"
+#include "dtype.h"
+#include "error.h"
+#include "minmax.h"
+
+#include <assert.h>
+#include <string.h>
+
+static bool is_ragged(const sl_column *column)
+{
+    return column->request.sizes == SLUICE_SIZES_RAGGED;
+}
+
+/* ---- once ---- */
+
+static sluice_status add_offsets(sl_column *column, sl_column_set *set, sluice_error *error)
+{
+    sl_part *offsets = sl_column_add_part(set, column, ".offsets", error);
+    if (offsets == NULL) {
+        return SLUICE_INVALID;
+    }
+    offsets->role = SL_PART_OFFSETS;
+    offsets->dtype = SLUICE_I64;
+    offsets->row_bytes = sizeof(int64_t);
+    return SLUICE_OK;
+}
+
+sluice_status sl_column_bind_sizes(sl_column *column, sl_column_set *set, sl_part *rows,
+                                   sluice_error *error)
+{
+    const bool planes = column->request.layout == SLUICE_NCHW;
+    const size_t element = sl_dtype_bytes(column->converter.dtype);
+    rows->ragged = set->ragged_count++;
+    if (is_ragged(column)) {
+        rows->role = SL_PART_RAGGED;
+        rows->dims = planes ? 0 : 1;
+        rows->shape[0] = 3;
+        rows->element_bytes = planes ? element : 3 * element;
+    } else {
+        rows->role = SL_PART_SIZED;
+        rows->shape[planes ? 1 : 0] = 0;
+        rows->shape[planes ? 2 : 1] = 0;
+        rows->element_bytes = 3 * element;
+    }
+    sl_part *sizes = sl_column_add_part(set, column, ".sizes", error);
+    if (sizes == NULL) {
+        return SLUICE_INVALID;
+    }
+    sizes->dtype = SLUICE_I32;
+    sizes->dims = 1;
+    sizes->shape[0] = 2;
+    sizes->row_bytes = 2 * sizeof(int32_t);
+    return is_ragged(column) ? add_offsets(column, set, error) : SLUICE_OK;
+}
+
+/* ---- each row ---- */
+
+static int32_t *size_of(const sl_column *column, sl_part_view parts, uint32_t number)
+{
+    return sl_column_row(column, parts, SL_IMAGE_SIZES, number);
+}
+
+sluice_status sl_column_note_size(const sl_column *column, sl_part_view parts, uint32_t number,
+                                  const sl_params *params, sluice_error *error)
+{
+    const sl_column_request *request = &column->request;
+    const uint64_t pixels = (uint64_t)params->width * params->height;
+    const bool fits =
+        is_ragged(column)
+            ? pixels <= (uint64_t)request->max_width * request->max_height
+            : params->width <= request->max_width && params->height <= request->max_height;
+    if (!fits) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                            "the picture comes to be %u x %u (width x height), and column \"%s\" "
+                            "has space for %u x %u%s",
+                            params->width, params->height, request->name, request->max_width,
+                            request->max_height, is_ragged(column) ? " pixels" : "");
+    }
+    size_of(column, parts, number)[0] = (int32_t)params->height;
+    size_of(column, parts, number)[1] = (int32_t)params->width;
+    return SLUICE_OK;
+}
+
+void sl_column_blank_size(const sl_column *column, sl_part_view parts, uint32_t number)
+{
+    memset(size_of(column, parts, number), 0, 2 * sizeof(int32_t));
+}
+
+/* ---- when all are made ---- */
+
+/* Picture bytes of a row, as they were made. */
+static uint64_t made_bytes(const sl_column *column, const int32_t *size)
+{
+    return (uint64_t)size[0] * (uint64_t)size[1] * 3 * sl_dtype_bytes(column->converter.dtype);
+}
+
+static void move_down(uint8_t *to, const uint8_t *from, uint64_t bytes)
+{
+    assert(to <= from);
+    if (to != from && bytes > 0) {
+        memmove(to, from, bytes);
+    }
+}
+
+static void join_rows(const sl_column *column, uint32_t rows, sl_part_view parts, uint64_t *sizes)
+{
+    const sl_part *part = &column->set->parts[column->first_part];
+    int64_t *offsets = sl_column_row(column, parts, SL_IMAGE_OFFSETS, 0);
+    uint8_t *to = parts[column->first_part];
+    offsets[0] = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        const uint64_t bytes = made_bytes(column, size_of(column, parts, i));
+        move_down(to, sl_column_row(column, parts, SL_IMAGE_ROWS, i), bytes);
+        offsets[i + 1] = offsets[i] + (int64_t)(bytes / part->element_bytes);
+        to += bytes;
+    }
+    sizes[part->ragged] = (uint64_t)offsets[rows];
+}
+
+/* Lines of one plane (or of all channels in one). */
+typedef struct raster {
+    uint64_t line, lines;
+} raster;
+
+/*
+ * Spreads `planes` planes of a picture out in place: from their own size to the batch's, zeros
+ * right and below. From the end on, so that nothing is overwritten before it was moved: a line's
+ * new place is never before its old one.
+ */
+static void spread_out(uint8_t *at, uint32_t planes, raster own, raster whole)
+{
+    for (uint32_t p = planes; p-- > 0;) {
+        uint8_t *to = at + p * whole.lines * whole.line;
+        const uint8_t *from = at + p * own.lines * own.line;
+        memset(to + own.lines * whole.line, 0, (whole.lines - own.lines) * whole.line);
+        for (uint64_t y = own.lines; y-- > 0;) {
+            memmove(to + y * whole.line, from + y * own.line, own.line);
+            memset(to + y * whole.line + own.line, 0, whole.line - own.line);
+        }
+    }
+}
+
+static void pad_rows(const sl_column *column, uint32_t rows, sl_part_view parts, uint64_t *sizes)
+{
+    const sl_part *part = &column->set->parts[column->first_part];
+    const bool planes = column->request.layout == SLUICE_NCHW;
+    const uint64_t pixel = part->element_bytes / (planes ? 3 : 1);
+    uint32_t height = 0;
+    uint32_t width = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        height = sl_max_u32(height, (uint32_t)size_of(column, parts, i)[0]);
+        width = sl_max_u32(width, (uint32_t)size_of(column, parts, i)[1]);
+    }
+    const uint64_t row_bytes = sl_sized_row(part, sl_sized(height, width));
+    for (uint32_t i = 0; i < rows; i++) {
+        const int32_t *size = size_of(column, parts, i);
+        const raster own = {(uint64_t)size[1] * pixel, (uint64_t)size[0]};
+        uint8_t *to = parts[column->first_part] + i * row_bytes;
+        move_down(to, sl_column_row(column, parts, SL_IMAGE_ROWS, i), made_bytes(column, size));
+        if (own.lines != height || (uint32_t)size[1] != width) {
+            spread_out(to, planes ? 3 : 1, own, (raster){width * pixel, height});
+        }
+    }
+    sizes[part->ragged] = sl_sized(height, width);
+}
+
+void sl_column_finish_sizes(const sl_column *column, uint32_t rows, sl_part_view parts,
+                            uint64_t *sizes)
+{
+    switch (column->request.sizes) {
+    case SLUICE_SIZES_PADDED:
+        pad_rows(column, rows, parts, sizes);
+        break;
+    case SLUICE_SIZES_RAGGED:
+        join_rows(column, rows, parts, sizes);
+        break;
+    case SLUICE_SIZES_ONE:
+        break;
+    }
+}
