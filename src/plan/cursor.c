@@ -13,8 +13,9 @@
 #define NAME_BYTES  7 /* the last byte of the magic is the version */
 
 static const uint8_t magic[MAGIC_BYTES] = {'S', 'L', 'U', 'C', 'U', 'R', 'S', '1'};
-#define BY_SHARDS  '2' /* instead of the last one */
-#define BY_BUCKETS '3'
+#define BY_SHARDS   '2' /* instead of the last one */
+#define BY_BUCKETS  '3'
+#define BY_EPISODES '4'
 
 enum {
     AT_FINGERPRINT = MAGIC_BYTES,
@@ -33,11 +34,14 @@ enum {
     AT_BUCKETS = 60, /* of version 3 these: */
     AT_GLOBAL = 68,
     AT_END_BY_BUCKETS = 76,
+    AT_EPISODES = 60, /* of version 4 this: */
+    AT_END_BY_EPISODES = 68,
     CHECKSUM_BYTES = 8
 };
 
 _Static_assert(AT_END_BY_SHARDS + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES &&
-                   AT_END_BY_BUCKETS + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES,
+                   AT_END_BY_BUCKETS + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES &&
+                   AT_END_BY_EPISODES + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES,
                "the promised capacity is enough");
 
 static size_t end_of(uint8_t version)
@@ -47,6 +51,8 @@ static size_t end_of(uint8_t version)
         return AT_END_BY_SHARDS;
     case BY_BUCKETS:
         return AT_END_BY_BUCKETS;
+    case BY_EPISODES:
+        return AT_END_BY_EPISODES;
     default:
         return AT_END;
     }
@@ -61,12 +67,21 @@ static uint64_t fnv1a(const uint8_t *data, size_t size)
     return hash;
 }
 
+static uint8_t version_of(const sl_cursor *cursor)
+{
+    if (cursor->shuffle == SLUICE_SHUFFLE_SHARDS) {
+        return BY_SHARDS;
+    }
+    if (cursor->episodes > 0) {
+        return BY_EPISODES;
+    }
+    return cursor->global > 0 ? BY_BUCKETS : magic[NAME_BYTES];
+}
+
 sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *bytes)
 {
-    const bool by_shards = cursor->shuffle == SLUICE_SHUFFLE_SHARDS;
-    const bool by_buckets = cursor->global > 0;
-    assert(!(by_shards && by_buckets));
-    const uint8_t version = by_shards ? BY_SHARDS : by_buckets ? BY_BUCKETS : magic[NAME_BYTES];
+    const uint8_t version = version_of(cursor);
+    assert((version == BY_SHARDS) + (cursor->episodes > 0) + (cursor->global > 0) <= 1);
     const size_t end = end_of(version);
     if (*bytes < end + CHECKSUM_BYTES) {
         return SLUICE_INVALID;
@@ -83,11 +98,14 @@ sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *byt
     sl_store32(to + AT_BLOCK, cursor->block);
     sl_store32(to + AT_WINDOW, cursor->window);
     to[NAME_BYTES] = version;
-    if (by_buckets) {
+    if (version == BY_BUCKETS) {
         sl_store64(to + AT_BUCKETS, cursor->buckets);
         sl_store64(to + AT_GLOBAL, cursor->global);
     }
-    if (by_shards) {
+    if (version == BY_EPISODES) {
+        sl_store64(to + AT_EPISODES, cursor->episodes);
+    }
+    if (version == BY_SHARDS) {
         sl_store64(to + AT_WINDOW_BYTES, cursor->window_bytes);
         sl_store32(to + AT_WORLD, cursor->world);
         sl_store32(to + AT_BATCH, cursor->batch);
@@ -104,7 +122,7 @@ static sluice_status cursor_check(const uint8_t *from, size_t bytes)
         return SLUICE_CORRUPT;
     }
     const uint8_t version = from[NAME_BYTES];
-    if (version != BY_SHARDS && version != BY_BUCKETS && version != magic[NAME_BYTES]) {
+    if (version < magic[NAME_BYTES] || version > BY_EPISODES) {
         return SLUICE_UNSUPPORTED;
     }
     const size_t end = end_of(version);
@@ -123,6 +141,7 @@ sluice_status sl_cursor_read(sl_cursor *cursor, const void *buffer, size_t bytes
     }
     const bool by_shards = from[NAME_BYTES] == BY_SHARDS;
     const bool by_buckets = from[NAME_BYTES] == BY_BUCKETS;
+    const bool by_episodes = from[NAME_BYTES] == BY_EPISODES;
     sl_cursor read = {
         .fingerprint = sl_load64(from + AT_FINGERPRINT),
         .samples = sl_load64(from + AT_SAMPLES),
@@ -142,8 +161,13 @@ sluice_status sl_cursor_read(sl_cursor *cursor, const void *buffer, size_t bytes
         read.buckets = sl_load64(from + AT_BUCKETS);
         read.global = sl_load64(from + AT_GLOBAL);
     }
+    if (by_episodes) {
+        read.episodes = sl_load64(from + AT_EPISODES);
+    }
     if (read.position > read.samples || read.shuffle > SLUICE_SHUFFLE_SHARDS ||
-        by_shards != (read.shuffle == SLUICE_SHUFFLE_SHARDS) || by_buckets != (read.global > 0)) {
+        by_shards != (read.shuffle == SLUICE_SHUFFLE_SHARDS) || by_buckets != (read.global > 0) ||
+        by_episodes != (read.episodes > 0) ||
+        (by_episodes && read.shuffle != SLUICE_SHUFFLE_FULL)) {
         return SLUICE_CORRUPT;
     }
     *cursor = read;

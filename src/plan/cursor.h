@@ -7,7 +7,8 @@
  * accidents. Rank, world size, batch and worker count are not part of it: they may change. With
  * SHUFFLE_SHARDS the order hangs on them: it is version '2' then, with window_bytes, world size and
  * `batch` before the checksum. With buckets it hangs on these and on the size of a global batch: it
- * is version '3' then, with both behind the window.
+ * is version '3' then, with both behind the window. With episodes it is version '4', with a hash of
+ * what these hang on there.
  * Threads: pure.
  */
 #ifndef SL_CURSOR_H
@@ -24,6 +25,7 @@ typedef struct sl_cursor {
     /* Which bucket each sample is in, as a hash, and positions of a global batch; 0: there are no
      * buckets. */
     uint64_t buckets, global;
+    uint64_t episodes; /* the hash of an sl_episode_set; 0: there are none */
 } sl_cursor;
 
 /* `*bytes` in: space; out: written. INVALID when there is too little space. */

@@ -2,6 +2,7 @@
 #include "order.h"
 
 #include "bucket_order.h"
+#include "episode_order.h"
 #include "minmax.h"
 #include "mixing.h"
 #include "philox.h"
@@ -144,6 +145,10 @@ void sl_order_samples(const sl_order *order, uint64_t first, uint32_t count, uin
     assert(first <= order->count && count <= order->count - first);
     if (order->buckets != NULL) {
         sl_bucket_order_samples(order, first, count, samples);
+        return;
+    }
+    if (order->episodes != NULL) {
+        sl_episode_order_samples(order, first, count, samples);
         return;
     }
     if (order->mix != NULL) {

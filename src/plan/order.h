@@ -8,7 +8,8 @@
  *        be short and lands anywhere, like the others.
  * none:  sample = position.
  * shards: shard_order.h has it; an order only says how many samples there are.
- * Where global batches have samples of one bucket each: bucket_order.h.
+ * Where global batches have samples of one bucket each: bucket_order.h. Of episodes of some classes
+ * each: episode_order.h.
  * Of a mix (mixing.h), that of each source by itself, in each of the source's own epochs another.
  * Threads: pure; an order is a value, built once per epoch.
  */
@@ -20,7 +21,8 @@
 
 #include <sluice/options.h>
 
-typedef struct sl_bucket_set sl_bucket_set; /* bucket_order.h */
+typedef struct sl_bucket_set sl_bucket_set;   /* bucket_order.h */
+typedef struct sl_episode_set sl_episode_set; /* episode_order.h */
 
 typedef struct sl_order {
     sluice_shuffle shuffle;
@@ -32,8 +34,10 @@ typedef struct sl_order {
     const sl_mix *mix;    /* NULL: it is none; else count is that of an epoch, block and window as
                              they were given, and: */
     uint64_t seed, epoch;
-    const sl_bucket_set *buckets; /* NULL: there are none; else seed and epoch are set, too, and
-                                     `outer` is of whole batches (full) */
+    const sl_bucket_set *buckets;   /* NULL: there are none; else seed and epoch are set, too, and
+                                       `outer` is of whole batches (full) */
+    const sl_episode_set *episodes; /* NULL: there are none; else count is that of their positions,
+                                       and seed and epoch are set */
 } sl_order;
 
 sl_order sl_order_make(sluice_shuffle shuffle, uint64_t count, uint64_t block, uint64_t window,

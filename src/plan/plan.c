@@ -2,6 +2,7 @@
 #include "plan.h"
 
 #include "bucket_order.h"
+#include "episode_order.h"
 #include "philox.h"
 
 #include <assert.h>
@@ -77,8 +78,10 @@ static sl_step whole_step(const sl_plan *plan, uint64_t base)
 /* Of the `rest` positions at `base` that do not fill one. */
 static sl_step last_step(const sl_plan *plan, uint64_t base, uint64_t rest)
 {
-    const uint64_t begin = share_begin(rest, plan->rank, plan->world);
-    const uint64_t end = share_begin(rest, (uint64_t)plan->rank + 1, plan->world);
+    const sl_episode_set *set = plan->order.episodes;
+    const uint64_t unit = set != NULL ? sl_episode_positions(set) : 1; /* which is not divided */
+    const uint64_t begin = share_begin(rest / unit, plan->rank, plan->world) * unit;
+    const uint64_t end = share_begin(rest / unit, (uint64_t)plan->rank + 1, plan->world) * unit;
     const uint32_t own = (uint32_t)(end - begin);
     const bool repeats = plan->last == SLUICE_LAST_REPEAT;
     return (sl_step){
@@ -162,6 +165,9 @@ uint64_t sl_plan_position(const sl_plan *plan, uint64_t steps)
 uint64_t sl_plan_choices(const sl_plan *plan, uint64_t position)
 {
     const sl_bucket_set *set = plan->order.buckets;
+    if (plan->order.episodes != NULL) {
+        return sl_episode_choices(&plan->order, position);
+    }
     return set != NULL ? sl_bucket_samples(set, sl_bucket_find(&plan->order, position).bucket)
                        : plan->order.count;
 }
@@ -185,6 +191,9 @@ uint64_t sl_plan_substitute(const sl_plan *plan, uint64_t seed, uint64_t epoch, 
     const uint64_t count = sl_plan_choices(plan, position);
     if (count == 1) {
         return sl_order_sample(&plan->order, position);
+    }
+    if (plan->order.episodes != NULL) {
+        return sl_episode_substitute(&plan->order, position, attempt);
     }
     /* A distance of 1 .. count - 1: never back to the position itself. */
     const uint64_t key = sl_philox_u64(seed, epoch, SUBSTITUTE_DOMAIN);

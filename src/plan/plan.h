@@ -12,6 +12,7 @@
  * With buckets (bucket_order.h) each of them has such a remainder, and so a last step: those come
  * behind all whole ones, repeat goes on in the bucket alone, and an epoch is (re)entered only where
  * a step begins.
+ * With episodes (episode_order.h), of which a batch has whole ones, so have shares of a remainder.
  * Threads: pure; a plan is a value.
  */
 #ifndef SL_PLAN_H
@@ -55,8 +56,9 @@ uint64_t sl_plan_position(const sl_plan *plan, uint64_t steps);
 uint64_t sl_plan_entered(const sl_plan *plan);
 /*
  * The sample that stands in for a bad one at `position`: another sample of the epoch, with buckets
- * of the same one, a function of (seed, epoch, position, attempt). attempt 1.. ; never the
- * position's own sample while there is another (sl_plan_choices).
+ * of the same one, with episodes of the same class (episode_order.h), a function of (seed, epoch,
+ * position, attempt). attempt 1.. ; never the position's own sample while there is another
+ * (sl_plan_choices).
  */
 uint64_t sl_plan_substitute(const sl_plan *plan, uint64_t seed, uint64_t epoch, uint64_t position,
                             uint32_t attempt);

@@ -123,7 +123,7 @@ TEST(other_versions_are_told_apart)
 {
     uint8_t buffer[SLUICE_CURSOR_BYTES];
     const size_t bytes = save(&sample, buffer);
-    buffer[7] = '4';
+    buffer[7] = '5';
     seal(buffer, bytes);
     sl_cursor got;
     assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_UNSUPPORTED);
@@ -206,6 +206,39 @@ TEST(a_cursor_with_buckets)
         assert_int_equal(sl_cursor_write(&given, buffer, &capacity), SLUICE_INVALID);
     }
     memset(buffer + 68, 0, 8); /* no global batch is 0 */
+    seal(buffer, bytes);
+    assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_CORRUPT);
+}
+
+TEST(a_cursor_with_episodes)
+{
+    uint8_t buffer[SLUICE_CURSOR_BYTES];
+    sl_cursor given = sample;
+    sl_cursor got;
+    given.shuffle = SLUICE_SHUFFLE_FULL;
+    given.episodes = 0x8877665544332211;
+    memset(&got, 0, sizeof(got));
+    const size_t bytes = save(&given, buffer);
+    assert_int_equal(bytes, 76);
+    assert_int_equal(buffer[7], '4');
+    assert_int_equal(sl_cursor_read(&got, buffer, sizeof(buffer)), SLUICE_OK);
+    assert_true(got.episodes == given.episodes && got.position == given.position);
+    assert_true(got.global == 0 && got.buckets == 0);
+    for (size_t bit = 0; bit < bytes * 8; bit++) {
+        buffer[bit / 8] ^= (uint8_t)(1U << (bit % 8));
+        assert_int_not_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_OK);
+        buffer[bit / 8] ^= (uint8_t)(1U << (bit % 8));
+    }
+    for (size_t length = 0; length < bytes; length++) {
+        size_t capacity = length;
+        assert_int_equal(sl_cursor_read(&got, buffer, length), SLUICE_CORRUPT);
+        assert_int_equal(sl_cursor_write(&given, buffer, &capacity), SLUICE_INVALID);
+    }
+    buffer[48] = SLUICE_SHUFFLE_NONE; /* they are of a full shuffle */
+    seal(buffer, bytes);
+    assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_CORRUPT);
+    buffer[48] = SLUICE_SHUFFLE_FULL;
+    memset(buffer + 60, 0, 8); /* no hash is 0 */
     seal(buffer, bytes);
     assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_CORRUPT);
 }

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "episode_order.h"
+
+#include "error.h"
+#include "memory.h"
+#include "philox.h"
+
+#include <assert.h>
+
+/* Separates the keys of episodes from every other use of Philox. */
+#define EPISODE_DOMAIN 0x657069736F646500U
+
+/* ---- sets ---- */
+
+static uint64_t class_samples(const sl_classes *of, uint32_t class)
+{
+    return of->first[class + 1] - of->first[class];
+}
+
+static sluice_status too_few(const sl_episode_set *set, sluice_error *error)
+{
+    uint32_t there = 0;
+    uint64_t most = 0;
+    for (uint32_t c = 0; c < set->of->count; c++) {
+        const uint64_t samples = class_samples(set->of, c);
+        there += samples > 0;
+        most = samples > most ? samples : most;
+    }
+    return sl_error_set(error, SLUICE_INVALID, "loader",
+                        "an episode is of %u classes with %u samples each, and of the dataset's "
+                        "%u classes %u have as many (the largest has %llu)",
+                        set->classes, set->samples, there, set->fit_count,
+                        (unsigned long long)most);
+}
+
+/* FNV-1a, but for its last bit. */
+static uint64_t episode_hash(const sl_episode_set *set)
+{
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    const uint64_t prime = UINT64_C(0x100000001B3);
+    hash = (hash ^ set->classes) * prime;
+    hash = (hash ^ set->samples) * prime;
+    for (uint64_t i = 0; i < set->of->samples; i++) {
+        hash = (hash ^ set->of->of[i]) * prime;
+    }
+    return hash | 1;
+}
+
+sluice_status sl_episode_set_open(sl_episode_set *set, const sl_classes *of,
+                                  const sl_episode_set *shape, sluice_error *error)
+{
+    assert(shape->classes >= 1 && shape->samples >= 1 && of->samples >= 1);
+    *set = (sl_episode_set){.of = of,
+                            .classes = shape->classes,
+                            .samples = shape->samples,
+                            .episodes = shape->episodes};
+    const uint64_t whole = of->samples / sl_episode_positions(set);
+    if (set->episodes == 0) {
+        set->episodes = whole > 0 ? whole : 1;
+    }
+    set->fit = sl_calloc(of->count, sizeof(*set->fit));
+    if (set->fit == NULL) {
+        return sl_no_memory(error, "loader", "for the classes of episodes");
+    }
+    for (uint32_t c = 0; c < of->count; c++) {
+        if (class_samples(of, c) >= set->samples) {
+            set->fit[set->fit_count++] = c;
+        }
+    }
+    set->hash = episode_hash(set);
+    return set->fit_count >= set->classes ? SLUICE_OK : too_few(set, error);
+}
+
+void sl_episode_set_close(sl_episode_set *set)
+{
+    sl_free(set->fit);
+    *set = (sl_episode_set){.classes = 0};
+}
+
+/* ---- orders ---- */
+
+sl_order sl_order_make_episodes(const sl_episode_set *set, uint64_t seed, uint64_t epoch)
+{
+    return (sl_order){.shuffle = SLUICE_SHUFFLE_FULL,
+                      .count = set->episodes * sl_episode_positions(set),
+                      .episodes = set,
+                      .seed = seed,
+                      .epoch = epoch};
+}
+
+/* One class of one episode. */
+typedef struct episode_class {
+    const uint32_t *samples; /* of the dataset, of this class */
+    sl_permutation places;   /* of these */
+    uint32_t item;           /* of a position: 0 .. n - 1 */
+} episode_class;
+
+static episode_class class_at(const sl_order *order, uint64_t position)
+{
+    const sl_episode_set *set = order->episodes;
+    assert(position < order->count);
+    const uint64_t episode = position / sl_episode_positions(set);
+    const uint64_t slot = position % sl_episode_positions(set) / set->samples;
+    const uint64_t key = sl_philox_u64(order->seed, order->epoch, EPISODE_DOMAIN);
+    const sl_permutation classes =
+        sl_permutation_make(set->fit_count, sl_philox_u64(key, episode, 0));
+    const uint32_t class = set->fit[sl_permutation_apply(&classes, slot)];
+    return (episode_class){
+        .samples = set->of->sorted + set->of->first[class],
+        .places = sl_permutation_make(class_samples(set->of, class),
+                                      sl_philox_u64(key, episode, 1 + (uint64_t) class)),
+        .item = (uint32_t)(position % set->samples)};
+}
+
+void sl_episode_order_samples(const sl_order *order, uint64_t first, uint32_t count,
+                              uint64_t *samples)
+{
+    while (count > 0) {
+        const episode_class at = class_at(order, first);
+        const uint32_t rest = order->episodes->samples - at.item;
+        const uint32_t run = rest < count ? rest : count;
+        sl_permutation_apply_run(&at.places, at.item, run, samples);
+        for (uint32_t i = 0; i < run; i++) {
+            samples[i] = at.samples[samples[i]];
+        }
+        first += run;
+        samples += run;
+        count -= run;
+    }
+}
+
+uint64_t sl_episode_choices(const sl_order *order, uint64_t position)
+{
+    return class_at(order, position).places.count;
+}
+
+uint64_t sl_episode_substitute(const sl_order *order, uint64_t position, uint32_t attempt)
+{
+    const episode_class at = class_at(order, position);
+    const uint64_t own = order->episodes->samples;
+    const uint64_t others = at.places.count - own;
+    uint64_t place = at.item;
+    if (attempt <= others) {
+        /* Of each item another one, as far as they go. */
+        place = own + (at.item + attempt - 1) % others;
+    } else if (own > 1) {
+        place = (at.item + 1 + (attempt - others - 1) % (own - 1)) % own;
+    }
+    return at.samples[sl_permutation_apply(&at.places, place)];
+}
