@@ -185,8 +185,8 @@ typedef struct sluice_loader_options {
      */
     const char *partners;
     /*
-     * For same_class and other_class: the class of each sample, below 2^24, by its number in the
-     * dataset; class_count is that of the samples. Copied by open [NULL]
+     * For same_class, other_class and episodes: the class of each sample, below 2^24, by its number
+     * in the dataset; class_count is that of the samples. Copied by open [NULL]
      */
     const uint32_t *classes;
     uint64_t class_count;
@@ -217,13 +217,29 @@ typedef struct sluice_loader_options {
      */
     const sluice_size *sizes;
     uint64_t size_count;
+    /*
+     * Episodes of few-shot learning: each is of episode_classes classes with episode_samples
+     * samples of each (support and query together), and each rank's batch is one or several whole
+     * ones, so that batch_size is a multiple of their product. Rows are class after class: row r of
+     * an episode is sample r % episode_samples of its class r / episode_samples. Needs `classes`,
+     * of which at least episode_classes have episode_samples samples (INVALID, with their number).
+     * Classes and samples of an episode are different ones, each as likely, a function of (seed,
+     * epoch, number of the episode in it); in an epoch a sample may be in several episodes, or in
+     * none. last_batch is of whole episodes. A bad sample is replaced by one of its class that is
+     * not in the episode, while there is one, then by one that is. A cursor goes on with the same
+     * episodes and classes only. UNSUPPORTED with shuffles other than FULL, a mix, buckets, windows
+     * [0: none]
+     */
+    uint32_t episode_classes, episode_samples;
+    /* Of an epoch, over all ranks [as many as the dataset's samples make, at least one] */
+    uint64_t episodes;
 } sluice_loader_options;
 
 #define SLUICE_LOADER_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(sluice_loader_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
             0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL, \
-            NULL, 0                                                                                \
+            NULL, 0, 0, 0, 0                                                                       \
     }
 
 /* The same for a struct that is there already. Part of the program, so that it knows the size that

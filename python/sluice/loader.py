@@ -77,6 +77,9 @@ def _options(given, copies):
         names = _check.items("partners", given["partners"], "names of rules")
         given["partners"] = ",".join(_check.text("partners", name) for name in names)
     _integer("batch_size", given["batch_size"], 1, 65536)
+    given["episode_classes"], given["episode_samples"] = _episode(given["episode"])
+    if given["episodes"] and given["episode"] is None:
+        raise ValueError(f"episodes={given['episodes']!r}: of which episode=(classes, samples)?")
     if given["buckets"] is not None:
         given["buckets"] = _buckets.text(given["buckets"])
     options = values(Loader.__init__, "loader", given, WORDS, _integer)
@@ -86,6 +89,16 @@ def _options(given, copies):
         if copies and options.get(name):  # 0 is the library's choice, which is above
             options[name] = max(options[name], LEAST_SLOTS)
     return options
+
+
+def _episode(episode):
+    """(classes, samples of each), 0 where there are none."""
+    if episode is None:
+        return 0, 0
+    numbers = _check.items("episode", episode, "(classes, samples of each)")
+    if len(numbers) != 2:
+        raise ValueError(f"episode={episode!r}: expected (classes, samples of each)")
+    return tuple(_integer("episode", number, 1, 65536) for number in numbers)
 
 
 def _classes(classes):
@@ -118,10 +131,11 @@ class Sampler:
         """Rows of an epoch on this rank, but those that fill up its last batch; of windows of tokens those, too."""
         loader = self._loader
         rank, ranks, batches = loader.rank, loader.world_size, len(loader)
-        whole, rest = divmod(len(loader.dataset), loader.batch_size * ranks)
+        unit, units = loader._units  # which are not divided
+        whole, rest = divmod(units, loader.batch_size // unit * ranks)
         if loader.drop_last or batches != whole + (rest > 0):
             return loader.batch_size * batches
-        return loader.batch_size * whole + rest * (rank + 1) // ranks - rest * rank // ranks
+        return loader.batch_size * whole + (rest * (rank + 1) // ranks - rest * rank // ranks) * unit
 
     def __iter__(self):
         raise TypeError("the order is the library's: batch['index'] has the numbers of a batch's samples")
@@ -183,7 +197,13 @@ class Loader:
     device: 'cpu', 'cuda', 'cuda:N' or 'auto' (a GPU where there is one).
     partners, classes: where columns are of partners of a row's sample (partner=1, 2, ... of sluice.columns; the tiles of
         transforms.Mosaic), the rule of each: 'any' (every sample is partner j once an epoch), 'same_class' (another one
-        of its class), 'other_class'; classes: the class of each sample of the dataset, from 0, for the last two.
+        of its class), 'other_class'; classes: the class of each sample of the dataset, from 0, for the last two and for episode=.
+    episode, episodes: few-shot learning: (classes, samples of each, support and query together) of an episode, with
+        classes= and shuffle=True. A batch is one or several whole ones: batch_size is a multiple of classes x samples, and
+        rows are class after class, so that batch['label'].reshape(-1, classes, samples)[e, c] is class c of episode e.
+        Classes and samples of an episode are different ones, each as likely; len(loader) goes by episodes,
+        the number of them in an epoch [as many as the dataset's samples make]. A bad sample is replaced by one of its
+        class. ValueError, with their number, where fewer classes have as many samples.
     on_bad_sample: 'fail' (the batch's turn raises, and so does every later one: open the loader anew), 'replace' (by another sample), 'mask' (the row is
         zero, its label ignore_index, its mask 0). quarantine: a file to which bad samples are written.
     rank, world_size: of data-parallel ranks [sluice.ranks(): torch.distributed's, or the launcher's variables].
@@ -237,7 +257,7 @@ class Loader:
         memory_bytes: int = 0, resident_bytes: int = 0, whole_samples: bool = False, any_numa_node: bool = False,
         device_slots: int = 0, model_parallel: int = 1, window_bytes: int = 0, partners: str | Sequence[str] | None = None,
         classes: Sequence[int] | None = None, buckets: Sequence[Sequence[int]] | None = None, sizes: Any = None,
-        pin_memory: Any = None, persistent_workers: Any = None,
+        episode: Sequence[int] | None = None, episodes: int = 0, pin_memory: Any = None, persistent_workers: Any = None,
         pin_memory_device: Any = None, timeout: Any = None, multiprocessing_context: Any = None,
         sampler: None = None, batch_sampler: None = None, collate_fn: None = None, worker_init_fn: None = None,
         generator: None = None,
@@ -251,6 +271,8 @@ class Loader:
         self.rank, self.world_size = _choose_ranks(rank, world_size, model_parallel)
         options = _options(given | {"rank": self.rank, "world_size": self.world_size}, copies)
         self.batch_size, self.batch_hook = options["batch_size"], batch_hook
+        unit = options["episode_classes"] * options["episode_samples"]
+        self._units = (unit, options["episodes"] or max(1, len(self.dataset) // unit)) if unit else (1, len(self.dataset))
         table = None if sizes is None else _buckets.table(sizes, len(self.dataset))
         self._functions = {}  # of transforms.Python, by column
         views = self._views(columns)
@@ -285,7 +307,7 @@ class Loader:
         self.generator = self.worker_init_fn = self.multiprocessing_context = None
 
     if not TYPE_CHECKING:
-        __init__ = _check.named(__init__, more=keywords("loader"))
+        __init__ = _check.named(__init__, more={name: option for name, option in keywords("loader").items() if not name.startswith("episode_")})
 
     _batch: type[Batch] = Batch
     _copies_on_device = False
@@ -460,7 +482,8 @@ class Loader:
 
         A dict of ints and strings, the same on every rank. Another loader of the same dataset, seed and
         shuffle goes on from it, with another batch_size or number of ranks, too; with shuffle='shards' the
-        number of ranks has to stay, and batch_size where samples are dropped; with buckets, batch_size times ranks.
+        number of ranks has to stay, and batch_size where samples are dropped; with buckets, batch_size times ranks; with
+        episode, it, episodes and classes.
         """
         epoch, samples, cursor = self._place()
         return {"sluice": STATE_VERSION, "epoch": epoch, "samples": samples, "cursor": cursor.hex()}

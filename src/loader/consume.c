@@ -300,7 +300,7 @@ void sl_loader_cancel(sluice_loader *loader)
 /* A finished epoch is consumed whole, with the samples that its last batch dropped. */
 static uint64_t consumed_locked(const sluice_loader *loader)
 {
-    return loader->taken == loader->steps ? sl_dataset_epoch_samples(loader->dataset)
+    return loader->taken == loader->steps ? sl_loader_epoch_positions(loader)
                                           : sl_plan_position(&loader->plan, loader->taken);
 }
 
@@ -328,7 +328,7 @@ static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
     const bool started = loader->started;
     sl_cursor at = {
         .fingerprint = loader->dataset->info.fingerprint,
-        .samples = sl_dataset_epoch_samples(loader->dataset),
+        .samples = sl_loader_epoch_positions(loader),
         .seed = o->seed,
         .epoch = loader->epoch,
         .position = started ? consumed_locked(loader) : 0,
@@ -339,6 +339,7 @@ static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
     add_shards(o, &at);
     at.buckets = loader->buckets.hash;
     at.global = loader->buckets.set.global;
+    at.episodes = loader->episodes.hash;
     sl_unlock(&loader->mutex);
     sluice_error why;
     if (!started) {
@@ -420,6 +421,13 @@ static const char *misfit_of_buckets(const sluice_loader *loader, const sl_curso
     return NULL;
 }
 
+/* Or of an epoch without them. */
+static bool is_of_other_episodes(const sluice_loader *loader, const sl_cursor *cursor)
+{
+    return cursor->episodes != loader->episodes.hash ||
+           cursor->samples != sl_loader_epoch_positions(loader);
+}
+
 /* What of the loader the cursor speaks of another of; NULL: it is the same order of samples. */
 static const char *misfit(const sluice_loader *loader, const sl_cursor *cursor)
 {
@@ -427,9 +435,13 @@ static const char *misfit(const sluice_loader *loader, const sl_cursor *cursor)
     const bool same_blocks =
         cursor->block == o->block_samples && cursor->window == o->window_blocks;
     if (cursor->fingerprint != loader->dataset->info.fingerprint ||
-        cursor->samples != sl_dataset_epoch_samples(loader->dataset) ||
+        (cursor->samples != sl_loader_epoch_positions(loader) && cursor->episodes == 0 &&
+         loader->episodes.classes == 0) ||
         cursor->position > cursor->samples) {
         return "dataset";
+    }
+    if (is_of_other_episodes(loader, cursor)) {
+        return "number of classes, of samples of each, or of episodes, or other classes of samples";
     }
     if (cursor->seed != o->seed) {
         return "seed";

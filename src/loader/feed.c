@@ -5,6 +5,7 @@
  */
 #include "feed.h"
 
+#include "episode_order.h"
 #include "error.h"
 #include "memory.h"
 #include "thread.h"
@@ -97,6 +98,9 @@ static sl_order make_order(const sl_feed *feed, uint64_t epoch)
 {
     const sluice_loader_options *o = &feed->config->options;
     const sluice_shuffle shuffle = (sluice_shuffle)o->shuffle;
+    if (feed->episodes != NULL) {
+        return sl_order_make_episodes(feed->episodes, o->seed, epoch);
+    }
     return feed->buckets != NULL ? sl_order_make_buckets(feed->buckets, shuffle, o->seed, epoch)
                                  : plain_order(feed, shuffle, o->seed, epoch);
 }
@@ -115,16 +119,28 @@ sl_plan sl_feed_plan(const sl_feed *feed, uint64_t epoch, uint64_t start)
     return plan;
 }
 
+/* By a rule of any, at first. Where an epoch has more positions than there are samples, as one of
+ * episodes may, each round of as many has an order of its own. */
+static uint64_t any_partner(const sl_feed *feed, const sl_row_want *want)
+{
+    const sluice_loader_options *o = &feed->config->options;
+    const sluice_shuffle shuffle =
+        o->shuffle == SLUICE_SHUFFLE_BLOCK ? SLUICE_SHUFFLE_BLOCK : SLUICE_SHUFFLE_FULL;
+    const uint64_t seed = sl_partner_seed(o->seed, want->member);
+    sl_order order = make_order(feed, shuffle, seed, want->epoch);
+    const uint64_t round = want->position / order.count;
+    if (round > 0) {
+        order = make_order(feed, shuffle, sl_partner_seed(seed, (uint32_t)round), want->epoch);
+    }
+    return sl_order_sample(&order, want->position % order.count);
+}
+
 uint64_t sl_feed_partner(const sl_feed *feed, const sl_row_want *want, uint64_t own)
 {
     const sluice_loader_options *o = &feed->config->options;
     const sl_partner_rule rule = sl_partners_rule(feed->partners, want->member);
     if (rule == SL_PARTNER_ANY && want->attempt == 0) {
-        const sluice_shuffle shuffle =
-            o->shuffle == SLUICE_SHUFFLE_BLOCK ? SLUICE_SHUFFLE_BLOCK : SLUICE_SHUFFLE_FULL;
-        const sl_order order =
-            plain_order(feed, shuffle, sl_partner_seed(o->seed, want->member), want->epoch);
-        return sl_order_sample(&order, want->position);
+        return any_partner(feed, want);
     }
     return sl_partner_drawn(rule, feed->classes, feed->dataset->info.samples,
                             &(sl_partner_key){.seed = o->seed,

@@ -129,9 +129,10 @@ typedef struct sl_feed {
     sl_quarantine *quarantine;
     const sl_column_set *columns;
     const sl_partners *partners;
-    const sl_classes *classes; /* NULL: no partner's rule looks at them */
-    uint32_t members;          /* of a row, at most */
-    const sl_bucket_set *buckets; /* NULL: there are none */
+    const sl_classes *classes;      /* NULL: no partner's rule looks at them */
+    uint32_t members;               /* of a row, at most */
+    const sl_bucket_set *buckets;   /* NULL: there are none */
+    const sl_episode_set *episodes; /* the same */
 
     pthread_mutex_t mutex;
     bool running;

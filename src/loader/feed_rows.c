@@ -145,8 +145,8 @@ static uint64_t substitute_of(const sl_feed *feed, const sl_row_want *want)
     return feed->shards != NULL ? from_shards(feed, want) : from_plan(feed, want);
 }
 
-/* Whether there is no other sample in its bucket. */
-static bool is_only_one(const sl_feed *feed, const sl_row_want *want)
+/* Whether there is no other sample in its bucket, or of its class. */
+static bool is_alone(const sl_feed *feed, const sl_row_want *want)
 {
     const sl_plan plan = sl_feed_plan(feed, want->epoch, 0);
     return sl_plan_choices(&plan, want->position) < 2;
@@ -156,7 +156,8 @@ static bool is_only_one(const sl_feed *feed, const sl_row_want *want)
 static bool insert_substitute(sl_feed *feed, const sl_row_want *bad)
 {
     if (bad->attempt >= ATTEMPTS_MAX || feed->dataset->info.samples < 2 ||
-        (feed->buckets != NULL && bad->member == 0 && is_only_one(feed, bad))) {
+        ((feed->buckets != NULL || feed->episodes != NULL) && bad->member == 0 &&
+         is_alone(feed, bad))) {
         return false;
     }
     sl_row_want want = *bad;

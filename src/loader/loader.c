@@ -99,6 +99,7 @@ static sluice_status open_stages(sluice_loader *loader, uint32_t workers,
     loader->feed.columns = &loader->columns;
     loader->feed.partners = &loader->partners;
     loader->feed.classes = loader->classes.samples > 0 ? &loader->classes : NULL;
+    loader->feed.episodes = loader->episodes.classes > 0 ? &loader->episodes : NULL;
     sluice_status status = sl_loader_open_device(loader, workers, error);
     if (status == SLUICE_OK) {
         status = sl_loader_charge_tables(loader, error);
@@ -194,6 +195,7 @@ static void destroy(sluice_loader *loader)
         sl_feed_close(&loader->feed);
     }
     sl_row_maker_close(&loader->maker);
+    sl_episode_set_close(&loader->episodes);
     sl_classes_close(&loader->classes);
     sl_columns_close(&loader->columns);
     sl_quarantine_close(&loader->quarantine);
@@ -343,6 +345,9 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
         status = sl_loader_open_partners(made, options, error);
     }
     if (status == SLUICE_OK) {
+        status = sl_loader_open_episodes(made, options, error);
+    }
+    if (status == SLUICE_OK) {
         status = cut_windows(made, options, error);
     }
     if (status == SLUICE_OK) {
@@ -356,7 +361,7 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
         status =
             sl_bucketing_open(&made->buckets, &made->config, made->dataset, &made->columns, error);
     }
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && made->episodes.classes == 0) {
         status = sl_config_check_epoch(&made->config, made->dataset, error);
     }
     if (status == SLUICE_OK) {

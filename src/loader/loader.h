@@ -16,6 +16,7 @@
 
 #include "bucketing.h"
 #include "config.h"
+#include "episode_order.h"
 #include "feed.h"
 #include "populate.h"
 #include "processors.h"
@@ -42,7 +43,8 @@ struct sluice_loader {
     sl_quarantine quarantine;
     sl_column_set columns;
     sl_partners partners;
-    sl_classes classes; /* none, unless a rule of partners looks at them */
+    sl_classes classes;      /* none, unless a rule of partners, or episodes, look at them */
+    sl_episode_set episodes; /* classes 0: there are none */
     sl_row_maker maker;
     sl_bucketing buckets; /* of aspect ratio; count 0: there are none */
     sl_shard_set shards;  /* of what is read from front to back; else none */
@@ -108,6 +110,19 @@ sluice_status sl_loader_refuse(sluice_loader *loader, const sluice_error *why);
  * NOMEM. */
 sluice_status sl_loader_open_partners(sluice_loader *loader, const sluice_loader_options *options,
                                       sluice_error *error);
+
+/* Copies the classes of samples, which `what` needs; once. INVALID, NOMEM. */
+sluice_status sl_loader_open_classes(sluice_loader *loader, const sluice_loader_options *options,
+                                     const char *what, sluice_error *error);
+
+/* ---- open_episodes.c ---- */
+
+/* Of an epoch of episodes, where options ask for it. Once the dataset's samples are those of the
+ * loader. INVALID; UNSUPPORTED: what does not go with them; NOMEM. */
+sluice_status sl_loader_open_episodes(sluice_loader *loader, const sluice_loader_options *options,
+                                      sluice_error *error);
+/* Positions of an epoch. */
+uint64_t sl_loader_epoch_positions(const sluice_loader *loader);
 
 /* ---- open_memory.c ---- */
 

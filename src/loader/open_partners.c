@@ -20,23 +20,23 @@ static sluice_status check_random_access(const sluice_loader *loader, sluice_err
                                        what);
 }
 
-static sluice_status check_classes(const sluice_loader *loader,
-                                   const sluice_loader_options *options, sluice_error *error)
+sluice_status sl_loader_open_classes(sluice_loader *loader, const sluice_loader_options *options,
+                                     const char *what, sluice_error *error)
 {
     const uint64_t samples = loader->dataset->info.samples;
     if (options->classes == NULL) {
         return sl_error_set(error, SLUICE_INVALID, "loader",
-                            "option " SL_OPTION("partners") ": same_class and other_class need "
-                                                            "the " SL_OPTION("classes") " of all "
-                                                                                        "samples");
+                            "%s need the " SL_OPTION("classes") " of all samples", what);
     }
-    return options->class_count == samples
+    if (options->class_count != samples) {
+        return sl_error_set(
+            error, SLUICE_INVALID, "loader",
+            "option " SL_OPTION("classes") " is of %llu samples, and the dataset has %llu",
+            (unsigned long long)options->class_count, (unsigned long long)samples);
+    }
+    return loader->classes.samples > 0
                ? SLUICE_OK
-               : sl_error_set(error, SLUICE_INVALID, "loader",
-                              "option " SL_OPTION("classes") " is of %llu samples, and the dataset "
-                                                             "has %llu",
-                              (unsigned long long)options->class_count,
-                              (unsigned long long)samples);
+               : sl_classes_open(&loader->classes, options->classes, samples, error);
 }
 
 sluice_status sl_loader_open_partners(sluice_loader *loader, const sluice_loader_options *options,
@@ -58,8 +58,6 @@ sluice_status sl_loader_open_partners(sluice_loader *loader, const sluice_loader
     if (status != SLUICE_OK || !sl_partners_need_classes(&loader->partners)) {
         return status;
     }
-    status = check_classes(loader, options, error);
-    return status == SLUICE_OK ? sl_classes_open(&loader->classes, options->classes,
-                                                 loader->dataset->info.samples, error)
-                               : status;
+    return sl_loader_open_classes(
+        loader, options, "option " SL_OPTION("partners") ": same_class and other_class", error);
 }
