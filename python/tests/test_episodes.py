@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Episodes of few-shot learning: what they are made of, on ranks, after a restart, of bad samples, what is refused."""
+import pathlib
+import re
+
 import episode_model
 import numpy
 import pytest
+from PIL import Image
 
 import sluice
 from sluice import columns as C, transforms as T
@@ -205,6 +209,27 @@ def test_pictures(photos):
             for at, sample in numpy.ndenumerate(batch["index"].numpy().reshape(3, 10)):
                 assert data.targets[sample] == labels[at]
             assert len({pictures[at].tobytes() for at in numpy.ndindex(3, 10)}) == 30
+
+
+def test_the_page(tmp_path, monkeypatch):
+    """The example of docs/several.md, with a net that sees colours only: each class is one."""
+    torch = pytest.importorskip("torch")
+    import sluice.torch
+
+    monkeypatch.chdir(tmp_path)
+    for label, colour in enumerate(numpy.ndindex(2, 2, 2)):
+        folder = tmp_path / "miniImageNet" / "train" / f"class{label}"
+        folder.mkdir(parents=True)
+        for number in range(21):
+            noise = numpy.random.RandomState(number).randint(0, 60, (20, 24, 3))
+            Image.fromarray((noise + 190 * numpy.array(colour)).astype("uint8")).save(folder / f"{number:02}.png")
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "several.md").read_text()
+    block = next(block for block in re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL) if "WAY" in block)
+    names = {"sluice": sluice, "T": T, "net": lambda images: images.float().mean((2, 3))}
+    exec(compile(block, "several.md", "exec"), names)
+    assert len(names["loader"]) == 100 and names["features"].shape == (5, 20, 3)
+    assert (torch.cdist(names["queries"], names["prototypes"]).argmin(1) == names["wanted"]).all()
+    assert 0 < names["loss"] < 2
 
 
 # ---- what is refused ----

@@ -12,9 +12,11 @@
 #include "pipeline.h"
 #include "presets.h"
 #include "report.h"
+#include "sample_classes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const uint64_t default_batch = 256, default_prefetch = 4;
@@ -119,14 +121,19 @@ static int bench(sluice_dataset *dataset, sluice_dataset *yardstick, struct colu
                             .ranks = *ranks,
                             .samples = info.samples};
     struct column_source source = {NULL, NULL};
+    uint32_t *classes = NULL;
     fill_options(&job.source.options, dataset);
     job.source.options.rank = ranks->rank;
     job.source.options.world_size = ranks->world_size;
-    int code = column_set_complete(columns, dataset);
+    int code = sample_classes_take(dataset, &job.source.options, &classes);
+    if (code == TOOL_FINE) {
+        code = column_set_complete(columns, dataset);
+    }
     if (code == TOOL_FINE) {
         code = make_columns(columns, &source, &job.source.options);
     }
     if (code != TOOL_FINE) {
+        free(classes);
         return code;
     }
     job.source.recipe = source.recipe;
@@ -138,6 +145,7 @@ static int bench(sluice_dataset *dataset, sluice_dataset *yardstick, struct colu
     bench_setting_look(&job.setting, dataset);
     code = has_steps() ? bench_accelerate(&job) : bench_deliver(&job);
     column_source_free(&source);
+    free(classes);
     return code;
 }
 
