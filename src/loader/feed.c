@@ -127,10 +127,10 @@ static uint64_t any_partner(const sl_feed *feed, const sl_row_want *want)
     const sluice_shuffle shuffle =
         o->shuffle == SLUICE_SHUFFLE_BLOCK ? SLUICE_SHUFFLE_BLOCK : SLUICE_SHUFFLE_FULL;
     const uint64_t seed = sl_partner_seed(o->seed, want->member);
-    sl_order order = make_order(feed, shuffle, seed, want->epoch);
+    sl_order order = plain_order(feed, shuffle, seed, want->epoch);
     const uint64_t round = want->position / order.count;
     if (round > 0) {
-        order = make_order(feed, shuffle, sl_partner_seed(seed, (uint32_t)round), want->epoch);
+        order = plain_order(feed, shuffle, sl_partner_seed(seed, (uint32_t)round), want->epoch);
     }
     return sl_order_sample(&order, want->position % order.count);
 }
