@@ -77,12 +77,13 @@ def _options(given, copies):
         names = _check.items("partners", given["partners"], "names of rules")
         given["partners"] = ",".join(_check.text("partners", name) for name in names)
     _integer("batch_size", given["batch_size"], 1, 65536)
-    given["episode_classes"], given["episode_samples"] = _episode(given["episode"])
-    if given["episodes"] and given["episode"] is None:
+    classes, given["episode"] = _episode(given["episode"])
+    if given["episodes"] and not classes:
         raise ValueError(f"episodes={given['episodes']!r}: of which episode=(classes, samples)?")
     if given["buckets"] is not None:
         given["buckets"] = _buckets.text(given["buckets"])
     options = values(Loader.__init__, "loader", given, WORDS, _integer)
+    options |= {"episode_classes": classes, "episode_samples": given["episode"]}
     if options["ignore_index"] == 0:
         raise ValueError("ignore_index=0 is a class: expected a number that no label has, as -100")
     for name in ("prefetch", "device_slots"):
@@ -277,11 +278,11 @@ class Loader:
         self._functions = {}  # of transforms.Python, by column
         views = self._views(columns)
         recipe, columns = self._columns(transform, columns, dtype, layout, options)
-        self._opened = (options, recipe, columns)
+        self._opened = (options, recipe, columns, _classes(classes), table)
         self._handle = _sluice.Loader(
             self.dataset._handle, options, recipe, columns,
             round(min(seconds("hold_timeout", 1e9 if hold_timeout is None else hold_timeout), 1e9) * 1000), views,
-            bool(copies), _classes(classes), table,
+            bool(copies), *self._opened[3:],
         )  # fmt: skip
         if not self._copies_on_device and self._handle.on_device:
             self._handle.copies = False
@@ -307,7 +308,7 @@ class Loader:
         self.generator = self.worker_init_fn = self.multiprocessing_context = None
 
     if not TYPE_CHECKING:
-        __init__ = _check.named(__init__, more={name: option for name, option in keywords("loader").items() if not name.startswith("episode_")})
+        __init__ = _check.named(__init__, more=keywords("loader"))
 
     _batch: type[Batch] = Batch
     _copies_on_device = False

@@ -162,6 +162,11 @@ def test_a_state_of_other_episodes_is_refused(data, other):
         own.load_state_dict(plain)
 
 
+def test_a_notebook_shows_samples(data):
+    with loader(data, columns=COLUMNS | {"other": C.Number("class", partner=1)}, partners="same_class") as own:
+        assert own._repr_html_().count("<div") > 8
+
+
 # ---- bad samples ----
 
 

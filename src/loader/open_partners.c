@@ -25,14 +25,13 @@ sluice_status sl_loader_open_classes(sluice_loader *loader, const sluice_loader_
 {
     const uint64_t samples = loader->dataset->info.samples;
     if (options->classes == NULL) {
-        return sl_error_set(error, SLUICE_INVALID, "loader",
-                            "%s need the " SL_OPTION("classes") " of all samples", what);
+        return sl_error_set(error, SLUICE_INVALID, "loader", "%s need the classes of all samples",
+                            what);
     }
     if (options->class_count != samples) {
-        return sl_error_set(
-            error, SLUICE_INVALID, "loader",
-            "option " SL_OPTION("classes") " is of %llu samples, and the dataset has %llu",
-            (unsigned long long)options->class_count, (unsigned long long)samples);
+        return sl_error_set(error, SLUICE_INVALID, "loader",
+                            "option classes is of %llu samples, and the dataset has %llu",
+                            (unsigned long long)options->class_count, (unsigned long long)samples);
     }
     return loader->classes.samples > 0
                ? SLUICE_OK
