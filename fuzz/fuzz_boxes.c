@@ -230,7 +230,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint64_t boxes = claimed(data, AT_COUNT, (data[AT_LIE] & 1) != 0, bytes / box_bytes);
     const uint64_t there = claimed(data, AT_LABELS, (data[AT_LIE] & 2) != 0, bytes / box_bytes);
     const size_t kept = (data[AT_LIE] & 1) != 0 ? bytes : bytes / box_bytes * box_bytes;
-    const size_t numbers = there < bytes + 2 * LENGTH ? (size_t)there : LENGTH;
+    const size_t numbers = there < bytes + 2 * (size_t)LENGTH ? (size_t)there : LENGTH;
     uint8_t *values = malloc(kept + SLACK); /* of just that size: what reads behind it is seen */
     int64_t *labels = malloc((numbers + SLACK) * sizeof(*labels));
     sluice_error error = SLUICE_ERROR_INIT;

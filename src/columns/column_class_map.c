@@ -244,7 +244,9 @@ static void flush_plane(class_map *map)
 static sluice_status rasterise(const class_map *map, const sl_instances *instances, uint32_t number,
                                uint8_t *plane, uint8_t value, sluice_error *error)
 {
-    const sl_mask mask = {plane, map->width, map->width, map->height, value};
+    sl_mask mask = {
+        .stride_bytes = map->width, .width = map->width, .height = map->height, .value = value};
+    mask.pixels = plane;
     return sl_instances_rasterise(instances, number, map->trail->matrix, &mask, map->scratch,
                                   error);
 }

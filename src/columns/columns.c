@@ -94,14 +94,16 @@ void sl_column_lead(sl_column_set *set, sl_column *column)
 static sluice_status columns_find_field(const sl_columns_config *config, const char *name,
                                         uint32_t *number, sluice_error *error)
 {
-    for (*number = 0; *number < config->field_count; (*number)++) {
-        if (strcmp(config->fields[*number].name, name) == 0) {
+    for (uint32_t i = 0; i < config->field_count; i++) {
+        if (strcmp(config->fields[i].name, name) == 0) {
+            *number = i;
             return SLUICE_OK;
         }
     }
     sl_name_list known;
-    return sl_error_set(error, SLUICE_INVALID, STAGE, "the dataset has no field \"%s\", it has: %s",
-                        name, sl_name_list_fields(&known, config->fields, config->field_count));
+    (void)sl_error_set(error, SLUICE_INVALID, STAGE, "the dataset has no field \"%s\", it has: %s",
+                       name, sl_name_list_fields(&known, config->fields, config->field_count));
+    return SLUICE_INVALID;
 }
 
 /* The field, which the kind takes. */
@@ -164,13 +166,15 @@ uint32_t sl_columns_members(const sl_column_set *set, uint64_t epoch)
 static sluice_status columns_find_beside(const sl_columns_config *config, const char *name,
                                          sl_beside *beside, sluice_error *error)
 {
+    uint32_t number = 0;
     beside->number = SL_FIELD_NONE;
     if (name[0] == '\0') {
         return SLUICE_OK;
     }
-    const sluice_status status = columns_find_field(config, name, &beside->number, error);
+    const sluice_status status = columns_find_field(config, name, &number, error);
     if (status == SLUICE_OK) {
-        beside->field = config->fields[beside->number];
+        beside->number = number;
+        beside->field = config->fields[number];
     }
     return status;
 }

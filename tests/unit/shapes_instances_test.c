@@ -228,49 +228,68 @@ TEST_WITH(boxes_of_what_a_convex_part_shows, open_scratch, close_scratch)
     }
 }
 
+enum { ACROSS = 9, DOWN = 7, RUNS_MAX = ACROSS * DOWN + 1 };
+
+static uint32_t draw_runs(uint32_t *random, uint32_t longest, uint32_t ends[RUNS_MAX])
+{
+    uint32_t count = 0;
+    for (uint32_t at = 0; at < ACROSS * DOWN; ends[count++] = at) {
+        *random = *random * 1664525 + 1013904223;
+        at += (*random >> 16) % longest;
+        if (at > ACROSS * DOWN || count + 2 == RUNS_MAX)
+            at = ACROSS * DOWN;
+    }
+    return count;
+}
+
+static void widen_sides(double to[4], const double box[4])
+{
+    for (int side = 0; side < 4 && box[2] > box[0]; side++)
+        to[side] = side < 2 ? fmin(to[side], box[side]) : fmax(to[side], box[side]);
+}
+
 /* Each covered pixel is a square: moved, it is a polygon, whose box is looked at by itself. */
+static sl_shape_box box_of_pixels(const uint32_t *ends, uint32_t count, const double view[9],
+                                  const double (*part)[2], uint32_t corners)
+{
+    static const double none[4] = {INFINITY, INFINITY, -INFINITY, -INFINITY};
+    const sl_instance one = {.polygons = 1};
+    sl_shape_box want;
+    memcpy(want.seen, none, sizeof(none));
+    memcpy(want.whole, none, sizeof(none));
+    for (uint32_t pixel = 0, run = 0; pixel < ACROSS * DOWN; pixel++) {
+        while (run < count && ends[run] <= pixel)
+            run++;
+        if (run % 2 == 0)
+            continue;
+        const uint32_t column = pixel / DOWN;
+        const double x = column;
+        const double y = pixel % DOWN;
+        const double square[] = {x, y, x + 1, y, x + 1, y + 1, x, y + 1};
+        parts[0] = (sl_polygon){square, 4};
+        const sl_shape_box box = box_seen(&one, view, part, corners);
+        widen_sides(want.seen, box.seen);
+        widen_sides(want.whole, box.whole);
+    }
+    return want;
+}
+
 TEST_WITH(boxes_of_run_lengths_are_those_of_their_pixels, open_scratch, close_scratch)
 {
-    enum { ACROSS = 9, DOWN = 7, RUNS_MAX = ACROSS * DOWN + 1 };
     static const double views[][9] = {{1, 0, 0, 0, 1, 0, 0, 0, 1},
                                       {9, 4, -20, -5, 8, 30, 0, 0, 1},
                                       {6, 5, 20, -7, 9, 10, .03, -.02, 1}};
     static const double part[][2] = {{20, 5}, {80, 20}, {70, 90}, {5, 60}};
-    uint32_t next = 1;
+    uint32_t random = 1;
     uint32_t some = 0;
     for (uint32_t i = 0; i < 600; i++) {
         uint32_t ends[RUNS_MAX];
-        uint32_t count = 0;
-        for (uint32_t at = 0; at < ACROSS * DOWN; ends[count++] = at) {
-            next = next * 1664525 + 1013904223;
-            const uint32_t length = (next >> 16) % (i % 2 == 0 ? 4 : 30);
-            at = at + length < ACROSS * DOWN ? at + length : ACROSS * DOWN;
-            if (count + 2 == RUNS_MAX)
-                at = ACROSS * DOWN;
-        }
+        const uint32_t count = draw_runs(&random, i % 2 == 0 ? 4 : 30, ends);
         const double *view = views[i % 3];
         const uint32_t corners = i % 5 == 0 ? 3 : 4;
         const sl_instance runs = {.runs = {ACROSS, DOWN, count, ends}};
         const sl_shape_box got = box_seen(&runs, view, part, corners);
-        sl_shape_box want = {{INFINITY, INFINITY, -INFINITY, -INFINITY},
-                             {INFINITY, INFINITY, -INFINITY, -INFINITY}};
-        for (uint32_t k = 1; k < count; k += 2) {
-            for (uint32_t pixel = ends[k - 1]; pixel < ends[k]; pixel++) {
-                const uint32_t column = pixel / DOWN;
-                const double x = column;
-                const double y = pixel % DOWN;
-                const double square[] = {x, y, x + 1, y, x + 1, y + 1, x, y + 1};
-                const sl_instance one = {.polygons = 1};
-                parts[0] = (sl_polygon){square, 4};
-                const sl_shape_box box = box_seen(&one, view, part, corners);
-                for (int side = 0; side < 4; side++) {
-                    double (*less)(double, double) = side < 2 ? fmin : fmax;
-                    want.whole[side] = less(want.whole[side], box.whole[side]);
-                    if (box.seen[2] > box.seen[0])
-                        want.seen[side] = less(want.seen[side], box.seen[side]);
-                }
-            }
-        }
+        const sl_shape_box want = box_of_pixels(ends, count, view, part, corners);
         if (want.seen[2] > want.seen[0]) {
             is_box(got.seen, want.seen[0], want.seen[1], want.seen[2], want.seen[3]);
             some++;
