@@ -143,14 +143,14 @@ def found(loader, model):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--close", type=int, default=3, help="the last epochs, without mosaics")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
-        write(root, "train", seed=1, count=320)
+        write(root, "train", seed=1, count=256)
         write(root, "val", seed=2, count=64)
         model = Detector()
         steps = train_steps(arguments.epochs, arguments.close)
