@@ -12,7 +12,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { PIXELS_MAX = 1 << 14, SCRATCH = 1 << 19, ROW_SIDE_MAX = 64, TEXT_MAX = 40 };
+enum {
+    PIXELS_MAX = 1 << 14,
+    SCRATCH = 1 << 19,
+    ROW_SIDE_MAX = 64,
+    TEXT_MAX = 40,
+    CANVAS_MOST = 1 << 24
+};
 
 /* What follows the picture's and the row's sizes: as many steps as there are bytes. */
 typedef struct input {
@@ -131,6 +137,21 @@ static sluice_status copy_jpeg(const sl_image *in, int quality, uint8_t *out, sl
     return SLUICE_OK;
 }
 
+/* One of two layers, blended into black where it is the second. */
+static sluice_status apply_layered(const sl_converter *converter, const sl_params *params,
+                                   const sl_image *view, const sl_apply_work *work, uint8_t *row,
+                                   sluice_error *error)
+{
+    sl_layer layer = {.view = view, .pixels = calloc(sl_layer_bytes(params), 1)};
+    fuzz_expect(layer.pixels != NULL, "memory");
+    sluice_status status = sl_layer_make(converter, params, work, &layer, error);
+    if (status == SLUICE_OK) {
+        status = sl_canvas_end(converter, params, work, layer.pixels, row, error);
+    }
+    free(layer.pixels);
+    return status;
+}
+
 static made apply(const sluice_augment *r, const sl_params *params, const sl_image *view,
                   sl_simd simd, uint64_t output)
 {
@@ -151,7 +172,9 @@ static made apply(const sluice_augment *r, const sl_params *params, const sl_ima
     fuzz_expect(m.row != NULL && sl_scratch_open(&scratch, SCRATCH, SCRATCH, NULL) == SLUICE_OK,
                 "memory");
     const sl_apply_work work = {.scratch = &scratch};
-    m.status = sl_augment_apply(&converter, view, params, &work, m.row, &error);
+    const bool layered = params->layered && sl_layer_bytes(params) <= CANVAS_MOST;
+    m.status = layered ? apply_layered(&converter, params, view, &work, m.row, &error)
+                       : sl_augment_apply(&converter, view, params, &work, m.row, &error);
     fuzz_expect(m.status == SLUICE_OK || (m.status == SLUICE_NOMEM && error.text[0] != '\0'),
                 "a row, or too little memory");
     fuzz_expect(sl_scratch_mark(&scratch) == 0, "scratch is given back");
@@ -171,6 +194,7 @@ static void draw_and_apply(const sluice_augment *r, const uint32_t size[2], uint
     const sl_draw_key key = {.seed = seed,
                              .sample = seed % 97,
                              .exact = seed % 2 == 1,
+                             .layer = (uint32_t)seed / 2 % 2,
                              .boxes = boxes,
                              .box_count = (uint32_t)seed % 5};
     const sluice_status status = sl_draw(r, &key, size[0], size[1], &params, &error);

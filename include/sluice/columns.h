@@ -105,10 +105,12 @@ typedef enum sluice_column_kind {
  * with SLUICE_EXIF_APPLY), pixel (i, j) covers [i, i + 1) x [j, j + 1). Mixing (mixup, cutmix)
  * mixes pictures, and leaves these columns each row's own: NAME.partner says whose were mixed in.
  *
- * Where the recipe is of several samples (mosaic), they follow the picture of each, in its place:
- * what has a length has that of the first sample, then that of the second, and so on, `length` of
- * them a row at most; GEOMETRY is of the row's own sample. Each sample brings all of its columns'
- * fields along.
+ * Where the recipe is of several samples (mosaic, mixup_partner), they follow the picture of each,
+ * in its place: what has a length has that of the first sample, then that of the second, and so on,
+ * `length` of them a row at most; GEOMETRY is of the row's own sample. Each sample brings all of
+ * its columns' fields along. With mixup_partner a MASK is refused, since labels cannot be blended,
+ * and the IMAGE has NAME.share (f32): that of the row's own picture, 1 where nothing was mixed in.
+ * Such an IMAGE may not be missing.
  *
  * MASK: a value of `dtype` [U8] for each pixel, or `channels` [1] of them; by the nearest stored
  * pixel, as Pillow takes it (every value is a stored one, or `fill` where there is no picture), or

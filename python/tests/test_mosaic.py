@@ -311,6 +311,7 @@ def test_what_is_too_much(data):
 
 
 REFUSED = [
+    ({"image": C.Image(transform=[T.Mosaic(8)], sizes="padded", max_size=64)}, {}, "come to one size"),
     ({"image": C.Image(transform=[T.Mosaic(8)], partner=1)}, {}, "cannot be a partner's"),
     ({"image": C.Image(transform=[T.Mosaic(8)]), "d": C.Mask("mask", interpolation="bilinear", dtype="float32")}, {}, "nearest pixels"),
     ({"id": C.Number("id", partner=1)}, {"partners": "some"}, "\"some\" is none of any"),

@@ -103,6 +103,8 @@ def test_interpolations():
             T.RandomChoice([T.Grayscale(3), T.Compose([T.JPEG(5), T.JPEG(9)])], p=[1, 3]),
             ("random_choice", (1, 3), (("random_grayscale", 1), ("sequence", (), (("jpeg", 5, 5), ("jpeg", 9, 9))))),
         ),
+        (T.MixUpPartner(), ("mixup_partner", 32, 1, 0)),
+        (T.MixUpPartner(0.2, 0.5, 90), ("mixup_partner", 0.2, 0.5, 90)),
         (T.RandomOrder([T.JPEG(5), [T.JPEG(9)]]), ("random_order", (), (("jpeg", 5, 5), ("jpeg", 9, 9)))),
     ],
 )

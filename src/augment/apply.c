@@ -11,6 +11,7 @@
 #include "crop.h"
 #include "erase.h"
 #include "error.h"
+#include "mix_rows.h"
 #include "resample.h"
 #include "run.h"
 
@@ -277,6 +278,46 @@ sluice_status sl_canvas_tile(const sl_converter *converter, const sl_image *view
     if (work->profile != NULL) {
         work->profile->ns[SL_OPERATION_GEOMETRY] += sl_now_ns() - began;
     }
+    return status;
+}
+
+size_t sl_layer_bytes(const sl_params *params)
+{
+    return (size_t)params->layer_width * params->layer_height * 3;
+}
+
+/* The second layer into the first. */
+static void blend(const sl_converter *converter, const sl_params *params, uint8_t *pixels,
+                  const uint8_t *second)
+{
+    const sl_converter bytes = {.dtype = SLUICE_U8,
+                                .layout = SLUICE_NHWC,
+                                .width = params->layer_width,
+                                .height = params->layer_height,
+                                .tools = converter->tools,
+                                .finite = true};
+    sl_mix_rows(&bytes,
+                &(sl_mix_side){.samples = pixels, .row = pixels, .how = {.weight = params->share}},
+                &(sl_mix_side){.samples = second});
+}
+
+sluice_status sl_layer_make(const sl_converter *converter, const sl_params *params,
+                            const sl_apply_work *work, const sl_layer *layer, sluice_error *error)
+{
+    const sl_run run = canvas_run(converter, params, work, error);
+    const size_t mark = sl_scratch_mark(work->scratch);
+    const bool second = params->layer > 0;
+    uint8_t *made = NULL;
+    const sluice_status status =
+        sl_run_layer(&run, layer->view, layer->tiles, second ? NULL : layer->pixels, &made);
+    if (status == SLUICE_OK && second) {
+        const uint64_t began = work->profile != NULL ? sl_now_ns() : 0;
+        blend(converter, params, layer->pixels, made);
+        if (work->profile != NULL) {
+            work->profile->ns[SL_OPERATION_MIXING] += sl_now_ns() - began;
+        }
+    }
+    sl_scratch_release(work->scratch, mark);
     return status;
 }
 

@@ -335,7 +335,8 @@ void sl_drawing_begin(sl_drawing *drawing, sl_params *params, uint32_t width, ui
     *drawing = (sl_drawing){
         .params = params, .width = width, .height = height, .exact = exact, .error = error};
     sl_trail_begin(&params->trail, width, height);
-    params->absent = false;
+    params->absent = params->layered = false;
+    params->share = 1;
     params->operation_count = 0;
     params->geometry_count = 1;
     geometry_begin(drawing, &params->geometries[0]);
@@ -571,6 +572,19 @@ sluice_status sl_draw_tile(sl_drawing *drawing, int64_t x, int64_t y, uint32_t w
     sl_trail_crop(&drawing->params->trail, -x, -y, width, height);
     drawing_resized(drawing, width, height);
     return SLUICE_OK;
+}
+
+void sl_draw_blend(sl_drawing *drawing, float share, bool alone)
+{
+    sl_params *params = drawing->params;
+    sl_drawing_close(drawing);
+    params->layered = true;
+    params->layer = drawing->layer;
+    params->layer_operations = params->operation_count;
+    params->layer_width = drawing->width;
+    params->layer_height = drawing->height;
+    params->share = alone ? 1 : share;
+    params->absent = params->absent || (alone && drawing->layer > 0);
 }
 
 sluice_status sl_draw_border(sl_drawing *drawing, uint32_t left, uint32_t top, uint32_t width,

@@ -30,7 +30,8 @@ typedef struct sl_drawing {
     uint32_t width, height; /* of the picture as it is by now */
     bool open;              /* the last geometry may still be changed */
     bool unwarped;          /* by nothing but a tile's place: any interpolation is right */
-    uint32_t member;        /* of the row's pictures, which one this is */
+    uint32_t member;        /* of the layer's pictures, which one this is */
+    uint32_t layer;
     uint64_t epoch;
     bool exact;
     /* Not of the picture, but of labels of its pixels: nothing is interpolated, the fill is
@@ -77,6 +78,10 @@ sluice_status sl_draw_warp(sl_drawing *drawing, const double matrix[9], uint32_t
  * this, behind a resize. `absent`: it is on no canvas. */
 sluice_status sl_draw_tile(sl_drawing *drawing, int64_t x, int64_t y, uint32_t width,
                            uint32_t height, const uint8_t fill[3], bool absent);
+
+/* What follows is of two layers, blended, of which the first has that share. `alone`: there is the
+ * first only, and a picture of the second is absent. */
+void sl_draw_blend(sl_drawing *drawing, float share, bool alone);
 
 /* A border, of the operation "pad"'s modes. */
 sluice_status sl_draw_border(sl_drawing *drawing, uint32_t left, uint32_t top, uint32_t width,

@@ -131,7 +131,12 @@ static sluice_status append_step(sluice_augment *recipe, const char *call, sl_re
         return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
                                 "it makes rows of several samples, and has to be the first step");
     }
-    if (step->kind->looks && recipe->count > 0 && recipe->steps[0].kind->members != NULL) {
+    if (step->kind->layers != NULL && (recipe->depth > 0 || sl_recipe_is_layered(recipe))) {
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
+                                "it makes rows of two layers: once in a recipe, and in no group");
+    }
+    if (step->kind->looks && recipe->count > 0 &&
+        (recipe->steps[0].kind->members != NULL || sl_recipe_is_layered(recipe))) {
         return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
                                 "it looks at the boxes of one picture, and there are several");
     }
@@ -403,6 +408,34 @@ static const char *last_of_open_size(const sluice_augment *recipe)
     return name;
 }
 
+static const sl_recipe_step *layers_step(const sluice_augment *recipe)
+{
+    for (uint32_t i = 0; i < recipe->count; i++) {
+        if (recipe->steps[i].kind->layers != NULL) {
+            return &recipe->steps[i];
+        }
+    }
+    return NULL;
+}
+
+static sluice_status check_layers(const sluice_augment *recipe, sluice_error *error)
+{
+    const sl_recipe_step *step = layers_step(recipe);
+    if (step != NULL && sl_recipe_layer(recipe) == 0) {
+        return sl_error_set(error, SLUICE_INVALID, "augment",
+                            "%s: the steps before it have to bring pictures to one size",
+                            step->kind->name);
+    }
+    for (uint32_t i = 0; i < recipe->count && step != NULL; i++) {
+        if (recipe->steps[i].kind->mix != NULL) {
+            return sl_error_set(error, SLUICE_INVALID, "augment",
+                                "%s cannot follow %s: rows are mixed once",
+                                recipe->steps[i].kind->name, step->kind->name);
+        }
+    }
+    return SLUICE_OK;
+}
+
 sluice_status sl_recipe_check_steps(const sluice_augment *recipe, sluice_error *error)
 {
     if (recipe->error.status != SLUICE_OK) {
@@ -432,7 +465,7 @@ sluice_status sl_recipe_check(const sluice_augment *recipe, sluice_error *error)
                             "fixed_size_crop, letter_box or resize%s%s",
                             opens != NULL ? " behind " : "", opens != NULL ? opens : "");
     }
-    return SLUICE_OK;
+    return check_layers(recipe, error);
 }
 
 /* ---- rows of several samples ---- */
@@ -443,10 +476,31 @@ static const sl_recipe_step *gathering_step(const sluice_augment *recipe)
     return several ? &recipe->steps[0] : NULL;
 }
 
-uint32_t sl_recipe_members(const sluice_augment *recipe, uint64_t epoch)
+uint32_t sl_recipe_tiles(const sluice_augment *recipe, uint64_t epoch)
 {
     const sl_recipe_step *step = gathering_step(recipe);
     return step != NULL ? step->kind->members(step->arguments, epoch) : 1;
+}
+
+uint32_t sl_recipe_members(const sluice_augment *recipe, uint64_t epoch)
+{
+    const sl_recipe_step *step = layers_step(recipe);
+    return sl_recipe_tiles(recipe, epoch) *
+           (step != NULL ? step->kind->layers(step->arguments, epoch) : 1);
+}
+
+bool sl_recipe_is_layered(const sluice_augment *recipe)
+{
+    return layers_step(recipe) != NULL;
+}
+
+uint64_t sl_recipe_layer(const sluice_augment *recipe)
+{
+    const sl_recipe_step *step = layers_step(recipe);
+    uint32_t size[2] = {0, 0};
+    return step != NULL && find_size(recipe, 0, (uint32_t)(step - recipe->steps), size)
+               ? (uint64_t)size[0] * size[1]
+               : 0;
 }
 
 uint32_t sl_recipe_members_most(const sluice_augment *recipe)

@@ -69,7 +69,8 @@ typedef struct sl_draw_key {
     bool exact;     /* what is drawn is the same, but each step is a pass of its own */
     /* 0, or how often it was drawn before without being of use */
     uint32_t attempt;
-    uint32_t member; /* 0: the row's own sample; else the partner whose picture this is */
+    uint32_t member; /* of the layer: 0, or the tile whose picture this is */
+    uint32_t layer;  /* 0: the row's own; else that blended into it, with numbers of its own */
     /* The program is not for the picture, but for labels of its pixels (geometry.h): what they are
      * where there is no picture. NULL: for the picture. */
     const uint8_t *label_fill;
@@ -84,6 +85,11 @@ typedef struct sl_draw_key {
 /* Of how many samples a row is made in that epoch, its own one included; and at most, in any. */
 uint32_t sl_recipe_members(const sluice_augment *recipe, uint64_t epoch);
 uint32_t sl_recipe_members_most(const sluice_augment *recipe);
+/* Of these, those of a layer: the tiles of a mosaic; and whether there is ever a second one. */
+uint32_t sl_recipe_tiles(const sluice_augment *recipe, uint64_t epoch);
+bool sl_recipe_is_layered(const sluice_augment *recipe);
+/* Pixels of a layer where it is blended; 0: there are none. */
+uint64_t sl_recipe_layer(const sluice_augment *recipe);
 /* Pixels of the largest canvas of known size behind one of its steps, or steps of a group. */
 uint64_t sl_recipe_canvas(const sluice_augment *recipe);
 

@@ -15,20 +15,24 @@
  * those that others use (subvolume.c).
  */
 #define ATTEMPT_SEED UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / the golden ratio: seeds far apart */
+#define LAYER_SEED                                                                \
+    UINT64_C(0xd1342543de82ef95) /* seeds of layers, as far apart (Steele, Vigna) \
+                                  */
 enum { STREAMS_PER_GROUP = 16, STREAM_BLOCK = STREAMS_PER_GROUP * SL_GROUPS_MAX };
 _Static_assert(SL_STREAMS *SL_STREAM_STEPS <= 1008, "streams have numbers of their own");
 
 sl_random sl_recipe_random(const sl_draw_key *key, uint32_t stream)
 {
     assert(key->group < SL_GROUPS_MAX);
-    return sl_random_for(key->seed + key->attempt * ATTEMPT_SEED, key->epoch, key->sample,
+    return sl_random_for(key->seed + key->attempt * ATTEMPT_SEED + key->layer * LAYER_SEED,
+                         key->epoch, key->sample,
                          stream / STREAMS_PER_GROUP * STREAM_BLOCK +
                              key->group * STREAMS_PER_GROUP + stream % STREAMS_PER_GROUP);
 }
 
 typedef struct recipe_draw {
     const sluice_augment *recipe;
-    const sl_draw_key *key;
+    sl_draw_key key; /* from where its layers are blended on, of the first */
     sl_drawing drawing;
 } recipe_draw;
 
@@ -81,7 +85,7 @@ static sluice_status draw_in_any_order(recipe_draw *draw, uint32_t group, sl_ran
 static sluice_status draw_recipe_group(recipe_draw *draw, uint32_t group)
 {
     const sl_recipe_step *step = &draw->recipe->steps[group];
-    sl_random random = sl_recipe_random(draw->key, step->stream);
+    sl_random random = sl_recipe_random(&draw->key, step->stream);
     switch (step->kind->group) {
     case SL_GROUP_CHOICE:
         return draw_choice(draw, group, &random);
@@ -107,7 +111,8 @@ static sluice_status draw_steps(recipe_draw *draw, uint32_t begin, uint32_t end)
         if (step->kind->group != SL_GROUP_NO) {
             status = draw_recipe_group(draw, i);
         } else if (step->kind->draw != NULL) {
-            draw->drawing.random = sl_recipe_random(draw->key, step->stream);
+            draw->key.layer = step->kind->layers != NULL ? 0 : draw->key.layer;
+            draw->drawing.random = sl_recipe_random(&draw->key, step->stream);
             status = step->kind->draw(step->arguments, &draw->drawing);
         }
         i += 1 + step->inside;
@@ -129,7 +134,7 @@ sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint
                       uint32_t picture_height, sl_params *params, sluice_error *error)
 {
     assert(picture_width > 0 && picture_height > 0);
-    recipe_draw draw = {.recipe = recipe, .key = key};
+    recipe_draw draw = {.recipe = recipe, .key = *key};
     if (recipe->width == 0 && !key->any_size) {
         return sl_recipe_check(recipe, error);
     }
@@ -146,6 +151,7 @@ sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint
         memcpy(draw.drawing.label_fill, key->label_fill, sizeof(draw.drawing.label_fill));
     }
     draw.drawing.member = key->member;
+    draw.drawing.layer = key->layer;
     draw.drawing.epoch = key->epoch;
     draw.drawing.batch_width = key->width;
     draw.drawing.batch_height = key->height;

@@ -256,10 +256,10 @@ static sluice_status run_operations(const sl_run *run, const sl_image *view,
 
 /* The first canvas is made in `spare`, each canvas operation changes over: so that the last one
  * comes to be in the row, where that is what is wanted of it. */
-static bool ends_in_spare(const sl_params *params)
+static bool ends_in_spare(const sl_params *params, uint32_t begin, uint32_t end)
 {
     bool odd = true;
-    for (uint32_t i = 0; i < params->operation_count; i += operation_span(&params->operations[i])) {
+    for (uint32_t i = begin; i < end; i += operation_span(&params->operations[i])) {
         odd = odd != (params->operations[i].kind->canvas != NULL);
     }
     return odd;
@@ -279,7 +279,7 @@ sluice_status sl_run_program(const sl_run *run, const sl_image *view, uint8_t *r
     canvases c = {.made = false};
     first_size(run->params, &c.width, &c.height);
     result->chain.count = 0;
-    if (row != NULL && ends_in_spare(run->params)) {
+    if (row != NULL && ends_in_spare(run->params, 0, run->params->operation_count)) {
         c.spare = row;
         c.spare_bytes = row_bytes;
     } else {
@@ -299,17 +299,50 @@ sluice_status sl_run_program(const sl_run *run, const sl_image *view, uint8_t *r
 sluice_status sl_run_operations(const sl_run *run, uint8_t *canvas, uint8_t *row, size_t row_bytes,
                                 sl_run_result *result)
 {
-    canvases c = {.now = canvas, .made = true};
-    first_size(run->params, &c.width, &c.height);
+    const sl_params *params = run->params;
+    const uint32_t first = params->layered ? params->layer_operations : 0;
+    const uint32_t count = params->operation_count;
+    canvases c = {
+        .now = canvas, .width = params->layer_width, .height = params->layer_height, .made = true};
+    if (!params->layered) {
+        first_size(params, &c.width, &c.height);
+    }
     c.now_bytes = (size_t)c.width * c.height * 3;
     result->chain.count = 0;
-    if (!ends_in_spare(run->params)) { /* by an odd number of them, of which the first is not */
+    if (!ends_in_spare(params, first, count)) { /* an odd number of them, the first not done here */
         c.spare = row;
         c.spare_bytes = row_bytes;
     }
-    const sluice_status status = run_operations(run, NULL, run->params->operations,
-                                                run->params->operation_count, &c, &result->chain);
+    const sluice_status status =
+        run_operations(run, NULL, params->operations + first, count - first, &c, &result->chain);
     result->canvas = c.now;
+    return status;
+}
+
+sluice_status sl_run_layer(const sl_run *run, const sl_image *view, uint8_t *canvas, uint8_t *layer,
+                           uint8_t **made)
+{
+    const sl_params *params = run->params;
+    const size_t bytes = (size_t)params->layer_width * params->layer_height * 3;
+    canvases c = {.now = canvas, .made = canvas != NULL};
+    sl_chain chain = {.count = 0};
+    first_size(params, &c.width, &c.height);
+    c.now_bytes = canvas != NULL ? (size_t)c.width * c.height * 3 : 0;
+    if (layer != NULL && ends_in_spare(params, 0, params->layer_operations) == (canvas == NULL)) {
+        c.spare = layer;
+        c.spare_bytes = bytes;
+    } else if (layer != NULL && canvas == NULL) {
+        c.now = layer;
+        c.now_bytes = bytes;
+    }
+    sluice_status status =
+        run_operations(run, view, params->operations, params->layer_operations, &c, &chain);
+    status = status == SLUICE_OK ? settle(run, view, &c, &chain) : status;
+    if (status == SLUICE_OK && layer != NULL && c.now != layer) {
+        memcpy(layer, c.now, bytes);
+        c.now = layer;
+    }
+    *made = c.now;
     return status;
 }
 

@@ -62,7 +62,12 @@ typedef struct sl_run_result {
 sluice_status sl_run_program(const sl_run *run, const sl_image *view, uint8_t *row,
                              size_t row_bytes, sl_run_result *result);
 
-/* The same behind the first geometry, of a canvas, which is worked in. */
+/* A layer, of a view, or of a canvas of the first geometry, which is worked in; to `layer`, or,
+ * where that is NULL, anywhere in scratch. */
+sluice_status sl_run_layer(const sl_run *run, const sl_image *view, uint8_t *canvas, uint8_t *layer,
+                           uint8_t **made);
+
+/* The same behind the first geometry, or behind layers, of a canvas, which is worked in. */
 sluice_status sl_run_operations(const sl_run *run, uint8_t *canvas, uint8_t *row, size_t row_bytes,
                                 sl_run_result *result);
 

@@ -87,6 +87,10 @@ typedef struct sl_step_kind {
     /* Of how many samples a row is made, in an epoch; NULL: one. Such a step is a recipe's first:
      * it is drawn for the picture of each (sl_draw_tile). */
     uint32_t (*members)(const double *arguments, uint64_t epoch);
+    /* Of how many layers the picture is, in an epoch: what is before the step is drawn for each of
+     * them, and blended there (sl_draw_blend). One such step in a recipe, in no group; NULL: one.
+     */
+    uint32_t (*layers)(const double *arguments, uint64_t epoch);
     bool looks; /* at the boxes of the picture */
     /* How many operations it adds at most, changes of geometry counted in. NULL: one. */
     uint32_t (*operations)(const double *arguments);

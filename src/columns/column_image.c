@@ -46,6 +46,26 @@ static sluice_status check_mixing(const sl_column *column, const sl_column_set *
     return mismatch != NULL ? sl_column_refuse(column, error, mismatch) : SLUICE_OK;
 }
 
+/* Of what is made of other samples, too. */
+static sluice_status bind_several(sl_column *column, sl_column_set *set, sluice_error *error)
+{
+    const sluice_augment *recipe = &column->request.recipe;
+    column->several = sl_recipe_members_most(recipe) > 1;
+    if (column->several && column->request.may_miss) {
+        return sl_column_refuse(column, error,
+                                "its recipe is of several pictures, of which none may be missing");
+    }
+    if (column->several && (column->bucketed || column->request.sizes != SLUICE_SIZES_ONE)) {
+        return sl_column_refuse(column, error,
+                                "its recipe is of several pictures, which come to one size");
+    }
+    return !sl_recipe_is_layered(recipe) ||
+                   add_image_part(set, column, ".share",
+                                  &(sl_part){.dtype = SLUICE_F32, .row_bytes = 4}, error) != NULL
+               ? SLUICE_OK
+               : SLUICE_INVALID;
+}
+
 /* In the order of SL_IMAGE_*. */
 static sluice_status bind_mixing(sl_column *column, sl_column_set *set, sluice_error *error)
 {
@@ -202,12 +222,12 @@ static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sl
     }
     flags->role = SL_PART_HIDDEN;
     column->picture = set->pictures++;
-    column->several = sl_recipe_members_most(&request->recipe) > 1;
     sl_column_lead(set, column);
-    if (request->sizes != SLUICE_SIZES_ONE) {
+    status = bind_several(column, set, error);
+    if (status == SLUICE_OK && request->sizes != SLUICE_SIZES_ONE) {
         return sl_column_bind_sizes(column, set, part, error);
     }
-    return bind_mixing(column, set, error);
+    return status == SLUICE_OK ? bind_mixing(column, set, error) : status;
 }
 
 void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture)
@@ -320,37 +340,96 @@ static bool is_seen(const sl_params *params)
     return !params->absent && box[2] > box[0] && box[3] > box[1];
 }
 
-/* One of several pictures; with the last the row is made. */
-static sluice_status make_tile(const sl_column *column, sl_row *row, sl_part_view parts,
+/* One of the pictures of a mosaic, into their canvas. */
+static sluice_status make_tile(const sl_column *column, sl_row *row, bool is_first, uint8_t **tiles,
                                sluice_error *error)
 {
     const sl_params *params = &row->draws[column->group].params;
     const sl_apply_work work = {.scratch = sl_decoder_scratch(row->decoder),
                                 .profile = row->timed ? &row->profile : NULL};
-    const bool waits = column->mixes && !column->mixes_later;
-    const sl_converter *converter = waits ? &column->left : &column->converter;
-    uint8_t *canvas = sl_row_canvas(row, column, sl_canvas_bytes(params), error);
-    sluice_status status = canvas != NULL ? SLUICE_OK : SLUICE_NOMEM;
-    if (status == SLUICE_OK && row->member == column->member) {
-        sl_canvas_begin(params, canvas);
+    sl_image view;
+    *tiles = sl_row_canvas(row, column, sl_canvas_bytes(params), error);
+    if (*tiles == NULL) {
+        return SLUICE_NOMEM;
     }
-    if (status == SLUICE_OK && is_seen(params)) {
-        sl_image view;
+    if (is_first) {
+        sl_canvas_begin(params, *tiles);
+    }
+    if (!is_seen(params)) {
+        return SLUICE_OK;
+    }
+    const sluice_status status = decode_need(params, row, &view, error);
+    return status == SLUICE_OK
+               ? sl_canvas_tile(&column->converter, &view, params, &work, *tiles, error)
+               : status;
+}
+
+/* All pictures of a layer were there. The second one, where it is not blended, is nothing. */
+static sluice_status make_layer(const sl_column *column, sl_row *row, sl_layer *layer,
+                                sluice_error *error)
+{
+    const sl_params *params = &row->draws[column->group].params;
+    const sl_apply_work work = {.scratch = sl_decoder_scratch(row->decoder),
+                                .profile = row->timed ? &row->profile : NULL};
+    layer->pixels = sl_row_layer(row, column, sl_layer_bytes(params), error);
+    if (layer->pixels == NULL) {
+        return SLUICE_NOMEM;
+    }
+    return params->layer == 0 || params->share < 1
+               ? sl_layer_make(&column->converter, params, &work, layer, error)
+               : SLUICE_OK;
+}
+
+static void note_share(const sl_column *column, uint32_t number, sl_part_view parts, float share)
+{
+    if (sl_recipe_is_layered(&column->request.recipe)) {
+        memcpy(sl_column_row(column, parts, SL_IMAGE_SHARE, number), &share, sizeof(share));
+    }
+}
+
+/* The row of a canvas that all pictures are in. */
+static sluice_status end_canvas(const sl_column *column, sl_row *row, sl_part_view parts,
+                                uint8_t *canvas, sluice_error *error)
+{
+    const sl_params *params = &row->draws[column->group].params;
+    const sl_apply_work work = {.scratch = sl_decoder_scratch(row->decoder),
+                                .profile = row->timed ? &row->profile : NULL};
+    const bool waits = column->mixes && !column->mixes_later;
+    if (column->mirrors_later) {
+        *(uint8_t *)sl_column_row(column, parts, SL_IMAGE_FLAGS, row->at.number) = 0;
+    }
+    return sl_canvas_end(waits ? &column->left : &column->converter, params, &work, canvas,
+                         waits ? sl_column_left(column, parts, row->at.number)
+                               : sl_column_row(column, parts, SL_IMAGE_ROWS, row->at.number),
+                         error);
+}
+
+/* One of several pictures; with the last the row is made. */
+static sluice_status make_one_of_several(const sl_column *column, sl_row *row, sl_part_view parts,
+                                         sluice_error *error)
+{
+    const sl_params *params = &row->draws[column->group].params;
+    uint32_t tiles;
+    const uint32_t tile = sl_group_tile(column, row, &tiles);
+    sl_image view;
+    sl_layer layer = {.view = NULL};
+    sluice_status status = SLUICE_OK;
+    if (params->geometries[0].warp.keeps) {
+        status = make_tile(column, row, tile == 0, &layer.tiles, error);
+    } else if (!params->absent) {
         status = decode_need(params, row, &view, error);
-        status = status == SLUICE_OK
-                     ? sl_canvas_tile(converter, &view, params, &work, canvas, error)
-                     : status;
+        layer.view = &view;
+    }
+    if (status == SLUICE_OK && params->layered && tile + 1 == tiles) {
+        status = make_layer(column, row, &layer, error);
     }
     if (status != SLUICE_OK || !sl_group_is_last(column, row)) {
         return status;
     }
-    if (column->mirrors_later) {
-        *(uint8_t *)sl_column_row(column, parts, SL_IMAGE_FLAGS, row->at.number) = 0;
-    }
-    return sl_canvas_end(converter, params, &work, canvas,
-                         waits ? sl_column_left(column, parts, row->at.number)
-                               : sl_column_row(column, parts, SL_IMAGE_ROWS, row->at.number),
-                         error);
+    note_share(column, row->at.number, parts, params->share);
+    uint8_t *canvas = params->layered ? layer.pixels : layer.tiles;
+    return canvas != NULL ? end_canvas(column, row, parts, canvas, error)
+                          : sl_column_image_finish(column, row, parts, &view, error);
 }
 
 static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_part_view parts,
@@ -359,7 +438,7 @@ static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_
     const sl_params *params = &row->draws[column->group].params;
     sl_image view;
     if (column->several) {
-        return make_tile(column, row, parts, error);
+        return make_one_of_several(column, row, parts, error);
     }
     const sluice_status status = decode_need(params, row, &view, error);
     return status == SLUICE_OK ? sl_column_image_finish(column, row, parts, &view, error) : status;
@@ -376,6 +455,7 @@ static void column_image_blank(const sl_column *column, uint32_t number, sl_part
     if (column->mirrors_later) {
         *(uint8_t *)sl_column_row(column, parts, SL_IMAGE_FLAGS, number) = SL_ROW_ZERO;
     }
+    note_share(column, number, parts, 1);
     if (column->mixes) {
         const sl_mixing_row none = sl_mixing_none(number);
         sl_meeting_note(column, parts, number, &none);

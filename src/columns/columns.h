@@ -111,8 +111,8 @@ typedef struct sl_group_draw {
 
 /* What the instalments of a column are put together in. */
 typedef struct sl_canvas {
-    uint8_t *pixels;
-    size_t bytes;
+    uint8_t *pixels, *layer; /* of tiles; where layers are blended */
+    size_t bytes, layer_bytes;
 } sl_canvas;
 
 /* One row in the making. */
@@ -288,15 +288,16 @@ void sl_columns_finish(const sl_column_set *set, uint32_t rows, uint32_t bucket,
 
 /* ---- for kinds ---- */
 
-/* Parts of an IMAGE, from its first; behind FLAGS only where it mixes, KEPT only where a row has
- * another partner than it is one to. */
+/* Parts of an IMAGE, from its first; of layers SHARE alone; behind FLAGS only where it mixes, KEPT
+ * only where a row has another partner than it is one to. */
 enum {
     SL_IMAGE_ROWS,
-    SL_IMAGE_FLAGS,   /* for the device */
-    SL_IMAGE_PARTNER, /* i64: the row that was mixed in */
-    SL_IMAGE_WEIGHT,  /* f32: the share of its own */
-    SL_IMAGE_MIXING,  /* the same, for the device */
-    SL_IMAGE_KEPT     /* samples, until the row and the one behind it are made */
+    SL_IMAGE_FLAGS,                     /* for the device */
+    SL_IMAGE_PARTNER,                   /* i64: the row that was mixed in */
+    SL_IMAGE_WEIGHT,                    /* f32: the share of its own */
+    SL_IMAGE_MIXING,                    /* the same, for the device */
+    SL_IMAGE_SHARE = SL_IMAGE_PARTNER,  /* f32: of its own layer */
+    SL_IMAGE_KEPT = SL_IMAGE_MIXING + 1 /* samples, until the row and the one behind it are made */
 };
 /* Parts of an IMAGE of several sizes in a batch (column_sizes.c). */
 enum { SL_IMAGE_SIZES = SL_IMAGE_FLAGS + 1, SL_IMAGE_OFFSETS };
@@ -317,8 +318,11 @@ sluice_status sl_column_follow(sl_column_set *set, sl_column *column, bool owned
 /* Whether the column's group has a part in the row's member; and whether it is its last. */
 bool sl_group_has_member(const sl_column *lead, const sl_row *row);
 bool sl_group_is_last(const sl_column *column, const sl_row *row);
-/* The canvas of a column, of `bytes`; NULL with an error: no memory. */
+/* Which tile of its layer that is, of how many. */
+uint32_t sl_group_tile(const sl_column *lead, const sl_row *row, uint32_t *tiles);
+/* The canvas of a column, of `bytes`, or its layer; NULL with an error: no memory. */
 uint8_t *sl_row_canvas(sl_row *row, const sl_column *column, size_t bytes, sluice_error *error);
+uint8_t *sl_row_layer(sl_row *row, const sl_column *column, size_t bytes, sluice_error *error);
 /* What a group's draw looks at, of the sample: its boxes. Before its picture is opened. */
 sluice_status sl_group_read(const sl_column *lead, sl_row *row, sluice_error *error);
 /* Then draws it, of a picture of that size: a function of the sample and these (groups.c). */

@@ -108,26 +108,46 @@ bool sl_group_is_last(const sl_column *column, const sl_row *row)
     return row->member - lead->member + 1 == group_members(lead, row);
 }
 
+uint32_t sl_group_tile(const sl_column *lead, const sl_row *row, uint32_t *tiles)
+{
+    *tiles = lead->several ? sl_recipe_tiles(&lead->request.recipe, row->epoch) : 1;
+    return (row->member - lead->member) % *tiles;
+}
+
+static uint8_t *canvas_of(uint8_t **pixels, size_t *had, size_t bytes, sluice_error *error)
+{
+    if (*had < bytes) { /* at first; then only behind a step of no size of its own */
+        sl_free(*pixels);
+        *pixels = sl_calloc(bytes, 1);
+        *had = *pixels != NULL ? bytes : 0;
+    }
+    if (*pixels == NULL) {
+        (void)sl_no_memory(error, "columns", "for a canvas of several pictures");
+    }
+    return *pixels;
+}
+
 uint8_t *sl_row_canvas(sl_row *row, const sl_column *column, size_t bytes, sluice_error *error)
 {
     sl_canvas *canvas = &row->canvases[column - column->set->columns];
-    if (canvas->bytes < bytes) { /* only behind a step of no size of its own */
-        sl_free(canvas->pixels);
-        *canvas = (sl_canvas){.pixels = sl_calloc(bytes, 1), .bytes = bytes};
-    }
-    if (canvas->pixels == NULL) {
-        canvas->bytes = 0;
-        (void)sl_no_memory(error, "columns", "for a canvas of several pictures");
-    }
-    return canvas->pixels;
+    return canvas_of(&canvas->pixels, &canvas->bytes, bytes, error);
+}
+
+uint8_t *sl_row_layer(sl_row *row, const sl_column *column, size_t bytes, sluice_error *error)
+{
+    sl_canvas *canvas = &row->canvases[column - column->set->columns];
+    return canvas_of(&canvas->layer, &canvas->layer_bytes, bytes, error);
 }
 
 /* ---- a worker's row ---- */
 
-/* Of a picture or a mask in a group of several, else 0. */
+/* Of a picture or a mask of several tiles, else 0. */
 static uint64_t canvas_bytes(const sl_column *column)
 {
-    if (!column->several || (column->kind != &sl_column_image && column->kind != &sl_column_mask)) {
+    const sl_column *of =
+        column->lead != SL_COLUMN_NONE ? &column->set->columns[column->lead] : column;
+    if (!column->several || sl_recipe_tiles(&of->request.recipe, 0) == 1 ||
+        (column->kind != &sl_column_image && column->kind != &sl_column_mask)) {
         return 0;
     }
     const sl_column *lead = column->leads ? column : &column->set->columns[column->lead];
@@ -136,11 +156,16 @@ static uint64_t canvas_bytes(const sl_column *column)
     return passes * 3 * sl_recipe_canvas(&lead->request.recipe);
 }
 
+static uint64_t layer_bytes(const sl_column *column)
+{
+    return column->leads ? 3 * sl_recipe_layer(&column->request.recipe) : 0;
+}
+
 uint64_t sl_columns_canvas_bytes(const sl_column_set *set)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < set->count; i++) {
-        bytes += canvas_bytes(&set->columns[i]);
+        bytes += canvas_bytes(&set->columns[i]) + layer_bytes(&set->columns[i]);
     }
     return bytes;
 }
@@ -156,7 +181,9 @@ static sluice_status open_canvases(const sl_column_set *set, sl_row *row, sluice
     }
     for (uint32_t i = 0; i < set->count; i++) {
         const uint64_t bytes = canvas_bytes(&set->columns[i]);
-        if (bytes > 0 && sl_row_canvas(row, &set->columns[i], bytes, error) == NULL) {
+        const uint64_t layer = layer_bytes(&set->columns[i]);
+        if ((bytes > 0 && sl_row_canvas(row, &set->columns[i], bytes, error) == NULL) ||
+            (layer > 0 && sl_row_layer(row, &set->columns[i], layer, error) == NULL)) {
             return SLUICE_NOMEM;
         }
     }
@@ -190,6 +217,7 @@ void sl_row_close(const sl_column_set *set, sl_row *row)
     }
     for (uint32_t i = 0; row->canvases != NULL && i < set->count; i++) {
         sl_free(row->canvases[i].pixels);
+        sl_free(row->canvases[i].layer);
     }
     sl_free(row->canvases);
     sl_free(row->boxes);
@@ -251,7 +279,7 @@ static sluice_status group_read_shapes(const sl_column *lead, sl_row *row, sluic
 }
 
 /* `*satisfied` is false: a box is wanted, and there is none left. */
-static sluice_status group_move_boxes(const sl_column *lead, sl_row *row, const sl_trail *trail,
+static sluice_status group_move_boxes(const sl_column *lead, sl_row *row, const sl_params *params,
                                       bool *satisfied, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
@@ -260,7 +288,11 @@ static sluice_status group_move_boxes(const sl_column *lead, sl_row *row, const 
         const sl_column *column = &lead->set->columns[i];
         if (is_of_group(column, lead)) {
             sl_box_list *list = &row->boxes[column->box_list];
-            status = sl_boxes_move(list, &column->request.boxes, trail, error);
+            if (params->absent) {
+                list->seen -= list->count;
+                list->count = 0;
+            }
+            status = sl_boxes_move(list, &column->request.boxes, &params->trail, error);
             *satisfied = *satisfied && (lead->several || !is_wanting(column, list));
         }
     }
@@ -300,6 +332,8 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
     const size_t mark = sl_scratch_mark(scratch);
     sluice_status status = group_scale_boxes(lead, row, picture, error);
     bool satisfied = false;
+    uint32_t tiles;
+    const uint32_t tile = sl_group_tile(lead, row, &tiles);
     if (status == SLUICE_OK) {
         status = group_read_shapes(lead, row, error);
     }
@@ -307,7 +341,8 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
                               .epoch = row->epoch,
                               .sample = (uint64_t)row->at.index,
                               .group = lead->group,
-                              .member = row->member - lead->member,
+                              .member = tile,
+                              .layer = (row->member - lead->member) / tiles,
                               .exact = row->exact,
                               .any_size = lead->request.sizes != SLUICE_SIZES_ONE};
     if (lead->bucketed) {
@@ -320,7 +355,7 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
         status = sl_draw(&lead->request.recipe, &draw->key, picture->width, picture->height,
                          &draw->params, error);
         if (status == SLUICE_OK) {
-            status = group_move_boxes(lead, row, &draw->params.trail, &satisfied, error);
+            status = group_move_boxes(lead, row, &draw->params, &satisfied, error);
         }
     }
     sl_scratch_release(scratch, mark);

@@ -289,6 +289,7 @@ TEST(streams_are_the_same_for_ever)
                     {"pillow_blur", 19},
                     {"random_sharpness", 20},
                     {"jpeg", 21},
+                    {"mixup_partner", 42},
                     {"random_erasing", 22},
                     {"rand_augment", 23},
                     {"trivial_augment_wide", 24},

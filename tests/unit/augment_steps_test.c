@@ -113,11 +113,32 @@ static sl_image needed(const picture *p, const sl_rect *need, uint8_t **memory)
 
 static uint32_t outcomes[3]; /* done, no memory, unsupported */
 
+/* One of two layers, blended into black where it is the second. */
+static sluice_status apply_layer(const sl_converter *converter, const sl_params *params,
+                                 const sl_apply_work *work, sl_layer *layer, uint8_t *row,
+                                 sluice_error *error)
+{
+    if (sl_layer_bytes(params) > CANVAS_MOST) {
+        return sl_error_set(error, SLUICE_NOMEM, "test", "a layer that large");
+    }
+    layer->pixels = calloc(sl_layer_bytes(params), 1);
+    assert_non_null(layer->pixels);
+    sluice_status status = sl_layer_make(converter, params, work, layer, error);
+    if (status == SLUICE_OK) {
+        status = sl_canvas_end(converter, params, work, layer->pixels, row, error);
+    }
+    free(layer->pixels);
+    return status;
+}
+
 /* The only picture of its row, where there may be several. */
 static sluice_status apply_one(const sl_converter *converter, const sl_image *view,
                                const sl_params *params, const sl_apply_work *work, uint8_t *row,
                                sluice_error *error)
 {
+    if (params->layered && !params->geometries[0].warp.keeps) {
+        return apply_layer(converter, params, work, &(sl_layer){.view = view}, row, error);
+    }
     if (!params->geometries[0].warp.keeps) {
         return sl_augment_apply(converter, view, params, work, row, error);
     }
@@ -128,7 +149,9 @@ static sluice_status apply_one(const sl_converter *converter, const sl_image *vi
     assert_non_null(canvas);
     sl_canvas_begin(params, canvas);
     sluice_status status = sl_canvas_tile(converter, view, params, work, canvas, error);
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && params->layered) {
+        status = apply_layer(converter, params, work, &(sl_layer){.tiles = canvas}, row, error);
+    } else if (status == SLUICE_OK) {
         status = sl_canvas_end(converter, params, work, canvas, row, error);
     }
     free(canvas);
@@ -171,14 +194,15 @@ static void apply_all(const sluice_augment *r, const picture *p, const sl_params
 static void check_recipe(const sluice_augment *r, const picture *p, uint64_t sample)
 {
     static sl_params params;
-    for (int exact = 0; exact < 2; exact++) {
+    for (uint32_t way = 0; way < (sl_recipe_is_layered(r) ? 4 : 2); way++) {
         sluice_error error = SLUICE_ERROR_INIT;
         const float boxes[3][4] = {{0, 0, (float)p->width, (float)p->height},
                                    {NAN, -INFINITY, INFINITY, 1e30F},
                                    {(float)p->width / 3, 0, (float)p->width / 2, 1}};
         const sl_draw_key key = {.seed = 1,
                                  .sample = sample,
-                                 .exact = exact == 1,
+                                 .exact = way % 2 == 1,
+                                 .layer = way / 2,
                                  .boxes = boxes,
                                  .box_count = 3,
                                  .width = 17,
@@ -215,12 +239,16 @@ static void add_around(sluice_augment *r, sl_random *random, uint32_t kind, uint
     if (sl_step_kinds[kind].members != NULL) { /* it is the first */
         round = round % 4 == 3 ? round : 0;
     }
+    if (sl_step_kinds[kind].layers != NULL) { /* it stands behind what gives a size */
+        add_random(r, random, sl_step_find(round % 3 == 0 ? "mosaic" : "random_resized_crop"));
+        add_random(r, random, sl_step_find("color_jitter"));
+    }
     if (round % 4 == 1) {
         assert_int_equal(sluice_augment_add(r, "center_crop", (const double[]){20, 10}, 2),
                          SLUICE_OK);
     } else if (round % 4 == 2) {
         const sl_step_kind *other = &sl_step_kinds[sl_random_below(random, sl_step_kind_count)];
-        if (other->draw != NULL && other->members == NULL) {
+        if (other->draw != NULL && other->members == NULL && other->layers == NULL) {
             add_random(r, random, other);
         }
     }
@@ -264,7 +292,8 @@ TEST(one_pixel_through_every_step)
     picture p = picture_of(0, &random);
     assert_int_equal(sluice_augment_create(&r), SLUICE_OK);
     for (uint32_t kind = 0; kind < sl_step_kind_count; kind++) {
-        if (sl_step_kinds[kind].draw != NULL && sl_step_kinds[kind].size == NULL) {
+        if (sl_step_kinds[kind].draw != NULL && sl_step_kinds[kind].size == NULL &&
+            sl_step_kinds[kind].layers == NULL) {
             add_random(r, &random, &sl_step_kinds[kind]);
         }
     }

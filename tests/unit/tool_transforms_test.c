@@ -171,12 +171,22 @@ static bool is_converted(const example *e)
     return strcmp(e->name, "normalize") == 0;
 }
 
+static bool add_steps(sluice_augment *recipe, const char *command)
+{
+    struct augment_text list = {.count = 0};
+    bool fine = augment_text_cut(&list, command, 0);
+    for (uint32_t i = 0; i < list.count && fine; i++) {
+        fine = augment_text_add(recipe, list.steps[i]);
+    }
+    return fine;
+}
+
 static void draw_all(void)
 {
     draw(new_recipe(), false, plain);
     for (size_t i = 0; i < example_count; i++) {
         sluice_augment *recipe = new_recipe();
-        if (!augment_text_add(recipe, examples[i].command)) {
+        if (!add_steps(recipe, examples[i].command)) {
             sluice_error error = SLUICE_ERROR_INIT;
             sluice_augment_get_error(recipe, &error);
             fail_msg("%s: %s: %s", page_path, examples[i].command, error.text);

@@ -41,7 +41,7 @@ from ._geometry import (
     Resize,
 )
 from ._groups import RandomApply, RandomChoice, RandomOrder, ThreeAugment
-from ._mixing import CutMix, MixUp, TimmMixup
+from ._mixing import CutMix, MixUp, MixUpPartner, TimmMixup
 from ._policies import AugMix, AutoAugment, RandAugment, TimmAugment, TrivialAugmentWide
 from ._recipe import Recipe, recipe
 
@@ -63,6 +63,7 @@ __all__ = [
     "JPEG",
     "LetterBox",
     "MixUp",
+    "MixUpPartner",
     "Mosaic",
     "Normalize",
     "Pad",

@@ -80,6 +80,32 @@ class MixUp(_OfTwo):
         )
 
 
+class MixUpPartner(Transform):
+    """The picture and one of other samples, in shares of r and 1 - r, r drawn from Beta(alpha, alpha): MixUp across an epoch.
+
+    What stands before it is drawn twice, with numbers of their own: for the row's sample (behind a Mosaic for that and its
+    partners), and for the partners that follow (partner=1 of columns; behind a Mosaic of 4 partner=4 to 7; partners= of the
+    loader says which samples they are). What stands behind it is done to the blend. Steps before it give one size. Boxes,
+    points, masks of instances and what follows them are those of both, the row's own first; a mask of labels
+    (sluice.columns.Mask) is refused, since labels cannot be blended. Shares are the column 'image.share' of r, float32, 1
+    where nothing was mixed in: a loss of labels is r of the sample's and 1 - r of partner 1's. alpha: above 0, up to 1e9.
+    p: how often, else the row's own alone. From epoch `end_epoch` on never, and the other samples are not read. Once in
+    a recipe, in no group, without MixUp and CutMix, which are of a batch. Source: arXiv 1710.09412; as data/augment.py of
+    ultralytics has it for boxes, whose alpha is 32, and which cuts values off that here are rounded, half to even.
+    """
+
+    _name = "mixup_partner"
+
+    def __init__(self, alpha: float = 32.0, p: float = 1.0, end_epoch: int | None = None) -> None:
+        self.alpha, self.p = _check.number("alpha", alpha), _values.probability(p)
+        if not 0 < self.alpha <= 1e9:
+            raise ValueError(f"alpha={alpha!r}: expected a number above 0, up to 1e9; without mixing, leave the step out")
+        self.end_epoch = None if end_epoch is None else _check.integer("end_epoch", end_epoch, 1, 2**32 - 1)
+
+    def _step(self):
+        return (self._name, self.alpha, self.p, self.end_epoch or 0)
+
+
 class CutMix(_OfTwo):
     """A rectangle of each picture from that of the row before it, of a share of the area that is drawn from
     1 - Beta(alpha, alpha) for the batch. Arguments are as of MixUp."""
