@@ -7,6 +7,7 @@
 #include "fuzz.h"
 
 #include "apply.h"
+#include "error.h"
 #include "recipe.h"
 
 #include <math.h>
@@ -137,19 +138,55 @@ static sluice_status copy_jpeg(const sl_image *in, int quality, uint8_t *out, sl
     return SLUICE_OK;
 }
 
-/* One of two layers, blended into black where it is the second. */
-static sluice_status apply_layered(const sl_converter *converter, const sl_params *params,
-                                   const sl_image *view, const sl_apply_work *work, uint8_t *row,
-                                   sluice_error *error)
+/* One of two layers, blended into black where it is the second; of a view, or of tiles. */
+static sluice_status apply_layer(const sl_converter *converter, const sl_params *params,
+                                 const sl_apply_work *work, sl_layer *layer, uint8_t *row,
+                                 sluice_error *error)
 {
-    sl_layer layer = {.view = view, .pixels = calloc(sl_layer_bytes(params), 1)};
-    fuzz_expect(layer.pixels != NULL, "memory");
-    sluice_status status = sl_layer_make(converter, params, work, &layer, error);
+    layer->pixels = calloc(sl_layer_bytes(params), 1);
+    fuzz_expect(layer->pixels != NULL, "memory");
+    sluice_status status = sl_layer_make(converter, params, work, layer, error);
     if (status == SLUICE_OK) {
-        status = sl_canvas_end(converter, params, work, layer.pixels, row, error);
+        status = sl_canvas_end(converter, params, work, layer->pixels, row, error);
     }
-    free(layer.pixels);
+    free(layer->pixels);
     return status;
+}
+
+/* The only tile of its canvas. */
+static sluice_status apply_tile(const sl_converter *converter, const sl_image *view,
+                                const sl_params *params, const sl_apply_work *work, uint8_t *row,
+                                sluice_error *error)
+{
+    uint8_t *canvas = malloc(sl_canvas_bytes(params));
+    fuzz_expect(canvas != NULL, "memory");
+    sl_canvas_begin(params, canvas);
+    sluice_status status = sl_canvas_tile(converter, view, params, work, canvas, error);
+    if (status == SLUICE_OK && params->layered) {
+        status = apply_layer(converter, params, work, &(sl_layer){.tiles = canvas}, row, error);
+    } else if (status == SLUICE_OK) {
+        status = sl_canvas_end(converter, params, work, canvas, row, error);
+    }
+    free(canvas);
+    return status;
+}
+
+/* The only picture of its row, where there may be several. */
+static sluice_status apply_one(const sl_converter *converter, const sl_image *view,
+                               const sl_params *params, const sl_apply_work *work, uint8_t *row,
+                               sluice_error *error)
+{
+    const bool tiled = params->geometries[0].warp.keeps;
+    if ((tiled && sl_canvas_bytes(params) > CANVAS_MOST) ||
+        (params->layered && sl_layer_bytes(params) > CANVAS_MOST)) {
+        return sl_error_set(error, SLUICE_NOMEM, "fuzz", "a canvas that large");
+    }
+    if (tiled) {
+        return apply_tile(converter, view, params, work, row, error);
+    }
+    return params->layered
+               ? apply_layer(converter, params, work, &(sl_layer){.view = view}, row, error)
+               : sl_augment_apply(converter, view, params, work, row, error);
 }
 
 static made apply(const sluice_augment *r, const sl_params *params, const sl_image *view,
@@ -172,9 +209,7 @@ static made apply(const sluice_augment *r, const sl_params *params, const sl_ima
     fuzz_expect(m.row != NULL && sl_scratch_open(&scratch, SCRATCH, SCRATCH, NULL) == SLUICE_OK,
                 "memory");
     const sl_apply_work work = {.scratch = &scratch};
-    const bool layered = params->layered && sl_layer_bytes(params) <= CANVAS_MOST;
-    m.status = layered ? apply_layered(&converter, params, view, &work, m.row, &error)
-                       : sl_augment_apply(&converter, view, params, &work, m.row, &error);
+    m.status = apply_one(&converter, view, params, &work, m.row, &error);
     fuzz_expect(m.status == SLUICE_OK || (m.status == SLUICE_NOMEM && error.text[0] != '\0'),
                 "a row, or too little memory");
     fuzz_expect(sl_scratch_mark(&scratch) == 0, "scratch is given back");
@@ -276,6 +311,11 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
     const unsigned last = index < sl_step_kind_count ? index + 1 : sl_step_kind_count;
     for (unsigned kind = first; kind < last; kind++) {
         const uint32_t count = sl_step_argument_count(&sl_step_kinds[kind]);
+        if (sl_step_kinds[kind].layers != NULL) { /* it stands behind what gives a size */
+            const uint8_t resize[] = {4, 2, 8 * 6 + 5, 8 * 6 + 5};
+            memcpy(buffer + size, resize, sizeof(resize));
+            size += sizeof(resize);
+        }
         buffer[size++] = (uint8_t)kind;
         buffer[size++] = (uint8_t)count;
         for (uint32_t i = 0; i < count; i++) {
