@@ -15,9 +15,8 @@
  * those that others use (subvolume.c).
  */
 #define ATTEMPT_SEED UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / the golden ratio: seeds far apart */
-#define LAYER_SEED                                                                \
-    UINT64_C(0xd1342543de82ef95) /* seeds of layers, as far apart (Steele, Vigna) \
-                                  */
+/* A multiplier of Steele and Vigna (arXiv 2001.05304): those of layers, as far apart. */
+#define LAYER_SEED UINT64_C(0xd1342543de82ef95)
 enum { STREAMS_PER_GROUP = 16, STREAM_BLOCK = STREAMS_PER_GROUP * SL_GROUPS_MAX };
 _Static_assert(SL_STREAMS *SL_STREAM_STEPS <= 1008, "streams have numbers of their own");
 

@@ -296,6 +296,7 @@ sluice_status sl_run_program(const sl_run *run, const sl_image *view, uint8_t *r
     return status;
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): it is worked in
 sluice_status sl_run_operations(const sl_run *run, uint8_t *canvas, uint8_t *row, size_t row_bytes,
                                 sl_run_result *result)
 {
@@ -319,6 +320,7 @@ sluice_status sl_run_operations(const sl_run *run, uint8_t *canvas, uint8_t *row
     return status;
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): it is worked in
 sluice_status sl_run_layer(const sl_run *run, const sl_image *view, uint8_t *canvas, uint8_t *layer,
                            uint8_t **made)
 {
