@@ -117,7 +117,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     check_made(&config);
-    sl_config_use_columns(&config, &dataset, &(sl_config_columns){.row_bytes = struct_size, .members = 1});
+    sl_config_use_columns(&config, &dataset,
+                          &(sl_config_columns){.row_bytes = struct_size, .members = 1});
     check_made(&config);
     return 0;
 }

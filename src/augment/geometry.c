@@ -157,7 +157,7 @@ static edges edges_within(edges a, edges b)
 }
 
 /* Of the picture that the tile is, along an axis: where it is, and what of it is shown. */
-static void tile_edges(const sl_warp *warp, int axis, uint32_t raster, edges *all, edges *shown)
+static void tile_edges(const sl_warp *warp, size_t axis, uint32_t raster, edges *all, edges *shown)
 {
     const edges output = {0, axis == 0 ? warp->width : warp->height};
     *all = edges_of(warp->matrix[4 * axis], warp->matrix[3 * axis + 2], raster);
@@ -552,10 +552,11 @@ sluice_status sl_draw_warp(sl_drawing *drawing, const double matrix[9], uint32_t
     return SLUICE_OK;
 }
 
-sluice_status sl_draw_tile(sl_drawing *drawing, int64_t x, int64_t y, uint32_t width,
-                           uint32_t height, const uint8_t fill[3], bool absent)
+sluice_status sl_draw_tile(sl_drawing *drawing, const sl_tile *tile)
 {
-    const double place[9] = {1, 0, (double)-x, 0, 1, (double)-y, 0, 0, 1};
+    const double place[9] = {1, 0, (double)-tile->x, 0, 1, (double)-tile->y, 0, 0, 1};
+    const uint32_t width = tile->width;
+    const uint32_t height = tile->height;
     sl_geometry *g = &drawing->params->geometries[0];
     const sluice_status status = check_side(drawing, width, height);
     assert(drawing->params->geometry_count == 1 && drawing->open && !g->warps);
@@ -566,10 +567,10 @@ sluice_status sl_draw_tile(sl_drawing *drawing, int64_t x, int64_t y, uint32_t w
     g->warp =
         (sl_warp){.width = width, .height = height, .interpolation = SL_NEAREST, .keeps = true};
     memcpy(g->warp.matrix, place, sizeof(place));
-    memcpy(g->warp.fill, drawing->labels ? drawing->label_fill : fill, sizeof(g->warp.fill));
+    memcpy(g->warp.fill, drawing->labels ? drawing->label_fill : tile->fill, sizeof(g->warp.fill));
     drawing->unwarped = true;
-    drawing->params->absent = absent;
-    sl_trail_crop(&drawing->params->trail, -x, -y, width, height);
+    drawing->params->absent = tile->absent;
+    sl_trail_crop(&drawing->params->trail, -tile->x, -tile->y, width, height);
     drawing_resized(drawing, width, height);
     return SLUICE_OK;
 }

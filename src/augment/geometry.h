@@ -76,8 +76,13 @@ sluice_status sl_draw_warp(sl_drawing *drawing, const double matrix[9], uint32_t
 /* The picture's place in a canvas of width x height that several pictures share, at (x, y), which
  * may be outside; the canvas is `fill` where none is. Only the first thing that is drawn may be
  * this, behind a resize. `absent`: it is on no canvas. */
-sluice_status sl_draw_tile(sl_drawing *drawing, int64_t x, int64_t y, uint32_t width,
-                           uint32_t height, const uint8_t fill[3], bool absent);
+typedef struct sl_tile {
+    int64_t x, y;
+    uint32_t width, height;
+    uint8_t fill[3];
+    bool absent;
+} sl_tile;
+sluice_status sl_draw_tile(sl_drawing *drawing, const sl_tile *tile);
 
 /* What follows is of two layers, blended, of which the first has that share. `alone`: there is the
  * first only, and a picture of the second is absent. */

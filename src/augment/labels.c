@@ -215,21 +215,18 @@ uint32_t sl_labels_passes(uint32_t pixel_bytes)
 }
 
 /* That of the pass whose first byte is `at`. */
-static void labels_set_part(sl_params *params, const uint8_t *fill, uint32_t pixel_bytes,
-                            uint32_t at)
+static void fill_of_pass(const sl_labels *labels, uint32_t at, uint8_t part[STEP])
 {
-    uint8_t part[STEP] = {0};
-    memcpy(part, fill + at, part_bytes(pixel_bytes, at));
-    labels_set_fill(params, part);
+    memset(part, 0, STEP);
+    memcpy(part, labels->fill + at, part_bytes(labels->pixel_bytes, at));
 }
 
-void sl_labels_canvas_begin(uint32_t pixel_bytes, const sl_params *params, const uint8_t *fill,
-                            uint8_t *canvas)
+void sl_labels_canvas_begin(const sl_labels *labels, const sl_params *params, uint8_t *canvas)
 {
     const size_t pixels = sl_canvas_bytes(params) / STEP;
-    for (uint32_t at = 0; at < pixel_bytes; at += STEP) {
-        uint8_t part[STEP] = {0};
-        memcpy(part, fill + at, part_bytes(pixel_bytes, at));
+    for (uint32_t at = 0; at < labels->pixel_bytes; at += STEP) {
+        uint8_t part[STEP];
+        fill_of_pass(labels, at, part);
         sl_fill_colour(canvas, pixels, part);
         canvas += pixels * STEP;
     }
@@ -253,21 +250,26 @@ sluice_status sl_labels_canvas_tile(const sl_labels *labels, sl_params *params, 
     return status;
 }
 
-sluice_status sl_labels_canvas_end(uint32_t pixel_bytes, sl_params *params, const uint8_t *fill,
-                                   uint8_t *canvas, uint8_t *out, sl_scratch *scratch,
-                                   sluice_error *error)
+sluice_status sl_labels_canvas_end(const sl_labels *labels, sl_params *params, uint8_t *canvas,
+                                   uint8_t *out, sl_scratch *scratch, sluice_error *error)
 {
     const size_t mark = sl_scratch_mark(scratch);
     const size_t pixels = (size_t)params->width * params->height;
     const sl_converter converter = labels_converter(params);
     const sl_apply_work work = {.scratch = scratch};
     uint8_t *made = sl_scratch_take(scratch, pixels * STEP);
-    sluice_status status = made != NULL ? SLUICE_OK : labels_no_memory(error, params);
-    for (uint32_t at = 0; at < pixel_bytes && status == SLUICE_OK; at += STEP) {
-        labels_set_part(params, fill, pixel_bytes, at);
+    if (made == NULL) {
+        return labels_no_memory(error, params);
+    }
+    sluice_status status = SLUICE_OK;
+    for (uint32_t at = 0; at < labels->pixel_bytes && status == SLUICE_OK; at += STEP) {
+        uint8_t part[STEP];
+        fill_of_pass(labels, at, part);
+        labels_set_fill(params, part);
         status = sl_canvas_end(&converter, params, &work, canvas, made, error);
         if (status == SLUICE_OK) {
-            copy_label_part(made, STEP, out + at, pixel_bytes, pixels, part_bytes(pixel_bytes, at));
+            copy_label_part(made, STEP, out + at, labels->pixel_bytes, pixels,
+                            part_bytes(labels->pixel_bytes, at));
         }
         canvas += sl_canvas_bytes(params);
     }

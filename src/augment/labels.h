@@ -22,6 +22,7 @@ typedef struct sl_labels {
     const uint8_t *rows;  /* of the picture, from `first_row` on, without gaps */
     uint32_t first_row;   /* they cover params->need (nearest), or are all (bilinear) */
     uint32_t pixel_bytes; /* of one pixel: all its values */
+    const uint8_t *fill;  /* as many: what there is on a canvas beside pictures */
 } sl_labels;
 
 /* The program's fills are changed. `fill`: pixel_bytes; `out`: a pixel_bytes for each pixel of the
@@ -33,14 +34,12 @@ sluice_status sl_labels_nearest(const sl_labels *labels, sl_params *params, cons
  * all of them, sl_labels_passes x sl_canvas_bytes. The program's fills are changed.
  */
 uint32_t sl_labels_passes(uint32_t pixel_bytes);
-void sl_labels_canvas_begin(uint32_t pixel_bytes, const sl_params *params, const uint8_t *fill,
-                            uint8_t *canvas);
+void sl_labels_canvas_begin(const sl_labels *labels, const sl_params *params, uint8_t *canvas);
 sluice_status sl_labels_canvas_tile(const sl_labels *labels, sl_params *params, uint8_t *canvas,
                                     sl_scratch *scratch, sluice_error *error);
 /* By the program of any of them; `canvas` is worked in. */
-sluice_status sl_labels_canvas_end(uint32_t pixel_bytes, sl_params *params, const uint8_t *fill,
-                                   uint8_t *canvas, uint8_t *out, sl_scratch *scratch,
-                                   sluice_error *error);
+sluice_status sl_labels_canvas_end(const sl_labels *labels, sl_params *params, uint8_t *canvas,
+                                   uint8_t *out, sl_scratch *scratch, sluice_error *error);
 /* Pixels are `channels` floats. */
 void sl_labels_bilinear(const sl_labels *labels, const sl_params *params, uint32_t channels,
                         float fill, float *out);

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SIDE_MAX = 16384 };
+enum { SIDE_MAX = 16384, MOSAIC_MAX = SIDE_MAX / 2 };
 
 /* ---- sizes behind steps ---- */
 
@@ -254,7 +254,7 @@ const sl_step_kind sl_step_kinds[] = {
      .text = "pictures of several samples around a random point, on a canvas of twice the size",
      .stage = SL_STAGE_GEOMETRY,
      .stream = 40,
-     .arguments = {{WHOLE("size", 1, SIDE_MAX / 2, GIVEN)},
+     .arguments = {{WHOLE("size", 1, MOSAIC_MAX, GIVEN)},
                    {WHOLE("grid", 2, 3, 2)},
                    FILL(114),
                    {PROBABILITY(1)},

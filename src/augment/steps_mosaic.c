@@ -95,38 +95,35 @@ static mosaic draw_mosaic(const double *arguments, sl_drawing *drawing)
 }
 
 /* Letter-boxed in the middle, or nowhere. */
-static sluice_status draw_alone(const double *arguments, sl_drawing *drawing, const uint8_t fill[3])
+static sluice_status draw_alone(const double *arguments, sl_drawing *drawing, sl_tile *tile)
 {
     const double size = arguments[MOSAIC_SIZE];
-    const uint32_t side = 2 * (uint32_t)size;
     uint32_t to[2];
+    int64_t at[2];
     fit(drawing, size, nearbyint, to);
     const sluice_status status = sl_draw_resize(
         drawing, to[0], to[1], (sl_interpolation)(int)arguments[MOSAIC_INTERPOLATION]);
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    const bool absent = drawing->member > 0;
-    int64_t at[2];
+    tile->absent = drawing->member > 0;
     for (size_t axis = 0; axis < 2; axis++) {
-        at[axis] =
-            absent ? side : (int64_t)(size / 2) + (int64_t)nearbyint((size - to[axis]) / 2.0 - 0.1);
+        at[axis] = (int64_t)(size / 2) + (int64_t)nearbyint((size - to[axis]) / 2.0 - 0.1);
     }
-    return sl_draw_tile(drawing, at[0], at[1], side, side, fill, absent);
+    tile->x = tile->absent ? tile->width : at[0];
+    tile->y = tile->absent ? tile->height : at[1];
+    return status == SLUICE_OK ? sl_draw_tile(drawing, tile) : status;
 }
 
 sluice_status sl_draw_mosaic(const double *arguments, sl_drawing *drawing)
 {
-    uint8_t fill[3];
+    sl_tile tile = {.absent = false};
     uint32_t to[2];
     int64_t at[2];
-    sl_draw_fill(arguments + MOSAIC_FILL, fill);
+    sl_draw_fill(arguments + MOSAIC_FILL, tile.fill);
+    sl_mosaic_size(arguments, &tile.width, &tile.height);
     if (!sl_draw_happens(drawing, arguments[MOSAIC_PROBABILITY]) ||
         is_closed(arguments, drawing->epoch)) {
-        return draw_alone(arguments, drawing, fill);
+        return draw_alone(arguments, drawing, &tile);
     }
     const mosaic drawn = draw_mosaic(arguments, drawing);
-    const uint32_t side = 2 * (uint32_t)drawn.size;
     fit(drawing, drawn.size, ceil, to);
     const sluice_status status = sl_draw_resize(
         drawing, to[0], to[1], (sl_interpolation)(int)arguments[MOSAIC_INTERPOLATION]);
@@ -135,6 +132,7 @@ sluice_status sl_draw_mosaic(const double *arguments, sl_drawing *drawing)
                        ? place_of_four(&drawn, drawing->member, axis, to[axis])
                        : place_of_nine(&drawn, drawing->member, axis, to[axis]);
     }
-    return status == SLUICE_OK ? sl_draw_tile(drawing, at[0], at[1], side, side, fill, false)
-                               : status;
+    tile.x = at[0];
+    tile.y = at[1];
+    return status == SLUICE_OK ? sl_draw_tile(drawing, &tile) : status;
 }

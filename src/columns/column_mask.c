@@ -222,8 +222,7 @@ static sluice_status draw_labels(const sl_column *column, sl_row *row, sl_params
 
 /* The mask of one of several pictures; with the last the row is made. */
 static sluice_status make_mask_tile(const sl_column *column, sl_row *row, const sl_labels *labels,
-                                    sl_params *params, const uint8_t *fill, void *to,
-                                    sluice_error *error)
+                                    sl_params *params, void *to, sluice_error *error)
 {
     sl_scratch *scratch = sl_decoder_scratch(row->decoder);
     const size_t bytes = sl_labels_passes(labels->pixel_bytes) * sl_canvas_bytes(params);
@@ -232,11 +231,11 @@ static sluice_status make_mask_tile(const sl_column *column, sl_row *row, const 
         return SLUICE_NOMEM;
     }
     if (row->member == column->member) {
-        sl_labels_canvas_begin(labels->pixel_bytes, params, fill, canvas);
+        sl_labels_canvas_begin(labels, params, canvas);
     }
     const sluice_status status = sl_labels_canvas_tile(labels, params, canvas, scratch, error);
     return status == SLUICE_OK && sl_group_is_last(column, row)
-               ? sl_labels_canvas_end(labels->pixel_bytes, params, fill, canvas, to, scratch, error)
+               ? sl_labels_canvas_end(labels, params, canvas, to, scratch, error)
                : status;
 }
 
@@ -250,6 +249,7 @@ static sluice_status make_nearest(const sl_column *column, sl_row *row, const st
         return status;
     }
     sl_labels labels = {.first_row = params->need.y,
+                        .fill = fill,
                         .pixel_bytes = column->request.channels * column->made_bytes};
     for (uint32_t i = 0; i < column->request.channels; i++) {
         memcpy(fill + (size_t)i * column->made_bytes, column->fill, column->made_bytes);
@@ -258,7 +258,7 @@ static sluice_status make_nearest(const sl_column *column, sl_row *row, const st
     if (status != SLUICE_OK) {
         return status;
     }
-    return column->several ? make_mask_tile(column, row, &labels, params, fill, to, error)
+    return column->several ? make_mask_tile(column, row, &labels, params, to, error)
                            : sl_labels_nearest(&labels, params, fill, to,
                                                sl_decoder_scratch(row->decoder), error);
 }

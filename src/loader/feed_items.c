@@ -238,8 +238,8 @@ static sluice_status keep_member(const sl_feed *feed, sl_job *job, sluice_error 
     return SLUICE_OK;
 }
 
-static sluice_status take_member(const sl_feed *feed, sl_job *job, const sl_fetch_bytes *bytes,
-                                 sluice_error *error)
+static sluice_status take_delivered(const sl_feed *feed, sl_job *job, const sl_fetch_bytes *bytes,
+                                    sluice_error *error)
 {
     const sl_gathering *gathering = sl_feed_gathering(feed, &job->want);
     job->bytes = *bytes;
@@ -264,7 +264,7 @@ static bool settle_member(sl_feed *feed, sl_job *job, sluice_status status,
         if (sl_feed_substitute(feed, job, &reason)) {
             return false;
         }
-    } else if (take_member(feed, job, bytes, &reason) == SLUICE_OK) {
+    } else if (take_delivered(feed, job, bytes, &reason) == SLUICE_OK) {
         return true;
     } else {
         sl_feed_release(feed, job, 1);

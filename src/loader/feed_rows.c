@@ -146,7 +146,7 @@ static uint64_t substitute_of(const sl_feed *feed, const sl_row_want *want)
 }
 
 /* Whether there is no other sample in its bucket, or of its class. */
-static bool is_alone(const sl_feed *feed, const sl_row_want *want)
+static bool has_no_other(const sl_feed *feed, const sl_row_want *want)
 {
     const sl_plan plan = sl_feed_plan(feed, want->epoch, 0);
     return sl_plan_choices(&plan, want->position) < 2;
@@ -157,7 +157,7 @@ static bool insert_substitute(sl_feed *feed, const sl_row_want *bad)
 {
     if (bad->attempt >= ATTEMPTS_MAX || feed->dataset->info.samples < 2 ||
         ((feed->buckets != NULL || feed->episodes != NULL) && bad->member == 0 &&
-         is_alone(feed, bad))) {
+         has_no_other(feed, bad))) {
         return false;
     }
     sl_row_want want = *bad;

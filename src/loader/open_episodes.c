@@ -55,7 +55,7 @@ static sluice_status check_episodes(const sluice_loader *loader,
     return SLUICE_OK;
 }
 
-static sluice_status check_batches(const sluice_loader *loader, sluice_error *error)
+static sluice_status check_whole_episodes(const sluice_loader *loader, sluice_error *error)
 {
     const sluice_loader_options *o = &loader->config.options;
     const uint64_t each = sl_episode_positions(&loader->episodes);
@@ -89,5 +89,5 @@ sluice_status sl_loader_open_episodes(sluice_loader *loader, const sluice_loader
                                                        .episodes = options->episodes},
                                      error);
     }
-    return status == SLUICE_OK ? check_batches(loader, error) : status;
+    return status == SLUICE_OK ? check_whole_episodes(loader, error) : status;
 }

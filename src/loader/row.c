@@ -247,7 +247,7 @@ static void prepare(const sl_feed *feed, sl_row *row, const sl_job *job)
 }
 
 /* What a member gives the row. */
-static sluice_status make_member(const progress *p, const sl_job *job, sluice_error *error)
+static sluice_status make_row_member(const progress *p, const sl_job *job, sluice_error *error)
 {
     const sl_feed *feed = p->maker->feed;
     const sluice_status status = row_unpack(p->worker, feed->dataset, job, error);
@@ -289,7 +289,7 @@ static sluice_status row_make(progress *p, const sl_job *jobs, sluice_error *err
         for (p->member = 0; p->member < row->members && status == SLUICE_OK; p->member++) {
             row->member = p->member;
             status = row->timed ? make_member_timed(p, &jobs[p->member], error)
-                                : make_member(p, &jobs[p->member], error);
+                                : make_row_member(p, &jobs[p->member], error);
         }
     } while (status == SLUICE_OK && sl_columns_redraw(feed->columns, row));
     if (status != SLUICE_OK) {

@@ -345,7 +345,7 @@ static void end_row(rig *r, sl_job *jobs, uint32_t bad_percent)
         assert_non_null(jobs[i].bytes.bytes.data);
     }
     if (below(r, 100) < bad_percent) {
-        const uint32_t bad = below(r, members);
+        const uint32_t bad = members > 1 ? below(r, members) : 0;
         const sluice_error error = {.status = SLUICE_CORRUPT,
                                     .sample = (int64_t)jobs[bad].want.sample.index};
         sl_feed_bad(&r->feed, jobs, bad, &error);

@@ -120,12 +120,12 @@ TEST(an_episode_is_a_function_of_seed_epoch_and_number)
         sl_order_make_episodes(&f.set, 1, 2), sl_order_make_episodes(&more.set, 1, 2),
         sl_order_make_episodes(&f.set, 2, 2), sl_order_make_episodes(&f.set, 1, 3)};
     for (uint32_t i = 0; i < 4; i++) {
-        sl_order_samples(&orders[i], 3 * EPISODE, EPISODE, samples[i]);
+        sl_order_samples(&orders[i], (uint64_t)3 * EPISODE, EPISODE, samples[i]);
     }
     assert_memory_equal(samples[0], samples[1], sizeof(samples[0]));
     assert_memory_not_equal(samples[0], samples[2], sizeof(samples[0]));
     assert_memory_not_equal(samples[0], samples[3], sizeof(samples[0]));
-    sl_order_samples(&orders[0], 4 * EPISODE, EPISODE, samples[1]);
+    sl_order_samples(&orders[0], (uint64_t)4 * EPISODE, EPISODE, samples[1]);
     assert_memory_not_equal(samples[0], samples[1], sizeof(samples[0]));
     close_set(&f);
     close_set(&more);
@@ -161,7 +161,7 @@ TEST(classes_and_samples_are_as_likely)
         uint64_t samples[EPISODE];
         sl_order_samples(&order, e * EPISODE, EPISODE, samples);
         for (uint32_t slot = 0; slot < K; slot++) {
-            const uint32_t class = classes_of()[samples[slot * N]];
+            const uint32_t class = classes_of()[samples[(size_t)slot * N]];
             counts[class]++;
             in_slot[class] += slot == K - 1;
             for (uint32_t i = 0; class == LAST && i < N; i++) {
@@ -292,17 +292,14 @@ TEST(batches_are_of_whole_episodes_on_all_ranks)
 {
     static const sluice_last_batch rules[] = {SLUICE_LAST_DROP, SLUICE_LAST_PAD, SLUICE_LAST_SHORT,
                                               SLUICE_LAST_REPEAT};
+    enum { RULES = sizeof(rules) / sizeof(*rules) };
     for (uint64_t episodes = 1; episodes <= 40; episodes += 3) {
         fixture f;
         sluice_error error;
         assert_int_equal(open_set(&f, K, N, episodes, &error), SLUICE_OK);
         const sl_order order = sl_order_make_episodes(&f.set, 1, 0);
-        for (uint32_t world = 1; world <= 5; world++) {
-            for (uint32_t each = 1; each <= 3; each++) {
-                for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
-                    check_ranks(&order, world, each, rules[i]);
-                }
-            }
+        for (uint32_t way = 0; way < 15 * RULES; way++) {
+            check_ranks(&order, 1 + way % 5, 1 + way / 5 % 3, rules[way / 15]);
         }
         close_set(&f);
     }
