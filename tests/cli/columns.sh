@@ -152,3 +152,8 @@ refuses 2 "decodes pictures" bench cubes --yardstick photos
 run 0 pack --tensor ids=u16:1000 tokens.bin tokens --zstd off
 run 0 bench tokens --batch 4 --epochs 1 --json --column ids:window,length=101,stride=100,dtype=i32
 json '.samples == 27 and .delivered_bytes == 27 * (101 * 4 + 10)'
+
+# Rows of several samples: a mosaic is the first step, wherever it stands; a partner's columns beside the row's own.
+run 0 bench packed --batch 8 --column 'image:image,augment=mosaic:32+center_crop:32:32' --column label:number --epochs 1
+run 0 bench packed --batch 8 --column label:number --column 'other=label:number,partner=1' --epochs 1
+refuses 2 partner bench packed --batch 8 --column 'label:number,partner=32'

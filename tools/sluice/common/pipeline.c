@@ -28,6 +28,21 @@ static bool put_geometry(struct augment_text *list, const struct pipeline_shape 
     return augment_text_put(list, "resize_center_crop:%u:%u:%u", size * 8 / 7, size, size);
 }
 
+/* A mosaic is the first step, or none: it takes the place of the pipeline's crop. */
+static void put_mosaic_first(struct augment_text *list)
+{
+    static const char name[] = "mosaic:";
+    for (uint32_t i = 1; i < list->count; i++) {
+        if (strncmp(list->steps[i], name, sizeof name - 1) == 0) {
+            list->steps[0] = list->steps[i];
+            list->count--;
+            memmove(&list->steps[i], &list->steps[i + 1],
+                    (list->count - i) * sizeof *list->steps);
+            return;
+        }
+    }
+}
+
 /* All steps, in their order; ImageNet's mean and deviation. */
 static bool list_steps(struct augment_text *list, const struct pipeline_shape *shape)
 {
@@ -38,6 +53,7 @@ static bool list_steps(struct augment_text *list, const struct pipeline_shape *s
     }
     if (fine && shape->steps != NULL) {
         fine = augment_text_cut(list, shape->steps, list->count);
+        put_mosaic_first(list);
     }
     if (fine && shape->normalize) {
         fine = augment_text_put(list, "normalize:0.485:0.456:0.406:0.229:0.224:0.225");

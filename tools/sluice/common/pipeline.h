@@ -4,7 +4,7 @@
  * is resize + centre crop, and for small pictures (CIFAR) there is a random crop of the padded
  * picture + flip. All normalise with ImageNet's mean where the dtype floats. Any other steps that
  * the library has can follow the flip, as text (augment_text.h), like "rand_augment:2:9"; one that
- * the pipeline has takes its place. Main thread.
+ * the pipeline has takes its place, and a mosaic that of its crop. Main thread.
  */
 #ifndef TOOL_PIPELINE_H
 #define TOOL_PIPELINE_H
