@@ -322,10 +322,11 @@ TEST(memory_of_others_is_refused)
         return; /* not reached */
     }
     _Alignas(256) static uint8_t host[8 * SETUP_SIZE * SETUP_SIZE * 3];
-    /* in the middle of so much that the others are not too close, wherever they are */
+    /* in the middle of so much that the others are not too close, wherever they are; none is
+       allocated behind it, where maps grow down */
     const size_t apart = (size_t)1 << 20;
     uint8_t *ours = fake_cuda_memory_new(apart + sizeof(host) + apart);
-    void *small = fake_cuda_memory_new(4096);
+    void *small = ours + apart + sizeof(host) + apart - 4096; /* that is left of it */
     fake->set(&(fake_cuda_options){.memory_device = 2});
     void *theirs = fake_cuda_memory_new(sizeof(host));
     fake->set(&(fake_cuda_options){.seed = 1});
@@ -344,7 +345,6 @@ TEST(memory_of_others_is_refused)
         assert_int_equal(try_open(&options, wrong[i].words), SLUICE_INVALID);
     }
     fake_cuda_memory_free(ours);
-    fake_cuda_memory_free(small);
     fake_cuda_memory_free(theirs);
 }
 

@@ -36,8 +36,7 @@ static void put_mosaic_first(struct augment_text *list)
         if (strncmp(list->steps[i], name, sizeof name - 1) == 0) {
             list->steps[0] = list->steps[i];
             list->count--;
-            memmove(&list->steps[i], &list->steps[i + 1],
-                    (list->count - i) * sizeof *list->steps);
+            memmove(&list->steps[i], &list->steps[i + 1], (list->count - i) * sizeof *list->steps);
             return;
         }
     }
