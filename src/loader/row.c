@@ -152,7 +152,6 @@ typedef struct progress {
     uint32_t good;
     uint32_t handle_count; /* to be released */
     uint32_t handles[HANDLES];
-    uint32_t member;    /* that the row is at */
     sluice_error error; /* of the row; clear before it */
 } progress;
 
@@ -256,7 +255,7 @@ static sluice_status make_row_member(const progress *p, const sl_job *job, sluic
 }
 
 /* The same; its times are those of unpacking and decoding, in one, and of the rest. */
-static sluice_status make_member_timed(progress *p, const sl_job *job, sluice_error *error)
+static sluice_status make_row_member_timed(progress *p, const sl_job *job, sluice_error *error)
 {
     const sl_feed *feed = p->maker->feed;
     sl_row *row = p->row;
@@ -278,25 +277,32 @@ static sluice_status make_member_timed(progress *p, const sl_job *job, sluice_er
     return status;
 }
 
-/* Member by member; once more where its columns ask for it. */
+static sluice_status make_members(progress *p, const sl_job *jobs, sluice_error *error)
+{
+    sl_row *row = p->row;
+    row->members = jobs->slot->members;
+    for (uint32_t i = 0; i < row->members; i++) {
+        row->member = i;
+        const sluice_status status = row->timed ? make_row_member_timed(p, &jobs[i], error)
+                                                : make_row_member(p, &jobs[i], error);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Once more where its columns ask for it. */
 static sluice_status row_make(progress *p, const sl_job *jobs, sluice_error *error)
 {
-    sl_feed *feed = p->maker->feed;
-    sl_row *row = p->row;
+    const sl_feed *feed = p->maker->feed;
     sluice_status status = SLUICE_OK;
     do {
-        row->members = jobs->slot->members;
-        for (p->member = 0; p->member < row->members && status == SLUICE_OK; p->member++) {
-            row->member = p->member;
-            status = row->timed ? make_member_timed(p, &jobs[p->member], error)
-                                : make_row_member(p, &jobs[p->member], error);
-        }
-    } while (status == SLUICE_OK && sl_columns_redraw(feed->columns, row));
-    if (status != SLUICE_OK) {
-        p->member--;
-        return status;
+        status = make_members(p, jobs, error);
+    } while (status == SLUICE_OK && sl_columns_redraw(feed->columns, p->row));
+    if (status == SLUICE_OK) {
+        sl_columns_end(feed->columns, p->row, jobs->slot->parts);
     }
-    sl_columns_end(feed->columns, row, jobs->slot->parts);
     return status;
 }
 
@@ -356,7 +362,7 @@ static void lose_row(progress *p, sl_job *jobs, sluice_status status, uint64_t s
     sl_feed *feed = p->maker->feed;
     sluice_error *error = &p->error;
     row_settle(p);
-    sl_sample_blame(feed->dataset, &jobs[p->member].want.sample, p->row->blame, error);
+    sl_sample_blame(feed->dataset, &jobs[p->row->member].want.sample, p->row->blame, error);
     if (sl_memory_shortages() > shortages) {
         (void)sl_error_after_shortage(status, true, error);
         sl_feed_fail(feed, jobs, error);
@@ -364,7 +370,7 @@ static void lose_row(progress *p, sl_job *jobs, sluice_status status, uint64_t s
         row_advise(p, error);
         sl_feed_fail(feed, jobs, error);
     } else {
-        sl_feed_bad(feed, jobs, p->member, error);
+        sl_feed_bad(feed, jobs, p->row->member, error);
     }
     sl_error_clear(error);
 }
