@@ -229,7 +229,7 @@ TEST(test_faults)
         {"image:image,=3", "KEY=VALUE"},
         {"image:image,sise=3", "no \"sise\"; it takes size, crop, padding"},
         {"image:image,length=3", "no \"length\""},
-        {"label:number,size=3", "it takes dtype, missing"},
+        {"label:number,size=3", "it takes partner, dtype, missing"},
         {"image:image,size=3,size=3", "size is given twice"},
         {"label:number,dtype=i32,dtype=i32", "dtype is given twice"},
         {"image:image,size=0", "1 to 16384"},
