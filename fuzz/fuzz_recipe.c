@@ -202,6 +202,8 @@ static made apply(const sluice_augment *r, const sl_params *params, const sl_ima
         fuzz_expect(output % 4 == 3, "floating dtypes are for any recipe");
         return m;
     }
+    converter.width = params->width; /* the recipe's, or the batch's */
+    converter.height = params->height;
     converter.tools.simd = simd;
     converter.tools.jpeg = copy_jpeg;
     m.bytes = sl_converter_row_bytes(&converter);
@@ -230,6 +232,8 @@ static void draw_and_apply(const sluice_augment *r, const uint32_t size[2], uint
                              .sample = seed % 97,
                              .exact = seed % 2 == 1,
                              .layer = (uint32_t)seed / 2 % 2,
+                             .width = 1 + (uint32_t)(seed % 61),
+                             .height = 1 + (uint32_t)(seed % 47),
                              .boxes = boxes,
                              .box_count = (uint32_t)seed % 5};
     const sluice_status status = sl_draw(r, &key, size[0], size[1], &params, &error);
@@ -238,7 +242,9 @@ static void draw_and_apply(const sluice_augment *r, const uint32_t size[2], uint
         return;
     }
     const sl_rect *need = &params.need;
-    fuzz_expect(params.width == r->width && params.height == r->height, "the recipe's size");
+    fuzz_expect(sl_recipe_wants_batch(r) ||
+                    (params.width == r->width && params.height == r->height),
+                "the recipe's size");
     fuzz_expect(need->width > 0 && need->height > 0 && need->x < size[0] && need->y < size[1] &&
                     need->width <= size[0] - need->x && need->height <= size[1] - need->y,
                 "a part of the picture");
