@@ -156,4 +156,5 @@ json '.samples == 27 and .delivered_bytes == 27 * (101 * 4 + 10)'
 # Rows of several samples: a mosaic is the first step, wherever it stands; a partner's columns beside the row's own.
 run 0 bench packed --batch 8 --column 'image:image,augment=mosaic:32+center_crop:32:32' --column label:number --epochs 1
 run 0 bench packed --batch 8 --column label:number --column 'other=label:number,partner=1' --epochs 1
+run 0 bench packed --batch 8 --column label:number --column 'other=label:number,partner=1' --partners same_class --epochs 1
 refuses 2 partner bench packed --batch 8 --column 'label:number,partner=32'

@@ -5,7 +5,9 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int read_class(const sluice_dataset *dataset, uint64_t index, uint32_t *class)
 {
@@ -22,12 +24,18 @@ static int read_class(const sluice_dataset *dataset, uint64_t index, uint32_t *c
     return TOOL_FINE;
 }
 
+static bool needs_classes(const sluice_loader_options *options)
+{
+    return options->episode_classes != 0 ||
+           (options->partners != NULL && strstr(options->partners, "_class") != NULL);
+}
+
 int sample_classes_take(const sluice_dataset *dataset, sluice_loader_options *options,
                         uint32_t **classes)
 {
     sluice_dataset_info info = {.struct_size = sizeof info};
     *classes = NULL;
-    if (options->episode_classes == 0 || sluice_dataset_get_info(dataset, &info) < 0) {
+    if (!needs_classes(options) || sluice_dataset_get_info(dataset, &info) < 0) {
         return TOOL_FINE;
     }
     *classes = calloc(info.samples, sizeof **classes);

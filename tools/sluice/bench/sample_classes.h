@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sample_classes: the class of each sample, its label, for --episode-classes.
+ * sample_classes: the class of each sample, its label, for --episode-classes and --partners.
  */
 #ifndef TOOL_SAMPLE_CLASSES_H
 #define TOOL_SAMPLE_CLASSES_H
@@ -8,9 +8,9 @@
 #include <sluice/dataset.h>
 #include <sluice/loader.h>
 
-/* Reads the labels of all samples where `options` ask for episodes, and has these point to
- * `*classes`, which the caller frees; NULL: they do not. Blocks as sluice_dataset_get_sample does.
- * An exit code, reported. */
+/* Reads the labels of all samples where `options` ask for episodes, or for partners by class, and
+ * has these point to `*classes`, which the caller frees; NULL: they do not. Blocks as
+ * sluice_dataset_get_sample does. An exit code, reported. */
 int sample_classes_take(const sluice_dataset *dataset, sluice_loader_options *options,
                         uint32_t **classes);
 
