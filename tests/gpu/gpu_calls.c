@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 16, ROWS = 4, CALLS_MAX = 1 << 20, LAPS = 8, LINES = 4000 };
+enum { SIDE = 16, ROWS = 4, CALLS_MAX = 1 << 20, LAPS = 32, LINES = 4000 };
 
 #define MS UINT64_C(1000000)
 
