@@ -3,6 +3,7 @@
 #include "backend.h"
 #include "clock.h"
 #include "error.h"
+#include "fnv.h"
 #include "memory.h"
 #include "philox.h"
 
@@ -63,9 +64,9 @@ static bool happens(const sl_fault_config *config, uint64_t number, enum questio
 
 static uint64_t fault_hash_of(const char *path)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    uint64_t hash = SL_FNV1A_BEGIN;
     for (; *path != '\0'; path++) {
-        hash = (hash ^ (uint8_t)*path) * UINT64_C(0x100000001b3);
+        hash = sl_fnv1a(hash, (uint8_t)*path);
     }
     return hash;
 }

@@ -2,6 +2,7 @@
 #include "bucketing.h"
 
 #include "error.h"
+#include "fnv.h"
 #include "memory.h"
 #include "minmax.h"
 #include "thread.h"
@@ -323,17 +324,16 @@ static sluice_status take_size_table(sl_bucketing *b, const sluice_loader_option
     return SLUICE_OK;
 }
 
-/* FNV-1a of what the order hangs on. */
+/* Of what the order hangs on. */
 static uint64_t hash_of(const sl_bucketing *b, uint64_t samples)
 {
-    uint64_t hash = UINT64_C(0xCBF29CE484222325);
-    const uint64_t prime = UINT64_C(0x100000001B3);
+    uint64_t hash = SL_FNV1A_BEGIN;
     for (uint32_t i = 0; i < b->count; i++) {
-        hash = (hash ^ b->sizes[i].width) * prime;
-        hash = (hash ^ b->sizes[i].height) * prime;
+        hash = sl_fnv1a(hash, b->sizes[i].width);
+        hash = sl_fnv1a(hash, b->sizes[i].height);
     }
     for (uint64_t i = 0; i < samples; i++) {
-        hash = (hash ^ b->bucket_of[i]) * prime;
+        hash = sl_fnv1a(hash, b->bucket_of[i]);
     }
     return hash;
 }

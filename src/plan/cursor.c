@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cursor.h"
+#include "fnv.h"
 
 #include "little_endian.h"
 
@@ -58,11 +59,11 @@ static size_t end_of(uint8_t version)
     }
 }
 
-static uint64_t fnv1a(const uint8_t *data, size_t size)
+static uint64_t checksum_of(const uint8_t *data, size_t size)
 {
-    uint64_t hash = 0xCBF29CE484222325U;
+    uint64_t hash = SL_FNV1A_BEGIN;
     for (size_t i = 0; i < size; i++) {
-        hash = (hash ^ data[i]) * 0x100000001B3U;
+        hash = sl_fnv1a(hash, data[i]);
     }
     return hash;
 }
@@ -110,7 +111,7 @@ sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *byt
         sl_store32(to + AT_WORLD, cursor->world);
         sl_store32(to + AT_BATCH, cursor->batch);
     }
-    sl_store64(to + end, fnv1a(to, end));
+    sl_store64(to + end, checksum_of(to, end));
     *bytes = end + CHECKSUM_BYTES;
     return SLUICE_OK;
 }
@@ -126,7 +127,7 @@ static sluice_status cursor_check(const uint8_t *from, size_t bytes)
         return SLUICE_UNSUPPORTED;
     }
     const size_t end = end_of(version);
-    if (bytes < end + CHECKSUM_BYTES || sl_load64(from + end) != fnv1a(from, end)) {
+    if (bytes < end + CHECKSUM_BYTES || sl_load64(from + end) != checksum_of(from, end)) {
         return SLUICE_CORRUPT;
     }
     return SLUICE_OK;

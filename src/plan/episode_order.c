@@ -2,6 +2,7 @@
 #include "episode_order.h"
 
 #include "error.h"
+#include "fnv.h"
 #include "memory.h"
 #include "philox.h"
 
@@ -36,12 +37,11 @@ static sluice_status too_few(const sl_episode_set *set, sluice_error *error)
 /* FNV-1a, but for its last bit. */
 static uint64_t episode_hash(const sl_episode_set *set)
 {
-    uint64_t hash = UINT64_C(0xCBF29CE484222325);
-    const uint64_t prime = UINT64_C(0x100000001B3);
-    hash = (hash ^ set->classes) * prime;
-    hash = (hash ^ set->samples) * prime;
+    uint64_t hash = SL_FNV1A_BEGIN;
+    hash = sl_fnv1a(hash, set->classes);
+    hash = sl_fnv1a(hash, set->samples);
     for (uint64_t i = 0; i < set->of->samples; i++) {
-        hash = (hash ^ set->of->of[i]) * prime;
+        hash = sl_fnv1a(hash, set->of->of[i]);
     }
     return hash | 1;
 }
