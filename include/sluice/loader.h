@@ -90,14 +90,16 @@ typedef struct sluice_loader_options {
                                is a bad one (NOMEM). Pages that alone need more, and what the
                                machine does not have, are no sample's fault: they fail the batch. A
                                copy of the dataset (resident_bytes) may take half of the rest. Not
-                               counted: tables of the dataset, device memory; windows of zstd above
-                               8 MiB, of up to 16 files that are open; the Huffman tables of
-                               a lossless WebP that was made to harm (up to 1.3 GB, where usual
-                               pictures take 1 MB); code and stacks, which with a few workers touch
-                               less than 8 MiB [no limit of our own: a worker takes what its
-                               pictures need, 25 bytes a pixel at most, 41 of a PNG of 16 bits that
-                               is one row; and the pages of compressed Parquet that its values are
-                               in] */
+                               counted: tables of the dataset, device memory; copies of encoded
+                               samples that came early, where a row is made of several, until the
+                               others are there (at most that many less one for each row on its
+                               way); windows of zstd above 8 MiB, of up to 16 files that are open;
+                               the Huffman tables of a lossless WebP that was made to harm (up to
+                               1.3 GB, where usual pictures take 1 MB); code and stacks, which with
+                               a few workers touch less than 8 MiB [no limit of our own: a worker
+                               takes what its pictures need, 25 bytes a pixel at most, 41 of a PNG
+                               of 16 bits that is one row; and the pages of compressed Parquet that
+                               its values are in] */
     uint64_t stall_warn_ns; /* a read older than this is counted as stalled [30 s] */
     uint64_t stall_fail_ns; /* a read older than this fails its samples [120 s] */
     uint64_t end_epoch;     /* first epoch that will not be asked for; the loader does not read

@@ -141,6 +141,14 @@ def test_two_columns_of_one_picture(data):
             assert min(small.shape[:2]) in (9, 10)  # floor(side * (10 / side)), as torchvision has it
 
 
+@pytest.mark.parametrize("sizes", ["padded", "ragged"])
+def test_as_many_as_a_batch_can_have(data, sizes):
+    column = C.Image("image", max_size=ROOM, sizes=sizes)
+    sluice.Loader(data, 2, True, columns={f"p{i}": column for i in range(16)}).close()
+    with pytest.raises(sluice.InvalidError, match="p16.*16 ragged columns and pictures of buckets at most"):
+        sluice.Loader(data, 2, True, columns={f"p{i}": column for i in range(17)})
+
+
 def test_threads_change_nothing(data):
     made = []
     for workers in (1, 4):

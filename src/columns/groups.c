@@ -144,13 +144,12 @@ uint8_t *sl_row_layer(sl_row *row, const sl_column *column, size_t bytes, sluice
 /* Of a picture or a mask of several tiles, else 0. */
 static uint64_t canvas_bytes(const sl_column *column)
 {
-    const sl_column *of =
+    const sl_column *lead =
         column->lead != SL_COLUMN_NONE ? &column->set->columns[column->lead] : column;
-    if (!column->several || sl_recipe_tiles(&of->request.recipe, 0) == 1 ||
+    if (!column->several || sl_recipe_tiles(&lead->request.recipe, 0) == 1 ||
         (column->kind != &sl_column_image && column->kind != &sl_column_mask)) {
         return 0;
     }
-    const sl_column *lead = column->leads ? column : &column->set->columns[column->lead];
     const uint64_t passes =
         column->leads ? 1 : sl_labels_passes(column->request.channels * column->made_bytes);
     return passes * 3 * sl_recipe_canvas(&lead->request.recipe);

@@ -228,11 +228,12 @@ static sluice_status keep_member(const sl_feed *feed, sl_job *job, sluice_error 
     if (!sl_fetch_is_reserve(feed->fetch, job->bytes.handle)) {
         return SLUICE_OK;
     }
-    job->copy = sl_calloc(bytes.size + SL_READABLE_BEHIND, 1);
+    job->copy = sl_malloc(bytes.size + SL_READABLE_BEHIND);
     if (job->copy == NULL) {
         return sl_no_memory(error, "loader", "for a sample that waits for others of its row");
     }
     memcpy(job->copy, bytes.data, bytes.size);
+    memset(job->copy + bytes.size, 0, SL_READABLE_BEHIND);
     sl_fetch_release(feed->fetch, &job->bytes.handle, 1);
     job->bytes = (sl_fetch_bytes){{job->copy, bytes.size}, SL_HANDLE_NONE};
     return SLUICE_OK;
