@@ -218,6 +218,21 @@ def test_a_share_is_without(data):
     assert 0.3 < sum(one) / len(one) < 0.7
 
 
+@pytest.mark.parametrize("p", [0.0, 0.5])
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("name", RECIPES)
+def test_masks_follow_a_picture_alone(data, name, exact, p):
+    steps = [T.Mosaic(SIDE, fill=FILL, p=p, interpolation=NEAREST), *RECIPES[name]]
+    alone = 0
+    for _, row in rows(data, following(steps), exact=exact):
+        filled = (row["image"] == FILL).all(axis=-1)
+        wanted = label_of(row["image"])
+        assert (row["seg"] == numpy.where(filled, FILL, wanted)).all()
+        assert (row["wide"] == numpy.where(filled, -1, wanted.astype("int64") + (1 << 40))).all()
+        alone += len(numpy.unique(row["image"][~filled][:, 2])) <= 1
+    assert alone >= COUNT * (1 - p) / 2
+
+
 def everything(data, **options):
     steps = [T.Mosaic(SIDE, fill=FILL), *RECIPES["yolo"]]
     found = {}

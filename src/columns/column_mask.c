@@ -220,25 +220,29 @@ static sluice_status draw_labels(const sl_column *column, sl_row *row, sl_params
                                      draw->params.trail.picture_height, *params, error);
 }
 
-/* The mask of one of several pictures; with the last the row is made. */
+/* The mask of one of several pictures, which may be absent; with the last the row is made. */
 static sluice_status make_mask_tile(const sl_column *column, sl_row *row, const sl_labels *labels,
                                     sl_params *params, void *to, sluice_error *error)
 {
     sl_scratch *scratch = sl_decoder_scratch(row->decoder);
     const size_t bytes = sl_labels_passes(labels->pixel_bytes) * sl_canvas_bytes(params);
     uint8_t *canvas = sl_row_canvas(row, column, bytes, error);
+    sluice_status status = SLUICE_OK;
     if (canvas == NULL) {
         return SLUICE_NOMEM;
     }
     if (row->member == column->member) {
         sl_labels_canvas_begin(labels, params, canvas);
     }
-    const sluice_status status = sl_labels_canvas_tile(labels, params, canvas, scratch, error);
+    if (!params->absent) {
+        status = sl_labels_canvas_tile(labels, params, canvas, scratch, error);
+    }
     return status == SLUICE_OK && sl_group_is_last(column, row)
                ? sl_labels_canvas_end(labels, params, canvas, to, scratch, error)
                : status;
 }
 
+/* `stored`: NULL where the picture is absent. */
 static sluice_status make_nearest(const sl_column *column, sl_row *row, const stored_mask *stored,
                                   void *to, sluice_error *error)
 {
@@ -254,7 +258,9 @@ static sluice_status make_nearest(const sl_column *column, sl_row *row, const st
     for (uint32_t i = 0; i < column->request.channels; i++) {
         memcpy(fill + (size_t)i * column->made_bytes, column->fill, column->made_bytes);
     }
-    status = read_rows(column, row, stored, &labels, params->need.height, error);
+    if (stored != NULL) {
+        status = read_rows(column, row, stored, &labels, params->need.height, error);
+    }
     if (status != SLUICE_OK) {
         return status;
     }
@@ -285,7 +291,12 @@ static sluice_status column_mask_make(const sl_column *column, sl_row *row, sl_p
     const sl_params *params = &row->draws[column->group].params;
     void *to = sl_column_row(column, parts, 0, row->at.number);
     stored_mask stored;
-    sluice_status status = open_mask(column, row, &stored, error);
+    sluice_status status = SLUICE_OK;
+    if (params->absent) {
+        sl_scratch_reset(sl_decoder_scratch(row->decoder));
+        return make_nearest(column, row, NULL, to, error);
+    }
+    status = open_mask(column, row, &stored, error);
     if (status == SLUICE_OK) {
         status = check_stored(column, &stored, &params->trail, error);
     }

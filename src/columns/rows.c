@@ -58,10 +58,12 @@ static bool is_of_member(const sl_column *column, const sl_row *row)
                                                : sl_group_has_member(lead, row);
 }
 
-/* A partner that is no part of the picture after all has nothing that follows it. */
+/* A partner that is no part of the picture after all has nothing that follows it; but a mask, as a
+ * picture, has an end with the last of them. */
 static bool is_absent(const sl_column *column, const sl_row *row)
 {
-    return column->several && !column->leads && row->draws[column->group].params.absent;
+    return column->several && !column->leads && column->kind != &sl_column_mask &&
+           row->draws[column->group].params.absent;
 }
 
 static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_view parts,
