@@ -233,6 +233,18 @@ def test_masks_follow_a_picture_alone(data, name, exact, p):
     assert alone >= COUNT * (1 - p) / 2
 
 
+def test_padded_values_follow_too(data):
+    columns = {
+        "image": C.Image(transform=[T.Mosaic(SIDE, fill=FILL), *RECIPES["yolo"]]), "boxes": C.Boxes(length=90), "labels": C.Ragged(length=90, follows="boxes"),
+        "same": C.Padded("labels", length=90, follows="boxes"), "places": C.Boxes("boxes", length=90, padded=True), "seen": C.Points("points", length=90, padded=True, follows="boxes"),
+    }  # fmt: skip
+    for _, row in rows(data, columns):
+        count = len(row["labels"])
+        assert count > 0 and row["same.lengths"] == row["places.lengths"] == row["seen.lengths"] == count
+        assert row["same"].tolist() == [*row["labels"].tolist(), *[0] * (90 - count)]
+        assert (row["places"][:count] == row["boxes"]).all() and not row["places"][count:].any()
+
+
 def everything(data, **options):
     steps = [T.Mosaic(SIDE, fill=FILL), *RECIPES["yolo"]]
     found = {}

@@ -122,6 +122,7 @@ static sluice_status bind_ragged(sl_column *column, sl_column_set *set, sluice_e
 
 static sluice_status bind_padded(sl_column *column, sl_column_set *set, sluice_error *error)
 {
+    column->request.padded = true;
     return column_ragged_bind(column, set, true, error);
 }
 
