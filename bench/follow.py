@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""follow.py PHOTOS [--fit [--enlarge 1]] [--rounds 5] [--epochs 4] [--size 224] [--keep FOLDER] [--json]: what masks and boxes cost beside their pictures.
+"""follow.py PHOTOS [--fit [--enlarge 1] | --paste] [--rounds 5] [--epochs 4] [--size 224] [--keep FOLDER] [--json]: what masks and boxes cost beside their pictures.
 
 The photos (folders of JPEGs) are packed with a mask each, a PNG of the picture's size: a label map of 21 classes in blocks of 8 to 64
 pixels with ragged edges, as annotators' are; and 20 boxes. CPU ms a sample (user and system time of this process) of one loader with
@@ -12,6 +12,10 @@ ratios to the picture alone within a round. Run it on a machine that does nothin
 16 of each of three sizes, packed with boxes. The shorter side becomes 800, the longer one 1333 at most, on a canvas of 1344 x 1344; CPU ms a
 picture with its boxes, with `exact` (decoded at full size), and the decode ratio: over a plain decode of the same JPEGs to RGB (Pillow's
 libjpeg-turbo, one thread; half of a round before the loader's and half behind it).
+
+--paste: copy-paste of objects with large scale jitter at 640 and 1024: the photos packed with 1 to 13 polygons each, the larger ones rarer.
+CPU ms a sample of the picture with its boxes; of two pictures, the second one a partner's; with copy-paste; both with masks; and of a twin on
+OpenCV, one thread, that does the same: two pictures decoded, jittered, objects chosen and pasted, masks cut, boxes made of masks.
 """
 import argparse
 import io
@@ -156,6 +160,116 @@ def print_fit(times):
             print(f"    {which:6s} {summary(arm[which])}   decode ratio {summary(ratios)}")
 
 
+# ---- copy-paste ----
+
+PASTE_SIDES, FILL = (640, 1024), 105
+
+
+def polygons_of(width, height, random):
+    made = []
+    for _ in range(random.randint(1, 14)):
+        middle, radius = random.rand(2) * [width, height], (0.03 + 0.25 * random.rand() ** 2) * min(width, height)
+        count = random.randint(15, 60)
+        turn = numpy.sort(random.rand(count)) * 2 * numpy.pi
+        points = middle + radius * (0.7 + 0.3 * random.rand(count, 1)) * numpy.stack([numpy.cos(turn), numpy.sin(turn)], 1)
+        made.append(points.clip(0, [width, height]).round(2))
+    return made
+
+
+def pack_objects(photos, path):
+    random, samples = numpy.random.RandomState(0), []
+    fields = {"image": "image", "boxes": ("tensor", "float32", (0, 4)), "labels": ("tensor", "int64", (0,)), "shapes": "text"}
+    with sluice.Writer(path, fields, overwrite=True) as writer:
+        for file in sorted(pathlib.Path(photos).rglob("*")):
+            if file.suffix.lower() not in (".jpg", ".jpeg"):
+                continue
+            polygons = polygons_of(*Image.open(file).size, random)
+            boxes = numpy.array([[*points.min(0), *points.max(0)] for points in polygons], "float32")
+            shapes = json.dumps([[points.ravel().tolist()] for points in polygons])
+            samples.append((file.read_bytes(), polygons))
+            writer.add(image=samples[-1][0], boxes=boxes, labels=numpy.arange(len(polygons)), shapes=shapes)
+    return samples
+
+
+def paste_arms(side):
+    jitter = [T.ScaleJitter(side), T.FixedSizeCrop(side, FILL), T.RandomHorizontalFlip()]
+    paste = [*jitter, T.CopyPaste()]
+    boxes = {"boxes": C.Boxes(length=40, shapes="shapes", follows="image"), "labels": C.Ragged(length=40, follows="boxes")}
+    masks = {"masks": C.Instances("shapes", length=40, follows="boxes")}
+    return {
+        "boxes": {"image": C.Image(transform=jitter), **boxes},
+        "boxes, two pictures": {"image": C.Image(transform=jitter), **boxes, "other": C.Image("image", transform=jitter, partner=1)},
+        "boxes, copy-paste": {"image": C.Image(transform=paste), **boxes},
+        "masks": {"image": C.Image(transform=jitter), **boxes, **masks},
+        "masks, copy-paste": {"image": C.Image(transform=paste), **boxes, **masks},
+    }
+
+
+def twin_jittered(cv2, sample, side, random):
+    """The picture, and masks of its objects that are seen, n x side x side."""
+    data, polygons = sample
+    image = cv2.imdecode(numpy.frombuffer(data, numpy.uint8), cv2.IMREAD_COLOR)
+    height, width = image.shape[:2]
+    ratio = min(side / height, side / width) * random.uniform(0.1, 2.0)
+    new = max(int(width * ratio), 1), max(int(height * ratio), 1)
+    image = cv2.resize(image, new, interpolation=cv2.INTER_AREA if ratio < 1 else cv2.INTER_LINEAR)
+    x, y = (int(max(new[i] - side, 0) * random.rand()) for i in (0, 1))
+    canvas = numpy.full((side, side, 3), FILL, numpy.uint8)
+    part = image[y : y + side, x : x + side]
+    canvas[: part.shape[0], : part.shape[1]] = part
+    flips, masks = random.rand() < 0.5, []
+    canvas = cv2.flip(canvas, 1) if flips else canvas
+    for points in polygons:
+        points = points * [new[0] / width, new[1] / height] - [x, y]
+        points = numpy.stack([side - points[:, 0], points[:, 1]], 1) if flips else points
+        mask = numpy.zeros((side, side), numpy.uint8)
+        cv2.fillPoly(mask, [points.round().astype(numpy.int32)], 1)
+        if mask.any():
+            masks.append(mask)
+    return canvas, masks
+
+
+def twin_row(cv2, samples, number, side, random):
+    image, masks = twin_jittered(cv2, samples[number], side, random)
+    other, theirs = twin_jittered(cv2, samples[random.randint(len(samples))], side, random)
+    theirs = [mask for mask in theirs if random.rand() < 0.5]
+    if theirs:
+        over = numpy.bitwise_or.reduce(theirs)
+        cv2.copyTo(other, over, image)
+        masks = [mask for mask in (mask & ~over for mask in masks) if mask.any()]
+    boxes = [cv2.boundingRect(mask) for mask in masks + theirs]
+    return cv2.cvtColor(image, cv2.COLOR_BGR2RGB), masks + theirs, boxes
+
+
+def twin_ms(cv2, samples, side):
+    random, begin = numpy.random.RandomState(1), time.process_time()
+    for number in range(len(samples)):
+        twin_row(cv2, samples, number, side, random)
+    return (time.process_time() - begin) / len(samples) * 1000
+
+
+def measure_paste(photos, path, rounds, epochs):
+    import cv2
+
+    cv2.setNumThreads(1)
+    samples, times = pack_objects(photos, path), {}
+    for side in PASTE_SIDES:
+        arm = times[str(side)] = {name: [] for name in [*paste_arms(side), "masks, OpenCV twin"]}
+        for _ in range(rounds):
+            for name, columns in paste_arms(side).items():
+                arm[name].append(cpu_ms(path, columns, epochs, batch_size=16, shuffle=True))
+            arm["masks, OpenCV twin"].append(twin_ms(cv2, samples, side))
+    return times
+
+
+def print_paste(times):
+    print("CPU ms a sample, and of the same without others' pictures")
+    for side, arm in times.items():
+        for name, values in arm.items():
+            base = arm[name.split(",")[0]]
+            print(f"{side:5s} {name:20s} {summary(values)}   x {summary([a / b for a, b in zip(values, base)])}")
+
+
 def summary(values):
     return f"{statistics.median(values):.3f} ({min(values):.3f}..{max(values):.3f})"
 
@@ -169,12 +283,17 @@ def main():
     parser.add_argument("--keep", help="a folder where the packed photos stay")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--enlarge", type=float, default=1)
+    parser.add_argument("--paste", action="store_true")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if arguments.fit:
             times = measure_fit(arguments.photos, arguments.enlarge, pathlib.Path(arguments.keep or folder), arguments.rounds, arguments.epochs)
             print(json.dumps(times)) if arguments.json else print_fit(times)
+            return
+        if arguments.paste:
+            times = measure_paste(arguments.photos, pathlib.Path(arguments.keep or folder) / "objects", arguments.rounds, arguments.epochs)
+            print(json.dumps(times)) if arguments.json else print_paste(times)
             return
         path = pathlib.Path(arguments.keep or folder) / "packed"
         if not path.exists():

@@ -105,12 +105,18 @@ typedef enum sluice_column_kind {
  * with SLUICE_EXIF_APPLY), pixel (i, j) covers [i, i + 1) x [j, j + 1). Mixing (mixup, cutmix)
  * mixes pictures, and leaves these columns each row's own: NAME.partner says whose were mixed in.
  *
- * Where the recipe is of several samples (mosaic, mixup_partner), they follow the picture of each,
- * in its place: what has a length has that of the first sample, then that of the second, and so on,
- * `length` of them a row at most; GEOMETRY is of the row's own sample. Each sample brings all of
- * its columns' fields along. With mixup_partner a MASK is refused, since labels cannot be blended,
- * and the IMAGE has NAME.share (f32): that of the row's own picture, 1 where nothing was mixed in.
- * Such an IMAGE may not be missing.
+ * Where the recipe is of several samples (mosaic, mixup_partner, copy_paste), they follow the
+ * picture of each, in its place: what has a length has that of the first sample, then that of the
+ * second, and so on, `length` of them a row at most; GEOMETRY is of the row's own sample. Each
+ * sample brings all of its columns' fields along. With mixup_partner a MASK is refused, since
+ * labels cannot be blended, and the IMAGE has NAME.share (f32): that of the row's own picture, 1
+ * where nothing was mixed in. Such an IMAGE may not be missing. With copy_paste the objects are
+ * those of the only BOXES that follow it, which have `shapes`; those that are kept of partners are
+ * pasted, each with a chance. Of the row's own a box is that of the pixels that are left, where
+ * some are covered, and no larger; its INSTANCES are without the rest; POINTS that are covered have
+ * a visibility of 1; what is not kept any more, or has no pixel left, is gone with all that belongs
+ * to it. INSTANCES and POINTS follow the BOXES then. A MASK has the partner's pixels where
+ * something is pasted. `length` is of all values, also those that are gone.
  *
  * MASK: a value of `dtype` [U8] for each pixel, or `channels` [1] of them; by the nearest stored
  * pixel, as Pillow takes it (every value is a stored one, or `fill` where there is no picture), or

@@ -173,10 +173,10 @@ typedef struct sluice_loader_options {
      */
     uint64_t window_bytes;
     /*
-     * Rows of several samples: a column of `partner` j, and a recipe with mosaic or mixup_partner,
-     * are made of other samples beside the row's own, which are read ahead as it is. Words between
-     * commas say which sample is partner 1, 2, ... of the one at position p of an epoch, a function
-     * of (seed, epoch, p, j):
+     * Rows of several samples: a column of `partner` j, and a recipe with mosaic, mixup_partner or
+     * copy_paste are made of other samples beside the row's own, which are read ahead as it is.
+     * Words between commas say which sample is partner 1, 2, ... of the one at position p of an
+     * epoch, a function of (seed, epoch, p, j):
      *   any          that at p of an order of j's own, so that each sample is partner j once an
      *                epoch, over all ranks; of SHUFFLE_BLOCK a block order, else a permutation
      *   same_class   one of the others of its class, each as likely; itself where it is alone

@@ -83,7 +83,7 @@ class Image(Column):
     transform: of sluice.transforms. dtype: 'uint8' unless it normalises or says otherwise, then
     'float32'; also 'float16', 'bfloat16'. layout: 'NHWC' or 'NCHW'. What mixes a batch (MixUp, CutMix) says
     nothing of labels here, so no num_classes: OneHot(classes, mixes=NAME, smoothing=...) does. With MixUpPartner
-    the batch has NAME.share, of the row's own picture; of several samples (Mosaic, MixUpPartner) none may be missing.
+    the batch has NAME.share, of the row's own picture; of several samples (Mosaic, MixUpPartner, CopyPaste) none may be missing.
     sizes: 'one', that of the transform; or each picture has its own, as the transform leaves it, or as it is stored
         (transform=None): 'padded', with zeros right and below to the largest of the batch, or 'ragged', back to back with
         NAME.offsets. NAME.sizes has height and width of each, and batch.pictures(NAME) is a list of them. max_size:

@@ -197,7 +197,7 @@ class Loader:
     dtype, layout: of pictures, 'uint8' or a floating type, 'NHWC' or 'NCHW'.
     device: 'cpu', 'cuda', 'cuda:N' or 'auto' (a GPU where there is one).
     partners, classes: where columns are of partners of a row's sample (partner=1, 2, ... of sluice.columns; the tiles of
-        transforms.Mosaic, what MixUpPartner mixes in), the rule of each: 'any' (every sample is partner j once an epoch),
+        transforms.Mosaic, what MixUpPartner mixes in and CopyPaste pastes), the rule of each: 'any' (every sample is partner j once an epoch),
         'same_class' (another one of its class), 'other_class'; classes: the class of each sample of the dataset, from 0, for the last two and for episode=.
     episode, episodes: few-shot learning: (classes, samples of each, support and query together) of an episode, with
         classes= and shuffle=True. A batch is one or several whole ones: batch_size is a multiple of classes x samples, and

@@ -301,6 +301,28 @@ static void blend(const sl_converter *converter, const sl_params *params, uint8_
                 &(sl_mix_side){.samples = second});
 }
 
+void sl_put_over(const uint8_t *over, size_t pixels, size_t pixel_bytes, const uint8_t *from,
+                 uint8_t *to)
+{
+    enum { AT_A_TIME = sizeof(uint64_t) };
+    const uint64_t all = UINT64_C(0x0101010101010101);
+    for (size_t first = 0; first < pixels; first += AT_A_TIME) {
+        const size_t left = pixels - first;
+        const size_t count = left < AT_A_TIME ? left : AT_A_TIME;
+        uint64_t some = 0;
+        memcpy(&some, over + first, count);
+        if (some == all) {
+            memcpy(to + first * pixel_bytes, from + first * pixel_bytes, AT_A_TIME * pixel_bytes);
+            continue;
+        }
+        for (size_t i = first; some != 0 && i < first + count; i++) {
+            if (over[i] != 0) {
+                memcpy(to + i * pixel_bytes, from + i * pixel_bytes, pixel_bytes);
+            }
+        }
+    }
+}
+
 sluice_status sl_layer_make(const sl_converter *converter, const sl_params *params,
                             const sl_apply_work *work, const sl_layer *layer, sluice_error *error)
 {
@@ -312,7 +334,12 @@ sluice_status sl_layer_make(const sl_converter *converter, const sl_params *para
         sl_run_layer(&run, layer->view, layer->tiles, second ? NULL : layer->pixels, &made);
     if (status == SLUICE_OK && second) {
         const uint64_t began = work->profile != NULL ? sl_now_ns() : 0;
-        blend(converter, params, layer->pixels, made);
+        if (layer->over != NULL) {
+            sl_put_over(layer->over, (size_t)params->layer_width * params->layer_height, 3, made,
+                        layer->pixels);
+        } else {
+            blend(converter, params, layer->pixels, made);
+        }
         if (work->profile != NULL) {
             work->profile->ns[SL_OPERATION_MIXING] += sl_now_ns() - began;
         }

@@ -74,15 +74,21 @@ sluice_status sl_canvas_end(const sl_converter *converter, const sl_params *para
 /*
  * Rows of two layers, of sl_layer_bytes each: the first is made into `pixels`, of a view, or of the
  * canvas of its tiles; the second is blended into it, fmaf(share, first, (1 - share) * second) in
- * binary32, to nearest even. sl_canvas_end makes the row of them.
+ * binary32, to nearest even, or put over it where it is said to be. sl_canvas_end makes the row of
+ * them.
  */
 typedef struct sl_layer {
     const sl_image *view; /* NULL: `tiles`, which are worked in */
     uint8_t *tiles, *pixels;
+    const uint8_t *over; /* pixels that are the second's, 1, else 0; NULL: it is blended */
 } sl_layer;
 size_t sl_layer_bytes(const sl_params *params);
 sluice_status sl_layer_make(const sl_converter *converter, const sl_params *params,
                             const sl_apply_work *work, const sl_layer *layer, sluice_error *error);
+
+/* Of pixels whose `over` is 1, and not 0, those of `from`; the others of `to` stay. */
+void sl_put_over(const uint8_t *over, size_t pixels, size_t pixel_bytes, const uint8_t *from,
+                 uint8_t *to);
 
 /* Rounding of binary32 to binary16 and to bfloat16, nearest even; bits in, bits out. */
 uint16_t sl_half_from_float(float value);

@@ -335,7 +335,8 @@ void sl_drawing_begin(sl_drawing *drawing, sl_params *params, uint32_t width, ui
     *drawing = (sl_drawing){
         .params = params, .width = width, .height = height, .exact = exact, .error = error};
     sl_trail_begin(&params->trail, width, height);
-    params->absent = params->layered = false;
+    params->absent = params->layered = params->pastes = false;
+    params->layer = 0;
     params->share = 1;
     params->operation_count = 0;
     params->geometry_count = 1;
@@ -575,7 +576,7 @@ sluice_status sl_draw_tile(sl_drawing *drawing, const sl_tile *tile)
     return SLUICE_OK;
 }
 
-void sl_draw_blend(sl_drawing *drawing, float share, bool alone)
+static void end_layer(sl_drawing *drawing, bool alone)
 {
     sl_params *params = drawing->params;
     sl_drawing_close(drawing);
@@ -584,8 +585,23 @@ void sl_draw_blend(sl_drawing *drawing, float share, bool alone)
     params->layer_operations = params->operation_count;
     params->layer_width = drawing->width;
     params->layer_height = drawing->height;
-    params->share = alone ? 1 : share;
+    params->layer_trail = params->trail;
+    params->share = 1;
     params->absent = params->absent || (alone && drawing->layer > 0);
+}
+
+void sl_draw_blend(sl_drawing *drawing, float share, bool alone)
+{
+    end_layer(drawing, alone);
+    drawing->params->share = alone ? 1 : share;
+}
+
+void sl_draw_paste(sl_drawing *drawing, uint64_t key, double chance, bool alone)
+{
+    end_layer(drawing, alone);
+    drawing->params->pastes = !alone;
+    drawing->params->paste_key = key;
+    drawing->params->paste_chance = chance;
 }
 
 sluice_status sl_draw_border(sl_drawing *drawing, uint32_t left, uint32_t top, uint32_t width,

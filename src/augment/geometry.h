@@ -87,6 +87,8 @@ sluice_status sl_draw_tile(sl_drawing *drawing, const sl_tile *tile);
 /* What follows is of two layers, blended, of which the first has that share. `alone`: there is the
  * first only, and a picture of the second is absent. */
 void sl_draw_blend(sl_drawing *drawing, float share, bool alone);
+/* The same, of which objects of the second are put over the first, each with that chance. */
+void sl_draw_paste(sl_drawing *drawing, uint64_t key, double chance, bool alone);
 
 /* A border, of the operation "pad"'s modes. */
 sluice_status sl_draw_border(sl_drawing *drawing, uint32_t left, uint32_t top, uint32_t width,

@@ -18,7 +18,8 @@
  * Rows of several pictures: the program of each has the same sizes and operations, and a first
  * geometry that writes only where its picture is, of a canvas that all of them share; operations
  * are done once, when the last was there. Of two layers each is a picture, or such a canvas, with
- * operations of its own; they are blended, and the operations behind that are done once.
+ * operations of its own; they are blended, or objects of the second are put over the first, and the
+ * operations behind that are done once.
  * Plain data; a program belongs to whoever holds it. Threads: none.
  */
 #ifndef SL_PROGRAM_H
@@ -135,11 +136,15 @@ typedef struct sl_params {
     uint32_t width, height; /* of the output */
     sl_trail trail;         /* where the geometry takes what belongs to the picture */
     bool absent;            /* of a partner: it is no part of the row (sl_draw_tile) */
-    bool layered;           /* of two layers (sl_draw_blend): this one's number, */
+    bool layered;           /* of two layers (sl_draw_blend, sl_draw_paste): this one's number, */
     uint32_t layer;
     uint32_t layer_operations; /* those of a layer alone; the rest is of what both come to */
     uint32_t layer_width, layer_height;
-    float share; /* of the first layer in that; 1: there is no other */
+    sl_trail layer_trail; /* up to there */
+    float share;          /* of the first layer in that; 1: there is no other */
+    bool pastes;          /* objects of the second, each chosen by that key with that chance */
+    uint64_t paste_key;
+    double paste_chance;
     uint32_t geometry_count, operation_count;
     sl_geometry geometries[SL_GEOMETRIES_MAX]; /* the first: of the picture */
     sl_operation operations[SL_OPERATIONS_MAX];

@@ -494,6 +494,12 @@ bool sl_recipe_is_layered(const sluice_augment *recipe)
     return layers_step(recipe) != NULL;
 }
 
+bool sl_recipe_pastes(const sluice_augment *recipe)
+{
+    const sl_recipe_step *step = layers_step(recipe);
+    return step != NULL && step->kind->pastes;
+}
+
 uint64_t sl_recipe_layer(const sluice_augment *recipe)
 {
     const sl_recipe_step *step = layers_step(recipe);

@@ -88,7 +88,8 @@ uint32_t sl_recipe_members_most(const sluice_augment *recipe);
 /* Of these, those of a layer: the tiles of a mosaic; and whether there is ever a second one. */
 uint32_t sl_recipe_tiles(const sluice_augment *recipe, uint64_t epoch);
 bool sl_recipe_is_layered(const sluice_augment *recipe);
-/* Pixels of a layer where it is blended; 0: there are none. */
+bool sl_recipe_pastes(const sluice_augment *recipe);
+/* Pixels of a layer where it meets the other; 0: there are none. */
 uint64_t sl_recipe_layer(const sluice_augment *recipe);
 /* Pixels of the largest canvas of known size behind one of its steps, or steps of a group. */
 uint64_t sl_recipe_canvas(const sluice_augment *recipe);

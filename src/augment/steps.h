@@ -91,7 +91,9 @@ typedef struct sl_step_kind {
      * them, and blended there (sl_draw_blend). One such step in a recipe, in no group; NULL: one.
      */
     uint32_t (*layers)(const double *arguments, uint64_t epoch);
-    bool looks; /* at the boxes of the picture */
+    bool pastes; /* nor are they blended: objects of the second are put over the first
+                    (sl_draw_paste) */
+    bool looks;  /* at the boxes of the picture */
     /* How many operations it adds at most, changes of geometry counted in. NULL: one. */
     uint32_t (*operations)(const double *arguments);
     /* A floating result is fmaf(u8, *scale, *bias). NULL: changes nothing there. */

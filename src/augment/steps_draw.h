@@ -47,8 +47,9 @@ uint32_t sl_mosaic_members(const double *arguments, uint64_t epoch);
 void sl_mosaic_size(const double *arguments, uint32_t *width, uint32_t *height);
 
 /* steps_blend.c: rows of two layers */
-sl_step_draw sl_draw_mixup_partner;
+sl_step_draw sl_draw_mixup_partner, sl_draw_copy_paste;
 uint32_t sl_mixup_partner_layers(const double *arguments, uint64_t epoch);
+uint32_t sl_copy_paste_layers(const double *arguments, uint64_t epoch);
 
 /* steps_warp.c: flips, rotations, affine maps, perspectives */
 sl_step_draw sl_draw_random_flip, sl_draw_random_vertical_flip, sl_draw_random_rotation,

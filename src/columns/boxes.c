@@ -5,6 +5,7 @@
 #include "error.h"
 #include "instances.h"
 #include "memory.h"
+#include "philox.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,8 +17,9 @@ sluice_status sl_boxes_open(sl_box_list *list, uint64_t most, sluice_error *erro
     *list = (sl_box_list){.most = (uint32_t)most};
     list->boxes = sl_calloc(most, sizeof(*list->boxes));
     list->moved = sl_calloc(most, sizeof(*list->moved));
+    list->whole = sl_calloc(most, sizeof(*list->whole));
     list->kept = sl_calloc(most, 1);
-    if (list->boxes != NULL && list->moved != NULL && list->kept != NULL) {
+    if (list->boxes != NULL && list->moved != NULL && list->whole != NULL && list->kept != NULL) {
         return SLUICE_OK;
     }
     sl_boxes_close(list);
@@ -28,6 +30,7 @@ void sl_boxes_close(sl_box_list *list)
 {
     sl_free(list->boxes);
     sl_free(list->moved);
+    sl_free(list->whole);
     sl_free(list->kept);
     *list = (sl_box_list){.count = 0};
 }
@@ -109,8 +112,8 @@ static double box_area(const double box[4])
 }
 
 /* In doubles, of the box as it will be given out; but the share of it that is visible goes by what
- * was not yet rounded, so that of a whole one it is 1. */
-static bool box_is_kept(const sl_box_rule *rule, const float box[4], const sl_trail_box *to)
+ * was not yet rounded, `seen`, so that of a whole one it is 1. */
+static bool box_is_kept(const sl_box_rule *rule, const float box[4], double seen, double whole)
 {
     const double width = (double)box[2] - (double)box[0];
     const double height = (double)box[3] - (double)box[1];
@@ -121,7 +124,7 @@ static bool box_is_kept(const sl_box_rule *rule, const float box[4], const sl_tr
     if (rule->max_aspect > 0 && fmax(width / height, height / width) > rule->max_aspect) {
         return false;
     }
-    return box_area(to->box) >= rule->min_visibility * box_area(to->whole) * (1 - ROUNDING);
+    return seen >= rule->min_visibility * whole * (1 - ROUNDING);
 }
 
 /* What is seen of shapes. */
@@ -165,7 +168,7 @@ static bool keep_box(sl_box_list *list, const sl_box_rule *rule, const sl_trail_
     for (size_t k = 0; k < 4; k++) {
         moved[k] = (float)to->box[k];
     }
-    if (!box_is_kept(rule, moved, to)) {
+    if (!box_is_kept(rule, moved, box_area(to->box), box_area(to->whole))) {
         return false;
     }
     if (list->kept_count == list->most) {
@@ -173,7 +176,16 @@ static bool keep_box(sl_box_list *list, const sl_box_rule *rule, const sl_trail_
         return false;
     }
     memcpy(list->moved[list->kept_count], moved, sizeof(moved));
+    memcpy(list->whole[list->kept_count], to->whole, sizeof(to->whole));
     return true;
+}
+
+static bool box_is_chosen(const sl_box_list *list, uint32_t number)
+{
+    const sl_box_choice *choice = &list->choice;
+    const double unit =
+        (double)(sl_philox_u64(choice->key, choice->stream, number) >> 11) * 0x1p-53;
+    return has_shape(list, number) && unit < choice->chance;
 }
 
 sluice_status sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl_trail *trail,
@@ -189,6 +201,10 @@ sluice_status sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl
     for (uint32_t i = 0; i < list->count && status == SLUICE_OK; i++) {
         sl_trail_box to;
         bool kept = false;
+        if (list->chooses && !box_is_chosen(list, i)) {
+            list->kept[i] = 0;
+            continue;
+        }
         if (has_shape(list, i)) {
             status = move_shape(list, i, &v, &to, &kept, error);
         } else {
@@ -199,6 +215,31 @@ sluice_status sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl
         list->kept_count += kept;
     }
     return status;
+}
+
+bool sl_boxes_cut(sl_box_list *list, const sl_box_rule *rule, uint32_t number, const double left[4])
+{
+    float *box = list->moved[number];
+    double cut[4];
+    for (size_t k = 0; k < 4; k++) {
+        cut[k] = k < 2 ? fmax(box[k], left[k]) : fmin(box[k], left[k]);
+        box[k] = (float)cut[k];
+    }
+    return cut[2] > cut[0] && cut[3] > cut[1] &&
+           box_is_kept(rule, box, box_area(cut), box_area(list->whole[number]));
+}
+
+void sl_boxes_drop(sl_box_list *list, const uint8_t *gone, uint32_t count)
+{
+    uint32_t to = 0;
+    for (uint32_t i = 0; i < list->kept_count; i++) {
+        if (i < count && gone[i] != 0) {
+            continue;
+        }
+        memmove(list->moved[to], list->moved[i], sizeof(list->moved[i]));
+        memmove(list->whole[to++], list->whole[i], sizeof(list->whole[i]));
+    }
+    list->kept_count = to;
 }
 
 void sl_boxes_write(const sl_box_list *list, const sl_box_rule *rule, uint32_t width,

@@ -32,6 +32,13 @@ typedef struct sl_box_rule {
     double max_aspect; /* 0: any */
 } sl_box_rule;
 
+/* Of some objects a part is taken, each with a chance, by a key and its number; those without a
+ * shape are not. */
+typedef struct sl_box_choice {
+    uint64_t key, stream;
+    double chance;
+} sl_box_choice;
+
 typedef struct sl_box_list {
     uint64_t stored; /* of the sample; `count` of them are in the list: the column may cut it off */
     uint32_t count, kept_count;
@@ -40,8 +47,11 @@ typedef struct sl_box_list {
     uint32_t most;   /* that there is room for */
     bool overflows;  /* more would be kept */
     float (*boxes)[4];
-    float (*moved)[4]; /* of those that are kept */
-    uint8_t *kept;     /* for each, 1 or 0 */
+    float (*moved)[4];  /* of those that are kept */
+    double (*whole)[4]; /* likewise, also of what is not seen */
+    uint8_t *kept;      /* for each, 1 or 0 */
+    bool chooses;       /* else all are taken */
+    sl_box_choice choice;
     const struct sl_instances
         *shapes;                /* one for each that is stored, while boxes are moved; NULL: none */
     struct sl_scratch *scratch; /* for these */
@@ -59,6 +69,12 @@ const char *sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height, u
 /* Fills `moved` behind `before`, `kept` and kept_count. Errors, with shapes: NOMEM (scratch). */
 sluice_status sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl_trail *trail,
                             sluice_error *error);
+/* Of box `number` of those that are kept nothing is seen any more but what is in `left`; false: so
+ * it is not to be kept. */
+bool sl_boxes_cut(sl_box_list *list, const sl_box_rule *rule, uint32_t number,
+                  const double left[4]);
+/* Of the first `count` of them only those that `gone` has 0 for are kept. */
+void sl_boxes_drop(sl_box_list *list, const uint8_t *gone, uint32_t count);
 /* Those that are kept, as `rule` has them out, of an output of that size. */
 void sl_boxes_write(const sl_box_list *list, const sl_box_rule *rule, uint32_t width,
                     uint32_t height, float (*out)[4]);

@@ -173,12 +173,13 @@ typedef struct class_map {
     const sl_trail *trail;
     sl_scratch *scratch;
     uint32_t width, height;
-    bool keeps;       /* what is beside the picture is other samples' */
-    uint8_t *out;     /* elements, row by row */
-    uint8_t *plane;   /* numbers of shapes since the last flush, from 1; 0: none */
-    uint8_t *one;     /* a shape, where overlaps are looked for */
-    uint8_t *covered; /* by how many shapes, 2 at most */
-    uint32_t count;   /* of those in the plane */
+    bool keeps;                /* what is beside the picture is other samples' */
+    const sl_box_list *pasted; /* of whose objects those that are kept are drawn; NULL: all */
+    uint8_t *out;              /* elements, row by row */
+    uint8_t *plane;            /* numbers of shapes since the last flush, from 1; 0: none */
+    uint8_t *one;              /* a shape, where overlaps are looked for */
+    uint8_t *covered;          /* by how many shapes, 2 at most */
+    uint32_t count;            /* of those in the plane */
     uint8_t elements[AT_A_TIME + 1][8];
 } class_map;
 
@@ -285,7 +286,8 @@ static sluice_status draw_class_shapes(class_map *map, const class_shapes *shape
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < shapes->instances.count && status == SLUICE_OK; i++) {
         const bool crowd = shapes->crowds != NULL && shapes->crowds[i] != 0;
-        if (crowd != crowds) {
+        const sl_box_list *pasted = map->pasted;
+        if (crowd != crowds || (pasted != NULL && (i >= pasted->count || pasted->kept[i] == 0))) {
             continue;
         }
         status = draw_class_shape(map, &shapes->instances, i,
@@ -341,14 +343,20 @@ static sluice_status column_class_map_make(const sl_column *column, sl_row *row,
                      .width = params->width,
                      .height = params->height,
                      .keeps = row->member != column->member,
+                     .pasted = sl_group_pasted(column, row),
                      .out = sl_column_row(column, parts, 0, row->at.number)};
     sl_scratch_reset(map.scratch);
     sluice_status status = read_class_shapes(column, row, &shapes, error);
     if (status == SLUICE_OK) {
         status = take_class_planes(&map, error);
     }
+    if (status == SLUICE_OK && map.pasted != NULL) {
+        status = sl_column_check_owned(column, map.pasted, shapes.instances.count, error);
+    }
     if (status == SLUICE_OK) {
-        draw_ground(&map);
+        if (map.pasted == NULL) {
+            draw_ground(&map);
+        }
         status = params->trail.folded ? SLUICE_OK : draw_map(&map, &shapes, error);
     }
     return status;

@@ -9,6 +9,7 @@
 #include "dtype.h"
 #include "error.h"
 #include "operations.h"
+#include "paste.h"
 #include "shared_picture.h"
 
 #include <string.h>
@@ -46,11 +47,17 @@ static sluice_status check_mixing(const sl_column *column, const sl_column_set *
     return mismatch != NULL ? sl_column_refuse(column, error, mismatch) : SLUICE_OK;
 }
 
+static bool shares_layers(const sluice_augment *recipe)
+{
+    return sl_recipe_is_layered(recipe) && !sl_recipe_pastes(recipe);
+}
+
 /* Of what is made of other samples, too. */
 static sluice_status bind_several(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     const sluice_augment *recipe = &column->request.recipe;
     column->several = sl_recipe_members_most(recipe) > 1;
+    column->pastes = sl_recipe_pastes(recipe);
     if (column->several && column->request.may_miss) {
         return sl_column_refuse(column, error,
                                 "its recipe is of several pictures, of which none may be missing");
@@ -59,7 +66,7 @@ static sluice_status bind_several(sl_column *column, sl_column_set *set, sluice_
         return sl_column_refuse(column, error,
                                 "its recipe is of several pictures, which come to one size");
     }
-    return !sl_recipe_is_layered(recipe) ||
+    return !shares_layers(recipe) ||
                    add_image_part(set, column, ".share",
                                   &(sl_part){.dtype = SLUICE_F32, .row_bytes = 4}, error) != NULL
                ? SLUICE_OK
@@ -364,7 +371,14 @@ static sluice_status make_tile(const sl_column *column, sl_row *row, bool is_fir
                : status;
 }
 
-/* All pictures of a layer were there. The second one, where it is not blended, is nothing. */
+/* Whether anything of a layer is to be seen. */
+static bool layer_counts(const sl_column *column, const sl_row *row, const sl_params *params)
+{
+    return params->layer == 0 ||
+           (params->pastes ? row->pastes[column->group].any : params->share < 1);
+}
+
+/* All pictures of a layer were there. */
 static sluice_status make_layer(const sl_column *column, sl_row *row, sl_layer *layer,
                                 sluice_error *error)
 {
@@ -375,14 +389,15 @@ static sluice_status make_layer(const sl_column *column, sl_row *row, sl_layer *
     if (layer->pixels == NULL) {
         return SLUICE_NOMEM;
     }
-    return params->layer == 0 || params->share < 1
+    layer->over = params->pastes ? sl_paste_layer(&row->pastes[column->group]) : NULL;
+    return layer_counts(column, row, params)
                ? sl_layer_make(&column->converter, params, &work, layer, error)
                : SLUICE_OK;
 }
 
 static void note_share(const sl_column *column, uint32_t number, sl_part_view parts, float share)
 {
-    if (sl_recipe_is_layered(&column->request.recipe)) {
+    if (shares_layers(&column->request.recipe)) {
         memcpy(sl_column_row(column, parts, SL_IMAGE_SHARE, number), &share, sizeof(share));
     }
 }

@@ -6,6 +6,7 @@
  */
 #include "columns.h"
 #include "error.h"
+#include "paste.h"
 #include "segmentation.h"
 
 #include <string.h>
@@ -118,9 +119,25 @@ static sluice_status column_instances_make(const sl_column *column, sl_row *row,
     return status;
 }
 
+/* Of what is covered, nothing is in their masks. */
+static void column_instances_cover(const sl_column *column, const sl_row *row, sl_part_view parts,
+                                   const sl_paste *paste)
+{
+    const sl_params *params = &row->draws[column->group].params;
+    const size_t pixels = (size_t)params->width * params->height;
+    const uint64_t length = sl_column_length(column, parts, row->at.number);
+    uint8_t *mask = sl_column_row(column, parts, 0, row->at.number);
+    for (uint64_t i = 0; i < length && i < paste->shapes.shape_count; i++, mask += pixels) {
+        for (size_t k = 0; paste->fates[i] == SL_OBJECT_CUT && k < pixels; k++) {
+            mask[k] = paste->over[k] != 0 ? 0 : mask[k];
+        }
+    }
+}
+
 const sl_column_kind sl_column_instances = {.name = "instances",
                                             .takes = SL_TAKES(TEXT),
                                             .bind = column_instances_bind,
                                             .make = column_instances_make,
+                                            .cover = column_instances_cover,
                                             .blank = sl_column_blank_lengths,
                                             .finish = sl_column_finish_lengths};

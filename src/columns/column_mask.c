@@ -10,6 +10,7 @@
 #include "error.h"
 #include "labels.h"
 #include "names.h"
+#include "paste.h"
 
 #include <math.h>
 #include <string.h>
@@ -51,7 +52,8 @@ static sluice_status check_mask(sl_column *column, sluice_error *error)
     if (status != SLUICE_OK) {
         return status;
     }
-    if (sl_recipe_is_layered(&column->set->columns[column->lead].request.recipe)) {
+    const sluice_augment *recipe = &column->set->columns[column->lead].request.recipe;
+    if (sl_recipe_is_layered(recipe) && !sl_recipe_pastes(recipe)) {
         return sl_column_refuse(column, error,
                                 "its picture's recipe blends two pictures, and of two labels of a "
                                 "pixel there is no blend: use masks of instances");
@@ -215,31 +217,70 @@ static sluice_status draw_labels(const sl_column *column, sl_row *row, sl_params
     sl_draw_key key = draw->key;
     key.label_fill = any_fill; /* labels.h sets what they are filled with */
     *params = sl_scratch_take(sl_decoder_scratch(row->decoder), sizeof(**params));
-    return *params == NULL ? mask_no_memory(column, error)
-                           : sl_draw(&lead->request.recipe, &key, draw->params.trail.picture_width,
-                                     draw->params.trail.picture_height, *params, error);
+    if (*params == NULL) {
+        return mask_no_memory(column, error);
+    }
+    const sluice_status status =
+        sl_draw(&lead->request.recipe, &key, draw->params.trail.picture_width,
+                draw->params.trail.picture_height, *params, error);
+    (*params)->absent = draw->params.absent; /* which may be known since */
+    (*params)->layered = false; /* labels of a layer are brought to the output by themselves */
+    return status;
 }
 
-/* The mask of one of several pictures, which may be absent; with the last the row is made. */
+/* The mask of one of several tiles, which may be absent; with the last all of it is made. */
 static sluice_status make_mask_tile(const sl_column *column, sl_row *row, const sl_labels *labels,
                                     sl_params *params, void *to, sluice_error *error)
 {
     sl_scratch *scratch = sl_decoder_scratch(row->decoder);
     const size_t bytes = sl_labels_passes(labels->pixel_bytes) * sl_canvas_bytes(params);
     uint8_t *canvas = sl_row_canvas(row, column, bytes, error);
+    uint32_t tiles;
+    const uint32_t tile = sl_group_tile(&column->set->columns[column->lead], row, &tiles);
     sluice_status status = SLUICE_OK;
     if (canvas == NULL) {
         return SLUICE_NOMEM;
     }
-    if (row->member == column->member) {
+    if (tile == 0) {
         sl_labels_canvas_begin(labels, params, canvas);
     }
     if (!params->absent) {
         status = sl_labels_canvas_tile(labels, params, canvas, scratch, error);
     }
-    return status == SLUICE_OK && sl_group_is_last(column, row)
+    return status == SLUICE_OK && tile + 1 == tiles
                ? sl_labels_canvas_end(labels, params, canvas, to, scratch, error)
                : status;
+}
+
+/* Of one of several pictures. */
+static sluice_status make_mask_member(const sl_column *column, sl_row *row, const sl_labels *labels,
+                                      sl_params *params, uint8_t *to, sluice_error *error)
+{
+    sl_scratch *scratch = sl_decoder_scratch(row->decoder);
+    const bool tiled = params->geometries[0].warp.keeps;
+    const bool pasted = sl_group_pasted(column, row) != NULL;
+    const sl_paste *paste = pasted ? &row->pastes[column->group] : NULL;
+    const size_t pixels = (size_t)params->width * params->height;
+    sluice_status status = SLUICE_OK;
+    uint8_t *made = to;
+    if (params->layer > 0 && !pasted) {
+        return SLUICE_OK;
+    }
+    if (pasted) {
+        made = sl_scratch_take(scratch, pixels * labels->pixel_bytes);
+    }
+    if (made == NULL) {
+        return mask_no_memory(column, error);
+    }
+    if (tiled) {
+        status = make_mask_tile(column, row, labels, params, made, error);
+    } else if (!params->absent) {
+        status = sl_labels_nearest(labels, params, labels->fill, made, scratch, error);
+    }
+    if (status == SLUICE_OK && pasted && sl_group_is_last(column, row) && paste->any) {
+        sl_put_over(paste->over, pixels, labels->pixel_bytes, made, to);
+    }
+    return status;
 }
 
 /* `stored`: NULL where the picture is absent. */
@@ -264,7 +305,7 @@ static sluice_status make_nearest(const sl_column *column, sl_row *row, const st
     if (status != SLUICE_OK) {
         return status;
     }
-    return column->several ? make_mask_tile(column, row, &labels, params, to, error)
+    return column->several ? make_mask_member(column, row, &labels, params, to, error)
                            : sl_labels_nearest(&labels, params, fill, to,
                                                sl_decoder_scratch(row->decoder), error);
 }

@@ -5,6 +5,7 @@
  */
 #include "columns.h"
 #include "error.h"
+#include "paste.h"
 
 #include <float.h>
 #include <math.h>
@@ -156,9 +157,31 @@ static sluice_status column_points_make(const sl_column *column, sl_row *row, sl
     return SLUICE_OK;
 }
 
+/* Those of the row's own objects that are covered are labelled, and not visible: COCO's 1. */
+static void column_points_cover(const sl_column *column, const sl_row *row, sl_part_view parts,
+                                const sl_paste *paste)
+{
+    const sl_params *params = &row->draws[column->group].params;
+    const point_sides sides = sides_of(column, params);
+    const uint32_t values = column->request.point_values;
+    const uint64_t length = sl_column_length(column, parts, row->at.number);
+    const uint64_t own = length < paste->shapes.shape_count ? length : paste->shapes.shape_count;
+    float *point = sl_column_row(column, parts, 0, row->at.number);
+    for (uint64_t i = 0; values > VISIBILITY && i < own * column->elements; i += values) {
+        float *at = point + i;
+        const double x = (double)at[X] * sides.out[X];
+        const double y = (double)at[Y] * sides.out[Y];
+        if (at[VISIBILITY] > 1 && x >= 0 && y >= 0 && x < params->width && y < params->height &&
+            paste->over[(size_t)y * params->width + (size_t)x] != 0) {
+            at[VISIBILITY] = 1;
+        }
+    }
+}
+
 const sl_column_kind sl_column_points = {.name = "points",
                                          .takes = SL_TAKES(TENSOR),
                                          .bind = column_points_bind,
                                          .make = column_points_make,
+                                         .cover = column_points_cover,
                                          .blank = sl_column_blank_lengths,
                                          .finish = sl_column_finish_lengths};

@@ -159,12 +159,15 @@ sluice_status sl_column_limit_length(const sl_column *column, uint64_t *length, 
     return SLUICE_OK;
 }
 
+uint64_t sl_column_length(const sl_column *column, sl_part_view parts, uint32_t number)
+{
+    const int64_t *at = sl_column_row(column, parts, 1, (uint64_t)number + !column->request.padded);
+    return (uint64_t)*at;
+}
+
 uint64_t sl_column_given(const sl_column *column, const sl_row *row, sl_part_view parts)
 {
-    const bool first = row->member == column->member;
-    const int64_t *at =
-        sl_column_row(column, parts, 1, (uint64_t)row->at.number + !column->request.padded);
-    return first ? 0 : (uint64_t)*at;
+    return row->member == column->member ? 0 : sl_column_length(column, parts, row->at.number);
 }
 
 void sl_column_set_length(const sl_column *column, sl_part_view parts, uint32_t number, bool padded,

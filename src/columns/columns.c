@@ -9,6 +9,7 @@
 #include "facts.h"
 #include "memory.h"
 #include "name_list.h"
+#include "paste.h"
 #include "shared_picture.h"
 
 #include <assert.h>
@@ -294,6 +295,17 @@ static sluice_status follow_mixing(sl_column_set *set, sluice_error *error)
     return status;
 }
 
+static sluice_status bind_pastes(sl_column_set *set, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
+        if (set->columns[i].pastes) {
+            status = sl_paste_bind(set, &set->columns[i], error);
+        }
+    }
+    return status;
+}
+
 static void columns_order(sl_column_set *set)
 {
     uint32_t at = 0;
@@ -456,6 +468,9 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
     }
     if (status == SLUICE_OK) {
         status = check_partners(set, error);
+    }
+    if (status == SLUICE_OK) {
+        status = bind_pastes(set, error);
     }
     if (status == SLUICE_OK) {
         status = follow_mixing(set, error);

@@ -17,7 +17,8 @@
  * Rows of several samples: a row is made of members, its own sample and partners of it, one after
  * the other; a column is made of the member that it asked for. A group whose recipe is of several
  * (sl_recipe_members) is made by instalments, one of each member, of which the last finishes it:
- * pictures and masks in a canvas that the worker's row keeps, what has a length by appending.
+ * pictures and masks in a canvas that the worker's row keeps, what has a length by appending; and
+ * where objects are pasted, those of the row's own that are covered are taken out then (paste.h).
  * Mixing: a picture column whose recipe mixes rows has them meet (meeting.h), when they are made.
  * Threads: a set is immutable once bound; a row belongs to one worker; different rows of a slot are
  * made by different workers at the same time.
@@ -92,6 +93,7 @@ typedef struct sl_beside {
 
 typedef struct sl_column sl_column;
 typedef struct sl_column_set sl_column_set;
+typedef struct sl_paste sl_paste; /* paste.h */
 
 /* Which row of a slot, and what it will say about itself. */
 typedef struct sl_row_place {
@@ -123,6 +125,7 @@ typedef struct sl_row {
     sl_canvas *canvases;   /* by column; NULL: no group is of several members */
     sl_group_draw *draws;  /* by group, as many as the set has */
     sl_box_list *boxes;    /* by column of boxes, as many as the set has */
+    sl_paste *pastes;      /* by group; NULL: none pastes */
     sl_values values;      /* of the sample, unpacked */
     const sl_value *blame; /* what the column that failed was at; NULL: no field */
     uint64_t decode_ns;    /* added to by pictures, when `timed` */
@@ -156,6 +159,10 @@ typedef struct sl_column_kind {
                           sluice_error *error);
     /* Fills a row that holds no sample. NULL: all its parts are zero then. */
     void (*blank)(const sl_column *column, uint32_t number, sl_part_view parts);
+    /* Of what belongs to boxes: objects are pasted over those of its row (paste.h), of which the
+     * values of those that are gone are dropped next. NULL: nothing to do. */
+    void (*cover)(const sl_column *column, const sl_row *row, sl_part_view parts,
+                  const sl_paste *paste);
     /* All `rows` rows are made; `sizes`: elements of each ragged part. NULL: nothing to do. */
     void (*finish)(const sl_column *column, uint32_t rows, sl_part_view parts, uint64_t *sizes);
 } sl_column_kind;
@@ -169,6 +176,8 @@ struct sl_column {
     uint32_t first_part, part_count;
     uint32_t group;    /* of geometry; SL_GROUP_NONE */
     bool leads;        /* its group */
+    bool pastes;       /* IMAGE: objects, which are those of */
+    uint32_t objects;  /* a column of boxes of its group */
     bool several;      /* its group is of several members: */
     uint32_t member;   /* the first one, or the only one, that it is made of */
     uint32_t lead;     /* the column that leads it; SL_COLUMN_NONE */
@@ -320,6 +329,9 @@ bool sl_group_has_member(const sl_column *lead, const sl_row *row);
 bool sl_group_is_last(const sl_column *column, const sl_row *row);
 /* Which tile of its layer that is, of how many. */
 uint32_t sl_group_tile(const sl_column *lead, const sl_row *row, uint32_t *tiles);
+/* Where of the member nothing is seen but those of its objects that are kept, their boxes; else
+ * NULL. */
+const sl_box_list *sl_group_pasted(const sl_column *column, const sl_row *row);
 /* The canvas of a column, of `bytes`, or its layer; NULL with an error: no memory. */
 uint8_t *sl_row_canvas(sl_row *row, const sl_column *column, size_t bytes, sluice_error *error);
 uint8_t *sl_row_layer(sl_row *row, const sl_column *column, size_t bytes, sluice_error *error);
@@ -348,6 +360,8 @@ void sl_column_finish_lengths(const sl_column *column, uint32_t rows, sl_part_vi
                               uint64_t *sizes);
 /* Values of the row that members before this one gave. */
 uint64_t sl_column_given(const sl_column *column, const sl_row *row, sl_part_view parts);
+/* Values of row `number`. */
+uint64_t sl_column_length(const sl_column *column, sl_part_view parts, uint32_t number);
 /* Row `number` has that many values; behind them a padded one is zero. */
 void sl_column_set_length(const sl_column *column, sl_part_view parts, uint32_t number, bool padded,
                           uint64_t length);

@@ -9,6 +9,7 @@
 #include "error.h"
 #include "labels.h"
 #include "memory.h"
+#include "paste.h"
 
 #include <string.h>
 
@@ -114,6 +115,15 @@ uint32_t sl_group_tile(const sl_column *lead, const sl_row *row, uint32_t *tiles
     return (row->member - lead->member) % *tiles;
 }
 
+const sl_box_list *sl_group_pasted(const sl_column *column, const sl_row *row)
+{
+    const sl_params *params = &row->draws[column->group].params;
+    const sl_column *lead = column->leads ? column : &column->set->columns[column->lead];
+    return params->pastes && params->layer > 0
+               ? &row->boxes[column->set->columns[lead->objects].box_list]
+               : NULL;
+}
+
 static uint8_t *canvas_of(uint8_t **pixels, size_t *had, size_t bytes, sluice_error *error)
 {
     if (*had < bytes) { /* at first; then only behind a step of no size of its own */
@@ -165,6 +175,7 @@ uint64_t sl_columns_canvas_bytes(const sl_column_set *set)
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < set->count; i++) {
         bytes += canvas_bytes(&set->columns[i]) + layer_bytes(&set->columns[i]);
+        bytes += set->columns[i].pastes ? sl_paste_bytes(&set->columns[i]) : 0;
     }
     return bytes;
 }
@@ -189,6 +200,23 @@ static sluice_status open_canvases(const sl_column_set *set, sl_row *row, sluice
     return SLUICE_OK;
 }
 
+static sluice_status open_pastes(const sl_column_set *set, sl_row *row, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
+        const sl_column *column = &set->columns[i];
+        if (!column->pastes) {
+            continue;
+        }
+        if (row->pastes == NULL) {
+            row->pastes = sl_calloc(set->groups, sizeof(*row->pastes));
+        }
+        status = row->pastes != NULL ? sl_paste_open(column, &row->pastes[column->group], error)
+                                     : sl_no_memory(error, "columns", "for rows");
+    }
+    return status;
+}
+
 sluice_status sl_row_open(const sl_column_set *set, sl_row *row, sluice_error *error)
 {
     row->columns = set;
@@ -197,6 +225,9 @@ sluice_status sl_row_open(const sl_column_set *set, sl_row *row, sluice_error *e
         return sl_no_memory(error, "columns", "for rows");
     }
     sluice_status status = open_canvases(set, row, error);
+    if (status == SLUICE_OK) {
+        status = open_pastes(set, row, error);
+    }
     for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
         const sl_column *column = &set->columns[i];
         if (column->kind == &sl_column_boxes) {
@@ -218,9 +249,14 @@ void sl_row_close(const sl_column_set *set, sl_row *row)
         sl_free(row->canvases[i].pixels);
         sl_free(row->canvases[i].layer);
     }
+    for (uint32_t i = 0; row->pastes != NULL && i < set->groups; i++) {
+        sl_paste_close(&row->pastes[i]);
+    }
     sl_free(row->canvases);
+    sl_free(row->pastes);
     sl_free(row->boxes);
     row->canvases = NULL;
+    row->pastes = NULL;
     row->boxes = NULL;
 }
 
@@ -287,8 +323,11 @@ static sluice_status group_move_boxes(const sl_column *lead, sl_row *row, const 
         const sl_column *column = &lead->set->columns[i];
         if (is_of_group(column, lead)) {
             sl_box_list *list = &row->boxes[column->box_list];
-            if (params->absent) {
+            list->chooses = sl_paste_choice(&row->draws[lead->group], &list->choice);
+            if (params->absent || list->chooses) {
                 list->seen -= list->count;
+            }
+            if (params->absent) {
                 list->count = 0;
             }
             status = sl_boxes_move(list, &column->request.boxes, &params->trail, error);
@@ -356,6 +395,9 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
         if (status == SLUICE_OK) {
             status = group_move_boxes(lead, row, &draw->params, &satisfied, error);
         }
+    }
+    if (status == SLUICE_OK && lead->pastes) {
+        status = sl_paste_member(lead, row, error);
     }
     sl_scratch_release(scratch, mark);
     return status;

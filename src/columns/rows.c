@@ -9,6 +9,7 @@
 #include "error.h"
 #include "facts.h"
 #include "packed_value.h"
+#include "paste.h"
 #include "shared_picture.h"
 
 #include <string.h>
@@ -99,6 +100,20 @@ static void meet(const sl_column_set *set, sl_row *row, sl_part_view parts)
     row->profile.ns[SL_OPERATION_MIXING] += sl_now_ns() - start;
 }
 
+/* Of groups that had their last member. */
+static sluice_status end_pastes(const sl_column_set *set, sl_row *row, sl_part_view parts,
+                                sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < set->count && row->pastes != NULL && status == SLUICE_OK; i++) {
+        const sl_column *column = &set->columns[i];
+        if (column->pastes && sl_group_is_last(column, row)) {
+            status = sl_paste_end(column, row, parts, error);
+        }
+    }
+    return status;
+}
+
 sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_view parts,
                               sluice_error *error)
 {
@@ -120,7 +135,7 @@ sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_vie
             return status;
         }
     }
-    return SLUICE_OK;
+    return end_pastes(set, row, parts, error);
 }
 
 void sl_columns_end(const sl_column_set *set, sl_row *row, sl_part_view parts)

@@ -290,6 +290,7 @@ TEST(streams_are_the_same_for_ever)
                     {"random_sharpness", 20},
                     {"jpeg", 21},
                     {"mixup_partner", 42},
+                    {"copy_paste", 45},
                     {"random_erasing", 22},
                     {"rand_augment", 23},
                     {"trivial_augment_wide", 24},

@@ -248,7 +248,9 @@ static void add_around(sluice_augment *r, sl_random *random, uint32_t kind, uint
                          SLUICE_OK);
     } else if (round % 4 == 2) {
         const sl_step_kind *other = &sl_step_kinds[sl_random_below(random, sl_step_kind_count)];
-        if (other->draw != NULL && other->members == NULL && other->layers == NULL) {
+        const bool layers = sl_step_kinds[kind].layers != NULL; /* of one size, of any boxes */
+        if (other->draw != NULL && other->members == NULL && other->layers == NULL &&
+            !(layers && (other->looks || other->size != NULL))) {
             add_random(r, random, other);
         }
     }

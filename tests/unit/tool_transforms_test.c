@@ -365,10 +365,11 @@ static void describe(uint32_t number, const sluice_augment_step *step, char *tex
 
 /* ---- the tests ---- */
 
-/* What needs more than a picture: the sizes of a loader's buckets (docs/buckets.md). */
+/* What needs more than a picture: the sizes of a loader's buckets (docs/buckets.md), the shapes of
+ * objects (docs/several.md). */
 static bool has_no_example(const char *name)
 {
-    return strcmp(name, "bucket_crop") == 0;
+    return strcmp(name, "bucket_crop") == 0 || strcmp(name, "copy_paste") == 0;
 }
 
 TEST(each_step_is_on_the_page_with_its_arguments)

@@ -41,7 +41,7 @@ from ._geometry import (
     Resize,
 )
 from ._groups import RandomApply, RandomChoice, RandomOrder, ThreeAugment
-from ._mixing import CutMix, MixUp, MixUpPartner, TimmMixup
+from ._mixing import CopyPaste, CutMix, MixUp, MixUpPartner, TimmMixup
 from ._policies import AugMix, AutoAugment, RandAugment, TimmAugment, TrivialAugmentWide
 from ._recipe import Recipe, recipe
 
@@ -56,6 +56,7 @@ __all__ = [
     "CenterCrop",
     "ColorJitter",
     "Compose",
+    "CopyPaste",
     "CutMix",
     "FixedSizeCrop",
     "GaussianBlur",

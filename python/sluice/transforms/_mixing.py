@@ -106,6 +106,34 @@ class MixUpPartner(Transform):
         return (self._name, self.alpha, self.p, self.end_epoch or 0)
 
 
+class CopyPaste(Transform):
+    """Objects of another sample's picture over this one, by their shapes: Simple Copy-Paste.
+
+    What stands before it is drawn twice, with numbers of their own: for the row's sample (behind a Mosaic for that and its
+    partners), and for the partners that follow, whose objects are pasted (partner=1 of columns; behind a Mosaic of 4 partner=4
+    to 7; partners= of the loader says which samples they are). What stands behind it is done to what comes of it. Steps
+    before it give one size. The objects are those of the column of boxes that follows the picture, which needs shapes=.
+    Each that is kept is pasted with the chance `share`, 0 excluded, up to 1. Its box, and what follows it, comes behind those
+    of the row's own; of these an object that is covered has the box of its pixels that are left, no larger than it was; its
+    mask is without the rest, its points that are covered have COCO's visibility 1; one that the rule of the boxes does not
+    keep, or nothing is left of, is gone with all that belongs to it. Masks of pixels have the partner's where it is pasted.
+    p: how often, else the row's own alone. From epoch `end_epoch` on never, and the other samples are not read. Once in a
+    recipe, in no group, without MixUpPartner, MixUp and CutMix. Source: arXiv 2012.07177; edges
+    are not blended, which its authors found to do as well.
+    """
+
+    _name = "copy_paste"
+
+    def __init__(self, p: float = 1.0, share: float = 0.5, end_epoch: int | None = None) -> None:
+        self.p, self.share = _values.probability(p), _check.number("share", share)
+        if not 0 < self.share <= 1:
+            raise ValueError(f"share={share!r}: expected a number above 0, up to 1; to paste nothing, leave the step out")
+        self.end_epoch = None if end_epoch is None else _check.integer("end_epoch", end_epoch, 1, 2**32 - 1)
+
+    def _step(self):
+        return (self._name, self.p, self.share, self.end_epoch or 0)
+
+
 class CutMix(_OfTwo):
     """A rectangle of each picture from that of the row before it, of a share of the area that is drawn from
     1 - Beta(alpha, alpha) for the batch. Arguments are as of MixUp."""
