@@ -146,7 +146,8 @@ typedef enum sluice_column_kind {
  * the pixels of its run lengths, and is exact: where it is turned it does not grow, and what a crop
  * cut off counts no more. Then the bounds go by that box, and min_visibility by the share of the
  * box about the whole moved shape. A box whose object has no shape (null, []) is moved as above;
- * what is stored is read, and checked, all the same, and steps that look at boxes see that.
+ * what is stored is read, and checked, all the same, and steps that look at boxes see that. With
+ * `crowds`, a tensor [any] of ints (COCO's "iscrowd"), those that it is not 0 for are left out.
  *
  * What belongs to boxes, a label or an area each, is a RAGGED or PADDED column that `follows` the
  * column of boxes: of its rows those are left whose boxes are. It has to have as many as there are
@@ -297,7 +298,7 @@ typedef struct sluice_column {
     uint32_t reserved;  /* 0 */
     const char *shapes; /* BOXES: the field of shapes that they are made anew of [none] */
     const char *labels; /* MASK of shapes: the field of their classes */
-    const char *crowds; /* MASK of shapes: the field of which of them are crowds [none] */
+    const char *crowds; /* BOXES, MASK of shapes: the field of which of them are crowds [none] */
     double background;  /* MASK of shapes: what no shape covers [0] */
     double ignore;      /* MASK of shapes: what a loss leaves out [255] */
 } sluice_column;

@@ -303,7 +303,8 @@ class Boxes(Column):
     drawn again, up to 20 times. too_long: 'bad' or 'truncate'. follows: the Image column [the only one before it].
     shapes: a text field of a shape for each box, as Instances reads it ('segmentation'): each box is made anew of what
     is seen of its moved shape, and is exact, where a moved box grows; what is kept goes by that box then, and
-    `min_visibility` by the box about the whole shape. Boxes without a shape are moved [all are].
+    `min_visibility` by the box about the whole shape. Boxes without a shape are moved [all are]. crowds: a field that is
+    not 0 where a box is about a crowd (COCO's 'iscrowd'): those are left out, as torchvision's reference of detection does.
     """
 
     _kind = "boxes"
@@ -313,7 +314,7 @@ class Boxes(Column):
         out_format: str = "xyxy", out_relative: bool = False, padded: bool = False, keep: str = "torchvision",
         min_size: float | None = None, min_area: float | None = None, min_visibility: float | None = None,
         max_aspect: float | None = None, at_least_one: bool = False, too_long: str = "bad",
-        shapes: str | None = None, follows: str | None = None, missing: str = "bad",
+        shapes: str | None = None, crowds: str | None = None, follows: str | None = None, missing: str = "bad",
     ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
         words = {"box_format": format, "out_format": out_format, "too_long": too_long, "length": length}
@@ -327,8 +328,9 @@ class Boxes(Column):
             value = preset if given[name] is None else _check.number(name, given[name])
             tiny = value == 0 and name in ("min_size", "min_area")
             self._set(name, _TINY if tiny else value)
-        if shapes is not None:
-            self._values["shapes"] = _check.text("shapes", shapes)
+        for name, other in {"shapes": shapes, "crowds": crowds}.items():
+            if other is not None:
+                self._values[name] = _check.text(name, other)
         self._set_follows(follows)
 
 

@@ -19,7 +19,10 @@ sluice_status sl_boxes_open(sl_box_list *list, uint64_t most, sluice_error *erro
     list->moved = sl_calloc(most, sizeof(*list->moved));
     list->whole = sl_calloc(most, sizeof(*list->whole));
     list->kept = sl_calloc(most, 1);
-    if (list->boxes != NULL && list->moved != NULL && list->whole != NULL && list->kept != NULL) {
+    list->left_out = sl_calloc(most, 1);
+    list->shown = sl_calloc(most, sizeof(*list->shown));
+    if (list->left_out != NULL && list->shown != NULL && list->boxes != NULL &&
+        list->moved != NULL && list->whole != NULL && list->kept != NULL) {
         return SLUICE_OK;
     }
     sl_boxes_close(list);
@@ -32,6 +35,8 @@ void sl_boxes_close(sl_box_list *list)
     sl_free(list->moved);
     sl_free(list->whole);
     sl_free(list->kept);
+    sl_free(list->left_out);
+    sl_free(list->shown);
     *list = (sl_box_list){.count = 0};
 }
 
@@ -102,6 +107,21 @@ const char *sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height, u
         }
     }
     return NULL;
+}
+
+const float (*sl_boxes_show(const sl_box_list *list, uint32_t *count))[4]
+{
+    *count = list->count;
+    if (!list->leaves_out) {
+        return (const float(*)[4])list->boxes;
+    }
+    *count = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->left_out[i] == 0) {
+            memcpy(list->shown[(*count)++], list->boxes[i], sizeof(*list->shown));
+        }
+    }
+    return (const float(*)[4])list->shown;
 }
 
 /* ---- moving ---- */
@@ -201,7 +221,8 @@ sluice_status sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl
     for (uint32_t i = 0; i < list->count && status == SLUICE_OK; i++) {
         sl_trail_box to;
         bool kept = false;
-        if (list->chooses && !box_is_chosen(list, i)) {
+        if ((list->leaves_out && list->left_out[i] != 0) ||
+            (list->chooses && !box_is_chosen(list, i))) {
             list->kept[i] = 0;
             continue;
         }

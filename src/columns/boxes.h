@@ -50,7 +50,10 @@ typedef struct sl_box_list {
     float (*moved)[4];  /* of those that are kept */
     double (*whole)[4]; /* likewise, also of what is not seen */
     uint8_t *kept;      /* for each, 1 or 0 */
-    bool chooses;       /* else all are taken */
+    bool leaves_out;    /* those that `left_out` has 1 for, else 0 */
+    uint8_t *left_out;
+    float (*shown)[4]; /* sl_boxes_show's */
+    bool chooses;      /* else all are taken */
     sl_box_choice choice;
     const struct sl_instances
         *shapes;                /* one for each that is stored, while boxes are moved; NULL: none */
@@ -66,6 +69,8 @@ void sl_boxes_close(sl_box_list *list);
 const char *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *which);
 /* Of shares of the picture's sides, to pixels; likewise. */
 const char *sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height, uint32_t *which);
+/* Those that are not left out, until the next sample's. */
+const float (*sl_boxes_show(const sl_box_list *list, uint32_t *count))[4];
 /* Fills `moved` behind `before`, `kept` and kept_count. Errors, with shapes: NOMEM (scratch). */
 sluice_status sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl_trail *trail,
                             sluice_error *error);

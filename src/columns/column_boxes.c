@@ -24,6 +24,9 @@ static sluice_status column_boxes_bind(sl_column *column, sl_column_set *set, sl
         return sl_column_refuse(column, error,
                                 "shapes have to be a text, as COCO's \"segmentation\" is read");
     }
+    if (column->crowds.number != SL_FIELD_NONE && !sl_beside_is_ints(&column->crowds)) {
+        return sl_column_refuse(column, error, "crowds have to be a tensor [any] of ints");
+    }
     column->request.dtype = SLUICE_F32;
     const sluice_status status = sl_column_follow(set, column, false, error);
     column->box_list = set->box_lists++;
@@ -38,6 +41,26 @@ static sluice_status box_fault(const sl_column *column, uint32_t which, const ch
 {
     return sl_error_set(error, SLUICE_CORRUPT, "columns", "box %u of \"%s\" %s", which,
                         column->field.name, fault);
+}
+
+/* Crowds are none that may be kept. */
+static sluice_status read_crowds(const sl_column *column, sl_row *row, sl_box_list *list,
+                                 sluice_error *error)
+{
+    const sl_value *blamed = row->blame;
+    const int64_t *crowds = NULL;
+    list->leaves_out = column->crowds.number != SL_FIELD_NONE;
+    if (!list->leaves_out) {
+        return SLUICE_OK;
+    }
+    const sluice_status status =
+        sl_row_ints(row, &column->crowds, list->stored, "boxes", &crowds, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < list->count; i++) {
+        list->left_out[i] = crowds[i] != 0;
+        list->seen -= list->left_out[i];
+    }
+    row->blame = status == SLUICE_OK ? blamed : row->blame;
+    return status;
 }
 
 sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_error *error)
@@ -72,11 +95,10 @@ sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_
     list->count = (uint32_t)count;
     list->seen += count;
     const char *fault = sl_boxes_take(list, &column->request.boxes, &which);
-    if (fault == NULL) {
-        return SLUICE_OK;
-    }
-    list->count = 0;
-    return box_fault(column, which, fault, error);
+    status = fault == NULL ? read_crowds(column, row, list, error)
+                           : box_fault(column, which, fault, error);
+    list->count = status == SLUICE_OK ? list->count : 0;
+    return status;
 }
 
 sluice_status sl_column_scale_boxes(const sl_column *column, sl_row *row, uint32_t width,

@@ -22,23 +22,16 @@ enum { AT_A_TIME = UINT8_MAX };
 
 /* ---- once ---- */
 
-static bool is_ints(const sl_beside *beside)
-{
-    const sl_field *field = &beside->field;
-    return field->type == SLUICE_FIELD_TENSOR && field->dims == 1 &&
-           !sl_dtype_is_float(field->dtype) && sl_cast_find(field->dtype, SLUICE_I64) != NULL;
-}
-
 static sluice_status check_beside(const sl_column *column, sluice_error *error)
 {
     if (column->labels.number == SL_FIELD_NONE) {
         return sl_column_refuse(column, error,
                                 "a mask of shapes needs their classes (" SL_OPTION("labels") ")");
     }
-    if (!is_ints(&column->labels)) {
+    if (!sl_beside_is_ints(&column->labels)) {
         return sl_column_refuse(column, error, "labels have to be a tensor [any] of ints");
     }
-    return column->crowds.number == SL_FIELD_NONE || is_ints(&column->crowds)
+    return column->crowds.number == SL_FIELD_NONE || sl_beside_is_ints(&column->crowds)
                ? SLUICE_OK
                : sl_column_refuse(column, error, "crowds have to be a tensor [any] of ints");
 }
@@ -109,39 +102,6 @@ static sluice_status class_map_no_memory(const sl_column *column, sluice_error *
     return sl_no_memory(error, STAGE, "for the map of \"%s\"", column->request.name);
 }
 
-/* `count` ints of a field. */
-static sluice_status read_ints(const sl_column *column, sl_row *row, const sl_beside *beside,
-                               uint32_t count, const int64_t **ints, sluice_error *error)
-{
-    const sl_value *value = &row->values.of[beside->number];
-    sl_scratch *scratch = sl_decoder_scratch(row->decoder);
-    sl_bytes bytes;
-    row->blame = value->present ? value : NULL;
-    if (!value->present) {
-        return sl_error_set(error, SLUICE_CORRUPT, STAGE, "the sample has no \"%s\"",
-                            beside->field.name);
-    }
-    const sluice_status status = sl_row_bytes(row, beside->number, &bytes, error);
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    const size_t stored = sl_dtype_bytes(beside->field.dtype);
-    if (value->shape[0] != count || bytes.size != count * stored) {
-        return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "\"%s\" has a length of %llu, and there are %u shapes",
-                            beside->field.name, (unsigned long long)value->shape[0], count);
-    }
-    int64_t *made = sl_scratch_take(scratch, (count + (size_t)1) * sizeof(*made));
-    if (made == NULL) {
-        return class_map_no_memory(column, error);
-    }
-    *ints = made;
-    return sl_cast_find(beside->field.dtype, SLUICE_I64)(made, bytes.data, count)
-               ? SLUICE_OK
-               : sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                              "\"%s\" holds a number that is no i64", beside->field.name);
-}
-
 static sluice_status read_class_shapes(const sl_column *column, sl_row *row, class_shapes *shapes,
                                        sluice_error *error)
 {
@@ -157,10 +117,12 @@ static sluice_status read_class_shapes(const sl_column *column, sl_row *row, cla
                             instances->count, SHAPES_MAX);
     }
     if (status == SLUICE_OK) {
-        status = read_ints(column, row, &column->labels, instances->count, &shapes->labels, error);
+        status =
+            sl_row_ints(row, &column->labels, instances->count, "shapes", &shapes->labels, error);
     }
     if (status == SLUICE_OK && column->crowds.number != SL_FIELD_NONE) {
-        status = read_ints(column, row, &column->crowds, instances->count, &shapes->crowds, error);
+        status =
+            sl_row_ints(row, &column->crowds, instances->count, "shapes", &shapes->crowds, error);
     }
     row->blame = status == SLUICE_OK ? &row->values.of[column->field_number] : row->blame;
     return status;

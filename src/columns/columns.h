@@ -185,7 +185,7 @@ struct sl_column {
     uint32_t box_list; /* BOXES: its number among them */
     sl_beside shapes;  /* BOXES */
     sl_beside labels;  /* MASK of shapes */
-    sl_beside crowds;  /* likewise */
+    sl_beside crowds;  /* likewise, and BOXES */
     uint8_t fill[8];   /* MASK: an element */
     uint32_t picture;  /* IMAGE: its number among them */
     bool bucketed;     /* IMAGE: its recipe goes by the size of the batch's bucket */
@@ -395,6 +395,11 @@ sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *by
                               sluice_error *error);
 /* The same of any field of the sample, to scratch that is not reset. */
 sluice_status sl_row_bytes(sl_row *row, uint32_t field, sl_bytes *bytes, sluice_error *error);
+/* Whether a field beside the column's is a tensor [any] of ints; and these, in scratch that is not
+ * reset, one for each of `count` `things`. CORRUPT: there are not as many; row->blame. */
+bool sl_beside_is_ints(const sl_beside *beside);
+sluice_status sl_row_ints(sl_row *row, const sl_beside *beside, uint64_t count, const char *things,
+                          const int64_t **ints, sluice_error *error);
 /* Of an IMAGE of several sizes in a batch: its parts, once `rows` is the part of its pictures. */
 sluice_status sl_column_bind_sizes(sl_column *column, sl_column_set *set, sl_part *rows,
                                    sluice_error *error);

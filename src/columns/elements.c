@@ -46,6 +46,43 @@ sluice_status sl_column_capacity(const sl_column *column, const int64_t *shape, 
     return SLUICE_OK;
 }
 
+bool sl_beside_is_ints(const sl_beside *beside)
+{
+    const sl_field *field = &beside->field;
+    return field->type == SLUICE_FIELD_TENSOR && field->dims == 1 &&
+           !sl_dtype_is_float(field->dtype) && sl_cast_find(field->dtype, SLUICE_I64) != NULL;
+}
+
+sluice_status sl_row_ints(sl_row *row, const sl_beside *beside, uint64_t count, const char *things,
+                          const int64_t **ints, sluice_error *error)
+{
+    const sl_value *value = &row->values.of[beside->number];
+    const char *name = beside->field.name;
+    sl_bytes bytes;
+    row->blame = value->present ? value : NULL;
+    if (!value->present) {
+        return sl_error_set(error, SLUICE_CORRUPT, "columns", "the sample has no \"%s\"", name);
+    }
+    const sluice_status status = sl_row_bytes(row, beside->number, &bytes, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (value->shape[0] != count || bytes.size != count * sl_dtype_bytes(beside->field.dtype)) {
+        return sl_error_set(error, SLUICE_CORRUPT, "columns",
+                            "\"%s\" has a length of %llu, and there are %llu %s", name,
+                            (unsigned long long)value->shape[0], (unsigned long long)count, things);
+    }
+    int64_t *made = sl_scratch_take(sl_decoder_scratch(row->decoder), (count + 1) * sizeof(*made));
+    if (made == NULL) {
+        return sl_no_memory(error, "columns", "for \"%s\"", name);
+    }
+    *ints = made;
+    return sl_cast_find(beside->field.dtype, SLUICE_I64)(made, bytes.data, count)
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                              "\"%s\" holds a number that is no i64", name);
+}
+
 #define AS_INTEGER(type, least, most)                                          \
     if (!(number >= (least) && number <= (most)) || number != floor(number)) { \
         return false;                                                          \

@@ -355,8 +355,7 @@ static void group_show_boxes(const sl_column *lead, const sl_row *row, sl_draw_k
     for (uint32_t i = 0; i < lead->set->count; i++) {
         const sl_column *column = &lead->set->columns[i];
         if (is_of_group(column, lead)) {
-            key->boxes = (const float(*)[4])row->boxes[column->box_list].boxes;
-            key->box_count = row->boxes[column->box_list].count;
+            key->boxes = sl_boxes_show(&row->boxes[column->box_list], &key->box_count);
             return;
         }
     }

@@ -120,9 +120,10 @@ TEST(test_followers)
     assert_true(spec.follower.ignore > 0 && spec.follower.ignore < 1e-300);
     spec = good("b=boxes:boxes,length=100,format=xywh,out-format=cxcywh,relative=0,out-relative=1,"
                 "padded=1,at-least-one=1,min-size=2,min-area=4.5,min-visibility=0.25,max-aspect=9,"
-                "too-long=truncate,shapes=segmentation");
+                "too-long=truncate,shapes=segmentation,crowds=iscrowd");
     assert_int_equal(spec.length, 100);
     assert_string_equal(spec.shapes, "segmentation");
+    assert_string_equal(spec.crowds, "iscrowd");
     assert_int_equal(spec.follower.box_format, SLUICE_BOX_XYWH);
     assert_int_equal(spec.follower.out_format, SLUICE_BOX_CXCYWH);
     assert_true(spec.follower.relative == 0 && spec.follower.out_relative == 1);
@@ -282,9 +283,10 @@ TEST(test_faults_of_followers)
         {"m:mask,crowds=a b", "crowds=a b: expected a field's name"},
         {"m:mask,overlap=first", "overlap=first: expected one of last, ignore"},
         {"b:boxes,format=yolo", "format=yolo: expected one of xyxy, xywh, cxcywh"},
-        {"b:boxes,box-format=xywh", "it takes length, too-long, follows, format, out-format, "
-                                    "relative, out-relative, padded, at-least-one, min-size, "
-                                    "min-area, min-visibility, max-aspect, shapes, missing"},
+        {"b:boxes,box-format=xywh",
+         "it takes length, too-long, follows, format, out-format, "
+         "relative, out-relative, padded, at-least-one, min-size, "
+         "min-area, min-visibility, max-aspect, shapes, crowds, missing"},
         {"b:boxes,shapes=a b", "shapes=a b: expected a field's name"},
         {"i:instances,shapes=a", "no \"shapes\""},
         {"b:boxes,relative=2", "relative=2: expected 0 or 1"},

@@ -62,7 +62,7 @@ static const struct column_key keys[] = {
     FOLLOWER("interpolation"),
     FOLLOWER("channels"),
     {"labels", BIT(MASK), COLUMN_VALUE_FIELD, MEMBER(labels), 0, 0, NULL},
-    {"crowds", BIT(MASK), COLUMN_VALUE_FIELD, MEMBER(crowds), 0, 0, NULL},
+    {"crowds", BIT(MASK) | BIT(BOXES), COLUMN_VALUE_FIELD, MEMBER(crowds), 0, 0, NULL},
     FOLLOWER("background"),
     FOLLOWER("ignore"),
     FOLLOWER("overlap"),

@@ -45,7 +45,7 @@ struct column_spec {
     char follows[COLUMN_NAME_BYTES];  /* an image column, or boxes; "": not given */
     char shapes[COLUMN_NAME_BYTES];   /* of boxes, a field; "": not given */
     char labels[COLUMN_NAME_BYTES];   /* of a mask, likewise */
-    char crowds[COLUMN_NAME_BYTES];   /* likewise */
+    char crowds[COLUMN_NAME_BYTES];   /* of boxes, or a mask, likewise */
     double smoothing;                 /* of a one_hot, 0 to 1 */
     char augment[COLUMN_STEPS_BYTES]; /* of an image, further steps (pipeline.h); "": not given */
     uint32_t dims;                    /* of shape; 0: not given */
