@@ -170,6 +170,7 @@ REQUIRED = {
     "scale_jitter": T.ScaleJitter(8),
     "fixed_size_crop": T.FixedSizeCrop(8),
     "letter_box": T.LetterBox(8),
+    "random_grid_crop": T.RandomGridCrop(8, 4),
     "mosaic": T.Mosaic(8),
     "random_rotation": T.RandomRotation(0),
     "random_affine": T.RandomAffine(0),
@@ -194,7 +195,7 @@ def test_presets_are_those_of_the_library():
     """Each argument's default is what the library has where it is left out."""
     for name, _, _, arguments in sluice._sluice.steps():
         of = REQUIRED.get(name) or next((value for value in classes() if value._name == name), None)
-        if of is None or of in (T.TimmAugment,) or name in ("random_apply", "random_choice", "random_order"):
+        if of is None or of in (T.TimmAugment,) or name in ("random_apply", "random_choice", "random_order", "shared"):
             continue
         made = [one for one in steps(T.RandomCrop(8), of() if isinstance(of, type) else of)[0] if one[0] == name][-1]
         for (argument, preset, *_), value in zip(arguments, made[1:]):

@@ -106,14 +106,26 @@ static sluice_status take_arguments(sluice_augment *recipe, const char *call,
     return text[0] == '\0' ? SLUICE_OK : sl_recipe_refuse(recipe, SLUICE_INVALID, call, text);
 }
 
-/* How many steps of that stream of random numbers there are. */
-static uint32_t count_of_stream(const sluice_augment *recipe, uint32_t stream)
+/* How many steps draw of that stream of random numbers; those that share have streams of their own.
+ */
+static uint32_t count_of_stream(const sluice_augment *recipe, uint32_t stream, uint32_t shared)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < recipe->count; i++) {
-        count += recipe->steps[i].kind->stream == stream;
+        count += recipe->steps[i].kind->stream == stream && recipe->steps[i].shared == shared;
     }
     return count;
+}
+
+/* 1 + the key of the open group that shares; 0: there is none. */
+static uint32_t open_share(const sluice_augment *recipe)
+{
+    uint32_t shared = 0;
+    for (uint32_t i = 0; i < recipe->depth; i++) {
+        const sl_recipe_step *group = &recipe->steps[recipe->groups[i]];
+        shared = group->kind->shares ? 1 + (uint32_t)group->arguments[0] : shared;
+    }
+    return shared;
 }
 
 /* What converts or mixes. */
@@ -140,8 +152,13 @@ static sluice_status append_step(sluice_augment *recipe, const char *call, sl_re
         return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
                                 "it looks at the boxes of one picture, and there are several");
     }
+    step->shared = open_share(recipe);
+    if (step->kind->shares && step->shared != 0) {
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
+                                "it is in a group that shares already");
+    }
     const bool draws = step->kind->stream > 0;
-    const uint32_t earlier = draws ? count_of_stream(recipe, step->kind->stream) : 0;
+    const uint32_t earlier = draws ? count_of_stream(recipe, step->kind->stream, step->shared) : 0;
     uint32_t at = recipe->count;
     if (recipe->count == SL_STEPS_MAX || earlier == SL_STREAM_STEPS) {
         return sl_recipe_refuse(recipe, SLUICE_STATE, call,

@@ -19,6 +19,7 @@ enum { SL_STEPS_MAX = 48, SL_STEP_DEPTH = 6 };
 typedef struct sl_recipe_step {
     const sl_step_kind *kind;
     uint32_t stream; /* of random numbers */
+    uint32_t shared; /* in a group that shares: 1 + its key, else 0 */
     uint32_t inside; /* of a group: so many steps that follow are in it */
     uint32_t given;  /* of a group: its first arguments that were; the others have their presets */
     double arguments[SL_STEP_ARGUMENTS_MAX];

@@ -17,6 +17,8 @@
 #define ATTEMPT_SEED UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / the golden ratio: seeds far apart */
 /* A multiplier of Steele and Vigna (arXiv 2001.05304): those of layers, as far apart. */
 #define LAYER_SEED UINT64_C(0xd1342543de82ef95)
+/* Likewise: what is shared draws apart from all groups. */
+#define SHARED_SEED UINT64_C(0xda942042e4dd58b5)
 enum { STREAMS_PER_GROUP = 16, STREAM_BLOCK = STREAMS_PER_GROUP * SL_GROUPS_MAX };
 _Static_assert(SL_STREAMS *SL_STREAM_STEPS <= 1008, "streams have numbers of their own");
 
@@ -98,7 +100,16 @@ static sluice_status draw_recipe_group(recipe_draw *draw, uint32_t group)
     default:
         break;
     }
-    return draw_steps(draw, group + 1, group + 1 + step->inside);
+    const sl_draw_key own = draw->key;
+    if (step->kind->shares) { /* of the sample alone, however often its group is drawn */
+        draw->key.seed += (1 + (uint64_t)step->arguments[0]) * SHARED_SEED;
+        draw->key.group = draw->key.attempt = 0;
+    }
+    const sluice_status status = draw_steps(draw, group + 1, group + 1 + step->inside);
+    draw->key.seed = own.seed;
+    draw->key.group = own.group;
+    draw->key.attempt = own.attempt;
+    return status;
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): as deep as groups are, SL_STEP_DEPTH

@@ -76,6 +76,7 @@ typedef struct sl_step_kind {
     const char *name, *text; /* of the interface; what it does, in a sentence */
     sl_step_stage stage;
     sl_group group;
+    bool shares;     /* a group whose steps draw alike in all recipes: by the first argument */
     uint32_t stream; /* of random numbers, below SL_STREAMS; 0: draws none */
     sl_argument arguments[SL_STEP_ARGUMENTS_MAX];
     /* A sentence about arguments that do not go together; NULL: they do. May be NULL. */

@@ -349,3 +349,27 @@ sluice_status sl_draw_random_crop(const double *arguments, sl_drawing *drawing)
     const uint32_t x = sl_random_below(&drawing->random, drawing->width - width + 1);
     return sl_draw_crop(drawing, x, y, width, height, p.fill);
 }
+
+/* Of (side - size) / grid places along an axis, from 0 on: as numpy's randint draws them in
+ * DINOv3's data/augmentations.py, without the last one that there would be. */
+static uint32_t draw_grid_place(sl_drawing *drawing, uint32_t side, uint32_t size, uint32_t grid)
+{
+    const uint32_t places = (side - size) / grid;
+    return grid * sl_random_below(&drawing->random, places > 1 ? places : 1);
+}
+
+sluice_status sl_draw_random_grid_crop(const double *arguments, sl_drawing *drawing)
+{
+    const uint32_t width = (uint32_t)arguments[0];
+    const uint32_t height = (uint32_t)arguments[1];
+    const uint32_t grid = (uint32_t)arguments[2];
+    static const uint8_t none[3];
+    if (drawing->width < width || drawing->height < height) {
+        return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
+                            "a picture of %u x %u holds no window of %u x %u", drawing->width,
+                            drawing->height, width, height);
+    }
+    const uint32_t y = draw_grid_place(drawing, drawing->height, height, grid); /* down first */
+    const uint32_t x = draw_grid_place(drawing, drawing->width, width, grid);
+    return sl_draw_crop(drawing, x, y, width, height, none);
+}

@@ -11,8 +11,8 @@
 
 /* steps_crop.c: which part of the picture, in which size */
 sl_step_draw sl_draw_random_resized_crop, sl_draw_resize_center_crop, sl_draw_random_crop,
-    sl_draw_center_crop, sl_draw_resize_step, sl_draw_resize_shorter, sl_draw_random_resize,
-    sl_draw_pad, sl_draw_bucket_crop;
+    sl_draw_random_grid_crop, sl_draw_center_crop, sl_draw_resize_step, sl_draw_resize_shorter,
+    sl_draw_random_resize, sl_draw_pad, sl_draw_bucket_crop;
 const char *sl_random_resized_crop_mismatch(const double *arguments);
 const char *sl_resize_center_crop_mismatch(const double *arguments);
 const char *sl_resize_shorter_mismatch(const double *arguments);

@@ -247,67 +247,70 @@ TEST(jitter_that_is_off)
 }
 
 /* Pinned like the draws below: which stream each step draws from, and that no two kinds share one
- * (but two crops, which came first). */
+ * (but two crops, which came first); in the order of the table. */
+static const struct {
+    const char *name;
+    uint32_t stream;
+} streams[] = {{"random_resized_crop", 1},
+               {"resize_center_crop", 0},
+               {"random_crop", 1},
+               {"random_grid_crop", 46},
+               {"center_crop", 0},
+               {"resize", 0},
+               {"resize_shorter", 0},
+               {"random_resize", 5},
+               {"pad", 0},
+               {"random_shortest_size", 34},
+               {"scale_jitter", 35},
+               {"fixed_size_crop", 36},
+               {"letter_box", 0},
+               {"mosaic", 40},
+               {"bucket_crop", 44},
+               {"random_zoom_out", 37},
+               {"random_iou_crop", 38},
+               {"random_rotation", 6},
+               {"random_affine", 7},
+               {"random_perspective", 8},
+               {"random_flip", 2},
+               {"random_vertical_flip", 4},
+               {"color_jitter", 3},
+               {"color_jitter_ranges", 9},
+               {"random_grayscale", 10},
+               {"random_invert", 11},
+               {"random_posterize", 12},
+               {"random_solarize", 13},
+               {"random_solarize_add", 14},
+               {"random_autocontrast", 15},
+               {"random_equalize", 16},
+               {"random_channel_permutation", 17},
+               {"random_hsv", 41},
+               {"gaussian_blur", 18},
+               {"pillow_blur", 19},
+               {"random_sharpness", 20},
+               {"jpeg", 21},
+               {"mixup_partner", 42},
+               {"copy_paste", 45},
+               {"random_erasing", 22},
+               {"rand_augment", 23},
+               {"trivial_augment_wide", 24},
+               {"auto_augment", 25},
+               {"aug_mix", 26},
+               {"timm_augment", 27},
+               {"sequence", 0},
+               {"shared", 0},
+               {"random_apply", 28},
+               {"random_choice", 29},
+               {"random_order", 30},
+               {"normalize", 0},
+               {"mixup", 31},
+               {"cutmix", 32},
+               {"timm_mix", 33}};
+
 TEST(streams_are_the_same_for_ever)
 {
-    static const struct {
-        const char *name;
-        uint32_t stream;
-    } expected[] = {{"random_resized_crop", 1},
-                    {"resize_center_crop", 0},
-                    {"random_crop", 1},
-                    {"center_crop", 0},
-                    {"resize", 0},
-                    {"resize_shorter", 0},
-                    {"random_resize", 5},
-                    {"pad", 0},
-                    {"random_shortest_size", 34},
-                    {"scale_jitter", 35},
-                    {"fixed_size_crop", 36},
-                    {"letter_box", 0},
-                    {"mosaic", 40},
-                    {"bucket_crop", 44},
-                    {"random_zoom_out", 37},
-                    {"random_iou_crop", 38},
-                    {"random_rotation", 6},
-                    {"random_affine", 7},
-                    {"random_perspective", 8},
-                    {"random_flip", 2},
-                    {"random_vertical_flip", 4},
-                    {"color_jitter", 3},
-                    {"color_jitter_ranges", 9},
-                    {"random_grayscale", 10},
-                    {"random_invert", 11},
-                    {"random_posterize", 12},
-                    {"random_solarize", 13},
-                    {"random_solarize_add", 14},
-                    {"random_autocontrast", 15},
-                    {"random_equalize", 16},
-                    {"random_channel_permutation", 17},
-                    {"random_hsv", 41},
-                    {"gaussian_blur", 18},
-                    {"pillow_blur", 19},
-                    {"random_sharpness", 20},
-                    {"jpeg", 21},
-                    {"mixup_partner", 42},
-                    {"copy_paste", 45},
-                    {"random_erasing", 22},
-                    {"rand_augment", 23},
-                    {"trivial_augment_wide", 24},
-                    {"auto_augment", 25},
-                    {"aug_mix", 26},
-                    {"timm_augment", 27},
-                    {"sequence", 0},
-                    {"random_apply", 28},
-                    {"random_choice", 29},
-                    {"random_order", 30},
-                    {"normalize", 0},
-                    {"mixup", 31},
-                    {"cutmix", 32},
-                    {"timm_mix", 33}};
-    assert_int_equal(sl_step_kind_count, sizeof(expected) / sizeof(expected[0]));
-    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
-        assert_int_equal(sl_step_find(expected[i].name)->stream, expected[i].stream);
+    assert_int_equal(sl_step_kind_count, sizeof(streams) / sizeof(streams[0]));
+    for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+        assert_int_equal(sl_step_find(streams[i].name)->stream, streams[i].stream);
     }
     for (uint32_t i = 0; i < sl_step_kind_count; i++) {
         for (uint32_t k = 0; k < i; k++) {

@@ -434,7 +434,7 @@ TEST(examples_in_c_are_those_of_the_command_line)
         assert_memory_equal(tile, e->tile, TILE_BYTES);
         compared++;
     }
-    assert_true(compared + 8 > example_count);
+    assert_true(compared + 9 > example_count);
 }
 
 TEST(the_sheet_is_what_is_drawn_now)

@@ -32,6 +32,7 @@ from ._geometry import (
     Pad,
     RandomAffine,
     RandomCrop,
+    RandomGridCrop,
     RandomHorizontalFlip,
     RandomPerspective,
     RandomResize,
@@ -40,7 +41,7 @@ from ._geometry import (
     RandomVerticalFlip,
     Resize,
 )
-from ._groups import RandomApply, RandomChoice, RandomOrder, ThreeAugment
+from ._groups import RandomApply, RandomChoice, RandomOrder, Shared, ThreeAugment
 from ._mixing import CopyPaste, CutMix, MixUp, MixUpPartner, TimmMixup
 from ._policies import AugMix, AutoAugment, RandAugment, TimmAugment, TrivialAugmentWide
 from ._recipe import Recipe, recipe
@@ -81,6 +82,7 @@ __all__ = [
     "RandomEqualize",
     "RandomErasing",
     "RandomGrayscale",
+    "RandomGridCrop",
     "RandomHorizontalFlip",
     "RandomHsv",
     "RandomInvert",
@@ -99,6 +101,7 @@ __all__ = [
     "RandomZoomOut",
     "Resize",
     "ScaleJitter",
+    "Shared",
     "ThreeAugment",
     "TimmAugment",
     "TimmMixup",

@@ -163,6 +163,23 @@ class RandomCrop(Transform):
         return [*pad, (self._name, width, height, one, self.padding_mode, int(self.pad_if_needed), *self._fill)]
 
 
+class RandomGridCrop(Transform):
+    """A window at a random place of a grid of `grid` pixels: DINOv3's small views, cut out of a large one on its patches.
+
+    Places are 0, grid, 2 grid, ... below side - size (data/augmentations.py of facebookresearch/dinov3: the last one that there
+    would be is not drawn). A smaller picture is a bad sample.
+    """
+
+    _name = "random_grid_crop"
+
+    def __init__(self, size: Size, grid: int = 16) -> None:
+        self.size, self.grid = _values.pair(size), _check.integer("grid", grid, 1, LIMIT)
+
+    def _step(self):
+        height, width = self.size
+        return (self._name, width, height, self.grid)
+
+
 class RandomHorizontalFlip(Transform):
     """Mirrored left to right, with probability `p`."""
 

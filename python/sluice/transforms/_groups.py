@@ -36,6 +36,24 @@ class RandomApply(Transform):
         return [(self._name, (self.p,), tuple(walk.steps(self.transforms, type(self).__name__)))]
 
 
+class Shared(Transform):
+    """All of `transforms`, which draw the same in all columns of a batch that have a Shared of that `key`, 0 to 255.
+
+    So views of a picture can have one jitter, or be crops of one crop: a step of it draws what the step that is as far in
+    the other's, of its kind, does; in a column without one all draws are its own. With what else is drawn (groups in it,
+    boxes that are drawn again, at_least_one) these stay as they are. Not in another Shared.
+    """
+
+    _name = "shared"
+    _place = "group"
+
+    def __init__(self, transforms: Steps, key: int = 0) -> None:
+        self.transforms, self.key = _taken(transforms), _check.integer("key", key, 0, 255)
+
+    def _steps(self, walk):
+        return [(self._name, (self.key,), tuple(walk.steps(self.transforms, type(self).__name__)))]
+
+
 class _Members(Transform):
     """Whose members are drawn one by one: one that is a list is one member."""
 

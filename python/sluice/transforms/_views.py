@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from .. import _check
-from ..columns import Image
+from ..columns import Geometry, Image
 from . import _values
 from ._base import Normalize, ToTensor, Transform
 from ._color import ColorJitter, RandomGrayscale, RandomSolarize
 from ._filters import GaussianBlur, PillowGaussianBlur
-from ._geometry import LIMIT, RandomHorizontalFlip, RandomResizedCrop
-from ._groups import RandomApply
+from ._geometry import LIMIT, RandomGridCrop, RandomHorizontalFlip, RandomResizedCrop
+from ._groups import RandomApply, Shared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .._types import Dtype, Values
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet
+_DINO_JITTER = 0.4, 0.4, 0.2, 0.1
 VIEWS_MAX = 64  # columns that a batch has at most
 
 
@@ -31,13 +32,16 @@ def _count(name, value, least):
     return _check.integer(name, value, least, VIEWS_MAX)
 
 
+def _cut(size, scale, flips=True):
+    return [RandomResizedCrop(size, scale=scale, interpolation="bicubic"), *([RandomHorizontalFlip()] if flips else [])]
+
+
+def _jitter(values):
+    return [RandomApply([ColorJitter(*values)], p=0.8), RandomGrayscale(p=0.2)]
+
+
 def _jittered(size, scale, jitter, flips=True):
-    return [
-        RandomResizedCrop(size, scale=scale, interpolation="bicubic"),
-        *([RandomHorizontalFlip()] if flips else []),
-        RandomApply([ColorJitter(*jitter)], p=0.8),
-        RandomGrayscale(p=0.2),
-    ]
+    return [*_cut(size, scale, flips), *_jitter(jitter)]
 
 
 def simclr(
@@ -71,7 +75,7 @@ def _multi_crop(sides, scales, counts, blurs, blur, field, dtype, layout, mean, 
     """The first large view, the other large ones, small ones: probabilities of a blur are of these three."""
 
     def steps(small, number):
-        made: list[Transform] = _jittered(sides[small], scales[small], (0.4, 0.4, 0.2, 0.1), flips)
+        made: list[Transform] = _jittered(sides[small], scales[small], _DINO_JITTER, flips)
         made.append(RandomApply([blur], p=blurs[2 if small else min(number, 1)]))
         if not small and number > 0:
             made.append(RandomSolarize(128, p=0.2))
@@ -135,17 +139,54 @@ def dinov2(
 def dinov3(
     size: int = 256, local_size: int = 112, *, local_views: int = 8, global_scale: Sequence[float] = (0.32, 1.0),
     local_scale: Sequence[float] = (0.05, 0.32), horizontal_flips: bool = False, blurs: Sequence[float] = (0.0, 0.9, 0.5),
-    field: str = "image", dtype: Dtype = None, layout: str = "NCHW", mean: Values = MEAN, std: Values = STD,
-) -> dict[str, Image]:  # fmt: skip
+    share_color_jitter: bool = False, teacher_no_color_jitter: bool = False, gram_teacher_crops_size: int | None = None,
+    local_crops_subset_of_global_crops: bool = False, patch_size: int = 16, field: str = "image", dtype: Dtype = None,
+    layout: str = "NCHW", mean: Values = MEAN, std: Values = STD,
+) -> dict[str, Image | Geometry]:  # fmt: skip
     """DINOv3 (Simeoni et al. 2025; data/augmentations.py, data/transforms.py and dinov3_vit7b16_pretrain.yaml of
     facebookresearch/dinov3): dinov2's views with the sizes that its largest model was trained with, and without flips.
 
     ssl_default_config.yaml has dinov3(224, 96, horizontal_flips=True), which is dinov2(). Blurs are as of dinov2, by the
-    same 1 - p. What its code can do and these configurations leave out is not there: one jitter for all views, small
-    ones cut out of the large ones on the grid of patches; nor the undistorted crops of 512 pixels for the Gram teacher
-    (dinov3_vit7b16_gram_anchor.yaml), since these are the same crops as the large views.
+    same 1 - p. What these configurations leave out, by their names:
+    share_color_jitter: one jitter for all views; each by its own mean grey, where there the whole picture was jittered.
+    teacher_no_color_jitter: the large views' crops without jitter, blur and solarizing are "teacher1" and "teacher2".
+    gram_teacher_crops_size: the same crops of so many pixels are "gram1" and "gram2", for the Gram teacher
+    (dinov3_vit7b16_gram_anchor.yaml: 512, without distortions); each of the crops is resampled once, of the picture.
+    local_crops_subset_of_global_crops: small views are cut out of the large ones, half of them of each, on the grid of
+    `patch_size`, behind a jitter and a blur of their own. Then "global1.at", "local1.at" and so on are there, columns of
+    Geometry, and where a view was cut, across and down, is batch["global1.at"][:, :2, 2] - batch["local1.at"][:, :2, 2].
     """
-    return _multi_crop(
-        (size, local_size), (global_scale, local_scale), (2, _count("local_views", local_views, 0)), _three(blurs),
-        GaussianBlur(9), field, dtype, layout, mean, std, _check.flag("horizontal_flips", horizontal_flips),
-    )  # fmt: skip
+    views = _count("local_views", local_views, 0)
+    flips = _check.flag("horizontal_flips", horizontal_flips)
+    subset = _check.flag("local_crops_subset_of_global_crops", local_crops_subset_of_global_crops)
+    shares = _check.flag("share_color_jitter", share_color_jitter)
+    jitter = [Shared(_jitter(_DINO_JITTER))] if shares else _jitter(_DINO_JITTER)
+    gram = None if gram_teacher_crops_size is None else _check.integer("gram_teacher_crops_size", gram_teacher_crops_size, 1, LIMIT)
+    blurs, end = _three(blurs), [ToTensor(), Normalize(mean, std)]
+    if subset and views % 2:
+        raise ValueError(f"local_views={local_views}: half of them are cut out of each large view, so it has to be even")
+    other = teacher_no_color_jitter or gram is not None or subset
+
+    def large(number, side=size):
+        cut = _cut(side, global_scale, flips)
+        return [Shared(cut, number + 1)] if other else cut
+
+    def blurred(number):
+        return RandomApply([GaussianBlur(9)], p=blurs[number])
+
+    made = {}
+    for i in (0, 1):
+        made[f"global{i + 1}"] = [*large(i), *jitter, blurred(i), *([RandomSolarize(128, p=0.2)] if i else []), *end]
+    for i in range(views):
+        if subset:
+            made[f"local{i + 1}"] = [*large(2 * i // views), *jitter, blurred(2), RandomGridCrop(local_size, patch_size), *end]
+        else:
+            made[f"local{i + 1}"] = [*_cut(local_size, local_scale, flips), *jitter, blurred(2), *end]
+    for i in (0, 1) if _check.flag("teacher_no_color_jitter", teacher_no_color_jitter) else ():
+        made[f"teacher{i + 1}"] = [*large(i), *end]
+    for i in (0, 1) if gram is not None else ():
+        made[f"gram{i + 1}"] = [*large(i, gram), *end]
+    columns = _several(made, made.values(), field, dtype, layout)
+    if subset:
+        columns |= {f"{name}.at": Geometry(follows=name) for name in made if name[:5] in ("globa", "local")}
+    return columns
