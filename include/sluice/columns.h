@@ -231,8 +231,13 @@ typedef enum sluice_column_too_long {
  * values, each picture's 3 x height x width. Slots have space for max_width x max_height pixels a
  * row: what is wider or higher (PADDED), or has more pixels (RAGGED), is a bad sample. Converted on
  * the host; rows are moved together, or apart, by one thread when the last one is made. Not with
- * mixing, `outputs` or bucket_crop; masks do not follow such pictures, boxes, points and GEOMETRY
- * do.
+ * mixing, `outputs` or bucket_crop. A MASK that follows them is like its picture, of one value a
+ * pixel, or `channels`: PADDED with its fill, or RAGGED, with NAME.sizes and NAME.offsets of its
+ * own. INSTANCES are RAGGED, also behind PADDED ones: NAME has the pixels of all masks (u8), of
+ * which NAME.offsets says where a row begins, and NAME.shapes (i32, rows x 3) how many masks it
+ * has, their height and width; slots have space for `length` masks of max_width x max_height a row.
+ * With pictures of a bucket a MASK is rows x height x width of the batch's, and INSTANCES are as
+ * here.
  */
 typedef enum sluice_column_sizes {
     SLUICE_SIZES_ONE = 0,    /* the recipe's, or that of the batch's bucket */

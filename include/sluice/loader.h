@@ -206,7 +206,7 @@ typedef struct sluice_loader_options {
      * batch_size x world_size is the same. Memory: slots have space for the largest size; 4 bytes a
      * sample. INVALID without a column of such pictures; UNSUPPORTED with shuffles other than FULL
      * and NONE, with a mix, with `outputs`, with what is read from front to back; rows of such
-     * pictures are not mixed, and masks do not follow them [NULL: none]
+     * pictures are not mixed [NULL: none]
      */
     const char *buckets;
     /*

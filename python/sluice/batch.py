@@ -112,7 +112,10 @@ class Batch(list):
 
     def pictures(self, name: str = "image") -> list[Any]:
         """Of a column of pictures of several sizes (columns.Image(sizes=...)) each row's picture, height x width x 3 or
-        3 x height x width: without a copy, arrays of numpy, or tensors of torch in a batch of sluice.torch."""
+        3 x height x width; of a Mask that follows them height x width, or x channels; of Instances n x height x width.
+        Without a copy, arrays of numpy, or tensors of torch in a batch of sluice.torch."""
+        if f"{name}.shapes" in self:
+            return self._shaped(self[name], self[f"{name}.offsets"], self[f"{name}.shapes"])
         column, sizes = self[name], self[f"{name}.sizes"]
         offsets = self.get(f"{name}.offsets")
         if isinstance(column, _sluice.Tensor):
@@ -121,12 +124,20 @@ class Batch(list):
         sizes = [tuple(size) for size in sizes.tolist()]
         if offsets is None:
             largest = tuple(max((size[axis] for size in sizes), default=0) for axis in (0, 1))
-            if column.shape[1:] == (*largest, 3):
+            if tuple(column.shape[1:3]) == largest:
                 return [column[row][:height, :width] for row, (height, width) in enumerate(sizes)]
             return [column[row][:, :height, :width] for row, (height, width) in enumerate(sizes)]
         begins = offsets.tolist()
-        shapes = [(*size, 3) if column.ndim == 2 else (3, *size) for size in sizes]
+        planes = column.ndim == 1 and begins[-1] != sum(height * width for height, width in sizes)
+        shapes = [(*size, *column.shape[1:]) if not planes else (3, *size) for size in sizes]
         return [column[begin:end].reshape(shape) for begin, end, shape in zip(begins, begins[1:], shapes)]
+
+    @staticmethod
+    def _shaped(column, offsets, shapes):
+        if isinstance(column, _sluice.Tensor):
+            column, offsets, shapes = column.numpy(), offsets.numpy(), shapes.numpy()
+        begins = offsets.tolist()
+        return [column[begin:end].reshape(shape) for begin, end, shape in zip(begins, begins[1:], shapes.tolist())]
 
     # ---- the batch ----
 

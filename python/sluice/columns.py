@@ -251,7 +251,7 @@ class Mask(Column):
     interpolation: 'nearest' (classes, ids: every value is a stored one, or `fill`), or 'bilinear' between the four
     about a place, for maps such as depth (dtype 'float32'; not antialiased). fill: what there is beside the picture;
     255 where a loss is to leave it out. dtype: 'uint8' of PNGs, else as stored; wider ones as of Tensor. follows: the
-    Image column [the only one before it].
+    Image column [the only one before it]; of one with sizes= it is as that, padded with `fill`, or ragged (batch.pictures).
 
     field: or a text of shapes, as Instances reads it: a map of classes. labels: the field of the class of each shape, a
     tensor [any] of ints; what a moved shape covers has its class. background: what none covers [0]. overlap: where
@@ -364,7 +364,8 @@ class Points(Column):
 
 class Instances(Column):
     """A mask of each shape in a picture: uint8 [instances, height, width] back to back, 1 where it is, and NAME.offsets;
-    with `padded` rows x length x height x width, zeros behind, and NAME.lengths.
+    with `padded` rows x length x height x width, zeros behind, and NAME.lengths. Of pictures of several sizes, or of
+    buckets, all pixels back to back, and NAME.shapes, int32 [rows, 3]: batch.pictures(NAME) is a list of n x height x width.
 
     field: a text of polygons and run lengths, as COCO's 'segmentation' is read. Polygons are moved point by point and
     then drawn by the rule of COCO's tools, so that what is enlarged has sharp edges; run lengths are sampled. length:

@@ -128,7 +128,7 @@ def targets(batch: Batch, *names: str) -> list[dict[str, Any]]:
 
 
 def _rows_of(batch, name):
-    if f"{name}.sizes" in batch:
+    if f"{name}.sizes" in batch or f"{name}.shapes" in batch:
         return batch.pictures(name)
     column = batch[name]
     if f"{name}.offsets" in batch:

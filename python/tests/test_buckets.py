@@ -380,12 +380,10 @@ def test_what_is_not_supported(photos, options, why):
         loader(photos, 4, **options)
 
 
-def test_mixes_and_masks_are_not_supported(photos, tmp_path):
+def test_mixes_are_not_supported(photos):
     data = sluice.Dataset(photos)
     with pytest.raises(sluice.UnsupportedError, match="a mix has its own order"):
         loader(sluice.mix([data, data], [1, 2]), 4)
-    with pytest.raises(ValueError, match="masks have one size"):
-        sluice.Loader(data, 4, buckets=BUCKETS, columns={"image": C.Image(transform=T.BucketCrop()), "mask": C.Mask("image")})
 
 
 def test_types_of_arguments(photos):

@@ -195,8 +195,3 @@ def test_columns_that_are_refused(arguments, error, why):
 def test_recipes_that_are_refused(data, transform, options, why):
     with pytest.raises(ValueError, match=why):
         batches(data, column={"transform": transform, "sizes": "padded"}, **options)
-
-
-def test_masks_do_not_follow(data):
-    with pytest.raises(ValueError, match="masks have one size"):
-        batches(data, column={"sizes": "padded"}, columns={"mask": C.Mask("image")})

@@ -79,13 +79,8 @@ static sluice_status column_class_map_bind(sl_column *column, sl_column_set *set
     if (status != SLUICE_OK) {
         return status;
     }
-    const sluice_augment *recipe = &set->columns[column->lead].request.recipe;
-    request->dims = 2;
-    request->shape[0] = recipe->height;
-    request->shape[1] = recipe->width;
-    column->made_bytes = (uint32_t)sl_dtype_bytes((sluice_dtype)request->dtype);
-    status = sl_column_capacity(column, request->shape, request->dims, &column->elements, error);
-    return status == SLUICE_OK ? sl_column_add_asked(set, column, error) : status;
+    (void)sl_column_element((sluice_dtype)request->dtype, request->fill, column->fill);
+    return sl_column_bind_pixels(column, set, 1, error);
 }
 
 /* ---- what is stored ---- */
@@ -159,9 +154,7 @@ static void draw_ground(const class_map *map)
 {
     const sl_column_request *request = &map->column->request;
     const size_t bytes = map->column->made_bytes;
-    uint8_t fill[8];
     uint8_t ground[8];
-    (void)sl_column_element((sluice_dtype)request->dtype, request->fill, fill);
     (void)sl_column_element((sluice_dtype)request->dtype, request->background, ground);
     for (uint32_t y = 0; y < map->height; y++) {
         uint8_t *row = map->out + (size_t)y * map->width * bytes;
@@ -170,8 +163,8 @@ static void draw_ground(const class_map *map)
         sl_trail_row(map->trail, y + 0.5, map->width, &from, &to);
         put_elements(map, row + from * bytes, ground, to - from);
         if (!map->keeps) {
-            put_elements(map, row, fill, from);
-            put_elements(map, row + to * bytes, fill, map->width - to);
+            put_elements(map, row, map->column->fill, from);
+            put_elements(map, row + to * bytes, map->column->fill, map->width - to);
         }
     }
 }
@@ -306,9 +299,15 @@ static sluice_status column_class_map_make(const sl_column *column, sl_row *row,
                      .height = params->height,
                      .keeps = row->member != column->member,
                      .pasted = sl_group_pasted(column, row),
-                     .out = sl_column_row(column, parts, 0, row->at.number)};
+                     .out = sl_column_picture_row(column, parts, &row->at)};
+    sluice_status status = sl_column_varies(column)
+                               ? sl_column_note_size(column, parts, row->at.number, params, error)
+                               : SLUICE_OK;
+    if (status != SLUICE_OK) {
+        return status;
+    }
     sl_scratch_reset(map.scratch);
-    sluice_status status = read_class_shapes(column, row, &shapes, error);
+    status = read_class_shapes(column, row, &shapes, error);
     if (status == SLUICE_OK) {
         status = take_class_planes(&map, error);
     }
@@ -327,4 +326,6 @@ static sluice_status column_class_map_make(const sl_column *column, sl_row *row,
 const sl_column_kind sl_column_class_map = {.name = "mask",
                                             .takes = SL_TAKES(TEXT),
                                             .bind = column_class_map_bind,
-                                            .make = column_class_map_make};
+                                            .make = column_class_map_make,
+                                            .blank = sl_column_blank_pixels,
+                                            .finish = sl_column_finish_sizes};

@@ -232,6 +232,7 @@ static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sl
     sl_column_lead(set, column);
     status = bind_several(column, set, error);
     if (status == SLUICE_OK && request->sizes != SLUICE_SIZES_ONE) {
+        column->pixel_bytes = 3 * (uint32_t)sl_dtype_bytes(column->converter.dtype);
         return sl_column_bind_sizes(column, set, part, error);
     }
     return status == SLUICE_OK ? bind_mixing(column, set, error) : status;

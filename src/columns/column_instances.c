@@ -11,7 +11,37 @@
 
 #include <string.h>
 
+/* Parts of those of several sizes, behind the values and where they begin. */
+enum { SHAPES = 2, SHAPE_VALUES = 3 };
+
 /* ---- once ---- */
+
+/* Of rows whose masks have sizes of their own: pixels, back to back, and the shape of a row's
+ * masks: how many, their height and width. */
+static sluice_status bind_flat(sl_column *column, sl_column_set *set, sluice_error *error)
+{
+    const sl_converter *largest = &set->columns[column->lead].converter;
+    const uint64_t pixels = (uint64_t)largest->width * largest->height;
+    column->most = column->request.length;
+    if (column->request.padded) {
+        return sl_column_refuse(column, error,
+                                "its pictures have several sizes: masks are ragged then");
+    }
+    if (__builtin_mul_overflow(column->most, pixels, &column->request.length)) {
+        return sl_column_refuse(column, error, "a row has more than 2^40 elements");
+    }
+    const sluice_status status = sl_column_bind_lengths(column, set, false, error);
+    sl_part *shapes =
+        status == SLUICE_OK ? sl_column_add_part(set, column, ".shapes", error) : NULL;
+    if (shapes == NULL) {
+        return SLUICE_INVALID;
+    }
+    shapes->dtype = SLUICE_I32;
+    shapes->dims = 1;
+    shapes->shape[0] = SHAPE_VALUES;
+    shapes->row_bytes = SHAPE_VALUES * sizeof(int32_t);
+    return SLUICE_OK;
+}
 
 static sluice_status column_instances_bind(sl_column *column, sl_column_set *set,
                                            sluice_error *error)
@@ -23,18 +53,16 @@ static sluice_status column_instances_bind(sl_column *column, sl_column_set *set
     if (status != SLUICE_OK) {
         return status;
     }
-    if (set->columns[column->lead].sized ||
-        set->columns[column->lead].request.sizes != SLUICE_SIZES_ONE) {
-        return sl_column_refuse(
-            column, error,
-            "masks have one size, and cannot follow pictures of buckets, or of several sizes");
+    column->field.type = SLUICE_FIELD_TENSOR;
+    column->field.dtype = SLUICE_U8;
+    column->field.dims = 1;
+    column->field.shape[0] = 0;
+    if (set->columns[column->lead].sized || sl_column_varies(&set->columns[column->lead])) {
+        return bind_flat(column, set, error);
     }
     /* what its rows are: masks, as many as there are */
     const sluice_augment *recipe = &set->columns[column->lead].request.recipe;
-    column->field.type = SLUICE_FIELD_TENSOR;
-    column->field.dtype = SLUICE_U8;
     column->field.dims = 3;
-    column->field.shape[0] = 0;
     column->field.shape[1] = recipe->height;
     column->field.shape[2] = recipe->width;
     return sl_column_bind_lengths(column, set, column->request.padded, error);
@@ -84,6 +112,54 @@ static sluice_status draw_instances(const sl_column *column, sl_row *row,
     return status;
 }
 
+static void note_shape(const sl_column *column, sl_part_view parts, uint32_t number, uint64_t count,
+                       const sl_params *params)
+{
+    int32_t *shape = sl_column_row(column, parts, SHAPES, number);
+    shape[0] = (int32_t)count;
+    shape[1] = count > 0 ? (int32_t)params->height : 0;
+    shape[2] = count > 0 ? (int32_t)params->width : 0;
+}
+
+/* Of the row's own size, of which the picture has space. */
+static sluice_status make_flat(const sl_column *column, sl_row *row, const sl_instances *instances,
+                               sl_part_view parts, sluice_error *error)
+{
+    const sl_params *params = &row->draws[column->group].params;
+    const uint32_t number = row->at.number;
+    uint64_t count = instances->count;
+    sluice_status status = SLUICE_OK;
+    if (column->owner != SL_COLUMN_NONE) {
+        const sl_box_list *list = sl_column_owner(column, row);
+        status = sl_column_check_owned(column, list, count, error);
+        count = list->kept_count;
+    }
+    if (status == SLUICE_OK && count > column->most && !column->request.truncates) {
+        status =
+            sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                         "\"%s\" has a length of %llu, the column holds %llu", column->field.name,
+                         (unsigned long long)count, (unsigned long long)column->most);
+    }
+    count = count < column->most ? count : column->most;
+    if (status == SLUICE_OK) {
+        status = draw_instances(column, row, instances, count,
+                                sl_column_row(column, parts, 0, number), error);
+    }
+    if (status == SLUICE_OK) {
+        note_shape(column, parts, number, count, params);
+        sl_column_set_length(column, parts, number, false, count * params->width * params->height);
+    }
+    return status;
+}
+
+static void column_instances_blank(const sl_column *column, uint32_t number, sl_part_view parts)
+{
+    sl_column_blank_lengths(column, number, parts);
+    if (column->most > 0) {
+        note_shape(column, parts, number, 0, NULL);
+    }
+}
+
 static sluice_status column_instances_make(const sl_column *column, sl_row *row, sl_part_view parts,
                                            sluice_error *error)
 {
@@ -97,6 +173,9 @@ static sluice_status column_instances_make(const sl_column *column, sl_row *row,
     }
     if (status != SLUICE_OK) {
         return status;
+    }
+    if (column->most > 0) {
+        return make_flat(column, row, &instances, parts, error);
     }
     const uint64_t given = sl_column_given(column, row, parts);
     const uint64_t each = column->elements * column->made_bytes;
@@ -139,5 +218,5 @@ const sl_column_kind sl_column_instances = {.name = "instances",
                                             .bind = column_instances_bind,
                                             .make = column_instances_make,
                                             .cover = column_instances_cover,
-                                            .blank = sl_column_blank_lengths,
+                                            .blank = column_instances_blank,
                                             .finish = sl_column_finish_lengths};

@@ -84,20 +84,7 @@ static sluice_status column_mask_bind(sl_column *column, sl_column_set *set, slu
     if (status != SLUICE_OK) {
         return status;
     }
-    if (set->columns[column->lead].sized ||
-        set->columns[column->lead].request.sizes != SLUICE_SIZES_ONE) {
-        return sl_column_refuse(
-            column, error,
-            "masks have one size, and cannot follow pictures of buckets, or of several sizes");
-    }
-    const sluice_augment *recipe = &set->columns[column->lead].request.recipe;
-    request->dims = request->channels > 1 ? DIMS : DIMS - 1;
-    request->shape[HEIGHT] = recipe->height;
-    request->shape[WIDTH] = recipe->width;
-    request->shape[CHANNELS] = request->channels;
-    column->made_bytes = (uint32_t)sl_dtype_bytes((sluice_dtype)request->dtype);
-    status = sl_column_capacity(column, request->shape, request->dims, &column->elements, error);
-    return status == SLUICE_OK ? sl_column_add_asked(set, column, error) : status;
+    return sl_column_bind_pixels(column, set, request->channels, error);
 }
 
 /* ---- each row ---- */
@@ -330,9 +317,14 @@ static sluice_status column_mask_make(const sl_column *column, sl_row *row, sl_p
 {
     const uint64_t start = row->timed ? sl_now_ns() : 0;
     const sl_params *params = &row->draws[column->group].params;
-    void *to = sl_column_row(column, parts, 0, row->at.number);
+    void *to = sl_column_picture_row(column, parts, &row->at);
     stored_mask stored;
-    sluice_status status = SLUICE_OK;
+    sluice_status status = sl_column_varies(column)
+                               ? sl_column_note_size(column, parts, row->at.number, params, error)
+                               : SLUICE_OK;
+    if (status != SLUICE_OK) {
+        return status;
+    }
     if (params->absent) {
         sl_scratch_reset(sl_decoder_scratch(row->decoder));
         return make_nearest(column, row, NULL, to, error);
@@ -353,4 +345,6 @@ static sluice_status column_mask_make(const sl_column *column, sl_row *row, sl_p
 const sl_column_kind sl_column_mask = {.name = "mask",
                                        .takes = SL_TAKES(IMAGE) | SL_TAKES(TENSOR),
                                        .bind = column_mask_bind,
-                                       .make = column_mask_make};
+                                       .make = column_mask_make,
+                                       .blank = sl_column_blank_pixels,
+                                       .finish = sl_column_finish_sizes};

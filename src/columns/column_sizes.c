@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures of several sizes in one batch: padded to the largest, or back to back. Each row is made
- * where there is space for the largest that there can be; `finish`, on the thread that made the
- * last one, moves them to where they belong.
+ * Pictures of several sizes in one batch, and masks of them: padded to the largest, or back to
+ * back. Each row is made where there is space for the largest that there can be; `finish`, on the
+ * thread that made the last one, moves them to where they belong.
  */
 #include "columns.h"
 #include "dtype.h"
@@ -31,23 +31,35 @@ static sluice_status add_offsets(sl_column *column, sl_column_set *set, sluice_e
     return SLUICE_OK;
 }
 
-sluice_status sl_column_bind_sizes(sl_column *column, sl_column_set *set, sl_part *rows,
-                                   sluice_error *error)
+/* Planes, each of which has a value for each pixel; else a pixel's values are together. */
+static uint32_t planes_of(const sl_column *column)
 {
-    const bool planes = column->request.layout == SLUICE_NCHW;
-    const size_t element = sl_dtype_bytes(column->converter.dtype);
+    return column->kind == &sl_column_image && column->request.layout == SLUICE_NCHW ? 3 : 1;
+}
+
+static void set_rows_part(const sl_column *column, sl_column_set *set, sl_part *rows)
+{
+    const uint32_t planes = planes_of(column);
+    const uint32_t channels = column->pixel_bytes / (uint32_t)sl_dtype_bytes(rows->dtype);
     rows->ragged = set->ragged_count++;
     if (is_ragged(column)) {
         rows->role = SL_PART_RAGGED;
-        rows->dims = planes ? 0 : 1;
-        rows->shape[0] = 3;
-        rows->element_bytes = planes ? element : 3 * element;
+        rows->dims = planes == 1 && channels > 1 ? 1 : 0;
+        rows->shape[0] = channels;
+        rows->element_bytes = column->pixel_bytes / planes;
     } else {
         rows->role = SL_PART_SIZED;
-        rows->shape[planes ? 1 : 0] = 0;
-        rows->shape[planes ? 2 : 1] = 0;
-        rows->element_bytes = 3 * element;
+        rows->shape[planes > 1 ? 1 : 0] = 0;
+        rows->shape[planes > 1 ? 2 : 1] = 0;
+        rows->element_bytes = column->pixel_bytes;
     }
+}
+
+sluice_status sl_column_bind_sizes(sl_column *column, sl_column_set *set, sl_part *rows,
+                                   sluice_error *error)
+{
+    set_rows_part(column, set, rows);
+    column->sizes_part = column->part_count;
     sl_part *sizes = sl_column_add_part(set, column, ".sizes", error);
     if (sizes == NULL) {
         return SLUICE_INVALID;
@@ -59,11 +71,55 @@ sluice_status sl_column_bind_sizes(sl_column *column, sl_column_set *set, sl_par
     return is_ragged(column) ? add_offsets(column, set, error) : SLUICE_OK;
 }
 
+/* In the batch's size, by its bucket. */
+static void bind_pixels_of_bucket(sl_column *column, sl_column_set *set, sl_part *part)
+{
+    column->sized = true;
+    part->role = SL_PART_SIZED;
+    part->ragged = set->ragged_count++;
+    part->shape[0] = part->shape[1] = 0;
+    part->element_bytes = column->pixel_bytes;
+}
+
+sluice_status sl_column_bind_pixels(sl_column *column, sl_column_set *set, uint32_t channels,
+                                    sluice_error *error)
+{
+    const sl_column *lead = &set->columns[column->lead];
+    sl_column_request *request = &column->request;
+    const bool varies = sl_column_varies(lead);
+    column->made_bytes = (uint32_t)sl_dtype_bytes((sluice_dtype)request->dtype);
+    column->pixel_bytes = channels * column->made_bytes;
+    request->sizes = lead->request.sizes;
+    request->max_width = lead->request.max_width;
+    request->max_height = lead->request.max_height;
+    request->dims = channels > 1 ? 3 : 2;
+    request->shape[0] = lead->converter.height;
+    request->shape[1] = lead->converter.width;
+    request->shape[2] = channels;
+    if ((varies || lead->sized) && set->ragged_count == SL_RAGGED_MAX) {
+        return sl_column_refuse(column, error,
+                                "a batch can have 16 ragged columns and ones of buckets, or of "
+                                "several sizes, at most");
+    }
+    sluice_status status =
+        sl_column_capacity(column, request->shape, request->dims, &column->elements, error);
+    if (status == SLUICE_OK) {
+        status = sl_column_add_asked(set, column, error);
+    }
+    sl_part *part = &set->parts[column->first_part];
+    if (status == SLUICE_OK && varies) {
+        status = sl_column_bind_sizes(column, set, part, error);
+    } else if (status == SLUICE_OK && lead->sized) {
+        bind_pixels_of_bucket(column, set, part);
+    }
+    return status;
+}
+
 /* ---- each row ---- */
 
 static int32_t *size_of(const sl_column *column, sl_part_view parts, uint32_t number)
 {
-    return sl_column_row(column, parts, SL_IMAGE_SIZES, number);
+    return sl_column_row(column, parts, column->sizes_part, number);
 }
 
 sluice_status sl_column_note_size(const sl_column *column, sl_part_view parts, uint32_t number,
@@ -92,12 +148,22 @@ void sl_column_blank_size(const sl_column *column, sl_part_view parts, uint32_t 
     memset(size_of(column, parts, number), 0, 2 * sizeof(int32_t));
 }
 
+void sl_column_blank_pixels(const sl_column *column, uint32_t number, sl_part_view parts)
+{
+    if (sl_column_varies(column)) {
+        sl_column_blank_size(column, parts, number);
+        return;
+    }
+    memset(sl_column_row(column, parts, 0, number), 0,
+           column->set->parts[column->first_part].row_bytes);
+}
+
 /* ---- when all are made ---- */
 
-/* Picture bytes of a row, as they were made. */
+/* Bytes of a row's pixels, as they were made. */
 static uint64_t made_bytes(const sl_column *column, const int32_t *size)
 {
-    return (uint64_t)size[0] * (uint64_t)size[1] * 3 * sl_dtype_bytes(column->converter.dtype);
+    return (uint64_t)size[0] * (uint64_t)size[1] * column->pixel_bytes;
 }
 
 static void move_down(uint8_t *to, const uint8_t *from, uint64_t bytes)
@@ -111,12 +177,12 @@ static void move_down(uint8_t *to, const uint8_t *from, uint64_t bytes)
 static void join_rows(const sl_column *column, uint32_t rows, sl_part_view parts, uint64_t *sizes)
 {
     const sl_part *part = &column->set->parts[column->first_part];
-    int64_t *offsets = sl_column_row(column, parts, SL_IMAGE_OFFSETS, 0);
+    int64_t *offsets = sl_column_row(column, parts, column->sizes_part + 1, 0);
     uint8_t *to = parts[column->first_part];
     offsets[0] = 0;
     for (uint32_t i = 0; i < rows; i++) {
         const uint64_t bytes = made_bytes(column, size_of(column, parts, i));
-        move_down(to, sl_column_row(column, parts, SL_IMAGE_ROWS, i), bytes);
+        move_down(to, sl_column_row(column, parts, 0, i), bytes);
         offsets[i + 1] = offsets[i] + (int64_t)(bytes / part->element_bytes);
         to += bytes;
     }
@@ -128,20 +194,34 @@ typedef struct raster {
     uint64_t line, lines;
 } raster;
 
-/*
- * Spreads `planes` planes of a picture out in place: from their own size to the batch's, zeros
- * right and below. From the end on, so that nothing is overwritten before it was moved: a line's
- * new place is never before its old one.
- */
-static void spread_out(uint8_t *at, uint32_t planes, raster own, raster whole)
+/* What is beside a picture: of a mask its fill, else 0. */
+static void fill_pixels(const sl_column *column, uint8_t *to, uint64_t bytes)
 {
-    for (uint32_t p = planes; p-- > 0;) {
+    static const uint8_t zero[8];
+    const bool zeros = memcmp(column->fill, zero, sizeof(zero)) == 0;
+    if (zeros || column->made_bytes == 1) {
+        memset(to, zeros ? 0 : column->fill[0], bytes);
+        return;
+    }
+    for (uint64_t i = 0; i < bytes; i += column->made_bytes) {
+        memcpy(to + i, column->fill, column->made_bytes);
+    }
+}
+
+/*
+ * Spreads the planes of a picture out in place: from their own size to the batch's, filled right
+ * and below. From the end on, so that nothing is overwritten before it was moved: a line's new
+ * place is never before its old one.
+ */
+static void spread_out(const sl_column *column, uint8_t *at, raster own, raster whole)
+{
+    for (uint32_t p = planes_of(column); p-- > 0;) {
         uint8_t *to = at + p * whole.lines * whole.line;
         const uint8_t *from = at + p * own.lines * own.line;
-        memset(to + own.lines * whole.line, 0, (whole.lines - own.lines) * whole.line);
+        fill_pixels(column, to + own.lines * whole.line, (whole.lines - own.lines) * whole.line);
         for (uint64_t y = own.lines; y-- > 0;) {
             memmove(to + y * whole.line, from + y * own.line, own.line);
-            memset(to + y * whole.line + own.line, 0, whole.line - own.line);
+            fill_pixels(column, to + y * whole.line + own.line, whole.line - own.line);
         }
     }
 }
@@ -149,8 +229,7 @@ static void spread_out(uint8_t *at, uint32_t planes, raster own, raster whole)
 static void pad_rows(const sl_column *column, uint32_t rows, sl_part_view parts, uint64_t *sizes)
 {
     const sl_part *part = &column->set->parts[column->first_part];
-    const bool planes = column->request.layout == SLUICE_NCHW;
-    const uint64_t pixel = part->element_bytes / (planes ? 3 : 1);
+    const uint64_t pixel = column->pixel_bytes / planes_of(column);
     uint32_t height = 0;
     uint32_t width = 0;
     for (uint32_t i = 0; i < rows; i++) {
@@ -162,9 +241,9 @@ static void pad_rows(const sl_column *column, uint32_t rows, sl_part_view parts,
         const int32_t *size = size_of(column, parts, i);
         const raster own = {(uint64_t)size[1] * pixel, (uint64_t)size[0]};
         uint8_t *to = parts[column->first_part] + i * row_bytes;
-        move_down(to, sl_column_row(column, parts, SL_IMAGE_ROWS, i), made_bytes(column, size));
+        move_down(to, sl_column_row(column, parts, 0, i), made_bytes(column, size));
         if (own.lines != height || (uint32_t)size[1] != width) {
-            spread_out(to, planes ? 3 : 1, own, (raster){width * pixel, height});
+            spread_out(column, to, own, (raster){width * pixel, height});
         }
     }
     sizes[part->ragged] = sl_sized(height, width);

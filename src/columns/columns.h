@@ -174,22 +174,24 @@ struct sl_column {
     sl_field field;        /* a copy */
     uint32_t field_number; /* SL_FIELD_NONE: of no field */
     uint32_t first_part, part_count;
-    uint32_t group;    /* of geometry; SL_GROUP_NONE */
-    bool leads;        /* its group */
-    bool pastes;       /* IMAGE: objects, which are those of */
-    uint32_t objects;  /* a column of boxes of its group */
-    bool several;      /* its group is of several members: */
-    uint32_t member;   /* the first one, or the only one, that it is made of */
-    uint32_t lead;     /* the column that leads it; SL_COLUMN_NONE */
-    uint32_t owner;    /* column of the boxes that its rows belong to; SL_COLUMN_NONE */
-    uint32_t box_list; /* BOXES: its number among them */
-    sl_beside shapes;  /* BOXES */
-    sl_beside labels;  /* MASK of shapes */
-    sl_beside crowds;  /* likewise, and BOXES */
-    uint8_t fill[8];   /* MASK: an element */
-    uint32_t picture;  /* IMAGE: its number among them */
-    bool bucketed;     /* IMAGE: its recipe goes by the size of the batch's bucket */
-    bool sized;        /* and has it at its end */
+    uint32_t group;       /* of geometry; SL_GROUP_NONE */
+    bool leads;           /* its group */
+    bool pastes;          /* IMAGE: objects, which are those of */
+    uint32_t objects;     /* a column of boxes of its group */
+    bool several;         /* its group is of several members: */
+    uint32_t member;      /* the first one, or the only one, that it is made of */
+    uint32_t lead;        /* the column that leads it; SL_COLUMN_NONE */
+    uint32_t owner;       /* column of the boxes that its rows belong to; SL_COLUMN_NONE */
+    uint32_t box_list;    /* BOXES: its number among them */
+    sl_beside shapes;     /* BOXES */
+    sl_beside labels;     /* MASK of shapes */
+    sl_beside crowds;     /* likewise, and BOXES */
+    uint8_t fill[8];      /* MASK: an element */
+    uint32_t picture;     /* IMAGE: its number among them */
+    bool bucketed;        /* IMAGE: its recipe goes by the size of the batch's bucket */
+    bool sized;           /* and has it at its end; of a MASK: its picture does */
+    uint32_t sizes_part;  /* of several sizes in a batch: the part that has them */
+    uint32_t pixel_bytes; /* of such: all of a pixel's values */
     /* IMAGE */
     sl_converter converter;
     bool mirrors_later; /* flips are left to the device; SL_PART_HIDDEN has the flags */
@@ -205,6 +207,7 @@ struct sl_column {
     double on, off;   /* at the class, and elsewhere */
     /* columns of elements */
     sl_cast cast;
+    uint64_t most;                     /* INSTANCES, of pictures of several sizes: masks of a row */
     bool is_field;                     /* a row is the field's bytes, as they are */
     uint64_t elements;                 /* of a row; RAGGED, PADDED: of one step of the length */
     uint32_t stored_bytes, made_bytes; /* of one element */
@@ -308,8 +311,6 @@ enum {
     SL_IMAGE_SHARE = SL_IMAGE_PARTNER,  /* f32: of its own layer */
     SL_IMAGE_KEPT = SL_IMAGE_MIXING + 1 /* samples, until the row and the one behind it are made */
 };
-/* Parts of an IMAGE of several sizes in a batch (column_sizes.c). */
-enum { SL_IMAGE_SIZES = SL_IMAGE_FLAGS + 1, SL_IMAGE_OFFSETS };
 /* Parts of a ONE_HOT that follows a column. */
 enum { SL_ONE_HOT_ROWS, SL_ONE_HOT_CLASS /* u32 */ };
 #define SL_CLASS_NONE UINT32_MAX
@@ -400,16 +401,28 @@ sluice_status sl_row_bytes(sl_row *row, uint32_t field, sl_bytes *bytes, sluice_
 bool sl_beside_is_ints(const sl_beside *beside);
 sluice_status sl_row_ints(sl_row *row, const sl_beside *beside, uint64_t count, const char *things,
                           const int64_t **ints, sluice_error *error);
-/* Of an IMAGE of several sizes in a batch: its parts, once `rows` is the part of its pictures. */
+/* Of an IMAGE, or a MASK, of several sizes in a batch (column_sizes.c): its parts, once `rows` is
+ * the part of its pixels, whose pixel_bytes it knows. */
 sluice_status sl_column_bind_sizes(sl_column *column, sl_column_set *set, sl_part *rows,
                                    sluice_error *error);
+/* Of what has a value for each pixel of its picture, `channels` of them [1]: its part, of the sizes
+ * that its picture has. */
+sluice_status sl_column_bind_pixels(sl_column *column, sl_column_set *set, uint32_t channels,
+                                    sluice_error *error);
+/* `blank` of those. */
+void sl_column_blank_pixels(const sl_column *column, uint32_t number, sl_part_view parts);
+/* Whether its pictures have several sizes in a batch. */
+static inline bool sl_column_varies(const sl_column *column)
+{
+    return column->request.sizes != SLUICE_SIZES_ONE;
+}
 /* Notes the size that its row is made in; UNSUPPORTED: there is no space for so much. */
 sluice_status sl_column_note_size(const sl_column *column, sl_part_view parts, uint32_t number,
                                   const sl_params *params, sluice_error *error);
 void sl_column_blank_size(const sl_column *column, sl_part_view parts, uint32_t number);
 void sl_column_finish_sizes(const sl_column *column, uint32_t rows, sl_part_view parts,
                             uint64_t *sizes);
-/* Of an IMAGE: where its row is, in a batch of that bucket; and blanks it. */
+/* Of an IMAGE, or a MASK: where its row is, in a batch of that bucket; and blanks it. */
 uint8_t *sl_column_picture_row(const sl_column *column, sl_part_view parts, const sl_row_place *at);
 void sl_column_blank_picture(const sl_column *column, const sl_row_place *at, sl_part_view parts);
 /* Where an IMAGE that mixes on the host leaves the samples of a row. */

@@ -64,6 +64,24 @@ json '.samples[0].values | [(.g | split(" ") | map(tonumber)), (.boxes | split("
 run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 "${image[@]}" --column map=segmentation:mask,labels=labels -o map.png
 run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 "${image[@]}" -o unmapped.png
 ! cmp -s map.png unmapped.png || fail "a map of classes is drawn"
+# Instances are drawn as well, and not written; of pictures of several sizes as of those of one.
+instances=(--column m=segmentation:instances,length=9)
+run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 "${image[@]}" "${instances[@]}" -o drawn.png --json
+json '.samples[0].values == {}'
+! cmp -s drawn.png unmapped.png || fail "instances are not drawn"
+for sizes in one padded ragged; do
+    [ $sizes = one ] && as= || as=sizes=$sizes,max-width=64,max-height=64,
+    run 0 view instances.json "${chosen[@]}" --samples 1 --draws 2 --column "image:image,${as}size=64,crop=random" "${instances[@]}" \
+        --column map=segmentation:mask,labels=labels --column boxes:boxes,length=9,format=xywh -o $sizes.png
+done
+! cmp -s one.png drawn.png || fail "two draws are as one"
+cmp one.png padded.png || fail "padded pictures are drawn otherwise"
+cmp one.png ragged.png || fail "ragged pictures are drawn otherwise"
+# Objects of one picture over another: by the shapes of its boxes.
+run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 --column image:image,size=64,augment=resize:64:64+copy_paste:1:1 \
+    --column boxes:boxes,length=9,format=xywh,shapes=segmentation --column labels:ragged,length=9,follows=boxes -o pasted.png --json
+json '.samples[0].values.labels == "3 3"' # over itself, at another place
+refuses 2 'copy_paste goes by the shapes of objects' view instances.json "${chosen[@]}" --column image:image,size=64,augment=resize:64:64+copy_paste
 run 0 bench instances.json "${chosen[@]}" --epochs 1 --batch 1 "${image[@]}" "${shapes[@]}" --column map=segmentation:mask,labels=labels
 
 python=/usr/bin/python3

@@ -41,6 +41,9 @@ static void open_batch(batch *b, sl_random *random, sluice_column_sizes sizes)
     sl_part *rows = sl_column_add_part(&b->set, &b->column, "", NULL);
     const size_t element = sl_dtype_bytes(b->column.converter.dtype);
     rows->dims = 3;
+    rows->dtype = b->column.converter.dtype;
+    b->column.kind = &sl_column_image;
+    b->column.pixel_bytes = (uint32_t)(3 * element);
     rows->row_bytes =
         (uint64_t)b->column.request.max_width * b->column.request.max_height * 3 * element;
     assert_non_null(sl_column_add_part(&b->set, &b->column, ".flags", NULL));
@@ -92,7 +95,7 @@ static void make_rows(batch *b, sl_random *random)
 
 static const int32_t *size_of_row(batch *b, uint32_t row)
 {
-    return sl_column_row(&b->column, b->arrays, SL_IMAGE_SIZES, row);
+    return sl_column_row(&b->column, b->arrays, b->column.sizes_part, row);
 }
 
 /* Byte `k` of value (y, x, c) in a picture of that size. */
@@ -127,7 +130,7 @@ static void check_padded(batch *b, const uint64_t *sizes)
 
 static void check_ragged(batch *b, const uint64_t *sizes)
 {
-    const int64_t *offsets = sl_column_row(&b->column, b->arrays, SL_IMAGE_OFFSETS, 0);
+    const int64_t *offsets = sl_column_row(&b->column, b->arrays, b->column.sizes_part + 1, 0);
     const size_t element = part_of(b, 0)->element_bytes;
     assert_int_equal(offsets[0], 0);
     for (uint32_t i = 0; i < b->rows; i++) {

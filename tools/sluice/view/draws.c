@@ -5,6 +5,8 @@
 #include "marks.h"
 #include "report.h"
 
+#include <stdio.h>
+
 static int loader_failed(sluice_loader *loader, sluice_status status)
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -41,6 +43,26 @@ static sluice_status take_facts(struct view *view, const sluice_batch *batch, ui
     return status;
 }
 
+/* That of the picture of a batch of one row, which may be one of several sizes. */
+static sluice_status take_size(const sluice_batch *batch, const char *name,
+                               const sluice_tensor *image, struct picture_size *size)
+{
+    char sizes_name[64];
+    sluice_tensor sizes = SLUICE_TENSOR_INIT;
+    *size = (struct picture_size){.width = (uint64_t)image->shape[2],
+                                  .height = (uint64_t)image->shape[1]};
+    if (image->dims > 2) {
+        return SLUICE_OK;
+    }
+    snprintf(sizes_name, sizeof sizes_name, "%s.sizes", name);
+    const sluice_status status = sluice_batch_tensor(batch, sizes_name, &sizes);
+    if (status == SLUICE_OK) {
+        const int32_t *sides = sizes.data;
+        *size = (struct picture_size){.width = (uint64_t)sides[1], .height = (uint64_t)sides[0]};
+    }
+    return status;
+}
+
 /* Takes row `row` of draw `draw` from a batch of one sample. */
 static sluice_status take_row(struct view *view, const sluice_batch *batch, uint32_t row,
                               uint32_t draw)
@@ -48,14 +70,17 @@ static sluice_status take_row(struct view *view, const sluice_batch *batch, uint
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < view->picture_count && status >= 0; i++) {
         sluice_tensor image = SLUICE_TENSOR_INIT;
+        struct picture_size size = {.width = 0};
         status = sluice_batch_tensor(batch, view->pictures[i], &image);
+        if (status == SLUICE_OK) {
+            status = take_size(batch, view->pictures[i], &image, &size);
+        }
         if (status < 0) {
             return status;
         }
-        const struct overlay tile =
-            sheet_put_tile(&view->sheet, (struct sheet_place){row, draw, i}, image.data,
-                           (uint64_t)image.shape[2], (uint64_t)image.shape[1]);
-        status = marks_draw(view, batch, i, &tile, &image);
+        const struct overlay tile = sheet_put_tile(&view->sheet, (struct sheet_place){row, draw, i},
+                                                   image.data, size.width, size.height);
+        status = marks_draw(view, batch, i, &tile, size);
     }
     for (uint32_t i = 0; i < view->box_count && status >= 0; i++) {
         status = marks_describe(view, batch, i, view_legend(view, row, draw, i), LEGEND_SHOWN);

@@ -43,7 +43,7 @@ void marks_find(struct view *view, const struct column_set *set)
     for (uint32_t i = 0; i < set->count; i++) {
         const struct column_spec *spec = &set->specs[i];
         if (spec->kind == SLUICE_COLUMN_MASK || spec->kind == SLUICE_COLUMN_BOXES ||
-            spec->kind == SLUICE_COLUMN_POINTS) {
+            spec->kind == SLUICE_COLUMN_POINTS || spec->kind == SLUICE_COLUMN_INSTANCES) {
             view->marks[view->mark_count++] = (struct view_mark){
                 .spec = spec,
                 .picture = picture_of(view, set, spec),
@@ -55,7 +55,7 @@ void marks_find(struct view *view, const struct column_set *set)
 
 bool marks_are_drawn_only(const struct column_spec *spec)
 {
-    return spec->kind == SLUICE_COLUMN_MASK;
+    return spec->kind == SLUICE_COLUMN_MASK || spec->kind == SLUICE_COLUMN_INSTANCES;
 }
 
 /* ---- drawing ---- */
@@ -72,13 +72,23 @@ static uint64_t class_of(const sluice_tensor *tensor, uint64_t pixel, uint64_t c
     return 0;
 }
 
-static void draw_mask(const struct overlay *tile, const sluice_tensor *tensor)
+/* What a batch has of a column, and the sides that its numbers are multiplied with. */
+struct drawn {
+    const sluice_column *how;
+    sluice_tensor tensor;
+    uint64_t count; /* of numbers */
+    struct picture_size size;
+    double across, down;
+};
+
+static void draw_mask(const struct overlay *tile, const struct drawn *drawn)
 {
-    const uint64_t width = (uint64_t)tensor->shape[2];
-    const uint64_t channels = tensor->dims > 3 ? (uint64_t)tensor->shape[3] : 1;
-    for (uint32_t y = 0; y < tile->height && y < tensor->shape[1]; y++) {
-        for (uint32_t x = 0; x < tile->width && x < width; x++) {
-            const uint64_t number = class_of(tensor, y * width + x, channels);
+    const uint64_t width = drawn->size.width;
+    const uint64_t pixels = width * drawn->size.height;
+    const uint64_t channels = pixels > 0 ? drawn->count / pixels : 0;
+    for (uint32_t y = 0; channels > 0 && y < tile->height; y++) {
+        for (uint32_t x = 0; x < tile->width; x++) {
+            const uint64_t number = class_of(&drawn->tensor, y * width + x, channels);
             if (number > 0) {
                 overlay_tint(tile, x, y, overlay_color(number - 1));
             }
@@ -86,13 +96,27 @@ static void draw_mask(const struct overlay *tile, const sluice_tensor *tensor)
     }
 }
 
-/* What a batch has of a column, and the sides that its numbers are multiplied with. */
-struct drawn {
-    const sluice_column *how;
-    sluice_tensor tensor;
-    uint64_t count; /* of numbers */
-    double across, down;
-};
+static void draw_instance(const struct overlay *tile, const uint8_t *mask, uint64_t width,
+                          const uint8_t color[3])
+{
+    for (uint32_t y = 0; y < tile->height; y++) {
+        for (uint32_t x = 0; x < tile->width; x++) {
+            if (mask[y * width + x] != 0) {
+                overlay_tint(tile, x, y, color);
+            }
+        }
+    }
+}
+
+/* Each in the colour of its box. */
+static void draw_instances(const struct overlay *tile, const struct drawn *drawn)
+{
+    const uint64_t pixels = drawn->size.width * drawn->size.height;
+    const uint8_t *masks = drawn->tensor.data;
+    for (uint64_t i = 0; pixels > 0 && i < drawn->count / pixels; i++) {
+        draw_instance(tile, masks + i * pixels, drawn->size.width, overlay_color(i));
+    }
+}
 
 static void draw_boxes(const struct overlay *tile, const struct drawn *drawn)
 {
@@ -140,19 +164,22 @@ static void draw_points(const struct overlay *tile, const struct drawn *drawn)
 }
 
 static sluice_status draw_mark(const struct view_mark *mark, const sluice_batch *batch,
-                               const struct overlay *tile, const sluice_tensor *image)
+                               const struct overlay *tile, struct picture_size size)
 {
     const bool relative = mark->spec->follower.out_relative != 0;
     struct drawn drawn = {.how = &mark->spec->follower,
                           .tensor = SLUICE_TENSOR_INIT,
-                          .across = relative ? (double)image->shape[2] : 1,
-                          .down = relative ? (double)image->shape[1] : 1};
+                          .size = size,
+                          .across = relative ? (double)size.width : 1,
+                          .down = relative ? (double)size.height : 1};
     const sluice_status status = values_take(batch, &mark->values, &drawn.tensor, &drawn.count);
     if (status < 0) {
         return status;
     }
     if (mark->spec->kind == SLUICE_COLUMN_MASK) {
-        draw_mask(tile, &drawn.tensor);
+        draw_mask(tile, &drawn);
+    } else if (mark->spec->kind == SLUICE_COLUMN_INSTANCES) {
+        draw_instances(tile, &drawn);
     } else if (mark->spec->kind == SLUICE_COLUMN_BOXES) {
         draw_boxes(tile, &drawn);
     } else {
@@ -162,15 +189,16 @@ static sluice_status draw_mark(const struct view_mark *mark, const sluice_batch 
 }
 
 sluice_status marks_draw(const struct view *view, const sluice_batch *batch, uint32_t picture,
-                         const struct overlay *tile, const sluice_tensor *image)
+                         const struct overlay *tile, struct picture_size size)
 {
-    static const int order[] = {SLUICE_COLUMN_MASK, SLUICE_COLUMN_BOXES, SLUICE_COLUMN_POINTS};
+    static const int order[] = {SLUICE_COLUMN_MASK, SLUICE_COLUMN_INSTANCES, SLUICE_COLUMN_BOXES,
+                                SLUICE_COLUMN_POINTS};
     sluice_status status = SLUICE_OK;
     for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
         for (uint32_t i = 0; i < view->mark_count && status >= 0; i++) {
             const struct view_mark *mark = &view->marks[i];
             if (mark->spec->kind == order[k] && mark->picture == picture) {
-                status = draw_mark(mark, batch, tile, image);
+                status = draw_mark(mark, batch, tile, size);
             }
         }
     }
