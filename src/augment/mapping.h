@@ -53,6 +53,12 @@ static inline void sl_mapping_interpolate(sl_mapping *mapping, sl_interpolation 
     mapping->beyond_bilinear = (int8_t)((int)interpolation - (int)SL_BILINEAR);
 }
 
+static inline bool sl_mapping_is_unresized(const sl_mapping *mapping)
+{
+    return mapping->virtual_width == mapping->source.width &&
+           mapping->virtual_height == mapping->source.height;
+}
+
 static inline sl_interpolation sl_axis_interpolation(const sl_axis *axis)
 {
     return (sl_interpolation)(axis->beyond_bilinear + (int)SL_BILINEAR);
