@@ -116,6 +116,8 @@ class Batch(list):
         Without a copy, arrays of numpy, or tensors of torch in a batch of sluice.torch."""
         if f"{name}.shapes" in self:
             return self._shaped(self[name], self[f"{name}.offsets"], self[f"{name}.shapes"])
+        if name in self and f"{name}.sizes" not in self:
+            raise KeyError(f"{name!r} has no pictures of several sizes (sizes= of its column): its rows are batch[{name!r}]")
         column, sizes = self[name], self[f"{name}.sizes"]
         offsets = self.get(f"{name}.offsets")
         if isinstance(column, _sluice.Tensor):

@@ -117,6 +117,9 @@ BEFORE = {
     "mirrored": [T.Resize((90, 50)), T.RandomHorizontalFlip(1.0), T.Pad(4, FILL), T.Resize(SIZE)],
     "cut": [T.Resize((90, 100)), T.CenterCrop(SIZE), T.RandomInvert(1.0), T.RandomVerticalFlip(1.0)],
     "small": [T.Resize((40, 40)), T.FixedSizeCrop(SIZE, FILL)],
+    "turned": [T.Resize(SIZE), T.RandomRotation((6, 6), fill=FILL)],
+    "half turned": [T.Resize(SIZE), T.RandomRotation((43, 43), fill=FILL)],
+    "sheared": [T.Resize(SIZE), T.RandomAffine((20, 20), None, (1.3, 1.3), (25, 25), fill=FILL)],
 }
 RULES = {"torchvision": {}, "all": {"min_size": 0, "min_area": 0}, "large": {"min_size": 12, "min_area": 300}}
 
@@ -128,7 +131,7 @@ def test_objects_are_pasted(data, before, rule, exact):
     rule = RULES[rule]
     columns = columns_of(BEFORE[before], T.CopyPaste(), [], **rule)
     seen = numpy.zeros(4, int)
-    for row in pairs(data, columns, (0, 1), exact=exact):
+    for row in pairs(data, columns, range(2 if before in ("small", "cut") else 8), exact=exact):
         pasted, over, wanted = expected(row, rule)
         for name, value in wanted.items():
             value = numpy.asarray(value).reshape(row[name].shape)
@@ -267,6 +270,36 @@ def test_one_box_is_left_at_least(data):
     assert counts[False].count(0) > 3 and counts[True].count(0) == 0
 
 
+@pytest.mark.parametrize("paste", [T.CopyPaste(p=0.0), T.CopyPaste(share=1.0)])
+def test_one_box_is_left_where_crowds_are_not(tmp_path, paste):
+    """Of boxes that are not left out: else there is nothing to draw anew for."""
+    samples = [sample(number) for number in range(12)]
+    for s in samples:  # the last two of five are crowds
+        s["labels"] = numpy.array([0, 0, 0, 1, 1])
+    path = write(tmp_path / "packed", samples)
+    steps = [T.Resize(SIZE), T.RandomCrop(14), paste]
+    counts = {}
+    for wanted in (False, True):
+        boxes = C.Boxes(length=LENGTH, shapes="shapes", min_area=60, at_least_one=wanted, crowds="labels")
+        counts[wanted] = [len(row["boxes"]) for _, row in rows(path, {"image": C.Image(transform=steps), "boxes": boxes}, range(6))]
+    assert counts[False].count(0) > 3 and counts[True].count(0) <= 1
+
+
+@pytest.mark.parametrize(("length", "fails"), [(5, True), (6, True), (14, False)])
+def test_more_than_there_is_space_for(tmp_path, length, fails):
+    """Also where the row's own fill it: what would be pasted is not left out without a word."""
+    path = write(tmp_path / "packed", [sample(number) for number in range(8)])
+    steps = [T.Resize(SIZE), T.CopyPaste(share=1.0)]
+    columns = {"image": C.Image(transform=steps), "boxes": C.Boxes(length=length, shapes="shapes", min_size=0, min_area=0)}
+    if fails:
+        with pytest.raises(sluice.Error, match=f"more than {length} boxes"):
+            list(rows(path, columns))
+        columns["boxes"] = C.Boxes(length=length, shapes="shapes", min_size=0, min_area=0, too_long="truncate")
+        assert max(len(row["boxes"]) for _, row in rows(path, columns)) <= length
+    else:
+        assert max(len(row["boxes"]) for _, row in rows(path, columns)) > 5
+
+
 def test_what_is_in_shares_of_the_output(data):
     steps = [T.Resize(SIZE), T.CopyPaste()]
     follows = {"boxes": C.Boxes(length=LENGTH, shapes="shapes"), "points": C.Points(length=LENGTH, follows="boxes")}
@@ -295,9 +328,11 @@ BOX = C.Boxes(length=LENGTH, shapes="shapes")
         ({"image": IMAGE, "boxes": BOX, "shapes": C.Instances(length=9)}, "follow their boxes"),
         ({"image": IMAGE, "boxes": BOX, "points": C.Points(length=9)}, "follow their boxes"),
         ({"image": C.Image(transform=[T.RandomShortestSize(20), T.CopyPaste()], sizes="ragged", max_size=99), "boxes": BOX}, "one size"),
-        ({"image": C.Image(transform=[T.Resize(SIZE), T.CopyPaste(), T.MixUpPartner()]), "boxes": BOX}, "two layers"),
+        ({"image": C.Image(transform=[T.Resize(SIZE), T.CopyPaste(), T.MixUpPartner()]), "boxes": BOX}, "one of mixup_partner and copy_paste"),
         ({"image": C.Image(transform=[T.Resize(SIZE), T.CopyPaste(), T.CutMix()]), "boxes": BOX}, "rows are mixed once"),
-        ({"image": C.Image(transform=[T.Resize(SIZE), T.RandomApply([T.CopyPaste()])]), "boxes": BOX}, "in no group"),
+        ({"image": C.Image(transform=[T.Resize(SIZE), T.RandomApply([T.CopyPaste()])]), "boxes": BOX}, "cannot be in a group"),
+        ({"image": IMAGE, "boxes": BOX, "seg": C.Mask("mask", missing="blank")}, "none may lack it"),
+        ({"image": IMAGE, "boxes": BOX, "labels": C.Ragged(length=9, follows="boxes", missing="blank")}, "none may lack it"),
         ({"image": C.Image(transform=[T.CopyPaste(), T.Resize(SIZE)]), "boxes": BOX}, "one size"),
         ({"image": C.Image(transform=[T.Resize(SIZE), T.CopyPaste(), T.RandomIoUCrop()]), "boxes": BOX}, "boxes of one picture"),
     ],

@@ -71,6 +71,17 @@ def test_as_if_they_were_not_there(both, recipe, shapes, at_least_one, crowds):
     assert len(counts) == 3 * COUNT and counts.count(0) >= 3 * COUNT / 4 and max(counts) > 3
 
 
+def test_boxes_that_may_have_no_crowds(tmp_path):
+    """With missing="blank" a sample without the field has none."""
+    fields = {name: FIELDS[name] for name in ("image", "boxes", "iscrowd")}
+    with sluice.Writer(tmp_path / "packed", fields) as writer:
+        for number in range(4):
+            s = sample(number)
+            writer.add(image=png(s["image"]), boxes=s["boxes"], **({} if number % 2 else {"iscrowd": numpy.ones(BOXES, "uint8")}))
+    columns = {"image": C.Image(transform=T.Resize((60, 60))), "boxes": C.Boxes(length=BOXES, crowds="iscrowd", missing="blank", min_size=0, min_area=0)}
+    assert [len(row["boxes"]) for _, row in rows(tmp_path / "packed", columns)] == [0, BOXES, 0, BOXES]
+
+
 def test_they_are_not_pasted(both):
     steps = [T.Resize((60, 50)), T.CopyPaste(share=1.0)]
     made = columns("iscrowd", steps, "shapes") | {"partner": C.Padded("iscrowd", length=BOXES, partner=1)}

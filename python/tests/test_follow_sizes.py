@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Masks, maps of classes and instances of pictures that have several sizes in a batch, or those of its bucket: pixels say
 where they are from, so that masks are judged by the pictures."""
+import json
+
 import numpy
 import pytest
-from test_mosaic import COUNT, FILL, NEAREST, label_of, sample, write
+from test_mosaic import COUNT, FILL, NEAREST, label_of, png, sample, write
 
 import sluice
 from sluice import columns as C
@@ -133,6 +135,53 @@ def test_bad_samples_have_no_masks(samples, tmp_path, sizes):
             if not good and sizes == "padded":
                 assert (batch["seg"].numpy()[row] == FILL).all()
     assert bad == 2
+
+
+@pytest.mark.parametrize("sizes", ["padded", "ragged"])
+def test_pictures_without_objects_have_no_masks_of_their_size(samples, tmp_path, sizes):
+    some = [dict(s) for s in samples[:6]]
+    for s in some[::2]:
+        s |= {"boxes": s["boxes"][:0], "labels": s["labels"][:0], "shapes": "[]", "points": s["points"][:0]}
+    path = write(tmp_path / "packed", some)
+    for batch in sluice.Loader(path, 3, columns=columns(C.Image("image", sizes=sizes, max_size=MAX))):
+        for row, index in enumerate(batch["index"].tolist()):
+            shape = some[index]["image"].shape[:2]
+            assert batch.pictures("masks")[row].shape == (0 if index % 2 == 0 else 5, *shape) and batch.pictures("classes")[row].shape == shape
+
+
+@pytest.mark.parametrize("sizes", ["padded", "ragged"])
+def test_masks_that_may_be_missing(samples, tmp_path, sizes):
+    """Zeros, of the picture's size: the largest one has none."""
+    some = sorted((dict(s) for s in samples[:5]), key=lambda s: -s["image"].shape[0] * s["image"].shape[1])
+    path = tmp_path / "packed"
+    with sluice.Writer(path, {"image": "image", "mask": "image", "shapes": "text"}) as writer:
+        for number, s in enumerate(some):
+            writer.add(image=png(s["image"]), **({"mask": png(s["mask"]), "shapes": s["shapes"]} if number else {}))
+    made = {"image": C.Image("image", sizes=sizes, max_size=MAX), "seg": C.Mask("mask", missing="blank"), "m": C.Instances("shapes", length=9, missing="blank")}
+    (batch,) = sluice.Loader(path, 5, columns=made)
+    for row, s in enumerate(some):
+        shape = s["image"].shape[:2]
+        assert batch.pictures("seg")[row].shape == shape and (batch.pictures("seg")[row] == (s["mask"] if row else 0)).all()
+        assert batch.pictures("m")[row].shape == (5 if row else 0, *shape)
+
+
+def test_masks_of_another_size_than_their_picture(samples, tmp_path):
+    """Of run lengths, which are no shape that could be scaled."""
+    s = dict(samples[0])
+    height, width = s["image"].shape[:2]
+    for size, good in (([height, width], True), ([height, width + 1], False), ([width, height], height == width)):
+        counts = [1, 3, size[0] * size[1] - 4]
+        s["shapes"] = json.dumps([{"size": size, "counts": counts}] * 5)
+        path = write(tmp_path / f"{size[0]}x{size[1]}", [s])
+        for name, column in (
+            ("m", C.Instances("shapes", length=9)), ("map", C.Mask("shapes", labels="labels", dtype="int64")), ("b", C.Boxes("boxes", length=9, shapes="shapes")),
+        ):  # fmt: skip
+            loader = sluice.Loader(path, 1, columns={"image": C.Image(transform=T.Resize((20, 20))), name: column})
+            if good:
+                list(loader)
+            else:
+                with pytest.raises(sluice.Error, match=f"shape 0 is a mask of {size[0]} x {size[1]} .height x width., and its picture {height} x {width}"):
+                    list(loader)
 
 
 def test_depth_is_between_pixels(data):

@@ -246,8 +246,8 @@ def test_at_least_one_box_counts_those_of_both(data):
 REFUSED = [
     ([T.MixUpPartner(), T.Resize((8, 8))], "steps before it have to bring pictures to one size"),
     ([T.ScaleJitter(9), T.MixUpPartner(), T.CenterCrop(8)], "steps before it have to bring pictures to one size"),
-    ([T.Resize((8, 8)), T.MixUpPartner(), T.MixUpPartner()], "once in a recipe"),
-    ([T.Resize((8, 8)), T.RandomApply([T.MixUpPartner()])], "in no group"),
+    ([T.Resize((8, 8)), T.MixUpPartner(), T.MixUpPartner()], "one of mixup_partner and copy_paste"),
+    ([T.Resize((8, 8)), T.RandomApply([T.MixUpPartner()])], "cannot be in a group"),
     ([T.Resize((8, 8)), T.MixUpPartner(), T.RandomIoUCrop(), T.Resize((8, 8))], "boxes of one picture"),
     ([T.Resize((8, 8)), T.MixUpPartner(), T.MixUp(alpha=1)], "rows are mixed once"),
 ]

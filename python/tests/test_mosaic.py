@@ -367,7 +367,7 @@ def test_recipes_that_are_refused(data):
     for steps, reason in (
         ([T.RandomHorizontalFlip(), T.Mosaic(8)], "has to be the first step"),
         ([T.Mosaic(8), T.RandomIoUCrop()], "boxes of one picture"),
-        ([T.RandomApply([T.Mosaic(8)])], "has to be the first step"),
+        ([T.RandomApply([T.Mosaic(8)])], "has to be the first step, in no group"),
     ):
         with pytest.raises((sluice.Error, ValueError), match=reason):
             sluice.Loader(data, columns={"image": C.Image(transform=[*steps, T.Resize((8, 8))])})

@@ -169,6 +169,8 @@ def test_dinov3_views_that_share_nothing_are_as_before(data):
         (lambda: T.RandomGridCrop(3, 0), ValueError, "grid=0"),
         (lambda: T.RandomGridCrop(0), ValueError, "size"),
         (lambda: T.presets.dinov3(local_views=3, local_crops_subset_of_global_crops=True), ValueError, "even"),
+        (lambda: T.presets.dinov3(96, 112, local_crops_subset_of_global_crops=True), ValueError, "local_size=112"),
+        (lambda: T.presets.dinov3(patch_size=0), ValueError, "patch_size=0"),
         (lambda: T.presets.dinov3(gram_teacher_crops_size=0), ValueError, "gram_teacher_crops_size=0"),
         (lambda: T.presets.dinov3(share_color_jitter="no"), TypeError, "share_color_jitter"),
     ],

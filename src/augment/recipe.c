@@ -141,11 +141,15 @@ static sluice_status append_step(sluice_augment *recipe, const char *call, sl_re
     if (several &&
         (recipe->depth > 0 || (recipe->count > 0 && !comes_last(recipe->steps[0].kind)))) {
         return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
-                                "it makes rows of several samples, and has to be the first step");
+                                "it makes rows of several samples, and has to be the first step, "
+                                "in no group");
     }
     if (step->kind->layers != NULL && (recipe->depth > 0 || sl_recipe_is_layered(recipe))) {
         return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
-                                "it makes rows of two layers: once in a recipe, and in no group");
+                                recipe->depth > 0
+                                    ? "it cannot be in a group: how often it happens is its "
+                                      "probability"
+                                    : "a recipe has one of mixup_partner and copy_paste, once");
     }
     if (step->kind->looks && recipe->count > 0 &&
         (recipe->steps[0].kind->members != NULL || sl_recipe_is_layered(recipe))) {

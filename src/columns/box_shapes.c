@@ -13,18 +13,19 @@ static sluice_status box_shapes_no_memory(const sl_column *column, sluice_error 
 }
 
 static sluice_status check_shapes(const sl_column *column, const sl_box_list *list,
-                                  const sl_instances *shapes, sluice_error *error)
+                                  const sl_instances *shapes, const sl_picture *picture,
+                                  sluice_error *error)
 {
     if (shapes->count == list->stored) {
-        return SLUICE_OK;
+        return sl_instances_check(shapes, picture->width, picture->height, error);
     }
     return sl_error_set(error, SLUICE_CORRUPT, "columns",
                         "\"%s\" has a length of %u, and there are %llu boxes",
                         column->shapes.field.name, shapes->count, (unsigned long long)list->stored);
 }
 
-static sluice_status read_shapes(const sl_column *column, sl_row *row, sl_box_list *list,
-                                 sluice_error *error)
+static sluice_status read_shapes(const sl_column *column, sl_row *row, const sl_picture *picture,
+                                 sl_box_list *list, sluice_error *error)
 {
     sl_scratch *scratch = sl_decoder_scratch(row->decoder);
     sl_instances *shapes = sl_scratch_take(scratch, sizeof(*shapes));
@@ -37,14 +38,15 @@ static sluice_status read_shapes(const sl_column *column, sl_row *row, sl_box_li
         status = sl_segmentation_read(text, scratch, shapes, error);
     }
     if (status == SLUICE_OK) {
-        status = check_shapes(column, list, shapes, error);
+        status = check_shapes(column, list, shapes, picture, error);
     }
     list->shapes = status == SLUICE_OK ? shapes : NULL;
     list->scratch = scratch;
     return status;
 }
 
-sluice_status sl_column_read_shapes(const sl_column *column, sl_row *row, sluice_error *error)
+sluice_status sl_column_read_shapes(const sl_column *column, sl_row *row, const sl_picture *picture,
+                                    sluice_error *error)
 {
     sl_box_list *list = &row->boxes[column->box_list];
     list->shapes = NULL;
@@ -60,7 +62,7 @@ sluice_status sl_column_read_shapes(const sl_column *column, sl_row *row, sluice
                                   column->shapes.field.name);
     }
     row->blame = value;
-    const sluice_status status = read_shapes(column, row, list, error);
+    const sluice_status status = read_shapes(column, row, picture, list, error);
     row->blame = status == SLUICE_OK ? blamed : row->blame;
     return status;
 }

@@ -43,7 +43,8 @@ typedef struct sl_box_list {
     uint64_t stored; /* of the sample; `count` of them are in the list: the column may cut it off */
     uint32_t count, kept_count;
     uint32_t before; /* of kept_count: those of earlier members of the row */
-    uint64_t seen;   /* boxes of all members so far */
+    uint64_t seen;   /* boxes of all members so far, but crowds */
+    uint64_t added;  /* of these, the member's at hand */
     uint32_t most;   /* that there is room for */
     bool overflows;  /* more would be kept */
     float (*boxes)[4];

@@ -49,7 +49,10 @@ static sluice_status read_crowds(const sl_column *column, sl_row *row, sl_box_li
 {
     const sl_value *blamed = row->blame;
     const int64_t *crowds = NULL;
-    list->leaves_out = column->crowds.number != SL_FIELD_NONE;
+    sl_scratch *scratch = sl_decoder_scratch(row->decoder);
+    const size_t mark = sl_scratch_mark(scratch);
+    list->leaves_out = column->crowds.number != SL_FIELD_NONE &&
+                       (row->values.of[column->crowds.number].present || !column->request.may_miss);
     if (!list->leaves_out) {
         return SLUICE_OK;
     }
@@ -57,8 +60,9 @@ static sluice_status read_crowds(const sl_column *column, sl_row *row, sl_box_li
         sl_row_ints(row, &column->crowds, list->stored, "boxes", &crowds, error);
     for (uint32_t i = 0; status == SLUICE_OK && i < list->count; i++) {
         list->left_out[i] = crowds[i] != 0;
-        list->seen -= list->left_out[i];
+        list->added -= list->left_out[i];
     }
+    sl_scratch_release(scratch, mark);
     row->blame = status == SLUICE_OK ? blamed : row->blame;
     return status;
 }
@@ -77,6 +81,7 @@ sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_
     list->overflows = false;
     list->count = 0;
     list->stored = 0;
+    list->added = 0;
     if (!row->values.of[column->field_number].present) {
         return SLUICE_OK;
     }
@@ -93,11 +98,12 @@ sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_
         return status;
     }
     list->count = (uint32_t)count;
-    list->seen += count;
+    list->added = count;
     const char *fault = sl_boxes_take(list, &column->request.boxes, &which);
     status = fault == NULL ? read_crowds(column, row, list, error)
                            : box_fault(column, which, fault, error);
     list->count = status == SLUICE_OK ? list->count : 0;
+    list->seen += list->added;
     return status;
 }
 
@@ -123,7 +129,9 @@ static sluice_status column_boxes_make(const sl_column *column, sl_row *row, sl_
     if (list->overflows && !column->request.truncates) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
                             "the row is left more than %u boxes by its %u samples, the column "
-                            "\"%s\" holds no more",
+                            "\"%s\" holds no more: give it a larger " SL_OPTION(
+                                "length") ", or "
+                                          "truncate (" SL_OPTION("too_long") ")",
                             list->most, row->members, column->request.name);
     }
     sl_boxes_write(list, &column->request.boxes, params->width, params->height,

@@ -100,11 +100,15 @@ static sluice_status class_map_no_memory(const sl_column *column, sluice_error *
 static sluice_status read_class_shapes(const sl_column *column, sl_row *row, class_shapes *shapes,
                                        sluice_error *error)
 {
+    const sl_trail *trail = &row->draws[column->group].params.trail;
     sl_instances *instances = &shapes->instances;
     sl_bytes text;
     sluice_status status = sl_row_bytes(row, column->field_number, &text, error);
     if (status == SLUICE_OK) {
         status = sl_segmentation_read(text, sl_decoder_scratch(row->decoder), instances, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_instances_check(instances, trail->picture_width, trail->picture_height, error);
     }
     if (status == SLUICE_OK && instances->count > SHAPES_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,

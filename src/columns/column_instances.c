@@ -117,8 +117,8 @@ static void note_shape(const sl_column *column, sl_part_view parts, uint32_t num
 {
     int32_t *shape = sl_column_row(column, parts, SHAPES, number);
     shape[0] = (int32_t)count;
-    shape[1] = count > 0 ? (int32_t)params->height : 0;
-    shape[2] = count > 0 ? (int32_t)params->width : 0;
+    shape[1] = params != NULL ? (int32_t)params->height : 0;
+    shape[2] = params != NULL ? (int32_t)params->width : 0;
 }
 
 /* Of the row's own size, of which the picture has space. */
@@ -154,9 +154,14 @@ static sluice_status make_flat(const sl_column *column, sl_row *row, const sl_in
 
 static void column_instances_blank(const sl_column *column, uint32_t number, sl_part_view parts)
 {
+    const sl_column *lead = &column->set->columns[column->lead];
     sl_column_blank_lengths(column, number, parts);
     if (column->most > 0) {
         note_shape(column, parts, number, 0, NULL);
+    }
+    if (column->most > 0 && sl_column_varies(lead)) { /* its picture may be there */
+        memcpy((int32_t *)sl_column_row(column, parts, SHAPES, number) + 1,
+               sl_column_row(lead, parts, lead->sizes_part, number), 2 * sizeof(int32_t));
     }
 }
 
@@ -164,12 +169,16 @@ static sluice_status column_instances_make(const sl_column *column, sl_row *row,
                                            sluice_error *error)
 {
     sl_scratch *scratch = sl_decoder_scratch(row->decoder);
+    const sl_trail *trail = &row->draws[column->group].params.trail;
     sl_instances instances;
     sl_bytes text;
     sl_scratch_reset(scratch);
     sluice_status status = sl_column_bytes(column, row, &text, error);
     if (status == SLUICE_OK) {
         status = sl_segmentation_read(text, scratch, &instances, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_instances_check(&instances, trail->picture_width, trail->picture_height, error);
     }
     if (status != SLUICE_OK) {
         return status;

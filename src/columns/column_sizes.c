@@ -87,6 +87,11 @@ sluice_status sl_column_bind_pixels(sl_column *column, sl_column_set *set, uint3
     const sl_column *lead = &set->columns[column->lead];
     sl_column_request *request = &column->request;
     const bool varies = sl_column_varies(lead);
+    if (column->several && request->may_miss) {
+        return sl_column_refuse(column, error,
+                                "its picture's recipe is of several samples, of which none may "
+                                "lack it");
+    }
     column->made_bytes = (uint32_t)sl_dtype_bytes((sluice_dtype)request->dtype);
     column->pixel_bytes = channels * column->made_bytes;
     request->sizes = lead->request.sizes;
@@ -122,6 +127,12 @@ static int32_t *size_of(const sl_column *column, sl_part_view parts, uint32_t nu
     return sl_column_row(column, parts, column->sizes_part, number);
 }
 
+/* Bytes of a row's pixels, as they were made. */
+static uint64_t made_bytes(const sl_column *column, const int32_t *size)
+{
+    return (uint64_t)size[0] * (uint64_t)size[1] * column->pixel_bytes;
+}
+
 sluice_status sl_column_note_size(const sl_column *column, sl_part_view parts, uint32_t number,
                                   const sl_params *params, sluice_error *error)
 {
@@ -150,21 +161,16 @@ void sl_column_blank_size(const sl_column *column, sl_part_view parts, uint32_t 
 
 void sl_column_blank_pixels(const sl_column *column, uint32_t number, sl_part_view parts)
 {
-    if (sl_column_varies(column)) {
-        sl_column_blank_size(column, parts, number);
-        return;
+    uint64_t bytes = column->set->parts[column->first_part].row_bytes;
+    if (sl_column_varies(column)) { /* its picture may be there */
+        const int32_t *size = size_of(&column->set->columns[column->lead], parts, number);
+        memcpy(size_of(column, parts, number), size, 2 * sizeof(*size));
+        bytes = made_bytes(column, size);
     }
-    memset(sl_column_row(column, parts, 0, number), 0,
-           column->set->parts[column->first_part].row_bytes);
+    memset(sl_column_row(column, parts, 0, number), 0, bytes);
 }
 
 /* ---- when all are made ---- */
-
-/* Bytes of a row's pixels, as they were made. */
-static uint64_t made_bytes(const sl_column *column, const int32_t *size)
-{
-    return (uint64_t)size[0] * (uint64_t)size[1] * column->pixel_bytes;
-}
 
 static void move_down(uint8_t *to, const uint8_t *from, uint64_t bytes)
 {

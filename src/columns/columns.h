@@ -351,7 +351,8 @@ sluice_status sl_column_scale_boxes(const sl_column *column, sl_row *row, uint32
                                     uint32_t height, sluice_error *error);
 /* What boxes are made anew of, where their column says so: in scratch that is the picture's, too,
  * until it is released (box_shapes.c). */
-sluice_status sl_column_read_shapes(const sl_column *column, sl_row *row, sluice_error *error);
+sluice_status sl_column_read_shapes(const sl_column *column, sl_row *row, const sl_picture *picture,
+                                    sluice_error *error);
 /* Parts of a column of values of any length, as RAGGED or PADDED has them, and their end. */
 sluice_status sl_column_bind_lengths(sl_column *column, sl_column_set *set, bool padded,
                                      sluice_error *error);

@@ -301,13 +301,14 @@ static bool is_wanting(const sl_column *column, const sl_box_list *list)
     return column->request.boxes.at_least_one && list->seen > 0 && list->kept_count == 0;
 }
 
-static sluice_status group_read_shapes(const sl_column *lead, sl_row *row, sluice_error *error)
+static sluice_status group_read_shapes(const sl_column *lead, sl_row *row,
+                                       const sl_picture *picture, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < lead->set->count && status == SLUICE_OK; i++) {
         const sl_column *column = &lead->set->columns[i];
         if (is_of_group(column, lead)) {
-            status = sl_column_read_shapes(column, row, error);
+            status = sl_column_read_shapes(column, row, picture, error);
         }
     }
     return status;
@@ -325,7 +326,8 @@ static sluice_status group_move_boxes(const sl_column *lead, sl_row *row, const 
             sl_box_list *list = &row->boxes[column->box_list];
             list->chooses = sl_paste_choice(&row->draws[lead->group], &list->choice);
             if (params->absent || list->chooses) {
-                list->seen -= list->count;
+                list->seen -= list->added;
+                list->added = 0;
             }
             if (params->absent) {
                 list->count = 0;
@@ -372,7 +374,7 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
     uint32_t tiles;
     const uint32_t tile = sl_group_tile(lead, row, &tiles);
     if (status == SLUICE_OK) {
-        status = group_read_shapes(lead, row, error);
+        status = group_read_shapes(lead, row, picture, error);
     }
     draw->key = (sl_draw_key){.seed = row->seed,
                               .epoch = row->epoch,

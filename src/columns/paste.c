@@ -23,6 +23,11 @@ static bool is_of_lead(const sl_column *column, const sl_column *lead)
 static sluice_status check_follower(const sl_column *column, sluice_error *error)
 {
     const bool lists = column->kind == &sl_column_instances || column->kind == &sl_column_points;
+    if (column->request.may_miss && column->kind != &sl_column_boxes) {
+        return sl_column_refuse(column, error,
+                                "its picture's recipe pastes objects (copy_paste), of which none "
+                                "may lack it");
+    }
     return lists && column->owner == SL_COLUMN_NONE
                ? sl_column_refuse(column, error,
                                   "its picture's recipe pastes objects (copy_paste): it has to "
@@ -230,8 +235,8 @@ static void widen_bounds(sl_paste *paste, const sl_box_list *list)
 {
     for (uint32_t i = list->before; i < list->kept_count; i++) {
         for (size_t k = 0; k < 2; k++) {
-            const double low = (double)list->moved[i][k] - MARGIN;
-            const double high = (double)list->moved[i][k + 2] + MARGIN;
+            const double low = list->whole[i][k] - MARGIN;
+            const double high = list->whole[i][k + 2] + MARGIN;
             paste->bounds[k] = paste->any ? fmin(paste->bounds[k], low) : low;
             paste->bounds[k + 2] = paste->any ? fmax(paste->bounds[k + 2], high) : high;
         }
@@ -283,8 +288,8 @@ sluice_status sl_paste_member(const sl_column *lead, sl_row *row, sluice_error *
     if (draw->params.layer == 0) {
         return keep_own(draw, list, paste, error);
     }
-    if (list->kept_count == list->before) {
-        draw->params.absent = true;
+    if (list->kept_count == list->before) { /* or there is no space for any: the column says so */
+        draw->params.absent = !list->overflows || objects_of(lead)->request.truncates;
         return SLUICE_OK;
     }
     return draw_partner(lead, &draw->params, list, paste, error);
@@ -297,7 +302,7 @@ const uint8_t *sl_paste_layer(const sl_paste *paste)
 
 /* ---- the end of a row ---- */
 
-static bool comes_near(const float box[4], const double bounds[4])
+static bool comes_near(const double box[4], const double bounds[4])
 {
     return box[0] < bounds[2] && box[1] < bounds[3] && box[2] > bounds[0] && box[3] > bounds[1];
 }
@@ -330,23 +335,23 @@ static bool find_left_in_line(const uint8_t *object, const uint8_t *over, uint32
     return covered != 0;
 }
 
-/* What is left of an object that is drawn: the box of its pixels. Whether something is covered. */
-static bool find_left(const sl_paste *paste, const paste_plane *plane, const float within[4],
+/* What is left of an object that is drawn to `lines`: the box of its pixels. Whether something is
+ * covered. */
+static bool find_left(const sl_paste *paste, const paste_plane *plane, const paste_lines *lines,
                       double left[4])
 {
-    const paste_lines lines = lines_of(within[1], within[3], plane->height);
-    const paste_lines columns = lines_of(within[0], within[2], plane->width);
     bool covered = false;
     left[0] = left[1] = INFINITY;
     left[2] = left[3] = -INFINITY;
-    for (uint32_t y = lines.first; y < lines.end; y++) {
+    for (uint32_t y = lines->first; y < lines->end; y++) {
         const size_t line = (size_t)y * plane->width;
         paste_lines some;
         uint32_t from;
         uint32_t to;
         sl_trail_row(plane->trail, y + 0.5, plane->width, &from, &to);
-        from = from > columns.first ? from : columns.first;
-        to = to < columns.end ? to : columns.end;
+        if (from >= to) {
+            continue;
+        }
         covered |= find_left_in_line(plane->pixels + line, paste->over + line, from, to, &some);
         if (some.first < some.end) {
             left[0] = fmin(left[0], some.first);
@@ -370,7 +375,7 @@ static sluice_status judge_object(const sl_column *lead, sl_row *row, const sl_i
     double left[4];
     const sluice_status status = sl_instances_rasterise(shapes, number, plane->trail->matrix, &mask,
                                                         sl_decoder_scratch(row->decoder), error);
-    if (status == SLUICE_OK && find_left(paste, plane, list->moved[number], left)) {
+    if (status == SLUICE_OK && find_left(paste, plane, &lines, left)) {
         const bool kept = sl_boxes_cut(list, &objects->request.boxes, number, left);
         paste->fates[number] = kept ? SL_OBJECT_CUT : SL_OBJECT_GONE;
         paste->gone[number] = !kept;
@@ -393,7 +398,7 @@ static sluice_status judge_own(const sl_column *lead, sl_row *row, sluice_error 
     for (uint32_t i = 0; i < shapes.count && status == SLUICE_OK; i++) {
         paste->fates[i] = SL_OBJECT_WHOLE;
         paste->gone[i] = 0;
-        if (comes_near(list->moved[i], paste->bounds)) {
+        if (comes_near(list->whole[i], paste->bounds)) {
             plane.trail = &paste->trails[paste->picture_of[i]];
             status = judge_object(lead, row, &shapes, i, &plane, error);
         }

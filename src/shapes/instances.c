@@ -19,6 +19,21 @@ static sluice_status draw_runs(const sl_run_lengths *runs, const double matrix[9
     return SLUICE_OK;
 }
 
+sluice_status sl_instances_check(const sl_instances *instances, uint32_t width, uint32_t height,
+                                 sluice_error *error)
+{
+    for (uint32_t i = 0; i < instances->count; i++) {
+        const sl_run_lengths *runs = &instances->of[i].runs;
+        if (runs->width > 0 && (runs->width != width || runs->height != height)) {
+            return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                                "shape %u is a mask of %u x %u (height x width), and its picture "
+                                "%u x %u",
+                                i, runs->height, runs->width, height, width);
+        }
+    }
+    return SLUICE_OK;
+}
+
 sluice_status sl_instances_rasterise(const sl_instances *instances, uint32_t number,
                                      const double matrix[9], const sl_mask *mask,
                                      sl_scratch *scratch, sluice_error *error)

@@ -42,6 +42,11 @@ typedef struct sl_shape_box {
     double whole[4]; /* also of what is not seen */
 } sl_shape_box;
 
+/* Whether masks of run lengths are of the picture's size, which those of its objects are:
+ * UNSUPPORTED. */
+sluice_status sl_instances_check(const sl_instances *instances, uint32_t width, uint32_t height,
+                                 sluice_error *error);
+
 /*
  * Draws instance `number` to `mask`, which is as large as the view says or smaller. Errors: those
  * of sl_polygons_fill; UNSUPPORTED (a mask of run lengths, and a matrix without an inverse).

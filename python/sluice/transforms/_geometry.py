@@ -166,8 +166,8 @@ class RandomCrop(Transform):
 class RandomGridCrop(Transform):
     """A window at a random place of a grid of `grid` pixels: DINOv3's small views, cut out of a large one on its patches.
 
-    Places are 0, grid, 2 grid, ... below side - size (data/augmentations.py of facebookresearch/dinov3: the last one that there
-    would be is not drawn). A smaller picture is a bad sample.
+    Of (side - size) // grid places, one at least: 0, grid, 2 grid, ... (data/augmentations.py of facebookresearch/dinov3: the last
+    one that there would be is not drawn). A smaller picture is a bad sample.
     """
 
     _name = "random_grid_crop"

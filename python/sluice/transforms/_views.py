@@ -153,7 +153,7 @@ def dinov3(
     gram_teacher_crops_size: the same crops of so many pixels are "gram1" and "gram2", for the Gram teacher
     (dinov3_vit7b16_gram_anchor.yaml: 512, without distortions); each of the crops is resampled once, of the picture.
     local_crops_subset_of_global_crops: small views are cut out of the large ones, half of them of each, on the grid of
-    `patch_size`, behind a jitter and a blur of their own. Then "global1.at", "local1.at" and so on are there, columns of
+    `patch_size`, behind a jitter and a blur of their own; `local_scale` is not used. Then "global1.at", "local1.at" and so on are there, columns of
     Geometry, and where a view was cut, across and down, is batch["global1.at"][:, :2, 2] - batch["local1.at"][:, :2, 2].
     """
     views = _count("local_views", local_views, 0)
@@ -162,9 +162,12 @@ def dinov3(
     shares = _check.flag("share_color_jitter", share_color_jitter)
     jitter = [Shared(_jitter(_DINO_JITTER))] if shares else _jitter(_DINO_JITTER)
     gram = None if gram_teacher_crops_size is None else _check.integer("gram_teacher_crops_size", gram_teacher_crops_size, 1, LIMIT)
+    grid = _check.integer("patch_size", patch_size, 1, LIMIT)
     blurs, end = _three(blurs), [ToTensor(), Normalize(mean, std)]
     if subset and views % 2:
         raise ValueError(f"local_views={local_views}: half of them are cut out of each large view, so it has to be even")
+    if subset and min(_values.pair(size)) < max(_values.pair(local_size)):
+        raise ValueError(f"local_size={local_size!r}: a view of size {size!r} is too small to be cut out of")
     other = teacher_no_color_jitter or gram is not None or subset
 
     def large(number, side=size):
@@ -179,7 +182,7 @@ def dinov3(
         made[f"global{i + 1}"] = [*large(i), *jitter, blurred(i), *([RandomSolarize(128, p=0.2)] if i else []), *end]
     for i in range(views):
         if subset:
-            made[f"local{i + 1}"] = [*large(2 * i // views), *jitter, blurred(2), RandomGridCrop(local_size, patch_size), *end]
+            made[f"local{i + 1}"] = [*large(2 * i // views), *jitter, blurred(2), RandomGridCrop(local_size, grid), *end]
         else:
             made[f"local{i + 1}"] = [*_cut(local_size, local_scale, flips), *jitter, blurred(2), *end]
     for i in (0, 1) if _check.flag("teacher_no_color_jitter", teacher_no_color_jitter) else ():
