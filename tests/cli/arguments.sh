@@ -26,7 +26,7 @@ refuses 2 "a duration like" bench x --seconds nan
 refuses 2 "a duration like" bench x --seconds 0
 refuses 2 "a duration like" bench x --step-ms 2h
 refuses 2 "one of u8|f32|f16|bf16" bench x --dtype f64
-refuses 2 "one of train|eval|crop" view x --pipeline test
+refuses 2 "one of train|eval|crop|none" view x --pipeline test
 refuses 2 "a number from" bench x --area-min 0
 refuses 2 "a number from" bench x --area-max 1.5
 refuses 2 "is above" bench x --area-min 0.5 --area-max 0.25

@@ -81,6 +81,14 @@ cmp one.png ragged.png || fail "ragged pictures are drawn otherwise"
 run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 --column image:image,size=64,augment=resize:64:64+copy_paste:1:1 \
     --column boxes:boxes,length=9,format=xywh,shapes=segmentation --column labels:ragged,length=9,follows=boxes -o pasted.png --json
 json '.samples[0].values.labels == "3 3"' # over itself, at another place
+run 0 view instances.json "${chosen[@]}" --samples 1 --draws 2 --size 64 -o lsj.png --json \
+    --column image:image,crop=none,augment=scale_jitter:64:64+fixed_size_crop:64:64:fill_r=105+random_flip+copy_paste \
+    --column boxes:boxes,length=9,format=xywh,shapes=segmentation
+json '.width == 2 * 68 + 4'
+refuses 2 "does not bring pictures to one size" view instances.json "${chosen[@]}" --pipeline none
+refuses 2 "the pipeline has no step" view instances.json "${chosen[@]}" --pipeline none --each-step
+run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 --size 200 -o whole.png \
+    --column image:image,crop=none,sizes=padded,max-width=900,max-height=900
 refuses 2 'copy_paste goes by the shapes of objects' view instances.json "${chosen[@]}" --column image:image,size=64,augment=resize:64:64+copy_paste
 run 0 bench instances.json "${chosen[@]}" --epochs 1 --batch 1 "${image[@]}" "${shapes[@]}" --column map=segmentation:mask,labels=labels
 

@@ -71,6 +71,7 @@ TEST(test_image)
     assert_int_equal(spec.crop, PIPELINE_TRAIN);
     assert_true(spec.area_min == 0.25 && spec.area_max == 1);
     assert_int_equal(good("i:image,crop=center").crop, PIPELINE_EVAL);
+    assert_int_equal(good("i:image,crop=none").crop, PIPELINE_NONE);
     assert_int_equal(good("i:image,size=16384").size, 16384);
 }
 
@@ -237,7 +238,7 @@ TEST(test_faults)
         {"image:image,size=16385", "1 to 16384"},
         {"image:image,size=-1", "size=-1"},
         {"image:image,size=1.5", "size=1.5"},
-        {"image:image,crop=left", "rrc, center, random"},
+        {"image:image,crop=left", "rrc, center, random, none"},
         {"image:image,dtype=i32", "u8, f32, f16, bf16"},
         {"image:image,area-min=0", "0.0001 to 1"},
         {"image:image,area-max=nan", "0.0001 to 1"},

@@ -301,7 +301,7 @@ static const struct option_row rows[] = {
     {"seconds", 't', OPTION_DURATION, &args.seconds, .low = 0.05, .high = 1e6, .metavar = "TIME",
      .help = "time to measure instead: 10s, 500ms, 2m; with steps: of all arms"},
     {"pipeline", 'p', OPTION_CHOICE, &args.pipeline, .choices = pipeline_words,
-     .help = "random resized crop and flip, centre crop, or padded random crop and flip [train]"},
+     .help = "random resized crop and flip, centre crop, padded crop and flip, or none [train]"},
     {"area-min", 0, OPTION_REAL, &args.area_min, .low = 0.0001, .high = 1, .metavar = "PART",
      .help = "smallest random crop, as a part of the picture's area [0.08]"},
     {"area-max", 0, OPTION_REAL, &args.area_max, .low = 0.0001, .high = 1, .metavar = "PART",

@@ -12,7 +12,7 @@
 enum { ITEM_BYTES = COLUMN_STEPS_BYTES };
 
 /* In the order of enum pipeline; all other words are the library's. */
-static const char *const crop_words[] = {"rrc", "center", "random", NULL};
+static const char *const crop_words[] = {"rrc", "center", "random", "none", NULL};
 
 #define BIT(kind) (1U << SLUICE_COLUMN_##kind)
 #define ELEMENTS \

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const pipeline_words[] = {"train", "eval", "crop", NULL};
+const char *const pipeline_words[] = {"train", "eval", "crop", "none", NULL};
 
 static bool put_geometry(struct augment_text *list, const struct pipeline_shape *shape)
 {
@@ -21,6 +21,8 @@ static bool put_geometry(struct augment_text *list, const struct pipeline_shape 
                                 shape->area_min, shape->area_max);
     case PIPELINE_CROP:
         return augment_text_put(list, "random_crop:%u:%u:%u", size, size, shape->padding);
+    case PIPELINE_NONE:
+        return true;
     case PIPELINE_EVAL:
         break;
     }
@@ -47,7 +49,7 @@ static bool list_steps(struct augment_text *list, const struct pipeline_shape *s
 {
     *list = (struct augment_text){.count = 0};
     bool fine = put_geometry(list, shape);
-    if (fine && shape->kind != PIPELINE_EVAL) {
+    if (fine && (shape->kind == PIPELINE_TRAIN || shape->kind == PIPELINE_CROP)) {
         fine = augment_text_put(list, "random_flip");
     }
     if (fine && shape->steps != NULL) {

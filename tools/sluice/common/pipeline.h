@@ -2,9 +2,10 @@
 /*
  * pipeline: the usual image pipelines as recipes. Training is RandomResizedCrop + flip, evaluation
  * is resize + centre crop, and for small pictures (CIFAR) there is a random crop of the padded
- * picture + flip. All normalise with ImageNet's mean where the dtype floats. Any other steps that
- * the library has can follow the flip, as text (augment_text.h), like "rand_augment:2:9"; one that
- * the pipeline has takes its place, and a mosaic that of its crop. Main thread.
+ * picture + flip; or none, for steps that bring a size of their own. All normalise with ImageNet's
+ * mean where the dtype floats. Any other steps that the library has can follow the flip, as text
+ * (augment_text.h), like "rand_augment:2:9"; one that the pipeline has takes its place, and a
+ * mosaic that of its crop. Main thread.
  */
 #ifndef TOOL_PIPELINE_H
 #define TOOL_PIPELINE_H
@@ -13,7 +14,7 @@
 
 #include <stdbool.h>
 
-enum pipeline { PIPELINE_TRAIN, PIPELINE_EVAL, PIPELINE_CROP };
+enum pipeline { PIPELINE_TRAIN, PIPELINE_EVAL, PIPELINE_CROP, PIPELINE_NONE };
 
 /* The words of --pipeline, in the order of the enum; NULL-terminated. */
 extern const char *const pipeline_words[];

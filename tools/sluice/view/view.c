@@ -193,6 +193,9 @@ static int list_steps(struct view_args *args, const struct column_set *set,
         return TOOL_USAGE;
     }
     const uint32_t count = pipeline_steps(&shape, steps, most);
+    if (count == 0 && shape.kind == PIPELINE_NONE && shape.steps == NULL) {
+        report("--each-step: the pipeline has no step");
+    }
     args->draws = count + 1;
     return count > 0 && count <= most ? TOOL_FINE : TOOL_USAGE;
 }
@@ -255,7 +258,7 @@ int view_main(int argc, char **argv)
         {"size", 0, OPTION_COUNT, &args.size, .min = 16, .max = 1024, .metavar = "PIXELS",
          .help = "side of a picture [224]"},
         {"pipeline", 'p', OPTION_CHOICE, &args.pipeline, .choices = pipeline_words,
-         .help = "random crops and flips, the centre, or padded random crops [train]"},
+         .help = "random crops and flips, the centre, padded random crops, or none [train]"},
         {"padding", 0, OPTION_COUNT, &args.padding, .max = 16384, .metavar = "PIXELS",
          .help = "black pixels on each side before --pipeline crop [4]"},
         AUGMENT_ROW(args.augment),
