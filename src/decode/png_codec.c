@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * png_codec: PNG as a codec (base/codec.h): our walk over the chunks, libpng for the pixels.
+ * png_codec: PNG as a codec (base/codec.h): our walk over the chunks; pixels of one or two bytes by
+ * png_rows.h, others, and what is interlaced, by libpng.
  *
  * libpng is given the header, the palette and the picture data and nothing else, each chunk after
  * its checksum was found right, and takes all memory from the decoder's scratch. Rows below the
@@ -18,6 +19,7 @@
 #include "minmax.h"
 #include "png_chunks.h"
 #include "png_pixels.h"
+#include "png_rows.h"
 
 #include <png.h>
 #include <setjmp.h>
@@ -238,10 +240,63 @@ static void read_picture(png_state *state, png_structp png, const rows *to)
     }
 }
 
+/* Of 16 bits the high byte is first. */
+static void copy_values(png_state *state, const uint8_t *row, uint32_t y)
+{
+    const uint64_t bytes = sl_png_row_bytes(&state->png);
+    uint8_t *to = state->pixels + (y - state->need.y) * bytes;
+    if (state->png.depth == 8 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__) {
+        memcpy(to, row, bytes);
+        return;
+    }
+    for (uint64_t i = 0; i + 1 < bytes; i += 2) {
+        to[i] = row[i + 1];
+        to[i + 1] = row[i];
+    }
+}
+
+/* How far picture data were read, for what png_codec_fail says. */
+static void note_place(png_state *state, const sl_png_rows *unpacked)
+{
+    const sl_bytes *data = &state->png.data;
+    state->part = 2;
+    state->parts[2].size = (size_t)(data->data + data->size - unpacked->z.next_in);
+}
+
+static void unpack_rows(png_state *state)
+{
+    const sl_rect *need = &state->need;
+    const uint32_t end = need->y + need->height;
+    sl_png_rows unpacked;
+    sluice_status status =
+        sl_png_rows_open(&unpacked, &state->png, state->source, end, state->error);
+    for (uint32_t y = 0; y < end && status == SLUICE_OK; y++) {
+        const uint8_t *row = NULL;
+        status = sl_png_rows_next(&unpacked, &row, state->error);
+        if (status == SLUICE_OK && y >= need->y && state->as_stored) {
+            copy_values(state, row, y);
+        } else if (status == SLUICE_OK && y >= need->y) {
+            note_place(state, &unpacked);
+            convert(state, row, y);
+        }
+    }
+    if (status == SLUICE_OK && end == state->png.size.height) {
+        status = sl_png_rows_end(&unpacked, state->error);
+    }
+    if (status != SLUICE_OK) {
+        png_codec_leave(state, status);
+    }
+}
+
 static void decode_work(png_state *state)
 {
     const sl_rect *need = &state->need;
     state->pixels = png_codec_take(state, (uint64_t)need->width * need->height * 3);
+    if (sl_png_rows_takes(&state->png)) {
+        sl_png_colours_of(&state->png, &state->colours);
+        unpack_rows(state);
+        return;
+    }
     const rows to = place_rows(state);
     sl_png_colours_of(&state->png, &state->colours);
     read_picture(state, begin(state), &to);
@@ -261,6 +316,10 @@ static void values_work(png_state *state)
     const sl_decoded_form form = form_of(&state->png);
     const uint64_t row_bytes = sl_decoded_step_bytes(&form);
     state->pixels = png_codec_take(state, row_bytes * state->need.height);
+    if (sl_png_rows_takes(&state->png)) {
+        unpack_rows(state);
+        return;
+    }
     png_structp png = begin(state);
     png_set_packing(png);
     if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {

@@ -51,7 +51,7 @@ FOREIGN = {
     r"expat\.h": ("src/formats/tables/voc_xml.c",),
     r"yaml\.h": ("src/formats/tables/yolo_yaml.c",),
     r"png\.h": ("src/decode/png_codec.c", "src/decode/png_write.c", "tools/", "bench/", "tests/", "fuzz/"),
-    r"zlib\.h": ("src/base/crc32.c", "src/base/inflate.c", "src/base/unpack_stream.c", "src/decode/png_chunks.c", "bench/",
+    r"zlib\.h": ("src/base/crc32.c", "src/base/inflate.c", "src/base/unpack_stream.c", "src/decode/png_chunks.c", "src/decode/png_rows.h", "bench/",
                 "tests/", "fuzz/"),
     r"webp/.*\.h": ("src/decode/webp_codec.c", "bench/", "tests/", "fuzz/"),
     r"brotli/.*\.h": ("src/base/unpack_brotli.c", "tests/"),
