@@ -284,6 +284,7 @@ def main():
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--enlarge", type=float, default=1)
     parser.add_argument("--paste", action="store_true")
+    parser.add_argument("--arms", nargs="+", choices=list(arms(224)), help="these alone, as \"picture, mask\"; the first is what others are compared with")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -299,6 +300,8 @@ def main():
         if not path.exists():
             print("{} photos, masks of {:.0f} bytes".format(*pack(arguments.photos, path)))
         made = arms(arguments.size)
+        if arguments.arms:
+            made = {name: made[name] for name in arguments.arms}
         times = {name: [] for name in made}
         for _ in range(arguments.rounds):
             for name, columns in made.items():

@@ -5,7 +5,7 @@ import json
 
 import numpy
 import pytest
-from test_mosaic import BOXES, COUNT, FILL, NEAREST, label_of, members, rows, write
+from test_mosaic import BOXES, COUNT, FILL, NEAREST, label_of, members, rows, same_every_time, write
 from test_mosaic import sample as sample_of_boxes
 
 import sluice
@@ -254,10 +254,7 @@ def everything(data, **options):
 
 
 def test_batches_are_the_same_every_time(data):
-    wanted = everything(data, num_workers=1, resident_bytes=1)
-    assert len(wanted) == 2 * COUNT
-    for options in ({"num_workers": 5}, {"num_workers": 3, "io": "pread"}, {"resident_bytes": 1 << 30, "prefetch_factor": 2}):
-        assert everything(data, **options) == wanted
+    same_every_time(everything, data)
 
 
 def test_one_box_is_left_at_least(data):

@@ -253,11 +253,17 @@ def everything(data, **options):
     return found
 
 
-def test_batches_are_the_same_every_time(data):
+def same_every_time(everything, data):
+    """Whatever workers, backends and buffers there are; what all of it is."""
     wanted = everything(data, num_workers=1, resident_bytes=1)
     assert len(wanted) == 2 * COUNT
     for options in ({"num_workers": 5}, {"num_workers": 3, "io": "pread"}, {"resident_bytes": 1 << 30, "prefetch_factor": 2}):
         assert everything(data, **options) == wanted
+    return wanted
+
+
+def test_batches_are_the_same_every_time(data):
+    same_every_time(everything, data)
 
 
 def test_each_sample_is_partner_once(data):

@@ -126,13 +126,13 @@ static sluice_status column_boxes_make(const sl_column *column, sl_row *row, sl_
 {
     const sl_box_list *list = &row->boxes[column->box_list];
     const sl_params *params = &row->draws[column->group].params;
+    static const char advice[] =
+        "give it more " SL_OPTION("length") ", or " SL_OPTION("too_long") " truncate";
     if (list->overflows && !column->request.truncates) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
                             "the row is left more than %u boxes by its %u samples, the column "
-                            "\"%s\" holds no more: give it a larger " SL_OPTION(
-                                "length") ", or "
-                                          "truncate (" SL_OPTION("too_long") ")",
-                            list->most, row->members, column->request.name);
+                            "\"%s\" holds no more: %s",
+                            list->most, row->members, column->request.name, advice);
     }
     sl_boxes_write(list, &column->request.boxes, params->width, params->height,
                    sl_column_row(column, parts, 0, row->at.number));

@@ -108,17 +108,12 @@ void sl_paste_close(sl_paste *paste)
 
 /* ---- each member ---- */
 
-static bool is_pasted(const sl_params *params)
-{
-    return params->pastes && params->layer > 0;
-}
-
 bool sl_paste_choice(const sl_group_draw *draw, sl_box_choice *choice)
 {
     *choice = (sl_box_choice){.key = draw->params.paste_key,
                               .stream = draw->key.member,
                               .chance = draw->params.paste_chance};
-    return is_pasted(&draw->params);
+    return draw->params.pastes && draw->params.layer > 0;
 }
 
 static sluice_status keep_own(const sl_group_draw *draw, const sl_box_list *list, sl_paste *paste,
@@ -259,8 +254,10 @@ static sluice_status draw_partner(const sl_column *lead, const sl_params *params
     }
     if (!paste->any) {
         memset(paste->over, 0, pixels);
-        memset(paste->over_layer, 0, layer_pixels);
         paste->moves = moves_behind(params);
+        if (paste->moves) {
+            memset(paste->over_layer, 0, layer_pixels);
+        }
     }
     widen_bounds(paste, list);
     const paste_lines lines = lines_of_kept(list, params->height);

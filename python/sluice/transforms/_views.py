@@ -153,8 +153,9 @@ def dinov3(
     gram_teacher_crops_size: the same crops of so many pixels are "gram1" and "gram2", for the Gram teacher
     (dinov3_vit7b16_gram_anchor.yaml: 512, without distortions); each of the crops is resampled once, of the picture.
     local_crops_subset_of_global_crops: small views are cut out of the large ones, half of them of each, on the grid of
-    `patch_size`, behind a jitter and a blur of their own; `local_scale` is not used. Then "global1.at", "local1.at" and so on are there, columns of
-    Geometry, and where a view was cut, across and down, is batch["global1.at"][:, :2, 2] - batch["local1.at"][:, :2, 2].
+    `patch_size`, behind a jitter and a blur of their own; `local_scale` is not used. Then "global1.at", "local1.at" and
+    so on are there, columns of Geometry, and where a view was cut, across and down, is the difference
+    batch["global1.at"][:, :2, 2] - batch["local1.at"][:, :2, 2].
     """
     views = _count("local_views", local_views, 0)
     flips = _check.flag("horizontal_flips", horizontal_flips)
@@ -191,5 +192,5 @@ def dinov3(
         made[f"gram{i + 1}"] = [*large(i, gram), *end]
     columns = _several(made, made.values(), field, dtype, layout)
     if subset:
-        columns |= {f"{name}.at": Geometry(follows=name) for name in made if name[:5] in ("globa", "local")}
+        columns |= {f"{name}.at": Geometry(follows=name) for name in made if name.startswith(("global", "local"))}
     return columns
