@@ -305,6 +305,11 @@ SLUICE_API sluice_status sluice_loader_start_endless(sluice_loader *loader, uint
  */
 SLUICE_API uint64_t sluice_loader_steps(const sluice_loader *loader);
 
+/* Rows of an epoch on this rank that have samples, counted from its beginning, without those that
+ * LAST_REPEAT fills up with. Over all ranks: the samples of an epoch, less those that LAST_DROP
+ * leaves out. */
+SLUICE_API uint64_t sluice_loader_rows(const sluice_loader *loader);
+
 /*
  * Takes the next batch in order. Waits up to `timeout_ns` (0: not at all, -1: for ever). On OK
  * `*batch` is the caller's until released. END: the epoch is over. AGAIN: not yet. Errors: STATE

@@ -129,14 +129,8 @@ class Sampler:
         self._loader.set_epoch(epoch)
 
     def __len__(self) -> int:
-        """Rows of an epoch on this rank, but those that fill up its last batch; of windows of tokens those, too."""
-        loader = self._loader
-        rank, ranks, batches = loader.rank, loader.world_size, len(loader)
-        unit, units = loader._units  # which are not divided
-        whole, rest = divmod(units, loader.batch_size // unit * ranks)
-        if loader.drop_last or batches != whole + (rest > 0):
-            return loader.batch_size * batches
-        return loader.batch_size * whole + (rest * (rank + 1) // ranks - rest * rank // ranks) * unit
+        """Rows of an epoch on this rank, but those that fill up its last batches."""
+        return self._loader._handle.rows
 
     def __iter__(self):
         raise TypeError("the order is the library's: batch['index'] has the numbers of a batch's samples")
@@ -272,8 +266,6 @@ class Loader:
         self.rank, self.world_size = _choose_ranks(rank, world_size, model_parallel)
         options = _options(given | {"rank": self.rank, "world_size": self.world_size}, copies)
         self.batch_size, self.batch_hook = options["batch_size"], batch_hook
-        unit = options["episode_classes"] * options["episode_samples"]
-        self._units = (unit, options["episodes"] or max(1, len(self.dataset) // unit)) if unit else (1, len(self.dataset))
         table = None if sizes is None else _buckets.table(sizes, len(self.dataset))
         self._functions = {}  # of transforms.Python, by column
         views = self._views(columns)

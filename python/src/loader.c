@@ -277,6 +277,13 @@ static PyObject *get_steps(loader_object *self, void *unused)
                                 : NULL;
 }
 
+static PyObject *get_rows(loader_object *self, void *unused)
+{
+    (void)unused;
+    return loader_is_open(self) ? PyLong_FromUnsignedLongLong(sluice_loader_rows(self->handle))
+                                : NULL;
+}
+
 static PyObject *get_slots(loader_object *self, void *unused)
 {
     (void)unused;
@@ -348,6 +355,7 @@ static PyMethodDef methods[] = {
 static PyGetSetDef attributes[] = {
     {"epoch", (getter)get_epoch, NULL, "The one that was started last.", NULL},
     {"steps", (getter)get_steps, NULL, "Batches of an epoch.", NULL},
+    {"rows", (getter)get_rows, NULL, "Rows of an epoch on this rank.", NULL},
     {"on_device", (getter)get_on_device, NULL, "Whether its batches are in device memory.", NULL},
     {"copies", (getter)get_copies, (setter)set_copies, "Whether batches may be copies.", NULL},
     {"slots", (getter)get_slots, NULL, "Batches that there is room for.", NULL},

@@ -70,6 +70,10 @@ def test_batches_are_those_of_the_model(photos, bucket_of, world, last, shuffle)
 
 
 def test_masks_of_last_batches(photos, bucket_of):
+    for last in ("drop", "short", "pad", "repeat"):
+        for rank in range(3):
+            with loader(photos, 2, last_batch=last, rank=rank, world_size=3) as own:
+                assert len(own.sampler) == sum(int(batch["mask"].numpy().sum()) for batch in own)
     for last in ("pad", "repeat"):
         for batch in loader(photos, 5, last_batch=last):
             mask, index = batch["mask"].numpy(), batch["index"].numpy()

@@ -74,6 +74,15 @@ uint64_t sluice_loader_steps(const sluice_loader *loader)
     return sl_plan_steps(&plan);
 }
 
+uint64_t sluice_loader_rows(const sluice_loader *loader)
+{
+    if (loader == NULL) {
+        return 0;
+    }
+    const sl_plan plan = sl_feed_plan(&loader->feed, 0, 0);
+    return sl_plan_rows(&plan);
+}
+
 sluice_status sluice_loader_next(sluice_loader *loader, sluice_batch **batch, int64_t timeout_ns)
 {
     if (loader == NULL || batch == NULL) {

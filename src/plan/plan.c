@@ -58,6 +58,18 @@ uint64_t sl_plan_steps(const sl_plan *plan)
     return left / batch + last_is_partial;
 }
 
+/* Steps that are whole; the others stand behind them. */
+static uint64_t whole_steps(const sl_plan *plan)
+{
+    const sl_bucket_set *set = plan->order.buckets;
+    if (set == NULL) {
+        return remaining(plan) / global_batch(plan);
+    }
+    const uint64_t entered = sl_plan_entered(plan);
+    const uint64_t whole = set->batches[set->count];
+    return whole > entered ? whole - entered : 0;
+}
+
 /* rank * rest / world, without the overflow of the product. */
 static uint64_t share_begin(uint64_t rest, uint64_t rank, uint64_t world)
 {
@@ -110,8 +122,19 @@ sl_step sl_plan_step(const sl_plan *plan, uint64_t step)
     }
     const uint64_t batch = global_batch(plan);
     const uint64_t base = plan->start + step * batch;
-    return step < remaining(plan) / batch ? whole_step(plan, base)
-                                          : last_step(plan, base, remaining(plan) % batch);
+    return step < whole_steps(plan) ? whole_step(plan, base)
+                                    : last_step(plan, base, remaining(plan) % batch);
+}
+
+uint64_t sl_plan_rows(const sl_plan *plan)
+{
+    const uint64_t steps = sl_plan_steps(plan);
+    const uint64_t whole = whole_steps(plan);
+    uint64_t rows = whole * plan->batch;
+    for (uint64_t step = whole; step < steps; step++) {
+        rows += sl_plan_step(plan, step).own;
+    }
+    return rows;
 }
 
 uint64_t sl_step_position(const sl_step *step, const sl_order *order, uint32_t row)

@@ -42,6 +42,8 @@ typedef struct sl_step {
 
 /* Steps of the epoch, the same on every rank. */
 uint64_t sl_plan_steps(const sl_plan *plan);
+/* Rows of all of them that are `own`. */
+uint64_t sl_plan_rows(const sl_plan *plan);
 /* Step < sl_plan_steps. */
 sl_step sl_plan_step(const sl_plan *plan, uint64_t step);
 /* Position and sample of a row < step->filled. */

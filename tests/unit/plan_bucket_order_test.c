@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES_MAX = 700 };
+enum { SAMPLES_MAX = 700, WORLD_MAX = 5 };
 
 static const sluice_last_batch rules[] = {SLUICE_LAST_DROP, SLUICE_LAST_PAD, SLUICE_LAST_SHORT,
                                           SLUICE_LAST_REPEAT};
@@ -79,6 +79,7 @@ static uint64_t walk(world *w, sl_plan plan, uint64_t start)
 {
     plan.start = start;
     const uint64_t steps = sl_plan_steps(&plan);
+    uint64_t rows[WORLD_MAX] = {0};
     for (uint64_t step = 0; step < steps; step++) {
         uint32_t bucket = UINT32_MAX;
         uint32_t least = UINT32_MAX;
@@ -89,12 +90,17 @@ static uint64_t walk(world *w, sl_plan plan, uint64_t start)
             bucket = at.bucket;
             least = at.own < least ? at.own : least;
             most = at.own > most ? at.own : most;
+            rows[plan.rank] += at.own;
             check_shape(&plan, &at);
             check_rows(w, &plan, &at);
         }
         assert_true(most - least <= 1);
         plan.rank = 0;
     }
+    for (; plan.rank < plan.world; plan.rank++) {
+        assert_int_equal(sl_plan_rows(&plan), rows[plan.rank]);
+    }
+    plan.rank = 0;
     assert_int_equal(sl_plan_position(&plan, 0), start);
     return steps;
 }
@@ -166,7 +172,7 @@ TEST(the_order_is_what_it_promises)
         sl_random random = sl_random_for(1, round, 0, 0);
         static world w;
         sl_plan plan = {.batch = 1 + sl_random_below(&random, 13),
-                        .world = 1 + sl_random_below(&random, 5),
+                        .world = 1 + sl_random_below(&random, WORLD_MAX),
                         .last = rules[round % 4]};
         open_world(&w, &random, (uint64_t)plan.batch * plan.world);
         const bool shuffles = sl_random_below(&random, 4) > 0;

@@ -97,6 +97,28 @@ static bool ranks_agree(sl_plan plan)
     return true;
 }
 
+static uint64_t rows_of(const sl_plan *plan)
+{
+    uint64_t rows = 0;
+    for (uint64_t step = 0; step < sl_plan_steps(plan); step++) {
+        rows += sl_plan_step(plan, step).own;
+    }
+    return rows;
+}
+
+/* What all ranks have together; UINT64_MAX: one of them does not know its own. */
+static uint64_t rows_of_all(sl_plan plan)
+{
+    uint64_t rows = 0;
+    for (plan.rank = 0; plan.rank < plan.world; plan.rank++) {
+        if (sl_plan_rows(&plan) != rows_of(&plan)) {
+            return UINT64_MAX;
+        }
+        rows += sl_plan_rows(&plan);
+    }
+    return rows;
+}
+
 /* Positions in [begin, end) that were not asked for exactly once. */
 static uint64_t unmarked(uint64_t begin, uint64_t end)
 {
@@ -117,6 +139,7 @@ static void expect_epoch(const sl_plan *plan)
     assert_true(end <= count);
     assert_true(plan->last == SLUICE_LAST_DROP ? count - end < global : end == count);
     assert_int_equal(unmarked(plan->start, end), 0);
+    assert_int_equal(rows_of_all(*plan), end - plan->start);
     for (uint64_t i = 0; i < plan->start; i++) {
         assert_int_equal(marks[i], 0);
     }
