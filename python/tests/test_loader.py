@@ -352,6 +352,14 @@ def test_arguments_are_explained(data):
         open_loader(data, memory_bytes=1000)
 
 
+def test_slots_without_memory_name_the_largest_column(data):
+    for size, rows, given, left in (512, 32, {"memory_bytes": 16 << 20}, "memory_bytes"), (16384, 4096, {}, "the system's memory"):
+        columns = {f"crop{i}": C.Image("image", transform=T.RandomResizedCrop(size >> i)) for i in (1, 0, 2)}
+        text = rf'[0-9]+ slots of {rows} rows need .* left of {left}: column "crop0" has {3 * size * size} bytes in each row'
+        with pytest.raises(sluice.OutOfMemoryError, match=text):
+            open_loader(data, batch_size=rows, num_workers=1, transform=None, columns=columns, **given)
+
+
 def test_figures(data):
     loader = open_loader(data, num_workers=2)
     list(loader)

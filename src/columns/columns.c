@@ -500,6 +500,26 @@ uint64_t sl_columns_row_bytes(const sl_column_set *set)
     return bytes;
 }
 
+uint64_t sl_column_row_bytes(const sl_column_set *set, const sl_column *column)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < column->part_count; i++) {
+        bytes += set->parts[column->first_part + i].row_bytes;
+    }
+    return bytes;
+}
+
+const sl_column *sl_columns_largest(const sl_column_set *set)
+{
+    const sl_column *largest = &set->columns[0];
+    for (uint32_t i = 1; i < set->count; i++) {
+        if (sl_column_row_bytes(set, &set->columns[i]) > sl_column_row_bytes(set, largest)) {
+            largest = &set->columns[i];
+        }
+    }
+    return largest;
+}
+
 sl_column *sl_columns_picture(const sl_column_set *set, uint32_t picture)
 {
     for (uint32_t i = 0; i < set->count; i++) {

@@ -260,8 +260,10 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
 /* A zeroed set may be closed. */
 void sl_columns_close(sl_column_set *set);
 
-/* Of all parts together. */
+/* Of all parts together; of those of a column; and the column that has the most. */
 uint64_t sl_columns_row_bytes(const sl_column_set *set);
+uint64_t sl_column_row_bytes(const sl_column_set *set, const sl_column *column);
+const sl_column *sl_columns_largest(const sl_column_set *set);
 /* Column of picture `picture`, 0 .. pictures - 1. */
 sl_column *sl_columns_picture(const sl_column_set *set, uint32_t picture);
 /* Has workers leave bytes of a picture, which a device will convert and mix, with flags, and with

@@ -129,6 +129,9 @@ uint64_t sl_loader_epoch_positions(const sluice_loader *loader);
 /* Takes what each row of each slot, each sample on its way and each worker needs besides slots and
  * read buffers out of the budget; fetch takes its own. Errors: NOMEM. */
 sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error);
+/* Whether memory_bytes, less what was taken of it, and the system leave the slots theirs. Errors:
+ * NOMEM, with the column that has the most of it. */
+sluice_status sl_loader_check_slots(const sluice_loader *loader, sluice_error *error);
 /*
  * Whether there is memory for all that the budget was charged with and for fetch, which is still to
  * come; before any of it is touched, so that none is counted twice. Gives up the copy of the

@@ -29,6 +29,35 @@ sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error
                         (unsigned long long)o->memory_bytes);
 }
 
+/* Bytes of `count` of them; UINT64_MAX: that or more. */
+static uint64_t times(uint64_t bytes, uint64_t count)
+{
+    uint64_t product;
+    return __builtin_mul_overflow(bytes, count, &product) ? UINT64_MAX : product;
+}
+
+sluice_status sl_loader_check_slots(const sluice_loader *loader, sluice_error *error)
+{
+    const sluice_loader_options *o = &loader->config.options;
+    const sl_column_set *columns = &loader->columns;
+    const uint64_t rows = (uint64_t)o->prefetch * o->batch_size;
+    const uint64_t needed = times(sl_columns_row_bytes(columns), rows);
+    const uint64_t budget = o->memory_bytes - sl_budget_used(&loader->budget);
+    const uint64_t available = sl_memory_available();
+    if (needed <= budget && needed <= available) {
+        return SLUICE_OK;
+    }
+    const sl_column *largest = sl_columns_largest(columns);
+    return sl_error_set(error, SLUICE_NOMEM, "loader",
+                        "%u slots of %u rows need %llu bytes, and %llu are left of %s: column "
+                        "\"%s\" has %llu bytes in each row",
+                        o->prefetch, o->batch_size, (unsigned long long)needed,
+                        (unsigned long long)(budget < available ? budget : available),
+                        budget < available ? SL_OPTION("memory_bytes") : "the system's memory",
+                        largest->request.name,
+                        (unsigned long long)sl_column_row_bytes(columns, largest));
+}
+
 /* A copy of the dataset that was not asked for goes without the memory that there is not. */
 static sluice_status check_copy(sluice_loader *loader, uint64_t needed, uint64_t available,
                                 sluice_error *error)

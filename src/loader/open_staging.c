@@ -222,6 +222,9 @@ static sluice_status open_on(sluice_loader *loader, sl_device *device, sluice_er
     if (status == SLUICE_OK) {
         status = open_staging_check_outputs(loader, device, &share, error);
     }
+    if (status == SLUICE_OK) {
+        status = sl_loader_check_slots(loader, error);
+    }
     if (status != SLUICE_OK) {
         sl_device_close(device);
         return status;
