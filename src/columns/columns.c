@@ -9,6 +9,7 @@
 #include "facts.h"
 #include "memory.h"
 #include "name_list.h"
+#include "natural_columns.h"
 #include "paste.h"
 #include "shared_picture.h"
 
@@ -317,105 +318,18 @@ static void columns_order(sl_column_set *set)
     }
 }
 
-/* The kind of column that a field has by nature; 0: none. */
-static sluice_column_kind natural_kind(const sl_field *field)
-{
-    bool fixed = field->dims < SLUICE_TENSOR_DIMS_MAX; /* rows are a dimension, too */
-    switch (field->type) {
-    case SLUICE_FIELD_IMAGE:
-        return SLUICE_COLUMN_IMAGE;
-    case SLUICE_FIELD_INT:
-    case SLUICE_FIELD_FLOAT:
-        return SLUICE_COLUMN_NUMBER;
-    case SLUICE_FIELD_TENSOR:
-        for (uint32_t i = 0; i < field->dims; i++) {
-            fixed = fixed && field->shape[i] != 0;
-        }
-        return fixed ? SLUICE_COLUMN_TENSOR : (sluice_column_kind)0;
-    default:
-        return (sluice_column_kind)0;
-    }
-}
-
-/* The picture that a field has a value for each pixel of, as formats with masks call it; NULL: it
- * is none of those. By nature it would be a picture with a crop of its own. */
-static const sl_field *picture_of_mask(const sl_columns_config *config, const sl_field *field)
-{
-    static const char *const names[] = {"mask", "instances", "train_ids"};
-    bool named = false;
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        named = named || strcmp(field->name, names[i]) == 0;
-    }
-    for (uint32_t i = 0; named && i < config->field_count; i++) {
-        const sl_field *other = &config->fields[i];
-        if (other != field && other->type == SLUICE_FIELD_IMAGE &&
-            field->type == SLUICE_FIELD_IMAGE) {
-            return other;
-        }
-    }
-    return NULL;
-}
-
-static sluice_status refuse_mask(const sl_field *mask, const sl_field *picture, sluice_error *error)
-{
-    return sl_error_set(error, SLUICE_INVALID, STAGE,
-                        "\"%s\" is cropped apart from \"%s\" unless it is said to follow it: ask "
-                        "for columns, one of kind image of \"%s\" and one of kind mask of \"%s\", "
-                        "under another name; or choose fields without \"%s\"",
-                        mask->name, picture->name, picture->name, mask->name, mask->name);
-}
-
-/* The field's name, but that of a fact for another: false when that is a field's, too. */
-static bool natural_name(const sl_columns_config *config, const sl_field *field,
-                         char name[SL_COLUMN_NAME_BYTES])
-{
-    if (!sl_is_fact(field->name)) {
-        memcpy(name, field->name, SL_COLUMN_NAME_BYTES);
-        return true;
-    }
-    (void)snprintf(name, SL_COLUMN_NAME_BYTES, "field.%.25s", field->name);
-    for (uint32_t i = 0; i < config->field_count; i++) {
-        if (strcmp(config->fields[i].name, name) == 0 && natural_kind(&config->fields[i]) != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The column that a field has by nature; false: it has none. */
-static bool natural_column(const sl_columns_config *config, const sl_field *field,
-                           sl_column_request *request)
-{
-    *request = (sl_column_request){.kind = natural_kind(field), .layout = config->layout};
-    memcpy(request->field, field->name, sizeof(request->field));
-    if (request->kind == SLUICE_COLUMN_IMAGE) {
-        request->dtype = (int32_t)config->dtype;
-        if (config->recipe != NULL) {
-            request->recipe = *config->recipe;
-        }
-    }
-    return request->kind != 0 && natural_name(config, field, request->name);
-}
-
 static sluice_status bind_natural(sl_column_set *set, const sl_columns_config *config,
                                   sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < config->field_count && status == SLUICE_OK; i++) {
         sl_column_request request;
-        if (!natural_column(config, &config->fields[i], &request)) {
-            continue;
+        status = sl_natural_column(config, i, &request, error);
+        if (status == SLUICE_OK) {
+            status = bind_one(set, config, &request, error);
+        } else if (status == SLUICE_END) {
+            status = SLUICE_OK;
         }
-        const sl_field *picture = picture_of_mask(config, &config->fields[i]);
-        if (picture != NULL) {
-            return refuse_mask(&config->fields[i], picture, error);
-        }
-        if (request.kind == SLUICE_COLUMN_IMAGE && config->recipe == NULL) {
-            return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "the dataset has pictures (\"%s\"), which need a recipe",
-                                request.field);
-        }
-        status = bind_one(set, config, &request, error);
     }
     if (status == SLUICE_OK && set->count == 0) {
         sl_name_list known;
