@@ -159,10 +159,60 @@ static sluice_status fill_buffer(sl_png_rows *rows, sluice_error *error)
 
 /* ---- filters ---- */
 
+static inline uint64_t load_word(const uint8_t *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof(word));
+    return word;
+}
+
+/* A word of nothing but that pixel. */
+static inline uint64_t repeat(const uint8_t *bytes, size_t pixel)
+{
+    uint16_t both;
+    if (pixel == 1) {
+        return *bytes * UINT64_C(0x0101010101010101);
+    }
+    memcpy(&both, bytes, sizeof(both));
+    return both * UINT64_C(0x0001000100010001);
+}
+
+/* Bytes [begin, end), which are whole pixels, behind one. `pixel` is a constant where it is
+ * inlined, here and below. */
+static inline void add_left_span(uint8_t *row, size_t begin, size_t end, size_t pixel)
+{
+    for (size_t k = begin; k < begin + pixel; k++) {
+        uint8_t left = row[k - pixel];
+        for (size_t i = k; i < end; i += pixel) {
+            left = (uint8_t)(left + row[i]);
+            row[i] = left;
+        }
+    }
+}
+
+/* Where nothing is added, as in most words of a label map, all is the pixel on the left. */
+static inline void add_left_of(uint8_t *row, size_t bytes, size_t pixel)
+{
+    size_t i = pixel;
+    for (; i + sizeof(uint64_t) <= bytes; i += sizeof(uint64_t)) {
+        if (load_word(row + i) == 0) {
+            const uint64_t left = repeat(row + i - pixel, pixel);
+            memcpy(row + i, &left, sizeof(left));
+        } else {
+            add_left_span(row, i, i + sizeof(uint64_t), pixel);
+        }
+    }
+    if (i < bytes) {
+        add_left_span(row, i, bytes, pixel);
+    }
+}
+
 static void add_left(uint8_t *row, size_t bytes, size_t pixel)
 {
-    for (size_t i = pixel; i < bytes; i++) {
-        row[i] = (uint8_t)(row[i] + row[i - pixel]);
+    if (pixel == 1) {
+        add_left_of(row, bytes, 1);
+    } else {
+        add_left_of(row, bytes, 2);
     }
 }
 
@@ -175,11 +225,12 @@ static void add_above(uint8_t *restrict row, const uint8_t *restrict above, size
 
 static void add_average(uint8_t *row, const uint8_t *above, size_t bytes, size_t pixel)
 {
-    for (size_t i = 0; i < pixel; i++) {
-        row[i] = (uint8_t)(row[i] + above[i] / 2);
-    }
-    for (size_t i = pixel; i < bytes; i++) {
-        row[i] = (uint8_t)(row[i] + (row[i - pixel] + above[i]) / 2);
+    for (size_t k = 0; k < pixel; k++) {
+        uint8_t left = 0;
+        for (size_t i = k; i < bytes; i += pixel) {
+            left = (uint8_t)(row[i] + (left + above[i]) / 2);
+            row[i] = left;
+        }
     }
 }
 
@@ -198,17 +249,42 @@ static uint8_t paeth(uint8_t left, uint8_t above, uint8_t corner)
     return to_left <= to_above && to_left <= to_corner ? left : nearer;
 }
 
-/* `pixel` is a constant where it is inlined. */
-static inline void add_paeth_of(uint8_t *row, const uint8_t *above, size_t bytes, size_t pixel)
+/* Whole pixels again, of which none need be before `begin`. */
+static inline void add_paeth_span(uint8_t *row, const uint8_t *above, size_t begin, size_t end,
+                                  size_t pixel)
 {
-    for (size_t k = 0; k < pixel; k++) {
-        uint8_t left = 0;
-        uint8_t corner = 0;
-        for (size_t i = k; i < bytes; i += pixel) {
+    for (size_t k = begin; k < begin + pixel; k++) {
+        uint8_t left = k >= pixel ? row[k - pixel] : 0;
+        uint8_t corner = k >= pixel ? above[k - pixel] : 0;
+        for (size_t i = k; i < end; i += pixel) {
             left = (uint8_t)(row[i] + paeth(left, above[i], corner));
             corner = above[i];
             row[i] = left;
         }
+    }
+}
+
+/*
+ * Label maps are flat for most of a row, and nothing is added there. Then a pixel is the one above
+ * where left and corner are alike, which they still are for the next one; and the one to the left
+ * where above and corner are: so words of them are copied, without the chain from pixel to pixel.
+ */
+static inline void add_paeth_of(uint8_t *row, const uint8_t *above, size_t bytes, size_t pixel)
+{
+    size_t i = pixel;
+    add_paeth_span(row, above, 0, pixel, pixel);
+    for (; i + sizeof(uint64_t) <= bytes; i += sizeof(uint64_t)) {
+        const uint64_t left = repeat(row + i - pixel, pixel);
+        const uint64_t corner = repeat(above + i - pixel, pixel);
+        const uint64_t over = load_word(above + i);
+        if (load_word(row + i) == 0 && (left == corner || over == corner)) {
+            memcpy(row + i, left == corner ? &over : &left, sizeof(over));
+        } else {
+            add_paeth_span(row, above, i, i + sizeof(uint64_t), pixel);
+        }
+    }
+    if (i < bytes) {
+        add_paeth_span(row, above, i, bytes, pixel);
     }
 }
 

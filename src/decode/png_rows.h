@@ -3,12 +3,12 @@
  * png_rows: the rows of a PNG, unpacked by zlib as many at a time as 64 KiB hold, and unfiltered.
  *
  * Purpose: libpng asks zlib for a row at a time, of which a good part is unpacked by its slow loop,
- * and branches for each byte of Paeth's filter: of a label map that was most of what it took. For
- * PNGs that are not interlaced, of pixels of one or two bytes (sl_png_rows_takes): label maps,
- * depth, palettes, grey. Of more bytes libpng filters by vectors, and has the others, too. Each
- * chunk's checksum is looked at before its first byte is unpacked. Filters: those of the PNG
- * specification (W3C, 2003), section 9. Threads: one owner. Memory: of the source's scratch: two
- * rows, 64 KiB, and zlib's 40 KiB.
+ * and goes from pixel to pixel through its filters, which a label map, flat for most of a row, need
+ * not (png_rows.c). For PNGs that are not interlaced, of pixels of one or two bytes
+ * (sl_png_rows_takes): label maps, depth, palettes, grey. Of more bytes libpng filters by vectors,
+ * and has the others, too. Each chunk's checksum is looked at before its first byte is unpacked.
+ * Filters: those of the PNG specification (W3C, 2003), section 9. Threads: one owner. Memory: of
+ * the source's scratch: two rows, 64 KiB, and zlib's 40 KiB.
  */
 #ifndef SL_PNG_ROWS_H
 #define SL_PNG_ROWS_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of PNGs as libpng has them: each filter, kind of colour, depth and size of chunks. */
+#include "philox.h"
 #include "png_make.h"
 #include "png_rows.h"
 #include "test.h"
@@ -62,18 +63,17 @@ static sl_codec_source source_of(const png_file *file)
         .bytes = {file->data, file->size}, .scratch = &scratch, .max_pixels = 1 << 24};
 }
 
-static void compare(const png_options *options, uint32_t width, uint32_t height, uint32_t seed)
+/* The first `count` rows. */
+static void compare(const png_file *file, uint32_t height, uint32_t count)
 {
-    png_file file = png_make(width, height, seed, options);
-    sl_codec_source source = source_of(&file);
+    sl_codec_source source = source_of(file);
     sl_png png;
     sl_png_rows rows;
     sl_scratch_reset(&scratch);
     assert_int_equal(sl_png_read(&png, &source, NULL), SLUICE_OK);
     assert_true(sl_png_rows_takes(&png));
     const size_t bytes = sl_png_row_bytes(&png);
-    uint8_t *wanted = rows_of_libpng(&file, height, bytes);
-    const uint32_t count = seed % 3 == 0 ? height : 1 + seed * 7 % height;
+    uint8_t *wanted = rows_of_libpng(file, height, bytes);
     assert_int_equal(sl_png_rows_open(&rows, &png, &source, count, NULL), SLUICE_OK);
     for (uint32_t y = 0; y < count; y++) {
         const uint8_t *row = NULL;
@@ -84,7 +84,6 @@ static void compare(const png_options *options, uint32_t width, uint32_t height,
         assert_int_equal(sl_png_rows_end(&rows, NULL), SLUICE_OK);
     }
     free(wanted);
-    png_make_free(&file);
 }
 
 static const png_options kinds[] = {
@@ -106,8 +105,57 @@ TEST_WITH(rows_are_those_of_libpng, open_scratch, close_scratch)
                 png_options options = kinds[kind];
                 options.filter = filter;
                 options.data_bytes = i < 4 ? chunks[seed % 4] : chunks[seed % 2 != 0 ? 3 : 0];
-                compare(&options, sizes[i][0], sizes[i][1], seed++);
+                const uint32_t height = sizes[i][1];
+                png_file file = png_make(sizes[i][0], height, seed, &options);
+                compare(&file, height, seed % 3 == 0 ? height : 1 + seed * 7 % height);
+                png_make_free(&file);
+                seed++;
             }
+        }
+    }
+}
+
+/* Rows of filter `filter`, to which one in `rarity` bytes adds something: what flat areas of label
+ * maps come to. */
+static png_file flat_file(const png_options *kind, uint32_t width, uint32_t height, uint8_t filter,
+                          uint32_t rarity, sl_random *random)
+{
+    const uint32_t channels = kind->colour == 4 ? 2 : 1;
+    const size_t row = 1 + (size_t)width * channels * kind->depth / 8;
+    uint8_t *content = calloc(height, row);
+    assert_non_null(content);
+    for (size_t i = 0; i < height * row; i++) {
+        if (sl_random_below(random, rarity) == 0) {
+            content[i] = (uint8_t)sl_random_below(random, 256);
+        }
+        content[i] = i % row == 0 ? filter : content[i];
+    }
+    png_file file = png_make_begin(width, height, kind->depth, (uint32_t)kind->colour, false);
+    if (kind->colour == 3) {
+        static const uint8_t palette[768];
+        png_make_chunk(&file, "PLTE", palette, sizeof(palette));
+    }
+    png_make_data(&file, content, height * row);
+    png_make_chunk(&file, "IEND", NULL, 0);
+    free(content);
+    return file;
+}
+
+TEST_WITH(flat_rows_are_those_of_libpng, open_scratch, close_scratch)
+{
+    static const uint32_t rarities[] = {1U << 30, 300, 40, 5, 2};
+    sl_random random = sl_random_for(1, 0, 0, 0);
+    for (uint32_t kind = 0; kind < KINDS; kind++) {
+        for (size_t i = 0; i < 5 * (size_t)TEST_AMOUNT(40, 8); i++) {
+            const uint32_t width = 1 + sl_random_below(&random, i % 4 == 0 ? 700 : 40);
+            const uint32_t height = 2 + sl_random_below(&random, 30);
+            const uint8_t filter = i % 3 == 0   ? (uint8_t)sl_random_below(&random, 5)
+                                   : i % 2 != 0 ? 4
+                                                : 1;
+            png_file file =
+                flat_file(&kinds[kind], width, height, filter, rarities[i % 5], &random);
+            compare(&file, height, height);
+            png_make_free(&file);
         }
     }
 }
