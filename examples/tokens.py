@@ -19,7 +19,7 @@ import torch
 import sluice.torch
 from sluice import columns as C
 
-LENGTH, BATCH = 64, 32
+LENGTH, BATCH = 32, 32
 
 
 def main():
@@ -42,8 +42,8 @@ def main():
                 "target": C.Window("tensor", length=LENGTH, stride=LENGTH // 2, offset=1, dtype="int64"),
             },
         )  # fmt: skip
-        embedding, recurrent, head = torch.nn.Embedding(256, 48), torch.nn.GRU(48, 96, batch_first=True), torch.nn.Linear(96, 256)
-        optimizer = torch.optim.Adam([*embedding.parameters(), *recurrent.parameters(), *head.parameters()], 3e-3)
+        embedding, recurrent, head = torch.nn.Embedding(256, 32), torch.nn.GRU(32, 64, batch_first=True), torch.nn.Linear(64, 256)
+        optimizer = torch.optim.Adam([*embedding.parameters(), *recurrent.parameters(), *head.parameters()], 1e-2)
         losses, step = [], 0
         while step < arguments.steps:
             for inputs, targets in loader:
