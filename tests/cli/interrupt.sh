@@ -6,15 +6,8 @@ need jq
 # A tool that is ended joins none of its threads: one that had just come to its end is no leak.
 export TSAN_OPTIONS="${TSAN_OPTIONS:-}:report_thread_leaks=0"
 
-# stop SECONDS ARGUMENT ...: sends SIGINT after that time; the exit code must be 130.
-stop() {
-    local code=0
-    # --foreground: without it the signal comes twice, and a second one ends the tool at once
-    timeout --foreground --signal=INT --preserve-status "$1" "$sluice" "${@:2}" > out 2> err || code=$?
-    [ "$code" -eq 130 ] || fail "sluice ${*:2}: exit code $code instead of 130"
-}
-
-# stop_once CONDITION SECONDS ARGUMENT ...: the same, so long after the condition, a command, holds.
+# stop_once CONDITION SECONDS ARGUMENT ...: sends SIGINT so long after the condition, a command, holds; the exit code must
+# be 130.
 stop_once() {
     local code=0
     "$sluice" "${@:3}" > out 2> err &
@@ -28,6 +21,12 @@ stop_once() {
     wait $process || code=$?
     [ "$code" -eq 130 ] || fail "sluice ${*:3}: exit code $code instead of 130"
 }
+# A busy machine may take long to come to main; before that the signal ends the tool without a word.
+catches() {
+    [ "/proc/$process/exe" -ef "$sluice" ] &&
+        (((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$process/status") >> 1) & 1))
+}
+stop() { stop_once catches "$@"; }                          # SECONDS
 stop_after() { stop_once "grep -qF -e '$1' err" "${@:2}"; } # TEXT on stderr
 stop_when() { stop_once "[ -e '$1' ]" 0 "${@:2}"; }          # FILE
 
@@ -66,7 +65,10 @@ photo=$(find large -name '*.JPEG')
 for i in $(seq 200); do ln "$photo" long/class/$i.jpg; done
 for i in $(seq 20); do ln -s class long/$i; done
 echo bad > long/0/0.jpg
-stop 1 verify long --decode --workers 1 --json
+for pause in 1 5 20; do # a busy machine may not have come to the bad one
+    stop $pause verify long --decode --workers 1 --json
+    [ "$(jq '.findings | length' out)" -eq 0 ] || break
+done
 json '.interrupted and .exit_code == 130 and (.findings | length) == 1'
 stop_when packed/pack.journal pack long packed --on-bad skip --workers 1 --json
 json '.interrupted and .exit_code == 130'
