@@ -178,6 +178,8 @@ TEST(tensors_have_shapes)
     assert_int_equal(sluice_batch_wait(batch, NULL), SLUICE_OK);
     assert_int_equal(sluice_batch_release_on(batch, NULL), SLUICE_OK);
     assert_int_equal(sluice_loader_steps(loader), SAMPLES / 8);
+    assert_int_equal(sluice_loader_rows(loader), SAMPLES / 8 * 8);
+    assert_int_equal(sluice_loader_rows(NULL), 0);
     sluice_loader_close(loader);
 }
 

@@ -69,6 +69,8 @@ awk -v s="$said" 'BEGIN { exit !(s <= 3) }' || json "$least"
 json '.repeats_done >= 1 and .arms.sluice.steps >= 10'
 grep -q "sluice bench: about .* s: [1-5] repeats\? of three arms, [0-9]* steps each" err ||
     fail "the time is not said"
+steps=$(sed -n 's/^sluice bench: about .* arms, \([0-9]*\) steps each.*/\1/p' err)
+json "[.arms.synchronous, .arms.sluice, .arms.resident] | all(.steps == $steps)"
 
 # Wrong from the start: no device, fewer images than a batch.
 if ! "$sluice" devices | grep -q '^cuda:'; then
