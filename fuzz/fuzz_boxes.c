@@ -77,7 +77,7 @@ static void add_columns(sluice_columns *columns, unsigned kind, const sluice_aug
                                         .name = "b",
                                         .length = LENGTH,
                                         .too_long = too_long,
-                                        .box_format = (int32_t)(kind % 3),
+                                        .box_format = (int32_t)(kind % 3) + 1,
                                         .relative = (kind & RELATIVE) != 0,
                                         .padded = (kind & PADDED) != 0,
                                         .at_least_one = strict,

@@ -43,6 +43,7 @@
 
 #include <sluice/augment.h>
 #include <sluice/common.h>
+#include <sluice/dataset.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -173,12 +174,6 @@ typedef enum sluice_column_kind {
  * down; NAME.flip (u8, rows x 2) whether it was flipped, across and down. All of it is zero where
  * there is no sample.
  */
-typedef enum sluice_box_format {
-    SLUICE_BOX_XYXY = 0,  /* left, top, right, bottom; right and bottom are not inside any more */
-    SLUICE_BOX_XYWH = 1,  /* left, top, width, height: COCO */
-    SLUICE_BOX_CXCYWH = 2 /* the centre, width, height: YOLO, with `relative` */
-} sluice_box_format;
-
 typedef enum sluice_column_overlap {
     SLUICE_OVERLAP_LAST = 0,  /* the later shape is over the earlier ones */
     SLUICE_OVERLAP_IGNORE = 1 /* what several cover is to be left out */

@@ -56,6 +56,44 @@ typedef enum sluice_compression {
     SLUICE_COMPRESSION_ALWAYS = 2 /* each that becomes smaller */
 } sluice_compression;
 
+/* What the values of a field mean for an image, beyond their type. Readers of annotated data set
+ * it, and so does the caller of a writer; shards keep it. */
+typedef enum sluice_role {
+    SLUICE_ROLE_NONE = 0,
+    SLUICE_ROLE_BOXES = 1,  /* a tensor [any, 4] of boxes in the image */
+    SLUICE_ROLE_POINTS = 2, /* a tensor [any, ...] of points in the image */
+    SLUICE_ROLE_SHAPES = 3, /* a text: a JSON array of shapes, as COCO's "segmentation" */
+    SLUICE_ROLE_MASK = 4,   /* an image or a tensor with a value for each pixel of the image */
+    SLUICE_ROLE_WIDTH = 5,  /* an int: the width in pixels of the image that was annotated */
+    SLUICE_ROLE_HEIGHT = 6  /* likewise, its height */
+} sluice_role;
+
+/* The order of a box's four numbers. */
+typedef enum sluice_box_format {
+    SLUICE_BOX_AUTO = 0,  /* of a field: not known; of a column: the field's, or else XYXY */
+    SLUICE_BOX_XYXY = 1,  /* left, top, right, bottom; right and bottom are exclusive */
+    SLUICE_BOX_XYWH = 2,  /* left, top, width, height: COCO */
+    SLUICE_BOX_CXCYWH = 3 /* the centre, width, height: YOLO, in shares */
+} sluice_box_format;
+
+/* What a coordinate counts. */
+typedef enum sluice_coordinates {
+    SLUICE_COORDINATES_AUTO = 0, /* of a field: not known; of a column: the field's, or PIXELS */
+    SLUICE_COORDINATES_RELATIVE = 1, /* shares of the image's width and height */
+    SLUICE_COORDINATES_PIXELS = 2,   /* continuous: pixel i covers [i, i + 1) */
+    SLUICE_COORDINATES_INDICES = 3   /* numbers of pixels: i is the middle of pixel i, and a flip
+                                        makes it W - 1 - i. COCO's keypoints */
+} sluice_coordinates;
+
+/* Which way up an image is, or the image that values were annotated in. */
+typedef enum sluice_orientation {
+    SLUICE_ORIENTATION_AUTO = 0,    /* of a field: not known; of a column: the field's */
+    SLUICE_ORIENTATION_STORED = 1,  /* as the file stores it, its EXIF orientation ignored */
+    SLUICE_ORIENTATION_UPRIGHT = 2, /* turned as its EXIF orientation says */
+    SLUICE_ORIENTATION_BY_SIZE = 3  /* differs: the sample's fields of WIDTH and HEIGHT tell (of a
+                                       MASK: its own size) */
+} sluice_orientation;
+
 /* What each sample has under a name. */
 typedef struct sluice_field {
     uint32_t struct_size;
@@ -67,11 +105,20 @@ typedef struct sluice_field {
     uint64_t reserved;    /* 0 */
     int32_t compression;  /* a sluice_compression */
     uint32_t reserved_32; /* 0 */
+    int32_t role;         /* a sluice_role */
+    int32_t box_format;   /* BOXES: a sluice_box_format */
+    int32_t coordinates;  /* BOXES, POINTS: a sluice_coordinates */
+    int32_t orientation;  /* images, BOXES, POINTS, SHAPES, MASK: a sluice_orientation. Of an image:
+                             which way up it was annotated, and so is decoded unless the loader's
+                             option `exif` says otherwise */
+    uint32_t per_box;     /* 1: an element (a row, a shape) for each box of the field `of` */
+    uint32_t reserved_end; /* 0 */
+    char of[32]; /* per_box: the field of boxes; else with a role: the image; "": the only one */
 } sluice_field;
 
-#define SLUICE_FIELD_INIT                               \
-    {                                                   \
-        sizeof(sluice_field), 0, 0, 0, {0}, "", 0, 0, 0 \
+#define SLUICE_FIELD_INIT                                                     \
+    {                                                                         \
+        sizeof(sluice_field), 0, 0, 0, {0}, "", 0, 0, 0, 0, 0, 0, 0, 0, 0, "" \
     }
 
 typedef struct sluice_dataset_options {
@@ -125,11 +172,16 @@ typedef struct sluice_dataset_options {
      * comes out is damaged or not what an index says. Default: nothing is unpacked.
      */
     const char *unpacked_dir;
+    /* Not NULL: the split to open of a dataset that has several, by its name there: "train",
+     * "val2017". A word for a kind of split (train, val, test) stands for the only split of that
+     * kind. INVALID, with the names of the splits: there is none of that name, or the dataset has
+     * no splits. Default: a dataset of several splits is refused, with their names. */
+    const char *split;
 } sluice_dataset_options;
 
-#define SLUICE_DATASET_OPTIONS_INIT                                        \
-    {                                                                      \
-        sizeof(sluice_dataset_options), 0, NULL, 0, 0, NULL, 0, 0, 0, NULL \
+#define SLUICE_DATASET_OPTIONS_INIT                                              \
+    {                                                                            \
+        sizeof(sluice_dataset_options), 0, NULL, 0, 0, NULL, 0, 0, 0, NULL, NULL \
     }
 
 /*
@@ -182,6 +234,34 @@ SLUICE_API sluice_status sluice_dataset_get_info(const sluice_dataset *dataset,
  * until it is closed.
  */
 SLUICE_API const char *sluice_dataset_describe(const sluice_dataset *dataset);
+
+/* Files, rows, or values that opening the dataset found and that are not part of it, by reason. */
+typedef struct sluice_left_out {
+    uint32_t struct_size;
+    uint32_t images;   /* 1: each is an image, or would have been one of a sample */
+    uint64_t count;    /* at least 1 */
+    char reason[96];   /* a phrase in the plural: "hidden files", "images that metadata.csv does not
+                          list" */
+    char example[256]; /* the first: a path, or its end behind "..."; "" */
+} sluice_left_out;
+
+#define SLUICE_LEFT_OUT_INIT                  \
+    {                                         \
+        sizeof(sluice_left_out), 0, 0, "", "" \
+    }
+
+/* Entry `index`, from 0, of what was left out. END: there are no more. INVALID: a NULL argument, or
+ * an unknown struct_size. Never blocks; any thread. */
+SLUICE_API sluice_status sluice_dataset_get_left_out(const sluice_dataset *dataset, uint32_t index,
+                                                     sluice_left_out *left_out);
+
+/*
+ * Warning `index`, from 0, of opening the dataset: a sentence for people, which says what to write
+ * to end it. There is one for each reason by which images were left out, or more than a tenth as
+ * many things as the dataset has samples. Valid until the dataset is closed; NULL: there are no
+ * more. Never blocks; any thread.
+ */
+SLUICE_API const char *sluice_dataset_get_warning(const sluice_dataset *dataset, uint32_t index);
 
 /* Field `index`, 0 .. fields-1 of sluice_dataset_info; INVALID for others. */
 SLUICE_API sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t index,

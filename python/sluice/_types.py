@@ -22,11 +22,22 @@ Values = Iterable[float]
 Labels = str | Sequence[str] | Mapping[str | int, str | None]
 
 
-class Field(NamedTuple):
+class _Field(NamedTuple):
     name: str
     type: str
     dtype: str
     shape: tuple[int, ...]
+
+
+class Field(_Field):
+    meaning: dict[str, str | bool]
+
+
+class LeftOut(NamedTuple):
+    reason: str
+    count: int
+    images: bool
+    example: str
 
 
 class _Verified(NamedTuple):

@@ -295,7 +295,7 @@ class Boxes(Column):
     `padded` rows x length x 4, zeros behind, and NAME.lengths.
 
     length: the most that a row has, crowds that are left out too; of several samples (Mosaic, CopyPaste) all of theirs.
-    format: as stored, 'xyxy', 'xywh' (COCO, VOC) or 'cxcywh'; relative: as shares
+    format: as stored, 'xyxy', 'xywh' (COCO, VOC), 'cxcywh', or 'auto', the field's; relative: as shares
     of the picture's width and height (YOLO), else pixels. out_format, out_relative: in the batch. Boxes are moved by
     all steps at once, then clipped once to what is seen, and dropped by one rule: kept are those at least `min_size`
     wide and high, of `min_area`, of the share `min_visibility` of what they would be unclipped, at most `max_aspect`

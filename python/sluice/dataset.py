@@ -6,6 +6,7 @@ import array
 import operator
 import os
 import stat
+import warnings
 from collections import namedtuple
 from collections.abc import Mapping
 
@@ -17,7 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, overload
 
-    from ._types import Field as Field, Labels, Paths, Progress, Verified as Verified
+    from ._types import Field as Field, Labels, LeftOut as LeftOut, Paths, Progress, Verified as Verified
+
+# Of what a field means, by the numbers of the library; 0 is left out.
+MEANINGS = {
+    "role": {1: "boxes", 2: "points", 3: "shapes", 4: "mask", 5: "width", 6: "height"},
+    "box_format": {1: "xyxy", 2: "xywh", 3: "cxcywh"},
+    "coordinates": {1: "relative", 2: "pixels", 3: "indices"},
+    "orientation": {1: "stored", 2: "upright", 3: "by_size"},
+    "per_box": {1: True},
+}
 
 TYPES = {1: "image", 2: "int", 3: "float", 4: "bytes", 5: "text", 6: "tensor"}
 
@@ -38,8 +48,25 @@ if not TYPE_CHECKING:
 
 
 if not TYPE_CHECKING:  # else as _types.py has them: the typing module takes long to import
-    Field = namedtuple("Field", ["name", "type", "dtype", "shape"])
-    Field.__doc__ = "What each sample has under a name. A 0 in `shape` differs from sample to sample."
+    LeftOut = namedtuple("LeftOut", ["reason", "count", "images", "example"])
+    LeftOut.__doc__ = "Files, rows or values that opening a dataset found and left out. `example` is the first one."
+
+    class Field(namedtuple("Field", ["name", "type", "dtype", "shape"])):
+        """What each sample has under a name. A 0 in `shape` differs from sample to sample.
+
+        meaning: what the dataset knows of its values: role ('boxes', 'points', 'shapes', 'mask', 'width', 'height'),
+        box_format ('xyxy', 'xywh', 'cxcywh'), coordinates ('relative', 'pixels', 'indices'), orientation ('stored',
+        'upright', 'by_size'), per_box (True: an element for each box), of (the field that it belongs to).
+        """
+
+        meaning = {}  # no member of the tuple, which has four
+
+        @classmethod
+        def _known(cls, name, kind, dtype, shape, meaning):
+            field = cls(name, TYPES.get(kind, "unknown"), DTYPE_NAMES.get(dtype, "unknown"), shape)
+            known = {key: words[meaning[key]] for key, words in MEANINGS.items() if meaning[key] in words}
+            field.meaning = known | ({"of": meaning["of"]} if meaning["of"] else {})
+            return field
 
     class Verified(namedtuple("Verified", ["samples", "bytes", "findings", "unchecked"])):
         """What Dataset.verify found. `undecoded`: pictures whose pixels were not read, as `decode` does."""
@@ -115,6 +142,7 @@ class Dataset:
     unpacked_dir: a folder where what is compressed as a whole is kept unpacked, and read from there, in any order. Each file is
     unpacked once, when it is opened first; the ranks of a run share the work. It is removed when its source has changed, and else
     never; the folder may be removed while nobody uses it.
+    split: the split to open of a dataset that has several: its name there, or 'train', 'val', 'test'.
     memory_bytes: what opening may take, for indexes and columns that are kept [half of what is available, at most 8 GiB].
 
     Raises InvalidError, IOError, CorruptError, UnsupportedError, OutOfMemoryError. A dataset can be pickled: the other
@@ -126,7 +154,7 @@ class Dataset:
         self, path: Paths, *, flat: tuple[Any, Sequence[int]] | None = None,
         fields: Mapping[str, str | tuple[str, str]] | None = None, allow_empty_classes: bool = False,
         allow_case_duplicates: bool = False, allow_outside: bool = False, memory_bytes: int = 0,
-        unpacked_dir: str | bytes | os.PathLike[Any] | None = None,
+        unpacked_dir: str | bytes | os.PathLike[Any] | None = None, split: str | None = None,
     ) -> None:  # fmt: skip
         if isinstance(path, (str, bytes, os.PathLike)):
             path = [path]
@@ -147,6 +175,8 @@ class Dataset:
         self._open()
         self._info = self._handle.info()
         self._fields = [self._handle.field(i) for i in range(self._info["fields"])]
+        for text in iter(self._counted(self._handle.warning), None):
+            warnings.warn(f"{self.paths[0]}: {text}", UserWarning, stacklevel=4)
 
     def _open(self) -> None:
         flat = self._arguments["flat"]
@@ -205,10 +235,17 @@ class Dataset:
     @property
     def fields(self) -> dict[str, Field]:
         """The fields of a sample, by name."""
-        return {
-            name: Field(name, TYPES.get(kind, "unknown"), DTYPE_NAMES.get(dtype, "unknown"), shape)
-            for name, kind, dtype, shape in self._fields
-        }
+        return {field[0]: Field._known(*field) for field in self._fields}
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """What opening the dataset found and left out: a (reason, count, images, example) for each reason."""
+        return [LeftOut(*found) for found in iter(self._counted(self._handle.left_out), None)]
+
+    @staticmethod
+    def _counted(get):
+        numbers = iter(range(1 << 30))
+        return lambda: get(next(numbers))
 
     @property
     def classes(self) -> list[str]:
@@ -309,7 +346,7 @@ class Dataset:
         if isinstance(index, slice):
             return self._slice(range(*index.indices(len(self))))
         index = self._number(index)
-        return {field[0]: self._value(index, *field) for field in self._fields}
+        return {field[0]: self._value(index, *field[:4]) for field in self._fields}
 
     def _value(self, index, name, kind, dtype, shape):
         data = self._handle.read(index, name)

@@ -263,7 +263,16 @@ static PyObject *info(dataset_object *self, PyObject *unused)
                          (unsigned long long)info.fingerprint);
 }
 
-/* (name, type, dtype, shape) */
+/* What a field means: the numbers of the header's enumerations, and a name. */
+static PyObject *meaning_of(const sluice_field *field)
+{
+    return Py_BuildValue("{s:i,s:i,s:i,s:i,s:I,s:s}", "role", (int)field->role, "box_format",
+                         (int)field->box_format, "coordinates", (int)field->coordinates,
+                         "orientation", (int)field->orientation, "per_box", field->per_box, "of",
+                         field->of);
+}
+
+/* (name, type, dtype, shape, meaning) */
 static PyObject *field(dataset_object *self, PyObject *number)
 {
     sluice_field field = SLUICE_FIELD_INIT;
@@ -279,9 +288,36 @@ static PyObject *field(dataset_object *self, PyObject *number)
     for (uint32_t i = 0; shape != NULL && i < field.dims; i++) {
         PyTuple_SetItem(shape, (Py_ssize_t)i, PyLong_FromLongLong(field.shape[i]));
     }
-    return shape == NULL
-               ? NULL
-               : Py_BuildValue("(siiN)", field.name, (int)field.type, (int)field.dtype, shape);
+    return shape == NULL ? NULL
+                         : Py_BuildValue("(siiNN)", field.name, (int)field.type, (int)field.dtype,
+                                         shape, meaning_of(&field));
+}
+
+/* (reason, count, images, example) */
+static PyObject *left_out(dataset_object *self, PyObject *number)
+{
+    sluice_left_out found = SLUICE_LEFT_OUT_INIT;
+    const unsigned long index = PyLong_AsUnsignedLong(number);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (sluice_dataset_get_left_out(self->handle->dataset, (uint32_t)index, &found) != SLUICE_OK) {
+        return Py_NewRef(Py_None);
+    }
+    PyObject *example = PyUnicode_DecodeFSDefault(found.example);
+    return example == NULL ? NULL
+                           : Py_BuildValue("(sKNN)", found.reason, (unsigned long long)found.count,
+                                           PyBool_FromLong((long)found.images), example);
+}
+
+static PyObject *warning(dataset_object *self, PyObject *number)
+{
+    const unsigned long index = PyLong_AsUnsignedLong(number);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    const char *text = sluice_dataset_get_warning(self->handle->dataset, (uint32_t)index);
+    return text == NULL ? Py_NewRef(Py_None) : PyUnicode_DecodeFSDefault(text);
 }
 
 static PyObject *class_name(dataset_object *self, PyObject *label)
@@ -400,7 +436,11 @@ static PyObject *decode(dataset_object *self, PyObject *arguments)
 
 static PyMethodDef methods[] = {
     {"info", (PyCFunction)(void (*)(void))info, METH_NOARGS, "What it is, as a dict."},
-    {"field", (PyCFunction)(void (*)(void))field, METH_O, "(name, type, dtype, shape) of a field."},
+    {"field", (PyCFunction)(void (*)(void))field, METH_O,
+     "(name, type, dtype, shape, meaning) of a field."},
+    {"left_out", (PyCFunction)(void (*)(void))left_out, METH_O,
+     "(reason, count, images, example) of what was left out, or None."},
+    {"warning", (PyCFunction)(void (*)(void))warning, METH_O, "A warning of opening it, or None."},
     {"class_name", (PyCFunction)(void (*)(void))class_name, METH_O, "Name of a class, or None."},
     {"sample", (PyCFunction)(void (*)(void))sample, METH_O, "Where a sample lies, as a dict."},
     {"read", (PyCFunction)(void (*)(void))read_field, METH_VARARGS,

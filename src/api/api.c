@@ -87,6 +87,33 @@ sluice_status sl_api_fail(sluice_error *error, const sluice_error *reason)
     return (sluice_status)reason->status;
 }
 
+static bool is_word(int32_t number, int32_t last)
+{
+    return number >= 0 && number <= last;
+}
+
+static sluice_status read_meaning(sl_meaning *meaning, const sluice_field *given,
+                                  sluice_error *error)
+{
+    if (!is_word(given->role, SLUICE_ROLE_HEIGHT) ||
+        !is_word(given->box_format, SLUICE_BOX_CXCYWH) ||
+        !is_word(given->coordinates, SLUICE_COORDINATES_INDICES) ||
+        !is_word(given->orientation, SLUICE_ORIENTATION_BY_SIZE) || given->per_box > 1) {
+        return sl_error_set(error, SLUICE_INVALID, "api",
+                            "field \"%.31s\": its role, box_format, coordinates, orientation or "
+                            "per_box is not one of the header's values",
+                            given->name);
+    }
+    *meaning = (sl_meaning){.role = (sluice_role)given->role,
+                            .box_format = (sluice_box_format)given->box_format,
+                            .coordinates = (sluice_coordinates)given->coordinates,
+                            .orientation = (sluice_orientation)given->orientation,
+                            .per_box = given->per_box != 0};
+    memcpy(meaning->of, given->of, sizeof(meaning->of));
+    meaning->of[sizeof(meaning->of) - 1] = '\0';
+    return SLUICE_OK;
+}
+
 sluice_status sl_api_read_field(sl_field *field, const sluice_field *given, sluice_error *error)
 {
     sluice_field own;
@@ -94,7 +121,8 @@ sluice_status sl_api_read_field(sl_field *field, const sluice_field *given, slui
     if (status < 0) {
         return status;
     }
-    if (own.reserved != 0 || own.reserved_32 != 0 || own.dims > SLUICE_TENSOR_DIMS_MAX) {
+    if (own.reserved != 0 || own.reserved_32 != 0 || own.reserved_end != 0 ||
+        own.dims > SLUICE_TENSOR_DIMS_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "api",
                             "a field has at most %d dims, and reserved must be 0",
                             SLUICE_TENSOR_DIMS_MAX);
@@ -104,6 +132,10 @@ sluice_status sl_api_read_field(sl_field *field, const sluice_field *given, slui
                         .dims = own.dims,
                         .compression = (sluice_compression)own.compression};
     memcpy(field->name, own.name, sizeof(field->name));
+    status = read_meaning(&field->meaning, &own, error);
+    if (status < 0) {
+        return status;
+    }
     for (uint32_t i = 0; i < own.dims; i++) {
         field->shape[i] = (uint64_t)own.shape[i]; /* a negative one is too large */
     }

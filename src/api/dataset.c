@@ -84,6 +84,9 @@ static sluice_status open_within_memory(sl_dataset **dataset, const char *const 
     const uint64_t shortages = sl_memory_shortages();
     sluice_status status = open_ranges(dataset, paths, count, own, error);
     status = sl_error_after_shortage(status, sl_memory_shortages() > shortages, error);
+    if (status == SLUICE_OK && *dataset != NULL) {
+        sl_omissions_warn(&(*dataset)->omissions, (*dataset)->info.samples, &(*dataset)->warnings);
+    }
     (void)sl_memory_work_under(before);
     const bool met = atomic_load_explicit(&limit.met, memory_order_relaxed);
     return status == SLUICE_NOMEM && met ? dataset_refuse_memory(bytes, error) : status;
@@ -98,6 +101,13 @@ static sluice_status dataset_check_fields(const sluice_dataset_options *own, slu
     }
     if (own->field_count > 0 && own->flat != NULL) {
         return sl_error_set(error, SLUICE_INVALID, "api", "flat files have one field: see flat");
+    }
+    if (own->split != NULL && own->flat != NULL) {
+        return sl_error_set(error, SLUICE_INVALID, "api",
+                            SL_OPTION("split") ": flat files have no splits");
+    }
+    if (own->split != NULL && own->split[0] == '\0') {
+        return sl_error_set(error, SLUICE_INVALID, "api", SL_OPTION("split") " is empty");
     }
     return SLUICE_OK;
 }
@@ -203,8 +213,40 @@ sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t i
     sluice_field full = SLUICE_FIELD_INIT;
     dataset_set_type(&full, &own->fields[index]);
     full.compression = (int32_t)own->fields[index].compression;
+    const sl_meaning *meaning = &own->fields[index].meaning;
+    full.role = (int32_t)meaning->role;
+    full.box_format = (int32_t)meaning->box_format;
+    full.coordinates = (int32_t)meaning->coordinates;
+    full.orientation = (int32_t)meaning->orientation;
+    full.per_box = meaning->per_box;
     snprintf(full.name, sizeof(full.name), "%s", own->fields[index].name);
+    snprintf(full.of, sizeof(full.of), "%s", meaning->of);
     return sl_api_write_struct(field, &full, sizeof(full));
+}
+
+sluice_status sluice_dataset_get_left_out(const sluice_dataset *dataset, uint32_t index,
+                                          sluice_left_out *left_out)
+{
+    const sl_dataset *own = sl_api_const_dataset(dataset);
+    if (own == NULL || left_out == NULL || !sl_api_is_tagged(left_out)) {
+        return SLUICE_INVALID;
+    }
+    if (index >= own->omissions.reasons) {
+        return SLUICE_END;
+    }
+    const sl_omission *omission = &own->omissions.of[index];
+    sluice_left_out full = SLUICE_LEFT_OUT_INIT;
+    full.images = omission->images;
+    full.count = omission->count;
+    snprintf(full.reason, sizeof(full.reason), "%s", omission->reason);
+    snprintf(full.example, sizeof(full.example), "%s", omission->example);
+    return sl_api_write_struct(left_out, &full, sizeof(full));
+}
+
+const char *sluice_dataset_get_warning(const sluice_dataset *dataset, uint32_t index)
+{
+    const sl_dataset *own = sl_api_const_dataset(dataset);
+    return own != NULL && index < own->warnings.count ? own->warnings.text[index] : NULL;
 }
 
 sluice_status sluice_dataset_format(uint32_t index, sluice_format *format)

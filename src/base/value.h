@@ -59,6 +59,16 @@ static inline uint32_t sl_field_rank(const char *name, sluice_field_type type)
     return sl_type_is_media(type) ? 0 : 2;
 }
 
+/* What a field means (sluice/dataset.h). Zeroed: nothing is known. */
+typedef struct sl_meaning {
+    sluice_role role;
+    sluice_box_format box_format;
+    sluice_coordinates coordinates;
+    sluice_orientation orientation;
+    bool per_box;
+    char of[SL_FIELD_NAME_BYTES]; /* a field of the same dataset; "": the only one that can be */
+} sl_meaning;
+
 typedef struct sl_field {
     char name[SL_FIELD_NAME_BYTES];
     sluice_field_type type;
@@ -66,6 +76,7 @@ typedef struct sl_field {
     uint32_t dims;                          /* tensors */
     uint64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* tensors; 0: differs from sample to sample */
     sluice_compression compression;
+    sl_meaning meaning;
 } sl_field;
 
 typedef struct sl_value {

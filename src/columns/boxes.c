@@ -65,7 +65,7 @@ static void box_to(const float box[4], sluice_box_format format, float to[4])
         to[0] = (box[0] + box[2]) / 2;
         to[1] = (box[1] + box[3]) / 2;
     }
-    if (format != SLUICE_BOX_XYXY) {
+    if (format == SLUICE_BOX_XYWH || format == SLUICE_BOX_CXCYWH) {
         to[2] = size[0];
         to[3] = size[1];
     }
@@ -87,7 +87,7 @@ const char *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *
             return "is not of finite numbers";
         }
         if (box[2] < box[0] || box[3] < box[1]) {
-            return rule->format == SLUICE_BOX_XYXY ? "has its right or lower edge before the other"
+            return rule->format <= SLUICE_BOX_XYXY ? "has its right or lower edge before the other"
                                                    : "has a width or height below 0";
         }
     }

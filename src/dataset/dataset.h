@@ -17,8 +17,10 @@
 #include "error.h"
 #include "mix.h"
 #include "objects.h"
+#include "omissions.h"
 #include "unchecked.h"
 #include "value.h"
+#include "warnings.h"
 
 #include <stdatomic.h>
 
@@ -202,6 +204,8 @@ struct sl_dataset {
     /* What it is, and what it was known by: a sentence for people. Behind "; " how it is stored, if
      * that makes it slow, and what to do. */
     char kind[256];
+    sl_omissions omissions; /* while it is opened; then constant */
+    sl_warnings warnings;   /* likewise */
 };
 
 /*
@@ -225,6 +229,7 @@ typedef struct sl_format {
     const char *files; /* what is opened, in the plural: ".npy files" */
     const char *known; /* the same for the sentence that lists all formats; NULL: `files` */
     bool takes_fields; /* sluice_dataset_options.fields */
+    bool takes_split;  /* sluice_dataset_options.split: `open` picks it, or refuses it by name */
     /* True when `path` looks like this format; cheap. */
     bool (*probe)(const char *path);
     /* Whether a file in this folder says that all of it is of this format: then no other is looked

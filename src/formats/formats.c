@@ -61,6 +61,13 @@ static sluice_status open_as(const sl_format *format, sl_dataset **dataset,
                              "fields cannot be chosen from this dataset, of the format \"%s\"",
                              format->name);
     }
+    if (options->split != NULL && !format->takes_split) {
+        return sl_error_file(
+            error, SLUICE_INVALID, STAGE, 0, paths[0], -1,
+            SL_OPTION("split") " \"%.64s\": this dataset, of the format \"%s\", "
+                               "has no splits to choose from; open the path of the split",
+            options->split, format->name);
+    }
     return format->open(dataset, paths, count, options, error);
 }
 

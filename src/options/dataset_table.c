@@ -42,6 +42,8 @@ static const sluice_option dataset_rows[] = {
      .help = "lists of files may name some that do not lie below the list's folder"},
     {SL_TEXT(sluice_dataset_options, unpacked_dir), .keyword = "unpacked_dir",
      .flag = "--unpacked-dir", .value = "FOLDER", .help = UNPACKED_HELP},
+    {SL_TEXT(sluice_dataset_options, split), .keyword = "split", .flag = "--split", .value = "NAME",
+     .help = "split to open: train, val, test, or its name in the dataset"},
     {NUMBER(memory_bytes, 0, UINT64_MAX), .unit = SLUICE_UNIT_BYTES, .keyword = "memory_bytes",
      .flag = "--open-memory", .value = "BYTES",
      .help =

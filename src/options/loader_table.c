@@ -117,7 +117,7 @@ const sl_options_table sl_loader_table = SL_TABLE(loader_rows);
 static const char *const kinds[] = {"image",    "number",    "tensor", "window", "ragged",
                                     "padded",   "one_hot",   "mask",   "boxes",  "points",
                                     "geometry", "instances", NULL};
-static const char *const box_formats[] = {"xyxy", "xywh", "cxcywh", NULL};
+static const char *const box_formats[] = {"auto", "xyxy", "xywh", "cxcywh", NULL};
 static const char *const interpolations[] = {"nearest", "bilinear", NULL};
 static const char *const overlaps[] = {"last", "ignore", NULL};
 static const char *const parts[] = {"whole", "center", "random", NULL};

@@ -36,6 +36,7 @@ static void check_all()
     const sluice_scan_options scan_options = SLUICE_SCAN_OPTIONS_INIT;
     const sluice_mix_options mix_options = SLUICE_MIX_OPTIONS_INIT;
     const sluice_field field = SLUICE_FIELD_INIT;
+    const sluice_left_out left_out = SLUICE_LEFT_OUT_INIT;
     const sluice_format format = SLUICE_FORMAT_INIT;
     const sluice_sample_info sample_info = SLUICE_SAMPLE_INFO_INIT;
     const sluice_pixels pixels = SLUICE_PIXELS_INIT;
@@ -71,6 +72,7 @@ static void check_all()
     check(scan_options, "scan_options");
     check(mix_options, "mix_options");
     check(field, "field");
+    check(left_out, "left_out");
     check(format, "format");
     check(sample_info, "sample_info");
     check(pixels, "pixels");

@@ -52,6 +52,11 @@ static sluice_status fill_field(void *tagged)
     return sluice_dataset_get_field(f.dataset, 0, tagged);
 }
 
+static sluice_status fill_left_out(void *tagged)
+{
+    return sluice_dataset_get_left_out(f.dataset, 0, tagged); /* of a folder nothing */
+}
+
 static sluice_status fill_format(void *tagged)
 {
     return sluice_dataset_format(0, tagged);
@@ -298,6 +303,7 @@ static const struct filler {
     {"ranks_find", fill_ranks, sizeof(sluice_ranks), SLUICE_OK, 4},
     {"dataset_get_info", fill_info, sizeof(sluice_dataset_info), SLUICE_OK, 4},
     {"dataset_get_field", fill_field, sizeof(sluice_field), SLUICE_OK, 4},
+    {"dataset_get_left_out", fill_left_out, sizeof(sluice_left_out), SLUICE_END, 4},
     {"dataset_format", fill_format, sizeof(sluice_format), SLUICE_OK, 4},
     {"dataset_get_sample", fill_sample, sizeof(sluice_sample_info), SLUICE_OK, 4},
     {"dataset_verify", fill_verified, sizeof(sluice_verify_result), SLUICE_OK, 4},

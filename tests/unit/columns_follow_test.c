@@ -211,7 +211,7 @@ TEST_WITH(columns_that_are_refused_at_once, follow_setup, follow_teardown)
         {.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = 1, .min_visibility = 1.5},
         {.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = 1, .min_size = NAN},
         {.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = 1, .max_aspect = 0.5},
-        {.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = 1, .box_format = 3},
+        {.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = 1, .box_format = 4},
         {.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = 1, .out_format = -1},
         {.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = 1, .fill = 1},
         {.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = 1, .follows = "no name"},

@@ -283,7 +283,7 @@ TEST(test_faults_of_followers)
         {"m:mask,labels=", "KEY=VALUE"},
         {"m:mask,crowds=a b", "crowds=a b: expected a field's name"},
         {"m:mask,overlap=first", "overlap=first: expected one of last, ignore"},
-        {"b:boxes,format=yolo", "format=yolo: expected one of xyxy, xywh, cxcywh"},
+        {"b:boxes,format=yolo", "format=yolo: expected one of auto, xyxy, xywh, cxcywh"},
         {"b:boxes,box-format=xywh",
          "it takes length, too-long, follows, format, out-format, "
          "relative, out-relative, padded, at-least-one, min-size, "

@@ -131,7 +131,7 @@ static void draw_boxes(const struct overlay *tile, const struct drawn *drawn)
             box[0] -= box[2] / 2;
             box[1] -= box[3] / 2;
         }
-        if (how->out_format != SLUICE_BOX_XYXY) {
+        if (how->out_format == SLUICE_BOX_CXCYWH || how->out_format == SLUICE_BOX_XYWH) {
             box[2] += box[0];
             box[3] += box[1];
         }
