@@ -2,6 +2,7 @@
 #include "splits.h"
 
 #include "error.h"
+#include "name_list.h"
 #include "store.h"
 #include "view.h"
 
@@ -69,6 +70,65 @@ bool sl_split_is(const char *name)
     const size_t length = splits_word_length(name);
     return split_of_word(name, length) != SL_SPLIT_NONE &&
            name[length + strspn(name + length, "0123456789_-")] == '\0';
+}
+
+/* The kinds of split that the words of a name are of, a bit each. */
+enum { TRAINVAL = SL_SPLIT_OTHER + 1 };
+static uint32_t splits_kinds_of(const char *name)
+{
+    static const char both[] = "trainval";
+    uint32_t kinds = 0;
+    for (const char *at = name; *at != '\0';) {
+        const size_t length = splits_word_length(at);
+        const bool is_both = length == sizeof(both) - 1 && strncasecmp(both, at, length) == 0;
+        kinds |= 1U << (is_both ? (uint32_t)TRAINVAL : (uint32_t)split_of_word(at, length));
+        at += length > 0 ? length : 1;
+    }
+    return kinds & ~(1U << SL_SPLIT_NONE);
+}
+
+/* Returns how many names are of these kinds; lists them, and stores the number of the last. */
+static uint32_t splits_alike(const char *const *names, uint32_t count, uint32_t kinds,
+                             uint32_t *number, sl_name_list *alike)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count && kinds != 0; i++) {
+        if (splits_kinds_of(names[i]) == kinds) {
+            sl_name_list_add(alike, names[i]);
+            *number = i;
+            found++;
+        }
+    }
+    return found;
+}
+
+sluice_status sl_split_choose(const char *const *names, uint32_t count, const char *wanted,
+                              uint32_t *number, sluice_error *error)
+{
+    sl_name_list all, alike;
+    sl_name_list_begin(&all);
+    sl_name_list_begin(&alike);
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(names[i], wanted) == 0) {
+            *number = i;
+            return SLUICE_OK;
+        }
+        sl_name_list_add(&all, names[i]);
+    }
+    const bool is_word = wanted[splits_word_length(wanted)] == '\0';
+    const uint32_t kinds = is_word ? splits_kinds_of(wanted) : 0;
+    const uint32_t found = splits_alike(names, count, kinds, number, &alike);
+    if (found == 1) {
+        return SLUICE_OK;
+    }
+    if (found > 1) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            SL_OPTION("split") " \"%.64s\" may mean %s: write one of these names",
+                            wanted, alike.text);
+    }
+    return sl_error_set(error, SLUICE_INVALID, STAGE,
+                        SL_OPTION("split") " \"%.64s\": there is no such split; the splits are: %s",
+                        wanted, all.text);
 }
 
 /* "train" of train-00000-of-00002.parquet; false: its name begins with no split's. */

@@ -27,6 +27,17 @@ sl_split sl_split_of(const char *name);
 /* Whether it is called after a split and nothing else: "train", "val2017", "test_1". */
 bool sl_split_is(const char *name);
 
+/*
+ * Finds the split `wanted` (sluice_dataset_options.split) among the names of a dataset's splits,
+ * and stores its number. The name `wanted` itself comes first. Otherwise a word for a kind of split
+ * ("train", "val", "validation", "test") stands for the only name of that kind: "val" for
+ * "val2017". A name of two kinds ("trainval", "test-dev") has no such word, except that "trainval"
+ * finds "trainval2012". INVALID, with the names: none matches, or several do. The caller adds the
+ * file to `error`.
+ */
+sluice_status sl_split_choose(const char *const *names, uint32_t count, const char *wanted,
+                              uint32_t *number, sluice_error *error);
+
 /* INVALID, by name, where the names of the files begin with several splits'. `suffix` is that of
  * the files, for the error. */
 sluice_status sl_splits_check(const sl_listed_file *files, uint32_t count, const char *suffix,
