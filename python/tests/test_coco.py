@@ -53,7 +53,7 @@ def of_image(tree, image):
 def test_boxes_and_keypoints(tmp_path, coco, indent):
     data = sluice.Dataset(write(tmp_path, coco, indent=indent))
     assert data.format == "coco" and len(data) == IMAGES
-    assert list(data.fields) == ["image", "image_id", "boxes", "labels", "iscrowd", "area", "keypoints", "key"]
+    assert list(data.fields) == ["image", "image_id", "boxes", "labels", "iscrowd", "area", "keypoints", "width", "height", "key"]
     for image, sample in zip(coco["images"], data):
         wanted = of_image(coco, image)
         assert sample["image_id"] == image["id"] and sample["key"] == image["file_name"]
@@ -66,13 +66,58 @@ def test_boxes_and_keypoints(tmp_path, coco, indent):
     assert len(names) == 91 and names[90] == "name 90" and names[3] == "name 3" and names[2] == "2"
 
 
+SIZED = {"orientation": "by_size"}
+MEANINGS = {
+    "image": SIZED, "boxes": {"role": "boxes", "box_format": "xywh", "coordinates": "pixels"} | SIZED,
+    "labels": {"per_box": True}, "iscrowd": {"per_box": True}, "area": {"per_box": True},
+    "keypoints": {"role": "points", "coordinates": "indices", "per_box": True} | SIZED,
+    "segmentation": {"role": "shapes", "per_box": True} | SIZED, "width": {"role": "width"}, "height": {"role": "height"},
+}  # fmt: skip
+
+
+def test_meaning(tmp_path, coco):
+    """What the values mean; the sizes that decide which way up an image was annotated are always fields."""
+    data = sluice.Dataset(write(tmp_path, coco))
+    assert {name: field.meaning for name, field in data.fields.items()} == {
+        name: MEANINGS.get(name, {}) for name in data.fields
+    }
+    for image, sample in zip(coco["images"], data):
+        assert (sample["width"], sample["height"]) == (image["width"], image["height"])
+    chosen = sluice.Dataset(data.paths[0], fields={"shapes": "segmentation", "h": "height"})
+    assert {name: field.meaning for name, field in chosen.fields.items()} == {
+        "shapes": MEANINGS["segmentation"], "h": {"role": "height"}, "width": {"role": "width"},
+    }  # fmt: skip
+
+
+def test_sizes_unknown(tmp_path, coco):
+    """A size of null or 0 is not known; without any nothing tells which way up images were annotated."""
+    change(coco, "images", 0, width=0)
+    change(coco, "images", 1, width=None, height=25.0)
+    del coco["images"][2]["height"]
+    data = sluice.Dataset(write(tmp_path, coco))
+    assert data.numbers("width") == [None, None] + [32] * (IMAGES - 2)
+    assert data.numbers("height") == [24, 25, None] + [24 + number for number in range(3, IMAGES)]
+    for each in coco["images"]:
+        each.pop("height", None)
+    data = sluice.Dataset(write(tmp_path, coco))
+    assert "height" not in data.fields and "width" in data.fields
+    assert data.fields["image"].meaning == {} and "orientation" not in data.fields["boxes"].meaning
+
+
+@pytest.mark.parametrize("size", [-1, 2.5, "32", True, 2**31, [32]])
+def test_sizes_wrong(tmp_path, coco, size):
+    change(coco, "images", 3, width=size)
+    with pytest.raises(CORRUPT, match='element 3 of "images".*width or height'):
+        sluice.Dataset(write(tmp_path, coco))
+
+
 def test_captions(tmp_path, coco):
     for number, each in enumerate(coco["annotations"]):
         each.clear()
         each.update(image_id=coco["images"][number % 4]["id"], id=number, caption=f'ä "{number}"')
     del coco["categories"]
     data = sluice.Dataset(write(tmp_path, coco, "annotations/captions_val2017.json"))
-    assert list(data.fields) == ["image", "image_id", "caption", "captions", "key"] and len(data.classes) == 0
+    assert list(data.fields) == ["image", "image_id", "caption", "captions", "width", "height", "key"] and len(data.classes) == 0
     for image, sample in zip(coco["images"], data):
         wanted = [each["caption"] for each in of_image(coco, image)]
         assert sample["caption"] == (wanted[0] if wanted else "")
@@ -85,12 +130,12 @@ def test_what_is_optional(tmp_path, coco):
         del each["iscrowd"], each["area"]
         each["keypoints"] = [1, 2, 0] * (1 + number % 2)
     data = sluice.Dataset(write(tmp_path, coco))
-    assert list(data.fields) == ["image", "image_id", "boxes", "labels", "iscrowd", "key"]
+    assert list(data.fields) == ["image", "image_id", "boxes", "labels", "iscrowd", "width", "height", "key"]
     assert sum(sum(plain(sample["iscrowd"])) for sample in data) == 0
     del coco["annotations"], coco["categories"]
     data = sluice.Dataset(write(tmp_path, coco, "annotations/image_info_val2017.json"))
-    assert list(data.fields) == ["image", "image_id", "key"]
-    assert list(sluice.Dataset(tmp_path / "annotations/image_info_val2017.json", fields={"x": "image"}).fields) == ["x"]
+    assert list(data.fields) == ["image", "image_id", "width", "height", "key"]
+    assert list(sluice.Dataset(data.paths[0], fields={"x": "image_id"}).fields) == ["x"]
 
 
 def test_strangers(tmp_path, coco):
@@ -138,7 +183,7 @@ def test_shapes(tmp_path, coco):
     fields = {"image": "image", "labels": "labels", "shapes": "segmentation"}
     assert "segmentation" not in sluice.Dataset(path).fields
     data = sluice.Dataset(path, fields=fields)
-    assert data.fields["shapes"].type == "text"
+    assert data.fields["shapes"].type == "text" and list(data.fields) == [*fields, "width", "height"]
     for image, sample in zip(coco["images"], data):
         assert json.loads(sample["shapes"]) == [each.get("segmentation") for each in of_image(coco, image)]
     sluice.pack(data, tmp_path / "packed", keep_order=True, progress=None)

@@ -40,6 +40,8 @@ def check(data, pictures, belonging, fields=("mask",)):
     names = walk(pictures)
     assert data.format == "masks" and list(data.fields) == ["image", *fields, "key"]
     assert all(data.fields[name].type == "image" for name in ("image", *fields))
+    assert data.fields["image"].meaning == {} and data.fields["key"].meaning == {}
+    assert all(data.fields[name].meaning == {"role": "mask", "orientation": "by_size"} for name in fields)
     assert [sample["key"] for sample in data] == names
     for name, sample in zip(names, data):
         assert bytes(sample["image"]) == (pictures / name).read_bytes()

@@ -101,6 +101,15 @@ def test_all(voc, way):
     check(data, voc, all_names())
 
 
+def test_meaning(voc):
+    sized = {"orientation": "by_size"}
+    assert {name: field.meaning for name, field in sluice.Dataset(voc).fields.items()} == {
+        "image": sized, "boxes": {"role": "boxes", "box_format": "xywh", "coordinates": "pixels"} | sized,
+        "labels": {"per_box": True}, "difficult": {"per_box": True}, "truncated": {"per_box": True},
+        "width": {"role": "width"}, "height": {"role": "height"}, "key": {},
+    }  # fmt: skip
+
+
 def test_lists(voc, monkeypatch):
     check(sluice.Dataset(voc / "ImageSets/Main/train.txt"), voc, all_names()[::2])
     data = sluice.Dataset(voc / "ImageSets/Main/dog_val.txt")
@@ -148,7 +157,7 @@ def test_other_extensions(voc):
 
 def test_choices(voc):
     data = sluice.Dataset(voc, fields={"x": "image", "box": "boxes", "file": ("image", "text")})
-    assert list(data.fields) == ["x", "box", "file"] and data[1]["file"] == "2008_000001.jpg"
+    assert list(data.fields) == ["x", "box", "file", "width", "height"] and data[1]["file"] == "2008_000001.jpg"
     with pytest.raises(INVALID, match="occluded"):
         sluice.Dataset(voc, fields={"image": "image", "o": "occluded"})
 

@@ -61,6 +61,11 @@ def check(data, pictures, labels, key=lambda name: name, points=None):
     assert data.format == "yolo" and [sample["key"] for sample in data] == [key(name) for name in names]
     fields = ["image", "boxes", "labels"] + (["keypoints"] if points else []) + ["key"]
     assert list(data.fields) == fields and data.fields["boxes"].shape == (0, 4)
+    upright = {"orientation": "upright"}
+    meanings = {"image": upright, "boxes": {"role": "boxes", "box_format": "cxcywh", "coordinates": "relative"} | upright,
+                "labels": {"per_box": True},
+                "keypoints": {"role": "points", "coordinates": "relative", "per_box": True} | upright}  # fmt: skip
+    assert all(data.fields[name].meaning == meanings.get(name, {}) for name in fields)
     for name, sample in zip(names, data):
         boxes, classes, keypoints = model(labels / (name.rsplit(".", 1)[0] + ".txt"), points)
         assert bytes(sample["image"]) == (pictures / name).read_bytes()

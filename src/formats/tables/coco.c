@@ -8,6 +8,7 @@
 #include "coco_opener.h"
 #include "coco_pictures.h"
 #include "coco_segmentation.h"
+#include "meanings.h"
 #include "memory.h"
 
 #include <stdio.h>
@@ -20,6 +21,8 @@
 static const sl_field image_columns[SL_COCO_IMAGE_COLUMNS] = {
     [SL_COCO_IMAGE_FILE] = {.type = SLUICE_FIELD_BYTES},
     [SL_COCO_IMAGE_ID] = {.type = SLUICE_FIELD_INT},
+    [SL_COCO_IMAGE_WIDTH] = {.type = SLUICE_FIELD_INT},
+    [SL_COCO_IMAGE_HEIGHT] = {.type = SLUICE_FIELD_INT},
 };
 
 static const sl_field annotation_columns[SL_COCO_OF_COLUMNS] = {
@@ -34,24 +37,44 @@ static const sl_field annotation_columns[SL_COCO_OF_COLUMNS] = {
 };
 
 static const sl_source_column all_sources[SL_COCO_SOURCES] = {
-    [SL_COCO_PICTURE] = {.name = "image", .field = {.type = SLUICE_FIELD_IMAGE}},
+    [SL_COCO_PICTURE] = {.name = "image",
+                         .field = {.type = SLUICE_FIELD_IMAGE, .meaning = SL_MEANS_IMAGE(BY_SIZE)}},
     [SL_COCO_ID] = {.name = "image_id", .field = {.type = SLUICE_FIELD_INT}},
-    [SL_COCO_BOXES] =
-        {.name = "boxes",
-         .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_F32, .dims = 2, .shape = {0, 4}}},
+    [SL_COCO_BOXES] = {.name = "boxes",
+                       .field = {.type = SLUICE_FIELD_TENSOR,
+                                 .dtype = SLUICE_F32,
+                                 .dims = 2,
+                                 .shape = {0, 4},
+                                 .meaning = SL_MEANS_BOXES(XYWH, PIXELS, BY_SIZE)}},
     [SL_COCO_LABELS] = {.name = "labels",
-                        .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_I64, .dims = 1}},
+                        .field = {.type = SLUICE_FIELD_TENSOR,
+                                  .dtype = SLUICE_I64,
+                                  .dims = 1,
+                                  .meaning = SL_MEANS_PER_BOX}},
     [SL_COCO_CROWD] = {.name = "iscrowd",
-                       .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_U8, .dims = 1}},
+                       .field = {.type = SLUICE_FIELD_TENSOR,
+                                 .dtype = SLUICE_U8,
+                                 .dims = 1,
+                                 .meaning = SL_MEANS_PER_BOX}},
     [SL_COCO_AREA] = {.name = "area",
-                      .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_F32, .dims = 1}},
+                      .field = {.type = SLUICE_FIELD_TENSOR,
+                                .dtype = SLUICE_F32,
+                                .dims = 1,
+                                .meaning = SL_MEANS_PER_BOX}},
     [SL_COCO_KEYPOINTS] = {.name = "keypoints",
-                           .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_F32, .dims = 2}},
+                           .field = {.type = SLUICE_FIELD_TENSOR,
+                                     .dtype = SLUICE_F32,
+                                     .dims = 2,
+                                     .meaning = SL_MEANS_POINTS(INDICES, BY_SIZE)}},
     [SL_COCO_SHAPES] = {.name = SL_COCO_SEGMENTATION,
-                        .field = {.type = SLUICE_FIELD_TEXT},
+                        .field = {.type = SLUICE_FIELD_TEXT, .meaning = SL_MEANS_SHAPES(BY_SIZE)},
                         .asked = true},
     [SL_COCO_CAPTION] = {.name = "caption", .field = {.type = SLUICE_FIELD_TEXT}},
     [SL_COCO_CAPTIONS] = {.name = "captions", .field = {.type = SLUICE_FIELD_TEXT}},
+    [SL_COCO_WIDTH] = {.name = "width",
+                       .field = {.type = SLUICE_FIELD_INT, .meaning = SL_MEANS_WIDTH}},
+    [SL_COCO_HEIGHT] = {.name = "height",
+                        .field = {.type = SLUICE_FIELD_INT, .meaning = SL_MEANS_HEIGHT}},
     [SL_COCO_KEY] = {.name = "key", .field = {.type = SLUICE_FIELD_TEXT}},
 };
 
@@ -175,6 +198,10 @@ static bool coco_is_there(const sl_coco_opener *o, uint32_t what)
     case SL_COCO_CAPTION:
     case SL_COCO_CAPTIONS:
         return o->counts[SL_COCO_OF_CAPTION] > 0;
+    case SL_COCO_WIDTH:
+        return o->image_counts[SL_COCO_IMAGE_WIDTH] > 0;
+    case SL_COCO_HEIGHT:
+        return o->image_counts[SL_COCO_IMAGE_HEIGHT] > 0;
     default:
         return true;
     }

@@ -12,7 +12,13 @@
 #include "listed.h"
 
 /* What is kept of an image, and of an annotation, until all are known. */
-enum { SL_COCO_IMAGE_FILE, SL_COCO_IMAGE_ID, SL_COCO_IMAGE_COLUMNS };
+enum {
+    SL_COCO_IMAGE_FILE,
+    SL_COCO_IMAGE_ID,
+    SL_COCO_IMAGE_WIDTH,
+    SL_COCO_IMAGE_HEIGHT,
+    SL_COCO_IMAGE_COLUMNS
+};
 enum {
     SL_COCO_OF_IMAGE,
     SL_COCO_OF_CATEGORY,
@@ -37,6 +43,8 @@ enum {
     SL_COCO_SHAPES,
     SL_COCO_CAPTION,
     SL_COCO_CAPTIONS,
+    SL_COCO_WIDTH,
+    SL_COCO_HEIGHT,
     SL_COCO_KEY,
     SL_COCO_SOURCES
 };
@@ -61,11 +69,12 @@ typedef struct sl_coco_opener {
     const char *path;
     sl_listed *own;
     sl_side_columns images, annotations;
-    uint64_t counts[SL_COCO_OF_COLUMNS]; /* annotations that have it */
-    size_t keypoint_bytes;               /* of an annotation; 0: not known yet */
-    bool other_keypoints;                /* annotations differ in that */
-    json_t *names;                       /* categories: an object, from their numbers */
-    int64_t highest;                     /* of them */
+    uint64_t image_counts[SL_COCO_IMAGE_COLUMNS]; /* images that have it */
+    uint64_t counts[SL_COCO_OF_COLUMNS];          /* annotations that have it */
+    size_t keypoint_bytes;                        /* of an annotation; 0: not known yet */
+    bool other_keypoints;                         /* annotations differ in that */
+    json_t *names;                                /* categories: an object, from their numbers */
+    int64_t highest;                              /* of them */
     sl_source_column sources[SL_COCO_SOURCES];
     uint32_t what[SL_COCO_SOURCES]; /* that each source is */
     sl_coco_identity *identities;   /* by id */

@@ -4,12 +4,13 @@
 #include "coco_segmentation.h"
 #include "memory.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define STAGE "dataset"
 
-static const char *const of_image[] = {"id", "file_name", NULL};
+static const char *const of_image[] = {"id", "file_name", "width", "height", NULL};
 static const char *const of_annotation[] = {"image_id", "category_id", "bbox",    "area",
                                             "iscrowd",  "keypoints",   "caption", NULL};
 static const char *const of_category[] = {"id", "name", NULL};
@@ -44,6 +45,22 @@ static sl_value text_value(const json_t *text)
         .bytes = {(const uint8_t *)json_string_value(text), json_string_length(text)}};
 }
 
+/* An image's width or height, of which 0 and null are unknown ones; false: it is neither. */
+static bool take_extent(const json_t *image, const char *name, sl_value *value)
+{
+    const json_t *member = sl_json_member(image, name);
+    const double number = json_number_value(member);
+    *value = (sl_value){.present = number > 0};
+    if (member == NULL) {
+        return true;
+    }
+    if (!json_is_number(member) || number < 0 || number > INT32_MAX || number != floor(number)) {
+        return false;
+    }
+    value->integer = (int64_t)number;
+    return true;
+}
+
 static sluice_status add_image(sl_coco_opener *o, const sl_json_element *element,
                                sluice_error *error)
 {
@@ -53,15 +70,26 @@ static sluice_status add_image(sl_coco_opener *o, const sl_json_element *element
         return sl_json_refuse(element, "an image has to have an integer id, and a file_name",
                               error);
     }
-    const sl_value name = text_value(file);
-    const sl_value number = {.present = true, .integer = json_integer_value(id)};
-    const sl_refusal why = sl_listed_check_path(o->own, name.bytes);
+    sl_value values[SL_COCO_IMAGE_COLUMNS] = {
+        [SL_COCO_IMAGE_FILE] = text_value(file),
+        [SL_COCO_IMAGE_ID] = {.present = true, .integer = json_integer_value(id)}};
+    const sl_refusal why = sl_listed_check_path(o->own, values[SL_COCO_IMAGE_FILE].bytes);
     if (why.text != NULL) {
         return sl_json_refuse(element, why.text, error);
     }
-    const sluice_status status = sl_side_columns_put(&o->images, SL_COCO_IMAGE_FILE, &name, error);
-    return status == SLUICE_OK ? sl_side_columns_put(&o->images, SL_COCO_IMAGE_ID, &number, error)
-                               : status;
+    if (!take_extent(element->value, "width", &values[SL_COCO_IMAGE_WIDTH]) ||
+        !take_extent(element->value, "height", &values[SL_COCO_IMAGE_HEIGHT])) {
+        return sl_json_refuse(element,
+                              "its width or height is not a whole number of pixels from 0 to "
+                              "2147483647",
+                              error);
+    }
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < SL_COCO_IMAGE_COLUMNS; i++) {
+        o->image_counts[i] += values[i].present;
+        status = sl_side_columns_put(&o->images, i, &values[i], error);
+    }
+    return status;
 }
 
 static sluice_status add_category(sl_coco_opener *o, const sl_json_element *element,

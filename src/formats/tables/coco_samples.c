@@ -109,6 +109,12 @@ static bool coco_find_value(sl_coco_opener *o, uint32_t what, uint64_t sample, s
         (void)sl_side_columns_get(&o->images, SL_COCO_IMAGE_ID, sample, value);
         return true;
     }
+    if (what == SL_COCO_WIDTH || what == SL_COCO_HEIGHT) {
+        (void)sl_side_columns_get(
+            &o->images, what == SL_COCO_WIDTH ? SL_COCO_IMAGE_WIDTH : SL_COCO_IMAGE_HEIGHT, sample,
+            value);
+        return true;
+    }
     if (what == SL_COCO_SHAPES) {
         return join_shapes(o, sample, value);
     }

@@ -6,6 +6,7 @@
 #include "listed.h"
 
 #include "checksum.h"
+#include "listed_sizes.h"
 #include "little_endian.h"
 #include "memory.h"
 #include "read_files.h"
@@ -314,6 +315,7 @@ sluice_status sl_listed_choose(sl_listed *own, const sl_listed_sources *sources,
     if (status < 0) {
         return status;
     }
+    sl_listed_complete_sizes(&found, sources);
     for (uint32_t i = 0; i < found.count; i++) {
         const uint32_t source = found.column[i];
         const sl_field *field = &found.fields[i];

@@ -5,6 +5,7 @@
  */
 #include "listed.h"
 #include "mask_pairs.h"
+#include "meanings.h"
 #include "memory.h"
 
 #include <stdio.h>
@@ -18,9 +19,11 @@ enum { PICTURE, MASK, INSTANCES, TRAIN_IDS, KEY, SOURCES };
 
 static const sl_source_column all_sources[SOURCES] = {
     [PICTURE] = {.name = "image", .field = {.type = SLUICE_FIELD_IMAGE}},
-    [MASK] = {.name = "mask", .field = {.type = SLUICE_FIELD_IMAGE}},
-    [INSTANCES] = {.name = "instances", .field = {.type = SLUICE_FIELD_IMAGE}},
-    [TRAIN_IDS] = {.name = "train_ids", .field = {.type = SLUICE_FIELD_IMAGE}},
+    [MASK] = {.name = "mask", .field = {.type = SLUICE_FIELD_IMAGE, .meaning = SL_MEANS_MASK}},
+    [INSTANCES] = {.name = "instances",
+                   .field = {.type = SLUICE_FIELD_IMAGE, .meaning = SL_MEANS_MASK}},
+    [TRAIN_IDS] = {.name = "train_ids",
+                   .field = {.type = SLUICE_FIELD_IMAGE, .meaning = SL_MEANS_MASK}},
     [KEY] = {.name = "key", .field = {.type = SLUICE_FIELD_TEXT}},
 };
 

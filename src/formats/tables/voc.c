@@ -5,6 +5,7 @@
  * read by several threads; until all are, an object takes 24 bytes.
  */
 #include "annotated.h"
+#include "meanings.h"
 #include "memory.h"
 #include "open_many.h"
 #include "thread.h"
@@ -43,23 +44,33 @@ enum {
     SOURCES
 };
 
+#define FLAGS                                                                                   \
+    {                                                                                           \
+        .type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_U8, .dims = 1, .meaning = SL_MEANS_PER_BOX \
+    }
+
 static const sl_source_column all_sources[SOURCES] = {
-    [PICTURE] = {.name = "image", .field = {.type = SLUICE_FIELD_IMAGE}},
-    [MASK] = {.name = "mask", .field = {.type = SLUICE_FIELD_IMAGE}},
-    [INSTANCES] = {.name = "instances", .field = {.type = SLUICE_FIELD_IMAGE}},
-    [BOXES] =
-        {.name = "boxes",
-         .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_F32, .dims = 2, .shape = {0, 4}}},
+    [PICTURE] = {.name = "image",
+                 .field = {.type = SLUICE_FIELD_IMAGE, .meaning = SL_MEANS_IMAGE(BY_SIZE)}},
+    [MASK] = {.name = "mask", .field = {.type = SLUICE_FIELD_IMAGE, .meaning = SL_MEANS_MASK}},
+    [INSTANCES] = {.name = "instances",
+                   .field = {.type = SLUICE_FIELD_IMAGE, .meaning = SL_MEANS_MASK}},
+    [BOXES] = {.name = "boxes",
+               .field = {.type = SLUICE_FIELD_TENSOR,
+                         .dtype = SLUICE_F32,
+                         .dims = 2,
+                         .shape = {0, 4},
+                         .meaning = SL_MEANS_BOXES(XYWH, PIXELS, BY_SIZE)}},
     [LABELS] = {.name = "labels",
-                .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_I64, .dims = 1}},
-    [DIFFICULT] = {.name = "difficult",
-                   .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_U8, .dims = 1}},
-    [TRUNCATED] = {.name = "truncated",
-                   .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_U8, .dims = 1}},
-    [OCCLUDED] = {.name = "occluded",
-                  .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_U8, .dims = 1}},
-    [WIDTH] = {.name = "width", .field = {.type = SLUICE_FIELD_INT}},
-    [HEIGHT] = {.name = "height", .field = {.type = SLUICE_FIELD_INT}},
+                .field = {.type = SLUICE_FIELD_TENSOR,
+                          .dtype = SLUICE_I64,
+                          .dims = 1,
+                          .meaning = SL_MEANS_PER_BOX}},
+    [DIFFICULT] = {.name = "difficult", .field = FLAGS},
+    [TRUNCATED] = {.name = "truncated", .field = FLAGS},
+    [OCCLUDED] = {.name = "occluded", .field = FLAGS},
+    [WIDTH] = {.name = "width", .field = {.type = SLUICE_FIELD_INT, .meaning = SL_MEANS_WIDTH}},
+    [HEIGHT] = {.name = "height", .field = {.type = SLUICE_FIELD_INT, .meaning = SL_MEANS_HEIGHT}},
     [GT] = {.name = "gt", .field = {.type = SLUICE_FIELD_INT}},
     [KEY] = {.name = "key", .field = {.type = SLUICE_FIELD_TEXT}},
 };
@@ -377,8 +388,8 @@ static bool voc_is_there(const opener *o, uint32_t what)
     bool height = false;
     bool occluded = false;
     for (uint32_t i = 0; i < o->count; i++) {
-        width = width || o->pages[i].width >= 0;
-        height = height || o->pages[i].height >= 0;
+        width = width || o->pages[i].width > 0;
+        height = height || o->pages[i].height > 0;
         occluded = occluded || o->pages[i].says_occluded;
     }
     if (voc_is_mask(what)) {
@@ -454,10 +465,10 @@ static bool voc_find_value(opener *o, uint32_t what, uint32_t sample, sl_value *
             .bytes = {(const uint8_t *)o->mask + strlen("../"), strlen(o->mask) - strlen("../")}};
         return true;
     case WIDTH:
-        *value = (sl_value){.present = from->width >= 0, .integer = from->width};
+        *value = (sl_value){.present = from->width > 0, .integer = from->width};
         return true;
     case HEIGHT:
-        *value = (sl_value){.present = from->height >= 0, .integer = from->height};
+        *value = (sl_value){.present = from->height > 0, .integer = from->height};
         return true;
     case GT:
         *value = (sl_value){.present = true, .integer = o->files.numbers[sample]};

@@ -5,6 +5,7 @@
  * are, an object takes 20 bytes, and 4 for each number of its points.
  */
 #include "listed.h"
+#include "meanings.h"
 #include "memory.h"
 #include "open_many.h"
 #include "yolo_files.h"
@@ -17,14 +18,24 @@
 enum { PICTURE, BOXES, LABELS, KEYPOINTS, KEY, SOURCES };
 
 static const sl_source_column all_sources[SOURCES] = {
-    [PICTURE] = {.name = "image", .field = {.type = SLUICE_FIELD_IMAGE}},
-    [BOXES] =
-        {.name = "boxes",
-         .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_F32, .dims = 2, .shape = {0, 4}}},
+    [PICTURE] = {.name = "image",
+                 .field = {.type = SLUICE_FIELD_IMAGE, .meaning = SL_MEANS_IMAGE(UPRIGHT)}},
+    [BOXES] = {.name = "boxes",
+               .field = {.type = SLUICE_FIELD_TENSOR,
+                         .dtype = SLUICE_F32,
+                         .dims = 2,
+                         .shape = {0, 4},
+                         .meaning = SL_MEANS_BOXES(CXCYWH, RELATIVE, UPRIGHT)}},
     [LABELS] = {.name = "labels",
-                .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_I64, .dims = 1}},
+                .field = {.type = SLUICE_FIELD_TENSOR,
+                          .dtype = SLUICE_I64,
+                          .dims = 1,
+                          .meaning = SL_MEANS_PER_BOX}},
     [KEYPOINTS] = {.name = "keypoints",
-                   .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_F32, .dims = 2}},
+                   .field = {.type = SLUICE_FIELD_TENSOR,
+                             .dtype = SLUICE_F32,
+                             .dims = 2,
+                             .meaning = SL_MEANS_POINTS(RELATIVE, UPRIGHT)}},
     [KEY] = {.name = "key", .field = {.type = SLUICE_FIELD_TEXT}},
 };
 
