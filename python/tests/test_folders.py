@@ -236,6 +236,12 @@ UNKNOWN = {
     "a.jpg": (b"\xff\xd8\xff\xe0" + bytes(40), "a picture (JPEG): open its folder"),
     "a.gz": (b"\x1f\x8b\x08" + bytes(40), "compressed by gzip"),
     "a.yaml": (b"epochs: 3\n", "it is text"),
+    "list.txt": (b"\na/0.jpg 3\na/1.jpg 4\n", "labels: write it as a table, called NAME.tsv"),
+    "files.list": (b"a/0.jpg\na/1.jpg\n", "without labels: write it as a table"),
+    "chat.json": (b' [{"id": 1, "image": "0.jpg"}]', "a JSON array: write a line for each sample"),
+    "page.json": (b"\n<!DOCTYPE HTML>\n<html>", "an HTML page: the download failed"),
+    "wide.txt": ("path label\n".encode("utf-16"), "text in UTF-16, by its byte order mark"),
+    "marked.txt": ("path label\n".encode("utf-8-sig"), "byte order mark (the bytes EF BB BF)"),
     "a.safetensors": (b"\x40" + bytes(7) + b'{"a":1}', "safetensors"),
     "a.raw": (bytes(range(1, 30)), "begins with the bytes 01 02 03"),
     "empty": (b"", "it is empty"),
@@ -247,6 +253,35 @@ def test_unknown_files(tmp_path, name):
     content, words = UNKNOWN[name]
     (tmp_path / name).write_bytes(content)
     refused(tmp_path / name, "of no known format", words)
+
+
+def test_the_list_of_formats_ends_with_a_word(tmp_path):
+    (tmp_path / "a.yaml").write_bytes(b"epochs: 3\n")
+    with pytest.raises(INVALID) as told:
+        sluice.Dataset(tmp_path / "a.yaml")
+    assert str(told.value).endswith(", ...")
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+POINTERS = ("a.tar", "a.tar.gz", "a.parquet", "a.arrow", "a.npy", "a.npz", "a.tfrecord", "a.rec", "a.csv", "a.tsv", "a.jsonl",
+            "a.json", "a.beton", "a.sluice")
+
+
+@pytest.mark.parametrize("name", POINTERS)
+def test_readers_name_what_is_no_file_of_theirs(tmp_path, name):
+    (tmp_path / name).write_bytes(POINTER)
+    with pytest.raises(sluice.Error, match="Git LFS pointer, not the file itself: run `git lfs pull`"):
+        sluice.Dataset(tmp_path / name)
+    (tmp_path / name).write_bytes(b"<!DOCTYPE html><html><body>404</body></html>\n" * 40)
+    with pytest.raises(sluice.Error, match="an HTML page: the download failed"):
+        sluice.Dataset(tmp_path / name)
+
+
+def test_a_picture_that_is_a_pointer(tmp_path):
+    photo(tmp_path / "a/0.jpg")
+    (tmp_path / "a/1.jpg").write_bytes(POINTER)
+    with pytest.raises(sluice.Error, match="not a picture: it is a Git LFS pointer"):
+        sluice.Dataset(tmp_path).decode(1)
 
 
 def test_unknown_files_of_real_programs(tmp_path):

@@ -2,6 +2,7 @@
 #include "codecs.h"
 
 #include "error.h"
+#include "foreign.h"
 #include "jpeg_codec.h"
 #include "media.h"
 #include "value.h"
@@ -28,18 +29,26 @@ static sluice_status codec_unknown(uint8_t number, sluice_error *error)
 /* Of bytes that no codec takes. */
 static sluice_status bytes_unknown(const sl_media *kind, sl_bytes bytes, sluice_error *error)
 {
-    if (kind == NULL) {
-        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, 0,
-                             "not a picture: it begins with the bytes %02x %02x", bytes.data[0],
-                             bytes.size > 1 ? bytes.data[1] : 0U);
+    const size_t head = bytes.size < SL_FOREIGN_HEAD_BYTES ? bytes.size : SL_FOREIGN_HEAD_BYTES;
+    const char *foreign = sl_foreign_or_known_kind(bytes.data, head);
+    if (kind != NULL && (kind->traits & SL_MEDIA_PICTURE) != 0) {
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, NULL, 0,
+                             "%s data: there is no codec for it here: convert the image to JPEG, "
+                             "PNG or WebP",
+                             kind->name);
     }
-    if ((kind->traits & (SL_MEDIA_AUDIO | SL_MEDIA_VIDEO)) != 0) {
+    if (foreign != NULL) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, 0, "not a picture: it is %s",
+                             foreign);
+    }
+    if (kind != NULL) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, 0,
                              "not a picture: it is %s (%s)", sl_media_class_words(kind),
                              kind->name);
     }
-    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, NULL, 0,
-                         "%s data: there is no codec for it here", kind->name);
+    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, 0,
+                         "not a picture: it begins with the bytes %02x %02x", bytes.data[0],
+                         bytes.size > 1 ? bytes.data[1] : 0U);
 }
 
 sluice_status sl_codec_find(uint8_t number, sl_bytes bytes, uint32_t *row, sluice_error *error)

@@ -8,6 +8,7 @@
 
 #include "file_refuse.h"
 #include "folder_find.h"
+#include "foreign.h"
 #include "format_table.h"
 #include "memory.h"
 #include "store.h"
@@ -52,6 +53,19 @@ static const sl_format *find_of_file(const char *path, sluice_error *error)
 
 /* ---- opening ---- */
 
+/* A reader that cannot make sense of a file is asked no further when the file is something else. */
+static sluice_status explain(sluice_status status, sluice_error *error)
+{
+    uint8_t head[SL_FOREIGN_HEAD_BYTES];
+    char path[sizeof(((sluice_error *)0)->file)];
+    if (status >= 0 || error == NULL || error->file[0] == '\0') {
+        return status;
+    }
+    memcpy(path, error->file, sizeof(path));
+    const size_t bytes = sl_store_look(path, head, sizeof(head));
+    return sl_foreign_explain(status, path, head, bytes, error);
+}
+
 static sluice_status open_as(const sl_format *format, sl_dataset **dataset,
                              const char *const *paths, size_t count,
                              const sluice_dataset_options *options, sluice_error *error)
@@ -68,7 +82,7 @@ static sluice_status open_as(const sl_format *format, sl_dataset **dataset,
                                "has no splits to choose from; open the path of the split",
             options->split, format->name);
     }
-    return format->open(dataset, paths, count, options, error);
+    return explain(format->open(dataset, paths, count, options, error), error);
 }
 
 /* What a path adds to those that a format that is opened by files is given. */

@@ -83,7 +83,8 @@ TEST(what_has_no_codec_is_named)
     } cases[] = {
         {"GIF89a, and so on", "GIF data: there is no codec", SLUICE_UNSUPPORTED},
         {"P4\n8 1\nx", "PBM data: there is no codec", SLUICE_UNSUPPORTED},
-        {"%PDF-1.7", "PDF data: there is no codec", SLUICE_UNSUPPORTED},
+        {"%PDF-1.7", "not a picture: it is a PDF document", SLUICE_CORRUPT},
+        {"version https://git-lfs.github.com/spec/v1", "Git LFS pointer", SLUICE_CORRUPT},
         {"fLaC, and so on", "not a picture: it is an audio file (FLAC)", SLUICE_CORRUPT},
         {"RIFF1234WAVEfmt ", "not a picture: it is an audio file (WAV)", SLUICE_CORRUPT},
         {"RIFF1234WEB", "not a picture: it begins with the bytes 52 49", SLUICE_CORRUPT},
