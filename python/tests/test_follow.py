@@ -158,7 +158,7 @@ def test_points(data, samples):
                 outside = (to < 0).any(axis=-1) | (to >= [53, 37]).any(axis=-1)  # nothing but crops of the picture itself
                 close = (numpy.abs(to) < 1e-2).any(axis=-1) | (numpy.abs(to - [53, 37]) < 1e-2).any(axis=-1)
                 assert (gone == (outside & (stored[:, :, 2] > 0)))[~close].all()
-            mirrored = numpy.linalg.det(row["g"][:2, :2]) < 0
+            mirrored = numpy.linalg.det(row["g"]) < 0
             if not any(isinstance(step, T.RandomPerspective) for step in steps):
                 assert (row["hands"].reshape(BOXES, 4, 3) == (made[:, mirror] if mirrored else made)).all()
             flipped, seen, hidden = flipped + mirrored, seen + shown.sum(), hidden + gone.sum()

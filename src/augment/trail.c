@@ -364,6 +364,5 @@ void sl_trail_seen(const sl_trail *trail, uint32_t width, uint32_t height, doubl
 
 bool sl_trail_is_mirrored(const sl_trail *trail)
 {
-    const double *m = trail->matrix;
-    return m[0] * m[4] - m[1] * m[3] < 0;
+    return sl_matrix_determinant(trail->matrix) < 0;
 }

@@ -26,6 +26,14 @@ static inline void sl_matrix_multiply(double to[9], const double a[9], const dou
     memcpy(to, product, sizeof(product));
 }
 
+/* Its sign is that of the map's orientation wherever the map's weight is positive, so that it says
+ * whether a perspective mirrors, too; the upper left 2 x 2 says so of affine maps only. */
+static inline double sl_matrix_determinant(const double m[9])
+{
+    return m[0] * (m[4] * m[8] - m[5] * m[7]) + m[1] * (m[5] * m[6] - m[3] * m[8]) +
+           m[2] * (m[3] * m[7] - m[4] * m[6]);
+}
+
 /* False: it has no inverse, or none of finite numbers; `to` is of no use then. */
 static inline bool sl_matrix_invert(const double m[9], double to[9])
 {
