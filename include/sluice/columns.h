@@ -171,8 +171,12 @@ typedef enum sluice_column_kind {
  * output, so that its inverse maps predictions back; NAME.size (i64, rows x 2) is the picture's
  * height and width; NAME.box (f32, rows x 4, XYXY) the part of the picture that is shown, in its
  * pixels; NAME.scale (f32, rows x 2) pixels of the output for one of the picture, across and
- * down; NAME.flip (u8, rows x 2) whether it was flipped, across and down. All of it is zero where
- * there is no sample.
+ * down, in the middle of that part: only a perspective has another scale elsewhere; NAME.flip (u8,
+ * rows x 2) whether flips mirrored it, across and down: whether an odd number of steps did, in the
+ * picture as it was by then. A rotation is not a flip, by whatever angle, also where it leaves the
+ * picture upside down: a turn by 100 or 180 degrees has flip 0, 0, and two flips, one across and
+ * one down, have 1, 1. So exactly one of the two is 1 where left and right are exchanged (the
+ * determinant of NAME is negative). All of it is zero where there is no sample.
  */
 typedef enum sluice_column_overlap {
     SLUICE_OVERLAP_LAST = 0,  /* the later shape is over the earlier ones */

@@ -392,7 +392,8 @@ class Geometry(Column):
     NAME: float64 [rows, 3, 3], takes (x, y, 1) of the picture to (x' w, y' w, w) of the output; its inverse takes
     predictions back. NAME.size: int64 [rows, 2], the picture's height and width. NAME.box: float32 [rows, 4], the part
     of the picture that is shown, XYXY. NAME.scale: float32 [rows, 2], pixels of the output for one of the picture,
-    across and down. NAME.flip: uint8 [rows, 2], across and down. follows: the Image column [the only one before it].
+    across and down, in the middle of that part. NAME.flip: uint8 [rows, 2], whether flips mirrored it, across and
+    down; a rotation is not a flip. follows: the Image column [the only one before it].
     """
 
     _kind = "geometry"

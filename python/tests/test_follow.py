@@ -132,6 +132,48 @@ def test_geometry_is_where_pixels_are(data):
             assert (places >= box[:2] - 2).all() and (places <= box[2:] + 2).all(), seed
 
 
+# Perspectives with a border behind them: the output's corner is beyond the horizon.
+BORDERS = [[T.RandomZoomOut(0, (4, 4), 1)], [T.Pad(100)], [T.LetterBox((200, 100))], []]
+
+
+@pytest.mark.parametrize("border", BORDERS)
+def test_a_perspective_mirrors_nothing(data, samples, border):
+    """`mirror`, `.flip` and `.scale`, judged by where the matrix takes places about the middle."""
+    exchanged = 0
+    for flip in (0.0, 0.5):
+        steps = [T.RandomHorizontalFlip(flip), T.RandomPerspective(0.6, 1), *border, T.Resize((120, 130))]
+        columns = {
+            "image": C.Image(transform=steps), "points": C.Points(length=BOXES, point_values=3),
+            "hands": C.Points("points", length=BOXES, mirror=[1, 0, 3, 2]), "g": C.Geometry(),
+        }  # fmt: skip
+        for _, row in rows(data, columns, epochs=4, seed=6):
+            middle = (row["g.box"][:2] + row["g.box"][2:]).astype(float) / 2
+            about, weights = moved(row["g"], middle + [[-0.01, 0], [0.01, 0], [0, -0.01], [0, 0.01]])
+            across, down = (about[1] - about[0]) / 0.02, (about[3] - about[2]) / 0.02
+            if (weights <= 0).any():  # the box about what is shown reaches behind the horizon
+                assert (row["g.scale"] == 0).all()
+                continue
+            turned = across[0] * down[1] - across[1] * down[0] < 0
+            assert row["g.flip"].tolist() == [turned, 0] and (flip or not turned)
+            assert numpy.allclose(row["g.scale"], [numpy.hypot(*across), numpy.hypot(*down)], rtol=1e-3)
+            made = row["points"].reshape(BOXES, 4, 3)
+            assert (row["hands"].reshape(BOXES, 4, 3) == (made[:, [1, 0, 3, 2]] if turned else made)).all()
+            exchanged += turned
+    assert 10 < exchanged < 86
+
+
+def test_a_turn_is_no_flip(data):
+    """Of no angle; what flips do to what is turned counts as it does alone."""
+    for degrees in (90, 100, 135, 170, 180, 270):
+        for want, flips in (
+            ([0, 0], []), ([1, 0], [T.RandomHorizontalFlip(1)]), ([0, 1], [T.RandomVerticalFlip(1)]),
+            ([1, 1], [T.RandomHorizontalFlip(1), T.RandomVerticalFlip(1)]), ([0, 0], [T.RandomHorizontalFlip(1)] * 2),
+        ):  # fmt: skip
+            for steps in ([T.RandomRotation((degrees, degrees)), *flips], [*flips, T.RandomRotation((degrees, degrees))]):
+                columns = {"image": C.Image(transform=[*steps, T.Resize((80, 80))]), "g": C.Geometry()}
+                assert all(row["g.flip"].tolist() == want for _, row in rows(data, columns))
+
+
 def test_points(data, samples):
     """Each goes where the matrix takes it; what is not to be seen has visibility 0, and is 0."""
     mirror = [1, 0, 3, 2]

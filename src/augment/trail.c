@@ -159,6 +159,7 @@ void sl_trail_begin(sl_trail *trail, uint32_t width, uint32_t height)
     trail->picture_width = width;
     trail->picture_height = height;
     trail->folded = false;
+    trail->flipped[0] = trail->flipped[1] = false;
     trail->corner_count = 0;
     memcpy(trail->matrix, identity, sizeof(identity));
     memcpy(trail->shown, (const double[4]){0, 0, width, height}, sizeof(trail->shown));
@@ -198,6 +199,7 @@ void sl_trail_flip(sl_trail *trail, bool vertical, uint32_t size)
 {
     trail_move(trail, vertical ? 1 : -1, vertical ? 0 : size, vertical ? -1 : 1,
                vertical ? size : 0);
+    trail->flipped[vertical] = !trail->flipped[vertical];
 }
 
 /* What is left to be seen so far, moved. False: nothing is, or a line. */
@@ -232,6 +234,7 @@ void sl_trail_warp(sl_trail *trail, const double matrix[9], uint32_t width, uint
         return;
     }
     const bool shows = trail_turn(trail, step);
+    trail->flipped[0] ^= sl_matrix_determinant(step) < 0; /* only corners that were crossed over */
     sl_matrix_multiply(trail->matrix, step, trail->matrix);
     memcpy(trail->shown, shows ? canvas : nowhere, sizeof(canvas));
 }
@@ -359,6 +362,19 @@ void sl_trail_seen(const sl_trail *trail, uint32_t width, uint32_t height, doubl
     }
     if (box_is_empty(box)) {
         memset(box, 0, 4 * sizeof(*box));
+    }
+}
+
+void sl_trail_scale(const sl_trail *trail, const double at[2], double scale[2])
+{
+    const double *m = trail->matrix;
+    const double w = m[6] * at[0] + m[7] * at[1] + m[8];
+    double to[2];
+    (void)sl_trail_move_point(trail, at, to);
+    for (size_t i = 0; i < 2; i++) {
+        const double across = m[i] - to[0] * m[6 + i];
+        const double down = m[3 + i] - to[1] * m[6 + i];
+        scale[i] = w >= EYE ? hypot(across, down) / w : 0;
     }
 }
 

@@ -27,6 +27,8 @@ typedef struct sl_trail {
     uint32_t picture_width, picture_height;
     double matrix[9]; /* (x', y', w') = matrix * (x, y, 1), x and y of the picture; row-major */
     bool folded;      /* by a matrix that has no inverse: nothing can be followed */
+    bool flipped[2];  /* across, down: by an odd number of flips; exactly one of the two is set
+                         where the matrix mirrors */
     double shown[4];  /* left, top, right, bottom; empty: nothing is */
     uint32_t corner_count; /* 0: there was no warp, or nothing was shown before it */
     double corners[SL_TRAIL_CORNERS][2];
@@ -59,6 +61,9 @@ uint32_t sl_trail_shown(const sl_trail *trail, double corners[SL_TRAIL_SHOWN_MAX
 void sl_trail_row(const sl_trail *trail, double y, uint32_t width, uint32_t *from, uint32_t *to);
 /* The box of the picture, clipped to it, about what an output of that size shows. */
 void sl_trail_seen(const sl_trail *trail, uint32_t width, uint32_t height, double box[4]);
+/* Pixels of the output for one of the picture at `at`, of the picture: across and down. Zero where
+ * a warp has that place behind the eye. */
+void sl_trail_scale(const sl_trail *trail, const double at[2], double scale[2]);
 /* Whether left and right are exchanged, wherever up is. */
 bool sl_trail_is_mirrored(const sl_trail *trail);
 /* to * (x, y, 1) is of the picture where (x, y) is of the output; false: `folded`. */

@@ -2,7 +2,6 @@
 /* What was drawn for a picture: of no field. On the worker that makes the row. */
 #include "columns.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { MATRIX, SIZE, BOX, SCALE, FLIP, PARTS };
@@ -42,17 +41,31 @@ static sluice_status column_geometry_bind(sl_column *column, sl_column_set *set,
     return SLUICE_OK;
 }
 
+/* In the middle of what is shown; of a picture of which nothing is, in its own middle. */
+static void put_scale(const sl_trail *trail, const double seen[4], float *to)
+{
+    const bool some = seen[0] < seen[2] && seen[1] < seen[3];
+    const double size[2] = {trail->picture_width, trail->picture_height};
+    double middle[2];
+    double scale[2];
+    for (size_t i = 0; i < 2; i++) {
+        middle[i] = (some ? seen[i] + seen[i + 2] : size[i]) / 2;
+    }
+    sl_trail_scale(trail, middle, scale);
+    to[0] = (float)scale[0];
+    to[1] = (float)scale[1];
+}
+
 static sluice_status column_geometry_make(const sl_column *column, sl_row *row, sl_part_view parts,
                                           sluice_error *error)
 {
     const sl_params *params = &row->draws[column->group].params;
     const sl_trail *trail = &params->trail;
-    const double *m = trail->matrix;
     const uint32_t number = row->at.number;
     double seen[4];
     (void)error;
     sl_trail_seen(trail, params->width, params->height, seen);
-    memcpy(sl_column_row(column, parts, MATRIX, number), m, sizeof(trail->matrix));
+    memcpy(sl_column_row(column, parts, MATRIX, number), trail->matrix, sizeof(trail->matrix));
     int64_t *size = sl_column_row(column, parts, SIZE, number);
     size[0] = trail->picture_height;
     size[1] = trail->picture_width;
@@ -60,12 +73,10 @@ static sluice_status column_geometry_make(const sl_column *column, sl_row *row, 
     for (size_t i = 0; i < 4; i++) {
         box[i] = (float)seen[i];
     }
-    float *scale = sl_column_row(column, parts, SCALE, number);
-    scale[0] = (float)hypot(m[0], m[3]);
-    scale[1] = (float)hypot(m[1], m[4]);
+    put_scale(trail, seen, sl_column_row(column, parts, SCALE, number));
     uint8_t *flip = sl_column_row(column, parts, FLIP, number);
-    flip[0] = m[0] < 0;
-    flip[1] = m[4] < 0;
+    flip[0] = trail->flipped[0];
+    flip[1] = trail->flipped[1];
     return SLUICE_OK;
 }
 

@@ -259,3 +259,74 @@ TEST(mirrors)
     sl_trail_flip(&trail, false, WIDTH);
     assert_false(sl_trail_is_mirrored(&trail));
 }
+
+/* Orientation and scale of the chains, judged by places that are carried step by step: nothing here
+ * looks at a matrix. */
+TEST(orientation_and_scale_are_those_of_places_about_it)
+{
+    const double little = 1e-4;
+    uint32_t mirrored[2] = {0};
+    for (uint64_t i = 0; i < CHAINS; i++) {
+        sl_trail trail;
+        const chain c = draw_chain(i, KINDS, &trail);
+        sl_random random = sl_random_for(9, 0, i, 0);
+        for (uint32_t k = 0; k < 20; k++) {
+            const double at[2] = {between(&random, 1, WIDTH - 1), between(&random, 1, HEIGHT - 1)};
+            const carried from = carry(&c, at[0], at[1]);
+            const carried x = carry(&c, at[0] + little, at[1]);
+            const carried y = carry(&c, at[0], at[1] + little);
+            double scale[2];
+            if (!from.shown || !x.shown || !y.shown) {
+                continue;
+            }
+            const double across[2] = {(x.at[0] - from.at[0]) / little,
+                                      (x.at[1] - from.at[1]) / little};
+            const double down[2] = {(y.at[0] - from.at[0]) / little,
+                                    (y.at[1] - from.at[1]) / little};
+            const bool turned = across[0] * down[1] - across[1] * down[0] < 0;
+            assert_int_equal(sl_trail_is_mirrored(&trail), turned);
+            assert_int_equal(trail.flipped[0] != trail.flipped[1], turned);
+            sl_trail_scale(&trail, at, scale);
+            assert_true(fabs(scale[0] / hypot(across[0], across[1]) - 1) < 1e-2);
+            assert_true(fabs(scale[1] / hypot(down[0], down[1]) - 1) < 1e-2);
+            mirrored[turned]++;
+        }
+    }
+    assert_true(mirrored[0] > CHAINS && mirrored[1] > CHAINS);
+}
+
+/* A border behind a perspective moves the output's corner to where the weight is negative. */
+TEST(a_border_mirrors_nothing)
+{
+    const double lying[9] = {1, 0, 0, 0, 1, 0, 0, 1.0 / 40, 1};
+    sl_trail trail;
+    sl_trail_begin(&trail, WIDTH, HEIGHT);
+    sl_trail_warp(&trail, lying, WIDTH, HEIGHT);
+    assert_false(sl_trail_is_mirrored(&trail));
+    sl_trail_crop(&trail, -400, -400, WIDTH + 800, HEIGHT + 800);
+    const double *m = trail.matrix;
+    assert_true(m[0] * m[4] - m[1] * m[3] < 0); /* what it must not go by */
+    assert_false(sl_trail_is_mirrored(&trail));
+    assert_false(trail.flipped[0] || trail.flipped[1]);
+}
+
+/* Turned by 125 degrees about nothing. */
+TEST(a_turn_is_no_flip)
+{
+    const double turn[9] = {-0.573576436351046,
+                            0.819152044288992,
+                            40,
+                            -0.819152044288992,
+                            -0.573576436351046,
+                            80,
+                            0,
+                            0,
+                            1};
+    sl_trail trail;
+    sl_trail_begin(&trail, WIDTH, HEIGHT);
+    sl_trail_warp(&trail, turn, WIDTH, HEIGHT);
+    assert_false(trail.flipped[0] || trail.flipped[1]);
+    sl_trail_flip(&trail, false, WIDTH);
+    sl_trail_flip(&trail, true, HEIGHT);
+    assert_true(trail.flipped[0] && trail.flipped[1] && !sl_trail_is_mirrored(&trail));
+}
