@@ -137,6 +137,11 @@ static void make_sound(unsigned index)
     fields[1].shape[1] = 3;
     fields[2].dims = 3;
     fields[2].shape[1] = 3;
+    fields[2].role = SLUICE_ROLE_POINTS;
+    fields[2].coordinates = SLUICE_COORDINATES_INDICES;
+    fields[3].role = SLUICE_ROLE_SHAPES;
+    fields[3].orientation = SLUICE_ORIENTATION_UPRIGHT;
+    snprintf(fields[3].of, sizeof(fields[3].of), "picture");
     snprintf(sound[index], sizeof(sound[index]), "%s/sound%u", root, index);
     sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
     options.classes = classes;

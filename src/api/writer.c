@@ -6,6 +6,7 @@
 #include "cpu.h"
 #include "dtype.h"
 #include "error.h"
+#include "meaning.h"
 #include "options.h"
 #include "pack.h"
 #include "series.h"
@@ -46,7 +47,7 @@ static sluice_status read_fields(sl_field *fields, const sluice_writer_options *
     for (uint32_t i = 0; status == SLUICE_OK && i < options->field_count; i++) {
         status = sl_api_read_field(&fields[i], element(options->fields, i), error);
     }
-    return status;
+    return status == SLUICE_OK ? sl_meanings_check(fields, options->field_count, error) : status;
 }
 
 static sluice_status open_writer(sluice_writer **writer, const char *path,

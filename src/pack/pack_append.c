@@ -5,6 +5,7 @@
  */
 #include "error.h"
 #include "joined.h"
+#include "meaning.h"
 #include "pack_state.h"
 #include "shards.h"
 
@@ -34,6 +35,23 @@ static bool same_field(const sl_field *a, const sl_field *b)
            a->dims == b->dims && memcmp(a->shape, b->shape, sizeof(a->shape)) == 0;
 }
 
+/* Also where one side knows nothing: readers would take one's values for the other's. */
+static sluice_status check_meaning(const sl_field *comes, const sl_field *there, const char *path,
+                                   sluice_error *error)
+{
+    char words[2][128];
+    if (sl_meaning_is_same(&comes->meaning, &there->meaning)) {
+        return SLUICE_OK;
+    }
+    sl_meaning_text(there, words[0], sizeof(words[0]));
+    sl_meaning_text(comes, words[1], sizeof(words[1]));
+    return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
+                         "the meaning of field \"%s\" is \"%s\" there, and \"%s\" in the "
+                         "dataset to be added: pack both again, into one folder",
+                         there->name, words[0][0] != '\0' ? words[0] : "not known",
+                         words[1][0] != '\0' ? words[1] : "not known");
+}
+
 static sluice_status pack_append_check_fields(const sl_pack_state *p, const sl_dataset *base,
                                               const char *path, sluice_error *error)
 {
@@ -44,6 +62,11 @@ static sluice_status pack_append_check_fields(const sl_pack_state *p, const sl_d
                                  "field %u is \"%s\" there, and \"%s\" of the dataset to be added, "
                                  "or of another type or shape",
                                  i, base->fields[i].name, schema->fields[i].name);
+        }
+        const sluice_status status =
+            check_meaning(&schema->fields[i], &base->fields[i], path, error);
+        if (status < 0) {
+            return status;
         }
     }
     if (schema->field_count != base->info.fields) {

@@ -3,6 +3,7 @@
 #include "dtype.h"
 #include "field_choice.h"
 #include "little_endian.h"
+#include "meaning.h"
 #include "memory.h"
 #include "shard_pages.h"
 #include "shard_schema.h"
@@ -13,9 +14,13 @@
 #define ROW_BYTES   128u
 #define ROW_BYTES_1 64u /* of version 1 */
 #define SHAPE_AT    48u
-#define FIELDS_1    16u /* of version 1, at most */
+#define MEANING_AT  112u /* behind the longest shape */
+#define FIELDS_1    16u  /* of version 1, at most */
 
-enum { FLAG_PLAIN = 1 };
+enum { FLAG_PLAIN = 1, FLAG_MEANING = 2 };
+
+/* Bytes of a row from MEANING_AT on; those behind them are zero. */
+enum { AT_ROLE, AT_BOX_FORMAT, AT_COORDINATES, AT_ORIENTATION, AT_PER_BOX, AT_OF, MEANING_USED };
 
 static size_t shard_fields_row_bytes(uint32_t version)
 {
@@ -38,15 +43,42 @@ uint64_t sl_schema_bytes(const sl_schema *schema)
     return HEAD_BYTES + (uint64_t)ROW_BYTES * schema->field_count + names_bytes(schema);
 }
 
-static void encode_field(const sl_field *field, uint8_t row[ROW_BYTES])
+static uint32_t shard_fields_number(const sl_schema *schema, const char *name)
 {
+    uint32_t i = 0;
+    while (strcmp(schema->fields[i].name, name) != 0) { /* it has it: sl_meaning_refuse */
+        i++;
+    }
+    return i;
+}
+
+static void encode_meaning(const sl_schema *schema, const sl_meaning *meaning, uint8_t *to)
+{
+    to[AT_ROLE] = (uint8_t)meaning->role;
+    to[AT_BOX_FORMAT] = (uint8_t)meaning->box_format;
+    to[AT_COORDINATES] = (uint8_t)meaning->coordinates;
+    to[AT_ORIENTATION] = (uint8_t)meaning->orientation;
+    to[AT_PER_BOX] = meaning->per_box ? 1 : 0;
+    if (meaning->of[0] != '\0') {
+        to[AT_OF] = (uint8_t)(shard_fields_number(schema, meaning->of) + 1);
+    }
+}
+
+static void encode_field(const sl_schema *schema, uint32_t number, uint8_t row[ROW_BYTES])
+{
+    const sl_field *field = &schema->fields[number];
+    const bool known = !sl_meaning_is_empty(&field->meaning);
     memcpy(row, field->name, SL_FIELD_NAME_BYTES);
     sl_store32(row + 32, (uint32_t)field->type);
     sl_store32(row + 36, (uint32_t)field->dtype);
     sl_store32(row + 40, field->dims);
-    sl_store32(row + 44, field->compression == SLUICE_COMPRESSION_NEVER ? FLAG_PLAIN : 0);
+    sl_store32(row + 44, (field->compression == SLUICE_COMPRESSION_NEVER ? FLAG_PLAIN : 0U) |
+                             (known ? FLAG_MEANING : 0U));
     for (uint32_t i = 0; i < field->dims; i++) {
         sl_store64(row + SHAPE_AT + (size_t)8 * i, field->shape[i]);
+    }
+    if (known) {
+        encode_meaning(schema, &field->meaning, row + MEANING_AT);
     }
 }
 
@@ -59,7 +91,7 @@ void sl_schema_encode(const sl_schema *schema, uint8_t *bytes)
     sl_store32(bytes + 4, schema->class_count);
     sl_store64(bytes + 8, names);
     for (uint32_t i = 0; i < schema->field_count; i++) {
-        encode_field(&schema->fields[i], bytes + HEAD_BYTES + (size_t)ROW_BYTES * i);
+        encode_field(schema, i, bytes + HEAD_BYTES + (size_t)ROW_BYTES * i);
     }
     if (names > 0) {
         memcpy(bytes + names_at, schema->names, names);
@@ -132,7 +164,7 @@ static sl_refusal decode_row(const uint8_t *row, sl_field *field)
     field->dtype = (sluice_dtype)sl_load32(row + 36);
     field->dims = sl_load32(row + 40);
     field->compression = flags & FLAG_PLAIN ? SLUICE_COMPRESSION_NEVER : SLUICE_COMPRESSION_ALWAYS;
-    if (flags & ~(uint32_t)FLAG_PLAIN) {
+    if (flags & ~(uint32_t)(FLAG_PLAIN | FLAG_MEANING)) {
         return sl_refuse_unknown("unknown encoding of a field", 44);
     }
     if (field->type != SLUICE_FIELD_TENSOR && !sl_all_zero(row + 36, 8)) {
@@ -143,9 +175,53 @@ static sl_refusal decode_row(const uint8_t *row, sl_field *field)
         return refusal;
     }
     const size_t used = SHAPE_AT + (size_t)8 * field->dims;
-    return sl_all_zero(row + used, ROW_BYTES - used)
+    const size_t end = flags & FLAG_MEANING ? MEANING_AT : ROW_BYTES;
+    return sl_all_zero(row + used, end - used)
                ? sl_accept()
                : sl_refuse("reserved bytes of a field's row are not zero", used);
+}
+
+/* Which bytes are there and in range; whether they go together is seen with all fields. */
+static sl_refusal decode_meaning(const uint8_t *row, uint32_t fields, sl_meaning *meaning)
+{
+    const uint8_t *from = row + MEANING_AT;
+    if ((sl_load32(row + 44) & FLAG_MEANING) == 0) {
+        return sl_accept();
+    }
+    if (sl_all_zero(from, MEANING_USED) ||
+        !sl_all_zero(from + MEANING_USED, ROW_BYTES - MEANING_AT - MEANING_USED) ||
+        from[AT_PER_BOX] > 1 || from[AT_OF] > fields) {
+        return sl_refuse("the meaning of a field is not valid", MEANING_AT);
+    }
+    if (from[AT_ROLE] > SLUICE_ROLE_HEIGHT || from[AT_BOX_FORMAT] > SLUICE_BOX_CXCYWH ||
+        from[AT_COORDINATES] > SLUICE_COORDINATES_INDICES ||
+        from[AT_ORIENTATION] > SLUICE_ORIENTATION_BY_SIZE) {
+        return sl_refuse_unknown("unknown meaning of a field", MEANING_AT);
+    }
+    *meaning = (sl_meaning){.role = (sluice_role)from[AT_ROLE],
+                            .box_format = (sluice_box_format)from[AT_BOX_FORMAT],
+                            .coordinates = (sluice_coordinates)from[AT_COORDINATES],
+                            .orientation = (sluice_orientation)from[AT_ORIENTATION],
+                            .per_box = from[AT_PER_BOX] == 1};
+    return sl_accept();
+}
+
+/* Names the fields that others are of, once all names are known. */
+static sl_refusal decode_targets(sl_schema *schema, const uint8_t *bytes)
+{
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        const uint8_t of = bytes[HEAD_BYTES + (size_t)ROW_BYTES * i + MEANING_AT + AT_OF];
+        if (of > 0) { /* then the row has a meaning, or would have been refused */
+            memcpy(schema->fields[i].meaning.of, schema->fields[of - 1].name, SL_FIELD_NAME_BYTES);
+        }
+    }
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        if (sl_meaning_refuse(schema->fields, schema->field_count, i) != NULL) {
+            return sl_refuse("the meaning of a field does not fit it",
+                             HEAD_BYTES + (size_t)ROW_BYTES * i + MEANING_AT);
+        }
+    }
+    return sl_accept();
 }
 
 static sl_refusal shard_fields_decode_fields(sl_schema *schema, const uint8_t *bytes,
@@ -159,6 +235,9 @@ static sl_refusal shard_fields_decode_fields(sl_schema *schema, const uint8_t *b
             refusal = schema->version == 1 ? decode_row_1(schema, bytes + at)
                                            : decode_row(bytes + at, &field);
         }
+        if (refusal.text == NULL && schema->version > 1) {
+            refusal = decode_meaning(bytes + at, count, &field.meaning);
+        }
         if (refusal.text != NULL) {
             refusal.offset += (uint32_t)at;
             return refusal;
@@ -166,7 +245,7 @@ static sl_refusal shard_fields_decode_fields(sl_schema *schema, const uint8_t *b
         schema->fields[schema->field_count++] = field;
     }
     sl_schema_complete(schema);
-    return sl_accept();
+    return schema->version > 1 ? decode_targets(schema, bytes) : sl_accept();
 }
 
 /* Of `count` names, which were surveyed. */

@@ -5,6 +5,7 @@
 
 #include "dtype.h"
 #include "field_choice.h"
+#include "meaning.h"
 #include "memory.h"
 #include "shard_record.h"
 
@@ -126,6 +127,19 @@ static const char *shard_schema_refuse_field(const sl_schema *schema, const sl_f
     return sl_tensor_fits(field) ? NULL : "a tensor of that shape has more than 2^31 - 1 bytes";
 }
 
+/* Once all fields are there, since some refer to others. */
+static sluice_status shard_schema_check_meanings(const sl_schema *schema, sluice_error *error)
+{
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        const char *why = sl_meaning_refuse(schema->fields, schema->field_count, i);
+        if (why != NULL) {
+            return sl_error_set(error, SLUICE_INVALID, STAGE, "field %u (\"%.31s\"): %s", i,
+                                schema->fields[i].name, why);
+        }
+    }
+    return SLUICE_OK;
+}
+
 sluice_status sl_schema_make(sl_schema *schema, const sl_field *fields, uint32_t count,
                              sluice_error *error)
 {
@@ -149,15 +163,17 @@ sluice_status sl_schema_make(sl_schema *schema, const sl_field *fields, uint32_t
             own->dims = fields[i].dims;
             memcpy(own->shape, fields[i].shape, own->dims * sizeof(own->shape[0]));
         }
+        own->meaning = fields[i].meaning;
     }
     sl_schema_complete(schema);
-    return SLUICE_OK;
+    return shard_schema_check_meanings(schema, error);
 }
 
 static bool shard_schema_is_same_field(const sl_field *a, const sl_field *b)
 {
     return strcmp(a->name, b->name) == 0 && a->type == b->type && a->dtype == b->dtype &&
            a->dims == b->dims && memcmp(a->shape, b->shape, sizeof(a->shape)) == 0 &&
+           sl_meaning_is_same(&a->meaning, &b->meaning) &&
            (a->compression == SLUICE_COMPRESSION_NEVER) ==
                (b->compression == SLUICE_COMPRESSION_NEVER);
 }

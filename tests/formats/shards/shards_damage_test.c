@@ -301,7 +301,7 @@ static void what_is_not_known_is_unsupported(void **state)
         const char *why;
     } changes[] = {{meta, 65, "too many fields"},         {meta, 10000, "too many fields"},
                    {meta, UINT32_MAX, "too many fields"}, {meta + 64 + 32, 7, "type"},
-                   {meta + 64 + 44, 2, "encoding"},       {meta + 64 + 44, 3, "encoding"}};
+                   {meta + 64 + 44, 4, "encoding"},       {meta + 64 + 44, 5, "encoding"}};
     for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
         sluice_dataset *dataset;
         sluice_error error = SLUICE_ERROR_INIT;
