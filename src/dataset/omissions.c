@@ -16,7 +16,7 @@ static sl_omission *omission_of(sl_omissions *omissions, const char *reason)
             return &omissions->of[i];
         }
     }
-    if (omissions->reasons == SL_OMISSIONS_MAX - 1 && strcmp(reason, OTHERS) != 0) {
+    if (omissions->reasons >= SL_OMISSIONS_MAX - 1 && strcmp(reason, OTHERS) != 0) {
         return omission_of(omissions, OTHERS);
     }
     sl_omission *added = &omissions->of[omissions->reasons++];
