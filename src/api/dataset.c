@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "minmax.h"
 #include "options.h"
+#include "over.h"
 #include "path_range.h"
 #include "verify.h"
 
@@ -227,10 +228,10 @@ sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t i
 sluice_status sluice_dataset_get_left_out(const sluice_dataset *dataset, uint32_t index,
                                           sluice_left_out *left_out)
 {
-    const sl_dataset *own = sl_api_const_dataset(dataset);
-    if (own == NULL || left_out == NULL || !sl_api_is_tagged(left_out)) {
+    if (dataset == NULL || left_out == NULL || !sl_api_is_tagged(left_out)) {
         return SLUICE_INVALID;
     }
+    const sl_dataset *own = sl_over_source(sl_api_const_dataset(dataset));
     if (index >= own->omissions.reasons) {
         return SLUICE_END;
     }
@@ -245,8 +246,11 @@ sluice_status sluice_dataset_get_left_out(const sluice_dataset *dataset, uint32_
 
 const char *sluice_dataset_get_warning(const sluice_dataset *dataset, uint32_t index)
 {
-    const sl_dataset *own = sl_api_const_dataset(dataset);
-    return own != NULL && index < own->warnings.count ? own->warnings.text[index] : NULL;
+    if (dataset == NULL) {
+        return NULL;
+    }
+    const sl_dataset *own = sl_over_source(sl_api_const_dataset(dataset));
+    return index < own->warnings.count ? own->warnings.text[index] : NULL;
 }
 
 sluice_status sluice_dataset_format(uint32_t index, sluice_format *format)

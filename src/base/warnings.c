@@ -23,3 +23,10 @@ void sl_warnings_add(sl_warnings *warnings, const char *format, ...)
     }
     warnings->count++;
 }
+
+void sl_warnings_join(sl_warnings *warnings, const sl_warnings *other)
+{
+    for (uint32_t i = 0; i < other->count; i++) {
+        sl_warnings_add(warnings, "%s", other->text[i]);
+    }
+}

@@ -21,5 +21,7 @@ typedef struct sl_warnings {
 /* Adds a sentence, lower case, without a full stop: what is wrong, then what to write. */
 void sl_warnings_add(sl_warnings *warnings, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Adds all of another. */
+void sl_warnings_join(sl_warnings *warnings, const sl_warnings *other);
 
 #endif

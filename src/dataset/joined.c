@@ -41,7 +41,7 @@ static sl_inner joined_object(const sl_dataset *dataset, uint32_t object)
     return (sl_inner){.of = own->parts[s->part].of, .first_object = s->first};
 }
 
-const sl_over sl_joined_over = {.sample = joined_sample, .object = joined_object};
+const sl_over sl_joined_over = {.sample = joined_sample, .object = joined_object, .several = true};
 
 /* ---- taking apart ---- */
 

@@ -2,9 +2,11 @@
 /* joined_fields: what several datasets have in common. */
 #include "error.h"
 #include "joined.h"
+#include "meaning.h"
 #include "name_list.h"
 #include "names.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define STAGE "dataset"
@@ -59,6 +61,102 @@ static void joined_fields_widen(sl_field *field, const sl_field *other)
         field->compression = SLUICE_COMPRESSION_AUTO;
     }
 }
+
+/* ---- what they mean ---- */
+
+static sluice_status refuse_meaning(uint32_t part, const sl_field *own, const sl_field *first,
+                                    sluice_error *error)
+{
+    char words[2][160];
+    sl_meaning_text(own, words[0], sizeof(words[0]));
+    sl_meaning_text(first, words[1], sizeof(words[1]));
+    return sl_error_set(error, SLUICE_INVALID, STAGE,
+                        "field \"%s\" means \"%s\" in dataset %u and \"%s\" in dataset 1: " CHOOSE,
+                        own->name, words[0][0] != '\0' ? words[0] : "not known", part + 1,
+                        words[1][0] != '\0' ? words[1] : "not known");
+}
+
+/* What a field means, with the name of the field that it is of. */
+static sl_meaning whole_meaning(const sl_dataset *part, uint32_t field)
+{
+    sl_meaning meaning = part->fields[field].meaning;
+    const char *of = sl_meaning_target(part->fields, part->info.fields, field);
+    (void)snprintf(meaning.of, sizeof(meaning.of), "%s", of);
+    return meaning;
+}
+
+/* Which way up an image was annotated matters where there are annotations. */
+static bool is_annotated(const sl_field *fields, uint32_t count)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < count && !found; i++) {
+        const sluice_role role = fields[i].meaning.role;
+        found = role >= SLUICE_ROLE_BOXES && role <= SLUICE_ROLE_MASK;
+    }
+    return found;
+}
+
+/* Whether the fields mean the same in a part and in the first one. A meaning that is not known
+ * differs from one that is, since it may be any. Images without annotations are an exception: which
+ * way up theirs were annotated is no longer known where that differs. */
+static sluice_status agree_on_meaning(sl_field *fields, uint32_t count, sl_dataset *const *parts,
+                                      uint32_t number, sluice_error *error)
+{
+    const bool annotated = is_annotated(fields, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t own = sl_dataset_field(parts[number], fields[i].name);
+        const uint32_t other = sl_dataset_field(parts[0], fields[i].name);
+        const sl_meaning a = whole_meaning(parts[number], own);
+        const sl_meaning b = whole_meaning(parts[0], other);
+        const bool plain = a.role == SLUICE_ROLE_NONE && b.role == SLUICE_ROLE_NONE && !annotated;
+        const bool same = plain ? a.per_box == b.per_box : sl_meaning_is_same(&a, &b);
+        if (!same) {
+            return refuse_meaning(number, &parts[number]->fields[own], &parts[0]->fields[other],
+                                  error);
+        }
+        if (a.orientation != b.orientation) {
+            fields[i].meaning.orientation = SLUICE_ORIENTATION_AUTO;
+        }
+    }
+    return SLUICE_OK;
+}
+
+static bool has_role(const sl_field *fields, uint32_t count, sluice_role role)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < count && !found; i++) {
+        found = fields[i].meaning.role == role;
+    }
+    return found;
+}
+
+/* What no longer holds of the fields that were kept. Annotations need the sizes that decide which
+ * way up their image was annotated; an image without annotations does not. */
+static sluice_status joined_fields_settle(sl_field *fields, uint32_t count, sluice_error *error)
+{
+    const bool annotated = is_annotated(fields, count);
+    const bool sized =
+        has_role(fields, count, SLUICE_ROLE_WIDTH) && has_role(fields, count, SLUICE_ROLE_HEIGHT);
+    for (uint32_t i = 0; i < count; i++) {
+        sl_meaning *meaning = &fields[i].meaning;
+        if (meaning->orientation != SLUICE_ORIENTATION_BY_SIZE || sized ||
+            meaning->role == SLUICE_ROLE_MASK) {
+            continue;
+        }
+        if (!annotated) {
+            meaning->orientation = SLUICE_ORIENTATION_AUTO;
+        } else {
+            return sl_error_set(error, SLUICE_INVALID, STAGE,
+                                "field \"%s\" needs the fields of the width and height of its "
+                                "image, which say which way up that was annotated: name them, too",
+                                fields[i].name);
+        }
+    }
+    sl_meanings_keep(fields, count);
+    return SLUICE_OK;
+}
+
+/* ---- types ---- */
 
 static sluice_status agree(sl_field *field, const sl_dataset *part, uint32_t number,
                            sluice_error *error)
@@ -136,11 +234,16 @@ sluice_status sl_joined_fields(sl_field *fields, uint32_t *field_count, sl_datas
         for (uint32_t k = 0; status == SLUICE_OK && k < *field_count; k++) {
             status = agree(&fields[k], parts[i], i, error);
         }
+        if (status == SLUICE_OK) {
+            status = agree_on_meaning(fields, *field_count, parts, i, error);
+        }
         if (status == SLUICE_OK && names.names == NULL) {
             status = refuse_more(parts[i], i, fields, *field_count, error);
         }
     }
-    return status;
+    const bool differs = count > 1 || names.names != NULL;
+    return status == SLUICE_OK && differs ? joined_fields_settle(fields, *field_count, error)
+                                          : status;
 }
 
 static bool is_same_name(const char *a, const char *b)

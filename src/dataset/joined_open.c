@@ -212,6 +212,30 @@ static void joined_describe(joined *own)
                    strcmp(format, "mixed") == 0 ? "" : format);
 }
 
+/* Whether an earlier part is of the same dataset, as subsets are. */
+static bool joined_is_repeated(const joined *own, uint32_t number, const sl_dataset *source)
+{
+    const sl_dataset *before = number > 0 ? sl_over_source(own->parts[number - 1].of) : NULL;
+    bool found = before == source;
+    for (uint32_t i = 0; i + 1 < number && !found; i++) {
+        found = sl_over_source(own->parts[i].of) == source;
+    }
+    return found;
+}
+
+/* What was said of each dataset when it was opened, once. */
+static void joined_take_words(joined *own)
+{
+    for (uint32_t i = 0; i < own->count; i++) {
+        const sl_dataset *source = sl_over_source(own->parts[i].of);
+        const bool silent = source->omissions.reasons == 0 && source->warnings.count == 0;
+        if (!silent && !joined_is_repeated(own, i, source)) {
+            sl_omissions_join(&own->base.omissions, &source->omissions);
+            sl_warnings_join(&own->base.warnings, &source->warnings);
+        }
+    }
+}
+
 static sluice_status joined_allocate(joined *own, uint32_t parts, sluice_error *error)
 {
     if (parts > SL_JOINED_MAX) {
@@ -284,6 +308,7 @@ sluice_status sl_joined_open(sl_dataset **dataset, sl_dataset *const *parts, uin
         return status;
     }
     joined_find_classes(own, parts, count);
+    joined_take_words(own);
     joined_describe(own);
     *dataset = &own->base;
     return SLUICE_OK;

@@ -91,6 +91,19 @@ static bool meaning_is_target(const sl_field *field, bool per_box)
                    : sl_type_is_media(field->type) && field->meaning.role == SLUICE_ROLE_NONE;
 }
 
+const char *sl_meaning_target(const sl_field *fields, uint32_t count, uint32_t number)
+{
+    const sl_meaning *meaning = &fields[number].meaning;
+    const char *only = "";
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count && !meaning_is_unset(meaning); i++) {
+        const bool is = meaning_is_target(&fields[i], meaning->per_box);
+        found += is ? 1 : 0;
+        only = is && found == 1 ? fields[i].name : only;
+    }
+    return meaning->of[0] != '\0' ? meaning->of : found == 1 ? only : "";
+}
+
 static const char *refuse_target(const sl_field *fields, uint32_t count, uint32_t number)
 {
     const sl_meaning *meaning = &fields[number].meaning;

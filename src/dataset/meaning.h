@@ -16,6 +16,10 @@ bool sl_meaning_is_empty(const sl_meaning *meaning);
 /* True if both say the same. */
 bool sl_meaning_is_same(const sl_meaning *a, const sl_meaning *b);
 
+/* Returns the name of the field that field `number` is of, also where its meaning leaves that open
+ * and just one can be meant. "": none. */
+const char *sl_meaning_target(const sl_field *fields, uint32_t count, uint32_t number);
+
 /*
  * Returns why the meaning of field `number` cannot be that of a field of its type, or refers to a
  * field that cannot have it: a literal sentence, which says what to write. NULL: it can.

@@ -15,6 +15,14 @@ void *sl_over_new(size_t bytes, const sl_dataset_ops *ops, const sl_over *over,
     return made;
 }
 
+const sl_dataset *sl_over_source(const sl_dataset *dataset)
+{
+    while (dataset->over != NULL && !dataset->over->several) {
+        dataset = sl_inner_of_object(dataset, 0).of;
+    }
+    return dataset;
+}
+
 sl_sample sl_inner_sample(const sl_inner *inner, const sl_sample *sample)
 {
     sl_sample there = *sample;

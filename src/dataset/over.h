@@ -29,6 +29,7 @@ struct sl_over {
     /* How many samples from `index` on follow one another in one inner dataset, too. NULL: all that
      * are there. */
     uint64_t (*run)(const sl_dataset *dataset, uint64_t index);
+    bool several; /* there may be several inner datasets */
 };
 
 /*
@@ -38,6 +39,10 @@ struct sl_over {
  */
 void *sl_over_new(size_t bytes, const sl_dataset_ops *ops, const sl_over *over,
                   const sl_dataset *of, sluice_error *error);
+
+/* The dataset that has what was said about opening it (omissions, warnings): the one that a subset,
+ * windows or parts of volumes are of, at whatever depth. */
+const sl_dataset *sl_over_source(const sl_dataset *dataset);
 
 static inline sl_inner sl_inner_of_sample(const sl_dataset *dataset, uint64_t index)
 {

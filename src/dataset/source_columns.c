@@ -8,6 +8,7 @@
 #include "dtype.h"
 #include "error.h"
 #include "field_choice.h"
+#include "meaning.h"
 #include "name_list.h"
 
 #include <stdio.h>
@@ -204,6 +205,33 @@ static sluice_status source_columns_choose(sl_source_fields *fields,
     return SLUICE_OK;
 }
 
+/* ---- what they mean ---- */
+
+/* A column's meaning names the column that it is of: now the field that this became. */
+static void source_columns_follow(sl_source_fields *fields, const sl_source_column *columns,
+                                  uint32_t number)
+{
+    sl_meaning *meaning = &fields->fields[number].meaning;
+    for (uint32_t i = 0; i < fields->count; i++) {
+        if (i != number && strcmp(columns[fields->column[i]].name, meaning->of) == 0) {
+            memcpy(meaning->of, fields->fields[i].name, sizeof(meaning->of));
+            return;
+        }
+    }
+    meaning->of[0] = '\0';
+    meaning->per_box = false;
+}
+
+static void source_columns_keep_meaning(sl_source_fields *fields, const sl_source_column *columns)
+{
+    for (uint32_t i = 0; i < fields->count; i++) {
+        if (fields->fields[i].meaning.of[0] != '\0') {
+            source_columns_follow(fields, columns, i);
+        }
+    }
+    sl_meanings_keep(fields->fields, fields->count);
+}
+
 sluice_status sl_source_fields_find(sl_source_fields *fields, const sl_source_column *columns,
                                     uint32_t count, const sluice_dataset_options *options,
                                     const char *path, sluice_error *error)
@@ -227,6 +255,9 @@ sluice_status sl_source_fields_find(sl_source_fields *fields, const sl_source_co
     if (status == SLUICE_OK && fields->count == 0) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
                              "it has no column that can be a field");
+    }
+    if (status == SLUICE_OK) {
+        source_columns_keep_meaning(fields, columns);
     }
     return status;
 }

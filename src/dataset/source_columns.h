@@ -25,7 +25,8 @@
 
 typedef struct sl_source_column {
     char name[SL_SOURCE_NAME_BYTES];
-    sl_field field;      /* what it is as a field; its name is not looked at */
+    sl_field field;      /* what it is as a field; its name is not looked at, and its meaning is of
+                            a column (field.meaning.of), which may get another name as a field */
     const char *refused; /* literal, what it holds and what to do: "pickled objects, which ..." */
     bool typed;          /* it is `refused` only while no type is chosen */
     bool asked;          /* it is a field only where it is chosen */
