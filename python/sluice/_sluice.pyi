@@ -146,7 +146,7 @@ class Writer:
         cls,
         path: Any,
         options: dict[str, int],
-        fields: list[tuple[str, int, int, tuple[int, ...], int]],
+        fields: list[tuple[str, int, int, tuple[int, ...], int, tuple[int, int, int, int, int], str]],
         classes: list[str],
         /,
     ) -> Writer: ...

@@ -11,7 +11,7 @@ from collections import namedtuple
 from collections.abc import Mapping
 
 from . import _check, _sluice
-from ._names import DTYPE_NAMES, dtype_number, values
+from ._names import DTYPE_NAMES, MEANINGS, dtype_number, values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,15 +19,6 @@ if TYPE_CHECKING:
     from typing import Any, overload
 
     from ._types import Field as Field, Labels, LeftOut as LeftOut, Paths, Progress, Verified as Verified
-
-# Of what a field means, by the numbers of the library; 0 is left out.
-MEANINGS = {
-    "role": {1: "boxes", 2: "points", 3: "shapes", 4: "mask", 5: "width", 6: "height"},
-    "box_format": {1: "xyxy", 2: "xywh", 3: "cxcywh"},
-    "coordinates": {1: "relative", 2: "pixels", 3: "indices"},
-    "orientation": {1: "stored", 2: "upright", 3: "by_size"},
-    "per_box": {1: True},
-}
 
 TYPES = {1: "image", 2: "int", 3: "float", 4: "bytes", 5: "text", 6: "tensor"}
 

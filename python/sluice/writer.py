@@ -2,13 +2,15 @@
 """sluice.Writer."""
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from . import _check, _sluice
-from ._names import DTYPE_NAMES, choice, dtype_number, values
+from ._names import DTYPE_NAMES, MEANINGS, choice, dtype_number, values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
 TYPES = {"image": 1, "int": 2, "float": 3, "bytes": 4, "text": 5, "tensor": 6}
@@ -16,21 +18,41 @@ TYPE_NAMES = {number: name for name, number in TYPES.items()}
 COMPRESSION = {"auto": 0, "never": 1, "always": 2}
 
 
+def _meaning(name, given):
+    """What a field means as the library has it, from {"role": "boxes", "box_format": "xywh", ...}."""
+    name = f"fields[{name!r}]"
+    for key in given:
+        if key not in MEANINGS and key != "of":
+            raise ValueError(f"{name}: {key!r} is not part of a meaning; expected {', '.join([*MEANINGS, 'of'])}{_check.near(key, MEANINGS)}")
+    numbers = []
+    for key, words in MEANINGS.items():
+        value = given.get(key)
+        if key == "per_box":
+            numbers.append(int(_check.flag(f"{name}: per_box", value or False)))
+        else:
+            numbers.append(choice(f"{name}: {key}", value, {word: number for number, word in words.items()}) if value else 0)
+    return tuple(numbers), _check.text(f"{name}: of", given.get("of") or "")
+
+
 def _field(name, what):
-    """What a field is, from 'image', ('tensor', dtype, shape), ..."""
+    """What a field is, from 'image', ('tensor', dtype, shape), ..., with what it means as a dict at the end."""
+    meaning = getattr(what, "meaning", None)  # of another dataset's field
+    if meaning is not None:
+        what = (*((what.type, what.dtype, what.shape) if what.type == "tensor" else (what.type,)), meaning)
     if isinstance(what, str):
         what = (what,)
     if not isinstance(what, (tuple, list)) or not what:
         raise _check.wrong(f"fields[{name!r}]", what, "a type, or ('tensor', dtype, shape)")
     kind, *rest = what
+    meaning = _meaning(name, rest.pop() if rest and isinstance(rest[-1], Mapping) else {})
     number = choice(f"fields[{name!r}]", kind, TYPES)
     if kind == "tensor":
         if len(rest) != 2:
             raise TypeError(f"fields[{name!r}]: expected ('tensor', dtype, shape); a 0 in shape differs by sample")
-        return name, number, dtype_number(rest[0]), _check.shape(f"fields[{name!r}]: shape", rest[1]), COMPRESSION["auto"]
+        return name, number, dtype_number(rest[0]), _check.shape(f"fields[{name!r}]: shape", rest[1]), COMPRESSION["auto"], *meaning
     if rest:
-        raise TypeError(f"fields[{name!r}]: {kind} takes nothing more")
-    return name, number, 0, (), COMPRESSION["auto"]
+        raise TypeError(f"fields[{name!r}]: {kind} takes nothing more than its meaning, a dict")
+    return name, number, 0, (), COMPRESSION["auto"], *meaning
 
 
 def _array(name, values, dtype, shape):
@@ -57,7 +79,11 @@ class Writer:
 
     path: the folder, made when it is missing (one level).
     fields: what samples hold, by name: 'image', 'int', 'float', 'bytes', 'text' or ('tensor', dtype,
-        shape), where a 0 in shape differs from sample to sample [image, label (an int) and key (a text)].
+        shape), where a 0 in shape differs from sample to sample [image, label (an int) and key (a text)]. A dict at the
+        end says what the values mean, which columns then go by and other tools see, in the words of Field.meaning:
+        ("tensor", "float32", (0, 4), {"role": "boxes", "box_format": "xywh", "coordinates": "pixels"}),
+        ("tensor", "int64", (0,), {"per_box": True}), ("image", {"orientation": "upright"}). `fields` of a Dataset can be
+        given, too: the same fields.
     classes: names of the classes, by label.
     overwrite: remove the shards of an earlier dataset in the folder instead of refusing.
     keep_bytes: store JPEGs as they are instead of re-tiling them without loss.
@@ -83,7 +109,7 @@ class Writer:
         options = values(Writer.__init__, "writer", given | {"zstd": _check.zstd_level(zstd)})
         classes = _check.texts("classes", classes, "the names, a list")
         made = [_field(name, what) for name, what in fields.items()]
-        self._kinds = {name: (TYPE_NAMES[kind], DTYPE_NAMES.get(dtype), shape) for name, kind, dtype, shape, _ in made}
+        self._kinds = {name: (TYPE_NAMES[kind], DTYPE_NAMES.get(dtype), shape) for name, kind, dtype, shape, *_ in made}
         self._handle = _sluice.Writer(self.path, options, made, classes)
 
     def add(self, **values: Any) -> None:

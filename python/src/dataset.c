@@ -304,10 +304,15 @@ static PyObject *left_out(dataset_object *self, PyObject *number)
     if (sluice_dataset_get_left_out(self->handle->dataset, (uint32_t)index, &found) != SLUICE_OK) {
         return Py_NewRef(Py_None);
     }
-    PyObject *example = PyUnicode_DecodeFSDefault(found.example);
-    return example == NULL ? NULL
-                           : Py_BuildValue("(sKNN)", found.reason, (unsigned long long)found.count,
-                                           PyBool_FromLong((long)found.images), example);
+    /* both may hold what files are called */
+    PyObject *reason = PyUnicode_DecodeFSDefault(found.reason);
+    PyObject *example = reason == NULL ? NULL : PyUnicode_DecodeFSDefault(found.example);
+    if (example == NULL) {
+        Py_XDECREF(reason);
+        return NULL;
+    }
+    return Py_BuildValue("(NKNN)", reason, (unsigned long long)found.count,
+                         PyBool_FromLong((long)found.images), example);
 }
 
 static PyObject *warning(dataset_object *self, PyObject *number)

@@ -30,22 +30,26 @@ typedef struct writer_object {
 
 /* ---- open ---- */
 
-/* (name, type, dtype, shape, compression) */
+/* (name, type, dtype, shape, compression, (role, box_format, coordinates, orientation, per_box),
+ * of) */
 static int set_field(sluice_field *field, PyObject *tuple)
 {
-    const char *name;
+    const char *name, *of;
     PyObject *shape;
     *field = (sluice_field)SLUICE_FIELD_INIT;
-    if (!PyArg_ParseTuple(tuple, "siiOi", &name, &field->type, &field->dtype, &shape,
-                          &field->compression)) {
+    if (!PyArg_ParseTuple(tuple, "siiOi(iiiiI)s", &name, &field->type, &field->dtype, &shape,
+                          &field->compression, &field->role, &field->box_format,
+                          &field->coordinates, &field->orientation, &field->per_box, &of)) {
         return -1;
     }
     const Py_ssize_t dims = PyTuple_Size(shape);
-    if (dims < 0 || dims > SLUICE_TENSOR_DIMS_MAX || strlen(name) >= sizeof(field->name)) {
-        PyErr_SetString(PyExc_ValueError, "8 dimensions and a name of 31 bytes at most");
+    if (dims < 0 || dims > SLUICE_TENSOR_DIMS_MAX || strlen(name) >= sizeof(field->name) ||
+        strlen(of) >= sizeof(field->of)) {
+        PyErr_SetString(PyExc_ValueError, "8 dimensions and names of 31 bytes at most");
         return -1;
     }
     memcpy(field->name, name, strlen(name) + 1);
+    memcpy(field->of, of, strlen(of) + 1);
     field->dims = (uint32_t)dims;
     for (Py_ssize_t i = 0; i < dims && !PyErr_Occurred(); i++) {
         field->shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));

@@ -245,3 +245,66 @@ def test_threads_that_race_for_a_writer(tmp_path):
         for thread in threads:
             thread.join()
     assert sorted(sluice.Dataset(tmp_path / "packed").numbers("x")) == [-1, *sorted(taken)]
+
+
+MEANT = {
+    "image": ("image", {"orientation": "by_size"}),
+    "boxes": (
+        "tensor", "float32", (0, 4),
+        {"role": "boxes", "box_format": "xywh", "coordinates": "pixels", "orientation": "by_size"},
+    ),
+    "labels": ("tensor", "int64", (0,), {"per_box": True, "of": "boxes"}),
+    "points": ("tensor", "float32", (0, 17, 3), {"role": "points", "coordinates": "indices", "per_box": True}),
+    "outline": ("text", {"role": "shapes"}),
+    "mask": ("image", {"role": "mask", "orientation": "stored", "of": "image"}),
+    "width": ("int", {"role": "width"}),
+    "height": ("int", {"role": "height"}),
+    "key": "text",
+}  # fmt: skip
+
+
+def test_meaning_comes_back(tmp_path):
+    with sluice.Writer(tmp_path / "packed", MEANT) as writer:
+        writer.add(boxes=[[1, 2, 3, 4]], labels=[7], width=5, height=6, key="k")
+    data = sluice.Dataset(tmp_path / "packed")
+    wanted = {name: what[-1] if isinstance(what, tuple) else {} for name, what in MEANT.items()}
+    assert {name: field.meaning for name, field in data.fields.items()} == wanted
+    sluice.pack(data, tmp_path / "again", progress=False)
+    assert {name: field.meaning for name, field in sluice.Dataset(tmp_path / "again").fields.items()} == wanted
+    with sluice.Writer(tmp_path / "alike", data.fields) as writer:  # the same fields
+        writer.add(**{name: value for name, value in data[0].items() if name != "points"})  # which it lacks
+    alike = sluice.Dataset(tmp_path / "alike")
+    assert alike.fields == data.fields and alike[0]["boxes"] == data[0]["boxes"]
+    assert {name: field.meaning for name, field in alike.fields.items()} == wanted
+
+
+def test_meaning_that_cannot_be_is_refused(tmp_path):
+    boxes = ("tensor", "float32", (0, 4))
+    for fields, words in [
+        ({"boxes": (*boxes, {"role": "box"})}, "role='box': expected one of 'boxes'"),
+        ({"boxes": (*boxes, {"format": "xywh"})}, "'format' is not part of a meaning; expected role, box_format"),
+        ({"boxes": (*boxes, {"role": "boxes", "box_format": "coco"})}, "box_format='coco'"),
+        ({"boxes": (*boxes, {"per_box": 2})}, "per_box=2"),
+        ({"boxes": ("text", {"role": "boxes"})}, 'field "boxes": boxes must be a tensor of numbers of shape \\[0, 4\\]'),
+        ({"labels": ("tensor", "int64", (0,), {"per_box": True})}, "needs a field with the role of boxes"),
+        ({"n": ("int", {"role": "width", "of": "image"})}, "is of is not an image"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            sluice.Writer(tmp_path / "packed", fields)
+    with pytest.raises(TypeError, match="nothing more than its meaning"):
+        sluice.Writer(tmp_path / "packed", {"n": ("int", "uint8")})
+
+
+def test_other_meanings_are_not_mixed_up(tmp_path):
+    for name, format in ("a", "xywh"), ("b", "cxcywh"):
+        fields = {"boxes": ("tensor", "float32", (0, 4), {"role": "boxes", "box_format": format})}
+        with sluice.Writer(tmp_path / name, fields) as writer:
+            writer.add(boxes=[[1, 2, 3, 4]])
+    a, b = sluice.Dataset(tmp_path / "a"), sluice.Dataset(tmp_path / "b")
+    with pytest.raises(sluice.InvalidError, match='field "boxes" means "boxes, cxcywh in unknown units" in dataset 2'):
+        a + b
+    with pytest.raises(sluice.InvalidError, match="choose and rename"):
+        sluice.mix([a, b])
+    with pytest.raises(sluice.StateError, match="there, and"):
+        sluice.pack(b, tmp_path / "a", append=True, progress=False)
+    assert (a + a[:1]).fields["boxes"].meaning == a.fields["boxes"].meaning
