@@ -2,6 +2,7 @@
 """COCO's annotations, made by Python's json as the formats of cocodataset.org are described."""
 import json
 import random
+import warnings
 
 import numpy
 import pytest
@@ -125,10 +126,9 @@ def test_captions(tmp_path, coco):
 
 
 def test_what_is_optional(tmp_path, coco):
-    """iscrowd and area need not be; keypoints have to be alike; images that are not listed do not matter."""
-    for number, each in enumerate(coco["annotations"]):
-        del each["iscrowd"], each["area"]
-        each["keypoints"] = [1, 2, 0] * (1 + number % 2)
+    """iscrowd and area need not be; keypoints, too; images that are not listed do not matter."""
+    for each in coco["annotations"]:
+        del each["iscrowd"], each["area"], each["keypoints"]
     data = sluice.Dataset(write(tmp_path, coco))
     assert list(data.fields) == ["image", "image_id", "boxes", "labels", "iscrowd", "width", "height", "key"]
     assert sum(sum(plain(sample["iscrowd"])) for sample in data) == 0
@@ -189,7 +189,7 @@ def test_shapes(tmp_path, coco):
     sluice.pack(data, tmp_path / "packed", keep_order=True, progress=None)
     assert [sample["shapes"] for sample in sluice.Dataset(tmp_path / "packed")] == [sample["shapes"] for sample in data]
     change(coco, "annotations", 3, segmentation=[[1, 2, 3]])
-    with pytest.raises(CORRUPT, match='element 3 of "annotations": a polygon has an odd number'):
+    with pytest.raises(CORRUPT, match='element 3 of "annotations" .*: a polygon has an odd number'):
         sluice.Dataset(write(tmp_path, coco), fields=fields)
 
 
@@ -201,17 +201,38 @@ BAD = {
     "no images": (lambda t: t.pop("images"), INVALID, 'lists no "images"'),
     "images are none": (lambda t: t.update(images={}), CORRUPT, "one of its lists is none"),
     "an image is none": (lambda t: t["images"].append(3), CORRUPT, 'element 9 of "images"'),
-    "no name": (lambda t: change(t, "images", 2, file_name=None), CORRUPT, 'element 2 of "images": an image has to'),
-    "id": (lambda t: change(t, "images", id="x"), CORRUPT, "integer id"),
-    "twice": (lambda t: change(t, "images", id=93), CORRUPT, "two images have the id 93"),
+    "no name": (lambda t: change(t, "images", 2, file_name=None), CORRUPT, r'element 2 of "images" \(id 86\): an image has to'),
+    "id": (lambda t: change(t, "images", id="x"), CORRUPT, r'element 0 of "images" \(id "x"\): its id is "x": expected an integer'),
+    "id of an image that is none": (lambda t: change(t, "images", id=[1]), CORRUPT, r"its id is \[1\]: expected an integer or a"),
+    "twice": (lambda t: change(t, "images", id=93), CORRUPT, 'two images have the id 93: elements 0 and 1 of "images"'),
+    "twice as floats": (lambda t: change(t, "images", id=93.0), CORRUPT, "two images have the id 93"),
+    "URL without a path": (lambda t: (t["images"][1].pop("file_name"), change(t, "images", 1, coco_url="http://a")), CORRUPT,
+                           'element 1 of "images".*file_name, or a coco_url'),
     "URL": (lambda t: change(t, "images", file_name="http://a/b.jpg"), CORRUPT, "URL"),
     "NUL": (lambda t: change(t, "images", file_name="a\0b"), CORRUPT, "u0000"),
-    "box of 3": (lambda t: change(t, "annotations", bbox=[1, 2, 3]), CORRUPT, 'element 0 of "annotations".*4 numbers'),
-    "box of texts": (lambda t: change(t, "annotations", bbox=["1", 2, 3, 4]), CORRUPT, "list of numbers"),
-    "box is none": (lambda t: change(t, "annotations", bbox={}), CORRUPT, "list of numbers"),
-    "one lacks a box": (lambda t: change(t, "annotations", bbox=None), CORRUPT, "1 of 12 annotations have no bbox"),
-    "category": (lambda t: change(t, "annotations", category_id=1.5), CORRUPT, "integer category_id"),
-    "image": (lambda t: change(t, "annotations", image_id=None), CORRUPT, "integer image_id"),
+    "box of 3": (lambda t: change(t, "annotations", bbox=[1, 2, 3]), CORRUPT, r'element 0 of "annotations" \(id \d+\): its bbox is \[1,2,3\]: expected a list of 4 numbers'),
+    "box of texts": (lambda t: change(t, "annotations", bbox=["1", 2, 3, 4]), CORRUPT, "list of 4 numbers"),
+    "box is none": (lambda t: change(t, "annotations", bbox={}), CORRUPT, "list of 4 numbers"),
+    "one lacks a box": (lambda t: change(t, "annotations", bbox=None), CORRUPT,
+                       r'element 0 of "annotations" \(id \d+\) has no bbox: 1 of 12 have none'),
+    "one lacks a category": (lambda t: change(t, "annotations", 5, category_id=None), CORRUPT,
+                             r'element 5 of "annotations" \(id \d+\) has no category_id'),
+    "box too far": (lambda t: change(t, "annotations", bbox=[1e300, 2, 3, 4]), CORRUPT, "list of 4 numbers"),
+    "category": (lambda t: change(t, "annotations", category_id=1.5), CORRUPT, "its category_id is 1.5: expected an integer or a text"),
+    "category of a text": (lambda t: change(t, "annotations", category_id="1"), CORRUPT, "its category_id is|its id is"),
+    "image": (lambda t: change(t, "annotations", image_id=None), CORRUPT, "it has no image_id: expected an integer or a text"),
+    "image of a text": (lambda t: change(t, "annotations", image_id="93"), CORRUPT, "expected an? (integer|text), as other ids"),
+    "area": (lambda t: change(t, "annotations", 3, area=[200]), CORRUPT, r"its area is \[200\]: expected a number"),
+    "area of a text": (lambda t: change(t, "annotations", 3, area="200"), CORRUPT, 'its area is "200"'),
+    "caption": (lambda t: change(t, "annotations", 3, caption=["a"]), CORRUPT, "its caption is"),
+    "points": (lambda t: change(t, "annotations", 3, keypoints=[1, 2, None]), CORRUPT, "its keypoints is .*: expected a list of numbers"),
+    "more points": (lambda t: change(t, "annotations", 3, keypoints=[1, 2, 2]), CORRUPT,
+                    'element 3 of "annotations": its keypoints have 3 numbers: expected 6'),
+    "two of a category": (lambda t: change(t, "categories", 1, id=90), CORRUPT, 'two categories have the same id: "name 90" and'),
+    "skeleton": (lambda t: change(t, "categories", keypoints=3), CORRUPT, "its keypoints is 3: expected a list of names"),
+    **{f"crowd {value!r}": (lambda t, value=value: change(t, "annotations", 2, iscrowd=value), CORRUPT,
+                            'element 2 of "annotations".*its iscrowd is .*: expected 0 or 1')
+       for value in (2, 0.5, -1, "1", [1], [0], {}, "yes")},
     "name": (lambda t: change(t, "categories", name=3), CORRUPT, 'element 0 of "categories"'),
 }  # fmt: skip
 
@@ -246,3 +267,231 @@ def test_cut_short(tmp_path, coco):
         sluice.Dataset(path)
     path.write_text(text + " \n")
     assert len(sluice.Dataset(path)) == IMAGES
+
+
+def boxes_of(data):
+    return [plain(sample["boxes"]) for sample in data]
+
+
+def read_quietly(path, **how):
+    """The dataset, and what it warns of."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        return sluice.Dataset(path, **how), [str(each.message) for each in told]
+
+
+@pytest.mark.parametrize("value", [0, 1, 0.0, 1.0, False, True, None])
+def test_crowds(tmp_path, coco, value):
+    """As Python compares numbers: 1.0 and true are 1."""
+    change(coco, "annotations", 2, iscrowd=value)
+    data = sluice.Dataset(write(tmp_path, coco))
+    for image, sample in zip(coco["images"], data):
+        assert plain(sample["iscrowd"]) == [int(each["iscrowd"] or 0) for each in of_image(coco, image)]
+
+
+@pytest.mark.parametrize("make", [str, float, lambda number: f"id {number} ä"])
+def test_ids(tmp_path, coco, make):
+    """Ids of images and categories are numbers of any kind, or texts."""
+    wanted = boxes_of(sluice.Dataset(write(tmp_path, coco)))
+    for each in coco["images"]:
+        each["id"] = make(each["id"])
+    for each in coco["annotations"]:
+        each["image_id"], each["category_id"] = make(each["image_id"]), make(each["category_id"])
+    for each in coco["categories"]:
+        each["id"] = make(each["id"])
+    data = sluice.Dataset(write(tmp_path, coco))
+    texts = make is not float
+    assert boxes_of(data) == wanted and data.fields["image_id"].type == ("text" if texts else "int")
+    assert [sample["image_id"] for sample in data] == [each["id"] for each in coco["images"]]
+    names = {each["id"]: each["name"] for each in coco["categories"]}
+    for image, sample in zip(coco["images"], data):
+        assert [data.classes[label] for label in plain(sample["labels"])] == [
+            names[each["category_id"]] for each in of_image(coco, image)
+        ]
+    if texts:
+        assert list(data.classes) == [each["name"] for each in coco["categories"]]
+        change(coco, "annotations", 4, category_id="of no category")
+        with pytest.raises(CORRUPT, match='annotation 4: its category_id is "of no category"'):
+            sluice.Dataset(write(tmp_path, coco))
+
+
+def test_points_of_some(tmp_path, coco):
+    """Annotations without points have points of zeros; categories with other skeletons fill their rows up."""
+    for number, each in enumerate(coco["annotations"]):
+        if number % 3 == 0:
+            del each["keypoints"]
+        elif number % 3 == 1:
+            each["keypoints"] = []
+    data = sluice.Dataset(write(tmp_path, coco))
+    for image, sample in zip(coco["images"], data):
+        assert plain(sample["keypoints"]) == [each.get("keypoints") or [0] * 6 for each in of_image(coco, image)]
+    points = {90: 3, 1: 1, 3: 0}
+    for each in coco["categories"]:
+        each["keypoints"] = ["a point"] * points[each["id"]]
+    for number, each in enumerate(coco["annotations"]):
+        each["keypoints"] = [number, 2.5, 1] * points[each["category_id"]]
+    data = sluice.Dataset(write(tmp_path, coco))
+    assert data.fields["keypoints"].shape == (0, 9)
+    for image, sample in zip(coco["images"], data):
+        wanted = [each["keypoints"] + [0] * (9 - len(each["keypoints"])) for each in of_image(coco, image)]
+        assert plain(sample["keypoints"]) == wanted
+    first = next(i for i, each in enumerate(coco["annotations"]) if each["category_id"] == 1)
+    change(coco, "annotations", first, keypoints=[1, 2, 2] * 2)
+    with pytest.raises(CORRUPT, match=f'element {first} of "annotations": its keypoints have 6 numbers: expected 3'):
+        sluice.Dataset(write(tmp_path, coco))
+
+
+def test_area_of_some(tmp_path, coco):
+    del coco["annotations"][4]["area"]
+    data, told = read_quietly(write(tmp_path, coco))
+    assert "area" not in data.fields
+    assert any('"area" is left out: element 4 of "annotations"' in each and "1 of 12 have none" in each for each in told)
+
+
+def test_missing_pictures(tmp_path, coco):
+    """A picture that is not there is a bad sample, even the first one; without any nothing is known."""
+    names = [image["file_name"] for image in coco["images"]]
+    for name in names[:5]:
+        (tmp_path / "val2017" / name).unlink()
+    data = sluice.Dataset(write(tmp_path, coco))
+    assert len(data) == IMAGES and bytes(data[5]["image"]) == (tmp_path / "val2017" / names[5]).read_bytes()
+    for number in range(5):
+        with pytest.raises(sluice.IOError, match=names[number]):
+            data[number]
+    for name in names[5:]:
+        (tmp_path / "val2017" / name).unlink()
+    with pytest.raises(INVALID, match=f"neither its first picture, \"{names[0]}\", nor any"):
+        sluice.Dataset(write(tmp_path, coco))
+
+
+def test_left_out(tmp_path, coco):
+    """Pictures that are not listed are counted, of whatever kind; so are annotations of others."""
+    data, told = read_quietly(write(tmp_path, coco))
+    assert data.left_out == [] and told == []
+    gone = coco["images"].pop(3)
+    for name in ("x.MPO", "y.jfif", "z.txt", ".hidden.jpg"):
+        (tmp_path / "val2017" / name).write_bytes(b"")
+    (tmp_path / "val2017" / "folder.jpg").mkdir()
+    coco["images"][0]["file_name"] = "./" + coco["images"][0]["file_name"]
+    data, told = read_quietly(write(tmp_path, coco))
+    left = {each.reason: (each.count, each.images) for each in data.left_out}
+    assert left == {"images that the annotations do not list": (3, True),
+                    'annotations of images that "images" does not list': (len(of_image(coco, gone)), False)}  # fmt: skip
+    assert any("3 left out: images that the annotations do not list" in each for each in told)
+
+
+@pytest.mark.parametrize("layout", ["../train2017", "../images/train2017", "images"])
+def test_lvis(tmp_path, coco, layout):
+    """LVIS names pictures by URLs, of two folders: they are as the URLs end, or in one folder."""
+    path = tmp_path / "lvis/annotations/lvis_v1_val.json"
+    for number, image in enumerate(coco["images"]):
+        split = "val2017" if number == 4 and layout != "images" else "train2017"
+        name = image.pop("file_name")
+        image.update(coco_url=f"http://images.cocodataset.org/{split}/{name}?x=1/2", neg_category_ids=[1], not_exhaustive_category_ids=[])
+        folder = path.parent / layout.replace("train2017", split)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes((tmp_path / "val2017" / name).read_bytes())
+    for each in coco["annotations"]:
+        del each["iscrowd"]
+    data, told = read_quietly(write(tmp_path, coco, path.relative_to(tmp_path)))
+    assert all(len(sample["image"]) > 0 for sample in data) and len(data) == IMAGES
+    assert data[0]["key"] == ("000000000000.jpg" if layout == "images" else "train2017/000000000000.jpg")
+    assert [(each.reason.split()[2], each.count) for each in data.left_out] == [("neg_category_ids", IMAGES)] and len(told) == 1
+
+
+def test_encodings(tmp_path, coco):
+    path = write(tmp_path, coco)
+    wanted = boxes_of(sluice.Dataset(path))
+    text = path.read_text()
+    path.write_text(text, encoding="utf-8-sig")
+    assert boxes_of(sluice.Dataset(path)) == wanted and sluice.Dataset(tmp_path / "annotations").format == "coco"
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"):
+        path.write_text(text, encoding=encoding)
+        with pytest.raises(sluice.UnsupportedError, match=f"{encoding[:6].upper()}: save the file as UTF-8") as told:
+            sluice.Dataset(path)
+        assert "person_keypoints_val2017.json" in str(told.value)
+    with pytest.raises(sluice.UnsupportedError, match="UTF-32"):
+        sluice.Dataset(tmp_path)
+    path.write_bytes(text.replace("name 90", "\xe9").encode("latin-1"))
+    with pytest.raises(CORRUPT, match='element 0 of "categories".*0xe9'):
+        sluice.Dataset(path)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("name", ["score", "bbox", "area"])
+def test_numbers_of_python(tmp_path, coco, number, name):
+    """Python writes words for what is no number: refused by name, with the place."""
+    change(coco, "annotations", 7, **{name: [1, number, 2, 3] if name == "bbox" else number})
+    path = write(tmp_path, coco)
+    word = json.dumps(number)
+    with pytest.raises(CORRUPT, match=f'element 7 of "annotations".*{word[-8:]}' if name == "bbox" else
+                       f'element 7 of "annotations": {word} is not a number in JSON: write null') as told:  # fmt: skip
+        sluice.Dataset(path)
+    if name != "bbox":
+        assert f"offset {path.read_text().index(word)}" in str(told.value)
+
+
+@pytest.fixture
+def panoptic(tmp_path, coco):
+    """An annotation for each image but one, of segments that a PNG has."""
+    folder = tmp_path / "annotations/panoptic_val2017"
+    folder.mkdir()
+    annotations = []
+    for number, image in enumerate(coco["images"][1:]):
+        name = image["file_name"].replace("jpg", "png")
+        Image.new("RGB", (32, image["height"]), (number, 1, 0)).save(folder / name)
+        segments = [{"id": 256 + number + i, "category_id": [1, 3, 90][i], "iscrowd": i % 2, "bbox": [i, 1, 2, 3], "area": 5 * i}
+                    for i in range(number % 4)]  # fmt: skip
+        annotations.append({"image_id": image["id"], "file_name": name, "segments_info": segments})
+    random.Random(2).shuffle(annotations)
+    return {**coco, "annotations": annotations}
+
+
+@pytest.mark.parametrize("place", ["annotations/panoptic_val2017", "panoptic_val2017", "annotations"])
+@pytest.mark.parametrize("link", [False, True])
+def test_panoptic(tmp_path, panoptic, place, link):
+    path = write(tmp_path, panoptic, "annotations/panoptic_val2017.json")
+    if place != "annotations/panoptic_val2017":
+        (tmp_path / place).mkdir(exist_ok=True)
+        for file in (tmp_path / "annotations/panoptic_val2017").iterdir():
+            file.rename(tmp_path / place / file.name)
+    if link:
+        (tmp_path / "deep/deeper").mkdir(parents=True)
+        (tmp_path / "val2017").rename(tmp_path / "deep/deeper/val2017")
+        (tmp_path / "val2017").symlink_to(tmp_path / "deep/deeper/val2017")
+    data, told = read_quietly(path)
+    assert list(data.fields) == ["image", "panoptic", "image_id", "segment_ids", "boxes", "labels", "iscrowd", "area", "width",
+                                 "height", "key"] and told == []  # fmt: skip
+    assert data.fields["panoptic"].meaning == {"role": "mask", "orientation": "by_size"}
+    assert data.fields["segment_ids"].meaning == {"per_box": True}
+    names = {"segment_ids": "id", "boxes": "bbox", "labels": "category_id", "iscrowd": "iscrowd", "area": "area"}
+    for image, sample in zip(panoptic["images"], data):
+        found = of_image(panoptic, image)
+        segments = found[0]["segments_info"] if found else []
+        assert sample["key"] == image["file_name"]
+        assert bytes(sample["image"]) == (tmp_path / "val2017" / image["file_name"]).read_bytes()
+        assert {name: plain(sample[name]) for name in names} == {
+            name: [each[key] for each in segments] for name, key in names.items()
+        }
+        assert bytes(sample["panoptic"] or b"") == ((tmp_path / place / found[0]["file_name"]).read_bytes() if found else b"")
+
+
+def test_bad_panoptic(tmp_path, panoptic):
+    path = tmp_path / "annotations/panoptic_val2017.json"
+
+    def refused(match, error=CORRUPT, **members):
+        changed = json.loads(json.dumps(panoptic))
+        change(changed, "annotations", 2, **members)
+        write(tmp_path, changed, path.relative_to(tmp_path))
+        with pytest.raises(error, match=match):
+            sluice.Dataset(path)
+
+    refused('element 2 of "annotations".*: its segments_info is 3: expected a list', segments_info=3)
+    refused(r"its segments_info\[1\].iscrowd is 5: expected 0 or 1",
+            segments_info=[{"id": 1, "category_id": 1}, {"id": 2, "category_id": 1, "iscrowd": 5}])  # fmt: skip
+    refused(r"it has no segments_info\[0\].id: expected an integer", segments_info=[{"category_id": 1}])
+    refused("it has no file_name: expected the name of a PNG", file_name=None)
+    refused("panoptic annotations and others are in one file", segments_info=None)
+    refused("have the same image", image_id=panoptic["annotations"][0]["image_id"])
+    (tmp_path / "annotations/panoptic_val2017").rename(tmp_path / "elsewhere")
+    refused("PNGs of segments are not in any.*panoptic_val2017, ../panoptic_val2017", INVALID)

@@ -10,6 +10,9 @@
 #include "coco_segmentation.h"
 #include "meanings.h"
 #include "memory.h"
+#include "store.h"
+#include "text_file.h"
+#include "unlisted.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +24,8 @@
 static const sl_field image_columns[SL_COCO_IMAGE_COLUMNS] = {
     [SL_COCO_IMAGE_FILE] = {.type = SLUICE_FIELD_BYTES},
     [SL_COCO_IMAGE_ID] = {.type = SLUICE_FIELD_INT},
+    [SL_COCO_IMAGE_NAME] = {.type = SLUICE_FIELD_BYTES},
+    [SL_COCO_IMAGE_FROM_URL] = {.type = SLUICE_FIELD_INT},
     [SL_COCO_IMAGE_WIDTH] = {.type = SLUICE_FIELD_INT},
     [SL_COCO_IMAGE_HEIGHT] = {.type = SLUICE_FIELD_INT},
 };
@@ -34,12 +39,23 @@ static const sl_field annotation_columns[SL_COCO_OF_COLUMNS] = {
     [SL_COCO_OF_KEYPOINTS] = {.type = SLUICE_FIELD_BYTES},
     [SL_COCO_OF_CAPTION] = {.type = SLUICE_FIELD_BYTES},
     [SL_COCO_OF_SHAPES] = {.type = SLUICE_FIELD_BYTES},
+    [SL_COCO_OF_SEGMENT] = {.type = SLUICE_FIELD_INT},
 };
+
+static const sl_field panoptic_columns[] = {{.type = SLUICE_FIELD_INT},
+                                            {.type = SLUICE_FIELD_BYTES}};
 
 static const sl_source_column all_sources[SL_COCO_SOURCES] = {
     [SL_COCO_PICTURE] = {.name = "image",
                          .field = {.type = SLUICE_FIELD_IMAGE, .meaning = SL_MEANS_IMAGE(BY_SIZE)}},
+    [SL_COCO_PANOPTIC] = {.name = "panoptic",
+                          .field = {.type = SLUICE_FIELD_IMAGE, .meaning = SL_MEANS_MASK}},
     [SL_COCO_ID] = {.name = "image_id", .field = {.type = SLUICE_FIELD_INT}},
+    [SL_COCO_SEGMENTS] = {.name = "segment_ids",
+                          .field = {.type = SLUICE_FIELD_TENSOR,
+                                    .dtype = SLUICE_I64,
+                                    .dims = 1,
+                                    .meaning = SL_MEANS_PER_BOX}},
     [SL_COCO_BOXES] = {.name = "boxes",
                        .field = {.type = SLUICE_FIELD_TENSOR,
                                  .dtype = SLUICE_F32,
@@ -80,12 +96,25 @@ static const sl_source_column all_sources[SL_COCO_SOURCES] = {
 
 /* Before its lists a file may say at length what it is. */
 #define LOOK_BYTES ((uint64_t)64 << 20)
+enum { LOOK_WIDE = 4096 };
+
+/* Annotations in another encoding than UTF-8 are known, too, to be refused by its name. */
+static bool is_wide(const char *path)
+{
+    char head[LOOK_WIDE + 1];
+    const size_t raw = sl_store_look(path, head, LOOK_WIDE);
+    if (sl_text_encoding(head, raw) == NULL) {
+        return false;
+    }
+    (void)sl_text_look(path, head, LOOK_WIDE);
+    return strstr(head, "\"images\"") != NULL || strstr(head, "\"annotations\"") != NULL ||
+           strstr(head, "\"categories\"") != NULL;
+}
 
 static bool coco_probe(const char *path)
 {
-    const size_t bytes = strlen(path);
-    return bytes > 5 && strcmp(path + bytes - 5, ".json") == 0 &&
-           sl_json_lists(path, sl_coco_lists, SL_COCO_LISTS, LOOK_BYTES);
+    return sl_ends_with(path, ".json") &&
+           (sl_json_lists(path, sl_coco_lists, SL_COCO_LISTS, LOOK_BYTES) || is_wide(path));
 }
 
 static bool coco_is_file(const char *name)
@@ -119,7 +148,26 @@ static int compare_ids(const void *a, const void *b)
 {
     const int64_t left = ((const sl_coco_identity *)a)->id;
     const int64_t right = ((const sl_coco_identity *)b)->id;
-    return (left > right) - (left < right);
+    const uint64_t first = ((const sl_coco_identity *)a)->sample;
+    const uint64_t second = ((const sl_coco_identity *)b)->sample;
+    return left != right ? (left > right) - (left < right) : (first > second) - (first < second);
+}
+
+static sluice_status refuse_twice(const sl_coco_opener *o, const sl_coco_identity *of,
+                                  sluice_error *error)
+{
+    char id[80];
+    sl_value name;
+    (void)sl_side_columns_get(&o->images, SL_COCO_IMAGE_NAME, of->sample, &name);
+    (void)snprintf(id, sizeof(id), "%lld", (long long)of->id);
+    if (name.present) {
+        (void)snprintf(id, sizeof(id), "\"%.*s\"",
+                       (int)(name.bytes.size < 64 ? name.bytes.size : 64),
+                       (const char *)name.bytes.data);
+    }
+    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, o->path, -1,
+                         "two images have the id %s: elements %llu and %llu of \"images\"", id,
+                         (unsigned long long)of[-1].sample, (unsigned long long)of->sample);
 }
 
 static sluice_status sort_images(sl_coco_opener *o, sluice_error *error)
@@ -135,22 +183,32 @@ static sluice_status sort_images(sl_coco_opener *o, sluice_error *error)
     qsort(o->identities, ids->rows, sizeof(*o->identities), compare_ids);
     for (uint64_t i = 1; i < ids->rows; i++) {
         if (o->identities[i].id == o->identities[i - 1].id) {
-            return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, o->path, -1,
-                                 "two images have the id %lld", (long long)o->identities[i].id);
+            return refuse_twice(o, &o->identities[i], error);
         }
     }
     return SLUICE_OK;
 }
 
-/* The sample of an annotation; as many as there are: of none, its image is not listed. */
+/* The sample of an image's id; as many as there are: it is not listed. */
+static uint64_t sample_of_id(const sl_coco_opener *o, int64_t id)
+{
+    uint64_t low = 0;
+    const uint64_t count = o->images.of[SL_COCO_IMAGE_ID].rows;
+    uint64_t high = count;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (o->identities[middle].id < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < count && o->identities[low].id == id ? o->identities[low].sample : count;
+}
+
 static uint64_t sample_of(const sl_coco_opener *o, uint64_t annotation)
 {
-    const uint64_t count = o->images.of[SL_COCO_IMAGE_ID].rows;
-    const sl_coco_identity wanted = {
-        .id = (int64_t)o->annotations.of[SL_COCO_OF_IMAGE].cells[annotation]};
-    const sl_coco_identity *found =
-        bsearch(&wanted, o->identities, count, sizeof(wanted), compare_ids);
-    return found != NULL ? found->sample : count;
+    return sample_of_id(o, (int64_t)o->annotations.of[SL_COCO_OF_IMAGE].cells[annotation]);
 }
 
 /* Puts annotations in the order of samples, and of the file. */
@@ -172,9 +230,38 @@ static sluice_status sort_annotations(sl_coco_opener *o, sluice_error *error)
     for (uint64_t i = 0; i < count; i++) {
         o->order[o->begins[sample_of(o, i)]++] = i;
     }
+    sl_omit_many(&o->own->base.omissions, SL_OMITTED_THINGS,
+                 "annotations of images that \"images\" does not list", NULL,
+                 count - o->begins[samples - 1]);
     /* each begins now where the next one did */
     memmove(o->begins + 1, o->begins, (samples + 1) * sizeof(*o->begins));
     o->begins[0] = 0;
+    return SLUICE_OK;
+}
+
+/* The file of segments of each sample. */
+static sluice_status sort_panoptic(sl_coco_opener *o, sluice_error *error)
+{
+    const uint64_t samples = o->images.of[SL_COCO_IMAGE_ID].rows;
+    const sl_side_column *ids = &o->panoptic.of[0];
+    if (ids->rows == 0) {
+        return SLUICE_OK;
+    }
+    o->panoptic_of = sl_calloc(samples + 1, sizeof(*o->panoptic_of));
+    if (o->panoptic_of == NULL) {
+        return sl_coco_no_memory(error);
+    }
+    for (uint64_t i = 0; i < ids->rows; i++) {
+        const uint64_t sample = sample_of_id(o, (int64_t)ids->cells[i]);
+        if (sample < samples && o->panoptic_of[sample] != 0) {
+            return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, o->path, -1,
+                                 "elements %llu and %llu of \"annotations\" have the same image: "
+                                 "a panoptic file has one annotation for each",
+                                 (unsigned long long)o->panoptic_of[sample] - 1,
+                                 (unsigned long long)i);
+        }
+        o->panoptic_of[sample] = i + 1;
+    }
     return SLUICE_OK;
 }
 
@@ -187,12 +274,15 @@ static bool coco_is_there(const sl_coco_opener *o, uint32_t what)
     case SL_COCO_BOXES:
     case SL_COCO_CROWD:
         return o->counts[SL_COCO_OF_BOX] > 0;
+    case SL_COCO_PANOPTIC:
+    case SL_COCO_SEGMENTS:
+        return o->panoptic.of[0].rows > 0;
     case SL_COCO_LABELS:
-        return all > 0 && o->counts[SL_COCO_OF_CATEGORY] == all;
+        return o->counts[SL_COCO_OF_CATEGORY] > 0;
     case SL_COCO_AREA:
         return all > 0 && o->counts[SL_COCO_OF_AREA] == all;
     case SL_COCO_KEYPOINTS:
-        return all > 0 && o->counts[SL_COCO_OF_KEYPOINTS] == all && !o->other_keypoints;
+        return o->keypoint_bytes > 0;
     case SL_COCO_SHAPES:
         return o->counts[SL_COCO_OF_SHAPES] > 0;
     case SL_COCO_CAPTION:
@@ -210,20 +300,18 @@ static bool coco_is_there(const sl_coco_opener *o, uint32_t what)
 static sluice_status coco_choose_fields(sl_coco_opener *o, const sluice_dataset_options *options,
                                         sluice_error *error)
 {
-    const uint64_t all = o->annotations.of[SL_COCO_OF_IMAGE].rows;
     sl_listed_sources sources = {.of = o->sources, .picture = SL_COCO_PICTURE};
-    if (o->counts[SL_COCO_OF_BOX] > 0 && o->counts[SL_COCO_OF_BOX] != all) {
-        return sl_error_file(
-            error, SLUICE_CORRUPT, STAGE, 0, o->path, -1, "%llu of %llu annotations have no bbox",
-            (unsigned long long)(all - o->counts[SL_COCO_OF_BOX]), (unsigned long long)all);
-    }
     for (uint32_t i = 0; i < SL_COCO_SOURCES; i++) {
         if (coco_is_there(o, i)) {
             o->what[sources.count] = i;
             o->sources[sources.count] = all_sources[i];
-            o->sources[sources.count].field.shape[1] = i == SL_COCO_KEYPOINTS
-                                                           ? o->keypoint_bytes / sizeof(float)
-                                                           : all_sources[i].field.shape[1];
+            if (i == SL_COCO_KEYPOINTS) {
+                o->sources[sources.count].field.shape[1] = o->keypoint_bytes / sizeof(float);
+            }
+            if (i == SL_COCO_ID && o->image_ids.has_texts) {
+                o->sources[sources.count].field.type = SLUICE_FIELD_TEXT;
+            }
+            sources.files |= i == SL_COCO_PANOPTIC ? 1U << sources.count : 0;
             sources.key = sources.count++; /* the last one */
         }
     }
@@ -251,11 +339,30 @@ static sluice_status name_classes(sl_coco_opener *o, sluice_error *error)
 
 /* ---- opening ---- */
 
-static sluice_status coco_find_pictures(sl_coco_opener *o, bool anywhere, sluice_error *error)
+/* What is said of all annotations together. */
+static sluice_status coco_check_all(sl_coco_opener *o, sluice_error *error)
 {
-    sl_value first;
-    (void)sl_side_columns_get(&o->images, SL_COCO_IMAGE_FILE, 0, &first);
-    return sl_coco_find_pictures(o->own, o->path, first.bytes, anywhere, error);
+    const uint64_t all = o->annotations.of[SL_COCO_OF_IMAGE].rows;
+    const uint64_t areas = o->counts[SL_COCO_OF_AREA];
+    sluice_status status = sl_coco_check_lacks(o, SL_COCO_OF_BOX, "bbox", error);
+    status = status == SLUICE_OK ? sl_coco_check_lacks(o, SL_COCO_OF_CATEGORY, "category_id", error)
+                                 : status;
+    status = status == SLUICE_OK ? sl_coco_number_labels(o, error) : status;
+    status = status == SLUICE_OK ? sl_coco_check_keypoints(o, error) : status;
+    if (areas > 0 && areas < all) {
+        sl_omit(&o->own->base.omissions, SL_OMITTED_THINGS, "fields that some annotations lack",
+                "area");
+        sl_warnings_add(&o->own->base.warnings,
+                        "the field \"area\" is left out: element %llu of \"annotations\"%s has no "
+                        "area; %llu of %llu have none",
+                        (unsigned long long)o->lacks[SL_COCO_OF_AREA].element,
+                        o->lacks[SL_COCO_OF_AREA].id, (unsigned long long)(all - areas),
+                        (unsigned long long)all);
+    }
+    sl_omit_many(&o->own->base.omissions, SL_OMITTED_THINGS,
+                 "lists of neg_category_ids and not_exhaustive_category_ids of images", NULL,
+                 o->lvis_lists);
+    return status;
 }
 
 static sluice_status keep_all(sl_coco_opener *o, const sluice_dataset_options *options,
@@ -266,11 +373,14 @@ static sluice_status keep_all(sl_coco_opener *o, const sluice_dataset_options *o
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
                              "no COCO annotations: it lists no \"images\"");
     }
-    sluice_status status = coco_find_pictures(o, options->allow_outside != 0, error);
+    sluice_status status = coco_check_all(o, error);
+    status =
+        status == SLUICE_OK ? sl_coco_find_pictures(o, options->allow_outside != 0, error) : status;
     status = status == SLUICE_OK ? coco_choose_fields(o, options, error) : status;
     status = status == SLUICE_OK ? name_classes(o, error) : status;
     status = status == SLUICE_OK ? sort_images(o, error) : status;
     status = status == SLUICE_OK ? sort_annotations(o, error) : status;
+    status = status == SLUICE_OK ? sort_panoptic(o, error) : status;
     for (uint64_t i = 0; status == SLUICE_OK && i < samples; i++) {
         status = sl_coco_keep_sample(o, i, error);
     }
@@ -288,6 +398,7 @@ static sluice_status coco_open_file(sl_coco_opener *o, const sluice_dataset_opti
         wanted[SL_COCO_ANNOTATIONS].written = SL_COCO_SEGMENTATION;
     }
     o->names = json_object();
+    o->skeletons = json_object();
     sluice_status status = sl_listed_new(&o->own, o->path, false, error);
     if (status == SLUICE_OK) {
         status = sl_side_columns_open(&o->images, image_columns, SL_COCO_IMAGE_COLUMNS, error);
@@ -296,6 +407,8 @@ static sluice_status coco_open_file(sl_coco_opener *o, const sluice_dataset_opti
         status =
             sl_side_columns_open(&o->annotations, annotation_columns, SL_COCO_OF_COLUMNS, error);
     }
+    status = status == SLUICE_OK ? sl_side_columns_open(&o->panoptic, panoptic_columns, 2, error)
+                                 : status;
     status = status == SLUICE_OK ? sl_json_walk(o->path, &visitor, error) : status;
     status = status == SLUICE_OK ? keep_all(o, options, error) : status;
     if (status < 0) {
@@ -305,7 +418,8 @@ static sluice_status coco_open_file(sl_coco_opener *o, const sluice_dataset_opti
     sl_unchecked_add(&o->own->base.unchecked, "annotations have no checksums");
     (void)snprintf(o->own->base.kind, sizeof(o->own->base.kind),
                    "COCO's annotations, and the pictures that they list");
-    return sl_listed_finish(o->own, o->path, error);
+    status = sl_unlisted_count(o->own, error);
+    return status == SLUICE_OK ? sl_listed_finish(o->own, o->path, error) : status;
 }
 
 static sluice_status open_coco(sl_dataset **dataset, const char *const *paths, size_t count,
@@ -319,7 +433,13 @@ static sluice_status open_coco(sl_dataset **dataset, const char *const *paths, s
     const sluice_status status = coco_open_file(&o, options, error);
     sl_side_columns_close(&o.images);
     sl_side_columns_close(&o.annotations);
+    sl_side_columns_close(&o.panoptic);
+    sl_coco_ids_close(&o.image_ids);
+    sl_coco_ids_close(&o.category_ids);
     json_decref(o.names);
+    json_decref(o.skeletons);
+    sl_free(o.positions);
+    sl_free(o.panoptic_of);
     sl_free(o.identities);
     sl_free(o.begins);
     sl_free(o.order);

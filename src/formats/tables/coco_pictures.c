@@ -15,6 +15,8 @@ static const char *const places[] = {"",          "images",      "*",        "..
                                      "../images", "../images/*", "images/*", ".."};
 
 enum { PLACES = sizeof(places) / sizeof(places[0]), SPLIT_BYTES = 256, NAMED = 160 };
+/* Images that are looked for: all of the first ones, and about so many of all. */
+enum { LOOKED_FOR = 64, SAMPLED = 1024 };
 
 /* "val2017" of "annotations/instances_val2017.json": what is between the last '_' and the dot. */
 static void find_split(const char *path, char split[SPLIT_BYTES])
@@ -51,8 +53,9 @@ static sluice_status coco_pictures_refuse(const char *path, sl_bytes first, cons
                                           sluice_error *error)
 {
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "its first picture, \"%.*s\", is not in any of the folders that were "
-                         "looked in, from its own: ., images, %s, ../%s, ../images, ../images/%s, "
+                         "neither its first picture, \"%.*s\", nor any of those behind it is in "
+                         "one of the folders that were looked in, from its own: ., images, %s, "
+                         "../%s, ../images, ../images/%s, "
                          "images/%s, ..: move the pictures or the annotations",
                          (int)(first.size < NAMED ? first.size : NAMED), (const char *)first.data,
                          split, split, split, split);
@@ -64,7 +67,7 @@ static sluice_status refuse_place(const sl_listed *own, const char *path, sl_byt
 {
     char why[512];
     sl_boundary_explain(own->boundary, first, why, sizeof(why));
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "its first picture, %s", why);
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "its picture %s", why);
 }
 
 static sluice_status use_folder(sl_listed *own, const char *path, const char *folder,
@@ -79,31 +82,157 @@ static sluice_status use_folder(sl_listed *own, const char *path, const char *fo
     return sl_boundary_check(own->boundary, path, folder, error);
 }
 
-sluice_status sl_coco_find_pictures(sl_listed *own, const char *path, sl_bytes first, bool anywhere,
-                                    sluice_error *error)
+/* ---- files of segments ---- */
+
+/* Where they are, from the folder of annotations; a star is what the annotations are called. */
+static const char *const segment_places[] = {"*/", "../*/", ""};
+
+/* The last component of the annotations' path, without its extension. */
+static void name_stem(const char *path, char stem[SPLIT_BYTES])
 {
-    char split[SPLIT_BYTES];
-    char place[SPLIT_BYTES + 16];
+    const char *name = sl_path_name(path);
+    const char *dot = strrchr(name, '.');
+    (void)snprintf(stem, SPLIT_BYTES, "%.*s",
+                   (int)(dot != NULL ? (size_t)(dot - name) : strlen(name)), name);
+}
+
+static bool has_segments(const sl_coco_opener *o, const char *place)
+{
     char folder[SL_PATH_BYTES];
-    bool met = false; /* but outside */
-    find_split(path, split);
+    const int length = snprintf(folder, sizeof(folder), "%s/%s", o->own->root, place);
+    for (uint64_t i = 0; length < SL_PATH_BYTES && i < o->panoptic.of[1].rows && i < LOOKED_FOR;
+         i++) {
+        sl_value name;
+        (void)sl_side_columns_get(&o->panoptic, 1, i, &name);
+        if (coco_pictures_has_file(folder, name.bytes)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static sluice_status find_segments(sl_coco_opener *o, sluice_error *error)
+{
+    char stem[SPLIT_BYTES];
+    name_stem(o->path, stem);
+    for (size_t i = 0; i < sizeof(segment_places) / sizeof(segment_places[0]); i++) {
+        const size_t before = strcspn(segment_places[i], "*");
+        const bool is_named = segment_places[i][before] == '*';
+        (void)snprintf(o->segments, sizeof(o->segments), "%.*s%s%s", (int)before, segment_places[i],
+                       is_named ? stem : "", is_named ? "/" : "");
+        if (has_segments(o, o->segments)) {
+            return SLUICE_OK;
+        }
+    }
+    return sl_error_file(
+        error, SLUICE_INVALID, STAGE, 0, o->path, -1,
+        "panoptic annotations whose PNGs of segments are not in any of the folders "
+        "that were looked in, from its own: %s, ../%s, .: unpack %s.zip there",
+        stem, stem, stem);
+}
+
+/* Paths are from the folder of annotations, from where both pictures and segments are found. */
+static sluice_status use_panoptic(sl_coco_opener *o, const char *place, sluice_error *error)
+{
+    sl_listed *own = o->own;
+    uint32_t up = 0;
+    uint32_t down = 0;
+    for (const char *at = place; *at != '\0';) {
+        const size_t length = strcspn(at, "/");
+        const bool is_up = length == 2 && memcmp(at, "..", 2) == 0;
+        up += is_up;
+        down += !is_up;
+        at += length + (at[length] == '/');
+    }
+    own->depth = own->depth + up > down ? own->depth + up - down : 0;
+    (void)snprintf(o->prefix, sizeof(o->prefix), "%s%s", place, place[0] != '\0' ? "/" : "");
+    own->key_skips = (uint32_t)strlen(o->prefix);
+    return find_segments(o, error);
+}
+
+/* ---- pictures ---- */
+
+/* A place where pictures may are. */
+typedef struct coco_place {
+    char place[SPLIT_BYTES + 16]; /* from the folder of annotations */
+    char folder[SL_PATH_BYTES];
+} coco_place;
+
+typedef struct coco_places {
+    coco_place of[PLACES];
+    size_t count;
+    char split[SPLIT_BYTES];
+} coco_places;
+
+static void list_places(const sl_coco_opener *o, coco_places *found)
+{
+    find_split(o->path, found->split);
     for (size_t i = 0; i < PLACES; i++) {
+        char place[SPLIT_BYTES + 16];
+        coco_place *next = &found->of[found->count];
+        if (name_place(o->own->root, places[i], found->split, place, next->folder) &&
+            sl_store_has_folder(next->folder)) {
+            memcpy(next->place, place, sizeof(place));
+            found->count++;
+        }
+    }
+}
+
+/* Whether one picture tells where all are. END: it is not in any place. */
+static sluice_status find_by(sl_coco_opener *o, const coco_places *found, sl_bytes name,
+                             bool anywhere, sluice_error *error)
+{
+    sl_listed *own = o->own;
+    bool met = false; /* but outside */
+    for (size_t i = 0; i < found->count; i++) {
+        const coco_place *at = &found->of[i];
         bool inside = true;
-        if (!name_place(own->root, places[i], split, place, folder) ||
-            !coco_pictures_has_file(folder, first)) {
+        if (!coco_pictures_has_file(at->folder, name)) {
             continue;
         }
-        const sluice_status status =
-            anywhere ? SLUICE_OK : sl_annotated_bound(own, own->root, place, &inside, error);
+        sluice_status status =
+            anywhere ? SLUICE_OK : sl_annotated_bound(own, own->root, at->place, &inside, error);
         if (status < 0) {
             return status;
         }
-        inside = inside && sl_boundary_has_name(own->boundary, first, own->depth);
-        if (inside) {
-            return use_folder(own, path, folder, error);
+        if (inside && sl_boundary_has_name(own->boundary, name, own->depth)) {
+            if (o->panoptic.of[0].rows == 0) {
+                return use_folder(own, o->path, at->folder, error);
+            }
+            status = sl_boundary_check(own->boundary, o->path, at->folder, error);
+            return status == SLUICE_OK ? use_panoptic(o, at->place, error) : status;
         }
         met = true;
     }
-    return met ? refuse_place(own, path, first, error)
-               : coco_pictures_refuse(path, first, split, error);
+    return met ? refuse_place(own, o->path, name, error) : SLUICE_END;
+}
+
+/* All of the first images, then some of all. */
+static uint64_t next_looked_at(uint64_t image, uint64_t images)
+{
+    return image < LOOKED_FOR ? image + 1 : image + 1 + images / SAMPLED;
+}
+
+sluice_status sl_coco_find_pictures(sl_coco_opener *o, bool anywhere, sluice_error *error)
+{
+    const uint64_t images = o->images.of[SL_COCO_IMAGE_FILE].rows;
+    coco_places *found = sl_calloc(1, sizeof(*found));
+    if (found == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for annotations");
+    }
+    list_places(o, found);
+    sluice_status status = SLUICE_END;
+    for (uint64_t i = 0; status == SLUICE_END && i < images; i = next_looked_at(i, images)) {
+        for (int is_short = 0; status == SLUICE_END && is_short < 2; is_short++) {
+            o->short_urls = is_short == 1;
+            if (is_short == 0 || o->image_counts[SL_COCO_IMAGE_FROM_URL] > 0) {
+                status = find_by(o, found, sl_coco_image_file(o, i), anywhere, error);
+            }
+        }
+    }
+    if (status == SLUICE_END) {
+        status = coco_pictures_refuse(o->path, sl_coco_image_file(o, 0), found->split, error);
+    }
+    sl_free(found);
+    return status;
 }

@@ -8,14 +8,15 @@
 #ifndef SL_COCO_PICTURES_H
 #define SL_COCO_PICTURES_H
 
-#include "listed.h"
+#include "coco_opener.h"
 
 /*
- * Makes own->root, the folder of the annotations at `path`, that of their pictures. `first` is the
- * path of one; unless `anywhere`, they get a boundary. Errors: INVALID (it is in none of the
- * folders, or in one that is outside), IO, NOMEM.
+ * Makes own->root, the folder of the annotations, that of their pictures; of panoptic annotations,
+ * whose files of segments are elsewhere, paths stay relative to it, with o->prefix before those of
+ * pictures. Pictures that are missing are passed over, but one has to be found. Unless `anywhere`,
+ * they get a boundary. Errors: INVALID (none is in one of the folders, or that is outside), IO,
+ * NOMEM.
  */
-sluice_status sl_coco_find_pictures(sl_listed *own, const char *path, sl_bytes first, bool anywhere,
-                                    sluice_error *error);
+sluice_status sl_coco_find_pictures(sl_coco_opener *o, bool anywhere, sluice_error *error);
 
 #endif

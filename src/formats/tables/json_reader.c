@@ -4,12 +4,30 @@
 
 #include "error.h"
 #include "memory.h"
+#include "text_file.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define STAGE "dataset"
 
 #define WINDOW_BYTES ((size_t)1 << 20)
+
+static bool json_fill(sl_json_reader *w);
+
+/* A byte order mark of UTF-8 is skipped; nothing else is read than UTF-8. */
+static bool read_mark(sl_json_reader *w)
+{
+    if (!json_fill(w)) {
+        return w->status == SLUICE_OK;
+    }
+    const char *encoding = sl_text_encoding(w->window, w->filled);
+    w->at = sl_text_mark(w->window, w->filled);
+    if (encoding != NULL) {
+        w->status = sl_text_refuse_encoding(STAGE, w->path, encoding, w->error);
+    }
+    return encoding == NULL;
+}
 
 bool sl_json_reader_open(sl_json_reader *w)
 {
@@ -19,7 +37,7 @@ bool sl_json_reader_open(sl_json_reader *w)
         w->status =
             sl_error_file(w->error, SLUICE_NOMEM, STAGE, 0, w->path, -1, "no memory to read it");
     }
-    return w->status == SLUICE_OK;
+    return w->status == SLUICE_OK && read_mark(w);
 }
 
 void sl_json_reader_close(sl_json_reader *w)
@@ -47,8 +65,14 @@ int64_t sl_json_offset_of(const sl_json_reader *w)
 bool sl_json_refuse_text(sl_json_reader *w, const char *why)
 {
     if (w->status == SLUICE_OK) {
+        char place[96] = "";
+        if (w->element != NULL) {
+            (void)snprintf(place, sizeof(place),
+                           "element %llu of \"%.32s\": ", (unsigned long long)w->element->number,
+                           w->element->list);
+        }
         w->status = sl_error_file(w->error, SLUICE_CORRUPT, STAGE, 0, w->path, sl_json_offset_of(w),
-                                  "not valid JSON: %s", why);
+                                  "not valid JSON: %s%s", place, why);
     }
     return false;
 }
@@ -221,6 +245,22 @@ static bool take_nested(sl_json_reader *w)
     return true;
 }
 
+/* A number or a word that is none of JSON's, though Python's json writes it. */
+static bool refuse_word(sl_json_reader *w)
+{
+    static const char *const others[] = {"NaN", "Infinity", "-Infinity"};
+    const size_t left = w->filled - w->at;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        const size_t length = strlen(others[i]);
+        if (length <= left && memcmp(w->window + w->at, others[i], length) == 0) {
+            char why[80];
+            (void)snprintf(why, sizeof(why), "%s is not a number in JSON: write null", others[i]);
+            return sl_json_refuse_text(w, why);
+        }
+    }
+    return sl_json_refuse_text(w, "a value is missing, or is none of JSON's");
+}
+
 bool sl_json_take_value(sl_json_reader *w)
 {
     const int byte = sl_json_peek(w);
@@ -230,8 +270,10 @@ bool sl_json_take_value(sl_json_reader *w)
     if (byte == '{' || byte == '[') {
         return take_nested(w);
     }
-    if (byte == SL_JSON_END || byte == 0 || strchr("-0123456789tfn", byte) == NULL) {
-        return sl_json_refuse_text(w, "a value is missing, or is none of JSON's");
+    const bool is_signed = byte == '-' && w->filled - w->at > 1;
+    if (byte == SL_JSON_END || byte == 0 || strchr("-0123456789tfn", byte) == NULL ||
+        (is_signed && w->window[w->at + 1] == 'I')) {
+        return refuse_word(w);
     }
     (void)take_run(w, ENDS_WORD);
     return w->status == SLUICE_OK;

@@ -27,11 +27,12 @@ typedef struct sl_json_reader {
     uint64_t size;         /* of it that is looked at */
     uint8_t *window;
     size_t at, filled;
-    uint64_t filled_to;   /* offset of the window's end */
-    sl_json_kept *keeps;  /* where what is taken goes; NULL: it is not kept */
-    sl_json_kept text;    /* what is parsed */
-    sl_json_kept written; /* the member that is not */
-    sluice_status status; /* the first thing that went wrong */
+    uint64_t filled_to;             /* offset of the window's end */
+    const sl_json_element *element; /* that is being read; NULL: none is */
+    sl_json_kept *keeps;            /* where what is taken goes; NULL: it is not kept */
+    sl_json_kept text;              /* what is parsed */
+    sl_json_kept written;           /* the member that is not */
+    sluice_status status;           /* the first thing that went wrong */
     sluice_error *error;
 } sl_json_reader;
 

@@ -4,15 +4,51 @@
 
 #include "error.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define STAGE "dataset"
 
+void sl_json_name_id(const sl_json_element *element, char *text, size_t bytes)
+{
+    const json_t *id = json_object_get(element->value, "id");
+    text[0] = '\0';
+    if (json_is_integer(id)) {
+        (void)snprintf(text, bytes, " (id %lld)", (long long)json_integer_value(id));
+    } else if (json_is_string(id)) {
+        (void)snprintf(text, bytes, " (id \"%.32s\")", json_string_value(id));
+    }
+}
+
 sluice_status sl_json_refuse(const sl_json_element *element, const char *why, sluice_error *error)
 {
+    char id[48];
+    sl_json_name_id(element, id, sizeof(id));
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, element->path, element->offset,
-                         "element %llu of \"%s\": %s", (unsigned long long)element->number,
-                         element->list, why);
+                         "element %llu of \"%s\"%s: %s", (unsigned long long)element->number,
+                         element->list, id, why);
+}
+
+/* Says which word that Python's json writes for what is no number is in the text, if one is. */
+static void name_word(const sl_json_reader *w, json_error_t *why)
+{
+    static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
+    if (json_error_code(why) != json_error_invalid_syntax) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        const size_t length = strlen(words[i]);
+        const size_t at = why->position > 0 ? (size_t)why->position : 0;
+        const size_t from = at > length ? at - length : 0;
+        const size_t left = w->text.bytes - (from < w->text.bytes ? from : w->text.bytes);
+        const size_t looked = left < 2 * length ? left : 2 * length;
+        if (memmem(w->text.data + from, looked, words[i], length) != NULL) {
+            (void)snprintf(why->text, sizeof(why->text) - 1,
+                           "%s is not a number in JSON: write null", words[i]);
+            why->text[sizeof(why->text) - 1] = json_error_invalid_syntax;
+            return;
+        }
+    }
 }
 
 /* What was kept, as a tree. NULL: refused. */
@@ -24,6 +60,7 @@ static json_t *parse_text(sl_json_reader *w, const sl_json_element *element)
     if (value != NULL) {
         return value;
     }
+    name_word(w, &why);
     if (json_error_code(&why) == json_error_out_of_memory) {
         w->status = sl_error_file(w->error, SLUICE_NOMEM, STAGE, 0, w->path, -1,
                                   "out of memory for its JSON");
@@ -136,14 +173,17 @@ static bool visit_element(sl_json_reader *w, const sl_json_visitor *visitor, uin
         w->status = sl_json_refuse(element, "not an object", w->error);
         return false;
     }
+    w->element = element;
     element->value =
         json_walk_take_element(w, &visitor->lists[list]) ? parse_text(w, element) : NULL;
+    w->element = NULL;
     if (element->value == NULL) {
         return false;
     }
     element->written = (sl_bytes){(const uint8_t *)w->written.data, w->written.bytes};
     w->status = visitor->visit(visitor->ctx, list, element, w->error);
     json_decref(element->value);
+    element->value = NULL;
     element->number++;
     return w->status == SLUICE_OK;
 }

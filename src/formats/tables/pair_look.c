@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* Files that are looked at, folders of them, and how deep those may be nested for that. */
 enum { LOOKED_AT = 16, FOLDERS_LOOKED_AT = 8, DEEP = 4 };
@@ -23,6 +24,24 @@ bool sl_pair_is_picture(const char *name)
 {
     const sl_media *kind = pair_media(name);
     return kind != NULL && (kind->traits & SL_MEDIA_IN_FOLDERS) != 0;
+}
+
+bool sl_pair_is_image(const char *name)
+{
+    /* Kinds that no codec here is of. */
+    static const char *const others[] = {"mpo", "jfif", "jpe", "jfi", "heif", "hif", "j2k",
+                                         "jpx", "tga",  "dng", "cr2", "nef",  "arw", "exr",
+                                         "hdr", "pnm",  "dcm", "ico", "psd",  "svg"};
+    const sl_media *kind = pair_media(name);
+    const char *dot = strrchr(name, '.');
+    if (kind != NULL) {
+        return (kind->traits & SL_MEDIA_PICTURE) != 0;
+    }
+    bool found = false;
+    for (size_t i = 0; dot != NULL && i < sizeof(others) / sizeof(others[0]) && !found; i++) {
+        found = strcasecmp(dot + 1, others[i]) == 0;
+    }
+    return found;
 }
 
 size_t sl_pair_stem(const char *path)

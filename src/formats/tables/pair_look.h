@@ -52,6 +52,8 @@ sluice_status sl_pair_search_end(sl_pair_search *search, sluice_status status, s
 
 /* Whether it is a picture, as those of folders are. */
 bool sl_pair_is_picture(const char *name);
+/* Whether it is called like an image of any kind, even one that is not read. */
+bool sl_pair_is_image(const char *name);
 /* Bytes of a file's path without its extension. */
 size_t sl_pair_stem(const char *path);
 /* Whether those bytes of a path, in its last part, end with `suffix`, behind something. */

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text_file.h"
+
+#include "error.h"
+#include "memory.h"
+
+#include <string.h>
+
+#define STAGE "dataset"
+
+size_t sl_text_mark(const void *head, size_t bytes)
+{
+    return bytes >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
+const char *sl_text_encoding(const void *head, size_t bytes)
+{
+    const uint8_t *at = head;
+    if (bytes < 2) {
+        return NULL;
+    }
+    const bool low = at[0] == 0xff && at[1] == 0xfe;
+    const bool high = at[0] == 0xfe && at[1] == 0xff;
+    if (bytes >= 4 && ((at[0] == 0 && at[1] == 0 && at[2] == 0xfe && at[3] == 0xff) ||
+                       (low && at[2] == 0 && at[3] == 0))) {
+        return "UTF-32";
+    }
+    if (low || high) {
+        return "UTF-16";
+    }
+    if (bytes < 4) {
+        return NULL;
+    }
+    /* One letter of ASCII, or two, that are wide. */
+    if (at[1] == 0 && at[2] == 0 && (at[0] == 0) != (at[3] == 0)) {
+        return "UTF-32";
+    }
+    return (at[0] != 0 && at[1] == 0 && at[2] != 0 && at[3] == 0) ||
+                   (at[0] == 0 && at[1] != 0 && at[2] == 0 && at[3] != 0)
+               ? "UTF-16"
+               : NULL;
+}
+
+sluice_status sl_text_refuse_encoding(const char *stage, const char *path, const char *encoding,
+                                      sluice_error *error)
+{
+    return sl_error_file(error, SLUICE_UNSUPPORTED, stage, 0, path, 0,
+                         "encoding %s: save the file as UTF-8", encoding);
+}
+
+size_t sl_text_look(const char *path, char *head, size_t most)
+{
+    const size_t bytes = sl_store_look(path, head, most);
+    const size_t mark = sl_text_mark(head, bytes);
+    const bool is_wide = sl_text_encoding(head, bytes) != NULL;
+    size_t count = 0;
+    for (size_t i = mark; i < bytes; i++) {
+        if (!is_wide || head[i] != 0) {
+            head[count++] = head[i];
+        }
+    }
+    head[count] = '\0';
+    return count;
+}
+
+sluice_status sl_text_file_read(sl_text_file *file, const char *path, uint64_t most,
+                                sluice_error *error)
+{
+    uint8_t *data;
+    size_t size;
+    const sluice_status status =
+        sl_store_read_whole((sl_file_name){STAGE, path}, most, &data, &size, error);
+    if (status < 0) {
+        return status;
+    }
+    char *text = sl_realloc_array(data, size + 1, 1);
+    if (text == NULL) {
+        sl_free(data);
+        return sl_no_memory_file(error, STAGE, path, "for its lines");
+    }
+    text[size] = '\0';
+    const size_t mark = sl_text_mark(text, size);
+    const char *encoding = sl_text_encoding(text, size);
+    const char *nul = memchr(text, 0, size);
+    *file = (sl_text_file){.data = text, .text = text + mark, .size = size - mark};
+    if (encoding != NULL) {
+        return sl_text_refuse_encoding(STAGE, path, encoding, error);
+    }
+    return nul == NULL ? SLUICE_OK
+                       : sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)(nul - text),
+                                       "not a text: it has a NUL");
+}
+
+void sl_text_file_close(sl_text_file *file)
+{
+    sl_free(file->data);
+    *file = (sl_text_file){.data = NULL};
+}
