@@ -495,3 +495,33 @@ def test_bad_panoptic(tmp_path, panoptic):
     refused("have the same image", image_id=panoptic["annotations"][0]["image_id"])
     (tmp_path / "annotations/panoptic_val2017").rename(tmp_path / "elsewhere")
     refused("PNGs of segments are not in any.*panoptic_val2017, ../panoptic_val2017", INVALID)
+
+
+def test_splits(tmp_path, coco):
+    """A folder with annotations of several splits: one of them by its name, or by the word for it."""
+    root = tmp_path / "coco"
+    for split, images in (("train2017", coco["images"][3:]), ("val2017", coco["images"][:3])):
+        (root / split).mkdir(parents=True)
+        for image in images:
+            (root / split / image["file_name"]).write_bytes((tmp_path / "val2017" / image["file_name"]).read_bytes())
+        write(root, {**coco, "images": images}, f"annotations/instances_{split}.json")
+    for path in (root, root / "annotations"):
+        for split, count in (("train", 6), ("train2017", 6), ("val", 3), ("val2017", 3), ("instances_val2017", 3), ("validation", 3)):
+            data = sluice.Dataset(path, split=split)
+            assert len(data) == count and all(len(sample["image"]) > 0 for sample in data), split
+        with pytest.raises(INVALID, match='split "test": there is no such split; the splits are: instances_train2017, instances_val'):
+            sluice.Dataset(path, split="test")
+        with pytest.raises(INVALID, match="holds several .*instances_train2017.json.*, or its split"):
+            sluice.Dataset(path)
+    assert len(sluice.Dataset(root / "annotations/instances_val2017.json", split="val")) == 3
+    with pytest.raises(INVALID, match='split "train": there is no such split'):
+        sluice.Dataset(root / "annotations/instances_val2017.json", split="train")
+    captions = {**coco, "annotations": []}
+    write(root, captions, "annotations/captions_train2017.json")
+    for split in ("train", "train2017"):
+        with pytest.raises(INVALID, match=f'split "{split}" may mean captions_train2017, instances_train2017: write one'):
+            sluice.Dataset(root, split=split)
+    assert len(sluice.Dataset(root, split="instances_train2017")) == 6
+    for name in ("captions_train2017", "instances_train2017"):
+        (root / f"annotations/{name}.json").unlink()
+    assert len(sluice.Dataset(root, split="val")) == len(sluice.Dataset(root)) == 3

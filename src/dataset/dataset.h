@@ -230,6 +230,10 @@ typedef struct sl_format {
     const char *known; /* the same for the sentence that lists all formats; NULL: `files` */
     bool takes_fields; /* sluice_dataset_options.fields */
     bool takes_split;  /* sluice_dataset_options.split: `open` picks it, or refuses it by name */
+    /* Of a format whose folders have several files, of which one is the dataset: the number of the
+     * file that a split is. INVALID, with the names. NULL: there is no such choice. */
+    sluice_status (*choose_split)(const char *const *paths, uint32_t count, const char *wanted,
+                                  uint32_t *number, sluice_error *error);
     /* True when `path` looks like this format; cheap. */
     bool (*probe)(const char *path);
     /* Whether a file in this folder says that all of it is of this format: then no other is looked

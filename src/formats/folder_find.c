@@ -130,16 +130,47 @@ static void write_offers(const sl_found *found, const char *path, char *text, si
     }
 }
 
-static sluice_status check_single(const sl_found *found, const char *path, sluice_error *error)
+/* Leaves the file of the split that was asked for. */
+static sluice_status choose_split(sl_found *found, sluice_error *error)
+{
+    uint32_t chosen = 0;
+    const sl_listed_file *files = found->files.files;
+    const char **paths = (const char **)sl_calloc(found->files.count, sizeof(*paths));
+    if (paths == NULL) {
+        return sl_no_memory(error, STAGE, "opening a dataset");
+    }
+    for (uint32_t i = 0; i < found->files.count; i++) {
+        paths[i] = files[i].path;
+    }
+    sl_file_list one = {.count = 0};
+    sluice_status status =
+        found->format->choose_split(paths, found->files.count, found->split, &chosen, error);
+    status = status == SLUICE_OK ? sl_file_list_add(&one, paths[chosen], error) : status;
+    sl_free((void *)paths);
+    if (status == SLUICE_OK) {
+        sl_file_list_close(&found->files);
+        found->files = one;
+    } else {
+        sl_file_list_close(&one);
+    }
+    return status;
+}
+
+static sluice_status check_single(sl_found *found, const char *path, sluice_error *error)
 {
     char offers[OFFER_BYTES] = "";
+    if (found->files.count > 0 && found->split != NULL && found->format != NULL &&
+        found->format->choose_split != NULL) {
+        return choose_split(found, error);
+    }
     if (found->files.count < 2 || found->format == NULL || !found->format->is_single) {
         return SLUICE_OK;
     }
     write_offers(found, path, offers, sizeof(offers));
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "holds several %s, and a dataset is one of them: name one: %s",
-                         found->format->files, offers);
+                         "holds several %s, and a dataset is one of them: name one: %s%s",
+                         found->format->files, offers,
+                         found->format->choose_split != NULL ? ", or its " SL_OPTION("split") : "");
 }
 
 static sluice_status try_files(sl_found *found, size_t number, const sl_format *format,

@@ -170,7 +170,7 @@ static sluice_status formats_open_folder(sl_dataset **dataset, const char *const
                                          size_t count, const sluice_dataset_options *options,
                                          sluice_error *error)
 {
-    sl_found found = {.format = NULL};
+    sl_found found = {.split = options->split};
     sluice_status status = formats_find_in_folder(&found, paths, count, error);
     if (status == SLUICE_OK) {
         status = open_found(dataset, &found, paths, count, options, error);

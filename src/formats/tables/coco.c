@@ -8,6 +8,7 @@
 #include "coco_opener.h"
 #include "coco_pictures.h"
 #include "coco_segmentation.h"
+#include "coco_splits.h"
 #include "meanings.h"
 #include "memory.h"
 #include "store.h"
@@ -429,8 +430,12 @@ static sluice_status open_coco(sl_dataset **dataset, const char *const *paths, s
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[1], -1,
                              "annotations cannot be joined: open one path");
     }
+    uint32_t chosen;
     sl_coco_opener o = {.path = paths[0]};
-    const sluice_status status = coco_open_file(&o, options, error);
+    sluice_status status = options->split != NULL
+                               ? sl_coco_choose_split(paths, 1, options->split, &chosen, error)
+                               : SLUICE_OK;
+    status = status == SLUICE_OK ? coco_open_file(&o, options, error) : status;
     sl_side_columns_close(&o.images);
     sl_side_columns_close(&o.annotations);
     sl_side_columns_close(&o.panoptic);
@@ -462,6 +467,8 @@ SL_FORMAT(coco) = {
     .is_file = coco_is_file,
     .is_sure = coco_probe,
     .is_single = true,
+    .takes_split = true,
+    .choose_split = sl_coco_choose_split,
     .words = words,
     .open = open_coco,
 };
