@@ -144,7 +144,7 @@ static bool foreign_is_length(const uint8_t *head, size_t bytes)
     return bytes < 8 || foreign_is_zero(head, 2, 8);
 }
 
-static bool is_pickle(const uint8_t *head, size_t bytes)
+static bool foreign_is_pickle(const uint8_t *head, size_t bytes)
 {
     static const char opcodes[] = "\x95\x8a\x8c\x88\x89}](cX)KBCNGMJU";
     return bytes >= 3 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5 &&
@@ -294,7 +294,7 @@ static const char *foreign_find(const uint8_t *head, size_t bytes, foreign_use *
     if (bytes >= 4 && memcmp(head, "PK\x03\x04", 4) == 0) {
         return foreign_zip(head, bytes, use);
     }
-    const char *found = is_pickle(head, bytes) ? PICKLE : foreign_binary(head, bytes, use);
+    const char *found = foreign_is_pickle(head, bytes) ? PICKLE : foreign_binary(head, bytes, use);
     if (bytes >= ZEROS_MIN && foreign_is_zero(head, 0, bytes)) {
         *use = FOREIGN_PACKED;
         return "all zero bytes, as an unfinished download or a damaged copy has them: get the file "

@@ -54,7 +54,7 @@ static const sl_format *find_of_file(const char *path, sluice_error *error)
 /* ---- opening ---- */
 
 /* A reader that cannot make sense of a file is asked no further when the file is something else. */
-static sluice_status explain(sluice_status status, sluice_error *error)
+static sluice_status explain_foreign(sluice_status status, sluice_error *error)
 {
     uint8_t head[SL_FOREIGN_HEAD_BYTES];
     char path[sizeof(((sluice_error *)0)->file)];
@@ -82,7 +82,7 @@ static sluice_status open_as(const sl_format *format, sl_dataset **dataset,
                                "has no splits to choose from; open the path of the split",
             options->split, format->name);
     }
-    return explain(format->open(dataset, paths, count, options, error), error);
+    return explain_foreign(format->open(dataset, paths, count, options, error), error);
 }
 
 /* What a path adds to those that a format that is opened by files is given. */
