@@ -327,6 +327,55 @@ def test_class_folders(tmp_path):
     refused(tmp_path, "5: beside0.jpg", "4: cat, dog", "skipped")
 
 
+def left_out(data):
+    return {entry.reason: (entry.count, entry.images, entry.example) for entry in data.left_out}
+
+
+SYSTEM = (".ipynb_checkpoints", "__MACOSX", "@eaDir", "$RECYCLE.BIN", "System Volume Information", "lost+found", "__pycache__", ".git")
+
+
+def test_hidden_and_system_folders_are_no_classes(tmp_path):
+    """Unlike in torchvision, where labels move by one for each."""
+    for i in range(30):
+        photo(tmp_path / f"a/{i:02}.jpg", i)
+        photo(tmp_path / f"b/{i:02}.jpg", i)
+    for name in SYSTEM:
+        photo(tmp_path / name / "x.jpg")
+        photo(tmp_path / "a" / name / "x.jpg")
+    for name in (".DS_Store", "Thumbs.db", "desktop.ini", "a/._00.jpg", "b/._00.jpg", "._a"):
+        text(tmp_path / name, "\0\5\x16\7")
+    with pytest.warns(UserWarning, match="16 left out: hidden and system folders"):
+        data = sluice.Dataset(tmp_path)
+    assert data.classes == ["a", "b"] and len(data) == 60 and {sample["label"] for sample in data} == {0, 1}
+    folders, files = left_out(data).values()
+    assert folders[:2] == (16, False) or files[:2] == (16, False), left_out(data)
+    assert {folders[0], files[0]} == {16, 6}
+    photo(tmp_path / "__background__/0.jpg")  # a class as any
+    assert len(sluice.Dataset(tmp_path).classes) == 3
+
+
+def test_pictures_of_other_extensions_are_counted(tmp_path):
+    for i in range(30):
+        photo(tmp_path / f"a/{i}.jpg", i)
+    for name in ("x.gif", "y.MPO", "z.heic", "w.jfif", "v.avif"):
+        text(tmp_path / "a" / name)
+    text(tmp_path / "a/notes.txt")
+    photo(tmp_path / "beside.jpg")
+    text(tmp_path / "README.md")
+    with pytest.warns(UserWarning) as warned:
+        data = sluice.Dataset(tmp_path)
+    said = " ".join(str(one.message) for one in warned)
+    assert "5 left out: images with an extension" in said and "1 left out: images beside" in said and "not images" not in said
+    counts = sorted((count, images) for count, images, _ in left_out(data).values())
+    assert len(data) == 30 and counts == [(1, True), (2, False), (5, True)]
+    flat = tmp_path / "flat"
+    photo(flat / "0.jpg")
+    text(flat / "1.heic")
+    text(flat / "empty/2.heic")
+    with pytest.warns(UserWarning, match="2 left out: images with an extension"):
+        assert len(sluice.Dataset(flat)) == 1
+
+
 def test_splits_are_no_classes(tmp_path):
     for split in ("train", "val"):
         for name in ("cat", "dog"):

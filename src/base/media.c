@@ -157,6 +157,24 @@ const sl_media *sl_media_of_extension(const char *extension)
     return NULL;
 }
 
+bool sl_media_names_picture(const char *extension)
+{
+    static const char *const others[] = {
+        "jpe", "jfif", "jfi", "jif", "mpo", "apng", "heif", "hif", "avifs", "j2k", "jpx", "jpf",
+        "tga", "ico",  "svg", "psd", "exr", "hdr",  "dds",  "dng", "cr2",   "cr3", "nef", "arw",
+        "orf", "rw2",  "raf", "pnm", "pfm", "qoi",  "jxr",  "dib", "pcx",   "xbm", "xpm", "eps"};
+    const sl_media *kind = sl_media_of_extension(extension);
+    if (kind != NULL) {
+        return (kind->traits & SL_MEDIA_PICTURE) != 0;
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (strcasecmp(others[i], extension) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const sl_media *sl_media_of_codec(uint8_t number)
 {
     for (const sl_media *kind = sl_media_kinds; kind->name != NULL; kind++) {

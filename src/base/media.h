@@ -55,6 +55,11 @@ extern const sl_media sl_media_kinds[];
 const sl_media *sl_media_of_bytes(sl_bytes bytes);
 /* The kind of files with this extension (without a dot, in any case of letters); NULL: unknown. */
 const sl_media *sl_media_of_extension(const char *extension);
+/*
+ * Whether files with this extension are pictures in any program: also such as no folder's sample
+ * may be here (.gif, .mpo, .heic, .jfif), which are counted as left out.
+ */
+bool sl_media_names_picture(const char *extension);
 /* The kind that a codec's number stands for; NULL: unknown. */
 const sl_media *sl_media_of_codec(uint8_t number);
 /* Extension `number` of all kinds that have all these traits; NULL: there are no more. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "folder_look.h"
 
+#include "hidden.h"
 #include "memory.h"
 #include "splits.h"
 #include "store.h"
@@ -55,9 +56,6 @@ static bool folder_look_is_numbered(const char *name, const char *end)
 static void folder_look_add_folder(sl_folder_look *look, const char *name)
 {
     static const char begin[] = "annotation";
-    if (strncmp(name, "__", 2) == 0) {
-        return;
-    }
     sl_seen_names_add(&look->folders, name);
     look->usual_folders += folder_look_is_usual(name);
     look->numbered_folders += folder_look_is_numbered(name, "");
@@ -101,7 +99,7 @@ static sluice_status look_at_entry(void *ctx, const sl_store_entry *entry, sluic
 {
     (void)error;
     const looker *l = ctx;
-    if (entry->name[0] == '.') {
+    if (sl_name_is_hidden(entry->name)) {
         return SLUICE_OK;
     }
     if (folder_look_is_folder(l->folder, entry)) {
@@ -145,7 +143,7 @@ static sluice_status list_entry(void *ctx, const sl_store_entry *entry, sluice_e
 {
     char path[SL_PATH_BYTES];
     const lister *l = ctx;
-    if (entry->name[0] == '.' || !folder_look_is_of(l->format, entry->name) ||
+    if (sl_name_is_hidden(entry->name) || !folder_look_is_of(l->format, entry->name) ||
         folder_look_is_folder(l->folder, entry)) {
         return SLUICE_OK;
     }

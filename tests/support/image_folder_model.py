@@ -3,7 +3,7 @@
 """image_folder_model.py ROOT: what torchvision's ImageFolder finds, one "label<NUL>key<NUL>" each.
 
 The two functions are torchvision.datasets.folder's find_classes and make_dataset (0.15), without
-their argument handling.
+their argument handling. Unlike torchvision, sluice leaves out what is hidden: `hidden` is that rule.
 """
 import os
 import sys
@@ -11,8 +11,12 @@ import sys
 EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
 
+def hidden(path):
+    return any(part.startswith(".") for part in path.split("/"))
+
+
 def find_classes(directory):
-    classes = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
+    classes = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir() and not hidden(entry.name))
     return {name: number for number, name in enumerate(classes)}
 
 
@@ -24,7 +28,7 @@ def make_dataset(directory, class_to_idx):
         for root, _, names in sorted(os.walk(target_dir, followlinks=True)):
             for name in sorted(names):
                 path = os.path.join(root, name)
-                if path.lower().endswith(EXTENSIONS):
+                if path.lower().endswith(EXTENSIONS) and not hidden(os.path.relpath(path, directory)):
                     yield class_to_idx[target_class], os.path.relpath(path, directory)
 
 

@@ -267,6 +267,7 @@ static sluice_status folder_complete(folder *own, const sluice_dataset_options *
     info->classes = own->list.flat ? 0 : own->list.class_count;
     info->fields = own->list.flat ? FIELDS - 1 : FIELDS;
     own->base.fields = own->list.flat ? unlabelled : fields;
+    sl_folder_list_omit(&own->list, &own->base.omissions);
     sl_folder_shape_describe(&own->list, own->base.kind, sizeof(own->base.kind));
     own->base.whole_objects = true;
     const sl_object_names names = {

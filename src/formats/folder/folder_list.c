@@ -7,6 +7,7 @@
 #include "folder_list.h"
 
 #include "error.h"
+#include "hidden.h"
 #include "inode_set.h"
 #include "media.h"
 #include "memory.h"
@@ -42,6 +43,7 @@ typedef struct walk {
     bool once;         /* no directory is entered twice */
     sl_folder_dir *links; /* with `once`: to directories that may have to be entered; owned */
     uint32_t link_count, link_capacity;
+    uint64_t left_out_of_root[SL_FOLDER_REASONS];
     /* in all classes */
     sl_inode_set ever; /* directories of the classes before */
     uint64_t repeated; /* entries of directories that are `again` */
@@ -90,6 +92,12 @@ static bool full_path(char *out, const char *root, const char *directory, const 
     int length = snprintf(out, PATH_BYTES, "%s%s%s%s%s", root, *directory ? "/" : "", directory,
                           *name ? "/" : "", name);
     return length >= 0 && length < PATH_BYTES;
+}
+
+static bool is_other_picture(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot != NULL && sl_media_names_picture(dot + 1);
 }
 
 /* Asks the store only where the listing does not tell. A link that leads nowhere, or to where we
@@ -247,10 +255,43 @@ static sluice_status add_subdir(walk *w, const sl_store_entry *entry, uint32_t d
                : folder_list_out_of_memory(w);
 }
 
+/* Counts an entry of a directory that is not in the list. The first one's path is kept. */
+static sluice_status leave_out(walk *w, uint32_t dir, const char *name, sl_folder_left_out why)
+{
+    char path[PATH_BYTES];
+    sl_folder_list *list = w->list;
+    if (list->left_out[why]++ > 0) {
+        return SLUICE_OK;
+    }
+    (void)full_path(path, sl_folder_text(list, list->dirs[dir].path), "", name);
+    const char *shown = path[0] == '/' ? path + 1 : path; /* of the root itself */
+    return folder_list_add_text(list, shown, strlen(shown), &list->example[why])
+               ? SLUICE_OK
+               : folder_list_out_of_memory(w);
+}
+
+/* Hidden entries are not even looked at. */
+static sluice_status leave_out_hidden(walk *w, uint32_t dir, const sl_store_entry *entry)
+{
+    return leave_out(w, dir, entry->name,
+                     entry->kind == SL_ENTRY_FOLDER ? SL_FOLDER_HIDDEN_FOLDERS
+                                                    : SL_FOLDER_HIDDEN_FILES);
+}
+
+static sluice_status leave_out_other(walk *w, uint32_t dir, const char *name)
+{
+    w->list->others += !w->classes && strchr(name, '.') != NULL;
+    return leave_out(w, dir, name,
+                     is_other_picture(name) ? SL_FOLDER_OTHER_PICTURES : SL_FOLDER_OTHERS);
+}
+
 static sluice_status folder_list_add_entry(walk *w, const sl_store_entry *entry, uint32_t dir)
 {
     char path[PATH_BYTES];
     const char *relative = sl_folder_text(w->list, w->list->dirs[dir].path);
+    if (sl_name_is_hidden(entry->name)) {
+        return leave_out_hidden(w, dir, entry);
+    }
     if (!full_path(path, w->root, relative, entry->name)) {
         return sl_error_file(w->error, SLUICE_IO, STAGE, ENAMETOOLONG, relative, -1,
                              "the path of an entry of this folder is too long");
@@ -263,13 +304,13 @@ static sluice_status folder_list_add_entry(walk *w, const sl_store_entry *entry,
     }
     if (kind == ENTRY_PICTURE && w->classes) {
         sl_seen_names_add(&w->list->beside, entry->name);
-        return SLUICE_OK;
+        return leave_out(w, dir, entry->name, SL_FOLDER_BESIDE);
     }
     if (kind == ENTRY_PICTURE) {
         return folder_list_add_file(w, entry->name, dir);
     }
-    if (kind == ENTRY_OTHER && !w->classes) {
-        w->list->others += entry->name[0] != '.' && strchr(entry->name, '.') != NULL;
+    if (kind == ENTRY_OTHER) {
+        return leave_out_other(w, dir, entry->name);
     }
     return kind == ENTRY_DIRECTORY ? add_subdir(w, entry, dir, &facts) : SLUICE_OK;
 }
@@ -446,6 +487,8 @@ static sluice_status list_class(walk *w, const char *path)
     const uint64_t first_text = w->list->arena_used;
     const uint32_t repeats = w->repeats;
     const uint64_t repeated = w->repeated;
+    uint64_t left_out[SL_FOLDER_REASONS];
+    memcpy(left_out, w->list->left_out, sizeof(left_out));
     sluice_status result = walk_all_ways(w, path, &facts);
     if (result == SLUICE_OK && w->circle) {
         w->list->dir_count = first_dir;
@@ -453,6 +496,7 @@ static sluice_status list_class(walk *w, const char *path)
         w->list->arena_used = first_text;
         w->repeats = repeats;
         w->repeated = repeated;
+        memcpy(w->list->left_out, left_out, sizeof(left_out));
         result = walk_once(w, path, &facts);
     }
     if (result == SLUICE_OK) {
@@ -466,6 +510,9 @@ static sluice_status list_root(walk *w)
 {
     sl_folder_list *list = w->list;
     list->class_count = 0;
+    for (uint32_t i = 0; i < SL_FOLDER_REASONS; i++) {
+        list->left_out[i] -= w->left_out_of_root[i]; /* which is read once more */
+    }
     sluice_status result = add_class(w, ".");
     if (result == SLUICE_OK) {
         result = enter_first(w, "", &w->root_facts);
@@ -492,6 +539,7 @@ static sluice_status folder_list_find_classes(walk *w)
     if (result == SLUICE_OK) {
         result = folder_list_read_dir(w, 0);
     }
+    memcpy(w->left_out_of_root, w->list->left_out, sizeof(w->left_out_of_root));
     w->classes = false;
     w->list->dir_count = 0;
     if (result == SLUICE_OK && w->list->class_count > 1) {
@@ -542,6 +590,29 @@ void sl_folder_list_close(sl_folder_list *list)
     sl_free(list->files);
     sl_free(list->classes);
     *list = (sl_folder_list){0};
+}
+
+void sl_folder_list_omit(const sl_folder_list *list, sl_omissions *omissions)
+{
+    static const struct {
+        sl_omitted what;
+        const char *reason;
+    } reasons[SL_FOLDER_REASONS] = {
+        [SL_FOLDER_HIDDEN_FILES] = {SL_OMITTED_THINGS, "hidden and system files"},
+        [SL_FOLDER_HIDDEN_FOLDERS] = {SL_OMITTED_THINGS,
+                                      "hidden and system folders, with all that is in them"},
+        [SL_FOLDER_OTHER_PICTURES] = {SL_OMITTED_IMAGES,
+                                      "images with an extension that image folders do not take: "
+                                      "rename or convert them"},
+        [SL_FOLDER_BESIDE] = {SL_OMITTED_IMAGES, "images beside the class folders"},
+        [SL_FOLDER_OTHERS] = {SL_OMITTED_THINGS, "files that are not images"},
+    };
+    for (uint32_t i = 0; i < SL_FOLDER_REASONS; i++) {
+        if (list->left_out[i] > 0) {
+            sl_omit_many(omissions, reasons[i].what, reasons[i].reason,
+                         sl_folder_text(list, list->example[i]), list->left_out[i]);
+        }
+    }
 }
 
 sluice_status sl_folder_key(const sl_folder_list *list, uint64_t index, char *key, size_t bytes)

@@ -2,14 +2,15 @@
 /*
  * folder_list: the pictures of an image folder, as torchvision's ImageFolder finds them.
  *
- * Classes are the sub-directories of the root (symbolic links to directories too, hidden and empty
- * ones too; folder.c refuses the empty ones), in code-point order. Inside a class all directories
+ * Classes are the sub-directories of the root (symbolic links to directories too, and empty ones,
+ * which folder.c refuses), in code-point order. Inside a class all directories
  * are walked, links followed; they are taken in the order of their path strings ("a-b" before
  * "a/b"), their files by name. A picture is a file with one of torchvision's extensions, compared
  * without case.
- * Apart from torchvision: what is neither a file nor a link (a FIFO ...) is not a picture; a
- * directory that cannot be read is an error, not skipped; the root is not entered again. A link
- * that leads nowhere is a picture, which turns out bad when it is read.
+ * Apart from torchvision: hidden and system files and folders (hidden.h) are neither classes nor
+ * pictures, and nothing below such folders is looked at; what is neither a file nor a link (a FIFO
+ * ...) is not a picture; a directory that cannot be read is an error, not skipped; the root is not
+ * entered again. A link that leads nowhere is a picture, which turns out bad when it is read.
  *
  * A directory that several links lead to counts as often, also within a class, as with torchvision.
  * Only where links of a class lead in a circle, so that there would be no end, each of its
@@ -24,11 +25,22 @@
 #ifndef SL_FOLDER_LIST_H
 #define SL_FOLDER_LIST_H
 
+#include "omissions.h"
 #include "seen_names.h"
 
 #include <sluice/common.h>
 
 #include <stdbool.h>
+
+/* Why an entry is no part of the list. */
+typedef enum sl_folder_left_out {
+    SL_FOLDER_HIDDEN_FILES,
+    SL_FOLDER_HIDDEN_FOLDERS,
+    SL_FOLDER_OTHER_PICTURES, /* of an extension that torchvision does not take */
+    SL_FOLDER_BESIDE,         /* pictures of the root, beside class folders */
+    SL_FOLDER_OTHERS,         /* files that are not pictures */
+    SL_FOLDER_REASONS
+} sl_folder_left_out;
 
 /* A directory that was walked. */
 typedef struct sl_folder_dir {
@@ -58,6 +70,8 @@ typedef struct sl_folder_list {
                              one class "." */
     sl_seen_names beside; /* pictures of the root, beside class folders, which are not listed */
     uint64_t others;      /* files with an extension that are no pictures, met on the way */
+    uint64_t left_out[SL_FOLDER_REASONS];
+    uint64_t example[SL_FOLDER_REASONS]; /* arena offset of the first one's path */
 } sl_folder_list;
 
 /* Whether a file of that name is a picture. */
@@ -73,6 +87,9 @@ static inline const char *sl_folder_text(const sl_folder_list *list, uint64_t of
 {
     return list->arena + offset;
 }
+
+/* Adds what was left out, by reason. */
+void sl_folder_list_omit(const sl_folder_list *list, sl_omissions *omissions);
 
 /* Path of a picture below the root: INVALID when it does not fit. */
 sluice_status sl_folder_key(const sl_folder_list *list, uint64_t index, char *key, size_t bytes);

@@ -6,6 +6,7 @@
 #include "sample_list.h"
 
 #include "error.h"
+#include "hidden.h"
 #include "inode_set.h"
 #include "media.h"
 #include "member_fields.h"
@@ -107,7 +108,12 @@ static sluice_status sample_list_add_entry(void *ctx, const sl_store_entry *entr
     const char *below = l->below;
     const char *name = entry->name;
     const bool is_file = entry->kind == SL_ENTRY_FILE;
-    if (name[0] == '.' || (is_file && strchr(name, '.') == NULL)) {
+    if (sl_name_is_hidden(name)) {
+        m->list->hidden++;
+        return SLUICE_OK;
+    }
+    if (is_file && strchr(name, '.') == NULL) {
+        sl_seen_names_add(&m->list->left_out, name);
         return SLUICE_OK;
     }
     const int length = snprintf(path, sizeof(path), "%s/%s%s%s", m->root, below,
@@ -126,9 +132,8 @@ static sluice_status sample_list_add_entry(void *ctx, const sl_store_entry *entr
     if (sl_store_stat(path, &facts) != 0 || facts.kind == SL_ENTRY_FILE) {
         return strchr(name, '.') != NULL ? sample_list_add_file(m, name, l->dir) : SLUICE_OK;
     }
-    return facts.kind == SL_ENTRY_FOLDER && strncmp(name, "__", 2) != 0
-               ? add_dir(m, path + strlen(m->root) + 1, &facts)
-               : SLUICE_OK;
+    return facts.kind == SL_ENTRY_FOLDER ? add_dir(m, path + strlen(m->root) + 1, &facts)
+                                         : SLUICE_OK;
 }
 
 static sluice_status sample_list_read_dir(maker *m, uint32_t dir)

@@ -6,9 +6,9 @@
  * are a sample, whose parts are called by what is behind it (member_names.h); they come in the
  * order in which `tar --sort=name` puts them into an archive. What of a sample there has to be is a
  * picture (or, if so asked, a recording or a class number): other files are left out, such as lists
- * that are beside them. Hidden files and folders do not count, and neither do folders like
- * __MACOSX. Links are followed; a folder that several lead to counts once.
- * Memory: 24 bytes a sample, 1 and its name a file. Threads: built by one, immutable afterwards.
+ * that are beside them. Hidden and system files and folders (hidden.h) do not count. Links are
+ * followed; a folder that several lead to counts once. Memory: 24 bytes a sample, 1 and its name a
+ * file. Threads: built by one, immutable afterwards.
  */
 #ifndef SL_SAMPLE_LIST_H
 #define SL_SAMPLE_LIST_H
@@ -46,6 +46,7 @@ typedef struct sl_sample_list {
     sl_file_index index; /* of the extensions alone, in small letters; and SL_MEMBER_TWO_PICTURES */
     uint64_t with_company, with_class; /* samples that have more than one part; that have a "cls" */
     sl_seen_names left_out;            /* files of no sample */
+    uint64_t hidden;                   /* files and folders (hidden.h) */
 } sl_sample_list;
 
 /* `list` is all zero. `recordings`: what a sample has to have is not a picture but a recording or a

@@ -290,6 +290,10 @@ static sluice_status samples_complete(samples *own, const char *root, sluice_err
     own->base.whole_objects = true;
     sl_unchecked_add(&own->base.unchecked, "the files have no checksums");
     samples_describe(own);
+    sl_omit_many(&own->base.omissions, SL_OMITTED_THINGS, "files of no sample",
+                 own->list.left_out.names[0], own->list.left_out.count);
+    sl_omit_many(&own->base.omissions, SL_OMITTED_THINGS, "hidden and system files and folders",
+                 NULL, own->list.hidden);
     const sl_object_names names = {.ctx = own,
                                    .count = (uint32_t)own->list.count,
                                    .path = samples_path_of,
