@@ -390,6 +390,54 @@ def test_splits_are_no_classes(tmp_path):
     assert sluice.Dataset(tmp_path).classes == ["bus", "train"]
 
 
+SPLITS = (("train", "val", "test"), ("seg_train", "seg_test"), ("training", "validation"), ("Train", "Val"), ("Training_set", "Test_set"),
+          ("train2017", "val2017"), ("images_train", "images_val", "images_test"), ("asl_alphabet_train", "asl_alphabet_test"))
+
+
+@pytest.mark.parametrize("splits", SPLITS, ids=lambda splits: splits[0])
+def test_splits_in_many_spellings(tmp_path, splits):
+    for number, split in enumerate(splits):
+        for name in ("cat", "dog"):
+            photo(tmp_path / split / name / "0.jpg", number)
+    refused(tmp_path, "splits, not classes", splits[0], "split")
+    for split in splits:
+        data = sluice.Dataset(tmp_path, split=split)
+        assert data.classes == ["cat", "dog"] and bytes(data[0]["image"]) == (tmp_path / split / "cat/0.jpg").read_bytes()
+    assert len(sluice.Dataset(tmp_path, split="train" if "rain" in splits[0] else splits[0])) == 2
+    with pytest.raises(INVALID, match="no such split; the splits are"):
+        sluice.Dataset(tmp_path, split="extra")
+    photo(tmp_path / "sample/cat/0.jpg")  # whatever is beside them
+    refused(tmp_path, "splits, not classes", splits[0])
+
+
+def test_a_split_within_a_folder_of_its_name(tmp_path):
+    for split in ("seg_train", "seg_test", "seg_pred"):
+        photo(tmp_path / split / split / "sea/0.jpg")
+        photo(tmp_path / split / split / "glacier/0.jpg")
+    refused(tmp_path, "splits, not classes (seg_test, seg_train)")
+    assert sluice.Dataset(tmp_path, split="train").classes == ["glacier", "sea"]
+    assert sluice.Dataset(tmp_path, split="seg_pred").classes == ["glacier", "sea"]
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        archive.add(tmp_path / "seg_test/seg_test/sea/0.jpg", "0.jpg")
+    shutil.rmtree(tmp_path / "seg_test")
+    (tmp_path / "seg_test").mkdir()
+    (tmp_path / "a.tar").rename(tmp_path / "seg_test/a.tar")
+    assert sluice.Dataset(tmp_path, split="test").format == "tar"  # of any format
+
+
+def test_classes_that_are_called_as_splits(tmp_path):
+    """No split without another one like it."""
+    for name in ("cat", "dog", "test"):
+        photo(tmp_path / "one" / name / "0.jpg")
+    for name in ("train", "test tube", "bus"):
+        photo(tmp_path / "two" / name / "0.jpg")
+    assert sluice.Dataset(tmp_path / "one").classes == ["cat", "dog", "test"]
+    assert sluice.Dataset(tmp_path / "two").classes == ["bus", "test tube", "train"]
+    photo(tmp_path / "none/cat/0.jpg")
+    with pytest.raises(INVALID, match="has no splits to choose from"):
+        sluice.Dataset(tmp_path / "none", split="train")
+
+
 def test_a_folder_around_the_class_folders(tmp_path):
     for name in ("cat", "dog"):
         photo(tmp_path / "archive/photos" / name / "0.jpg")

@@ -15,12 +15,15 @@ static const struct {
     const char *word;
     sl_split split;
 } words[] = {
-    {"train", SL_SPLIT_TRAIN},      {"training", SL_SPLIT_TRAIN},
-    {"trainval", SL_SPLIT_TRAIN},   {"val", SL_SPLIT_VALIDATION},
-    {"valid", SL_SPLIT_VALIDATION}, {"validation", SL_SPLIT_VALIDATION},
-    {"dev", SL_SPLIT_VALIDATION},   {"eval", SL_SPLIT_VALIDATION},
-    {"test", SL_SPLIT_TEST},        {"testing", SL_SPLIT_TEST},
-    {"unlabeled", SL_SPLIT_OTHER},  {"unlabelled", SL_SPLIT_OTHER},
+    {"train", SL_SPLIT_TRAIN},       {"training", SL_SPLIT_TRAIN},
+    {"trainval", SL_SPLIT_TRAIN},    {"val", SL_SPLIT_VALIDATION},
+    {"valid", SL_SPLIT_VALIDATION},  {"validation", SL_SPLIT_VALIDATION},
+    {"dev", SL_SPLIT_VALIDATION},    {"eval", SL_SPLIT_VALIDATION},
+    {"test", SL_SPLIT_TEST},         {"testing", SL_SPLIT_TEST},
+    {"trainset", SL_SPLIT_TRAIN},    {"traindata", SL_SPLIT_TRAIN},
+    {"valset", SL_SPLIT_VALIDATION}, {"valdata", SL_SPLIT_VALIDATION},
+    {"testset", SL_SPLIT_TEST},      {"testdata", SL_SPLIT_TEST},
+    {"unlabeled", SL_SPLIT_OTHER},   {"unlabelled", SL_SPLIT_OTHER},
 };
 
 static bool is_upper(char letter)
@@ -70,6 +73,35 @@ bool sl_split_is(const char *name)
     const size_t length = splits_word_length(name);
     return split_of_word(name, length) != SL_SPLIT_NONE &&
            name[length + strspn(name + length, "0123456789_-")] == '\0';
+}
+
+/* The first word of a name that is a split's; NONE: it has none. */
+static sl_split splits_find_word(const char *name, size_t *at, size_t *length)
+{
+    sl_split found = SL_SPLIT_NONE;
+    *length = 0;
+    for (*at = 0; name[*at] != '\0';) {
+        *length = splits_word_length(name + *at);
+        found = split_of_word(name + *at, *length);
+        if (found != SL_SPLIT_NONE) {
+            break;
+        }
+        *at += *length > 0 ? *length : 1;
+    }
+    return found;
+}
+
+bool sl_splits_are_siblings(const char *a, const char *b)
+{
+    size_t at_a, at_b, length_a, length_b;
+    const sl_split of_a = splits_find_word(a, &at_a, &length_a);
+    const sl_split of_b = splits_find_word(b, &at_b, &length_b);
+    if (of_a == SL_SPLIT_NONE || of_b == SL_SPLIT_NONE || of_a == of_b ||
+        (of_a != SL_SPLIT_TRAIN && of_b != SL_SPLIT_TRAIN)) {
+        return false;
+    }
+    return at_a == at_b && strncasecmp(a, b, at_a) == 0 &&
+           strcasecmp(a + at_a + length_a, b + at_b + length_b) == 0;
 }
 
 /* The kinds of split that the words of a name are of, a bit each. */

@@ -27,6 +27,10 @@ sl_split sl_split_of(const char *name);
 /* Whether it is called after a split and nothing else: "train", "val2017", "test_1". */
 bool sl_split_is(const char *name);
 
+/* Whether two names differ in the word of their split alone, and one is of training: "train" and
+ * "val", "seg_train" and "seg_test", "train2017" and "val2017". */
+bool sl_splits_are_siblings(const char *a, const char *b);
+
 /*
  * Finds the split `wanted` (sluice_dataset_options.split) among the names of a dataset's splits,
  * and stores its number. The name `wanted` itself comes first. Otherwise a word for a kind of split

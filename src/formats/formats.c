@@ -8,6 +8,7 @@
 
 #include "file_refuse.h"
 #include "folder_find.h"
+#include "folder_split.h"
 #include "foreign.h"
 #include "format_table.h"
 #include "memory.h"
@@ -166,12 +167,40 @@ static bool formats_is_plain(const sl_dataset *dataset)
            dataset->info.fields == 2;
 }
 
+/* Opens the sub-folder that `split` names. END: no sub-folder is a split. */
+static sluice_status open_split(sl_dataset **dataset, const char *const *paths, size_t count,
+                                const sluice_dataset_options *options, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    const char *const inner[] = {path};
+    sluice_dataset_options own = *options;
+    own.split = NULL;
+    if (count != 1) {
+        return SLUICE_END;
+    }
+    const sluice_status status = sl_folder_split_find(paths[0], options->split, path, error);
+    return status == SLUICE_OK ? sl_dataset_open(dataset, inner, 1, &own, error) : status;
+}
+
+static bool takes_split(const sl_found *found)
+{
+    return found->format != NULL && found->format->takes_split;
+}
+
 static sluice_status formats_open_folder(sl_dataset **dataset, const char *const *paths,
                                          size_t count, const sluice_dataset_options *options,
                                          sluice_error *error)
 {
     sl_found found = {.split = options->split};
     sluice_status status = formats_find_in_folder(&found, paths, count, error);
+    if (status == SLUICE_OK && options->split != NULL && !takes_split(&found)) {
+        status = open_split(dataset, paths, count, options, error);
+        if (status != SLUICE_END) {
+            sl_found_close(&found);
+            return status;
+        }
+        status = SLUICE_OK;
+    }
     if (status == SLUICE_OK) {
         status = open_found(dataset, &found, paths, count, options, error);
     }

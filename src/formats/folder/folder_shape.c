@@ -57,28 +57,75 @@ static sluice_status refuse_beside(const sl_folder_list *list, const char *root,
                          (unsigned long long)list->file_count, folders);
 }
 
-/* Whether all are called as splits are. */
-static bool are_splits(const sl_folder_list *list, const uint64_t *counts)
+enum { SPLITS_MAX = 32 };
+
+/* Class folders with pictures whose names have a split's word. */
+typedef struct splits {
+    const char *names[SPLITS_MAX];
+    uint32_t count;
+    uint32_t kinds;  /* of them, a bit each */
+    bool only_words; /* all of them are called by such a word and nothing else */
+    uint64_t others; /* class folders of other names */
+} splits;
+
+static splits find_splits(const sl_folder_list *list, const uint64_t *counts)
 {
+    splits found = {.only_words = true};
     for (uint32_t i = 0; i < list->dir_count; i++) {
         const sl_folder_dir *dir = &list->dirs[i];
-        if (dir->parent == UINT32_MAX && counts[i] > 0 &&
-            !sl_split_is(sl_folder_text(list, dir->path))) {
-            return false;
+        if (dir->parent != UINT32_MAX || counts[i] == 0) {
+            continue;
         }
+        const char *name = sl_folder_text(list, dir->path);
+        const sl_split kind = sl_split_of(name);
+        if (kind == SL_SPLIT_NONE || found.count == SPLITS_MAX) {
+            found.others++;
+            continue;
+        }
+        found.names[found.count++] = name;
+        found.kinds |= 1U << kind;
+        found.only_words = found.only_words && sl_split_is(name);
     }
-    return true;
+    return found;
 }
 
-static sluice_status folder_shape_refuse_splits(const char *root, const sl_seen_names *classes,
+/*
+ * Keeps those that are splits for sure, whatever is beside them: all, if there is nothing else and
+ * they are of several kinds, or called by such words alone; else such as have a sibling. A class
+ * that is called "test" has none.
+ */
+static void keep_sure_splits(splits *found)
+{
+    const bool several = (found->kinds & (found->kinds - 1)) != 0;
+    if (found->others == 0 && (several || found->only_words)) {
+        return;
+    }
+    splits sure = {.count = 0};
+    for (uint32_t i = 0; i < found->count; i++) {
+        bool has_sibling = false;
+        for (uint32_t k = 0; k < found->count && !has_sibling; k++) {
+            has_sibling = sl_splits_are_siblings(found->names[i], found->names[k]);
+        }
+        if (has_sibling) {
+            sure.names[sure.count++] = found->names[i];
+        }
+    }
+    *found = sure;
+}
+
+static sluice_status folder_shape_refuse_splits(const char *root, const splits *found,
                                                 sluice_error *error)
 {
     char folders[NAMES_BYTES];
-    sl_seen_names_write(classes, folders, sizeof(folders));
+    sl_seen_names names = {.count = 0};
+    for (uint32_t i = 0; i < found->count; i++) {
+        sl_seen_names_add(&names, found->names[i]);
+    }
+    sl_seen_names_write(&names, folders, sizeof(folders));
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, root, -1,
                          "its folders of pictures are splits, not classes (%s): open one of them "
-                         "(%.200s/%.64s)",
-                         folders, root, classes->names[0]);
+                         "(%.160s/%.64s), or name it (" SL_OPTION("split") " \"%.64s\")",
+                         folders, root, names.names[0], names.names[0]);
 }
 
 /* All pictures are below `dir`, the only class: down to where there are several folders. */
@@ -113,10 +160,12 @@ sluice_status sl_folder_shape_check(const sl_folder_list *list, const char *root
     }
     sluice_status status = SLUICE_OK;
     const uint32_t first = find_inner(list, counts, UINT32_MAX, &classes);
+    splits found = find_splits(list, counts);
+    keep_sure_splits(&found);
     if (list->beside.count >= list->file_count) {
         status = refuse_beside(list, root, &classes, error);
-    } else if (classes.count > 1 && are_splits(list, counts)) {
-        status = folder_shape_refuse_splits(root, &classes, error);
+    } else if (found.count > 1) {
+        status = folder_shape_refuse_splits(root, &found, error);
     } else if (classes.count == 1 && (list->class_count == 1 || !allow_empty)) {
         status = check_wrapper(list, counts, first, root, error);
     }

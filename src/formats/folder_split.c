@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "folder_split.h"
+
+#include "error.h"
+#include "hidden.h"
+#include "splits.h"
+#include "store.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+enum { FOLDERS_MAX = 64 };
+
+/* The sub-folders of a folder, as far as they may be splits. */
+typedef struct sub_folders {
+    const char *path;
+    char names[FOLDERS_MAX][NAME_MAX + 1];
+    uint32_t count;
+    uint64_t entries; /* of any kind that are not hidden */
+    bool any;         /* some name is a split's */
+} sub_folders;
+
+static sluice_status folder_split_add(void *ctx, const sl_store_entry *entry, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    sub_folders *found = ctx;
+    (void)error;
+    if (sl_name_is_hidden(entry->name)) {
+        return SLUICE_OK;
+    }
+    found->entries++;
+    if (entry->kind == SL_ENTRY_FILE || found->count == FOLDERS_MAX ||
+        strlen(entry->name) > NAME_MAX || !sl_path_join(path, found->path, entry->name) ||
+        !sl_store_is_folder(entry, path)) {
+        return SLUICE_OK;
+    }
+    memcpy(found->names[found->count++], entry->name, strlen(entry->name) + 1);
+    found->any = found->any || sl_split_of(entry->name) != SL_SPLIT_NONE;
+    return SLUICE_OK;
+}
+
+static sluice_status list_sub_folders(sub_folders *found, const char *path, sluice_error *error)
+{
+    *found = (sub_folders){.path = path};
+    return sl_store_list((sl_file_name){STAGE, path}, folder_split_add, found, error);
+}
+
+static sluice_status append_name(char path[SL_PATH_BYTES], const char *name, sluice_error *error)
+{
+    char longer[SL_PATH_BYTES];
+    if (!sl_path_join(longer, path, name)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                             "the path of a folder in it is too long");
+    }
+    memcpy(path, longer, sizeof(longer));
+    return SLUICE_OK;
+}
+
+static sluice_status enter_split(sub_folders *found, char path[SL_PATH_BYTES], uint32_t number,
+                                 sluice_error *error)
+{
+    char name[NAME_MAX + 1];
+    memcpy(name, found->names[number], sizeof(name));
+    sluice_status status = append_name(path, name, error);
+    if (status == SLUICE_OK) {
+        status = list_sub_folders(found, path, error);
+    }
+    return status == SLUICE_OK && found->entries == 1 && found->count == 1 &&
+                   strcmp(found->names[0], name) == 0
+               ? append_name(path, name, error)
+               : status;
+}
+
+sluice_status sl_folder_split_find(const char *folder, const char *wanted, char path[SL_PATH_BYTES],
+                                   sluice_error *error)
+{
+    sub_folders found;
+    const char *names[FOLDERS_MAX];
+    uint32_t number = 0;
+    sluice_status status = list_sub_folders(&found, folder, error);
+    if (status < 0 || !found.any) {
+        return status < 0 ? status : SLUICE_END;
+    }
+    for (uint32_t i = 0; i < found.count; i++) {
+        names[i] = found.names[i];
+    }
+    status = sl_split_choose(names, found.count, wanted, &number, error);
+    if (status < 0) {
+        if (error != NULL) {
+            sl_error_set_path(error, folder);
+        }
+        return status;
+    }
+    const int length = snprintf(path, SL_PATH_BYTES, "%s", folder);
+    return length < 0 || length >= SL_PATH_BYTES
+               ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1, "the path is too long")
+               : enter_split(&found, path, number, error);
+}
