@@ -69,13 +69,23 @@ static void unpack_samples(const sl_file_index *index, const uint8_t *file)
     if (sl_member_fields_make(&fields, index, 1, NULL) < 0)
         return;
     for (uint64_t i = 0; i < index->samples; i++) {
-        const size_t size = index->bytes[i];
+        sl_tar_record record = {.link_count = 0};
+        size_t size = index->bytes[i];
+        record.links = sl_file_index_links(index, i, &record.link_count);
+        for (uint32_t k = 0; k < record.link_count; k++)
+            size += record.links[k].bytes;
         uint8_t *copy = malloc(size); /* of just that size, for the sanitizer */
         fuzz_expect(copy != NULL, "memory");
-        memcpy(copy, file + index->offsets[i], size);
+        memcpy(copy, file + index->offsets[i], index->bytes[i]);
+        uint8_t *to = copy + index->bytes[i];
+        for (uint32_t k = 0; k < record.link_count; k++) {
+            memcpy(to, file + record.links[k].offset, record.links[k].bytes);
+            to += record.links[k].bytes;
+        }
         sl_values_begin(&values, SL_VALUES_ALL);
         const sl_bytes sample = {copy, size};
-        const sl_refusal refusal = sl_tar_fields_unpack(&fields, sample, &values);
+        record.bytes = sample;
+        const sl_refusal refusal = sl_tar_fields_unpack(&fields, &record, &values);
         fuzz_expect(refusal.text == NULL || refusal.status < 0, "a refusal has a status");
         fuzz_expect(refusal.offset <= size, "a refusal points into the sample");
         if (refusal.text == NULL)
@@ -144,6 +154,8 @@ static void run_archive(uint8_t *file, size_t size)
         fuzz_expect(sl_file_index_encode(&index, &bytes, &encoded), "an index is encoded");
         fuzz_expect(sl_file_index_decode(&again, bytes, encoded), "and decoded");
         fuzz_expect(again.samples == index.samples, "with all samples");
+        fuzz_expect(again.link_count == index.link_count, "with all links");
+        fuzz_expect(again.omission_count == index.omission_count, "with what is left out");
         sl_file_index_close(&again);
         sl_free(bytes);
         sl_file_index_close(&index);
@@ -182,13 +194,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 static size_t add(uint8_t *to, size_t at, char type, const char *name, const char *payload)
 {
-    const size_t bytes = strlen(payload);
+    const bool is_link = type == '1' || type == '2';
+    const size_t bytes = is_link ? 0 : strlen(payload);
     uint8_t *header = to + at;
     memset(header, 0, SL_TAR_BLOCK);
     (void)snprintf((char *)header, 100, "%s", name);
     (void)snprintf((char *)header + 100, 8, "0000644");
     (void)snprintf((char *)header + 124, 12, "%011o", (unsigned)bytes & 0777777U);
     header[156] = (uint8_t)type;
+    if (is_link)
+        (void)snprintf((char *)header + 157, 100, "%s", payload);
     (void)snprintf((char *)header + MAGIC, 6, "ustar");
     (void)snprintf((char *)header + MAGIC + 6, 3, "00");
     seal_header(header);
@@ -257,6 +272,14 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
         at = add(file, at, '0', "short", "text");
     }
     at = add(file, at, '0', "c.json", "{}");
+    if (index % 2 == 1) {
+        at = add(file, at, '1', "d.jpg", "dir/a.jpg");
+        at = add(file, at, '2', "dir/d.json", "../c.json");
+        at = add(file, at, '2', "dir/d.txt", "d.json");
+        at = add(file, at, '2', "e.jpg", "/nowhere.jpg");
+        at = add(file, at, '1', "._d.jpg", "d.jpg");
+        at = add(file, at, '6', "pipe", "");
+    }
     memset(file + at, 0, END_BYTES);
     buffer[0] = index % 2;
     return 1 + (index == 3 ? pack_stored(file, at + END_BYTES) : at + END_BYTES);

@@ -33,13 +33,27 @@ def jpeg(number=0, size=(20, 16)):
     return made.getvalue()
 
 
+def contents(archive, member):
+    """None: of no file. Links have those of their targets, as far as tarfile finds them."""
+    if not member.isreg() and not member.islnk() and not member.issym():
+        return None
+    if member.linkname == member.name:
+        return None
+    try:
+        return archive.extractfile(member).read()
+    except (KeyError, AttributeError):  # no target, or one that is no file
+        return None
+
+
 def model(path):
     """[(key, {extension: bytes})]: WebDataset's group_by_keys, of the members that tarfile finds."""
     samples = []
+    packed = pathlib.Path(path).read_bytes()[:2] == b"\x1f\x8b" or pathlib.Path(path).read_bytes()[:4] == b"\x28\xb5\x2f\xfd"
     with tarfile.open(path, errors="surrogateescape") as archive:
-        for member in archive:
+        for member in archive.getmembers():
             name = member.name
-            if not member.isreg() or any(part.startswith("__") and part.endswith("__") and len(part) > 3 for part in name.split("/")):
+            data = contents(archive, member)
+            if data is None or (packed and not member.isreg()) or any(part.startswith("__") and part.endswith("__") and len(part) > 3 for part in name.split("/")):
                 continue
             folder, _, last = name.rpartition("/")
             base, dot, extension = last.partition(".")
@@ -49,7 +63,7 @@ def model(path):
             if not samples or samples[-1][0] != key:
                 samples.append((key, {}))
             assert extension.lower() not in samples[-1][1]
-            samples[-1][1][extension.lower()] = archive.extractfile(member).read()
+            samples[-1][1][extension.lower()] = data
     return samples
 
 
@@ -147,7 +161,149 @@ def test_what_is_no_file(tmp_path):
         add(archive, "2.jpg", jpeg(2), type=tarfile.AREGTYPE)
         add(archive, "3.txt", b"")
     data = check(tmp_path / "a.tar")
-    assert len(data) == 4 and data[0]["label"] == 4
+    assert [sample["label"] for sample in data] == [4, 4, None, None, None]
+
+
+def left_out(data):
+    return {found.reason: (found.count, found.images, found.example) for found in data.left_out}
+
+
+def link(archive, name, target, type=tarfile.LNKTYPE):
+    add(archive, name, b"", type=type, linkname=target)
+
+
+@pytest.mark.parametrize("format", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_links_are_what_they_name(tmp_path, cache, format):
+    long = "d" * 40 + "/" + "e" * (60 if format != tarfile.USTAR_FORMAT else 5)
+    with tarfile.open(tmp_path / "a.tar", "w", format=format) as archive:
+        link(archive, "early.txt", "later/x.txt", tarfile.SYMTYPE)
+        add(archive, "0.jpg", jpeg(0))
+        add(archive, "0.cls", b"0")
+        link(archive, "1.jpg", "0.jpg")
+        add(archive, "1.cls", b"1")
+        link(archive, "1.txt", "later/x.txt", tarfile.SYMTYPE)
+        add(archive, "later/x.txt", b"a text")
+        link(archive, "later/y.jpg", "../1.jpg", tarfile.SYMTYPE)  # a link to a link
+        link(archive, "later/y.cls", ".././/1.cls", tarfile.SYMTYPE)
+        add(archive, "empty.txt", b"")
+        link(archive, "none.txt", "empty.txt")
+        add(archive, f"{long}.jpg", jpeg(9))
+        link(archive, "long.jpg", f"{long}.jpg")
+        link(archive, "only.cls", "0.cls")
+    data = check(tmp_path / "a.tar")
+    assert data.left_out == []
+    samples = {sample["key"]: sample for sample in data}
+    assert samples["1"]["image"] == samples["0"]["image"] == samples["later/y"]["image"] == jpeg(0)
+    assert samples["1"]["txt"] == samples["early"]["txt"] == "a text" and samples["later/y"]["label"] == 1
+    assert samples["long"]["image"] == jpeg(9) and samples["only"]["label"] == 0
+    assert data.verify(progress=None).findings == []
+
+
+def test_links_that_gnu_tar_makes(tmp_path):
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        (tmp_path / f"in/{number}.jpg").write_bytes(jpeg(number))
+    os.link(tmp_path / "in/0.jpg", tmp_path / "in/3.jpg")
+    os.symlink("1.jpg", tmp_path / "in/4.jpg")
+    for program in ("tar", "bsdtar"):
+        path = tmp_path / f"{program}.tar"
+        if shutil.which(program):
+            subprocess.run([program, "-cf", path, "-C", tmp_path / "in", "."], check=True)
+            samples = {sample["key"]: sample["image"] for sample in check(path)}
+            assert {key[-1]: image for key, image in samples.items()} == {
+                "0": jpeg(0), "1": jpeg(1), "2": jpeg(2), "3": jpeg(0), "4": jpeg(1)}  # fmt: skip
+
+
+def test_training_with_links(tmp_path):
+    paths = training.make_photos(tmp_path)
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for number, path in enumerate(paths):
+            add(archive, f"x/{number}.bin", path.read_bytes())
+        for number in range(len(paths)):
+            link(archive, f"{number:03}.jpg", f"x/{number}.bin", (tarfile.LNKTYPE, tarfile.SYMTYPE)[number % 2])
+            add(archive, f"{number:03}.cls", str(number // training.PER_CLASS).encode())
+    data = sluice.Dataset(tmp_path / "a.tar")
+    linked = data.subset(range(len(paths), 2 * len(paths)))
+    assert training.batches(training.loader(linked)) == training.batches(training.loader(tmp_path / "photos"))
+    joined = sluice.concat([linked.subset([4, 0]), linked])
+    assert [sample["image"] for sample in joined] == [paths[i].read_bytes() for i in (4, 0, *range(len(paths)))]
+    sluice.pack(linked, tmp_path / "packed", keep_order=True, keep_bytes=True, progress=None)
+    assert [sample["image"] for sample in sluice.Dataset(tmp_path / "packed")] == [path.read_bytes() for path in paths]
+
+
+def test_what_is_left_out_is_counted(tmp_path, cache):
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for number in range(200):
+            add(archive, f"{number}.cls", b"1")
+        link(archive, "l0.jpg", "elsewhere.jpg")
+        link(archive, "l1.seg.png", "/etc/x.png", tarfile.SYMTYPE)
+        link(archive, "l2.jpg", "../out.jpg", tarfile.SYMTYPE)
+        link(archive, "l3.txt", "l4.txt", tarfile.SYMTYPE)
+        link(archive, "l4.txt", "l3.txt", tarfile.SYMTYPE)
+        link(archive, "l5.txt", "folder", tarfile.SYMTYPE)
+        link(archive, "._l6.jpg", "0.cls")
+        add(archive, "folder", b"", type=tarfile.DIRTYPE)
+        add(archive, "pipe.cls", b"", type=tarfile.FIFOTYPE)
+        add(archive, "device.cls", b"", type=tarfile.CHRTYPE)
+        add(archive, "odd.cls", b"7", type=b"Q")
+        add(archive, ".hidden.jpg", b"x")
+        add(archive, "sub/._a.jpg", b"x")
+        add(archive, "README", b"x")
+        add(archive, "__m__/a.jpg", b"x")
+    for _ in range(2):  # walked, and then by the index that is kept
+        with pytest.warns(UserWarning, match="3 left out: images that are links to files that are not in the tar archive, the first a.tar: l0.jpg"):
+            data = sluice.Dataset(tmp_path / "a.tar")
+        assert len(data) == 200 and list(data.fields) == ["label", "key"]
+        assert left_out(data) == {
+            "images that are links to files that are not in the tar archive": (3, True, "a.tar: l0.jpg"),
+            "links to files that are not in the tar archive": (3, False, "a.tar: l3.txt"),
+            "AppleDouble files (._NAME) in tar archives": (2, False, "a.tar: ._l6.jpg"),
+            "devices and pipes in tar archives": (2, False, "a.tar: pipe.cls"),
+            "members of unknown types in tar archives": (1, False, "a.tar: odd.cls"),
+            "hidden files in tar archives": (1, False, "a.tar: .hidden.jpg"),
+            "members without an extension in tar archives": (1, False, "a.tar: README"),
+            "members below names like __this__ in tar archives": (1, False, "a.tar: __m__/a.jpg"),
+        }
+        assert list(cache.iterdir())
+
+
+def test_links_in_compressed_archives_are_counted(tmp_path):
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
+        add(archive, "0.jpg", jpeg(0))
+        link(archive, "1.jpg", "0.jpg")
+        add(archive, "1.cls", b"1")
+    with pytest.warns(UserWarning, match="images that are links in a compressed tar archive: unpack it to follow them"):
+        data = sluice.Dataset(tmp_path / "a.tar.gz")
+    assert len(data) == 2 and list(data.fields) == ["image", "label", "key"]
+    data = sluice.Dataset(tmp_path / "a.tar.gz", unpacked_dir=tmp_path / "unpacked")
+    assert data.left_out == [] and data[1]["image"] == jpeg(0)
+
+
+def test_hard_links_are_of_the_member_before(tmp_path):
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:  # appended to: a name twice
+        add(archive, "x/a.txt", b"old")
+        link(archive, "b.txt", "x/a.txt")
+        link(archive, "c.txt", "x/a.txt", tarfile.SYMTYPE)
+        add(archive, "x/a.txt", b"new")
+        link(archive, "d.txt", "x/a.txt")
+        link(archive, "e.txt", "z.txt")
+        add(archive, "z.txt", b"behind")
+    data = sluice.Dataset(tmp_path / "a.tar")
+    assert [(sample["key"], sample["txt"]) for sample in data] == [
+        ("x/a", "old"), ("b", "old"), ("c", "new"), ("x/a", "new"), ("d", "new"), ("e", "behind"), ("z", "behind")]  # fmt: skip
+
+
+def test_an_index_of_dali_does_not_hide_links(tmp_path):
+    with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.USTAR_FORMAT) as archive:
+        add(archive, "0.jpg", jpeg(0))
+        add(archive, "0.cls", b"0")
+        link(archive, "1.jpg", "0.jpg")
+        add(archive, "1.cls", b"1")
+    with tarfile.open(tmp_path / "a.tar") as archive:
+        offsets = {member.name: member.offset_data for member in archive}
+    (tmp_path / "a.idx").write_text(
+        f"v1.2 2\njpg {offsets['0.jpg']} {len(jpeg(0))} 0.jpg cls {offsets['0.cls']} 1 0.cls\ncls {offsets['1.cls']} 1 1.cls\n")
+    assert sluice.Dataset(tmp_path / "a.tar")[1]["image"] == jpeg(0)
 
 
 def test_members_of_other_orders(tmp_path):
@@ -495,6 +651,11 @@ def write_wds2idx(path, members):
 def test_indexes_of_dali(tmp_path, cache, format):
     long = [("d" * 90 + "/" + "e" * 60 + "." + extension, data) for extension, data in (("jpg", jpeg(8)), ("cls", b"4"))]
     path = write(tmp_path / "a.tar", [*usual(3), *long, *usual(2, 7)], format=format)
+    index = write_wds2idx(path, None)
+    check(path)
+    assert cache.exists() == (format != tarfile.USTAR_FORMAT)  # a long name's own header may be a link, so it was walked
+    shutil.rmtree(cache, ignore_errors=True)
+    path = write(tmp_path / "a.tar", usual(6), format=format)
     index = write_wds2idx(path, None)
     check(path)
     assert not cache.exists()  # nothing had to be walked

@@ -274,6 +274,9 @@ static void count_samples(sl_file_set *set)
         for (uint64_t k = 0; k < index->samples; k++) {
             set->bytes += index->bytes[k];
         }
+        for (uint64_t k = 0; k < index->link_count; k++) {
+            set->bytes += index->links[k].bytes;
+        }
     }
 }
 
@@ -346,7 +349,48 @@ void sl_file_set_locate(const sl_file_set *set, uint64_t index, sl_sample *sampl
     const sl_file_index *found = &set->indexes[number];
     const uint64_t local = index - set->list.files[number].first;
     *sample = (sl_sample){
-        .place = {.offset = found->offsets[local], .bytes = found->bytes[local], .object = number}};
+        .place = {.offset = found->offsets[local], .bytes = found->bytes[local], .object = number},
+        .facts = {local}};
+    if (found->link_count > 0) {
+        uint32_t count;
+        const sl_index_link *links = sl_file_index_links(found, local, &count);
+        sample->pieces = count > 0 ? count + 1 : 0;
+        for (uint32_t i = 0; i < count; i++) {
+            sample->place.bytes += links[i].bytes;
+        }
+    }
+}
+
+const sl_index_link *sl_file_set_links(const sl_file_set *set, const sl_sample *sample,
+                                       uint32_t *count)
+{
+    const sl_file_index *index = &set->indexes[sample->place.object];
+    *count = 0;
+    return index->link_count > 0 ? sl_file_index_links(index, sample->facts[0], count) : NULL;
+}
+
+sl_piece sl_file_set_piece(const sl_file_set *set, const sl_sample *sample, uint32_t number)
+{
+    uint32_t count;
+    const sl_file_index *index = &set->indexes[sample->place.object];
+    const uint64_t local = sample->facts[0];
+    const sl_index_link *links = sl_file_index_links(index, local, &count);
+    return number == 0 ? (sl_piece){index->offsets[local], index->bytes[local], 1, 0}
+                       : (sl_piece){links[number - 1].offset, links[number - 1].bytes, 1, 0};
+}
+
+uint32_t sl_file_set_pieces(const sl_file_set *set)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < set->list.count; i++) {
+        const sl_file_index *index = &set->indexes[i];
+        uint32_t own = 0;
+        for (uint64_t k = 0; k < index->link_count; k++) {
+            own = k > 0 && index->links[k].sample == index->links[k - 1].sample ? own + 1 : 1;
+            most = own + 1 > most ? own + 1 : most;
+        }
+    }
+    return most;
 }
 
 static uint64_t file_set_fingerprint(const sl_file_set *set)
@@ -358,6 +402,9 @@ static uint64_t file_set_fingerprint(const sl_file_set *set)
         sl_file_list_sum(&set->list, i, &stream);
         sl_checksum_add_u64(&stream, index->samples);
         sl_checksum_add(&stream, index->offsets, index->samples * sizeof(*index->offsets));
+        for (uint64_t k = 0; k < index->link_count; k++) {
+            sl_checksum_add_u64(&stream, index->links[k].offset);
+        }
     }
     return sl_checksum_value(&stream);
 }

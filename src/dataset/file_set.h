@@ -64,8 +64,14 @@ sluice_status sl_file_set_list(sl_file_set *set, const sl_file_kind *kind, const
 /* A zero-initialised set may be closed. */
 void sl_file_set_close(sl_file_set *set);
 
-/* A sample's place. */
+/* A sample's place, in pieces if it has links; facts[0] is its number in its file. */
 void sl_file_set_locate(const sl_file_set *set, uint64_t index, sl_sample *sample);
+/* Of a sample that was located: its links, and where a piece of it is. */
+const sl_index_link *sl_file_set_links(const sl_file_set *set, const sl_sample *sample,
+                                       uint32_t *count);
+sl_piece sl_file_set_piece(const sl_file_set *set, const sl_sample *sample, uint32_t number);
+/* Pieces that a sample has, at most; 0: none has some. */
+uint32_t sl_file_set_pieces(const sl_file_set *set);
 /* Fills in samples, bytes, shards, front_to_back and the fingerprint, which is of names, sizes and
  * offsets. */
 void sl_file_set_describe(const sl_file_set *set, sluice_dataset_info *info);

@@ -11,7 +11,7 @@ static bool member_names_is_meta(const char *name, const char *end)
     return end - name >= 4 && memcmp(name, "__", 2) == 0 && memcmp(end - 2, "__", 2) == 0;
 }
 
-static bool has_meta_component(const char *name)
+bool sl_member_is_meta(const char *name)
 {
     for (;;) {
         const char *slash = strchr(name, '/');
@@ -31,7 +31,7 @@ sl_member_name sl_member_split(const char *name, sl_member_part *part)
     const char *slash = strrchr(name, '/');
     const char *last = slash != NULL ? slash + 1 : name;
     const char *dot = strchr(last, '.');
-    if (dot == NULL || dot == last || has_meta_component(name)) {
+    if (dot == NULL || dot == last || sl_member_is_meta(name)) {
         return SL_MEMBER_NAME_NONE;
     }
     const size_t bytes = strlen(dot + 1);

@@ -30,6 +30,8 @@ typedef struct sl_member_part {
 } sl_member_part;
 
 sl_member_name sl_member_split(const char *name, sl_member_part *part);
+/* Whether it is below a component like __this__. */
+bool sl_member_is_meta(const char *name);
 
 /* What is to be expected behind an extension. */
 sluice_field_type sl_member_type(const char *extension);

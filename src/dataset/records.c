@@ -23,8 +23,17 @@ static sl_refusal records_unpack(const sl_dataset *dataset, const sl_sample *sam
                                  sl_values *values)
 {
     const sl_records *records = records_of(dataset);
-    return bytes.size == sample->place.bytes ? records->reader->unpack(records, bytes, values)
-                                             : sl_refuse("the sample is truncated", 0);
+    sl_record record = {.bytes = bytes};
+    if (bytes.size != sample->place.bytes) {
+        return sl_refuse("the sample is truncated", 0);
+    }
+    record.links = sl_file_set_links(&records->set, sample, &record.link_count);
+    return records->reader->unpack(records, &record, values);
+}
+
+static sl_piece records_piece(const sl_dataset *dataset, const sl_sample *sample, uint32_t number)
+{
+    return sl_file_set_piece(&records_of(dataset)->set, sample, number);
 }
 
 static void records_close(sl_dataset *dataset)
@@ -37,6 +46,7 @@ static void records_close(sl_dataset *dataset)
 
 static const sl_dataset_ops records_ops = {
     .locate = records_locate,
+    .piece = records_piece,
     .unpack = records_unpack,
     .close = records_close,
 };
@@ -56,6 +66,7 @@ static sluice_status records_open_files(sl_records *records, const char *const *
     }
     if (status == SLUICE_OK) {
         sl_file_set_describe(set, &records->base.info);
+        records->base.pieces = sl_file_set_pieces(set);
         status = records->reader->find_fields(records, options, error);
     }
     return status;

@@ -10,7 +10,8 @@
  *   open    sl_records_open lists the files and gets an index of each: from the cache, from what
  *           another tool left beside it, or by walking it (file_set.h). Then the reader finds the
  *           fields, mostly by looking at some records (look_around.h).
- *   locate  the file's index has the record's offset and size: nothing is read.
+ *   locate  the file's index has the record's offset and size: nothing is read. A record with links
+ *           is read in pieces.
  *   read    by any caller, mostly a fetch thread: the record with its frame, nothing else.
  *   unpack  the size is checked here; the reader checks the frame, and points the value of each
  *           field that is wanted into the bytes.
@@ -27,6 +28,13 @@
 
 typedef struct sl_records sl_records;
 
+/* A record with all its bytes. */
+typedef struct sl_record {
+    sl_bytes bytes;             /* those of its links come last, in their order */
+    const sl_index_link *links; /* file_index.h */
+    uint32_t link_count;
+} sl_record;
+
 typedef struct sl_record_reader {
     const char *format; /* sluice_dataset_info.format: "tfrecord" */
     const char *empty;  /* why there are no samples, where no file has any */
@@ -38,8 +46,8 @@ typedef struct sl_record_reader {
      */
     sluice_status (*find_fields)(sl_records *records, const sluice_dataset_options *options,
                                  sluice_error *error);
-    /* As sl_dataset_ops.unpack, of a record with all its bytes. */
-    sl_refusal (*unpack)(const sl_records *records, sl_bytes record, sl_values *values);
+    /* As sl_dataset_ops.unpack. */
+    sl_refusal (*unpack)(const sl_records *records, const sl_record *record, sl_values *values);
 } sl_record_reader;
 
 /* The part that such a format's dataset begins with. */

@@ -15,12 +15,13 @@ typedef struct recordio {
     sl_recordio_fields fields;
 } recordio;
 
-static sl_refusal recordio_unpack(const sl_records *records, sl_bytes bytes, sl_values *values)
+static sl_refusal recordio_unpack(const sl_records *records, const sl_record *record,
+                                  sl_values *values)
 {
     const recordio *self = (const recordio *)(const void *)records;
-    sl_recordio record;
-    const sl_refusal why = sl_recordio_open(&record, bytes);
-    return why.text != NULL ? why : sl_recordio_fields_unpack(&self->fields, &record, values);
+    sl_recordio opened;
+    const sl_refusal why = sl_recordio_open(&opened, record->bytes);
+    return why.text != NULL ? why : sl_recordio_fields_unpack(&self->fields, &opened, values);
 }
 
 static sl_refusal recordio_look(void *ctx, const sl_sample *sample, sl_bytes bytes)

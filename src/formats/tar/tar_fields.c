@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tar_fields.h"
 
+#include "tar_left_out.h"
+#include "tar_links.h"
 #include "tar_walk.h"
 
 #include <string.h>
@@ -8,12 +10,15 @@
 /* A sample while it is taken apart. */
 typedef struct parts {
     const sl_member_fields *fields;
-    sl_bytes bytes;
+    const sl_tar_record *record;
+    sl_bytes bytes; /* of its members */
     sl_values *values;
     sl_tar_walk walk;
     char key[SL_TAR_NAME_MAX + 1];
     size_t key_bytes;
     uint32_t count;
+    uint32_t links_taken;
+    size_t linked; /* bytes of links that were taken, behind the members */
 } parts;
 
 static sl_refusal tar_fields_refuse_field(const parts *p, uint32_t field, const char *text)
@@ -23,7 +28,7 @@ static sl_refusal tar_fields_refuse_field(const parts *p, uint32_t field, const 
     return refusal;
 }
 
-static sl_refusal tar_fields_take_payload(parts *p, uint32_t field)
+static sl_refusal tar_fields_take_payload(parts *p, uint32_t field, sl_bytes bytes)
 {
     const sl_tar_member *member = &p->walk.member;
     sl_value *value = &p->values->of[field];
@@ -36,11 +41,25 @@ static sl_refusal tar_fields_take_payload(parts *p, uint32_t field)
         refusal.status = SLUICE_UNSUPPORTED;
         return refusal;
     }
-    const sl_bytes bytes = {p->bytes.data + member->data, (size_t)member->bytes};
-    *value = (sl_value){.present = true, .bytes = bytes, .offset = (uint32_t)member->data};
+    const uint32_t offset = (uint32_t)(bytes.data - p->bytes.data);
+    *value = (sl_value){.present = true, .bytes = bytes, .offset = offset};
     return sl_member_fields_read(p->fields, field, value)
                ? sl_accept()
                : tar_fields_refuse_field(p, field, "not a whole number");
+}
+
+/* The bytes that a link stands for. False: it stands for none, and was left out. */
+static bool tar_fields_take_link(parts *p, sl_bytes *bytes)
+{
+    const sl_tar_record *record = p->record;
+    if (p->links_taken == record->link_count ||
+        record->links[p->links_taken].part != p->walk.member.begin / SL_TAR_BLOCK) {
+        return false;
+    }
+    const size_t size = record->links[p->links_taken++].bytes; /* which are there: see below */
+    *bytes = (sl_bytes){p->bytes.data + p->bytes.size + p->linked, size};
+    p->linked += size;
+    return true;
 }
 
 static sl_refusal tar_fields_take_member(parts *p)
@@ -51,8 +70,12 @@ static sl_refusal tar_fields_take_member(parts *p)
         return sl_refuse("a member is longer than its sample: the archive was modified",
                          (size_t)member->begin);
     }
-    if (member->kind == SL_TAR_OTHER ||
+    if (sl_tar_left_out_of(&p->walk) != SL_TAR_IN_SAMPLE ||
         sl_member_split(p->walk.name, &part) != SL_MEMBER_NAME_GOOD) {
+        return sl_accept();
+    }
+    sl_bytes bytes = {p->bytes.data + member->data, (size_t)member->bytes};
+    if (sl_tar_is_link(member) && !tar_fields_take_link(p, &bytes)) {
         return sl_accept();
     }
     if (p->count++ == 0) {
@@ -68,7 +91,8 @@ static sl_refusal tar_fields_take_member(parts *p)
             "a member's extension was not there when the archive was opened: it was modified",
             (size_t)member->begin);
     }
-    return sl_values_want(p->values, field) ? tar_fields_take_payload(p, field) : sl_accept();
+    return sl_values_want(p->values, field) ? tar_fields_take_payload(p, field, bytes)
+                                            : sl_accept();
 }
 
 static sl_refusal tar_fields_walk(parts *p)
@@ -101,14 +125,31 @@ static sl_refusal tar_fields_walk(parts *p)
                         : sl_refuse("the sample has no members: the archive was modified", 0);
 }
 
-sl_refusal sl_tar_fields_unpack(const sl_member_fields *fields, sl_bytes bytes, sl_values *values)
+static size_t linked_bytes(const sl_tar_record *record)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < record->link_count; i++) {
+        bytes += record->links[i].bytes;
+    }
+    return bytes;
+}
+
+sl_refusal sl_tar_fields_unpack(const sl_member_fields *fields, const sl_tar_record *record,
+                                sl_values *values)
 {
     parts p;
+    const size_t linked = linked_bytes(record);
+    if (linked > record->bytes.size) {
+        return sl_refuse("the sample is truncated", 0);
+    }
     p.fields = fields;
-    p.bytes = bytes;
+    p.record = record;
+    p.bytes = (sl_bytes){record->bytes.data, record->bytes.size - linked};
     p.values = values;
     p.key_bytes = 0;
     p.count = 0;
+    p.links_taken = 0;
+    p.linked = 0;
     for (uint32_t i = 0; i < fields->count; i++) {
         values->of[i] = (sl_value){.present = false};
     }

@@ -11,7 +11,15 @@
 #include "member_fields.h"
 #include "tar_index.h"
 
-/* Takes a sample's bytes apart: `bytes` begin with its first member. */
-sl_refusal sl_tar_fields_unpack(const sl_member_fields *fields, sl_bytes bytes, sl_values *values);
+/* A sample: its members, and behind them the contents of those that are links. */
+typedef struct sl_tar_record {
+    sl_bytes bytes;
+    const sl_index_link *links; /* `part`: block in which a link begins, counted from the first */
+    uint32_t link_count;
+} sl_tar_record;
+
+/* Takes a sample's bytes apart, which begin with its first member. */
+sl_refusal sl_tar_fields_unpack(const sl_member_fields *fields, const sl_tar_record *record,
+                                sl_values *values);
 
 #endif

@@ -15,6 +15,8 @@
 #include "minmax.h"
 #include "store.h"
 #include "stream.h"
+#include "tar_left_out.h"
+#include "tar_links.h"
 #include "tar_walk.h"
 
 #include <string.h>
@@ -24,6 +26,16 @@
 #define WINDOW_BYTES ((size_t)64 << 10)
 /* Of a stream: what is read next begins at most a window before what was read last ends. */
 enum { CHUNKS = 2 };
+
+/*
+ * An archive without links is walked once. One with links is walked twice more: to find what the
+ * links stand for, which may come behind them, and to make the index.
+ */
+typedef enum walk_pass {
+    PASS_FIRST, /* makes the index, in which links are missing, and lists the links */
+    PASS_TARGETS,
+    PASS_LINKED
+} walk_pass;
 
 typedef struct walker {
     sl_file_index *index;
@@ -35,9 +47,14 @@ typedef struct walker {
     size_t window_bytes;
     uint64_t members; /* met so far */
     sl_tar_walk walk;
+    walk_pass pass;
+    sl_tar_links links;
+    uint64_t links_met;   /* up to the member at hand */
     uint64_t first, last; /* bytes of the sample at hand; first == last: there is none */
+    uint64_t linked;      /* its bytes elsewhere */
     size_t key_bytes;
     uint32_t pictures; /* of it */
+    uint32_t parts;    /* of it, that are links */
     char key[SL_TAR_NAME_MAX + 1];
     uint8_t window[WINDOW_BYTES], extra[SL_TAR_EXTRA_MAX];
 } walker;
@@ -103,6 +120,11 @@ static sluice_status tar_look(walker *w, uint64_t at, size_t bytes, const uint8_
                                      "the archive is truncated", error);
 }
 
+static sluice_status no_memory_for_index(const walker *w, sluice_error *error)
+{
+    return sl_no_memory_file(error, STAGE, w->path, "for the archive's index");
+}
+
 static sluice_status tar_end_sample(walker *w, sluice_error *error)
 {
     if (w->first == w->last) {
@@ -111,7 +133,18 @@ static sluice_status tar_end_sample(walker *w, sluice_error *error)
     w->index->facts |= w->pictures > 1 ? SL_MEMBER_TWO_PICTURES : 0;
     const bool added = sl_file_index_add(w->index, w->first, w->last - w->first);
     w->first = w->last;
-    return added ? SLUICE_OK : sl_no_memory_file(error, STAGE, w->path, "for the archive's index");
+    return added ? SLUICE_OK : no_memory_for_index(w, error);
+}
+
+static sluice_status check_size(const walker *w, uint64_t bytes, sluice_error *error)
+{
+    const sl_tar_member *member = &w->walk.member;
+    return bytes <= SL_RECORD_BYTES_MAX
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->path, (int64_t)member->begin,
+                               "a sample is larger than 2^31 - 1 bytes, up to the end of "
+                               "\"%.256s\"",
+                               w->walk.name);
 }
 
 static sluice_status tar_add_part(walker *w, const sl_member_part *part, sluice_error *error)
@@ -119,21 +152,21 @@ static sluice_status tar_add_part(walker *w, const sl_member_part *part, sluice_
     const sl_tar_member *member = &w->walk.member;
     const bool same = w->first != w->last && part->key_bytes == w->key_bytes &&
                       memcmp(w->walk.name, w->key, w->key_bytes) == 0;
-    const sluice_status status = same ? SLUICE_OK : tar_end_sample(w, error);
+    sluice_status status = same ? SLUICE_OK : tar_end_sample(w, error);
     if (status < 0) {
         return status;
     }
     if (!same) {
         w->first = member->begin;
+        w->linked = 0;
         w->pictures = 0;
+        w->parts = 0;
         w->key_bytes = part->key_bytes;
         memcpy(w->key, w->walk.name, part->key_bytes);
     }
-    if (member->bytes > SL_RECORD_BYTES_MAX ||
-        member->data + member->bytes - w->first > SL_RECORD_BYTES_MAX) {
-        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->path, (int64_t)member->begin,
-                             "a sample is larger than 2^31 - 1 bytes, up to the end of \"%.256s\"",
-                             w->walk.name);
+    status = check_size(w, member->data + member->bytes - w->first + w->linked, error);
+    if (status < 0) {
+        return status;
     }
     w->last = member->data + member->bytes;
     w->pictures += sl_member_is_picture(part->extension);
@@ -146,20 +179,54 @@ static sluice_status tar_add_part(walker *w, const sl_member_part *part, sluice_
                          SL_INDEX_NAMES_MAX, part->extension);
 }
 
-static sluice_status add_member(walker *w, sluice_error *error)
+static sluice_status leave_out(walker *w, sl_tar_left_out reason, sluice_error *error)
+{
+    return reason == SL_TAR_NOTHING || sl_file_index_omit(w->index, reason, w->walk.name)
+               ? SLUICE_OK
+               : no_memory_for_index(w, error);
+}
+
+/* A part whose bytes are those of `target`. Behind so many links of a sample two are of one
+ * extension, and the sample is refused for that whatever comes. */
+static sluice_status add_linked(walker *w, const sl_member_part *part, const sl_tar_target *target,
+                                sluice_error *error)
+{
+    sluice_status status = tar_add_part(w, part, error);
+    if (status < 0 || w->parts == SL_INDEX_LINKS_MAX) {
+        return status;
+    }
+    w->linked += target->bytes;
+    status = check_size(w, w->last - w->first + w->linked, error);
+    if (status < 0) {
+        return status;
+    }
+    const sl_index_link link = {.sample = w->index->samples,
+                                .offset = target->data,
+                                .bytes = (uint32_t)target->bytes,
+                                .part =
+                                    (uint32_t)((w->walk.member.begin - w->first) / SL_TAR_BLOCK)};
+    w->parts++;
+    return sl_file_index_link(w->index, &link) ? SLUICE_OK : no_memory_for_index(w, error);
+}
+
+static sluice_status add_link(walker *w, const sl_member_part *part, sluice_error *error)
+{
+    if (w->pass == PASS_LINKED) {
+        const sl_tar_target *target = &w->links.of[w->links_met - 1].target;
+        if (target->kind == SL_TAR_TARGET_FILE) {
+            return add_linked(w, part, target, error);
+        }
+    }
+    return leave_out(w, sl_tar_left_out_link(&w->walk, w->stream != NULL), error);
+}
+
+static sluice_status take_named_member(walker *w, sluice_error *error)
 {
     const sl_tar_member *member = &w->walk.member;
     sl_member_part part;
-    w->members++;
-    if (member->data > w->end || member->bytes > w->end - member->data) {
-        return tar_fail(w, SLUICE_CORRUPT, w->end, "the archive is truncated", error);
-    }
-    if (member->kind == SL_TAR_OTHER) {
-        return SLUICE_OK;
-    }
     switch (sl_member_split(w->walk.name, &part)) {
     case SL_MEMBER_NAME_GOOD:
-        return tar_add_part(w, &part, error);
+        return sl_tar_is_link(member) ? add_link(w, &part, error) : tar_add_part(w, &part, error);
     case SL_MEMBER_NAME_LONG:
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->path, (int64_t)member->begin,
                              "the extension of \"%.256s\", which is all behind its name's first "
@@ -169,6 +236,29 @@ static sluice_status add_member(walker *w, sluice_error *error)
         break;
     }
     return SLUICE_OK;
+}
+
+static sluice_status add_member(walker *w, sluice_error *error)
+{
+    const sl_tar_member *member = &w->walk.member;
+    w->members++;
+    if (member->data > w->end || member->bytes > w->end - member->data) {
+        return tar_fail(w, SLUICE_CORRUPT, w->end, "the archive is truncated", error);
+    }
+    w->links_met += w->stream == NULL && sl_tar_is_link(member);
+    if (w->pass != PASS_FIRST && w->links_met > w->links.count) {
+        return tar_fail(w, SLUICE_CORRUPT, member->begin, "the archive was modified", error);
+    }
+    if (w->pass == PASS_TARGETS) {
+        sl_tar_links_meet(&w->links, &w->walk);
+        return SLUICE_OK;
+    }
+    if (w->pass == PASS_FIRST && sl_tar_is_link(member) && w->stream == NULL &&
+        !sl_tar_links_add(&w->links, &w->walk)) {
+        return no_memory_for_index(w, error);
+    }
+    const sl_tar_left_out reason = sl_tar_left_out_of(&w->walk);
+    return reason == SL_TAR_IN_SAMPLE ? take_named_member(w, error) : leave_out(w, reason, error);
 }
 
 /* Behind the mark there are zeros up to the end: else archives were joined, and the rest would be
@@ -294,6 +384,34 @@ static sluice_status check_length(walker *w, sluice_error *error)
                           error);
 }
 
+static sluice_status walk_pass_of(walker *w, walk_pass pass, sluice_error *error)
+{
+    w->pass = pass;
+    w->members = 0;
+    w->links_met = 0;
+    w->first = w->last = 0;
+    sl_tar_begin(&w->walk, 0);
+    const sluice_status status = walk_members(w, error);
+    return status == SLUICE_OK ? tar_end_sample(w, error) : status;
+}
+
+static sluice_status walk_linked(walker *w, sluice_error *error)
+{
+    sl_file_index *index = w->index;
+    const sl_file_identity file = index->file;
+    if (!sl_tar_links_begin(&w->links)) {
+        return no_memory_for_index(w, error);
+    }
+    sluice_status status = walk_pass_of(w, PASS_TARGETS, error);
+    if (status < 0) {
+        return status;
+    }
+    sl_tar_links_settle(&w->links);
+    sl_file_index_close(index);
+    *index = (sl_file_index){.kind = SL_INDEX_TAR, .file = file};
+    return walk_pass_of(w, PASS_LINKED, error);
+}
+
 static sluice_status walk_open(walker *w, sluice_error *error)
 {
     sl_handle_advise(&w->from, SL_ADVICE_RANDOM, 0, 0); /* payloads are not wanted */
@@ -303,10 +421,9 @@ static sluice_status walk_open(walker *w, sluice_error *error)
         status = check_length(w, error);
     }
     if (status == SLUICE_OK) {
-        sl_tar_begin(&w->walk, 0);
-        status = walk_members(w, error);
+        status = walk_pass_of(w, PASS_FIRST, error);
     }
-    return status == SLUICE_OK ? tar_end_sample(w, error) : status;
+    return status == SLUICE_OK && w->links.count > 0 ? walk_linked(w, error) : status;
 }
 
 sluice_status sl_tar_index_walk(sl_file_index *index, const char *path, sluice_error *error)
@@ -326,6 +443,7 @@ sluice_status sl_tar_index_walk(sl_file_index *index, const char *path, sluice_e
         sl_stream_close(w->stream);
         sl_handle_close(&w->from);
     }
+    sl_tar_links_close(&w->links);
     sl_free(w);
     if (status < 0) {
         sl_file_index_close(index);

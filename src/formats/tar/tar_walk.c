@@ -20,6 +20,7 @@ enum {
     CHECKSUM = 148,
     CHECKSUM_BYTES = 8,
     TYPE = 156,
+    LINK = 157,
     MAGIC = 257,
     PREFIX = 345,
     PREFIX_BYTES = 155,
@@ -32,6 +33,9 @@ enum {
     TYPE_OLD = '\0',
     TYPE_FILE = '0',
     TYPE_LINK = '1',
+    TYPE_SYMLINK = '2',
+    TYPE_CHARACTERS = '3',
+    TYPE_BLOCKS = '4',
     TYPE_FOLDER = '5',
     TYPE_FIFO = '6',
     TYPE_CONTIGUOUS = '7',
@@ -160,6 +164,16 @@ static bool set_long_name(sl_tar_walk *walk, const uint8_t *name, size_t bytes)
     return true;
 }
 
+/* What a link names. A member is a member whatever its link: one that is too long names nothing. */
+static void set_link(sl_tar_walk *walk, const uint8_t *link, size_t bytes)
+{
+    size_t length = tar_walk_length_of(link, bytes);
+    length = length <= SL_TAR_NAME_MAX ? length : 0;
+    memcpy(walk->link, link, length);
+    walk->link[length] = '\0';
+    walk->has_link = true;
+}
+
 /* ---- pax headers: "LENGTH KEYWORD=VALUE\n", one behind the other ---- */
 
 typedef struct pax_record {
@@ -216,6 +230,10 @@ static bool take_record(sl_tar_walk *walk, const pax_record *record, bool global
         /* A name, or a size, for all members to come: nobody can mean that. */
         return !global && set_long_name(walk, record->value, record->value_bytes);
     }
+    if (is_key(record, "linkpath")) {
+        set_link(walk, record->value, global ? 0 : record->value_bytes);
+        return !global;
+    }
     if (is_key(record, "size")) {
         walk->has_size = true;
         return !global && read_decimal(record, &walk->size);
@@ -256,12 +274,14 @@ static void next_member(sl_tar_walk *walk, uint64_t at)
     walk->begin = at;
     walk->has_size = false;
     walk->has_name = false;
+    walk->has_link = false;
     walk->is_sparse = false;
 }
 
 void sl_tar_begin(sl_tar_walk *walk, uint64_t at)
 {
     walk->name[0] = '\0';
+    walk->link[0] = '\0';
     next_member(walk, at);
 }
 
@@ -273,11 +293,14 @@ static sl_tar_step take_extra(sl_tar_walk *walk, const uint8_t *bytes, sl_refusa
         if (!set_long_name(walk, bytes, walk->want)) {
             step = tar_refuse_unknown(why, "a member's name has more than 4095 bytes", 0);
         }
+    } else if (walk->extra == TYPE_LONG_LINK) {
+        set_link(walk, bytes, walk->want);
     } else {
         step = take_pax(walk, bytes, walk->want, walk->extra == TYPE_PAX_GLOBAL, why);
     }
     if (step == SL_TAR_GO_ON) {
-        const bool of_member = walk->has_name || walk->has_size || walk->is_sparse;
+        const bool of_member =
+            walk->has_name || walk->has_link || walk->has_size || walk->is_sparse;
         want_header(walk, walk->at + sl_tar_padded(walk->want));
         walk->begin = of_member ? walk->begin : walk->at;
     }
@@ -286,7 +309,8 @@ static sl_tar_step take_extra(sl_tar_walk *walk, const uint8_t *bytes, sl_refusa
 
 static sl_tar_step begin_extra(sl_tar_walk *walk, uint32_t type, uint64_t size, sl_refusal *why)
 {
-    if (type == TYPE_LONG_LINK) { /* of no interest */
+    if (type == TYPE_LONG_LINK && size > SL_TAR_EXTRA_MAX) { /* too long to be one */
+        set_link(walk, (const uint8_t *)"", 0);
         if (size > SIZE_MAX_BYTES || walk->at > SIZE_MAX_BYTES) {
             return tar_refuse(why, "a header's size is out of range", SIZE);
         }
@@ -327,11 +351,23 @@ static sl_tar_step take_holes(sl_tar_walk *walk, const uint8_t *block)
 
 static sl_tar_kind tar_kind_of(const sl_tar_walk *walk, uint32_t type)
 {
-    if (type >= TYPE_LINK && type <= TYPE_FIFO) {
-        return SL_TAR_OTHER;
+    switch (type) {
+    case TYPE_LINK:
+        return SL_TAR_LINK;
+    case TYPE_SYMLINK:
+        return SL_TAR_SYMLINK;
+    case TYPE_FOLDER:
+    case TYPE_VOLUME:
+        return SL_TAR_FOLDER;
+    case TYPE_CHARACTERS:
+    case TYPE_BLOCKS:
+    case TYPE_FIFO:
+        return SL_TAR_DEVICE;
+    default:
+        break;
     }
     if (type == TYPE_OLD && walk->name[0] != '\0' && walk->name[strlen(walk->name) - 1] == '/') {
-        return SL_TAR_OTHER; /* a folder of the seventh edition */
+        return SL_TAR_FOLDER; /* of the seventh edition */
     }
     if (type == TYPE_SPARSE || walk->is_sparse) {
         return SL_TAR_SPARSE;
@@ -352,6 +388,9 @@ static sl_tar_step tar_take_member(sl_tar_walk *walk, const uint8_t *header, uin
     const uint32_t type = header[TYPE];
     if (!walk->has_name) {
         set_header_name(walk, header);
+    }
+    if (!walk->has_link && (type == TYPE_LINK || type == TYPE_SYMLINK)) {
+        set_link(walk, header + LINK, NAME_BYTES);
     }
     if (walk->has_size) {
         size = walk->size;

@@ -22,9 +22,13 @@
 #define SL_TAR_EXTRA_MAX (1U << 20) /* of one long name or pax header */
 
 typedef enum sl_tar_kind {
-    SL_TAR_FILE,   /* its payload is its contents */
-    SL_TAR_SPARSE, /* a file with holes, whose payload is not its contents */
-    SL_TAR_OTHER   /* folders, links, devices */
+    SL_TAR_FILE,    /* its payload is its contents */
+    SL_TAR_SPARSE,  /* a file with holes, whose payload is not its contents */
+    SL_TAR_LINK,    /* another name of the member `link` */
+    SL_TAR_SYMLINK, /* a symbolic link: `link` counts from the member's folder */
+    SL_TAR_FOLDER,  /* or the archive's label */
+    SL_TAR_DEVICE,  /* or a pipe */
+    SL_TAR_OTHER    /* of a type that is not known */
 } sl_tar_kind;
 
 typedef struct sl_tar_member {
@@ -42,8 +46,9 @@ typedef struct sl_tar_walk {
     sl_tar_member member;
     uint64_t size;  /* that a pax header says */
     uint32_t extra; /* kind of the header whose payload is wanted; 0: a header is */
-    bool has_size, has_name, is_sparse;
+    bool has_size, has_name, has_link, is_sparse;
     char name[SL_TAR_NAME_MAX + 1]; /* of the member that the last step gave */
+    char link[SL_TAR_NAME_MAX + 1]; /* of a link: what it names; "": too long, or nothing */
 } sl_tar_walk;
 
 typedef enum sl_tar_step {

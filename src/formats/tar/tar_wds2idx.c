@@ -50,9 +50,10 @@ static bool tar_wds2idx_read_sample(sl_file_index *index, sl_index_text *r, uint
             !sl_index_text_number(r, &size) || sl_index_text_word(r, &word) == 0) {
             return false;
         }
-        /* Headers are between. */
-        if (offset < sl_tar_padded(last) + SL_TAR_BLOCK || offset > index->file.bytes ||
-            size > index->file.bytes - offset || offset - sl_tar_padded(last) > GAP_MAX) {
+        /* Just a header is between. Where there is more, members may be that the index leaves out,
+         * such as links: then the archive has to be walked. */
+        if (offset != sl_tar_padded(last) + SL_TAR_BLOCK || offset > index->file.bytes ||
+            size > index->file.bytes - offset) {
             return false;
         }
         last = offset + size;
@@ -99,6 +100,20 @@ static bool name_index(char *name, size_t bytes, const char *path)
     return true;
 }
 
+/* Whether the archive ends behind the last sample. */
+static bool is_zero_behind(const sl_handle *file, const sl_file_index *index)
+{
+    uint8_t block[SL_TAR_BLOCK];
+    const uint64_t last = index->samples - 1;
+    const uint64_t end = sl_tar_padded(index->offsets[last] + index->bytes[last]);
+    bool good = end + sizeof(block) <= index->file.bytes &&
+                sl_handle_read(file, block, sizeof(block), end, NULL) >= 0;
+    for (size_t i = 0; good && i < sizeof(block); i++) {
+        good = block[i] == 0;
+    }
+    return good;
+}
+
 /* Whether there are headers where some of the samples begin. */
 static bool wds2idx_matches(const sl_file_index *index, const char *path)
 {
@@ -106,7 +121,7 @@ static bool wds2idx_matches(const sl_file_index *index, const char *path)
     if (sl_handle_open(&file, (sl_file_name){"dataset", path}, NULL, NULL) < 0) {
         return false;
     }
-    bool good = true;
+    bool good = is_zero_behind(&file, index);
     for (uint64_t i = 0; good && i < 3; i++) {
         uint8_t block[SL_TAR_BLOCK];
         const uint64_t sample = (index->samples - 1) * i / 2;

@@ -5,7 +5,9 @@
  * Purpose: saves a walk over archives on slow storage. Text: "v1.2 SAMPLES", then a line for each
  * sample, "EXTENSION OFFSET SIZE NAME" for each of its files; offsets are of payloads. One that is
  * older than its archive, that does not fit it, or whose names have blanks (they cannot be told
- * from what follows), is no error: it is as if it were not there. Threads: pure, but for the files.
+ * from what follows), is not an error: it is ignored. So is one that leaves more of the archive out
+ * than a header before each file: that may be a link, which has to be counted or followed.
+ * Threads: pure, except for the files.
  */
 #ifndef SL_TAR_WDS2IDX_H
 #define SL_TAR_WDS2IDX_H

@@ -9,6 +9,7 @@
 #include "store.h"
 #include "tar_fields.h"
 #include "tar_index.h"
+#include "tar_left_out.h"
 #include "tar_walk.h"
 #include "tar_wds2idx.h"
 
@@ -19,10 +20,11 @@ typedef struct tar {
     sl_member_fields fields;
 } tar;
 
-static sl_refusal tar_unpack(const sl_records *records, sl_bytes bytes, sl_values *values)
+static sl_refusal tar_unpack(const sl_records *records, const sl_record *record, sl_values *values)
 {
     const tar *self = (const tar *)(const void *)records;
-    return sl_tar_fields_unpack(&self->fields, bytes, values);
+    const sl_tar_record own = {record->bytes, record->links, record->link_count};
+    return sl_tar_fields_unpack(&self->fields, &own, values);
 }
 
 static void tar_describe(tar *self)
@@ -38,6 +40,7 @@ static void tar_describe(tar *self)
                    one ? "a " : "", packed ? "compressed " : "", one ? "" : "s",
                    packed ? "; slow to read: pack it" : "");
     for (uint32_t i = 0; i < list->count; i++) {
+        sl_tar_left_out_add(&self->records.set.indexes[i], list->files[i].path, &base->omissions);
         plain = plain || list->files[i].packing == SL_PACKING_NONE;
     }
     if (plain) {

@@ -21,11 +21,12 @@ typedef struct tfrecord {
     sl_example_fields fields;
 } tfrecord;
 
-static sl_refusal tfrecord_unpack(const sl_records *records, sl_bytes bytes, sl_values *values)
+static sl_refusal tfrecord_unpack(const sl_records *records, const sl_record *record,
+                                  sl_values *values)
 {
     const tfrecord *self = (const tfrecord *)(const void *)records;
     sl_bytes example;
-    const sl_refusal why = sl_tfrecord_open(bytes, &example);
+    const sl_refusal why = sl_tfrecord_open(record->bytes, &example);
     return why.text != NULL
                ? why
                : sl_example_fields_unpack(&self->fields, example, SL_TFRECORD_HEAD, values);

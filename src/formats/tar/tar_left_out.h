@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tar_left_out: the members of a tar archive that belong to no sample, by reason.
+ *
+ * Purpose: walking counts them in the archive's index, by numbers that kept indexes have, too: a
+ * number never changes its meaning. Threads: pure.
+ */
+#ifndef SL_TAR_LEFT_OUT_H
+#define SL_TAR_LEFT_OUT_H
+
+#include "file_index.h"
+#include "omissions.h"
+#include "tar_walk.h"
+
+typedef enum sl_tar_left_out {
+    SL_TAR_IN_SAMPLE = 0, /* it is not left out */
+    SL_TAR_NOTHING = 1,   /* a folder: nothing that could be counted */
+    SL_TAR_DEVICES = 2,
+    SL_TAR_UNKNOWN = 3,
+    SL_TAR_HIDDEN = 4,
+    SL_TAR_APPLE_DOUBLE = 5,
+    SL_TAR_META = 6,
+    SL_TAR_WITHOUT_EXTENSION = 7,
+    SL_TAR_LINKS = 8,
+    SL_TAR_IMAGE_LINKS = 9,
+    SL_TAR_PACKED_LINKS = 10,
+    SL_TAR_PACKED_IMAGE_LINKS = 11,
+    SL_TAR_LEFT_OUT_REASONS
+} sl_tar_left_out;
+
+/* Why the member at hand is left out by its name and type. Links are not, nor names that are too
+ * long. */
+sl_tar_left_out sl_tar_left_out_of(const sl_tar_walk *walk);
+/* Why a link of an archive is that stands for no file. */
+sl_tar_left_out sl_tar_left_out_link(const sl_tar_walk *walk, bool is_packed);
+/* Adds what an index counts to a dataset's omissions. `path`: of the archive. */
+void sl_tar_left_out_add(const sl_file_index *index, const char *path, sl_omissions *omissions);
+
+#endif
