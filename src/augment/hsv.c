@@ -9,8 +9,10 @@ float sl_hsv_factor(double factor)
     double most = INFINITY;
     for (int x = 1; x < 256; x++) {
         const double whole = floor(x * factor);
-        least = fmax(least, whole / x);
-        most = fmin(most, (whole + 1) / x);
+        const double low = whole / x;
+        const double high = (whole + 1) / x;
+        least = low > least ? low : least;
+        most = high < most ? high : most;
     }
     return (float)((least + most) / 2);
 }

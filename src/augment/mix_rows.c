@@ -20,6 +20,8 @@ static sl_mix_kernel *mix_kernel_for(const sl_converter *converter)
     if (converter->finite && converter->tools.simd == SL_SIMD_AVX2) {
         return sl_mix_avx2;
     }
+#else
+    (void)converter;
 #endif
     return sl_mix_scalar;
 }

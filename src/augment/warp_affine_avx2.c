@@ -3,10 +3,15 @@
  * AVX2, affine maps: the pixels in floats, 8 at once, and again in doubles where that may matter.
  *
  * Results are cut to integers, so floats give those of doubles unless a value is about an integer.
- * A group that has one within a bound on the floats' error goes to the kernels in doubles, but for
+ * A group that has one within a bound on the floats' error goes to the kernels in doubles, except
  * values of four equal samples, which floats hold exactly: that is where values are integers in
- * real pictures, where one channel of one pixel is enough (of bicubic groups all must be equal).
- * Coordinates are in 32.32 fixed point, made anew from doubles for each block.
+ * real pictures, where one channel of one pixel is enough (in bicubic groups all must be equal).
+ * Coordinates are in 32.32 fixed point, computed again from doubles for each block. A coordinate
+ * about the middle of a pixel may be on the other side of it in doubles, which then look at other
+ * samples: equal ones here prove nothing there.
+ *
+ * The doubles themselves are exact enough for these bounds while the terms of their sum are below
+ * TERMS_MOST; rows with larger ones, which cancel, go to the kernels in doubles.
  *
  * The bound, bilinear: coordinates are wrong by 2^-33 and 64 steps of as much, cut to 24 bits: by
  * 2^-24 + 2^-26 each at most, which moves a value by 255 times that, twice: 3.9e-5. Four roundings
@@ -25,7 +30,7 @@
 
 #    include <math.h>
 
-enum { GROUP = 8, BLOCK = 64, AGAIN_MOST = 4 };
+enum { GROUP = 8, BLOCK = 64, AGAIN_MOST = 4, TERMS_MOST = 1 << 22 };
 
 /*
  * Of a block's pixels; each group's in the order 0 1 4 5 2 3 6 7, as shuffles within the halves of
@@ -36,6 +41,7 @@ typedef struct affine_aim {
     float right[BLOCK], down[BLOCK];
     /* Bicubic: how far the 4 x 4 pixels are moved for not to be beyond an edge. */
     int32_t moved_x[BLOCK], moved_y[BLOCK];
+    float off_by[2]; /* above the difference to coordinates in doubles, of each axis */
 } affine_aim;
 
 /* A coordinate of a column's middle less a half, in 32.32. */
@@ -111,6 +117,9 @@ INLINE void aim_affine(const sl_warp_source *source, const sl_warp_line *line, u
     const __m256i stride = _mm256_set1_epi32((int32_t)source->stride_bytes);
     const __m256i origin_x = _mm256_set1_epi32(source->origin_x);
     const __m256i origin_y = _mm256_set1_epi32(source->origin_y);
+    /* At most 2^-24 + 2^-26. A constant coordinate is cut below its integer, which is the same. */
+    aim->off_by[0] = line->factor[0] == 0 ? 0 : 0x1p-22F;
+    aim->off_by[1] = line->factor[1] == 0 ? 0 : 0x1p-22F;
     march x = march_from(line, 0, first);
     march y = march_from(line, 1, first);
     for (uint32_t i = 0; i < count; i += GROUP) {
@@ -227,6 +236,23 @@ INLINE void store_group(const __m256i channels[3], uint8_t *out)
     memcpy(out + 20, &end, sizeof(end));
 }
 
+/* How far from the middle of a pixel, at one end or the other. */
+INLINE __m256 from_middle(const float *fractions)
+{
+    const __m256 at = _mm256_loadu_ps(fractions);
+    return _mm256_min_ps(at, _mm256_sub_ps(_mm256_set1_ps(1), at));
+}
+
+/* Coordinates that may be on the other side of the middle of a pixel in doubles. */
+INLINE __m256 is_about_middle(const affine_aim *aim, uint32_t i)
+{
+    const __m256 x =
+        _mm256_cmp_ps(from_middle(aim->right + i), _mm256_set1_ps(aim->off_by[0]), _CMP_LT_OQ);
+    const __m256 y =
+        _mm256_cmp_ps(from_middle(aim->down + i), _mm256_set1_ps(aim->off_by[1]), _CMP_LT_OQ);
+    return _mm256_or_ps(x, y);
+}
+
 INLINE bool group_is_above(const int32_t places[GROUP], int32_t most)
 {
     const __m256i all = _mm256_loadu_si256((const __m256i_u *)places);
@@ -263,7 +289,9 @@ INLINE bool make_linear_group(const sl_warp_source *source, const affine_aim *ai
     const __m256 any = _mm256_or_ps(close[0], _mm256_or_ps(close[1], close[2]));
     return _mm256_movemask_ps(any) == 0 ||
            (close_are_flat(upper, lower, 0, close[0]) &&
-            close_are_flat(upper, lower, 1, close[1]) && close_are_flat(upper, lower, 2, close[2]));
+            close_are_flat(upper, lower, 1, close[1]) &&
+            close_are_flat(upper, lower, 2, close[2]) &&
+            _mm256_movemask_ps(_mm256_and_ps(any, is_about_middle(aim, i))) == 0);
 }
 
 /* ---- bicubic ---- */
@@ -408,7 +436,8 @@ INLINE bool make_cubic_group(const sl_warp_source *source, const affine_aim *aim
     if (_mm256_movemask_ps(close) == 0) {
         return true;
     }
-    if (cubic_is_flat(&words[0]) && cubic_is_flat(&words[1])) {
+    if (cubic_is_flat(&words[0]) && cubic_is_flat(&words[1]) &&
+        _mm256_movemask_ps(is_about_middle(aim, i)) == 0) {
         store_group(rounded, out);
         return true;
     }
@@ -430,6 +459,13 @@ static void make_again(const sl_warp_source *source, const sl_warp_line *line, u
     }
 }
 
+/* Whether coordinates in doubles are as exact as the bounds above assume. */
+static bool terms_are_small(const sl_warp_line *line)
+{
+    return fabs(line->row[0]) < TERMS_MOST && fabs(line->row[1]) < TERMS_MOST &&
+           fabs(line->offset[0]) < TERMS_MOST && fabs(line->offset[1]) < TERMS_MOST;
+}
+
 /* Inlined with a constant interpolation. */
 INLINE void affine_row(const sl_warp_source *source, const sl_warp_line *line, uint32_t first,
                        uint32_t count, sl_interpolation interpolation, uint8_t *out)
@@ -440,7 +476,8 @@ INLINE void affine_row(const sl_warp_source *source, const sl_warp_line *line, u
     const int64_t stride = (int64_t)local.stride_bytes;
     const int64_t most = view_bytes(source) - (cubic ? 14 + 3 * stride : 8 + stride);
     affine_aim aim;
-    if (count < GROUP || most < 0 || local.picture_width < least || local.picture_height < least) {
+    if (count < GROUP || most < 0 || local.picture_width < least || local.picture_height < least ||
+        !terms_are_small(line)) {
         make_again(&local, line, first, count, interpolation, out);
         return;
     }

@@ -89,7 +89,7 @@ static int ask_nowait(const sl_cached_range *range)
     if (got < 0) {
         return errno == EAGAIN ? 0 : -1;
     }
-    return 1;
+    return got > 0; /* 0: behind the end */
 }
 
 static void page_cache_note(sl_page_cache *cache, uint32_t object, bool there)

@@ -225,6 +225,111 @@ TEST_WITH(upright_maps_are_the_same, setup, teardown)
     }
 }
 
+/* Blocks of one colour, so that a row often begins or ends one, and a few pixels that differ. */
+static void flat_blocks(fixture *f, uint32_t side, uint8_t picture[WIDE * TALL * 3])
+{
+    static const uint8_t colours[] = {0, 255, 1, 254, 128, 160};
+    for (uint32_t k = 0; k < WIDE * TALL; k++) {
+        const uint32_t block = k % WIDE / side + k / WIDE / (1 + side % 4);
+        for (uint32_t c = 0; c < 3; c++) {
+            picture[(size_t)k * 3 + c] = colours[(block * (c + 1) + side) % sizeof(colours)];
+        }
+    }
+    for (uint32_t k = sl_random_below(&f->random, 4); k > 0; k--) {
+        const uint32_t place = sl_random_below(&f->random, WIDE * TALL * 3);
+        picture[place] ^= (uint8_t)(1 << sl_random_below(&f->random, 8));
+    }
+}
+
+/* A number a few steps of 2^-52, or of any smaller power of 2, above or below. */
+static double hair_off(fixture *f, double value)
+{
+    const int steps = (int)sl_random_below(&f->random, 7) - 3;
+    const bool least = sl_random_below(&f->random, 2) == 0;
+    return value + steps * ldexp(1, least ? -52 : -52 + (int)sl_random_below(&f->random, 40));
+}
+
+/* Coordinates of many pixels are at the middles or the edges of pixels, or a hair off. */
+static void directed_axis(fixture *f, sl_warp *warp, size_t axis, double size)
+{
+    static const double factors[] = {1, -1, 0.5, -0.5, 0.25, 2, 0.75, 1.5, 0, 3, 1.0 / 3, 0.0625};
+    double *m = warp->matrix + axis * 3;
+    m[axis] = hair_off(f, factors[sl_random_below(&f->random, 12)]);
+    m[1 - axis] = hair_off(f, axis == 0 && sl_random_below(&f->random, 2) == 0 ? 0.5 : 0);
+    const double first = sl_random_below(&f->random, (uint32_t)size * 2 + 2) / 2.0 - 0.5;
+    m[2] = hair_off(f, first - 0.5 * m[0] - 0.5 * m[1]);
+}
+
+/* The fixed point of vector kernels has such a coordinate on the other side of a middle. */
+TEST_WITH(coordinates_a_hair_off_are_the_same, setup, teardown)
+{
+    static uint8_t picture[WIDE * TALL * 3];
+    static uint8_t expected[OUT * TALL * 3];
+    static uint8_t ours[OUT * TALL * 3];
+    fixture *f = *state;
+    for (uint32_t i = 0; i < TEST_AMOUNT(6000, 600); i++) {
+        const uint32_t width = 1 + sl_random_below(&f->random, i % 4 == 0 ? WIDE : 40);
+        const sl_image view = {.pixels = picture,
+                               .width = width,
+                               .height = TALL,
+                               .channels = 3,
+                               .stride_bytes = (size_t)WIDE * 3,
+                               .picture_width = width,
+                               .picture_height = TALL,
+                               .denominator = 1};
+        sl_warp warp = {.width = 1 + sl_random_below(&f->random, i % 8 == 0 ? 200 : 40),
+                        .height = 1 + sl_random_below(&f->random, TALL),
+                        .interpolation = (sl_interpolation)(i % 3),
+                        .fill = {7, 8, 9},
+                        .matrix = {[8] = 1}};
+        flat_blocks(f, 1 + sl_random_below(&f->random, 24), picture);
+        directed_axis(f, &warp, 0, width);
+        directed_axis(f, &warp, 1, TALL);
+        assert_int_equal(sl_warp_apply(SL_SIMD_SCALAR, &warp, &view, expected, &f->scratch, NULL),
+                         SLUICE_OK);
+        for (int level = SL_SIMD_SCALAR + 1; level <= (int)sl_simd_best(); level++) {
+            assert_int_equal(sl_warp_apply((sl_simd)level, &warp, &view, ours, &f->scratch, NULL),
+                             SLUICE_OK);
+            assert_memory_equal(ours, expected, (size_t)warp.width * warp.height * 3);
+        }
+    }
+}
+
+/* A row's constants cancel, so that doubles themselves are wrong by more than kernels allow for. */
+TEST_WITH(huge_constants_are_the_same, setup, teardown)
+{
+    static uint8_t picture[WIDE * TALL * 3];
+    static uint8_t expected[OUT * TALL * 3];
+    static uint8_t ours[OUT * TALL * 3];
+    fixture *f = *state;
+    const sl_image view = {.pixels = picture,
+                           .width = WIDE,
+                           .height = TALL,
+                           .channels = 3,
+                           .stride_bytes = (size_t)WIDE * 3,
+                           .picture_width = WIDE,
+                           .picture_height = TALL,
+                           .denominator = 1};
+    for (uint32_t i = 0; i < 600; i++) {
+        const double huge = ldexp(between(f, 1, 2), 18 + (int)(i / 6 % 30));
+        sl_warp warp = {.width = 300,
+                        .height = 3,
+                        .interpolation = (sl_interpolation)(1 + i % 2),
+                        .matrix = {between(f, 0.3, 1.3), huge, -huge * (i % 3 + 0.5),
+                                   between(f, -0.01, 0.01), -huge, huge * (i % 3 + 0.5), 0, 0, 1}};
+        smooth_pixels(f, i, picture);
+        warp.matrix[2] += between(f, 0, 20);
+        warp.matrix[5] += between(f, 1, 8);
+        assert_int_equal(sl_warp_apply(SL_SIMD_SCALAR, &warp, &view, expected, &f->scratch, NULL),
+                         SLUICE_OK);
+        for (int level = SL_SIMD_SCALAR + 1; level <= (int)sl_simd_best(); level++) {
+            assert_int_equal(sl_warp_apply((sl_simd)level, &warp, &view, ours, &f->scratch, NULL),
+                             SLUICE_OK);
+            assert_memory_equal(ours, expected, (size_t)warp.width * warp.height * 3);
+        }
+    }
+}
+
 static bool is_in(const double m[9], uint32_t width, uint32_t height, uint32_t column, uint32_t row)
 {
     const double x = column + 0.5;
