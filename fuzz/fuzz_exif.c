@@ -16,9 +16,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 size_t fuzz_seed(unsigned index, uint8_t *buffer)
 {
-    if (index >= 16)
+    if (index >= 32)
         return 0;
-    jpeg_options options = {.orientation = (int)(index % 8) + 1, .exif_big_endian = index >= 8};
+    jpeg_options options = {.orientation = (int)(index % 8) + 1,
+                            .exif_big_endian = index / 8 % 2 == 1,
+                            .exif_long = index >= 16};
     jpeg_file file = jpeg_make_pattern(8, 8, index, &options);
     /* the rest of the file is of no interest to this parser */
     size_t size = file.size < 128 ? file.size : 128;

@@ -5,14 +5,42 @@
 #include <string.h>
 
 enum {
+    MARKER_STUFFED = 0x00,
     FIRST_SEGMENT = 0xC0,
     MARKER_RST0 = 0xD0,
+    MARKER_SOI = 0xD8,
+    MARKER_EOI = 0xD9,
     MARKER_SOS = 0xDA,
     MARKER_APP1 = 0xE1,
-    TIFF_SHORT = 3,
     TAG_ORIENTATION = 0x0112,
-    ENTRY_BYTES = 12
+    ENTRY_BYTES = 12,
+    INLINE_BYTES = 4
 };
+
+/* The types of TIFF, and the one of BigTIFF that Pillow takes in both. */
+enum {
+    TIFF_BYTE = 1,
+    TIFF_ASCII = 2,
+    TIFF_SHORT = 3,
+    TIFF_LONG = 4,
+    TIFF_RATIONAL = 5,
+    TIFF_SBYTE = 6,
+    TIFF_UNDEFINED = 7,
+    TIFF_SSHORT = 8,
+    TIFF_SLONG = 9,
+    TIFF_SRATIONAL = 10,
+    TIFF_FLOAT = 11,
+    TIFF_DOUBLE = 12,
+    TIFF_IFD = 13,
+    TIFF_LONG8 = 16
+};
+
+/* Bytes of an element; 0: there is no such type. */
+static const uint8_t type_bytes[TIFF_LONG8 + 1] = {
+    [TIFF_BYTE] = 1,     [TIFF_ASCII] = 1,     [TIFF_SHORT] = 2,     [TIFF_LONG] = 4,
+    [TIFF_RATIONAL] = 8, [TIFF_SBYTE] = 1,     [TIFF_UNDEFINED] = 1, [TIFF_SSHORT] = 2,
+    [TIFF_SLONG] = 4,    [TIFF_SRATIONAL] = 8, [TIFF_FLOAT] = 4,     [TIFF_DOUBLE] = 8,
+    [TIFF_IFD] = 4,      [TIFF_LONG8] = 8};
 
 static const char signature[6] = "Exif\0";
 
@@ -26,52 +54,116 @@ static bool inside(sl_bytes bytes, size_t offset, size_t count)
     return offset <= bytes.size && count <= bytes.size - offset;
 }
 
+/* `count` bytes as a number. */
+static uint64_t exif_load(const tiff *file, size_t offset, size_t count)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t k = file->big_endian ? i : count - 1 - i;
+        value = value << 8 | file->bytes.data[offset + k];
+    }
+    return value;
+}
+
 static uint32_t exif_load16(const tiff *file, size_t offset)
 {
-    const uint8_t *p = file->bytes.data + offset;
-    return file->big_endian ? (uint32_t)p[0] << 8 | p[1] : (uint32_t)p[1] << 8 | p[0];
+    return (uint32_t)exif_load(file, offset, 2);
 }
 
 static uint32_t exif_load32(const tiff *file, size_t offset)
 {
-    uint32_t first = exif_load16(file, offset);
-    uint32_t second = exif_load16(file, offset + 2);
-    return file->big_endian ? first << 16 | second : second << 16 | first;
+    return (uint32_t)exif_load(file, offset, 4);
 }
 
-/* The orientation in the first directory of a TIFF file. */
-static uint32_t orientation_in_tiff(sl_bytes bytes)
+static double exif_ratio(const tiff *file, size_t offset, bool is_signed)
 {
-    tiff file = {bytes, false};
-    if (bytes.size < 8 ||
-        (memcmp(bytes.data, "II*\0", 4) != 0 && memcmp(bytes.data, "MM\0*", 4) != 0)) {
-        return 1;
+    const uint32_t above = exif_load32(file, offset);
+    const uint32_t below = exif_load32(file, offset + 4);
+    if (below == 0) {
+        return 0;
     }
-    file.big_endian = bytes.data[0] == 'M';
-    size_t directory = exif_load32(&file, 4);
-    if (!inside(bytes, directory, 2)) {
-        return 1;
+    return is_signed ? (double)(int32_t)above / (int32_t)below : (double)above / below;
+}
+
+/* The first element as a number. Texts and bytes are none, and 0. */
+static double exif_value(const tiff *file, uint32_t type, size_t offset)
+{
+    const uint64_t bits = exif_load(file, offset, type_bytes[type]);
+    float single = 0;
+    double real = 0;
+    switch (type) {
+    case TIFF_SHORT:
+    case TIFF_LONG:
+    case TIFF_IFD:
+    case TIFF_LONG8:
+    case TIFF_SBYTE: /* what is negative is large here, and as useless */
+    case TIFF_SSHORT:
+    case TIFF_SLONG:
+        return (double)bits;
+    case TIFF_RATIONAL:
+    case TIFF_SRATIONAL:
+        return exif_ratio(file, offset, type == TIFF_SRATIONAL);
+    case TIFF_FLOAT:
+        memcpy(&single, &(uint32_t){(uint32_t)bits}, sizeof(single));
+        return (double)single;
+    case TIFF_DOUBLE:
+        memcpy(&real, &bits, sizeof(real));
+        return real;
+    default:
+        return 0;
     }
-    uint32_t entries = exif_load16(&file, directory);
-    for (uint32_t i = 0; i < entries; i++) {
-        size_t entry = directory + 2 + (size_t)i * ENTRY_BYTES;
-        if (!inside(bytes, entry, ENTRY_BYTES)) {
-            return 1;
-        }
-        if (exif_load16(&file, entry) == TAG_ORIENTATION) {
-            uint32_t value = exif_load16(&file, entry + 8);
-            bool usable =
-                exif_load16(&file, entry + 2) == TIFF_SHORT && exif_load32(&file, entry + 4) == 1;
-            return usable && value >= 1 && value <= 8 ? value : 1;
+}
+
+static uint32_t orientation_of_value(double value)
+{
+    for (uint32_t orientation = 2; orientation <= 8; orientation++) {
+        if (value == orientation) {
+            return orientation;
         }
     }
     return 1;
 }
 
-/* Markers that open a segment with a length, before the scan. */
-static bool has_segment(uint32_t marker)
+/*
+ * The orientation in a directory, as Pillow reads it: the first element of an entry of any numeric
+ * type and any count, and the last of several such entries. An entry whose elements end outside of
+ * the block ends the directory; one of an unknown type, or without elements, is skipped.
+ */
+static uint32_t orientation_in_directory(const tiff *file, size_t directory)
 {
-    return marker >= FIRST_SEGMENT && (marker < MARKER_RST0 || marker > MARKER_SOS);
+    const uint32_t entries = exif_load16(file, directory);
+    uint32_t orientation = 1;
+    for (uint32_t i = 0; i < entries; i++) {
+        const size_t entry = directory + 2 + (size_t)i * ENTRY_BYTES;
+        if (!inside(file->bytes, entry, ENTRY_BYTES)) {
+            break;
+        }
+        const uint32_t type = exif_load16(file, entry + 2);
+        const uint64_t unit = type <= TIFF_LONG8 ? type_bytes[type] : 0;
+        const uint64_t bytes = unit * exif_load32(file, entry + 4);
+        const size_t at = bytes > INLINE_BYTES ? exif_load32(file, entry + 8) : entry + 8;
+        if (!inside(file->bytes, at, bytes)) {
+            break;
+        }
+        if (bytes > 0 && exif_load16(file, entry) == TAG_ORIENTATION) {
+            orientation = orientation_of_value(exif_value(file, type, at));
+        }
+    }
+    return orientation;
+}
+
+/* The orientation in the first directory of a TIFF file. The number behind the byte order may be
+ * written in the other one. */
+static uint32_t orientation_in_tiff(sl_bytes bytes)
+{
+    tiff file = {bytes, false};
+    if (bytes.size < 8 || (memcmp(bytes.data, "II", 2) != 0 && memcmp(bytes.data, "MM", 2) != 0) ||
+        (memcmp(bytes.data + 2, "*\0", 2) != 0 && memcmp(bytes.data + 2, "\0*", 2) != 0)) {
+        return 1;
+    }
+    file.big_endian = bytes.data[0] == 'M';
+    const size_t directory = exif_load32(&file, 4);
+    return inside(bytes, directory, 2) ? orientation_in_directory(&file, directory) : 1;
 }
 
 uint32_t sl_exif_orientation_of_block(sl_bytes block)
@@ -83,25 +175,44 @@ uint32_t sl_exif_orientation_of_block(sl_bytes block)
     return orientation_in_tiff(block);
 }
 
+/* Whether a marker stands alone. */
+static bool is_single(uint32_t marker)
+{
+    return marker == 0x01 || (marker >= MARKER_RST0 && marker <= MARKER_SOI);
+}
+
+/* The place of the next marker's FF, behind junk, fill bytes and markers without a segment. */
+static size_t next_segment(sl_bytes jpeg, size_t at)
+{
+    while (inside(jpeg, at, 2)) {
+        const uint32_t marker = jpeg.data[at + 1];
+        if (jpeg.data[at] != 0xFF || marker == 0xFF) {
+            at++;
+        } else if (marker == MARKER_STUFFED || is_single(marker)) {
+            at += 2;
+        } else {
+            return at;
+        }
+    }
+    return jpeg.size;
+}
+
 uint32_t sl_exif_orientation(sl_bytes jpeg)
 {
-    size_t at = 2;
-    while (inside(jpeg, at, 4) && jpeg.data[at] == 0xFF) {
-        uint32_t marker = jpeg.data[at + 1];
-        if (marker == 0xFF) { /* a fill byte */
-            at++;
-            continue;
-        }
-        size_t length = (size_t)jpeg.data[at + 2] << 8 | jpeg.data[at + 3];
-        if (!has_segment(marker) || length < 2 || !inside(jpeg, at + 2, length)) {
+    size_t at = next_segment(jpeg, 2);
+    while (inside(jpeg, at, 4)) {
+        const uint32_t marker = jpeg.data[at + 1];
+        const size_t length = (size_t)jpeg.data[at + 2] << 8 | jpeg.data[at + 3];
+        if (marker < FIRST_SEGMENT || marker == MARKER_SOS || marker == MARKER_EOI || length < 2 ||
+            !inside(jpeg, at + 2, length)) {
             return 1;
         }
         if (marker == MARKER_APP1 && length >= 2 + sizeof(signature) &&
             memcmp(jpeg.data + at + 4, signature, sizeof(signature)) == 0) {
-            size_t head = 2 + sizeof(signature);
+            const size_t head = 2 + sizeof(signature);
             return orientation_in_tiff((sl_bytes){jpeg.data + at + 2 + head, length - head});
         }
-        at += 2 + length;
+        at = next_segment(jpeg, at + 2 + length);
     }
     return 1;
 }

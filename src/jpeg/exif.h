@@ -2,8 +2,9 @@
 /*
  * exif: the orientation of a picture.
  *
- * Purpose: reads one number out of a JPEG's APP1 segment, or out of the same block of another
- * format. Bounds-checked; whatever is not understood counts as "upright", as every viewer does.
+ * Purpose: reads one number out of a JPEG's first APP1 segment with EXIF, or out of the same block
+ * of another format, as Pillow reads it: an entry of any numeric type and count (phones write LONG,
+ * and other counts). Bounds-checked; whatever is not understood counts as "upright".
  * Threads: pure.
  */
 #ifndef SL_EXIF_H

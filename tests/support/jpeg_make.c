@@ -65,6 +65,11 @@ static void write_orientation(j_compress_ptr cinfo, const jpeg_options *options)
         segment[24] = 0;
         segment[25] = (uint8_t)options->orientation;
     }
+    if (options->exif_long) {
+        segment[options->exif_big_endian ? 19 : 18] = 4;
+        segment[25] = 0;
+        segment[options->exif_big_endian ? 27 : 24] = (uint8_t)options->orientation;
+    }
     jpeg_write_marker(cinfo, JPEG_APP0 + 1, segment, sizeof(segment));
 }
 

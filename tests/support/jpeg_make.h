@@ -31,6 +31,7 @@ typedef struct jpeg_options {
     int restart_interval; /* in MCUs; 0: none */
     int orientation;      /* 1..8: an EXIF segment that says so; 0: no segment */
     bool exif_big_endian;
+    bool exif_long; /* as some phones write it: a LONG, not a SHORT */
 } jpeg_options;
 
 typedef struct jpeg_file {

@@ -372,9 +372,10 @@ TEST(exif_orientation_is_applied_when_asked_for)
     sl_decoder *applying = open_decoder(SLUICE_EXIF_APPLY);
     sl_decoder *ignoring = open_decoder(SLUICE_EXIF_IGNORE);
     for (int orientation = 0; orientation <= 8; orientation++) {
-        for (int big = 0; big < 2; big++) {
+        for (int how = 0; how < 4; how++) {
             jpeg_options options = {.orientation = orientation,
-                                    .exif_big_endian = big == 1,
+                                    .exif_big_endian = how % 2 == 1,
+                                    .exif_long = how / 2 == 1,
                                     .progressive = orientation == 6};
             jpeg_file file = jpeg_make_pattern(53, 37, 4, &options);
             check_orientation(applying, &file, orientation);

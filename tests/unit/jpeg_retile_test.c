@@ -153,6 +153,7 @@ static const jpeg_options kinds[] = {
     {.arithmetic = true},
     {.arithmetic = true, .progressive = true, .h_factor = 2, .v_factor = 1},
     {.arithmetic = true, .separate_scans = true, .restart_interval = 4},
+    {.orientation = 8, .exif_big_endian = true, .exif_long = true},
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
