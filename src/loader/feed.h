@@ -14,8 +14,9 @@
  * Rows of several samples: a row may want MEMBERS, its own sample, number 0, and partners of it
  * (plan/partners.h), as many as its epoch's columns make rows of. Each is an item of the sequence,
  * a row's one behind the other, and has a job; the row is handed over when the last of them is
- * there. What came by the fetch's reserve, and has to wait for others, is copied, so that the
- * reserve comes back without them. A bad member alone is replaced: the others wait for it.
+ * there. A row that waits never holds the fetch's reserve: what came by the reserve is copied where
+ * its row waits for other members, and where it waits for a substitute, since these may have no
+ * other memory to come by. A bad member alone is replaced: the others wait for it.
  *
  * Walk of one sample: ask (and learn, when an index entry had to be read) -> fetch reads -> deliver
  * (fetch thread; its slot is begun, or there would be no credit) -> its job, in a task for the
@@ -228,6 +229,9 @@ void sl_feed_flush(void *ctx);
 /* Asks for the want's sample outside the sequence, for its row, which waits for it; false when the
  * run is ending. */
 bool sl_feed_insert(sl_feed *feed, const sl_row_want *want);
+/* Copies the bytes of a job whose row will wait for another sample, if they are in the fetch's
+ * reserve, and releases the reserve. Errors: NOMEM. */
+sluice_status sl_feed_keep(const sl_feed *feed, sl_job *job, sluice_error *error);
 /* Gives back what these jobs hold. */
 void sl_feed_release(const sl_feed *feed, sl_job *jobs, uint32_t count);
 

@@ -222,7 +222,7 @@ static bool is_begun(sl_feed *feed, const sl_row_want *want)
 }
 
 /* The reserve has to come back without help from items that are asked for later. */
-static sluice_status keep_member(const sl_feed *feed, sl_job *job, sluice_error *error)
+sluice_status sl_feed_keep(const sl_feed *feed, sl_job *job, sluice_error *error)
 {
     const sl_bytes bytes = job->bytes.bytes;
     if (!sl_fetch_is_reserve(feed->fetch, job->bytes.handle)) {
@@ -245,7 +245,7 @@ static sluice_status take_delivered(const sl_feed *feed, sl_job *job, const sl_f
     const sl_gathering *gathering = sl_feed_gathering(feed, &job->want);
     job->bytes = *bytes;
     return atomic_load_explicit(&gathering->waiting, memory_order_relaxed) > 1
-               ? keep_member(feed, job, error)
+               ? sl_feed_keep(feed, job, error)
                : SLUICE_OK;
 }
 

@@ -3,6 +3,8 @@
  * read. */
 #include "feed.h"
 
+#include "error.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -195,12 +197,31 @@ bool sl_feed_substitute(sl_feed *feed, const sl_job *job, const sluice_error *er
     return false;
 }
 
+/* What a row keeps while it waits for a substitute must not be what that needs. */
+static sluice_status keep_others(const sl_feed *feed, sl_job *jobs, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    if (feed->config->options.on_bad_sample != SLUICE_BAD_REPLACE) {
+        return SLUICE_OK;
+    }
+    for (uint32_t i = 0; i < jobs->slot->members && status == SLUICE_OK; i++) {
+        status = sl_feed_keep(feed, &jobs[i], error);
+    }
+    return status;
+}
+
 void sl_feed_bad(sl_feed *feed, sl_job *jobs, uint32_t bad, const sluice_error *error)
 {
     const uint32_t count = jobs->slot->members;
     const sl_row_want *want = &jobs->want;
     sl_job *kept = &feed->jobs[sl_feed_job_of(feed, want->ticket, want->row)];
+    sluice_error why;
+    sl_error_clear(&why);
     sl_feed_release(feed, &jobs[bad], 1);
+    if (keep_others(feed, jobs, &why) != SLUICE_OK) {
+        sl_feed_fail(feed, jobs, &why);
+        return;
+    }
     /* Before it may be delivered: the row as it will be found then. */
     memcpy(kept, jobs, count * sizeof(*jobs));
     atomic_store_explicit(&sl_feed_gathering(feed, want)->waiting, 1, memory_order_relaxed);

@@ -332,6 +332,7 @@ static uint64_t planned(const sl_job *job)
 static void end_row(rig *r, sl_job *jobs, uint32_t bad_percent)
 {
     const uint32_t members = jobs->slot->members;
+    bool has_reserve = false;
     assert_int_equal(members, columns.members);
     for (uint32_t i = 0; i < members; i++) {
         const sl_row_want *want = &jobs[i].want;
@@ -343,12 +344,15 @@ static void end_row(rig *r, sl_job *jobs, uint32_t bad_percent)
             assert_int_equal(want->sample.index, planned(&jobs[i]));
         }
         assert_non_null(jobs[i].bytes.bytes.data);
+        has_reserve = has_reserve || jobs[i].bytes.handle == RESERVE;
     }
     if (below(r, 100) < bad_percent) {
         const uint32_t bad = members > 1 ? below(r, members) : 0;
         const sluice_error error = {.status = SLUICE_CORRUPT,
                                     .sample = (int64_t)jobs[bad].want.sample.index};
         sl_feed_bad(&r->feed, jobs, bad, &error);
+        /* Whether it waits for a substitute or is lost: that may need the reserve. */
+        assert_false(has_reserve && played.held[RESERVE]);
         return;
     }
     for (uint32_t i = 0; i < members; i++) {
