@@ -74,8 +74,9 @@ typedef struct sluice_loader_options {
     uint32_t io_depth;      /* reads in flight, 1..512 [32] */
     uint32_t io_threads;    /* of the pread pool, 1..64 [8]; compressed files are unpacked by as
                                many, but no more than 8 or there are processors */
-    uint64_t read_buffer_bytes; /* memory for encoded samples [four average ones, 32 MiB .. 1 GiB,
-                                   and above 32 MiB at most a quarter of memory_bytes;
+    uint64_t read_buffer_bytes; /* memory for encoded samples [four average ones; with rows of
+                                   several samples all samples of `prefetch` batches; 32 MiB ..
+                                   1 GiB, and above 32 MiB at most a quarter of memory_bytes;
                                    SHUFFLE_BLOCK: one and a half windows, 32 MiB .. 1 GiB; SHARDS:
                                    a window, or two where a dataset is so small; INVALID below
                                    one] */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fetch_reads: from wants to reads. */
 #include "fetch_state.h"
+#include "minmax.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -34,7 +35,9 @@ static size_t fetch_reads_aim(const sl_fetch *fetch, sl_request *request, const 
 static bool aim_at_whole(sl_fetch *fetch, sl_request *request, const sl_want *want,
                          bool may_reserve)
 {
-    const uint64_t bytes = want->whole_bytes > 0 ? want->whole_bytes : fetch->whole_guess;
+    /* No guess above the limit: the reserve has space for one sample of that. */
+    const uint64_t guess = sl_min_u64(fetch->whole_guess, fetch->config.max_sample_bytes);
+    const uint64_t bytes = want->whole_bytes > 0 ? want->whole_bytes : guess;
     if (!sl_read_buffers_take(&fetch->buffers, (size_t)bytes + SL_DIRECT_ALIGN, may_reserve,
                               &request->buffer)) {
         return false;

@@ -73,6 +73,18 @@ static uint64_t mean_bytes(const sl_dataset *dataset)
     return dataset->info.bytes / dataset->info.samples;
 }
 
+/* Rows of several samples hold what came of them until the last one is there: that of all slots has
+ * space. */
+static uint64_t members_read_buffer(const sluice_loader_options *o, const sl_dataset *dataset,
+                                    uint32_t members)
+{
+    const uint64_t share = config_clamp(o->memory_bytes / 4, 32 * MIB, 1024 * MIB);
+    const uint64_t samples = (uint64_t)o->prefetch * o->batch_size * members;
+    const uint64_t mean = mean_bytes(dataset);
+    const uint64_t wanted = mean < share ? config_clamp(samples * mean, 0, share) : share;
+    return config_clamp((wanted + MIB - 1) / MIB * MIB, o->read_buffer_bytes, share);
+}
+
 static uint64_t default_read_buffer(const sluice_loader_options *o, const sl_dataset *dataset)
 {
     if (o->shuffle != SLUICE_SHUFFLE_BLOCK) {
@@ -290,6 +302,7 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
     config->cache = choose_cache(o);
     config->fills = dataset->info.bytes <= sl_memory_available() / 2;
     config->lookahead = choose_lookahead(o, dataset);
+    config->chooses_read_buffer = wanted->read_buffer_bytes == 0;
     config->chooses_prefetch = wanted->prefetch == 0 && wanted->outputs == NULL;
     config->inserts = o->prefetch * o->batch_size; /* one for each row */
     config->first_bytes = choose_first_bytes(o, dataset);
@@ -320,6 +333,11 @@ void sl_config_use_columns(sl_config *config, const sl_dataset *dataset,
             config_clamp(columns->row_bytes, 1, SMALL_BATCHES) * o->batch_size;
         o->prefetch = (uint32_t)config_clamp(SMALL_BATCHES / batch_bytes, PREFETCH, PREFETCH_MOST);
         config->inserts = o->prefetch * o->batch_size * columns->members;
+    }
+    if (config->chooses_read_buffer && columns->members > 1) {
+        o->read_buffer_bytes = members_read_buffer(o, dataset, columns->members);
+        config->lookahead = choose_lookahead(o, dataset);
+        config->first_bytes = choose_first_bytes(o, dataset);
     }
 }
 

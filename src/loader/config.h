@@ -25,8 +25,9 @@
 typedef struct sl_config {
     sluice_loader_options options; /* no field is 0 that has a default */
     sl_cache_mode cache;
-    bool fills;              /* the page cache, with AUTO */
-    bool chooses_prefetch;   /* it was not asked for */
+    bool fills;            /* the page cache, with AUTO */
+    bool chooses_prefetch; /* it was not asked for */
+    bool chooses_read_buffer;
     uint32_t lookahead;      /* samples that the reader may be ahead of the slots */
     uint32_t inserts;        /* items outside the sequence that may be on their way at once */
     uint32_t task_rows;      /* rows that a worker is given at once by the short path (feed.h) */
@@ -50,7 +51,8 @@ typedef struct sl_config_columns {
 /*
  * Pictures cost so much more than reading does that only small ones are worth keeping in memory.
  * Of small batches there are more, where `prefetch` was not asked for: a thread is woken for every
- * few of them, not for each.
+ * few of them, not for each. The read buffer counts the samples of a row, where it was not asked
+ * for.
  */
 void sl_config_use_columns(sl_config *config, const sl_dataset *dataset,
                            const sl_config_columns *columns);

@@ -355,6 +355,41 @@ TEST(the_read_buffer_holds_a_window)
                      5 * MIB);
 }
 
+static sluice_loader_options made_of_members(const sluice_loader_options *options, uint32_t members,
+                                             uint64_t samples, uint64_t bytes)
+{
+    const sl_dataset dataset = dataset_of(samples, bytes);
+    sluice_error error = SLUICE_ERROR_INIT;
+    sl_config config;
+    assert_int_equal(make(&config, options, &dataset, &error), SLUICE_OK);
+    sl_config_use_columns(&config, &dataset, &(sl_config_columns){true, ROW_BYTES, members});
+    assert_true(config.first_bytes <= config.options.read_buffer_bytes);
+    return config.options;
+}
+
+/* Of rows of several samples: those of all slots. */
+TEST(the_read_buffer_counts_the_samples_of_rows)
+{
+    const uint64_t samples = 10000;
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    options.batch_size = 16;
+    assert_int_equal(made_of_members(&options, 9, samples, samples * MIB).read_buffer_bytes,
+                     UINT64_C(4) * 16 * 9 * MIB);
+    assert_int_equal(made_of_members(&options, 1, samples, samples * MIB).read_buffer_bytes,
+                     32 * MIB);
+    assert_int_equal(made_of_members(&options, 9, samples, samples * 1000).read_buffer_bytes,
+                     32 * MIB);
+    assert_int_equal(made_of_members(&options, 9, samples, 0).read_buffer_bytes, 32 * MIB);
+    assert_int_equal(made_of_members(&options, 9, samples, samples * 4 * MIB).read_buffer_bytes,
+                     1024 * MIB);
+    options.memory_bytes = 400 * MIB;
+    assert_int_equal(made_of_members(&options, 9, samples, samples * MIB).read_buffer_bytes,
+                     100 * MIB);
+    options.read_buffer_bytes = 7 * MIB;
+    assert_int_equal(made_of_members(&options, 9, samples, samples * MIB).read_buffer_bytes,
+                     7 * MIB);
+}
+
 TEST(how_far_ahead_is_read)
 {
     const uint64_t samples = 100000;
