@@ -267,6 +267,13 @@ SLUICE_API const char *sluice_dataset_get_warning(const sluice_dataset *dataset,
 SLUICE_API sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t index,
                                                   sluice_field *field);
 
+/*
+ * Writes what the field means in words for people, "boxes, xywh in pixels, of the upright image",
+ * and cuts what does not fit into `bytes`. "": nothing is known, or an argument is NULL or invalid.
+ * Never blocks; any thread.
+ */
+SLUICE_API void sluice_field_meaning(const sluice_field *field, char *text, size_t bytes);
+
 /* A format that datasets are read in. */
 typedef struct sluice_format {
     uint32_t struct_size;

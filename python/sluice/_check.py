@@ -24,10 +24,24 @@ def near(word, words):
     return f"; did you mean {known[found[0]]!r}?" if found else ""
 
 
-def named(function: Function, *beside: Any, more: Mapping[str, Any] = MappingProxyType({})) -> Function:
+def warn(text):
+    """Warns of the line of the user's program that called this package, from whatever depth."""
+    import sys
+    import warnings
+
+    level, frame = 1, sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, UserWarning, stacklevel=level)
+
+
+def named(
+    function: Function, *beside: Any, more: Mapping[str, Any] = MappingProxyType({}), hints: Mapping[str, str] = MappingProxyType({})
+) -> Function:
     """The function, whose TypeError for a keyword argument that it has not says which was probably meant: of its own and of
     those `beside`, which it passes the others on to. `more`: options of the library by name that it takes although its
-    signature has them not yet; what is given of them is in the attribute _more of its first argument."""
+    signature has them not yet; what is given of them is in the attribute _more of its first argument. `hints`: what to write
+    instead of arguments that another function takes, by name."""
     code = function.__code__
     names = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
     more = {name: option for name, option in more.items() if name not in names}
@@ -40,7 +54,7 @@ def named(function: Function, *beside: Any, more: Mapping[str, Any] = MappingPro
         for name in named:
             if name not in names:
                 said = f"{function.__qualname__}() got an unexpected keyword argument {name!r}"
-                raise TypeError(said + near(name, names))
+                raise TypeError(said + (f"; {hints[name]}" if name in hints else near(name, names)))
         if more:
             arguments[0]._more = {name: named.pop(name, None) for name in more}
         return function(*arguments, **named)

@@ -13,16 +13,6 @@ NANOSECONDS = 2  # sluice_option_unit
 LIMITS = {U32: 2**32 - 1, U64: 2**64 - 1, I32: 2**31 - 1, I64: 2**63 - 1}
 
 
-# What a field means (sluice_field), by the numbers of the library; 0 is nothing.
-MEANINGS = {
-    "role": {1: "boxes", 2: "points", 3: "shapes", 4: "mask", 5: "width", 6: "height"},
-    "box_format": {1: "xyxy", 2: "xywh", 3: "cxcywh"},
-    "coordinates": {1: "relative", 2: "pixels", 3: "indices"},
-    "orientation": {1: "stored", 2: "upright", 3: "by_size"},
-    "per_box": {1: True},
-}
-
-
 class Option(namedtuple("Option", "name keyword type unit least most words help")):
     @property
     def choices(self):

@@ -49,6 +49,7 @@ class _Verified(NamedTuple):
 
 class Verified(_Verified):
     undecoded: int
+    left_out: Sequence[LeftOut]
 
 
 class Ranks(NamedTuple):

@@ -6,12 +6,12 @@ import array
 import operator
 import os
 import stat
-import warnings
 from collections import namedtuple
 from collections.abc import Mapping
 
 from . import _check, _sluice
-from ._names import DTYPE_NAMES, MEANINGS, dtype_number, values
+from ._meanings import MEANINGS
+from ._names import DTYPE_NAMES, dtype_number, values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,22 +51,32 @@ if not TYPE_CHECKING:  # else as _types.py has them: the typing module takes lon
         """
 
         meaning = {}  # no member of the tuple, which has four
+        _words = ""  # the same for people
 
         @classmethod
         def _known(cls, name, kind, dtype, shape, meaning):
             field = cls(name, TYPES.get(kind, "unknown"), DTYPE_NAMES.get(dtype, "unknown"), shape)
             known = {key: words[meaning[key]] for key, words in MEANINGS.items() if meaning[key] in words}
             field.meaning = known | ({"of": meaning["of"]} if meaning["of"] else {})
+            field._words = meaning["words"]
             return field
 
     class Verified(namedtuple("Verified", ["samples", "bytes", "findings", "unchecked"])):
-        """What Dataset.verify found. `undecoded`: pictures whose pixels were not read, as `decode` does."""
+        """What Dataset.verify found. `undecoded`: pictures whose pixels were not read, as `decode` does. `left_out`: what is
+        not part of the dataset, and so was not looked at (Dataset.left_out)."""
 
-        undecoded = 0  # no member of the tuple, which has four
+        undecoded = 0  # no members of the tuple, which has four
+        left_out = ()
 
         def __repr__(self):
             more = f", undecoded={self.undecoded}" if self.undecoded else ""
+            more += f", left_out={self.left_out}" if self.left_out else ""
             return super().__repr__()[:-1] + more + ")"
+
+
+def argument_hints(call):
+    """What to write where arguments of a Dataset are given to a function that opens one from a path."""
+    return {name: f"it is an argument of sluice.Dataset: {call}(sluice.Dataset(path, {name}=...), ...)" for name in Dataset.__init__.names}
 
 
 def _absolute(path):
@@ -159,6 +169,7 @@ class Dataset:
             unpacked_dir = unpacked_dir and os.path.abspath(unpacked_dir)
         self._arguments = {name: given[name] for name in Dataset.__init__.names if name != "path"} | {"unpacked_dir": unpacked_dir}
         self._look()
+        self._warn()
 
     _targets = None
 
@@ -166,8 +177,12 @@ class Dataset:
         self._open()
         self._info = self._handle.info()
         self._fields = [self._handle.field(i) for i in range(self._info["fields"])]
+        self._left_out = [LeftOut(*found) for found in iter(self._counted(self._handle.left_out), None)]
+
+    def _warn(self):
+        """Of what opening left out: where the user opens it, not where another process or a forked child does."""
         for text in iter(self._counted(self._handle.warning), None):
-            warnings.warn(f"{self.paths[0]}: {text}", UserWarning, stacklevel=4)
+            _check.warn(f"{_shown(self.paths[0])}: {text}")
 
     def _open(self) -> None:
         flat = self._arguments["flat"]
@@ -231,7 +246,7 @@ class Dataset:
     @property
     def left_out(self) -> list[LeftOut]:
         """What opening the dataset found and left out: a (reason, count, images, example) for each reason."""
-        return [LeftOut(*found) for found in iter(self._counted(self._handle.left_out), None)]
+        return list(self._left_out)
 
     @staticmethod
     def _counted(get):
@@ -316,7 +331,7 @@ class Dataset:
         with progress_of(progress, "verify") as show:
             *found, undecoded = _sluice.verify(self._handle, options, show)
         made = Verified(*found)
-        made.undecoded = undecoded
+        made.undecoded, made.left_out = undecoded, self.left_out
         return made
 
     def _number(self, index, name="index"):
@@ -418,7 +433,13 @@ class Dataset:
         return _reopen, (self.paths, self._arguments)
 
     def __repr__(self):
-        return f"sluice.Dataset({self.paths}, {len(self)} samples, {self.format})"
+        return f"sluice.Dataset({self.paths}, {len(self)} samples, {self.format}{self._without()})"
+
+    def _without(self):
+        """What was left out, in a few words."""
+        shown = ", ".join(f"{found.count} {_shown(found.reason)}" for found in self._left_out[:4])
+        more = ", ..." if len(self._left_out) > 4 else ""
+        return f", {sum(found.count for found in self._left_out)} left out ({shown}{more})" if shown else ""
 
 
 class _Made(Dataset):
@@ -553,7 +574,16 @@ def _names(fields):
 
 
 def _reopen(paths, arguments):
-    return Dataset(paths, **arguments)
+    made = Dataset.__new__(Dataset)
+    made.paths, made._arguments = paths, {"flat": None, "fields": None} | arguments
+    made._look()
+    return made
+
+
+def _shown(text):
+    """On one line, whatever files are called."""
+    text = os.fsdecode(text)
+    return text if text.isprintable() else repr(text)[1:-1]
 
 
 def _listed(indices):

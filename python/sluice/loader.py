@@ -12,7 +12,7 @@ from ._names import choice, keywords, layout_number, picture_dtype_number, secon
 from ._ranks import ranks
 from .batch import FACTS, Batch, made_of, named
 from .columns import Column, Image, MixedImage, Number, OneHot, Tensor, Window
-from .dataset import opened
+from .dataset import argument_hints, opened
 from .functions import Conversion, Functions
 
 TYPE_CHECKING = False
@@ -300,7 +300,7 @@ class Loader:
         self.generator = self.worker_init_fn = self.multiprocessing_context = None
 
     if not TYPE_CHECKING:
-        __init__ = _check.named(__init__, more=keywords("loader"))
+        __init__ = _check.named(__init__, more=keywords("loader"), hints=argument_hints("sluice.Loader"))
 
     _batch: type[Batch] = Batch
     _copies_on_device = False

@@ -35,6 +35,10 @@ def text(value):
 
 def figures(loader):
     stats = loader.stats()
+    yield "fields", ", ".join(name + (f" ({field._words})" if field._words else "") for name, field in loader.dataset.fields.items())
+    for found in loader.dataset.left_out:
+        example = f", the first {found.example}" if found.example else ""
+        yield "left out", f"{found.count} {found.reason}{example}"
     yield "batches", f"{len(loader)} of {loader.batch_size} an epoch"
     if loader.world_size > 1:
         yield "rank", f"{loader.rank} of {loader.world_size}"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from . import _check, _sluice
 from ._names import values
-from .dataset import labels_of, opened
+from .dataset import argument_hints, labels_of, opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,11 @@ def progress_of(progress, what):
         yield show
 
 
-@_check.named
+def _named(function):
+    return _check.named(function, hints=argument_hints(f"sluice.{function.__name__}"))
+
+
+@_named
 def pack(
     source: Dataset | Paths, path: str | os.PathLike[str], *, workers: int | None = None, overwrite: bool = False,
     on_bad_sample: str = "fail", keep_order: bool = False, keep_bytes: bool = False, raw: bool = False, seed: int = 0,
@@ -130,7 +134,7 @@ def pack_join(path: str | os.PathLike[str]) -> PackResult:
     return PackResult(path=path, **_sluice.pack_join(path))
 
 
-@_check.named
+@_named
 def unpack(
     source: Dataset | Paths, path: str | os.PathLike[str], *, tar: bool = False, shard_bytes: int = 0,
     shard_samples: int = 0, workers: int | None = None, overwrite: bool = False, on_bad_sample: str = "fail",

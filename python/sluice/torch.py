@@ -15,6 +15,7 @@ except ModuleNotFoundError as error:
 
 from . import _check, batch
 from ._names import choice
+from .dataset import argument_hints
 from .functions import Conversion
 from .loader import Loader
 
@@ -95,7 +96,7 @@ class DataLoader(Loader):
         self._convert = _ToTorch(self._functions, nhwc)
 
     if not TYPE_CHECKING:
-        __init__ = _check.named(__init__, Loader.__init__)
+        __init__ = _check.named(__init__, Loader.__init__, hints=argument_hints("sluice.torch.DataLoader"))
 
 
 class _ToTorch(Conversion):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from . import _check, _sluice
-from ._names import DTYPE_NAMES, MEANINGS, choice, dtype_number, values
+from ._meanings import MEANINGS
+from ._names import DTYPE_NAMES, choice, dtype_number, values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

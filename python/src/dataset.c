@@ -263,13 +263,15 @@ static PyObject *info(dataset_object *self, PyObject *unused)
                          (unsigned long long)info.fingerprint);
 }
 
-/* What a field means: the numbers of the header's enumerations, and a name. */
+/* What a field means: the numbers of the header's enumerations, a name, and all of it in words. */
 static PyObject *meaning_of(const sluice_field *field)
 {
-    return Py_BuildValue("{s:i,s:i,s:i,s:i,s:I,s:s}", "role", (int)field->role, "box_format",
+    char words[256];
+    sluice_field_meaning(field, words, sizeof(words));
+    return Py_BuildValue("{s:i,s:i,s:i,s:i,s:I,s:s,s:s}", "role", (int)field->role, "box_format",
                          (int)field->box_format, "coordinates", (int)field->coordinates,
                          "orientation", (int)field->orientation, "per_box", field->per_box, "of",
-                         field->of);
+                         field->of, "words", words);
 }
 
 /* (name, type, dtype, shape, meaning) */

@@ -7,6 +7,7 @@
 #include "error.h"
 #include "flat.h"
 #include "formats.h"
+#include "meaning.h"
 #include "memory.h"
 #include "minmax.h"
 #include "options.h"
@@ -251,6 +252,18 @@ const char *sluice_dataset_get_warning(const sluice_dataset *dataset, uint32_t i
     }
     const sl_dataset *own = sl_over_source(sl_api_const_dataset(dataset));
     return index < own->warnings.count ? own->warnings.text[index] : NULL;
+}
+
+void sluice_field_meaning(const sluice_field *field, char *text, size_t bytes)
+{
+    sl_field own;
+    if (text == NULL || bytes == 0) {
+        return;
+    }
+    text[0] = '\0';
+    if (field != NULL && sl_api_read_field(&own, field, NULL) == SLUICE_OK) {
+        sl_meaning_text(&own, text, bytes);
+    }
 }
 
 sluice_status sluice_dataset_format(uint32_t index, sluice_format *format)

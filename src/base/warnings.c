@@ -2,6 +2,8 @@
 /* Collects warnings, each once. */
 #include "warnings.h"
 
+#include "option_text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,11 +13,16 @@ void sl_warnings_add(sl_warnings *warnings, const char *format, ...)
     if (warnings->count == SL_WARNINGS_MAX) {
         return;
     }
-    char *text = warnings->text[warnings->count];
+    char marked[SL_WARNING_BYTES + SL_OPTION_MARKS_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(text, SL_WARNING_BYTES, format, arguments);
+    (void)vsnprintf(marked, sizeof(marked), format, arguments);
     va_end(arguments);
+    /* as an error's: safe to print, and without the marks of options */
+    sluice_error said = SLUICE_ERROR_INIT;
+    sl_option_text_add(&said, marked);
+    char *text = warnings->text[warnings->count];
+    (void)snprintf(text, SL_WARNING_BYTES, "%s", said.text);
     for (uint32_t i = 0; i < warnings->count; i++) {
         if (strcmp(warnings->text[i], text) == 0) {
             return;

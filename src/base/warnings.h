@@ -18,7 +18,8 @@ typedef struct sl_warnings {
     char text[SL_WARNINGS_MAX][SL_WARNING_BYTES];
 } sl_warnings;
 
-/* Adds a sentence, lower case, without a full stop: what is wrong, then what to write. */
+/* Adds a sentence, lower case, without a full stop: what is wrong, then what to write. It is made
+ * safe to print, and loses the marks of options (option_text.h), which it calls as C does. */
 void sl_warnings_add(sl_warnings *warnings, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Adds all of another. */

@@ -121,7 +121,7 @@ static sluice_status agree_on_meaning(sl_field *fields, uint32_t count, sl_datas
     return SLUICE_OK;
 }
 
-static bool has_role(const sl_field *fields, uint32_t count, sluice_role role)
+static bool joined_fields_has_role(const sl_field *fields, uint32_t count, sluice_role role)
 {
     bool found = false;
     for (uint32_t i = 0; i < count && !found; i++) {
@@ -135,8 +135,8 @@ static bool has_role(const sl_field *fields, uint32_t count, sluice_role role)
 static sluice_status joined_fields_settle(sl_field *fields, uint32_t count, sluice_error *error)
 {
     const bool annotated = is_annotated(fields, count);
-    const bool sized =
-        has_role(fields, count, SLUICE_ROLE_WIDTH) && has_role(fields, count, SLUICE_ROLE_HEIGHT);
+    const bool sized = joined_fields_has_role(fields, count, SLUICE_ROLE_WIDTH) &&
+                       joined_fields_has_role(fields, count, SLUICE_ROLE_HEIGHT);
     for (uint32_t i = 0; i < count; i++) {
         sl_meaning *meaning = &fields[i].meaning;
         if (meaning->orientation != SLUICE_ORIENTATION_BY_SIZE || sized ||

@@ -195,4 +195,4 @@ json '.columns | map(.name) == ["image"]'
 refuses 2 '"mask" is cropped apart from "image" unless it is said to follow it' bench pairs --batch 1
 refuses 2 'one of kind mask of "mask"' view pairs -o a.png
 run 0 info yolo
-says out 'boxes:boxes,length=100,format=cxcywh,relative=1'
+says out 'boxes:boxes,length=100'

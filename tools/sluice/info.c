@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice info: what a dataset holds, one sample of it, or what this machine offers. */
+#include "about.h"
 #include "column_set.h"
 #include "command.h"
 #include "data.h"
@@ -77,6 +78,7 @@ static void write_fields(struct json *json, const sluice_dataset *dataset,
         if (field_stored_name(&field)[0] != '\0') {
             json_text(json, "stored", field_stored_name(&field));
         }
+        about_write_meaning(json, &field);
         json_close_object(json);
     }
     json_close_array(json);
@@ -112,6 +114,8 @@ static void print_dataset_json(const sluice_dataset *dataset, const sluice_datas
     json_unsigned(&json, "shards", info->shards);
     json_bool(&json, "front_to_back", info->front_to_back != 0);
     write_fields(&json, dataset, info);
+    about_write_left_out(&json, dataset);
+    about_write_warnings(&json, dataset);
     json_unsigned(&json, "classes", info->classes);
     json_text(&json, "fingerprint", fingerprint);
     json_close_object(&json);
@@ -139,9 +143,12 @@ static void print_fields(const sluice_dataset *dataset, const sluice_dataset_inf
     sluice_field field = SLUICE_FIELD_INIT;
     uint32_t columns = 0;
     for (uint32_t i = 0; sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK; i++) {
-        char text[192];
+        char text[192], meaning[192];
         field_describe(&field, text, sizeof text);
-        printf("%-12s %-12s %s\n", i == 0 ? "fields" : "", SAFE(field.name), SAFE(text));
+        sluice_field_meaning(&field, meaning, sizeof meaning);
+        const bool known = meaning[0] != '\0';
+        printf("%-12s %-12s %s%s%s%s\n", i == 0 ? "fields" : "", SAFE(field.name), SAFE(text),
+               known ? " (" : "", SAFE(meaning), known ? ")" : "");
     }
     for (uint32_t i = 0; i < info->fields; i++) {
         if (column_natural(dataset, i, &spec)) {
@@ -155,36 +162,44 @@ static void print_fields(const sluice_dataset *dataset, const sluice_dataset_inf
     }
 }
 
-static bool has_field(const sluice_dataset *dataset, const char *name, int type)
+/* The first field that has the role, or a value for each box where the role is none; `field` is
+ * that then. */
+static bool find_field(const sluice_dataset *dataset, int type, int role, sluice_field *field)
 {
-    sluice_field field = SLUICE_FIELD_INIT;
-    for (uint32_t i = 0; sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK; i++) {
-        if (strcmp(field.name, name) == 0 && field.type == type) {
-            return true;
-        }
+    bool found = false;
+    for (uint32_t i = 0; !found && sluice_dataset_get_field(dataset, i, field) == SLUICE_OK; i++) {
+        found =
+            field->type == type && field->role == role &&
+            (type != SLUICE_FIELD_TENSOR || (field->per_box != 0) == (role == SLUICE_ROLE_NONE));
     }
-    return false;
+    return found;
 }
 
-/* Of annotations it is known how boxes are stored, and that labels belong to them. A mask has
- * to be asked for: as a picture it would be cropped apart from its own. */
-static void print_followers(const sluice_dataset *dataset, const sluice_dataset_info *info)
+/* What follows the picture, by what fields mean. A mask has to be asked for: as a picture it would
+ * be cropped apart from its own. */
+static void print_followers(const sluice_dataset *dataset)
 {
-    const bool yolo = strcmp(info->format, "yolo") == 0;
-    const bool known =
-        yolo || strcmp(info->format, "coco") == 0 || strcmp(info->format, "voc") == 0;
-    if (known && has_field(dataset, "boxes", SLUICE_FIELD_TENSOR)) {
-        printf("boxes        follow the picture: --column image:image --column "
-               "boxes:boxes,length=100,format=%s\n"
-               "             --column labels:ragged,length=100,follows=boxes (of bench, view)\n",
-               yolo ? "cxcywh,relative=1" : "xywh");
+    sluice_field image = SLUICE_FIELD_INIT;
+    sluice_field field = SLUICE_FIELD_INIT;
+    if (!find_field(dataset, SLUICE_FIELD_IMAGE, SLUICE_ROLE_NONE, &image)) {
+        return;
     }
-    if ((known || strcmp(info->format, "masks") == 0) &&
-        has_field(dataset, "mask", SLUICE_FIELD_IMAGE)) {
-        printf("masks        follow the picture: --column image:image --column "
-               "classes=mask:mask,fill=255 (of bench, view);\n"
+    if (find_field(dataset, SLUICE_FIELD_TENSOR, SLUICE_ROLE_BOXES, &field) &&
+        field.box_format != SLUICE_BOX_AUTO) {
+        const char *boxes = SAFE(field.name);
+        printf("boxes        follow the picture: --column %s:image --column %s:boxes,length=100\n",
+               SAFE(image.name), boxes);
+        if (find_field(dataset, SLUICE_FIELD_TENSOR, SLUICE_ROLE_NONE, &field)) {
+            printf("             --column %s:ragged,length=100,follows=%s (of bench, view)\n",
+                   SAFE(field.name), boxes);
+        }
+    }
+    if (find_field(dataset, SLUICE_FIELD_IMAGE, SLUICE_ROLE_MASK, &field)) {
+        printf("masks        follow the picture: --column %s:image --column "
+               "classes=%s:mask,fill=255 (of bench, view);\n"
                "             without that they would be pictures, each with a crop of its own, and "
-               "are refused\n");
+               "are refused\n",
+               SAFE(image.name), SAFE(field.name));
     }
 }
 
@@ -209,7 +224,8 @@ static void print_dataset_text(const sluice_dataset *dataset, const sluice_datas
                "shuffle files and windows (shuffle \"shards\"), or not at all\n");
     }
     print_fields(dataset, info);
-    print_followers(dataset, info);
+    print_followers(dataset);
+    about_print_left_out(dataset);
     printf("classes      %" PRIu32, info->classes);
     for (uint32_t label = 0; label < info->classes && label < 3; label++) {
         const char *name = sluice_dataset_class_name(dataset, label);

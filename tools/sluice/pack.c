@@ -343,7 +343,8 @@ static void on_interrupt(void *user)
 /* Files that say nothing about themselves. */
 static sluice_dataset *open_flat(const struct pack_args *args, int *code)
 {
-    const sluice_dataset_options options = {.struct_size = sizeof options, .flat = &args->flat};
+    const sluice_dataset_options options = {
+        .struct_size = sizeof options, .flat = &args->flat, .split = args->folder.options.split};
     sluice_dataset *dataset = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
     if (sluice_dataset_open(&dataset, (const char *const *)args->sources, args->source_count,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice verify: reads a whole dataset and checks it. */
+#include "about.h"
 #include "clock.h"
 #include "command.h"
 #include "data.h"
@@ -88,7 +89,8 @@ static void on_interrupt(void *user)
 }
 
 static void print_result(struct listener *listener, const struct verify_args *args,
-                         const sluice_verify_result *result, double seconds)
+                         const sluice_dataset *dataset, const sluice_verify_result *result,
+                         double seconds)
 {
     if (listener->as_json) {
         struct json *json = &listener->json;
@@ -102,6 +104,7 @@ static void print_result(struct listener *listener, const struct verify_args *ar
         json_unsigned(json, "part", args->part.part);
         json_unsigned(json, "parts", args->part.parts);
         json_real(json, "seconds", seconds);
+        about_write_left_out(json, dataset);
         json_close_object(json);
         return;
     }
@@ -127,6 +130,7 @@ static void print_result(struct listener *listener, const struct verify_args *ar
                result->undecoded, result->undecoded == 1 ? "" : "s");
     }
     printf("\n");
+    about_print_left_out(dataset);
 }
 
 static int code_of(const sluice_verify_result *result)
@@ -160,7 +164,7 @@ static int verify(const sluice_dataset *dataset, const struct verify_args *args,
             report_error(&error, error.status == SLUICE_NOMEM ? "fewer --workers need less" : NULL);
         close_json(listener, code);
     } else {
-        print_result(listener, args, &result, clock_seconds() - start);
+        print_result(listener, args, dataset, &result, clock_seconds() - start);
     }
     return code;
 }
@@ -207,7 +211,7 @@ int verify_main(int argc, char **argv)
             "4 when\n"
             "all that was found is what could not be read. The last line says what has no\n"
             "checksum: `structure only: ...`; and that pixels were not read, which --decode\n"
-            "does.\n"
+            "does. Lines `left out` behind it count files that are not part of the dataset.\n"
             "Several processes can do a part each: `mpirun -n 4 sluice verify packed`.",
         .examples = "  sluice verify packed\n"
                     "  sluice verify photos --decode\n"

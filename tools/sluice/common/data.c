@@ -2,6 +2,7 @@
 /* Opens the datasets that a command names, and joins or mixes them. Main thread. */
 #include "data.h"
 
+#include "about.h"
 #include "exit_code.h"
 #include "report.h"
 
@@ -40,6 +41,7 @@ static sluice_dataset *open_one(const char *path, const struct data_folder *fold
         *code = report_error(&error, advice_for(&error));
         return NULL;
     }
+    about_warn(dataset, path);
     return dataset;
 }
 

@@ -101,8 +101,8 @@ struct data_folder {
         LIBRARY_ROWS(DATASET, (folder).options)
 
 /*
- * Opens the dataset at `path`; the caller closes it. NULL: the error was reported and `*code` is
- * the exit code.
+ * Opens the dataset at `path`, and reports what it warns of; the caller closes it. NULL: the error
+ * was reported and `*code` is the exit code.
  */
 sluice_dataset *data_open(const char *path, const struct data_folder *folder, int *code);
 
