@@ -199,3 +199,100 @@ def test_what_is_none(voc, tmp_path):
         with pytest.raises(INVALID) as told:
             sluice.Dataset(tmp_path / path)
         assert any(text in str(told.value) for text in ("no dataset in it", "of no known format", "has a label file"))
+
+
+def test_lists_with_extensions(voc):
+    """Names of pictures in a list of VOC's are taken for those of annotations, unless YOLO's labels are theirs."""
+    way = voc / "ImageSets/Main/train.txt"
+    names = way.read_text().split()
+    way.write_text("".join(f"{name}.jpg\n" for name in names), encoding="utf-8-sig")
+    check(sluice.Dataset(way), voc, names)
+    way.write_text("".join(f"{name}.jpg  1\n" for name in names))
+    assert [sample["gt"] for sample in sluice.Dataset(way)] == [1] * len(names)
+    dotted = voc / "Annotations/a.jpg.xml"
+    dotted.write_text(annotate("", [], filename="2008_000001.jpg"))
+    way.write_text("a.jpg\n")
+    assert sluice.Dataset(way)[0]["key"] == "2008_000001.jpg"
+    dotted.unlink()
+    (voc / "images").mkdir()
+    (voc / "labels").mkdir()
+    (voc / "images/2008_000001.jpg").write_bytes((voc / "JPEGImages/2008_000001.jpg").read_bytes())
+    (voc / "labels/2008_000001.txt").write_text("0 .5 .5 .1 .1\n")
+    (voc / "yolo.txt").write_text("images/2008_000001.jpg\n")
+    assert sluice.Dataset(voc / "yolo.txt").format == "yolo"
+    (voc / "both.txt").write_text("2008_000001.jpg\n")
+    assert sluice.Dataset(voc / "both.txt").format == "voc"
+    (voc / "2008_000001.txt").write_text("0 .5 .5 .1 .1\n")
+    with pytest.raises(INVALID, match='format "voc" or of "yolo"'):
+        sluice.Dataset(voc / "both.txt")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32"])
+def test_encodings(voc, encoding):
+    page = voc / "Annotations/2008_000000.xml"
+    text = page.read_text()
+    page.write_text(text, encoding="utf-8-sig")
+    check(sluice.Dataset(voc), voc, all_names())
+    for path in ([page], sorted((voc / "Annotations").iterdir())):
+        for each in path:
+            each.write_text(f'<?xml version="1.0" encoding="{encoding}"?>{text}', encoding=encoding)
+        with pytest.raises(sluice.UnsupportedError, match=f"encoding {encoding[:6].upper()}: save the file as UTF-8") as told:
+            sluice.Dataset(voc)
+        assert "/Annotations/2008_" in str(told.value)
+
+
+@pytest.mark.parametrize("element, text, expected", [
+    ("truncated", "0.0597", "neither 0 nor 1"), ("difficult", "maybe", "neither 0 nor 1"), ("truncated", "[1]", "neither 0 nor 1"),
+    ("xmin", "left", "not a number of pixels"), ("ymax", "nan", "not a number of pixels"), ("width", "1.5", "not a whole number"),
+    ("height", "-3", "not a whole number"),
+])  # fmt: skip
+def test_values(voc, element, text, expected):
+    """What is not understood is refused by element, value, line and file."""
+    page = voc / "Annotations/2008_000001.xml"
+    tree = xml.etree.ElementTree.parse(page)
+    next(tree.iter(element)).text = text
+    page.write_bytes(xml.etree.ElementTree.tostring(tree.getroot()))
+    with pytest.raises(CORRUPT) as told:
+        sluice.Dataset(voc)
+    assert f'line 1: {element} is "{text}", which is {expected}' in str(told.value) and told.value.file == str(page)
+
+
+def test_left_out(voc):
+    """Pictures without an annotation are counted, unless a list chooses; annotations without a picture are bad samples."""
+    assert sluice.Dataset(voc).left_out == []
+    for name in ("new.jpg", "old.jfif"):
+        (voc / "JPEGImages" / name).write_bytes(b"")
+    for number in range(5):
+        (voc / f"JPEGImages/2008_{number:06}.jpg").unlink()
+    with pytest.warns(UserWarning, match="2 left out: images that the annotations do not list"):
+        data = sluice.Dataset(voc)
+    assert [(each.count, each.images) for each in data.left_out] == [(2, True)]
+    assert len(data) == SAMPLES and len(data[5]["image"]) > 0
+    with pytest.raises(sluice.IOError, match="2008_000004"):
+        data[4]
+    assert sluice.Dataset(voc / "ImageSets/Main/train.txt").left_out == []
+
+
+def test_sizes_unknown(voc):
+    for number, size in enumerate(("<width>0</width><height>0</height>", "", "<width>41</width><height></height>")):
+        page = voc / f"Annotations/2008_{number:06}.xml"
+        text = page.read_text()
+        begin, end = text.index("<size>") + 6, text.index("</size>")
+        page.write_text(text[:begin] + size.replace("<height></height>", "") + text[end:])
+    data = sluice.Dataset(voc)
+    assert data.numbers("width")[:4] == [None, None, 41, 43] and data.numbers("height")[:4] == [None, None, None, 30]
+
+
+def test_repeats(voc):
+    """An annotation that a list names many times is read and kept once."""
+    page = voc / "Annotations/2008_000003.xml"
+    page.write_text(annotate("2008_000003", [("dog", 2, (1, 2, 3, 4 + i % 9)) for i in range(20000)], (43, 30)))
+    (voc / "Annotations/link.xml").symlink_to(page)
+    names = ["2008_000003", "2008_000001", "./2008_000003", "link", "2008_000000"]
+    lines = [names[(i * i) % len(names)] for i in range(3000)] + names
+    (voc / "ImageSets/Main/train.txt").write_text("\n".join(lines))
+    data = sluice.Dataset(voc / "ImageSets/Main/train.txt", memory_bytes=48 << 20)  # 2 GB if each was kept
+    for number in [*range(10), *range(len(lines) - len(names), len(lines))]:
+        wanted = read(voc / "Annotations" / f"{lines[number]}.xml")
+        assert [data.classes[label] for label in plain(data[number]["labels"])] == wanted.pop("names")
+        assert {field: plain(data[number][field]) for field in wanted} == wanted

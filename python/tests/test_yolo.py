@@ -2,6 +2,7 @@
 """YOLO's labels against numpy, by the rules of ultralytics' data/utils.py (verify_image_label, segments2boxes)."""
 import os
 import random
+import warnings
 
 import numpy
 import pytest
@@ -106,7 +107,7 @@ def test_roboflow(roboflow):
             check(data, roboflow / split / "images", roboflow / split / "labels")
             assert list(data.classes) == NAMES
     for way in ("", "data.yaml"):
-        with pytest.raises(INVALID, match="names several splits, .*: train/images, valid/images"):
+        with pytest.raises(INVALID, match=r"several splits.*: train \(train/images\), val \(valid/images\): choose one, such as split=.train."):
             sluice.Dataset(roboflow / way)
 
 
@@ -350,3 +351,174 @@ def test_special_files(roboflow):
     (roboflow / "train/images/000005.jpg").symlink_to("nowhere.jpg")
     with pytest.raises(sluice.Error, match="000005.jpg"):
         sluice.Dataset(roboflow / "train")[5]
+
+
+def read_quietly(path, **how):
+    """The dataset, and what it warns of."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        return sluice.Dataset(path, **how), [str(each.message) for each in told]
+
+
+def left_out(data):
+    return {each.reason: (each.count, each.images, each.example) for each in data.left_out}
+
+
+def test_splits_of_yaml(roboflow):
+    for path in (roboflow, roboflow / "data.yaml"):
+        for split, folder in (("train", "train"), ("val", "valid"), ("validation", "valid")):
+            data = sluice.Dataset(path, split=split)
+            assert data[0]["key"] == f"{folder}/images/000000.jpg" and len(data) == 9 and list(data.classes) == NAMES
+        with pytest.raises(INVALID, match="data.yaml.*split .test.: there is no such split; the splits are: train, val"):
+            sluice.Dataset(path, split="test")
+    (roboflow / "one.yaml").write_text("train: train/images\nnc: 3\n")
+    assert len(sluice.Dataset(roboflow / "one.yaml", split="train")) == 9
+    with pytest.raises(INVALID, match="split .val.: there is no such split"):
+        sluice.Dataset(roboflow / "one.yaml", split="val")
+    with pytest.raises(INVALID, match="split .val.: its pictures have no splits"):
+        sluice.Dataset(roboflow / "train", split="val")
+    (roboflow / "list.txt").write_text("train/images/000000.jpg\n")
+    with pytest.raises(INVALID, match="a list of pictures has no splits"):
+        sluice.Dataset(roboflow / "list.txt", split="train")
+
+
+def test_splits_of_folders(coco):
+    for split in ("train", "val", "validation"):
+        name = "train" if split == "train" else "val"
+        check(sluice.Dataset(coco, split=split), coco / "images" / name, coco / "labels" / name)
+    with pytest.raises(INVALID, match="split .test.: there is no such split; the splits are: train, val"):
+        sluice.Dataset(coco, split="test")
+
+
+@pytest.mark.parametrize("other", ["images/train", "./images/train/", "images/../images/train", "link"])
+def test_one_folder_twice(coco, other):
+    """train and val may be the same folder, as in coco128.yaml."""
+    (coco / "link").symlink_to(coco / "images/train")
+    yaml = f"train: images/train\nval: {other}\nnc: 3\n"
+    (coco / "data.yaml").write_text(yaml)
+    try:
+        data = sluice.Dataset(coco)
+    except sluice.UnsupportedError as error:
+        assert "without libyaml" in str(error)
+        return
+    assert len(data) == 9 and data[0]["key"] == "images/train/000000.jpg"
+    (coco / "data.yaml").write_text(yaml + "test: images/val\n")
+    with pytest.raises(INVALID, match="several splits"):
+        sluice.Dataset(coco)
+
+
+COCO128 = """# Ultralytics COCO128 dataset
+# parent
+# ├── ultralytics
+# └── datasets
+#     └── coco128  ← downloads here (7 MB)
+
+# Train/val/test sets as 1) dir: path/to/imgs, 2) file: path/to/imgs.txt, or 3) list: [path/to/imgs1, path/to/imgs2, ..]
+path: ../datasets/coco128 # dataset root dir
+train: images/train2017 # train images (relative to 'path') 128 images
+val: images/train2017 # val images (relative to 'path') 128 images
+test: # test images (optional)
+
+# Classes
+names:
+  0: person
+  1: bicycle
+  2: car
+
+# Download script/URL (optional)
+download: https://github.com/ultralytics/assets/releases/download/v0.0.0/coco128.zip
+"""
+
+
+@pytest.mark.parametrize("yaml, root", [("coco128.yaml", "coco128"), ("coco128.yaml", "datasets/coco128"), ("coco128.yaml", ""),
+                                        ("coco128/coco128.yaml", "coco128"), ("coco128/data.yaml", "coco128")])  # fmt: skip
+def test_coco128(tmp_path, monkeypatch, yaml, root):
+    """ultralytics' file, unchanged, beside the pictures, or in their folder."""
+    write(tmp_path / root / "images/train2017", tmp_path / root / "labels/train2017")
+    (tmp_path / yaml).write_text(COCO128)
+    monkeypatch.chdir(tmp_path)
+    for path in (yaml, tmp_path / yaml, *(["coco128"] if "/" in yaml else [])):
+        for split in (None, "train", "val"):
+            try:
+                data = sluice.Dataset(path, split=split)
+            except sluice.UnsupportedError as error:
+                assert "without libyaml" in str(error)
+                return
+            assert len(data) == 9 and list(data.classes) == ["person", "bicycle", "car"]
+            assert (numpy.asarray(data[1]["boxes"]) == model(tmp_path / root / "labels/train2017/000001.txt")[0]).all()
+
+
+def test_marks(roboflow):
+    """A byte order mark of UTF-8 is no part of a text; other encodings are refused by name."""
+    wanted = [numpy.asarray(sample["boxes"]).tolist() for sample in sluice.Dataset(roboflow / "train")]
+    (roboflow / "list.txt").write_text("".join(f"train/images/{name}\n" for name in sorted(os.listdir(roboflow / "train/images"))))
+    files = [*(roboflow / "train/labels").iterdir(), roboflow / "data.yaml", roboflow / "list.txt"]
+    for path in files:
+        path.write_text(path.read_text(), encoding="utf-8-sig")
+    for path in (roboflow / "train", roboflow / "list.txt"):
+        assert [numpy.asarray(sample["boxes"]).tolist() for sample in sluice.Dataset(path)] == wanted
+    assert len(sluice.Dataset(roboflow, split="train")) == 9
+    (roboflow / "train/labels/000005.txt").write_text("dog 1 1 1 1", encoding="utf-8-sig")
+    with pytest.raises(CORRUPT, match='line 1: "dog" is not a number') as error:
+        sluice.Dataset(roboflow / "train")
+    assert error.value.offset == 3
+    for encoding in ("utf-16", "utf-16-be", "utf-32"):
+        for path in (roboflow / "train/labels/000005.txt", roboflow / "data.yaml", roboflow / "list.txt"):
+            kept = path.read_bytes()
+            path.write_text(kept.decode("utf-8-sig"), encoding=encoding)
+            with pytest.raises(sluice.UnsupportedError, match=f"encoding {encoding[:6].upper()}: save the file as UTF-8") as error:
+                sluice.Dataset(roboflow / "list.txt" if path.name == "list.txt" else roboflow / "train")
+            assert error.value.file.endswith(path.name)
+            path.write_bytes(kept)
+
+
+def test_left_out(coco):
+    pictures, labels = coco / "images/train", coco / "labels/train"
+    (labels / "000002.txt").write_text("")
+    data, told = read_quietly(pictures)
+    assert left_out(data) == {} and told == []
+    (coco / "classes.txt").write_text("\n".join(NAMES))
+    for name in ("a.mpo", "b.JFIF", "c.heic", "000000.npy", ".hidden.jpg"):
+        (pictures / name).write_bytes(b"")
+    for name in ("a.txt", "gone.txt", "lost.txt", "classes.txt", "train.cache"):
+        (labels / name).write_text("cat" if name == "classes.txt" else "0 .5 .5 .1 .1\n")
+    data, told = read_quietly(pictures)
+    assert len(data) == 9 and left_out(data) == {
+        "images of kinds that are not read": (3, True, left_out(data)["images of kinds that are not read"][2]),
+        "files of image folders that are not images": (1, False, "000000.npy"),
+        "hidden files and folders": (1, False, ".hidden.jpg"),
+        "label files without an image": (2, True, "gone.txt"),
+        "files of label folders that are not labels": (1, False, "train.cache"),
+        "lists of classes that are not used": (1, False, "classes.txt"),
+    }
+    assert len([each for each in told if "kinds that are not read" in each or "2 left out: label files" in each]) == 2
+    (coco / "classes.txt").rename(labels / "classes.txt")
+    data, _ = read_quietly(pictures)
+    assert "lists of classes that are not used" not in left_out(data) and list(data.classes) == NAMES
+
+
+def test_unlabelled(coco):
+    """Pictures without a label file are samples without objects; many of them are worth a warning."""
+    for number in (1, 2, 7):
+        (coco / f"labels/train/{number:06}.txt").unlink(missing_ok=True)
+    data, told = read_quietly(coco / "images/train")
+    assert len(data) == 9 and [len(data[number]["labels"]) for number in (1, 2, 7)] == [0] * 3 and left_out(data) == {}
+    assert len(told) == 1 and "3 of 9 images have no label file, and so no objects: the first is" in told[0] and "000001.jpg" in told[0]
+
+
+def test_repeats(coco, monkeypatch):
+    """A label file that a list names many times, by whatever names, is read and kept once."""
+    (coco / "labels/val/000001.txt").write_text("0 .5 .5 .1 .1\n1 .25 .5 .1 .1\n" * 20000)
+    (coco / "images/val/link.jpg").symlink_to(coco / "images/val/000001.jpg")
+    (coco / "labels/val/link.txt").symlink_to(coco / "labels/val/000001.txt")
+    names = ["images/val/000001.jpg", "images/val/000003.png", "./images/val/000001.jpg", "images/val/../val/000001.jpg",
+             "images/val/link.jpg", "images/val/000002.jpg"]  # fmt: skip
+    lines = [names[(i * i) % len(names)] for i in range(3000)] + names
+    (coco / "many.txt").write_text("\n".join(lines))
+    data = sluice.Dataset(coco / "many.txt", memory_bytes=32 << 20)  # 1.9 GB if each was kept
+    wanted = {name: model(coco / "labels/val" / f"{os.path.basename(name)[:-4]}.txt") for name in names}
+    for number in [*range(12), *range(len(lines) - len(names), len(lines))]:
+        boxes, classes, _ = wanted[lines[number]]
+        assert numpy.asarray(data[number]["boxes"]).reshape(-1, 4).tobytes() == boxes.tobytes()
+        assert numpy.asarray(data[number]["labels"]).tolist() == classes.tolist()
+        assert data[number]["key"] == (lines[number][2:] if lines[number].startswith("./") else lines[number])

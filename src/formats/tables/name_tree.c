@@ -4,6 +4,7 @@
 #include "error.h"
 #include "inode_set.h"
 #include "memory.h"
+#include "pair_look.h"
 #include "seen_names.h"
 #include "splits.h"
 #include "store.h"
@@ -61,6 +62,23 @@ static sluice_status name_tree_add_folder(maker *m, const char *path, const sl_s
                : name_tree_no_memory(m, error);
 }
 
+static void name_tree_omit(const maker *m, const char *reason, const char *path, sl_omitted what)
+{
+    if (m->tree->omissions != NULL) {
+        sl_omit(m->tree->omissions, what, reason, path);
+    }
+}
+
+/* An image of a kind that is not read would have been a sample. */
+static void omit_file(const maker *m, const char *path)
+{
+    if (sl_pair_is_image(path) && !sl_pair_is_picture(path)) {
+        name_tree_omit(m, "images of kinds that are not read", path, SL_OMITTED_IMAGES);
+    } else if (m->tree->others != NULL) {
+        name_tree_omit(m, m->tree->others, path, SL_OMITTED_THINGS);
+    }
+}
+
 static sluice_status name_tree_visit(void *ctx, const sl_store_entry *entry, sluice_error *error)
 {
     char path[2 * SL_PATH_BYTES];
@@ -71,6 +89,9 @@ static sluice_status name_tree_visit(void *ctx, const sl_store_entry *entry, slu
     const int length = snprintf(path + prefix, sizeof(path) - (size_t)prefix, "%s%s%s", m->below,
                                 m->below[0] != '\0' ? "/" : "", name);
     if (name[0] == '.' || entry->kind == SL_ENTRY_OTHER) {
+        name_tree_omit(m,
+                       name[0] == '.' ? "hidden files and folders" : "files that are not regular",
+                       path + prefix, SL_OMITTED_THINGS);
         return SLUICE_OK;
     }
     if (length < 0 || prefix + length >= SL_PATH_BYTES) {
@@ -79,6 +100,13 @@ static sluice_status name_tree_visit(void *ctx, const sl_store_entry *entry, slu
     }
     if (entry->kind != SL_ENTRY_FILE && sl_store_stat(path, &facts) != 0) {
         facts.kind = SL_ENTRY_FILE;
+    }
+    if (facts.kind == SL_ENTRY_FILE && !m->takes(name)) {
+        omit_file(m, path + prefix);
+        return SLUICE_OK;
+    }
+    if (facts.kind == SL_ENTRY_FOLDER && m->deep && strncmp(name, "__", 2) == 0) {
+        name_tree_omit(m, "system folders", path + prefix, SL_OMITTED_THINGS);
     }
     if (facts.kind == SL_ENTRY_FOLDER) {
         return m->deep && strncmp(name, "__", 2) != 0

@@ -11,6 +11,8 @@
 #ifndef SL_NAME_TREE_H
 #define SL_NAME_TREE_H
 
+#include "omissions.h"
+
 #include <sluice/common.h>
 
 #include <stdbool.h>
@@ -20,10 +22,13 @@ typedef struct sl_name_tree {
     uint64_t used, capacity;
     uint64_t *files; /* where in `text` each path begins, in the order of the paths' bytes */
     uint64_t count, file_capacity;
+    sl_omissions *omissions; /* where files that are passed over are counted; NULL: nowhere */
+    const char *others;      /* the reason for files that are not images; NULL: not counted */
 } sl_name_tree;
 
 /* Files that `takes` wants by their names; those of the folder itself, and of folders in it where
- * `deep`. `tree` is all zero. Errors: IO, INVALID (a path is too long), NOMEM. */
+ * `deep`. `tree` is all zero, except `omissions` and `others`. Errors: IO, INVALID (a path is too
+ * long), NOMEM. */
 sluice_status sl_name_tree_open(sl_name_tree *tree, const char *folder, bool deep,
                                 bool (*takes)(const char *name), sluice_error *error);
 void sl_name_tree_close(sl_name_tree *tree); /* of all zero is fine */

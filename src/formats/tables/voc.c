@@ -8,7 +8,9 @@
 #include "meanings.h"
 #include "memory.h"
 #include "open_many.h"
+#include "repeats.h"
 #include "thread.h"
+#include "unlisted.h"
 #include "voc_files.h"
 #include "voc_xml.h"
 
@@ -18,7 +20,8 @@
 
 #define STAGE "dataset"
 
-enum { CLASSES_MAX = 65536, LOOKED_FOR = 16 };
+/* Pictures that are looked for: all of the first ones, and about so many of all. */
+enum { CLASSES_MAX = 65536, LOOKED_FOR = 64, SAMPLED = 1024 };
 
 /* What is usually meant; sorted. */
 static const char *const usual[] = {"aeroplane",   "bicycle", "bird",  "boat",      "bottle",
@@ -102,6 +105,9 @@ typedef struct opener {
     sl_voc_files files;
     page *pages; /* one a file */
     uint32_t count;
+    sl_repeats repeats; /* of files */
+    uint32_t *entries;  /* of each sample whose file is the first: of lists; NULL: none repeats */
+    uint32_t used;      /* entries that there are */
     pthread_mutex_t mutex;         /* guards `names` while files are read */
     json_t *names;                 /* of classes: an object, their numbers */
     int64_t *labels;               /* of those numbers */
@@ -173,10 +179,25 @@ static bool voc_take_object(void *ctx, const sl_voc_object *found)
     return p->objects[p->count++].class != UINT32_MAX;
 }
 
+static bool voc_path_of(const void *ctx, uint32_t number, char path[SL_PATH_BYTES])
+{
+    const sl_voc_files *files = ctx;
+    return snprintf(path, SL_PATH_BYTES, "%s", files->list.files[number].path) < SL_PATH_BYTES;
+}
+
+/* What the annotation of a sample says, which others may share. */
+static const page *page_of(const opener *o, uint32_t sample)
+{
+    return &o->pages[o->repeats.first[sample]];
+}
+
 static sluice_status voc_read_page(void *ctx, uint32_t number, sluice_error *error)
 {
     opener *o = ctx;
     page *own = &o->pages[number];
+    if (o->repeats.first[number] != number) {
+        return sl_boundary_check(o->boundary, o->path, o->files.list.files[number].path, error);
+    }
     job j = {o, own};
     sl_voc_page found = {.take = voc_take_object, .ctx = &j};
     const char *path = o->files.list.files[number].path;
@@ -196,7 +217,8 @@ static sluice_status voc_find_picture(void *ctx, uint32_t number, sluice_error *
     char picture[SL_PATH_BYTES];
     const opener *o = ctx;
     page *own = &o->pages[number];
-    own->has_picture = sl_voc_files_picture(&o->files, number, own->filename, o->place, picture);
+    own->has_picture =
+        sl_voc_files_picture(&o->files, number, page_of(o, number)->filename, o->place, picture);
     own->picture = sl_strdup(picture);
     return own->picture != NULL ? SLUICE_OK : voc_no_memory(error);
 }
@@ -259,13 +281,13 @@ static sluice_status voc_find_masks(opener *o, sluice_error *error)
 
 /* ---- where pictures are ---- */
 
-/* The place that has the picture of one of the first annotations. */
+/* The place that has the picture of an annotation, of the first one that has any. */
 static const char *voc_find_place(const opener *o)
 {
     char picture[SL_PATH_BYTES];
-    for (uint32_t i = 0; i < o->count && i < LOOKED_FOR; i++) {
+    for (uint32_t i = 0; i < o->count; i += i < LOOKED_FOR ? 1 : 1 + o->count / SAMPLED) {
         for (uint32_t k = 0; k < SL_VOC_PLACES; k++) {
-            if (sl_voc_files_picture(&o->files, i, o->pages[i].filename, sl_voc_places[k],
+            if (sl_voc_files_picture(&o->files, i, page_of(o, i)->filename, sl_voc_places[k],
                                      picture)) {
                 return sl_voc_places[k];
             }
@@ -455,13 +477,13 @@ static bool join_objects(opener *o, uint32_t what, const page *from, sl_value *v
 
 static bool voc_find_value(opener *o, uint32_t what, uint32_t sample, sl_value *value)
 {
-    const page *from = &o->pages[sample];
+    const page *from = page_of(o, sample);
     switch (what) {
     case MASK:
     case INSTANCES:
         (void)sl_voc_files_write_mask(&o->files, sample, mask_folders[what], o->mask);
         *value = (sl_value){
-            .present = from->has_mask[what],
+            .present = o->pages[sample].has_mask[what],
             .bytes = {(const uint8_t *)o->mask + strlen("../"), strlen(o->mask) - strlen("../")}};
         return true;
     case WIDTH:
@@ -478,6 +500,43 @@ static bool voc_find_value(opener *o, uint32_t what, uint32_t sample, sl_value *
     }
 }
 
+/* Lists of an annotation that samples share are kept once, each with the same number. */
+static sluice_status begin_entry(opener *o, uint32_t sample, sluice_error *error)
+{
+    if (o->repeats.found && o->entries == NULL) {
+        o->entries = sl_calloc(o->count, sizeof(*o->entries));
+        if (o->entries == NULL) {
+            return voc_no_memory(error);
+        }
+    }
+    if (o->entries != NULL && o->repeats.first[sample] == sample) {
+        o->entries[sample] = o->used++;
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status keep_value(opener *o, uint32_t column, uint32_t sample, sluice_error *error)
+{
+    sl_value value;
+    uint32_t entry;
+    const uint32_t what = o->what[o->own->source[column]];
+    const uint32_t first = o->repeats.first[sample];
+    const bool is_shared = o->repeats.found && what >= BOXES && what <= OCCLUDED;
+    if (is_shared && first != sample) {
+        return sl_side_columns_put_entry(&o->own->side, column, o->entries[first], error);
+    }
+    if (!voc_find_value(o, what, sample, &value)) {
+        return voc_no_memory(error);
+    }
+    if (!is_shared) {
+        return sl_side_columns_put(&o->own->side, column, &value, error);
+    }
+    const sluice_status status =
+        sl_side_columns_add_entry(&o->own->side, column, value.bytes, &entry, error);
+    return status == SLUICE_OK ? sl_side_columns_put_entry(&o->own->side, column, entry, error)
+                               : status;
+}
+
 static sluice_status voc_keep_sample(opener *o, uint32_t sample, sluice_error *error)
 {
     char picture[2 * SL_PATH_BYTES];
@@ -492,11 +551,9 @@ static sluice_status voc_keep_sample(opener *o, uint32_t sample, sluice_error *e
                              "%s", why.text);
     }
     sluice_status status = sl_listed_put_path(o->own, path, error);
+    status = status == SLUICE_OK ? begin_entry(o, sample, error) : status;
     for (uint32_t i = 1; status == SLUICE_OK && i < o->own->side.count; i++) {
-        sl_value value;
-        status = voc_find_value(o, o->what[o->own->source[i]], sample, &value)
-                     ? sl_side_columns_put(&o->own->side, i, &value, error)
-                     : voc_no_memory(error);
+        status = keep_value(o, i, sample, error);
     }
     return status;
 }
@@ -521,7 +578,8 @@ static sluice_status read_pages(opener *o, sluice_error *error)
     if (o->names == NULL || o->pages == NULL) {
         return voc_no_memory(error);
     }
-    return sl_open_many(o->count, voc_read_page, o, error);
+    status = sl_repeats_find(&o->repeats, o->count, voc_path_of, &o->files, error);
+    return status == SLUICE_OK ? sl_open_many(o->count, voc_read_page, o, error) : status;
 }
 
 static sluice_status voc_open_pages(opener *o, const sluice_dataset_options *options,
@@ -544,7 +602,9 @@ static sluice_status voc_open_pages(opener *o, const sluice_dataset_options *opt
     sl_unchecked_add(&o->own->base.unchecked, "annotations have no checksums");
     (void)snprintf(o->own->base.kind, sizeof(o->own->base.kind),
                    "Pascal VOC's annotations, and their pictures");
-    return sl_listed_finish(o->own, o->path, error);
+    /* A list chooses: pictures that it does not name are of other splits. */
+    status = o->files.chosen ? SLUICE_OK : sl_unlisted_count(o->own, error);
+    return status == SLUICE_OK ? sl_listed_finish(o->own, o->path, error) : status;
 }
 
 static void close_opener(opener *o)
@@ -555,6 +615,8 @@ static void close_opener(opener *o)
         sl_free(o->pages[i].objects);
     }
     sl_free(o->pages);
+    sl_free(o->entries);
+    sl_repeats_close(&o->repeats);
     sl_voc_files_close(&o->files);
     sl_boundary_close(o->boundary);
     sl_mutex_destroy(&o->mutex);

@@ -9,7 +9,10 @@
 #include "file_set.h"
 #include "media.h"
 #include "memory.h"
+#include "pair_look.h"
 #include "store.h"
+#include "text_file.h"
+#include "yolo_paths.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -49,7 +52,7 @@ static const sl_file_kind xml_files = {.plural = "annotation files",
 static bool begins_annotation(const char *path)
 {
     char head[LOOK_BYTES + 1];
-    head[sl_store_look(path, head, LOOK_BYTES)] = '\0';
+    (void)sl_text_look(path, head, LOOK_BYTES);
     return strstr(head, "<annotation") != NULL;
 }
 
@@ -114,6 +117,41 @@ static bool find_of_list(const char *path, char folder[SL_PATH_BYTES])
     return false;
 }
 
+/* "FOLDER/NAME.xml", of a name that may have the extension of a picture; false: too long. */
+static bool write_page(const char *folder, const char *name, bool is_stem, char path[SL_PATH_BYTES])
+{
+    const size_t bytes = is_stem ? sl_pair_stem(name) : strlen(name);
+    const bool absolute = name[0] == '/';
+    const int length = snprintf(path, SL_PATH_BYTES, "%s%s%.*s" EXTENSION, absolute ? "" : folder,
+                                absolute ? "" : "/", (int)bytes, name);
+    return length > 0 && length < SL_PATH_BYTES;
+}
+
+/* Whether a name in a list has to be taken without its extension: "0.jpg" of Annotations/0.xml. */
+static bool is_with_extension(const char *folder, const char *name)
+{
+    char path[SL_PATH_BYTES];
+    return sl_pair_is_image(name) &&
+           !(write_page(folder, name, false, path) && sl_store_has_file(path));
+}
+
+bool sl_voc_files_list_has(const char *list, const char *name)
+{
+    char folder[SL_PATH_BYTES];
+    char path[SL_PATH_BYTES];
+    return find_of_list(list, folder) &&
+           write_page(folder, name, is_with_extension(folder, name), path) &&
+           sl_store_has_file(path);
+}
+
+/* A list of pictures that are there, of which the first one has no annotation, is YOLO's. */
+static bool is_of_yolo(const char *path)
+{
+    char name[SL_PATH_BYTES];
+    return sl_yolo_first_picture(path, name) && sl_yolo_list_has(path, name) &&
+           !sl_voc_files_list_has(path, name);
+}
+
 bool sl_voc_files_probe(const char *path)
 {
     char folder[SL_PATH_BYTES];
@@ -123,7 +161,7 @@ bool sl_voc_files_probe(const char *path)
     }
     return facts.kind == SL_ENTRY_FOLDER
                ? voc_files_find_in_folder(path, folder)
-               : facts.kind == SL_ENTRY_FILE && find_of_list(path, folder);
+               : facts.kind == SL_ENTRY_FILE && find_of_list(path, folder) && !is_of_yolo(path);
 }
 
 static sluice_status voc_files_list_folder(sl_voc_files *files, sluice_error *error)
@@ -139,8 +177,7 @@ static sluice_status voc_files_list_folder(sl_voc_files *files, sluice_error *er
 
 typedef struct list_reader {
     const char *path;
-    char *text; /* with a NUL behind it */
-    size_t size;
+    sl_text_file file;
     uint64_t line;
     uint32_t with_number;
     int64_t *numbers; /* one a line */
@@ -149,13 +186,15 @@ typedef struct list_reader {
 
 static sluice_status refuse_line(const list_reader *r, const char *at, const char *why)
 {
-    return sl_error_file(r->error, SLUICE_CORRUPT, STAGE, 0, r->path, (int64_t)(at - r->text),
-                         "line %llu: %s", (unsigned long long)r->line, why);
+    return sl_error_file(r->error, SLUICE_CORRUPT, STAGE, 0, r->path,
+                         sl_text_file_offset(&r->file, at), "line %llu: %s",
+                         (unsigned long long)r->line, why);
 }
 
 static sluice_status voc_files_refuse_name(const list_reader *r, const char *name)
 {
-    return sl_error_file(r->error, SLUICE_INVALID, STAGE, 0, r->path, (int64_t)(name - r->text),
+    return sl_error_file(r->error, SLUICE_INVALID, STAGE, 0, r->path,
+                         sl_text_file_offset(&r->file, name),
                          "line %llu: \"%.256s\" leads out of the folder of annotations: "
                          "" SL_BOUNDARY_ADVICE,
                          (unsigned long long)r->line, name);
@@ -191,10 +230,7 @@ static sluice_status voc_files_take_line(sl_voc_files *files, list_reader *r, ch
     if (!may_be(files, name)) {
         return voc_files_refuse_name(r, name);
     }
-    const bool absolute = name[0] == '/';
-    const int length = snprintf(path, sizeof(path), "%s%s%s" EXTENSION,
-                                absolute ? "" : files->folder, absolute ? "" : "/", name);
-    if (length < 0 || (size_t)length >= sizeof(path)) {
+    if (!write_page(files->folder, name, is_with_extension(files->folder, name), path)) {
         return refuse_line(r, name, "the name is too long");
     }
     return sl_file_list_add(&files->list, path, r->error);
@@ -203,7 +239,7 @@ static sluice_status voc_files_take_line(sl_voc_files *files, list_reader *r, ch
 static sluice_status voc_files_take_lines(sl_voc_files *files, list_reader *r)
 {
     sluice_status status = SLUICE_OK;
-    for (char *line = r->text; status == SLUICE_OK && line < r->text + r->size;) {
+    for (char *line = r->file.text; status == SLUICE_OK && line < r->file.text + r->file.size;) {
         const size_t length = strcspn(line, "\n");
         char *next = line + length + 1;
         r->line++;
@@ -238,32 +274,20 @@ static size_t count_lines(const char *text, size_t size)
 
 static sluice_status voc_files_read_list(sl_voc_files *files, const char *path, sluice_error *error)
 {
-    uint8_t *data;
-    size_t size;
     list_reader r = {.path = path, .error = error};
-    sluice_status status =
-        sl_store_read_whole((sl_file_name){STAGE, path}, LIST_BYTES_MAX, &data, &size, error);
-    if (status < 0) {
-        return status;
-    }
-    char *text = sl_realloc_array(data, size + 1, 1);
-    r.text = text != NULL ? text : (char *)data;
-    r.size = size;
-    r.numbers = sl_calloc(count_lines(r.text, size), sizeof(*r.numbers));
-    if (text == NULL || r.numbers == NULL) {
-        status = sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for a list");
-    } else if (memchr(text, 0, size) != NULL) {
-        status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, -1, "not valid UTF-8");
-    } else {
-        text[size] = '\0';
-        status = voc_files_take_lines(files, &r);
+    sluice_status status = sl_text_file_read(&r.file, path, LIST_BYTES_MAX, error);
+    if (status == SLUICE_OK) {
+        r.numbers = sl_calloc(count_lines(r.file.text, r.file.size), sizeof(*r.numbers));
+        status = r.numbers != NULL
+                     ? voc_files_take_lines(files, &r)
+                     : sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for a list");
     }
     if (status == SLUICE_OK && r.with_number > 0) {
         files->numbers = r.numbers;
     } else {
         sl_free(r.numbers);
     }
-    sl_free(r.text);
+    sl_text_file_close(&r.file);
     return status;
 }
 

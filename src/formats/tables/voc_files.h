@@ -24,6 +24,9 @@ typedef struct sl_voc_files {
 
 /* Looks at names, and at the beginnings of a few annotations. */
 bool sl_voc_files_probe(const char *path);
+/* Whether the annotation of a name, with or without an extension of pictures, is in the folder that
+ * a list is of. */
+bool sl_voc_files_list_has(const char *list, const char *name);
 /* `files` is all zero, but for `anywhere`. Errors: IO, INVALID (none; a list names others than
  * those in the folder), CORRUPT (a list), NOMEM. */
 sluice_status sl_voc_files_open(sl_voc_files *files, const char *path, sluice_error *error);

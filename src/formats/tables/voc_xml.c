@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "store.h"
 #include "table_cell.h"
+#include "text_file.h"
 
 #include <expat.h>
 #include <math.h>
@@ -76,6 +77,7 @@ typedef struct reader {
     char text[1024]; /* of the element that is open */
     size_t text_bytes;
     sl_cell_buffer numbers;
+    char message[160];
     sl_refusal why; /* its offset is not used */
     int64_t offset; /* of it */
     uint64_t line;
@@ -113,30 +115,42 @@ static const char *voc_xml_trim(reader *r)
     return text;
 }
 
-static double take_edge(reader *r, const char *text)
+/* "xmin is "abc": EXPECTED". */
+static void refuse_text(reader *r, place what, const char *text, const char *expected)
+{
+    const char *name = "?";
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        name = places[i].is == what ? places[i].name : name;
+    }
+    (void)snprintf(r->message, sizeof(r->message), "%s is \"%.64s\", which is %s", name, text,
+                   expected);
+    stop(r, SLUICE_CORRUPT, r->message);
+}
+
+static double take_edge(reader *r, place what, const char *text)
 {
     static const sl_field field = {.type = SLUICE_FIELD_FLOAT};
     const sl_cell cell = {.kind = SL_CELL_WORDS, .text = {(const uint8_t *)text, strlen(text)}};
     sl_value value;
     const char *why = sl_cell_value(&cell, &field, &r->numbers, &value);
     if (why != NULL || !isfinite(value.number) || fabs(value.number) > SL_VOC_EDGE_MAX) {
-        stop(r, SLUICE_CORRUPT, "a coordinate or size is no number of a pixel");
+        refuse_text(r, what, text, "not a number of pixels");
         return 0;
     }
     return value.number;
 }
 
-static int64_t take_extent(reader *r, const char *text)
+static int64_t take_extent(reader *r, place what, const char *text)
 {
-    const double number = take_edge(r, text);
+    const double number = take_edge(r, what, text);
     if (number < 0 || number != floor(number)) {
-        stop(r, SLUICE_CORRUPT, "a width or height is no whole number");
+        refuse_text(r, what, text, "not a whole number from 0 on");
         return 0;
     }
     return (int64_t)number;
 }
 
-static bool take_flag(reader *r, const char *text)
+static bool take_flag(reader *r, place what, const char *text)
 {
     static const char *const no[] = {"", "0", "false", "no", "unspecified"};
     for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
@@ -145,7 +159,7 @@ static bool take_flag(reader *r, const char *text)
         }
     }
     if (strcmp(text, "1") != 0 && strcasecmp(text, "true") != 0 && strcasecmp(text, "yes") != 0) {
-        stop(r, SLUICE_CORRUPT, "difficult, truncated or occluded is neither 0 nor 1");
+        refuse_text(r, what, text, "neither 0 nor 1");
     }
     return true;
 }
@@ -167,35 +181,35 @@ static void voc_xml_take_text(reader *r, place what)
         (void)snprintf(r->page->filename, sizeof(r->page->filename), "%s", text);
         break;
     case WIDTH:
-        r->page->width = take_extent(r, text);
+        r->page->width = take_extent(r, what, text);
         break;
     case HEIGHT:
-        r->page->height = take_extent(r, text);
+        r->page->height = take_extent(r, what, text);
         break;
     case NAME:
         voc_xml_take_name(r, text);
         break;
     case DIFFICULT:
-        r->object.difficult = take_flag(r, text);
+        r->object.difficult = take_flag(r, what, text);
         break;
     case TRUNCATED:
-        r->object.truncated = take_flag(r, text);
+        r->object.truncated = take_flag(r, what, text);
         break;
     case OCCLUDED:
-        r->object.occluded = take_flag(r, text);
+        r->object.occluded = take_flag(r, what, text);
         r->object.says_occluded = true;
         break;
     case XMIN:
-        r->object.xmin = take_edge(r, text);
+        r->object.xmin = take_edge(r, what, text);
         break;
     case YMIN:
-        r->object.ymin = take_edge(r, text);
+        r->object.ymin = take_edge(r, what, text);
         break;
     case XMAX:
-        r->object.xmax = take_edge(r, text);
+        r->object.xmax = take_edge(r, what, text);
         break;
     default:
-        r->object.ymax = take_edge(r, text);
+        r->object.ymax = take_edge(r, what, text);
         break;
     }
 }
@@ -345,7 +359,10 @@ sluice_status sl_voc_xml_read(sl_voc_page *page, const char *path, sluice_error 
     page->width = page->height = -1;
     sluice_status status =
         sl_store_read_whole((sl_file_name){STAGE, path}, SL_VOC_BYTES_MAX, &data, &bytes, error);
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && sl_text_encoding(data, bytes) != NULL) {
+        status = sl_text_refuse_encoding(STAGE, path, sl_text_encoding(data, bytes), error);
+        sl_free(data);
+    } else if (status == SLUICE_OK) {
         status = voc_xml_parse(&r, path, data, bytes, error);
         if (r.xml != NULL) {
             XML_ParserFree(r.xml);

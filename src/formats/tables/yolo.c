@@ -8,6 +8,7 @@
 #include "meanings.h"
 #include "memory.h"
 #include "open_many.h"
+#include "repeats.h"
 #include "yolo_files.h"
 
 #include <stdio.h>
@@ -43,9 +44,15 @@ static const sl_source_column all_sources[SOURCES] = {
 typedef struct opener {
     sl_yolo_files files;
     sl_yolo_page *pages; /* one a picture */
+    sl_repeats repeats;  /* of label files */
+    uint32_t *entries;   /* of each picture whose label file is the first: of columns; NULL: files
+                            are not repeated */
+    uint32_t used;       /* entries that there are */
     sl_listed *own;
     sl_source_column sources[SOURCES];
     uint32_t what[SOURCES]; /* that each source is */
+    uint64_t missing;       /* pictures without a label file */
+    uint64_t unlabelled;    /* the first of them */
     uint8_t *buffer;        /* for a list of a sample */
     uint64_t capacity;
 } opener;
@@ -57,6 +64,12 @@ static sluice_status yolo_no_memory(sluice_error *error)
 
 /* ---- label files ---- */
 
+static bool yolo_path_of(const void *ctx, uint32_t number, char path[SL_PATH_BYTES])
+{
+    const sl_yolo_files *files = ctx;
+    return sl_yolo_files_label(files, number, path);
+}
+
 static sluice_status yolo_read_page(void *ctx, uint32_t number, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
@@ -66,7 +79,7 @@ static sluice_status yolo_read_page(void *ctx, uint32_t number, sluice_error *er
                              "the path of a label file is too long");
     }
     const sluice_status status = sl_boundary_check(o->files.boundary, o->files.path, path, error);
-    return status == SLUICE_OK
+    return status == SLUICE_OK && o->repeats.first[number] == number
                ? sl_yolo_labels_read(&o->pages[number], &o->files.yaml.rules, path, error)
                : status;
 }
@@ -86,12 +99,17 @@ static sluice_status yolo_read_pages(opener *o, sluice_error *error)
     if (o->files.yaml.rules.classes == 0) {
         o->files.yaml.rules.classes = SL_YOLO_CLASSES_MAX;
     }
-    const sluice_status status = sl_open_many((uint32_t)count, yolo_read_page, o, error);
-    bool found = false;
-    for (uint64_t i = 0; status == SLUICE_OK && i < count && !found; i++) {
-        found = o->pages[i].is_there;
+    sluice_status status =
+        sl_repeats_find(&o->repeats, (uint32_t)count, yolo_path_of, &o->files, error);
+    status = status == SLUICE_OK ? sl_open_many((uint32_t)count, yolo_read_page, o, error) : status;
+    uint64_t missing = 0;
+    for (uint64_t i = 0; status == SLUICE_OK && i < count; i++) {
+        const bool is_there = o->pages[o->repeats.first[i]].is_there;
+        o->unlabelled = !is_there && missing == 0 ? i : o->unlabelled;
+        missing += !is_there;
     }
-    if (status < 0 || found) {
+    o->missing = missing;
+    if (status < 0 || missing < count) {
         return status;
     }
     (void)sl_yolo_files_label(&o->files, 0, path);
@@ -145,6 +163,46 @@ static bool yolo_make_list(opener *o, uint32_t what, const sl_yolo_page *from, s
     return true;
 }
 
+/* A list of a page that pictures share is kept once. */
+static sluice_status yolo_keep_list(opener *o, uint32_t column, uint64_t sample, bool is_new,
+                                    sluice_error *error)
+{
+    sl_value value;
+    uint32_t entry;
+    const uint32_t first = o->repeats.first[sample];
+    sluice_status status = SLUICE_OK;
+    if (is_new && !yolo_make_list(o, o->what[o->own->source[column]], &o->pages[first], &value)) {
+        return yolo_no_memory(error);
+    }
+    if (!o->repeats.found) {
+        return sl_side_columns_put(&o->own->side, column, &value, error);
+    }
+    if (is_new) {
+        status = sl_side_columns_add_entry(&o->own->side, column, value.bytes, &entry, error);
+    }
+    return status == SLUICE_OK
+               ? sl_side_columns_put_entry(&o->own->side, column, o->entries[first], error)
+               : status;
+}
+
+static sluice_status yolo_keep_lists(opener *o, uint64_t sample, sluice_error *error)
+{
+    const uint32_t first = o->repeats.first[sample];
+    const bool is_new = first == sample;
+    sluice_status status = SLUICE_OK;
+    if (o->repeats.found && o->entries == NULL) {
+        o->entries = sl_calloc(o->files.count, sizeof(*o->entries));
+        status = o->entries != NULL ? SLUICE_OK : yolo_no_memory(error);
+    }
+    if (status == SLUICE_OK && o->entries != NULL && is_new) {
+        o->entries[first] = o->used++;
+    }
+    for (uint32_t i = 1; status == SLUICE_OK && i < o->own->side.count; i++) {
+        status = yolo_keep_list(o, i, sample, is_new, error);
+    }
+    return status;
+}
+
 static sluice_status yolo_keep_sample(opener *o, uint64_t sample, sluice_error *error)
 {
     const char *picture = sl_yolo_files_picture(&o->files, sample);
@@ -153,14 +211,8 @@ static sluice_status yolo_keep_sample(opener *o, uint64_t sample, sluice_error *
     if (why.text != NULL) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->files.path, -1, "%s", why.text);
     }
-    sluice_status status = sl_listed_put_path(o->own, path, error);
-    for (uint32_t i = 1; status == SLUICE_OK && i < o->own->side.count; i++) {
-        sl_value value;
-        status = yolo_make_list(o, o->what[o->own->source[i]], &o->pages[sample], &value)
-                     ? sl_side_columns_put(&o->own->side, i, &value, error)
-                     : yolo_no_memory(error);
-    }
-    return status;
+    const sluice_status status = sl_listed_put_path(o->own, path, error);
+    return status == SLUICE_OK ? yolo_keep_lists(o, sample, error) : status;
 }
 
 /* ---- opening ---- */
@@ -202,6 +254,14 @@ static sluice_status yolo_open_pages(opener *o, const sluice_dataset_options *op
     (void)snprintf(base->info.format, sizeof(base->info.format), "yolo");
     sl_unchecked_add(&base->unchecked, "labels have no checksums");
     (void)snprintf(base->kind, sizeof(base->kind), "YOLO's labels, and their pictures");
+    sl_omissions_join(&base->omissions, &o->files.omissions);
+    if (o->missing > o->files.count / 10) {
+        sl_warnings_add(&base->warnings,
+                        "%llu of %llu images have no label file, and so no objects: the first is "
+                        "%.200s",
+                        (unsigned long long)o->missing, (unsigned long long)o->files.count,
+                        sl_yolo_files_picture(&o->files, o->unlabelled));
+    }
     return sl_listed_finish(o->own, o->files.path, error);
 }
 
@@ -217,6 +277,7 @@ static sluice_status open_yolo(sl_dataset **dataset, const char *const *paths, s
         return yolo_no_memory(error);
     }
     o->files.path = paths[0];
+    o->files.split = options->split;
     o->files.anywhere = options->allow_outside != 0;
     const sluice_status status = yolo_open_pages(o, options, error);
     if (status == SLUICE_OK) {
@@ -228,6 +289,8 @@ static sluice_status open_yolo(sl_dataset **dataset, const char *const *paths, s
         sl_yolo_page_close(&o->pages[i]);
     }
     sl_free(o->pages);
+    sl_free(o->entries);
+    sl_repeats_close(&o->repeats);
     sl_yolo_files_close(&o->files);
     sl_free(o->buffer);
     sl_free(o);
@@ -239,6 +302,7 @@ SL_FORMAT(yolo) = {
     .files = "YOLO labels",
     .known = "YOLO labels (images and labels, a data.yaml, lists of pictures)",
     .takes_fields = true,
+    .takes_split = true,
     .probe = sl_yolo_files_probe,
     .open = open_yolo,
 };

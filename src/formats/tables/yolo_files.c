@@ -6,6 +6,8 @@
 #include "name_tree.h"
 #include "pair_look.h"
 #include "splits.h"
+#include "text_file.h"
+#include "yolo_folders.h"
 #include "yolo_paths.h"
 
 #include <ctype.h>
@@ -15,7 +17,7 @@
 
 #define STAGE "dataset"
 
-enum { LIST_BYTES_MAX = 64 << 20, NAMES_BYTES_MAX = 1 << 20, OFFER_BYTES = 320 };
+enum { LIST_BYTES_MAX = 64 << 20, NAMES_BYTES_MAX = 1 << 20, OFFER_BYTES = 384 };
 
 /* ---- pictures ---- */
 
@@ -62,6 +64,8 @@ static bool yolo_full(const sl_yolo_files *files, const char *path, char full[SL
     return length >= 0 && length < SL_PATH_BYTES;
 }
 
+/* ---- folders ---- */
+
 /* Of all pictures below a folder, itself from the root. */
 static sluice_status yolo_add_folder(sl_yolo_files *files, const char *folder, bool deep,
                                      sl_name_tree *tree, sluice_error *error)
@@ -70,6 +74,8 @@ static sluice_status yolo_add_folder(sl_yolo_files *files, const char *folder, b
     if (!yolo_full(files, folder, full)) {
         return yolo_files_refuse(files, error, "the path of a folder is too long");
     }
+    tree->omissions = &files->omissions;
+    tree->others = "files of image folders that are not images";
     sluice_status status = sl_name_tree_open(tree, full, deep, sl_pair_is_picture, error);
     if (status == SLUICE_OK && tree->count == 0) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, full, -1, "no picture is in it");
@@ -77,7 +83,7 @@ static sluice_status yolo_add_folder(sl_yolo_files *files, const char *folder, b
     for (uint64_t i = 0; status == SLUICE_OK && i < tree->count; i++) {
         status = yolo_add(files, folder, sl_name_tree_path(tree, i), error);
     }
-    return status;
+    return status == SLUICE_OK ? sl_yolo_count_labels(files, full, deep, tree, error) : status;
 }
 
 /* Whether a list may name it: a path from the root. `at` for the error: the list, and where. */
@@ -102,8 +108,7 @@ static sluice_status yolo_check_name(const sl_yolo_files *files, const char *nam
 typedef struct picture_list {
     const char *path;           /* of the list */
     char folder[SL_PATH_BYTES]; /* that it is in, from the root; "": that itself */
-    char *text;
-    size_t size;
+    sl_text_file file;
 } picture_list;
 
 static sluice_status take_list_line(sl_yolo_files *files, const picture_list *l, char *line,
@@ -118,9 +123,9 @@ static sluice_status take_list_line(sl_yolo_files *files, const picture_list *l,
         return SLUICE_OK;
     }
     if (!sl_pair_is_picture(line)) {
-        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, l->path, (int64_t)(line - l->text),
-                             "line %llu: \"%.256s\" is not the name of a picture",
-                             (unsigned long long)number, line);
+        return sl_error_file(
+            error, SLUICE_CORRUPT, STAGE, 0, l->path, sl_text_file_offset(&l->file, line),
+            "line %llu: \"%.256s\" is not the name of a picture", (unsigned long long)number, line);
     }
     const sluice_status status = yolo_add(files, l->folder, line, error);
     return status == SLUICE_OK
@@ -129,37 +134,17 @@ static sluice_status take_list_line(sl_yolo_files *files, const picture_list *l,
                : status;
 }
 
-static sluice_status read_text(const char *path, uint64_t most, char **text, size_t *size,
-                               sluice_error *error)
-{
-    uint8_t *data;
-    const sluice_status status =
-        sl_store_read_whole((sl_file_name){STAGE, path}, most, &data, size, error);
-    if (status < 0) {
-        return status;
-    }
-    *text = sl_realloc_array(data, *size + 1, 1);
-    if (*text == NULL) {
-        sl_free(data);
-        return sl_no_memory_file(error, STAGE, path, "for its lines");
-    }
-    (*text)[*size] = '\0';
-    return memchr(*text, 0, *size) == NULL
-               ? SLUICE_OK
-               : sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, -1, "not a text");
-}
-
 static sluice_status yolo_add_list(sl_yolo_files *files, picture_list *l, sluice_error *error)
 {
     uint64_t number = 0;
-    sluice_status status = read_text(l->path, LIST_BYTES_MAX, &l->text, &l->size, error);
-    for (char *line = l->text; status == SLUICE_OK && line < l->text + l->size;) {
+    sluice_status status = sl_text_file_read(&l->file, l->path, LIST_BYTES_MAX, error);
+    for (char *line = l->file.text; status == SLUICE_OK && line < l->file.text + l->file.size;) {
         char *next = line + strcspn(line, "\n") + 1;
         next[-1] = '\0';
         status = take_list_line(files, l, line, ++number, error);
         line = next;
     }
-    sl_free(l->text);
+    sl_text_file_close(&l->file);
     return status;
 }
 
@@ -179,15 +164,14 @@ static void folder_of(const char *path, const char *none, char folder[SL_PATH_BY
 
 static sluice_status take_names(sl_yolo_files *files, const char *path, sluice_error *error)
 {
-    char *text = NULL;
-    size_t size;
-    sluice_status status = read_text(path, NAMES_BYTES_MAX, &text, &size, error);
+    sl_text_file text = {.data = NULL};
+    sluice_status status = sl_text_file_read(&text, path, NAMES_BYTES_MAX, error);
     files->yaml.names = json_array();
     if (status == SLUICE_OK && files->yaml.names == NULL) {
         status = sl_no_memory_file(error, STAGE, path, "for names of classes");
     }
     char *rest = NULL;
-    for (char *line = status == SLUICE_OK ? strtok_r(text, "\r\n", &rest) : NULL;
+    for (char *line = status == SLUICE_OK ? strtok_r(text.text, "\r\n", &rest) : NULL;
          status == SLUICE_OK && line != NULL; line = strtok_r(NULL, "\r\n", &rest)) {
         if (json_array_size(files->yaml.names) == SL_YOLO_CLASSES_MAX ||
             json_array_append_new(files->yaml.names, json_string(line)) != 0) {
@@ -196,7 +180,7 @@ static sluice_status take_names(sl_yolo_files *files, const char *path, sluice_e
         }
     }
     files->yaml.rules.classes = (uint32_t)json_array_size(files->yaml.names);
-    sl_free(text);
+    sl_text_file_close(&text);
     return status;
 }
 
@@ -204,20 +188,13 @@ static sluice_status take_names(sl_yolo_files *files, const char *path, sluice_e
 static sluice_status find_names_in(sl_yolo_files *files, const char *folder, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
-    char real[SL_PATH_BYTES];
-    char own[NAME_MAX + 8] = "";
-    if (sl_store_real_path(folder, real) == 0 && strlen(sl_path_name(real)) <= NAME_MAX) {
-        (void)snprintf(own, sizeof(own), "%s.yaml", sl_path_name(real));
+    if (sl_yolo_find_own_yaml(folder, path)) {
+        return sl_yolo_yaml_read(&files->yaml, path, error);
     }
-    const char *const names[] = {"data.yaml", "dataset.yaml", own};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (names[i][0] != '\0' && sl_yolo_find_yaml(folder, names[i], path)) {
-            return sl_yolo_yaml_read(&files->yaml, path, error);
-        }
+    if (!sl_path_join(path, folder, "classes.txt") || !sl_store_has_file(path)) {
+        return SLUICE_END;
     }
-    return sl_path_join(path, folder, "classes.txt") && sl_store_has_file(path)
-               ? take_names(files, path, error)
-               : SLUICE_END;
+    return take_names(files, path, error);
 }
 
 static sluice_status find_names(sl_yolo_files *files, sluice_error *error)
@@ -227,6 +204,7 @@ static sluice_status find_names(sl_yolo_files *files, sluice_error *error)
     sluice_status status = find_names_in(files, files->root, error);
     if (status == SLUICE_END && files->labels[0] != '\0' && yolo_full(files, files->labels, path)) {
         status = find_names_in(files, path, error);
+        files->has_list_of_classes = files->has_list_of_classes && status == SLUICE_END;
     }
     /* A split's folder, as Roboflow exports them. */
     if (status == SLUICE_END && sl_store_real_path(files->root, real) == 0 &&
@@ -243,12 +221,18 @@ static sluice_status find_source(const sl_yolo_files *files, const char *list, c
                                  char found[SL_PATH_BYTES], sluice_error *error)
 {
     const bool up = strncmp(name, "../", 3) == 0;
-    const char *const bases[] = {files->yaml.path, ""};
+    const char *path = files->yaml.path;
+    const char *below = path; /* "datasets/coco128" of "../datasets/coco128" */
+    while (below != NULL && strncmp(below, "../", 3) == 0) {
+        below += 3;
+    }
+    const char *const bases[] = {path, "", below != path ? below : NULL,
+                                 path != NULL ? sl_path_name(path) : NULL};
     const char *const ends[] = {name, up ? name + 3 : NULL};
     char full[SL_PATH_BYTES];
     char outside[SL_PATH_BYTES] = "";
     sl_store_facts facts;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 2 * sizeof(bases) / sizeof(bases[0]); i++) {
         const char *base = bases[i / 2];
         const char *end = ends[i % 2];
         if (base == NULL || end == NULL) {
@@ -310,12 +294,37 @@ static sluice_status add_source(sl_yolo_files *files, const char *yaml, const ch
     return status == SLUICE_OK ? yolo_add_list(files, &l, error) : status;
 }
 
+/* The real path of a source; false: it is not found. */
+static bool real_source(const sl_yolo_files *files, const char *yaml, const json_t *name,
+                        char real[SL_PATH_BYTES])
+{
+    char found[SL_PATH_BYTES];
+    char full[SL_PATH_BYTES];
+    return find_source(files, yaml, json_string_value(name), found, NULL) == SLUICE_OK &&
+           yolo_full(files, found, full) && sl_store_real_path(full, real) == 0;
+}
+
+/* Whether two splits are the same pictures. */
+static bool are_same_sources(const sl_yolo_files *files, const char *yaml, const json_t *a,
+                             const json_t *b)
+{
+    char one[SL_PATH_BYTES];
+    char other[SL_PATH_BYTES];
+    bool same = json_array_size(a) == json_array_size(b);
+    for (size_t i = 0; same && i < json_array_size(a); i++) {
+        same = real_source(files, yaml, json_array_get(a, i), one) &&
+               real_source(files, yaml, json_array_get(b, i), other) && strcmp(one, other) == 0;
+    }
+    return same;
+}
+
 /* Which of its splits is meant cannot be told. */
 static sluice_status refuse_splits(const sl_yolo_files *files, const char *yaml,
                                    sluice_error *error)
 {
     char offers[OFFER_BYTES] = "";
     char found[SL_PATH_BYTES];
+    const char *first = NULL;
     size_t used = 0;
     for (int i = 0; i < SL_YOLO_SPLITS; i++) {
         const char *name = json_string_value(json_array_get(files->yaml.splits[i], 0));
@@ -323,35 +332,60 @@ static sluice_status refuse_splits(const sl_yolo_files *files, const char *yaml,
             continue;
         }
         const bool is_there = find_source(files, yaml, name, found, NULL) == SLUICE_OK;
-        used += (size_t)snprintf(offers + used, sizeof(offers) - used, "%s%.100s",
-                                 used > 0 ? ", " : "", is_there ? found : name);
+        first = first == NULL ? sl_yolo_splits[i] : first;
+        used += (size_t)snprintf(offers + used, sizeof(offers) - used, "%s%s (%.100s)",
+                                 used > 0 ? ", " : "", sl_yolo_splits[i], is_there ? found : name);
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, yaml, -1,
-                         "it names several splits, and a dataset is one of them: open its folder "
-                         "or list: %s",
-                         offers);
+                         "it names several splits, and a dataset is one of them: %s: choose one, "
+                         "such as " SL_OPTION("split") "=\"%s\"",
+                         offers, first);
+}
+
+/* Chooses a split by its name, or the only one, which others may name, too. */
+static sluice_status choose_yaml_split(const sl_yolo_files *files, const char *yaml, int *split,
+                                       sluice_error *error)
+{
+    const char *names[SL_YOLO_SPLITS];
+    int numbers[SL_YOLO_SPLITS];
+    uint32_t count = 0;
+    uint32_t chosen = 0;
+    bool same = true;
+    for (int i = 0; i < SL_YOLO_SPLITS; i++) {
+        if (json_array_size(files->yaml.splits[i]) > 0) {
+            names[count] = sl_yolo_splits[i];
+            numbers[count++] = i;
+        }
+    }
+    if (count == 0) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, yaml, -1, "it names no pictures");
+    }
+    if (files->split != NULL) {
+        const sluice_status status = sl_split_choose(names, count, files->split, &chosen, error);
+        if (status < 0 && error != NULL) {
+            sl_error_set_path(error, yaml);
+        }
+        *split = numbers[chosen];
+        return status;
+    }
+    for (uint32_t i = 1; i < count && same; i++) {
+        same = are_same_sources(files, yaml, files->yaml.splits[numbers[0]],
+                                files->yaml.splits[numbers[i]]);
+    }
+    *split = numbers[0];
+    return same ? SLUICE_OK : refuse_splits(files, yaml, error);
 }
 
 static sluice_status open_yaml(sl_yolo_files *files, const char *path, sluice_error *error)
 {
-    int split = -1;
+    int split = 0;
     folder_of(path, ".", files->root);
     sluice_status status =
         files->anywhere ? SLUICE_OK : sl_boundary_open_beside(&files->boundary, path, error);
     status = status == SLUICE_OK ? sl_yolo_yaml_read(&files->yaml, path, error) : status;
+    status = status == SLUICE_OK ? choose_yaml_split(files, path, &split, error) : status;
     if (status < 0) {
         return status;
-    }
-    for (int i = 0; i < SL_YOLO_SPLITS; i++) {
-        if (json_array_size(files->yaml.splits[i]) > 0) {
-            if (split >= 0) {
-                return refuse_splits(files, path, error);
-            }
-            split = i;
-        }
-    }
-    if (split < 0) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "it names no pictures");
     }
     for (size_t i = 0; status == SLUICE_OK && i < json_array_size(files->yaml.splits[split]); i++) {
         const char *name = json_string_value(json_array_get(files->yaml.splits[split], i));
@@ -372,31 +406,67 @@ static sluice_status open_list(sl_yolo_files *files, sluice_error *error)
     return status == SLUICE_OK ? find_names(files, error) : status;
 }
 
-static sluice_status open_folder(sl_yolo_files *files, const char *path, sluice_error *error)
+static sluice_status open_split(sl_yolo_files *files, sluice_error *error)
 {
     bool deep;
+    char path[SL_PATH_BYTES];
+    char full[SL_PATH_BYTES];
     sl_name_tree tree = {.count = 0};
-    if (!sl_yolo_find_folder(files, path, &deep)) {
-        return yolo_files_refuse(files, error, "there are no labels any more");
+    sluice_status status = yolo_full(files, files->pictures, full)
+                               ? sl_name_tree_open(&tree, full, true, sl_pair_is_picture, error)
+                               : yolo_files_refuse(files, error, "the path is too long");
+    status = status == SLUICE_OK ? sl_yolo_find_inner_split(files, &tree, path, error) : status;
+    sl_name_tree_close(&tree);
+    if (status < 0) {
+        return status;
     }
-    sluice_status status = yolo_add_folder(files, files->pictures, deep, &tree, error);
-    status =
-        status == SLUICE_OK && deep
-            ? sl_name_tree_check_splits(&tree, files->path, files->root, files->pictures, error)
-            : status;
+    return sl_yolo_find_folder(files, path, &deep)
+               ? yolo_add_folder(files, files->pictures, deep, &tree, error)
+               : sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                               "the pictures of the split have no labels");
+}
+
+static sluice_status open_folder(sl_yolo_files *files, bool deep, sluice_error *error)
+{
+    sl_name_tree tree = {.count = 0};
+    sluice_status status = SLUICE_OK;
+    if (files->split != NULL) {
+        status = open_split(files, error);
+    } else {
+        status = yolo_add_folder(files, files->pictures, deep, &tree, error);
+        status =
+            status == SLUICE_OK && deep
+                ? sl_name_tree_check_splits(&tree, files->path, files->root, files->pictures, error)
+                : status;
+    }
     sl_name_tree_close(&tree);
     return status == SLUICE_OK ? find_names(files, error) : status;
 }
 
 static sluice_status open_path(sl_yolo_files *files, const char *path, sluice_error *error)
 {
+    bool deep;
     char yaml[SL_PATH_BYTES];
     if (!sl_store_has_folder(path)) {
-        return sl_yolo_is_yaml_named(path) ? open_yaml(files, path, error)
-                                           : open_list(files, error);
+        if (sl_yolo_is_yaml_named(path)) {
+            return open_yaml(files, path, error);
+        }
+        return files->split == NULL
+                   ? open_list(files, error)
+                   : yolo_files_refuse(files, error,
+                                       "a list of pictures has no splits: open it without "
+                                       "" SL_OPTION("split"));
     }
-    return sl_yolo_find_yaml(path, "data.yaml", yaml) ? open_yaml(files, yaml, error)
-                                                      : open_folder(files, path, error);
+    if (sl_yolo_find_yaml(path, "data.yaml", yaml) ||
+        (files->split != NULL && sl_yolo_find_own_yaml(path, yaml))) {
+        return open_yaml(files, yaml, error);
+    }
+    if (sl_yolo_find_folder(files, path, &deep)) {
+        return open_folder(files, deep, error);
+    }
+    return sl_yolo_find_own_yaml(path, yaml)
+               ? open_yaml(files, yaml, error)
+               : yolo_files_refuse(files, error, "there are no labels any more");
 }
 
 sluice_status sl_yolo_files_open(sl_yolo_files *files, sluice_error *error)
@@ -408,6 +478,10 @@ sluice_status sl_yolo_files_open(sl_yolo_files *files, sluice_error *error)
     }
     sl_pair_search_begin(&search);
     const sluice_status status = sl_pair_search_end(&search, open_path(files, clean, error), error);
+    if (files->has_list_of_classes) {
+        sl_omit(&files->omissions, SL_OMITTED_THINGS, "lists of classes that are not used",
+                "classes.txt");
+    }
     return status == SLUICE_OK && files->count == 0
                ? yolo_files_refuse(files, error, "it lists no picture")
                : status;
@@ -423,19 +497,7 @@ void sl_yolo_files_close(sl_yolo_files *files)
 
 bool sl_yolo_files_label(const sl_yolo_files *files, uint64_t number, char label[SL_PATH_BYTES])
 {
-    static const char from[] = "/images/";
     char full[SL_PATH_BYTES];
-    const char *images = NULL;
-    if (!yolo_full(files, sl_yolo_files_picture(files, number), full)) {
-        return false;
-    }
-    for (const char *at = strstr(full, from); at != NULL; at = strstr(at + 1, from)) {
-        images = at;
-    }
-    const size_t before = images != NULL ? (size_t)(images - full) : 0;
-    const size_t after = images != NULL ? before + strlen(from) : 0;
-    const int length =
-        snprintf(label, SL_PATH_BYTES, "%.*s%s%.*s.txt", (int)before, full,
-                 images != NULL ? "/labels/" : "", (int)(sl_pair_stem(full) - after), full + after);
-    return length > 0 && length < SL_PATH_BYTES;
+    return yolo_full(files, sl_yolo_files_picture(files, number), full) &&
+           sl_yolo_label_of(full, label);
 }

@@ -12,11 +12,13 @@
 #ifndef SL_YOLO_FILES_H
 #define SL_YOLO_FILES_H
 
+#include "omissions.h"
 #include "store.h"
 #include "yolo_yaml.h"
 
 typedef struct sl_yolo_files {
     const char *path;             /* that was opened */
+    const char *split;            /* to open, of several; NULL: nobody said */
     bool anywhere;                /* lists may name what is outside of their folder */
     char root[SL_PATH_BYTES];     /* what the paths of pictures are from */
     char pictures[SL_PATH_BYTES]; /* a folder of pictures, from there; "": lists name them */
@@ -26,13 +28,16 @@ typedef struct sl_yolo_files {
     uint64_t used, capacity;
     uint64_t *files; /* where in `text` each begins, in the order of samples */
     uint64_t count, file_capacity;
-    sl_yolo_yaml yaml; /* what is said of classes, wherever it was found */
+    sl_yolo_yaml yaml;        /* what is said of classes, wherever it was found */
+    bool has_list_of_classes; /* a classes.txt says it */
+    sl_omissions omissions;   /* what was passed over in folders */
 } sl_yolo_files;
 
 /* Looks at names, and at the beginnings of a few files. */
 bool sl_yolo_files_probe(const char *path);
-/* `files` is all zero, but for `path` and `anywhere`. Errors: IO, INVALID (several splits, nothing,
- * what leads out of a list's folder), those of sl_yolo_yaml_read, CORRUPT (a list), NOMEM. */
+/* `files` is all zero, but for `path`, `split` and `anywhere`. Errors: IO, INVALID (several splits,
+ * nothing, what leads out of a list's folder), those of sl_yolo_yaml_read, CORRUPT (a list), NOMEM.
+ */
 sluice_status sl_yolo_files_open(sl_yolo_files *files, sluice_error *error);
 void sl_yolo_files_close(sl_yolo_files *files);
 

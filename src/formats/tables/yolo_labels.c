@@ -5,6 +5,7 @@
 #include "memory.h"
 #include "number_text.h"
 #include "store.h"
+#include "text_file.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #define STAGE "dataset"
 
 /* Numbers of a line: the class and a box; and of the smallest polygon. */
-enum { BOX_NUMBERS = 5, POLYGON_NUMBERS = 7, LOOK_BYTES = 512 };
+enum { BOX_NUMBERS = 5, POLYGON_NUMBERS = 7, LOOK_BYTES = 512, MARK_BYTES = 3 };
 
 static const char spaces[] = " \t\r\v\f";
 
@@ -210,31 +211,18 @@ static sluice_status yolo_take_lines(reader *r, char *text, size_t size)
 sluice_status sl_yolo_labels_read(sl_yolo_page *page, const sl_yolo_rules *rules, const char *path,
                                   sluice_error *error)
 {
-    uint8_t *data;
-    size_t size;
+    sl_text_file file = {.data = NULL};
     sl_store_facts facts;
     const int failed = sl_store_stat(path, &facts);
     if (failed < 0 && sl_store_is_missing(failed)) {
         return SLUICE_OK;
     }
     page->is_there = true;
-    sluice_status status =
-        sl_store_read_whole((sl_file_name){STAGE, path}, SL_YOLO_BYTES_MAX, &data, &size, error);
-    if (status < 0) {
-        return status;
-    }
-    char *text = sl_realloc_array(data, size + 1, 1);
-    reader r = {.path = path, .text = text, .page = page, .rules = rules, .error = error};
-    if (text == NULL) {
-        status = yolo_labels_no_memory(&r);
-    } else if (memchr(text, 0, size) != NULL) {
-        status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, -1, "not a text");
-    } else {
-        text[size] = '\0';
-        status = yolo_take_lines(&r, text, size);
-    }
+    sluice_status status = sl_text_file_read(&file, path, SL_YOLO_BYTES_MAX, error);
+    reader r = {.path = path, .text = file.data, .page = page, .rules = rules, .error = error};
+    status = status == SLUICE_OK ? yolo_take_lines(&r, file.text, file.size) : status;
     sl_free(r.numbers);
-    sl_free(text != NULL ? text : (char *)data);
+    sl_text_file_close(&file);
     return status;
 }
 
@@ -251,11 +239,10 @@ bool sl_yolo_labels_look(const char *path)
     sl_store_facts facts;
     int numbers = 0;
     double number;
-    const size_t bytes = sl_store_look(path, head, LOOK_BYTES);
-    head[bytes] = '\0';
+    const size_t bytes = sl_text_look(path, head, LOOK_BYTES);
     const char *at = head + strspn(head, " \t\r\n");
     if (*at == '\0') {
-        return sl_store_stat(path, &facts) == 0 && facts.identity.bytes == bytes;
+        return sl_store_stat(path, &facts) == 0 && facts.identity.bytes <= bytes + MARK_BYTES;
     }
     for (; *at != '\n' && *at != '\0' && numbers < BOX_NUMBERS; numbers++) {
         const size_t length = strcspn(at, " \t\r\n");

@@ -3,8 +3,10 @@
 
 #include "memory.h"
 #include "pair_look.h"
+#include "text_file.h"
 #include "voc_files.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,7 +45,7 @@ static bool is_yaml(const char *path)
     if (head == NULL) {
         return false;
     }
-    head[sl_store_look(path, head, LOOK_BYTES)] = '\0';
+    (void)sl_text_look(path, head, LOOK_BYTES);
     for (int i = 0; i < SL_YOLO_SPLITS; i++) {
         found = found || yolo_begins_line(head, sl_yolo_splits[i]);
     }
@@ -57,14 +59,52 @@ bool sl_yolo_is_yaml_named(const char *name)
     return sl_ends_with(name, ".yaml") || sl_ends_with(name, ".yml");
 }
 
-/* The first line that is not empty, without what is around it; false: there is none. */
+bool sl_yolo_first_picture(const char *path, char name[SL_PATH_BYTES])
+{
+    (void)sl_text_look(path, name, SL_PATH_BYTES - 1);
+    const char *line = name + strspn(name, " \t\r\n");
+    size_t length = strcspn(line, "\r\n");
+    while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\t')) {
+        length--;
+    }
+    memmove(name, line, length);
+    name[length] = '\0';
+    return length > 0 && sl_pair_is_picture(name);
+}
+
+bool sl_yolo_list_has(const char *path, const char *name)
+{
+    char full[SL_PATH_BYTES];
+    char label[SL_PATH_BYTES];
+    const char *slash = strrchr(path, '/');
+    const int folder = slash != NULL && name[0] != '/' ? (int)(slash - path + 1) : 0;
+    const int length = snprintf(full, sizeof(full), "%.*s%s", folder, path, name);
+    return length < SL_PATH_BYTES &&
+           (sl_store_has_file(full) || (sl_yolo_label_of(full, label) && sl_store_has_file(label)));
+}
+
+/* A list of names with extensions may be VOC's as well: then the files that there are tell. */
 static bool is_picture_list(const char *path)
 {
-    char head[SL_PATH_BYTES];
-    head[sl_store_look(path, head, sizeof(head) - 1)] = '\0';
-    char *line = head + strspn(head, " \t\r\n");
-    line[strcspn(line, "\r\n")] = '\0';
-    return line[0] != '\0' && sl_pair_is_picture(line);
+    char name[SL_PATH_BYTES];
+    return sl_yolo_first_picture(path, name) &&
+           (!sl_voc_files_probe(path) || sl_yolo_list_has(path, name) ||
+            !sl_voc_files_list_has(path, name));
+}
+
+bool sl_yolo_label_of(const char *picture, char label[SL_PATH_BYTES])
+{
+    static const char from[] = "/images/";
+    const char *images = NULL;
+    for (const char *at = strstr(picture, from); at != NULL; at = strstr(at + 1, from)) {
+        images = at;
+    }
+    const size_t before = images != NULL ? (size_t)(images - picture) : 0;
+    const size_t after = images != NULL ? before + strlen(from) : 0;
+    const int length = snprintf(label, SL_PATH_BYTES, "%.*s%s%.*s.txt", (int)before, picture,
+                                images != NULL ? "/labels/" : "",
+                                (int)(sl_pair_stem(picture) - after), picture + after);
+    return length > 0 && length < SL_PATH_BYTES;
 }
 
 static sluice_status yolo_find_json(void *ctx, const sl_store_entry *entry, sluice_error *error)
@@ -145,6 +185,21 @@ bool sl_yolo_find_yaml(const char *folder, const char *name, char path[SL_PATH_B
     return sl_path_join(path, folder, name) && sl_store_has_file(path) && is_yaml(path);
 }
 
+bool sl_yolo_find_own_yaml(const char *folder, char path[SL_PATH_BYTES])
+{
+    char real[SL_PATH_BYTES];
+    char own[NAME_MAX + 8] = "";
+    if (sl_store_real_path(folder, real) == 0 && strlen(sl_path_name(real)) <= NAME_MAX) {
+        (void)snprintf(own, sizeof(own), "%s.yaml", sl_path_name(real));
+    }
+    const char *const names[] = {"data.yaml", "dataset.yaml", own};
+    bool found = false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !found; i++) {
+        found = names[i][0] != '\0' && sl_yolo_find_yaml(folder, names[i], path);
+    }
+    return found;
+}
+
 bool sl_yolo_files_probe(const char *path)
 {
     char clean[SL_PATH_BYTES];
@@ -164,5 +219,5 @@ bool sl_yolo_files_probe(const char *path)
     files = sl_calloc(1, sizeof(*files));
     const bool found = files != NULL && sl_yolo_find_folder(files, clean, &deep);
     sl_free(files);
-    return found;
+    return found || (sl_yolo_find_own_yaml(clean, yaml) && !has_annotations(clean));
 }

@@ -16,6 +16,14 @@ bool sl_yolo_clean_path(const char *path, char clean[SL_PATH_BYTES]);
 bool sl_yolo_is_yaml_named(const char *name);
 /* A YAML of a folder, data.yaml mostly, if it says what YOLO's do; its path. */
 bool sl_yolo_find_yaml(const char *folder, const char *name, char path[SL_PATH_BYTES]);
+/* The same, by each name that it may have: data.yaml, dataset.yaml, or that of the folder. */
+bool sl_yolo_find_own_yaml(const char *folder, char path[SL_PATH_BYTES]);
+/* The first line of a list that is not empty; false: it names no picture. */
+bool sl_yolo_first_picture(const char *path, char name[SL_PATH_BYTES]);
+/* Whether a picture that a list names, or its label file, is there. */
+bool sl_yolo_list_has(const char *path, const char *name);
+/* The label file of a picture. False: its path is too long. */
+bool sl_yolo_label_of(const char *picture, char label[SL_PATH_BYTES]);
 /* Fills root, pictures and labels. `*deep`: both folders are in the one that was named. */
 bool sl_yolo_find_folder(sl_yolo_files *files, const char *path, bool *deep);
 

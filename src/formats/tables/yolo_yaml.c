@@ -4,6 +4,7 @@
 #include "error.h"
 #include "memory.h"
 #include "store.h"
+#include "text_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -324,6 +325,11 @@ sluice_status sl_yolo_yaml_read(sl_yolo_yaml *yaml, const char *path, sluice_err
     sluice_status status =
         sl_store_read_whole((sl_file_name){STAGE, path}, SL_YOLO_YAML_MAX, &data, &size, error);
     if (status < 0) {
+        return status;
+    }
+    if (sl_text_encoding(data, size) != NULL) {
+        status = sl_text_refuse_encoding(STAGE, path, sl_text_encoding(data, size), error);
+        sl_free(data);
         return status;
     }
     if (yaml_parser_initialize(&r.parser) == 0) {

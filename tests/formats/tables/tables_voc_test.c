@@ -141,7 +141,8 @@ static const struct {
      "line 2: a bndbox ends before it begins"},
     {"<annotation>" OBJECT("dog", "1", "9", "8", "8.5") "</annotation>", SLUICE_CORRUPT, "ends"},
     {"<annotation>" OBJECT("", "1", "1", "8", "8") "</annotation>", SLUICE_CORRUPT, "name"},
-    {"<annotation>" OBJECT("dog", "", "1", "8", "8") "</annotation>", SLUICE_CORRUPT, "no number"},
+    {"<annotation>" OBJECT("dog", "", "1", "8", "8") "</annotation>", SLUICE_CORRUPT,
+     "xmin is \"\", which is not a number"},
     {"<annotation>" OBJECT("dog", "nan", "1", "8", "8") "</annotation>", SLUICE_CORRUPT, "number"},
     {"<annotation>" OBJECT("dog", "0x1", "1", "8", "8") "</annotation>", SLUICE_CORRUPT, "number"},
     {"<annotation>" OBJECT("dog", "1", "1", "8", "1e9") "</annotation>", SLUICE_CORRUPT, "number"},
@@ -312,7 +313,7 @@ TEST(lists_choose)
         expect_refusal("two/ImageSets/Main/val.txt", lists[i].status, lists[i].words);
     }
     write_file(test_path("two/ImageSets/Main/val.txt"), "a\0b\n", 4);
-    expect_refusal("two/ImageSets/Main/val.txt", SLUICE_CORRUPT, "not valid UTF-8");
+    expect_refusal("two/ImageSets/Main/val.txt", SLUICE_CORRUPT, "not a text");
 }
 
 /* Beside their pictures, by several threads, in the order of names. */

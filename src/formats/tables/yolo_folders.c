@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "yolo_folders.h"
+
+#include "error.h"
+#include "memory.h"
+#include "pair_look.h"
+#include "splits.h"
+#include "yolo_paths.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+enum { SPLITS_MAX = 64 };
+
+/* ---- labels without a picture ---- */
+
+static bool takes_label(const char *name)
+{
+    return sl_ends_with(name, ".txt");
+}
+
+/* Whether there is an image of that stem, with any extension. */
+static bool tree_has_stem(const sl_name_tree *tree, const char *path)
+{
+    const size_t bytes = sl_pair_stem(path);
+    uint64_t low = 0;
+    uint64_t high = tree->count;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (strncmp(sl_name_tree_path(tree, middle), path, bytes) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < tree->count && strncmp(sl_name_tree_path(tree, low), path, bytes) == 0; low++) {
+        if (sl_pair_stem(sl_name_tree_path(tree, low)) == bytes) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void omit_label(sl_yolo_files *files, const char *label)
+{
+    if (strcmp(label, "classes.txt") == 0) {
+        files->has_list_of_classes = true;
+        return;
+    }
+    sl_omit(&files->omissions, SL_OMITTED_IMAGES, "label files without an image", label);
+}
+
+sluice_status sl_yolo_count_labels(sl_yolo_files *files, const char *folder, bool deep,
+                                   const sl_name_tree *pictures, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    char labels[SL_PATH_BYTES];
+    sl_name_tree images = {.count = 0};
+    sl_name_tree tree = {.omissions = &files->omissions,
+                         .others = "files of label folders that are not labels"};
+    sluice_status status = SLUICE_OK;
+    if (!sl_path_join(path, folder, "x.jpg") || !sl_yolo_label_of(path, labels)) {
+        return SLUICE_OK;
+    }
+    *strrchr(labels, '/') = '\0';
+    if (strcmp(labels, folder) == 0) {
+        tree.omissions = NULL; /* they were counted as files of pictures' folder */
+    }
+    if (sl_store_has_folder(labels)) {
+        status = sl_name_tree_open(&tree, labels, deep, takes_label, error);
+    }
+    for (uint64_t i = 0; status == SLUICE_OK && i < tree.count; i++) {
+        const char *label = sl_name_tree_path(&tree, i);
+        if (tree_has_stem(pictures, label)) {
+            continue;
+        }
+        if (images.text == NULL) {
+            status = sl_name_tree_open(&images, folder, deep, sl_pair_is_image, error);
+        }
+        if (status == SLUICE_OK && !tree_has_stem(&images, label)) {
+            omit_label(files, label);
+        }
+    }
+    sl_name_tree_close(&images);
+    sl_name_tree_close(&tree);
+    return status;
+}
+
+/* ---- folders of splits ---- */
+
+/* The names of the folders in one of pictures, that a split can be. */
+static uint32_t list_inner(const sl_name_tree *tree, char (*names)[NAME_MAX + 1])
+{
+    uint32_t count = 0;
+    for (uint64_t i = 0; i < tree->count && count < SPLITS_MAX; i++) {
+        const char *file = sl_name_tree_path(tree, i);
+        const size_t bytes = strcspn(file, "/");
+        const bool is_last = count > 0 && strncmp(names[count - 1], file, bytes) == 0 &&
+                             names[count - 1][bytes] == '\0';
+        if (file[bytes] == '/' && bytes <= NAME_MAX && !is_last) {
+            memcpy(names[count], file, bytes);
+            names[count++][bytes] = '\0';
+        }
+    }
+    return count;
+}
+
+sluice_status sl_yolo_find_inner_split(const sl_yolo_files *files, const sl_name_tree *tree,
+                                       char path[SL_PATH_BYTES], sluice_error *error)
+{
+    uint32_t chosen = 0;
+    const char *list[SPLITS_MAX];
+    char(*names)[NAME_MAX + 1] = sl_calloc(SPLITS_MAX, sizeof(*names));
+    if (names == NULL) {
+        return sl_no_memory_file(error, STAGE, files->path, "for the names of its files");
+    }
+    const uint32_t count = list_inner(tree, names);
+    for (uint32_t i = 0; i < count; i++) {
+        list[i] = names[i];
+    }
+    sluice_status status =
+        count > 0 ? sl_split_choose(list, count, files->split, &chosen, error)
+                  : sl_error_set(error, SLUICE_INVALID, STAGE,
+                                 SL_OPTION("split") " \"%.64s\": its pictures have no splits",
+                                 files->split);
+    if (status < 0 && error != NULL) {
+        sl_error_set_path(error, files->path);
+    }
+    char folder[SL_PATH_BYTES] = "";
+    const bool fits = sl_path_join(folder, files->root, files->pictures) &&
+                      sl_path_join(path, folder, names[chosen]);
+    sl_free(names);
+    return status == SLUICE_OK && !fits
+               ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, files->path, -1,
+                               "the path of a folder is too long")
+               : status;
+}
