@@ -272,7 +272,7 @@ def test_voc_list(voc, monkeypatch):
         ("2007_000001\n../../secret\n", INVALID, r'line 2: there is no picture "../../secret"'),
         ("2007_000001 1\n", CORRUPT, "line 1: more than the name of a picture"),
         ("\n \n", INVALID, "it lists nothing"),
-        ("2007\0\n", CORRUPT, "not valid UTF-8"),
+        ("2007\0\n", CORRUPT, "not a text"),
     ):
         way.write_text(text)
         with pytest.raises(error, match=match):
@@ -366,3 +366,41 @@ def test_packed(city, tmp_path):
     for where in ("leftImg8bit/train/out", "gtFine/train/out"):
         with pytest.raises(INVALID, match="in the one that is to be packed"):
             sluice.pack(source, city / where)
+
+
+def test_left_out(tmp_path):
+    """Masks without a picture and pictures of kinds that are not read are counted; other kinds of masks are not."""
+    root = ade(tmp_path / "ade", (("training", 4),))
+    pictures, masks = root / "images/training", root / "annotations/training"
+    assert sluice.Dataset(pictures).left_out == []
+    for name in ("x.jfif", "y.txt", ".z.jpg"):
+        (pictures / name).write_bytes(b"")
+    mask(masks / "gone.png", 1)
+    mask(masks / "lost_mask.png", 1)
+    with pytest.warns(UserWarning, match="left out") as told:
+        data = sluice.Dataset(pictures)
+    assert len(data) == 4 and {each.reason: (each.count, each.images, each.example) for each in data.left_out} == {
+        "images of kinds that are not read": (1, True, "x.jfif"),
+        "files of image folders that are not images": (1, False, "y.txt"),
+        "hidden files and folders": (1, False, ".z.jpg"),
+        "masks that no image of the dataset has": (2, True, "gone.png"),
+    }
+    assert len([each for each in told if "kinds that are not read" in str(each.message) or "masks that no" in str(each.message)]) == 2
+
+
+def test_cityscapes_left_out(city):
+    """The other files of Cityscapes belong to their pictures."""
+    data = sluice.Dataset(city / "leftImg8bit/train")
+    assert data.left_out == []
+    mask(city / "gtFine/train/aachen/gone_000001_000019_gtFine_labelIds.png", 3)
+    with pytest.warns(UserWarning, match="1 left out: masks that no image"):
+        assert len(sluice.Dataset(city / "leftImg8bit/train")) == 6
+
+
+def test_mark(voc):
+    way = voc / "ImageSets/Segmentation/train.txt"
+    way.write_text(way.read_text(), encoding="utf-8-sig")
+    check_voc(sluice.Dataset(way), voc, "masks")
+    way.write_text("2007_000005\n", encoding="utf-16")
+    with pytest.raises(sluice.UnsupportedError, match="encoding UTF-16: save the file as UTF-8"):
+        sluice.Dataset(way)

@@ -7,8 +7,10 @@
 #include "mask_pairs.h"
 #include "meanings.h"
 #include "memory.h"
+#include "text_file.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define STAGE "dataset"
@@ -31,8 +33,9 @@ static const sl_source_column all_sources[SOURCES] = {
 typedef struct opener {
     sl_mask_places places;
     sl_mask_pairs pairs;
+    sl_omissions passed; /* what was passed over in the folder of pictures */
     const char *path;
-    char *text;          /* of a list */
+    sl_text_file file;   /* a list */
     const char **chosen; /* pictures, from their folder, in the order of samples */
     uint64_t count, capacity;
     sl_listed *own;
@@ -64,39 +67,25 @@ static sluice_status masks_take_line(opener *o, char *line, uint64_t number, slu
         return SLUICE_OK;
     }
     if (strtok_r(NULL, " \t\r", &rest) != NULL) {
-        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, o->path, (int64_t)(line - o->text),
-                             "line %llu: more than the name of a picture",
-                             (unsigned long long)number);
+        return sl_error_file(
+            error, SLUICE_CORRUPT, STAGE, 0, o->path, sl_text_file_offset(&o->file, line),
+            "line %llu: more than the name of a picture", (unsigned long long)number);
     }
     const char *picture = sl_mask_pairs_picture(&o->pairs, name);
     return picture != NULL
                ? masks_choose(o, picture, error)
-               : sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, (int64_t)(line - o->text),
-                               "line %llu: there is no picture \"%.256s\" in \"%.256s/%.64s\"",
-                               (unsigned long long)number, name, o->places.root,
-                               o->places.pictures);
+               : sl_error_file(
+                     error, SLUICE_INVALID, STAGE, 0, o->path, sl_text_file_offset(&o->file, line),
+                     "line %llu: there is no picture \"%.256s\" in \"%.256s/%.64s\"",
+                     (unsigned long long)number, name, o->places.root, o->places.pictures);
 }
 
 static sluice_status masks_read_list(opener *o, sluice_error *error)
 {
-    uint8_t *data;
-    size_t size;
-    sluice_status status =
-        sl_store_read_whole((sl_file_name){STAGE, o->path}, LIST_BYTES_MAX, &data, &size, error);
-    if (status < 0) {
-        return status;
-    }
-    char *text = sl_realloc_array(data, size + 1, 1);
-    o->text = text != NULL ? text : (char *)data;
-    if (text == NULL) {
-        return sl_no_memory(error, STAGE, "for a list of pictures");
-    }
-    if (memchr(text, 0, size) != NULL) {
-        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, o->path, -1, "not valid UTF-8");
-    }
-    text[size] = '\0';
     uint64_t number = 0;
-    for (char *line = text; status == SLUICE_OK && line < text + size;) {
+    sluice_status status = sl_text_file_read(&o->file, o->path, LIST_BYTES_MAX, error);
+    const char *end = o->file.text + o->file.size;
+    for (char *line = o->file.text; status == SLUICE_OK && line < end;) {
         char *next = line + strcspn(line, "\n") + 1;
         next[-1] = '\0';
         status = masks_take_line(o, line, ++number, error);
@@ -146,6 +135,51 @@ static sluice_status masks_check(const opener *o, sluice_error *error)
                          "\"%.256s\": move them to a folder of their own",
                          (unsigned long long)missing, (unsigned long long)o->count, o->places.root,
                          o->places.masks[SL_MASK], first);
+}
+
+static int compare_pointers(const void *a, const void *b)
+{
+    const char *one = *(const char *const *)a;
+    const char *other = *(const char *const *)b;
+    return (one > other) - (one < other);
+}
+
+/* Counts masks of a kind that no picture has. */
+static sluice_status masks_count_unused(opener *o, int kind, sluice_error *error)
+{
+    const sl_mask_pairs *pairs = &o->pairs;
+    const char **used = (const char **)sl_calloc(o->count + 1, sizeof(*used));
+    size_t count = 0;
+    if (used == NULL) {
+        return sl_no_memory(error, STAGE, "for a list of pictures");
+    }
+    for (uint64_t i = 0; i < o->count; i++) {
+        used[count] = sl_mask_pairs_find(pairs, kind, o->chosen[i]);
+        count += used[count] != NULL;
+    }
+    qsort((void *)used, count, sizeof(*used), compare_pointers);
+    for (uint64_t i = 0; i < pairs->count[kind]; i++) {
+        const char *mask = pairs->keys[kind][i].path;
+        const bool is_whole = pairs->keys[kind][i].rank < 3; /* of a mask's keys the longest */
+        if (is_whole &&
+            bsearch(&mask, (const void *)used, count, sizeof(*used), compare_pointers) == NULL) {
+            sl_omit(&o->own->base.omissions, SL_OMITTED_IMAGES,
+                    "masks that no image of the dataset has", mask);
+        }
+    }
+    sl_free((void *)used);
+    return SLUICE_OK;
+}
+
+/* A list chooses: what it does not name is of other splits. */
+static sluice_status masks_count_left_out(opener *o, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    sl_omissions_join(&o->own->base.omissions, &o->passed);
+    for (int kind = 0; status == SLUICE_OK && kind < SL_MASK_KINDS && !o->places.is_list; kind++) {
+        status = o->pairs.count[kind] > 0 ? masks_count_unused(o, kind, error) : SLUICE_OK;
+    }
+    return status;
 }
 
 static bool masks_have(const opener *o, int kind)
@@ -252,6 +286,10 @@ static sluice_status masks_open_pairs(opener *o, const sluice_dataset_options *o
     if (status < 0) {
         return status;
     }
+    if (!o->places.is_list) {
+        o->pairs.pictures.omissions = &o->passed;
+        o->pairs.pictures.others = "files of image folders that are not images";
+    }
     status = sl_mask_pairs_open(&o->pairs, &o->places, error);
     status = status == SLUICE_OK ? masks_find_pictures(o, error) : status;
     status = status == SLUICE_OK ? masks_check(o, error) : status;
@@ -266,6 +304,7 @@ static sluice_status masks_open_pairs(opener *o, const sluice_dataset_options *o
         status = masks_keep_sample(o, o->chosen[i], error);
     }
     masks_describe(o);
+    status = status == SLUICE_OK ? masks_count_left_out(o, error) : status;
     return status == SLUICE_OK ? sl_listed_finish(o->own, o->path, error) : status;
 }
 
@@ -288,7 +327,7 @@ static sluice_status open_masks(sl_dataset **dataset, const char *const *paths, 
         sl_dataset_close(o->own != NULL ? &o->own->base : NULL);
     }
     sl_mask_pairs_close(&o->pairs);
-    sl_free(o->text);
+    sl_text_file_close(&o->file);
     sl_free((void *)o->chosen);
     sl_free(o);
     return status;
