@@ -155,9 +155,11 @@ def test_too_many_words_are_a_text(pictures):
 
 def test_fields_can_be_chosen(pictures):
     rows = [{"photo": f"pics/{i}.png", "zip": f"0{i}", "n": i, "box": [i, 1, 2, 3], "species": WORDS[i]} for i in range(4)]
-    path = write_csv(pictures / "a.csv", rows)
+    path = write_csv(pictures / "gone.csv", [row | {"photo": f"gone{row['photo']}"} for row in rows])
     with pytest.raises(INVALID, match='image=COLUMN:image.*"photo", "zip", "n"'):
         sluice.Dataset(path)
+    path = write_csv(pictures / "a.csv", rows)
+    assert next(iter(sluice.Dataset(path).fields)) == "image"  # the only column whose values are files
     wanted = {"image": ("photo", "image"), "code": ("zip", "text"), "n": ("n", "float"), "box": ("box", "f64[4]"),
               "label": "species", "where": "key"}  # fmt: skip
     data = sluice.Dataset(path, fields=wanted)

@@ -220,6 +220,15 @@ sluice_status sl_dataset_opened(sl_dataset **dataset, sl_dataset *made, sluice_s
 /* Datasets over datasets over ..., so that calls through them have a limit. */
 #define SL_DATASET_DEPTH_MAX 16U
 
+/* What a file says of the pictures beside it. */
+typedef enum sl_mentions {
+    SL_MENTIONS_NONE,      /* nothing: it names none of them */
+    SL_MENTIONS_NAMES,     /* their names, and nothing else */
+    SL_MENTIONS_LABELS,    /* more than their names */
+    SL_MENTIONS_REPEATS,   /* likewise, in several rows for one of them */
+    SL_MENTIONS_UNREADABLE /* something of them, in a form that cannot be read */
+} sl_mentions;
+
 /*
  * A format, as its folder of src/formats defines it: a row of the table there
  * (formats/format_table.h), which the line FORMATS of the folder's CMakeLists.txt makes.
@@ -254,6 +263,9 @@ typedef struct sl_format {
     bool is_single; /* its files cannot be joined */
     /* Its files may list the pictures of the folder that they are in, or of those beside theirs. */
     bool is_annotations;
+    /* What a file says of the pictures beside it, by its first rows; NULL: no file says anything.
+     */
+    sl_mentions (*mentions)(const char *path);
     /* One of its files alone in a folder is the dataset, also where is_sure says no. */
     bool is_alone_sure;
     /* Whether a file "17" + this is a note of another tool's about a folder "17" beside it; NULL:

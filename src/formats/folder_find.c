@@ -404,36 +404,12 @@ sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_e
                          there, inner);
 }
 
-/* That a list of pictures is beside them. */
-static sluice_status mention_list(sl_dataset *dataset, const sl_format *format, const char *path,
-                                  sluice_error *error)
-{
-    sl_file_list lists = {.count = 0};
-    const sluice_status status = sl_folder_list_files(&lists, path, format, LOOKED_AT, error);
-    if (status == SLUICE_OK && lists.count > 0) {
-        const size_t used = strlen(dataset->kind);
-        (void)snprintf(dataset->kind + used, sizeof(dataset->kind) - used,
-                       "; %.100s, which lists pictures, was not read: open it instead",
-                       sl_path_name(lists.files[0].path));
-    }
-    sl_file_list_close(&lists);
-    return status;
-}
-
-sluice_status sl_folder_check_plain(const sl_found *found, const char *path, sl_dataset *dataset,
-                                    sluice_error *error)
+sluice_status sl_folder_check_plain(const sl_found *found, const char *path, sluice_error *error)
 {
     const sl_folder_look *look = found->look;
     const sl_format *beside = find_beside(look);
-    if (beside != NULL) {
-        return refuse_two(sl_formats[SL_FORMAT_FOLDER], &look->of[SL_FORMAT_FOLDER], beside,
-                          &look->of[folder_find_number_of(beside)], path, error);
-    }
-    sluice_status status = SLUICE_OK;
-    for (size_t i = 0; status == SLUICE_OK && i < SL_FORMAT_FOLDER; i++) {
-        if (sl_formats[i]->is_alone_sure && look->of[i].count > 0) {
-            status = mention_list(dataset, sl_formats[i], path, error);
-        }
-    }
-    return status;
+    return beside != NULL
+               ? refuse_two(sl_formats[SL_FORMAT_FOLDER], &look->of[SL_FORMAT_FOLDER], beside,
+                            &look->of[folder_find_number_of(beside)], path, error)
+               : SLUICE_OK;
 }

@@ -29,8 +29,7 @@ void sl_found_close(sl_found *found);
  * INVALID. */
 sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_error *error);
 /* Of what was opened as pictures without classes: INVALID where files of another format are beside
- * them. A table that lists pictures is named in the dataset's description. */
-sluice_status sl_folder_check_plain(const sl_found *found, const char *path, sl_dataset *dataset,
-                                    sluice_error *error);
+ * them. */
+sluice_status sl_folder_check_plain(const sl_found *found, const char *path, sluice_error *error);
 
 #endif

@@ -2,6 +2,7 @@
 #include "folder_look.h"
 
 #include "hidden.h"
+#include "list_scan.h"
 #include "memory.h"
 #include "splits.h"
 #include "store.h"
@@ -70,6 +71,18 @@ static bool folder_look_is_of(const sl_format *format, const char *name)
            (format->is_file != NULL && format->is_file(name));
 }
 
+static void look_add_list(sl_folder_look *look, const char *name)
+{
+    if (look->list_count > SL_FOLDER_LISTS_MAX || !sl_list_is_named(name) ||
+        strlen(name) > NAME_MAX) {
+        return;
+    }
+    if (look->list_count < SL_FOLDER_LISTS_MAX) {
+        memcpy(look->lists[look->list_count], name, strlen(name) + 1);
+    }
+    look->list_count++;
+}
+
 static void folder_look_add_file(sl_folder_look *look, const char *name)
 {
     sl_seen_names_add(&look->files, name);
@@ -78,6 +91,7 @@ static void folder_look_add_file(sl_folder_look *look, const char *name)
         sl_seen_names_add(&look->of[SL_FORMAT_FOLDER], name);
         return;
     }
+    look_add_list(look, name);
     look->class_numbers += sl_ends_with(name, ".cls");
     for (size_t i = 0; i < SL_FORMAT_FOLDER; i++) {
         const sl_format *format = sl_formats[i];

@@ -15,6 +15,10 @@
 
 #include <stdbool.h>
 
+/* Texts of a folder that are looked into: more of them are no lists, but belong to single images.
+ */
+enum { SL_FOLDER_LISTS_MAX = 32 };
+
 typedef struct sl_folder_look {
     /* Files whose name is one of the format's (is_named, is_file); of the last one: pictures. */
     sl_seen_names of[SL_FORMATS];
@@ -24,7 +28,9 @@ typedef struct sl_folder_look {
     uint64_t usual_folders;    /* of them those called as splits are, "images" and so on */
     uint64_t numbered_folders; /* of them those called by a number */
     uint64_t numbered_notes;   /* files called by a number, as other tools' notes on folders are */
-    uint64_t class_numbers;    /* files called *.cls, which samples have that are in files */
+    char lists[SL_FOLDER_LISTS_MAX][NAME_MAX + 1]; /* texts that may list images */
+    uint32_t list_count;    /* of them; one more than the most: there are too many */
+    uint64_t class_numbers; /* files called *.cls, which samples have that are in files */
 } sl_folder_look;
 
 /* `look` is all zero. Errors: IO. */

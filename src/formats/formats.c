@@ -8,6 +8,7 @@
 
 #include "file_refuse.h"
 #include "folder_find.h"
+#include "folder_lists.h"
 #include "folder_split.h"
 #include "foreign.h"
 #include "format_table.h"
@@ -160,11 +161,41 @@ static sluice_status formats_find_in_folder(sl_found *found, const char *const *
     return end_search(&doubt, status, error);
 }
 
-/* A folder of pictures alone. */
+/* A folder of pictures alone, with class folders or without. */
 static bool formats_is_plain(const sl_dataset *dataset)
 {
     return strcmp(dataset->info.format, sl_formats[SL_FORMAT_FOLDER]->name) == 0 &&
-           dataset->info.fields == 2;
+           dataset->info.fields == (dataset->info.classes > 0 ? 3 : 2);
+}
+
+/* The table that a folder is opened by. */
+static const char *name_of_list(const sl_folder_look *look)
+{
+    for (uint32_t i = 0; look != NULL && i < look->list_count && i < SL_FOLDER_LISTS_MAX; i++) {
+        if (strncmp(look->lists[i], "metadata.", 9) == 0 ||
+            strcmp(look->lists[i], "dataset.json") == 0) {
+            return look->lists[i];
+        }
+    }
+    return "the table";
+}
+
+/* Once a folder was opened: what is beside its pictures, or what a list in it leaves out. */
+static sluice_status check_opened(sl_dataset **dataset, const sl_found *found, const char *path,
+                                  const sluice_dataset_options *options, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    if (found->format->mentions != NULL && found->files.count == 0) {
+        return sl_folder_lists_count_unlisted(*dataset, path, name_of_list(found->look), error);
+    }
+    if (!formats_is_plain(*dataset)) {
+        return SLUICE_OK;
+    }
+    if ((*dataset)->info.classes == 0) {
+        status = sl_folder_check_plain(found, path, error);
+    }
+    return status == SLUICE_OK ? sl_folder_lists_apply(dataset, found->look, path, options, error)
+                               : status;
 }
 
 /* Opens the sub-folder that `split` names. END: no sub-folder is a split. */
@@ -206,8 +237,8 @@ static sluice_status formats_open_folder(sl_dataset **dataset, const char *const
     }
     if (status == SLUICE_END) {
         status = sl_folder_refuse(&found, paths[0], error);
-    } else if (status == SLUICE_OK && *dataset != NULL && formats_is_plain(*dataset)) {
-        status = sl_folder_check_plain(&found, paths[0], *dataset, error);
+    } else if (status == SLUICE_OK && *dataset != NULL) {
+        status = check_opened(dataset, &found, paths[0], options, error);
         if (status < 0) {
             sl_dataset_close(*dataset);
             *dataset = NULL;

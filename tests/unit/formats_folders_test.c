@@ -74,7 +74,7 @@ static void make(const char *name)
     } else if (dot != NULL && strcmp(dot, ".json") == 0) {
         make_coco(path);
     } else if (dot != NULL && strcmp(dot, ".csv") == 0) {
-        write_file(path, "path\n1.jpg\n", 11);
+        write_file(path, "path,label\n1.jpg,3\n", 19);
     } else {
         write_file(path, "1", 1);
     }
@@ -98,7 +98,7 @@ static const row rows[] = {
     {"a_train.npy a_val.npy", NULL, "different splits", 0},
     {"a_train.npy b_train.npy", "npy", "", 4},
     {"a.npy x/", NULL, "1 folder (x)", 0},
-    {"a.npy __x/", "npy", "", 2},
+    {"a.npy __MACOSX/ @eaDir/", "npy", "", 2},
     {"x/a.npy", NULL, "\"x\" (npy): open that", 0},
     {"x/a.npy y/b.idx", NULL, "\"x\" (npy), \"y\" (megatron)", 0},
     {"a.idx", "megatron", "", 1},
@@ -110,7 +110,7 @@ static const row rows[] = {
     {"a.csv", "table", "", 1},
     {"a.csv b.csv", NULL, "several tables, and a dataset is one", 0},
     {"a.csv a.npy", NULL, "\"table\" and one of \"npy\"", 0},
-    {"1.jpg a.csv", "folder", "; a.csv, which lists pictures, was not read", 1},
+    {"1.jpg a.csv", "table", "", 1},
     {"1.jpg a.json", "coco", "", 1},
     {"1.jpg a.json b.json", NULL, "several files of COCO annotations", 0},
     {"annotations/instances_x.json annotations/captions_x.json x/1.jpg", NULL,

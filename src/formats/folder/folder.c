@@ -241,6 +241,27 @@ static uint64_t folder_fingerprint(const folder *own)
     return sl_checksum_value(&stream);
 }
 
+/* Whether StyleGAN's dataset.json says that pictures have no labels: their folders are no classes.
+ */
+static bool says_unlabelled(const char *root)
+{
+    static const char text[] = "{\"labels\":null";
+    char path[SL_PATH_BYTES];
+    char head[64];
+    char plain[sizeof(head)];
+    size_t bytes = 0;
+    if (!sl_path_join(path, root, "dataset.json")) {
+        return false;
+    }
+    const size_t size = sl_store_look(path, head, sizeof(head));
+    for (size_t i = 0; i < size; i++) {
+        if (strchr(" \t\r\n", head[i]) == NULL) {
+            plain[bytes++] = head[i];
+        }
+    }
+    return bytes >= sizeof(text) - 1 && memcmp(plain, text, sizeof(text) - 1) == 0;
+}
+
 static sluice_status folder_complete(folder *own, const sluice_dataset_options *options,
                                      sluice_error *error)
 {
@@ -248,6 +269,8 @@ static sluice_status folder_complete(folder *own, const sluice_dataset_options *
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->root, -1,
                              "more than 2^32 - 2 pictures");
     }
+    const bool says_none = !own->list.flat && says_unlabelled(own->root);
+    own->list.flat = own->list.flat || says_none;
     sluice_status status = own->list.flat
                                ? SLUICE_OK
                                : sl_folder_shape_check(&own->list, own->root,
@@ -269,6 +292,10 @@ static sluice_status folder_complete(folder *own, const sluice_dataset_options *
     own->base.fields = own->list.flat ? unlabelled : fields;
     sl_folder_list_omit(&own->list, &own->base.omissions);
     sl_folder_shape_describe(&own->list, own->base.kind, sizeof(own->base.kind));
+    if (says_none) {
+        (void)snprintf(own->base.kind, sizeof(own->base.kind),
+                       "a folder of pictures without labels, as its dataset.json says");
+    }
     own->base.whole_objects = true;
     const sl_object_names names = {
         .ctx = own, .count = (uint32_t)own->list.file_count, .path = folder_path_of};

@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "store.h"
 #include "table_columns.h"
+#include "table_places.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static const char *const picture_names[] = {
     "path", "file", "file_name", "filename", "filepath", "image", "image_path", "img", "img_path"};
 
 /* What a folder's table is called, as Hugging Face's ImageFolder has it. */
-static const char *const folder_names[] = {"metadata.csv", "metadata.jsonl"};
+static const char *const folder_names[] = {"metadata.csv", "metadata.jsonl", "dataset.json"};
 
 enum {
     PICTURE_NAMES = sizeof(picture_names) / sizeof(picture_names[0]),
@@ -65,6 +66,11 @@ static bool names_pictures(const char *path)
     return found;
 }
 
+static bool is_table(const char *path)
+{
+    return sl_table_is_named(path) || sl_table_pairs_look(path) == SL_PAIRS_LABELS;
+}
+
 /* The tables in a folder; `file` is the last of them. */
 static uint32_t table_find_in_folder(const char *folder, char file[SL_PATH_BYTES])
 {
@@ -72,7 +78,7 @@ static uint32_t table_find_in_folder(const char *folder, char file[SL_PATH_BYTES
     uint32_t count = 0;
     for (size_t i = 0; i < FOLDER_NAMES; i++) {
         if (sl_path_join(path, folder, folder_names[i]) && sl_store_has_file(path) &&
-            names_pictures(path)) {
+            is_table(path) && names_pictures(path)) {
             memcpy(file, path, sizeof(path));
             count++;
         }
@@ -88,7 +94,7 @@ static bool table_probe(const char *path)
         return false;
     }
     return facts.kind == SL_ENTRY_FOLDER ? table_find_in_folder(path, file) > 0
-                                         : facts.kind == SL_ENTRY_FILE && sl_table_is_named(path);
+                                         : facts.kind == SL_ENTRY_FILE && is_table(path);
 }
 
 /* ---- columns ---- */
@@ -104,6 +110,7 @@ typedef struct opener {
     uint32_t numbers[SL_SOURCE_COLUMNS_MAX + 1]; /* of the table's column, of each source */
     sl_listed_sources all;
     uint32_t label; /* the column whose words are classes; NONE */
+    sl_table_place place;
     sl_field_choice *choices;
 } opener;
 
@@ -169,6 +176,14 @@ static sluice_status refuse_names(const opener *o, sluice_error *error)
         "filename, filepath, image, image_path, img, img_path): say which one does "
         "(" SL_OPTION("the option fields") ": image=COLUMN:image)%s; %s: %s",
         o->table->is_json ? "" : ", and have the first line name the columns", "they are", names);
+}
+
+static sluice_status refuse_headless(const opener *o, sluice_error *error)
+{
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
+                         "its first line (\"%.64s\", ...) lists a picture and does not name the "
+                         "columns: write a first line with their names, such as path,label",
+                         o->table->names[0]);
 }
 
 /* Words that are classes; other columns of labels are as any. */
@@ -245,7 +260,14 @@ static void call_label(sl_listed *own, uint32_t source)
 
 static sluice_status choose_columns(opener *o, sluice_error *error)
 {
-    const uint32_t picture = choose_picture(o);
+    sluice_status status = sl_table_place_find(o->table, choose_picture(o), &o->place, error);
+    const uint32_t picture = o->place.column;
+    if (status < 0) {
+        return status;
+    }
+    if (o->place.headless) {
+        return refuse_headless(o, error);
+    }
     if (picture == SL_FIELD_NONE) {
         return refuse_names(o, error);
     }
@@ -253,7 +275,7 @@ static sluice_status choose_columns(opener *o, sluice_error *error)
     if (o->sources == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for columns");
     }
-    sluice_status status = table_find_classes(o, error);
+    status = table_find_classes(o, error);
     if (status < 0) {
         return status;
     }
@@ -305,15 +327,41 @@ static const char *table_find_value(opener *o, uint32_t column, const sl_field *
     return value->integer < 0 && value->present ? "not valid UTF-8, or has a NUL" : NULL;
 }
 
+/* A path with the folder that it begins in, and what it lacks at its end. */
+static sl_refusal put_in_place(const sl_table_place *place, sl_bytes *path,
+                               char whole[SL_PATH_BYTES])
+{
+    if ((place->folder[0] == '\0' && place->suffix[0] == '\0') || path->size == 0 ||
+        path->data[0] == '/') {
+        return sl_accept();
+    }
+    if (path->size > SL_PATH_BYTES / 2 || memchr(path->data, 0, path->size) != NULL) {
+        return sl_refuse("the path of the picture is too long, or has a NUL in it", 0);
+    }
+    const int length = snprintf(whole, SL_PATH_BYTES, "%s%s%.*s%s", place->folder,
+                                place->folder[0] != '\0' ? "/" : "", (int)path->size,
+                                (const char *)path->data, place->suffix);
+    *path = (sl_bytes){(const uint8_t *)whole, (size_t)length};
+    return sl_accept();
+}
+
 static sluice_status put_path(opener *o, sluice_error *error)
 {
     const uint32_t column = o->numbers[o->all.picture];
     const sl_cell *cell = &o->table->cells[column];
-    const sl_refusal why = cell->kind != SL_CELL_ABSENT && cell->text.data == NULL
-                               ? sl_refuse("not the path of a picture", 0)
-                               : sl_listed_check_path(o->own, cell->text);
+    char whole[SL_PATH_BYTES];
+    sl_bytes path = cell->text;
+    sl_refusal why = cell->kind != SL_CELL_ABSENT && cell->text.data == NULL
+                         ? sl_refuse("not the path of a picture", 0)
+                         : sl_accept();
+    if (why.text == NULL) {
+        why = put_in_place(&o->place, &path, whole);
+    }
+    if (why.text == NULL) {
+        why = sl_listed_check_path(o->own, path);
+    }
     return why.text != NULL ? sl_table_refuse(o->table, why.status, column, why.text, error)
-                            : sl_listed_put_path(o->own, cell->text, error);
+                            : sl_listed_put_path(o->own, path, error);
 }
 
 static sluice_status put_row(opener *o, sluice_error *error)
@@ -345,6 +393,17 @@ static sluice_status table_keep_rows(opener *o, sluice_error *error)
 
 /* ---- opening ---- */
 
+#define SL_TABLE_PLACE_BYTES 128
+
+/* " (images/NAME.jpg)": where names are, if not in paths from the table's folder on. */
+static void write_place(const sl_table_place *place, char *text, size_t bytes)
+{
+    if (place->folder[0] != '\0' || place->suffix[0] != '\0') {
+        (void)snprintf(text, bytes, " (%.96s%sNAME%s)", place->folder,
+                       place->folder[0] != '\0' ? "/" : "", place->suffix);
+    }
+}
+
 static sluice_status open_rows(opener *o, sluice_error *error)
 {
     sluice_status status = sl_listed_new(&o->own, o->path, false, error);
@@ -361,11 +420,14 @@ static sluice_status open_rows(opener *o, sluice_error *error)
         return status;
     }
     const bool json = o->table->is_json;
+    char place[SL_TABLE_PLACE_BYTES] = "";
+    write_place(&o->place, place, sizeof(place));
     (void)snprintf(o->own->base.info.format, sizeof(o->own->base.info.format), "table");
     sl_unchecked_add(&o->own->base.unchecked, "tables have no checksums");
     (void)snprintf(o->own->base.kind, sizeof(o->own->base.kind),
-                   "pictures in files, listed by a table (%s)",
-                   json                          ? "JSON Lines"
+                   "pictures in files%s, listed by a table (%s)", place,
+                   o->table->is_pairs            ? "StyleGAN's dataset.json"
+                   : json                        ? "JSON Lines"
                    : o->table->is_list           ? "im2rec's list"
                    : o->table->delimiter == '\t' ? "TSV"
                                                  : "CSV");
@@ -414,6 +476,37 @@ static sluice_status open_table(sl_dataset **dataset, const char *const *paths, 
     return SLUICE_OK;
 }
 
+/* What a table says of the pictures beside it, by its first rows. */
+static sl_mentions table_mentions(const char *path)
+{
+    sl_table *table;
+    sl_table_place place;
+    bool more;
+    sluice_error error;
+    sl_error_clear(&error);
+    if (!is_table(path) || sl_table_open(&table, path, &error) < 0) {
+        return SL_MENTIONS_NONE;
+    }
+    /* columns of JSON Lines are known by the first row */
+    const bool read = !table->is_json || sl_table_next(table, &more, &error) == SLUICE_OK;
+    const bool found =
+        read && sl_table_place_find(table, table_find_picture(table), &place, &error) == SLUICE_OK;
+    sl_mentions says = SL_MENTIONS_NONE;
+    if (found && place.headless) {
+        says = SL_MENTIONS_UNREADABLE;
+    } else if (found && place.exists) {
+        uint32_t named = 0;
+        for (uint32_t i = 0; i < table->columns; i++) {
+            named += table->names[i][0] != '\0';
+        }
+        says = place.repeats ? SL_MENTIONS_REPEATS
+               : named > 1   ? SL_MENTIONS_LABELS
+                             : SL_MENTIONS_NAMES;
+    }
+    sl_table_close(table);
+    return says;
+}
+
 SL_FORMAT(table) = {
     .name = "table",
     .files = "tables",
@@ -423,6 +516,7 @@ SL_FORMAT(table) = {
     .probe = table_probe,
     .is_file = sl_table_is_named,
     .is_sure = names_pictures,
+    .mentions = table_mentions,
     .is_single = true,
     .open = open_table,
 };

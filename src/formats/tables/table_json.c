@@ -64,9 +64,12 @@ static sluice_status table_json_find_column(sl_table *table, const char *name, u
     return SLUICE_OK;
 }
 
-static sl_cell make_cell(json_t *value)
+sl_cell sl_table_json_cell(json_t *value)
 {
     sl_cell cell = {.json = value, .kind = SL_CELL_TEXT};
+    if (json_is_null(value)) {
+        return (sl_cell){.kind = SL_CELL_ABSENT};
+    }
     if (json_is_string(value)) {
         cell.text =
             (sl_bytes){(const uint8_t *)json_string_value(value), json_string_length(value)};
@@ -95,7 +98,7 @@ static sluice_status table_json_set_cell(sl_table *table, const char *name, json
     if (table->cells[*column].kind != SL_CELL_ABSENT) {
         return table_json_refuse(table, *column, "it is there twice");
     }
-    table->cells[*column] = make_cell(value);
+    table->cells[*column] = sl_table_json_cell(value);
     return SLUICE_OK;
 }
 

@@ -139,6 +139,9 @@ sluice_status sl_table_rewind(sl_table *table, sluice_error *error)
     table->line = table->row_line = 1;
     table->row_offset = 0;
     table->status = SLUICE_OK;
+    if (table->is_pairs) {
+        return sl_table_open_pairs(table);
+    }
     const uint32_t columns = table->columns;
     sluice_status status = skip_mark(table);
     if (status == SLUICE_OK && !table->is_json) {
@@ -175,6 +178,7 @@ sluice_status sl_table_open(sl_table **table, const char *path, sluice_error *er
     own->path = path;
     own->is_json = is_json_lines(path);
     own->is_list = ends_with(path, LIST);
+    own->is_pairs = sl_table_pairs_look(path) == SL_PAIRS_LABELS;
     own->delimiter = own->is_list || ends_with(path, ".tsv") ? '\t' : ',';
     const sluice_status status = table_rows_start(own, error);
     if (status < 0) {
@@ -189,6 +193,7 @@ void sl_table_close(sl_table *table)
     if (table != NULL) {
         sl_handle_close(&table->from);
         json_decref(table->root);
+        sl_json_drop(&table->pairs);
         sl_free(table->window);
         sl_free(table->text);
         sl_free(table);
@@ -198,7 +203,8 @@ void sl_table_close(sl_table *table)
 sluice_status sl_table_next(sl_table *table, bool *more, sluice_error *error)
 {
     table->error = error;
-    const sluice_status status = table->is_json   ? sl_table_next_json(table, more)
+    const sluice_status status = table->is_pairs  ? sl_table_next_pair(table, more)
+                                 : table->is_json ? sl_table_next_json(table, more)
                                  : table->is_list ? sl_table_next_lst(table, more)
                                                   : sl_table_next_csv(table, more);
     if (status == SLUICE_OK && !*more && !sl_handle_is_unchanged(&table->from, &table->file)) {

@@ -5,9 +5,9 @@
  * Purpose: CSV as RFC 4180 has it (quotes, doubled quotes, line ends within quotes; LF, CRLF or CR;
  * a byte order mark), TSV with the same quotes, of which the first row names the columns; JSON
  * Lines, each an object, whose members name them, those of an object in it as "outer.inner"; lists
- * (.lst), whose columns are id, label and path. Blank lines are none.
- * Memory: a window of 1 MiB and one row, 16 MiB at most: the file may be of any size. Threads: one
- * owner. Ownership: sl_table_close.
+ * (.lst), whose columns are id, label and path; StyleGAN's dataset.json, of path and label. Blank
+ * lines are none. Memory: a window of 1 MiB and one row, 16 MiB at most: the file may be of any
+ * size. Threads: one owner. Ownership: sl_table_close.
  */
 #ifndef SL_TABLE_ROWS_H
 #define SL_TABLE_ROWS_H
@@ -28,7 +28,7 @@ typedef struct sl_table {
     /* for the readers */
     const char *path;
     sl_handle from;
-    bool is_json, is_list;
+    bool is_json, is_list, is_pairs;
     uint8_t delimiter;
     sl_file_identity file; /* when it was opened */
     uint8_t *window;
@@ -39,6 +39,8 @@ typedef struct sl_table {
     size_t text_bytes, text_capacity;
     uint32_t begins[SL_SOURCE_COLUMNS_MAX]; /* of CSV's cells, in `text` */
     json_t *root;
+    sl_json_tree pairs;   /* of dataset.json */
+    uint64_t pair;        /* the next one */
     sluice_status status; /* of reading the file */
     sluice_error *error;
 } sl_table;
@@ -60,6 +62,18 @@ sluice_status sl_table_refuse(const sl_table *table, sluice_status status, uint3
                               const char *why, sluice_error *error);
 
 /* ---- for the readers (table_csv.c, table_json.c, table_lst.c) ---- */
+
+/* What a file called dataset.json says, as far as it is one of StyleGAN's. */
+typedef enum sl_pairs {
+    SL_PAIRS_NONE,      /* it is not */
+    SL_PAIRS_LABELS,    /* labels of pictures */
+    SL_PAIRS_UNLABELLED /* that there are none */
+} sl_pairs;
+sl_pairs sl_table_pairs_look(const char *path);
+sluice_status sl_table_open_pairs(sl_table *table);
+sluice_status sl_table_next_pair(sl_table *table, bool *more);
+/* The cell of a value of JSON's: absent where it is null. */
+sl_cell sl_table_json_cell(json_t *value);
 
 /* The next byte, which stays; -1: the end, or table->status says why there is none. */
 int sl_table_peek(sl_table *table);

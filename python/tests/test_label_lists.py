@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images beside a list of their labels: the list is opened, or the folder is refused with the list's name."""
+import hashlib
+import json
+import warnings
+
+import pytest
+from test_folders import photo, refused, text
+
+import sluice
+
+
+def pictures(folder, count=6, name="{}.jpg"):
+    for i in range(count):
+        photo(folder / name.format(i), i)
+
+
+def labels_of(data):
+    """Of each picture, by its name alone."""
+    return {sample["key"].rsplit("/", 1)[-1]: sample["label"] for sample in data}
+
+
+def opened(path, **options):
+    """Without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return sluice.Dataset(path, **options)
+
+
+# ---- lists that can be read ----
+
+NUMBERS = range(6)
+READABLE = {
+    "train.csv": "image_id,label\n" + "".join(f"{i}.jpg,{i + 3}\n" for i in NUMBERS),
+    "labels.csv": "file,label\n" + "".join(f"{i}.jpg,{i + 3}\n" for i in NUMBERS),
+    "any.csv": "label,of\n" + "".join(f"{i + 3},{i}.jpg\n" for i in NUMBERS),
+    "ids.csv": "id_code,label\n" + "".join(f"{i},{i + 3}\n" for i in NUMBERS),  # without an extension
+    "crlf.csv": "\ufeffpath,label\r\n" + "".join(f'"{i}.jpg",{i + 3}\r\n' for i in NUMBERS),
+    "labels.tsv": "name\tlabel\n" + "".join(f"{i}.jpg\t{i + 3}\n" for i in NUMBERS),
+    "labels.jsonl": "".join(json.dumps({"img_name": f"{i}.jpg", "label": i + 3}) + "\n" for i in NUMBERS),
+    "dataset.json": json.dumps({"labels": [[f"{i}.jpg", i + 3] for i in NUMBERS]}),
+}
+
+
+@pytest.mark.parametrize("name", READABLE)
+@pytest.mark.parametrize("below", ["", "images", "train", "img_align"])
+def test_a_list_that_can_be_read_is_opened(tmp_path, name, below):
+    pictures(tmp_path / below)
+    content = READABLE[name]
+    if name == "dataset.json" and below:
+        content = content.replace('["', f'["{below}/')
+    text(tmp_path / name, content)
+    for note in ("README.md", "LICENSE", "notes.txt", "wnids.txt", "words.txt"):
+        text(tmp_path / note, "n01 goldfish\n")
+    data = opened(tmp_path)
+    assert data.format == "table" and labels_of(data) == {f"{i}.jpg": i + 3 for i in NUMBERS} and data.left_out == []
+    assert labels_of(opened(tmp_path / name)) == labels_of(data)
+    for i, sample in enumerate(data):
+        assert bytes(sample["image"]) == (tmp_path / below / f"{i}.jpg").read_bytes()
+
+
+def test_images_that_a_list_lacks_are_counted(tmp_path):
+    pictures(tmp_path / "images")
+    text(tmp_path / "train.csv", "image_id,label\n0.jpg,3\n1.jpg,4\n5.jpg,1\n")
+    with pytest.warns(UserWarning, match="3 left out: images that train.csv does not list, the first images/[234].jpg"):
+        data = sluice.Dataset(tmp_path)
+    assert len(data) == 3 and [(entry.count, entry.images) for entry in data.left_out] == [(3, True)]
+    assert len(opened(tmp_path / "train.csv")) == 3  # who names the list knows
+
+
+@pytest.mark.parametrize("name", ["metadata.csv", "metadata.jsonl"])
+def test_metadata_that_lists_too_few(tmp_path, name):
+    pictures(tmp_path / "train")
+    pictures(tmp_path / "train/.ipynb_checkpoints")
+    rows = [{"file_name": f"{where}train//{i}.jpg", "text": f"a {i}"} for i, where in enumerate(("", "./", ""))]
+    lines = ["file_name,text"] + [",".join(row.values()) for row in rows] if name.endswith("csv") else map(json.dumps, rows)
+    text(tmp_path / name, "\n".join(lines) + "\n")
+    with pytest.warns(UserWarning, match=f"3 left out: images that {name} does not list"):
+        assert len(sluice.Dataset(tmp_path)) == 3
+
+
+def test_the_folder_of_the_list_comes_first(tmp_path):
+    """The same names in several folders: the one that is called as the table is; else they are refused."""
+    pictures(tmp_path / "train")
+    pictures(tmp_path / "test")
+    rows = "image_id,label\n" + "".join(f"{i}.jpg,{i}\n" for i in NUMBERS)
+    text(tmp_path / "train.csv", rows)
+    assert [sample["key"] for sample in opened(tmp_path / "train.csv")] == [f"train/{i}.jpg" for i in NUMBERS]
+    text(tmp_path / "labels.csv", rows)
+    refused(tmp_path / "labels.csv", 'column "image_id"', "may be", "test/0.jpg", "train/0.jpg", "write the paths in full")
+
+
+def test_paths_that_lead_nowhere_stay(tmp_path):
+    """Pictures that are missing are bad samples, which name their paths."""
+    text(tmp_path / "a.csv", "path,label\n0.jpg,1\n1.jpg,2\n")
+    data = opened(tmp_path / "a.csv")
+    assert len(data) == 2
+    with pytest.raises(OSError, match="0.jpg"):
+        data[0]
+    photo(tmp_path / "1.jpg")
+    assert len(opened(tmp_path)) == 2
+
+
+def test_stylegan(tmp_path):
+    names = [f"{i // 2:05}/img{i:08}.png" for i in NUMBERS]
+    for name in names:
+        photo(tmp_path / name)
+    text(tmp_path / "dataset.json", json.dumps({"labels": [[name, i % 3] for i, name in enumerate(names)]}))
+    data = opened(tmp_path)
+    assert [sample["label"] for sample in data] == [0, 1, 2, 0, 1, 2] and [sample["key"] for sample in data] == names
+    text(tmp_path / "dataset.json", json.dumps({"labels": [[name, [0.0, 1.0]] for name in names]}))
+    assert opened(tmp_path)[0]["label"].tolist() == [0.0, 1.0]
+    text(tmp_path / "dataset.json", json.dumps({"labels": None}))
+    data = sluice.Dataset(tmp_path)  # folders of it are no classes
+    assert list(data.fields) == ["image", "key"] and len(data) == 6 and "dataset.json" in data.description
+    text(tmp_path / "dataset.json", json.dumps({"labels": [["a.png", 1], ["b.png"]]}))
+    refused(tmp_path, 'element 1 of "labels"', error=sluice.CorruptError)
+
+
+# ---- lists that cannot ----
+
+LINES = [(f"{i}.jpg", i + 3) for i in NUMBERS]
+UNREADABLE = {
+    "val_annotations.txt": "".join(f"{name}\tn0{label}\t0\t0\t9\t9\n" for name, label in LINES),
+    "val.txt": "".join(f"{name} {label}\n" for name, label in LINES),
+    "train_list": "".join(f"images/{name} {label}\n" for name, label in LINES),
+    "stems.txt": "".join(f"{name[:-4]} {label}\n" for name, label in LINES),
+    "list_attr_celeba.txt": "6\nSmiling Young\n" + "".join(f"{name} -1  1\n" for name, _ in LINES),
+    "headless.csv": "".join(f"{name},{label}\n" for name, label in LINES),
+    "det_train.json": json.dumps([{"name": name, "labels": [{"category": "car"}]} for name, _ in LINES]),
+    "via.json": json.dumps({name + "123": {"filename": name, "regions": []} for name, _ in LINES}),
+    "map.json": json.dumps(dict(LINES), indent=2),
+    "faces.xml": "<dataset><images>" + "".join(f"<image file='{name}'><box top='1'/></image>" for name, _ in LINES),
+    "boxes.csv": "filename,class\n" + "".join(f"{name},a\n{name},b\n" for name, _ in LINES),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+@pytest.mark.parametrize("below", ["", "images"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_list_that_cannot_be_read_is_named(tmp_path, name, below, encoding):
+    pictures(tmp_path / below)
+    (tmp_path / name).write_bytes(UNREADABLE[name].encode(encoding))
+    said = refused(tmp_path, name)
+    assert "write" in said or "first line" in said, said
+
+
+def test_several_lists(tmp_path):
+    pictures(tmp_path / "images")
+    for name in ("train.csv", "sample_submission.csv"):
+        text(tmp_path / name, READABLE["train.csv"])
+    refused(tmp_path, "several lists describe its images (sample_submission.csv, train.csv)", "open the one that is meant")
+    assert len(opened(tmp_path / "train.csv")) == 6
+
+
+# ---- what is no list of labels ----
+
+HARMLESS = {
+    "README.md": "Look at images/0.jpg, 1.jpg, 2.jpg, 3.jpg and 4.jpg, 5.jpg first.\n",
+    "LICENSE": "0.jpg 1.jpg 2.jpg 3.jpg 4.jpg 5.jpg are of others\n",
+    "notes.txt": "taken in May, but for 0.jpg\n",
+    "classes.txt": "".join(f"{i} class-{i}\n" for i in NUMBERS),
+    "class_names.csv": "id,name\n0,cat\n1,dog\n",
+    "wnids.txt": "n01\nn02\n",
+    "words.txt": "n01\tgoldfish, Carassius auratus\n",
+    "prices.csv": "item,price\napple,3\npear,4\n",
+    "md5sums.txt": "".join(f"{hashlib.md5(bytes([i])).hexdigest()}  {name}\n" for i, (name, _) in enumerate(LINES)),
+    "config.json": json.dumps({"mean": [1, 2, 3], "names": {"0": "cat", "1": "dog"}}),
+    "settings.yaml": "epochs: 3\npath: images\n",
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+@pytest.mark.parametrize("below", ["", "images", "cat"])
+def test_other_files_change_nothing(tmp_path, name, below):
+    pictures(tmp_path / below)
+    text(tmp_path / name, HARMLESS[name])
+    data = sluice.Dataset(tmp_path)
+    assert data.format == "folder" and len(data) == 6 and data.classes == ([below] if below else [])
+
+
+def test_names_alone_are_said(tmp_path):
+    pictures(tmp_path)
+    text(tmp_path / "val.lst.txt", "".join(f"{name}\n" for name, _ in LINES[:4]))
+    with pytest.warns(UserWarning, match="val.lst.txt: it names images of the folder, and was not read"):
+        assert len(sluice.Dataset(tmp_path)) == 6
+
+
+def test_class_folders_stay(tmp_path):
+    """Names of class folders are labels; that a list says something of their images is said."""
+    for name in ("cat", "dog"):
+        pictures(tmp_path / name)
+    for name in HARMLESS:
+        text(tmp_path / name, HARMLESS[name])
+    assert sluice.Dataset(tmp_path).classes == ["cat", "dog"]
+    text(tmp_path / "all.csv", "path,label\n" + "".join(f"{c}/{i}.jpg,1\n" for c in ("cat", "dog") for i in NUMBERS))
+    with pytest.warns(UserWarning, match="all.csv: it lists images of the class folders and was not read"):
+        data = sluice.Dataset(tmp_path)
+    assert data.classes == ["cat", "dog"] and len(data) == 12
+    text(tmp_path / "all.csv", "cat/0.jpg 1\ncat/1.jpg 1\ncat/2.jpg 1\ndog/0.jpg 0\ndog/1.jpg 0\ndog/2.jpg 0\n")
+    with pytest.warns(UserWarning, match="all.csv: it describes the images in a form that cannot be read"):
+        assert sluice.Dataset(tmp_path).classes == ["cat", "dog"]

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "list_scan.h"
+
+#include "checksum.h"
+#include "media.h"
+#include "memory.h"
+#include "store.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { SCANNED_BYTES = 1 << 20, WORD_BYTES = 512, TRIED = 24, ENOUGH = 8, DIGEST_DIGITS = 32 };
+
+/* The words of a text, one after the other. */
+typedef struct scanner {
+    const char *begin, *at, *end;
+    const sl_list_images *images;
+    char word[WORD_BYTES];
+    bool begins_line;     /* the word is its line's first */
+    uint64_t seen[TRIED]; /* hashes of words that were tried */
+    uint32_t tried, hits;
+    uint32_t stems, stem_hits; /* first words of lines, which may be names without extension */
+    uint64_t others;           /* words that name no image, and are no digests */
+} scanner;
+
+bool sl_list_is_named(const char *name)
+{
+    static const char *const extensions[] = {"txt",  "csv", "tsv",   "json",  "jsonl", "ndjson",
+                                             "xml",  "lst", "list",  "ann",   "yaml",  "yml",
+                                             "data", "dat", "label", "labels"};
+    static const char *const documents[] = {"readme",  "license",   "licence",  "copying", "notice",
+                                            "authors", "changelog", "citation", "makefile"};
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]); i++) {
+        if (strncasecmp(name, documents[i], strlen(documents[i])) == 0) {
+            return false;
+        }
+    }
+    if (dot == NULL) {
+        return true;
+    }
+    for (size_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
+        if (strcasecmp(dot + 1, extensions[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Files that name classes, which numbers in them are of. */
+static bool names_classes(const char *name)
+{
+    static const char *const begins[] = {"class", "name", "wnid", "word", "synset", "categor"};
+    for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
+        if (strncasecmp(name, begins[i], strlen(begins[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- words ---- */
+
+static bool is_separator(char byte)
+{
+    return strchr(" \t\r\n,;:|<>()[]{}=\"'", byte) != NULL;
+}
+
+static bool is_quote(const scanner *s)
+{
+    const bool inside = s->at > s->begin && isalnum((unsigned char)s->at[-1]) != 0;
+    return (*s->at == '"' || *s->at == '\'') && !inside;
+}
+
+/* Copies what is in quotes, or up to a separator; false: the text is at its end. */
+static bool next_word(scanner *s)
+{
+    s->begins_line = s->at == s->begin;
+    while (s->at < s->end && is_separator(*s->at) && !is_quote(s)) {
+        s->begins_line = s->begins_line || *s->at == '\n' || *s->at == '\r';
+        s->at++;
+    }
+    if (s->at == s->end) {
+        return false;
+    }
+    const char quote = is_quote(s) ? *s->at++ : '\0';
+    size_t length = 0;
+    while (s->at < s->end && *s->at != '\n' &&
+           (quote != '\0' ? *s->at != quote : !is_separator(*s->at))) {
+        if (length + 1 < WORD_BYTES) {
+            s->word[length++] = *s->at;
+        }
+        s->at++;
+    }
+    s->word[length] = '\0';
+    s->at += quote != '\0' && s->at < s->end && *s->at == quote;
+    return true;
+}
+
+static bool list_scan_is_picture(const char *word)
+{
+    const char *dot = strrchr(word, '.');
+    return dot != NULL && dot != word && sl_media_names_picture(dot + 1);
+}
+
+/* As tools that check files write it: hexadecimal, of MD5 and longer ones. */
+static bool is_digest(const char *word)
+{
+    const size_t length = strlen(word);
+    return length >= DIGEST_DIGITS && strspn(word, "0123456789abcdefABCDEF*") == length;
+}
+
+static bool list_scan_exists(const sl_list_images *images, const char *word, const char *extension)
+{
+    char path[2 * SL_PATH_BYTES];
+    const char *names[] = {word, sl_path_name(word)};
+    const size_t spellings = names[0] == names[1] ? 1 : 2;
+    if (word[0] == '/') {
+        return false;
+    }
+    for (uint32_t i = 0; i < images->folder_count; i++) {
+        for (size_t k = 0; k < spellings; k++) {
+            const char *folder = images->folders[i];
+            (void)snprintf(path, sizeof(path), "%s/%s%s%s%s", images->root, folder,
+                           folder[0] != '\0' ? "/" : "", names[k], extension);
+            if (sl_store_has_file(path)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- a whole text ---- */
+
+/* Each name is tried once. */
+static bool is_new(scanner *s)
+{
+    const uint64_t hash = sl_checksum(s->word, strlen(s->word));
+    for (uint32_t i = 0; i < s->tried; i++) {
+        if (s->seen[i] == hash) {
+            return false;
+        }
+    }
+    s->seen[s->tried++] = hash;
+    return true;
+}
+
+static void judge_word(scanner *s, bool stems)
+{
+    if (list_scan_is_picture(s->word)) {
+        if (s->tried < TRIED && is_new(s)) {
+            s->hits += list_scan_exists(s->images, s->word, "");
+        }
+        return;
+    }
+    s->others += !is_digest(s->word);
+    if (stems && s->begins_line && s->stems < ENOUGH) {
+        s->stems++;
+        s->stem_hits += list_scan_exists(s->images, s->word, s->images->extension);
+    }
+}
+
+/* Text of two bytes a character loses those that are zero. */
+static size_t drop_zeros(char *text, size_t bytes)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        text[kept] = text[i];
+        kept += text[i] != '\0';
+    }
+    return kept;
+}
+
+static sl_mentions scan_text(const char *name, const char *text, size_t bytes,
+                             const sl_list_images *images)
+{
+    scanner s = {.begin = text, .at = text, .end = text + bytes, .images = images};
+    const uint64_t half = (images->count + 1) / 2;
+    const uint32_t wanted = half < ENOUGH ? (uint32_t)half : ENOUGH;
+    const bool stems = !names_classes(name) && strchr("{[<", text[strspn(text, " \t\r\n")]) == NULL;
+    while (s.tried < TRIED && next_word(&s)) {
+        judge_word(&s, stems);
+        if (s.tried == 0 && s.stems == ENOUGH && s.stem_hits == 0 && s.others > UINT64_C(1) << 16) {
+            break;
+        }
+    }
+    if (s.hits >= wanted && 2 * s.hits >= s.tried) {
+        return 2 * s.others >= s.hits ? SL_MENTIONS_UNREADABLE : SL_MENTIONS_NAMES;
+    }
+    /* each line begins with the name of another image, and says more */
+    return s.tried == 0 && s.stem_hits == s.stems && s.stems >= wanted && s.others >= 2 * s.stems
+               ? SL_MENTIONS_UNREADABLE
+               : SL_MENTIONS_NONE;
+}
+
+sl_mentions sl_list_scan(const char *path, const sl_list_images *images)
+{
+    char *text = sl_malloc(SCANNED_BYTES + 1);
+    if (text == NULL) {
+        return SL_MENTIONS_NONE;
+    }
+    const size_t bytes = drop_zeros(text, sl_store_look(path, text, SCANNED_BYTES));
+    text[bytes] = '\0';
+    const size_t mark = strspn(text, "\xef\xbb\xbf\xff\xfe"); /* a byte order mark */
+    const sl_mentions found = bytes > mark
+                                  ? scan_text(sl_path_name(path), text + mark, bytes - mark, images)
+                                  : SL_MENTIONS_NONE;
+    sl_free(text);
+    return found;
+}
