@@ -409,7 +409,93 @@ def test_what_is_left_out(tmp_path):
         "deep": Column("list<list<int32>>", [[[1]], []]), "when": Column("int96", [b"0" * 12] * 2),
         "box": Column("struct<w:int32,h:int32>", [{"w": 1, "h": 2}, None]),
         "pictures": Column("list<image>", [[{"bytes": b"x", "path": None}], []])})  # fmt: skip
-    assert list(sluice.Dataset(tmp_path / "a.parquet").fields) == ["x", "box.w", "box.h"]
+    data = sluice.Dataset(tmp_path / "a.parquet")
+    assert list(data.fields) == ["x", "deep", "box.w", "box.h"] and data.fields["deep"].shape == (0, 1)
+    assert left_out(data) == {
+        "columns that cannot be read: tags (lists of texts)": (1, "tags"),
+        "columns that cannot be read: when (timestamps of 96 bits)": (1, "when")}  # fmt: skip
+    with pytest.raises(sluice.InvalidError, match='column "tags": lists of texts'):
+        sluice.Dataset(tmp_path / "a.parquet", fields={"tags": "tags"})
+
+
+def left_out(data):
+    return {found.reason: (found.count, found.example) for found in data.left_out}
+
+
+BOXES = [[[1, 2, 3, 4], [5, 6, 7, 8.5]], [], None, [[0, 0, 1, 1]]]
+CATEGORIES = [[3, 1], [], None, [2]]
+OBJECTS = {  # both layouts of Hugging Face's detection datasets
+    "lists": ("struct<id:list<int64>,bbox:list<list<float>>,category:list<int64>,name:list<string>>",
+              lambda boxes, labels: None if boxes is None else
+              {"id": [0] * len(boxes), "bbox": boxes, "category": labels, "name": ["x"] * len(boxes)}),
+    "structs": ("list<struct<id:int64,bbox:list<float>,category:int64,name:string>>",
+                lambda boxes, labels: None if boxes is None else
+                [{"id": 0, "bbox": box, "category": label, "name": "x"} for box, label in zip(boxes, labels)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", OBJECTS)
+@pytest.mark.parametrize("how", [{}, {"data_page_version": 2, "rows_per_page": 2}, {"values_per_page": 3, "rows_per_group": 3}])
+def test_objects_in_pictures(tmp_path, layout, how):
+    kind, made = OBJECTS[layout]
+    inner = {"id": "int64", "bbox": {"feature": parquets.feature("float32"), "length": 4, "_type": "Sequence"},
+             "category": ("a", "b", "c", "d"), "name": "string"}  # fmt: skip
+    inner = {name: parquets.feature(spec) for name, spec in inner.items()}
+    if layout == "lists":
+        feature = {name: {"feature": spec, "_type": "Sequence"} for name, spec in inner.items()}
+    else:
+        feature = [inner]
+    parquets.write(tmp_path / "a.parquet", {
+        "image": Column("image", [{"bytes": jpeg(i), "path": "x"} for i in range(4)]),
+        "objects": Column(kind, [made(*row) for row in zip(BOXES, CATEGORIES)])},
+        metadata={"huggingface": parquets.features_json(image="image", objects=feature)}, **how)  # fmt: skip
+    data = sluice.Dataset(tmp_path / "a.parquet")
+    assert list(data.fields) == ["image", "objects.id", "objects.bbox", "objects.category"]
+    boxes = data.fields["objects.bbox"]
+    assert (boxes.type, boxes.dtype, boxes.shape, boxes.meaning) == ("tensor", "float32", (0, 4), {"role": "boxes"})
+    assert data.fields["objects.category"].meaning == {"per_box": True, "of": "objects.bbox"}
+    assert data.classes == ["a", "b", "c", "d"]
+    assert left_out(data) == {"columns that cannot be read: objects.name (lists of texts)": (1, "objects.name")}
+    for i in range(4):
+        found = numpy.frombuffer(data.read(i, "objects.bbox"), "<f4").reshape(-1, 4)
+        assert found.tolist() == (BOXES[i] or [])
+        assert numpy.frombuffer(data.read(i, "objects.category"), "<i8").tolist() == (CATEGORIES[i] or [])
+    sluice.pack(data, tmp_path / "packed", keep_order=True, progress=None)
+    assert bytes(sluice.Dataset(tmp_path / "packed").read(0, "objects.bbox")) == bytes(data.read(0, "objects.bbox"))
+
+
+@pytest.mark.parametrize("layout", OBJECTS)
+def test_boxes_that_are_none(tmp_path, layout):
+    kind, made = OBJECTS[layout]
+    rows = [[[1, 2, 3, 4]], [[1, 2, 3]], [[1, 2, 3, 4], []], [[1, 2, None, 4]], [[1, 2, 3, 4], None], [[1, 2], [3, 4, 5, 6, 7, 8]], [[4, 3, 2, 1]]]
+    parquets.write(tmp_path / "a.parquet", {"objects": Column(kind, [made(boxes, [0] * len(boxes)) for boxes in rows])}, rows_per_group=3)
+    data = sluice.Dataset(tmp_path / "a.parquet")
+    for i, why in enumerate([None, "4 numbers", "4 numbers", "null", "null", "4 numbers", None]):
+        if why is None:
+            assert numpy.frombuffer(data.read(i, "objects.bbox"), "<f4").tolist() == rows[i][0]
+            continue
+        with pytest.raises(sluice.UnsupportedError, match=f'a.parquet.*sample {i}: field "objects.bbox": .*{why}'):
+            data.read(i, "objects.bbox")
+
+
+def test_lists_of_lists(tmp_path):
+    parquets.write(tmp_path / "a.parquet", {
+        "pairs": Column("list<list<int16>>", [[[1, 2], [3, 4]], [[5, 6]], []]),
+        "ragged": Column("list<list<int16>>", [[[1, 2], [3]], [[5, 6]], []]),
+        "late": Column("list<list<int16>>", [[[1, 2]], [[5, 6]], [[7]]]),
+        "empty": Column("list<list<int16>>", [[[]], [], None]),
+        "deepest": Column("list<list<list<int16>>>", [[[[1]]], [], []]),
+        "bboxes": Column("list<list<double>>", [[[1, 2, 3, 4]], [], []])}, rows_per_group=2)  # fmt: skip
+    data = sluice.Dataset(tmp_path / "a.parquet")
+    assert {name: field.shape for name, field in data.fields.items()} == {"pairs": (0, 2), "bboxes": (0, 4)}
+    assert data.fields["bboxes"].meaning == {"role": "boxes"} and data.fields["pairs"].meaning == {}
+    assert numpy.frombuffer(data.read(0, "pairs"), "<i2").tolist() == [1, 2, 3, 4]
+    different = "(lists of lists of different lengths)"
+    assert left_out(data) == {
+        f"columns that cannot be read: ragged {different}": (1, "ragged"),
+        f"columns that cannot be read: late {different}": (1, "late"),
+        f"columns that cannot be read: empty {different}": (1, "empty"),
+        "columns that cannot be read: deepest (lists of lists of lists)": (1, "deepest")}  # fmt: skip
 
 
 def test_pictures_are_known_by_their_bytes(tmp_path):
@@ -641,11 +727,43 @@ def test_splits_are_not_joined(tmp_path):
     check_rows(sluice.Dataset(tmp_path / "test-00000-of-00001.parquet"))
 
 
-def test_other_columns(tmp_path):
-    write(tmp_path, "train-0.parquet")
-    parquets.write(tmp_path / "train-1.parquet", {"label": Column("int64", [1])})
-    with pytest.raises(sluice.InvalidError, match="train-1.parquet.*columns differ from those"):
+@pytest.mark.parametrize("columns, words", [
+    ({"label": Column("int64", [1])}, 'it has no column "text", which ".*a.parquet" has'),
+    ({"label": Column("int64", [1]), "text": Column("string", ["x"]), "new": Column("int8", [1])},
+     'its column "new" is not in ".*a.parquet"'),
+    ({"label": Column("int32", [1]), "text": Column("string", ["x"])}, 'its column "label" holds int32, and that of ".*a.parquet" int64'),
+    ({"label": Column("int64", [1]), "text": Column("list<string>", [["x"]])},
+     'its column "text" holds lists of text, and that of ".*a.parquet" text'),
+])  # fmt: skip
+def test_other_columns(tmp_path, columns, words):
+    parquets.write(tmp_path / "a.parquet", {"label": Column("int64", [1]), "text": Column("string", ["x"])})
+    parquets.write(tmp_path / "b.parquet", columns)
+    with pytest.raises(sluice.InvalidError, match=f"b.parquet: {words}"):
         sluice.Dataset(tmp_path)
+
+
+@pytest.mark.parametrize("how", [{}, {"codec": "SNAPPY", "rows_per_group": 3}])
+def test_columns_in_another_order(tmp_path, how):
+    """They go by their names, whatever is read of them and whatever is checked."""
+    made = {
+        "image": Column("image", [{"bytes": jpeg(i) + bytes(200_000 * (i % 2)), "path": None} for i in range(8)]),
+        "label": Column("int64", list(range(8))), "other": Column("int64", [-i for i in range(8)]),
+        "text": Column("string", [f"text {i}" for i in range(8)]), "nums": Column("list<int32>", [[i] * i for i in range(8)])}  # fmt: skip
+    orders = [list(made), list(reversed(made)), ["text", "nums", "image", "other", "label"]]
+    for number, order in enumerate(orders):
+        parquets.write(tmp_path / f"{number}.parquet", {name: made[name] for name in order}, crc=True, **how)
+    data, one = sluice.Dataset(tmp_path), sluice.Dataset(tmp_path / "0.parquet")
+    assert len(data) == 24 and data.fields == one.fields
+    for i in range(24):
+        assert all(bytes(data.read(i, name)) == bytes(one.read(i % 8, name)) for name in ("image", "text", "nums"))
+        assert (data[i]["label"], data[i]["other"]) == (i % 8, -(i % 8))
+    assert data.verify(progress=None).findings == []
+    file = tmp_path / "2.parquet"
+    damaged = bytearray(file.read_bytes())
+    damaged[damaged.index(b"text 5") + 5] ^= 1
+    file.write_bytes(damaged)
+    if not how:
+        assert 'column "text"' in str(sluice.Dataset(tmp_path).verify(progress=None).findings)
 
 
 def test_pictures_that_are_elsewhere(tmp_path):

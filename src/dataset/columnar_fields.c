@@ -4,6 +4,7 @@
 #include "columnar_fields.h"
 
 #include "memory.h"
+#include "object_columns.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -118,6 +119,23 @@ sluice_status sl_columnar_spread(sl_columnar_columns *columns,
 
 /* ---- fields ---- */
 
+/* Of datasets without a label: the classes of the only labels that boxes have. */
+static void find_box_classes(sl_columnar_fields *plan, const sl_columnar_columns *columns,
+                             const sl_features *features)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < plan->fields.count; i++) {
+        const char *column = columns->source[plan->fields.column[i]].name;
+        const uint32_t classes = sl_features_classes(features, column);
+        if (plan->fields.fields[i].meaning.per_box && classes > 0) {
+            found++;
+            plan->classes = classes;
+            memcpy(plan->label_column, column, strlen(column) + 1);
+        }
+    }
+    plan->classes = found == 1 ? plan->classes : 0;
+}
+
 static void columnar_fields_find_label(sl_columnar_fields *plan, const sl_columnar_columns *columns,
                                        const sl_features *features)
 {
@@ -131,6 +149,9 @@ static void columnar_fields_find_label(sl_columnar_fields *plan, const sl_column
             plan->classes = classes;
             memcpy(plan->label_column, column, strlen(column) + 1);
         }
+    }
+    if (plan->label == SL_FIELD_NONE) {
+        find_box_classes(plan, columns, features);
     }
 }
 
@@ -149,8 +170,30 @@ sluice_status sl_columnar_fields_find(sl_columnar_fields *plan, const sl_columna
         plan->element[i] = columns->of[plan->fields.column[i]].element;
         plan->large_of[i] = SL_FIELD_NONE;
     }
+    sl_object_columns_mean(&plan->fields, columns->source);
     columnar_fields_find_label(plan, columns, features);
     return SLUICE_OK;
+}
+
+/* Columns that are named; the rest is one number. */
+enum { NAMED_LEFT_OUT = 8 };
+
+void sl_columnar_leave_out(const sl_columnar_columns *columns, sl_omissions *omissions)
+{
+    uint32_t named = 0;
+    for (uint32_t i = 0; i < columns->count; i++) {
+        const sl_source_column *column = &columns->source[i];
+        char reason[sizeof(omissions->of[0].reason)];
+        if (column->refused == NULL || !column->asked) {
+            continue;
+        }
+        if (named++ < NAMED_LEFT_OUT) {
+            (void)snprintf(reason, sizeof(reason), "columns that cannot be read: %.24s (%.36s)",
+                           column->name, column->refused);
+        }
+        sl_omit(omissions, SL_OMITTED_THINGS,
+                named <= NAMED_LEFT_OUT ? reason : "columns that cannot be read", column->name);
+    }
 }
 
 /* ---- the policy ---- */

@@ -26,6 +26,7 @@
 #define SL_COLUMNAR_FIELDS_H
 
 #include "hf_features.h"
+#include "omissions.h"
 #include "source_columns.h"
 
 /* Columns that are read with each sample: of each, values may have to be unpacked. */
@@ -105,6 +106,9 @@ sluice_status sl_columnar_fields_find(sl_columnar_fields *plan, const sl_columna
                                       const sl_features *features,
                                       const sluice_dataset_options *options, const char *path,
                                       sluice_error *error);
+/* Counts the columns that are `refused` unless they are chosen, each by its name and what it holds.
+ */
+void sl_columnar_leave_out(const sl_columnar_columns *columns, sl_omissions *omissions);
 /* UNSUPPORTED: more than SL_COLUMNAR_LARGE_MAX of the columns would have to be read. */
 sluice_status sl_columnar_too_many(const char *path, sluice_error *error);
 /* Decides by the policy where each field is had from. Errors: UNSUPPORTED (more columns are large

@@ -59,9 +59,41 @@ uint32_t sl_features_shape(const sl_features *features, const char *column, uint
     return (uint32_t)dims;
 }
 
+/* What a list holds, and what that does. */
+static const json_t *item_of(const json_t *feature)
+{
+    while (hf_features_is_list(feature)) {
+        feature = json_is_array(feature) ? json_array_get(feature, 0)
+                                         : sl_json_member(feature, "feature");
+    }
+    return feature;
+}
+
+/* "objects.category": what the member, or its list, holds. */
+static const json_t *feature_at(const sl_features *features, const char *column)
+{
+    char name[256];
+    const json_t *feature = sl_json_member(features->columns, column);
+    const json_t *at = features->columns;
+    while (feature == NULL && at != NULL) {
+        const size_t bytes = strcspn(column, ".");
+        if (bytes >= sizeof(name)) {
+            return NULL;
+        }
+        memcpy(name, column, bytes);
+        name[bytes] = '\0';
+        at = sl_json_member(item_of(at), name);
+        if (column[bytes] == '\0') {
+            break;
+        }
+        column += bytes + 1;
+    }
+    return item_of(feature != NULL ? feature : at);
+}
+
 static const json_t *names_of(const sl_features *features, const char *column)
 {
-    const json_t *feature = sl_json_member(features->columns, column);
+    const json_t *feature = feature_at(features, column);
     const char *type = sl_json_text(feature, "_type");
     return type != NULL && strcmp(type, "ClassLabel") == 0 ? sl_json_member(feature, "names")
                                                            : NULL;

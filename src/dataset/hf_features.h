@@ -32,7 +32,8 @@ const char *sl_features_item_type(const sl_features *features, const char *colum
 /* Dimensions of an Array2D to Array5D; 0: it is none. `shape`: SLUICE_TENSOR_DIMS_MAX of them, 0
  * where each sample has its own. */
 uint32_t sl_features_shape(const sl_features *features, const char *column, uint64_t *shape);
-/* Classes of a ClassLabel; 0: it is none. */
+/* Classes of a ClassLabel, or of the lists of one; 0: it is neither. A column "a.b" is member "b"
+ * of the structure "a", which may be in a list. */
 uint32_t sl_features_classes(const sl_features *features, const char *column);
 /* NULL: there is none of that number. */
 const char *sl_features_class_name(const sl_features *features, const char *column, int64_t label);

@@ -172,12 +172,35 @@ sluice_status sl_side_columns_put_entry(sl_side_columns *columns, uint32_t numbe
     return SLUICE_OK;
 }
 
+/* The state of rows that are refused for `why`. */
+static uint8_t refused_state(sl_side_column *column, const char *why)
+{
+    uint8_t number = 0;
+    while (number < SL_SIDE_REASONS - 1 && column->refused[number] != NULL &&
+           strcmp(column->refused[number], why) != 0) {
+        number++;
+    }
+    column->refused[number] = why;
+    return (uint8_t)(SL_SIDE_REFUSED + number);
+}
+
+/* Two columns may number their reasons in another order. */
+static void append_states(sl_side_column *to, const sl_side_column *from)
+{
+    uint8_t as[SL_SIDE_REFUSED + SL_SIDE_REASONS] = {SL_SIDE_ABSENT, SL_SIDE_PRESENT};
+    for (uint8_t i = 0; i < SL_SIDE_REASONS && from->refused[i] != NULL; i++) {
+        as[SL_SIDE_REFUSED + i] = refused_state(to, from->refused[i]);
+    }
+    for (uint64_t i = 0; i < from->rows; i++) {
+        to->state[to->rows + i] = as[from->state[i]];
+    }
+}
+
 /* The rows of `from` behind those of `to`; there is space for all of it. */
 static void side_columns_append(sl_side_column *to, const sl_side_column *from)
 {
     const uint64_t base = has_bytes(&to->field) ? to->pool_bytes : 0;
-    memcpy(to->state + to->rows, from->state, from->rows);
-    to->refused = from->refused != NULL ? from->refused : to->refused;
+    append_states(to, from);
     memcpy(to->pool + to->pool_bytes, from->pool, from->pool_bytes);
     for (uint64_t k = 0; k < from->entries; k++) {
         to->cells[to->entries + k] = base + from->cells[k];
@@ -220,8 +243,7 @@ void sl_side_columns_refuse(sl_side_columns *columns, uint32_t number, const cha
 {
     sl_side_column *column = &columns->of[number];
     assert(column->rows > 0);
-    column->state[column->rows - 1] = SL_SIDE_REFUSED;
-    column->refused = why;
+    column->state[column->rows - 1] = refused_state(column, why);
 }
 
 sl_refusal sl_side_columns_get(const sl_side_columns *columns, uint32_t number, uint64_t row,
@@ -232,8 +254,9 @@ sl_refusal sl_side_columns_get(const sl_side_columns *columns, uint32_t number, 
     const uint64_t entry = column->keys != NULL ? column->keys[row] : row;
     const uint64_t cell = column->cells[entry];
     *value = (sl_value){.present = column->state[row] == SL_SIDE_PRESENT};
-    if (column->state[row] == SL_SIDE_REFUSED) {
-        sl_refusal why = sl_refuse_unknown(column->refused, 0);
+    if (column->state[row] >= SL_SIDE_REFUSED) {
+        sl_refusal why =
+            sl_refuse_unknown(column->refused[column->state[row] - SL_SIDE_REFUSED], 0);
         why.field = column->field.name;
         return why;
     }

@@ -17,8 +17,11 @@
 typedef enum sl_side_state {
     SL_SIDE_ABSENT = 0,
     SL_SIDE_PRESENT,
-    SL_SIDE_REFUSED /* a bad sample: it is there, and cannot be taken */
+    SL_SIDE_REFUSED /* a bad sample: it is there, and cannot be taken, for the reason refused[0];
+                       the state behind it is for refused[1], and so on */
 } sl_side_state;
+
+#define SL_SIDE_REASONS 4U /* for which rows of a column are refused, at most */
 
 typedef struct sl_side_column {
     sl_field field; /* of ints, floats, or what is bytes */
@@ -28,7 +31,7 @@ typedef struct sl_side_column {
     uint8_t *state;  /* of each row: an sl_side_state */
     uint8_t *pool;
     uint64_t capacity, key_capacity, state_capacity, pool_bytes, pool_capacity;
-    const char *refused; /* why rows are, that are */
+    const char *refused[SL_SIDE_REASONS]; /* literals; NULL: no more */
 } sl_side_column;
 
 typedef struct sl_side_columns {
@@ -61,7 +64,7 @@ sluice_status sl_side_columns_add_entry(sl_side_columns *columns, uint32_t numbe
 /* Adds a row that has it. Errors: NOMEM. */
 sluice_status sl_side_columns_put_entry(sl_side_columns *columns, uint32_t number, uint32_t entry,
                                         sluice_error *error);
-/* The row that was put last is refused, for what the column's `refused` says, a literal. */
+/* The row that was put last is refused for `why`, a literal. */
 void sl_side_columns_refuse(sl_side_columns *columns, uint32_t number, const char *why);
 /* A row as a value; spans are in the column. Refuses a tensor whose size is not a multiple of its
  * elements'.

@@ -262,6 +262,18 @@ sluice_status sl_source_fields_find(sl_source_fields *fields, const sl_source_co
     return status;
 }
 
+bool sl_source_chosen(const char *name, const sluice_dataset_options *options)
+{
+    for (uint32_t i = 0; i < options->field_count; i++) {
+        sl_field_choice choice;
+        if (sl_field_choice_parse(&choice, options->fields[i], NULL) == SLUICE_OK &&
+            strcmp(choice.key, name) == 0) {
+            return true;
+        }
+    }
+    return options->field_count == 0;
+}
+
 bool sl_source_element_chosen(const char *name, const sluice_dataset_options *options)
 {
     const size_t bytes = strlen(name);

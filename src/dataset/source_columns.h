@@ -44,6 +44,8 @@ sluice_status sl_source_fields_find(sl_source_fields *fields, const sl_source_co
                                     uint32_t count, const sluice_dataset_options *options,
                                     const char *path, sluice_error *error);
 
+/* Whether the choices have the column `name`, or there are none. */
+bool sl_source_chosen(const char *name, const sluice_dataset_options *options);
 /* Whether the choices are of an element of the list `name`, "name.0", ..., or there are none. */
 bool sl_source_element_chosen(const char *name, const sluice_dataset_options *options);
 

@@ -5,6 +5,7 @@
  * with their lengths in front, which are checked, or the pages, which are unpacked in the values'
  * space. The others are read at open.
  */
+#include "memory.h"
 #include "parquet_check.h"
 
 static const sl_parquets *parquets_of(const sl_columnar *table)
@@ -37,6 +38,10 @@ static bool parquet_value_extent(const sl_columnar *table, const sl_columnar_row
 static void parquet_close(sl_columnar *table)
 {
     sl_parquets *own = (sl_parquets *)(void *)table;
+    for (uint32_t i = 0; own->orders != NULL && i < own->set.list.count; i++) {
+        sl_free(own->orders[i]);
+    }
+    sl_free((void *)own->orders);
     for (uint32_t i = 0; i < SL_COLUMNAR_LARGE_MAX; i++) {
         sl_parquet_index_close(&own->reads[i].index);
     }

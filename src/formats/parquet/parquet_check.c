@@ -17,6 +17,7 @@ typedef struct check {
     sl_findings *findings;
     const char *path;
     sl_handle from;
+    const uint16_t *order; /* of the file's leaves */
     sl_parquet parquet;
     sl_parquet_walk walk;
     uint8_t piece[PIECE_BYTES];
@@ -111,6 +112,9 @@ static sluice_status parquet_check_file(check *c, sluice_error *error)
 {
     const sl_parquet *parquet = &c->parquet;
     sluice_status status = sl_parquet_read_footer(&c->parquet, &c->from, error);
+    if (status == SLUICE_OK) {
+        status = sl_parquet_reorder(&c->parquet, c->order, error);
+    }
     for (uint32_t group = 0; group < parquet->group_count; group++) {
         for (uint32_t leaf = 0; status == SLUICE_OK && leaf < parquet->leaf_count; leaf++) {
             if (sl_parquets_have_leaf(c->own, leaf)) {
@@ -137,6 +141,7 @@ sluice_status sl_parquet_check(const sl_parquets *own, uint32_t file, sl_finding
         sl_handle_open_again(&c->from, (sl_file_name){STAGE, of->path}, &of->file, &error);
     if (status == SLUICE_OK) {
         c->own = own;
+        c->order = own->orders[file];
         c->findings = findings;
         c->path = of->path;
         c->parquet.file = of->file;

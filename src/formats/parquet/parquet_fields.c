@@ -83,6 +83,96 @@ static sluice_status parquet_fields_look_at_columns(sl_parquet_opening *o, sluic
     return status;
 }
 
+/* ---- lists of lists ---- */
+
+#define INNER_ANY UINT64_MAX
+
+/* The length of the lists in lists, while it is one. */
+typedef struct measure {
+    const sl_parquet_leaf *leaf;
+    uint64_t inner, length; /* elements of the list at hand, of those before */
+    bool is_open;
+} measure;
+
+static bool end_measured(measure *m)
+{
+    if (m->is_open && m->length != 0 && m->inner != m->length) {
+        m->length = INNER_ANY;
+    } else if (m->is_open) {
+        m->length = m->inner > 0 ? m->inner : INNER_ANY;
+    }
+    m->is_open = false;
+    return m->length != INNER_ANY;
+}
+
+static sluice_status measure_slot(void *ctx, const sl_parquet_slot *slot, sluice_error *error)
+{
+    measure *m = ctx;
+    (void)error;
+    if (slot->rep < m->leaf->max_rep && !end_measured(m)) {
+        return SLUICE_END;
+    }
+    if (slot->rep < m->leaf->max_rep) {
+        m->is_open = slot->def + 1 >= m->leaf->item_def; /* a list, not a null or nothing */
+        m->inner = 0;
+    }
+    m->inner += slot->def >= m->leaf->item_def;
+    return SLUICE_OK;
+}
+
+static sluice_status measure_group(void *ctx, uint32_t number, sluice_error *error)
+{
+    const sl_parquet_opening *o = ctx;
+    sl_parquet_group *group = &o->groups[number];
+    sl_parquet_place place;
+    const uint32_t leaf = o->columns.of[o->asked].leaf;
+    const sl_parquet *file = &o->files[group->file];
+    measure m = {.leaf = &file->leaves[leaf]};
+    const sl_parquet_sink sink = {.ctx = &m, .take = measure_slot};
+    sluice_status status = sl_parquet_open_group(o, group, &place, error);
+    if (status == SLUICE_OK) {
+        status =
+            sl_parquet_decode(m.leaf, &file->chunks[(size_t)group->group * file->leaf_count + leaf],
+                              &place.from, &sink, error);
+        sl_handle_close(&place.from);
+    }
+    (void)end_measured(&m);
+    group->inner = m.length;
+    return status;
+}
+
+static sluice_status measure_column(sl_parquet_opening *o, uint32_t number, sluice_error *error)
+{
+    sl_source_column *column = &o->columns.table.source[number];
+    uint64_t length = 0;
+    o->asked = number;
+    const sluice_status status = sl_open_many(o->group_count, measure_group, o, error);
+    for (uint32_t i = 0; i < o->group_count; i++) {
+        const uint64_t own = o->groups[i].inner;
+        length = own == 0 || own == length ? length : length == 0 ? own : INNER_ANY;
+    }
+    if (length == 0 || length == INNER_ANY) {
+        column->refused = "lists of lists of different lengths";
+        column->asked = true;
+    }
+    column->field.shape[1] = length;
+    return status;
+}
+
+/* Lists of lists are tensors where all of the inner ones have one length. */
+static sluice_status measure_columns(sl_parquet_opening *o, const sluice_dataset_options *options,
+                                     sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < o->columns.table.count; i++) {
+        const bool chosen = sl_source_chosen(o->columns.table.source[i].name, options);
+        if (o->columns.of[i].measured && chosen) {
+            status = measure_column(o, i, error);
+        }
+    }
+    return status;
+}
+
 /* ---- lists of pictures ---- */
 
 /* Space for its rows; and where those of each group begin. */
@@ -197,11 +287,11 @@ static bool may_be_exact(const sl_parquet_leaf *leaf)
     case SL_PARQUET_FIXED:
         return leaf->max_rep == 0;
     case SL_PARQUET_INT32: /* of 8 and 16 bits, too, which take 32 */
-        return leaf->max_rep > 0 && leaf->bits != 8 && leaf->bits != 16;
+        return leaf->max_rep == 1 && leaf->bits != 8 && leaf->bits != 16;
     case SL_PARQUET_FLOAT:
     case SL_PARQUET_INT64:
     case SL_PARQUET_DOUBLE:
-        return leaf->max_rep > 0;
+        return leaf->max_rep == 1; /* lists in lists have to be counted */
     default:
         return false;
     }
@@ -327,11 +417,15 @@ sluice_status sl_parquet_fields_find(sl_parquet_opening *o, const sluice_dataset
         status = parquet_fields_look_at_columns(o, error);
     }
     if (status == SLUICE_OK) {
+        status = measure_columns(o, options, error);
+    }
+    if (status == SLUICE_OK) {
         status = find_lists(o, options, error);
     }
     if (status == SLUICE_OK) {
         status = sl_columnar_fields_find(&table->plan, &o->columns.table, &table->features, options,
                                          sl_parquet_path(o, 0), error);
+        sl_columnar_leave_out(&o->columns.table, &table->base.omissions);
     }
     return status == SLUICE_OK ? choose_reads(o, error) : status;
 }

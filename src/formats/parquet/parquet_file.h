@@ -49,7 +49,8 @@ typedef struct sl_parquet_leaf {
     uint8_t meaning;                  /* an sl_parquet_meaning */
     uint8_t bits;
     uint8_t max_def, max_rep;
-    uint8_t item_def; /* from this level on its innermost list has an element; 0: it is in none */
+    uint8_t item_def;  /* from this level on its innermost list has an element; 0: it is in none */
+    uint8_t outer_def; /* likewise its outermost one */
 } sl_parquet_leaf;
 
 /* The pages of a leaf in a row group. */

@@ -42,7 +42,7 @@ typedef struct element {
 /* A group whose children follow. */
 typedef struct group {
     uint32_t number, children, left;
-    uint32_t def, rep, item_def;
+    uint32_t def, rep, item_def, outer_def;
     size_t name_bytes; /* of the names down to it */
     bool is_list;      /* its child is the repeated part, whose name says nothing */
     bool is_part;      /* it is that part, of one child, whose name says nothing either */
@@ -194,7 +194,8 @@ static void add_leaf(schema *s, const group *parent, const group *own, const ele
                               .bits = e->bits,
                               .max_def = (uint8_t)own->def,
                               .max_rep = (uint8_t)own->rep,
-                              .item_def = (uint8_t)own->item_def};
+                              .item_def = (uint8_t)own->item_def,
+                              .outer_def = (uint8_t)own->outer_def};
     memcpy(leaf->name, s->name, own->name_bytes);
 }
 
@@ -206,7 +207,8 @@ static const char *parquet_leaves_add_element(schema *s, const element *e)
     group own = {.number = s->numbers++,
                  .def = parent->def,
                  .rep = parent->rep,
-                 .item_def = parent->item_def};
+                 .item_def = parent->item_def,
+                 .outer_def = parent->outer_def};
     if (e->repetition < 0 || e->repetition > REPEATED || e->children < 0 ||
         e->children > UINT16_MAX || e->type > SL_PARQUET_FIXED || (e->is_leaf && e->type < 0) ||
         e->type_bytes < 0 || e->type_bytes > INT32_MAX) {
@@ -219,6 +221,7 @@ static const char *parquet_leaves_add_element(schema *s, const element *e)
         own.def += e->repetition != REQUIRED;
         own.rep += e->repetition == REPEATED;
         own.item_def = e->repetition == REPEATED ? own.def : own.item_def;
+        own.outer_def = own.rep == 1 && parent->rep == 0 ? own.def : own.outer_def;
     }
     own.children = own.left = (uint32_t)e->children;
     own.is_list = e->is_list;

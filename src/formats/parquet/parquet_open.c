@@ -53,9 +53,11 @@ static sluice_status count_rows(sl_parquet_opening *o, sluice_error *error)
     sl_file_list *list = &own->set.list;
     uint64_t rows = 0;
     for (uint32_t i = 0; i < list->count; i++) {
-        if (!sl_parquet_is_alike(&o->files[0], &o->files[i])) {
-            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, list->files[i].path, -1,
-                                 "its columns differ from those of %s", list->files[0].path);
+        const sluice_status status =
+            sl_parquet_match(&o->files[i], &o->files[0], list->files[i].path, list->files[0].path,
+                             &own->orders[i], error);
+        if (status < 0) {
+            return status;
         }
         list->files[i].first = rows;
         list->files[i].file = o->files[i].file;
@@ -212,7 +214,8 @@ static sluice_status parquet_open_steps(sl_parquet_opening *o,
 {
     sl_parquets *own = o->own;
     o->files = sl_calloc(own->set.list.count, sizeof(*o->files));
-    if (o->files == NULL) {
+    own->orders = sl_calloc(own->set.list.count, sizeof(*own->orders));
+    if (o->files == NULL || own->orders == NULL) {
         return sl_no_memory(error, STAGE, "opening a dataset");
     }
     sluice_status status = sl_open_many(own->set.list.count, parquet_open_read_footer, o, error);

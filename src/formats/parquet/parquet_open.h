@@ -21,6 +21,8 @@ typedef struct sl_parquets {
     sl_file_set set;
     sl_parquet_read reads[SL_COLUMNAR_LARGE_MAX]; /* of each large column */
     uint8_t leaves[SL_PARQUET_LEAVES_MAX / 8];    /* a bit of each that a field is of */
+    uint16_t *
+        *orders; /* of each file: places of its leaves (sl_parquet_match); NULL: as the first's */
 } sl_parquets;
 
 /* Whether a field is of this leaf, or needs it for telling how long its lists are. */
@@ -36,6 +38,7 @@ typedef struct sl_parquet_group {
     uint64_t slot[SL_COLUMNAR_LARGE_MAX];    /* of lists: of their leaves' first ones */
     uint32_t longest[SL_COLUMNAR_LARGE_MAX]; /* and elements of their longest ones */
     bool is_exact;
+    uint64_t inner; /* of the lists of lists that are asked for: length; 0: none, ANY: of several */
     sl_parquet_ranges found[SL_COLUMNAR_LARGE_MAX];
     sl_side_columns side;
 } sl_parquet_group;
@@ -47,7 +50,7 @@ typedef struct sl_parquet_opening {
     sl_parquet_columns columns;
     sl_parquet_list lists[SL_COLUMNAR_LARGE_MAX];
     uint32_t list_count;
-    uint32_t asked;                          /* column of which is asked whether it is exact */
+    uint32_t asked; /* column of which is asked whether it is exact, or how long its lists are */
     uint32_t list_of[SL_COLUMNAR_LARGE_MAX]; /* of a column that is read; NONE */
     sl_parquet_group *groups;
     uint32_t group_count;

@@ -5,8 +5,11 @@
  * Purpose: leaves become columns: numbers and byte arrays as they are; structures of "bytes" and
  * "path", which is how Hugging Face stores pictures and sounds, are one column; a list of numbers
  * is a tensor; a list of such structures is one column, until it is known how long lists are, and
- * then one for each place of a list. Lists of anything else, lists of lists, decimal numbers and
- * times of 96 bits are left out. Threads: pure. Ownership: sl_parquet_columns_close.
+ * then one for each place of a list. Lists of lists of numbers are tensors once
+ * it is known that all inner lists have one length (boxes: 4). Lists of anything else, decimal
+ * numbers and times of 96 bits cannot be read: such columns are `asked` and `refused`
+ * (source_columns.h), so that they are counted, and say why if they are chosen. Threads: pure.
+ * Ownership: sl_parquet_columns_close.
  */
 #ifndef SL_PARQUET_SCHEMA_H
 #define SL_PARQUET_SCHEMA_H
@@ -19,6 +22,7 @@ typedef struct sl_parquet_column {
     uint32_t guide; /* of a list of pictures: the leaf of their paths; NONE */
     bool looked_at; /* whether its values can be read one by one is known: */
     bool by_value;
+    bool measured; /* of lists of lists: their length has to be found (parquet_fields.c) */
 } sl_parquet_column;
 
 typedef struct sl_parquet_columns {
@@ -31,7 +35,14 @@ sluice_status sl_parquet_columns_find(sl_parquet_columns *columns, const sl_parq
                                       const sl_features *features, sluice_error *error);
 /* Of all zero is fine. */
 void sl_parquet_columns_close(sl_parquet_columns *columns);
-/* Whether both files have the same leaves. */
-bool sl_parquet_is_alike(const sl_parquet *a, const sl_parquet *b);
+/*
+ * Brings the leaves of a file into the order that they have in `first`, by their names. `*order`:
+ * the place that each had; NULL: the same. Errors: INVALID, which names the column that is missing,
+ * that the other file lacks, or that is of another type; NOMEM.
+ */
+sluice_status sl_parquet_match(sl_parquet *parquet, const sl_parquet *first, const char *path,
+                               const char *first_path, uint16_t **order, sluice_error *error);
+/* Does the same to another reading of that file. Errors: NOMEM. */
+sluice_status sl_parquet_reorder(sl_parquet *parquet, const uint16_t *order, sluice_error *error);
 
 #endif

@@ -23,6 +23,9 @@ typedef struct maker {
     bool is_open;         /* lists: a row was begun */
     bool is_present;      /* and is there */
     bool has_null;        /* among its elements */
+    bool is_uneven;       /* a list in it has another length than it should */
+    bool in_inner;        /* lists of lists: one in it was begun */
+    uint64_t inner;       /* elements of that */
     uint32_t dictionary;  /* that `entries` are of; 0: none */
     uint32_t *entries;    /* of the column, for those of the dictionary, from 1; 0: not yet one */
     uint32_t entry_count; /* for which there is space */
@@ -106,17 +109,40 @@ static sluice_status parquet_side_take_value(void *ctx, const sl_parquet_slot *s
 
 /* ---- lists ---- */
 
+/* Lists in a list have `shape[1]` elements each. */
+static void end_inner(maker *m)
+{
+    const sl_field *field = &m->columns->of[m->column].field;
+    m->is_uneven = m->is_uneven || (m->in_inner && m->inner != field->shape[1]);
+    m->in_inner = false;
+}
+
+static const char *refusal_of_list(const maker *m)
+{
+    const bool is_box = m->columns->of[m->column].field.shape[1] == 4;
+    if (m->has_null) {
+        return "its list holds a null";
+    }
+    if (!m->is_uneven) {
+        return NULL;
+    }
+    return is_box ? "a list in it does not have 4 numbers"
+                  : "a list in it has another length than the others";
+}
+
 static sluice_status end_row(maker *m, sluice_error *error)
 {
     if (!m->is_open) {
         return SLUICE_OK;
     }
+    end_inner(m);
     const sl_value value = {.present = m->is_present, .bytes = {m->elements.data, m->bytes}};
     m->is_open = false;
     m->bytes = 0;
+    const char *why = refusal_of_list(m);
     const sluice_status status = parquet_side_put(m, &value, error);
-    if (status == SLUICE_OK && m->has_null) {
-        sl_side_columns_refuse(m->columns, m->column, "its list holds a null");
+    if (status == SLUICE_OK && why != NULL) {
+        sl_side_columns_refuse(m->columns, m->column, why);
     }
     return status;
 }
@@ -159,6 +185,17 @@ static sluice_status parquet_side_add_element(maker *m, const sl_parquet_slot *s
     return SLUICE_OK;
 }
 
+/* A slot of a list of lists: a list in it begins unless the slot goes on with one. */
+static void take_inner(maker *m, const sl_parquet_slot *slot)
+{
+    if (slot->rep < m->leaf->max_rep && slot->def >= m->leaf->outer_def) {
+        end_inner(m);
+        m->in_inner = true;
+        m->inner = 0;
+        m->has_null = m->has_null || slot->def + 1 < m->leaf->item_def; /* the list is a null */
+    }
+}
+
 static sluice_status parquet_side_take_element(void *ctx, const sl_parquet_slot *slot,
                                                sluice_error *error)
 {
@@ -169,13 +206,17 @@ static sluice_status parquet_side_take_element(void *ctx, const sl_parquet_slot 
             return status;
         }
         m->is_open = true;
-        m->has_null = false;
-        m->is_present = slot->def + 1 >= m->leaf->item_def; /* the list itself is there */
+        m->has_null = m->is_uneven = m->in_inner = false;
+        m->is_present = slot->def + 1 >= m->leaf->outer_def; /* the list itself is there */
     } else if (!m->is_open) {
         return parquet_side_fail(m, SLUICE_CORRUPT, "it goes on with a list that was not begun",
                                  error);
     }
+    if (m->leaf->max_rep > 1) {
+        take_inner(m, slot);
+    }
     if (slot->def == m->leaf->max_def) {
+        m->inner++;
         return parquet_side_add_element(m, slot, error);
     }
     m->has_null = m->has_null || slot->def >= m->leaf->item_def;
