@@ -250,8 +250,8 @@ static sluice_status refuse_column(const comparison *c, const char *name, bool i
                          name, c->first_path);
 }
 
-static sluice_status compare_column(comparison *c, uint32_t number, uint32_t before,
-                                    uint32_t *found, sluice_error *error)
+static sluice_status match_leaf(comparison *c, uint32_t number, uint32_t before, uint32_t *found,
+                                sluice_error *error)
 {
     char own[64];
     char wanted[64];
@@ -272,13 +272,13 @@ static sluice_status compare_column(comparison *c, uint32_t number, uint32_t bef
                          leaf->name, own, c->first_path, wanted);
 }
 
-static sluice_status compare_columns(comparison *c, uint16_t *order, bool *is_same,
-                                     sluice_error *error)
+static sluice_status match_leaves(comparison *c, uint16_t *order, bool *is_same,
+                                  sluice_error *error)
 {
     uint32_t found = UINT32_MAX; /* so that 0 is first */
     *is_same = true;
     for (uint32_t i = 0; i < c->first->leaf_count; i++) {
-        const sluice_status status = compare_column(c, i, found, &found, error);
+        const sluice_status status = match_leaf(c, i, found, &found, error);
         if (status < 0) {
             return status;
         }
@@ -303,7 +303,7 @@ sluice_status sl_parquet_match(sl_parquet *parquet, const sl_parquet *first, con
     if (*order == NULL) {
         return sl_no_memory(error, STAGE, "for a schema");
     }
-    sluice_status status = compare_columns(&c, *order, &is_same, error);
+    sluice_status status = match_leaves(&c, *order, &is_same, error);
     if (status == SLUICE_OK && !is_same) {
         return sl_parquet_reorder(parquet, *order, error);
     }
