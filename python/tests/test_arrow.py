@@ -200,7 +200,7 @@ def test_arrays_of_a_shape_that_is_known(tmp_path):
         with pytest.raises(sluice.UnsupportedError, match='"it": its list has another number of elements'):
             data[number]
     assert plain(data[8]["it"]) == values[8]
-    with pytest.raises(sluice.InvalidError, match='"other": what it holds'):
+    with pytest.raises(sluice.InvalidError, match='"other": it holds lists of lists of any length'):
         sluice.Dataset(tmp_path / "a.arrow", fields={"other": "other"})
 
 
@@ -212,10 +212,54 @@ def test_what_is_left_out(tmp_path):
                for i, (kind, value) in enumerate(kinds.items())}
     columns["number"] = Column("int32", range(5))
     arrows.write_stream(tmp_path / "a.arrow", columns)
-    check(sluice.Dataset(tmp_path / "a.arrow"), {"number": columns["number"]})
-    for i in range(len(kinds)):
-        with pytest.raises(sluice.Error, match=f'column "c{i}": what it holds'):
+    data = sluice.Dataset(tmp_path / "a.arrow")
+    assert list(data.fields) == ["c2.a", "number"] and data.fields["c2.a"].shape == (0,)
+    found = ["lists of texts", "lists of lists of any length", None, None, "nulls", "lists of values that are not numbers",
+             "values of a dictionary that are not texts"]  # fmt: skip
+    assert {left.reason: left.example for left in data.left_out} == {
+        f"columns that cannot be read: c{i} ({what[:36]})": f"c{i}" for i, what in enumerate(found) if what}  # fmt: skip
+    for i, what in enumerate(found):
+        with pytest.raises(sluice.Error, match=f'column "c{i}": (it holds {what}, which cannot be a field|what it holds|there is no)'):
             sluice.Dataset(tmp_path / "a.arrow", fields={"x": f"c{i}"})
+
+
+BOXES = [[[1, 2, 3, 4], [5, 6, 7, 8.5]], [], None, [[0, 0, 1, 1]], [[1, 2, 3]], [[1, 2, 3, 4], None], [[2, 2, 2, 2]]]
+OBJECTS = {
+    "lists": ("struct<id:list<int64>,bbox:list<list<float>>,category:list<int64>,name:list<string>,poly:list<list<float>>>",
+              lambda boxes: None if boxes is None else
+              {"id": [7] * len(boxes), "bbox": boxes, "category": [*range(len(boxes))], "name": ["x"] * len(boxes),
+               "poly": [[1] * i for i in range(len(boxes))]}),
+    "structs": ("list<struct<id:int64,bbox:list<float>,category:int64,name:string,poly:list<float>>>",
+                lambda boxes: None if boxes is None else
+                [{"id": 7, "bbox": box, "category": i, "name": "x", "poly": [1] * i} for i, box in enumerate(boxes)]),
+    "fixed": ("large_list<struct<id:int64,bbox:fixed_list[4]<float>,category:int64,name:string,poly:list<float>>>",
+              lambda boxes: None if boxes is None else
+              [{"id": 7, "bbox": box, "category": i, "name": "x", "poly": [1] * i} for i, box in enumerate(boxes)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", OBJECTS)
+@pytest.mark.parametrize("options", [{}, {"rows_per_batch": 2, "slack": 3, "codec": "ZSTD"}])
+def test_objects_in_pictures(tmp_path, layout, options):
+    kind, made = OBJECTS[layout]
+    rows = [boxes for boxes in BOXES if layout != "fixed" or boxes is None or all(box is None or len(box) == 4 for box in boxes)]
+    inner = {"id": {"dtype": "int64", "_type": "Value"}, "category": {"names": ["a", "b"], "_type": "ClassLabel"}}
+    features = {name: {"feature": spec, "_type": "Sequence"} for name, spec in inner.items()} if layout == "lists" else [inner]
+    arrows.write_stream(tmp_path / "a.arrow", {"objects": Column(kind, [made(boxes) for boxes in rows])},
+                        metadata={"huggingface": arrows.features_json(objects=features)}, **options)  # fmt: skip
+    data = sluice.Dataset(tmp_path / "a.arrow")
+    assert {name: (field.dtype, field.shape, field.meaning) for name, field in data.fields.items()} == {
+        "objects.id": ("int64", (0,), {"per_box": True, "of": "objects.bbox"}), "objects.bbox": ("float32", (0, 4), {"role": "boxes"}),
+        "objects.category": ("int64", (0,), {"per_box": True, "of": "objects.bbox"})}  # fmt: skip
+    assert data.classes == ["a", "b"]
+    assert [left.example for left in data.left_out] == ["objects.name", "objects.poly"]
+    for i, boxes in enumerate(rows):
+        if boxes and any(box is None or len(box) != 4 for box in boxes):
+            with pytest.raises(sluice.UnsupportedError, match=f'a.arrow.*sample {i}: field "objects.bbox": its list (has another|holds a null)'):
+                data.read(i, "objects.bbox")
+            continue
+        assert struct.unpack(f"<{4 * len(boxes or [])}f", data.read(i, "objects.bbox")) == tuple(n for box in boxes or [] for n in box)
+        assert struct.unpack(f"<{len(boxes or [])}q", data.read(i, "objects.category")) == tuple(range(len(boxes or [])))
 
 
 def test_structures(tmp_path):
@@ -392,20 +436,53 @@ def test_tables_of_row_numbers(tmp_path):
 
 def test_splits(tmp_path):
     arrows.save_dict(tmp_path / "d", {"train": photos(20), "test": photos(5)}, FEATURES)
-    with pytest.raises(sluice.InvalidError, match='"train", "test".*d/train'):
+    with pytest.raises(sluice.InvalidError, match='train, test: choose one .split "train".*d/train'):
         sluice.Dataset(tmp_path / "d")
+    check(sluice.Dataset(tmp_path / "d", split="train"), photos(20))
+    test = sluice.Dataset(tmp_path / "d", split="test")
+    check(test, photos(5))
+    assert [(found.reason, found.count, found.example) for found in test.left_out] == [("other splits", 1, "train")]
+    with pytest.raises(sluice.InvalidError, match='d: split "val": there is no such split; the splits are: train, test'):
+        sluice.Dataset(tmp_path / "d", split="val")
+    with pytest.raises(sluice.InvalidError, match='split "train": it is a saved dataset without splits'):
+        sluice.Dataset(tmp_path / "d" / "test", split="train")
+    file = next((tmp_path / "d" / "test").glob("*.arrow"))
+    with pytest.raises(sluice.InvalidError, match='split "train": it is a file'):
+        sluice.Dataset(file, split="train")
     assert len(sluice.Dataset(tmp_path / "d" / "test")) == 5
     arrows.save_cache(tmp_path / "c", "pets", photos(20), FEATURES, split="train", shards=3)
     check(sluice.Dataset(tmp_path / "c"), photos(20))
     arrows.save_cache(tmp_path / "c", "pets", photos(5), FEATURES, split="test")
-    with pytest.raises(sluice.InvalidError, match="several datasets.*name the files"):
+    with pytest.raises(sluice.InvalidError, match='several splits: pets-test, pets-train: choose one .split "pets-test"'):
         sluice.Dataset(tmp_path / "c")
+    check(sluice.Dataset(tmp_path / "c", split="train"), photos(20))
     check(sluice.Dataset(tmp_path / "c" / "pets-test.arrow"), photos(5))
     check(sluice.Dataset(str(tmp_path / "c" / "pets-train-{00000..00002}-of-00003.arrow")), photos(20))
     (tmp_path / "c" / "pets-test.arrow").unlink()
     (tmp_path / "c" / "folder").mkdir()
     with pytest.raises(sluice.InvalidError, match='the folder "folder"'):
         sluice.Dataset(tmp_path / "c")
+
+
+def test_splits_of_a_cache(tmp_path):
+    for split, rows in (("train", 20), ("test", 5), ("validation", 3)):
+        arrows.save_cache(tmp_path, "pets", photos(rows), FEATURES, split=split, shards=2 if split == "train" else 1)
+        check(sluice.Dataset(tmp_path, split=split), photos(rows))
+    arrows.write_stream(tmp_path / "cache-0123456789abcdef.arrow", photos(2))
+    arrows.write_stream(tmp_path / "cache-0123456789abcdef_00000_of_00002.arrow", photos(2))
+    with pytest.raises(sluice.InvalidError, match='its files are of several splits: pets-test, pets-train, pets-validation: choose one .split "pets-test"'):
+        sluice.Dataset(tmp_path)
+    data = sluice.Dataset(tmp_path, split="val")
+    check(data, photos(3))
+    assert {found.reason: found.count for found in data.left_out} == {
+        "files of other splits": 3, "results that datasets has cached (cache-*.arrow)": 2}  # fmt: skip
+    check(sluice.Dataset(tmp_path, split="pets-test"), photos(5))
+    for file in tmp_path.glob("pets-t*"):
+        file.unlink()
+    check(sluice.Dataset(tmp_path), photos(3))
+    for file in tmp_path.glob("pets-*"):
+        file.unlink()
+    check(sluice.Dataset(tmp_path / "cache-0123456789abcdef.arrow"), photos(2))
 
 
 @pytest.mark.parametrize("state, words", [
@@ -682,7 +759,7 @@ def test_damage_anywhere(tmp_path, file):
         (b"ARROW1\0\0" + bytes(8) + struct.pack("<I", 2**31) + b"ARROW1", "footer"),
     (b"ARROW1\0\0" + bytes(8) + struct.pack("<I", 8) + b"ARROW1", "damaged"),
     (b"\xff\xff\xff\xff" + bytes(4), "damaged"), (b"\xff\xff\xff\xff\xff\xff\xff\x7f", "truncated"),
-    (b"FEA1" + bytes(50), "Feather of version 1"), (b"PK\3\4" + bytes(100), "does not begin"), (bytes(100), "damaged"),
+    (b"FEA1" + bytes(50), "Feather of version 1"), (b"PK\3\4" + bytes(100), "does not begin|a ZIP archive"), (bytes(100), "damaged|all zero bytes"),
     (b"\xff\xff\xff\xff\x10\0\0\0" + bytes(16), "damaged"),
 ])  # fmt: skip
 def test_files_that_are_none(tmp_path, data, words):

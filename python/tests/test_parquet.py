@@ -414,7 +414,7 @@ def test_what_is_left_out(tmp_path):
     assert left_out(data) == {
         "columns that cannot be read: tags (lists of texts)": (1, "tags"),
         "columns that cannot be read: when (timestamps of 96 bits)": (1, "when")}  # fmt: skip
-    with pytest.raises(sluice.InvalidError, match='column "tags": lists of texts'):
+    with pytest.raises(sluice.InvalidError, match='column "tags": it holds lists of texts, which cannot be a field'):
         sluice.Dataset(tmp_path / "a.parquet", fields={"tags": "tags"})
 
 
@@ -722,10 +722,35 @@ def test_files_of_other_libraries(path):
 def test_splits_are_not_joined(tmp_path):
     write(tmp_path, "train-00000-of-00001.parquet")
     write(tmp_path, "test-00000-of-00001.parquet")
-    with pytest.raises(sluice.InvalidError, match="splits"):
+    with pytest.raises(sluice.InvalidError, match='its files are of several splits: test, train: choose one .split "test"'):
         sluice.Dataset(tmp_path)
     check_rows(sluice.Dataset(tmp_path / "test-00000-of-00001.parquet"))
+    write(tmp_path, "train-00001-of-00001.parquet")
+    (tmp_path / "README.md").write_text("splits")
+    train = sluice.Dataset(tmp_path, split="train")
+    assert len(train) == 2 * ROWS and left_out(train) == {"files of other splits": (1, str(tmp_path / "test-00000-of-00001.parquet"))}
+    check_rows(sluice.Dataset(tmp_path, split="test"))
+    with pytest.raises(sluice.InvalidError, match='split "validation": there is no such split; the splits are: test, train'):
+        sluice.Dataset(tmp_path, split="validation")
 
+
+def test_splits_of_a_repository(tmp_path):
+    """As on Hugging Face's hub: files in data/, or a folder for each split."""
+    for folder, name in (("a/data", "train-00000-of-00001.parquet"), ("a/data", "validation-00000-of-00001.parquet"),
+                         ("b/train", "0000.parquet"), ("b/test", "0000.parquet")):  # fmt: skip
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        write(tmp_path / folder, name)
+        (tmp_path / folder[0] / "README.md").write_text("a card")
+    check_rows(sluice.Dataset(tmp_path / "a", split="train"))
+    check_rows(sluice.Dataset(tmp_path / "a", split="val"))
+    check_rows(sluice.Dataset(tmp_path / "b", split="test"))
+    with pytest.raises(sluice.InvalidError, match="data"):
+        sluice.Dataset(tmp_path / "a")
+    with pytest.raises(sluice.InvalidError, match="train"):
+        sluice.Dataset(tmp_path / "b")
+    parquets.write(tmp_path / "a" / "part-00000-c000.snappy.parquet", {"x": Column("int64", [1])})
+    with pytest.raises(sluice.InvalidError, match='split "train": none of its files is called after a split|folder "data"'):
+        sluice.Dataset(tmp_path / "a", split="train")
 
 @pytest.mark.parametrize("columns, words", [
     ({"label": Column("int64", [1])}, 'it has no column "text", which ".*a.parquet" has'),

@@ -317,14 +317,14 @@ def head(length):
 @pytest.mark.parametrize(
     "data, kind, words",
     [
-        (b"x" * 100, sluice.CorruptError, "does not begin"),
-        (bytes(100), sluice.CorruptError, "does not begin"),
+        (b"x" * 100, sluice.CorruptError, "does not begin|all zero bytes"),
+        (bytes(100), sluice.CorruptError, "does not begin|all zero bytes"),
         (b"x" * 11, sluice.CorruptError, "truncated"),
         (head(2**63) + bytes(100), sluice.CorruptError, "longer than what is left"),
         (head(2**64 - 1) + bytes(100), sluice.CorruptError, "longer than what is left"),
         (head(2**64 - 16) + bytes(100), sluice.CorruptError, "longer than what is left"),
         (head(85) + bytes(88), sluice.CorruptError, "longer than what is left"),
-        (b"\x1f\x8b\x08" + bytes(100), sluice.UnsupportedError, "gzip.*gunzip"),
+        (b"\x1f\x8b\x08" + bytes(100), sluice.UnsupportedError, "gzip.*unpack it|gzip.*gunzip"),
         (b"\x78\x9c" + bytes(100), sluice.UnsupportedError, "zlib"),
         (b"\x78\x01" + bytes(100), sluice.UnsupportedError, "zlib"),
         (tf.record(b""), sluice.UnsupportedError, "other messages"),

@@ -15,6 +15,7 @@
 #include "memory.h"
 #include "minmax.h"
 #include "open_many.h"
+#include "splits.h"
 #include "store.h"
 #include "thread.h"
 #include "unpacked_store.h"
@@ -47,6 +48,20 @@ static bool is_for_unpacked(const sl_file_set *set, const sl_store_facts *facts)
     sl_store_facts own;
     return set->unpacked_dir != NULL && sl_store_stat(set->unpacked_dir, &own) == 0 &&
            own.device == facts->device && own.identity.inode == facts->identity.inode;
+}
+
+/* What is read beside a dataset's file, or written there by who made it, and says nothing more. */
+static bool is_companion(const char *name)
+{
+    static const char *const suffixes[] = {".idx",    ".index",   ".sluice-index",
+                                           ".md",     "_SUCCESS", "_metadata",
+                                           "LICENSE", ".crc",     "_common_metadata"};
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        if (sl_ends_with(name, suffixes[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* A folder that is listed. */
@@ -82,7 +97,13 @@ static sluice_status file_set_add_entry(void *ctx, const sl_store_entry *entry, 
                              set->kind->plural, name, strrchr(set->kind->plural, ' ') + 1,
                              l->folder, set->kind->suffix);
     }
-    return set->kind->is_named(name) ? sl_file_list_add(&set->list, path, error) : SLUICE_OK;
+    if (set->kind->is_named(name)) {
+        return sl_file_list_add(&set->list, path, error);
+    }
+    if (set->omissions != NULL && !is_companion(name)) {
+        sl_omit(set->omissions, SL_OMITTED_THINGS, "files beside those of the dataset", path);
+    }
+    return SLUICE_OK;
 }
 
 static int file_set_compare_paths(const void *a, const void *b)
@@ -291,6 +312,12 @@ sluice_status sl_file_set_list(sl_file_set *set, const sl_file_kind *kind, const
     if (status == SLUICE_OK && set->list.count == 0) {
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1, "holds no %s",
                                kind->plural);
+    }
+    /* Several paths were named one by one. */
+    if (status == SLUICE_OK && (set->split != NULL || (count == 1 && set->list.count > 1))) {
+        sl_omissions nowhere = {.reasons = 0};
+        status = sl_split_files(&set->list, paths[0], set->split,
+                                set->omissions != NULL ? set->omissions : &nowhere, error);
     }
     return status;
 }

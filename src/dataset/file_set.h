@@ -43,7 +43,10 @@ typedef struct sl_file_set {
     sl_file_index *indexes; /* one of each file */
     uint64_t samples, bytes;
     bool front_to_back;       /* one of the files is compressed as a whole */
-    const char *unpacked_dir; /* while it is opened; may are in a folder of files */
+    const char *unpacked_dir; /* while it is opened; may be in a folder of files */
+    const char *split;        /* likewise: the split to open; NULL: there may be one alone */
+    sl_omissions
+        *omissions; /* likewise: where files that are left out are counted; NULL: nowhere */
 } sl_file_set;
 
 /* Whether a path is a file of the kind. Of folders the table of formats asks for names. */
@@ -52,7 +55,8 @@ bool sl_file_set_probe(const sl_file_kind *kind, const char *path);
 /*
  * Files in the order of the paths, those of a folder in the order of their names. Compressed ones
  * are kept unpacked in `unpacked_dir` (unpacked_store.h), NULL: are walked as they are. `set` is
- * all zero. Errors: INVALID (none; a folder that holds folders, too), IO, NOMEM, those of unpacking
+ * all zero except for `split` and `omissions`. Errors: INVALID (none; a folder that holds folders,
+ * too; files of several splits), IO, NOMEM, those of unpacking
  * and those of walking, of the first file that has one; they name the compressed file.
  */
 sluice_status sl_file_set_open(sl_file_set *set, const sl_file_kind *kind, const char *const *paths,

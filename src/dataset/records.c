@@ -55,6 +55,8 @@ static sluice_status records_open_files(sl_records *records, const char *const *
                                         const sluice_dataset_options *options, sluice_error *error)
 {
     sl_file_set *set = &records->set;
+    set->split = options->split;
+    set->omissions = &records->base.omissions;
     sluice_status status =
         sl_file_set_open(set, &records->reader->files, paths, count, options->unpacked_dir, error);
     if (status == SLUICE_OK && set->samples == 0) {

@@ -196,6 +196,11 @@ static sluice_status source_columns_choose(sl_source_fields *fields,
     if (why == NULL && source_columns_is_taken(fields, choice->field.name)) {
         why = "two fields would have this name";
     }
+    if (why != NULL && why == columns[column].refused && columns[column].asked) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                             "column \"%.256s\": it holds %s, which cannot be a field", choice->key,
+                             why);
+    }
     if (why != NULL) {
         return source_columns_refuse(path, SLUICE_INVALID, choice->key, why, error);
     }

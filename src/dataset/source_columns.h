@@ -29,7 +29,8 @@ typedef struct sl_source_column {
                             a column (field.meaning.of), which may get another name as a field */
     const char *refused; /* literal, what it holds and what to do: "pickled objects, which ..." */
     bool typed;          /* it is `refused` only while no type is chosen */
-    bool asked;          /* it is a field only where it is chosen */
+    bool asked;          /* it is a field only where it is chosen; with `refused`: it cannot be one,
+                            and `refused` is what it holds: "lists of texts" */
 } sl_source_column;
 
 typedef struct sl_source_fields {

@@ -10,6 +10,7 @@
 #define SL_SPLITS_H
 
 #include "file_list.h"
+#include "omissions.h"
 
 #include <stdbool.h>
 
@@ -42,9 +43,13 @@ bool sl_splits_are_siblings(const char *a, const char *b);
 sluice_status sl_split_choose(const char *const *names, uint32_t count, const char *wanted,
                               uint32_t *number, sluice_error *error);
 
-/* INVALID, by name, where the names of the files begin with several splits'. `suffix` is that of
- * the files, for the error. */
-sluice_status sl_splits_check(const sl_listed_file *files, uint32_t count, const char *suffix,
-                              sluice_error *error);
+/*
+ * Splits among the files of a folder, which are called by them: "train" is the split of
+ * train-00000-of-00002.parquet, "cats-train" that of cats-train.arrow. Keeps the files of the split
+ * `wanted` (as sl_split_choose) and counts the others in `omissions`. NULL: all have to be of one
+ * split. Errors: INVALID, with the names of the splits.
+ */
+sluice_status sl_split_files(sl_file_list *files, const char *folder, const char *wanted,
+                             sl_omissions *omissions, sluice_error *error);
 
 #endif

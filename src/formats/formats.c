@@ -210,6 +210,10 @@ static sluice_status open_split(sl_dataset **dataset, const char *const *paths, 
         return SLUICE_END;
     }
     const sluice_status status = sl_folder_split_find(paths[0], options->split, path, error);
+    /* Hugging Face's repositories have the files of all splits in one folder. */
+    if (status == SLUICE_END && sl_path_join(path, paths[0], "data") && sl_store_has_folder(path)) {
+        return sl_dataset_open(dataset, inner, 1, options, error);
+    }
     return status == SLUICE_OK ? sl_dataset_open(dataset, inner, 1, &own, error) : status;
 }
 

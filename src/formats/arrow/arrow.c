@@ -90,6 +90,7 @@ SL_FORMAT(arrow) = {
     .name = "arrow",
     .files = "Arrow files",
     .takes_fields = true,
+    .takes_split = true,
     .probe = sl_arrow_probe,
     .open = open_arrow,
 };

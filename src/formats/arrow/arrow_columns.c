@@ -6,6 +6,7 @@
 #include "arrow_columns.h"
 
 #include "memory.h"
+#include "object_columns.h"
 
 #include <stdio.h>
 
@@ -16,16 +17,8 @@ typedef struct finder {
     const sl_features *features;
     sl_source_column *source; /* that is looked at */
     sl_arrow_column *column;
+    bool in_list; /* a member of the structures in a list */
 } finder;
-
-typedef struct search {
-    sl_arrow_columns *columns;
-    bool all; /* those that are refused, too */
-} search;
-
-static const char left_out[] =
-    "what it holds (lists of anything but numbers, lists without a fixed size in lists, maps, "
-    "unions, decimal numbers, ...) is no type of field";
 
 static bool arrow_columns_is_text(const sl_arrow_node *node)
 {
@@ -43,6 +36,61 @@ static void add_level(sl_arrow_column *column, uint32_t node, uint64_t items)
 {
     column->chain.nodes[column->chain.count] = node;
     column->chain.items[column->chain.count++] = items;
+}
+
+/* ---- what cannot be read ---- */
+
+static const char *unreadable_list(const sl_arrow_schema *schema, uint32_t number)
+{
+    const sl_arrow_node *item = &schema->nodes[number + 1];
+    if (item->coded) {
+        return "lists of values of a dictionary";
+    }
+    if (arrow_columns_is_text(item)) {
+        return "lists of texts";
+    }
+    if (is_binary(item)) {
+        return "lists of bytes";
+    }
+    switch (item->layout) {
+    case SL_ARROW_AS_LISTS:
+    case SL_ARROW_AS_FIXED_LISTS:
+        return "lists of lists of any length";
+    case SL_ARROW_AS_STRUCTS:
+        return "lists of structures";
+    default:
+        return "lists of values that are not numbers";
+    }
+}
+
+/* What a column holds that cannot be a field. */
+static const char *arrow_unreadable(const finder *f, uint32_t number)
+{
+    const sl_arrow_node *node = &f->schema->nodes[number];
+    if (node->coded) {
+        return "values of a dictionary that are not texts";
+    }
+    if (f->in_list && (arrow_columns_is_text(node) || is_binary(node))) {
+        return arrow_columns_is_text(node) ? "lists of texts" : "lists of bytes";
+    }
+    switch (node->type) {
+    case SL_ARROW_MAP:
+        return "maps";
+    case SL_ARROW_LIST:
+    case SL_ARROW_LARGE_LIST:
+    case SL_ARROW_FIXED_LIST:
+        return unreadable_list(f->schema, number);
+    case SL_ARROW_STRUCT:
+        return "structures";
+    case SL_ARROW_UNION:
+        return "unions";
+    case SL_ARROW_DECIMAL:
+        return "decimal numbers";
+    case SL_ARROW_NULL:
+        return "nulls";
+    default:
+        return "values of a type that no field has";
+    }
 }
 
 /* ---- bytes ---- */
@@ -163,6 +211,13 @@ static bool items_of(const sl_arrow_node *node, uint64_t given, uint64_t *items)
     return true;
 }
 
+/* Whether the boxes in a list are lists without a fixed size. */
+static bool node_is_open_list(const sl_arrow_schema *schema, uint32_t number, bool in_list)
+{
+    const uint32_t box = in_list ? number : number + 1;
+    return box < schema->nodes[number].end && schema->nodes[box].layout == SL_ARROW_AS_LISTS;
+}
+
 /* Lists of lists are tensors where all but the first have a size that is known. */
 static bool set_list(const finder *f, uint32_t number)
 {
@@ -170,6 +225,10 @@ static bool set_list(const finder *f, uint32_t number)
     sl_field *field = &f->source->field;
     const sl_arrow_node *node = &f->schema->nodes[number];
     const uint32_t dims = sl_features_shape(f->features, f->source->name, shape);
+    if (dims == 0 && sl_object_columns_are_boxes(f->source->name)) {
+        shape[1] = node_is_open_list(f->schema, number, f->in_list) ? 4 : 0;
+    }
+    field->dims = f->in_list; /* the list around it */
     for (; arrow_columns_is_list(node); node = &f->schema->nodes[++number]) {
         uint64_t items;
         if (field->dims == SLUICE_TENSOR_DIMS_MAX || !items_of(node, shape[field->dims], &items) ||
@@ -215,6 +274,10 @@ static bool set_pictures(const finder *f, uint32_t number)
 static bool set_column(const finder *f, uint32_t number)
 {
     const sl_arrow_node *node = &f->schema->nodes[number];
+    if (f->in_list) {
+        const bool is_number = node->layout == SL_ARROW_AS_NUMBERS && !node->coded;
+        return (is_number || arrow_columns_is_list(node)) && set_list(f, number);
+    }
     if (arrow_columns_is_text(node) || is_binary(node)) {
         return set_bytes(f, number);
     }
@@ -237,6 +300,21 @@ static bool is_open_struct(const sl_arrow_schema *schema, uint32_t number)
     return !node->coded && node->layout == SL_ARROW_AS_STRUCTS && node->end > number + 1;
 }
 
+/* Levels from a node down to the structure whose members are columns: 2 where it is in a list; 0:
+ * there is none. */
+static uint32_t levels_to_members(const finder *f, uint32_t number)
+{
+    const sl_arrow_schema *schema = f->schema;
+    const sl_arrow_node *node = &schema->nodes[number];
+    if (is_open_struct(schema, number)) {
+        return 1;
+    }
+    return !f->in_list && arrow_columns_is_list(node) && node->end > number + 1 &&
+                   is_open_struct(schema, number + 1)
+               ? 2
+               : 0;
+}
+
 static bool arrow_columns_join_name(char *name, const char *above, const char *own)
 {
     const int length =
@@ -245,49 +323,56 @@ static bool arrow_columns_join_name(char *name, const char *above, const char *o
 }
 
 /* A node in the structures that `above` leads through, called `prefix`. */
-static void arrow_columns_find_column(finder f, const search *s, uint32_t number,
+static void arrow_columns_find_column(finder f, sl_arrow_columns *columns, uint32_t number,
                                       const sl_arrow_chain *above, const char *prefix)
 {
     const sl_arrow_schema *schema = f.schema;
-    sl_columnar_columns *table = &s->columns->table;
+    sl_columnar_columns *table = &columns->table;
     f.source = &table->source[table->count];
-    f.column = &s->columns->of[table->count];
+    f.column = &columns->of[table->count];
     *f.column = (sl_arrow_column){.chain = *above, .path = SL_ARROW_NONE};
     *f.source = (sl_source_column){.field.compression = SLUICE_COMPRESSION_NEVER};
     const bool named = arrow_columns_join_name(f.source->name, prefix, schema->nodes[number].name);
     const bool known = named && set_column(&f, number);
-    f.source->refused = known ? NULL : left_out;
+    const uint32_t levels = levels_to_members(&f, number);
     table->of[table->count] =
         (sl_columnar_column){.of = table->count, .is_list = f.column->list.count > 0};
-    if (known || !named || !is_open_struct(schema, number) ||
-        above->count + 1 == SL_ARROW_STRUCTS_MAX) {
-        table->count += known || (named && s->all);
+    if (known || !named || levels == 0 || above->count + levels >= SL_ARROW_STRUCTS_MAX) {
+        if (!known) {
+            f.source->field = (sl_field){.type = SLUICE_FIELD_INT};
+            f.source->refused = arrow_unreadable(&f, number);
+            f.source->asked = true;
+            f.column->list.count = 0;
+        }
+        table->count += named;
         return;
     }
     char name[SL_SOURCE_NAME_BYTES];
     sl_arrow_chain chain = *above;
     memcpy(name, f.source->name, sizeof(name));
-    chain.items[chain.count] = 0;
-    chain.nodes[chain.count++] = number;
+    for (uint32_t i = 0; i < levels; i++) {
+        chain.items[chain.count] = 0;
+        chain.nodes[chain.count++] = number + i;
+    }
+    f.in_list = f.in_list || levels == 2;
     const uint32_t end = schema->nodes[number].end;
-    for (uint32_t i = number + 1; i < end; i = schema->nodes[i].end) {
-        arrow_columns_find_column(f, s, i, &chain, name);
+    for (uint32_t i = number + levels; i < end; i = schema->nodes[i].end) {
+        arrow_columns_find_column(f, columns, i, &chain, name);
     }
 }
 
 sluice_status sl_arrow_columns_find(sl_arrow_columns *columns, const sl_arrow_schema *schema,
-                                    const sl_features *features, bool all, sluice_error *error)
+                                    const sl_features *features, sluice_error *error)
 {
     static const sl_arrow_chain nothing = {.count = 0};
-    const search s = {columns, all};
     const sluice_status status = sl_columnar_columns_open(&columns->table, schema->count, error);
     columns->of = sl_calloc((size_t)schema->count + 1, sizeof(*columns->of));
     if (status < 0 || columns->of == NULL) {
         return status < 0 ? status : sl_no_memory(error, STAGE, "for a schema");
     }
     for (uint32_t i = 0; i < schema->count; i = schema->nodes[i].end) {
-        arrow_columns_find_column((finder){.schema = schema, .features = features}, &s, i, &nothing,
-                                  "");
+        arrow_columns_find_column((finder){.schema = schema, .features = features}, columns, i,
+                                  &nothing, "");
     }
     return SLUICE_OK;
 }

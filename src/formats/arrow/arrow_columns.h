@@ -4,10 +4,11 @@
  *
  * Purpose: numbers, dates and times, texts and bytes are columns as they are, dictionaries of texts
  * what they stand for; structures of "bytes" and "path", which is how Hugging Face stores pictures
- * and sounds, are one column; each member of other structures is one, called STRUCTURE.MEMBER;
- * lists of numbers are tensors, of one dimension or of those that are fixed; a list of pictures is
- * one column until it is known how long lists are, and then one for each place of a list. All else
- * is left out, or refused where it is asked for. Threads: pure. Ownership: sl_arrow_columns_close.
+ * and sounds, are one column; each member of other structures is one, called STRUCTURE.MEMBER, also
+ * where they are in a list; lists of numbers are tensors, of one dimension or of those that are
+ * fixed (of boxes: 4); a list of pictures is one column until it is known how long lists are, and
+ * then one for each place of a list. All else is `asked` and `refused` (source_columns.h), so that
+ * it is counted. Threads: pure. Ownership: sl_arrow_columns_close.
  */
 #ifndef SL_ARROW_COLUMNS_H
 #define SL_ARROW_COLUMNS_H
@@ -34,9 +35,9 @@ static inline uint32_t sl_arrow_leaf(const sl_arrow_column *column)
     return column->chain.nodes[column->chain.count - 1];
 }
 
-/* With `all`, those that are left out are there, and refused. Errors: NOMEM. */
+/* Errors: NOMEM. */
 sluice_status sl_arrow_columns_find(sl_arrow_columns *columns, const sl_arrow_schema *schema,
-                                    const sl_features *features, bool all, sluice_error *error);
+                                    const sl_features *features, sluice_error *error);
 /* Of all zero is fine. */
 void sl_arrow_columns_close(sl_arrow_columns *columns);
 

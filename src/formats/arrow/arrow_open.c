@@ -52,11 +52,13 @@ static sluice_status arrow_open_check_file(const opener *o, uint32_t number, slu
                              "its batches are compressed by LZ4, and this library was built "
                              "without liblz4 (Debian: liblz4-dev)");
     }
-    return sl_arrow_schema_is_alike(&file->schema, &o->files[0].schema)
+    const char *column = sl_arrow_schema_differs(&file->schema, &o->files[0].schema);
+    return column == NULL
                ? SLUICE_OK
                : sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                               "it has other columns than \"%.512s\"",
-                               o->own->paths.files.files[0].path);
+                               "it has other columns than \"%.512s\", or in another order: the "
+                               "first that differs is \"%.256s\"",
+                               o->own->paths.files.files[0].path, column);
 }
 
 static sluice_status arrow_open_files(opener *o, sluice_error *error)
@@ -171,8 +173,7 @@ static sluice_status arrow_open_find_fields(opener *o, const sluice_dataset_opti
     sl_arrow *own = o->own;
     parse_features(own, &o->files[0].schema);
     const sl_features *features = &own->table.features;
-    sluice_status status = sl_arrow_columns_find(&o->columns, &o->files[0].schema, features,
-                                                 options->field_count > 0, error);
+    sluice_status status = sl_arrow_columns_find(&o->columns, &o->files[0].schema, features, error);
     if (status == SLUICE_OK) {
         status = arrow_open_look_at_columns(o, error);
     }
@@ -182,6 +183,7 @@ static sluice_status arrow_open_find_fields(opener *o, const sluice_dataset_opti
     if (status == SLUICE_OK) {
         status = sl_columnar_fields_find(&own->table.plan, &o->columns.table, features, options,
                                          own->paths.files.files[0].path, error);
+        sl_columnar_leave_out(&o->columns.table, &own->table.base.omissions);
     }
     return status;
 }
@@ -304,8 +306,10 @@ sluice_status sl_arrow_open(sl_arrow *own, const char *const *paths, size_t coun
                             const sluice_dataset_options *options, sluice_error *error)
 {
     opener o = {.own = own};
-    sluice_status status =
-        sl_arrow_paths_find(&own->paths, paths, count, options->allow_outside != 0, error);
+    const sl_arrow_how how = {.anywhere = options->allow_outside != 0,
+                              .split = options->split,
+                              .omissions = &own->table.base.omissions};
+    sluice_status status = sl_arrow_paths_find(&own->paths, paths, count, &how, error);
     if (status == SLUICE_OK) {
         status = arrow_open_steps(&o, options, error);
     }

@@ -9,6 +9,8 @@
 #include "file_set.h"
 #include "json_file.h"
 #include "memory.h"
+#include "name_list.h"
+#include "option_text.h"
 #include "splits.h"
 #include "store.h"
 
@@ -21,7 +23,9 @@
 /* Of a library that wrote it: features of some 10,000 classes. */
 #define INFO_BYTES_MAX ((uint64_t)64 << 20)
 
-enum { BEGIN_BYTES = 4096, SPLITS_TEXT = 256 };
+#define DICT "dataset_dict.json"
+
+enum { BEGIN_BYTES = 4096, SPLITS_MAX = 64 };
 
 void sl_arrow_paths_close(sl_arrow_paths *paths)
 {
@@ -96,7 +100,7 @@ bool sl_arrow_probe(const char *path)
         return false;
     }
     if (facts.kind == SL_ENTRY_FOLDER) {
-        return arrow_paths_has_file(path, "dataset_dict.json") || holds_one(path);
+        return arrow_paths_has_file(path, DICT) || holds_one(path);
     }
     return facts.kind == SL_ENTRY_FILE &&
            (arrow_paths_is_named(sl_path_name(path)) || begins_as_one(path));
@@ -104,31 +108,70 @@ bool sl_arrow_probe(const char *path)
 
 /* ---- a dictionary of datasets ---- */
 
-static sluice_status arrow_paths_refuse_splits(const char *folder, sluice_error *error)
+typedef struct split_names {
+    const char *of[SPLITS_MAX];
+    uint32_t count;
+} split_names;
+
+static void list_splits(const json_t *splits, split_names *names)
+{
+    names->count = 0;
+    for (size_t i = 0; i < json_array_size(splits) && names->count < SPLITS_MAX; i++) {
+        const char *name = json_string_value(json_array_get(splits, i));
+        if (name != NULL && name[0] != '\0' && strchr(name, '/') == NULL &&
+            strcmp(name, "..") != 0) {
+            names->of[names->count++] = name;
+        }
+    }
+}
+
+static sluice_status refuse_dict(const char *folder, const split_names *names, sluice_error *error)
+{
+    sl_name_list all;
+    const char *first = names->count > 0 ? names->of[0] : "train";
+    sl_name_list_begin(&all);
+    for (uint32_t i = 0; i < names->count; i++) {
+        sl_name_list_add(&all, names->of[i]);
+    }
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
+                         "holds several datasets, one for each split: %s: choose one "
+                         "(" SL_OPTION("split") " \"%.64s\"), or open its folder (%.256s/%.64s)",
+                         all.text, first, folder, first);
+}
+
+/* Writes the folder of the split that is wanted to `inner`. */
+static sluice_status choose_split(const sl_arrow_paths *paths, const char *folder,
+                                  char inner[SL_PATH_BYTES], sluice_error *error)
 {
     sl_json_tree tree = {NULL, 0};
     char path[SL_PATH_BYTES];
-    char text[SPLITS_TEXT] = "";
-    (void)sl_path_join(path, folder, "dataset_dict.json"); /* it is there */
-    const sluice_status status = sl_json_load(&tree, path, error);
+    split_names names = {.count = 0};
+    uint32_t number = 0;
+    (void)sl_path_join(path, folder, DICT); /* it exists */
+    sluice_status status = sl_json_load(&tree, path, error);
     if (status < 0) {
         return status;
     }
-    const json_t *splits = sl_json_member(tree.root, "splits");
-    size_t used = 0;
-    for (size_t i = 0; i < json_array_size(splits) && used < sizeof(text) - 1; i++) {
-        const char *name = json_string_value(json_array_get(splits, i));
-        const int more = snprintf(text + used, sizeof(text) - used, "%s\"%s\"", i > 0 ? ", " : "",
-                                  name != NULL ? name : "");
-        used += more > 0 ? (size_t)more : 0;
+    list_splits(sl_json_member(tree.root, "splits"), &names);
+    if (paths->how.split == NULL) {
+        status = refuse_dict(folder, &names, error);
+    } else {
+        status = sl_split_choose(names.of, names.count, paths->how.split, &number, error);
+        if (status < 0 && error != NULL) {
+            sl_error_set_path(error, folder);
+        }
     }
-    const char *first = json_string_value(json_array_get(splits, 0));
-    (void)sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
-                        "holds several datasets, one for each split (%s): open one of them "
-                        "(%.256s/%.64s)",
-                        text, folder, first != NULL ? first : "train");
+    if (status == SLUICE_OK && !sl_path_join(inner, folder, names.of[number])) {
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
+                               "the path of a folder in it is too long");
+    }
+    for (uint32_t i = 0; status == SLUICE_OK && i < names.count; i++) {
+        if (i != number) {
+            sl_omit(paths->how.omissions, SL_OMITTED_THINGS, "other splits", names.of[i]);
+        }
+    }
     sl_json_drop(&tree);
-    return SLUICE_INVALID;
+    return status;
 }
 
 /* ---- a saved dataset ---- */
@@ -207,7 +250,7 @@ static sluice_status add_saved(sl_arrow_paths *paths, const char *folder, bool *
     saved s = {.path = path, .folder = folder};
     const json_t *files = sl_json_member(tree.root, "_data_files");
     *is_one = json_is_array(files);
-    if (*is_one && !paths->anywhere) {
+    if (*is_one && !paths->how.anywhere) {
         status = sl_boundary_open(&s.boundary, folder, "", error);
     }
     if (*is_one && status == SLUICE_OK) {
@@ -250,7 +293,41 @@ static sluice_status arrow_paths_add_entry(void *ctx, const sl_store_entry *entr
                              "(%.256s/*.arrow) or that folder",
                              name, folder);
     }
-    return arrow_paths_is_named(name) ? sl_file_list_add(&l->paths->files, path, error) : SLUICE_OK;
+    if (!arrow_paths_is_named(name)) {
+        return SLUICE_OK;
+    }
+    return sl_file_list_add(&l->paths->files, path, error);
+}
+
+/* What datasets' map() and filter() keep: cache-1f2e3d4c5b6a7988.arrow, ..._00000_of_00004.arrow.
+ */
+static bool is_cached_result(const char *path)
+{
+    static const char begin[] = "cache-";
+    const char *name = sl_path_name(path);
+    return strncmp(name, begin, sizeof(begin) - 1) == 0 &&
+           strspn(name + sizeof(begin) - 1, "0123456789abcdef") == 16;
+}
+
+/* Leaves them out, unless there is nothing else. */
+static void leave_out_cached(sl_arrow_paths *paths)
+{
+    sl_file_list *files = &paths->files;
+    uint32_t kept = 0;
+    uint32_t cached = 0;
+    for (uint32_t i = 0; i < files->count; i++) {
+        cached += is_cached_result(files->files[i].path);
+    }
+    for (uint32_t i = 0; cached < files->count && i < files->count; i++) {
+        if (is_cached_result(files->files[i].path)) {
+            sl_omit(paths->how.omissions, SL_OMITTED_THINGS,
+                    "results that datasets has cached (cache-*.arrow)", files->files[i].path);
+            sl_free(files->files[i].path);
+        } else {
+            files->files[kept++] = files->files[i];
+        }
+    }
+    files->count = cached < files->count ? kept : files->count;
 }
 
 static int arrow_paths_compare_paths(const void *a, const void *b)
@@ -276,23 +353,40 @@ static sluice_status check_stems(const sl_listed_file *files, uint32_t count, co
     return SLUICE_OK;
 }
 
+/* The files that were listed come behind those that were there before. */
+static sluice_status add_all_behind(sl_arrow_paths *paths, sl_file_list before,
+                                    sluice_status status, sluice_error *error)
+{
+    sl_file_list listed = paths->files;
+    paths->files = before;
+    for (uint32_t i = 0; status == SLUICE_OK && i < listed.count; i++) {
+        status = sl_file_list_add(&paths->files, listed.files[i].path, error);
+    }
+    sl_file_list_close(&listed);
+    return status;
+}
+
 static sluice_status arrow_paths_list_folder(sl_arrow_paths *paths, const char *path,
                                              sluice_error *error)
 {
+    const sl_file_list before = paths->files;
     lister l = {paths, path};
+    paths->files = (sl_file_list){.count = 0};
     sl_file_list *files = &paths->files;
-    const uint32_t first = files->count;
     sluice_status status =
         sl_store_list((sl_file_name){STAGE, path}, arrow_paths_add_entry, &l, error);
-    const uint32_t count = files->count - first;
-    if (status < 0 || count == 0) {
-        return status < 0 ? status
-                          : sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                                          "holds no Arrow files");
+    if (status == SLUICE_OK && files->count == 0) {
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "holds no Arrow files");
     }
-    qsort(files->files + first, count, sizeof(*files->files), arrow_paths_compare_paths);
-    status = sl_splits_check(files->files + first, count, ".arrow", error);
-    return status == SLUICE_OK ? check_stems(files->files + first, count, path, error) : status;
+    if (status == SLUICE_OK) {
+        qsort(files->files, files->count, sizeof(*files->files), arrow_paths_compare_paths);
+        leave_out_cached(paths);
+        status = sl_split_files(files, path, paths->how.split, paths->how.omissions, error);
+    }
+    if (status == SLUICE_OK) {
+        status = check_stems(files->files, files->count, path, error);
+    }
+    return add_all_behind(paths, before, status, error);
 }
 
 /* ---- all of them ---- */
@@ -308,16 +402,32 @@ static sluice_status read_info(sl_arrow_paths *paths, const char *folder, sluice
                                &paths->info_bytes, error);
 }
 
+static sluice_status refuse_split(const sl_arrow_paths *paths, const char *path, const char *why,
+                                  sluice_error *error)
+{
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                         SL_OPTION("split") " \"%.64s\": %s", paths->how.split, why);
+}
+
 static sluice_status arrow_paths_add_folder(sl_arrow_paths *paths, const char *folder,
                                             sluice_error *error)
 {
     bool is_saved = false;
+    char inner[SL_PATH_BYTES];
     sluice_status status = SLUICE_OK;
-    if (arrow_paths_has_file(folder, "dataset_dict.json")) {
-        return arrow_paths_refuse_splits(folder, error);
+    if (arrow_paths_has_file(folder, DICT)) {
+        status = choose_split(paths, folder, inner, error);
+        if (status < 0) {
+            return status;
+        }
+        folder = inner;
+        paths->how.split = NULL; /* it is chosen */
     }
     if (arrow_paths_has_file(folder, "state.json")) {
         status = add_saved(paths, folder, &is_saved, error);
+    }
+    if (status == SLUICE_OK && is_saved && paths->how.split != NULL) {
+        return refuse_split(paths, folder, "it is a saved dataset without splits", error);
     }
     if (status == SLUICE_OK && !is_saved) {
         status = arrow_paths_list_folder(paths, folder, error);
@@ -335,8 +445,13 @@ static sluice_status arrow_paths_add_path(sl_arrow_paths *paths, const char *pat
     if (status < 0) {
         return status;
     }
+    const char *split = paths->how.split;
+    if (facts.kind != SL_ENTRY_FOLDER && split != NULL) {
+        return refuse_split(paths, path, "it is a file, not a folder of splits", error);
+    }
     status = facts.kind == SL_ENTRY_FOLDER ? arrow_paths_add_folder(paths, path, error)
                                            : sl_file_list_add(&paths->files, path, error);
+    paths->how.split = split;
     part->count = paths->files.count - part->first;
     part->table_count = paths->tables.count - part->first_table;
     paths->part_count++;
@@ -344,11 +459,11 @@ static sluice_status arrow_paths_add_path(sl_arrow_paths *paths, const char *pat
 }
 
 sluice_status sl_arrow_paths_find(sl_arrow_paths *paths, const char *const *given, size_t count,
-                                  bool anywhere, sluice_error *error)
+                                  const sl_arrow_how *how, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     memset(paths, 0, sizeof(*paths));
-    paths->anywhere = anywhere;
+    paths->how = *how;
     paths->parts = sl_calloc(count, sizeof(*paths->parts));
     if (paths->parts == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for a dataset");

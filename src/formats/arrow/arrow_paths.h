@@ -12,6 +12,8 @@
 
 #include "file_list.h"
 
+#include "omissions.h"
+
 #include <stdbool.h>
 
 /* The files of a path, numbers in the lists. */
@@ -20,23 +22,29 @@ typedef struct sl_arrow_part {
     uint32_t first_table, table_count;
 } sl_arrow_part;
 
+/* How paths are understood. */
+typedef struct sl_arrow_how {
+    bool anywhere;           /* where the files of a state.json are; else in its folder */
+    const char *split;       /* to open; NULL: there may be one alone */
+    sl_omissions *omissions; /* where files that are left out are counted */
+} sl_arrow_how;
+
 typedef struct sl_arrow_paths {
     sl_file_list files;
     sl_file_list tables; /* of row numbers */
     sl_arrow_part *parts;
     size_t part_count;
-    bool anywhere;
+    sl_arrow_how how;
     uint8_t *info; /* dataset_info.json of the first folder that has one; NULL: there is none */
     size_t info_bytes;
 } sl_arrow_paths;
 
 /* Whether a path looks like one. */
 bool sl_arrow_probe(const char *path);
-/* `anywhere`: where the files of a state.json are, else in its folder. Errors: INVALID (a folder of
- * splits, or without files; a file elsewhere), IO, CORRUPT, UNSUPPORTED, NOMEM. On failure they are
- * closed. */
+/* Errors: INVALID (a folder of splits of which none is chosen, or without files; a file elsewhere),
+ * IO, CORRUPT, UNSUPPORTED, NOMEM. On failure they are closed. */
 sluice_status sl_arrow_paths_find(sl_arrow_paths *paths, const char *const *given, size_t count,
-                                  bool anywhere, sluice_error *error);
+                                  const sl_arrow_how *how, sluice_error *error);
 /* Of all zero is fine. */
 void sl_arrow_paths_close(sl_arrow_paths *paths);
 

@@ -317,20 +317,35 @@ sl_refusal sl_arrow_schema_parse(sl_arrow_schema *schema, const sl_flat_table *t
     return refusal;
 }
 
-bool sl_arrow_schema_is_alike(const sl_arrow_schema *a, const sl_arrow_schema *b)
+/* Those of a list's elements are called as one likes. */
+static bool is_same_node(const sl_arrow_schema *a, const sl_arrow_schema *b, uint32_t number)
 {
-    for (uint32_t i = 0; a->count == b->count && i < a->count; i++) {
-        const sl_arrow_node *x = &a->nodes[i];
-        const sl_arrow_node *y = &b->nodes[i];
-        if (x->parent != y->parent || x->type != y->type || x->bits != y->bits ||
-            x->is_signed != y->is_signed || x->items != y->items || x->coded != y->coded) {
-            return false;
-        }
-        const bool named =
-            x->parent == SL_ARROW_NONE || a->nodes[x->parent].layout == SL_ARROW_AS_STRUCTS;
-        if (named && strcmp(x->name, y->name) != 0) {
-            return false; /* those of a list's elements are called as one likes */
+    const sl_arrow_node *x = &a->nodes[number];
+    const sl_arrow_node *y = &b->nodes[number];
+    const bool named =
+        x->parent == SL_ARROW_NONE || a->nodes[x->parent].layout == SL_ARROW_AS_STRUCTS;
+    return x->parent == y->parent && x->type == y->type && x->bits == y->bits &&
+           x->is_signed == y->is_signed && x->items == y->items && x->coded == y->coded &&
+           (!named || strcmp(x->name, y->name) == 0);
+}
+
+/* The column that a node is in. */
+static const char *arrow_schema_column_of(const sl_arrow_schema *schema, uint32_t number)
+{
+    while (schema->nodes[number].parent != SL_ARROW_NONE) {
+        number = schema->nodes[number].parent;
+    }
+    return schema->nodes[number].name;
+}
+
+const char *sl_arrow_schema_differs(const sl_arrow_schema *a, const sl_arrow_schema *b)
+{
+    const uint32_t count = a->count < b->count ? a->count : b->count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_same_node(a, b, i)) {
+            return arrow_schema_column_of(a, i);
         }
     }
-    return a->count == b->count;
+    const sl_arrow_schema *longer = a->count > b->count ? a : b;
+    return a->count == b->count ? NULL : arrow_schema_column_of(longer, count);
 }

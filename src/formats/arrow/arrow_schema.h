@@ -95,7 +95,7 @@ typedef struct sl_arrow_schema {
 sl_refusal sl_arrow_schema_parse(sl_arrow_schema *schema, const sl_flat_table *table, int version);
 /* Of all zero is fine. */
 void sl_arrow_schema_close(sl_arrow_schema *schema);
-/* Whether both have the same columns. */
-bool sl_arrow_schema_is_alike(const sl_arrow_schema *a, const sl_arrow_schema *b);
+/* The name of the first column that differs; NULL: both have the same. */
+const char *sl_arrow_schema_differs(const sl_arrow_schema *a, const sl_arrow_schema *b);
 
 #endif

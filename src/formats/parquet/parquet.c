@@ -108,6 +108,7 @@ SL_FORMAT(parquet) = {
     .note_suffix = ".parquet",
     .takes_fields = true,
     .is_named = parquet_is_named,
+    .takes_split = true,
     .probe = parquet_probe,
     .open = open_parquets,
 };

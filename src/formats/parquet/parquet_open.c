@@ -7,7 +7,6 @@
 
 #include "memory.h"
 #include "open_many.h"
-#include "splits.h"
 #include "store.h"
 
 #include <stdio.h>
@@ -262,19 +261,18 @@ sluice_status sl_parquets_open(sl_parquets *own, const sl_file_kind *kind, const
                                size_t count, const sluice_dataset_options *options,
                                sluice_error *error)
 {
-    sluice_status status = sl_file_set_list(&own->set, kind, paths, count, error);
-    if (status == SLUICE_OK && count == 1) { /* several were named one by one */
-        status = sl_splits_check(own->set.list.files, own->set.list.count, ".parquet", error);
-    }
-    if (status < 0) {
-        return status;
+    own->set.split = options->split;
+    own->set.omissions = &own->table.base.omissions;
+    const sluice_status listed = sl_file_set_list(&own->set, kind, paths, count, error);
+    if (listed < 0) {
+        return listed;
     }
     sl_parquet_opening *o = sl_calloc(1, sizeof(*o));
     if (o == NULL) {
         return sl_no_memory(error, STAGE, "opening a dataset");
     }
     o->own = own;
-    status = parquet_open_steps(o, options, error);
+    const sluice_status status = parquet_open_steps(o, options, error);
     close_opening(o);
     return status;
 }

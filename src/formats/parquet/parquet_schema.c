@@ -74,7 +74,7 @@ static bool parquet_schema_is_number(const sl_parquet_leaf *leaf)
 }
 
 /* Why a leaf cannot be a field; NULL: it can. */
-static const char *unreadable(const sl_parquet_leaf *leaf)
+static const char *parquet_unreadable(const sl_parquet_leaf *leaf)
 {
     const bool is_number = parquet_schema_is_number(leaf);
     if (leaf->meaning == SL_PARQUET_OTHER) {
@@ -138,7 +138,7 @@ static void parquet_schema_add(sl_parquet_columns *columns, const sl_parquet *pa
     sl_source_column *column = &table->source[table->count];
     const bool is_struct = other != NULL;
     const bool is_list = is_struct && leaf->max_rep == 1;
-    const char *why = is_list ? NULL : unreadable(leaf);
+    const char *why = is_list ? NULL : parquet_unreadable(leaf);
     if (is_struct && strcmp(own_name(leaf), "path") == 0) {
         return;
     }

@@ -99,6 +99,7 @@ SL_FORMAT(recordio) = {
     .files = "RecordIO files",
     .known = "RecordIO (.rec)",
     .takes_fields = true,
+    .takes_split = true,
     .probe = recordio_probe,
     .is_named = recordio_is_named,
     .open = recordio_open,

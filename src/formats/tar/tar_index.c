@@ -179,7 +179,7 @@ static sluice_status tar_add_part(walker *w, const sl_member_part *part, sluice_
                          SL_INDEX_NAMES_MAX, part->extension);
 }
 
-static sluice_status leave_out(walker *w, sl_tar_left_out reason, sluice_error *error)
+static sluice_status leave_out_member(walker *w, sl_tar_left_out reason, sluice_error *error)
 {
     return reason == SL_TAR_NOTHING || sl_file_index_omit(w->index, reason, w->walk.name)
                ? SLUICE_OK
@@ -217,7 +217,7 @@ static sluice_status add_link(walker *w, const sl_member_part *part, sluice_erro
             return add_linked(w, part, target, error);
         }
     }
-    return leave_out(w, sl_tar_left_out_link(&w->walk, w->stream != NULL), error);
+    return leave_out_member(w, sl_tar_left_out_link(&w->walk, w->stream != NULL), error);
 }
 
 static sluice_status take_named_member(walker *w, sluice_error *error)
@@ -258,7 +258,8 @@ static sluice_status add_member(walker *w, sluice_error *error)
         return no_memory_for_index(w, error);
     }
     const sl_tar_left_out reason = sl_tar_left_out_of(&w->walk);
-    return reason == SL_TAR_IN_SAMPLE ? take_named_member(w, error) : leave_out(w, reason, error);
+    return reason == SL_TAR_IN_SAMPLE ? take_named_member(w, error)
+                                      : leave_out_member(w, reason, error);
 }
 
 /* Behind the mark there are zeros up to the end: else archives were joined, and the rest would be

@@ -121,6 +121,7 @@ static sluice_status tar_open(sl_dataset **dataset, const char *const *paths, si
 SL_FORMAT(tars) = {
     .name = "tar",
     .files = "tar archives",
+    .takes_split = true,
     .probe = tar_probe,
     .is_named = tar_is_named,
     .open = tar_open,

@@ -201,6 +201,7 @@ SL_FORMAT(tfrecords) = {
     .files = "TFRecord files",
     .known = "TFRecords",
     .takes_fields = true,
+    .takes_split = true,
     .probe = tfrecord_probe,
     .is_named = tfrecord_is_named,
     .open = tfrecord_open,
