@@ -192,6 +192,49 @@ def test_without_a_picture(tmp_path):
     assert batch["mask"].numpy().tolist() == [0] + [1] * 29
 
 
+def faces(pictures, ranges, labels=float):
+    """insightface's file: a header, pictures, and a header for each identity, with the range of its pictures."""
+    first = pictures + 1
+    made = [rec.image([float(first), float(first + len(ranges))], b"", 0)]
+    made += [rec.image(labels(i % 3), jpeg(i), i) for i in range(1, first)]
+    return made + [rec.image([float(a), float(b)], b"", first + i) for i, (a, b) in enumerate(ranges)]
+
+
+@pytest.mark.parametrize("idx", [True, False])
+@pytest.mark.parametrize("labels", [float, lambda label: [label, 0.5, 0.25]])
+def test_files_of_insightface(tmp_path, idx, labels):
+    rec.write(tmp_path / "train.rec", faces(9, [(1, 4), (4, 10)], labels), idx=idx)
+    (tmp_path / "property").write_text("2,112,112")
+    for _ in range(2):
+        data = sluice.Dataset(tmp_path)
+        assert [sample["image"] for sample in data] == [jpeg(i) for i in range(1, 10)]
+        assert [sample["id"] for sample in data] == list(range(1, 10))
+        assert all(numpy.ravel(sample["label"])[0] == (i + 1) % 3 for i, sample in enumerate(data))
+        assert {left.reason: left.count for left in data.left_out} == {
+            "header records (insightface), which have no picture": 3, "files beside those of the dataset": 1}  # fmt: skip
+        assert data.verify(progress=None).findings == []
+    rec.write(tmp_path / "train2.rec", faces(4, []), idx=idx)
+    assert len(sluice.Dataset([tmp_path / "train.rec", tmp_path / "train2.rec"])) == 13
+
+
+@pytest.mark.parametrize("change", [
+    lambda records: records[:5],  # what the header says is not there
+    lambda records: [*records[:3], rec.image([1.0, 2.0], b"", 3), *records[3:-2]],  # a picture is none
+    lambda records: [*records[:-1], rec.image(1.0, jpeg(1), 11)],
+    lambda records: [rec.image([10.5, 12.0], b"", 0), *records[1:]],
+    lambda records: [rec.image([1.0, 12.0], b"", 0), *records[1:]],
+    lambda records: [rec.image([12.0, 10.0], b"", 0), *records[1:]],
+    lambda records: [rec.image([10.0, 12.0], jpeg(3), 0), *records[1:]],
+    lambda records: [rec.image(10.0, b"", 0), *records[1:]],
+])  # fmt: skip
+def test_headers_that_are_not_insightface(tmp_path, change):
+    """Then nothing is left out."""
+    records = change(faces(9, [(1, 4), (4, 10)]))
+    rec.write(tmp_path / "train.rec", records)
+    data = sluice.Dataset(tmp_path, fields={"image": "image"})
+    assert len(data) == len(records) and data.left_out == []
+
+
 def test_ids(tmp_path):
     rec.write(tmp_path / "a.rec", [rec.image(1, b"x", key) for key in (0, 2**63 - 1, 2**63)])
     data = sluice.Dataset(tmp_path / "a.rec")

@@ -20,6 +20,7 @@
 #include "thread.h"
 #include "unpacked_store.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -285,6 +286,7 @@ static sluice_status open_indexes(sl_file_set *set, sluice_error *error)
 
 static void count_samples(sl_file_set *set)
 {
+    set->samples = set->bytes = 0;
     for (uint32_t i = 0; i < set->list.count; i++) {
         const sl_file_index *index = &set->indexes[i];
         set->list.files[i].first = set->samples;
@@ -359,6 +361,16 @@ sluice_status sl_file_set_open(sl_file_set *set, const sl_file_kind *kind, const
         count_samples(set);
     }
     return status;
+}
+
+void sl_file_set_keep(sl_file_set *set, uint32_t file, uint64_t first, uint64_t count)
+{
+    sl_file_index *index = &set->indexes[file];
+    assert(index->link_count == 0 && first <= index->samples && count <= index->samples - first);
+    memmove(index->offsets, index->offsets + first, count * sizeof(*index->offsets));
+    memmove(index->bytes, index->bytes + first, count * sizeof(*index->bytes));
+    index->samples = count;
+    count_samples(set);
 }
 
 void sl_file_set_close(sl_file_set *set)

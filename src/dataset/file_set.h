@@ -76,6 +76,8 @@ const sl_index_link *sl_file_set_links(const sl_file_set *set, const sl_sample *
 sl_piece sl_file_set_piece(const sl_file_set *set, const sl_sample *sample, uint32_t number);
 /* Pieces that a sample has, at most; 0: none has some. */
 uint32_t sl_file_set_pieces(const sl_file_set *set);
+/* Keeps `count` samples of a file, from `first` on, which has to have them. Call describe then. */
+void sl_file_set_keep(sl_file_set *set, uint32_t file, uint64_t first, uint64_t count);
 /* Fills in samples, bytes, shards, front_to_back and the fingerprint, which is of names, sizes and
  * offsets. */
 void sl_file_set_describe(const sl_file_set *set, sluice_dataset_info *info);

@@ -82,6 +82,31 @@ static bool looks_as_picture(const sl_recordio *record, uint64_t from)
     return sl_media_is_picture(value.bytes);
 }
 
+bool sl_recordio_is_empty(const sl_recordio *record)
+{
+    header head;
+    return recordio_read_header(&head, record) && head.end == record->size;
+}
+
+bool sl_recordio_is_file_header(const sl_recordio *record, uint64_t *end)
+{
+    header head;
+    uint8_t bytes[HEADER + 8];
+    float labels[2];
+    if (!recordio_read_header(&head, record) || head.labels < 2 || head.end != record->size ||
+        sl_recordio_peek(record, bytes, sizeof(bytes)) != sizeof(bytes)) {
+        return false;
+    }
+    for (int i = 0; i < 2; i++) {
+        const uint32_t bits = sl_load32(bytes + HEADER + 4 * i);
+        memcpy(&labels[i], &bits, sizeof(labels[i]));
+    }
+    const bool good = recordio_fields_is_whole(labels[0]) && recordio_fields_is_whole(labels[1]) &&
+                      labels[0] > 1 && labels[1] >= labels[0];
+    *end = good ? (uint64_t)labels[0] : 0;
+    return good;
+}
+
 void sl_recordio_look(sl_recordio_looks *looks, const sl_recordio *record)
 {
     header head;

@@ -34,6 +34,15 @@ typedef struct sl_recordio_fields {
     bool headers;
 } sl_recordio_fields;
 
+/*
+ * Whether a record is the header of a file of insightface's, record 0: a list of labels and no
+ * picture. `*end`: number of the first record that is not a picture; those behind it say which
+ * pictures an identity has.
+ */
+bool sl_recordio_is_file_header(const sl_recordio *record, uint64_t *end);
+/* Whether a record is a header without a picture. */
+bool sl_recordio_is_empty(const sl_recordio *record);
+
 void sl_recordio_look(sl_recordio_looks *looks, const sl_recordio *record);
 /* `path` is named in errors: those of sl_source_fields_find. */
 sluice_status sl_recordio_fields_find(sl_recordio_fields *fields, const sl_recordio_looks *looks,

@@ -35,6 +35,69 @@ static sl_refusal recordio_look(void *ctx, const sl_sample *sample, sl_bytes byt
     return why;
 }
 
+/* ---- insightface ---- */
+
+/* A record that may be a header. */
+typedef struct header_look {
+    bool is_header, is_empty;
+    uint64_t end;
+} header_look;
+
+static sl_refusal look_for_header(void *ctx, const sl_sample *sample, sl_bytes bytes)
+{
+    header_look *look = ctx;
+    sl_recordio record;
+    (void)sample;
+    *look = (header_look){.end = 0};
+    if (sl_recordio_open(&record, bytes).text == NULL) {
+        look->is_header = sl_recordio_is_file_header(&record, &look->end);
+        look->is_empty = sl_recordio_is_empty(&record);
+    }
+    return sl_accept();
+}
+
+/* Whether a file begins with a header whose words about the file's other records are true: the
+ * first behind the pictures and the last one are empty, the last picture is not. `*end`: as of
+ * sl_recordio_is_file_header; 0: there is no such header. */
+static sluice_status find_header(const sl_dataset *base, uint64_t first, uint64_t records,
+                                 uint64_t *end, sluice_error *error)
+{
+    header_look look;
+    *end = 0;
+    sluice_status status = sl_look_at(base, first, look_for_header, &look, error);
+    const uint64_t claimed = look.end;
+    if (status < 0 || !look.is_header || claimed > records) {
+        return status;
+    }
+    const uint64_t places[] = {claimed - 1, claimed < records ? claimed : records - 1, records - 1};
+    bool good = true;
+    for (size_t i = 0; status == SLUICE_OK && good && i < 3; i++) {
+        status = sl_look_at(base, first + places[i], look_for_header, &look, error);
+        good = look.is_empty == (places[i] >= claimed);
+    }
+    *end = good ? claimed : 0;
+    return status;
+}
+
+/* Leaves out the records of a file that are headers. */
+static sluice_status leave_out_headers(sl_records *records, uint32_t file, sluice_error *error)
+{
+    sl_file_set *set = &records->set;
+    const uint64_t all = set->indexes[file].samples;
+    uint64_t end = 0;
+    const sluice_status status =
+        all > 0 ? find_header(&records->base, set->list.files[file].first, all, &end, error)
+                : SLUICE_OK;
+    if (status == SLUICE_OK && end > 0) {
+        sl_omit_many(&records->base.omissions, SL_OMITTED_THINGS,
+                     "header records (insightface), which have no picture",
+                     set->list.files[file].path, all - (end - 1));
+        sl_file_set_keep(set, file, 1, end - 1);
+        sl_file_set_describe(set, &records->base.info);
+    }
+    return status == SLUICE_IO || status == SLUICE_NOMEM ? status : SLUICE_OK;
+}
+
 static sluice_status recordio_find_fields(sl_records *records,
                                           const sluice_dataset_options *options,
                                           sluice_error *error)
@@ -43,7 +106,13 @@ static sluice_status recordio_find_fields(sl_records *records,
     sl_dataset *base = &records->base;
     const sl_file_list *list = &records->set.list;
     sl_recordio_looks looks = {0};
-    sluice_status status = sl_look_around(base, recordio_look, &looks, error);
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < list->count; i++) {
+        status = leave_out_headers(records, i, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_look_around(base, recordio_look, &looks, error);
+    }
     if (status == SLUICE_OK) {
         status =
             sl_recordio_fields_find(&self->fields, &looks, options, list->files[0].path, error);
