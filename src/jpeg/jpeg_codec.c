@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "exif.h"
+#include "jpeg_ending.h"
 #include "jpeg_error.h"
 #include "jpeg_fast.h"
 #include "jpeg_memory.h"
@@ -61,7 +62,11 @@ static bool jpeg_peek(const sl_codec_source *source, sl_picture *picture)
 /* libjpeg calls this between the rows and blocks of work. */
 static void watch_scans(j_common_ptr common)
 {
-    sl_jpeg_scans_check(&jpeg_codec_state_of(common)->scans, (j_decompress_ptr)common);
+    j_decompress_ptr cinfo = (j_decompress_ptr)common;
+    sl_jpeg_scans_check(&jpeg_codec_state_of(common)->scans, cinfo);
+    if (jpeg_has_multiple_scans(cinfo)) {
+        sl_jpeg_ending_check(cinfo);
+    }
 }
 
 static void jpeg_codec_create_work(void *argument)
@@ -178,7 +183,7 @@ static void region_work(void *argument)
     j_decompress_ptr cinfo = &call->jpeg->cinfo;
     (void)jpeg_read_header(cinfo, TRUE);
     cinfo->jpeg_color_space = call->colour_space;
-    call->jpeg->source.strict = false;
+    call->jpeg->source.past_end = SL_JPEG_PAST_END_MARKER;
     sl_jpeg_scanlines_work(&call->cut);
 }
 
@@ -266,7 +271,8 @@ static sluice_status decode_scanlines(jpeg_state *jpeg, const sl_codec_source *s
      * after the end of the data matters where all of it is needed (several scans) or where libjpeg
      * would take missing bytes for zeros without a word (arithmetic coding).
      */
-    jpeg->source.strict = !sl_jpeg_is_plain(&jpeg->cinfo);
+    jpeg->source.past_end =
+        sl_jpeg_is_plain(&jpeg->cinfo) ? SL_JPEG_PAST_END_MARKER : SL_JPEG_PAST_END_LAST_SCAN;
     sl_jpeg_cut cut = {.cinfo = &jpeg->cinfo,
                        .scratch = source->scratch,
                        .need = request->need,

@@ -10,6 +10,7 @@
 #include "exif.h"
 #include "jpeg_codec.h"
 #include "jpeg_compressor.h"
+#include "jpeg_ending.h"
 #include "jpeg_error.h"
 #include "jpeg_form.h"
 #include "jpeg_memory.h"
@@ -128,10 +129,14 @@ static void jpeg_retile_watch(j_common_ptr common)
     j_decompress_ptr cinfo = (j_decompress_ptr)common;
     sl_jpeg_retiler *retiler = cinfo->client_data;
     sl_jpeg_scans_check(&retiler->scans, cinfo);
-    if (!retiler->several_scans && cinfo->input_iMCU_row >= cinfo->total_iMCU_rows) {
+    if (retiler->several_scans) {
+        sl_jpeg_ending_check(cinfo);
+        return;
+    }
+    if (cinfo->input_iMCU_row >= cinfo->total_iMCU_rows) {
         retiler->left_over = cinfo->unread_marker == 0 ? bytes_before_marker(&retiler->source) : 0;
         cinfo->unread_marker = 0;
-        retiler->source.strict = false;
+        retiler->source.past_end = SL_JPEG_PAST_END_MARKER;
         retiler->source.pub.bytes_in_buffer = 0;
     }
 }
@@ -235,7 +240,9 @@ static void jpeg_retile_read_work(void *argument)
     sl_jpeg_retiler *retiler = argument;
     j_decompress_ptr cinfo = &retiler->in;
     /* as in a decode (jpeg_scanlines.c) */
-    retiler->source.strict = retiler->several_scans || cinfo->arith_code;
+    retiler->source.past_end = retiler->several_scans || cinfo->arith_code
+                                   ? SL_JPEG_PAST_END_LAST_SCAN
+                                   : SL_JPEG_PAST_END_MARKER;
     retiler->coefficients = jpeg_read_coefficients(cinfo);
 }
 
@@ -244,22 +251,6 @@ static sl_jpeg_outcome jpeg_retile_keep(sl_jpeg_outcome why, const char *text, s
     sl_error_set(error, why == SL_JPEG_DIFFERENT ? SLUICE_INTERNAL : SLUICE_UNSUPPORTED, STAGE,
                  "stored as it is: %s", text);
     return why;
-}
-
-/* Without all scans decoders smooth what they have, which they would not do with the result. */
-static bool is_complete(j_decompress_ptr cinfo)
-{
-    for (int i = 0; i < cinfo->num_components; i++) {
-        if (cinfo->comp_info[i].quant_table == NULL) {
-            return false;
-        }
-        for (int k = 0; cinfo->progressive_mode && k < DCTSIZE2; k++) {
-            if (cinfo->coef_bits[i][k] != 0) {
-                return false;
-            }
-        }
-    }
-    return true;
 }
 
 static bool fits_one_scan(j_decompress_ptr cinfo)
@@ -287,7 +278,8 @@ static sl_jpeg_outcome jpeg_retile_judge(sl_jpeg_retiler *retiler, sluice_error 
         return jpeg_retile_keep(SL_JPEG_LARGE_MCU, "its components do not fit into one scan",
                                 error);
     }
-    if (!is_complete(cinfo)) {
+    /* Without all scans decoders smooth what they have, which they would not do with the result. */
+    if (!sl_jpeg_is_complete(cinfo)) {
         return jpeg_retile_keep(SL_JPEG_INCOMPLETE, "scans are missing", error);
     }
     return SL_JPEG_RETILED;

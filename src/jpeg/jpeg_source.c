@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jpeg_source.h"
 
+#include "jpeg_ending.h"
+
 #include <assert.h>
 
 #include <jerror.h>
@@ -23,7 +25,8 @@ static boolean fill_input_buffer(j_decompress_ptr cinfo)
     source->ended = true;
     source->pub.next_input_byte = end_of_image;
     source->pub.bytes_in_buffer = sizeof(end_of_image);
-    if (source->strict) {
+    if (source->past_end == SL_JPEG_PAST_END_ERROR ||
+        (source->past_end == SL_JPEG_PAST_END_LAST_SCAN && !sl_jpeg_may_end(cinfo))) {
         ERREXIT(cinfo, JERR_INPUT_EOF);
     }
     return TRUE;
@@ -52,9 +55,15 @@ void sl_jpeg_source_begin(sl_jpeg_source *source, j_decompress_ptr cinfo, sl_byt
                 .resync_to_restart = jpeg_resync_to_restart,
                 .term_source = jpeg_source_nothing},
         .bytes = bytes,
-        .strict = true,
+        .past_end = SL_JPEG_PAST_END_ERROR,
     };
     cinfo->src = &source->pub;
+}
+
+void sl_jpeg_source_end(j_decompress_ptr cinfo)
+{
+    source_of(cinfo)->past_end = SL_JPEG_PAST_END_MARKER;
+    (void)fill_input_buffer(cinfo);
 }
 
 int64_t sl_jpeg_source_offset(const sl_jpeg_source *source)

@@ -2,9 +2,9 @@
 /*
  * jpeg_source: feeds libjpeg from bytes in memory, with no copy, and knows when they ended.
  *
- * Purpose: past the end libjpeg is given an end-of-image marker for ever, so it always comes to an
- * end. Where nothing may are past the end (headers, all scans of a picture that needs them all)
- * `strict` makes that an error at once.
+ * Purpose: past the end libjpeg is given an end-of-image marker forever, so it always comes to an
+ * end. Where nothing may lie past the end (headers, all scans of a picture that needs them all),
+ * sl_jpeg_past_end makes that an error at once.
  * Threads: those of the decompressor. The bytes are borrowed until the next begin.
  */
 #ifndef SL_JPEG_SOURCE_H
@@ -17,14 +17,23 @@
 
 #include <jpeglib.h>
 
+/* What lies past the end. */
+typedef enum sl_jpeg_past_end {
+    SL_JPEG_PAST_END_ERROR,     /* an error */
+    SL_JPEG_PAST_END_LAST_SCAN, /* an end marker in the last scan (jpeg_ending.h), else an error */
+    SL_JPEG_PAST_END_MARKER     /* an end marker */
+} sl_jpeg_past_end;
+
 typedef struct sl_jpeg_source {
     struct jpeg_source_mgr pub; /* first: libjpeg hands it back through cinfo->src */
     sl_bytes bytes;
-    bool strict;
+    sl_jpeg_past_end past_end;
     bool ended; /* libjpeg asked for more than there is */
 } sl_jpeg_source;
 
 void sl_jpeg_source_begin(sl_jpeg_source *source, j_decompress_ptr cinfo, sl_bytes bytes);
+/* Gives libjpeg an end marker next, whatever is left. */
+void sl_jpeg_source_end(j_decompress_ptr cinfo);
 /* The byte that libjpeg is about to read, approximately: it works ahead within an MCU. */
 int64_t sl_jpeg_source_offset(const sl_jpeg_source *source);
 

@@ -167,7 +167,9 @@ static void truncated_several_scans(void **state)
         }
         jpeg_file file = jpeg_make_pattern(35, 40, 3, &kinds[i]);
         truncation all = truncate_everywhere(*state, &file, 0);
-        assert_in_range(all.corrupt, file.size - 2, file.size);
+        /* as with one scan; but arithmetic coding takes missing bytes for zeros */
+        assert_in_range(all.whole, kinds[i].arithmetic ? 0 : 2, kinds[i].arithmetic ? 2 : 5);
+        assert_int_equal(all.corrupt + all.whole, file.size);
         jpeg_free(&file);
     }
 }
