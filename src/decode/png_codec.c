@@ -6,7 +6,9 @@
  * libpng is given the header, the palette and the picture data and nothing else, each chunk after
  * its checksum was found right, and takes all memory from the decoder's scratch. Rows below the
  * rectangle are not unpacked, unless the picture is interlaced; where the last row is needed, the
- * end of the compressed stream and its checksum have to be right, too.
+ * end of the compressed stream and its checksum have to be right, too. libpng unpacks what lies
+ * behind the last row without a limit, in the call for that row; so from there on no more bytes are
+ * read than a row may take, and SL_PNG_EXTRA_BYTES.
  * As stored (samples): greys of 1, 2 and 4 bits are 0 .. 2^bits - 1, one in a byte, not spread over
  * 0..255; those of 16 are whole; of a palette the pixels' numbers, also such that it has no colour
  * for; channels in the file's order, alpha among them. tRNS, gamma, sBIT and profiles do not count.
@@ -45,6 +47,7 @@ typedef struct png_state {
     sl_bytes parts[PARTS];
     uint32_t part;
     const uint8_t *checked; /* picture data before it are right */
+    uint64_t data_left;     /* bytes of picture data that may still be read */
 } png_state;
 
 static const uint8_t end_chunk[] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xAE, 0x42, 0x60, 0x82};
@@ -124,6 +127,27 @@ static void png_codec_check_chunk(png_state *state, const sl_bytes *rest)
     state->checked = rest->data + SL_PNG_CHUNK_BYTES + sl_png_load32(rest->data);
 }
 
+/* Counts what is neither a chunk's head nor its checksum. */
+static void png_codec_count(png_state *state, const sl_bytes *rest, size_t wanted)
+{
+    if (rest->data == state->checked) {
+        png_codec_check_chunk(state, rest);
+    } else if (rest->data + wanted < state->checked) {
+        if (wanted > state->data_left) {
+            png_codec_fail(state, SLUICE_CORRUPT, SL_PNG_EXTRA_TEXT);
+        }
+        state->data_left -= wanted;
+    }
+}
+
+/* Before the last row of the last pass is read. A row that cannot be packed takes a little more
+ * than its bytes. */
+static void png_codec_limit_data(png_state *state)
+{
+    const uint64_t row = sl_png_row_bytes(&state->png);
+    state->data_left = row + row / 256 + SL_PNG_EXTRA_BYTES;
+}
+
 static void on_read(png_structp png, png_bytep to, size_t wanted)
 {
     png_state *state = png_get_io_ptr(png);
@@ -135,8 +159,8 @@ static void on_read(png_structp png, png_bytep to, size_t wanted)
         png_codec_fail(state, SLUICE_CORRUPT, "the PNG's picture data end early");
     }
     sl_bytes *rest = &state->parts[state->part];
-    if (state->part == 2 && rest->data == state->checked) {
-        png_codec_check_chunk(state, rest);
+    if (state->part == 2) {
+        png_codec_count(state, rest, wanted);
     }
     /* libpng reads a chunk's head, pieces of its content, and its checksum. */
     if (wanted > rest->size) {
@@ -206,14 +230,16 @@ static rows place_rows(png_state *state)
                            : (rows){png_codec_take(state, bytes), 0};
 }
 
-/* All rows of a pass; of the last one no more than are needed, if not `all` are. */
-static void read_pass(png_state *state, png_structp png, const rows *to, bool all)
+/* Rows of a pass up to `last`; behind the last one of the `final` pass the stream ends. */
+static void read_pass(png_state *state, png_structp png, const rows *to, uint32_t last, bool final)
 {
     const sl_rect *need = &state->need;
     const uint32_t end = need->y + need->height;
-    const uint32_t last = all ? state->png.size.height : end;
     for (uint32_t y = 0; y < last; y++) {
         png_codec_check_stop(state);
+        if (final && y + 1 == state->png.size.height) {
+            png_codec_limit_data(state);
+        }
         const bool needed = y >= need->y && y < end;
         uint8_t *row = needed ? to->first + (y - need->y) * to->step : NULL;
         png_read_row(png, row, NULL);
@@ -229,7 +255,8 @@ static void read_picture(png_state *state, png_structp png, const rows *to)
     const bool to_end = need->y + need->height == state->png.size.height;
     const int passes = state->png.interlaced ? png_set_interlace_handling(png) : 1;
     for (int pass = 1; pass <= passes; pass++) {
-        read_pass(state, png, to, pass < passes || to_end);
+        const bool final = pass == passes;
+        read_pass(state, png, to, final ? need->y + need->height : state->png.size.height, final);
     }
     for (uint32_t y = need->y; state->png.interlaced && y < need->y + need->height; y++) {
         png_codec_check_stop(state);
@@ -371,6 +398,7 @@ static void prepare(png_state *own, const sl_codec_source *source, const sl_rect
     own->parts[3] = (sl_bytes){end_chunk, sizeof(end_chunk)};
     own->part = 0;
     own->checked = own->png.data.data;
+    own->data_left = UINT64_MAX;
 }
 
 static sluice_status png_pixels(void *state, const sl_codec_source *source,

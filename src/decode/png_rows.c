@@ -8,11 +8,13 @@
 
 #define STAGE "decode"
 
-enum { BUFFER_BYTES = 64 << 10, PIECE_MOST = 1 << 30 };
+/* PIECE_MOST: what zlib reads or makes between two looks at `stop`. */
+enum { BUFFER_BYTES = 64 << 10, PIECE_MOST = 1 << 20, WIDE_ROW_BYTES = 256 << 10 };
 
 bool sl_png_rows_takes(const sl_png *png)
 {
-    return !png->interlaced && png->depth >= 8 && sl_png_pixel_bits(png) <= 16;
+    return !png->interlaced && png->depth >= 8 &&
+           (sl_png_pixel_bits(png) <= 16 || sl_png_row_bytes(png) > WIDE_ROW_BYTES);
 }
 
 static sluice_status rows_fail(const sl_png_rows *rows, sluice_status status, const char *text,
@@ -72,33 +74,60 @@ sluice_status sl_png_rows_open(sl_png_rows *rows, const sl_png *png, const sl_co
 
 /* ---- unpacking ---- */
 
-/* The next chunk that has something. */
-static sluice_status feed(sl_png_rows *rows, sluice_error *error)
+static bool is_stopped(const sl_png_rows *rows)
 {
-    rows->z.avail_in = 0;
-    while (rows->z.avail_in == 0) {
-        const sl_bytes rest = rows->rest;
-        const _Atomic bool *stop = rows->source->stop;
-        if (rest.size == 0) {
-            return rows_fail(rows, SLUICE_CORRUPT, "the PNG's picture data end early", error);
-        }
-        const size_t offset = (size_t)(rest.data - rows->source->bytes.data);
-        const sluice_status status = sl_png_check_sum(rest, offset, stop, error);
-        if (status != SLUICE_OK) {
-            return status;
-        }
-        const uint32_t bytes = sl_png_load32(rest.data);
-        rows->z.next_in = rest.data + 8;
-        rows->z.avail_in = bytes;
+    /* relaxed: a thread that sees it late works a little longer */
+    return rows->source->stop != NULL &&
+           atomic_load_explicit(rows->source->stop, memory_order_relaxed);
+}
+
+static sluice_status rows_check_stop(const sl_png_rows *rows, sluice_error *error)
+{
+    return is_stopped(rows) ? rows_fail(rows, SLUICE_CANCELED, "stopped", error) : SLUICE_OK;
+}
+
+/* The next chunk. */
+static sluice_status open_chunk(sl_png_rows *rows, sluice_error *error)
+{
+    const sl_bytes rest = rows->rest;
+    if (rest.size == 0) {
+        return rows_fail(rows, SLUICE_CORRUPT, "the PNG's picture data end early", error);
+    }
+    const size_t offset = (size_t)(rest.data - rows->source->bytes.data);
+    const sluice_status status = sl_png_check_sum(rest, offset, rows->source->stop, error);
+    if (status == SLUICE_OK) {
+        const size_t bytes = sl_png_load32(rest.data);
+        rows->piece = (sl_bytes){rest.data + 8, bytes};
         rows->rest.data += SL_PNG_CHUNK_BYTES + bytes;
         rows->rest.size -= SL_PNG_CHUNK_BYTES + bytes;
     }
+    return status;
+}
+
+/* More bytes for zlib: of the chunk at hand, or of the next one that has something. */
+static sluice_status feed(sl_png_rows *rows, sluice_error *error)
+{
+    while (rows->piece.size == 0) {
+        const sluice_status status = open_chunk(rows, error);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+    }
+    const size_t bytes = rows->piece.size < PIECE_MOST ? rows->piece.size : PIECE_MOST;
+    rows->z.next_in = rows->piece.data;
+    rows->z.avail_in = (uInt)bytes;
+    rows->piece.data += bytes;
+    rows->piece.size -= bytes;
     return SLUICE_OK;
 }
 
 /* One step of zlib's. `*ended`: of the stream. */
 static sluice_status inflate_some(sl_png_rows *rows, bool *ended, sluice_error *error)
 {
+    const sluice_status stopped = rows_check_stop(rows, error);
+    if (stopped != SLUICE_OK) {
+        return stopped;
+    }
     const int result = inflate(&rows->z, Z_NO_FLUSH);
     *ended = result == Z_STREAM_END;
     switch (result) {
@@ -135,18 +164,8 @@ static sluice_status rows_inflate(sl_png_rows *rows, uint8_t *to, size_t bytes, 
     return SLUICE_OK;
 }
 
-static bool is_stopped(const sl_png_rows *rows)
-{
-    /* relaxed: a thread that sees it late works a little longer */
-    return rows->source->stop != NULL &&
-           atomic_load_explicit(rows->source->stop, memory_order_relaxed);
-}
-
 static sluice_status fill_buffer(sl_png_rows *rows, sluice_error *error)
 {
-    if (is_stopped(rows)) {
-        return rows_fail(rows, SLUICE_CANCELED, "stopped", error);
-    }
     if (rows->filled > 0) {
         memcpy(rows->before, rows->buffer + (rows->filled - 1) * (rows->row_bytes + 1) + 1,
                rows->row_bytes);
@@ -211,8 +230,10 @@ static void add_left(uint8_t *row, size_t bytes, size_t pixel)
 {
     if (pixel == 1) {
         add_left_of(row, bytes, 1);
-    } else {
+    } else if (pixel == 2) {
         add_left_of(row, bytes, 2);
+    } else {
+        add_left_span(row, pixel, bytes, pixel);
     }
 }
 
@@ -292,8 +313,10 @@ static void add_paeth(uint8_t *row, const uint8_t *above, size_t bytes, size_t p
 {
     if (pixel == 1) {
         add_paeth_of(row, above, bytes, 1);
-    } else {
+    } else if (pixel == 2) {
         add_paeth_of(row, above, bytes, 2);
+    } else {
+        add_paeth_span(row, above, 0, bytes, pixel);
     }
 }
 
@@ -340,12 +363,17 @@ sluice_status sl_png_rows_next(sl_png_rows *rows, const uint8_t **row, sluice_er
 sluice_status sl_png_rows_end(sl_png_rows *rows, sluice_error *error)
 {
     uint8_t sink[256];
+    size_t extra = 0;
     bool ended = false;
     sluice_status status = SLUICE_OK;
     while (status == SLUICE_OK && !ended) {
         rows->z.next_out = sink;
         rows->z.avail_out = sizeof(sink);
         status = inflate_some(rows, &ended, error);
+        extra += sizeof(sink) - rows->z.avail_out;
+        if (status == SLUICE_OK && extra > SL_PNG_EXTRA_BYTES) {
+            status = rows_fail(rows, SLUICE_CORRUPT, SL_PNG_EXTRA_TEXT, error);
+        }
     }
     return status;
 }

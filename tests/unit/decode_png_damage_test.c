@@ -203,6 +203,49 @@ static void add_bomb(png_file *file, const char *type)
     free(zeros);
 }
 
+/* A picture of zeros with `extra` more bytes behind its last row. */
+static png_file with_extra(uint32_t width, uint32_t colour, bool interlaced, size_t extra)
+{
+    const uint32_t height = 8;
+    uint8_t *zeros = calloc(1, ((size_t)width * 4 + 2) * height + extra);
+    assert_non_null(zeros);
+    png_file file = png_make_begin(width, height, 8, colour, interlaced);
+    const size_t channels = colour == 2 ? 3 : colour == 6 ? 4 : 1;
+    /* The passes of 8 x 8 have 1, 1, 1, 2, 2, 4 and 4 rows. */
+    const size_t filters = interlaced ? 15 : height;
+    png_make_data(&file, zeros, (size_t)width * height * channels + filters + extra);
+    png_make_chunk(&file, "IEND", NULL, 0);
+    free(zeros);
+    return file;
+}
+
+/* Whoever unpacks them: our rows (grey, and wide ones) or libpng. */
+TEST_WITH(bytes_behind_the_last_row_are_few, setup, teardown)
+{
+    static const struct {
+        uint32_t width, colour;
+        bool interlaced;
+    } forms[] = {{8, 0, false}, {8, 2, false}, {8, 6, false}, {90000, 2, false},
+                 {8, 0, true},  {8, 2, true},  {8, 6, true}};
+    const uint64_t start = sl_now_ns();
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        static const size_t few[] = {0, 1, 300, 8 << 10};
+        for (size_t k = 0; k < 4; k++) {
+            png_file file =
+                with_extra(forms[i].width, forms[i].colour, forms[i].interlaced, few[k]);
+            expect(*state, &file, SLUICE_OK, "");
+            png_make_free(&file);
+        }
+        png_file file = with_extra(forms[i].width, forms[i].colour, forms[i].interlaced, 24 << 20);
+        expect(*state, &file, SLUICE_CORRUPT, "more than 8 KiB behind the last row");
+        png_make_free(&file);
+    }
+    png_file file = with_extra(8, 0, false, (8 << 10) + 1);
+    expect(*state, &file, SLUICE_CORRUPT, "more than 8 KiB behind the last row");
+    png_make_free(&file);
+    assert_true(sl_now_ns() - start < UINT64_C(10000000000));
+}
+
 TEST_WITH(bombs_cost_nothing, setup, teardown)
 {
     png_file text = png_make_begin(1, 1, 8, 2, false);

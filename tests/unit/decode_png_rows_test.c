@@ -190,6 +190,21 @@ TEST_WITH(the_end_is_looked_at, open_scratch, close_scratch)
     png_make_free(&file);
 }
 
+/* Rows above 256 KiB are ours whatever the pixels. */
+TEST_WITH(wide_rows_are_those_of_libpng, open_scratch, close_scratch)
+{
+    static const png_options wide[] = {
+        {.colour = 2, .depth = 8},  {.colour = 6, .depth = 8},  {.colour = 2, .depth = 16},
+        {.colour = 4, .depth = 16}, {.colour = 6, .depth = 16},
+    };
+    static const uint32_t pixel_bytes[] = {3, 4, 6, 4, 8};
+    for (uint32_t i = 0; i < 5; i++) { /* the filters take turns */
+        png_file file = png_make((256 << 10) / pixel_bytes[i] + 1, 6, i, &wide[i]);
+        compare(&file, 6, i % 2 == 0 ? 6 : 3);
+        png_make_free(&file);
+    }
+}
+
 TEST_WITH(others_are_libpngs, open_scratch, close_scratch)
 {
     static const png_options others[] = {
