@@ -5,6 +5,7 @@
 #include "fnv.h"
 #include "memory.h"
 #include "philox.h"
+#include "substitutes.h"
 
 #include <assert.h>
 
@@ -141,8 +142,7 @@ uint64_t sl_episode_substitute(const sl_order *order, uint64_t position, uint32_
     const uint64_t others = at.places.count - own;
     uint64_t place = at.item;
     if (attempt <= others) {
-        /* Of each item another one, as far as they go. */
-        place = own + (at.item + attempt - 1) % others;
+        place = own + sl_substitute_place(others, at.item, own, attempt - 1);
     } else if (own > 1) {
         place = (at.item + 1 + (attempt - others - 1) % (own - 1)) % own;
     }

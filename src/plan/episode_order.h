@@ -8,8 +8,9 @@
  * each as likely; samples   of each the first n places of a permutation of its samples, drawn for
  * (seed, epoch, e, class): n different ones, each as likely; so that classes and samples of an
  * episode depend neither on other episodes, nor on batch or rank. A sample may be in several
- * episodes of an epoch, or in none. A bad sample is replaced by one behind the first n places, as
- * long as there are more, then by one of the others of its class in the episode. Memory: 4 bytes a
+ * episodes of an epoch, or in none. A bad sample at item i of the n is replaced by those at places
+ * n + i, 2 n + i and so on, which no other item tries before its own have run out; then by the
+ * others behind the first n places, then by one of its class in the episode. Memory: 4 bytes a
  * class. Threads: pure; a set is immutable once made.
  */
 #ifndef SL_EPISODE_ORDER_H

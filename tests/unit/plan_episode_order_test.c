@@ -229,6 +229,37 @@ TEST(substitutes_of_one_episode_are_different_ones)
     close_set(&f);
 }
 
+/* Of all items and attempts, as long as an item has substitutes of its own: others / n, rounded
+ * down at least. So no item gets what another may have got. */
+TEST(items_of_an_episode_have_substitutes_of_their_own)
+{
+    for (uint32_t n = 1; n <= 7; n++) {
+        fixture f;
+        sluice_error error;
+        assert_int_equal(open_set(&f, 2, n, 60, &error), SLUICE_OK);
+        const sl_plan plan = {
+            .order = sl_order_make_episodes(&f.set, 4, 1), .batch = 2 * n, .world = 1};
+        for (uint64_t p = 0; p < plan.order.count; p += n) {
+            const uint32_t class = classes_of()[sl_order_sample(&plan.order, p)];
+            const uint64_t others = f.classes.first[class + 1] - f.classes.first[class] - n;
+            bool seen[SAMPLES] = {false};
+            for (uint64_t item = 0; item < n; item++) {
+                seen[sl_order_sample(&plan.order, p + item)] = true;
+            }
+            for (uint64_t item = 0; item < n; item++) {
+                const uint64_t own = others / n + (item < others % n);
+                for (uint32_t attempt = 1; attempt <= own; attempt++) {
+                    const uint64_t other = sl_plan_substitute(&plan, 4, 1, p + item, attempt);
+                    assert_int_equal(classes_of()[other], class);
+                    assert_false(seen[other]);
+                    seen[other] = true;
+                }
+            }
+        }
+        close_set(&f);
+    }
+}
+
 TEST(a_class_of_one_sample_has_no_other)
 {
     fixture f;
