@@ -119,6 +119,22 @@ sl_plan sl_feed_plan(const sl_feed *feed, uint64_t epoch, uint64_t start)
     return plan;
 }
 
+/* Of a mix: another position of the partner's order, whose sources are those of its weights. */
+static uint64_t other_of_mix(const sl_feed *feed, const sl_row_want *want, uint64_t own)
+{
+    const sluice_loader_options *o = &feed->config->options;
+    const sl_order order = plain_order(feed, (sluice_shuffle)o->shuffle,
+                                       sl_partner_seed(o->seed, want->member), want->epoch);
+    const uint64_t at = sl_partner_anywhere(&(sl_partner_key){.seed = o->seed,
+                                                              .epoch = want->epoch,
+                                                              .position = want->position,
+                                                              .partner = want->member,
+                                                              .attempt = want->attempt},
+                                            order.count);
+    const uint64_t sample = sl_order_sample(&order, at);
+    return sample != own ? sample : sl_order_sample(&order, (at + 1) % order.count);
+}
+
 /* By a rule of any, at first. Where an epoch has more positions than there are samples, as one of
  * episodes may, each round of as many has an order of its own. */
 static uint64_t any_partner(const sl_feed *feed, const sl_row_want *want)
@@ -132,7 +148,9 @@ static uint64_t any_partner(const sl_feed *feed, const sl_row_want *want)
     if (round > 0) {
         order = plain_order(feed, shuffle, sl_partner_seed(seed, (uint32_t)round), want->epoch);
     }
-    return sl_order_sample(&order, want->position % order.count);
+    const uint64_t at = want->position % order.count;
+    return sl_order_sample(&order,
+                           order.mix != NULL ? sl_partner_shift(&order, want->epoch, at) : at);
 }
 
 uint64_t sl_feed_partner(const sl_feed *feed, const sl_row_want *want, uint64_t own)
@@ -141,6 +159,9 @@ uint64_t sl_feed_partner(const sl_feed *feed, const sl_row_want *want, uint64_t 
     const sl_partner_rule rule = sl_partners_rule(feed->partners, want->member);
     if (rule == SL_PARTNER_ANY && want->attempt == 0) {
         return any_partner(feed, want);
+    }
+    if (rule == SL_PARTNER_ANY && feed->dataset->mix != NULL) {
+        return other_of_mix(feed, want, own);
     }
     return sl_partner_drawn(rule, feed->classes, feed->dataset->info.samples,
                             &(sl_partner_key){.seed = o->seed,

@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "memory.h"
+#include "permutation.h"
 #include "philox.h"
 
 #include <string.h>
@@ -10,6 +11,8 @@
 /* Separate the keys of partners from every other use of Philox. */
 #define SEED_DOMAIN  0x706172746E657200U
 #define DRAWN_DOMAIN 0x706172746E657201U
+#define PLACE_DOMAIN 0x706172746E657202U
+#define SWAP_DOMAIN  0x706172746E657203U
 
 #define CLASSES_MAX ((uint32_t)1 << 24)
 
@@ -148,10 +151,37 @@ static uint64_t partner_below(const sl_partner_key *key, uint64_t bound)
     return sl_philox_u64(own, key->position, number) % bound;
 }
 
+uint64_t sl_partner_shift(const sl_order *order, uint64_t epoch, uint64_t position)
+{
+    uint64_t run = order->count;
+    if (order->shuffle == SLUICE_SHUFFLE_BLOCK) { /* what is read together stays together */
+        const uint64_t window =
+            order->block < run / order->window ? order->block * order->window : run;
+        run = window < run ? window : run;
+    }
+    const uint64_t first = position / run * run;
+    const uint64_t rest = order->count - first;
+    const uint64_t key = sl_philox_u64(order->seed, epoch, SWAP_DOMAIN);
+    const sl_permutation swap =
+        sl_permutation_make(rest < run ? rest : run, sl_philox_u64(key, first, 0));
+    return first + sl_permutation_apply(&swap, position - first);
+}
+
+uint64_t sl_partner_anywhere(const sl_partner_key *key, uint64_t count)
+{
+    return partner_below(key, count);
+}
+
 static uint64_t any_but_own(uint64_t samples, const sl_partner_key *key)
 {
     const uint64_t drawn = samples > 1 ? partner_below(key, samples - 1) : 0;
     return samples > 1 && drawn >= key->sample ? drawn + 1 : drawn;
+}
+
+uint64_t sl_partner_place_key(const sl_partner_key *key)
+{
+    const uint64_t own = sl_philox_u64(key->seed, key->epoch, PLACE_DOMAIN);
+    return sl_philox_u64(own, key->position, 0);
 }
 
 uint64_t sl_partner_drawn(sl_partner_rule rule, const sl_classes *classes, uint64_t samples,

@@ -7,17 +7,22 @@
  * of (seed, epoch, p, j), by the rule of j:
  *   any          an order of all samples of its own for each j, of the kind that the epoch has
  *                (full and none: full; block: block), so that each sample is partner j once an
- *                epoch, over all ranks together;
+ *                epoch, over all ranks together. Of a mix, its positions in another order, so that
+ *                partners come from all sources by their weights;
  *   same class   one of the other samples of the class of the row's own, each as likely; where
  *                there is no other, itself;
  *   other class  one of the samples of all other classes, each as likely; where there are none,
  *                any but itself.
- * Attempt 1 .. stands in for a bad partner: another draw of the same rule.
+ * Attempt 1 .. stands in for a bad partner: another draw of the same rule; of the same class
+ * the loader takes them from one permutation, so that no two members of a row get the same sample
+ * where there are others.
  * A class index is made once of the classes of all samples, by counting: 8 bytes a sample and a
  * class. Threads: pure; an index is immutable once made.
  */
 #ifndef SL_PARTNERS_H
 #define SL_PARTNERS_H
+
+#include "order.h"
 
 #include <sluice/common.h>
 #include <sluice/options.h>
@@ -63,6 +68,16 @@ typedef struct sl_partner_key {
 
 /* The seed of the order that partners `partner` of rule ANY are taken from. */
 uint64_t sl_partner_seed(uint64_t seed, uint32_t partner);
+/* Where the partner of rule ANY stands that is of `position` of a mix: `order` is the partner's, of
+ * that seed. Which source stands at a position of a mix does not depend on its seed, so that at the
+ * same position partners would always be of the row's own source. A permutation of the positions:
+ * of all of them, or within runs of block x window. */
+uint64_t sl_partner_shift(const sl_order *order, uint64_t epoch, uint64_t position);
+/* Any position of `count`, for an attempt at a partner of rule ANY. */
+uint64_t sl_partner_anywhere(const sl_partner_key *key, uint64_t count);
+/* The key of the permutation of a class that substitutes for members of a row are taken from:
+ * partner, attempt and sample do not count. */
+uint64_t sl_partner_place_key(const sl_partner_key *key);
 /* By one of the other rules, or ANY with an attempt above 0. `classes` may be NULL for ANY, of
  * `samples` samples. */
 uint64_t sl_partner_drawn(sl_partner_rule rule, const sl_classes *classes, uint64_t samples,

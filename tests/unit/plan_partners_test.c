@@ -2,6 +2,7 @@
 /* Partners by their rules, against brute force over all samples. */
 #include "order.h"
 #include "partners.h"
+#include "substitutes.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -159,6 +160,79 @@ static void orders_of_partners_differ(void **state)
     }
 }
 
+/* Each position once; with a block order within its run; another one for each seed and epoch. */
+static void positions_of_a_mix_are_permuted(void **state)
+{
+    enum { COUNT = 1003, RUN = 8 * 6 };
+    (void)state;
+    for (int block = 0; block < 2; block++) {
+        sl_order order = {.shuffle = block ? SLUICE_SHUFFLE_BLOCK : SLUICE_SHUFFLE_FULL,
+                          .count = COUNT,
+                          .block = 8,
+                          .window = 6,
+                          .seed = 3};
+        sl_order next = order;
+        next.seed = 4;
+        unsigned seen[COUNT] = {0};
+        unsigned same[3] = {0};
+        for (uint64_t p = 0; p < COUNT; p++) {
+            const uint64_t to = sl_partner_shift(&order, 1, p);
+            assert_true(to < COUNT && (!block || to / RUN == p / RUN));
+            seen[to]++;
+            same[0] += to == p;
+            same[1] += to == sl_partner_shift(&order, 2, p);
+            same[2] += to == sl_partner_shift(&next, 1, p);
+        }
+        for (uint64_t p = 0; p < COUNT; p++) {
+            assert_int_equal(seen[p], 1);
+        }
+        for (uint32_t i = 0; i < 3; i++) {
+            assert_true(same[i] < 60); /* about one a run by chance */
+        }
+    }
+    const sl_order huge = {.shuffle = SLUICE_SHUFFLE_BLOCK,
+                           .count = UINT64_C(1) << 60,
+                           .block = UINT64_C(1) << 40,
+                           .window = UINT64_C(1) << 40};
+    assert_true(sl_partner_shift(&huge, 0, huge.count - 1) < huge.count);
+}
+
+/* One key for all members and attempts of a row. */
+static void the_key_of_a_row_is_its_own(void **state)
+{
+    const sl_partner_key key = {.seed = 1, .epoch = 2, .position = 3};
+    const sl_partner_key member = {
+        .seed = 1, .epoch = 2, .position = 3, .partner = 3, .attempt = 2, .sample = 5};
+    const sl_partner_key others[3] = {{.seed = 2, .epoch = 2, .position = 3},
+                                      {.seed = 1, .epoch = 3, .position = 3},
+                                      {.seed = 1, .epoch = 2, .position = 4}};
+    (void)state;
+    assert_true(sl_partner_place_key(&key) == sl_partner_place_key(&member));
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(sl_partner_place_key(&key) != sl_partner_place_key(&others[i]));
+    }
+}
+
+/* Brute force: each item tries each place once, and places of its own first. */
+static void items_try_all_places_their_own_first(void **state)
+{
+    (void)state;
+    for (uint64_t places = 1; places < 30; places++) {
+        for (uint64_t items = 1; items < 9; items++) {
+            for (uint64_t item = 0; item < items; item++) {
+                bool seen[30] = {false};
+                for (uint64_t attempt = 0; attempt < places; attempt++) {
+                    const uint64_t place = sl_substitute_place(places, item, items, attempt);
+                    const uint64_t own = places / items + (item < places % items);
+                    assert_true(place < places && !seen[place]);
+                    assert_int_equal(place % items == item, attempt < own);
+                    seen[place] = true;
+                }
+            }
+        }
+    }
+}
+
 static void rules_are_read(void **state)
 {
     sl_partners partners;
@@ -198,6 +272,9 @@ int main(void)
         cmocka_unit_test(who_has_no_partner_has_itself_or_any),
         cmocka_unit_test(what_it_depends_on_changes_it),
         cmocka_unit_test(orders_of_partners_differ),
+        cmocka_unit_test(positions_of_a_mix_are_permuted),
+        cmocka_unit_test(the_key_of_a_row_is_its_own),
+        cmocka_unit_test(items_try_all_places_their_own_first),
         cmocka_unit_test(rules_are_read),
         cmocka_unit_test(impossible_classes_are_refused),
     };
