@@ -179,12 +179,14 @@ typedef struct sluice_loader_options {
      * Words between commas say which sample is partner 1, 2, ... of the one at position p of an
      * epoch, a function of (seed, epoch, p, j):
      *   any          that at p of an order of j's own, so that each sample is partner j once an
-     *                epoch, over all ranks; of SHUFFLE_BLOCK a block order, else a permutation
+     *                epoch, over all ranks; of SHUFFLE_BLOCK a block order, else a permutation. In
+     *                a mix from all its datasets by their weights, whatever the row's own dataset
      *   same_class   one of the others of its class, each as likely; itself where it is alone
      *   other_class  one of those of all other classes, each as likely
-     * A bad partner goes by on_bad_sample, and is replaced by another that the rule allows; of the
-     * batch's "index" and "status" the first is the row's own sample's, the second of all. Not with
-     * SHUFFLE_SHARDS, compressed files and windows (UNSUPPORTED) [any, for those not named]
+     * A bad partner goes by on_bad_sample, and is replaced by another that the rule allows. With
+     * same_class or other_class a bad sample of the row's own is replaced by one of its class. Of
+     * the batch's "index" and "status" the first is the row's own sample's, the second of all. Not
+     * with SHUFFLE_SHARDS, compressed files and windows (UNSUPPORTED) [any, for those not named]
      */
     const char *partners;
     /*

@@ -261,6 +261,13 @@ void sl_feed_gathered(sl_feed *feed, uint64_t ticket, uint32_t row);
 /* The sample that is partner `want->member` of a row's own, as planned. */
 uint64_t sl_feed_partner(const sl_feed *feed, const sl_row_want *want, uint64_t own);
 
+/* ---- feed_substitutes.c ---- */
+
+/* The sample to be tried for a want whose earlier attempts were bad; false: there is no more to
+ * try. It fits what else depends on the row's own sample: the bucket of its batch, the class of its
+ * episode, and the class that its partners go by. */
+bool sl_feed_other(const sl_feed *feed, const sl_row_want *want, uint64_t *sample);
+
 static inline sl_feed_slot *sl_feed_slot_of(const sl_feed *feed, uint64_t ticket)
 {
     return &feed->slots[ticket % feed->config->options.prefetch];

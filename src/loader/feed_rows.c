@@ -8,8 +8,6 @@
 #include <assert.h>
 #include <string.h>
 
-#define ATTEMPTS_MAX 8
-
 /* ---- the short path ---- */
 
 /* Where the want's sample is, learning from memory what has to be looked up. */
@@ -113,59 +111,12 @@ void sl_feed_drop(sl_feed *feed, sl_feed_slot *slot, uint32_t rows)
     sl_feed_done(feed, slot, rows);
 }
 
-static uint64_t from_plan(const sl_feed *feed, const sl_row_want *want)
-{
-    const sl_plan plan = sl_feed_plan(feed, want->epoch, 0);
-    return sl_plan_substitute(&plan, feed->config->options.seed, want->epoch, want->position,
-                              want->attempt);
-}
-
-/* What is read from front to back has to be read from its front for it. */
-static uint64_t from_shards(const sl_feed *feed, const sl_row_want *want)
-{
-    const sluice_loader_options *o = &feed->config->options;
-    return sl_shard_set_substitute(feed->shards, &(sl_shard_bad){.seed = o->seed,
-                                                                 .epoch = want->epoch,
-                                                                 .position = want->position,
-                                                                 .sample = want->sample.index,
-                                                                 .rank = o->rank,
-                                                                 .attempt = want->attempt});
-}
-
-/* Of a partner: another draw by its rule. */
-static uint64_t from_rule(const sl_feed *feed, const sl_row_want *want)
-{
-    const sl_plan plan = sl_feed_plan(feed, want->epoch, 0);
-    return sl_feed_partner(feed, want, sl_order_sample(&plan.order, want->position));
-}
-
-static uint64_t substitute_of(const sl_feed *feed, const sl_row_want *want)
-{
-    if (want->member > 0) {
-        return from_rule(feed, want);
-    }
-    return feed->shards != NULL ? from_shards(feed, want) : from_plan(feed, want);
-}
-
-/* Whether there is no other sample in its bucket, or of its class. */
-static bool has_no_other(const sl_feed *feed, const sl_row_want *want)
-{
-    const sl_plan plan = sl_feed_plan(feed, want->epoch, 0);
-    return sl_plan_choices(&plan, want->position) < 2;
-}
-
 /* Asks for another sample in place of the want's; false when there is no more to try. */
 static bool insert_substitute(sl_feed *feed, const sl_row_want *bad)
 {
-    if (bad->attempt >= ATTEMPTS_MAX || feed->dataset->info.samples < 2 ||
-        ((feed->buckets != NULL || feed->episodes != NULL) && bad->member == 0 &&
-         has_no_other(feed, bad))) {
-        return false;
-    }
     sl_row_want want = *bad;
     want.attempt++;
-    want.sample.index = substitute_of(feed, &want);
-    return sl_feed_insert(feed, &want);
+    return sl_feed_other(feed, &want, &want.sample.index) && sl_feed_insert(feed, &want);
 }
 
 void sl_feed_blank(sl_feed *feed, const sl_job *job)

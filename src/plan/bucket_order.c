@@ -57,6 +57,21 @@ void sl_bucket_set_close(sl_bucket_set *set)
     set->members = NULL;
 }
 
+bool sl_bucket_has(const sl_bucket_set *set, uint32_t bucket, uint64_t sample)
+{
+    uint64_t low = set->first[bucket];
+    uint64_t high = set->first[bucket + 1];
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (set->members[middle] < sample) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < set->first[bucket + 1] && set->members[low] == sample;
+}
+
 sl_order sl_order_make_buckets(const sl_bucket_set *set, sluice_shuffle shuffle, uint64_t seed,
                                uint64_t epoch)
 {

@@ -65,7 +65,9 @@ typedef struct sl_bucket_place {
 } sl_bucket_place;
 
 sl_bucket_place sl_bucket_find(const sl_order *order, uint64_t position);
-/* The inverse. */
+/* Whether a sample is in a bucket. */
+bool sl_bucket_has(const sl_bucket_set *set, uint32_t bucket, uint64_t sample);
+/* The inverse of sl_bucket_find. */
 uint64_t sl_bucket_position(const sl_order *order, sl_bucket_place at);
 /* The samples at `first` and the positions behind it. */
 void sl_bucket_order_samples(const sl_order *order, uint64_t first, uint32_t count,

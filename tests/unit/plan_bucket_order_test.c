@@ -268,6 +268,24 @@ TEST(lists_are_read)
     }
 }
 
+TEST(a_sample_is_in_its_bucket_alone)
+{
+    enum { SAMPLES = 300, BUCKETS = 5 };
+    uint8_t of[SAMPLES];
+    sl_bucket_set set;
+    sl_random random = sl_random_for(8, 0, 0, 0);
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        of[i] = (uint8_t)(sl_random_below(&random, BUCKETS - 1)); /* the last one has none */
+    }
+    assert_int_equal(sl_bucket_set_open(&set, of, SAMPLES, BUCKETS, 4, NULL), SLUICE_OK);
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        for (uint32_t bucket = 0; bucket < BUCKETS; bucket++) {
+            assert_int_equal(sl_bucket_has(&set, bucket, i), of[i] == bucket);
+        }
+    }
+    sl_bucket_set_close(&set);
+}
+
 TEST(the_nearest_is_that_of_logarithms)
 {
     sl_random random = sl_random_for(2, 0, 0, 0);
