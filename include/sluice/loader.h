@@ -317,7 +317,8 @@ SLUICE_API uint64_t sluice_loader_rows(const sluice_loader *loader);
  * Takes the next batch in order. Waits up to `timeout_ns` (0: not at all, -1: for ever). On OK
  * `*batch` is the caller's until released. END: the epoch is over. AGAIN: not yet. Errors: STATE
  * (no epoch started), CANCELED, and with SLUICE_BAD_FAIL the bad sample's status (the loader stays
- * failed: sluice_loader_get_error says why), DEVICE (from then on). Batches of the loader are few
+ * failed: sluice_loader_get_error says why), DEVICE (from then on), INTERNAL (a bug in sluice:
+ * nothing is at work on the batch; the error has the state of each stage). Batches are few
  * (`prefetch`; on a device `device_slots` or `output_count`): a consumer that holds them all waits
  * for ever on the next.
  */

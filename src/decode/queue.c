@@ -124,6 +124,18 @@ sluice_status sl_queue_pop(sl_queue *queue, void *item)
     return found ? SLUICE_OK : SLUICE_CANCELED;
 }
 
+bool sl_queue_is_idle(sl_queue *queue, size_t takers, uint64_t *taken)
+{
+    sl_lock(&queue->mutex);
+    const bool idle = queue->count == 0 && queue->takers == takers;
+    *taken = 0;
+    for (size_t i = 0; i < SL_DEPTH_BINS; i++) {
+        *taken += queue->depth[i];
+    }
+    sl_unlock(&queue->mutex);
+    return idle;
+}
+
 void sl_queue_close(sl_queue *queue)
 {
     sl_lock(&queue->mutex);

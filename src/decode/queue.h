@@ -40,6 +40,9 @@ void sl_queue_destroy(sl_queue *queue);
 sluice_status sl_queue_push(sl_queue *queue, const void *items, size_t count);
 /* Copies the oldest item out; waits while empty. OK, or CANCELED when closed and empty. */
 sluice_status sl_queue_pop(sl_queue *queue, void *item);
+/* Whether `takers` threads wait for items and there is none; and how many items were taken so far.
+ */
+bool sl_queue_is_idle(sl_queue *queue, size_t takers, uint64_t *taken);
 void sl_queue_close(sl_queue *queue);
 /* Adds the depths seen so far to `bins`. */
 void sl_queue_depths(sl_queue *queue, uint64_t bins[SL_DEPTH_BINS]);

@@ -87,6 +87,11 @@ sluice_status sl_workers_submit(sl_workers *workers, const void *jobs, size_t co
     return sl_queue_push(&workers->queue, jobs, count);
 }
 
+bool sl_workers_are_idle(sl_workers *workers, uint64_t *taken)
+{
+    return sl_queue_is_idle(&workers->queue, workers->config.threads, taken);
+}
+
 void sl_workers_depths(sl_workers *workers, uint64_t bins[SL_DEPTH_BINS])
 {
     sl_queue_depths(&workers->queue, bins);

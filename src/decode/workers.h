@@ -32,6 +32,8 @@ sluice_status sl_workers_open(sl_workers **workers, const sl_workers_config *con
                               sluice_error *error);
 /* `count` jobs, one behind the other. Waits while the queue is full. CANCELED after close began. */
 sluice_status sl_workers_submit(sl_workers *workers, const void *jobs, size_t count);
+/* Whether no job is queued or being run; and how many were taken so far. */
+bool sl_workers_are_idle(sl_workers *workers, uint64_t *taken);
 void sl_workers_depths(sl_workers *workers, uint64_t bins[SL_DEPTH_BINS]);
 void sl_workers_close(sl_workers *workers);
 

@@ -65,6 +65,18 @@ const sl_resident *sl_fetch_resident(const sl_fetch *fetch)
     return sl_resident_complete(&fetch->resident) ? &fetch->resident : NULL;
 }
 
+void sl_fetch_look(sl_fetch *fetch, sl_fetch_state *state)
+{
+    sl_lock(&fetch->mutex);
+    *state = fetch->state;
+    sl_unlock(&fetch->mutex);
+    state->free_bytes = (uint64_t)sl_read_arena_free(&fetch->buffers.arena) * SL_ARENA_UNIT;
+    /* Relaxed: for a message. */
+    state->reserve_busy =
+        atomic_load_explicit(&fetch->buffers.reserve_busy, memory_order_relaxed) != 0;
+    state->idle = sl_inbox_is_idle(&fetch->inbox, &state->rounds);
+}
+
 void sl_fetch_get_stats(sl_fetch *fetch, sl_fetch_stats *stats)
 {
     sl_lock(&fetch->mutex);
@@ -82,6 +94,10 @@ static void fetch_publish(sl_fetch *fetch)
     }
     sl_lock(&fetch->mutex);
     fetch->published = fetch->stats;
+    fetch->state = (sl_fetch_state){.asked = fetch->window.asked,
+                                    .delivered = fetch->window.delivered,
+                                    .credit = fetch->window.credit,
+                                    .insert_waits = fetch->window.insert_first != SL_WANT_NONE};
     if (fetch->requests.flying > 0) {
         fetch->published.busy_ns += fetch->now_ns - fetch->busy_since_ns;
     }
@@ -107,7 +123,7 @@ static void cancel_all(sl_fetch *fetch)
 static void take_completions(sl_fetch *fetch)
 {
     uint64_t patience_ns = sl_fetch_patience(fetch);
-    if (!sl_inbox_sleeping(&fetch->inbox)) {
+    if (!sl_inbox_sleeping(&fetch->inbox, patience_ns == UINT64_MAX)) {
         patience_ns = 0;
     }
     uint32_t count = fetch->backend->ops->reap(fetch->backend, fetch->completions,

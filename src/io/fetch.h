@@ -179,4 +179,16 @@ typedef struct sl_fetch_stats {
 } sl_fetch_stats;
 void sl_fetch_get_stats(sl_fetch *fetch, sl_fetch_stats *stats);
 
+/* For a watchdog (loader/watchdog.h). */
+typedef struct sl_fetch_state {
+    bool idle; /* the thread waits to be signaled: nothing is in flight or to be tried again */
+    uint64_t rounds;                   /* a number that differs if it was awake meanwhile */
+    uint64_t asked, delivered, credit; /* items of the sequence */
+    bool insert_waits;                 /* an inserted item is not read */
+    uint64_t free_bytes;               /* of the read buffers */
+    bool reserve_busy;
+} sl_fetch_state;
+/* Any thread. */
+void sl_fetch_look(sl_fetch *fetch, sl_fetch_state *state);
+
 #endif

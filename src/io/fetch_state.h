@@ -55,6 +55,7 @@ struct sl_fetch {
     sluice_status open_status; /* mutex */
     sluice_error open_error;   /* mutex */
     sl_fetch_stats published;  /* mutex */
+    sl_fetch_state state;      /* mutex; what of it is published */
 };
 
 static inline bool sl_fetch_is_packed(const sl_fetch *fetch, uint32_t object)

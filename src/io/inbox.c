@@ -131,15 +131,29 @@ bool sl_inbox_pop(sl_inbox *inbox, sl_fetch_item *item)
     return any;
 }
 
-bool sl_inbox_sleeping(sl_inbox *inbox)
+bool sl_inbox_sleeping(sl_inbox *inbox, bool idle)
 {
-    atomic_store_explicit(&inbox->asleep, 1, memory_order_seq_cst); /* see sl_inbox_signal */
+    atomic_store_explicit(&inbox->idle, idle, memory_order_relaxed); /* released by asleep */
+    atomic_store_explicit(&inbox->asleep, 1, memory_order_seq_cst);  /* see sl_inbox_signal */
     return atomic_load_explicit(&inbox->attention, memory_order_seq_cst) == 0;
 }
 
 void sl_inbox_woke(sl_inbox *inbox)
 {
     atomic_store_explicit(&inbox->asleep, 0, memory_order_relaxed);
+    /* seq_cst, with the loads in sl_inbox_is_idle: before `attention` is taken back. */
+    atomic_fetch_add_explicit(&inbox->rounds, 1, memory_order_seq_cst);
+}
+
+bool sl_inbox_is_idle(sl_inbox *inbox, uint64_t *rounds)
+{
+    /* seq_cst: with `rounds` the same before and behind them, both are of one sleep. */
+    *rounds = atomic_load_explicit(&inbox->rounds, memory_order_seq_cst);
+    const bool asleep = atomic_load_explicit(&inbox->asleep, memory_order_seq_cst) != 0 &&
+                        atomic_load_explicit(&inbox->idle, memory_order_relaxed);
+    const bool called = atomic_load_explicit(&inbox->attention, memory_order_seq_cst) != 0;
+    return asleep && !called &&
+           atomic_load_explicit(&inbox->rounds, memory_order_seq_cst) == *rounds;
 }
 
 void sl_inbox_restarted(sl_inbox *inbox, uint64_t restarts)

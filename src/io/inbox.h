@@ -28,6 +28,8 @@ typedef struct sl_inbox {
     sl_inbox_bell bell;         /* mutex; ring NULL: none yet, or none any more */
     _Atomic uint32_t attention; /* something was put in, or memory given back */
     _Atomic uint32_t asleep;    /* the thread is about to block: the bell must ring */
+    _Atomic bool idle;          /* it blocks until it is signaled: nothing else will wake it */
+    _Atomic uint64_t rounds;    /* times that it woke */
     /* under mutex */
     uint64_t credit, restarts_wanted, restarts_done;
     bool stop;
@@ -67,9 +69,13 @@ void sl_inbox_set_bell(sl_inbox *inbox, const sl_inbox_bell *bell);
 sl_inbox_news sl_inbox_collect(sl_inbox *inbox);
 /* The oldest inserted item; false: there is none. */
 bool sl_inbox_pop(sl_inbox *inbox, sl_fetch_item *item);
-/* True when the thread may block: from then on signals ring the bell, until sl_inbox_woke. */
-bool sl_inbox_sleeping(sl_inbox *inbox);
+/* True when the thread may block: from then on signals ring the bell, until sl_inbox_woke. `idle`:
+ * it waits for nothing but a signal. */
+bool sl_inbox_sleeping(sl_inbox *inbox, bool idle);
 void sl_inbox_woke(sl_inbox *inbox);
+/* Whether the thread sleeps, idle, and nothing was put in since; `*rounds`: a number that differs
+ * if it was awake meanwhile. Any thread. */
+bool sl_inbox_is_idle(sl_inbox *inbox, uint64_t *rounds);
 /* `restarts` of them are done: credit is 0, and nothing is asked before a wake or credit. */
 void sl_inbox_restarted(sl_inbox *inbox, uint64_t restarts);
 

@@ -252,6 +252,35 @@ static void note_batch(sluice_loader *loader, const sluice_batch *batch)
     }
 }
 
+/* Until the deadline, a second at most. */
+static int64_t slice_until(uint64_t deadline, uint64_t period_ns)
+{
+    const uint64_t now = sl_now_ns();
+    const uint64_t left = deadline > now ? deadline - now : 0;
+    return (int64_t)(left < period_ns ? left : period_ns);
+}
+
+/* Waits for a batch, and looks now and then whether there is anything to wait for. */
+static sluice_status wait_watched(sluice_loader *loader, sluice_batch **batch, int64_t timeout_ns,
+                                  sluice_error *error)
+{
+    const uint64_t deadline = timeout_ns != 0 ? sl_deadline_ns(timeout_ns) : 0;
+    sl_watchdog *watch = &loader->watch;
+    int64_t slice = 0;
+    do {
+        slice = timeout_ns != 0 ? slice_until(deadline, watch->period_ns) : 0;
+        const sluice_status status = sl_staging_next(loader->staging, slice, batch, error);
+        if (status != SLUICE_AGAIN) {
+            sl_watchdog_rest(watch);
+            return status;
+        }
+        if (sl_watchdog_wait(watch, &loader->feed, error) != SLUICE_OK) {
+            return SLUICE_INTERNAL;
+        }
+    } while (slice > 0);
+    return SLUICE_AGAIN;
+}
+
 static sluice_status consume_take(sluice_loader *loader, sluice_batch **batch, int64_t timeout_ns)
 {
     sluice_error error;
@@ -262,7 +291,10 @@ static sluice_status consume_take(sluice_loader *loader, sluice_batch **batch, i
                      "sluice_loader_start_endless before sluice_loader_next");
         return sl_loader_refuse(loader, &error);
     }
-    const sluice_status status = sl_staging_next(loader->staging, timeout_ns, batch, &error);
+    if (loader->watch.found) {
+        return first_error(loader);
+    }
+    const sluice_status status = wait_watched(loader, batch, timeout_ns, &error);
     if (status == SLUICE_OK) {
         note_batch(loader, *batch);
     } else if (status == SLUICE_CANCELED) {

@@ -5,6 +5,7 @@
  */
 #include "feed.h"
 
+#include "clock.h"
 #include "episode_order.h"
 #include "error.h"
 #include "memory.h"
@@ -348,6 +349,23 @@ void sl_feed_start(sl_feed *feed, uint64_t epoch, uint64_t start)
     sl_fetch_wake(feed->fetch);
 }
 
+/* Rows that nobody has any more, once no stage is at work. */
+static void drop_lost(sl_feed *feed)
+{
+    enum { LOOK_AGAIN_NS = 1000000 };
+    uint64_t taken;
+    while (!sl_workers_are_idle(feed->workers, &taken)) {
+        sl_sleep_until_ns(sl_deadline_ns(LOOK_AGAIN_NS));
+    }
+    for (uint32_t i = 0; i < feed->config->options.prefetch; i++) {
+        /* Relaxed: ordered by the lock of the workers' queue. */
+        const uint32_t left = atomic_load_explicit(&feed->slots[i].left, memory_order_relaxed);
+        if (left > 0) {
+            sl_feed_drop(feed, &feed->slots[i], left);
+        }
+    }
+}
+
 void sl_feed_stop(sl_feed *feed)
 {
     sl_lock(&feed->mutex);
@@ -356,5 +374,8 @@ void sl_feed_stop(sl_feed *feed)
     sl_unlock(&feed->mutex);
     sl_fetch_restart(feed->fetch);
     sl_feed_drop_unasked(feed);
+    if (feed->lost) {
+        drop_lost(feed);
+    }
     sl_staging_drain(feed->staging);
 }

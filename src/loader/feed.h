@@ -164,6 +164,7 @@ typedef struct sl_feed {
     /* What is still queued need not be decoded. Set before the run is torn down, read by workers;
      * only a hint, so relaxed. */
     _Atomic bool stopping;
+    bool lost; /* rows were, between stages: sl_feed_stop drops them. Set by who stops */
     _Atomic uint64_t samples, bad, replaced;
     _Atomic uint64_t short_bytes; /* stored bytes of rows that went the short path */
 } sl_feed;

@@ -185,6 +185,7 @@ static void destroy(sluice_loader *loader)
     sl_populate_close(&loader->populate);
     sl_populate_close(&loader->populate_rest);
     if (loader->run) {
+        loader->feed.lost = loader->watch.found;
         sl_feed_stop(&loader->feed);
     }
     sl_fetch_close(loader->fetch);
@@ -324,6 +325,7 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
     }
     made->open_ns = sl_now_ns();
     made->forks = sl_fork_count();
+    made->watch.period_ns = SL_WATCHDOG_PERIOD_NS;
     made->dataset = sl_dataset_ref(dataset);
     made->quarantine.fd = -1;
     sl_error_clear(&made->error);

@@ -23,6 +23,7 @@
 #include "quarantine.h"
 #include "row.h"
 #include "shard_order.h"
+#include "watchdog.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -54,7 +55,8 @@ struct sluice_loader {
     uint64_t end_epoch;   /* as the options have it; the feed's copy is that of its run */
 
     /* the consumer thread's */
-    bool run;                  /* the feed has been started */
+    bool run; /* the feed has been started */
+    sl_watchdog watch;
     sl_populate populate_rest; /* of slots and read buffers: opened by the first next */
 
     /* How many calls of anything but close are in progress, and SL_LOADER_CLOSING, which is set

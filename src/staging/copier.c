@@ -208,7 +208,7 @@ static bool copy_next_locked(sl_staging *staging)
     (void)legal;
     sl_staging_trace_ready_locked(staging, device);
     push_in_flight(&staging->in_flight, plan.host);
-    sl_cond_signal(&staging->can_reap);
+    sl_staging_call_reaper_locked(staging);
     sl_staging_changed_locked(staging);
     return true;
 }
@@ -219,7 +219,9 @@ void sl_copier_run(void *argument)
     sl_lock(&staging->mutex);
     while (!staging->closing) {
         if (!copy_next_locked(staging)) {
+            staging->copier_waits = true;
             sl_cond_wait(&staging->can_copy, &staging->mutex);
+            staging->copier_waits = false;
         }
     }
     sl_unlock(&staging->mutex);
@@ -271,7 +273,9 @@ void sl_reaper_run(void *argument)
         if (staging->in_flight.count > 0) {
             reap_locked(staging);
         } else {
+            staging->reaper_waits = true;
             sl_cond_wait(&staging->can_reap, &staging->mutex);
+            staging->reaper_waits = false;
         }
     }
     sl_unlock(&staging->mutex);

@@ -52,7 +52,7 @@ static bool became_full_locked(sl_staging *staging, uint32_t slot)
         return hand_over_locked(staging);
     }
     if (staging->slots.host[slot].ticket == staging->slots.copied) {
-        sl_cond_signal(&staging->can_copy);
+        sl_staging_call_copier_locked(staging);
     }
     return false;
 }

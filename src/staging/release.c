@@ -128,7 +128,7 @@ static void give_back_locked(sl_staging *staging, uint32_t slot)
     const bool legal = sl_slots_release(&staging->slots, slot);
     assert(legal);
     (void)legal;
-    sl_cond_signal(&staging->can_copy);
+    sl_staging_call_copier_locked(staging);
     sl_staging_unlock(staging, shared);
     drop_reference(staging);
 }

@@ -55,12 +55,12 @@ static void stop_threads(sl_staging *staging)
 {
     sl_lock(&staging->mutex);
     staging->closing = true;
-    sl_cond_signal(&staging->can_copy);
+    sl_staging_call_copier_locked(staging);
     sl_unlock(&staging->mutex);
     sl_thread_join(&staging->copier);
     sl_lock(&staging->mutex);
     staging->copier_gone = true;
-    sl_cond_signal(&staging->can_reap);
+    sl_staging_call_reaper_locked(staging);
     sl_unlock(&staging->mutex);
     sl_thread_join(&staging->reaper);
 }

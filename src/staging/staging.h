@@ -108,6 +108,25 @@ struct sluice_batch {
  */
 sluice_status sl_staging_next(sl_staging *staging, int64_t timeout_ns, sluice_batch **batch,
                               sluice_error *error);
+/* What keeps next from having a batch. */
+typedef enum sl_staging_stall {
+    SL_STAGING_MOVES = 0,        /* nothing, or the consumer, who holds what the batch needs, or one
+                                    of staging's own threads, which is at work */
+    SL_STAGING_WAITS_FOR_ROWS,   /* its slot is FILLING */
+    SL_STAGING_WAITS_FOR_BEGIN,  /* a slot is EMPTY, and the step was not begun */
+    SL_STAGING_WAITS_FOR_COPIER, /* which was not told that it can copy */
+    SL_STAGING_WAITS_FOR_REAPER  /* which was not told of a copy */
+} sl_staging_stall;
+
+typedef struct sl_staging_state {
+    sl_staging_stall wait;
+    uint64_t ticket;   /* of the batch */
+    uint32_t slots[4]; /* host slots that are EMPTY, FILLING, FULL and COPYING (slots.h) */
+} sl_staging_state;
+
+/* For a watchdog (loader/watchdog.h). Any thread. */
+void sl_staging_look(sl_staging *staging, sl_staging_state *state);
+
 /* Makes `stream` wait on the device for the batch. STATE when it is not held; INVALID for a stream
  * that is none of the device's (with host memory: any but NULL). */
 sluice_status sl_staging_wait(sluice_batch *batch, struct CUstream_st *stream);

@@ -71,7 +71,8 @@ struct sl_staging {
     uint64_t failed_ticket; /* lowest failed one; UINT64_MAX: none */
     sluice_error failure;   /* why */
     bool canceled, closing, copier_gone;
-    bool broken; /* the device has failed */
+    bool copier_waits, reaper_waits; /* and were not called since */
+    bool broken;                     /* the device has failed */
     sluice_error device_error;
     sluice_error refusal; /* of the latest stream that was; status 0: none */
     bool watched;         /* somebody asked for fd: only then is it worth writing to */
@@ -95,6 +96,19 @@ static inline uint8_t **sl_staging_device_arrays(const sl_staging *staging, uint
 {
     const size_t hosts = staging->slots.host_count;
     return staging->arrays + (hosts + slot) * staging->config.part_count;
+}
+
+/* Wakes the copier, or the reaper. */
+static inline void sl_staging_call_copier_locked(sl_staging *staging)
+{
+    staging->copier_waits = false;
+    sl_cond_signal(&staging->can_copy);
+}
+
+static inline void sl_staging_call_reaper_locked(sl_staging *staging)
+{
+    staging->reaper_waits = false;
+    sl_cond_signal(&staging->can_reap);
 }
 
 /* What next would return now. */
