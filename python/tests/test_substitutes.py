@@ -224,3 +224,40 @@ def test_partners_of_a_mix_on_ranks_and_after_a_restart(tmp_path):
     own = sluice.Loader(data, batch_size=12, num_workers=1, **options)
     own.load_state_dict(state)
     assert [row for row, _ in rows_of(own, ["id0", "class0", "id1", "class1"])] == whole[24:]
+
+
+# ---- states ----
+
+
+def test_a_state_goes_on_with_the_same_rows_alone(tmp_path):
+    path = write(tmp_path / "d", OF, ())
+    other = [own if number != 7 else (own + 1) % CLASSES for number, own in enumerate(OF)]
+
+    def opened(count=2, **options):
+        rules = {"partners": ["same_class", "other_class"], "classes": OF} if count == 2 else {}
+        return sluice.Loader(path, batch_size=10, shuffle=True, columns=columns(count), **(rules | options))
+
+    own = opened()
+    next(iter(own))
+    state = own.state_dict()
+    for changed in (
+        opened(partners=["other_class", "same_class"]),
+        opened(partners=["same_class"]),
+        opened(partners=[], classes=None),
+        opened(classes=other),
+        opened(0),
+        opened(1),
+        opened(3),
+    ):
+        with pytest.raises(sluice.InvalidError, match="number of samples in a row, other rules of partners, or other classes"):
+            changed.load_state_dict(state)
+            next(iter(changed))
+    with opened(num_workers=3) as same:
+        same.load_state_dict(state)
+        assert len(list(same)) == 5
+    alone = opened(0)
+    next(iter(alone))
+    with pytest.raises(sluice.InvalidError, match="number of samples in a row"):
+        loader = opened()
+        loader.load_state_dict(alone.state_dict())
+        next(iter(loader))

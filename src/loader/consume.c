@@ -372,6 +372,7 @@ static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
     at.buckets = loader->buckets.hash;
     at.global = loader->buckets.set.global;
     at.episodes = loader->episodes.hash;
+    at.rows = o->shuffle != SLUICE_SHUFFLE_SHARDS ? loader->rows_hash : 0;
     sl_unlock(&loader->mutex);
     sluice_error why;
     if (!started) {
@@ -477,6 +478,9 @@ static const char *misfit(const sluice_loader *loader, const sl_cursor *cursor)
     }
     if (cursor->seed != o->seed) {
         return "seed";
+    }
+    if (cursor->rows > 0 && cursor->rows != loader->rows_hash) {
+        return "number of samples in a row, other rules of partners, or other classes of samples";
     }
     if (cursor->shuffle != (uint32_t)o->shuffle ||
         ((o->shuffle == SLUICE_SHUFFLE_BLOCK || o->shuffle == SLUICE_SHUFFLE_SHARDS) &&

@@ -46,6 +46,8 @@ struct sluice_loader {
     sl_partners partners;
     sl_classes classes;      /* none, unless a rule of partners, or episodes, look at them */
     sl_episode_set episodes; /* classes 0: there are none */
+    uint64_t rows_hash;      /* of the samples of a row: how many, their rules, and the classes that
+                                these go by */
     sl_row_maker maker;
     sl_bucketing buckets; /* of aspect ratio; count 0: there are none */
     sl_shard_set shards;  /* of what is read from front to back; else none */

@@ -3,6 +3,7 @@
 #include "loader.h"
 
 #include "error.h"
+#include "fnv.h"
 
 /* Partners are anywhere in the dataset. */
 static sluice_status check_random_access(const sluice_loader *loader, sluice_error *error)
@@ -38,8 +39,23 @@ sluice_status sl_loader_open_classes(sluice_loader *loader, const sluice_loader_
                : sl_classes_open(&loader->classes, options->classes, samples, error);
 }
 
-sluice_status sl_loader_open_partners(sluice_loader *loader, const sluice_loader_options *options,
-                                      sluice_error *error)
+/* FNV-1a, but for its last bit: never 0. */
+static uint64_t hash_rows(const sluice_loader *loader)
+{
+    const uint32_t members = loader->columns.members;
+    uint64_t hash = sl_fnv1a(SL_FNV1A_BEGIN, members);
+    for (uint32_t i = 1; i < members; i++) {
+        hash = sl_fnv1a(hash, (uint64_t)sl_partners_rule(&loader->partners, i));
+    }
+    const bool by_class = sl_partners_need_classes(&loader->partners);
+    for (uint64_t i = 0; by_class && i < loader->classes.samples; i++) {
+        hash = sl_fnv1a(hash, loader->classes.of[i]);
+    }
+    return hash | 1;
+}
+
+static sluice_status read_partners(sluice_loader *loader, const sluice_loader_options *options,
+                                   sluice_error *error)
 {
     sluice_status status = sl_partners_read(&loader->partners, options->partners, error);
     if (status != SLUICE_OK) {
@@ -59,4 +75,12 @@ sluice_status sl_loader_open_partners(sluice_loader *loader, const sluice_loader
     }
     return sl_loader_open_classes(
         loader, options, "option " SL_OPTION("partners") ": same_class and other_class", error);
+}
+
+sluice_status sl_loader_open_partners(sluice_loader *loader, const sluice_loader_options *options,
+                                      sluice_error *error)
+{
+    const sluice_status status = read_partners(loader, options, error);
+    loader->rows_hash = status == SLUICE_OK ? hash_rows(loader) : 0;
+    return status;
 }

@@ -17,6 +17,8 @@ static const uint8_t magic[MAGIC_BYTES] = {'S', 'L', 'U', 'C', 'U', 'R', 'S', '1
 #define BY_SHARDS   '2' /* instead of the last one */
 #define BY_BUCKETS  '3'
 #define BY_EPISODES '4'
+/* With what rows are made of behind the rest: 1, 3 and 4, in this order. */
+#define WITH_ROWS "567"
 
 enum {
     AT_FINGERPRINT = MAGIC_BYTES,
@@ -37,17 +39,48 @@ enum {
     AT_END_BY_BUCKETS = 76,
     AT_EPISODES = 60, /* of version 4 this: */
     AT_END_BY_EPISODES = 68,
+    ROWS_BYTES = 8,
     CHECKSUM_BYTES = 8
 };
 
 _Static_assert(AT_END_BY_SHARDS + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES &&
-                   AT_END_BY_BUCKETS + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES &&
-                   AT_END_BY_EPISODES + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES,
+                   AT_END_BY_BUCKETS + ROWS_BYTES + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES &&
+                   AT_END_BY_EPISODES + ROWS_BYTES + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES,
                "the promised capacity is enough");
 
-static size_t end_of(uint8_t version)
+/* What a version says of the order of samples, and whether of rows, too. */
+typedef struct version {
+    uint8_t order; /* the last byte of the magic without rows */
+    bool rows;
+} version;
+
+static const uint8_t orders[] = {'1', BY_BUCKETS, BY_EPISODES};
+
+/* False: there is no such version. */
+static bool version_read(uint8_t byte, version *is)
 {
-    switch (version) {
+    const char *with = byte != '\0' ? strchr(WITH_ROWS, byte) : NULL;
+    *is = (version){byte, with != NULL};
+    if (with != NULL) {
+        is->order = orders[with - WITH_ROWS];
+    }
+    return is->order >= magic[NAME_BYTES] && is->order <= BY_EPISODES;
+}
+
+static uint8_t version_byte(const version *is)
+{
+    for (size_t i = 0; is->rows && i < sizeof(orders); i++) {
+        if (orders[i] == is->order) {
+            return (uint8_t)WITH_ROWS[i];
+        }
+    }
+    return is->order;
+}
+
+/* Without what says of rows. */
+static size_t end_of_order(uint8_t order)
+{
+    switch (order) {
     case BY_SHARDS:
         return AT_END_BY_SHARDS;
     case BY_BUCKETS:
@@ -59,6 +92,11 @@ static size_t end_of(uint8_t version)
     }
 }
 
+static size_t end_of(const version *is)
+{
+    return end_of_order(is->order) + (is->rows ? ROWS_BYTES : 0);
+}
+
 static uint64_t checksum_of(const uint8_t *data, size_t size)
 {
     uint64_t hash = SL_FNV1A_BEGIN;
@@ -68,22 +106,25 @@ static uint64_t checksum_of(const uint8_t *data, size_t size)
     return hash;
 }
 
-static uint8_t version_of(const sl_cursor *cursor)
+static version version_of(const sl_cursor *cursor)
 {
+    version is = {magic[NAME_BYTES], cursor->rows > 0};
     if (cursor->shuffle == SLUICE_SHUFFLE_SHARDS) {
-        return BY_SHARDS;
+        is.order = BY_SHARDS;
+    } else if (cursor->episodes > 0) {
+        is.order = BY_EPISODES;
+    } else if (cursor->global > 0) {
+        is.order = BY_BUCKETS;
     }
-    if (cursor->episodes > 0) {
-        return BY_EPISODES;
-    }
-    return cursor->global > 0 ? BY_BUCKETS : magic[NAME_BYTES];
+    return is;
 }
 
 sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *bytes)
 {
-    const uint8_t version = version_of(cursor);
-    assert((version == BY_SHARDS) + (cursor->episodes > 0) + (cursor->global > 0) <= 1);
-    const size_t end = end_of(version);
+    const version is = version_of(cursor);
+    assert((is.order == BY_SHARDS) + (cursor->episodes > 0) + (cursor->global > 0) <= 1);
+    assert(!is.rows || is.order != BY_SHARDS);
+    const size_t end = end_of(&is);
     if (*bytes < end + CHECKSUM_BYTES) {
         return SLUICE_INVALID;
     }
@@ -98,18 +139,21 @@ sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *byt
     sl_store32(to + AT_SHUFFLE, cursor->shuffle);
     sl_store32(to + AT_BLOCK, cursor->block);
     sl_store32(to + AT_WINDOW, cursor->window);
-    to[NAME_BYTES] = version;
-    if (version == BY_BUCKETS) {
+    to[NAME_BYTES] = version_byte(&is);
+    if (is.order == BY_BUCKETS) {
         sl_store64(to + AT_BUCKETS, cursor->buckets);
         sl_store64(to + AT_GLOBAL, cursor->global);
     }
-    if (version == BY_EPISODES) {
+    if (is.order == BY_EPISODES) {
         sl_store64(to + AT_EPISODES, cursor->episodes);
     }
-    if (version == BY_SHARDS) {
+    if (is.order == BY_SHARDS) {
         sl_store64(to + AT_WINDOW_BYTES, cursor->window_bytes);
         sl_store32(to + AT_WORLD, cursor->world);
         sl_store32(to + AT_BATCH, cursor->batch);
+    }
+    if (is.rows) {
+        sl_store64(to + end - ROWS_BYTES, cursor->rows);
     }
     sl_store64(to + end, checksum_of(to, end));
     *bytes = end + CHECKSUM_BYTES;
@@ -117,16 +161,15 @@ sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *byt
 }
 
 /* OK when these bytes are a whole cursor of one of the versions. */
-static sluice_status cursor_check(const uint8_t *from, size_t bytes)
+static sluice_status cursor_check(const uint8_t *from, size_t bytes, version *is)
 {
     if (bytes < MAGIC_BYTES || memcmp(from, magic, NAME_BYTES) != 0) {
         return SLUICE_CORRUPT;
     }
-    const uint8_t version = from[NAME_BYTES];
-    if (version < magic[NAME_BYTES] || version > BY_EPISODES) {
+    if (!version_read(from[NAME_BYTES], is)) {
         return SLUICE_UNSUPPORTED;
     }
-    const size_t end = end_of(version);
+    const size_t end = end_of(is);
     if (bytes < end + CHECKSUM_BYTES || sl_load64(from + end) != checksum_of(from, end)) {
         return SLUICE_CORRUPT;
     }
@@ -136,13 +179,14 @@ static sluice_status cursor_check(const uint8_t *from, size_t bytes)
 sluice_status sl_cursor_read(sl_cursor *cursor, const void *buffer, size_t bytes)
 {
     const uint8_t *from = buffer;
-    const sluice_status status = cursor_check(from, bytes);
+    version is;
+    const sluice_status status = cursor_check(from, bytes, &is);
     if (status != SLUICE_OK) {
         return status;
     }
-    const bool by_shards = from[NAME_BYTES] == BY_SHARDS;
-    const bool by_buckets = from[NAME_BYTES] == BY_BUCKETS;
-    const bool by_episodes = from[NAME_BYTES] == BY_EPISODES;
+    const bool by_shards = is.order == BY_SHARDS;
+    const bool by_buckets = is.order == BY_BUCKETS;
+    const bool by_episodes = is.order == BY_EPISODES;
     sl_cursor read = {
         .fingerprint = sl_load64(from + AT_FINGERPRINT),
         .samples = sl_load64(from + AT_SAMPLES),
@@ -165,7 +209,11 @@ sluice_status sl_cursor_read(sl_cursor *cursor, const void *buffer, size_t bytes
     if (by_episodes) {
         read.episodes = sl_load64(from + AT_EPISODES);
     }
-    if (read.position > read.samples || read.shuffle > SLUICE_SHUFFLE_SHARDS ||
+    if (is.rows) {
+        read.rows = sl_load64(from + end_of(&is) - ROWS_BYTES);
+    }
+    if (is.rows != (read.rows > 0) || read.position > read.samples ||
+        read.shuffle > SLUICE_SHUFFLE_SHARDS ||
         by_shards != (read.shuffle == SLUICE_SHUFFLE_SHARDS) || by_buckets != (read.global > 0) ||
         by_episodes != (read.episodes > 0) ||
         (by_episodes && read.shuffle != SLUICE_SHUFFLE_FULL)) {
