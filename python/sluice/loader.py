@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from _thread import allocate_lock
 from _weakref import proxy
 from array import array
@@ -149,11 +150,9 @@ class Batches:
     def __next__(self):
         loader = self._loader
         loader._check_process()
-        with loader._lock:  # of threads that share a loader, one at a time
-            batch = None if self._is_over() else loader._take()
-            if batch is None or self._is_over():
-                self._over = True
-                raise StopIteration
+        batch = loader._next_of(self)
+        if batch is None:
+            raise StopIteration
         batch = loader._given(batch)
         hook = loader.batch_hook
         if hook is None:
@@ -390,6 +389,10 @@ class Loader:
     def __iter__(self) -> Iterator[Any]:
         """Begins an epoch, at once: the one after the last, or where set_epoch or a state says."""
         self._check_process()
+        return self._new_iteration()
+
+    def _new_iteration(self):
+        self._refuse_itself()
         with self._lock:
             if self._start is None:
                 self._start = (self._handle.epoch + 1, 0, b"")
@@ -397,6 +400,27 @@ class Loader:
             self._begin()
             self._end_iteration("another one of this loader was begun")
             return Batches(self, self._turn)
+
+    def _next_of(self, batches):
+        """The next batch of an iteration; None: it is over. Of threads that share a loader, one at a time."""
+        self._refuse_itself()
+        with self._lock:
+            batch = None if batches._is_over() else self._take()
+            if batch is None or batches._is_over():
+                batches._over = True
+                return None
+            return batch
+
+    def _refuse_itself(self):
+        """A thread must not wait for its own lock: handlers of signals run while it has it."""
+        frame = sys._getframe(2) if self._lock.locked() else None
+        while frame is not None:
+            if frame.f_code in LOCKED and frame.f_locals.get("self") is self:
+                raise _sluice.StateError(
+                    "this thread is taking a batch of this loader already, and a signal handler cannot take another one: "
+                    "set a flag in the handler, and look at it between batches"
+                )
+            frame = frame.f_back
 
     def _check_process(self):
         if self._process != os.getpid():
@@ -540,3 +564,6 @@ class Loader:
         from .notebook import page
 
         return page(self)
+
+
+LOCKED = (Loader._new_iteration.__code__, Loader._next_of.__code__)  # that take a loader's lock

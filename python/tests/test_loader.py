@@ -3,6 +3,7 @@
 import gc
 import json
 import pickle
+import signal
 import threading
 import time
 import warnings
@@ -99,6 +100,50 @@ def test_an_older_iteration_ends(data):
     loader.close()
     with pytest.raises(sluice.StateError, match="closed"):
         next(third)
+
+
+@pytest.mark.parametrize("what", [next, lambda iterator: iter(iterator._loader)])
+def test_a_thread_does_not_wait_for_itself(data, what):
+    """A signal's handler runs while the thread waits for a batch, and has its lock."""
+    told = []
+
+    def meanwhile(*_):
+        try:
+            what(iterator)
+        except sluice.StateError as error:
+            told.append(str(error))
+
+    loader = open_loader(data, hold="wait", prefetch_factor=3)
+    iterator = iter(loader)
+    held = [next(iterator) for _ in range(loader.stats()["slots"])]
+
+    def handler(*_):
+        meanwhile()
+        meanwhile()
+        loader.close()
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    timer = threading.Timer(0.2, signal.pthread_kill, (threading.main_thread().ident, signal.SIGUSR1))
+    timer.start()
+    try:
+        with pytest.raises(sluice.Error):
+            next(iterator)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
+    assert held and len(told) == 2 and all("this thread is taking a batch of this loader already" in one for one in told)
+
+
+def test_other_threads_wait_their_turn(data):
+    """One that waits for another thread is not refused."""
+    loader = open_loader(data, transform=[T.RandomResizedCrop(16), T.Python(lambda images: (time.sleep(0.02), images.astype("float32"))[1])])
+    iterator, got = iter(loader), []
+    threads = [threading.Thread(target=lambda: got.extend(iterator)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(got) == len(loader)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
