@@ -29,7 +29,7 @@ static void draw(const sl_instances *all, const sl_shape_view *view, sl_scratch 
     static uint8_t pixels[GUARD + SIDE_MAX * (SIDE_MAX + GUARD)];
     sluice_error error = SLUICE_ERROR_INIT;
     const size_t stride = view->width + (size_t)GUARD;
-    const sl_mask mask = {pixels + GUARD, stride, view->width, view->height, 1};
+    const sl_mask mask = {pixels + GUARD, stride, view->width, view->height, 1, NULL, NULL};
     memset(pixels, 9, sizeof(pixels));
     const sluice_status status =
         sl_instances_rasterise(all, 0, view->matrix, &mask, scratch, &error);

@@ -13,7 +13,7 @@ enum { PIXELS_MAX = 1 << 14, SCRATCH = 1 << 25, SIDE = 40, SMALL = 4096 };
 static void check_mask(const sl_run_lengths *runs)
 {
     static uint8_t pixels[PIXELS_MAX];
-    const sl_mask mask = {pixels, runs->width, runs->width, runs->height, 1};
+    const sl_mask mask = {pixels, runs->width, runs->width, runs->height, 1, NULL, NULL};
     const sl_rect box = sl_run_lengths_box(runs);
     uint64_t area = 0;
     fuzz_expect((uint64_t)box.x + box.width <= runs->width &&
@@ -39,7 +39,7 @@ static void check_all(const sl_instances *found, sl_scratch *scratch)
 {
     static uint8_t pixels[SIDE * SIDE];
     const double matrix[9] = {.5, .1, -1, -.2, .6, 3, 0, 0, 1};
-    const sl_mask mask = {pixels, SIDE, SIDE, SIDE, 1};
+    const sl_mask mask = {pixels, SIDE, SIDE, SIDE, 1, NULL, NULL};
     sl_shape_view view = {.width = SIDE, .height = SIDE};
     memcpy(view.matrix, matrix, sizeof(matrix));
     for (uint32_t i = 0; i < found->count; i++) {
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     fuzz_expect(sl_scratch_open(&scratch, SCRATCH, SMALL, NULL) == SLUICE_OK, "memory");
     const sluice_status status =
-        sl_segmentation_read((sl_bytes){data, size}, &scratch, &found, &error);
+        sl_segmentation_read((sl_bytes){data, size}, &scratch, NULL, &found, &error);
     fuzz_expect(sl_scratch_mark(&scratch) <= 32 * size + SMALL, "memory goes by what is there");
     if (status == SLUICE_OK) {
         check_all(&found, &scratch);

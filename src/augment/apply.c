@@ -235,7 +235,8 @@ sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *vi
                         .scratch = work->scratch,
                         .error = error,
                         .profile = work->profile,
-                        .unmirrored = work->unmirrored};
+                        .unmirrored = work->unmirrored,
+                        .work = work->work};
     const size_t mark = sl_scratch_mark(work->scratch);
     const sluice_status status = apply(converter, &run, view, row);
     sl_scratch_release(work->scratch, mark);
@@ -265,7 +266,8 @@ static sl_run canvas_run(const sl_converter *converter, const sl_params *params,
                     .params = params,
                     .scratch = work->scratch,
                     .error = error,
-                    .profile = work->profile};
+                    .profile = work->profile,
+                    .work = work->work};
 }
 
 sluice_status sl_canvas_tile(const sl_converter *converter, const sl_image *view,

@@ -18,6 +18,7 @@
 #include "scratch.h"
 #include "simd.h"
 #include "view.h"
+#include "work.h"
 
 enum { SL_CONVERT_STEP = 16 }; /* pixels that vector kernels convert at once */
 
@@ -51,6 +52,7 @@ typedef struct sl_apply_work {
     sl_scratch *scratch; /* left as it was */
     sl_profile *profile; /* times of operations are added to it; NULL: they are not taken */
     bool unmirrored;     /* the picture's box is not mirrored: somebody does that to the row */
+    const sl_work *work; /* whose stop is looked at between operations: CANCELED; NULL: nobody's */
 } sl_apply_work;
 
 sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *view,

@@ -237,6 +237,9 @@ static sluice_status run_operations(const sl_run *run, const sl_image *view,
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < count && status == SLUICE_OK; i += operation_span(&operations[i])) {
         const sl_operation *operation = &operations[i];
+        if (sl_work_is_stopped(run->work)) {
+            return sl_error_set(run->error, SLUICE_CANCELED, "augment", "stopped");
+        }
         if (operation->kind->canvas != NULL) {
             status = settle(run, view, c, chain);
             status = status == SLUICE_OK ? canvas_operation(run, operation, c) : status;

@@ -16,6 +16,7 @@
 
 #include "program.h"
 #include "view.h"
+#include "work.h"
 
 typedef struct sl_run {
     const sl_tools *tools;
@@ -24,6 +25,7 @@ typedef struct sl_run {
     sluice_error *error;
     sl_profile *profile; /* added to; NULL: nobody wants it */
     bool unmirrored;     /* the picture's box leaves its mirror to whoever has the row next */
+    const sl_work *work; /* whose stop is looked at; NULL: nobody's */
 } sl_run;
 
 /* Tables and row operations that are pending, in their order. */

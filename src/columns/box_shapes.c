@@ -35,13 +35,14 @@ static sluice_status read_shapes(const sl_column *column, sl_row *row, const sl_
     }
     sluice_status status = sl_row_bytes(row, column->shapes.number, &text, error);
     if (status == SLUICE_OK) {
-        status = sl_segmentation_read(text, scratch, shapes, error);
+        status = sl_segmentation_read(text, scratch, &row->work, shapes, error);
     }
     if (status == SLUICE_OK) {
         status = check_shapes(column, list, shapes, picture, error);
     }
     list->shapes = status == SLUICE_OK ? shapes : NULL;
     list->scratch = scratch;
+    list->work = &row->work;
     return status;
 }
 

@@ -215,6 +215,7 @@ sluice_status sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl
     sluice_status status = SLUICE_OK;
     if (list->shapes != NULL) {
         box_view_of(&v, trail);
+        v.view.work = list->work;
     }
     list->kept_count = list->before;
     list->overflows = false;

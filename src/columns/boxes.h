@@ -19,6 +19,7 @@
 
 struct sl_instances;
 struct sl_scratch;
+struct sl_work;
 
 /* torchvision's SanitizeBoundingBoxes. */
 #define SL_BOX_SIZE_MIN 1.0
@@ -59,6 +60,7 @@ typedef struct sl_box_list {
     const struct sl_instances
         *shapes;                /* one for each that is stored, while boxes are moved; NULL: none */
     struct sl_scratch *scratch; /* for these */
+    struct sl_work *work;       /* likewise */
 } sl_box_list;
 
 /* Room for `most` boxes. NOMEM. A zeroed list may be closed. */
@@ -72,7 +74,8 @@ const char *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *
 const char *sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height, uint32_t *which);
 /* Those that are not left out, until the next sample's. */
 const float (*sl_boxes_show(const sl_box_list *list, uint32_t *count))[4];
-/* Fills `moved` behind `before`, `kept` and kept_count. Errors, with shapes: NOMEM (scratch). */
+/* Fills `moved` behind `before`, `kept` and kept_count. Errors, with shapes: NOMEM (scratch), those
+ * of their work. */
 sluice_status sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl_trail *trail,
                             sluice_error *error);
 /* Of box `number` of those that are kept nothing is seen any more but what is in `left`; false: so

@@ -15,10 +15,12 @@
 #include <string.h>
 
 #define STAGE "columns"
-/* No picture that is meant has as many; and as many large ones would take a second. */
+/* No picture that is meant has as many; what large ones may take is the row's work. */
 #define SHAPES_MAX 65536U
 
 enum { AT_A_TIME = UINT8_MAX };
+/* Pixels that are counted in the time that one is looked at. */
+enum { COUNTED_A_UNIT = 8 };
 
 /* ---- once ---- */
 
@@ -105,7 +107,8 @@ static sluice_status read_class_shapes(const sl_column *column, sl_row *row, cla
     sl_bytes text;
     sluice_status status = sl_row_bytes(row, column->field_number, &text, error);
     if (status == SLUICE_OK) {
-        status = sl_segmentation_read(text, sl_decoder_scratch(row->decoder), instances, error);
+        status = sl_segmentation_read(text, sl_decoder_scratch(row->decoder), &row->work, instances,
+                                      error);
     }
     if (status == SLUICE_OK) {
         status = sl_instances_check(instances, trail->picture_width, trail->picture_height, error);
@@ -133,6 +136,7 @@ typedef struct class_map {
     const sl_column *column;
     const sl_trail *trail;
     sl_scratch *scratch;
+    sl_work *work; /* the row's */
     uint32_t width, height;
     bool keeps;                /* what is beside the picture is other samples' */
     const sl_box_list *pasted; /* of whose objects those that are kept are drawn; NULL: all */
@@ -202,24 +206,41 @@ static void flush_plane(class_map *map)
 }
 
 static sluice_status rasterise(const class_map *map, const sl_instances *instances, uint32_t number,
-                               uint8_t *plane, uint8_t value, sluice_error *error)
+                               const sl_mask *mask, sluice_error *error)
 {
-    sl_mask mask = {
-        .stride_bytes = map->width, .width = map->width, .height = map->height, .value = value};
-    mask.pixels = plane;
-    return sl_instances_rasterise(instances, number, map->trail->matrix, &mask, map->scratch,
-                                  error);
+    return sl_instances_rasterise(instances, number, map->trail->matrix, mask, map->scratch, error);
 }
 
+static sl_mask mask_of(const class_map *map, uint8_t *plane, uint8_t value)
+{
+    return (sl_mask){.pixels = plane,
+                     .stride_bytes = map->width,
+                     .width = map->width,
+                     .height = map->height,
+                     .value = value,
+                     .work = map->work};
+}
+
+/* `one` is empty before, and after. */
 static sluice_status count_covered(const class_map *map, const sl_instances *instances,
                                    uint32_t number, sluice_error *error)
 {
-    const size_t pixels = (size_t)map->width * map->height;
-    memset(map->one, 0, pixels);
-    const sluice_status status = rasterise(map, instances, number, map->one, 1, error);
-    for (size_t i = 0; i < pixels; i++) {
-        const uint8_t sum = (uint8_t)(map->covered[i] + map->one[i]);
-        map->covered[i] = sum > 2 ? 2 : sum;
+    sl_rect drawn = {0, 0, 0, 0};
+    sl_mask mask = mask_of(map, map->one, 1);
+    mask.drawn = &drawn;
+    sluice_status status = rasterise(map, instances, number, &mask, error);
+    if (status == SLUICE_OK) {
+        status =
+            sl_work_take(map->work, (uint64_t)drawn.width * drawn.height / COUNTED_A_UNIT, error);
+    }
+    for (uint32_t y = drawn.y; y < drawn.y + drawn.height && status == SLUICE_OK; y++) {
+        uint8_t *one = map->one + (size_t)y * map->width + drawn.x;
+        uint8_t *covered = map->covered + (size_t)y * map->width + drawn.x;
+        for (uint32_t x = 0; x < drawn.width; x++) {
+            const uint8_t sum = (uint8_t)(covered[x] + one[x]);
+            covered[x] = sum > 2 ? 2 : sum;
+            one[x] = 0;
+        }
     }
     return status;
 }
@@ -232,8 +253,9 @@ static sluice_status draw_class_shape(class_map *map, const sl_instances *instan
         flush_plane(map);
     }
     map->count++;
+    const sl_mask mask = mask_of(map, map->plane, (uint8_t)map->count);
     return sl_column_element(dtype, value, map->elements[map->count])
-               ? rasterise(map, instances, number, map->plane, (uint8_t)map->count, error)
+               ? rasterise(map, instances, number, &mask, error)
                : sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "label %.17g of \"%s\" is no %s",
                               value, map->column->labels.field.name, sl_dtype_name(dtype));
 }
@@ -271,6 +293,7 @@ static sluice_status take_class_planes(class_map *map, sluice_error *error)
     }
     memset(map->plane, 0, pixels);
     if (looks) {
+        memset(map->one, 0, pixels);
         memset(map->covered, 0, pixels);
     }
     return SLUICE_OK;
@@ -299,6 +322,7 @@ static sluice_status column_class_map_make(const sl_column *column, sl_row *row,
     class_map map = {.column = column,
                      .trail = &params->trail,
                      .scratch = sl_decoder_scratch(row->decoder),
+                     .work = &row->work,
                      .width = params->width,
                      .height = params->height,
                      .keeps = row->member != column->member,

@@ -316,6 +316,7 @@ sluice_status sl_column_image_finish(const sl_column *column, sl_row *row, sl_pa
     }
     const sl_apply_work work = {.scratch = sl_decoder_scratch(row->decoder),
                                 .profile = row->timed ? &row->profile : NULL,
+                                .work = &row->work,
                                 .unmirrored = left};
     const bool waits = column->mixes && !column->mixes_later;
     sl_converter own;
@@ -354,7 +355,8 @@ static sluice_status make_tile(const sl_column *column, sl_row *row, bool is_fir
 {
     const sl_params *params = &row->draws[column->group].params;
     const sl_apply_work work = {.scratch = sl_decoder_scratch(row->decoder),
-                                .profile = row->timed ? &row->profile : NULL};
+                                .profile = row->timed ? &row->profile : NULL,
+                                .work = &row->work};
     sl_image view;
     *tiles = sl_row_canvas(row, column, sl_canvas_bytes(params), error);
     if (*tiles == NULL) {
@@ -385,7 +387,8 @@ static sluice_status make_layer(const sl_column *column, sl_row *row, sl_layer *
 {
     const sl_params *params = &row->draws[column->group].params;
     const sl_apply_work work = {.scratch = sl_decoder_scratch(row->decoder),
-                                .profile = row->timed ? &row->profile : NULL};
+                                .profile = row->timed ? &row->profile : NULL,
+                                .work = &row->work};
     layer->pixels = sl_row_layer(row, column, sl_layer_bytes(params), error);
     if (layer->pixels == NULL) {
         return SLUICE_NOMEM;
@@ -409,7 +412,8 @@ static sluice_status end_canvas(const sl_column *column, sl_row *row, sl_part_vi
 {
     const sl_params *params = &row->draws[column->group].params;
     const sl_apply_work work = {.scratch = sl_decoder_scratch(row->decoder),
-                                .profile = row->timed ? &row->profile : NULL};
+                                .profile = row->timed ? &row->profile : NULL,
+                                .work = &row->work};
     const bool waits = column->mixes && !column->mixes_later;
     if (column->mirrors_later) {
         *(uint8_t *)sl_column_row(column, parts, SL_IMAGE_FLAGS, row->at.number) = 0;

@@ -99,9 +99,12 @@ static sluice_status draw_instances(const sl_column *column, sl_row *row,
                               .stride_bytes = params->width,
                               .width = params->width,
                               .height = params->height,
-                              .value = 1};
+                              .value = 1,
+                              .work = &row->work};
         memset(to, 0, bytes);
-        if (!params->trail.folded) {
+        row->work.left += bytes; /* as many as there is space for */
+        status = sl_work_take(&row->work, 0, error);
+        if (!params->trail.folded && status == SLUICE_OK) {
             status = sl_instances_rasterise(instances, i, params->trail.matrix, &mask,
                                             sl_decoder_scratch(row->decoder), error);
             cut_off(&params->trail, &mask);
@@ -175,7 +178,7 @@ static sluice_status column_instances_make(const sl_column *column, sl_row *row,
     sl_scratch_reset(scratch);
     sluice_status status = sl_column_bytes(column, row, &text, error);
     if (status == SLUICE_OK) {
-        status = sl_segmentation_read(text, scratch, &instances, error);
+        status = sl_segmentation_read(text, scratch, &row->work, &instances, error);
     }
     if (status == SLUICE_OK) {
         status = sl_instances_check(&instances, trail->picture_width, trail->picture_height, error);

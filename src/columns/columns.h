@@ -35,6 +35,7 @@
 #include "parts.h"
 #include "subvolume.h"
 #include "value.h"
+#include "work.h"
 
 #include <sluice/columns.h>
 
@@ -45,7 +46,12 @@
 #define SL_COLUMN_NAME_BYTES 32U
 #define SL_MIRROR_MAX        256U
 #define SL_CHANNELS_MAX      64U
-#define SL_MEMBERS_MAX       (SLUICE_PARTNERS_MAX + 1U)
+/* Of a row, each time that it is drawn: units of work (base/work.h) for its shapes are so many
+ * times the pixels of each of its pictures' outputs, and these; also the pixels of each mask of
+ * INSTANCES, which its `length` bounds. */
+#define SL_WORK_TIMES  UINT64_C(64)
+#define SL_WORK_LEAST  (UINT64_C(1) << 24)
+#define SL_MEMBERS_MAX (SLUICE_PARTNERS_MAX + 1U)
 
 /* A column as it was asked for. Its strings and its recipe are copies. */
 typedef struct sl_column_request {
@@ -138,6 +144,7 @@ typedef struct sl_row {
     /* of the row */
     sl_row_place at;
     uint32_t members, member; /* that it has; that is unpacked */
+    sl_work work;             /* what is left for its shapes */
     uint32_t attempt;         /* how often the whole row was drawn before */
     uint64_t absent;          /* bits: columns that mix and have no picture */
 } sl_row;

@@ -391,8 +391,15 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
     group_show_boxes(lead, row, &draw->key);
     for (uint32_t i = 0; i <= ATTEMPTS && status == SLUICE_OK && !satisfied; i++) {
         draw->key.attempt = row->attempt + i;
+        status = sl_work_take(&row->work, 0, error);
+        if (status != SLUICE_OK) {
+            break;
+        }
         status = sl_draw(&lead->request.recipe, &draw->key, picture->width, picture->height,
                          &draw->params, error);
+        if (status == SLUICE_OK && i == 0 && row->member == lead->member) {
+            row->work.left += SL_WORK_TIMES * draw->params.width * draw->params.height;
+        }
         if (status == SLUICE_OK) {
             status = group_move_boxes(lead, row, &draw->params, &satisfied, error);
         }

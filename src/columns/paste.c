@@ -176,7 +176,8 @@ typedef struct paste_plane {
     const sl_trail *trail;
 } paste_plane;
 
-static sl_mask empty_mask(const paste_plane *plane, uint8_t *pixels, const paste_lines *lines)
+static sl_mask empty_mask(const paste_plane *plane, uint8_t *pixels, const paste_lines *lines,
+                          sl_work *work)
 {
     memset(pixels + (size_t)lines->first * plane->width, 0,
            (size_t)(lines->end - lines->first) * plane->width);
@@ -184,14 +185,15 @@ static sl_mask empty_mask(const paste_plane *plane, uint8_t *pixels, const paste
                      .stride_bytes = plane->width,
                      .width = plane->width,
                      .height = plane->height,
-                     .value = 1};
+                     .value = 1,
+                     .work = work};
 }
 
 /* Those that are kept, by way of `drawn`, since other pictures' are there already. */
 static sluice_status draw_pasted(const sl_box_list *list, const paste_plane *plane,
                                  const paste_lines *lines, uint8_t *drawn, sluice_error *error)
 {
-    const sl_mask mask = empty_mask(plane, drawn, lines);
+    const sl_mask mask = empty_mask(plane, drawn, lines, list->work);
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < list->count && status == SLUICE_OK; i++) {
         if (list->kept[i] != 0) {
@@ -368,10 +370,14 @@ static sluice_status judge_object(const sl_column *lead, sl_row *row, const sl_i
     sl_box_list *list = &row->boxes[objects->box_list];
     const double *whole = list->whole[number];
     const paste_lines lines = lines_of(whole[1], whole[3], plane->height);
-    const sl_mask mask = empty_mask(plane, plane->pixels, &lines);
+    const sl_mask mask = empty_mask(plane, plane->pixels, &lines, &row->work);
+    const uint64_t pixels = (uint64_t)plane->width * (lines.end - lines.first);
     double left[4];
-    const sluice_status status = sl_instances_rasterise(shapes, number, plane->trail->matrix, &mask,
-                                                        sl_decoder_scratch(row->decoder), error);
+    sluice_status status = sl_work_take(&row->work, pixels / AT_A_TIME, error);
+    if (status == SLUICE_OK) {
+        status = sl_instances_rasterise(shapes, number, plane->trail->matrix, &mask,
+                                        sl_decoder_scratch(row->decoder), error);
+    }
     if (status == SLUICE_OK && find_left(paste, plane, &lines, left)) {
         const bool kept = sl_boxes_cut(list, &objects->request.boxes, number, left);
         paste->fates[number] = kept ? SL_OBJECT_CUT : SL_OBJECT_GONE;

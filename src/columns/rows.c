@@ -118,7 +118,10 @@ sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_vie
                               sluice_error *error)
 {
     uint64_t made = 0;
-    row->absent = row->member == 0 ? 0 : row->absent;
+    if (row->member == 0) {
+        row->absent = 0;
+        row->work = (sl_work){.left = SL_WORK_LEAST, .stop = sl_decoder_stop(row->decoder)};
+    }
     for (uint32_t i = 0; i < set->count; i++) {
         const sl_column *column = &set->columns[set->order[i]];
         if (set->members > 1 && !is_of_member(column, row)) {

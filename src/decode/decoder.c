@@ -118,6 +118,11 @@ sl_frame *sl_decoder_frame(sl_decoder *decoder)
     return decoder->frame;
 }
 
+const _Atomic bool *sl_decoder_stop(const sl_decoder *decoder)
+{
+    return decoder->config.stop;
+}
+
 sl_scratch *sl_decoder_scratch(sl_decoder *decoder)
 {
     return &decoder->scratch;

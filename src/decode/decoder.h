@@ -113,6 +113,8 @@ void sl_decoder_bind(sl_decoder *decoder, uint64_t bytes);
 sl_frame *sl_decoder_frame(sl_decoder *decoder);
 /* Scratch of the decoder, for what happens to the view next; valid until the next open_picture. */
 sl_scratch *sl_decoder_scratch(sl_decoder *decoder);
+/* config.stop, for what else takes long. */
+const _Atomic bool *sl_decoder_stop(const sl_decoder *decoder);
 
 /* jpeg_round_trip.h, for augment, which knows no codec. */
 sluice_status sl_decoder_jpeg_artefacts(const sl_image *in, int quality, uint8_t *out,

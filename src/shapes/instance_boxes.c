@@ -218,14 +218,17 @@ static void add_run_inside(const sl_run_lengths *runs, uint32_t run, const sl_mo
     add_rect(&(sl_rect){last, 0, 1, to % height}, mover, seen, box);
 }
 
-static void add_runs(const sl_run_lengths *runs, const double matrix[9], const seen_part *seen,
+static void add_runs(const sl_run_lengths *runs, const sl_shape_view *view, const seen_part *seen,
                      sl_shape_box *box)
 {
     double corners[8];
     const sl_rect rect = sl_run_lengths_box(runs);
     const sl_polygon hull = polygon_of_rect(&rect, corners);
-    const sl_mover mover = sl_mover_of(&hull, 1, matrix);
+    const sl_mover mover = sl_mover_of(&hull, 1, view->matrix);
     for (uint32_t i = 1; i < runs->count; i += 2) {
+        if (i % SL_WORK_TURNS == 1 && sl_work_is_stopped(view->work)) {
+            return; /* which the caller says */
+        }
         add_run_inside(runs, i, &mover, seen, box);
     }
 }
@@ -244,18 +247,24 @@ sluice_status sl_instances_box(const sl_instances *instances, uint32_t number,
 {
     const sl_instance *instance = &instances->of[number];
     const size_t mark = sl_scratch_mark(scratch);
+    const uint64_t points = sl_instance_points(instances, number);
     seen_part seen;
     sl_shape_box found;
+    sluice_status status = sl_work_take(view->work, SL_WORK_POINT * (1 + points), error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
     memcpy(found.seen, nothing, sizeof(nothing));
     memcpy(found.whole, nothing, sizeof(nothing));
     bool fine = find_seen(view, scratch, &seen);
     if (fine && instance->runs.width > 0) {
-        add_runs(&instance->runs, view->matrix, &seen, &found);
+        add_runs(&instance->runs, view, &seen, &found);
     } else if (fine) {
         fine = add_polygons(instances, instance, view->matrix, &seen, scratch, &found);
     }
     sl_scratch_release(scratch, mark);
+    status = sl_work_take(view->work, 0, error);
     take_box(found.seen, box->seen);
     take_box(found.whole, box->whole);
-    return fine ? SLUICE_OK : sl_no_memory(error, STAGE, "for the shapes of a picture");
+    return fine ? status : sl_no_memory(error, STAGE, "for the shapes of a picture");
 }

@@ -7,6 +7,9 @@
 
 #define STAGE "shapes"
 
+/* What any shape takes. */
+enum { SHAPE_UNITS = 64 };
+
 static sluice_status draw_runs(const sl_run_lengths *runs, const double matrix[9],
                                const sl_mask *mask, sluice_error *error)
 {
@@ -15,8 +18,7 @@ static sluice_status draw_runs(const sl_run_lengths *runs, const double matrix[9
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                             "a mask cannot follow a transform that flattens the picture");
     }
-    sl_run_lengths_sample(runs, inverse, mask);
-    return SLUICE_OK;
+    return sl_run_lengths_sample(runs, inverse, mask, error);
 }
 
 sluice_status sl_instances_check(const sl_instances *instances, uint32_t width, uint32_t height,
@@ -34,11 +36,27 @@ sluice_status sl_instances_check(const sl_instances *instances, uint32_t width, 
     return SLUICE_OK;
 }
 
+uint64_t sl_instance_points(const sl_instances *instances, uint32_t number)
+{
+    const sl_instance *instance = &instances->of[number];
+    uint64_t points = instance->runs.count;
+    for (uint32_t i = 0; i < instance->polygons; i++) {
+        points += 1 + (uint64_t)instances->polygons[instance->first + i].count;
+    }
+    return points;
+}
+
 sluice_status sl_instances_rasterise(const sl_instances *instances, uint32_t number,
                                      const double matrix[9], const sl_mask *mask,
                                      sl_scratch *scratch, sluice_error *error)
 {
     const sl_instance *instance = &instances->of[number];
+    const uint64_t points = sl_instance_points(instances, number);
+    const sluice_status charged =
+        sl_work_take(mask->work, SHAPE_UNITS + SL_WORK_POINT * points, error);
+    if (charged != SLUICE_OK) {
+        return charged;
+    }
     if (instance->runs.width > 0) {
         return draw_runs(&instance->runs, matrix, mask, error);
     }

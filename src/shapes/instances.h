@@ -34,6 +34,7 @@ typedef struct sl_shape_view {
     uint32_t width, height;  /* of the output */
     const double (*seen)[2]; /* what of it is seen: corners of a convex polygon; NULL: all of it */
     uint32_t seen_corners;   /* 0: nothing */
+    sl_work *work;           /* that it is charged to; NULL: to nobody */
 } sl_shape_view;
 
 /* x1, y1, x2, y2 each; all zero: of nothing. */
@@ -47,9 +48,13 @@ typedef struct sl_shape_box {
 sluice_status sl_instances_check(const sl_instances *instances, uint32_t width, uint32_t height,
                                  sluice_error *error);
 
+/* Points of its polygons and runs of its mask, that it takes time by. */
+uint64_t sl_instance_points(const sl_instances *instances, uint32_t number);
+
 /*
  * Draws instance `number` to `mask`, which is as large as the view says or smaller. Errors: those
- * of sl_polygons_fill; UNSUPPORTED (a mask of run lengths, and a matrix without an inverse).
+ * of sl_polygons_fill; UNSUPPORTED (a mask of run lengths, and a matrix without an inverse); those
+ * of mask->work.
  */
 sluice_status sl_instances_rasterise(const sl_instances *instances, uint32_t number,
                                      const double matrix[9], const sl_mask *mask,
@@ -58,7 +63,8 @@ sluice_status sl_instances_rasterise(const sl_instances *instances, uint32_t num
 /*
  * The smallest box of what is seen of an instance, and of all of it. It is exact: that of the parts
  * of polygons, and of the pixels of run lengths, that are in what is seen, as boxes made anew from
- * segments and masks are, and not the hull of a moved box. Errors: NOMEM (scratch).
+ * segments and masks are, and not the hull of a moved box. Errors: NOMEM (scratch), those of
+ * view->work.
  */
 sluice_status sl_instances_box(const sl_instances *instances, uint32_t number,
                                const sl_shape_view *view, sl_scratch *scratch, sl_shape_box *box,

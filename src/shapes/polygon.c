@@ -18,6 +18,9 @@ enum { FIFTHS = 5, STEP_FROM = 2, STEP_TO = 3, WORD_BITS = 64 };
 #define WORK_TIMES UINT64_C(64)
 #define WORK_LEAST (UINT64_C(1) << 20)
 
+/* Pixels of a polygon's bounding box that are filled in the time that one is looked at. */
+enum { PIXELS_A_UNIT = 8 };
+
 /* A vertex, in fifths. */
 typedef struct corner {
     int32_t u, v;
@@ -180,6 +183,38 @@ static sluice_status too_much(sluice_error *error)
                         "its polygons cross or cover the mask more often than any that are meant");
 }
 
+static sluice_status cross_edges(plane *p, const sl_polygon *polygon, const sl_mask *mask,
+                                 sluice_error *error)
+{
+    corner from = corner_of(polygon->points + 2 * ((size_t)polygon->count - 1));
+    uint64_t charged = p->work;
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < polygon->count && status == SLUICE_OK; i++) {
+        const corner to = corner_of(polygon->points + 2 * (size_t)i);
+        if (!add_edge(p, from, to)) {
+            return too_much(error);
+        }
+        from = to;
+        if (charged - p->work > SL_WORK_TURNS || i % SL_WORK_TURNS == 0) {
+            status = sl_work_take(mask->work, charged - p->work, error);
+            charged = p->work;
+        }
+    }
+    return status == SLUICE_OK ? sl_work_take(mask->work, charged - p->work, error) : status;
+}
+
+static void note_plane(const plane *p, sl_rect *drawn)
+{
+    const uint32_t x = (uint32_t)p->left;
+    const uint32_t y = (uint32_t)p->top;
+    const uint32_t right = sl_max_u32((uint32_t)p->right, drawn->x + drawn->width);
+    const uint32_t bottom = sl_max_u32((uint32_t)p->bottom, drawn->y + drawn->height);
+    drawn->x = drawn->width == 0 ? x : sl_min_u32(drawn->x, x);
+    drawn->y = drawn->height == 0 ? y : sl_min_u32(drawn->y, y);
+    drawn->width = right - drawn->x;
+    drawn->height = bottom - drawn->y;
+}
+
 static sluice_status fill_one(const sl_polygon *polygon, const sl_mask *mask, uint64_t *work,
                               sl_scratch *scratch, sluice_error *error)
 {
@@ -201,20 +236,23 @@ static sluice_status fill_one(const sl_polygon *polygon, const sl_mask *mask, ui
         return too_much(error);
     }
     p.work -= area;
+    sluice_status status = sl_work_take(mask->work, area / PIXELS_A_UNIT, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
     p.bits = sl_scratch_take(scratch, rows * p.words * sizeof(*p.bits));
     if (p.bits == NULL) {
         return sl_no_memory(error, STAGE, "for the mask of a polygon");
     }
     memset(p.bits, 0, rows * p.words * sizeof(*p.bits));
-    corner from = corner_of(polygon->points + 2 * ((size_t)polygon->count - 1));
-    for (uint32_t i = 0; i < polygon->count; i++) {
-        const corner to = corner_of(polygon->points + 2 * (size_t)i);
-        if (!add_edge(&p, from, to)) {
-            return too_much(error);
-        }
-        from = to;
+    status = cross_edges(&p, polygon, mask, error);
+    if (status != SLUICE_OK) {
+        return status;
     }
     draw_plane(&p, mask);
+    if (mask->drawn != NULL) {
+        note_plane(&p, mask->drawn);
+    }
     *work = p.work;
     return SLUICE_OK;
 }
@@ -225,6 +263,9 @@ sluice_status sl_polygons_fill(const sl_polygon *parts, uint32_t count, const sl
     uint64_t work = (uint64_t)mask->width * mask->height * WORK_TIMES + WORK_LEAST;
     const size_t mark = sl_scratch_mark(scratch);
     sluice_status status = SLUICE_OK;
+    if (mask->drawn != NULL) {
+        *mask->drawn = (sl_rect){0, 0, 0, 0};
+    }
     for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
         status = fill_one(&parts[i], mask, &work, scratch, error);
         sl_scratch_release(scratch, mark);

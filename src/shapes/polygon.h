@@ -14,6 +14,7 @@
  * Coordinates are continuous: pixel (i, j) covers [i, i + 1) x [j, j + 1).
  * Time: O(points + columns that each edge crosses + pixels of the bounding box / 64), and refused
  * where all this is more than 64 times the mask, and 2^20: no polygon that is meant is near that.
+ * All of it is charged to the mask's work, pixels of a bounding box as an eighth of one.
  * Memory: a bit for each pixel of the bounding box, of scratch. Threads: pure.
  */
 #ifndef SL_POLYGON_H
@@ -34,7 +35,7 @@ typedef struct sl_polygon {
 /*
  * Draws what any of the polygons covers: an instance may have several parts, each of which counts
  * by itself. Errors: CORRUPT (a vertex that is not finite, or beyond the reach), UNSUPPORTED (the
- * time above), NOMEM (scratch); part of it may be drawn then.
+ * time above), those of the mask's work, NOMEM (scratch); part of it may be drawn then.
  */
 sluice_status sl_polygons_fill(const sl_polygon *parts, uint32_t count, const sl_mask *mask,
                                sl_scratch *scratch, sluice_error *error);

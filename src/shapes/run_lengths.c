@@ -2,6 +2,7 @@
 /* Reads runs, then draws them. Pure. */
 #include "run_lengths.h"
 
+#include "matrix.h"
 #include "minmax.h"
 
 #include <math.h>
@@ -159,24 +160,156 @@ static uint32_t run_near(const sl_run_lengths *runs, uint32_t pixel, uint32_t ne
     return pixel < runs->ends[near] ? near : run_lengths_find(runs, pixel);
 }
 
-void sl_run_lengths_sample(const sl_run_lengths *runs, const double inverse[9], const sl_mask *mask)
+/* ---- sampling: the part of the mask that the box of what is covered is moved to ---- */
+
+/* Of the mask's coordinates: with a margin, so that rounding never decides what is looked at. */
+enum { MARGIN_PIXELS = 1 };
+#define RELATIVE_MARGIN 1e-9
+
+/* What holds for all places that are in the box: line * (x, y, 1) >= 0, up to rounding. */
+enum { BOX_LINES = 5 };
+typedef struct moved_box {
+    double lines[BOX_LINES][3];
+    uint32_t left, right; /* columns of the mask that it may be in */
+} moved_box;
+
+static uint32_t index_within(double at, uint32_t size)
+{
+    return !(at > 0) ? 0 : at < size ? (uint32_t)at : size;
+}
+
+/* Columns between the box's corners, where all of them are in front of the eye. */
+static void find_columns(const sl_rect *box, const double inverse[9], uint32_t width,
+                         moved_box *moved)
+{
+    double m[9];
+    double least = INFINITY;
+    double most = -INFINITY;
+    bool fine = sl_matrix_invert(inverse, m);
+    for (uint32_t i = 0; i < 4; i++) {
+        const double x = (double)box->x + (i % 2 != 0 ? box->width : 0);
+        const double y = (double)box->y + (i / 2 != 0 ? box->height : 0);
+        const double w = m[6] * x + m[7] * y + m[8];
+        const double at = (m[0] * x + m[1] * y + m[2]) / w;
+        fine = fine && w > RELATIVE_MARGIN * (fabs(m[6] * x) + fabs(m[7] * y) + fabs(m[8]));
+        least = fmin(least, at - RELATIVE_MARGIN * fabs(at));
+        most = fmax(most, at + RELATIVE_MARGIN * fabs(at));
+    }
+    moved->left = fine ? index_within(floor(least) - MARGIN_PIXELS, width) : 0;
+    moved->right = fine ? index_within(ceil(most) + MARGIN_PIXELS, width) : width;
+}
+
+/* u' >= left w', u' < right w', and so on, and w' > 0, of (u', v', w') = inverse * (x, y, 1). */
+static void find_lines_of_box(const sl_rect *box, const double inverse[9], moved_box *moved)
+{
+    const double ends[2][2] = {{box->x, (double)box->x + box->width},
+                               {box->y, (double)box->y + box->height}};
+    for (size_t i = 0; i < 3; i++) {
+        const double w = inverse[6 + i];
+        for (size_t axis = 0; axis < 2; axis++) {
+            moved->lines[2 * axis][i] = inverse[3 * axis + i] - ends[axis][0] * w;
+            moved->lines[2 * axis + 1][i] = ends[axis][1] * w - inverse[3 * axis + i];
+        }
+        moved->lines[BOX_LINES - 1][i] = w;
+    }
+}
+
+/* Rows of a column of the mask that may be in the box. */
+static void find_rows(const moved_box *moved, const double size[3], double x, uint32_t height,
+                      uint32_t rows[2])
+{
+    double from = 0;
+    double to = height;
+    for (size_t i = 0; i < BOX_LINES; i++) {
+        const double *line = moved->lines[i];
+        const double slope = line[1];
+        const double away = line[0] * x + line[2];
+        const double slack = RELATIVE_MARGIN * (size[0] * x + size[1] * height + size[2]);
+        if (slope > 0) {
+            from = fmax(from, (-slack - away) / slope);
+        } else if (slope < 0) {
+            to = fmin(to, (slack + away) / -slope);
+        } else if (away < -slack) {
+            to = 0;
+        }
+    }
+    rows[0] = index_within(floor(from) - MARGIN_PIXELS, height);
+    rows[1] = index_within(ceil(to) + MARGIN_PIXELS, height);
+}
+
+/* How large the terms of all lines may be: their rounding is a part of that. */
+static void find_sizes(const sl_run_lengths *runs, const double inverse[9], double size[3])
+{
+    for (size_t i = 0; i < 3; i++) {
+        size[i] = fabs(inverse[i]) + fabs(inverse[3 + i]) +
+                  fabs(inverse[6 + i]) * (1.0 + runs->width + runs->height);
+    }
+}
+
+/* A column of the mask, rows [from, to). The run at hand stays in `*near`. */
+static void sample_column(const sl_run_lengths *runs, const double inverse[9], const sl_mask *mask,
+                          uint32_t x, const uint32_t rows[2], uint32_t *near)
 {
     const double *m = inverse;
-    uint32_t run = 0;
-    for (uint32_t x = 0; x < mask->width; x++) {
-        for (uint32_t y = 0; y < mask->height; y++) {
-            const double px = x + .5;
-            const double py = y + .5;
+    const double px = x + .5;
+    const bool divides = m[6] != 0 || m[7] != 0 || m[8] != 1;
+    uint8_t *pixel = mask->pixels + (size_t)rows[0] * mask->stride_bytes + x;
+    uint32_t run = *near;
+    for (uint32_t y = rows[0]; y < rows[1]; y++, pixel += mask->stride_bytes) {
+        const double py = y + .5;
+        double u = m[0] * px + m[1] * py + m[2];
+        double v = m[3] * px + m[4] * py + m[5];
+        if (divides) {
             const double depth = m[6] * px + m[7] * py + m[8];
-            const double u = (m[0] * px + m[1] * py + m[2]) / depth;
-            const double v = (m[3] * px + m[4] * py + m[5]) / depth;
-            if (!(depth > 0 && u >= 0 && u < runs->width && v >= 0 && v < runs->height)) {
-                continue;
-            }
-            run = run_near(runs, (uint32_t)u * runs->height + (uint32_t)v, run);
-            if (run % 2 == 1) {
-                mask->pixels[y * mask->stride_bytes + x] = mask->value;
+            u = depth > 0 ? u / depth : -1;
+            v /= depth;
+        }
+        if (!(u >= 0 && u < runs->width && v >= 0 && v < runs->height)) {
+            continue;
+        }
+        run = run_near(runs, (uint32_t)u * runs->height + (uint32_t)v, run);
+        if (run % 2 == 1) {
+            *pixel = mask->value;
+        }
+    }
+    *near = run;
+}
+
+static void note_column(sl_rect *drawn, uint32_t x, const uint32_t rows[2])
+{
+    const uint32_t bottom = sl_max_u32(drawn->y + drawn->height, rows[1]);
+    const bool first = drawn->width == 0;
+    drawn->x = first ? x : drawn->x;
+    drawn->y = first ? rows[0] : sl_min_u32(drawn->y, rows[0]);
+    drawn->width = x + 1 - drawn->x;
+    drawn->height = (first ? rows[1] : bottom) - drawn->y;
+}
+
+sluice_status sl_run_lengths_sample(const sl_run_lengths *runs, const double inverse[9],
+                                    const sl_mask *mask, sluice_error *error)
+{
+    moved_box moved;
+    double size[3];
+    sl_rect drawn = {0, 0, 0, 0};
+    uint32_t near = 0;
+    sluice_status status = SLUICE_OK;
+    const sl_rect box = sl_run_lengths_box(runs);
+    if (box.width > 0) {
+        find_columns(&box, inverse, mask->width, &moved);
+        find_lines_of_box(&box, inverse, &moved);
+        find_sizes(runs, inverse, size);
+        for (uint32_t x = moved.left; x < moved.right && status == SLUICE_OK; x++) {
+            uint32_t rows[2];
+            find_rows(&moved, size, x + .5, mask->height, rows);
+            status = sl_work_take(mask->work, rows[1] > rows[0] ? 4 + rows[1] - rows[0] : 4, error);
+            if (rows[1] > rows[0] && status == SLUICE_OK) {
+                sample_column(runs, inverse, mask, x, rows, &near);
+                note_column(&drawn, x, rows);
             }
         }
     }
+    if (mask->drawn != NULL) {
+        *mask->drawn = drawn;
+    }
+    return status;
 }

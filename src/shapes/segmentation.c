@@ -10,6 +10,7 @@
 #define STAGE "shapes"
 
 enum { NUMBER_BYTES_MAX = 128, EXACT_DIGITS = 15, EXACT_POWER = 22, HEX_DIGITS = 4, HEX = 16 };
+enum { LOOK_BYTES = 1 << 20 };
 
 /* What there is; and where it goes, unless NULL. */
 typedef struct shape_text {
@@ -20,12 +21,25 @@ typedef struct shape_text {
     sl_polygon *polygon;
     double *point;
     uint32_t *run;
+    const sl_work *work;
+    const uint8_t *look; /* where its stop is looked at next */
+    bool stopped;
 } shape_text;
 
 static bool shape_refuse(shape_text *t, const char *why)
 {
     t->why = t->why != NULL ? t->why : why;
     return false;
+}
+
+/* Of each list: whether it goes on, behind an element. */
+static bool shape_goes_on(shape_text *t)
+{
+    if (t->at >= t->look) {
+        t->look = t->end - t->at > LOOK_BYTES ? t->at + LOOK_BYTES : t->end;
+        t->stopped = sl_work_is_stopped(t->work);
+    }
+    return !t->stopped || shape_refuse(t, "stopped");
 }
 
 /* ---- JSON ---- */
@@ -166,7 +180,7 @@ static bool take_polygon(shape_text *t)
     const uint32_t first = t->points;
     if (!shape_skip(t, ']')) {
         do {
-            if (!take_coordinate(t, 0)) {
+            if (!shape_goes_on(t) || !take_coordinate(t, 0)) {
                 return false;
             }
             if (!shape_skip(t, ',')) {
@@ -196,7 +210,7 @@ static bool take_polygons(shape_text *t)
         if (!shape_skip(t, '[')) {
             return shape_refuse(t, "its polygons are not lists of numbers in a list");
         }
-        if (!take_polygon(t)) {
+        if (!shape_goes_on(t) || !take_polygon(t)) {
             return false;
         }
     } while (shape_skip(t, ','));
@@ -235,6 +249,9 @@ static uint8_t take_sign(shape_text *t)
 static bool take_compressed(shape_text *t, sl_run_reader *runs)
 {
     while (t->at < t->end && *t->at != '"') {
+        if (!shape_goes_on(t)) {
+            return false;
+        }
         const char *why = sl_run_reader_add_sign(runs, take_sign(t));
         if (why != NULL) {
             return shape_refuse(t, why);
@@ -250,7 +267,8 @@ static bool take_lengths(shape_text *t, sl_run_reader *runs)
     }
     do {
         double length;
-        const char *why = take_number(t, &length) ? sl_run_reader_add(runs, length) : t->why;
+        const char *why =
+            shape_goes_on(t) && take_number(t, &length) ? sl_run_reader_add(runs, length) : t->why;
         if (why != NULL) {
             return shape_refuse(t, why);
         }
@@ -339,7 +357,7 @@ static bool take_annotations(shape_text *t)
     }
     if (!shape_skip(t, ']')) {
         do {
-            if (!take_annotation(t)) {
+            if (!shape_goes_on(t) || !take_annotation(t)) {
                 return false;
             }
         } while (shape_skip(t, ','));
@@ -358,31 +376,46 @@ static bool shape_take_space(shape_text *t, sl_scratch *scratch)
     t->point = sl_scratch_take(scratch, (t->points + (size_t)1) * 2 * sizeof(*t->point));
     t->run = sl_scratch_take(scratch, (t->runs + (size_t)1) * sizeof(*t->run));
     t->annotations = t->polygons = t->points = t->runs = 0;
-    t->at = t->from;
+    t->at = t->look = t->from;
     return t->annotation != NULL && t->polygon != NULL && t->point != NULL && t->run != NULL;
 }
 
-sluice_status sl_segmentation_read(sl_bytes text, sl_scratch *scratch, sl_instances *instances,
-                                   sluice_error *error)
+static sluice_status take_text(shape_text *t, sluice_error *error)
 {
-    shape_text t = {.from = text.data, .at = text.data, .end = text.data + text.size};
+    if (take_annotations(t)) {
+        return SLUICE_OK;
+    }
+    return t->stopped ? sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped")
+                      : sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, t->at - t->from,
+                                      "annotation %u: %s", t->annotations, t->why);
+}
+
+sluice_status sl_segmentation_read(sl_bytes text, sl_scratch *scratch, const sl_work *work,
+                                   sl_instances *instances, sluice_error *error)
+{
+    shape_text t = {.from = text.data,
+                    .at = text.data,
+                    .end = text.data + text.size,
+                    .work = work,
+                    .look = text.data};
     if (text.size > UINT32_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "a segmentation of more than 4 GiB");
     }
-    if (!take_annotations(&t)) {
-        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, t.at - t.from,
-                             "annotation %u: %s", t.annotations, t.why);
+    sluice_status status = take_text(&t, error);
+    if (status != SLUICE_OK) {
+        return status;
     }
     if (!shape_take_space(&t, scratch)) {
         return sl_no_memory(error, STAGE, "for the shapes of a picture");
     }
-    (void)take_annotations(&t);
+    status = take_text(&t, error);
     *instances = (sl_instances){t.annotations, t.annotation, t.polygon};
-    return SLUICE_OK;
+    return status;
 }
 
 const char *sl_segmentation_check(sl_bytes text)
 {
-    shape_text t = {.from = text.data, .at = text.data, .end = text.data + text.size};
+    shape_text t = {
+        .from = text.data, .at = text.data, .look = text.data, .end = text.data + text.size};
     return take_annotation(&t) && !is_at_end(&t) ? "something is behind its segmentation" : t.why;
 }

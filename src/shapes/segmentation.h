@@ -19,10 +19,10 @@
 
 /*
  * `instances` is in scratch, until that is reset. Errors: CORRUPT (which annotation, why, and the
- * offset in `text`), NOMEM.
+ * offset in `text`), NOMEM, CANCELED (work->stop; nothing is charged, as its time is the text's).
  */
-sluice_status sl_segmentation_read(sl_bytes text, sl_scratch *scratch, sl_instances *instances,
-                                   sluice_error *error);
+sluice_status sl_segmentation_read(sl_bytes text, sl_scratch *scratch, const sl_work *work,
+                                   sl_instances *instances, sluice_error *error);
 /* Whether `text` is one element of such a text. NULL, or a literal: why it is not. */
 const char *sl_segmentation_check(sl_bytes text);
 

@@ -41,7 +41,7 @@ static sl_instance take_case(uint32_t number)
 static void draw(const sl_instance *instance, const double matrix[9], uint8_t *to)
 {
     const sl_instances all = {1, instance, parts};
-    const sl_mask mask = {to, SIDE, SIDE, SIDE, 1};
+    const sl_mask mask = {to, SIDE, SIDE, SIDE, 1, NULL, NULL};
     memset(to, 0, (size_t)SIDE * SIDE);
     assert_int_equal(sl_instances_rasterise(&all, 0, matrix, &mask, &scratch, NULL), SLUICE_OK);
     assert_int_equal(sl_scratch_mark(&scratch), 0);
@@ -89,7 +89,7 @@ TEST_WITH(polygons_are_moved_and_then_drawn, open_scratch, close_scratch)
             continue;
         draw(&instance, view, drawn);
         move_here(view);
-        const sl_mask mask = {wanted, SIDE, SIDE, SIDE, 1};
+        const sl_mask mask = {wanted, SIDE, SIDE, SIDE, 1, NULL, NULL};
         memset(wanted, 0, sizeof(wanted));
         assert_int_equal(sl_polygons_fill(parts, c.parts, &mask, &scratch, NULL), SLUICE_OK);
         assert_memory_equal(drawn, wanted, (size_t)SIDE * SIDE);
@@ -161,7 +161,7 @@ TEST_WITH(masks_are_sampled, open_scratch, close_scratch)
     assert_true(box[0] == 9 && box[1] == 3 && box[2] == 17 && box[3] == 23);
     sluice_error error = SLUICE_ERROR_INIT;
     const sl_instances all = {1, &instance, parts};
-    const sl_mask mask = {drawn, SIDE, SIDE, SIDE, 1};
+    const sl_mask mask = {drawn, SIDE, SIDE, SIDE, 1, NULL, NULL};
     assert_int_equal(sl_instances_rasterise(&all, 0, flat, &mask, &scratch, &error),
                      SLUICE_UNSUPPORTED);
     assert_non_null(strstr(error.text, "flattens"));

@@ -40,7 +40,7 @@ static uint64_t draw(uint32_t number)
     sl_polygon parts[POLYGON_PARTS];
     sluice_error error = SLUICE_ERROR_INIT;
     polygon_case_make(&c, number);
-    const sl_mask mask = {drawn, c.width, c.width, c.height, 1};
+    const sl_mask mask = {drawn, c.width, c.width, c.height, 1, NULL, NULL};
     uint64_t area = 0;
     for (uint32_t i = 0; i < c.parts; i++)
         parts[i] = (sl_polygon){c.part[i], c.counts[i]};
@@ -174,7 +174,7 @@ TEST_WITH(only_what_is_covered_is_written, open_scratch, close_scratch)
     enum { STRIDE = 150, ROWS = 4, WIDTH = 140 };
     static const double square[] = {10, 1, 135, 1, 135, 3, 10, 3};
     uint8_t pixels[STRIDE * ROWS];
-    const sl_mask mask = {pixels, STRIDE, WIDTH, ROWS, 200};
+    const sl_mask mask = {pixels, STRIDE, WIDTH, ROWS, 200, NULL, NULL};
     const sl_polygon part = {square, 4};
     memset(pixels, 9, sizeof(pixels));
     assert_int_equal(sl_polygons_fill(&part, 1, &mask, &scratch, NULL), SLUICE_OK);
@@ -189,7 +189,7 @@ TEST_WITH(only_what_is_covered_is_written, open_scratch, close_scratch)
 
 static sluice_status fill_points(const double *points, uint32_t count, sluice_error *error)
 {
-    const sl_mask mask = {drawn, 64, 64, 64, 1};
+    const sl_mask mask = {drawn, 64, 64, 64, 1, NULL, NULL};
     const sl_polygon part = {points, count};
     memset(drawn, 0, sizeof(drawn));
     const sluice_status status = sl_polygons_fill(&part, 1, &mask, &scratch, error);
@@ -242,7 +242,7 @@ TEST_WITH(many_parts_take_bounded_time, open_scratch, close_scratch)
 {
     enum { PARTS = 1 << 18 };
     static const double square[] = {0, 0, 64, 0, 64, 64, 0, 64};
-    const sl_mask mask = {drawn, 64, 64, 64, 1};
+    const sl_mask mask = {drawn, 64, 64, 64, 1, NULL, NULL};
     sl_polygon *parts = malloc(sizeof(*parts) * PARTS);
     assert_non_null(parts);
     for (size_t i = 0; i < PARTS; i++)
@@ -257,7 +257,7 @@ TEST(too_little_memory_is_said)
     enum { SIDE = 1024 };
     static const double square[] = {0, 0, SIDE, 0, SIDE, SIDE, 0, SIDE};
     static uint8_t pixels[SIDE * SIDE];
-    const sl_mask mask = {pixels, SIDE, SIDE, SIDE, 1};
+    const sl_mask mask = {pixels, SIDE, SIDE, SIDE, 1, NULL, NULL};
     const sl_polygon part = {square, 4};
     sl_scratch little;
     sluice_error error = SLUICE_ERROR_INIT;

@@ -34,7 +34,7 @@ static const char *read_text(const char *text, double width, double height, sl_r
 
 static void fill(const sl_run_lengths *runs)
 {
-    const sl_mask mask = {drawn, runs->width, runs->width, runs->height, 1};
+    const sl_mask mask = {drawn, runs->width, runs->width, runs->height, 1, NULL, NULL};
     memset(drawn, 0, (size_t)runs->width * runs->height);
     sl_run_lengths_fill(runs, &mask);
 }
@@ -222,12 +222,93 @@ TEST(samples_are_those_of_the_decoded_mask)
         make_noise(&random, width, height);
         encode(lengths, count_runs(wanted, width, height, lengths), text);
         assert_null(read_text(text, width, height, &runs));
-        const sl_mask mask = {drawn, TO_WIDTH, TO_WIDTH, TO_HEIGHT, 1};
         memset(drawn, 7, sizeof(drawn));
-        sl_run_lengths_sample(&runs, matrix, &mask);
-        for (uint32_t k = 0; k < TO_WIDTH * TO_HEIGHT; k++)
-            assert_int_equal(drawn[k], sample_of(matrix, &runs, k % TO_WIDTH, k / TO_WIDTH));
+        sl_rect at;
+        const sl_mask mask = {.pixels = drawn,
+                              .stride_bytes = TO_WIDTH,
+                              .width = TO_WIDTH,
+                              .height = TO_HEIGHT,
+                              .value = 1,
+                              .drawn = &at};
+        assert_int_equal(sl_run_lengths_sample(&runs, matrix, &mask, NULL), SLUICE_OK);
+        for (uint32_t k = 0; k < TO_WIDTH * TO_HEIGHT; k++) {
+            const uint32_t x = k % TO_WIDTH;
+            const uint32_t y = k / TO_WIDTH;
+            assert_int_equal(drawn[k], sample_of(matrix, &runs, x, y));
+            assert_true(drawn[k] == 7 ||
+                        (x >= at.x && x < at.x + at.width && y >= at.y && y < at.y + at.height));
+        }
     }
+}
+
+/* A small thing in a large mask: by where it is, turned, enlarged, and under perspectives whose
+ * horizon is near; borders of its pixels fall on middles of the output's now and then. */
+TEST(samples_of_a_box_are_all_that_there_are)
+{
+    enum { MASKS = 300, SIDE = 200, TO_WIDTH = 90, TO_HEIGHT = 70 };
+    static uint8_t drawn_to[TO_WIDTH * TO_HEIGHT];
+    uint64_t random = 5;
+    uint32_t covered = 0;
+    for (uint32_t i = 0; i < MASKS; i++) {
+        const uint32_t left = (uint32_t)(split_mix(&random) % (SIDE - 8));
+        const uint32_t top = (uint32_t)(split_mix(&random) % (SIDE - 8));
+        uint32_t behind[2 * 8 + 1];
+        for (uint32_t k = 0; k < 8; k++) {
+            behind[2 * k] = (left + k) * SIDE + top;
+            behind[2 * k + 1] = behind[2 * k] + 1 + (uint32_t)(split_mix(&random) % 8);
+        }
+        behind[16] = SIDE * SIDE;
+        const sl_run_lengths runs = {SIDE, SIDE, 17, behind};
+        double matrix[9];
+        for (int k = 0; k < 9; k++)
+            matrix[k] = (double)(int64_t)(split_mix(&random) % 33 - 16) / (k < 6 ? 8 : 512);
+        matrix[6] = i % 3 == 0 ? 0 : matrix[6];
+        matrix[7] = i % 3 == 0 ? 0 : matrix[7];
+        matrix[8] = 1;
+        matrix[2] = left - matrix[0] * TO_WIDTH / 2 - matrix[1] * TO_HEIGHT / 2;
+        matrix[5] = top - matrix[3] * TO_WIDTH / 2 - matrix[4] * TO_HEIGHT / 2;
+        const sl_mask mask = {drawn_to, TO_WIDTH, TO_WIDTH, TO_HEIGHT, 1, NULL, NULL};
+        memset(drawn_to, 0, sizeof(drawn_to));
+        assert_int_equal(sl_run_lengths_sample(&runs, matrix, &mask, NULL), SLUICE_OK);
+        for (uint32_t k = 0; k < TO_WIDTH * TO_HEIGHT; k++) {
+            const uint32_t x = k % TO_WIDTH;
+            const uint32_t y = k / TO_WIDTH;
+            const double depth = matrix[6] * (x + .5) + matrix[7] * (y + .5) + matrix[8];
+            const double u = (matrix[0] * (x + .5) + matrix[1] * (y + .5) + matrix[2]) / depth;
+            const double v = (matrix[3] * (x + .5) + matrix[4] * (y + .5) + matrix[5]) / depth;
+            bool in = depth > 0 && u >= left && u < left + 8 && v >= 0 && v < SIDE;
+            if (in) {
+                const uint32_t at = (uint32_t)u * SIDE + (uint32_t)v;
+                const uint32_t column = (uint32_t)u - left;
+                in = at >= behind[2 * column] && at < behind[2 * column + 1];
+            }
+            assert_int_equal(drawn_to[k], in);
+            covered += in;
+        }
+    }
+    assert_true(covered > 10 * MASKS);
+}
+
+/* What a mask takes is charged: by its box, and not by what it is drawn to. */
+TEST(samples_are_charged)
+{
+    enum { SIDE = 1000 };
+    static uint8_t drawn_to[SIDE * SIDE];
+    const uint32_t behind[] = {500 * SIDE + 500, 500 * SIDE + 510, SIDE * SIDE};
+    const sl_run_lengths runs = {SIDE, SIDE, 3, behind};
+    const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    _Atomic bool stop = false;
+    sl_work work = {.left = 100, .stop = &stop};
+    sluice_error error;
+    const sl_mask mask = {drawn_to, SIDE, SIDE, SIDE, 1, &work, NULL};
+    assert_int_equal(sl_run_lengths_sample(&runs, identity, &mask, &error), SLUICE_OK);
+    assert_true(work.left > 20 && work.left < 90);
+    work.left = 10;
+    assert_int_equal(sl_run_lengths_sample(&runs, identity, &mask, &error), SLUICE_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "too much work"));
+    work.left = 100;
+    atomic_store(&stop, true);
+    assert_int_equal(sl_run_lengths_sample(&runs, identity, &mask, &error), SLUICE_CANCELED);
 }
 
 /* ---- hostile ones ---- */
@@ -284,14 +365,14 @@ TEST(a_claim_costs_nothing)
     sl_run_lengths runs;
     sl_run_reader reader = {.ends = ends};
     const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    const sl_mask mask = {drawn, 8, 8, 8, 1};
+    const sl_mask mask = {.pixels = drawn, .stride_bytes = 8, .width = 8, .height = 8, .value = 1};
     assert_null(sl_run_reader_add(&reader, 65535));
     assert_null(sl_run_reader_add(&reader, 4294967295.0 - 65535));
     assert_null(sl_run_reader_check(&reader, 65537, 65535));
     runs = (sl_run_lengths){65537, 65535, reader.count, ends};
     assert_int_equal(sl_run_lengths_area(&runs), UINT32_MAX - 65535);
     memset(drawn, 0, sizeof(drawn));
-    sl_run_lengths_sample(&runs, identity, &mask);
+    assert_int_equal(sl_run_lengths_sample(&runs, identity, &mask, NULL), SLUICE_OK);
     for (int i = 0; i < 64; i++)
         assert_int_equal(drawn[i], i % 8 > 0);
 }

@@ -32,7 +32,7 @@ static sluice_status read_bytes(const char *text, size_t bytes, sluice_error *er
     memcpy(copy, text, bytes);
     sl_scratch_reset(&scratch);
     const sluice_status status =
-        sl_segmentation_read((sl_bytes){copy, bytes}, &scratch, &found, error);
+        sl_segmentation_read((sl_bytes){copy, bytes}, &scratch, NULL, &found, error);
     free(copy);
     return status;
 }
@@ -220,7 +220,7 @@ TEST(too_little_memory_is_said)
     bytes += (size_t)sprintf(text + bytes, "]]]");
     assert_int_equal(sl_scratch_open(&little, BYTES, BYTES, NULL), SLUICE_OK);
     assert_int_equal(
-        sl_segmentation_read((sl_bytes){(const uint8_t *)text, bytes}, &little, &none, NULL),
+        sl_segmentation_read((sl_bytes){(const uint8_t *)text, bytes}, &little, NULL, &none, NULL),
         SLUICE_NOMEM);
     sl_scratch_close(&little);
 }

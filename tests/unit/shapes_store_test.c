@@ -39,8 +39,8 @@ static sl_instances read_text(int number)
         "[[]],[],[[3,3,%d.25,8,14,21,2,17]]]",
         number % 20, 10 + number % 9, number % 30, 45 - number % 30, 5 + number % 30);
     sl_scratch_reset(&scratch);
-    if (sl_segmentation_read((sl_bytes){(const uint8_t *)text, strlen(text)}, &scratch, &found,
-                             &error) != SLUICE_OK)
+    if (sl_segmentation_read((sl_bytes){(const uint8_t *)text, strlen(text)}, &scratch, NULL,
+                             &found, &error) != SLUICE_OK)
         fail_msg("%s", error.text);
     assert_int_equal(found.count, SHAPES);
     return found;

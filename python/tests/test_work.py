@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the shapes of a row may cost: hostile ones are bad samples soon, and a loader is closed while a row is long."""
+import json
+import threading
+import time
+
+import numpy
+import pytest
+from following import png
+
+import sluice
+from sluice import columns as C
+from sluice import transforms as T
+
+SIDE = 512
+WHOLE = {"size": [SIDE, SIDE], "counts": [0, SIDE * SIDE]}
+# Every other pixel: as many runs as there are pixels.
+COMB = {"size": [SIDE, SIDE], "counts": [1] * (SIDE * SIDE)}
+AROUND = [[0, 0, 9999, 0, 9999, 9999, 0, 9999]]
+
+
+def write(path, shapes, side=SIDE, others=0):
+    """A sample of these shapes, and `others` without any."""
+    fields = {"image": "image", "seg": "text", "labels": ("tensor", "uint8", (0,)), "boxes": ("tensor", "float32", (0, 4))}
+    with sluice.Writer(path, fields) as writer:
+        for some in [shapes] + [[]] * others:
+            writer.add(
+                image=png(numpy.zeros((side, side), "uint8")), seg=json.dumps(some), labels=numpy.ones(len(some), "uint8"),
+                boxes=numpy.tile(numpy.array([[0, 0, side, side]], "float32"), (len(some), 1)),
+            )  # fmt: skip
+    return path
+
+
+def boxes(length):
+    return C.Boxes("boxes", length=length, shapes="seg")
+
+
+# What draws shapes, or makes boxes of them.
+USES = {
+    "map": lambda n: {"m": C.Mask("seg", labels="labels")},
+    "ignore": lambda n: {"m": C.Mask("seg", labels="labels", overlap="ignore")},
+    "boxes": lambda n: {"b": boxes(n)},
+    "instances of few": lambda n: {"b": boxes(n), "m": C.Instances("seg", length=8, follows="b", too_long="truncate")},
+}
+TURNED = [T.RandomRotation(45), T.Resize((SIDE, SIDE))]
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("shape, count", [(WHOLE, 20000), (AROUND, 20000), (COMB, 30)], ids=["runs", "polygons", "comb"])
+def test_hostile_shapes_take_no_time(tmp_path, use, shape, count):
+    """Each of them is fine, and there are many: a second or so, and either the row or its error."""
+    data = write(tmp_path / "d", [shape] * count)
+    start = time.monotonic()
+    columns = {"image": C.Image("image", transform=TURNED)} | USES[use](count)
+    with sluice.Loader(data, batch_size=1, num_workers=1, columns=columns, max_sample_bytes=1 << 28) as loader:
+        try:
+            assert len(list(loader)) == 1
+        except sluice.UnsupportedError as error:
+            assert "too much work" in str(error) and "64 times" in str(error)
+    assert time.monotonic() - start < 4
+
+
+def test_pasted_shapes(tmp_path):
+    data = write(tmp_path / "d", [WHOLE] * 4000, others=0)
+    columns = {"image": C.Image("image", transform=[T.Resize((SIDE, SIDE)), T.CopyPaste()]), "b": boxes(9000)}
+    start = time.monotonic()
+    with pytest.raises(sluice.UnsupportedError, match="too much work"), sluice.Loader(data, batch_size=1, columns=columns) as loader:
+        list(loader)
+    assert time.monotonic() - start < 4
+
+
+def test_others_go_on(tmp_path):
+    """It is the sample that is bad."""
+    data = write(tmp_path / "d", [WHOLE] * 20000, others=5)
+    columns = {"image": C.Image("image", transform=TURNED), "m": C.Mask("seg", labels="labels", background=7)}
+    with sluice.Loader(data, batch_size=3, columns=columns, on_bad_sample="mask", shuffle=False) as loader:
+        batches = [(b["mask"].numpy().tolist(), b["m"].numpy().copy()) for b in loader]
+    assert [mask for mask, _ in batches] == [[0, 1, 1], [1, 1, 1]]
+    assert (batches[1][1] <= 7).all()
+
+
+def test_many_small_ones_are_fine(tmp_path):
+    """As many as a map takes: what is drawn is what counts, and not how many there are."""
+    count = 65536
+    some = [{"size": [SIDE, SIDE], "counts": [i * 4, 2, SIDE * SIDE - i * 4 - 2]} for i in range(count)]
+    data = write(tmp_path / "d", some)
+    columns = {"image": C.Image("image", transform=T.Resize((SIDE, SIDE))), "m": C.Mask("seg", labels="labels")}
+    with sluice.Loader(data, batch_size=1, columns=columns) as loader:
+        (batch,) = (b["m"].numpy().copy() for b in loader)
+    at = numpy.arange(SIDE * SIDE).reshape(SIDE, SIDE).T  # column by column
+    assert (batch[0] == (at % 4 < 2)).all()
+
+
+def test_close_within_a_second(tmp_path):
+    """A row of some seconds, which is allowed."""
+    side = 3000
+    data = write(tmp_path / "d", [{"size": [side, side], "counts": [0, side * side]}] * 60, side)
+    columns = {"image": C.Image("image", transform=[T.RandomRotation((30, 30)), T.Resize((side, side))])} | USES["map"](1)
+    loader = sluice.Loader(data, batch_size=1, num_workers=1, prefetch_factor=1, columns=columns)
+    took = []
+
+    def take():
+        try:
+            next(iter(loader))
+        except sluice.Error:
+            took.append(False)
+
+    taker = threading.Thread(target=take)
+    taker.start()
+    time.sleep(0.5)
+    assert taker.is_alive()
+    start = time.monotonic()
+    loader.close()
+    took.append(time.monotonic() - start)
+    taker.join()
+    assert took[-1] < 1
