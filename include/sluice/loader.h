@@ -82,8 +82,8 @@ typedef struct sluice_loader_options {
                                    one] */
     uint64_t max_sample_bytes;  /* a larger encoded sample is a bad one, at most 1 GiB [four average
                                    ones, 64 MiB .. 1 GiB; of an image folder 64 MiB] */
-    uint64_t max_pixels;        /* a larger picture is a bad sample [100,000,000]. What the shapes of
-                                   a row may take is fixed: see docs/limits.md */
+    uint64_t max_pixels;        /* a larger picture is a bad sample [100,000,000]; for the shapes
+                                   of a row there is a limit of work (docs/limits.md) */
     uint64_t memory_bytes;  /* host memory. Open fails with NOMEM when batch slots, read buffer and
                                the tables of rows and samples on their way (some 200 bytes a row of
                                each slot) need more, with 1 MiB for each worker. Workers share the

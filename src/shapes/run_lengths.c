@@ -238,7 +238,7 @@ static void find_rows(const moved_box *moved, const double size[3], double x, ui
 }
 
 /* How large the terms of all lines may be: their rounding is a part of that. */
-static void find_sizes(const sl_run_lengths *runs, const double inverse[9], double size[3])
+static void find_term_sizes(const sl_run_lengths *runs, const double inverse[9], double size[3])
 {
     for (size_t i = 0; i < 3; i++) {
         size[i] = fabs(inverse[i]) + fabs(inverse[3 + i]) +
@@ -297,7 +297,7 @@ sluice_status sl_run_lengths_sample(const sl_run_lengths *runs, const double inv
     if (box.width > 0) {
         find_columns(&box, inverse, mask->width, &moved);
         find_lines_of_box(&box, inverse, &moved);
-        find_sizes(runs, inverse, size);
+        find_term_sizes(runs, inverse, size);
         for (uint32_t x = moved.left; x < moved.right && status == SLUICE_OK; x++) {
             uint32_t rows[2];
             find_rows(&moved, size, x + .5, mask->height, rows);
