@@ -115,6 +115,7 @@ typedef struct sl_row_place {
 typedef struct sl_group_draw {
     sl_draw_key key;
     sl_params params;
+    uint32_t attempt; /* how often the row was drawn before for this group's sake */
 } sl_group_draw;
 
 /* What the instalments of a column are put together in. */
@@ -293,7 +294,8 @@ void sl_columns_wish(const sl_column_set *set, sl_row *row, sl_part_view parts);
 sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_view parts,
                               sluice_error *error);
 /* All members were there. Whether a column wants the row to be drawn once more, from the first
- * member on: row->attempt is raised. Else `end` is next. */
+ * member on: row->attempt is raised, and other groups draw what they drew. Else `end` is next.
+ */
 bool sl_columns_redraw(const sl_column_set *set, sl_row *row);
 void sl_columns_end(const sl_column_set *set, sl_row *row, sl_part_view parts);
 /* Makes a row that holds no sample. */

@@ -339,16 +339,24 @@ static sluice_status group_move_boxes(const sl_column *lead, sl_row *row, const 
     return status;
 }
 
+/* Each group counts for itself: what one draws is what it draws alone. */
 bool sl_columns_redraw(const sl_column_set *set, sl_row *row)
 {
-    bool wanting = false;
-    for (uint32_t i = 0; i < set->count && row->attempt < ATTEMPTS; i++) {
+    uint64_t wanting = 0; /* bits: groups */
+    _Static_assert(SL_GROUPS_MAX <= 64, "a bit for each group");
+    for (uint32_t i = 0; i < set->count; i++) {
         const sl_column *column = &set->columns[i];
-        wanting = wanting || (column->several && column->kind == &sl_column_boxes &&
-                              is_wanting(column, &row->boxes[column->box_list]));
+        if (column->several && column->kind == &sl_column_boxes &&
+            row->draws[column->group].attempt < ATTEMPTS &&
+            is_wanting(column, &row->boxes[column->box_list])) {
+            wanting |= UINT64_C(1) << column->group;
+        }
     }
-    row->attempt += wanting;
-    return wanting;
+    for (uint32_t i = 0; i < set->groups; i++) {
+        row->draws[i].attempt += (uint32_t)(wanting >> i & 1);
+    }
+    row->attempt += wanting != 0;
+    return wanting != 0;
 }
 
 /* To steps that look at them: those of its first column of boxes. */
@@ -390,7 +398,7 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
     }
     group_show_boxes(lead, row, &draw->key);
     for (uint32_t i = 0; i <= ATTEMPTS && status == SLUICE_OK && !satisfied; i++) {
-        draw->key.attempt = row->attempt + i;
+        draw->key.attempt = draw->attempt + i;
         status = sl_work_take(&row->work, 0, error);
         if (status != SLUICE_OK) {
             break;

@@ -114,12 +114,20 @@ static sluice_status end_pastes(const sl_column_set *set, sl_row *row, sl_part_v
     return status;
 }
 
+static void begin_attempts(const sl_column_set *set, sl_row *row)
+{
+    for (uint32_t i = 0; i < set->groups && row->attempt == 0; i++) {
+        row->draws[i].attempt = 0;
+    }
+}
+
 sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_view parts,
                               sluice_error *error)
 {
     uint64_t made = 0;
     if (row->member == 0) {
         row->absent = 0;
+        begin_attempts(set, row);
         row->work = (sl_work){.left = SL_WORK_LEAST, .stop = sl_decoder_stop(row->decoder)};
     }
     for (uint32_t i = 0; i < set->count; i++) {
