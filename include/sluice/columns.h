@@ -289,7 +289,9 @@ typedef struct sluice_column {
         padded; /* BOXES, POINTS, INSTANCES: 1: as PADDED is, with NAME.lengths [0: as RAGGED] */
     uint32_t at_least_one; /* BOXES: 1: where the sample has boxes and none is left the recipe is
                               drawn again, up to 20 times: a function of the sample, as all draws
-                              are [0] */
+                              are. What other columns draw stays as it is; so steps of a shared
+                              group are not drawn again, and a recipe is refused whose size, or all
+                              of whose random crops, are from such a group [0] */
     uint32_t point_values; /* POINTS: numbers of each, 2 or 3 [3 where rows are of threes] */
     uint32_t mirror_count; /* POINTS: points of a row, 256 at most */
     /* 0: of the row's own sample. 1 .. 31: of that partner of it (loader option `partners`). What

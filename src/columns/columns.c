@@ -11,6 +11,7 @@
 #include "name_list.h"
 #include "natural_columns.h"
 #include "paste.h"
+#include "shared_draws.h"
 #include "shared_picture.h"
 
 #include <assert.h>
@@ -388,6 +389,9 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
     }
     if (status == SLUICE_OK) {
         status = follow_mixing(set, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_shared_draws_check(set, error);
     }
     if (status != SLUICE_OK) {
         sl_columns_close(set);

@@ -41,7 +41,8 @@ class Shared(Transform):
 
     So views of a picture can have one jitter, or be crops of one crop: a step of it draws what the step that is as far in
     the other's, of its kind, does; in a column without one all draws are its own. With what else is drawn (groups in it,
-    boxes that are drawn again, at_least_one) these stay as they are. Not in another Shared.
+    boxes that are drawn again, at_least_one) these stay as they are: so at_least_one is refused where all random crops
+    are in it. Columns that share a RandomIoUCrop need boxes of the same field. Not in another Shared.
     """
 
     _name = "shared"
