@@ -16,6 +16,7 @@
 #include <sluice/dataset.h>
 
 #include <stdbool.h>
+#include <string.h>
 
 #define SL_FIELDS_MAX       64U
 #define SL_FIELD_NAME_BYTES 32U
@@ -78,6 +79,21 @@ typedef struct sl_field {
     sluice_compression compression;
     sl_meaning meaning;
 } sl_field;
+
+/* The int field that has a side of an image's, as it was annotated; SL_FIELD_NONE: there is none.
+ */
+static inline uint32_t sl_field_of_role(const sl_field *fields, uint32_t count, const char *image,
+                                        sluice_role role)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const sl_meaning *meaning = &fields[i].meaning;
+        if (meaning->role == role && fields[i].type == SLUICE_FIELD_INT &&
+            (meaning->of[0] == '\0' || strcmp(meaning->of, image) == 0)) {
+            return i;
+        }
+    }
+    return SL_FIELD_NONE;
+}
 
 typedef struct sl_value {
     bool present;

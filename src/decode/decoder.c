@@ -173,6 +173,15 @@ static sluice_status open_value(sl_decoder *decoder, const sl_value *value, slui
     return SLUICE_OK;
 }
 
+/* Of what is decoded. */
+static sl_picture size_of(const sl_decoder *decoder)
+{
+    const sl_picture stored = decoder->info.stored;
+    return sl_orient_transposes(decoder->info.orientation)
+               ? (sl_picture){stored.height, stored.width}
+               : stored;
+}
+
 sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_value *value,
                                       sl_picture *picture, sluice_error *error)
 {
@@ -185,11 +194,46 @@ sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_value *value
                             "it is stored as %s, which has no pixels",
                             sl_codec_name(decoder->codec));
     }
-    *picture = decoder->info.stored;
-    if (sl_orient_transposes(decoder->info.orientation)) {
-        *picture = (sl_picture){decoder->info.stored.height, decoder->info.stored.width};
-    }
+    *picture = size_of(decoder);
     return SLUICE_OK;
+}
+
+bool sl_decoder_is_upright(const sl_decoder *decoder)
+{
+    assert(decoder->opened);
+    return decoder->info.orientation == decoder->orientation;
+}
+
+sl_turn sl_decoder_stored(const sl_decoder *decoder)
+{
+    assert(decoder->opened);
+    return (sl_turn){decoder->orientation, decoder->info.stored.width, decoder->info.stored.height};
+}
+
+sluice_status sl_decoder_turns(const sl_decoder *decoder, sluice_exif exif,
+                               sluice_orientation orientation, const int64_t annotated[2],
+                               bool *turns, sluice_error *error)
+{
+    const sl_turn stored = sl_decoder_stored(decoder);
+    if (exif != SLUICE_EXIF_AUTO) {
+        *turns = exif == SLUICE_EXIF_APPLY;
+        return SLUICE_OK;
+    }
+    *turns = orientation == SLUICE_ORIENTATION_UPRIGHT;
+    if (orientation != SLUICE_ORIENTATION_BY_SIZE || annotated[0] <= 0 || annotated[1] <= 0) {
+        return SLUICE_OK;
+    }
+    const sluice_orientation found = sl_turn_by_size(&stored, annotated[0], annotated[1]);
+    *turns = found == SLUICE_ORIENTATION_UPRIGHT;
+    return found == SLUICE_ORIENTATION_BY_SIZE ? sl_turn_refuse(&stored, annotated, error)
+                                               : SLUICE_OK;
+}
+
+void sl_decoder_turn(sl_decoder *decoder, bool upright, sl_picture *picture)
+{
+    assert(decoder->opened && !decoder->decoded);
+    decoder->info.orientation = upright ? decoder->orientation : 1;
+    *picture = size_of(decoder);
 }
 
 /* Names those codecs that would do. */

@@ -19,7 +19,8 @@
  * the end chunk; the checksums of what is read must be right, and colours that the palette lacks
  * are CORRUPT. A WebP must be whole, too; it has no checksums. Of an APNG the picture for other
  * readers is taken, an animated WebP is UNSUPPORTED. Orientation: with exif = APPLY, header sizes,
- * rectangle and pixels are those of the upright picture. Limits: width*height > max_pixels is
+ * rectangle and pixels are those of the upright picture, else those as stored, unless the caller
+ * decides for each picture (sl_decoder_turn). Limits: width*height > max_pixels is
  * UNSUPPORTED, decided before any pixel memory is taken; so are more than 500 scans, or more of
  * them than jpeg/jpeg_scans.h allows for so few bytes. All memory comes from the decoder's scratch,
  * which each open_picture resets (libwebp's is counted there, see webp_codec.c): NOMEM where a
@@ -32,6 +33,7 @@
 #include "codec.h"
 #include "frame.h"
 #include "scratch.h"
+#include "turn.h"
 #include "value.h"
 #include "view.h"
 
@@ -73,6 +75,20 @@ sluice_status sl_decoder_open_values(sl_decoder *decoder, const sl_value *value,
                                      sl_decoded_form *form, sluice_error *error);
 /* The EXIF orientation of the picture opened last, 1..8, applied or not. */
 uint32_t sl_decoder_orientation(const sl_decoder *decoder);
+/* Whether it is applied: the size that open_picture gave is that of the upright picture. */
+bool sl_decoder_is_upright(const sl_decoder *decoder);
+/* The same with its size as stored. */
+sl_turn sl_decoder_stored(const sl_decoder *decoder);
+/*
+ * Whether the picture, of a field of that orientation, is to be turned: `exif` decides, or the
+ * field; BY_SIZE the size that was annotated, width x height, 0 x 0 where nobody knows it. What
+ * could be either way up is not turned. CORRUPT: the size fits neither way up.
+ */
+sluice_status sl_decoder_turns(const sl_decoder *decoder, sluice_exif exif,
+                               sluice_orientation orientation, const int64_t annotated[2],
+                               bool *turns, sluice_error *error);
+/* Decides that anew, before the first decode of the picture; its size then. */
+void sl_decoder_turn(sl_decoder *decoder, bool upright, sl_picture *picture);
 /*
  * Decodes so that the view covers `need` (inside the picture). When the result will be made smaller
  * anyway the picture is scaled down by 2, 4 or 8, but never so far that `need` becomes smaller than

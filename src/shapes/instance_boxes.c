@@ -257,10 +257,14 @@ sluice_status sl_instances_box(const sl_instances *instances, uint32_t number,
     memcpy(found.seen, nothing, sizeof(nothing));
     memcpy(found.whole, nothing, sizeof(nothing));
     bool fine = find_seen(view, scratch, &seen);
+    sl_shape_view own = *view;
+    if (!sl_turn_is_none(&instance->turn)) {
+        sl_turn_before(&instance->turn, view->matrix, own.matrix);
+    }
     if (fine && instance->runs.width > 0) {
-        add_runs(&instance->runs, view, &seen, &found);
+        add_runs(&instance->runs, &own, &seen, &found);
     } else if (fine) {
-        fine = add_polygons(instances, instance, view->matrix, &seen, scratch, &found);
+        fine = add_polygons(instances, instance, own.matrix, &seen, scratch, &found);
     }
     sl_scratch_release(scratch, mark);
     status = sl_work_take(view->work, 0, error);

@@ -5,6 +5,8 @@
 #include "matrix.h"
 #include "moved_polygon.h"
 
+#include <string.h>
+
 #define STAGE "shapes"
 
 /* What any shape takes. */
@@ -19,6 +21,15 @@ static sluice_status draw_runs(const sl_run_lengths *runs, const double matrix[9
                             "a mask cannot follow a transform that flattens the picture");
     }
     return sl_run_lengths_sample(runs, inverse, mask, error);
+}
+
+void sl_instances_turn(sl_instances *instances, const sl_turn *turn)
+{
+    sl_instance *of; /* scratch of the caller's, which sl_segmentation_read wrote */
+    memcpy(&of, &instances->of, sizeof(of));
+    for (uint32_t i = 0; i < instances->count && !sl_turn_is_none(turn); i++) {
+        of[i].turn = *turn;
+    }
 }
 
 sluice_status sl_instances_check(const sl_instances *instances, uint32_t width, uint32_t height,
@@ -56,6 +67,11 @@ sluice_status sl_instances_rasterise(const sl_instances *instances, uint32_t num
         sl_work_take(mask->work, SHAPE_UNITS + SL_WORK_POINT * points, error);
     if (charged != SLUICE_OK) {
         return charged;
+    }
+    double turned[9];
+    if (!sl_turn_is_none(&instance->turn)) {
+        sl_turn_before(&instance->turn, matrix, turned);
+        matrix = turned;
     }
     if (instance->runs.width > 0) {
         return draw_runs(&instance->runs, matrix, mask, error);

@@ -17,10 +17,12 @@
 
 #include "polygon.h"
 #include "run_lengths.h"
+#include "turn.h"
 
 typedef struct sl_instance {
     uint32_t first, polygons; /* of those below */
     sl_run_lengths runs;      /* width 0: none */
+    sl_turn turn;             /* from where it was annotated to the picture; zeroed: none */
 } sl_instance;
 
 typedef struct sl_instances {
@@ -43,7 +45,10 @@ typedef struct sl_shape_box {
     double whole[4]; /* also of what is not seen */
 } sl_shape_box;
 
-/* Whether masks of run lengths are of the picture's size, which those of its objects are:
+/* They were annotated in the picture the other way up: all that is below turns them first. */
+void sl_instances_turn(sl_instances *instances, const sl_turn *turn);
+
+/* Whether masks of run lengths are of that size, which is the picture's, as it was annotated:
  * UNSUPPORTED. */
 sluice_status sl_instances_check(const sl_instances *instances, uint32_t width, uint32_t height,
                                  sluice_error *error);

@@ -81,6 +81,7 @@ sluice_status sl_shape_store_add(sl_shape_store *store, const sl_instances *from
     sl_instance *copy = &store->shapes[store->shape_count - 1];
     copy->polygons = shape->polygons;
     copy->runs = shape->runs;
+    copy->turn = shape->turn;
     return SLUICE_OK;
 }
 
