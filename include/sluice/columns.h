@@ -102,9 +102,22 @@ typedef enum sluice_column_kind {
  * for the IMAGE column that `follows` names, which stands before them; without a name, by the only
  * one that does. Crops, resizes, flips, padding, warps and what policies turn and shear move all of
  * them alike; the chains of AugMix move nothing, and colours are the picture's alone. Coordinates
- * are continuous: the picture is [0, width] x [0, height] as the recipe gets it (turned upright
- * with SLUICE_EXIF_APPLY), pixel (i, j) covers [i, i + 1) x [j, j + 1). Mixing (mixup, cutmix)
- * mixes pictures, and leaves these columns each row's own: NAME.partner says whose were mixed in.
+ * are continuous: the picture is [0, width] x [0, height] as the recipe gets it, pixel (i, j)
+ * covers [i, i + 1) x [j, j + 1). Mixing (mixup, cutmix) mixes pictures, and leaves these columns
+ * each row's own: NAME.partner says whose were mixed in.
+ *
+ * Defaults come from the field (sluice_field): format and coordinates of boxes and points, what
+ * belongs to which boxes, and the way up that the image was annotated in. An argument wins; one
+ * that contradicts the field is a warning of the loader (sluice_loader_get_warning).
+ *
+ * Orientation: loader option `exif` decides which way up an image is decoded; by default the way up
+ * that it was annotated in. What was annotated the other way up is turned with its image, before
+ * the recipe: coordinates exactly, run lengths and masks pixel by pixel. Where the field goes
+ * BY_SIZE, the sample's fields of WIDTH and HEIGHT decide, image by image: a size that fits neither
+ * the stored nor the upright image makes a bad sample. Where both fit though the image is to be
+ * turned (a square, a half turn), boxes, points and shapes make a bad sample, unless `orientation`
+ * says which it is; without those the image stays as stored. A MASK goes by its own size: that of
+ * the decoded image, or that of the image turned by a quarter.
  *
  * Where the recipe is of several samples (mosaic, mixup_partner, copy_paste), they follow the
  * picture of each, in its place: what has a length has that of the first sample, then that of the
@@ -156,7 +169,10 @@ typedef enum sluice_column_kind {
  *
  * POINTS: f32, of the stored shape: groups of point_values numbers, x, y (and COCO's visibility v,
  * with 3). A point that is moved out of what is to be seen (left <= x < right) becomes 0, 0, 0
- * with a v, and stays where it was moved to without; one with v = 0 is not moved. With `mirror`,
+ * with a v, and stays where it was moved to without; one with v = 0 is not moved. Coordinates that
+ * are INDICES, as COCO's, are the middles of pixels: 0.5 is added when they are read and taken away
+ * when they are written, so that a flip makes W - 1 - x of x; with `out_relative` nothing is taken
+ * away, and what is written is the share of the middle. With `mirror`,
  * where the picture is mirrored, point i of a row is what mirror[i] was (left and right hands).
  * `follows` an IMAGE, or BOXES: then a row's points are left out with its box.
  *
@@ -261,7 +277,9 @@ typedef struct sluice_column {
                   of floats F64]; tensors [as stored], a wider one of the same kind, or floating */
     int32_t layout;   /* IMAGE: a sluice_layout [NHWC] */
     uint64_t length;  /* WINDOW, PADDED, ONE_HOT: elements of a row; RAGGED: most elements of one;
-                         BOXES, POINTS, INSTANCES: most that a sample has */
+                         BOXES, POINTS, INSTANCES: most that a sample has [BOXES, POINTS: 1024 for
+                         each sample of a row; what follows BOXES: theirs; PADDED, `padded`, and
+                         INSTANCES have no default] */
     uint64_t stride;  /* WINDOW: elements from one window to the next [length] */
     uint64_t offset;  /* WINDOW: elements from a window's beginning to the column's first [0] */
     int32_t part;     /* TENSOR: a sluice_column_part [WHOLE] */
@@ -272,7 +290,8 @@ typedef struct sluice_column {
     const char *mixes; /* ONE_HOT: the IMAGE column of this batch whose mixing it follows [none] */
     double smoothing;  /* ONE_HOT: what of the label is spread over all classes, 0 to 1 [0] */
     const char *follows;    /* MASK, BOXES, POINTS, GEOMETRY: an IMAGE column [the only one before];
-                               RAGGED, PADDED, POINTS: a column of boxes [none] */
+                               RAGGED, PADDED, POINTS, INSTANCES: a column of boxes [that of the
+                               field's boxes, where the field has an element for each of them] */
     const uint32_t *mirror; /* POINTS: mirror_count numbers, of a permutation [none] */
     double fill;            /* MASK: what there is beside the picture, such as 255 [0] */
     double min_size;        /* BOXES: in pixels of the output [1] */
@@ -281,9 +300,10 @@ typedef struct sluice_column {
     double max_aspect;      /* BOXES: 1 or more [any] */
     int32_t interpolation;  /* MASK: a sluice_column_interpolation [NEAREST] */
     uint32_t channels;      /* MASK: values of a pixel, 1 to 64 [1] */
-    int32_t box_format;     /* BOXES: as stored, a sluice_box_format [XYXY] */
+    int32_t box_format;     /* BOXES: as stored, a sluice_box_format [the field's, or else XYXY] */
     int32_t out_format;     /* BOXES: of the batch [XYXY] */
-    uint32_t relative;      /* BOXES, POINTS: 1: stored as shares of width and height [0] */
+    int32_t relative;       /* BOXES, POINTS: what stored coordinates are, a sluice_coordinates; no
+                               INDICES for BOXES [the field's, or else PIXELS] */
     uint32_t out_relative;  /* BOXES, POINTS: 1: so in the batch [0] */
     uint32_t
         padded; /* BOXES, POINTS, INSTANCES: 1: as PADDED is, with NAME.lengths [0: as RAGGED] */
@@ -301,19 +321,23 @@ typedef struct sluice_column {
     int32_t sizes;      /* IMAGE: a sluice_column_sizes [ONE] */
     uint32_t max_width; /* IMAGE, of several sizes: pixels of a row, 1 to 65535 (below) */
     uint32_t max_height;
-    uint32_t reserved;  /* 0 */
-    const char *shapes; /* BOXES: the field of shapes that they are made anew of [none] */
-    const char *labels; /* MASK of shapes: the field of their classes */
-    const char *crowds; /* BOXES, MASK of shapes: the field of which of them are crowds [none] */
-    double background;  /* MASK of shapes: what no shape covers [0] */
-    double ignore;      /* MASK of shapes: what a loss leaves out [255] */
+    uint32_t reserved;     /* 0 */
+    const char *shapes;    /* BOXES: the field of shapes that they are made anew of [none] */
+    const char *labels;    /* MASK of shapes: the field of their classes */
+    const char *crowds;    /* BOXES, MASK of shapes: the field of which of them are crowds [none] */
+    double background;     /* MASK of shapes: what no shape covers [0] */
+    double ignore;         /* MASK of shapes: what a loss leaves out [255] */
+    int32_t orientation;   /* MASK, BOXES, POINTS, INSTANCES: the way up of the image that they were
+                              annotated in, STORED or UPRIGHT [AUTO: the field's, or else the image's;
+                              of MASK, what its own size says] */
+    uint32_t reserved_end; /* 0 */
 } sluice_column;
 
 #define SLUICE_COLUMN_INIT                                                                         \
     {                                                                                              \
         sizeof(sluice_column), 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, NULL, 0, NULL, \
             NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, \
-            0, 0                                                                                   \
+            0, 0, 0, 0                                                                             \
     }
 
 /* Adds a column; all strings and the recipe are copied. Errors: INVALID, NOMEM. */

@@ -339,7 +339,7 @@ SLUICE_API sluice_status sluice_dataset_read(const sluice_dataset *dataset, uint
 /* A picture of one sample, decoded whole. */
 typedef struct sluice_pixels {
     uint32_t struct_size;
-    int32_t exif;        /* in: a sluice_exif [IGNORE] */
+    int32_t exif;        /* in: a sluice_exif, as of a loader [AUTO] */
     uint64_t max_pixels; /* in: a larger picture is refused, at most 2^32 [100,000,000] */
     uint8_t *buffer;     /* in: space for height x width x 3 bytes, RGB, row by row; may be NULL */
     size_t capacity;     /* in: bytes of it */

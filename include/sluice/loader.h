@@ -68,7 +68,7 @@ typedef struct sluice_loader_options {
                                and at most 32,768 samples [1024] */
     int32_t last_batch;     /* a sluice_last_batch [DROP] */
     int32_t on_bad_sample;  /* a sluice_bad_sample [FAIL] */
-    int32_t exif;           /* a sluice_exif [IGNORE] */
+    int32_t exif;           /* a sluice_exif [AUTO] */
     int32_t io_backend;     /* a sluice_io_backend [AUTO] */
     int32_t page_cache;     /* a sluice_page_cache [AUTO] */
     uint32_t io_depth;      /* reads in flight, 1..512 [32] */
@@ -215,7 +215,7 @@ typedef struct sluice_loader_options {
     const char *buckets;
     /*
      * With buckets: the size of each sample's picture, of the first column that has "bucket_crop",
-     * as its recipe gets it (upright with SLUICE_EXIF_APPLY); size_count is the dataset's number of
+     * as its recipe gets it (the way up that `exif` decides); size_count is the dataset's number of
      * samples. Only open reads it [NULL: from the index, where that has it (COCO, VOC), else open
      * reads the headers of all pictures, by `workers` threads: the first 64 KiB of a picture that
      * is a file, whole samples of packed formats. One that cannot be decoded is in the first
@@ -331,6 +331,19 @@ SLUICE_API sluice_status sluice_loader_next(sluice_loader *loader, sluice_batch 
  * the loader; never read from it.
  */
 SLUICE_API int sluice_loader_fd(const sluice_loader *loader);
+
+/*
+ * Warning `number`, from 0: a sentence about the loader's columns that its user should read once,
+ * and that ends nothing. It says what to write; `warning`, whose struct_size is set, has it as its
+ * text, with status OK (sluice_error_respell). Some are there once the loader is open: an argument
+ * contradicts what the field means (sluice_field), or normalising has a mean of 0..255. Others come
+ * with batches: the transform left none of a batch's boxes, most boxes are invalid in their format,
+ * or a column has an element for each box and follows none. END: there are no more by now; that is
+ * as cheap as reading an integer. INVALID: a NULL argument, or an unknown struct_size. Any thread,
+ * until the loader is closed; never blocks.
+ */
+SLUICE_API sluice_status sluice_loader_get_warning(sluice_loader *loader, uint32_t number,
+                                                   sluice_error *warning);
 
 /*
  * Borrows a column of the batch by its name: those of the dataset's fields ("image" (u8, f32, f16

@@ -54,9 +54,14 @@ typedef enum sluice_page_cache {
     SLUICE_CACHE_DROP = 3      /* through the page cache, and dropped from it behind the reader */
 } sluice_page_cache;
 
+/* Which way up images are decoded. */
 typedef enum sluice_exif {
-    SLUICE_EXIF_IGNORE = 0, /* pixels as stored, like torchvision's and Pillow's open() */
-    SLUICE_EXIF_APPLY = 1   /* turned upright as the EXIF orientation says */
+    /* As the dataset annotated them: the `orientation` of the image's field (sluice/dataset.h).
+     * STORED, and where nothing is known, as in class folders: as stored. UPRIGHT: turned. BY_SIZE:
+     * the way up that has the size in the sample's WIDTH and HEIGHT fields */
+    SLUICE_EXIF_AUTO = 0,
+    SLUICE_EXIF_APPLY = 1, /* turned upright as the EXIF orientation says */
+    SLUICE_EXIF_IGNORE = 2 /* pixels as stored, like torchvision's and Pillow's open() */
 } sluice_exif;
 
 /* Partners of a row's own sample, at most (sluice/loader.h, `partners`). */

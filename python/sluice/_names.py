@@ -34,6 +34,7 @@ class Option(namedtuple("Option", "name keyword type unit least most words help"
         return integer(self.keyword, given, min(self.least, 0), LIMITS[self.type])
 
 
+EXIFS = {True: 1, False: 2}  # besides the library's words
 TABLES = {name: {row[0]: Option(*row) for row in _sluice.options(number)} for number, name in enumerate(STRUCTS)}
 
 

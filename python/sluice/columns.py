@@ -15,9 +15,13 @@ Masks, boxes, points follow a picture: whatever crops, resizes, flips, pads or w
     sluice.Loader(data, columns={
         "image": sluice.columns.Image(transform=recipe),
         "segmentation": sluice.columns.Mask("mask", fill=255),
-        "boxes": sluice.columns.Boxes(length=200, format="xywh"),
-        "labels": sluice.columns.Ragged(length=200, follows="boxes"),
+        "boxes": sluice.columns.Boxes(),
+        "labels": sluice.columns.Ragged(),
     })
+
+What the dataset knows of a field (data.fields[name].meaning) is the default: the format and the coordinates of boxes and
+points, the boxes that labels belong to, and the way up of the image that all was annotated in. An argument that
+contradicts it wins, with a warning.
 """
 from __future__ import annotations
 
@@ -42,6 +46,9 @@ if not TYPE_CHECKING:
     def __getattr__(name):
         raise _check.missing_name(__name__, name, __all__)
 
+
+
+_RELATIVE = {None: "auto", True: "relative", False: "pixels"}
 
 
 class Column:
@@ -69,6 +76,18 @@ class Column:
     def _set_follows(self, follows):
         if follows is not None:
             self._values["follows"] = _check.text("follows", follows)
+
+    def _set_length(self, length):
+        if length is not None:
+            self._set("length", length)
+
+    def _set_orientation(self, orientation):
+        self._set("orientation", orientation)
+
+    def _set_relative(self, relative):
+        """None: as the field says; True: shares; False: pixels; or the library's words."""
+        flag = relative is None or isinstance(relative, bool)
+        self._set("relative", _RELATIVE[relative] if flag else relative)
 
     def _dict(self, name):
         return {"field": self.field or name, "name": name, **self._values}
@@ -198,20 +217,21 @@ class Ragged(Column):
     """Bytes, texts (as UTF-8), or tensors whose first dimension differs, back to back; NAME.offsets says where
     each row's begin, along the first dimension.
 
-    length: the most that a row may have, in the first dimension. too_long: 'bad', or 'truncate', which cuts
-    texts at that byte. follows: a column of boxes, of each of which the field has a value (a label, an area): those
-    are left whose boxes are.
+    length: the most that a row may have, in the first dimension [that of the boxes that it follows; else it has to be
+    given]. too_long: 'bad', or 'truncate', which cuts texts at that byte. follows: a column of boxes, of each of which
+    the field has a value (a label, an area): those are left whose boxes are [the column of boxes before it, where the
+    dataset says that the field has a value for each box].
     """
 
     _kind = "ragged"
 
     def __init__(
-        self, field: str | None = None, *, length: int, dtype: Dtype = None, too_long: str = "bad",
+        self, field: str | None = None, *, length: int | None = None, dtype: Dtype = None, too_long: str = "bad",
         follows: str | None = None, missing: str = "bad", partner: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(field, missing=missing, partner=partner)
         self._set_dtype(dtype)
-        self._set("length", length)
+        self._set_length(length)
         self._set("too_long", too_long)
         self._set_follows(follows)
 
@@ -258,6 +278,9 @@ class Mask(Column):
     shapes cover one another 'last' has the later one, 'ignore' the value `ignore` [255], as torchvision's reference
     of segmentation. crowds: a field that is not 0 where a shape is a crowd (COCO's 'iscrowd'), which is `ignore` where
     no other shape is. dtype: 'uint8', or what else all these numbers fit in.
+
+    orientation: the way up of the image that it was annotated in, 'stored' or 'upright' [of shapes what the dataset says;
+    else its own size says it]; it is turned where the image is decoded the other way up.
     """
 
     _kind = "mask"
@@ -266,9 +289,11 @@ class Mask(Column):
         self, field: str | None = None, *, fill: float = 0, interpolation: str = "nearest", channels: int = 1,
         labels: str | None = None, crowds: str | None = None, background: float = 0, ignore: float = 255,
         overlap: str = "last", dtype: Dtype = None, follows: str | None = None, missing: str = "bad",
+        orientation: str = "auto",
     ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
         self._set_dtype(dtype)
+        self._set_orientation(orientation)
         for name, value in {"interpolation": interpolation, "channels": channels, "overlap": overlap}.items():
             self._set(name, value)
         for name, other in {"labels": labels, "crowds": crowds}.items():
@@ -294,9 +319,13 @@ class Boxes(Column):
     """A tensor [any, 4] of boxes in a picture, which follow it: float32 [boxes, 4] back to back and NAME.offsets; with
     `padded` rows x length x 4, zeros behind, and NAME.lengths.
 
-    length: the most that a row has, crowds that are left out too; of several samples (Mosaic, CopyPaste) all of theirs.
-    format: as stored, 'xyxy', 'xywh' (COCO, VOC), 'cxcywh', or 'auto', the field's; relative: as shares
-    of the picture's width and height (YOLO), else pixels. out_format, out_relative: in the batch. Boxes are moved by
+    length: the most that a row has, crowds that are left out too; of several samples (Mosaic, CopyPaste) all of theirs
+    [1024 for each sample of a row; with `padded` it has to be given].
+    format: as stored, 'xyxy', 'xywh', 'cxcywh', or 'auto', what the dataset says, else 'xyxy'. relative: True
+    ('relative'), as shares of the image's width and height; False ('pixels'); None ('auto'), what the dataset says, else
+    pixels. orientation: the way up of the image that they were annotated in, 'stored', 'upright', or 'auto', what the
+    dataset says, else the way up that it is decoded.
+    out_format ['xyxy'], out_relative: in the batch. Boxes are moved by
     all steps at once, then clipped once to what is seen, and dropped by one rule: kept are those at least `min_size`
     wide and high, of `min_area`, of the share `min_visibility` of what they would be unclipped, at most `max_aspect`
     times as long as wide. keep: the rule of 'torchvision' (1, 1, 0, any), 'coco-visible' (1, 1, 0.3, any) or 'yolo'
@@ -311,15 +340,19 @@ class Boxes(Column):
     _kind = "boxes"
 
     def __init__(
-        self, field: str | None = None, *, length: int, format: str = "xyxy", relative: bool = False,
-        out_format: str = "xyxy", out_relative: bool = False, padded: bool = False, keep: str = "torchvision",
+        self, field: str | None = None, *, length: int | None = None, format: str = "auto",
+        relative: bool | str | None = None, out_format: str = "auto", out_relative: bool = False, padded: bool = False, keep: str = "torchvision",
         min_size: float | None = None, min_area: float | None = None, min_visibility: float | None = None,
         max_aspect: float | None = None, at_least_one: bool = False, too_long: str = "bad",
         shapes: str | None = None, crowds: str | None = None, follows: str | None = None, missing: str = "bad",
+        orientation: str = "auto",
     ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
-        words = {"box_format": format, "out_format": out_format, "too_long": too_long, "length": length}
-        flags = {"relative": relative, "out_relative": out_relative, "padded": padded, "at_least_one": at_least_one}
+        words = {"box_format": format, "out_format": out_format, "too_long": too_long}
+        flags = {"out_relative": out_relative, "padded": padded, "at_least_one": at_least_one}
+        self._set_length(length)
+        self._set_relative(relative)
+        self._set_orientation(orientation)
         for name, value in (words | flags).items():
             self._set(name, value.lower() if name.endswith("format") and isinstance(value, str) else value)
         if keep not in _KEEPS:
@@ -340,19 +373,25 @@ class Points(Column):
 
     point_values: numbers of a point: 2, x and y, or 3, with COCO's visibility, which becomes 0, and with it x and y,
     where a point is not to be seen any more [3, if rows are of threes]. mirror: for each point of a row the one whose
-    place it takes where the picture is mirrored (left and right eyes). relative, out_relative, padded, length,
-    too_long: as of Boxes. follows: an Image column, or a column of boxes, with which the points of one are left out.
+    place it takes where the picture is mirrored (left and right eyes). relative: as of Boxes, or 'indices': numbers of
+    pixels, as COCO's are, which a flip makes W - 1 - x [what the dataset says, else pixels]. out_relative, padded, length,
+    orientation, too_long: as of Boxes. follows: an Image column, or a column of boxes, with which the points of one are
+    left out [the column of boxes before it, where the dataset says that the field has points for each box].
     """
 
     _kind = "points"
 
     def __init__(
-        self, field: str | None = None, *, length: int, point_values: int | None = None,
-        mirror: Sequence[int] | None = None, relative: bool = False, out_relative: bool = False,
+        self, field: str | None = None, *, length: int | None = None, point_values: int | None = None,
+        mirror: Sequence[int] | None = None, relative: bool | str | None = None, out_relative: bool = False,
         padded: bool = False, too_long: str = "bad", follows: str | None = None, missing: str = "bad",
+        orientation: str = "auto",
     ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
-        values = {"length": length, "relative": relative, "out_relative": out_relative, "padded": padded}
+        values = {"out_relative": out_relative, "padded": padded}
+        self._set_length(length)
+        self._set_relative(relative)
+        self._set_orientation(orientation)
         for name, value in (values | {"too_long": too_long}).items():
             self._set(name, value)
         if point_values is not None:
@@ -371,16 +410,18 @@ class Instances(Column):
     field: a text of polygons and run lengths, as COCO's 'segmentation' is read. Polygons are moved point by point and
     then drawn by the rule of COCO's tools, so that what is enlarged has sharp edges; run lengths are sampled. length:
     the most that a sample has; the loader has memory for as many in every row. follows: a column of boxes, whose
-    instances are left where they are, or an Image column [the only one before it]. too_long: 'bad' or 'truncate'.
+    instances are left where they are, or an Image column [the column of boxes before it, where the dataset says that the
+    field has a shape for each box, else the only Image]. orientation: as of Boxes. too_long: 'bad' or 'truncate'.
     """
 
     _kind = "instances"
 
     def __init__(
         self, field: str | None = None, *, length: int, padded: bool = False, too_long: str = "bad",
-        follows: str | None = None, missing: str = "bad",
+        follows: str | None = None, missing: str = "bad", orientation: str = "auto",
     ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
+        self._set_orientation(orientation)
         for name, value in {"length": length, "padded": padded, "too_long": too_long}.items():
             self._set(name, value)
         self._set_follows(follows)
@@ -390,7 +431,7 @@ class Geometry(Column):
     """Where the transform took a picture, of no field.
 
     NAME: float64 [rows, 3, 3], takes (x, y, 1) of the picture to (x' w, y' w, w) of the output; its inverse takes
-    predictions back. NAME.size: int64 [rows, 2], the picture's height and width. NAME.box: float32 [rows, 4], the part
+    predictions back. NAME.size: int64 [rows, 2], the picture's height and width, as it is decoded (exif=). NAME.box: float32 [rows, 4], the part
     of the picture that is shown, XYXY. NAME.scale: float32 [rows, 2], pixels of the output for one of the picture,
     across and down, in the middle of that part. NAME.flip: uint8 [rows, 2], whether flips mirrored it, across and
     down; a rotation is not a flip. follows: the Image column [the only one before it].

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from . import _check, _sluice
 from ._meanings import MEANINGS
-from ._names import DTYPE_NAMES, dtype_number, values
+from ._names import DTYPE_NAMES, EXIFS, TABLES, dtype_number, values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -291,12 +291,13 @@ class Dataset:
         """A field of a sample as stored: bytes; of a picture the encoded file (or raw pixels)."""
         return self._handle.read(self._number(index), _check.text("field", field))
 
-    def decode(self, index: int, field: str | None = None, *, exif: bool = False) -> memoryview | None:
+    def decode(self, index: int, field: str | None = None, *, exif: bool | str = "auto") -> memoryview | None:
         """A picture of a sample, decoded at its full size: a writable memoryview of uint8, height x width x 3
         (numpy.asarray and torch.from_numpy(numpy.asarray(...)) take it without a copy); None where the sample
         lacks it.
 
-        field: of pictures [the first]. exif: turn it upright. These are the pixels that a Loader with
+        field: of pictures [the first]. exif: the way up, as of a Loader: 'auto' (as the dataset annotated it), 'apply' or
+        True (upright as EXIF says), 'ignore' or False (as stored). These are the pixels that a Loader with
         exact=True crops and resizes. It decodes on this thread, other threads run meanwhile; for training
         there is Loader.
         """
@@ -304,7 +305,7 @@ class Dataset:
             field = next((name for name, of in self.fields.items() if of.type == "image"), None)
             if field is None:
                 raise ValueError("the dataset has no field of pictures")
-        decoded = self._handle.decode(self._number(index), _check.text("field", field), int(_check.flag("exif", exif)))
+        decoded = self._handle.decode(self._number(index), _check.text("field", field), TABLES["loader"]["exif"].value(exif, EXIFS))
         if decoded is None:
             return None
         height, width, pixels = decoded

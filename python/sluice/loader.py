@@ -9,7 +9,7 @@ from _weakref import proxy
 from array import array
 
 from . import _buckets, _check, _sluice, transforms as _transforms
-from ._names import choice, keywords, layout_number, picture_dtype_number, seconds, values
+from ._names import EXIFS, choice, keywords, layout_number, picture_dtype_number, seconds, values
 from ._ranks import ranks
 from .batch import FACTS, Batch, made_of, named
 from .columns import Column, Image, MixedImage, Number, OneHot, Tensor, Window
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ._types import Columns, Dtype, Hook, Paths, Steps
     from .dataset import Dataset
 
-WORDS = {"shuffle": {True: 0, False: 2}, "exif": {False: 0, True: 1}}  # besides the library's
+WORDS = {"shuffle": {True: 0, False: 2}, "exif": EXIFS}  # besides the library's
 HOLDS = {"copy": 1, "wait": 0}
 LEAST_SLOTS = 3  # with hold="copy": the batch in use, the one before, which a loop still has, and one being made
 STATE_VERSION = 1
@@ -45,6 +45,12 @@ def _refuse(arguments):
     for name, instead in INSTEAD.items():
         if arguments[name] is not None:
             raise TypeError(f"{name}: not of use here; {instead}")
+
+
+def _warn(handle):
+    """What the library says of the columns, of the line that opened the loader."""
+    for text in iter(handle.warning, None):
+        _check.warn(text)
 
 
 def _integer(name, value, least=0, most=2**63 - 1):
@@ -204,7 +210,9 @@ class Loader:
     model_parallel: of ranks that were found, this many consecutive ones get the same batches.
     prefetch_factor: batches that there is room for, those in use included [4; more of small ones].
     device_slots: the same of GPU memory, where those in use are with device='cuda' [3].
-    exact: decode every JPEG at its full size. exif: turn pictures upright as EXIF says.
+    exact: decode every JPEG at its full size. exif: the way up of images: 'auto', as
+        the dataset annotated them, and as stored where it does not say; 'apply' or True, upright as EXIF says; 'ignore' or
+        False, as stored. Boxes, points, shapes and masks that were annotated the other way up are turned with their image.
     batch_hook: called with each batch on the thread that takes it; what it returns is given out (None: the batch).
     buckets: sizes of batches, (height, width) each, as sluice.buckets() lists them, for transforms.BucketCrop: each batch
         has one of these, the same on all ranks, and pictures of about that aspect ratio; every sample comes once an
@@ -244,7 +252,7 @@ class Loader:
         columns: Columns | None = None, drop_last: bool = False, last_batch: str | None = None, seed: int = 0,
         ignore_index: int = -1, dtype: Dtype = None, layout: str | None = None, device: Any = None, on_bad_sample: str = "fail",
         quarantine: str | os.PathLike[str] | None = None, rank: int | None = None, world_size: int | None = None,
-        prefetch_factor: int | None = None, exact: bool = False, exif: bool = False, batch_hook: Hook | None = None,
+        prefetch_factor: int | None = None, exact: bool = False, exif: bool | str = "auto", batch_hook: Hook | None = None,
         hold: str | None = None, hold_timeout: float | None = 30.0, stall_warn: float | None = None, stall_fail: float | None = None,
         io: str = "auto", page_cache: str = "auto", block_samples: int = 0, window_blocks: int = 0, io_depth: int = 0,
         io_threads: int = 0, read_buffer_bytes: int = 0, max_sample_bytes: int = 0, max_pixels: int = 0,
@@ -280,6 +288,7 @@ class Loader:
             if hold == "copy":
                 self._handle.close()
                 raise ValueError("hold='copy' on a device: only sluice.torch.DataLoader copies there")
+        _warn(self._handle)
         # Where the next iteration begins: (epoch, samples before it on all ranks, cursor of a loaded state).
         # None: the library stands in an epoch and has given a batch of it, so it knows.
         self._start = BEGINNING

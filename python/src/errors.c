@@ -141,6 +141,13 @@ PyObject *sluice_exception(const extension *e, const sluice_error *error)
     return exception;
 }
 
+PyObject *sluice_error_text(const sluice_error *error)
+{
+    sluice_error own = *error;
+    sluice_error_respell(&own, spell, NULL);
+    return PyUnicode_DecodeUTF8(own.text, (Py_ssize_t)strlen(own.text), "replace");
+}
+
 PyObject *sluice_raise(const extension *e, const sluice_error *error)
 {
     PyObject *exception = sluice_exception(e, error);

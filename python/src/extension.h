@@ -50,6 +50,8 @@ static inline void object_free(void *object)
 
 /* What `error` says, as an exception that nobody raised; NULL with one that was. */
 PyObject *sluice_exception(const extension *e, const sluice_error *error);
+/* Its sentence, with options by their names in Python. */
+PyObject *sluice_error_text(const sluice_error *error);
 /* Raises what `error` says; returns NULL. */
 PyObject *sluice_raise(const extension *e, const sluice_error *error);
 /* The same for a call that has no error report of its own. */

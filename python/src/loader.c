@@ -214,11 +214,50 @@ static PyObject *make_batch(loader_object *self, sluice_batch *batch, PyObject *
     return batch_new(extension_of(self), h, self->first, &kind);
 }
 
+/* ---- warnings ---- */
+
+/* The next one that was not told yet; NULL without an exception: there is none, which costs next to
+ * nothing. */
+static PyObject *take_warning(loader_object *self)
+{
+    sluice_error warning;
+    warning.struct_size = sizeof(warning);
+    if (self->handle == NULL ||
+        sluice_loader_get_warning(self->handle, self->told, &warning) != SLUICE_OK) {
+        return NULL;
+    }
+    self->told++;
+    return sluice_error_text(&warning);
+}
+
+static PyObject *warning(loader_object *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *text = take_warning(self);
+    return text != NULL || PyErr_Occurred() ? text : Py_NewRef(Py_None);
+}
+
+/* Those that came with batches; false with an exception, where warnings are errors. */
+static bool tell_warnings(loader_object *self)
+{
+    PyObject *text;
+    bool fine = true;
+    while (fine && (text = take_warning(self)) != NULL) {
+        fine = PyErr_WarnFormat(PyExc_UserWarning, 3 /* the loop's line */, "%U", text) == 0;
+        Py_DECREF(text);
+    }
+    return fine && !PyErr_Occurred();
+}
+
 /* The next batch; None: the epoch is over. */
 static PyObject *next(loader_object *self, PyObject *convert)
 {
     sluice_batch *batch = NULL;
     const sluice_status status = wait_next(self, &batch);
+    if ((status == SLUICE_OK || status == SLUICE_END) && !tell_warnings(self)) {
+        sluice_batch_release(batch);
+        return NULL;
+    }
     if (status == SLUICE_END) {
         Py_RETURN_NONE;
     }
@@ -337,6 +376,8 @@ static PyMethodDef methods[] = {
      "start(epoch): at the state that was restored, if that is of it."},
     {"next", (PyCFunction)(void (*)(void))next, METH_O,
      "next(convert): the next batch; None: the epoch is over."},
+    {"warning", (PyCFunction)(void (*)(void))warning, METH_NOARGS,
+     "The next warning that was not told yet, or None."},
     {"settle", (PyCFunction)(void (*)(void))loader_settle, METH_O,
      "settle(batch): before it is given out; it may become a copy."},
     {"place", (PyCFunction)(void (*)(void))get_place, METH_NOARGS,

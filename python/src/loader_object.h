@@ -26,6 +26,7 @@ typedef struct loader_object {
     batch_kind kind; /* of its batches; convert: NULL, as it comes with each call */
     bool on_device; /* these are in device memory */
     bool warned;
+    uint32_t told; /* warnings of the library's loader, which were given */
 } loader_object;
 /* clang-format on */
 

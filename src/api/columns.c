@@ -141,7 +141,7 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
     if (c->kind == SLUICE_COLUMN_IMAGE && c->recipe == NULL && c->sizes == SLUICE_SIZES_ONE) {
         return "an image needs a recipe";
     }
-    if (c->reserved != 0) {
+    if (c->reserved != 0 || c->reserved_end != 0) {
         return "reserved must be 0";
     }
     if ((c->sizes == SLUICE_SIZES_ONE) != (c->max_width == 0) ||
@@ -151,7 +151,8 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
     if (!shape_is_good(c)) {
         return "a shape has at most 8 dimensions, each 1 or more";
     }
-    if (columns_takes(c, sl_option_find(SLUICE_OPTIONS_COLUMN, "length")) && c->length == 0) {
+    if (c->length == 0 && (c->kind == SLUICE_COLUMN_WINDOW || c->kind == SLUICE_COLUMN_ONE_HOT ||
+                           c->kind == SLUICE_COLUMN_INSTANCES || c->padded != 0)) {
         return "this kind needs a length";
     }
     return NULL;
@@ -193,13 +194,14 @@ static void keep_followed(sl_column_request *request, const sluice_column *c)
     request->channels = c->channels;
     request->boxes = (sl_box_rule){.format = (sluice_box_format)c->box_format,
                                    .out_format = (sluice_box_format)c->out_format,
-                                   .relative = c->relative != 0,
                                    .out_relative = c->out_relative != 0,
                                    .at_least_one = c->at_least_one != 0,
                                    .min_size = c->min_size != 0 ? c->min_size : SL_BOX_SIZE_MIN,
                                    .min_area = c->min_area != 0 ? c->min_area : SL_BOX_AREA_MIN,
                                    .min_visibility = c->min_visibility,
                                    .max_aspect = c->max_aspect};
+    request->coordinates = (sluice_coordinates)c->relative;
+    request->orientation = (sluice_orientation)c->orientation;
     request->padded = c->padded != 0;
     request->point_values = c->point_values;
     request->mirror_count = c->mirror_count;

@@ -15,7 +15,7 @@ static sluice_status dataset_decode_check(sluice_pixels *own, const sluice_pixel
     if (status < 0) {
         return status;
     }
-    if (own->exif != SLUICE_EXIF_IGNORE && own->exif != SLUICE_EXIF_APPLY) {
+    if (own->exif < SLUICE_EXIF_AUTO || own->exif > SLUICE_EXIF_IGNORE) {
         return sl_error_set(error, SLUICE_INVALID, "api", "exif must be a sluice_exif");
     }
     if (own->buffer == NULL && own->capacity > 0) {
@@ -47,13 +47,36 @@ static uint32_t find_image(const sl_dataset *dataset, const char *name, sluice_e
     return SL_FIELD_NONE;
 }
 
+/* What of a sample is decoded, and what says which way up. */
+typedef struct wanted {
+    const sl_value *image;
+    sluice_orientation orientation; /* of its field */
+    int64_t annotated[2];           /* width and height; 0: nobody knows */
+} wanted;
+
+/* As a loader without columns that follow the picture turns it. */
+static sluice_status turn(sl_decoder *decoder, const wanted *of, sluice_exif exif,
+                          sl_picture *picture, sluice_error *error)
+{
+    bool turns = false;
+    const sluice_status status =
+        sl_decoder_turns(decoder, exif, of->orientation, of->annotated, &turns, error);
+    if (status == SLUICE_OK) {
+        sl_decoder_turn(decoder, turns, picture);
+    }
+    return status;
+}
+
 /* Whole; AGAIN with its size where the buffer is too small. */
-static sluice_status decode_to(sl_decoder *decoder, const sl_value *image, sluice_pixels *own,
+static sluice_status decode_to(sl_decoder *decoder, const wanted *of, sluice_pixels *own,
                                sluice_error *error)
 {
     sl_picture picture;
     sl_image view;
-    sluice_status status = sl_decoder_open_picture(decoder, image, &picture, error);
+    sluice_status status = sl_decoder_open_picture(decoder, of->image, &picture, error);
+    if (status == SLUICE_OK) {
+        status = turn(decoder, of, (sluice_exif)own->exif, &picture, error);
+    }
     if (status < 0) {
         return status;
     }
@@ -70,19 +93,39 @@ static sluice_status decode_to(sl_decoder *decoder, const sl_value *image, sluic
     return status;
 }
 
-static sluice_status decode_value(const sl_value *image, sluice_pixels *own, sluice_error *error)
+static sluice_status decode_value(const wanted *of, sluice_pixels *own, sluice_error *error)
 {
     const uint64_t most = own->max_pixels > 0 ? own->max_pixels : SL_RECORD_PIXELS_MAX;
     const sl_decoder_config config = {.max_pixels = most,
-                                      .max_unpacked_bytes = SL_RECORD_IMAGE_MAX,
-                                      .exif = (sluice_exif)own->exif};
+                                      .max_unpacked_bytes = SL_RECORD_IMAGE_MAX};
     sl_decoder *decoder = NULL;
     sluice_status status = sl_decoder_open(&decoder, &config, error);
     if (status == SLUICE_OK) {
-        status = decode_to(decoder, image, own, error);
+        status = decode_to(decoder, of, own, error);
     }
     sl_decoder_close(decoder);
     return status;
+}
+
+/* The field of a side of what was annotated, where that decides; SL_FIELD_NONE. */
+static uint32_t find_side(const sl_dataset *dataset, uint32_t image, sluice_role role)
+{
+    const sl_field *fields = dataset->fields;
+    const bool decides = fields[image].meaning.orientation == SLUICE_ORIENTATION_BY_SIZE;
+    return decides ? sl_field_of_role(fields, dataset->info.fields, fields[image].name, role)
+                   : SL_FIELD_NONE;
+}
+
+static uint64_t side_bit(uint32_t field)
+{
+    return field == SL_FIELD_NONE ? 0 : UINT64_C(1) << field;
+}
+
+static int64_t side_of(const sl_stored_sample *sample, uint32_t field)
+{
+    return field != SL_FIELD_NONE && sample->values.of[field].present
+               ? sample->values.of[field].integer
+               : 0;
 }
 
 static sluice_status dataset_decode_sample(const sl_dataset *dataset, uint64_t index,
@@ -96,15 +139,21 @@ static sluice_status dataset_decode_sample(const sl_dataset *dataset, uint64_t i
     if (field >= SL_FIELDS_MAX) {
         return SLUICE_INVALID;
     }
+    const uint32_t sides[2] = {find_side(dataset, field, SLUICE_ROLE_WIDTH),
+                               find_side(dataset, field, SLUICE_ROLE_HEIGHT)};
+    const uint64_t fields = UINT64_C(1) << field | side_bit(sides[0]) | side_bit(sides[1]);
     sluice_status status = sl_dataset_check_order(dataset, SL_API_ONE_BY_ONE, error);
     if (status == SLUICE_OK) {
-        status = sl_dataset_read_sample(dataset, index, UINT64_C(1) << field, &sample, error);
+        status = sl_dataset_read_sample(dataset, index, fields, &sample, error);
     }
     if (status != SLUICE_OK) {
         return status;
     }
     const sl_value *image = &sample->values.of[field];
-    status = image->present ? decode_value(image, own, error) : SLUICE_OK;
+    const wanted of = {.image = image,
+                       .orientation = dataset->fields[field].meaning.orientation,
+                       .annotated = {side_of(sample, sides[0]), side_of(sample, sides[1])}};
+    status = image->present ? decode_value(&of, own, error) : SLUICE_OK;
     if (status < 0) {
         sl_sample_blame(dataset, &sample->sample, image, error);
     }

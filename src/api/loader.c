@@ -97,6 +97,23 @@ int sluice_loader_fd(const sluice_loader *loader)
     return loader == NULL ? -1 : sl_staging_fd(loader->staging);
 }
 
+sluice_status sluice_loader_get_warning(sluice_loader *loader, uint32_t number,
+                                        sluice_error *warning)
+{
+    sluice_error full;
+    if (loader == NULL || warning == NULL || !sl_api_is_tagged(warning)) {
+        return SLUICE_INVALID;
+    }
+    if (!sl_loader_is_ours(loader)) {
+        return SLUICE_STATE;
+    }
+    if (!sl_notices_get(loader->notices, number, &full)) {
+        return SLUICE_END;
+    }
+    sl_error_copy_out(warning, &full);
+    return SLUICE_OK;
+}
+
 sluice_status sluice_loader_save(sluice_loader *loader, void *cursor, size_t *bytes)
 {
     if (loader == NULL || cursor == NULL || bytes == NULL) {

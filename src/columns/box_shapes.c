@@ -13,20 +13,21 @@ static sluice_status box_shapes_no_memory(const sl_column *column, sluice_error 
 }
 
 static sluice_status check_shapes(const sl_column *column, const sl_box_list *list,
-                                  const sl_instances *shapes, const sl_picture *picture,
+                                  const sl_instances *shapes, const sl_turn *turn,
                                   sluice_error *error)
 {
     if (shapes->count == list->stored) {
-        return sl_instances_check(shapes, picture->width, picture->height, error);
+        return sl_instances_check(shapes, turn->width, turn->height, error);
     }
     return sl_error_set(error, SLUICE_CORRUPT, "columns",
                         "\"%s\" has a length of %u, and there are %llu boxes",
                         column->shapes.field.name, shapes->count, (unsigned long long)list->stored);
 }
 
-static sluice_status read_shapes(const sl_column *column, sl_row *row, const sl_picture *picture,
-                                 sl_box_list *list, sluice_error *error)
+static sluice_status read_shapes(const sl_column *column, sl_row *row, sl_box_list *list,
+                                 sluice_error *error)
 {
+    const sl_turn turn = sl_column_turn(column, row);
     sl_scratch *scratch = sl_decoder_scratch(row->decoder);
     sl_instances *shapes = sl_scratch_take(scratch, sizeof(*shapes));
     sl_bytes text;
@@ -38,7 +39,10 @@ static sluice_status read_shapes(const sl_column *column, sl_row *row, const sl_
         status = sl_segmentation_read(text, scratch, &row->work, shapes, error);
     }
     if (status == SLUICE_OK) {
-        status = check_shapes(column, list, shapes, picture, error);
+        status = check_shapes(column, list, shapes, &turn, error);
+    }
+    if (status == SLUICE_OK) {
+        sl_instances_turn(shapes, &turn);
     }
     list->shapes = status == SLUICE_OK ? shapes : NULL;
     list->scratch = scratch;
@@ -46,8 +50,7 @@ static sluice_status read_shapes(const sl_column *column, sl_row *row, const sl_
     return status;
 }
 
-sluice_status sl_column_read_shapes(const sl_column *column, sl_row *row, const sl_picture *picture,
-                                    sluice_error *error)
+sluice_status sl_column_read_shapes(const sl_column *column, sl_row *row, sluice_error *error)
 {
     sl_box_list *list = &row->boxes[column->box_list];
     list->shapes = NULL;
@@ -63,7 +66,7 @@ sluice_status sl_column_read_shapes(const sl_column *column, sl_row *row, const 
                                   column->shapes.field.name);
     }
     row->blame = value;
-    const sluice_status status = read_shapes(column, row, picture, list, error);
+    const sluice_status status = read_shapes(column, row, list, error);
     row->blame = status == SLUICE_OK ? blamed : row->blame;
     return status;
 }

@@ -76,22 +76,44 @@ static bool box_is_finite(const float box[4])
     return isfinite(box[0]) && isfinite(box[1]) && isfinite(box[2]) && isfinite(box[3]);
 }
 
+/* Of one that is a box but for its order. */
+static const char *order_fault(const sl_box_rule *rule)
+{
+    if (rule->format > SLUICE_BOX_XYXY) {
+        return "has a width or height below 0";
+    }
+    return rule->relative ? "has its right or lower edge before the other: if it is stored as "
+                            "center, width, height, "
+                            "write " SL_OPTION("box_format cxcywh")
+                          : "has its right or lower edge before the other: if it is stored as "
+                            "left, top, width, height, "
+                            "write " SL_OPTION("box_format xywh");
+}
+
 const char *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *which)
 {
+    const char *first = NULL;
+    list->faults = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         float *box = list->boxes[i];
         const float stored[4] = {box[0], box[1], box[2], box[3]};
         box_from(stored, rule->format, box);
-        *which = i;
-        if (!box_is_finite(box)) {
-            return "is not of finite numbers";
-        }
-        if (box[2] < box[0] || box[3] < box[1]) {
-            return rule->format <= SLUICE_BOX_XYXY ? "has its right or lower edge before the other"
-                                                   : "has a width or height below 0";
+        const char *fault = !box_is_finite(box)                  ? "is not of finite numbers"
+                            : box[2] < box[0] || box[3] < box[1] ? order_fault(rule)
+                                                                 : NULL;
+        if (fault != NULL && list->faults++ == 0) {
+            first = fault;
+            *which = i;
         }
     }
-    return NULL;
+    return first;
+}
+
+void sl_boxes_turn(sl_box_list *list, const sl_turn *turn)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        sl_turn_box(turn, list->boxes[i]);
+    }
 }
 
 const char *sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height, uint32_t *which)

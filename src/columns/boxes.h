@@ -14,6 +14,7 @@
 #define SL_BOXES_H
 
 #include "trail.h"
+#include "turn.h"
 
 #include <sluice/columns.h>
 
@@ -46,6 +47,7 @@ typedef struct sl_box_list {
     uint32_t before; /* of kept_count: those of earlier members of the row */
     uint64_t seen;   /* boxes of all members so far, but crowds */
     uint64_t added;  /* of these, the member's at hand */
+    uint32_t faults; /* boxes of the sample that are none (sl_boxes_take) */
     uint32_t most;   /* that there is room for */
     bool overflows;  /* more would be kept */
     float (*boxes)[4];
@@ -70,6 +72,8 @@ void sl_boxes_close(sl_box_list *list);
 /* From what is stored, but for `relative`; a sentence about box `*which` if it is none, else NULL.
  */
 const char *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *which);
+/* They were annotated in the picture the other way up. */
+void sl_boxes_turn(sl_box_list *list, const sl_turn *turn);
 /* Of shares of the picture's sides, to pixels; likewise. */
 const char *sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height, uint32_t *which);
 /* Those that are not left out, until the next sample's. */

@@ -8,6 +8,21 @@
 
 /* ---- once ---- */
 
+/* Of each row how many boxes it had, for notices. */
+static sluice_status count_boxes(sl_column *column, sl_column_set *set, sluice_error *error)
+{
+    if (set->notices == NULL) {
+        return SLUICE_OK;
+    }
+    sl_part *had = sl_column_add_part(set, column, ".had", error);
+    if (had == NULL) {
+        return SLUICE_INVALID;
+    }
+    had->role = SL_PART_LOCAL;
+    had->row_bytes = sizeof(uint32_t);
+    return SLUICE_OK;
+}
+
 static sluice_status column_boxes_bind(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     const sl_field *field = &column->field;
@@ -28,10 +43,12 @@ static sluice_status column_boxes_bind(sl_column *column, sl_column_set *set, sl
         return sl_column_refuse(column, error, "crowds have to be a tensor [any] of ints");
     }
     column->request.dtype = SLUICE_F32;
-    const sluice_status status = sl_column_follow(set, column, false, error);
+    sluice_status status = sl_column_follow(set, column, false, error);
     column->box_list = set->box_lists++;
-    return status == SLUICE_OK ? sl_column_bind_lengths(column, set, column->request.padded, error)
-                               : status;
+    if (status == SLUICE_OK) {
+        status = sl_column_bind_lengths(column, set, column->request.padded, error);
+    }
+    return status == SLUICE_OK ? count_boxes(column, set, error) : status;
 }
 
 /* ---- each row ---- */
@@ -100,6 +117,7 @@ sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_
     list->count = (uint32_t)count;
     list->added = count;
     const char *fault = sl_boxes_take(list, &column->request.boxes, &which);
+    sl_watch_boxes(column, list);
     status = fault == NULL ? read_crowds(column, row, list, error)
                            : box_fault(column, which, fault, error);
     list->count = status == SLUICE_OK ? list->count : 0;
@@ -107,18 +125,29 @@ sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_
     return status;
 }
 
-sluice_status sl_column_scale_boxes(const sl_column *column, sl_row *row, uint32_t width,
-                                    uint32_t height, sluice_error *error)
+sluice_status sl_column_scale_boxes(const sl_column *column, sl_row *row, sluice_error *error)
 {
     sl_box_list *list = &row->boxes[column->box_list];
     uint32_t which = 0;
-    const char *fault =
-        column->request.boxes.relative ? sl_boxes_scale(list, width, height, &which) : NULL;
+    const sl_turn turn = sl_column_turn(column, row);
+    const char *fault = column->request.boxes.relative
+                            ? sl_boxes_scale(list, turn.width, turn.height, &which)
+                            : NULL;
     if (fault == NULL) {
+        if (!sl_turn_is_none(&turn)) {
+            sl_boxes_turn(list, &turn);
+        }
         return SLUICE_OK;
     }
     list->count = 0;
     return box_fault(column, which, fault, error);
+}
+
+static void note_had(const sl_column *column, uint32_t number, sl_part_view parts, uint64_t boxes)
+{
+    if (column->part_count > SL_BOXES_HAD) {
+        *(uint32_t *)sl_column_row(column, parts, SL_BOXES_HAD, number) = (uint32_t)boxes;
+    }
 }
 
 static sluice_status column_boxes_make(const sl_column *column, sl_row *row, sl_part_view parts,
@@ -137,12 +166,26 @@ static sluice_status column_boxes_make(const sl_column *column, sl_row *row, sl_
     sl_boxes_write(list, &column->request.boxes, params->width, params->height,
                    sl_column_row(column, parts, 0, row->at.number));
     sl_column_set_length(column, parts, row->at.number, column->request.padded, list->kept_count);
+    note_had(column, row->at.number, parts, list->seen);
     return SLUICE_OK;
+}
+
+static void column_boxes_blank(const sl_column *column, uint32_t number, sl_part_view parts)
+{
+    sl_column_blank_lengths(column, number, parts);
+    note_had(column, number, parts, 0);
+}
+
+static void column_boxes_finish(const sl_column *column, uint32_t rows, sl_part_view parts,
+                                uint64_t *sizes)
+{
+    sl_watch_batch(column, rows, parts);
+    sl_column_finish_lengths(column, rows, parts, sizes);
 }
 
 const sl_column_kind sl_column_boxes = {.name = "boxes",
                                         .takes = SL_TAKES(TENSOR),
                                         .bind = column_boxes_bind,
                                         .make = column_boxes_make,
-                                        .blank = sl_column_blank_lengths,
-                                        .finish = sl_column_finish_lengths};
+                                        .blank = column_boxes_blank,
+                                        .finish = column_boxes_finish};

@@ -102,7 +102,7 @@ static sluice_status class_map_no_memory(const sl_column *column, sluice_error *
 static sluice_status read_class_shapes(const sl_column *column, sl_row *row, class_shapes *shapes,
                                        sluice_error *error)
 {
-    const sl_trail *trail = &row->draws[column->group].params.trail;
+    const sl_turn turn = sl_column_turn(column, row);
     sl_instances *instances = &shapes->instances;
     sl_bytes text;
     sluice_status status = sl_row_bytes(row, column->field_number, &text, error);
@@ -111,7 +111,8 @@ static sluice_status read_class_shapes(const sl_column *column, sl_row *row, cla
                                       error);
     }
     if (status == SLUICE_OK) {
-        status = sl_instances_check(instances, trail->picture_width, trail->picture_height, error);
+        status = sl_instances_check(instances, turn.width, turn.height, error);
+        sl_instances_turn(instances, &turn);
     }
     if (status == SLUICE_OK && instances->count > SHAPES_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,

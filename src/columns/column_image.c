@@ -190,6 +190,23 @@ uint8_t *sl_column_picture_row(const sl_column *column, sl_part_view parts, cons
            at->number * sl_sized_row(part, sl_sized(size->height, size->width));
 }
 
+/* Pixels are scaled to 0..1 before: a mean above 1 is one of 0..255. */
+static void check_mean(const sl_column *column)
+{
+    const sluice_augment *recipe = &column->request.recipe;
+    for (uint32_t i = 0; i < recipe->count; i++) {
+        const sl_recipe_step *step = &recipe->steps[i];
+        if (strcmp(step->kind->name, "normalize") == 0 &&
+            (step->arguments[0] > 1 || step->arguments[1] > 1 || step->arguments[2] > 1)) {
+            sl_notices_add(column->set->notices,
+                           "column \"%s\": normalize has the mean %g, %g, %g, and pixels are 0 to "
+                           "1 before it: divide mean and deviation by 255",
+                           column->request.name, step->arguments[0], step->arguments[1],
+                           step->arguments[2]);
+        }
+    }
+}
+
 static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     const sl_column_request *request = &column->request;
@@ -228,6 +245,7 @@ static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sl
         return SLUICE_INVALID;
     }
     flags->role = SL_PART_HIDDEN;
+    check_mean(column);
     column->picture = set->pictures++;
     sl_column_lead(set, column);
     status = bind_several(column, set, error);
@@ -273,8 +291,9 @@ uint8_t *sl_column_left(const sl_column *column, sl_part_view parts, uint32_t ro
 static sluice_status open_picture(const sl_column *column, sl_row *row, sl_picture *picture,
                                   sluice_error *error)
 {
-    return sl_decoder_open_picture(row->decoder, &row->values.of[column->field_number], picture,
-                                   error);
+    const sluice_status status = sl_decoder_open_picture(
+        row->decoder, &row->values.of[column->field_number], picture, error);
+    return status == SLUICE_OK ? sl_group_orient(column, row, picture, error) : status;
 }
 
 void sl_column_image_least(const sl_row *row, const sl_params *params, uint32_t *width,

@@ -172,7 +172,7 @@ static sluice_status column_instances_make(const sl_column *column, sl_row *row,
                                            sluice_error *error)
 {
     sl_scratch *scratch = sl_decoder_scratch(row->decoder);
-    const sl_trail *trail = &row->draws[column->group].params.trail;
+    const sl_turn turn = sl_column_turn(column, row);
     sl_instances instances;
     sl_bytes text;
     sl_scratch_reset(scratch);
@@ -181,11 +181,12 @@ static sluice_status column_instances_make(const sl_column *column, sl_row *row,
         status = sl_segmentation_read(text, scratch, &row->work, &instances, error);
     }
     if (status == SLUICE_OK) {
-        status = sl_instances_check(&instances, trail->picture_width, trail->picture_height, error);
+        status = sl_instances_check(&instances, turn.width, turn.height, error);
     }
     if (status != SLUICE_OK) {
         return status;
     }
+    sl_instances_turn(&instances, &turn);
     if (column->most > 0) {
         return make_flat(column, row, &instances, parts, error);
     }

@@ -94,6 +94,7 @@ typedef struct stored_mask {
     uint64_t height, width, channels;
     sluice_dtype dtype;
     const uint8_t *bytes; /* of a tensor */
+    sl_turn turn;         /* to the image as it is decoded */
 } stored_mask;
 
 static sluice_status open_mask(const sl_column *column, sl_row *row, stored_mask *stored,
@@ -126,11 +127,12 @@ static sluice_status open_mask(const sl_column *column, sl_row *row, stored_mask
     return SLUICE_OK;
 }
 
-static sluice_status check_stored(const sl_column *column, const stored_mask *stored,
-                                  const sl_trail *trail, sluice_error *error)
+static sluice_status check_stored(const sl_column *column, const sl_row *row, stored_mask *stored,
+                                  sluice_error *error)
 {
+    const sl_trail *trail = &row->draws[column->group].params.trail;
     const sl_column *lead = &column->set->columns[column->lead];
-    if (stored->height != trail->picture_height || stored->width != trail->picture_width) {
+    if (!sl_column_turn_mask(column, row, stored->width, stored->height, &stored->turn)) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
                             "\"%s\" is %llu x %llu (height x width), and \"%s\", whose pixels it "
                             "is for, %u x %u",
@@ -159,9 +161,25 @@ static sluice_status mask_no_memory(const sl_column *column, sluice_error *error
                         column->field.name);
 }
 
+/* All rows, which have been read, turned with the image. */
+static sluice_status turn_rows(const sl_column *column, sl_row *row, const stored_mask *stored,
+                               sl_labels *labels, sluice_error *error)
+{
+    const size_t pixel = stored->channels * column->made_bytes;
+    uint8_t *turned = sl_scratch_take(sl_decoder_scratch(row->decoder),
+                                      (size_t)stored->width * stored->height * pixel);
+    if (turned == NULL) {
+        return mask_no_memory(column, error);
+    }
+    sl_turn_pixels(&stored->turn, labels->rows, turned, pixel);
+    labels->rows = turned;
+    return SLUICE_OK;
+}
+
 /* Rows [first, first + count), in the column's dtype. */
-static sluice_status read_rows(const sl_column *column, sl_row *row, const stored_mask *stored,
-                               sl_labels *labels, uint32_t count, sluice_error *error)
+static sluice_status read_stored_rows(const sl_column *column, sl_row *row,
+                                      const stored_mask *stored, sl_labels *labels, uint32_t count,
+                                      sluice_error *error)
 {
     sl_scratch *scratch = sl_decoder_scratch(row->decoder);
     const uint64_t row_elements = stored->width * stored->channels;
@@ -192,6 +210,19 @@ static sluice_status read_rows(const sl_column *column, sl_row *row, const store
                : sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
                               "\"%s\" holds a number that is no %s", column->field.name,
                               sl_dtype_name((sluice_dtype)column->request.dtype));
+}
+
+/* Likewise; all of them where the mask is to be turned. */
+static sluice_status read_rows(const sl_column *column, sl_row *row, const stored_mask *stored,
+                               sl_labels *labels, uint32_t count, sluice_error *error)
+{
+    if (sl_turn_is_none(&stored->turn)) {
+        return read_stored_rows(column, row, stored, labels, count, error);
+    }
+    labels->first_row = 0;
+    const sluice_status status =
+        read_stored_rows(column, row, stored, labels, (uint32_t)stored->height, error);
+    return status == SLUICE_OK ? turn_rows(column, row, stored, labels, error) : status;
 }
 
 /* The group's draw once more, for labels: in scratch. */
@@ -331,7 +362,7 @@ static sluice_status column_mask_make(const sl_column *column, sl_row *row, sl_p
     }
     status = open_mask(column, row, &stored, error);
     if (status == SLUICE_OK) {
-        status = check_stored(column, &stored, &params->trail, error);
+        status = check_stored(column, row, &stored, error);
     }
     if (status == SLUICE_OK) {
         status = column->request.interpolation == SLUICE_COLUMN_BILINEAR

@@ -13,6 +13,8 @@
 
 enum { X, Y, VISIBILITY };
 
+#define MIDDLE 0.5 /* of a pixel */
+
 /* ---- once ---- */
 
 static sluice_status check_points(sl_column *column, sluice_error *error)
@@ -53,21 +55,30 @@ static sluice_status column_points_bind(sl_column *column, sl_column_set *set, s
 
 /* ---- each row ---- */
 
-/* Which way the numbers are scaled before and behind the move. */
+/* What the numbers are before and behind the move: `in` times a number, and `middle` more, is where
+ * it is in the image as it was annotated. */
 typedef struct point_sides {
     double in[2], out[2];
+    double middle, out_middle; /* of a pixel, where numbers are those of pixels */
+    sl_turn turn;
 } point_sides;
 
-static point_sides sides_of(const sl_column *column, const sl_params *params)
+static point_sides sides_of(const sl_column *column, const sl_row *row)
 {
+    const sl_params *params = &row->draws[column->group].params;
     const sl_box_rule *rule = &column->request.boxes;
-    const double picture[2] = {params->trail.picture_width, params->trail.picture_height};
-    const double output[2] = {params->width, params->height};
-    point_sides sides = {{1, 1}, {1, 1}};
-    for (size_t i = 0; i < 2; i++) {
-        sides.in[i] = rule->relative ? picture[i] : 1;
-        sides.out[i] = rule->out_relative ? output[i] : 1;
+    const bool indices = column->request.coordinates == SLUICE_COORDINATES_INDICES;
+    point_sides sides = {.in = {1, 1}, .out = {1, 1}, .turn = sl_column_turn(column, row)};
+    if (rule->relative) {
+        sides.in[0] = sides.turn.width;
+        sides.in[1] = sides.turn.height;
     }
+    if (rule->out_relative) {
+        sides.out[0] = params->width;
+        sides.out[1] = params->height;
+    }
+    sides.middle = indices ? MIDDLE : 0;
+    sides.out_middle = indices && !rule->out_relative ? MIDDLE : 0;
     return sides;
 }
 
@@ -80,14 +91,19 @@ static void move_column_point(float *point, uint32_t values, const sl_trail *tra
     if (flagged && point[VISIBILITY] == 0) {
         return;
     }
-    const double from[2] = {(double)point[X] * sides->in[X], (double)point[Y] * sides->in[Y]};
+    double from[2] = {(double)point[X] * sides->in[X] + sides->middle,
+                      (double)point[Y] * sides->in[Y] + sides->middle};
+    if (!sl_turn_is_none(&sides->turn)) {
+        sl_turn_point(&sides->turn, from);
+    }
     const bool shown = sl_trail_move_point(trail, from, to);
     if (flagged && !shown) {
         memset(point, 0, values * sizeof(*point));
         return;
     }
     for (size_t i = 0; i < 2; i++) {
-        point[i] = (float)fmax(-FLT_MAX, fmin(to[i] / sides->out[i], FLT_MAX));
+        const double out = to[i] / sides->out[i] - sides->out_middle;
+        point[i] = (float)fmax(-FLT_MAX, fmin(out, FLT_MAX));
     }
 }
 
@@ -116,12 +132,20 @@ static sluice_status check_finite(const sl_column *column, const float *points, 
     return SLUICE_OK;
 }
 
-static void move_points(const sl_column *column, const sl_params *params, float *points,
-                        uint64_t rows)
+/* Left and right are exchanged, seen from the image as it was annotated. */
+static bool are_mirrored(const sl_trail *trail, const sl_turn *turn)
 {
+    const uint32_t o = turn->orientation;
+    return sl_trail_is_mirrored(trail) != (o == 2 || o == 4 || o == 5 || o == 7);
+}
+
+static void move_points(const sl_column *column, const sl_row *row_of, float *points, uint64_t rows)
+{
+    const sl_params *params = &row_of->draws[column->group].params;
     const uint32_t values = column->request.point_values;
-    const point_sides sides = sides_of(column, params);
-    const bool mirrored = column->request.mirror_count > 0 && sl_trail_is_mirrored(&params->trail);
+    const point_sides sides = sides_of(column, row_of);
+    const bool mirrored =
+        column->request.mirror_count > 0 && are_mirrored(&params->trail, &sides.turn);
     for (uint64_t row = 0; row < rows; row++, points += column->elements) {
         for (uint64_t i = 0; i < column->elements; i += values) {
             move_column_point(points + i, values, &params->trail, &sides);
@@ -152,7 +176,7 @@ static sluice_status column_points_make(const sl_column *column, sl_row *row, sl
     if (status != SLUICE_OK) {
         return status;
     }
-    move_points(column, &row->draws[column->group].params, points, length - given);
+    move_points(column, row, points, length - given);
     sl_column_set_length(column, parts, row->at.number, column->request.padded, length);
     return SLUICE_OK;
 }
@@ -162,15 +186,15 @@ static void column_points_cover(const sl_column *column, const sl_row *row, sl_p
                                 const sl_paste *paste)
 {
     const sl_params *params = &row->draws[column->group].params;
-    const point_sides sides = sides_of(column, params);
+    const point_sides sides = sides_of(column, row);
     const uint32_t values = column->request.point_values;
     const uint64_t length = sl_column_length(column, parts, row->at.number);
     const uint64_t own = length < paste->shapes.shape_count ? length : paste->shapes.shape_count;
     float *point = sl_column_row(column, parts, 0, row->at.number);
     for (uint64_t i = 0; values > VISIBILITY && i < own * column->elements; i += values) {
         float *at = point + i;
-        const double x = (double)at[X] * sides.out[X];
-        const double y = (double)at[Y] * sides.out[Y];
+        const double x = ((double)at[X] + sides.out_middle) * sides.out[X];
+        const double y = ((double)at[Y] + sides.out_middle) * sides.out[Y];
         if (at[VISIBILITY] > 1 && x >= 0 && y >= 0 && x < params->width && y < params->height &&
             paste->over[(size_t)y * params->width + (size_t)x] != 0) {
             at[VISIBILITY] = 1;

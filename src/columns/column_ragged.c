@@ -74,7 +74,10 @@ static sl_part *column_ragged_add_values(sl_column *column, sl_column_set *set, 
 sluice_status sl_column_bind_lengths(sl_column *column, sl_column_set *set, bool padded,
                                      sluice_error *error)
 {
-    const sluice_status status = find_step(column, error);
+    sluice_status status = find_step(column, error);
+    if (status == SLUICE_OK) {
+        status = sl_column_default_length(column, error);
+    }
     if (status != SLUICE_OK) {
         return status;
     }
@@ -104,9 +107,10 @@ sluice_status sl_column_bind_lengths(sl_column *column, sl_column_set *set, bool
 static sluice_status column_ragged_bind(sl_column *column, sl_column_set *set, bool padded,
                                         sluice_error *error)
 {
-    sluice_status status = sl_column_bind_lengths(column, set, padded, error);
-    if (status == SLUICE_OK && column->request.follows[0] != '\0') {
-        status = sl_column_follow(set, column, true, error);
+    sluice_status status =
+        column->request.follows[0] != '\0' ? sl_column_follow(set, column, true, error) : SLUICE_OK;
+    if (status == SLUICE_OK) {
+        status = sl_column_bind_lengths(column, set, padded, error);
     }
     if (status == SLUICE_OK && column->lead != SL_COLUMN_NONE && column->owner == SL_COLUMN_NONE) {
         return sl_column_refuse(column, error,
@@ -151,7 +155,8 @@ sluice_status sl_column_limit_length(const sl_column *column, uint64_t *length, 
     }
     if (!column->request.truncates) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                            "\"%s\" has a length of %llu, the column holds %llu",
+                            "\"%s\" has a length of %llu, the column holds %llu: give it more "
+                            "" SL_OPTION("length") ", or " SL_OPTION("too_long") " truncate",
                             column->field.name, (unsigned long long)*length,
                             (unsigned long long)column->request.length);
     }
@@ -232,6 +237,7 @@ static sluice_status make_values(const sl_column *column, sl_row *row, sl_part_v
         return status;
     }
     *length = elements / column->elements;
+    sl_watch_length(column, row, *length);
     return sl_column_take_values(column, row, parts, bytes.data, length, error);
 }
 

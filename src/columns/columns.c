@@ -212,6 +212,9 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
                           .member = request->partner,
                           .first_part = set->part_count};
     sluice_status status = find_fields(config, column, error);
+    if (status == SLUICE_OK) {
+        status = sl_column_take_meaning(set, config, column, error);
+    }
     if (status != SLUICE_OK) {
         return status;
     }
@@ -371,9 +374,14 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
                            .ignore = config->ignore_index,
                            .batch = config->batch,
                            .buckets = config->buckets,
-                           .bucket_count = config->bucket_count};
+                           .bucket_count = config->bucket_count,
+                           .exif = config->exif,
+                           .notices = config->notices};
     set->columns = sl_calloc(SL_COLUMNS_MAX, sizeof(*set->columns));
-    if (set->columns == NULL) {
+    set->watches =
+        config->notices != NULL ? sl_calloc(SL_COLUMNS_MAX, sizeof(*set->watches)) : NULL;
+    if (set->columns == NULL || (config->notices != NULL && set->watches == NULL)) {
+        sl_columns_close(set);
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "out of memory for columns");
     }
     sluice_status status =
@@ -398,6 +406,7 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
         return status;
     }
     columns_order(set);
+    sl_orientation_bind(set, config);
     sl_facts_add(set);
     sl_shared_bind(set);
     return SLUICE_OK;
@@ -406,7 +415,9 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
 void sl_columns_close(sl_column_set *set)
 {
     sl_free(set->columns);
+    sl_free(set->watches);
     set->columns = NULL;
+    set->watches = NULL;
 }
 
 uint64_t sl_columns_row_bytes(const sl_column_set *set)

@@ -19,6 +19,8 @@
  * (sl_recipe_members) is made by instalments, one of each member, of which the last finishes it:
  * pictures and masks in a canvas that the worker's row keeps, what has a length by appending; and
  * where objects are pasted, those of the row's own that are covered are taken out then (paste.h).
+ * Meaning: what a request leaves open is the field's (meaning.c). What was annotated in the image
+ * the other way up than it is decoded is turned before the draw's trail moves it (orientation.c).
  * Mixing: a picture column whose recipe mixes rows has them meet (meeting.h), when they are made.
  * Threads: a set is immutable once bound; a row belongs to one worker; different rows of a slot are
  * made by different workers at the same time.
@@ -32,8 +34,10 @@
 #include "cast.h"
 #include "decoder.h"
 #include "meeting.h"
+#include "notices.h"
 #include "parts.h"
 #include "subvolume.h"
+#include "turn.h"
 #include "value.h"
 #include "work.h"
 
@@ -71,7 +75,10 @@ typedef struct sl_column_request {
     double fill;
     sluice_column_interpolation interpolation;
     uint32_t channels;
-    sl_box_rule boxes;                /* BOXES, POINTS: `relative` and `out_relative` */
+    sl_box_rule boxes; /* BOXES, POINTS: `relative` and `out_relative` */
+    sluice_coordinates
+        coordinates; /* BOXES, POINTS; once bound not AUTO, and `relative` goes by it */
+    sluice_orientation orientation;   /* of what follows an image; AUTO: the field's */
     char shapes[SL_FIELD_NAME_BYTES]; /* BOXES: field that they are made anew of; "": none */
     char labels[SL_FIELD_NAME_BYTES], crowds[SL_FIELD_NAME_BYTES]; /* MASK of shapes; "": none */
     double background, ignore;                                     /* MASK of shapes */
@@ -97,6 +104,15 @@ typedef struct sl_beside {
     uint32_t number; /* SL_FIELD_NONE: there is none */
 } sl_beside;
 
+/* What is looked at until a notice is given, or is not needed (watch.c). */
+typedef struct sl_watch {
+    _Atomic uint32_t looked, invalid; /* BOXES: of the first ones that were read */
+    _Atomic bool settled;             /* RAGGED, PADDED: whether rows are as long as boxes; BOXES:
+                                         whether a batch lost them all */
+    uint32_t rows;                    /* of that, under the notices' mutex, as: */
+    uint64_t lengths;                 /* bits, of lengths modulo 64 */
+} sl_watch;
+
 typedef struct sl_column sl_column;
 typedef struct sl_column_set sl_column_set;
 typedef struct sl_paste sl_paste; /* paste.h */
@@ -111,11 +127,19 @@ typedef struct sl_row_place {
     uint32_t bucket;     /* of its batch: what its pictures' size is, where that is the bucket's */
 } sl_row_place;
 
+/* Which way up a group's image is (orientation.c). */
+typedef struct sl_image_frame {
+    sl_turn stored;               /* its EXIF orientation, and its size as stored */
+    bool upright;                 /* it is decoded turned */
+    sluice_orientation annotated; /* what its size says: STORED or UPRIGHT */
+} sl_image_frame;
+
 /* What was drawn for a group, and by which key. */
 typedef struct sl_group_draw {
     sl_draw_key key;
     sl_params params;
     uint32_t attempt; /* how often the row was drawn before for this group's sake */
+    sl_image_frame frame;
 } sl_group_draw;
 
 /* What the instalments of a column are put together in. */
@@ -182,19 +206,25 @@ struct sl_column {
     sl_field field;        /* a copy */
     uint32_t field_number; /* SL_FIELD_NONE: of no field */
     uint32_t first_part, part_count;
-    uint32_t group;       /* of geometry; SL_GROUP_NONE */
-    bool leads;           /* its group */
-    bool pastes;          /* IMAGE: objects, which are those of */
-    uint32_t objects;     /* a column of boxes of its group */
-    bool several;         /* its group is of several members: */
-    uint32_t member;      /* the first one, or the only one, that it is made of */
-    uint32_t lead;        /* the column that leads it; SL_COLUMN_NONE */
-    uint32_t owner;       /* column of the boxes that its rows belong to; SL_COLUMN_NONE */
-    uint32_t box_list;    /* BOXES: its number among them */
-    sl_beside shapes;     /* BOXES */
-    sl_beside labels;     /* MASK of shapes */
-    sl_beside crowds;     /* likewise, and BOXES */
-    uint8_t fill[8];      /* MASK: an element */
+    uint32_t group;    /* of geometry; SL_GROUP_NONE */
+    bool leads;        /* its group */
+    bool pastes;       /* IMAGE: objects, which are those of */
+    uint32_t objects;  /* a column of boxes of its group */
+    bool several;      /* its group is of several members: */
+    uint32_t member;   /* the first one, or the only one, that it is made of */
+    uint32_t lead;     /* the column that leads it; SL_COLUMN_NONE */
+    uint32_t owner;    /* column of the boxes that its rows belong to; SL_COLUMN_NONE */
+    uint32_t box_list; /* BOXES: its number among them */
+    sl_beside shapes;  /* BOXES */
+    sl_beside labels;  /* MASK of shapes */
+    sl_beside crowds;  /* likewise, and BOXES */
+    uint8_t fill[8];   /* MASK: an element */
+    sluice_orientation orientation; /* IMAGE: as it is decoded, AUTO: as the decoder does; what
+                                       follows one: as it was annotated, AUTO: as it is decoded, or
+                                       of a MASK as its size says */
+    bool by_size;   /* IMAGE: it, or what follows it, goes by what was annotated as its size: */
+    bool dependent; /* what follows it does */
+    uint32_t width_field, height_field;
     uint32_t picture;     /* IMAGE: its number among them */
     bool bucketed;        /* IMAGE: its recipe goes by the size of the batch's bucket */
     bool sized;           /* and has it at its end; of a MASK: its picture does */
@@ -244,7 +274,10 @@ struct sl_column_set {
     int64_t ignore;  /* what integers are where there is none */
     const sluice_size *buckets; /* sizes of pictures, by bucket of a batch; NULL: there are none */
     uint32_t bucket_count;
-    bool apart; /* each column opens and decodes its picture anew: to compare with */
+    sluice_exif exif;
+    sl_notices *notices; /* of the opener's; NULL: nobody reads them */
+    sl_watch *watches;   /* by column; NULL: nobody reads notices */
+    bool apart;          /* each column opens and decodes its picture anew: to compare with */
 };
 
 typedef struct sl_columns_config {
@@ -259,6 +292,8 @@ typedef struct sl_columns_config {
     uint32_t batch;             /* rows of one; 0: not to be looked at */
     const sluice_size *buckets; /* which stay; NULL: there are none */
     uint32_t bucket_count;
+    sluice_exif exif;
+    sl_notices *notices; /* which stay open; NULL: nobody reads them */
 } sl_columns_config;
 
 /* Errors: INVALID (no such field, a name twice, a kind that does not take the field, ...), NOMEM.
@@ -322,9 +357,44 @@ enum {
     SL_IMAGE_SHARE = SL_IMAGE_PARTNER,  /* f32: of its own layer */
     SL_IMAGE_KEPT = SL_IMAGE_MIXING + 1 /* samples, until the row and the one behind it are made */
 };
+/* Parts of a BOXES, behind values and offsets or lengths. */
+enum { SL_BOXES_HAD = 2 }; /* u32: boxes of the row before the draw; only where notices are read */
 /* Parts of a ONE_HOT that follows a column. */
 enum { SL_ONE_HOT_ROWS, SL_ONE_HOT_CLASS /* u32 */ };
 #define SL_CLASS_NONE UINT32_MAX
+
+/* ---- meaning.c ---- */
+
+/* Fills in what the request leaves open and the field knows; notices what contradicts it. INVALID.
+ */
+sluice_status sl_column_take_meaning(sl_column_set *set, const sl_columns_config *config,
+                                     sl_column *column, sluice_error *error);
+/* The length that was not asked for, once the column follows what it does. INVALID: it has none. */
+sluice_status sl_column_default_length(sl_column *column, sluice_error *error);
+
+/* ---- orientation.c ---- */
+
+/* Once all columns are bound: which way up images are decoded, and what follows them is turned. */
+void sl_orientation_bind(sl_column_set *set, const sl_columns_config *config);
+/* The decoder has opened the lead's image: decides which way up it is decoded, and its size then.
+ * CORRUPT: the sizes that are stored and annotated do not fit, or do not tell. */
+sluice_status sl_group_orient(const sl_column *lead, sl_row *row, sl_picture *picture,
+                              sluice_error *error);
+/* How the column's values are turned; its size is that of the image as they were annotated. */
+sl_turn sl_column_turn(const sl_column *column, const sl_row *row);
+/* The same of a mask of width x height, by its own size where nothing else says it. False: that is
+ * no size of its image. */
+bool sl_column_turn_mask(const sl_column *column, const sl_row *row, uint64_t width,
+                         uint64_t height, sl_turn *turn);
+
+/* ---- watch.c ---- */
+
+/* A sample's boxes were read, `faults` of them are none in the column's format. */
+void sl_watch_boxes(const sl_column *column, const sl_box_list *list);
+/* A row of a column that follows no boxes is that long. */
+void sl_watch_length(const sl_column *column, const sl_row *row, uint64_t length);
+/* The rows of a batch are made: whether geometry left none of their boxes. */
+void sl_watch_batch(const sl_column *column, uint32_t rows, sl_part_view parts);
 
 /* Adds a part NAME + suffix; NULL with an error: there are too many. Rows, dtype and role are the
  * caller's to fill in. */
@@ -357,13 +427,11 @@ sluice_status sl_group_make(const sl_column *lead, sl_row *row, sluice_error *er
 /* Of a BOXES column: what a group's draw needs (column_boxes.c). Reads those of the sample: none
  * where the field is missing. */
 sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_error *error);
-/* Once the picture's size is known: to pixels, of those that are stored in shares of it. */
-sluice_status sl_column_scale_boxes(const sl_column *column, sl_row *row, uint32_t width,
-                                    uint32_t height, sluice_error *error);
+/* Once the picture's frame is known: to pixels of it, as it is decoded. */
+sluice_status sl_column_scale_boxes(const sl_column *column, sl_row *row, sluice_error *error);
 /* What boxes are made anew of, where their column says so: in scratch that is the picture's, too,
  * until it is released (box_shapes.c). */
-sluice_status sl_column_read_shapes(const sl_column *column, sl_row *row, const sl_picture *picture,
-                                    sluice_error *error);
+sluice_status sl_column_read_shapes(const sl_column *column, sl_row *row, sluice_error *error);
 /* Parts of a column of values of any length, as RAGGED or PADDED has them, and their end. */
 sluice_status sl_column_bind_lengths(sl_column *column, sl_column_set *set, bool padded,
                                      sluice_error *error);

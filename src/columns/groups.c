@@ -281,14 +281,13 @@ sluice_status sl_group_read(const sl_column *lead, sl_row *row, sluice_error *er
     return status;
 }
 
-static sluice_status group_scale_boxes(const sl_column *lead, sl_row *row,
-                                       const sl_picture *picture, sluice_error *error)
+static sluice_status group_scale_boxes(const sl_column *lead, sl_row *row, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < lead->set->count && status == SLUICE_OK; i++) {
         const sl_column *column = &lead->set->columns[i];
         if (is_of_group(column, lead)) {
-            status = sl_column_scale_boxes(column, row, picture->width, picture->height, error);
+            status = sl_column_scale_boxes(column, row, error);
             row->blame = status == SLUICE_OK ? row->blame : &row->values.of[column->field_number];
         }
     }
@@ -301,14 +300,13 @@ static bool is_wanting(const sl_column *column, const sl_box_list *list)
     return column->request.boxes.at_least_one && list->seen > 0 && list->kept_count == 0;
 }
 
-static sluice_status group_read_shapes(const sl_column *lead, sl_row *row,
-                                       const sl_picture *picture, sluice_error *error)
+static sluice_status group_read_shapes(const sl_column *lead, sl_row *row, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < lead->set->count && status == SLUICE_OK; i++) {
         const sl_column *column = &lead->set->columns[i];
         if (is_of_group(column, lead)) {
-            status = sl_column_read_shapes(column, row, picture, error);
+            status = sl_column_read_shapes(column, row, error);
         }
     }
     return status;
@@ -377,12 +375,12 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
     sl_group_draw *draw = &row->draws[lead->group];
     sl_scratch *scratch = sl_decoder_scratch(row->decoder);
     const size_t mark = sl_scratch_mark(scratch);
-    sluice_status status = group_scale_boxes(lead, row, picture, error);
+    sluice_status status = group_scale_boxes(lead, row, error);
     bool satisfied = false;
     uint32_t tiles;
     const uint32_t tile = sl_group_tile(lead, row, &tiles);
     if (status == SLUICE_OK) {
-        status = group_read_shapes(lead, row, picture, error);
+        status = group_read_shapes(lead, row, error);
     }
     draw->key = (sl_draw_key){.seed = row->seed,
                               .epoch = row->epoch,

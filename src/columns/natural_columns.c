@@ -13,6 +13,10 @@
 static sluice_column_kind natural_kind(const sl_field *field)
 {
     bool fixed = field->dims < SLUICE_TENSOR_DIMS_MAX; /* rows are a dimension, too */
+    const sluice_role role = field->meaning.role;
+    if (role == SLUICE_ROLE_WIDTH || role == SLUICE_ROLE_HEIGHT) {
+        return (sluice_column_kind)0;
+    }
     switch (field->type) {
     case SLUICE_FIELD_IMAGE:
         return SLUICE_COLUMN_IMAGE;

@@ -142,17 +142,31 @@ static uint64_t read_sharing_groups(const sl_column *first, sl_row *row)
     return read;
 }
 
+/* The picture is the same way up for all of them; those that can go by it. */
+static uint64_t orient_groups(const sl_column *first, uint64_t columns, sl_row *row,
+                              sl_picture *picture)
+{
+    for (uint64_t left = columns; left != 0; left &= left - 1) {
+        const uint32_t number = (uint32_t)__builtin_ctzll(left);
+        if (sl_group_orient(&first->set->columns[number], row, picture, NULL) != SLUICE_OK) {
+            columns &= ~(UINT64_C(1) << number);
+        }
+    }
+    return columns;
+}
+
 uint64_t sl_shared_make(const sl_column *first, sl_row *row, sl_part_view parts)
 {
     const sl_value *value = &row->values.of[first->field_number];
     sl_picture picture;
     shared_plan plan;
     uint64_t made = 0;
-    const uint64_t columns = value->present ? read_sharing_groups(first, row) : 0;
+    uint64_t columns = value->present ? read_sharing_groups(first, row) : 0;
     row->opened_ns = row->timed ? sl_now_ns() : 0;
     if (columns == 0 || sl_decoder_open_picture(row->decoder, value, &picture, NULL) < 0) {
         return 0;
     }
+    columns = orient_groups(first, columns, row, &picture);
     plan_parts(first, columns, row, &picture, &plan);
     sl_scratch *scratch = sl_decoder_scratch(row->decoder);
     const size_t mark = sl_scratch_mark(scratch);

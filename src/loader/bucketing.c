@@ -64,6 +64,9 @@ typedef struct size_finder {
     const sl_bucketing *bucketing;
     const sl_dataset *dataset;
     uint32_t field, width_field, height_field;
+    sluice_exif exif;
+    sluice_orientation orientation; /* of the field; BY_SIZE: the other two have what was annotated
+                                     */
     const sl_decoder_config *decoding;
     uint8_t *bucket_of;
     _Atomic uint64_t next;
@@ -83,12 +86,26 @@ typedef struct size_reader {
     sluice_error error;
 } size_reader;
 
-static bool size_of_value(size_reader *r, const sl_value *value, sluice_size *size)
+static int64_t side_found(const sl_values *values, uint32_t field)
 {
+    return field != SL_FIELD_NONE && values->of[field].present ? values->of[field].integer : 0;
+}
+
+/* Of the picture as a loader decodes it. */
+static bool size_of_value(size_reader *r, const sl_values *values, sluice_size *size)
+{
+    const size_finder *f = r->finder;
+    const int64_t annotated[2] = {side_found(values, f->width_field),
+                                  side_found(values, f->height_field)};
     sl_picture picture;
-    if (sl_decoder_open_picture(r->decoder, value, &picture, &r->error) != SLUICE_OK) {
+    bool turns = false;
+    if (sl_decoder_open_picture(r->decoder, &values->of[f->field], &picture, &r->error) !=
+            SLUICE_OK ||
+        sl_decoder_turns(r->decoder, f->exif, f->orientation, annotated, &turns, &r->error) !=
+            SLUICE_OK) {
         return false;
     }
+    sl_decoder_turn(r->decoder, turns, &picture);
     *size = (sluice_size){picture.width, picture.height};
     return true;
 }
@@ -99,10 +116,16 @@ static bool size_of_index(const size_reader *r, sluice_size *size)
 {
     const size_finder *f = r->finder;
     const sl_value *of = r->values.of;
-    if (f->decoding->exif == SLUICE_EXIF_APPLY) {
+    const bool upright = f->orientation == SLUICE_ORIENTATION_UPRIGHT;
+    if (f->exif == SLUICE_EXIF_APPLY || (f->exif == SLUICE_EXIF_AUTO && upright)) {
         return false;
     }
-    if (of[f->field].width > 0 && of[f->field].height > 0) {
+    const bool by_size =
+        f->exif == SLUICE_EXIF_AUTO && f->orientation == SLUICE_ORIENTATION_BY_SIZE;
+    if (f->exif == SLUICE_EXIF_IGNORE && f->orientation == SLUICE_ORIENTATION_BY_SIZE) {
+        return false; /* what was annotated may be upright */
+    }
+    if (!by_size && of[f->field].width > 0 && of[f->field].height > 0) {
         *size = (sluice_size){of[f->field].width, of[f->field].height};
         return true;
     }
@@ -132,9 +155,15 @@ static sluice_status size_of_file(size_reader *r, const sl_sample *sample, sluic
     const sl_bytes all = {r->front, bytes < FRONT_BYTES ? bytes : FRONT_BYTES};
     const bool found =
         sl_dataset_unpack(dataset, sample, all, &r->values, &r->error) == SLUICE_OK &&
-        r->values.of[r->finder->field].present &&
-        size_of_value(r, &r->values.of[r->finder->field], size);
+        r->values.of[r->finder->field].present && size_of_value(r, &r->values, size);
     return found ? SLUICE_OK : SLUICE_AGAIN;
+}
+
+static uint64_t wanted_fields(const size_finder *f)
+{
+    return UINT64_C(1) << f->field |
+           (f->width_field < SL_FIELDS_MAX ? UINT64_C(1) << f->width_field : 0) |
+           (f->height_field < SL_FIELDS_MAX ? UINT64_C(1) << f->height_field : 0);
 }
 
 static sluice_status size_of_stored(size_reader *r, uint64_t index, sluice_size *size)
@@ -142,9 +171,9 @@ static sluice_status size_of_stored(size_reader *r, uint64_t index, sluice_size 
     const size_finder *f = r->finder;
     sl_stored_sample *stored = NULL;
     sluice_status status =
-        sl_dataset_read_sample(f->dataset, index, UINT64_C(1) << f->field, &stored, &r->error);
-    if (status == SLUICE_OK && (!stored->values.of[f->field].present ||
-                                !size_of_value(r, &stored->values.of[f->field], size))) {
+        sl_dataset_read_sample(f->dataset, index, wanted_fields(f), &stored, &r->error);
+    if (status == SLUICE_OK &&
+        (!stored->values.of[f->field].present || !size_of_value(r, &stored->values, size))) {
         status =
             stored->values.of[f->field].present ? (sluice_status)r->error.status : SLUICE_CORRUPT;
     }
@@ -220,12 +249,8 @@ static void run_size_reader(void *argument)
 
 static sluice_status open_reader(size_reader *r, size_finder *finder, sluice_error *error)
 {
-    const uint64_t fields =
-        UINT64_C(1) << finder->field |
-        (finder->width_field < SL_FIELDS_MAX ? UINT64_C(1) << finder->width_field : 0) |
-        (finder->height_field < SL_FIELDS_MAX ? UINT64_C(1) << finder->height_field : 0);
     r->finder = finder;
-    sl_values_begin(&r->values, fields);
+    sl_values_begin(&r->values, wanted_fields(finder));
     r->front = sl_malloc(FRONT_BYTES);
     if (r->front == NULL) {
         return sl_no_memory(error, STAGE, "for the headers of pictures");
@@ -283,13 +308,20 @@ static sluice_status find_sizes(sl_bucketing *b, const sl_config *config, const 
 {
     const sluice_loader_options *o = &config->options;
     const sl_decoder_config decoding = {.max_pixels = UINT64_MAX,
-                                        .max_unpacked_bytes = o->max_sample_bytes,
-                                        .exif = (sluice_exif)o->exif};
+                                        .max_unpacked_bytes = o->max_sample_bytes};
+    const char *name = dataset->fields[field].name;
+    const uint32_t width =
+        sl_field_of_role(dataset->fields, dataset->info.fields, name, SLUICE_ROLE_WIDTH);
+    const uint32_t height =
+        sl_field_of_role(dataset->fields, dataset->info.fields, name, SLUICE_ROLE_HEIGHT);
+    const bool known = width != SL_FIELD_NONE && height != SL_FIELD_NONE;
     size_finder finder = {.bucketing = b,
                           .dataset = dataset,
                           .field = field,
-                          .width_field = find_number(dataset, "width"),
-                          .height_field = find_number(dataset, "height"),
+                          .width_field = known ? width : find_number(dataset, "width"),
+                          .height_field = known ? height : find_number(dataset, "height"),
+                          .exif = (sluice_exif)o->exif,
+                          .orientation = dataset->fields[field].meaning.orientation,
                           .decoding = &decoding,
                           .bucket_of = b->bucket_of,
                           .failed_at = UINT64_MAX};

@@ -199,6 +199,7 @@ static void destroy(sluice_loader *loader)
     sl_episode_set_close(&loader->episodes);
     sl_classes_close(&loader->classes);
     sl_columns_close(&loader->columns);
+    sl_notices_close(loader->notices);
     sl_quarantine_close(&loader->quarantine);
     sl_shard_set_close(&loader->shards);
     sl_bucketing_close(&loader->buckets);
@@ -238,7 +239,9 @@ static sluice_status bind_columns(sluice_loader *loader, const sluice_augment *r
                                       .batch = o->batch_size,
                                       .buckets =
                                           loader->buckets.count > 0 ? loader->buckets.sizes : NULL,
-                                      .bucket_count = loader->buckets.count};
+                                      .bucket_count = loader->buckets.count,
+                                      .exif = (sluice_exif)o->exif,
+                                      .notices = loader->notices};
     return sl_columns_bind(&loader->columns, &config, error);
 }
 
@@ -327,12 +330,15 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
     made->forks = sl_fork_count();
     made->watch.period_ns = SL_WATCHDOG_PERIOD_NS;
     made->dataset = sl_dataset_ref(dataset);
+    made->notices = sl_notices_open();
     made->quarantine.fd = -1;
     sl_error_clear(&made->error);
     sl_error_clear(&made->refusal);
     sl_mutex_init(&made->mutex);
     sl_cond_init(&made->no_calls);
-    sluice_status status = sl_config_make(&made->config, options, dataset, error);
+    sluice_status status = made->notices != NULL
+                               ? sl_config_make(&made->config, options, dataset, error)
+                               : sl_no_memory(error, "loader", "for the loader");
     if (status == SLUICE_OK) {
         status = read_buckets(made, error);
     }

@@ -43,6 +43,7 @@ struct sluice_loader {
     sl_workers *workers;
     sl_quarantine quarantine;
     sl_column_set columns;
+    sl_notices *notices; /* of the columns */
     sl_partners partners;
     sl_classes classes;      /* none, unless a rule of partners, or episodes, look at them */
     sl_episode_set episodes; /* classes 0: there are none */

@@ -10,7 +10,7 @@ static const char *const layouts[] = {"nhwc", "nchw", NULL};
 static const char *const shuffles[] = {"full", "block", "none", "shards", NULL};
 static const char *const last_batches[] = {"drop", "pad", "short", "repeat", NULL};
 static const char *const bad_samples[] = {"fail", "replace", "mask", NULL};
-static const char *const exifs[] = {"ignore", "apply", NULL};
+static const char *const exifs[] = {"auto", "apply", "ignore", NULL};
 static const char *const io_backends[] = {"auto", "uring", "pread", NULL};
 static const char *const page_caches[] = {"auto", "buffered", "direct", "drop", NULL};
 
@@ -50,7 +50,7 @@ static const sluice_option loader_rows[] = {
     {TEXT(quarantine_path), .keyword = "quarantine", .flag = "--quarantine", .value = "FILE",
      .help = "append a line to FILE for each bad sample"},
     {WORD(exif, exifs), .keyword = "exif", .flag = "--exif",
-     .help = "turn pictures upright as EXIF says [ignore]"},
+     .help = "way up of images: as annotated, upright, or as stored [auto]"},
     {FLAG(exact), .keyword = "exact", .flag = "--exact",
      .help = "decode at full size also what becomes much smaller"},
     {FLAG(whole_samples), .keyword = "whole_samples", .flag = "--whole-samples",
@@ -118,6 +118,8 @@ static const char *const kinds[] = {"image",    "number",    "tensor", "window",
                                     "padded",   "one_hot",   "mask",   "boxes",  "points",
                                     "geometry", "instances", NULL};
 static const char *const box_formats[] = {"auto", "xyxy", "xywh", "cxcywh", NULL};
+static const char *const coordinates[] = {"auto", "relative", "pixels", "indices", NULL};
+static const char *const orientations[] = {"auto", "stored", "upright", NULL};
 static const char *const interpolations[] = {"nearest", "bilinear", NULL};
 static const char *const overlaps[] = {"last", "ignore", NULL};
 static const char *const parts[] = {"whole", "center", "random", NULL};
@@ -164,7 +166,8 @@ static const sluice_option column_rows[] = {
      .help = "what of a label is spread over all classes [0]"},
     {SL_TEXT(sluice_column, follows), .kinds = LENGTHS | OF(MASK) | OF(GEOMETRY),
      .keyword = "follows", .value = "COLUMN",
-     .help = "the image, or the boxes, that it goes by [the only image before it]"},
+     .help =
+         "the image, or the boxes, that it goes by [the boxes it belongs to, or the only image]"},
     {WORD(interpolation, interpolations, 0), .kinds = OF(MASK), .keyword = "interpolation",
      .help = "what is between pixels [nearest]"},
     {NUMBER(channels, 1, 64), .kinds = OF(MASK), .keyword = "channels", .value = "N",
@@ -172,11 +175,14 @@ static const sluice_option column_rows[] = {
     {NUMBER(fill, -(INT64_C(1) << 53), UINT64_C(1) << 53), .kinds = OF(MASK), .keyword = "fill",
      .value = "NUMBER", .help = "what is beside the picture [0]"},
     {WORD(box_format, box_formats, 0), .kinds = OF(BOXES), .keyword = "format",
-     .help = "of the stored boxes [xyxy]"},
+     .help = "of the stored boxes [the field's, or xyxy]"},
     {WORD(out_format, box_formats, 0), .kinds = OF(BOXES), .keyword = "out_format",
      .help = "of the batch's boxes [xyxy]"},
-    {SL_FLAG(sluice_column, relative), .kinds = PLACES, .keyword = "relative",
-     .help = "stored as shares of the picture's width and height"},
+    {WORD(relative, coordinates, 0), .kinds = PLACES, .keyword = "relative",
+     .help = "coordinates as stored: 1 (relative), 0 (pixels) or indices [the field's]"},
+    {WORD(orientation, orientations, 0), .kinds = PLACES | OF(MASK) | OF(INSTANCES),
+     .keyword = "orientation",
+     .help = "way up of the image that it was annotated in [the field's]"},
     {SL_FLAG(sluice_column, out_relative), .kinds = PLACES, .keyword = "out_relative",
      .help = "in the batch as shares of the output's width and height"},
     {SL_FLAG(sluice_column, padded), .kinds = PLACES | OF(INSTANCES), .keyword = "padded",

@@ -162,7 +162,7 @@ TEST(what_is_refused)
     expect(dataset, 0, "none", &good, SLUICE_INVALID,
            "image field \"none\"; the image fields are: image");
     expect(NULL, 0, "image", &good, SLUICE_INVALID, "dataset");
-    bad.exif = 2;
+    bad.exif = 3;
     expect(dataset, 0, "image", &bad, SLUICE_INVALID, "exif");
     bad = good;
     bad.capacity = 1;

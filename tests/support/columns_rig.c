@@ -31,6 +31,7 @@ int columns_rig_close(void **state)
     sl_row_close(&r->set, r->row);
     free(r->row->draws);
     sl_columns_close(&r->set);
+    sl_notices_close(r->notices);
     for (size_t i = 0; i < SL_PARTS_MAX; i++) {
         free(r->parts[i]);
     }
@@ -43,8 +44,12 @@ int columns_rig_close(void **state)
 
 static sluice_status bind_asked(columns_rig *r, sluice_error *error)
 {
-    const sl_columns_config config = {
-        .asked = r->asked, .fields = r->fields, .field_count = r->field_count, .ignore_index = -1};
+    const sl_columns_config config = {.asked = r->asked,
+                                      .fields = r->fields,
+                                      .field_count = r->field_count,
+                                      .ignore_index = -1,
+                                      .exif = r->exif,
+                                      .notices = r->notices};
     sl_error_clear(error);
     return sl_columns_bind(&r->set, &config, error);
 }

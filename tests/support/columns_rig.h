@@ -16,6 +16,8 @@
 typedef struct columns_rig {
     const sl_field *fields;
     uint32_t field_count, rows;
+    sluice_exif exif;    /* of the set that is bound next */
+    sl_notices *notices; /* likewise; NULL: nobody reads them */
     sluice_columns *asked;
     sl_column_set set;
     sl_decoder *decoder;

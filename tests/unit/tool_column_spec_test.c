@@ -127,7 +127,8 @@ TEST(test_followers)
     assert_string_equal(spec.crowds, "iscrowd");
     assert_int_equal(spec.follower.box_format, SLUICE_BOX_XYWH);
     assert_int_equal(spec.follower.out_format, SLUICE_BOX_CXCYWH);
-    assert_true(spec.follower.relative == 0 && spec.follower.out_relative == 1);
+    assert_true(spec.follower.relative == SLUICE_COORDINATES_PIXELS &&
+                spec.follower.out_relative == 1);
     assert_true(spec.follower.padded == 1 && spec.follower.at_least_one == 1);
     assert_true(spec.follower.min_size == 2 && spec.follower.min_area == 4.5);
     assert_true(spec.follower.min_visibility == 0.25 && spec.follower.max_aspect == 9);
@@ -143,6 +144,10 @@ TEST(test_followers)
     spec = good("p:points,length=3,point-values=2,mirror=1:0:2,relative=1,follows=b");
     assert_true(spec.follower.point_values == 2 && spec.follower.relative == 1);
     assert_true(spec.mirror_count == 3 && spec.mirror[0] == 1 && spec.mirror[2] == 2);
+    spec = good("p:points,relative=indices,orientation=upright");
+    assert_int_equal(spec.follower.relative, SLUICE_COORDINATES_INDICES);
+    assert_int_equal(spec.follower.orientation, SLUICE_ORIENTATION_UPRIGHT);
+    assert_int_equal(good("b:boxes,relative=auto").follower.relative, 0);
     assert_string_equal(good("l:ragged,length=3,follows=b").follows, "b");
     assert_string_equal(good("l:padded,length=3,follows=b").follows, "b");
     spec = good("where:geometry,follows=image");
@@ -278,7 +283,7 @@ TEST(test_faults_of_followers)
         {"m:mask,channels=0", "channels=0: expected a whole number from 1 to 64"},
         {"m:mask,channels=65", "from 1 to 64"},
         {"m:mask,length=3", "it takes follows, fill, interpolation, channels, labels, crowds, "
-                            "background, ignore, overlap, dtype, missing"},
+                            "background, ignore, overlap, orientation, dtype, missing"},
         {"m:mask,follows=a b", "follows=a b: expected a column's name"},
         {"m:mask,labels=", "KEY=VALUE"},
         {"m:mask,crowds=a b", "crowds=a b: expected a field's name"},

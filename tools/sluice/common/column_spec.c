@@ -66,6 +66,7 @@ static const struct column_key keys[] = {
     FOLLOWER("background"),
     FOLLOWER("ignore"),
     FOLLOWER("overlap"),
+    FOLLOWER("orientation"),
     {"dtype", BIT(IMAGE) | BIT(MASK) | ELEMENTS, COLUMN_VALUE_WORD, MEMBER(dtype), 0, 0, NULL},
     {"layout", BIT(IMAGE), COLUMN_VALUE_WORD, MEMBER(layout), 0, 0, NULL},
     {"missing", BIT(IMAGE) | BIT(MASK) | BIT(BOXES) | BIT(POINTS) | BIT(INSTANCES) | ELEMENTS,

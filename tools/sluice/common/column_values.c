@@ -214,6 +214,15 @@ static bool take_whole(const struct column_key *key, const sluice_option *option
     return true;
 }
 
+/* What was a flag before it was a word: 1 and 0 stay. */
+static const char *coordinates_of(const struct column_key *key, const char *text)
+{
+    if (strcmp(key->name, "relative") != 0) {
+        return text;
+    }
+    return strcmp(text, "1") == 0 ? "relative" : strcmp(text, "0") == 0 ? "pixels" : text;
+}
+
 static bool take_follower(const struct column_key *key, const char *text, struct column_spec *spec,
                           const struct column_fault *fault)
 {
@@ -223,7 +232,7 @@ static bool take_follower(const struct column_key *key, const char *text, struct
     case SLUICE_OPTION_REAL:
         return take_real(key, &option, text, member, fault);
     case SLUICE_OPTION_WORD:
-        return take_word(key, option.words, text, member, fault);
+        return take_word(key, option.words, coordinates_of(key, text), member, fault);
     default:
         return take_whole(key, &option, text, member, fault);
     }

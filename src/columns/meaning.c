@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a column's request leaves open is what its field means (sl_meaning): formats and units of
+ * boxes and points, and which boxes something belongs to. The opener's thread.
+ */
+#include "columns.h"
+#include "error.h"
+
+#include <string.h>
+
+/* Boxes or points of a sample, where nobody says how many there are: more than pictures of common
+ * datasets have. */
+#define LENGTH_DEFAULT UINT64_C(1024)
+
+static const char *const format_words[] = {"auto", "xyxy", "xywh", "cxcywh"};
+static const char *const coordinate_words[] = {"auto", "relative", "pixels", "indices"};
+static const char *const orientation_words[] = {"auto", "stored", "upright", "by size"};
+
+static void note_contradiction(const sl_column_set *set, const sl_column *column,
+                               const char *option, const char *asked, const char *known)
+{
+    sl_notices_add(set->notices,
+                   "column \"%s\": %s is %s, but the dataset says that \"%s\" is %s; "
+                   "leave it out to go by the dataset",
+                   column->request.name, option, asked, column->field.name, known);
+}
+
+/* ---- boxes and points ---- */
+
+static void take_format(const sl_column_set *set, sl_column *column)
+{
+    sl_box_rule *rule = &column->request.boxes;
+    const sluice_box_format known = column->field.meaning.box_format;
+    if (rule->format != SLUICE_BOX_AUTO && known != SLUICE_BOX_AUTO && rule->format != known) {
+        note_contradiction(set, column, SL_OPTION("box_format"), format_words[rule->format],
+                           format_words[known]);
+    }
+    if (rule->format == SLUICE_BOX_AUTO) {
+        rule->format = known != SLUICE_BOX_AUTO ? known : SLUICE_BOX_XYXY;
+    }
+    if (rule->out_format == SLUICE_BOX_AUTO) {
+        rule->out_format = SLUICE_BOX_XYXY;
+    }
+}
+
+static sluice_status take_coordinates(const sl_column_set *set, sl_column *column,
+                                      sluice_error *error)
+{
+    sl_column_request *request = &column->request;
+    const sluice_coordinates known = column->field.meaning.coordinates;
+    if (request->coordinates != SLUICE_COORDINATES_AUTO && known != SLUICE_COORDINATES_AUTO &&
+        request->coordinates != known) {
+        note_contradiction(set, column, SL_OPTION("relative"),
+                           coordinate_words[request->coordinates], coordinate_words[known]);
+    }
+    if (request->coordinates == SLUICE_COORDINATES_AUTO) {
+        request->coordinates = known != SLUICE_COORDINATES_AUTO ? known : SLUICE_COORDINATES_PIXELS;
+    }
+    request->boxes.relative = request->coordinates == SLUICE_COORDINATES_RELATIVE;
+    if (column->kind == &sl_column_boxes && request->coordinates == SLUICE_COORDINATES_INDICES) {
+        return sl_column_refuse(column, error,
+                                "boxes are in shares or in continuous pixels, not in numbers of "
+                                "pixels");
+    }
+    return SLUICE_OK;
+}
+
+/* BY_SIZE leaves it to the sample: an argument is the way to decide what a size cannot. */
+static void check_orientation(const sl_column_set *set, const sl_column *column)
+{
+    const sluice_orientation asked = column->request.orientation;
+    const sluice_orientation known = column->field.meaning.orientation;
+    const bool certain = known == SLUICE_ORIENTATION_STORED || known == SLUICE_ORIENTATION_UPRIGHT;
+    if (asked != SLUICE_ORIENTATION_AUTO && certain && asked != known) {
+        note_contradiction(set, column, SL_OPTION("orientation"), orientation_words[asked],
+                           orientation_words[known]);
+    }
+}
+
+/* ---- what belongs to boxes ---- */
+
+/* Whether the field has an element for each box, and the column an element for each of those. */
+static bool can_belong(const sl_column *column)
+{
+    const sl_column_kind *kind = column->kind;
+    const bool lists = kind == &sl_column_ragged || kind == &sl_column_padded ||
+                       kind == &sl_column_points || kind == &sl_column_instances;
+    const bool elements = column->field.type == SLUICE_FIELD_TENSOR || kind == &sl_column_instances;
+    return lists && elements && column->field.meaning.per_box;
+}
+
+static bool is_boxes_of(const sl_column *boxes, const sl_column *column)
+{
+    const char *of = column->field.meaning.of;
+    return boxes->kind == &sl_column_boxes && boxes->member == column->request.partner &&
+           (of[0] == '\0' || strcmp(boxes->field.name, of) == 0);
+}
+
+/* Boxes that are asked for behind the column. */
+static bool boxes_come_later(const sl_columns_config *config, const sl_column_set *set,
+                             const sl_column *column)
+{
+    const char *of = column->field.meaning.of;
+    for (uint32_t i = set->count + 1; config->asked != NULL && i < config->asked->count; i++) {
+        const sl_column_request *request = &config->asked->requests[i];
+        if (request->kind == SLUICE_COLUMN_BOXES && column->request.partner == 0 &&
+            (of[0] == '\0' || strcmp(request->field, of) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* It follows the column of boxes that are its field's, unless it was told what to follow, or there
+ * is none. */
+static sluice_status follow_boxes(sl_column_set *set, const sl_columns_config *config,
+                                  sl_column *column, sluice_error *error)
+{
+    uint32_t found = SL_COLUMN_NONE;
+    if (column->request.follows[0] != '\0' || !can_belong(column)) {
+        return SLUICE_OK;
+    }
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (!is_boxes_of(&set->columns[i], column)) {
+            continue;
+        }
+        if (found != SL_COLUMN_NONE) {
+            return sl_column_refuse(column, error,
+                                    "it has an element for each box, and there are several columns "
+                                    "of boxes: say which it follows (" SL_OPTION("follows") ")");
+        }
+        found = i;
+    }
+    if (found == SL_COLUMN_NONE) {
+        return boxes_come_later(config, set, column)
+                   ? sl_column_refuse(column, error,
+                                      "it has an element for each box: put the column of boxes "
+                                      "before it")
+                   : SLUICE_OK;
+    }
+    memcpy(column->request.follows, set->columns[found].request.name,
+           sizeof(column->request.follows));
+    column->request.partner = 0; /* as the boxes, which are of that partner */
+    return SLUICE_OK;
+}
+
+sluice_status sl_column_take_meaning(sl_column_set *set, const sl_columns_config *config,
+                                     sl_column *column, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    if (column->kind == &sl_column_boxes) {
+        take_format(set, column);
+    }
+    if (column->kind == &sl_column_boxes || column->kind == &sl_column_points) {
+        status = take_coordinates(set, column, error);
+    }
+    check_orientation(set, column);
+    return status == SLUICE_OK ? follow_boxes(set, config, column, error) : status;
+}
+
+/* ---- lengths ---- */
+
+sluice_status sl_column_default_length(sl_column *column, sluice_error *error)
+{
+    sl_column_request *request = &column->request;
+    const sl_column_set *set = column->set;
+    const sl_column *owner = column->owner != SL_COLUMN_NONE ? &set->columns[column->owner] : NULL;
+    const bool places = column->kind == &sl_column_boxes || column->kind == &sl_column_points;
+    if (request->length != 0) {
+        return SLUICE_OK;
+    }
+    if (owner != NULL && (owner->request.padded || !request->padded)) {
+        request->length = owner->request.length;
+    } else if (places && !request->padded) {
+        const sl_column *lead = &set->columns[column->lead];
+        request->length =
+            LENGTH_DEFAULT * (column->several ? sl_recipe_members_most(&lead->request.recipe) : 1);
+    } else {
+        return sl_column_refuse(column, error,
+                                "it needs a " SL_OPTION("length") ": the most elements of a row");
+    }
+    return SLUICE_OK;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looks at boxes and what belongs to them until there is something to be said, or known that there
+ * is not. Workers: counters of a column's first boxes are relaxed, since nothing hangs on their
+ * order; how long rows are is counted under the watch's mutex.
+ */
+#include "columns.h"
+#include "option_text.h"
+#include "thread.h"
+
+/* Of a column of boxes, the first ones that are looked at. */
+#define BOXES_LOOKED 1000U
+/* Rows of which it is looked whether all are as long as the boxes; and when that is believed: so
+ * many rows, of so many lengths. */
+enum { ROWS_LOOKED = 64, ROWS_FEW = 4, LENGTHS_MANY = 3, ROWS_MANY = 8, LENGTHS_FEW = 2 };
+
+static const char *const format_words[] = {"auto", "xyxy", "xywh", "cxcywh"};
+
+static sl_watch *watch_of(const sl_column *column)
+{
+    const sl_column_set *set = column->set;
+    return set->watches != NULL ? &set->watches[column - set->columns] : NULL;
+}
+
+/* ---- boxes that are none ---- */
+
+static void note_invalid(const sl_column *column, uint32_t invalid, uint32_t looked)
+{
+    const sl_box_rule *rule = &column->request.boxes;
+    const char *likely = rule->format != SLUICE_BOX_XYXY ? "xyxy"
+                         : rule->relative                ? "cxcywh"
+                                                         : "xywh";
+    sl_notices_add(column->set->notices,
+                   "column \"%s\": %u of the first %u boxes of \"%s\" are invalid in the format "
+                   "%s; they are likely stored as %s (" SL_OPTION("box_format") ")",
+                   column->request.name, invalid, looked, column->field.name,
+                   format_words[rule->format], likely);
+}
+
+void sl_watch_boxes(const sl_column *column, const sl_box_list *list)
+{
+    sl_watch *watch = watch_of(column);
+    if (watch == NULL || list->count == 0 ||
+        atomic_load_explicit(&watch->looked, memory_order_relaxed) >= BOXES_LOOKED) {
+        return;
+    }
+    const uint32_t invalid = list->faults + atomic_fetch_add_explicit(&watch->invalid, list->faults,
+                                                                      memory_order_relaxed);
+    const uint32_t looked =
+        list->count + atomic_fetch_add_explicit(&watch->looked, list->count, memory_order_relaxed);
+    if (looked >= BOXES_LOOKED && invalid > looked / 2) {
+        note_invalid(column, invalid, looked);
+    }
+}
+
+/* ---- rows as long as there are boxes ---- */
+
+static const sl_column *boxes_beside(const sl_column *column, const sl_row *row)
+{
+    const sl_column_set *set = column->set;
+    for (uint32_t i = 0; i < set->count; i++) {
+        const sl_column *other = &set->columns[i];
+        if (other->kind == &sl_column_boxes && other->member == column->member &&
+            row->values.of[other->field_number].present) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+/* Counts one more; true: it is believed. Under the mutex. */
+static bool count_length(sl_watch *watch, uint64_t length)
+{
+    watch->rows++;
+    watch->lengths |= UINT64_C(1) << length % 64;
+    const int lengths = __builtin_popcountll(watch->lengths);
+    return (watch->rows >= ROWS_FEW && lengths >= LENGTHS_MANY) ||
+           (watch->rows >= ROWS_MANY && lengths >= LENGTHS_FEW);
+}
+
+void sl_watch_length(const sl_column *column, const sl_row *row, uint64_t length)
+{
+    sl_watch *watch = watch_of(column);
+    if (watch == NULL || column->owner != SL_COLUMN_NONE || column->set->box_lists == 0 ||
+        atomic_load_explicit(&watch->settled, memory_order_relaxed)) {
+        return;
+    }
+    const sl_column *boxes = boxes_beside(column, row);
+    if (boxes == NULL) {
+        return;
+    }
+    sl_lock(&column->set->notices->mutex);
+    const bool equal = length == row->boxes[boxes->box_list].stored;
+    const bool believed = equal && count_length(watch, length);
+    const bool ends = !equal || believed || watch->rows >= ROWS_LOOKED;
+    sl_unlock(&column->set->notices->mutex);
+    if (ends && !atomic_exchange_explicit(&watch->settled, true, memory_order_relaxed) &&
+        believed) {
+        sl_notices_add(column->set->notices,
+                       "column \"%s\" has as many elements as the sample has boxes, row by row, "
+                       "but keeps those of boxes that are dropped; write " SL_OPTION(
+                           "follows") " "
+                                      "\"%s\" if \"%s\" has an element for each box",
+                       column->request.name, boxes->request.name, column->field.name);
+    }
+}
+
+/* ---- batches that lost their boxes ---- */
+
+static void note_dropped(const sl_column *column, uint64_t had)
+{
+    const sl_box_rule *rule = &column->request.boxes;
+    sl_notices_add(column->set->notices,
+                   "column \"%s\": the transform left none of the %llu boxes of a whole batch; "
+                   "they were read as %s in %s: write %s if they are "
+                   "stored in %s, or look at the crop and at what boxes have to have "
+                   "(" SL_OPTION("min_size") ", " SL_OPTION("min_area") ")",
+                   column->request.name, (unsigned long long)had, format_words[rule->format],
+                   rule->relative ? "shares" : "pixels",
+                   rule->relative ? SL_OPTION("relative 0") : SL_OPTION("relative 1"),
+                   rule->relative ? "pixels" : "shares of the image's width and height");
+}
+
+void sl_watch_batch(const sl_column *column, uint32_t rows, sl_part_view parts)
+{
+    sl_watch *watch = watch_of(column);
+    if (watch == NULL || atomic_load_explicit(&watch->settled, memory_order_relaxed)) {
+        return;
+    }
+    uint64_t had = 0;
+    uint64_t kept = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        had += *(const uint32_t *)sl_column_row(column, parts, SL_BOXES_HAD, i);
+        kept += sl_column_length(column, parts, i);
+    }
+    if (had > 0 && kept == 0 &&
+        !atomic_exchange_explicit(&watch->settled, true, memory_order_relaxed)) {
+        note_dropped(column, had);
+    }
+}
