@@ -272,7 +272,7 @@ SLUICE_API sluice_status sluice_dataset_get_field(const sluice_dataset *dataset,
  * and cuts what does not fit into `bytes`. "": nothing is known, or an argument is NULL or invalid.
  * Never blocks; any thread.
  */
-SLUICE_API void sluice_field_meaning(const sluice_field *field, char *text, size_t bytes);
+SLUICE_API void sluice_field_get_meaning(const sluice_field *field, char *text, size_t bytes);
 
 /* A format that datasets are read in. */
 typedef struct sluice_format {

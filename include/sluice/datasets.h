@@ -75,12 +75,15 @@ typedef struct sluice_concat_options {
  * Joins `count` datasets, of whatever formats, to one: the samples of the first, then those of the
  * second, and so on; the same one may be given several times. Their fields must agree in names and
  * types (tensors: in dtype and number of dimensions; a size that differs is 0, as where it differs
- * from sample to sample), in any order, and so must, without `labels`, the names of their classes;
- * a dataset without such names goes along with any, and those of its labels that are none of the
- * classes are bad samples. One dataset, with `labels`, is that dataset with other classes.
- * `options` may be NULL. Errors: INVALID (no dataset, more than 65536, fields or classes that
- * differ: the text names the first), UNSUPPORTED (more than 16 datasets made of one another, 2^24
- * classes), NOMEM; of `labels->file` also IO and CORRUPT.
+ * from sample to sample), in any order, and in what they mean (role, box_format, coordinates,
+ * orientation, per_box, `of`): what is not known differs from what is. Images without boxes,
+ * points, shapes and masks beside them may have been annotated another way up; theirs is not known
+ * then. So must agree, without `labels`, the names of their classes; a dataset without such names
+ * goes along with any, and those of its labels that are none of the classes are bad samples. One
+ * dataset, with `labels`, is that dataset with other classes. `options` may be NULL. Errors:
+ * INVALID (no dataset, more than 65536, fields or classes that differ: the text names the first),
+ * UNSUPPORTED (more than 16 datasets made of one another, 2^24 classes), NOMEM; of `labels->file`
+ * also IO and CORRUPT.
  */
 SLUICE_API sluice_status sluice_dataset_concat(sluice_dataset **joined,
                                                sluice_dataset *const *datasets, size_t count,

@@ -89,7 +89,10 @@ typedef struct sluice_writer_options {
     uint32_t reserved;     /* 0 */
     /* What samples hold: 1 to 64 fields, copied. Of each the name (1 to 31 characters of ASCII
        without a space), the type and the compression count, of tensors dtype, dims and shape, too
-       (0: differs from sample to sample) [NULL: image, label (int), key (text)] */
+       (0: differs from sample to sample). Role, box_format, coordinates, orientation, per_box and
+       `of` are stored, and are what the dataset's fields have then. INVALID: a role does not go
+       with the type, or `of` is empty and several fields could be meant [NULL: image, label (int),
+       key (text)] */
     const sluice_field *fields;
     uint32_t field_count;
     uint32_t reserved_2; /* 0 */
@@ -230,9 +233,10 @@ typedef struct sluice_pack_options {
     void (*on_kept)(void *user, const sluice_error *reason);
     uint32_t raw; /* 1: decode pictures and store their pixels, in stored orientation (EXIF is not
                      applied, and gone) [0: encoded]. Not with keep_bytes. */
-    uint32_t append; /* 1: add to the packed dataset in the folder, of the same fields and classes:
-                        it stays what it was until all is added. The same call again adds nothing,
-                        unless others were made in between. Not with overwrite. [0] */
+    uint32_t append; /* 1: add to the packed dataset in the folder, of the same fields, which mean
+                        the same, and the same classes: it stays what it was until all is added. The
+                        same call again adds nothing, unless others were made in between. Not with
+                        overwrite. [0] */
     /* asked several times a second by one thread: not 0 ends with CANCELED, and a later call goes
        on; may be NULL */
     int32_t (*should_stop)(void *user);

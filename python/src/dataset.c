@@ -267,7 +267,7 @@ static PyObject *info(dataset_object *self, PyObject *unused)
 static PyObject *meaning_of(const sluice_field *field)
 {
     char words[256];
-    sluice_field_meaning(field, words, sizeof(words));
+    sluice_field_get_meaning(field, words, sizeof(words));
     return Py_BuildValue("{s:i,s:i,s:i,s:i,s:I,s:s,s:s}", "role", (int)field->role, "box_format",
                          (int)field->box_format, "coordinates", (int)field->coordinates,
                          "orientation", (int)field->orientation, "per_box", field->per_box, "of",

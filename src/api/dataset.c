@@ -254,7 +254,7 @@ const char *sluice_dataset_get_warning(const sluice_dataset *dataset, uint32_t i
     return index < own->warnings.count ? own->warnings.text[index] : NULL;
 }
 
-void sluice_field_meaning(const sluice_field *field, char *text, size_t bytes)
+void sluice_field_get_meaning(const sluice_field *field, char *text, size_t bytes)
 {
     sl_field own;
     if (text == NULL || bytes == 0) {

@@ -139,13 +139,13 @@ TEST_WITH(meanings_are_words, set_up, tear_down)
         assert_non_null(strstr(said, words[i]));
     }
     char text[100] = "x";
-    sluice_field_meaning(&shown, text, 0);
+    sluice_field_get_meaning(&shown, text, 0);
     assert_string_equal(text, "x");
-    sluice_field_meaning(&shown, text, 6);
+    sluice_field_get_meaning(&shown, text, 6);
     assert_string_equal(text, "boxes");
     shown.role = 99;
-    sluice_field_meaning(&shown, text, sizeof(text));
+    sluice_field_get_meaning(&shown, text, sizeof(text));
     assert_string_equal(text, "");
-    sluice_field_meaning(NULL, text, sizeof(text));
+    sluice_field_get_meaning(NULL, text, sizeof(text));
     assert_string_equal(text, "");
 }

@@ -145,7 +145,7 @@ static void print_fields(const sluice_dataset *dataset, const sluice_dataset_inf
     for (uint32_t i = 0; sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK; i++) {
         char text[192], meaning[192];
         field_describe(&field, text, sizeof text);
-        sluice_field_meaning(&field, meaning, sizeof meaning);
+        sluice_field_get_meaning(&field, meaning, sizeof meaning);
         const bool known = meaning[0] != '\0';
         printf("%-12s %-12s %s%s%s%s\n", i == 0 ? "fields" : "", SAFE(field.name), SAFE(text),
                known ? " (" : "", SAFE(meaning), known ? ")" : "");

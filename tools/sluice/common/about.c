@@ -71,7 +71,7 @@ void about_write_meaning(struct json *json, const sluice_field *field)
     static const char *const units[] = {"relative", "pixels", "indices"};
     static const char *const ways_up[] = {"stored", "upright", "by_size"};
     char words[8];
-    sluice_field_meaning(field, words, sizeof words);
+    sluice_field_get_meaning(field, words, sizeof words);
     if (words[0] == '\0') {
         return; /* nothing is known */
     }
