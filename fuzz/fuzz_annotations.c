@@ -61,6 +61,21 @@ static const char *const seeds[] = {
     "[1,2,3,4],\"segmentation\": [[1.5, 2,3,4, 5,6],[]]},{\"segmentation\":{\"counts\":\"1j0\","
     "\"size\":[3,9]},\"image_id\":7,\"bbox\":[1,2,3,4]},{\"segmentation\":null,\"image_id\":7,"
     "\"bbox\":[1,2,3,4]},{\"image_id\":7,\"bbox\":[1,2,3,4]}]}",
+    "\xef\xbb\xbf{\"images\":[{\"id\":\"p\",\"width\":3.0,\"height\":0,\"coco_url\":"
+    "\"http://h/x/a?b\",\"neg_category_ids\":[1]}],\"annotations\":[{\"id\":1,\"image_id\":\"p\","
+    "\"category_id\":\"k\",\"bbox\":[1,2,3,4],\"iscrowd\":true,\"keypoints\":[1,2,2]},{\"id\":"
+    "\"b\","
+    "\"image_id\":\"p\",\"category_id\":\"l\",\"bbox\":[1,2,3,4],\"iscrowd\":1.0,\"keypoints\":[]}]"
+    ","
+    "\"categories\":[{\"id\":\"k\",\"name\":\"x\",\"keypoints\":[\"nose\"]},{\"id\":\"l\",\"name\":"
+    "\"y\"}]}",
+    "{\"images\":[{\"id\":7.0,\"file_name\":\"a\"}],\"annotations\":[{\"image_id\":7,\"file_name\":"
+    "\"a\",\"segments_info\":[{\"id\":1,\"category_id\":2,\"bbox\":[1,2,3,4],\"area\":5},{\"id\":2,"
+    "\"category_id\":2,\"bbox\":[1,2,3,4],\"area\":5}]}],\"categories\":[{\"id\":2,\"name\":\"c\"}]"
+    "}",
+    "{\"images\":[{\"id\":1,\"file_name\":\"a\"}],\"annotations\":[{\"image_id\":1,\"bbox\":[1,2,"
+    "NaN,"
+    "4],\"score\":-Infinity}]}",
     "{\"annotations\":[{\"image_id\":7,\"caption\":\"one\"},{\"image_id\":7,\"caption\":\"two\"},"
     "{\"image_id\":8,\"caption\":\"\"}],\"images\":[{\"id\":7,\"file_name\":\"a\"}]}",
     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<annotation><folder>x</folder>"
@@ -72,6 +87,8 @@ static const char *const seeds[] = {
     "<filename>&b;</filename></annotation>",
     SOUND,
     "La\na\n",
+    "L\xef\xbb\xbf"
+    "a.jpg\n./a\n",
     "La  1\r\n\na -1",
 };
 

@@ -51,6 +51,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const size_t skipped = kind == 'P' ? 1 : 0;
         fuzz_suspect_write("labels/a.txt", data + skipped, size - skipped);
     }
+    sluice_dataset_options split = SLUICE_DATASET_OPTIONS_INIT;
+    split.split = "val";
+    if (kind == 'Y')
+        fuzz_dataset_run_with(path, &split);
     fuzz_dataset_run(path);
     return 0;
 }
@@ -65,6 +69,10 @@ static const char *const seeds[] = {
     "Ypath: ../x\ntrain:\n  - ./images/\n  - list.txt\ntest: ~\nnames: ['a', \"b\"]\nx: {a: [1, "
     "{b: c}]}\n",
     "Yx: &a [1]\ntrain: *a\nnc: 1\n",
+    "Ypath: ../datasets/x\ntrain: images\nval: ./images/\ntest: labels\nnc: 2\n",
+    "\xef\xbb\xbf"
+    "0 0.5 0.5 0.25 0.125\n",
+    "Limages/a.jpg\nimages/../images/a.jpg\nimages/a.jpg\n",
     "Limages/a.jpg\n",
     "L./images/a.jpg \r\n\n/images/../a.png",
 };

@@ -372,7 +372,9 @@ def test_left_out(tmp_path, coco):
     for name in ("x.MPO", "y.jfif", "z.txt", ".hidden.jpg"):
         (tmp_path / "val2017" / name).write_bytes(b"")
     (tmp_path / "val2017" / "folder.jpg").mkdir()
-    coco["images"][0]["file_name"] = "./" + coco["images"][0]["file_name"]
+    (tmp_path / "val2017/link").symlink_to(tmp_path / "val2017")
+    for number, spelled in enumerate(("./", "link/", "../val2017/", "link/link/../val2017/")):  # one folder by many names
+        coco["images"][number]["file_name"] = spelled + coco["images"][number]["file_name"]
     data, told = read_quietly(write(tmp_path, coco))
     left = {each.reason: (each.count, each.images) for each in data.left_out}
     assert left == {"images that the annotations do not list": (3, True),

@@ -214,11 +214,15 @@ def test_lists_with_extensions(voc):
     way.write_text("a.jpg\n")
     assert sluice.Dataset(way)[0]["key"] == "2008_000001.jpg"
     dotted.unlink()
+    (voc / "paths.txt").write_text("".join(f"./JPEGImages/{name}.jpg\n" for name in names))
+    check(sluice.Dataset(voc / "paths.txt"), voc, names)
     (voc / "images").mkdir()
     (voc / "labels").mkdir()
     (voc / "images/2008_000001.jpg").write_bytes((voc / "JPEGImages/2008_000001.jpg").read_bytes())
     (voc / "labels/2008_000001.txt").write_text("0 .5 .5 .1 .1\n")
-    (voc / "yolo.txt").write_text("images/2008_000001.jpg\n")
+    (voc / "images/only.jpg").write_bytes(b"")
+    (voc / "labels/only.txt").write_text("0 .5 .5 .1 .1\n")
+    (voc / "yolo.txt").write_text("images/only.jpg\n")
     assert sluice.Dataset(voc / "yolo.txt").format == "yolo"
     (voc / "both.txt").write_text("2008_000001.jpg\n")
     assert sluice.Dataset(voc / "both.txt").format == "voc"
@@ -239,6 +243,13 @@ def test_encodings(voc, encoding):
         with pytest.raises(sluice.UnsupportedError, match=f"encoding {encoding[:6].upper()}: save the file as UTF-8") as told:
             sluice.Dataset(voc)
         assert "/Annotations/2008_" in str(told.value)
+
+
+def test_other_encoding(voc):
+    page = voc / "Annotations/2008_000003.xml"
+    page.write_text('<?xml version="1.0" encoding="gb2312"?>' + page.read_text())
+    with pytest.raises(sluice.UnsupportedError, match="line 1: encoding gb2312: save the file as UTF-8"):
+        sluice.Dataset(voc)
 
 
 @pytest.mark.parametrize("element, text, expected", [

@@ -276,6 +276,7 @@ def test_kept(roboflow):
     ("train: {a: b}\nnc: 3\n", CORRUPT, "line 1: a text is wanted here"),
     ("train: elsewhere\nnc: 3\n", INVALID, 'it names "elsewhere", and there is no such folder or list'),
     ("train: ../../..\nnc: 3\n", INVALID, "outside"),
+    ("train: [valid/images, ./valid/images/]\nnc: 3\n", INVALID, 'it names "./valid/images/" twice for one split'),
     ("path: ..\ntrain: secret\nnc: 3\n", INVALID, "outside"),
     ("train: ''\nnc: 3\n", INVALID, "no such folder|names no pictures"),
     ("nc: 3\ntrain:\nval: ~\n", INVALID, "it names no pictures"),

@@ -41,8 +41,9 @@ static const sl_format *find_of_file(const char *path, sluice_error *error)
         }
         if (found != NULL) {
             (void)sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                                "could be a dataset of the format \"%s\" or of \"%s\"", found->name,
-                                sl_formats[i]->name);
+                                "could be a dataset of the format \"%s\" or of \"%s\", whose files "
+                                "both exist: move those of one of them to another folder",
+                                found->name, sl_formats[i]->name);
             return NULL;
         }
         found = sl_formats[i];

@@ -5,17 +5,23 @@
 #include "pair_look.h"
 #include "store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define STAGE "dataset"
 
+/* A path that is listed, taken apart. */
+typedef struct unlisted_path {
+    sl_bytes folder, name;
+    uint64_t device, inode; /* of the folder, which may have several paths */
+} unlisted_path;
+
 /* While one folder is listed. */
 typedef struct unlisted_look {
     sl_listed *own;
-    const sl_bytes *paths; /* in order */
+    const unlisted_path *paths; /* in it, in the order of their names */
     uint64_t count;
-    sl_bytes folder; /* of paths, up to a slash that is part of it */
 } unlisted_look;
 
 static int compare_bytes(sl_bytes a, sl_bytes b)
@@ -25,19 +31,55 @@ static int compare_bytes(sl_bytes a, sl_bytes b)
     return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-static sl_bytes unlisted_folder(sl_bytes path)
+static int compare_by_text(const void *a, const void *b)
 {
-    const uint8_t *slash = path.size > 0 ? memrchr(path.data, '/', path.size) : NULL;
-    return (sl_bytes){path.data, slash != NULL ? (size_t)(slash + 1 - path.data) : 0};
+    const unlisted_path *one = a;
+    const unlisted_path *other = b;
+    return compare_bytes(one->folder, other->folder);
 }
 
-/* Folder by folder, since one of "a/" may be between two of "a". */
-static int compare_in_folders(const void *a, const void *b)
+static int compare_by_inode(const void *a, const void *b)
 {
-    const sl_bytes *one = a;
-    const sl_bytes *other = b;
-    const int order = compare_bytes(unlisted_folder(*one), unlisted_folder(*other));
-    return order != 0 ? order : compare_bytes(*one, *other);
+    const unlisted_path *one = a;
+    const unlisted_path *other = b;
+    if (one->device != other->device) {
+        return one->device > other->device ? 1 : -1;
+    }
+    if (one->inode != other->inode) {
+        return one->inode > other->inode ? 1 : -1;
+    }
+    return compare_bytes(one->name, other->name);
+}
+
+static void unlisted_take_apart(unlisted_path *path, sl_bytes text)
+{
+    const uint8_t *slash = text.size > 0 ? memrchr(text.data, '/', text.size) : NULL;
+    const size_t before = slash != NULL ? (size_t)(slash + 1 - text.data) : 0;
+    path->folder = (sl_bytes){text.data, before};
+    path->name = (sl_bytes){text.data + before, text.size - before};
+}
+
+static bool write_folder(const sl_listed *own, sl_bytes folder, char path[SL_PATH_BYTES])
+{
+    const bool alone = folder.size > 0 && folder.data[0] == '/';
+    const int length = snprintf(path, SL_PATH_BYTES, "%s%s%.*s", alone ? "" : own->root,
+                                alone ? "" : "/", (int)folder.size, (const char *)folder.data);
+    return length > 0 && length < SL_PATH_BYTES;
+}
+
+/* Finds the folders of all paths; those of one that cannot be found have the inode 0. */
+static void find_folders(const sl_listed *own, unlisted_path *paths, uint64_t count)
+{
+    for (uint64_t i = 0; i < count;) {
+        char path[SL_PATH_BYTES];
+        sl_store_facts facts;
+        const sl_bytes folder = paths[i].folder;
+        const bool is_there = write_folder(own, folder, path) && sl_store_stat(path, &facts) == 0;
+        for (; i < count && compare_bytes(paths[i].folder, folder) == 0; i++) {
+            paths[i].device = is_there ? facts.device : 0;
+            paths[i].inode = is_there ? facts.identity.inode : 0;
+        }
+    }
 }
 
 static bool is_listed(const unlisted_look *look, const char *name)
@@ -47,9 +89,7 @@ static bool is_listed(const unlisted_look *look, const char *name)
     const sl_bytes wanted = {(const uint8_t *)name, strlen(name)};
     while (low < high) {
         const uint64_t middle = low + (high - low) / 2;
-        const sl_bytes path = look->paths[middle];
-        const int order = compare_bytes(
-            (sl_bytes){path.data + look->folder.size, path.size - look->folder.size}, wanted);
+        const int order = compare_bytes(look->paths[middle].name, wanted);
         if (order == 0) {
             return true;
         }
@@ -66,58 +106,40 @@ static sluice_status unlisted_visit(void *ctx, const sl_store_entry *entry, slui
 {
     (void)error;
     const unlisted_look *look = ctx;
-    if (entry->kind == SL_ENTRY_FOLDER || entry->kind == SL_ENTRY_OTHER || entry->name[0] == '.' ||
-        !sl_pair_is_image(entry->name) || is_listed(look, entry->name)) {
-        return SLUICE_OK;
+    if (entry->kind != SL_ENTRY_FOLDER && entry->kind != SL_ENTRY_OTHER && entry->name[0] != '.' &&
+        sl_pair_is_image(entry->name) && !is_listed(look, entry->name)) {
+        sl_omit(&look->own->base.omissions, SL_OMITTED_IMAGES,
+                "images that the annotations do not list", entry->name);
     }
-    sl_omit(&look->own->base.omissions, SL_OMITTED_IMAGES,
-            "images that the annotations do not list", entry->name);
     return SLUICE_OK;
-}
-
-static void look_in_folder(unlisted_look *look)
-{
-    char path[SL_PATH_BYTES];
-    const size_t root = strlen(look->own->root);
-    const bool alone = look->folder.size > 0 && look->folder.data[0] == '/';
-    const size_t before = alone ? 0 : root + 1;
-    if (before + look->folder.size >= sizeof(path)) {
-        return;
-    }
-    if (!alone) {
-        memcpy(path, look->own->root, root);
-        path[root] = '/';
-    }
-    if (look->folder.size > 0) {
-        memcpy(path + before, look->folder.data, look->folder.size);
-    }
-    path[before + look->folder.size] = '\0';
-    (void)sl_store_list((sl_file_name){STAGE, path}, unlisted_visit, look, NULL);
 }
 
 sluice_status sl_unlisted_count(sl_listed *own, sluice_error *error)
 {
     const uint64_t rows = own->side.of[SL_LISTED_PATHS].rows;
-    sl_bytes *paths = sl_calloc(rows + 1, sizeof(*paths));
+    unlisted_path *paths = sl_calloc(rows + 1, sizeof(*paths));
     if (paths == NULL) {
         return sl_no_memory(error, STAGE, "for the names of pictures");
     }
     for (uint64_t i = 0; i < rows; i++) {
         sl_value value;
         (void)sl_side_columns_get(&own->side, SL_LISTED_PATHS, i, &value);
-        paths[i] = value.bytes;
-        while (paths[i].size > 2 && memcmp(paths[i].data, "./", 2) == 0) {
-            paths[i] = (sl_bytes){paths[i].data + 2, paths[i].size - 2};
-        }
+        unlisted_take_apart(&paths[i], value.bytes);
     }
-    qsort(paths, rows, sizeof(*paths), compare_in_folders);
+    qsort(paths, rows, sizeof(*paths), compare_by_text);
+    find_folders(own, paths, rows);
+    qsort(paths, rows, sizeof(*paths), compare_by_inode);
     for (uint64_t i = 0; i < rows;) {
-        unlisted_look look = {.own = own, .paths = paths + i, .folder = unlisted_folder(paths[i])};
-        while (i < rows && compare_bytes(unlisted_folder(paths[i]), look.folder) == 0) {
+        char path[SL_PATH_BYTES];
+        const unlisted_path *first = &paths[i];
+        unlisted_look look = {.own = own, .paths = first};
+        for (; i < rows && paths[i].device == first->device && paths[i].inode == first->inode;
+             i++) {
             look.count++;
-            i++;
         }
-        look_in_folder(&look);
+        if (first->inode != 0 && write_folder(own, first->folder, path)) {
+            (void)sl_store_list((sl_file_name){STAGE, path}, unlisted_visit, &look, NULL);
+        }
     }
     sl_free(paths);
     return SLUICE_OK;

@@ -117,22 +117,35 @@ static bool find_of_list(const char *path, char folder[SL_PATH_BYTES])
     return false;
 }
 
-/* "FOLDER/NAME.xml", of a name that may have the extension of a picture; false: too long. */
-static bool write_page(const char *folder, const char *name, bool is_stem, char path[SL_PATH_BYTES])
+/* How a line of a list names an annotation. */
+typedef enum voc_naming {
+    VOC_NAMED,   /* by its name */
+    VOC_PICTURE, /* by its picture's: 0.jpg */
+    VOC_PATH     /* by the path of its picture: JPEGImages/0.jpg */
+} voc_naming;
+
+/* "FOLDER/NAME.xml"; false: too long. */
+static bool write_page(const char *folder, const char *name, voc_naming how,
+                       char path[SL_PATH_BYTES])
 {
-    const size_t bytes = is_stem ? sl_pair_stem(name) : strlen(name);
+    name = how == VOC_PATH ? sl_path_name(name) : name;
+    const size_t bytes = how != VOC_NAMED ? sl_pair_stem(name) : strlen(name);
     const bool absolute = name[0] == '/';
     const int length = snprintf(path, SL_PATH_BYTES, "%s%s%.*s" EXTENSION, absolute ? "" : folder,
                                 absolute ? "" : "/", (int)bytes, name);
     return length > 0 && length < SL_PATH_BYTES;
 }
 
-/* Whether a name in a list has to be taken without its extension: "0.jpg" of Annotations/0.xml. */
-static bool is_with_extension(const char *folder, const char *name)
+/* The way in which a name is that of an annotation: the first by which there is one. */
+static voc_naming find_naming(const char *folder, const char *name)
 {
     char path[SL_PATH_BYTES];
-    return sl_pair_is_image(name) &&
-           !(write_page(folder, name, false, path) && sl_store_has_file(path));
+    for (int how = VOC_NAMED; sl_pair_is_image(name) && how <= VOC_PATH; how++) {
+        if (write_page(folder, name, (voc_naming)how, path) && sl_store_has_file(path)) {
+            return (voc_naming)how;
+        }
+    }
+    return sl_pair_is_image(name) ? VOC_PICTURE : VOC_NAMED;
 }
 
 bool sl_voc_files_list_has(const char *list, const char *name)
@@ -140,16 +153,15 @@ bool sl_voc_files_list_has(const char *list, const char *name)
     char folder[SL_PATH_BYTES];
     char path[SL_PATH_BYTES];
     return find_of_list(list, folder) &&
-           write_page(folder, name, is_with_extension(folder, name), path) &&
-           sl_store_has_file(path);
+           write_page(folder, name, find_naming(folder, name), path) && sl_store_has_file(path);
 }
 
 /* A list of pictures that are there, of which the first one has no annotation, is YOLO's. */
 static bool is_of_yolo(const char *path)
 {
     char name[SL_PATH_BYTES];
-    return sl_yolo_first_picture(path, name) && sl_yolo_list_has(path, name) &&
-           !sl_voc_files_list_has(path, name);
+    return sl_yolo_first_picture(path, name) && !sl_voc_files_list_has(path, name) &&
+           (sl_yolo_list_has(path, name, false) || sl_yolo_list_has(path, name, true));
 }
 
 bool sl_voc_files_probe(const char *path)
@@ -230,7 +242,7 @@ static sluice_status voc_files_take_line(sl_voc_files *files, list_reader *r, ch
     if (!may_be(files, name)) {
         return voc_files_refuse_name(r, name);
     }
-    if (!write_page(files->folder, name, is_with_extension(files->folder, name), path)) {
+    if (!write_page(files->folder, name, find_naming(files->folder, name), path)) {
         return refuse_line(r, name, "the name is too long");
     }
     return sl_file_list_add(&files->list, path, r->error);

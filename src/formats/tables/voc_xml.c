@@ -299,6 +299,17 @@ static void voc_xml_add_text(void *ctx, const XML_Char *text, int bytes)
     r->text_bytes += (size_t)bytes;
 }
 
+/* Names an encoding that expat does not have. */
+static int refuse_encoding(void *ctx, const XML_Char *name, XML_Encoding *encoding)
+{
+    (void)encoding;
+    reader *r = ctx;
+    (void)snprintf(r->message, sizeof(r->message), "encoding %.40s: save the file as UTF-8", name);
+    r->why = (sl_refusal){.text = r->message, .status = SLUICE_UNSUPPORTED};
+    r->line = 1;
+    return XML_STATUS_ERROR;
+}
+
 static void begin_dtd(void *ctx, const XML_Char *name, const XML_Char *system,
                       const XML_Char *public, int has_internal)
 {
@@ -345,6 +356,7 @@ static sluice_status voc_xml_parse(reader *r, const char *path, const uint8_t *d
     XML_SetElementHandler(r->xml, voc_xml_begin_element, end_element);
     XML_SetCharacterDataHandler(r->xml, voc_xml_add_text);
     XML_SetStartDoctypeDeclHandler(r->xml, begin_dtd);
+    XML_SetUnknownEncodingHandler(r->xml, refuse_encoding, r);
     return XML_Parse(r->xml, (const char *)data, (int)bytes, 1) == XML_STATUS_OK
                ? SLUICE_OK
                : explain(r, path, error);

@@ -265,6 +265,24 @@ static sluice_status find_source(const sl_yolo_files *files, const char *list, c
                                "it names \"%.256s\", and there is no such folder or list", name);
 }
 
+/* A source counts once: what a YAML claims is no more than what there is. */
+static sluice_status note_source(sl_yolo_files *files, const char *yaml, const char *name,
+                                 const char *full, sluice_error *error)
+{
+    bool added;
+    sl_store_facts facts;
+    if (sl_store_stat(full, &facts) != 0) {
+        return SLUICE_OK; /* opening it says why */
+    }
+    if (!sl_inode_set_add(&files->sources, (sl_inode){facts.device, facts.identity.inode},
+                          &added)) {
+        return sl_no_memory_file(error, STAGE, yaml, "for its members");
+    }
+    return added ? SLUICE_OK
+                 : sl_error_file(error, SLUICE_INVALID, STAGE, 0, yaml, -1,
+                                 "it names \"%.256s\" twice for one split: name it once", name);
+}
+
 static sluice_status add_source(sl_yolo_files *files, const char *yaml, const char *name,
                                 sluice_error *error)
 {
@@ -280,6 +298,10 @@ static sluice_status add_source(sl_yolo_files *files, const char *yaml, const ch
     }
     if (!yolo_full(files, found, full)) {
         return yolo_files_refuse(files, error, "the path of a folder is too long");
+    }
+    status = note_source(files, yaml, name, full, error);
+    if (status < 0) {
+        return status;
     }
     if (sl_store_has_folder(full)) {
         sl_name_tree tree = {.count = 0};
@@ -387,6 +409,7 @@ static sluice_status open_yaml(sl_yolo_files *files, const char *path, sluice_er
     if (status < 0) {
         return status;
     }
+    sl_inode_set_clear(&files->sources);
     for (size_t i = 0; status == SLUICE_OK && i < json_array_size(files->yaml.splits[split]); i++) {
         const char *name = json_string_value(json_array_get(files->yaml.splits[split], i));
         status = add_source(files, path, name, error);
@@ -490,6 +513,7 @@ sluice_status sl_yolo_files_open(sl_yolo_files *files, sluice_error *error)
 void sl_yolo_files_close(sl_yolo_files *files)
 {
     sl_boundary_close(files->boundary);
+    sl_inode_set_close(&files->sources);
     sl_yolo_yaml_close(&files->yaml);
     sl_free(files->text);
     sl_free(files->files);

@@ -12,6 +12,7 @@
 #ifndef SL_YOLO_FILES_H
 #define SL_YOLO_FILES_H
 
+#include "inode_set.h"
 #include "omissions.h"
 #include "store.h"
 #include "yolo_yaml.h"
@@ -29,6 +30,7 @@ typedef struct sl_yolo_files {
     uint64_t *files; /* where in `text` each begins, in the order of samples */
     uint64_t count, file_capacity;
     sl_yolo_yaml yaml;        /* what is said of classes, wherever it was found */
+    sl_inode_set sources;     /* of the YAML: folders and lists that were read */
     bool has_list_of_classes; /* a classes.txt says it */
     sl_omissions omissions;   /* what was passed over in folders */
 } sl_yolo_files;

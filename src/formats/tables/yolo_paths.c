@@ -72,15 +72,18 @@ bool sl_yolo_first_picture(const char *path, char name[SL_PATH_BYTES])
     return length > 0 && sl_pair_is_picture(name);
 }
 
-bool sl_yolo_list_has(const char *path, const char *name)
+bool sl_yolo_list_has(const char *path, const char *name, bool label)
 {
     char full[SL_PATH_BYTES];
-    char label[SL_PATH_BYTES];
+    char beside[SL_PATH_BYTES];
     const char *slash = strrchr(path, '/');
     const int folder = slash != NULL && name[0] != '/' ? (int)(slash - path + 1) : 0;
     const int length = snprintf(full, sizeof(full), "%.*s%s", folder, path, name);
-    return length < SL_PATH_BYTES &&
-           (sl_store_has_file(full) || (sl_yolo_label_of(full, label) && sl_store_has_file(label)));
+    if (length < 0 || length >= SL_PATH_BYTES) {
+        return false;
+    }
+    return label ? sl_yolo_label_of(full, beside) && sl_store_has_file(beside)
+                 : sl_store_has_file(full);
 }
 
 /* A list of names with extensions may be VOC's as well: then the files that there are tell. */
@@ -88,7 +91,7 @@ static bool is_picture_list(const char *path)
 {
     char name[SL_PATH_BYTES];
     return sl_yolo_first_picture(path, name) &&
-           (!sl_voc_files_probe(path) || sl_yolo_list_has(path, name) ||
+           (!sl_voc_files_probe(path) || sl_yolo_list_has(path, name, true) ||
             !sl_voc_files_list_has(path, name));
 }
 

@@ -20,8 +20,8 @@ bool sl_yolo_find_yaml(const char *folder, const char *name, char path[SL_PATH_B
 bool sl_yolo_find_own_yaml(const char *folder, char path[SL_PATH_BYTES]);
 /* The first line of a list that is not empty; false: it names no picture. */
 bool sl_yolo_first_picture(const char *path, char name[SL_PATH_BYTES]);
-/* Whether a picture that a list names, or its label file, is there. */
-bool sl_yolo_list_has(const char *path, const char *name);
+/* Whether a picture that a list names, or its `label` file, is there. */
+bool sl_yolo_list_has(const char *path, const char *name, bool label);
 /* The label file of a picture. False: its path is too long. */
 bool sl_yolo_label_of(const char *picture, char label[SL_PATH_BYTES]);
 /* Fills root, pictures and labels. `*deep`: both folders are in the one that was named. */
