@@ -5,6 +5,7 @@ import random
 import warnings
 
 import numpy
+import pages
 import pytest
 from PIL import Image
 
@@ -527,3 +528,15 @@ def test_splits(tmp_path, coco):
     for name in ("captions_train2017", "instances_train2017"):
         (root / f"annotations/{name}.json").unlink()
     assert len(sluice.Dataset(root, split="val")) == len(sluice.Dataset(root)) == 3
+
+
+def test_page(tmp_path, coco, monkeypatch):
+    """The first example of the page, on the layout of cocodataset.org."""
+    (tmp_path / "coco").mkdir()
+    (tmp_path / "val2017").rename(tmp_path / "coco/train2017")
+    write(tmp_path, coco, "coco/annotations/instances_train2017.json")
+    names = pages.run("formats.md", "COCO's annotations", tmp_path, monkeypatch)
+    assert len(names["data"]) == IMAGES
+    batch = next(iter(names["loader"]))
+    wanted = sum(len(of_image(coco, image)) for image in coco["images"])
+    assert sum(len(numpy.asarray(each["boxes"])) for each in [batch, *names["loader"]]) >= wanted

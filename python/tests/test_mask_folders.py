@@ -4,6 +4,7 @@ over the same files with Pillow."""
 import os
 
 import numpy
+import pages
 import pytest
 from PIL import Image
 
@@ -404,3 +405,11 @@ def test_mark(voc):
     way.write_text("2007_000005\n", encoding="utf-16")
     with pytest.raises(sluice.UnsupportedError, match="encoding UTF-16: save the file as UTF-8"):
         sluice.Dataset(way)
+
+
+def test_page(tmp_path, monkeypatch):
+    """The first example of the page, on ADE20K's layout."""
+    ade(tmp_path / "ADEChallengeData2016", (("training", 16),))
+    names = pages.run("formats.md", "Folders of masks", tmp_path, monkeypatch)
+    batch = next(iter(names["loader"]))
+    assert len(names["data"]) == 16 and numpy.asarray(batch["seg"]).shape[:3] == (16, 512, 512)

@@ -4,6 +4,7 @@ import random
 import xml.etree.ElementTree
 
 import numpy
+import pages
 import pytest
 from PIL import Image
 
@@ -307,3 +308,11 @@ def test_repeats(voc):
         wanted = read(voc / "Annotations" / f"{lines[number]}.xml")
         assert [data.classes[label] for label in plain(data[number]["labels"])] == wanted.pop("names")
         assert {field: plain(data[number][field]) for field in wanted} == wanted
+
+
+def test_page(voc, monkeypatch):
+    """The first example of the page, on VOC2012's layout."""
+    names = pages.run("formats.md", "Pascal VOC's annotations", voc.parent, monkeypatch)
+    check(names["data"], voc, all_names()[::2])
+    batches = list(names["loader"])
+    assert sum(len(numpy.asarray(batch["labels"])) for batch in batches) == sum(len(plain(sample["labels"])) for sample in names["data"])

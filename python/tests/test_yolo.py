@@ -5,6 +5,7 @@ import random
 import warnings
 
 import numpy
+import pages
 import pytest
 from PIL import Image
 
@@ -523,3 +524,18 @@ def test_repeats(coco, monkeypatch):
         assert numpy.asarray(data[number]["boxes"]).reshape(-1, 4).tobytes() == boxes.tobytes()
         assert numpy.asarray(data[number]["labels"]).tolist() == classes.tolist()
         assert data[number]["key"] == (lines[number][2:] if lines[number].startswith("./") else lines[number])
+
+
+@pytest.mark.parametrize("page, heading", [("formats.md", "YOLO's labels"), ("several.md", "Mosaics")])
+def test_page(tmp_path, monkeypatch, page, heading):
+    """The examples with coco128.yaml, on its layout."""
+    write(tmp_path / "coco128/images/train2017", tmp_path / "coco128/labels/train2017", count=16, kinds=("box",))
+    (tmp_path / "coco128.yaml").write_text(COCO128)
+    names = {"sluice": sluice, "C": C, "T": T}
+    try:
+        names = pages.run(page, heading, tmp_path, monkeypatch, names)
+    except sluice.UnsupportedError as error:
+        assert "without libyaml" in str(error)
+        return
+    batch = next(iter(names["loader"]))
+    assert len(batch["image"]) == 16 and len(numpy.asarray(batch["boxes"])) > 16
