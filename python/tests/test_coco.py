@@ -410,7 +410,7 @@ def test_encodings(tmp_path, coco):
     assert boxes_of(sluice.Dataset(path)) == wanted and sluice.Dataset(tmp_path / "annotations").format == "coco"
     for encoding in ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"):
         path.write_text(text, encoding=encoding)
-        with pytest.raises(sluice.UnsupportedError, match=f"{encoding[:6].upper()}: save the file as UTF-8") as told:
+        with pytest.raises(sluice.UnsupportedError, match=encoding[:6].upper()) as told:
             sluice.Dataset(path)
         assert "person_keypoints_val2017.json" in str(told.value)
     with pytest.raises(sluice.UnsupportedError, match="UTF-32"):

@@ -460,15 +460,15 @@ def test_marks(roboflow):
     for path in (roboflow / "train", roboflow / "list.txt"):
         assert [numpy.asarray(sample["boxes"]).tolist() for sample in sluice.Dataset(path)] == wanted
     assert len(sluice.Dataset(roboflow, split="train")) == 9
-    (roboflow / "train/labels/000005.txt").write_text("dog 1 1 1 1", encoding="utf-8-sig")
-    with pytest.raises(CORRUPT, match='line 1: "dog" is not a number') as error:
+    (roboflow / "train/labels/000005.txt").write_text("0 .5 .5 .1 .1\ndog 1 1 1 1", encoding="utf-8-sig")
+    with pytest.raises(CORRUPT, match='line 2: "dog" is not a number') as error:
         sluice.Dataset(roboflow / "train")
-    assert error.value.offset == 3
+    assert error.value.offset == 3 + len("0 .5 .5 .1 .1\n")
     for encoding in ("utf-16", "utf-16-be", "utf-32"):
         for path in (roboflow / "train/labels/000005.txt", roboflow / "data.yaml", roboflow / "list.txt"):
             kept = path.read_bytes()
             path.write_text(kept.decode("utf-8-sig"), encoding=encoding)
-            with pytest.raises(sluice.UnsupportedError, match=f"encoding {encoding[:6].upper()}: save the file as UTF-8") as error:
+            with pytest.raises(sluice.UnsupportedError, match=encoding[:6].upper()) as error:
                 sluice.Dataset(roboflow / "list.txt" if path.name == "list.txt" else roboflow / "train")
             assert error.value.file.endswith(path.name)
             path.write_bytes(kept)

@@ -55,7 +55,9 @@ size_t sl_text_look(const char *path, char *head, size_t most)
     const bool is_wide = sl_text_encoding(head, bytes) != NULL;
     size_t count = 0;
     for (size_t i = mark; i < bytes; i++) {
-        if (!is_wide || head[i] != 0) {
+        const uint8_t byte = (uint8_t)head[i];
+        const bool is_mark = i < 4 && (byte == 0xff || byte == 0xfe);
+        if (!is_wide || (byte != 0 && !is_mark)) {
             head[count++] = head[i];
         }
     }

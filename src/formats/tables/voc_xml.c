@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "memory.h"
+#include "number_text.h"
 #include "store.h"
 #include "table_cell.h"
 #include "text_file.h"
@@ -152,13 +153,20 @@ static int64_t take_extent(reader *r, place what, const char *text)
 
 static bool take_flag(reader *r, place what, const char *text)
 {
-    static const char *const no[] = {"", "0", "false", "no", "unspecified"};
+    static const char *const no[] = {"", "false", "no", "unspecified"};
     for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
         if (strcasecmp(text, no[i]) == 0) {
             return false;
         }
     }
-    if (strcmp(text, "1") != 0 && strcasecmp(text, "true") != 0 && strcasecmp(text, "yes") != 0) {
+    char *end;
+    const double number = sl_read_double(text, &end);
+    const bool is_number = end != text && *end == '\0';
+    if (is_number && number == 0) {
+        return false;
+    }
+    if (!(is_number && number == 1) && strcasecmp(text, "true") != 0 &&
+        strcasecmp(text, "yes") != 0) {
         refuse_text(r, what, text, "neither 0 nor 1");
     }
     return true;
@@ -339,7 +347,7 @@ static sluice_status explain(const reader *r, const char *path, sluice_error *er
     }
     const bool encoding = code == XML_ERROR_UNKNOWN_ENCODING;
     return sl_error_file(error, encoding ? SLUICE_UNSUPPORTED : SLUICE_CORRUPT, STAGE, 0, path,
-                         XML_GetCurrentByteIndex(r->xml), "it is no XML, line %llu: %s",
+                         XML_GetCurrentByteIndex(r->xml), "not valid XML, line %llu: %s",
                          (unsigned long long)XML_GetCurrentLineNumber(r->xml),
                          XML_ErrorString(code));
 }
