@@ -539,3 +539,21 @@ def test_page(tmp_path, monkeypatch, page, heading):
         return
     batch = next(iter(names["loader"]))
     assert len(batch["image"]) == 16 and len(numpy.asarray(batch["boxes"])) > 16
+
+
+def test_coco128_elsewhere(tmp_path):
+    """As ultralytics unpacks it: the folder is beside that of the YAML, which has to be allowed."""
+    write(tmp_path / "datasets/coco128/images/train2017", tmp_path / "datasets/coco128/labels/train2017")
+    (tmp_path / "ultralytics").mkdir()
+    path = tmp_path / "ultralytics/coco128.yaml"
+    path.write_text(COCO128)
+    try:
+        with pytest.raises(INVALID, match='"../datasets/coco128/images/train2017" is outside.*allow_outside'):
+            sluice.Dataset(path)
+    except sluice.UnsupportedError as error:
+        assert "without libyaml" in str(error)
+        return
+    assert len(sluice.Dataset(path, allow_outside=True)) == 9
+    (tmp_path / "datasets").rename(tmp_path / "gone")
+    with pytest.raises(INVALID, match="outside"):
+        sluice.Dataset(path)

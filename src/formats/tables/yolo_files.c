@@ -9,6 +9,7 @@
 #include "text_file.h"
 #include "yolo_folders.h"
 #include "yolo_paths.h"
+#include "yolo_sources.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -17,7 +18,7 @@
 
 #define STAGE "dataset"
 
-enum { LIST_BYTES_MAX = 64 << 20, NAMES_BYTES_MAX = 1 << 20, OFFER_BYTES = 384 };
+enum { LIST_BYTES_MAX = 64 << 20, NAMES_BYTES_MAX = 1 << 20 };
 
 /* ---- pictures ---- */
 
@@ -27,14 +28,6 @@ static sluice_status yolo_files_refuse(const sl_yolo_files *files, sluice_error 
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, files->path, -1, "%s", why);
 }
 
-static const char *skip_dots(const char *path)
-{
-    while (path[0] == '.' && path[1] == '/') {
-        path += 2 + strspn(path + 2, "/");
-    }
-    return path;
-}
-
 /* `folder` may be "", and `name` absolute. */
 static sluice_status yolo_add(sl_yolo_files *files, const char *folder, const char *name,
                               sluice_error *error)
@@ -42,7 +35,7 @@ static sluice_status yolo_add(sl_yolo_files *files, const char *folder, const ch
     char path[SL_PATH_BYTES];
     const bool absolute = name[0] == '/';
     const int length = snprintf(path, sizeof(path), "%s%s%s", absolute ? "" : folder,
-                                absolute || folder[0] == '\0' ? "" : "/", skip_dots(name));
+                                absolute || folder[0] == '\0' ? "" : "/", sl_yolo_skip_dots(name));
     if (length < 0 || (size_t)length >= sizeof(path)) {
         return yolo_files_refuse(files, error, "the path of a picture is too long");
     }
@@ -56,22 +49,12 @@ static sluice_status yolo_add(sl_yolo_files *files, const char *folder, const ch
     return SLUICE_OK;
 }
 
-static bool yolo_full(const sl_yolo_files *files, const char *path, char full[SL_PATH_BYTES])
-{
-    const bool absolute = path[0] == '/';
-    const int length = snprintf(full, SL_PATH_BYTES, "%s%s%s", absolute ? "" : files->root,
-                                absolute || path[0] == '\0' ? "" : "/", path);
-    return length >= 0 && length < SL_PATH_BYTES;
-}
-
-/* ---- folders ---- */
-
 /* Of all pictures below a folder, itself from the root. */
 static sluice_status yolo_add_folder(sl_yolo_files *files, const char *folder, bool deep,
                                      sl_name_tree *tree, sluice_error *error)
 {
     char full[SL_PATH_BYTES];
-    if (!yolo_full(files, folder, full)) {
+    if (!sl_yolo_full(files, folder, full)) {
         return yolo_files_refuse(files, error, "the path of a folder is too long");
     }
     tree->omissions = &files->omissions;
@@ -84,23 +67,6 @@ static sluice_status yolo_add_folder(sl_yolo_files *files, const char *folder, b
         status = yolo_add(files, folder, sl_name_tree_path(tree, i), error);
     }
     return status == SLUICE_OK ? sl_yolo_count_labels(files, full, deep, tree, error) : status;
-}
-
-/* Whether a list may name it: a path from the root. `at` for the error: the list, and where. */
-static sluice_status yolo_check_name(const sl_yolo_files *files, const char *name, const char *list,
-                                     uint64_t line, sluice_error *error)
-{
-    char why[512];
-    char where[40] = "";
-    const sl_bytes bytes = {(const uint8_t *)name, strlen(name)};
-    if (sl_boundary_has_name(files->boundary, bytes, 0)) {
-        return SLUICE_OK;
-    }
-    sl_boundary_explain(files->boundary, bytes, why, sizeof(why));
-    if (line > 0) {
-        (void)snprintf(where, sizeof(where), "line %llu: ", (unsigned long long)line);
-    }
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, list, -1, "%s%s", where, why);
 }
 
 /* ---- lists ---- */
@@ -129,8 +95,8 @@ static sluice_status take_list_line(sl_yolo_files *files, const picture_list *l,
     }
     const sluice_status status = yolo_add(files, l->folder, line, error);
     return status == SLUICE_OK
-               ? yolo_check_name(files, sl_yolo_files_picture(files, files->count - 1), l->path,
-                                 number, error)
+               ? sl_yolo_check_name(files, sl_yolo_files_picture(files, files->count - 1), l->path,
+                                    number, error)
                : status;
 }
 
@@ -202,7 +168,8 @@ static sluice_status find_names(sl_yolo_files *files, sluice_error *error)
     char path[SL_PATH_BYTES];
     char real[SL_PATH_BYTES];
     sluice_status status = find_names_in(files, files->root, error);
-    if (status == SLUICE_END && files->labels[0] != '\0' && yolo_full(files, files->labels, path)) {
+    if (status == SLUICE_END && files->labels[0] != '\0' &&
+        sl_yolo_full(files, files->labels, path)) {
         status = find_names_in(files, path, error);
         files->has_list_of_classes = files->has_list_of_classes && status == SLUICE_END;
     }
@@ -215,55 +182,6 @@ static sluice_status find_names(sl_yolo_files *files, sluice_error *error)
 }
 
 /* ---- a YAML ---- */
-
-/* Where a split's folder or list is, from the root; as whoever wrote it may have meant it. */
-static sluice_status find_source(const sl_yolo_files *files, const char *list, const char *name,
-                                 char found[SL_PATH_BYTES], sluice_error *error)
-{
-    const bool up = strncmp(name, "../", 3) == 0;
-    const char *path = files->yaml.path;
-    const char *below = path; /* "datasets/coco128" of "../datasets/coco128" */
-    while (below != NULL && strncmp(below, "../", 3) == 0) {
-        below += 3;
-    }
-    const char *const bases[] = {path, "", below != path ? below : NULL,
-                                 path != NULL ? sl_path_name(path) : NULL};
-    const char *const ends[] = {name, up ? name + 3 : NULL};
-    char full[SL_PATH_BYTES];
-    char outside[SL_PATH_BYTES] = "";
-    sl_store_facts facts;
-    for (size_t i = 0; i < 2 * sizeof(bases) / sizeof(bases[0]); i++) {
-        const char *base = bases[i / 2];
-        const char *end = ends[i % 2];
-        if (base == NULL || end == NULL) {
-            continue;
-        }
-        base = skip_dots(base);
-        base = strcmp(base, ".") == 0 ? "" : base;
-        const bool alone = end[0] == '/' || base[0] == '\0';
-        const int length = snprintf(found, SL_PATH_BYTES, "%s%s%s", alone ? "" : base,
-                                    alone || sl_ends_with(base, "/") ? "" : "/", skip_dots(end));
-        if (length < 0 || length >= SL_PATH_BYTES || !yolo_full(files, found, full)) {
-            continue;
-        }
-        if (!sl_boundary_has_name(files->boundary,
-                                  (sl_bytes){(const uint8_t *)found, (size_t)length}, 0)) {
-            (void)snprintf(outside, sizeof(outside), "%s", found);
-        } else {
-            const int failed = sl_store_stat(full, &facts);
-            if (failed == 0) {
-                return SLUICE_OK;
-            }
-            if (!sl_store_is_missing(failed)) {
-                return sl_error_file(error, SLUICE_IO, STAGE, -failed, full, -1, "cannot open");
-            }
-        }
-    }
-    return outside[0] != '\0'
-               ? yolo_check_name(files, outside, list, 0, error)
-               : sl_error_file(error, SLUICE_INVALID, STAGE, 0, list, -1,
-                               "it names \"%.256s\", and there is no such folder or list", name);
-}
 
 /* A source counts once: what a YAML claims is no more than what there is. */
 static sluice_status note_source(sl_yolo_files *files, const char *yaml, const char *name,
@@ -288,7 +206,7 @@ static sluice_status add_source(sl_yolo_files *files, const char *yaml, const ch
 {
     char found[SL_PATH_BYTES];
     char full[SL_PATH_BYTES];
-    sluice_status status = find_source(files, yaml, name, found, error);
+    sluice_status status = sl_yolo_find_source(files, yaml, name, found, error);
     if (status < 0) {
         return status;
     }
@@ -296,7 +214,7 @@ static sluice_status add_source(sl_yolo_files *files, const char *yaml, const ch
     while (length > 1 && found[length - 1] == '/') {
         found[--length] = '\0';
     }
-    if (!yolo_full(files, found, full)) {
+    if (!sl_yolo_full(files, found, full)) {
         return yolo_files_refuse(files, error, "the path of a folder is too long");
     }
     status = note_source(files, yaml, name, full, error);
@@ -316,88 +234,6 @@ static sluice_status add_source(sl_yolo_files *files, const char *yaml, const ch
     return status == SLUICE_OK ? yolo_add_list(files, &l, error) : status;
 }
 
-/* The real path of a source; false: it is not found. */
-static bool real_source(const sl_yolo_files *files, const char *yaml, const json_t *name,
-                        char real[SL_PATH_BYTES])
-{
-    char found[SL_PATH_BYTES];
-    char full[SL_PATH_BYTES];
-    return find_source(files, yaml, json_string_value(name), found, NULL) == SLUICE_OK &&
-           yolo_full(files, found, full) && sl_store_real_path(full, real) == 0;
-}
-
-/* Whether two splits are the same pictures. */
-static bool are_same_sources(const sl_yolo_files *files, const char *yaml, const json_t *a,
-                             const json_t *b)
-{
-    char one[SL_PATH_BYTES];
-    char other[SL_PATH_BYTES];
-    bool same = json_array_size(a) == json_array_size(b);
-    for (size_t i = 0; same && i < json_array_size(a); i++) {
-        same = real_source(files, yaml, json_array_get(a, i), one) &&
-               real_source(files, yaml, json_array_get(b, i), other) && strcmp(one, other) == 0;
-    }
-    return same;
-}
-
-/* Which of its splits is meant cannot be told. */
-static sluice_status refuse_splits(const sl_yolo_files *files, const char *yaml,
-                                   sluice_error *error)
-{
-    char offers[OFFER_BYTES] = "";
-    char found[SL_PATH_BYTES];
-    const char *first = NULL;
-    size_t used = 0;
-    for (int i = 0; i < SL_YOLO_SPLITS; i++) {
-        const char *name = json_string_value(json_array_get(files->yaml.splits[i], 0));
-        if (name == NULL || used >= sizeof(offers) - 1) {
-            continue;
-        }
-        const bool is_there = find_source(files, yaml, name, found, NULL) == SLUICE_OK;
-        first = first == NULL ? sl_yolo_splits[i] : first;
-        used += (size_t)snprintf(offers + used, sizeof(offers) - used, "%s%s (%.100s)",
-                                 used > 0 ? ", " : "", sl_yolo_splits[i], is_there ? found : name);
-    }
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, yaml, -1,
-                         "it names several splits, and a dataset is one of them: %s: choose one, "
-                         "such as " SL_OPTION("split") "=\"%s\"",
-                         offers, first);
-}
-
-/* Chooses a split by its name, or the only one, which others may name, too. */
-static sluice_status choose_yaml_split(const sl_yolo_files *files, const char *yaml, int *split,
-                                       sluice_error *error)
-{
-    const char *names[SL_YOLO_SPLITS];
-    int numbers[SL_YOLO_SPLITS];
-    uint32_t count = 0;
-    uint32_t chosen = 0;
-    bool same = true;
-    for (int i = 0; i < SL_YOLO_SPLITS; i++) {
-        if (json_array_size(files->yaml.splits[i]) > 0) {
-            names[count] = sl_yolo_splits[i];
-            numbers[count++] = i;
-        }
-    }
-    if (count == 0) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, yaml, -1, "it names no pictures");
-    }
-    if (files->split != NULL) {
-        const sluice_status status = sl_split_choose(names, count, files->split, &chosen, error);
-        if (status < 0 && error != NULL) {
-            sl_error_set_path(error, yaml);
-        }
-        *split = numbers[chosen];
-        return status;
-    }
-    for (uint32_t i = 1; i < count && same; i++) {
-        same = are_same_sources(files, yaml, files->yaml.splits[numbers[0]],
-                                files->yaml.splits[numbers[i]]);
-    }
-    *split = numbers[0];
-    return same ? SLUICE_OK : refuse_splits(files, yaml, error);
-}
-
 static sluice_status open_yaml(sl_yolo_files *files, const char *path, sluice_error *error)
 {
     int split = 0;
@@ -405,7 +241,7 @@ static sluice_status open_yaml(sl_yolo_files *files, const char *path, sluice_er
     sluice_status status =
         files->anywhere ? SLUICE_OK : sl_boundary_open_beside(&files->boundary, path, error);
     status = status == SLUICE_OK ? sl_yolo_yaml_read(&files->yaml, path, error) : status;
-    status = status == SLUICE_OK ? choose_yaml_split(files, path, &split, error) : status;
+    status = status == SLUICE_OK ? sl_yolo_choose_split(files, path, &split, error) : status;
     if (status < 0) {
         return status;
     }
@@ -435,7 +271,7 @@ static sluice_status open_split(sl_yolo_files *files, sluice_error *error)
     char path[SL_PATH_BYTES];
     char full[SL_PATH_BYTES];
     sl_name_tree tree = {.count = 0};
-    sluice_status status = yolo_full(files, files->pictures, full)
+    sluice_status status = sl_yolo_full(files, files->pictures, full)
                                ? sl_name_tree_open(&tree, full, true, sl_pair_is_picture, error)
                                : yolo_files_refuse(files, error, "the path is too long");
     status = status == SLUICE_OK ? sl_yolo_find_inner_split(files, &tree, path, error) : status;
@@ -522,6 +358,6 @@ void sl_yolo_files_close(sl_yolo_files *files)
 bool sl_yolo_files_label(const sl_yolo_files *files, uint64_t number, char label[SL_PATH_BYTES])
 {
     char full[SL_PATH_BYTES];
-    return yolo_full(files, sl_yolo_files_picture(files, number), full) &&
+    return sl_yolo_full(files, sl_yolo_files_picture(files, number), full) &&
            sl_yolo_label_of(full, label);
 }

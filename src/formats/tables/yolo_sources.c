@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "yolo_sources.h"
+
+#include "error.h"
+#include "splits.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+enum { OFFER_BYTES = 384 };
+
+const char *sl_yolo_skip_dots(const char *path)
+{
+    while (path[0] == '.' && path[1] == '/') {
+        path += 2 + strspn(path + 2, "/");
+    }
+    return path;
+}
+
+bool sl_yolo_full(const sl_yolo_files *files, const char *path, char full[SL_PATH_BYTES])
+{
+    const bool absolute = path[0] == '/';
+    const int length = snprintf(full, SL_PATH_BYTES, "%s%s%s", absolute ? "" : files->root,
+                                absolute || path[0] == '\0' ? "" : "/", path);
+    return length >= 0 && length < SL_PATH_BYTES;
+}
+
+/* ---- names ---- */
+
+/* "line N: " is before the reason where a line is known. */
+sluice_status sl_yolo_check_name(const sl_yolo_files *files, const char *name, const char *list,
+                                 uint64_t line, sluice_error *error)
+{
+    char why[512];
+    char where[40] = "";
+    const sl_bytes bytes = {(const uint8_t *)name, strlen(name)};
+    if (sl_boundary_has_name(files->boundary, bytes, 0)) {
+        return SLUICE_OK;
+    }
+    sl_boundary_explain(files->boundary, bytes, why, sizeof(why));
+    if (line > 0) {
+        (void)snprintf(where, sizeof(where), "line %llu: ", (unsigned long long)line);
+    }
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, list, -1, "%s%s", where, why);
+}
+
+/* Where a split's folder or list is, from the root; as whoever wrote it may have meant it. */
+sluice_status sl_yolo_find_source(const sl_yolo_files *files, const char *list, const char *name,
+                                  char found[SL_PATH_BYTES], sluice_error *error)
+{
+    const bool up = strncmp(name, "../", 3) == 0;
+    const char *path = files->yaml.path;
+    const char *below = path; /* "datasets/coco128" of "../datasets/coco128" */
+    while (below != NULL && strncmp(below, "../", 3) == 0) {
+        below += 3;
+    }
+    const char *const bases[] = {path, "", below != path ? below : NULL,
+                                 path != NULL ? sl_path_name(path) : NULL};
+    const char *const ends[] = {name, up ? name + 3 : NULL};
+    char full[SL_PATH_BYTES];
+    char outside[SL_PATH_BYTES] = "";
+    sl_store_facts facts;
+    for (size_t i = 0; i < 2 * sizeof(bases) / sizeof(bases[0]); i++) {
+        const char *base = bases[i / 2];
+        const char *end = ends[i % 2];
+        if (base == NULL || end == NULL) {
+            continue;
+        }
+        base = sl_yolo_skip_dots(base);
+        base = strcmp(base, ".") == 0 ? "" : base;
+        const bool alone = end[0] == '/' || base[0] == '\0';
+        const int length =
+            snprintf(found, SL_PATH_BYTES, "%s%s%s", alone ? "" : base,
+                     alone || sl_ends_with(base, "/") ? "" : "/", sl_yolo_skip_dots(end));
+        if (length < 0 || length >= SL_PATH_BYTES || !sl_yolo_full(files, found, full)) {
+            continue;
+        }
+        if (!sl_boundary_has_name(files->boundary,
+                                  (sl_bytes){(const uint8_t *)found, (size_t)length}, 0)) {
+            (void)snprintf(outside, sizeof(outside), "%s", found);
+        } else {
+            const int failed = sl_store_stat(full, &facts);
+            if (failed == 0) {
+                return SLUICE_OK;
+            }
+            if (!sl_store_is_missing(failed)) {
+                return sl_error_file(error, SLUICE_IO, STAGE, -failed, full, -1, "cannot open");
+            }
+        }
+    }
+    return outside[0] != '\0'
+               ? sl_yolo_check_name(files, outside, list, 0, error)
+               : sl_error_file(error, SLUICE_INVALID, STAGE, 0, list, -1,
+                               "it names \"%.256s\", and there is no such folder or list", name);
+}
+
+/* ---- splits ---- */
+
+/* The real path of a source; false: it is not found. */
+static bool real_source(const sl_yolo_files *files, const char *yaml, const json_t *name,
+                        char real[SL_PATH_BYTES])
+{
+    char found[SL_PATH_BYTES];
+    char full[SL_PATH_BYTES];
+    return sl_yolo_find_source(files, yaml, json_string_value(name), found, NULL) == SLUICE_OK &&
+           sl_yolo_full(files, found, full) && sl_store_real_path(full, real) == 0;
+}
+
+/* Whether two splits are the same pictures. */
+static bool are_same_sources(const sl_yolo_files *files, const char *yaml, const json_t *a,
+                             const json_t *b)
+{
+    char one[SL_PATH_BYTES];
+    char other[SL_PATH_BYTES];
+    bool same = json_array_size(a) == json_array_size(b);
+    for (size_t i = 0; same && i < json_array_size(a); i++) {
+        const json_t *left = json_array_get(a, i);
+        const json_t *right = json_array_get(b, i);
+        same = json_equal(left, right) ||
+               (real_source(files, yaml, left, one) && real_source(files, yaml, right, other) &&
+                strcmp(one, other) == 0);
+    }
+    return same;
+}
+
+/* Which of its splits is meant cannot be told. */
+static sluice_status refuse_splits(const sl_yolo_files *files, const char *yaml,
+                                   sluice_error *error)
+{
+    char offers[OFFER_BYTES] = "";
+    char found[SL_PATH_BYTES];
+    const char *first = NULL;
+    size_t used = 0;
+    for (int i = 0; i < SL_YOLO_SPLITS; i++) {
+        const char *name = json_string_value(json_array_get(files->yaml.splits[i], 0));
+        if (name == NULL || used >= sizeof(offers) - 1) {
+            continue;
+        }
+        const bool is_there = sl_yolo_find_source(files, yaml, name, found, NULL) == SLUICE_OK;
+        first = first == NULL ? sl_yolo_splits[i] : first;
+        used += (size_t)snprintf(offers + used, sizeof(offers) - used, "%s%s (%.100s)",
+                                 used > 0 ? ", " : "", sl_yolo_splits[i], is_there ? found : name);
+    }
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, yaml, -1,
+                         "it names several splits, and a dataset is one of them: %s: choose one, "
+                         "such as " SL_OPTION("split") "=\"%s\"",
+                         offers, first);
+}
+
+/* Chooses a split by its name, or the only one, which others may name, too. */
+sluice_status sl_yolo_choose_split(const sl_yolo_files *files, const char *yaml, int *split,
+                                   sluice_error *error)
+{
+    const char *names[SL_YOLO_SPLITS];
+    int numbers[SL_YOLO_SPLITS];
+    uint32_t count = 0;
+    uint32_t chosen = 0;
+    bool same = true;
+    for (int i = 0; i < SL_YOLO_SPLITS; i++) {
+        if (json_array_size(files->yaml.splits[i]) > 0) {
+            names[count] = sl_yolo_splits[i];
+            numbers[count++] = i;
+        }
+    }
+    if (count == 0) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, yaml, -1, "it names no pictures");
+    }
+    if (files->split != NULL) {
+        const sluice_status status = sl_split_choose(names, count, files->split, &chosen, error);
+        if (status < 0 && error != NULL) {
+            sl_error_set_path(error, yaml);
+        }
+        *split = numbers[chosen];
+        return status;
+    }
+    for (uint32_t i = 1; i < count && same; i++) {
+        same = are_same_sources(files, yaml, files->yaml.splits[numbers[0]],
+                                files->yaml.splits[numbers[i]]);
+    }
+    *split = numbers[0];
+    return same ? SLUICE_OK : refuse_splits(files, yaml, error);
+}
