@@ -7,7 +7,9 @@
 #include "dataset.h"
 #include "error.h"
 #include "folder_shape.h"
+#include "little_endian.h"
 #include "memory.h"
+#include "read_files.h"
 #include "samples.h"
 #include "store.h"
 #include "unicode.h"
@@ -23,6 +25,7 @@ typedef struct folder {
     sl_dataset base;
     sl_folder_list list;
     char *root;
+    bool captions; /* samples are a picture and, mostly, the text of a caption */
 } folder;
 
 static const folder *folder_from(const sl_dataset *dataset)
@@ -49,25 +52,83 @@ static const sl_field unlabelled[FIELDS - 1] = {
     {.name = "key", .type = SLUICE_FIELD_TEXT},
 };
 
+enum {
+    CAPTION_FIELD_IMAGE,
+    CAPTION_FIELD_LABEL,
+    CAPTION_FIELD_CAPTION,
+    CAPTION_FIELD_KEY,
+    CAPTION_FIELDS
+};
+
+static const sl_field captioned[CAPTION_FIELDS] = {
+    [CAPTION_FIELD_IMAGE] = {.name = "image", .type = SLUICE_FIELD_IMAGE},
+    [CAPTION_FIELD_LABEL] = {.name = "label", .type = SLUICE_FIELD_INT},
+    [CAPTION_FIELD_CAPTION] = {.name = "caption", .type = SLUICE_FIELD_TEXT},
+    [CAPTION_FIELD_KEY] = {.name = "key", .type = SLUICE_FIELD_TEXT},
+};
+
+/* Files of a sample; 0: it is its picture, as all are. */
+static uint32_t count_files(const folder *own, uint64_t index)
+{
+    return !own->captions ? 0 : own->list.files[index].caption != SL_CAPTION_NONE ? 2 : 1;
+}
+
 static sluice_status folder_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                                    sl_place *lookup, sl_refusal *why)
 {
-    (void)dataset;
     (void)lookup;
     (void)why;
-    *sample = (sl_sample){.place = {.object = (uint32_t)index}};
+    *sample = (sl_sample){.place = {.object = (uint32_t)index},
+                          .files = count_files(folder_from(dataset), index)};
     return SLUICE_OK;
+}
+
+/* The picture and the caption are one behind the other, and their sizes behind them. */
+static sl_refusal take_captioned(const folder *own, uint64_t index, sl_bytes bytes,
+                                 sl_values *values)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    const uint32_t count = count_files(own, index);
+    const size_t tail = (size_t)count * SL_OBJECT_SIZE_BYTES;
+    const uint64_t size = bytes.size >= tail ? sl_load64(bytes.data + bytes.size - tail) : 0;
+    if (bytes.size < tail || size > bytes.size - tail) {
+        return sl_refuse("the sample is truncated", 0);
+    }
+    values->of[CAPTION_FIELD_IMAGE].bytes = (sl_bytes){bytes.data, (size_t)size};
+    values->of[CAPTION_FIELD_CAPTION] = (sl_value){.present = count > 1, .file = 1};
+    if (count == 1 || !sl_values_want(values, CAPTION_FIELD_CAPTION)) {
+        return sl_accept();
+    }
+    sl_bytes text = {bytes.data + size, bytes.size - tail - (size_t)size};
+    if (text.size >= sizeof(mark) - 1 && memcmp(text.data, mark, sizeof(mark) - 1) == 0) {
+        text = (sl_bytes){text.data + sizeof(mark) - 1, text.size - (sizeof(mark) - 1)};
+    }
+    if (!sl_is_utf8(text)) {
+        sl_refusal why = sl_refuse("the caption is not valid UTF-8: save it as UTF-8", 0);
+        why.field = captioned[CAPTION_FIELD_CAPTION].name;
+        why.file = 1;
+        return why;
+    }
+    values->of[CAPTION_FIELD_CAPTION].bytes = text;
+    return sl_accept();
 }
 
 static sl_refusal folder_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
                                 sl_values *values)
 {
-    const sl_folder_list *list = &folder_from(dataset)->list;
+    const folder *own = folder_from(dataset);
+    const sl_folder_list *list = &own->list;
     const uint32_t label = list->dirs[list->files[sample->index].dir].label;
-    const uint32_t key = list->flat ? FIELD_LABEL : FIELD_KEY;
+    const uint32_t key = own->captions ? CAPTION_FIELD_KEY : list->flat ? FIELD_LABEL : FIELD_KEY;
     values->of[FIELD_IMAGE] = (sl_value){.present = true, .bytes = bytes};
     if (!list->flat) {
         values->of[FIELD_LABEL] = (sl_value){.present = true, .integer = label};
+    }
+    if (own->captions) {
+        const sl_refusal why = take_captioned(own, sample->index, bytes, values);
+        if (why.text != NULL) {
+            return why;
+        }
     }
     if (sl_values_want(values, key)) {
         /* Keys were shorter than this when they were listed. */
@@ -86,6 +147,28 @@ static sluice_status folder_path_of(void *ctx, uint32_t file, char *path, size_t
         return SLUICE_INVALID;
     }
     return sl_folder_key(&own->list, file, path + length, bytes - (size_t)length);
+}
+
+static uint32_t folder_files_of(void *ctx, uint32_t object)
+{
+    return count_files(ctx, object);
+}
+
+static sluice_status folder_file_path(void *ctx, uint32_t object, uint32_t file, char *path,
+                                      size_t bytes)
+{
+    const folder *own = ctx;
+    const sluice_status status = folder_path_of(ctx, object, path, bytes);
+    if (status != SLUICE_OK || file == 0) {
+        return status;
+    }
+    const char *extension = sl_caption_extension(own->list.files[object].caption);
+    char *dot = strrchr(path, '.');
+    if (dot == NULL || (size_t)(dot - path) + strlen(extension) >= bytes) {
+        return SLUICE_INVALID;
+    }
+    memcpy(dot, extension, strlen(extension) + 1);
+    return SLUICE_OK;
 }
 
 static sluice_status folder_key_of(const sl_dataset *dataset, uint64_t index, char *key,
@@ -236,7 +319,7 @@ static uint64_t folder_fingerprint(const folder *own)
         /* Keys were shorter than this when they were listed. */
         (void)sl_folder_key(list, i, key, sizeof(key));
         sl_checksum_add(&stream, key, strlen(key) + 1);
-        sl_checksum_add_u64(&stream, dir->label);
+        sl_checksum_add_u64(&stream, dir->label + ((uint64_t)list->files[i].caption << 32));
     }
     return sl_checksum_value(&stream);
 }
@@ -262,15 +345,35 @@ static bool says_unlabelled(const char *root)
     return bytes >= sizeof(text) - 1 && memcmp(plain, text, sizeof(text) - 1) == 0;
 }
 
+static void describe_captions(folder *own)
+{
+    const uint64_t without = own->list.file_count - own->list.captions;
+    const bool repeats = sl_folder_shape_has_repeats(&own->list);
+    const size_t used = strlen(own->base.kind);
+    (void)snprintf(
+        own->base.kind + used, sizeof(own->base.kind) - used,
+        ", with captions from the .txt or .caption files beside them%s",
+        repeats ? " (kohya's repeats, the numbers of the folders' names, are not applied)" : "");
+    if (without > 0) {
+        sl_warnings_add(
+            &own->base.warnings,
+            "%llu images have no caption (a .txt or .caption file of their name): their "
+            "caption is absent",
+            (unsigned long long)without);
+    }
+}
+
 static sluice_status folder_complete(folder *own, const sluice_dataset_options *options,
                                      sluice_error *error)
 {
+    own->captions = !own->list.flat && 2 * own->list.captions >= own->list.file_count;
     if (own->list.file_count > UINT32_MAX - 1) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->root, -1,
                              "more than 2^32 - 2 pictures");
     }
     const bool says_none = !own->list.flat && says_unlabelled(own->root);
     own->list.flat = own->list.flat || says_none;
+    own->captions = own->captions && !own->list.flat;
     sluice_status status = own->list.flat
                                ? SLUICE_OK
                                : sl_folder_shape_check(&own->list, own->root,
@@ -288,17 +391,23 @@ static sluice_status folder_complete(folder *own, const sluice_dataset_options *
     info->samples = own->list.file_count;
     info->fingerprint = folder_fingerprint(own);
     info->classes = own->list.flat ? 0 : own->list.class_count;
-    info->fields = own->list.flat ? FIELDS - 1 : FIELDS;
-    own->base.fields = own->list.flat ? unlabelled : fields;
-    sl_folder_list_omit(&own->list, &own->base.omissions);
+    info->fields = own->list.flat ? FIELDS - 1 : own->captions ? CAPTION_FIELDS : FIELDS;
+    own->base.fields = own->list.flat ? unlabelled : own->captions ? captioned : fields;
+    sl_folder_list_omit(&own->list, own->captions, &own->base.omissions);
     sl_folder_shape_describe(&own->list, own->base.kind, sizeof(own->base.kind));
     if (says_none) {
         (void)snprintf(own->base.kind, sizeof(own->base.kind),
                        "a folder of pictures without labels, as its dataset.json says");
     }
     own->base.whole_objects = true;
-    const sl_object_names names = {
-        .ctx = own, .count = (uint32_t)own->list.file_count, .path = folder_path_of};
+    if (own->captions) {
+        describe_captions(own);
+    }
+    const sl_object_names names = {.ctx = own,
+                                   .count = (uint32_t)own->list.file_count,
+                                   .path = folder_path_of,
+                                   .files = own->captions ? folder_files_of : NULL,
+                                   .file_path = own->captions ? folder_file_path : NULL};
     return sl_objects_open(&own->base.objects, &names, error);
 }
 

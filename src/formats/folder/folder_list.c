@@ -6,6 +6,7 @@
  */
 #include "folder_list.h"
 
+#include "caption_names.h"
 #include "error.h"
 #include "hidden.h"
 #include "inode_set.h"
@@ -39,8 +40,9 @@ typedef struct walk {
     /* in the class at hand */
     uint32_t open;     /* directory to read next, `first` of which is the one after it; NO_DIR */
     sl_inode_set seen; /* directories */
-    bool circle;       /* links lead in a circle: the walk is ended, and begun anew with `once` */
-    bool once;         /* no directory is entered twice */
+    sl_caption_names captions;
+    bool circle; /* links lead in a circle: the walk is ended, and begun anew with `once` */
+    bool once;   /* no directory is entered twice */
     sl_folder_dir *links; /* with `once`: to directories that may have to be entered; owned */
     uint32_t link_count, link_capacity;
     uint64_t left_out_of_root[SL_FOLDER_REASONS];
@@ -281,6 +283,11 @@ static sluice_status leave_out_hidden(walk *w, uint32_t dir, const sl_store_entr
 static sluice_status leave_out_other(walk *w, uint32_t dir, const char *name)
 {
     w->list->others += !w->classes && strchr(name, '.') != NULL;
+    if (!w->classes && sl_caption_of(name) != SL_CAPTION_NONE) {
+        return sl_caption_names_add(&w->captions, name, dir)
+                   ? leave_out(w, dir, name, SL_FOLDER_TEXTS)
+                   : folder_list_out_of_memory(w);
+    }
     return leave_out(w, dir, name,
                      is_other_picture(name) ? SL_FOLDER_OTHER_PICTURES : SL_FOLDER_OTHERS);
 }
@@ -372,6 +379,19 @@ static int compare_dirs(const void *a, const void *b, void *context)
                   list->arena + list->dirs[*(const uint32_t *)b].path);
 }
 
+/* Which of the pictures from `first` on have a caption. */
+static void find_captions(walk *w, uint64_t first)
+{
+    sl_folder_list *list = w->list;
+    sl_caption_names_sort(&w->captions);
+    for (uint64_t i = first; i < list->file_count && w->captions.count > 0; i++) {
+        sl_folder_file *file = &list->files[i];
+        file->caption =
+            sl_caption_names_find(&w->captions, sl_folder_text(list, file->name), file->dir);
+        list->captions += file->caption != SL_CAPTION_NONE;
+    }
+}
+
 /* Puts the pictures of directories first .. dir_count in the order of directory path and name. */
 static sluice_status sort_class(walk *w, uint32_t first_dir, uint64_t first_file)
 {
@@ -400,6 +420,7 @@ static sluice_status sort_class(walk *w, uint32_t first_dir, uint64_t first_file
         done += dir->count;
     }
     memcpy(list->files + first_file, sorted, files * sizeof(*sorted));
+    find_captions(w, first_file);
     sl_free(order);
     sl_free(sorted);
     return SLUICE_OK;
@@ -487,6 +508,7 @@ static sluice_status list_class(walk *w, const char *path)
     const uint64_t first_text = w->list->arena_used;
     const uint32_t repeats = w->repeats;
     const uint64_t repeated = w->repeated;
+    sl_caption_names_clear(&w->captions);
     uint64_t left_out[SL_FOLDER_REASONS];
     memcpy(left_out, w->list->left_out, sizeof(left_out));
     sluice_status result = walk_all_ways(w, path, &facts);
@@ -497,6 +519,7 @@ static sluice_status list_class(walk *w, const char *path)
         w->repeats = repeats;
         w->repeated = repeated;
         memcpy(w->list->left_out, left_out, sizeof(left_out));
+        sl_caption_names_clear(&w->captions);
         result = walk_once(w, path, &facts);
     }
     if (result == SLUICE_OK) {
@@ -517,6 +540,7 @@ static sluice_status list_root(walk *w)
     if (result == SLUICE_OK) {
         result = enter_first(w, "", &w->root_facts);
     }
+    sl_caption_names_clear(&w->captions);
     uint32_t root = list->dir_count - 1;
     if (result == SLUICE_OK) {
         result = folder_list_read_dir(w, root);
@@ -577,6 +601,7 @@ sluice_status sl_folder_list_open(sl_folder_list *list, const char *root, sluice
     sl_inode_set_close(&w.seen);
     sl_inode_set_close(&w.ever);
     sl_free(w.links);
+    sl_caption_names_close(&w.captions);
     if (status < 0) {
         sl_folder_list_close(list);
     }
@@ -592,7 +617,14 @@ void sl_folder_list_close(sl_folder_list *list)
     *list = (sl_folder_list){0};
 }
 
-void sl_folder_list_omit(const sl_folder_list *list, sl_omissions *omissions)
+const char *sl_caption_extension(uint8_t caption)
+{
+    static const char *const extensions[] = {
+        [SL_CAPTION_NONE] = "", [SL_CAPTION_TXT] = ".txt", [SL_CAPTION_CAPTION] = ".caption"};
+    return extensions[caption];
+}
+
+void sl_folder_list_omit(const sl_folder_list *list, bool captions, sl_omissions *omissions)
 {
     static const struct {
         sl_omitted what;
@@ -606,11 +638,18 @@ void sl_folder_list_omit(const sl_folder_list *list, sl_omissions *omissions)
                                       "rename or convert them"},
         [SL_FOLDER_BESIDE] = {SL_OMITTED_IMAGES, "images beside the class folders"},
         [SL_FOLDER_OTHERS] = {SL_OMITTED_THINGS, "files that are not images"},
+        [SL_FOLDER_TEXTS] = {SL_OMITTED_THINGS, "texts that are not captions of most images"},
     };
     for (uint32_t i = 0; i < SL_FOLDER_REASONS; i++) {
-        if (list->left_out[i] > 0) {
-            sl_omit_many(omissions, reasons[i].what, reasons[i].reason,
-                         sl_folder_text(list, list->example[i]), list->left_out[i]);
+        uint64_t count = list->left_out[i];
+        if (i == SL_FOLDER_TEXTS && captions) {
+            count -= list->captions < count ? list->captions : count;
+        }
+        if (count > 0) {
+            const bool is_text = i == SL_FOLDER_TEXTS && list->captions > 0;
+            const uint32_t row = i == SL_FOLDER_TEXTS && !is_text ? SL_FOLDER_OTHERS : i;
+            sl_omit_many(omissions, reasons[row].what, reasons[row].reason,
+                         sl_folder_text(list, list->example[i]), count);
         }
     }
 }

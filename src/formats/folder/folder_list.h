@@ -39,6 +39,7 @@ typedef enum sl_folder_left_out {
     SL_FOLDER_OTHER_PICTURES, /* of an extension that torchvision does not take */
     SL_FOLDER_BESIDE,         /* pictures of the root, beside class folders */
     SL_FOLDER_OTHERS,         /* files that are not pictures */
+    SL_FOLDER_TEXTS,          /* of them, those that are called as captions are */
     SL_FOLDER_REASONS
 } sl_folder_left_out;
 
@@ -52,9 +53,17 @@ typedef struct sl_folder_dir {
     bool again; /* was walked before, in its class or another one */
 } sl_folder_dir;
 
+/* The file of a picture's caption: as the picture, with another extension. */
+typedef enum sl_caption {
+    SL_CAPTION_NONE,
+    SL_CAPTION_TXT,    /* .txt */
+    SL_CAPTION_CAPTION /* .caption */
+} sl_caption;
+
 typedef struct sl_folder_file {
     uint64_t name; /* arena offset */
     uint32_t dir;
+    uint8_t caption; /* an sl_caption */
 } sl_folder_file;
 
 typedef struct sl_folder_list {
@@ -69,6 +78,7 @@ typedef struct sl_folder_list {
     bool flat;            /* there are no class folders with pictures: those of the root itself, as
                              one class "." */
     sl_seen_names beside; /* pictures of the root, beside class folders, which are not listed */
+    uint64_t captions;    /* pictures that have one */
     uint64_t others;      /* files with an extension that are no pictures, met on the way */
     uint64_t left_out[SL_FOLDER_REASONS];
     uint64_t example[SL_FOLDER_REASONS]; /* arena offset of the first one's path */
@@ -88,8 +98,10 @@ static inline const char *sl_folder_text(const sl_folder_list *list, uint64_t of
     return list->arena + offset;
 }
 
-/* Adds what was left out, by reason. */
-void sl_folder_list_omit(const sl_folder_list *list, sl_omissions *omissions);
+/* Adds what was left out, by reason; `captions`: those of pictures were not. */
+void sl_folder_list_omit(const sl_folder_list *list, bool captions, sl_omissions *omissions);
+/* ".txt", ".caption"; "": none. */
+const char *sl_caption_extension(uint8_t caption);
 
 /* Path of a picture below the root: INVALID when it does not fit. */
 sluice_status sl_folder_key(const sl_folder_list *list, uint64_t index, char *key, size_t bytes);

@@ -173,6 +173,18 @@ sluice_status sl_folder_shape_check(const sl_folder_list *list, const char *root
     return status;
 }
 
+bool sl_folder_shape_has_repeats(const sl_folder_list *list)
+{
+    for (uint32_t i = 0; i < list->class_count; i++) {
+        const char *name = sl_folder_text(list, list->classes[i]);
+        const size_t digits = strspn(name, "0123456789");
+        if (digits == 0 || name[digits] != '_' || name[digits + 1] == '\0') {
+            return false;
+        }
+    }
+    return list->class_count > 0;
+}
+
 void sl_folder_shape_describe(const sl_folder_list *list, char *text, size_t bytes)
 {
     char beside[NAMES_BYTES / 2] = "";

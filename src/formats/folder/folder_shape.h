@@ -19,6 +19,9 @@
  */
 sluice_status sl_folder_shape_check(const sl_folder_list *list, const char *root, bool allow_empty,
                                     sluice_error *error);
+/* Whether all class folders are called as kohya's trainers have them, "10_sks dog": each picture is
+ * to be taken 10 times in an epoch. */
+bool sl_folder_shape_has_repeats(const sl_folder_list *list);
 /* A sentence about the list: what labels are, and what was left out. */
 void sl_folder_shape_describe(const sl_folder_list *list, char *text, size_t bytes);
 

@@ -6,6 +6,7 @@
 #include "samples.h"
 
 #include "checksum.h"
+#include "folder_shape.h"
 #include "little_endian.h"
 #include "member_fields.h"
 #include "memory.h"
@@ -222,6 +223,10 @@ static bool is_one(const sl_sample_list *found, const sl_folder_list *list)
     const bool has_company = found->with_company > 0 && 2 * found->with_company >= pictures;
     const bool has_classes = 2 * found->with_class >= pictures;
     const bool has_folders = list->file_count > 0 && !list->flat;
+    /* class folders with captions */
+    if (has_folders && sl_folder_shape_has_repeats(list) && 2 * list->captions >= pictures) {
+        return false;
+    }
     return has_company &&
            (!has_folders || has_classes || list->class_count == 1 || are_numbered(list));
 }
