@@ -5,33 +5,50 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const system_names[] = {"__MACOSX",
-                                           "__pycache__",
-                                           "@eaDir",
-                                           "@Recycle",
-                                           "@Recently-Snapshot",
-                                           "#recycle",
-                                           "#snapshot",
-                                           "$RECYCLE.BIN",
-                                           "System Volume Information",
-                                           "lost+found",
-                                           "Thumbs.db",
-                                           "ehthumbs.db",
-                                           "desktop.ini",
-                                           "Icon\r",
-                                           "Network Trash Folder"};
+/* By their first two letters, in small ones: most names are told apart by these, and there may be a
+ * million. */
+static const struct {
+    char first, second;
+    const char *name;
+} system_names[] = {
+    {'_', '_', "__MACOSX"},
+    {'_', '_', "__pycache__"},
+    {'@', 'e', "@eaDir"},
+    {'@', 'r', "@Recycle"},
+    {'@', 'r', "@Recently-Snapshot"},
+    {'#', 'r', "#recycle"},
+    {'#', 's', "#snapshot"},
+    {'$', 'r', "$RECYCLE.BIN"},
+    {'s', 'y', "System Volume Information"},
+    {'l', 'o', "lost+found"},
+    {'t', 'h', "Thumbs.db"},
+    {'e', 'h', "ehthumbs.db"},
+    {'d', 'e', "desktop.ini"},
+    {'i', 'c', "Icon\r"},
+    {'n', 'e', "Network Trash Folder"},
+};
+
+static char to_small(char letter)
+{
+    return letter >= 'A' && letter <= 'Z' ? (char)(letter + 'a' - 'A') : letter;
+}
 
 bool sl_name_is_hidden(const char *name)
 {
-    if (name[0] == '.') {
+    const char first = to_small(name[0]);
+    if (first == '.') {
         return true;
     }
-    /* most names begin with none of these letters, and there may be a million */
-    if (strchr("_@#$RrSslTtEeDdIiNn", name[0]) == NULL) {
+    if ((first >= '0' && first <= '9') || first == '\0') {
+        return false;
+    }
+    const char second = to_small(name[1]);
+    if (strchr("_eryhsoc", second) == NULL) {
         return false;
     }
     for (size_t i = 0; i < sizeof(system_names) / sizeof(system_names[0]); i++) {
-        if (strcasecmp(system_names[i], name) == 0) {
+        if (system_names[i].first == first && system_names[i].second == second &&
+            strcasecmp(system_names[i].name, name) == 0) {
             return true;
         }
     }
