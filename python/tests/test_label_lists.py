@@ -200,3 +200,48 @@ def test_class_folders_stay(tmp_path):
     text(tmp_path / "all.csv", "cat/0.jpg 1\ncat/1.jpg 1\ncat/2.jpg 1\ndog/0.jpg 0\ndog/1.jpg 0\ndog/2.jpg 0\n")
     with pytest.warns(UserWarning, match="all.csv: it describes the images in a form that cannot be read"):
         assert sluice.Dataset(tmp_path).classes == ["cat", "dog"]
+
+
+def test_fields_of_a_list_in_a_folder(tmp_path):
+    pictures(tmp_path / "images")
+    text(tmp_path / "train.csv", "image_id,label,zip\n" + "".join(f"{i}.jpg,{i},0{i}\n" for i in NUMBERS))
+    data = opened(tmp_path, fields={"image": ("image_id", "image"), "zip": ("zip", "text")})
+    assert list(data.fields) == ["image", "zip"] and data[3]["zip"] == "03"
+    (tmp_path / "train.csv").unlink()
+    with pytest.raises(sluice.InvalidError, match="fields cannot be chosen"):
+        sluice.Dataset(tmp_path, fields={"image": ("image_id", "image")})
+
+
+def test_a_list_in_the_only_class_folder(tmp_path):
+    pictures(tmp_path / "train")
+    text(tmp_path / "train/metadata.csv", "file_name,label\n" + "".join(f"{i}.jpg,{i + 3}\n" for i in NUMBERS))
+    assert labels_of(opened(tmp_path)) == {f"{i}.jpg": i + 3 for i in NUMBERS}
+    (tmp_path / "train/metadata.csv").rename(tmp_path / "train/boxes.txt")
+    refused(tmp_path, "boxes.txt describes the images")
+
+
+def test_splits_with_a_list(tmp_path):
+    """As Kaggle has them."""
+    for split in ("train", "test"):
+        pictures(tmp_path / split)
+    text(tmp_path / "train.csv", READABLE["train.csv"])
+    text(tmp_path / "sample_submission.csv", READABLE["train.csv"].replace("image_id", "id"))
+    said = refused(tmp_path, "splits, not classes", "or open a table that lists images in them (", "train.csv")
+    assert labels_of(opened(tmp_path / "train.csv")) == {f"{i}.jpg": i + 3 for i in NUMBERS}, said
+
+
+@pytest.mark.parametrize("name", ["ground_truth.txt", "imagelabels.mat", "labels.pkl"])
+@pytest.mark.parametrize("below", ["", "jpg"])
+def test_lists_in_the_order_of_images_are_said(tmp_path, name, below):
+    pictures(tmp_path / below, 12)
+    text(tmp_path / name, "".join(f"{i * 40 + 100}\n" for i in range(12)))
+    with pytest.warns(UserWarning, match=f"{name}: it (has as many lines|is beside the images)"):
+        assert len(sluice.Dataset(tmp_path)) == 12
+
+
+def test_a_list_of_rows_beside_one_class(tmp_path):
+    """Data of another format are not passed over."""
+    numpy = pytest.importorskip("numpy")
+    pictures(tmp_path / "images")
+    numpy.save(tmp_path / "labels.npy", numpy.arange(6))
+    refused(tmp_path, "labels.npy", '"folder" and one of "npy"')

@@ -223,6 +223,8 @@ sluice_status sl_dataset_opened(sl_dataset **dataset, sl_dataset *made, sluice_s
 /* What a file says of the pictures beside it. */
 typedef enum sl_mentions {
     SL_MENTIONS_NONE,      /* nothing: it names none of them */
+    SL_MENTIONS_LINES,     /* as many lines as there are of them, which may be their labels */
+    SL_MENTIONS_CLOSED,    /* labels, by its name; it cannot be looked into */
     SL_MENTIONS_NAMES,     /* their names, and nothing else */
     SL_MENTIONS_LABELS,    /* more than their names */
     SL_MENTIONS_REPEATS,   /* likewise, in several rows for one of them */

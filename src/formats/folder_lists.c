@@ -15,7 +15,7 @@ enum { NAMES_BYTES = 160, KEYS = 3, NUMBER_DIGITS = 4 };
 
 /* Lists of a folder, by what can be done with them. */
 typedef struct lists {
-    sl_seen_names readable, repeats, unreadable, names_only;
+    sl_seen_names readable, repeats, unreadable, names_only, lines, closed;
 } lists;
 
 /* ---- where the images are ---- */
@@ -85,6 +85,12 @@ static void judge_list(lists *found, const char *folder, const char *name,
         break;
     case SL_MENTIONS_NAMES:
         sl_seen_names_add(&found->names_only, name);
+        break;
+    case SL_MENTIONS_LINES:
+        sl_seen_names_add(&found->lines, name);
+        break;
+    case SL_MENTIONS_CLOSED:
+        sl_seen_names_add(&found->closed, name);
         break;
     case SL_MENTIONS_NONE:
         break;
@@ -209,9 +215,34 @@ static sluice_status folder_lists_decide(sl_dataset **dataset, const lists *foun
     if (found->unreadable.count > 0) {
         return folder_lists_refuse(folder, &found->unreadable, error);
     }
+    folder_lists_warn(*dataset, &found->lines,
+                      "it has as many lines as there are images, and was not read: if these are "
+                      "labels, write them as metadata.csv (file_name,label)");
+    folder_lists_warn(*dataset, &found->closed,
+                      "it is beside the images and cannot be read: if it has labels, write them as "
+                      "metadata.csv (file_name,label)");
     folder_lists_warn(*dataset, &found->names_only,
                       "it names images of the folder, and was not read: all images are samples");
     return SLUICE_OK;
+}
+
+void sl_folder_lists_offer(const sl_folder_look *look, const char *folder, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    sl_seen_names *readable = sl_calloc(1, sizeof(*readable));
+    for (uint32_t i = 0; readable != NULL && look != NULL && i < look->list_count &&
+                         look->list_count <= SL_FOLDER_LISTS_MAX;
+         i++) {
+        if (sl_path_join(path, folder, look->lists[i]) && ask_formats(path) == SL_MENTIONS_LABELS) {
+            sl_seen_names_add(readable, look->lists[i]);
+        }
+    }
+    if (readable != NULL && readable->count > 0) {
+        char text[NAMES_BYTES];
+        sl_seen_names_write(readable, text, sizeof(text));
+        sl_error_add(error, SIZE_MAX, "; or open a table that lists images in them (%s)", text);
+    }
+    sl_free(readable);
 }
 
 sluice_status sl_folder_lists_apply(sl_dataset **dataset, const sl_folder_look *look,

@@ -21,6 +21,9 @@ sluice_status sl_folder_lists_apply(sl_dataset **dataset, const sl_folder_look *
                                     const char *folder, const sluice_dataset_options *options,
                                     sluice_error *error);
 
+/* Adds to an error about the folder which lists in it can be opened instead. */
+void sl_folder_lists_offer(const sl_folder_look *look, const char *folder, sluice_error *error);
+
 /* Counts the images in and below `folder` that the dataset of a list in it does not have. `list` is
  * the list's name. Errors: IO, NOMEM. */
 sluice_status sl_folder_lists_count_unlisted(sl_dataset *dataset, const char *folder,

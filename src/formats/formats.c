@@ -69,14 +69,19 @@ static sluice_status explain_foreign(sluice_status status, sluice_error *error)
     return sl_foreign_explain(status, path, head, bytes, error);
 }
 
+static sluice_status refuse_fields(const sl_format *format, const char *path, sluice_error *error)
+{
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                         "fields cannot be chosen from this dataset, of the format \"%s\"",
+                         format->name);
+}
+
 static sluice_status open_as(const sl_format *format, sl_dataset **dataset,
                              const char *const *paths, size_t count,
                              const sluice_dataset_options *options, sluice_error *error)
 {
     if (options->field_count > 0 && !format->takes_fields) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1,
-                             "fields cannot be chosen from this dataset, of the format \"%s\"",
-                             format->name);
+        return refuse_fields(format, paths[0], error);
     }
     if (options->split != NULL && !format->takes_split) {
         return sl_error_file(
@@ -181,6 +186,49 @@ static const char *name_of_list(const sl_folder_look *look)
     return "the table";
 }
 
+/* Whether files were left out that are not images: a list may be among them. */
+static bool has_others(const sl_dataset *dataset)
+{
+    for (uint32_t i = 0; i < dataset->omissions.reasons; i++) {
+        if (!dataset->omissions.of[i].images) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The only class folder of a dataset may have a list of its own: it is opened then. */
+static sluice_status open_inner(sl_dataset **dataset, const char *path,
+                                const sluice_dataset_options *options, sluice_error *error)
+{
+    char inner[SL_PATH_BYTES];
+    const char *const paths[] = {inner};
+    const char *name = sl_dataset_class_name(*dataset, 0);
+    sl_dataset *own = NULL;
+    sl_folder_look *look = sl_calloc(1, sizeof(*look));
+    if (look == NULL) {
+        return sl_no_memory(error, STAGE, "opening a dataset");
+    }
+    sluice_status status = SLUICE_OK;
+    const bool fits = name != NULL && sl_path_join(inner, path, name);
+    if (fits) {
+        status = sl_folder_look_at(look, inner, error);
+    }
+    const bool has_lists = look->list_count > 0 && look->list_count <= SL_FOLDER_LISTS_MAX;
+    sl_free(look);
+    if (status < 0 || !fits || !has_lists) {
+        return status;
+    }
+    status = sl_dataset_open(&own, paths, 1, options, error);
+    if (status == SLUICE_OK && strcmp(own->info.format, (*dataset)->info.format) != 0) {
+        sl_dataset *before = *dataset;
+        *dataset = own;
+        own = before;
+    }
+    sl_dataset_close(own);
+    return status;
+}
+
 /* Once a folder was opened: what is beside its pictures, or what a list in it leaves out. */
 static sluice_status check_opened(sl_dataset **dataset, const sl_found *found, const char *path,
                                   const sluice_dataset_options *options, sluice_error *error)
@@ -192,8 +240,14 @@ static sluice_status check_opened(sl_dataset **dataset, const sl_found *found, c
     if (!formats_is_plain(*dataset)) {
         return SLUICE_OK;
     }
-    if ((*dataset)->info.classes == 0) {
+    if ((*dataset)->info.classes < 2) {
         status = sl_folder_check_plain(found, path, error);
+    }
+    if (status == SLUICE_OK && (*dataset)->info.classes == 1 && has_others(*dataset)) {
+        status = open_inner(dataset, path, options, error);
+    }
+    if (status < 0 || !formats_is_plain(*dataset)) {
+        return status;
     }
     return status == SLUICE_OK ? sl_folder_lists_apply(dataset, found->look, path, options, error)
                                : status;
@@ -218,6 +272,28 @@ static sluice_status open_split(sl_dataset **dataset, const char *const *paths, 
     return status == SLUICE_OK ? sl_dataset_open(dataset, inner, 1, &own, error) : status;
 }
 
+/* A folder of images has no fields to choose from, but a list in it may. */
+static sluice_status open_with_lists(sl_dataset **dataset, sl_found *found,
+                                     const char *const *paths, size_t count,
+                                     const sluice_dataset_options *options, sluice_error *error)
+{
+    const bool is_folder = found->format == sl_formats[SL_FORMAT_FOLDER];
+    sluice_dataset_options own = *options;
+    own.field_count = is_folder ? 0 : own.field_count;
+    sluice_status status = open_found(dataset, found, paths, count, &own, error);
+    if (status == SLUICE_INVALID && is_folder) {
+        sl_folder_lists_offer(found->look, paths[0], error);
+    }
+    if (status != SLUICE_OK || *dataset == NULL) {
+        return status;
+    }
+    status = check_opened(dataset, found, paths[0], options, error);
+    return status == SLUICE_OK && is_folder && options->field_count > 0 &&
+                   strcmp((*dataset)->info.format, found->format->name) == 0
+               ? refuse_fields(found->format, paths[0], error)
+               : status;
+}
+
 static bool takes_split(const sl_found *found)
 {
     return found->format != NULL && found->format->takes_split;
@@ -238,16 +314,14 @@ static sluice_status formats_open_folder(sl_dataset **dataset, const char *const
         status = SLUICE_OK;
     }
     if (status == SLUICE_OK) {
-        status = open_found(dataset, &found, paths, count, options, error);
+        status = open_with_lists(dataset, &found, paths, count, options, error);
     }
     if (status == SLUICE_END) {
         status = sl_folder_refuse(&found, paths[0], error);
-    } else if (status == SLUICE_OK && *dataset != NULL) {
-        status = check_opened(dataset, &found, paths[0], options, error);
-        if (status < 0) {
-            sl_dataset_close(*dataset);
-            *dataset = NULL;
-        }
+    }
+    if (status < 0) {
+        sl_dataset_close(*dataset);
+        *dataset = NULL;
     }
     sl_found_close(&found);
     return status;

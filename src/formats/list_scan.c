@@ -25,6 +25,25 @@ typedef struct scanner {
     uint64_t others;           /* words that name no image, and are no digests */
 } scanner;
 
+/* Labels, by the name of a file that is no text. */
+static bool is_closed_list(const char *name)
+{
+    static const char *const extensions[] = {".mat",  ".pkl", ".pickle", ".h5", ".hdf5",
+                                             ".xlsx", ".xls", ".pt",     ".pth"};
+    static const char *const words[] = {"label", "annot", "target", "attr", "truth", "class"};
+    const char *dot = strrchr(name, '.');
+    bool found = false;
+    for (size_t i = 0; dot != NULL && i < sizeof(extensions) / sizeof(extensions[0]); i++) {
+        found = found || strcasecmp(dot, extensions[i]) == 0;
+    }
+    for (size_t i = 0; found && i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcasestr(name, words[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool sl_list_is_named(const char *name)
 {
     static const char *const extensions[] = {"txt",  "csv", "tsv",   "json",  "jsonl", "ndjson",
@@ -38,7 +57,7 @@ bool sl_list_is_named(const char *name)
             return false;
         }
     }
-    if (dot == NULL) {
+    if (dot == NULL || is_closed_list(name)) {
         return true;
     }
     for (size_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
@@ -174,6 +193,18 @@ static size_t drop_zeros(char *text, size_t bytes)
     return kept;
 }
 
+/* Lines that are not empty. */
+static uint64_t list_scan_lines(const char *text)
+{
+    uint64_t count = 0;
+    while (*text != '\0') {
+        const size_t length = strcspn(text, "\r\n");
+        count += length > 0;
+        text += length + (text[length] != '\0');
+    }
+    return count;
+}
+
 static sl_mentions scan_text(const char *name, const char *text, size_t bytes,
                              const sl_list_images *images)
 {
@@ -190,6 +221,10 @@ static sl_mentions scan_text(const char *name, const char *text, size_t bytes,
     if (s.hits >= wanted && 2 * s.hits >= s.tried) {
         return 2 * s.others >= s.hits ? SL_MENTIONS_UNREADABLE : SL_MENTIONS_NAMES;
     }
+    if (s.tried == 0 && s.stem_hits < s.stems && bytes < SCANNED_BYTES && images->count >= ENOUGH &&
+        !names_classes(name) && list_scan_lines(text) == images->count) {
+        return SL_MENTIONS_LINES;
+    }
     /* each line begins with the name of another image, and says more */
     return s.tried == 0 && s.stem_hits == s.stems && s.stems >= wanted && s.others >= 2 * s.stems
                ? SL_MENTIONS_UNREADABLE
@@ -198,6 +233,9 @@ static sl_mentions scan_text(const char *name, const char *text, size_t bytes,
 
 sl_mentions sl_list_scan(const char *path, const sl_list_images *images)
 {
+    if (is_closed_list(sl_path_name(path))) {
+        return SL_MENTIONS_CLOSED;
+    }
     char *text = sl_malloc(SCANNED_BYTES + 1);
     if (text == NULL) {
         return SL_MENTIONS_NONE;

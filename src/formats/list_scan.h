@@ -22,9 +22,10 @@ typedef struct sl_list_images {
     const char *extension; /* of one of them, with its dot */
 } sl_list_images;
 
-/* Whether a file of that name may be a list, and not a program or a document. */
+/* Whether a file of that name may be a list, and not a program or a document: a text, or labels by
+ * its name. */
 bool sl_list_is_named(const char *name);
-/* UNREADABLE: it says something of the images; NAMES: it names them only; NONE. */
+/* UNREADABLE: it says something of the images; NAMES: it names them only; LINES, CLOSED; NONE. */
 sl_mentions sl_list_scan(const char *path, const sl_list_images *images);
 
 #endif
