@@ -273,6 +273,8 @@ typedef struct sl_format {
     /* Whether a file "17" + this is a note of another tool's about a folder "17" beside it; NULL:
      * none is. */
     const char *note_suffix;
+    /* Whether a file "17" + this may have such a note beside it, of another format; NULL: none. */
+    const char *noted_suffix;
     const char *(*words)(const char *name); /* what a file holds, by its name; NULL: unknown */
     /* END: it is a folder in which there is nothing of the format; then nothing was opened, and
      * `error` says nothing. */

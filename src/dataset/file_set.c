@@ -65,6 +65,16 @@ static bool is_companion(const char *name)
     return false;
 }
 
+/* img2dataset writes 00017.parquet and 00017_stats.json beside 00017.tar. */
+static const char *reason_beside(const char *name)
+{
+    const char *end = name + strspn(name, "0123456789");
+    const bool is_note =
+        end > name && (strcmp(end, ".parquet") == 0 || strcmp(end, "_stats.json") == 0);
+    return is_note ? "notes of img2dataset beside its archives"
+                   : "files beside those of the dataset";
+}
+
 /* A folder that is listed. */
 typedef struct lister {
     sl_file_set *set;
@@ -102,7 +112,7 @@ static sluice_status file_set_add_entry(void *ctx, const sl_store_entry *entry, 
         return sl_file_list_add(&set->list, path, error);
     }
     if (set->omissions != NULL && !is_companion(name)) {
-        sl_omit(set->omissions, SL_OMITTED_THINGS, "files beside those of the dataset", path);
+        sl_omit(set->omissions, SL_OMITTED_THINGS, reason_beside(name), path);
     }
     return SLUICE_OK;
 }

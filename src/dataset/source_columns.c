@@ -97,6 +97,27 @@ static sluice_status source_columns_refuse(const char *path, sluice_status statu
 
 /* ---- all of them ---- */
 
+/* A column that ends it, though others could be opened: says which, if the reason does not. */
+static sluice_status refuse_unless_chosen(const sl_source_column *columns, uint32_t count,
+                                          uint32_t number, const char *path, sluice_error *error)
+{
+    static const char option[] = "the option fields";
+    sl_name_list others;
+    const char *why = columns[number].refused;
+    sl_name_list_begin(&others);
+    for (uint32_t i = 0; i < count; i++) {
+        if (columns[i].refused == NULL && !columns[i].asked) {
+            sl_name_list_add(&others, columns[i].name);
+        }
+    }
+    return strstr(why, option) != NULL || others.names == 0
+               ? source_columns_refuse(path, SLUICE_UNSUPPORTED, columns[number].name, why, error)
+               : sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
+                               "column \"%.256s\": %s; choose the fields that are wanted "
+                               "(" SL_OPTION("the option fields") ") among the others: %s",
+                               columns[number].name, why, others.text);
+}
+
 static sluice_status source_columns_find_all(sl_source_fields *fields,
                                              const sl_source_column *columns, uint32_t count,
                                              const char *path, sluice_error *error)
@@ -109,8 +130,7 @@ static sluice_status source_columns_find_all(sl_source_fields *fields,
             continue;
         }
         if (columns[i].refused != NULL) {
-            return source_columns_refuse(path, SLUICE_UNSUPPORTED, columns[i].name,
-                                         columns[i].refused, error);
+            return refuse_unless_chosen(columns, count, i, path, error);
         }
         if (fields->count == SL_FIELDS_MAX) {
             return sl_error_file(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "file_refuse.h"
 
+#include "companions.h"
 #include "error.h"
 #include "foreign.h"
 #include "format_table.h"
@@ -12,7 +13,7 @@
 
 #define STAGE "dataset"
 
-enum { SHOWN_BYTES = 8, KNOWN_BYTES = 400 };
+enum { SHOWN_BYTES = 8, KNOWN_BYTES = 400, WHY_BYTES = 640 };
 
 static sluice_status file_refuse_as(const char *path, const char *what, sluice_error *error)
 {
@@ -160,6 +161,10 @@ sluice_status sl_file_refuse(const char *path, sluice_error *error)
     const char *foreign = sl_foreign_kind(head, size);
     if (foreign != NULL) {
         return file_refuse_as(path, foreign, error);
+    }
+    char why[WHY_BYTES];
+    if (sl_companion_of_path(path, why, sizeof(why))) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "%s", why);
     }
     const sl_media *kind = sl_media_of_bytes((sl_bytes){head, size});
     return kind != NULL && !file_refuse_is_text(head, size) ? refuse_media(path, kind, error)

@@ -5,6 +5,7 @@
  */
 #include "folder_find.h"
 
+#include "companions.h"
 #include "media.h"
 #include "memory.h"
 #include "splits.h"
@@ -15,7 +16,7 @@
 #define STAGE "dataset"
 
 /* Files that are looked into, of those whose names do not tell. */
-enum { LOOKED_AT = 64, NAMES_BYTES = 200, OFFER_BYTES = 360 };
+enum { LOOKED_AT = 64, NAMES_BYTES = 200, OFFER_BYTES = 360, WHY_BYTES = 640 };
 
 /* ---- what formats say of folders ---- */
 
@@ -384,6 +385,13 @@ sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_e
                              "no dataset in it: the folder is empty");
     }
     write_there(look, there, sizeof(there));
+    for (uint32_t i = 0; i < sl_seen_names_kept(&look->files); i++) {
+        char why[WHY_BYTES];
+        if (sl_companion_is_missing(path, look->files.names[i], why, sizeof(why))) {
+            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "no dataset in it: %s",
+                                 why);
+        }
+    }
     if (beside != NULL) {
         return sl_error_file(
             error, SLUICE_INVALID, STAGE, 0, path, -1,

@@ -98,6 +98,8 @@ static void folder_look_add_file(sl_folder_look *look, const char *name)
         if (folder_look_is_of(format, name)) {
             sl_seen_names_add(&look->of[i], name);
         }
+        look->numbered_files +=
+            format->noted_suffix != NULL && folder_look_is_numbered(name, format->noted_suffix);
         look->numbered_notes +=
             format->note_suffix != NULL && folder_look_is_numbered(name, format->note_suffix);
     }
@@ -136,12 +138,58 @@ static void leave_out_notes(sl_folder_look *look)
     }
 }
 
+/* Notes that are looked at. */
+typedef struct note_look {
+    const char *folder, *suffix, *noted;
+    bool all; /* each has its file beside it */
+} note_look;
+
+static sluice_status look_at_note(void *ctx, const sl_store_entry *entry, sluice_error *error)
+{
+    char name[NAME_MAX + 1];
+    char path[SL_PATH_BYTES];
+    note_look *l = ctx;
+    (void)error;
+    if (!folder_look_is_numbered(entry->name, l->suffix)) {
+        return SLUICE_OK;
+    }
+    const size_t digits = strspn(entry->name, "0123456789");
+    (void)snprintf(name, sizeof(name), "%.*s%s", (int)digits, entry->name, l->noted);
+    l->all = folder_look_join(path, l->folder, name) && sl_store_has_file(path);
+    return l->all ? SLUICE_OK : SLUICE_END;
+}
+
+/* It leaves them beside the archives 00017.tar, too. */
+static sluice_status leave_out_file_notes(sl_folder_look *look, const char *path, size_t notes,
+                                          sluice_error *error)
+{
+    note_look l = {.folder = path, .suffix = sl_formats[notes]->note_suffix, .all = true};
+    for (size_t i = 0; i < SL_FORMAT_FOLDER; i++) {
+        if (sl_formats[i]->noted_suffix != NULL && look->of[i].count == look->numbered_files) {
+            l.noted = sl_formats[i]->noted_suffix;
+        }
+    }
+    if (l.suffix == NULL || l.noted == NULL || look->of[notes].count == 0 ||
+        look->of[notes].count != look->numbered_notes ||
+        look->numbered_notes > look->numbered_files) {
+        return SLUICE_OK;
+    }
+    const sluice_status status =
+        sl_store_list((sl_file_name){STAGE, path}, look_at_note, &l, error);
+    if (l.all && status >= 0) {
+        look->of[notes] = (sl_seen_names){.count = 0};
+    }
+    return status < 0 ? status : SLUICE_OK;
+}
+
 sluice_status sl_folder_look_at(sl_folder_look *look, const char *path, sluice_error *error)
 {
     looker l = {look, path};
-    const sluice_status status =
-        sl_store_list((sl_file_name){STAGE, path}, look_at_entry, &l, error);
+    sluice_status status = sl_store_list((sl_file_name){STAGE, path}, look_at_entry, &l, error);
     leave_out_notes(look);
+    for (size_t i = 0; status == SLUICE_OK && i < SL_FORMAT_FOLDER; i++) {
+        status = leave_out_file_notes(look, path, i, error);
+    }
     return status;
 }
 

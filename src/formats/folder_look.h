@@ -27,6 +27,7 @@ typedef struct sl_folder_look {
     sl_seen_names annotations; /* of them those whose name begins with "annotation" */
     uint64_t usual_folders;    /* of them those called as splits are, "images" and so on */
     uint64_t numbered_folders; /* of them those called by a number */
+    uint64_t numbered_files;   /* files called by a number, that may have a note beside them */
     uint64_t numbered_notes;   /* files called by a number, as other tools' notes on folders are */
     char lists[SL_FOLDER_LISTS_MAX][NAME_MAX + 1]; /* texts that may list images */
     uint32_t list_count;    /* of them; one more than the most: there are too many */

@@ -122,6 +122,7 @@ SL_FORMAT(tars) = {
     .name = "tar",
     .files = "tar archives",
     .takes_split = true,
+    .noted_suffix = ".tar",
     .probe = tar_probe,
     .is_named = tar_is_named,
     .open = tar_open,

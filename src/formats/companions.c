@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table of files that come in pairs, by their names. Any thread. */
+#include "companions.h"
+
+#include "option_text.h"
+#include "store.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A file and what it needs beside it. */
+typedef struct companion {
+    const char *begin, *end; /* of the file's name; "" matches any */
+    const char *needs[4];    /* that end in place of `end`, or are names if they begin with '='; one
+                                of them is enough */
+    const char *what;        /* the file is */
+    const char *advice;
+} companion;
+
+#define COPY_IT "copy it from where the dataset was made"
+
+static const companion companions[] = {
+    {"", ".mds", {"=index.json"}, "a shard of MDS", COPY_IT},
+    {"", ".mds.zstd", {"=index.json"}, "a shard of MDS", COPY_IT},
+    {"", ".mds.zst", {"=index.json"}, "a shard of MDS", COPY_IT},
+    {"", ".mds.gz", {"=index.json"}, "a shard of MDS", COPY_IT},
+    {"", ".mds.br", {"=index.json"}, "a shard of MDS", COPY_IT},
+    {"", ".mds.snappy", {"=index.json"}, "a shard of MDS", COPY_IT},
+    {"chunk-", ".bin", {"=index.json"}, "a chunk of LitData", COPY_IT},
+    {"",
+     ".bin",
+     {".idx"},
+     "the tokens of an indexed dataset of Megatron-LM, or plain numbers",
+     "copy the index beside it, or say of which type the numbers are (" SL_OPTION("flat") ")"},
+    {"",
+     ".idx",
+     {".bin", ".rec", ".tar", ".tfrecord"},
+     "an index (of Megatron-LM, MXNet or DALI)",
+     "open the file that it is the index of, with the index beside it"},
+    {"", ".tfindex", {".tfrecord", "", ".tfrecords"}, "an index of TFRecords", COPY_IT},
+    {"", "state.json", {"=data-00000-of-00001.arrow"}, "a note of a saved dataset", COPY_IT},
+    {"",
+     "dataset_info.json",
+     {"=data-00000-of-00001.arrow"},
+     "a note of a dataset of Hugging Face's",
+     COPY_IT},
+    {"", "lock.mdb", {"=data.mdb"}, "the lock of an LMDB environment", COPY_IT},
+    {"", "_stats.json", {".tar", ".parquet", ".tfrecord"}, "a note of img2dataset", COPY_IT},
+    {"", ".sluice-index", {""}, "an index that sluice has kept", "open the file that it is of"},
+};
+
+static bool begins_and_ends(const char *name, const companion *rule)
+{
+    const size_t begin = strlen(rule->begin);
+    const size_t end = strlen(rule->end);
+    const size_t length = strlen(name);
+    return length >= begin + end && strncmp(name, rule->begin, begin) == 0 &&
+           strcmp(name + length - end, rule->end) == 0;
+}
+
+/* The name of a companion. */
+static void name_of(char needed[NAME_MAX + 1], const char *name, const companion *rule,
+                    const char *need)
+{
+    const int stem = (int)(strlen(name) - strlen(rule->end));
+    (void)snprintf(needed, NAME_MAX + 1, "%.*s%s", need[0] == '=' ? 0 : stem, name,
+                   need[0] == '=' ? need + 1 : need);
+}
+
+static bool is_there(const char *folder, const char *name)
+{
+    char path[SL_PATH_BYTES];
+    return sl_path_join(path, folder, name) && sl_store_has_file(path);
+}
+
+bool sl_companion_is_missing(const char *folder, const char *name, char *why, size_t bytes)
+{
+    const companion *rule = companions;
+    const companion *end = rule + sizeof(companions) / sizeof(companions[0]);
+    while (rule < end && !begins_and_ends(name, rule)) {
+        rule++;
+    }
+    if (rule == end || strlen(name) > NAME_MAX) {
+        return false;
+    }
+    char names[300] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < 4 && rule->needs[i] != NULL; i++) {
+        char needed[NAME_MAX + 1];
+        name_of(needed, name, rule, rule->needs[i]);
+        if (is_there(folder, needed)) {
+            return false;
+        }
+        const int more = used < sizeof(names) ? snprintf(names + used, sizeof(names) - used,
+                                                         "%s%.80s", i > 0 ? " or " : "", needed)
+                                              : 0;
+        used += more > 0 ? (size_t)more : 0;
+    }
+    (void)snprintf(why, bytes, "\"%.100s\" is %s, and %s is missing: %s", name, rule->what, names,
+                   rule->advice);
+    return true;
+}
+
+bool sl_companion_of_path(const char *path, char *why, size_t bytes)
+{
+    char folder[SL_PATH_BYTES];
+    const char *name = sl_path_name(path);
+    const size_t length = (size_t)(name - path);
+    if (length >= sizeof(folder)) {
+        return false;
+    }
+    (void)snprintf(folder, sizeof(folder), "%.*s", length > 0 ? (int)length : 1,
+                   length > 0 ? path : ".");
+    return sl_companion_is_missing(folder, name, why, bytes);
+}
