@@ -2,7 +2,6 @@
 /* A table of files that come in pairs, by their names. Any thread. */
 #include "companions.h"
 
-#include "option_text.h"
 #include "store.h"
 
 #include <limits.h>
