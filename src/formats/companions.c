@@ -31,7 +31,7 @@ static const companion companions[] = {
      ".bin",
      {".idx"},
      "the tokens of an indexed dataset of Megatron-LM, or plain numbers",
-     "copy the index beside it, or say of which type the numbers are (" SL_OPTION("flat") ")"},
+     "copy the index beside it, or open it as flat numbers, whose type and shape you give"},
     {"",
      ".idx",
      {".bin", ".rec", ".tar", ".tfrecord"},
