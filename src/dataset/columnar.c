@@ -174,6 +174,9 @@ static sl_refusal columnar_unpack(const sl_dataset *dataset, const sl_sample *sa
 static const char *columnar_class_name(const sl_dataset *dataset, int64_t label)
 {
     const sl_columnar *own = columnar_of(dataset);
+    if (own->class_names != NULL) {
+        return label >= 0 && label < own->plan.classes ? own->class_names[label] : NULL;
+    }
     return own->plan.classes > 0
                ? sl_features_class_name(&own->features, own->plan.label_column, label)
                : NULL;

@@ -66,6 +66,7 @@ struct sl_columnar {
     uint32_t side_count;   /* of those sets */
     uint64_t *order;       /* row of each sample; NULL: they are the rows; freed with the table */
     sl_features features;  /* closed with the table */
+    const char *const *class_names; /* the format's, plan.classes of them; NULL: of `features` */
 };
 
 /* The ops that sl_dataset_new needs. All that follows is filled in by the format's opening. */

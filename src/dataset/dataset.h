@@ -253,6 +253,9 @@ typedef struct sl_format {
     /* Whether a file of this name makes its folder one of this format: then `probe` is not asked
      * about folders, whose names are read once for all such formats. NULL: it is. */
     bool (*is_named)(const char *name);
+    /* Whether a sub-folder makes its folder one of this format, as a file that is_named does: asked
+     * of each, so that names have to rule most out. NULL: none does. */
+    bool (*is_part)(const char *path);
     /*
      * Of formats that are opened by the paths of their files: whether a file of this name is one,
      * in a folder that has nothing else to open: its files are handed over in the order of their

@@ -83,6 +83,18 @@ static void look_add_list(sl_folder_look *look, const char *name)
     look->list_count++;
 }
 
+/* Folders that make it one of a format. */
+static void add_parts(sl_folder_look *look, const char *folder, const char *name)
+{
+    char path[SL_PATH_BYTES];
+    for (size_t i = 0; i < SL_FORMAT_FOLDER; i++) {
+        if (sl_formats[i]->is_part != NULL && folder_look_join(path, folder, name) &&
+            sl_formats[i]->is_part(path)) {
+            sl_seen_names_add(&look->of[i], name);
+        }
+    }
+}
+
 static void folder_look_add_file(sl_folder_look *look, const char *name)
 {
     sl_seen_names_add(&look->files, name);
@@ -120,6 +132,7 @@ static sluice_status look_at_entry(void *ctx, const sl_store_entry *entry, sluic
     }
     if (folder_look_is_folder(l->folder, entry)) {
         folder_look_add_folder(l->look, entry->name);
+        add_parts(l->look, l->folder, entry->name);
     } else {
         folder_look_add_file(l->look, entry->name);
     }

@@ -42,6 +42,7 @@ static void parquet_close(sl_columnar *table)
         sl_free(own->orders[i]);
     }
     sl_free((void *)own->orders);
+    sl_hive_close(&own->hive);
     for (uint32_t i = 0; i < SL_COLUMNAR_LARGE_MAX; i++) {
         sl_parquet_index_close(&own->reads[i].index);
     }
@@ -69,6 +70,11 @@ static const sl_check_ops parquet_checks = {.check_object = parquet_check_object
 static bool parquet_is_named(const char *name)
 {
     return sl_ends_with(name, ".parquet");
+}
+
+static bool parquet_is_part(const char *path)
+{
+    return sl_hive_is_part(path, parquet_is_named);
 }
 
 static bool parquet_begins(sl_bytes head)
@@ -108,6 +114,7 @@ SL_FORMAT(parquet) = {
     .note_suffix = ".parquet",
     .takes_fields = true,
     .is_named = parquet_is_named,
+    .is_part = parquet_is_part,
     .takes_split = true,
     .probe = parquet_probe,
     .open = open_parquets,

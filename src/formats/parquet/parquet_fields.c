@@ -268,6 +268,9 @@ static uint64_t parquet_fields_bytes_of(void *ctx, uint32_t column)
 {
     uint64_t bytes = 0;
     const sl_parquet_opening *o = ctx;
+    if (o->columns.of[column].leaf == SL_FIELD_NONE) {
+        return 0; /* names of folders: rows share them */
+    }
     for (uint32_t i = 0; i < o->own->set.list.count; i++) {
         const sl_parquet *file = &o->files[i];
         for (uint32_t g = 0; g < file->group_count; g++) {
@@ -392,7 +395,9 @@ static sluice_status choose_reads(sl_parquet_opening *o, sluice_error *error)
     sluice_status status = sl_columnar_choose(plan, &o->columns.table, &sizes, error);
     for (uint32_t i = 0; i < plan->fields.count; i++) {
         const sl_parquet_column *column = &o->columns.of[plan->of[i]];
-        note_leaf(o->own, column->leaf);
+        if (column->leaf != SL_FIELD_NONE) {
+            note_leaf(o->own, column->leaf);
+        }
         if (column->guide != SL_FIELD_NONE) {
             note_leaf(o->own, column->guide);
         }
@@ -401,6 +406,41 @@ static sluice_status choose_reads(sl_parquet_opening *o, sluice_error *error)
         status = open_read(o, i, error);
     }
     return status;
+}
+
+/* A column that is in the files and in the names of their folders may be two things. */
+static sluice_status check_keys(const sl_parquet_opening *o, sluice_error *error)
+{
+    const sl_hive *hive = &o->own->hive;
+    for (uint32_t k = 0; k < hive->count; k++) {
+        for (uint32_t i = 0; i < o->columns.table.count; i++) {
+            const bool is_own = o->columns.of[i].leaf == SL_FIELD_NONE && o->columns.of[i].key == k;
+            if (!is_own && strcmp(o->columns.table.source[i].name, hive->keys[k].name) == 0) {
+                return sl_error_file(error, SLUICE_INVALID, STAGE, 0, sl_parquet_path(o, 0), -1,
+                                     "column \"%.256s\" is in the file, and its folder is called "
+                                     "%.128s=...: rename one of them",
+                                     hive->keys[k].name, hive->keys[k].name);
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Folders label=cat, label=dog are classes. */
+static void name_classes(sl_parquet_opening *o)
+{
+    sl_columnar *table = &o->own->table;
+    sl_columnar_fields *plan = &table->plan;
+    for (uint32_t i = 0; i < plan->fields.count; i++) {
+        const sl_parquet_column *column = &o->columns.of[plan->of[i]];
+        const sl_hive_key *key = &o->own->hive.keys[column->key];
+        if (column->leaf == SL_FIELD_NONE && key->is_class &&
+            strcmp(plan->fields.fields[i].name, "label") == 0) {
+            plan->label = i;
+            plan->classes = key->value_count;
+            table->class_names = (const char *const *)key->values;
+        }
+    }
 }
 
 sluice_status sl_parquet_fields_find(sl_parquet_opening *o, const sluice_dataset_options *options,
@@ -412,7 +452,10 @@ sluice_status sl_parquet_fields_find(sl_parquet_opening *o, const sluice_dataset
                                                        o->files[0].features_bytes});
     }
     sluice_status status =
-        sl_parquet_columns_find(&o->columns, &o->files[0], &table->features, error);
+        sl_parquet_columns_find(&o->columns, &o->files[0], &table->features, &o->own->hive, error);
+    if (status == SLUICE_OK) {
+        status = check_keys(o, error);
+    }
     if (status == SLUICE_OK) {
         status = parquet_fields_look_at_columns(o, error);
     }
@@ -426,6 +469,9 @@ sluice_status sl_parquet_fields_find(sl_parquet_opening *o, const sluice_dataset
         status = sl_columnar_fields_find(&table->plan, &o->columns.table, &table->features, options,
                                          sl_parquet_path(o, 0), error);
         sl_columnar_leave_out(&o->columns.table, &table->base.omissions);
+    }
+    if (status == SLUICE_OK) {
+        name_classes(o);
     }
     return status == SLUICE_OK ? choose_reads(o, error) : status;
 }

@@ -10,6 +10,7 @@
 #include "store.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define STAGE "dataset"
@@ -92,6 +93,32 @@ static sluice_status list_groups(sl_parquet_opening *o, sluice_error *error)
     return SLUICE_OK;
 }
 
+/* The value that the folder of a row group's file is called after, for each of its rows. */
+static sluice_status put_folder_name(const sl_parquet_opening *o, sl_parquet_group *group,
+                                     uint32_t number, uint32_t column, sluice_error *error)
+{
+    const sl_hive_key *key = &o->own->hive.keys[number];
+    const uint32_t of = key->of[group->file];
+    const uint64_t rows = o->files[group->file].group_rows[group->group];
+    const bool is_text = !key->is_integer && !key->is_class;
+    sl_value value = {.present = of != SL_HIVE_NULL};
+    uint32_t entry = 0;
+    sluice_status status = SLUICE_OK;
+    if (value.present) {
+        value.bytes = (sl_bytes){(const uint8_t *)key->values[of], strlen(key->values[of])};
+        value.integer = key->is_class ? (int64_t)of : strtoll(key->values[of], NULL, 10);
+    }
+    if (value.present && is_text) {
+        status = sl_side_columns_add_entry(&group->side, column, value.bytes, &entry, error);
+    }
+    for (uint64_t i = 0; status == SLUICE_OK && i < rows; i++) {
+        status = value.present && is_text
+                     ? sl_side_columns_put_entry(&group->side, column, entry, error)
+                     : sl_side_columns_put(&group->side, column, &value, error);
+    }
+    return status;
+}
+
 /* What is kept of a row group. */
 static sluice_status parquet_open_read_columns(const sl_parquet_opening *o, sl_parquet_group *group,
                                                sl_parquet_place *place, sluice_error *error)
@@ -107,8 +134,10 @@ static sluice_status parquet_open_read_columns(const sl_parquet_opening *o, sl_p
         status = sl_side_columns_open(&group->side, plan->side_fields, plan->side_count, error);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < plan->side_count; i++) {
-        const uint32_t leaf = o->columns.of[plan->side_column[i]].leaf;
-        status = sl_parquet_side_read(place, leaf, &group->side, i, error);
+        const sl_parquet_column *column = &o->columns.of[plan->side_column[i]];
+        status = column->leaf == SL_FIELD_NONE
+                     ? put_folder_name(o, group, column->key, i, error)
+                     : sl_parquet_side_read(place, column->leaf, &group->side, i, error);
     }
     return status;
 }
@@ -167,6 +196,9 @@ static uint64_t fingerprint_of(const sl_parquet_opening *o)
     for (uint32_t i = 0; i < o->own->set.list.count; i++) {
         sl_file_list_sum(&o->own->set.list, i, &stream);
         sl_checksum_add_u64(&stream, o->files[i].rows);
+        for (uint32_t k = 0; k < o->own->hive.count; k++) {
+            sl_checksum_add_u64(&stream, o->own->hive.keys[k].of[i]);
+        }
         for (uint32_t g = 0; g < o->files[i].group_count; g++) {
             sl_checksum_add_u64(&stream,
                                 o->files[i].chunks[(size_t)g * o->files[i].leaf_count].offset);
@@ -257,13 +289,25 @@ static void close_opening(sl_parquet_opening *o)
     sl_free(o);
 }
 
+/* Folders called KEY=VALUE alone, or files. */
+static sluice_status list_files(sl_parquets *own, const sl_file_kind *kind,
+                                const char *const *paths, size_t count, sluice_error *error)
+{
+    const sl_hive_how how = {
+        .is_named = kind->is_named, .split = own->set.split, .omissions = own->set.omissions};
+    own->set.kind = kind;
+    return count == 1 && sl_hive_is(paths[0], kind->is_named)
+               ? sl_hive_list(&own->hive, &own->set.list, paths[0], &how, error)
+               : sl_file_set_list(&own->set, kind, paths, count, error);
+}
+
 sluice_status sl_parquets_open(sl_parquets *own, const sl_file_kind *kind, const char *const *paths,
                                size_t count, const sluice_dataset_options *options,
                                sluice_error *error)
 {
     own->set.split = options->split;
     own->set.omissions = &own->table.base.omissions;
-    const sluice_status listed = sl_file_set_list(&own->set, kind, paths, count, error);
+    const sluice_status listed = list_files(own, kind, paths, count, error);
     if (listed < 0) {
         return listed;
     }

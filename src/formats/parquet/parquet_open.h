@@ -11,6 +11,7 @@
 
 #include "columnar.h"
 #include "file_set.h"
+#include "parquet_hive.h"
 #include "parquet_lists.h"
 #include "parquet_reads.h"
 #include "parquet_schema.h"
@@ -21,8 +22,8 @@ typedef struct sl_parquets {
     sl_file_set set;
     sl_parquet_read reads[SL_COLUMNAR_LARGE_MAX]; /* of each large column */
     uint8_t leaves[SL_PARQUET_LEAVES_MAX / 8];    /* a bit of each that a field is of */
-    uint16_t *
-        *orders; /* of each file: places of its leaves (sl_parquet_match); NULL: as the first's */
+    sl_hive hive;                                 /* columns that are the names of folders */
+    uint16_t **orders; /* of each file: places of its leaves (sl_parquet_match); NULL: in place */
 } sl_parquets;
 
 /* Whether a field is of this leaf, or needs it for telling how long its lists are. */

@@ -166,17 +166,37 @@ static void parquet_schema_add(sl_parquet_columns *columns, const sl_parquet *pa
     table->count++;
 }
 
-sluice_status sl_parquet_columns_find(sl_parquet_columns *columns, const sl_parquet *parquet,
-                                      const sl_features *features, sluice_error *error)
+/* A key of folders' names. */
+static void add_key(sl_parquet_columns *columns, const sl_hive *hive, uint32_t number)
 {
-    const sluice_status status =
-        sl_columnar_columns_open(&columns->table, parquet->leaf_count, error);
-    columns->of = sl_calloc((size_t)parquet->leaf_count + 1, sizeof(*columns->of));
+    const sl_hive_key *key = &hive->keys[number];
+    sl_columnar_columns *table = &columns->table;
+    sl_source_column *column = &table->source[table->count];
+    memcpy(column->name, key->name, sizeof(key->name));
+    column->field =
+        (sl_field){.type = key->is_integer || key->is_class ? SLUICE_FIELD_INT : SLUICE_FIELD_TEXT,
+                   .compression = SLUICE_COMPRESSION_NEVER};
+    columns->of[table->count] =
+        (sl_parquet_column){.leaf = SL_FIELD_NONE, .key = number, .guide = SL_FIELD_NONE};
+    table->of[table->count] = (sl_columnar_column){.of = table->count};
+    table->count++;
+}
+
+sluice_status sl_parquet_columns_find(sl_parquet_columns *columns, const sl_parquet *parquet,
+                                      const sl_features *features, const sl_hive *hive,
+                                      sluice_error *error)
+{
+    const uint32_t most = parquet->leaf_count + hive->count;
+    const sluice_status status = sl_columnar_columns_open(&columns->table, most, error);
+    columns->of = sl_calloc((size_t)most + 1, sizeof(*columns->of));
     if (status < 0 || columns->of == NULL) {
         return status < 0 ? status : sl_no_memory(error, STAGE, "for a schema");
     }
     for (uint32_t i = 0; i < parquet->leaf_count; i++) {
         parquet_schema_add(columns, parquet, features, i);
+    }
+    for (uint32_t k = 0; k < hive->count; k++) {
+        add_key(columns, hive, k);
     }
     return SLUICE_OK;
 }

@@ -16,9 +16,11 @@
 
 #include "columnar_fields.h"
 #include "parquet_file.h"
+#include "parquet_hive.h"
 
 typedef struct sl_parquet_column {
-    uint32_t leaf;
+    uint32_t leaf;  /* NONE: it is the names of folders */
+    uint32_t key;   /* of those */
     uint32_t guide; /* of a list of pictures: the leaf of their paths; NONE */
     bool looked_at; /* whether its values can be read one by one is known: */
     bool by_value;
@@ -32,7 +34,8 @@ typedef struct sl_parquet_columns {
 
 /* Errors: NOMEM. */
 sluice_status sl_parquet_columns_find(sl_parquet_columns *columns, const sl_parquet *parquet,
-                                      const sl_features *features, sluice_error *error);
+                                      const sl_features *features, const sl_hive *hive,
+                                      sluice_error *error);
 /* Of all zero is fine. */
 void sl_parquet_columns_close(sl_parquet_columns *columns);
 /*
