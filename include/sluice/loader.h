@@ -82,8 +82,10 @@ typedef struct sluice_loader_options {
                                    one] */
     uint64_t max_sample_bytes;  /* a larger encoded sample is a bad one, at most 1 GiB [four average
                                    ones, 64 MiB .. 1 GiB; of an image folder 64 MiB] */
-    uint64_t max_pixels;        /* a larger picture is a bad sample [100,000,000]; for the shapes
-                                   of a row there is a limit of work (docs/limits.md) */
+    uint64_t max_pixels;        /* a larger picture is a bad sample, and so is one that the recipe
+                                   enlarges to a canvas above this and above 2^24 pixels, unless
+                                   the recipe fixes that size [100,000,000]; for the shapes of a
+                                   row there is a limit of work (docs/limits.md) */
     uint64_t memory_bytes;  /* host memory. Open fails with NOMEM when batch slots, read buffer and
                                the tables of rows and samples on their way (some 200 bytes a row of
                                each slot) need more, with 1 MiB for each worker. Workers share the
@@ -99,9 +101,10 @@ typedef struct sluice_loader_options {
                                the Huffman tables of a lossless WebP that was made to harm (up to
                                1.3 GB, where usual pictures take 1 MB); code and stacks, which with
                                a few workers touch less than 8 MiB [no limit of our own: a worker
-                               takes what its pictures need, 25 bytes a pixel at most, 41 of a PNG
-                               of 16 bits that is one row; and the pages of compressed Parquet that
-                               its values are in] */
+                               takes what its pictures need, 25 bytes a pixel at most of the
+                               picture or of the largest canvas that the recipe makes of it,
+                               whichever has more, up to 100 where these are a few pixels wide or
+                               high; and the pages of compressed Parquet that its values are in] */
     uint64_t stall_warn_ns; /* a read older than this is counted as stalled [30 s] */
     uint64_t stall_fail_ns; /* a read older than this fails its samples [120 s] */
     uint64_t end_epoch;     /* first epoch that will not be asked for; the loader does not read

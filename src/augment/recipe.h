@@ -30,6 +30,7 @@ struct sluice_augment {
     uint32_t width, height; /* of the output; 0: it depends on the picture; both SL_SIZE_OF_BATCH */
     uint8_t mean[3];        /* the colour that normalising makes 0; black without it */
     float deviation[3];     /* of 8-bit values, that normalising makes 1; 0 without it */
+    uint64_t canvas_pixels; /* most of a canvas, unless it has a size of the recipe's; 0: any */
     uint32_t count;
     uint32_t depth;                 /* of the groups that are open */
     uint32_t groups[SL_STEP_DEPTH]; /* their places */
@@ -97,8 +98,10 @@ uint64_t sl_recipe_canvas(const sluice_augment *recipe);
 
 /* The numbers of a stream of steps. */
 sl_random sl_recipe_random(const sl_draw_key *key, uint32_t stream);
+/* Limits canvases (sl_draw): those of a picture that may have `max_pixels`. */
+void sl_recipe_limit(sluice_augment *recipe, uint64_t max_pixels);
 /* Of a recipe that was checked. Errors: UNSUPPORTED when the picture cannot be used (smaller than a
- * random_crop's window). */
+ * random_crop's window, or needing a larger canvas than sl_recipe_limit allows). */
 sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint32_t picture_width,
                       uint32_t picture_height, sl_params *params, sluice_error *error);
 

@@ -4,6 +4,8 @@
  * program.
  */
 #include "error.h"
+#include "largest_canvas.h"
+#include "option_text.h"
 #include "recipe.h"
 
 #include <assert.h>
@@ -130,6 +132,43 @@ static sluice_status draw_steps(recipe_draw *draw, uint32_t begin, uint32_t end)
     return status;
 }
 
+/* ---- canvases ---- */
+
+/* Canvases of so many pixels are never refused. */
+#define CANVAS_LEAST ((uint64_t)1 << 24)
+
+void sl_recipe_limit(sluice_augment *recipe, uint64_t max_pixels)
+{
+    recipe->canvas_pixels = max_pixels > CANVAS_LEAST ? max_pixels : CANVAS_LEAST;
+}
+
+/* Pixels of the largest canvas whose size the recipe or the batch gives. */
+static uint64_t given_canvas(const sluice_augment *recipe, const sl_draw_key *key)
+{
+    return sl_recipe_wants_batch(recipe) ? (uint64_t)key->width * key->height
+                                         : sl_recipe_canvas(recipe);
+}
+
+static sluice_status check_canvases(const recipe_draw *draw, sluice_error *error)
+{
+    const sluice_augment *recipe = draw->recipe;
+    const sl_params *params = draw->drawing.params;
+    const sl_canvas_size canvas = sl_largest_canvas(params);
+    const uint64_t pixels = (uint64_t)canvas.width * canvas.height;
+    if (recipe->canvas_pixels == 0 || pixels <= recipe->canvas_pixels ||
+        pixels <= given_canvas(recipe, &draw->key)) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_UNSUPPORTED, "augment",
+                        "the recipe makes a canvas of %u x %u of a picture of %u x %u: %llu "
+                        "pixels, the limit is %llu (option " SL_OPTION(
+                            "max_pixels") "); crop "
+                                          "before other steps, or raise it",
+                        canvas.width, canvas.height, params->trail.picture_width,
+                        params->trail.picture_height, (unsigned long long)pixels,
+                        (unsigned long long)recipe->canvas_pixels);
+}
+
 #ifndef NDEBUG
 static bool has_size(const sluice_augment *recipe, const sl_draw_key *key, const sl_params *params)
 {
@@ -167,8 +206,8 @@ sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint
     draw.drawing.batch_height = key->height;
     draw.drawing.boxes = key->boxes;
     draw.drawing.box_count = key->boxes != NULL ? key->box_count : 0;
-    const sluice_status status = draw_steps(&draw, 0, recipe->count);
+    sluice_status status = draw_steps(&draw, 0, recipe->count);
     sl_drawing_end(&draw.drawing);
     assert(status != SLUICE_OK || has_size(recipe, key, params));
-    return status;
+    return status == SLUICE_OK ? check_canvases(&draw, error) : status;
 }

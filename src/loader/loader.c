@@ -242,7 +242,11 @@ static sluice_status bind_columns(sluice_loader *loader, const sluice_augment *r
                                       .bucket_count = loader->buckets.count,
                                       .exif = (sluice_exif)o->exif,
                                       .notices = loader->notices};
-    return sl_columns_bind(&loader->columns, &config, error);
+    const sluice_status status = sl_columns_bind(&loader->columns, &config, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < loader->columns.count; i++) {
+        sl_recipe_limit(&loader->columns.columns[i].request.recipe, o->max_pixels);
+    }
+    return status;
 }
 
 /* Windows of a mix are mixed by its weights, and go by its schedules, which they keep. */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * largest_canvas: the size of the largest canvas that a program (program.h) has in memory.
+ *
+ * Purpose: a picture is limited by what is stored; steps that enlarge it, a thin one above all,
+ * would make canvases of any size of a few bytes. What is made strip by strip (run.h) is no canvas:
+ * a resize that is cropped behind it, or an operation on rows, needs no memory of that size.
+ * Threads: pure.
+ */
+#ifndef SL_LARGEST_CANVAS_H
+#define SL_LARGEST_CANVAS_H
+
+#include "program.h"
+
+typedef struct sl_canvas_size {
+    uint32_t width, height;
+} sl_canvas_size;
+
+sl_canvas_size sl_largest_canvas(const sl_params *params);
+
+#endif
