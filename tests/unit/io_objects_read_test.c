@@ -204,6 +204,9 @@ TEST_WITH(a_stale_handle_is_opened_again, set_up, tear_down)
     stale_until = last_opened(objects);
     (void)snprintf(other, sizeof(other), "%s.new", path);
     write_file(other, "other bytes", 11);
+    /* Kernels before 6.13 may give two files of one tick the same times. */
+    const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    assert_int_equal(utimensat(AT_FDCWD, other, times, 0), 0);
     assert_int_equal(rename(other, path), 0);
     assert_int_equal(read_it(objects, false, &error), SLUICE_IO);
     assert_non_null(strstr(error.text, "changed since it was opened"));

@@ -63,6 +63,7 @@ TEST(what_is_there_is_seen)
             assert_int_equal(pread(file, piece, PIECE, 0), PIECE);
             assert_true(has(&cache, 0, PIECE));
         }
+        assert_false(has(&cache, 2 * (uint64_t)FILE_BYTES, PIECE)); /* behind the end */
         sl_page_cache_close(&cache);
     }
 }
