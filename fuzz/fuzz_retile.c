@@ -8,6 +8,7 @@
 
 #include "decoder.h"
 #include "jpeg_make.h"
+#include "jpeg_range.h"
 #include "jpeg_retile.h"
 
 #include <stdlib.h>
@@ -107,7 +108,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint64_t pixels = pixels_of(jpeg);
     fuzz_expect((pixels != 0) == (status == SLUICE_OK), "the decoder takes the same pictures");
     if (status == SLUICE_OK && outcome == SL_JPEG_RETILED) {
-        fuzz_expect(pixels_of(made) == pixels, "re-tiling changes no pixel");
+        fuzz_expect(pixels_of(made) == pixels || !jpeg_is_portable(jpeg.data, jpeg.size),
+                    "re-tiling changes no pixel");
         check_made(data[0], made);
     }
     free(copy);

@@ -7,6 +7,7 @@
 #include "exif.h"
 #include "jpeg_header.h"
 #include "jpeg_make.h"
+#include "jpeg_range.h"
 #include "jpeg_readback.h"
 #include "jpeg_retile.h"
 #include "jpeg_tiles.h"
@@ -227,7 +228,8 @@ static sluice_status decode(sl_decoder *decoder, sl_bytes jpeg, uint8_t **keep, 
     return status;
 }
 
-/* Damaged in any way: taken or refused as by the decoder, and taken without a change. */
+/* Damaged in any way: taken or refused as by the decoder, and taken without a change, where values
+ * out of range give the same pixels before and after (jpeg_range.h). */
 static void check_damaged(sl_decoder *decoder, sl_jpeg_retiler *retiler, sl_bytes damaged,
                           uint32_t counts[2])
 {
@@ -243,7 +245,9 @@ static void check_damaged(sl_decoder *decoder, sl_jpeg_retiler *retiler, sl_byte
     if (status == SLUICE_OK && r.outcome == SL_JPEG_RETILED) {
         assert_int_equal(decode(decoder, r.bytes, &new, &new_bytes), SLUICE_OK);
         assert_int_equal(new_bytes, old_bytes);
-        assert_memory_equal(new, old, old_bytes);
+        if (jpeg_is_portable(damaged.data, damaged.size)) {
+            assert_memory_equal(new, old, old_bytes);
+        }
     }
     free(old);
     free(new);
@@ -263,6 +267,7 @@ TEST(damage_is_judged_as_by_the_decoder)
             continue;
         }
         jpeg_file file = jpeg_make_pattern(61, 38, i, &kinds[i]);
+        assert_true(jpeg_is_in_range(file.data, file.size));
         for (size_t size = 2; size < file.size; size += 1 + size / 60) {
             check_damaged(decoder, retiler, (sl_bytes){file.data, size}, counts);
         }
@@ -280,6 +285,21 @@ TEST(damage_is_judged_as_by_the_decoder)
     assert_true(counts[0] > 500 && counts[1] > 100);
     sl_decoder_close(decoder);
     sl_jpeg_retiler_close(retiler);
+}
+
+/* What is sound gives the same pixels on every architecture; what damage makes of it need not. */
+TEST(ranges_are_seen)
+{
+    jpeg_file file = jpeg_make_pattern(61, 38, 3, NULL);
+    uint8_t *tables = memmem(file.data, file.size, "\xFF\xDB", 2);
+    assert_non_null(tables);
+    assert_true(jpeg_is_in_range(file.data, file.size));
+    for (size_t i = 5; i < 5 + 64; i++) {
+        tables[i] = 255;
+    }
+    assert_false(jpeg_is_in_range(file.data, file.size));
+    assert_false(jpeg_is_in_range(file.data, 100));
+    jpeg_free(&file);
 }
 
 /* Nor is what follows the only scan, or the last one of several, read, as in a decode: junk, no end
