@@ -44,6 +44,30 @@ TEST(test_bytes)
     }
 }
 
+TEST(test_reals)
+{
+    static const struct {
+        const char *text;
+        double value;
+    } good[] = {{"0", 0},       {"7", 7},      {"0.5", 0.5},   {".5", 0.5},
+                {"5.", 5},      {"1e3", 1000}, {"1E+3", 1000}, {".25e1", 2.5},
+                {"5.e-1", 0.5}, {"00.5", 0.5}, {"1e-3", 1e-3}, {"0.0", 0}};
+    static const char *const bad[] = {"",     ".",    "..5",  "-.5",   "+.5", " .5",
+                                      ".5 ",  "0x10", "0x.8", ".e1",   "inf", "nan",
+                                      ".5.5", "1e",   "1e+",  "1e999", "5,0", ".5f"};
+    double value;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        if (!units_parse_real(good[i].text, &value) || value != good[i].value) {
+            fail_msg("not taken for a number: %s", good[i].text);
+        }
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        if (units_parse_real(bad[i], &value)) {
+            fail_msg("taken for a number: %s", bad[i]);
+        }
+    }
+}
+
 TEST(test_durations)
 {
     double seconds;
@@ -54,6 +78,9 @@ TEST(test_durations)
     assert_true(units_parse_duration("1.5m", 1, &seconds) && seconds == 90);
     assert_true(units_parse_duration("2h", 1, &seconds) && seconds == 7200);
     assert_true(units_parse_duration("5us", 1, &seconds) && fabs(seconds - 5e-6) < 1e-12);
+    assert_true(units_parse_duration(".5s", 1, &seconds) && seconds == 0.5);
+    assert_true(units_parse_duration("5.s", 1, &seconds) && seconds == 5);
+    assert_true(units_parse_duration("1e3ms", 1, &seconds) && seconds == 1);
     assert_false(units_parse_duration("", 1, &seconds));
     assert_false(units_parse_duration("-1s", 1, &seconds));
     assert_false(units_parse_duration("inf", 1, &seconds));

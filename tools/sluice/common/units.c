@@ -29,16 +29,18 @@ static bool parse_whole(const char *text, uint64_t *value, const char **rest)
     return true;
 }
 
+/* 5, 0.5, .5, 5., 1e3; none of the signs, blanks, words and hexadecimal digits that strtod takes.
+ */
 static bool parse_decimal(const char *text, double *value, const char **rest)
 {
-    if (!isdigit((unsigned char)*text)) {
+    if (!isdigit((unsigned char)text[*text == '.'])) {
         return false;
     }
     char *end;
     errno = 0;
     *value = strtod(text, &end);
     *rest = end;
-    return errno == 0;
+    return errno == 0 && end <= text + strspn(text, "0123456789.eE+-");
 }
 
 bool units_parse_count(const char *text, uint64_t *value)
