@@ -167,8 +167,11 @@ typedef struct sluice_dataset_options {
      * several at a time; processes that open the same files at the same time share the work. A file
      * counts for the path, size, inode and times of the one that it was made of; when that is
      * another one, it is made anew and the old one removed. Nothing else is ever removed: while no
-     * dataset uses the folder, it may be. Files are the user's own (mode 600). Errors besides: IO
-     * with ENOSPC where there is less space than all files need, or it runs out; CORRUPT where what
+     * dataset uses the folder, it may be. Files are the user's own (mode 600); a folder in it
+     * that another user (but root) owns, or that others may write to, is refused. Errors besides:
+     * IO with ENOSPC, before anything is unpacked, where there is less space than all files need,
+     * by an index, or at least need, by the sizes that gzip and zstd store, and where space runs
+     * out; CORRUPT where what
      * comes out is damaged or not what an index says. Default: nothing is unpacked.
      */
     const char *unpacked_dir;

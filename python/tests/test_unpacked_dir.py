@@ -317,6 +317,34 @@ def test_a_folder_of_others(tmp_path):
     assert caught.value.errno == 13
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders away")
+@pytest.mark.parametrize("how", [lambda folder: os.chown(folder, 65534, 65534), lambda folder: folder.chmod(0o777), lambda folder: folder.chmod(0o770)])
+def test_folders_that_others_can_write_to(tmp_path, how):
+    """What is in them could be exchanged between two looks: neither made there, nor taken from there."""
+    folder, store = tmp_path / "mds", tmp_path / "store"
+    write_mds(folder, "gz")
+    sluice.Dataset(folder, unpacked_dir=store)
+    files = {path: path.stat().st_mtime_ns for path in kept(store).values()}
+    entry = next(iter(files)).parent
+    how(entry)
+    for _ in range(2):
+        with pytest.raises(sluice.IOError, match="belongs to another user, or others may write to it: remove it") as caught:
+            sluice.Dataset(folder, unpacked_dir=store)
+        assert caught.value.file == str(entry)
+    assert {path: path.stat().st_mtime_ns for path in kept(store).values()} == files
+    shutil.rmtree(entry)
+    assert len(sluice.Dataset(folder, unpacked_dir=store)) and entry.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_no_gzip_ends_with_is_no_size(tmp_path):
+    """Bytes behind a gzip that would make it larger than any of its size can be: it is read, and refused for what is wrong."""
+    path = tmp_path / "a.tar.gz"
+    path.write_bytes(gzip.compress(write(tmp_path / "a.tar", usual(12)).read_bytes()) + b"\xff" * 20)
+    with pytest.raises(sluice.Error) as caught:
+        sluice.Dataset(path, unpacked_dir=tmp_path / "store")
+    assert "bytes here" not in str(caught.value)
+
+
 OPEN = """
 import sys, resource
 limit = int(sys.argv[3]) if len(sys.argv) > 3 else None
@@ -359,15 +387,26 @@ def small_disk(tmp_path):
 
 
 def test_a_full_disk(tmp_path, small_disk):
-    """What is known not to fit is not begun; of a tar, which says nothing, all is removed again."""
+    """What is known not to fit is not begun: by an index, or by what a gzip or zstd says of its size. Of several gzips one
+    behind the other only the last one is asked: all is removed again."""
     folder, store = tmp_path / "mds", small_disk / "store"
     samples = [{"blob": bytes(500000)} for _ in range(12)]
     mds.write(folder, {"blob": "bytes"}, samples, samples_per_shard=3, compression="gz")
     with pytest.raises(sluice.IOError, match=r"unpacking 4 files .*shard.00000.mds.gz. needs 6\d{6} bytes here, and") as caught:
         sluice.Dataset(folder, unpacked_dir=store)
     assert caught.value.errno == 28 and caught.value.file == str(store) and not list(store.iterdir())
+    raw = write(tmp_path / "a.tar", [("a.bin", bytes(6 << 20))]).read_bytes()
+    for name, packed in (("a.tar.gz", gzip.compress(raw)), ("a.tar.zst", zstds.compress(raw))):
+        (tmp_path / name).write_bytes(packed)
+        with pytest.raises(sluice.IOError, match=rf"{name}. needs 62\d{{5}} bytes here, and") as caught:
+            sluice.Dataset(tmp_path / name, unpacked_dir=store)
+        assert caught.value.errno == 28 and not list(store.iterdir())
+    (tmp_path / "b.tar.gz").write_bytes(gzip.compress(write(tmp_path / "b.tar", usual(12)).read_bytes()))  # all together
+    with pytest.raises(sluice.IOError, match=r"unpacking 2 files .* bytes here, and"):
+        sluice.Dataset([tmp_path / "b.tar.gz", tmp_path / "a.tar.gz"], unpacked_dir=store)
+    assert not list(store.iterdir())
     path = tmp_path / "a.tar.gz"
-    path.write_bytes(gzip.compress(write(tmp_path / "a.tar", [("a.bin", bytes(6 << 20))]).read_bytes()))
+    path.write_bytes(gzip.compress(raw[: 5 << 20]) + gzip.compress(raw[5 << 20 :]))
     with pytest.raises(sluice.IOError, match="no space left for what .*a.tar.gz unpacks to, more than") as caught:
         sluice.Dataset(path, unpacked_dir=store)
     assert caught.value.errno == 28 and nothing_is_kept(store)

@@ -27,6 +27,12 @@ void sl_frame_close(sl_frame *frame)
     (void)ZSTD_freeDCtx(frame);
 }
 
+uint64_t sl_frame_claim(sl_bytes head)
+{
+    const unsigned long long content = ZSTD_getFrameContentSize(head.data, head.size);
+    return content == ZSTD_CONTENTSIZE_ERROR || content == ZSTD_CONTENTSIZE_UNKNOWN ? 0 : content;
+}
+
 sluice_status sl_frame_size(sl_bytes packed, uint64_t max_bytes, uint64_t *size,
                             sluice_error *error)
 {

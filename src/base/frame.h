@@ -26,6 +26,8 @@ void sl_frame_close(sl_frame *frame);
  */
 sluice_status sl_frame_size(sl_bytes packed, uint64_t max_bytes, uint64_t *size,
                             sluice_error *error);
+/* What a frame that begins with these bytes says of the size of its contents; 0: nothing. */
+uint64_t sl_frame_claim(sl_bytes head);
 /* Unpacks to `to`, which has space for the `size` bytes that sl_frame_size gave. CORRUPT when that
  * is not what comes out. `frame` NULL: with a context for this call, for tools. */
 sluice_status sl_frame_unpack_to(sl_frame *frame, sl_bytes packed, void *to, uint64_t size,

@@ -8,7 +8,10 @@
 #include "clock.h"
 #include "cpu.h"
 #include "error.h"
+#include "frame.h"
+#include "little_endian.h"
 #include "memory.h"
+#include "minmax.h"
 #include "open_many.h"
 #include "store.h"
 #include "thread.h"
@@ -38,6 +41,7 @@ typedef struct entry {
     sl_file_identity source;
     char *folder, *kept; /* owned */
     bool there;          /* it was unpacked when that was looked for */
+    uint64_t claim;      /* bytes that come out of it at least, as the file says; 0: it does not */
 } entry;
 
 typedef struct store {
@@ -112,18 +116,50 @@ static sluice_status unpacked_store_name_entry(const store *s, entry *e, const c
 
 /* ---- what is there ---- */
 
+/* Nobody but the user, or root, can change it. */
+static bool is_private(const struct stat *facts)
+{
+    return (facts->st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+           (facts->st_uid == geteuid() || facts->st_uid == 0);
+}
+
+/* In a folder of another user the file could be exchanged after it was looked at. */
 static bool is_kept(const store *s, const entry *e)
 {
+    struct stat folder;
     struct stat facts;
     const sl_unpack_told told = told_of(s, e);
-    if (lstat(e->kept, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    if (lstat(e->folder, &folder) != 0 || !S_ISDIR(folder.st_mode) || !is_private(&folder) ||
+        lstat(e->kept, &facts) != 0 || !S_ISREG(facts.st_mode)) {
         return false;
     }
     const uint64_t bytes = (uint64_t)facts.st_size;
-    const bool is_private = (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
-                            (facts.st_uid == geteuid() || facts.st_uid == 0);
-    return is_private && facts.st_mtim.tv_nsec == 0 &&
+    return is_private(&facts) && facts.st_mtim.tv_nsec == 0 &&
            (sl_unpack_most(&told) == 0 || bytes == told.bytes[0] || bytes == told.bytes[1]);
+}
+
+/* By the end of a gzip, modulo 2^32 and of its last member alone, or by the head of the first frame
+ * of a zstd: so never more than there is in a file that is not damaged. */
+static uint64_t read_claim(const char *path, sl_packing packing, uint64_t bytes)
+{
+    enum { HEAD_BYTES = 18, TAIL_BYTES = 4, RATIO_MOST = 1032 /* of deflate */ };
+    uint8_t read[HEAD_BYTES] = {0};
+    uint64_t claim = 0;
+    sl_handle handle;
+    if ((packing != SL_PACKING_GZIP && packing != SL_PACKING_ZSTD) || bytes < HEAD_BYTES ||
+        sl_handle_open(&handle, (sl_file_name){STAGE, path}, NULL, NULL) != SLUICE_OK) {
+        return 0;
+    }
+    if (packing == SL_PACKING_GZIP) {
+        const bool there =
+            sl_handle_read(&handle, read, TAIL_BYTES, bytes - TAIL_BYTES, NULL) == SLUICE_OK;
+        claim = there ? sl_load32(read) : 0;
+        claim = claim / RATIO_MOST <= bytes ? claim : 0; /* that is no gzip's end */
+    } else if (sl_handle_read(&handle, read, HEAD_BYTES, 0, NULL) == SLUICE_OK) {
+        claim = sl_frame_claim((sl_bytes){read, HEAD_BYTES});
+    }
+    sl_handle_close(&handle);
+    return claim;
 }
 
 static sluice_status unpacked_store_look_at(void *ctx, uint32_t number, sluice_error *error)
@@ -141,6 +177,9 @@ static sluice_status unpacked_store_look_at(void *ctx, uint32_t number, sluice_e
     e->source = facts.identity;
     const sluice_status status = unpacked_store_name_entry(s, e, real, error);
     e->there = status == SLUICE_OK && is_kept(s, e);
+    if (status == SLUICE_OK && !e->there) {
+        e->claim = read_claim(real, s->list->files[e->file].packing, e->source.bytes);
+    }
     return status;
 }
 
@@ -151,15 +190,25 @@ static bool make_private(const char *folder)
     return mkdir(folder, 0700) == 0 || errno == EEXIST;
 }
 
-/* One of ours: a link would have what it leads to cleared up. */
-static bool make_own(const char *folder)
+/* One of ours: a link would have what it leads to cleared up, and another user's folder what its
+ * owner puts in its place. */
+static sluice_status make_own(const char *folder, sluice_error *error)
 {
     struct stat facts;
     if (!make_private(folder) || lstat(folder, &facts) != 0) {
-        return false;
+        return sl_error_file(error, SLUICE_IO, STAGE, errno, folder, -1,
+                             "cannot create the folder for an unpacked file");
     }
-    errno = ENOTDIR;
-    return S_ISDIR(facts.st_mode);
+    if (!S_ISDIR(facts.st_mode)) {
+        return sl_error_file(error, SLUICE_IO, STAGE, ENOTDIR, folder, -1,
+                             "cannot create the folder for an unpacked file");
+    }
+    return is_private(&facts)
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_IO, STAGE, 0, folder, -1,
+                               "the folder for an unpacked file belongs to another user, or others "
+                               "may write to it: remove it, or choose another folder for unpacked "
+                               "files");
 }
 
 /* With all above it. */
@@ -237,7 +286,8 @@ static void add_blocks(const entry *e, const char *path, void *context)
     *bytes += stat(path, &facts) == 0 ? (uint64_t)facts.st_blocks * 512 : 0;
 }
 
-/* At least: of what nobody tells, hardly less than its file has comes out. What others have written
+/* At least: of what no index tells, as much as the file says comes out, and hardly less than it
+ * has. What others have written
  * of the same by now is taken off. */
 static uint64_t missing_bytes(store *s, uint32_t *count)
 {
@@ -247,7 +297,8 @@ static uint64_t missing_bytes(store *s, uint32_t *count)
         const entry *e = &s->entries[s->missing[i]];
         const sl_unpack_told told = told_of(s, e);
         const uint64_t most = sl_unpack_most(&told);
-        const uint64_t wanted = most > 0 ? most : e->source.bytes - e->source.bytes / 32;
+        const uint64_t least = e->source.bytes - e->source.bytes / 32;
+        const uint64_t wanted = most > 0 ? most : sl_max_u64(least, e->claim);
         uint64_t written = 0;
         if (!is_kept(s, e)) {
             each_file(e, PART, add_blocks, &written);
@@ -383,17 +434,18 @@ static sluice_status unpack_entry(store *s, const entry *e, bool *busy, sluice_e
     if (path == NULL) {
         return sl_no_memory_file(error, STAGE, e->folder, "for a path");
     }
-    const int fd = make_own(e->folder)
-                       ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)
-                       : -1;
-    if (fd < 0) {
-        const sluice_status status =
-            sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1, "cannot create the file");
-        sl_free(path);
-        return status;
+    int fd = -1;
+    sluice_status status = make_own(e->folder, error);
+    if (status == SLUICE_OK) {
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+        status = fd >= 0 ? SLUICE_OK
+                         : sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1,
+                                         "cannot create the file");
     }
     sl_free(path);
-    sluice_status status = SLUICE_OK;
+    if (fd < 0) {
+        return status;
+    }
     const lock held = busy == NULL ? wait_for_lock(s, e, fd) : try_lock(fd);
     if (busy != NULL) {
         *busy = held == LOCK_BUSY;

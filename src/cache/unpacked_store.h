@@ -7,9 +7,10 @@
  * that of what it is (size, inode, times of modification and of change, in ns) and of what its
  * index tells. A file of that name appears when it is whole, checked and on the storage
  * (unpacked_file.h); so what is there is right, and finding it takes no more than asking for its
- * facts. It counts if nobody but the user, or root, can write to it, and nobody did: its time of
- * modification is a whole second. When another one is made of the same path, those before it are
- * removed. Several files are unpacked at once, as many as there are processors, 16 at most.
+ * facts. It counts if nobody but the user, or root, can write to it and its folder, and nobody did:
+ * its time of modification is a whole second. When another one is made of the same path, those
+ * before it are removed. Several files are unpacked at once, as many as there are processors, 16 at
+ * most.
  *
  * Several processes that want the same files share the work: each begins with another one, and
  * holds a lock (flock) on FOLDER/NAME-P/lock while it is at it. Who finds a file locked goes on
