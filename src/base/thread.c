@@ -98,6 +98,12 @@ static void must(int result)
     }
 }
 
+void sl_thread_detach(sl_thread *thread)
+{
+    must(pthread_detach(thread->handle));
+    thread->running = false;
+}
+
 void sl_thread_join(sl_thread *thread)
 {
     if (thread->running) {

@@ -31,6 +31,9 @@ sluice_status sl_thread_start_near(sl_thread *thread, const char *name, const sl
 /* Joins; a thread that never started is fine. */
 void sl_thread_join(sl_thread *thread);
 
+/* Nobody will join it. By another thread than itself. */
+void sl_thread_detach(sl_thread *thread);
+
 /* Mutexes that cannot fail: an error of pthread here is a bug and aborts. */
 void sl_mutex_init(pthread_mutex_t *mutex);
 void sl_mutex_destroy(pthread_mutex_t *mutex);

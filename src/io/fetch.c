@@ -306,24 +306,6 @@ static void report_open(sl_fetch *fetch, sluice_status status, const sluice_erro
     sl_unlock(&fetch->mutex);
 }
 
-static void fetch_run(void *argument)
-{
-    sl_fetch *fetch = argument;
-    sluice_error error;
-    sl_error_clear(&error);
-    const sluice_status status = open_backend(fetch, &error);
-    if (status == SLUICE_OK) {
-        sl_inbox_set_bell(&fetch->inbox, &(sl_inbox_bell){ring_backend, fetch->backend});
-    }
-    report_open(fetch, status, &error);
-    if (status < 0) {
-        return;
-    }
-    serve(fetch);
-    cancel_all(fetch);
-    close_backend(fetch);
-}
-
 static void free_fetch(sl_fetch *fetch)
 {
     const bool leak = fetch->requests.abandoned > 0;
@@ -342,6 +324,41 @@ static void free_fetch(sl_fetch *fetch)
     sl_cond_destroy(&fetch->opened_changed);
     sl_mutex_destroy(&fetch->mutex);
     sl_free(fetch);
+}
+
+/* Tells who closes how far it is; whether nobody waits for it any more. */
+static bool fetch_note(sl_fetch *fetch, bool *what)
+{
+    sl_lock(&fetch->mutex);
+    *what = true;
+    const bool left = fetch->left;
+    sl_cond_broadcast(&fetch->opened_changed);
+    sl_unlock(&fetch->mutex);
+    return left;
+}
+
+static void fetch_run(void *argument)
+{
+    sl_fetch *fetch = argument;
+    sluice_error error;
+    sl_error_clear(&error);
+    const sluice_status status = open_backend(fetch, &error);
+    if (status == SLUICE_OK) {
+        sl_inbox_set_bell(&fetch->inbox, &(sl_inbox_bell){ring_backend, fetch->backend});
+    }
+    report_open(fetch, status, &error);
+    if (status < 0) {
+        return;
+    }
+    serve(fetch);
+    cancel_all(fetch);
+    fetch_note(fetch, &fetch->canceled);
+    close_backend(fetch);
+    if (fetch_note(fetch, &fetch->ended)) {
+        const sl_fetch_heir heir = fetch->heir;
+        free_fetch(fetch);
+        heir.release(heir.ctx);
+    }
 }
 
 static sluice_status fetch_check(const sl_fetch_config *config, sluice_error *error)
@@ -555,4 +572,43 @@ void sl_fetch_close(sl_fetch *fetch)
     sl_inbox_stop(&fetch->inbox);
     sl_thread_join(&fetch->thread);
     free_fetch(fetch);
+}
+
+/* The budget is gone with its loader. */
+static void leave_locked(sl_fetch *fetch, const sl_fetch_heir *heir)
+{
+    fetch->left = true;
+    fetch->heir = *heir;
+    fetch->tables_bytes = 0;
+    fetch->buffers.arena.slab.budget = NULL;
+    fetch->resident.slab.budget = NULL;
+    sl_thread_detach(&fetch->thread);
+}
+
+void sl_fetch_leave(sl_fetch *fetch, uint64_t patience_ns, const sl_fetch_heir *heir)
+{
+    bool in_time = true;
+    if (fetch == NULL) {
+        heir->release(heir->ctx);
+        return;
+    }
+    sl_inbox_stop(&fetch->inbox);
+    sl_lock(&fetch->mutex);
+    while (!fetch->canceled) {
+        sl_cond_wait(&fetch->opened_changed, &fetch->mutex);
+    }
+    const uint64_t deadline = sl_now_ns() + patience_ns;
+    while (!fetch->ended && in_time) {
+        in_time = sl_cond_wait_until(&fetch->opened_changed, &fetch->mutex, deadline);
+    }
+    const bool ended = fetch->ended;
+    if (!ended) {
+        leave_locked(fetch, heir);
+    }
+    sl_unlock(&fetch->mutex);
+    if (ended) {
+        sl_thread_join(&fetch->thread);
+        free_fetch(fetch);
+        heir->release(heir->ctx);
+    }
 }

@@ -144,6 +144,19 @@ sluice_status sl_fetch_open(sl_fetch **fetch, const sl_fetch_config *config,
  */
 void sl_fetch_close(sl_fetch *fetch);
 
+/* Who gives back what the objects are part of. */
+typedef struct sl_fetch_heir {
+    void (*release)(void *ctx);
+    void *ctx;
+} sl_fetch_heir;
+/*
+ * As close, but waits no longer than `patience_ns` for reads in flight. Where some are on their way
+ * still, its thread stays for them, without calling the source, and frees everything in the end.
+ * The objects have to be there until `heir` releases them: now, or then. The budget is not used
+ * any more in either case.
+ */
+void sl_fetch_leave(sl_fetch *fetch, uint64_t patience_ns, const sl_fetch_heir *heir);
+
 /* Items numbered below `limit` may be delivered. Never decreases but by restart. */
 void sl_fetch_credit(sl_fetch *fetch, uint64_t limit);
 /* Asks for an item outside the sequence (a replacement), delivered as soon as it is read. Its

@@ -52,6 +52,10 @@ struct sl_fetch {
     pthread_mutex_t mutex;
     pthread_cond_t opened_changed;
     bool opened;               /* mutex */
+    bool canceled;             /* mutex; the source will not be called any more */
+    bool ended;                /* mutex; nothing is in flight */
+    bool left;                 /* mutex; nobody waits for the thread, which frees everything */
+    sl_fetch_heir heir;        /* mutex; then */
     sluice_status open_status; /* mutex */
     sluice_error open_error;   /* mutex */
     sl_fetch_stats published;  /* mutex */

@@ -14,6 +14,9 @@
 #include "thread.h"
 #include "windows.h"
 
+/* What close waits for reads in flight. */
+#define CLOSE_PATIENCE_NS UINT64_C(500000000)
+
 bool sl_loader_is_ours(const sluice_loader *loader)
 {
     return loader->forks == sl_fork_count();
@@ -179,7 +182,13 @@ void sl_loader_populate_rest(sluice_loader *loader)
     sl_populate_open(&loader->populate_rest, &config);
 }
 
-/* Frees whatever part of the loader exists; no call is inside. */
+static void release_dataset(void *dataset)
+{
+    sl_dataset_close(dataset);
+}
+
+/* Frees whatever part of the loader exists; no call is inside. Reads that the storage does not
+ * answer are left to the fetch thread, with the dataset. */
 static void destroy(sluice_loader *loader)
 {
     sl_populate_close(&loader->populate);
@@ -188,7 +197,8 @@ static void destroy(sluice_loader *loader)
         loader->feed.lost = loader->watch.found;
         sl_feed_stop(&loader->feed);
     }
-    sl_fetch_close(loader->fetch);
+    sl_fetch_leave(loader->fetch, CLOSE_PATIENCE_NS,
+                   &(sl_fetch_heir){release_dataset, sl_dataset_ref(loader->dataset)});
     sl_workers_close(loader->workers);
     sl_staging_close(loader->staging);
     sl_device_close(loader->device);

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""close() takes effect while samples are in work that take very long: each kind of them, the loader is closed after 0.3 s. It takes effect
+within a second; machines of tests are busy, and some build with sanitizers, so five are allowed, where the work itself would take much more."""
+import gzip
+import io
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+import zlib
+
+import numpy
+import pytest
+import zstds
+
+import sluice
+from sluice import columns as C, transforms as T
+
+BEFORE, MOST = 0.3, 5.0
+RESIZE = T.Resize((64, 64))
+
+
+# ---- samples ----
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png(width, height, stream=None, colour=0, depth=8):
+    stream = zlib.compress(bytes((width * (3 if colour == 2 else 1) * depth // 8 + 1) * height)) if stream is None else stream
+    head = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", stream) + chunk(b"IEND", b"")
+
+
+def zeros(gib, level=9):
+    """So many GiB of zeros behind one another in a deflate stream: blocks that each begin anew are repeated."""
+    packer = zlib.compressobj(level, zlib.DEFLATED, -15)
+    block = packer.compress(bytes(1 << 24)) + packer.flush(zlib.Z_FULL_FLUSH)
+    return block * (64 * gib)
+
+
+def png_behind(gib):
+    """Behind the last row of a small picture there is more."""
+    packer = zlib.compressobj(9)
+    return png(8, 8, packer.compress(bytes(9 * 8)) + packer.flush(zlib.Z_FULL_FLUSH) + zeros(gib))
+
+
+def pictures(folder, *data):
+    (folder / "a").mkdir(parents=True)
+    for number, one in enumerate(data):
+        (folder / "a" / f"{number}.png").write_bytes(one)
+    return folder
+
+
+def packed(path, fields, *samples):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with sluice.Writer(path, fields) as writer:
+        for sample in samples:
+            writer.add(**sample)
+    return path
+
+
+def run_lengths(side, count):
+    return "[" + ",".join(['{"size":[%d,%d],"counts":[0,%d]}' % (side, side, side * side)] * count) + "]"
+
+
+def polygons(side, count, corners=4):
+    turn = numpy.linspace(0, 2 * numpy.pi, corners, endpoint=False)
+    ring = numpy.stack([side / 2 + side * numpy.cos(turn * 7) / 2, side / 2 + side * numpy.sin(turn * 3) / 2], 1).ravel().round(1)
+    return "[" + ",".join(["[" + json.dumps(ring.tolist()) + "]"] * count) + "]"
+
+
+def shapes(path, text, count, side=600):
+    fields = {"image": "image", "seg": "text", "labels": ("tensor", "uint8", (0,)), "boxes": ("tensor", "float32", (0, 4))}
+    sample = {"image": png(side, side), "seg": text, "labels": bytes(count), "boxes": numpy.tile(numpy.float32([1, 1, side - 1, side - 1]), (count, 1))}
+    return packed(path, fields, sample, sample, sample)
+
+
+def tar(path, *members):
+    with tarfile.open(path, "w") as archive:
+        for name, data in members:
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return path.read_bytes()
+
+
+class Source:
+    """What a tar of one huge member is read from: zeros."""
+
+    def __init__(self, size):
+        self.left = size
+
+    def read(self, size=-1):
+        size = min(size, self.left)
+        self.left -= size
+        return bytes(size)
+
+
+def large_tar_gz(path, gib):
+    """Small members around one of so many GiB of zeros, in a file of some MB."""
+    small = tar(path.with_suffix(".small"), ("a.png", png(8, 8)), ("a.cls", b"1"))
+    member = tarfile.TarInfo("huge.bin")
+    member.size = gib << 30
+    head = member.tobuf(tarfile.PAX_FORMAT)
+    end = tar(path.with_suffix(".end"), ("z.png", png(8, 8)), ("z.cls", b"1"))
+    packer = zlib.compressobj(1, zlib.DEFLATED, -15)
+    body = packer.compress(small[: small.rindex(b"1") + 512 - small.rindex(b"1") % 512] + head) + packer.flush(zlib.Z_FULL_FLUSH) + zeros(gib, 9)
+    packer = zlib.compressobj(1, zlib.DEFLATED, -15)
+    body += packer.compress(end) + packer.flush()
+    path.write_bytes(b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + body + bytes(8))  # its checksum is not reached
+    return path
+
+
+# ---- loaders ----
+
+
+def behind_the_rows(path):
+    return sluice.Loader(pictures(path, *[png_behind(2)] * 3), batch_size=1, num_workers=1, transform=RESIZE)
+
+
+def behind_the_rows_stored(path):
+    """Read by a column that takes values as they are stored."""
+    data = packed(path / "d", {"image": "image"}, *[{"image": png_behind(2)}] * 2)
+    return sluice.Loader(data, batch_size=1, num_workers=1, columns={"image": C.Tensor(shape=(8, 8))})
+
+
+def thin(path):
+    steps = [T.Resize(640), T.ColorJitter(0.4), T.CenterCrop(640)]
+    return sluice.Loader(pictures(path, *[png(1, 2000)] * 6), batch_size=2, num_workers=2, transform=steps, max_pixels=100_000_000)
+
+
+def large_pictures(path):
+    return sluice.Loader(pictures(path, *[png(9900, 9900)] * 4), batch_size=4, num_workers=2, transform=[T.GaussianBlur(63, 20), RESIZE])
+
+
+def class_map_of_run_lengths(path):
+    data = shapes(path / "d", run_lengths(600, 8000), 8000)
+    columns = {"image": C.Image(transform=T.Resize((600, 600))), "m": C.Mask("seg", labels="labels")}
+    return sluice.Loader(data, batch_size=1, num_workers=1, columns=columns)
+
+
+def class_map_of_polygons(path):
+    data = shapes(path / "d", polygons(600, 4000, 40), 4000)
+    columns = {"image": C.Image(transform=T.Resize((600, 600))), "m": C.Mask("seg", labels="labels", overlap="ignore")}
+    return sluice.Loader(data, batch_size=1, num_workers=1, columns=columns)
+
+
+def polygons_of_many_corners(path):
+    data = shapes(path / "d", polygons(600, 20, 20000), 20)
+    columns = {"image": C.Image(transform=T.Resize((600, 600))), "m": C.Mask("seg", labels="labels")}
+    return sluice.Loader(data, batch_size=1, num_workers=1, columns=columns)
+
+
+def instances(path):
+    data = shapes(path / "d", run_lengths(600, 900), 900)
+    columns = {"image": C.Image(transform=[T.RandomAffine(30), T.Resize((600, 600))]), "m": C.Instances("seg", length=900)}
+    return sluice.Loader(data, batch_size=1, num_workers=1, prefetch_factor=2, columns=columns)
+
+
+def boxes_of_shapes(path):
+    data = shapes(path / "d", run_lengths(600, 6000), 6000)
+    columns = {"image": C.Image(transform=[T.RandomAffine(30), T.Resize((600, 600))]), "boxes": C.Boxes("boxes", length=6000, shapes="seg")}
+    return sluice.Loader(data, batch_size=1, num_workers=1, columns=columns)
+
+
+def front_to_back(path):
+    path.mkdir()
+    data = sluice.Dataset(large_tar_gz(path / "a.tar.gz", 4))
+    return sluice.Loader(data, batch_size=2, num_workers=1, shuffle=False, transform=RESIZE)
+
+
+def mosaics_of_large_pictures(path):
+    data = pictures(path, *[png(6000, 6000)] * 20)
+    return sluice.Loader(data, batch_size=8, num_workers=2, transform=[T.Mosaic(2000, grid=3), T.CenterCrop(64)])
+
+
+def bad_samples_without_end(path):
+    """Each is replaced by others that are bad, too."""
+    data = pictures(path, *[png(3000, 3000, zlib.compress(bytes(3001 * 3000))[:-9])] * 40)
+    return sluice.Loader(data, batch_size=16, num_workers=2, transform=RESIZE, on_bad_sample="replace")
+
+
+KINDS = [
+    behind_the_rows,
+    behind_the_rows_stored,
+    thin,
+    large_pictures,
+    class_map_of_run_lengths,
+    class_map_of_polygons,
+    polygons_of_many_corners,
+    instances,
+    boxes_of_shapes,
+    front_to_back,
+    mosaics_of_large_pictures,
+    bad_samples_without_end,
+]
+
+
+@pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
+def test_close(tmp_path, make):
+    loader = make(tmp_path / "x")
+    taken = []
+
+    def take():
+        try:
+            taken.extend(1 for _ in loader)
+        except sluice.Error as error:
+            taken.append(error)
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    time.sleep(BEFORE)
+    begin = time.monotonic()
+    loader.close()
+    took = time.monotonic() - begin
+    thread.join()
+    assert took < MOST, f"close() took {took:.1f} s"
