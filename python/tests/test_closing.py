@@ -1,22 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """close() takes effect while samples are in work that take very long: each kind of them, the loader is closed after 0.3 s. It takes effect
 within a second; machines of tests are busy, and some build with sanitizers, so five are allowed, where the work itself would take much more."""
-import gzip
-import io
 import json
-import os
-import signal
 import struct
-import subprocess
-import sys
-import tarfile
 import threading
 import time
 import zlib
 
 import numpy
 import pytest
-import zstds
 
 import sluice
 from sluice import columns as C, transforms as T
@@ -82,42 +74,6 @@ def shapes(path, text, count, side=600):
     return packed(path, fields, sample, sample, sample)
 
 
-def tar(path, *members):
-    with tarfile.open(path, "w") as archive:
-        for name, data in members:
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
-    return path.read_bytes()
-
-
-class Source:
-    """What a tar of one huge member is read from: zeros."""
-
-    def __init__(self, size):
-        self.left = size
-
-    def read(self, size=-1):
-        size = min(size, self.left)
-        self.left -= size
-        return bytes(size)
-
-
-def large_tar_gz(path, gib):
-    """Small members around one of so many GiB of zeros, in a file of some MB."""
-    small = tar(path.with_suffix(".small"), ("a.png", png(8, 8)), ("a.cls", b"1"))
-    member = tarfile.TarInfo("huge.bin")
-    member.size = gib << 30
-    head = member.tobuf(tarfile.PAX_FORMAT)
-    end = tar(path.with_suffix(".end"), ("z.png", png(8, 8)), ("z.cls", b"1"))
-    packer = zlib.compressobj(1, zlib.DEFLATED, -15)
-    body = packer.compress(small[: small.rindex(b"1") + 512 - small.rindex(b"1") % 512] + head) + packer.flush(zlib.Z_FULL_FLUSH) + zeros(gib, 9)
-    packer = zlib.compressobj(1, zlib.DEFLATED, -15)
-    body += packer.compress(end) + packer.flush()
-    path.write_bytes(b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + body + bytes(8))  # its checksum is not reached
-    return path
-
-
 # ---- loaders ----
 
 
@@ -159,8 +115,8 @@ def polygons_of_many_corners(path):
 
 
 def instances(path):
-    data = shapes(path / "d", run_lengths(600, 900), 900)
-    columns = {"image": C.Image(transform=[T.RandomAffine(30), T.Resize((600, 600))]), "m": C.Instances("seg", length=900)}
+    data = shapes(path / "d", run_lengths(600, 200), 200)
+    columns = {"image": C.Image(transform=[T.RandomAffine(30), T.Resize((600, 600))]), "m": C.Instances("seg", length=200)}
     return sluice.Loader(data, batch_size=1, num_workers=1, prefetch_factor=2, columns=columns)
 
 
@@ -168,12 +124,6 @@ def boxes_of_shapes(path):
     data = shapes(path / "d", run_lengths(600, 6000), 6000)
     columns = {"image": C.Image(transform=[T.RandomAffine(30), T.Resize((600, 600))]), "boxes": C.Boxes("boxes", length=6000, shapes="seg")}
     return sluice.Loader(data, batch_size=1, num_workers=1, columns=columns)
-
-
-def front_to_back(path):
-    path.mkdir()
-    data = sluice.Dataset(large_tar_gz(path / "a.tar.gz", 4))
-    return sluice.Loader(data, batch_size=2, num_workers=1, shuffle=False, transform=RESIZE)
 
 
 def mosaics_of_large_pictures(path):
@@ -197,7 +147,6 @@ KINDS = [
     polygons_of_many_corners,
     instances,
     boxes_of_shapes,
-    front_to_back,
     mosaics_of_large_pictures,
     bad_samples_without_end,
 ]

@@ -24,12 +24,14 @@
 #define PIXEL_BYTES 8u
 
 sluice_status sl_sample_check_open(sl_sample_check *c, const sl_dataset *dataset,
-                                   sl_sample_gate *gate, bool decode, sluice_error *error)
+                                   sl_sample_gate *gate, const sl_sample_decode *decode,
+                                   sluice_error *error)
 {
     const sl_decoder_config config = {.max_pixels = SL_RECORD_PIXELS_MAX,
                                       .max_unpacked_bytes = SL_RECORD_IMAGE_MAX,
                                       .exif = SLUICE_EXIF_IGNORE,
-                                      .keep_bytes = KEEP_BYTES};
+                                      .keep_bytes = KEEP_BYTES,
+                                      .stop = decode->stop};
     c->dataset = dataset;
     sl_values_begin(&c->values, SL_VALUES_ALL);
     sl_sample_pass_open(&c->pass, gate);
@@ -39,7 +41,7 @@ sluice_status sl_sample_check_open(sl_sample_check *c, const sl_dataset *dataset
     if (c->buffer == NULL) {
         return sl_no_memory(error, STAGE, "for the workers");
     }
-    return decode ? sl_decoder_open(&c->decoder, &config, error) : SLUICE_OK;
+    return decode->wanted ? sl_decoder_open(&c->decoder, &config, error) : SLUICE_OK;
 }
 
 void sl_sample_check_close(sl_sample_check *c)

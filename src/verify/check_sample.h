@@ -28,9 +28,16 @@ typedef struct sl_sample_check {
     uint64_t undecoded; /* encoded pictures whose pixels it did not look at */
 } sl_sample_check;
 
+/* Whether pictures are decoded, and what ends that soon once it is set, with CANCELED. */
+typedef struct sl_sample_decode {
+    bool wanted;
+    const _Atomic bool *stop;
+} sl_sample_decode;
+
 /* `c`: zeros, which may be closed, and which must not move. Errors: NOMEM. */
 sluice_status sl_sample_check_open(sl_sample_check *c, const sl_dataset *dataset,
-                                   sl_sample_gate *gate, bool decode, sluice_error *error);
+                                   sl_sample_gate *gate, const sl_sample_decode *decode,
+                                   sluice_error *error);
 void sl_sample_check_close(sl_sample_check *c);
 /* A sample that was found. `*stored`: what was read of it, until the end of it. The error has its
  * file and offset. Errors: IO, CORRUPT, UNSUPPORTED, NOMEM. */

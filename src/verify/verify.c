@@ -182,7 +182,7 @@ static bool verify_look_at(worker *w, uint64_t index, uint64_t *bytes)
         verify_give_up(w->verify, &finding);
         return false;
     }
-    if (is_of_file(dataset, &sample, status)) {
+    if (is_of_file(dataset, &sample, status) || status == SLUICE_CANCELED) {
         return false;
     }
     if (status < 0) {
@@ -411,10 +411,10 @@ static void begin_of_part(const sl_dataset *dataset, uint32_t part, uint32_t par
 static sluice_status run_all(verify *v, worker *workers, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
+    const sl_sample_decode decode = {v->options->decode != 0, &v->stopped};
     for (uint32_t i = 0; status == SLUICE_OK && i < v->options->workers; i++) {
         workers[i].verify = v;
-        status = sl_sample_check_open(&workers[i].check, v->dataset, &v->gate,
-                                      v->options->decode != 0, error);
+        status = sl_sample_check_open(&workers[i].check, v->dataset, &v->gate, &decode, error);
     }
     if (status == SLUICE_OK && v->states != NULL) {
         status = run_phase(v, workers, false, error);
