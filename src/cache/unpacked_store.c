@@ -117,7 +117,7 @@ static sluice_status unpacked_store_name_entry(const store *s, entry *e, const c
 /* ---- what is there ---- */
 
 /* Nobody but the user, or root, can change it. */
-static bool is_private(const struct stat *facts)
+static bool is_unshared(const struct stat *facts)
 {
     return (facts->st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
            (facts->st_uid == geteuid() || facts->st_uid == 0);
@@ -129,18 +129,18 @@ static bool is_kept(const store *s, const entry *e)
     struct stat folder;
     struct stat facts;
     const sl_unpack_told told = told_of(s, e);
-    if (lstat(e->folder, &folder) != 0 || !S_ISDIR(folder.st_mode) || !is_private(&folder) ||
+    if (lstat(e->folder, &folder) != 0 || !S_ISDIR(folder.st_mode) || !is_unshared(&folder) ||
         lstat(e->kept, &facts) != 0 || !S_ISREG(facts.st_mode)) {
         return false;
     }
     const uint64_t bytes = (uint64_t)facts.st_size;
-    return is_private(&facts) && facts.st_mtim.tv_nsec == 0 &&
+    return is_unshared(&facts) && facts.st_mtim.tv_nsec == 0 &&
            (sl_unpack_most(&told) == 0 || bytes == told.bytes[0] || bytes == told.bytes[1]);
 }
 
 /* By the end of a gzip, modulo 2^32 and of its last member alone, or by the head of the first frame
  * of a zstd: so never more than there is in a file that is not damaged. */
-static uint64_t read_claim(const char *path, sl_packing packing, uint64_t bytes)
+static uint64_t read_own_size(const char *path, sl_packing packing, uint64_t bytes)
 {
     enum { HEAD_BYTES = 18, TAIL_BYTES = 4, RATIO_MOST = 1032 /* of deflate */ };
     uint8_t read[HEAD_BYTES] = {0};
@@ -178,7 +178,7 @@ static sluice_status unpacked_store_look_at(void *ctx, uint32_t number, sluice_e
     const sluice_status status = unpacked_store_name_entry(s, e, real, error);
     e->there = status == SLUICE_OK && is_kept(s, e);
     if (status == SLUICE_OK && !e->there) {
-        e->claim = read_claim(real, s->list->files[e->file].packing, e->source.bytes);
+        e->claim = read_own_size(real, s->list->files[e->file].packing, e->source.bytes);
     }
     return status;
 }
@@ -203,7 +203,7 @@ static sluice_status make_own(const char *folder, sluice_error *error)
         return sl_error_file(error, SLUICE_IO, STAGE, ENOTDIR, folder, -1,
                              "cannot create the folder for an unpacked file");
     }
-    return is_private(&facts)
+    return is_unshared(&facts)
                ? SLUICE_OK
                : sl_error_file(error, SLUICE_IO, STAGE, 0, folder, -1,
                                "the folder for an unpacked file belongs to another user, or others "

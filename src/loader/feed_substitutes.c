@@ -49,7 +49,7 @@ static row_class class_of_row(const sl_feed *feed, const sl_row_want *want)
     return row;
 }
 
-static bool is_one_of(const uint64_t *samples, uint32_t count, uint64_t sample)
+static bool is_among(const uint64_t *samples, uint32_t count, uint64_t sample)
 {
     bool found = false;
     for (uint32_t i = 0; i < count; i++) {
@@ -82,7 +82,7 @@ typedef struct class_pool {
 static void leave_out(class_pool *pool, uint64_t place)
 {
     uint32_t i = pool->planned_count;
-    if (is_one_of(pool->planned, i, place)) {
+    if (is_among(pool->planned, i, place)) {
         return;
     }
     for (; i > 0 && pool->planned[i - 1] > place; i--) {
@@ -92,7 +92,7 @@ static void leave_out(class_pool *pool, uint64_t place)
     pool->planned_count++;
 }
 
-static class_pool open_pool(const sl_feed *feed, const sl_row_want *want)
+static class_pool open_class_pool(const sl_feed *feed, const sl_row_want *want)
 {
     const sl_classes *classes = feed->classes;
     class_pool pool = {.row = class_of_row(feed, want)};
@@ -141,7 +141,7 @@ static bool try_row(const sl_feed *feed, const sl_row_want *want, const row_clas
     const uint64_t bad = row->planned[row->rank];
     for (uint32_t i = 1; i < row->count; i++) {
         *sample = row->planned[i];
-        if (*sample != bad && !is_one_of(row->planned, i, *sample) &&
+        if (*sample != bad && !is_among(row->planned, i, *sample) &&
             fits_bucket(feed, want, *sample) && number-- == 0) {
             return true;
         }
@@ -155,7 +155,7 @@ static bool try_row(const sl_feed *feed, const sl_row_want *want, const row_clas
  * member of it tries; then one of another member's; for a partner, at last, the row's own. */
 static bool of_class(const sl_feed *feed, const sl_row_want *want, uint64_t *sample)
 {
-    const class_pool pool = open_pool(feed, want);
+    const class_pool pool = open_class_pool(feed, want);
     uint64_t passed;
     return try_pool(feed, want, &pool, &passed, sample) ||
            try_row(feed, want, &pool.row, want->attempt - 1 - passed, sample);
@@ -174,7 +174,7 @@ static uint64_t of_episode(const sl_feed *feed, const sl_row_want *want, const s
     const row_class row = class_of_row(feed, want);
     for (uint32_t attempt = 1, passed = 0; attempt <= EPISODE_LOOK_MAX; attempt++) {
         const uint64_t other = sl_plan_substitute(plan, seed, want->epoch, want->position, attempt);
-        passed += !is_one_of(row.planned, row.count, other);
+        passed += !is_among(row.planned, row.count, other);
         if (passed == want->attempt) {
             return other;
         }

@@ -277,11 +277,16 @@ static sluice_status make_row_member_timed(progress *p, const sl_job *job, sluic
     return status;
 }
 
+/* CANCELED: the run is being stopped, as a row of many samples, or drawn many times, takes long. */
 static sluice_status make_members(progress *p, const sl_job *jobs, sluice_error *error)
 {
+    const _Atomic bool *stop = &p->maker->feed->stopping;
     sl_row *row = p->row;
     row->members = jobs->slot->members;
     for (uint32_t i = 0; i < row->members; i++) {
+        if (atomic_load_explicit(stop, memory_order_relaxed)) {
+            return SLUICE_CANCELED;
+        }
         row->member = i;
         const sluice_status status = row->timed ? make_row_member_timed(p, &jobs[i], error)
                                                 : make_row_member(p, &jobs[i], error);
