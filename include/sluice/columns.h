@@ -27,7 +27,10 @@
  *
  * Behind those that were asked for come three that every batch has: "index" (i64, rows: the number
  * of the sample in the dataset), "mask" (u8, rows: 1 use this row, 0 do not) and "status" (u8,
- * rows: a sluice_row). Rows that hold no sample (mask 0) are zero in every column, -1 in ints.
+ * rows: a sluice_row). Rows that hold no sample (mask 0) are zero, or empty, in every column, but
+ * for NUMBER of ints, which is the loader's ignore_index [-1], and MASK, which is all `fill`, in
+ * batches of one size and of several. So with a `fill` that the loss leaves out, nothing is learnt
+ * from pictures that are not there.
  *
  * A sample that lacks a field, or whose value does not fit its column, is a bad sample, unless the
  * column says otherwise (`missing`, `too_long`): the loader's policy applies, and the report names
@@ -262,7 +265,7 @@ typedef enum sluice_column_sizes {
 
 typedef enum sluice_column_missing {
     SLUICE_MISSING_BAD = 0,  /* a sample without the field is a bad one */
-    SLUICE_MISSING_BLANK = 1 /* its row is as that of no sample: zero, empty, -1 in ints */
+    SLUICE_MISSING_BLANK = 1 /* its row is as that of no sample (above) */
 } sluice_column_missing;
 
 /* One column. Every 0 means the default in brackets. */

@@ -505,8 +505,8 @@ void sl_column_blank_picture(const sl_column *column, const sl_row_place *at, sl
 {
     const sluice_size *size = &column->set->buckets[at->bucket];
     const sl_part *part = &column->set->parts[column->first_part];
-    memset(sl_column_picture_row(column, parts, at), 0,
-           sl_sized_row(part, sl_sized(size->height, size->width)));
+    sl_column_fill_pixels(column, sl_column_picture_row(column, parts, at),
+                          sl_sized_row(part, sl_sized(size->height, size->width)));
     if (column->mirrors_later) {
         *(uint8_t *)sl_column_row(column, parts, SL_IMAGE_FLAGS, at->number) = SL_ROW_ZERO;
     }

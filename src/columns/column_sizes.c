@@ -159,6 +159,19 @@ void sl_column_blank_size(const sl_column *column, sl_part_view parts, uint32_t 
     memset(size_of(column, parts, number), 0, 2 * sizeof(int32_t));
 }
 
+void sl_column_fill_pixels(const sl_column *column, uint8_t *to, uint64_t bytes)
+{
+    static const uint8_t zero[8];
+    const bool zeros = memcmp(column->fill, zero, sizeof(zero)) == 0;
+    if (zeros || column->made_bytes == 1) {
+        memset(to, zeros ? 0 : column->fill[0], bytes);
+        return;
+    }
+    for (uint64_t i = 0; i < bytes; i += column->made_bytes) {
+        memcpy(to + i, column->fill, column->made_bytes);
+    }
+}
+
 void sl_column_blank_pixels(const sl_column *column, uint32_t number, sl_part_view parts)
 {
     uint64_t bytes = column->set->parts[column->first_part].row_bytes;
@@ -167,7 +180,7 @@ void sl_column_blank_pixels(const sl_column *column, uint32_t number, sl_part_vi
         memcpy(size_of(column, parts, number), size, 2 * sizeof(*size));
         bytes = made_bytes(column, size);
     }
-    memset(sl_column_row(column, parts, 0, number), 0, bytes);
+    sl_column_fill_pixels(column, sl_column_row(column, parts, 0, number), bytes);
 }
 
 /* ---- when all are made ---- */
@@ -200,20 +213,6 @@ typedef struct raster {
     uint64_t line, lines;
 } raster;
 
-/* What is beside a picture: of a mask its fill, else 0. */
-static void fill_pixels(const sl_column *column, uint8_t *to, uint64_t bytes)
-{
-    static const uint8_t zero[8];
-    const bool zeros = memcmp(column->fill, zero, sizeof(zero)) == 0;
-    if (zeros || column->made_bytes == 1) {
-        memset(to, zeros ? 0 : column->fill[0], bytes);
-        return;
-    }
-    for (uint64_t i = 0; i < bytes; i += column->made_bytes) {
-        memcpy(to + i, column->fill, column->made_bytes);
-    }
-}
-
 /*
  * Spreads the planes of a picture out in place: from their own size to the batch's, filled right
  * and below. From the end on, so that nothing is overwritten before it was moved: a line's new
@@ -224,10 +223,11 @@ static void spread_out(const sl_column *column, uint8_t *at, raster own, raster 
     for (uint32_t p = planes_of(column); p-- > 0;) {
         uint8_t *to = at + p * whole.lines * whole.line;
         const uint8_t *from = at + p * own.lines * own.line;
-        fill_pixels(column, to + own.lines * whole.line, (whole.lines - own.lines) * whole.line);
+        sl_column_fill_pixels(column, to + own.lines * whole.line,
+                              (whole.lines - own.lines) * whole.line);
         for (uint64_t y = own.lines; y-- > 0;) {
             memmove(to + y * whole.line, from + y * own.line, own.line);
-            fill_pixels(column, to + y * whole.line + own.line, whole.line - own.line);
+            sl_column_fill_pixels(column, to + y * whole.line + own.line, whole.line - own.line);
         }
     }
 }

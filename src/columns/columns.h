@@ -218,7 +218,7 @@ struct sl_column {
     sl_beside shapes;  /* BOXES */
     sl_beside labels;  /* MASK of shapes */
     sl_beside crowds;  /* likewise, and BOXES */
-    uint8_t fill[8];   /* MASK: an element */
+    uint8_t fill[8];   /* MASK: an element; else zero */
     sluice_orientation orientation; /* IMAGE: as it is decoded, AUTO: as the decoder does; what
                                        follows one: as it was annotated, AUTO: as it is decoded, or
                                        of a MASK as its size says */
@@ -504,6 +504,8 @@ void sl_column_finish_sizes(const sl_column *column, uint32_t rows, sl_part_view
                             uint64_t *sizes);
 /* Of an IMAGE, or a MASK: where its row is, in a batch of that bucket; and blanks it. */
 uint8_t *sl_column_picture_row(const sl_column *column, sl_part_view parts, const sl_row_place *at);
+/* What is beside a picture, or where there is none: of a MASK its fill, else 0. */
+void sl_column_fill_pixels(const sl_column *column, uint8_t *to, uint64_t bytes);
 void sl_column_blank_picture(const sl_column *column, const sl_row_place *at, sl_part_view parts);
 /* Where an IMAGE that mixes on the host leaves the samples of a row. */
 uint8_t *sl_column_left(const sl_column *column, sl_part_view parts, uint32_t row);
