@@ -213,6 +213,16 @@ def test_affine_maps(pictures, random, mode):
         assert differences(pictures.through(step), expected).max() <= limit(mode), (angle, scale, shear)
 
 
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+@pytest.mark.parametrize("shear", [(45, 0), (0, 45), (-45, 0), (45, -45), (30, 0), (0, -60), (45, 30)])
+def test_affine_maps_of_round_angles(pictures, mode, shear):
+    """Whose places are on edges and middles of pixels: so the matrix has to be torchvision's to the last bit."""
+    for angle, scale in ((0, 1), (45, 1), (90, 0.5), (-135, 2)):
+        step = T.RandomAffine((angle, angle), None, (scale, scale), [shear[0]] * 2 + [shear[1]] * 2, mode, 7)
+        expected = [F.affine(picture, angle, [0, 0], scale, [*shear], MODES[mode], 7) for picture in pictures.pictures]
+        assert differences(pictures.through(step), expected).max() <= limit(mode), (angle, scale)
+
+
 # ---- what is drawn is one of all that it can be ----
 
 

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdbool.h>
 
 /* ln 2 in two parts: products of the first with a whole number below 2^20 are exact. */
 #define LN2_HIGH 0x1.62e42feep-1
@@ -72,4 +73,75 @@ void sl_sine_cosine(double radians, double *sine, double *cosine)
     const int quarter = (int)quarters & 3;
     *sine = quarter == 0 ? s : quarter == 1 ? c : quarter == 2 ? -s : -c;
     *cosine = quarter == 0 ? c : quarter == 1 ? -s : quarter == 2 ? -c : s;
+}
+
+/* ---- in numbers of two parts ---- */
+
+/* The second is what the first was rounded by (Dekker, 1971; Knuth, 4.2.2). */
+typedef struct twofold {
+    double high, low;
+} twofold;
+
+enum { TWOFOLD_TERMS = 14 };
+/* What QUARTER_HIGH + QUARTER_LOW is less than pi / 2 by. */
+#define QUARTER_LOWEST 0x1.1701b839a2520p-88
+
+static twofold sum_of(double a, double b)
+{
+    const double sum = a + b;
+    const double of_b = sum - a;
+    return (twofold){sum, (a - (sum - of_b)) + (b - of_b)};
+}
+
+static twofold twofold_add(twofold a, twofold b)
+{
+    const twofold high = sum_of(a.high, b.high);
+    return sum_of(high.high, high.low + (a.low + b.low));
+}
+
+static twofold twofold_multiply(twofold a, twofold b)
+{
+    const double product = a.high * b.high;
+    const double rest = fma(a.high, b.high, -product);
+    return sum_of(product, rest + (a.high * b.low + a.low * b.high));
+}
+
+static twofold twofold_divide(twofold a, twofold b)
+{
+    const double quotient = a.high / b.high;
+    const double rest = fma(-quotient, b.high, a.high) + (a.low - quotient * b.low);
+    return sum_of(quotient, rest / b.high);
+}
+
+/* 1 - x^2 / (b (b + 1)) + ..., of which b is 1 for the cosine and 2 for sin x / x. */
+static twofold turn_series(twofold square, int b)
+{
+    const twofold one = {1, 0};
+    twofold sum = one;
+    for (int n = TWOFOLD_TERMS; n >= 1; n--) {
+        const double below = (2.0 * n - 2 + b) * (2.0 * n - 1 + b);
+        const twofold term = twofold_divide(twofold_multiply(sum, square), (twofold){below, 0});
+        sum = twofold_add(one, (twofold){-term.high, -term.low});
+    }
+    return sum;
+}
+
+sl_trigonometry sl_rounded_trigonometry(double radians)
+{
+    assert(fabs(radians) <= 1e3);
+    const double quarters = floor(radians / (QUARTER_HIGH + QUARTER_LOW) + 0.5);
+    const double taken = quarters * QUARTER_LOW;
+    const twofold low = {-taken, -fma(quarters, QUARTER_LOW, -taken) - quarters * QUARTER_LOWEST};
+    const twofold x = twofold_add((twofold){radians - quarters * QUARTER_HIGH, 0}, low);
+    const twofold square = twofold_multiply(x, x);
+    const twofold sine = twofold_multiply(x, turn_series(square, 2));
+    const twofold cosine = turn_series(square, 1);
+    const int quarter = (int)quarters & 3;
+    const bool odd = quarter % 2 != 0;
+    const twofold tangent = odd ? twofold_divide(cosine, sine) : twofold_divide(sine, cosine);
+    const double s = odd ? cosine.high : sine.high;
+    const double c = odd ? sine.high : cosine.high;
+    return (sl_trigonometry){.sine = quarter < 2 ? s : -s,
+                             .cosine = quarter == 0 || quarter == 3 ? c : -c,
+                             .tangent = odd ? -tangent.high : tangent.high};
 }

@@ -18,5 +18,12 @@ double sl_log(double x);
 double sl_exp(double x);
 /* Of an angle up to 1000 radians either way. */
 void sl_sine_cosine(double radians, double *sine, double *cosine);
+/* The same and the tangent, each rounded to the nearest double, as C libraries have them but for
+ * one of a thousand: where a matrix of theirs puts points on edges of pixels, so does one of
+ * these. Ten times as slow. */
+typedef struct sl_trigonometry {
+    double sine, cosine, tangent;
+} sl_trigonometry;
+sl_trigonometry sl_rounded_trigonometry(double radians);
 
 #endif

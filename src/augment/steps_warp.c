@@ -80,25 +80,15 @@ typedef struct affine_draw {
     double angle, translate[2], scale, shear[2];
 } affine_draw;
 
-typedef struct trigonometry {
-    double sine, cosine;
-} trigonometry;
-
-static trigonometry trigonometry_of(double radians)
-{
-    trigonometry of;
-    sl_sine_cosine(radians, &of.sine, &of.cosine);
-    return of;
-}
-
-/* torchvision's _get_inverse_affine_matrix, about the centre */
+/* torchvision's _get_inverse_affine_matrix, about the centre: its operations in its order, of what
+ * the C library gives it, so that the two have the same bits. */
 static void affine_matrix(const affine_draw *d, uint32_t width, uint32_t height, double m[9])
 {
-    const trigonometry angle = trigonometry_of(d->angle * DEGREE);
-    const trigonometry across = trigonometry_of(d->shear[0] * DEGREE);
-    const trigonometry down = trigonometry_of(d->shear[1] * DEGREE);
-    const trigonometry rest = trigonometry_of(d->angle * DEGREE - d->shear[1] * DEGREE);
-    const double tangent = across.sine / across.cosine;
+    const sl_trigonometry angle = sl_rounded_trigonometry(d->angle * DEGREE);
+    const sl_trigonometry across = sl_rounded_trigonometry(d->shear[0] * DEGREE);
+    const sl_trigonometry down = sl_rounded_trigonometry(d->shear[1] * DEGREE);
+    const sl_trigonometry rest = sl_rounded_trigonometry(d->angle * DEGREE - d->shear[1] * DEGREE);
+    const double tangent = across.tangent;
     const double x = width * 0.5;
     const double y = height * 0.5;
     const double a = rest.cosine / down.cosine;

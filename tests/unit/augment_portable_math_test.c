@@ -52,6 +52,27 @@ TEST(sines_and_cosines)
     assert_true(worst < 0x1p-53);
 }
 
+/* A hair more than half of the last place; and at angles that recipes have. */
+TEST(rounded_ones)
+{
+    sl_random random = sl_random_for(3, 0, 0, 0);
+    double worst = 0;
+    for (int i = 0; i < VALUES; i++) {
+        const double x = i < 3600 ? (i - 1800) / 10.0 * (3.14159265358979323846 / 180)
+                                  : sl_random_range(&random, -8, 8);
+        const sl_trigonometry of = sl_rounded_trigonometry(x);
+        worst = fmax(worst, in_last_places(of.sine, sinl((long double)x)));
+        worst = fmax(worst, in_last_places(of.cosine, cosl((long double)x)));
+        worst = fmax(worst, in_last_places(of.tangent, tanl((long double)x)));
+    }
+    print_message("rounded %.4f of the last place\n", worst);
+    assert_true(worst < 0.501);
+    const sl_trigonometry none = sl_rounded_trigonometry(0);
+    assert_true(none.sine == 0 && none.cosine == 1 && none.tangent == 0);
+    const double half = 45 * (3.14159265358979323846 / 180); /* its tangent is 0.55 ulps below 1 */
+    assert_true(sl_rounded_trigonometry(half).tangent == 0x1.fffffffffffffp-1);
+}
+
 /* Another machine, compiler or library makes these very bits. */
 TEST(bits_stay)
 {
