@@ -24,7 +24,7 @@
 #include <sys/types.h>
 
 #define FAKE_CUDA_QUEUE  256U
-#define FAKE_CUDA_THINGS 4096U
+#define FAKE_CUDA_THINGS 65536U
 #define FAKE_CUDA_RANGES 4U
 #define FAKE_CUDA_EXPORT __attribute__((visibility("default")))
 
