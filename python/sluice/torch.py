@@ -121,11 +121,37 @@ def targets(batch: Batch, *names: str) -> list[dict[str, Any]]:
     ['boxes', 'labels'] what belongs to the row, without a copy.
 
     Ragged columns are cut at their offsets, padded ones at their lengths, pictures of several sizes at these, as
-    batch.pictures(name) has them; of others a row is as it is ('index', an Image, a Mask).
+    batch.pictures(name) has them; of others a row is as it is ('index', an Image, a Mask). A column 'keypoints' of threes is
+    [boxes, points, 3]. ValueError: a row has more elements of one column than of another, texts aside: such a column does
+    not follow the boxes.
     """
     names = names or ("boxes", "labels")
     pieces = {name: _rows_of(batch, name) for name in names}
+    _check_lengths(batch, pieces)
+    if "keypoints" in pieces:
+        pieces["keypoints"] = [_points_of(rows) for rows in pieces["keypoints"]]
     return [{name: pieces[name][row] for name in names} for row in range(batch.rows)]
+
+
+def _check_lengths(batch, pieces):
+    """A row has as many of each column that has a length as of the first of them; texts, which are bytes, are as long as they are."""
+    listed = [name for name in pieces if any(f"{name}.{part}" in batch for part in ("offsets", "lengths", "shapes"))]
+    listed = [name for name in listed if f"{name}.sizes" not in batch and not _is_text(batch[name])]
+    for name in listed[1:]:
+        for row, (first, other) in enumerate(zip(pieces[listed[0]], pieces[name])):
+            if len(first) != len(other):
+                raise ValueError(
+                    f"row {row} has {len(first)} {listed[0]!r} and {len(other)} {name!r}: write follows={listed[0]!r} in column "
+                    f"{name!r}, which then loses the elements of boxes that are dropped"
+                )
+
+
+def _is_text(column):
+    return column.dtype == torch.uint8 and column.ndim == 1
+
+
+def _points_of(rows):
+    return rows.view(len(rows), rows.shape[1] // 3, 3) if rows.ndim == 2 and rows.shape[1] % 3 == 0 else rows
 
 
 def _rows_of(batch, name):

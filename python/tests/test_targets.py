@@ -66,3 +66,33 @@ def test_a_model_takes_them(shapes):
     batch = next(iter(sluice.torch.DataLoader(shapes, batch_size=4, columns=columns)))
     losses = model(list(batch["image"]), sluice.torch.targets(batch))
     assert set(losses) == {"classification", "bbox_regression"} and all(torch.isfinite(loss) for loss in losses.values())
+
+
+def packed(path, fields, *samples):
+    with sluice.Writer(path, {"image": "image", "boxes": ("tensor", "float32", (0, 4)), **fields}) as writer:
+        for sample in samples:
+            writer.add(image=png(numpy.zeros((32, 32, 3), "uint8")), **sample)
+    return path
+
+
+def test_rows_of_unequal_lengths_are_refused(tmp_path):
+    boxes = numpy.array([[0, 0, 4, 4], [10, 10, 30, 30]], "float32")
+    path = packed(tmp_path / "p", {"labels": ("tensor", "int64", (0,)), "text": "text"}, {"boxes": boxes, "labels": numpy.arange(2), "text": "abc"})
+    columns = {"image": C.Image(transform=T.CenterCrop(20)), "boxes": C.Boxes(), "labels": C.Ragged(length=5), "text": C.Ragged(length=9)}
+    batch = next(iter(sluice.torch.DataLoader(path, columns=columns)))
+    with pytest.raises(ValueError, match="row 0 has 1 'boxes' and 2 'labels': write follows='boxes' in column 'labels'"):
+        sluice.torch.targets(batch)
+    (target,) = sluice.torch.targets(batch, "boxes", "text", "index")
+    assert target["boxes"].shape == (1, 4) and bytes(target["text"].tolist()) == b"abc"
+
+
+def test_keypoints_are_of_points(tmp_path):
+    """As Keypoint R-CNN wants them."""
+    boxes = numpy.array([[0, 0, 30, 30], [1, 1, 9, 9]], "float32")
+    points = numpy.arange(12, dtype="float32").reshape(2, 6)
+    none = {"boxes": boxes[:0], "keypoints": points[:0]}
+    path = packed(tmp_path / "p", {"keypoints": ("tensor", "float32", (0, 6))}, {"boxes": boxes, "keypoints": points}, none)
+    columns = {"image": C.Image(transform=T.Resize((32, 32))), "boxes": C.Boxes(), "keypoints": C.Points(follows="boxes")}
+    batch = next(iter(sluice.torch.DataLoader(path, batch_size=2, columns=columns)))
+    first, second = sluice.torch.targets(batch, "boxes", "keypoints")
+    assert first["keypoints"].tolist() == points.reshape(2, 2, 3).tolist() and second["keypoints"].shape == (0, 2, 3)
