@@ -231,8 +231,9 @@ typedef struct sluice_pack_options {
        re-tiled, the text says why; INTERNAL: the result, read back, was another picture: a bug in
        sluice, please report it. */
     void (*on_kept)(void *user, const sluice_error *reason);
-    uint32_t raw; /* 1: decode pictures and store their pixels, in stored orientation (EXIF is not
-                     applied, and gone) [0: encoded]. Not with keep_bytes. */
+    uint32_t raw; /* 1: decode pictures and store their pixels [0: encoded]. EXIF is gone, so they
+                     are stored the way up that their field says they were annotated (sluice_field,
+                     `orientation`), and as they are where it does not say. Not with keep_bytes. */
     uint32_t append; /* 1: add to the packed dataset in the folder, of the same fields, which mean
                         the same, and the same classes: it stays what it was until all is added. The
                         same call again adds nothing, unless others were made in between. Not with
@@ -243,7 +244,9 @@ typedef struct sluice_pack_options {
     /* Pictures whose longer side has more pixels are made smaller: decoded, resampled by an
        antialiasing filter and coded anew, as JPEGs (raw pixels stay pixels), with the EXIF
        orientation and, unless metadata is dropped, a JPEG's ICC profile. Their pixels are not those
-       of the source then. Others are treated as without it. 1 .. 65500 [0: none is] */
+       of the source then. Others are treated as without it. Fields of WIDTH and HEIGHT are those of
+       the smaller picture. INVALID for a dataset whose boxes, points, shapes or masks are in
+       pixels, as sluice_field says. 1 .. 65500 [0: none is] */
     uint32_t max_side;
     uint32_t quality; /* of JPEGs that were made smaller, 1 .. 100 [90]; 0 without max_side */
     /* Of this share of the samples, 0 .. 1, pictures are decoded and their pixels stored, as with

@@ -133,6 +133,57 @@ static sluice_status make_jpeg(const job *j, uint32_t number, sl_value *value, s
     return SLUICE_OK;
 }
 
+static int64_t side_of(const job *j, uint32_t picture, sluice_role role)
+{
+    const sl_schema *schema = j->maker->config.plan->schema;
+    const uint32_t field =
+        sl_field_of_role(schema->fields, schema->field_count, schema->fields[picture].name, role);
+    return field != SL_FIELD_NONE && j->values->of[field].present ? j->values->of[field].integer
+                                                                  : 0;
+}
+
+static sl_pixels_wish wish_for(const job *j, uint32_t number)
+{
+    const sl_schema *schema = j->maker->config.plan->schema;
+    sl_pixels_wish wish = {.as_pixels = j->as_pixels,
+                           .orientation = schema->fields[number].meaning.orientation,
+                           .annotated = {side_of(j, number, SLUICE_ROLE_WIDTH),
+                                         side_of(j, number, SLUICE_ROLE_HEIGHT)}};
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        const sluice_role role = schema->fields[i].meaning.role;
+        wish.dependent |= role >= SLUICE_ROLE_BOXES && role <= SLUICE_ROLE_MASK;
+    }
+    return wish;
+}
+
+static void set_side(const job *j, uint32_t picture, sluice_role role, int64_t side)
+{
+    const sl_schema *schema = j->maker->config.plan->schema;
+    const uint32_t field =
+        sl_field_of_role(schema->fields, schema->field_count, schema->fields[picture].name, role);
+    if (field != SL_FIELD_NONE) {
+        j->values->of[field].integer = side;
+    }
+}
+
+/* Width and height that were the picture's, which is smaller now, are so again. */
+static void shrink_sides(const job *j, uint32_t number, const sl_pixels_wish *wish,
+                         const sl_value *value)
+{
+    const int64_t *sides = wish->annotated;
+    if (sides[0] <= 0 || sides[1] <= 0 || sides[0] > UINT32_MAX || sides[1] > UINT32_MAX) {
+        return;
+    }
+    const sl_picture shrunk = sl_pixels_smaller(
+        (sl_picture){(uint32_t)sides[0], (uint32_t)sides[1]}, j->maker->config.max_side);
+    const bool same = shrunk.width == value->width && shrunk.height == value->height;
+    const bool turned = shrunk.width == value->height && shrunk.height == value->width;
+    if (same || turned) {
+        set_side(j, number, SLUICE_ROLE_WIDTH, shrunk.width);
+        set_side(j, number, SLUICE_ROLE_HEIGHT, shrunk.height);
+    }
+}
+
 /* Its pixels are looked at: stored as such, or made smaller. */
 static sluice_status maker_replace(const job *j, uint32_t number, bool too_large, sl_value *value,
                                    sluice_error *error)
@@ -140,8 +191,9 @@ static sluice_status maker_replace(const job *j, uint32_t number, bool too_large
     sl_made *made = j->made;
     const uint64_t before = value->bytes.size;
     const bool encoded = value->codec != SL_CODEC_RAW;
+    const sl_pixels_wish wish = wish_for(j, number);
     sl_jpeg_outcome outcome;
-    sluice_status status = sl_pixels_replace(&j->maker->pixels, j->allowance, j->as_pixels, value,
+    sluice_status status = sl_pixels_replace(&j->maker->pixels, j->allowance, &wish, value,
                                              &made->pieces[number], error);
     if (status == SLUICE_OK && value->codec == sl_codec_jpeg.number && j->maker->retiler != NULL) {
         status = retile(j, number, value, &outcome, error);
@@ -150,6 +202,7 @@ static sluice_status maker_replace(const job *j, uint32_t number, bool too_large
         return status;
     }
     if (too_large) {
+        shrink_sides(j, number, &wish, value);
         made->resized++;
         made->resized_bytes_before += before;
         made->resized_bytes_after += value->bytes.size;

@@ -15,6 +15,26 @@
 
 typedef sl_pack_state pack;
 
+/* Places in pixels do not shrink with their pictures. */
+static sluice_status check_places(const pack *p, sluice_error *error)
+{
+    for (uint32_t i = 0; p->options->max_side > 0 && i < p->dataset->info.fields; i++) {
+        const sl_field *field = &p->dataset->fields[i];
+        const sluice_role role = field->meaning.role;
+        const bool places = role == SLUICE_ROLE_BOXES || role == SLUICE_ROLE_POINTS;
+        if ((places && field->meaning.coordinates != SLUICE_COORDINATES_RELATIVE) ||
+            role == SLUICE_ROLE_SHAPES || role == SLUICE_ROLE_MASK) {
+            return sl_error_set(error, SLUICE_INVALID, STAGE,
+                                "\"%s\" has places in pixels, which would not fit smaller "
+                                "pictures: leave out " SL_OPTION(
+                                    "max_side") ", or choose fields "
+                                                "without it (" SL_OPTION("the option fields") ")",
+                                field->name);
+        }
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status pack_open_series(pack *p, sluice_error *error)
 {
     /* How the source stores them does not matter. */
@@ -208,7 +228,10 @@ sluice_status sl_pack(const sl_dataset *dataset, const char *path,
     p->output.fd = -1;
     p->series.writer.fd = -1;
     pack_identify(p);
-    sluice_status status = pack_open_series(p, error);
+    sluice_status status = check_places(p, error);
+    if (status == SLUICE_OK) {
+        status = pack_open_series(p, error);
+    }
     if (status == SLUICE_OK) {
         status = sl_refuse_own_source(dataset, path, STAGE, error);
     }

@@ -116,13 +116,43 @@ static sluice_status code(sl_pixels *pixels, const sl_allowance *allowance, cons
     return SLUICE_OK;
 }
 
-sluice_status sl_pixels_replace(sl_pixels *pixels, const sl_allowance *allowance, bool as_pixels,
-                                sl_value *value, uint8_t **piece, sluice_error *error)
+/* Pixels have no EXIF any more, so they are turned here. A size that fits neither way up stays one,
+ * for loaders to tell of. */
+static sluice_status turn_pixels(const sl_pixels *pixels, const sl_pixels_wish *wish,
+                                 sl_picture *size, sluice_error *error)
 {
-    const bool stays = as_pixels || value->codec == SL_CODEC_RAW;
+    const sl_turn stored = sl_decoder_stored(pixels->decoder);
+    bool turns = false;
+    if (sl_turn_is_none(&stored)) {
+        return SLUICE_OK;
+    }
+    const bool fits = sl_decoder_turns(pixels->decoder, SLUICE_EXIF_AUTO, wish->orientation,
+                                       wish->annotated, &turns, NULL) == SLUICE_OK;
+    const bool by_size = wish->orientation == SLUICE_ORIENTATION_BY_SIZE && wish->dependent;
+    if (fits && by_size &&
+        sl_turn_by_size(&stored, wish->annotated[0], wish->annotated[1]) ==
+            SLUICE_ORIENTATION_AUTO) {
+        return sl_error_set(error, SLUICE_CORRUPT, "pack",
+                            "the image is %u x %u and has the EXIF orientation %u, and its size "
+                            "does not tell which way up it was annotated: its pixels cannot be "
+                            "stored without it",
+                            stored.width, stored.height, stored.orientation);
+    }
+    sl_decoder_turn(pixels->decoder, fits && turns, size);
+    return SLUICE_OK;
+}
+
+sluice_status sl_pixels_replace(sl_pixels *pixels, const sl_allowance *allowance,
+                                const sl_pixels_wish *wish, sl_value *value, uint8_t **piece,
+                                sluice_error *error)
+{
+    const bool stays = wish->as_pixels || value->codec == SL_CODEC_RAW;
     sl_picture size;
     made result = {NULL, 0};
     sluice_status status = sl_decoder_open_picture(pixels->decoder, value, &size, error);
+    if (status == SLUICE_OK && stays) {
+        status = turn_pixels(pixels, wish, &size, error);
+    }
     if (status < 0) {
         return status;
     }

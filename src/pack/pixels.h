@@ -2,10 +2,11 @@
 /*
  * pixels: pictures whose pixels a pack looks at: stored as such, or made smaller.
  *
- * Purpose: a picture is decoded whole, in stored orientation; where its longer side is above a
- * limit it is resampled by the antialiasing filter that training uses (augment/resample.h), from
- * all of its pixels; then it is pixels, or a JPEG. The same picture gives the same bytes, whoever
- * makes it, with one version of libjpeg. Threads: one owner.
+ * Purpose: a picture is decoded whole; as stored where it becomes a JPEG, which keeps its EXIF
+ * orientation, and as pixels, which have none, the way up that its field was annotated in. Where
+ * its longer side is above a limit it is resampled by the antialiasing filter that training uses
+ * (augment/resample.h), from all of its pixels; then it is pixels, or a JPEG. The same picture
+ * gives the same bytes, whoever makes it, with one version of libjpeg. Threads: one owner.
  */
 #ifndef SL_PIXELS_H
 #define SL_PIXELS_H
@@ -44,12 +45,22 @@ static inline bool sl_pixels_too_large(const sl_pixels_config *config, sl_pictur
  * proportion, rounded, at least 1. */
 sl_picture sl_pixels_smaller(sl_picture size, uint32_t max_side);
 
+/* What is known of the picture, and what becomes of it. */
+typedef struct sl_pixels_wish {
+    bool as_pixels;
+    sluice_orientation orientation; /* of its field */
+    int64_t annotated[2];           /* BY_SIZE: width and height; 0: nobody knows them */
+    bool dependent; /* places in it are stored beside it, which go by how it was annotated */
+} sl_pixels_wish;
+
 /*
  * Replaces the picture `value`, which is not a frame, by its pixels, smaller if it is too large, or
- * by a JPEG of them where not `as_pixels` and it was not pixels before. `*piece`, whose old memory
- * is freed, holds it. Errors: of the decoder; NOMEM, CANCELED.
+ * by a JPEG of them where not as_pixels and it was not pixels before. `*piece`, whose old memory
+ * is freed, holds it. Errors: of the decoder; NOMEM, CANCELED; CORRUPT: its size does not tell
+ * which way up it was annotated.
  */
-sluice_status sl_pixels_replace(sl_pixels *pixels, const sl_allowance *allowance, bool as_pixels,
-                                sl_value *value, uint8_t **piece, sluice_error *error);
+sluice_status sl_pixels_replace(sl_pixels *pixels, const sl_allowance *allowance,
+                                const sl_pixels_wish *wish, sl_value *value, uint8_t **piece,
+                                sluice_error *error);
 
 #endif
