@@ -34,7 +34,8 @@ typedef struct writer_object {
  * of) */
 static int set_field(sluice_field *field, PyObject *tuple)
 {
-    const char *name, *of;
+    const char *name;
+    const char *of;
     PyObject *shape;
     *field = (sluice_field)SLUICE_FIELD_INIT;
     if (!PyArg_ParseTuple(tuple, "siiOi(iiiiI)s", &name, &field->type, &field->dtype, &shape,

@@ -137,7 +137,8 @@ static uint32_t splits_alike(const char *const *names, uint32_t count, uint32_t 
 sluice_status sl_split_choose(const char *const *names, uint32_t count, const char *wanted,
                               uint32_t *number, sluice_error *error)
 {
-    sl_name_list all, alike;
+    sl_name_list all;
+    sl_name_list alike;
     sl_name_list_begin(&all);
     sl_name_list_begin(&alike);
     for (uint32_t i = 0; i < count; i++) {

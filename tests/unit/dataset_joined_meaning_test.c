@@ -126,7 +126,8 @@ TEST_WITH(a_subset_and_its_join_mean_the_same, set_up, tear_down)
     sluice_field fields[FIELDS];
     sluice_error error = SLUICE_ERROR_INIT;
     describe(fields);
-    sluice_dataset *dataset = dataset_of(fields), *subset = NULL;
+    sluice_dataset *dataset = dataset_of(fields);
+    sluice_dataset *subset = NULL;
     sluice_subset_options options = SLUICE_SUBSET_OPTIONS_INIT;
     options.ranges = "1:";
     assert_int_equal(sluice_dataset_subset(&subset, dataset, &options, &error), SLUICE_OK);
@@ -182,7 +183,8 @@ TEST_WITH(other_meanings_are_refused, set_up, tear_down)
 /* The only image, or an image by its name, is the same. */
 TEST_WITH(a_name_says_no_more_than_the_only_one, set_up, tear_down)
 {
-    sluice_field fields[FIELDS], other[FIELDS];
+    sluice_field fields[FIELDS];
+    sluice_field other[FIELDS];
     sluice_error error = SLUICE_ERROR_INIT;
     describe(fields);
     describe(other);
@@ -197,7 +199,8 @@ TEST_WITH(chosen_fields_keep_what_holds, set_up, tear_down)
 {
     static const char *const some[] = {"image", "labels"};
     static const char *const boxes[] = {"image", "boxes"};
-    sluice_field fields[FIELDS], other[FIELDS];
+    sluice_field fields[FIELDS];
+    sluice_field other[FIELDS];
     sluice_error error = SLUICE_ERROR_INIT;
     describe(fields);
     describe(other);
@@ -225,7 +228,9 @@ TEST_WITH(what_was_left_out_is_counted_once, set_up, tear_down)
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_left_out found = SLUICE_LEFT_OUT_INIT;
     describe(fields);
-    sluice_dataset *first = dataset_of(fields), *second = dataset_of(fields), *subset = NULL;
+    sluice_dataset *first = dataset_of(fields);
+    sluice_dataset *second = dataset_of(fields);
+    sluice_dataset *subset = NULL;
     sl_omit_many(&inside(first)->omissions, SL_OMITTED_THINGS, "links", "a", 3);
     sl_omit_many(&inside(second)->omissions, SL_OMITTED_IMAGES, "links", "b", 4);
     sl_warnings_add(&inside(second)->warnings, "a warning");
@@ -236,7 +241,8 @@ TEST_WITH(what_was_left_out_is_counted_once, set_up, tear_down)
     assert_int_equal(found.count, 4);
     assert_string_equal(sluice_dataset_get_warning(subset, 0), "a warning");
     sluice_dataset *const all[] = {second, first, subset, first};
-    sluice_dataset *joined = NULL, *again = NULL;
+    sluice_dataset *joined = NULL;
+    sluice_dataset *again = NULL;
     assert_int_equal(sluice_dataset_concat(&joined, all, 4, NULL, &error), SLUICE_OK);
     sluice_dataset *const more[] = {joined, subset};
     assert_int_equal(sluice_dataset_concat(&again, more, 2, NULL, &error), SLUICE_OK);

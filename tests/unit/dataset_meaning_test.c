@@ -155,12 +155,13 @@ TEST(a_choice_keeps_what_is_true)
 
 TEST(words)
 {
+    static const char of_points[] = "points, in pixel numbers, one for each box, of the stored or "
+                                    "upright image, by width and height, of \"boxes\"";
     static const char *const wanted[FIELDS] = {
         [IMAGE] = "annotated as stored or upright, by width and height",
         [BOXES] = "boxes, xywh in pixels, of the stored or upright image, by width and height",
         [LABELS] = "one for each box",
-        [POINTS] = "points, in pixel numbers, one for each box, of the stored or upright image, by "
-                   "width and height, of \"boxes\"",
+        [POINTS] = of_points,
         [SHAPES] = "shapes, one for each box",
         [MASK] = "mask, of the stored or upright image, by its own size",
         [WIDTH] = "width",

@@ -11,7 +11,8 @@
 /* Number of the split among up to 4 names, or NONE where it is refused. */
 static uint32_t chosen(const char *const names[4], const char *wanted, sluice_error *error)
 {
-    uint32_t count = 0, number = NONE;
+    uint32_t count = 0;
+    uint32_t number = NONE;
     while (count < 4 && names[count] != NULL) {
         count++;
     }

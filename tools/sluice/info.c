@@ -143,7 +143,8 @@ static void print_fields(const sluice_dataset *dataset, const sluice_dataset_inf
     sluice_field field = SLUICE_FIELD_INIT;
     uint32_t columns = 0;
     for (uint32_t i = 0; sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK; i++) {
-        char text[192], meaning[192];
+        char text[192];
+        char meaning[192];
         field_describe(&field, text, sizeof text);
         sluice_field_get_meaning(&field, meaning, sizeof meaning);
         const bool known = meaning[0] != '\0';

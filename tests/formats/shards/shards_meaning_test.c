@@ -168,9 +168,11 @@ TEST_WITH(no_byte_is_misread, set_up, tear_down)
     file_bytes shard;
     file_load(&shard, f.packed, "shard-000000.sluice");
     const uint64_t bytes = get64(&shard, SHARD_META_BYTES_AT);
-    uint8_t *meta = malloc(bytes), *again = malloc(bytes);
+    uint8_t *meta = malloc(bytes);
+    uint8_t *again = malloc(bytes);
     memcpy(meta, shard.data + get64(&shard, SHARD_META_OFFSET_AT), bytes);
-    uint32_t read = 0, refused = 0;
+    uint32_t read = 0;
+    uint32_t refused = 0;
     for (size_t at = 0; at < (size_t)FIELDS * 17; at++) {
         uint8_t *row = meta + ROWS_AT + at / 17 * ROW;
         uint8_t *byte = at % 17 < 16 ? row + MEANING_AT + at % 17 : row + FLAGS_AT;
