@@ -283,11 +283,13 @@ typedef struct sluice_format {
     uint32_t takes_fields; /* 1: sluice_dataset_options.fields choose and name its fields */
     char name[16];         /* a word of sluice_dataset_info.format: "tar" */
     char files[80];        /* what is opened, in the plural: "tar archives" */
+    uint32_t takes_split;  /* 1: sluice_dataset_options.split opens one of several splits */
+    uint32_t reserved;     /* 0 */
 } sluice_format;
 
-#define SLUICE_FORMAT_INIT               \
-    {                                    \
-        sizeof(sluice_format), 0, "", "" \
+#define SLUICE_FORMAT_INIT                     \
+    {                                          \
+        sizeof(sluice_format), 0, "", "", 0, 0 \
     }
 
 /*

@@ -277,6 +277,7 @@ sluice_status sluice_dataset_format(uint32_t index, sluice_format *format)
         return SLUICE_END;
     }
     full.takes_fields = found->takes_fields ? 1 : 0;
+    full.takes_split = found->takes_split ? 1 : 0;
     snprintf(full.name, sizeof(full.name), "%s", found->name);
     snprintf(full.files, sizeof(full.files), "%s", found->files);
     return sl_api_write_struct(format, &full, sizeof(full));

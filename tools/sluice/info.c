@@ -416,10 +416,12 @@ static int show_formats(bool as_json)
             json_text(&json, "name", format.name);
             json_text(&json, "files", format.files);
             json_bool(&json, "takes_fields", format.takes_fields != 0);
+            json_bool(&json, "takes_split", format.takes_split != 0);
             json_close_object(&json);
         } else {
-            printf("%-12s %s%s\n", format.name, format.files,
-                   format.takes_fields != 0 ? ", of which --field chooses" : "");
+            printf("%-12s %s%s%s\n", format.name, format.files,
+                   format.takes_fields != 0 ? ", of which --field chooses" : "",
+                   format.takes_split != 0 ? "; --split opens one of several" : "");
         }
     }
     if (as_json) {
