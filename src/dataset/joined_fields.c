@@ -103,6 +103,9 @@ static sluice_status agree_on_meaning(sl_field *fields, uint32_t count, sl_datas
                                       uint32_t number, sluice_error *error)
 {
     const bool annotated = is_annotated(fields, count);
+    if (parts[number]->fields == parts[0]->fields) {
+        return SLUICE_OK; /* subsets of one dataset, of which there may be thousands */
+    }
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t own = sl_dataset_field(parts[number], fields[i].name);
         const uint32_t other = sl_dataset_field(parts[0], fields[i].name);

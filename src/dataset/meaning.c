@@ -2,6 +2,8 @@
 /* Compares and checks what fields mean, and puts it into words. */
 #include "meaning.h"
 
+#include "checksum.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -201,6 +203,24 @@ void sl_meanings_keep(sl_field *fields, uint32_t count)
             meaning->of[0] = '\0';
         }
     }
+}
+
+uint64_t sl_meanings_sum(const sl_field *fields, uint32_t count)
+{
+    sl_checksum_stream stream;
+    bool any = false;
+    sl_checksum_begin(&stream);
+    for (uint32_t i = 0; i < count; i++) {
+        const sl_meaning *meaning = &fields[i].meaning;
+        const uint64_t numbers = (uint64_t)meaning->role | (uint64_t)meaning->box_format << 8 |
+                                 (uint64_t)meaning->coordinates << 16 |
+                                 (uint64_t)meaning->orientation << 24 |
+                                 (uint64_t)meaning->per_box << 32;
+        any = any || !sl_meaning_is_empty(meaning);
+        sl_checksum_add_u64(&stream, numbers);
+        sl_checksum_add(&stream, meaning->of, strlen(meaning->of) + 1);
+    }
+    return any ? sl_checksum_value(&stream) : 0;
 }
 
 /* ---- in words ---- */

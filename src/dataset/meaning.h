@@ -37,6 +37,9 @@ sluice_status sl_meanings_check(const sl_field *fields, uint32_t count, sluice_e
  */
 void sl_meanings_keep(sl_field *fields, uint32_t count);
 
+/* Returns a checksum of what all fields mean. 0: nothing is known. */
+uint64_t sl_meanings_sum(const sl_field *fields, uint32_t count);
+
 /* Writes what the field means in words: "boxes, xywh in pixels, of the upright image". "": nothing
  * is known. Cuts what does not fit. */
 void sl_meaning_text(const sl_field *field, char *text, size_t bytes);

@@ -68,6 +68,11 @@ void sl_journal_head(const sl_pack_parameters *p, char head[SL_JOURNAL_HEAD_BYTE
         /* as a whole number, which no locale writes otherwise */
         (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\traw_share=%" PRIu64 "e-18",
                        (uint64_t)(p->raw_share * 1e18));
+        length = strlen(head);
+    }
+    if (p->meaning != 0) {
+        (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\tmeaning=%016" PRIx64,
+                       p->meaning);
     }
 }
 

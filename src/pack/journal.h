@@ -24,6 +24,7 @@ typedef struct sl_pack_parameters {
     bool append;
     bool joins_labels; /* with append only: as `labels` says */
     uint64_t labels;   /* sl_labels_sum */
+    uint64_t meaning;  /* sl_meanings_sum */
 } sl_pack_parameters;
 
 #define SL_JOURNAL_HEAD_BYTES 512

@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "frames.h"
+#include "meaning.h"
 #include "memory.h"
 #include "own_source.h"
 #include "pack_state.h"
@@ -68,7 +69,8 @@ static void pack_identify(pack *p)
         .raw_share = p->options->raw_share,
         .append = p->options->append != 0,
         .joins_labels = p->labels != NULL,
-        .labels = p->labels != NULL ? sl_labels_sum(p->labels) : 0};
+        .labels = p->labels != NULL ? sl_labels_sum(p->labels) : 0,
+        .meaning = sl_meanings_sum(p->dataset->fields, p->dataset->info.fields)};
     sl_journal_head(&parameters, p->journal.head);
     p->pack_id = sl_journal_pack_id(&p->journal);
 }

@@ -3,6 +3,7 @@
  * What fields mean is stored with them, and read again; bytes that cannot be a meaning are refused;
  * datasets that mean something else cannot be added. The bytes are those of docs/format.md.
  */
+#include "dataset.h"
 #include "dataset_checks.h"
 #include "meaning.h"
 #include "photo_folder.h"
@@ -246,6 +247,35 @@ TEST_WITH(other_meanings_are_not_added, set_up, tear_down)
     remove_tree(source);
     write_dataset(source, f.fields);
     assert_int_equal(pack_to(source, f.packed, true, &error), SLUICE_OK);
+}
+
+/* The same samples, of which more is known now, are another pack; the same call again adds nothing.
+ */
+TEST_WITH(a_pack_is_done_again_where_more_is_known, set_up, tear_down)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_dataset *dataset = dataset_opened(f.packed);
+    sl_dataset *inside = (sl_dataset *)(void *)dataset;
+    sl_field known[FIELDS];
+    sl_field unknown[FIELDS];
+    memcpy(known, inside->fields, sizeof(known));
+    memcpy(unknown, known, sizeof(unknown));
+    for (int i = 0; i < FIELDS; i++) {
+        unknown[i].meaning = (sl_meaning){.role = SLUICE_ROLE_NONE};
+    }
+    inside->fields = unknown;
+    assert_int_equal(sluice_pack(dataset, f.more, NULL, NULL, &error), SLUICE_OK);
+    assert_int_equal(sluice_pack(dataset, f.more, NULL, NULL, &error), SLUICE_OK);
+    inside->fields = known;
+    assert_int_equal(sluice_pack(dataset, f.more, NULL, NULL, &error), SLUICE_STATE);
+    sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
+    options.overwrite = 1;
+    assert_int_equal(sluice_pack(dataset, f.more, &options, NULL, &error), SLUICE_OK);
+    assert_int_equal(sluice_pack(dataset, f.more, NULL, NULL, &error), SLUICE_OK);
+    sluice_dataset_close(dataset);
+    dataset = dataset_opened(f.more);
+    expect_fields(dataset, f.fields);
+    sluice_dataset_close(dataset);
 }
 
 TEST_WITH(a_writer_refuses_what_cannot_be, set_up, tear_down)
