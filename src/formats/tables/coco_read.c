@@ -95,9 +95,8 @@ static sluice_status refuse_of_part(sl_coco_opener *o, const part *p, const char
     return refuse_member(o, p->element, named, sl_json_member(p->value, key), expected, error);
 }
 
-static sluice_status take_id(sl_coco_opener *o, sl_coco_ids *ids, const sl_json_element *element,
-                             const char *key, const json_t *value, int64_t *number,
-                             sluice_error *error);
+static sluice_status take_id(sl_coco_opener *o, sl_coco_ids *ids, const part *p, const char *key,
+                             int64_t *number, sluice_error *error);
 
 /* ---- images ---- */
 
@@ -161,9 +160,10 @@ static sluice_status take_image(sl_coco_opener *o, const sl_json_element *elemen
 {
     static const char *const extents[] = {"width", "height"};
     const json_t *id = sl_json_member(element->value, "id");
+    const part whole = {.element = element, .value = element->value, .segment = -1};
     sl_value *number = &values[SL_COCO_IMAGE_ID];
     number->present = true;
-    sluice_status status = take_id(o, &o->image_ids, element, "id", id, &number->integer, error);
+    sluice_status status = take_id(o, &o->image_ids, &whole, "id", &number->integer, error);
     status = status == SLUICE_OK ? take_name(o, element, values, error) : status;
     if (status < 0) {
         return status;
@@ -197,20 +197,20 @@ static sluice_status add_image(sl_coco_opener *o, const sl_json_element *element
 
 /* ---- categories ---- */
 
-static sluice_status take_id(sl_coco_opener *o, sl_coco_ids *ids, const sl_json_element *element,
-                             const char *key, const json_t *value, int64_t *number,
-                             sluice_error *error)
+static sluice_status take_id(sl_coco_opener *o, sl_coco_ids *ids, const part *p, const char *key,
+                             int64_t *number, sluice_error *error)
 {
+    const json_t *value = sl_json_member(p->value, key);
     switch (sl_coco_ids_take(ids, value, number)) {
     case SL_COCO_ID_FINE:
         return SLUICE_OK;
     case SL_COCO_ID_WRONG:
-        return refuse_member(o, element, key, value, "an integer or a text", error);
+        return refuse_of_part(o, p, key, "an integer or a text", error);
     case SL_COCO_ID_MIXED:
-        return refuse_member(o, element, key, value,
-                             json_is_string(value) ? "an integer, as other ids of its kind are"
-                                                   : "a text, as other ids of its kind are",
-                             error);
+        return refuse_of_part(o, p, key,
+                              json_is_string(value) ? "an integer, as other ids of its kind are"
+                                                    : "a text, as other ids of its kind are",
+                              error);
     default:
         return sl_coco_no_memory(error);
     }
@@ -261,12 +261,13 @@ static sluice_status add_category(sl_coco_opener *o, const sl_json_element *elem
                                   sluice_error *error)
 {
     int64_t number;
+    const part whole = {.element = element, .value = element->value, .segment = -1};
     const json_t *id = sl_json_member(element->value, "id");
     const json_t *name = sl_json_member(element->value, "name");
     if (!json_is_string(name)) {
         return refuse_member(o, element, "name", name, "a text", error);
     }
-    sluice_status status = take_id(o, &o->category_ids, element, "id", id, &number, error);
+    sluice_status status = take_id(o, &o->category_ids, &whole, "id", &number, error);
     if (status == SLUICE_OK && json_is_string(id)) {
         const int64_t position = (int64_t)o->categories;
         status = put_position(o, number, position) ? SLUICE_OK : sl_coco_no_memory(error);
@@ -371,10 +372,9 @@ static sluice_status take_numbers(sl_coco_opener *o, const part *p, sl_value *va
     const json_t *area = sl_json_member(p->value, "area");
     sl_value *label = &values[SL_COCO_OF_CATEGORY];
     label->present = category != NULL;
-    sluice_status status = category != NULL
-                               ? take_id(o, &o->category_ids, p->element, "category_id", category,
-                                         &label->integer, error)
-                               : SLUICE_OK;
+    sluice_status status =
+        category != NULL ? take_id(o, &o->category_ids, p, "category_id", &label->integer, error)
+                         : SLUICE_OK;
     if (status < 0) {
         return status;
     }
@@ -447,9 +447,7 @@ static sluice_status add_annotation(sl_coco_opener *o, const sl_json_element *el
 {
     part whole = {.element = element, .value = element->value, .segment = -1};
     const json_t *segments = sl_json_member(element->value, "segments_info");
-    const sluice_status status =
-        take_id(o, &o->image_ids, element, "image_id", sl_json_member(element->value, "image_id"),
-                &whole.image, error);
+    const sluice_status status = take_id(o, &o->image_ids, &whole, "image_id", &whole.image, error);
     if (status < 0) {
         return status;
     }

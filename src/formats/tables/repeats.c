@@ -58,9 +58,11 @@ sluice_status sl_repeats_find(sl_repeats *repeats, uint32_t count,
     repeat_job job = {.path = path, .ctx = ctx};
     job.files = sl_calloc((size_t)count + 1, sizeof(*job.files));
     repeats->first = sl_calloc((size_t)count + 1, sizeof(*repeats->first));
-    sluice_status status = job.files != NULL && repeats->first != NULL
-                               ? sl_open_many(count, look_at_file, &job, error)
-                               : sl_no_memory(error, STAGE, "for the names of annotations");
+    if (job.files == NULL || repeats->first == NULL) {
+        sl_free(job.files);
+        return sl_no_memory(error, STAGE, "for the names of annotations");
+    }
+    const sluice_status status = sl_open_many(count, look_at_file, &job, error);
     if (status == SLUICE_OK) {
         qsort(job.files, count, sizeof(*job.files), compare_files);
     }
