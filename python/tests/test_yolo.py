@@ -518,12 +518,15 @@ def test_repeats(coco, monkeypatch):
     lines = [names[(i * i) % len(names)] for i in range(3000)] + names
     (coco / "many.txt").write_text("\n".join(lines))
     data = sluice.Dataset(coco / "many.txt", memory_bytes=32 << 20)  # 1.9 GB if each was kept
+    assert sluice.Dataset(coco / "many.txt").fingerprint == data.fingerprint
     wanted = {name: model(coco / "labels/val" / f"{os.path.basename(name)[:-4]}.txt") for name in names}
     for number in [*range(12), *range(len(lines) - len(names), len(lines))]:
         boxes, classes, _ = wanted[lines[number]]
         assert numpy.asarray(data[number]["boxes"]).reshape(-1, 4).tobytes() == boxes.tobytes()
         assert numpy.asarray(data[number]["labels"]).tolist() == classes.tolist()
         assert data[number]["key"] == (lines[number][2:] if lines[number].startswith("./") else lines[number])
+    (coco / "many.txt").write_text("\n".join([lines[1], lines[0], *lines[2:]]))
+    assert sluice.Dataset(coco / "many.txt").fingerprint != data.fingerprint
 
 
 @pytest.mark.parametrize("page, heading", [("formats.md", "YOLO's labels"), ("several.md", "Mosaics")])

@@ -381,7 +381,10 @@ static void listed_add_column(const sl_side_column *column, sl_checksum_stream *
 {
     sl_checksum_add(stream, column->field.name, strlen(column->field.name) + 1);
     sl_checksum_add_u64(stream, (uint64_t)column->field.type);
-    sl_checksum_add(stream, column->cells, column->rows * sizeof(*column->cells));
+    sl_checksum_add(stream, column->cells, column->entries * sizeof(*column->cells));
+    if (column->keys != NULL) { /* rows share entries */
+        sl_checksum_add(stream, column->keys, column->rows * sizeof(*column->keys));
+    }
     sl_checksum_add(stream, column->state, column->rows);
     sl_checksum_add(stream, column->pool, column->pool_bytes);
 }
