@@ -69,14 +69,16 @@ sluice_status sl_coco_choose_split(const char *const *paths, uint32_t count, con
 {
     char(*stems)[STEM_BYTES] = sl_calloc(count, sizeof(*stems));
     const char **names = (const char **)sl_calloc(count, sizeof(*names));
-    sluice_status status = stems != NULL && names != NULL
-                               ? SLUICE_OK
-                               : sl_no_memory(error, STAGE, "opening a dataset");
-    for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
+    if (stems == NULL || names == NULL) {
+        sl_free((void *)names);
+        sl_free(stems);
+        return sl_no_memory(error, STAGE, "opening a dataset");
+    }
+    for (uint32_t i = 0; i < count; i++) {
         name_file(paths[i], stems[i]);
         names[i] = stems[i];
     }
-    status = status == SLUICE_OK ? choose_stem(names, count, wanted, number, error) : status;
+    const sluice_status status = choose_stem(names, count, wanted, number, error);
     if (status == SLUICE_INVALID && error != NULL) {
         sl_error_set_path(error, paths[0]);
     }

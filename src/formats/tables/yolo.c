@@ -174,7 +174,7 @@ static sluice_status yolo_keep_list(opener *o, uint32_t column, uint64_t sample,
     if (is_new && !yolo_make_list(o, o->what[o->own->source[column]], &o->pages[first], &value)) {
         return yolo_no_memory(error);
     }
-    if (!o->repeats.found) {
+    if (o->entries == NULL) { /* no file is named twice */
         return sl_side_columns_put(&o->own->side, column, &value, error);
     }
     if (is_new) {
