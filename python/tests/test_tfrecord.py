@@ -317,8 +317,8 @@ def head(length):
 @pytest.mark.parametrize(
     "data, kind, words",
     [
-        (b"x" * 100, sluice.CorruptError, "does not begin|all zero bytes"),
-        (bytes(100), sluice.CorruptError, "does not begin|all zero bytes"),
+        (b"x" * 100, sluice.CorruptError, "does not begin"),
+        (bytes(100), sluice.CorruptError, "all zero bytes"),
         (b"x" * 11, sluice.CorruptError, "truncated"),
         (head(2**63) + bytes(100), sluice.CorruptError, "longer than what is left"),
         (head(2**64 - 1) + bytes(100), sluice.CorruptError, "longer than what is left"),
