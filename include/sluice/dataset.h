@@ -3,9 +3,9 @@
  * sluice/dataset.h: an immutable index of samples over files that already exist.
  *
  * `sluice_dataset_open` takes paths and finds out what is there: packed shards, an image folder
- * with torchvision's rules, or one of the formats that docs/formats.md describes and
- * sluice_dataset_format lists. With sluice_dataset_options.flat they are files of tensors of one
- * shape, and nothing else.
+ * with torchvision's rules (apart from hidden and system folders, which are never classes), or one
+ * of the formats that docs/formats.md describes and sluice_dataset_format lists. With
+ * sluice_dataset_options.flat they are files of tensors of one shape, and nothing else.
  *
  * What takes a walk to find samples in (tar archives, TFRecord and RecordIO files) is walked when
  * it is opened first, several files at a time, and an index is kept in $SLUICE_CACHE_DIR, or else

@@ -277,6 +277,22 @@ def test_readers_name_what_is_no_file_of_theirs(tmp_path, name):
         sluice.Dataset(tmp_path / name)
 
 
+def test_a_folder_of_pointers_says_so(tmp_path):
+    (tmp_path / "index.json").write_bytes(POINTER)
+    refused(tmp_path, "1 file (index.json)", "index.json is a Git LFS pointer", "git lfs pull")
+    (tmp_path / "data.zip").write_bytes(b"PK\3\4" + bytes(40))
+    os.remove(tmp_path / "index.json")
+    refused(tmp_path, "data.zip is a ZIP archive: unpack it")
+
+
+def test_a_list_that_is_a_pointer(tmp_path):
+    for i in range(3):
+        photo(tmp_path / f"{i}.jpg", i)
+    (tmp_path / "train.csv").write_bytes(POINTER)
+    with pytest.warns(UserWarning, match="train.csv: it is beside the images and cannot be read"):
+        sluice.Dataset(tmp_path)
+
+
 def test_a_picture_that_is_a_pointer(tmp_path):
     photo(tmp_path / "a/0.jpg")
     (tmp_path / "a/1.jpg").write_bytes(POINTER)

@@ -127,6 +127,8 @@ UNREADABLE = {
     "stems.txt": "".join(f"{name[:-4]} {label}\n" for name, label in LINES),
     "list_attr_celeba.txt": "6\nSmiling Young\n" + "".join(f"{name} -1  1\n" for name, _ in LINES),
     "headless.csv": "".join(f"{name},{label}\n" for name, label in LINES),
+    "semicolons.csv": "image;label\n" + "".join(f"{name};{label}\n" for name, label in LINES),
+    "elsewhere.csv": "path,label\n" + "".join(f"data/pics/{name},{label}\n" for name, label in LINES),
     "det_train.json": json.dumps([{"name": name, "labels": [{"category": "car"}]} for name, _ in LINES]),
     "via.json": json.dumps({name + "123": {"filename": name, "regions": []} for name, _ in LINES}),
     "map.json": json.dumps(dict(LINES), indent=2),

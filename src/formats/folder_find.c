@@ -6,6 +6,7 @@
 #include "folder_find.h"
 
 #include "companions.h"
+#include "foreign.h"
 #include "media.h"
 #include "memory.h"
 #include "splits.h"
@@ -374,6 +375,21 @@ static void write_extensions(char *text, size_t bytes)
     }
 }
 
+/* What one of the first files is that is not what it is called; NULL: none is. */
+static const char *find_foreign(const sl_folder_look *look, const char *path, const char **name)
+{
+    const char *kind = NULL;
+    for (uint32_t i = 0; kind == NULL && i < sl_seen_names_kept(&look->files); i++) {
+        char file[SL_PATH_BYTES];
+        uint8_t head[SL_FOREIGN_HEAD_BYTES];
+        *name = look->files.names[i];
+        if (sl_path_join(file, path, *name)) {
+            kind = sl_foreign_kind(head, sl_store_look(file, head, sizeof(head)));
+        }
+    }
+    return kind;
+}
+
 sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_error *error)
 {
     char there[2 * NAMES_BYTES] = "";
@@ -404,6 +420,12 @@ sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_e
                              "no dataset in it: %s; its folder%s %s: open %s", there,
                              datasets > 1 ? "s have some:" : " has one:", inner,
                              datasets > 1 ? "one of them" : "that");
+    }
+    const char *name = NULL;
+    const char *foreign = find_foreign(look, path, &name);
+    if (foreign != NULL) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                             "no dataset in it: %s; %.100s is %s", there, name, foreign);
     }
     write_extensions(inner, sizeof(inner));
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,

@@ -130,8 +130,8 @@ static const char *advise_form(const char *name)
                "\"images/0.jpg\", \"label\": 3}";
     }
     if (sl_ends_with(name, ".csv") || sl_ends_with(name, ".tsv")) {
-        return "give it a first line that names the columns, such as path,label, with a line "
-               "for each image";
+        return "write it with commas, a first line that names the columns (path,label), and a "
+               "line for each image";
     }
     return "write it as metadata.csv: a first line file_name,label, then a line for each image: "
            "images/0.jpg,3";

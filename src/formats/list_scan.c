@@ -2,6 +2,7 @@
 #include "list_scan.h"
 
 #include "checksum.h"
+#include "foreign.h"
 #include "media.h"
 #include "memory.h"
 #include "store.h"
@@ -231,9 +232,18 @@ static sl_mentions scan_text(const char *name, const char *text, size_t bytes,
                : SL_MENTIONS_NONE;
 }
 
+/* Whether a list is something else by its first bytes, such as a pointer to the list itself. */
+static bool is_foreign(const char *path)
+{
+    static const char text[] = "text";
+    uint8_t head[SL_FOREIGN_HEAD_BYTES];
+    const char *kind = sl_foreign_kind(head, sl_store_look(path, head, sizeof(head)));
+    return kind != NULL && strncmp(kind, text, sizeof(text) - 1) != 0;
+}
+
 sl_mentions sl_list_scan(const char *path, const sl_list_images *images)
 {
-    if (is_closed_list(sl_path_name(path))) {
+    if (is_closed_list(sl_path_name(path)) || is_foreign(path)) {
         return SL_MENTIONS_CLOSED;
     }
     char *text = sl_malloc(SCANNED_BYTES + 1);
