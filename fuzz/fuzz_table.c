@@ -1,16 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_table: any bytes as a table that lists pictures. Input: one byte (CSV, TSV, JSON Lines, a
- * list, or one cell), then the bytes.
+ * fuzz_table: any bytes as a table that lists pictures, or as a text that may. Input: one byte
+ * (CSV, TSV, JSON Lines, a list, one cell, StyleGAN's pairs, or a text beside pictures), then the
+ * bytes.
  */
 #include "dataset_run.h"
+#include "foreign.h"
+#include "list_scan.h"
 #include "table_cell.h"
 
 #include <string.h>
 
-enum { CSV, TSV, JSON_LINES, LIST, CELL, MODES };
+enum { CSV, TSV, JSON_LINES, LIST, CELL, PAIRS, SCAN, MODES };
 
-static const char *const names[] = {"a.csv", "a.tsv", "a.jsonl", "a.lst"};
+static const char *const names[] = {"a.csv", "a.tsv",        "a.jsonl",   "a.lst",
+                                    "",      "dataset.json", "labels.txt"};
+
+/* A text is a list of the same kind each time, and its head is something or nothing. */
+static void run_scan(const char *path, const uint8_t *data, size_t size)
+{
+    const sl_list_images images = {.root = fuzz_suspect_folder(0),
+                                   .folders = {"", "b"},
+                                   .folder_count = 2,
+                                   .count = 2,
+                                   .extension = ".jpg"};
+    fuzz_expect(sl_list_scan(path, &images) == sl_list_scan(path, &images), "it stays the same");
+    const char *kind = sl_foreign_kind(data, size);
+    fuzz_expect(kind == NULL || kind == sl_foreign_or_known_kind(data, size), "one table");
+}
 
 /* A cell that is of a type is a value of the field that it is said to be. */
 static void run_cell(const uint8_t *data, size_t size)
@@ -55,6 +72,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     (void)snprintf(path, sizeof(path), "%s/%s", fuzz_suspect_folder(0), names[mode]);
     fuzz_suspect_write(names[mode], data + 1, size - 1);
+    if (mode == SCAN) {
+        fuzz_suspect_write("a.jpg", data, 1);
+        fuzz_suspect_write("c.jpg", data, 1);
+        run_scan(path, data + 1, size - 1);
+        return 0;
+    }
     fuzz_dataset_run(path);
     return 0;
 }
@@ -75,6 +98,9 @@ static const struct {
     {CELL, "-9223372036854775808"},
     {CELL, "+1.25e-3"},
     {CELL, "[[1,2],[3,4.5]]"},
+    {PAIRS, "{\"labels\": [[\"a.jpg\", 3], [\"b/c.jpg\", [0, 1.5]], [\"d\", null]]}"},
+    {SCAN, "a.jpg 3\nc.jpg 4\n"},
+    {SCAN, "\xef\xbb\xbf[{\"name\": \"a.jpg\", \"x\": 1}, {\"name\": 'b/c.jpg'}]"},
 };
 
 size_t fuzz_seed(unsigned index, uint8_t *buffer)

@@ -3,6 +3,7 @@
 #include "foreign.h"
 #include "test.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define HEAD(text) (const uint8_t *)(text), sizeof(text) - 1
@@ -119,4 +120,29 @@ TEST(complaints_are_replaced)
     assert_int_equal(sl_foreign_explain(SLUICE_IO, "a", HEAD("version https://git-lfs"), &error),
                      SLUICE_IO);
     assert_string_equal(error.text, "cannot read");
+}
+
+/* Any head is something or nothing, whatever its size: what is read is inside. */
+TEST(any_bytes_are_fine)
+{
+    (void)state;
+    uint64_t seed = 1;
+    for (int i = 0; i < TEST_AMOUNT(200000, 20000); i++) {
+        static const char *const begins[] = {"",         "PK\3\4",  "<?xml ", "\xef\xbb\xbf",
+                                             "\xff\xfe", "version "};
+        uint8_t head[48];
+        seed = seed * 6364136223846793005U + 1442695040888963407U;
+        const size_t bytes = (seed >> 33) % sizeof(head);
+        const char *begin = begins[(seed >> 40) % (sizeof(begins) / sizeof(begins[0]))];
+        for (size_t k = 0; k < bytes; k++) {
+            seed = seed * 6364136223846793005U + 1442695040888963407U;
+            head[k] = k < strlen(begin) ? (uint8_t)begin[k] : (uint8_t)(seed >> 56);
+        }
+        uint8_t *own = malloc(bytes > 0 ? bytes : 1);
+        assert_non_null(own);
+        memcpy(own, head, bytes);
+        const char *kind = sl_foreign_or_known_kind(own, bytes);
+        assert_true(kind == NULL || strlen(kind) > 0);
+        free(own);
+    }
 }
