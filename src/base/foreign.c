@@ -216,7 +216,7 @@ static const char *foreign_wide(const uint8_t *head, size_t bytes)
 static size_t foreign_skip_blanks(const uint8_t *head, size_t bytes)
 {
     size_t at = 0;
-    while (at < bytes && memchr(" \t\r\n", head[at], 4) != NULL) {
+    while (at < bytes && (head[at] == ' ' || (head[at] >= '\t' && head[at] <= '\r'))) {
         at++;
     }
     return at;

@@ -28,21 +28,21 @@ static const struct {
     {'n', 'e', "Network Trash Folder"},
 };
 
-static char to_small(char letter)
+static int to_small(char letter)
 {
-    return letter >= 'A' && letter <= 'Z' ? (char)(letter + 'a' - 'A') : letter;
+    return letter >= 'A' && letter <= 'Z' ? letter + ('a' - 'A') : letter;
 }
 
 bool sl_name_is_hidden(const char *name)
 {
-    const char first = to_small(name[0]);
+    const int first = to_small(name[0]);
     if (first == '.') {
         return true;
     }
     if ((first >= '0' && first <= '9') || first == '\0') {
         return false;
     }
-    const char second = to_small(name[1]);
+    const int second = to_small(name[1]);
     if (strchr("_eryhsoc", second) == NULL) {
         return false;
     }

@@ -93,7 +93,10 @@ static sl_split splits_find_word(const char *name, size_t *at, size_t *length)
 
 bool sl_splits_are_siblings(const char *a, const char *b)
 {
-    size_t at_a, at_b, length_a, length_b;
+    size_t at_a;
+    size_t at_b;
+    size_t length_a;
+    size_t length_b;
     const sl_split of_a = splits_find_word(a, &at_a, &length_a);
     const sl_split of_b = splits_find_word(b, &at_b, &length_b);
     if (of_a == SL_SPLIT_NONE || of_b == SL_SPLIT_NONE || of_a == of_b ||

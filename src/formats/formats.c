@@ -220,7 +220,8 @@ static sluice_status open_inner(sl_dataset **dataset, const char *path,
         return status;
     }
     status = sl_dataset_open(&own, paths, 1, options, error);
-    if (status == SLUICE_OK && strcmp(own->info.format, (*dataset)->info.format) != 0) {
+    if (status == SLUICE_OK && own != NULL &&
+        strcmp(own->info.format, (*dataset)->info.format) != 0) {
         sl_dataset *before = *dataset;
         *dataset = own;
         own = before;

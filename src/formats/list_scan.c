@@ -105,7 +105,10 @@ static bool next_word(scanner *s)
     if (s->at == s->end) {
         return false;
     }
-    const char quote = is_quote(s) ? *s->at++ : '\0';
+    char quote = '\0';
+    if (is_quote(s)) {
+        quote = *s->at++;
+    }
     size_t length = 0;
     while (s->at < s->end && *s->at != '\n' &&
            (quote != '\0' ? *s->at != quote : !is_separator(*s->at))) {
@@ -227,7 +230,8 @@ static sl_mentions scan_text(const char *name, const char *text, size_t bytes,
         return SL_MENTIONS_LINES;
     }
     /* each line begins with the name of another image, and says more */
-    return s.tried == 0 && s.stem_hits == s.stems && s.stems >= wanted && s.others >= 2 * s.stems
+    return s.tried == 0 && s.stem_hits == s.stems && s.stems >= wanted &&
+                   s.others >= 2 * (uint64_t)s.stems
                ? SL_MENTIONS_UNREADABLE
                : SL_MENTIONS_NONE;
 }

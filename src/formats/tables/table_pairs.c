@@ -43,9 +43,11 @@ sl_pairs sl_table_pairs_look(const char *path)
     if (table_pairs_take(&at, "null")) {
         return SL_PAIRS_UNLABELLED;
     }
-    return table_pairs_take(&at, "[") && table_pairs_take(&at, "[") && table_pairs_take(&at, "\"")
-               ? SL_PAIRS_LABELS
-               : SL_PAIRS_NONE;
+    if (!table_pairs_take(&at, "[")) {
+        return SL_PAIRS_NONE;
+    }
+    return table_pairs_take(&at, "[") && table_pairs_take(&at, "\"") ? SL_PAIRS_LABELS
+                                                                     : SL_PAIRS_NONE;
 }
 
 static sluice_status table_pairs_refuse(sl_table *table, const char *why)
