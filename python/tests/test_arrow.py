@@ -262,6 +262,14 @@ def test_objects_in_pictures(tmp_path, layout, options):
         assert struct.unpack(f"<{len(boxes or [])}q", data.read(i, "objects.category")) == tuple(range(len(boxes or [])))
 
 
+def test_texts_that_are_no_utf_8(tmp_path):
+    texts = [b"\xff\xfec\0a\0f\0", b"caf\xe9", b"\xed\xa0\x80", "é".encode(), b""]
+    for kind in ("string", "large_string", "dictionary[int8]<string>"):
+        arrows.write_stream(tmp_path / "a.arrow", {"t": Column(kind, texts)})
+        data = sluice.Dataset(tmp_path / "a.arrow")
+        assert data.fields["t"].type == "text" and [bytes(data.read(i, "t")) for i in range(5)] == texts
+
+
 def test_structures(tmp_path):
     rows = [None if n % 5 == 4 else {"width": n, "name": None if n % 3 == 1 else f"n{n}" * 70,
         "in": {"size": [n] * n, "word": "ab"[n % 2]}} for n in range(20)]

@@ -392,6 +392,15 @@ def test_parts_of_tensors(tmp_path):
     assert found[0] == found[1]
 
 
+def test_texts_that_are_no_utf_8(tmp_path):
+    texts = [b"\xff\xfec\0a\0f\0", b"caf\xe9", b"\xed\xa0\x80", "é".encode(), b""]
+    for dictionary in (False, True):
+        parquets.write(tmp_path / "a.parquet", {"t": Column("string", texts)}, dictionary=dictionary)
+        data = sluice.Dataset(tmp_path / "a.parquet")
+        assert data.fields["t"].type == "text" and [bytes(data.read(i, "t")) for i in range(5)] == texts
+        assert [sample["t"].encode("utf-8", "surrogateescape") for sample in data] == texts
+
+
 def test_rows_that_are_refused(tmp_path):
     parquets.write(tmp_path / "a.parquet", {"n": Column("uint64", [1, 2**63, 3]),
                                             "l": Column("list<int32>", [[1], [2], [3, None]])})  # fmt: skip

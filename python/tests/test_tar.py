@@ -149,6 +149,16 @@ def test_names_that_are_no_utf_8(tmp_path):
     assert check(path)[0]["key"] == "x\udcff"
 
 
+def test_texts_that_are_no_utf_8(tmp_path):
+    texts = [b"\xff\xfec\0a\0f\0", b"caf\xe9", b"\xed\xa0\x80", "é".encode(), b""]
+    write(tmp_path / "a.tar", [(f"{i}.txt", text) for i, text in enumerate(texts)])
+    sluice.pack(tmp_path / "a.tar", tmp_path / "packed", keep_order=True, progress=None)
+    for path in (tmp_path / "a.tar", tmp_path / "packed"):
+        data = sluice.Dataset(path)
+        assert [bytes(data.read(i, "txt")) for i in range(5)] == texts
+        assert [sample["txt"].encode("utf-8", "surrogateescape") for sample in data] == texts
+
+
 def test_what_is_no_file(tmp_path):
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
         for kind in (tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE):

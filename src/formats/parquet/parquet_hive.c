@@ -44,7 +44,7 @@ static int hex_of(char digit)
     if (digit >= '0' && digit <= '9') {
         return digit - '0';
     }
-    const char small = (char)(digit | 0x20);
+    const int small = (unsigned char)digit | 0x20;
     return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
 }
 
@@ -56,7 +56,8 @@ static void decode(char *to, const char *from, size_t bytes)
         const int high = from[at] == '%' && bytes - at > 2 ? hex_of(from[at + 1]) : -1;
         const int low = high >= 0 ? hex_of(from[at + 2]) : -1;
         const bool is_code = low >= 0 && (high | low) != 0; /* a NUL stays as it is */
-        to[used++] = is_code ? (char)(high * 16 + low) : from[at];
+        const uint8_t byte = (uint8_t)(is_code ? high * 16 + low : from[at]);
+        memcpy(&to[used++], &byte, 1);
         at += is_code ? 2 : 0;
     }
     to[used] = '\0';
