@@ -75,7 +75,7 @@ static bool is_scan_header(const struct jpeg_decompress_struct *cinfo, sl_bytes 
 }
 
 /* Takes bytes off the front up to and including the next marker; 0: there is none. */
-static int next_marker(sl_bytes *rest)
+static int jpeg_ending_next_marker(sl_bytes *rest)
 {
     for (size_t i = 0; i + 1 < rest->size; i++) {
         const int marker = rest->data[i + 1];
@@ -105,7 +105,7 @@ static bool is_between_scans(int marker)
  */
 static bool must_go_on(const struct jpeg_decompress_struct *cinfo, sl_bytes rest, int marker)
 {
-    marker = marker != 0 ? marker : next_marker(&rest);
+    marker = marker != 0 ? marker : jpeg_ending_next_marker(&rest);
     while (stands_alone(marker) || is_between_scans(marker)) {
         const size_t skip = stands_alone(marker) ? 0 : segment_length(rest);
         if (stands_alone(marker) && marker != MARKER_TEM && cinfo->restart_interval > 0) {
@@ -115,7 +115,7 @@ static bool must_go_on(const struct jpeg_decompress_struct *cinfo, sl_bytes rest
             return false;
         }
         rest = (sl_bytes){rest.data + skip, rest.size - skip};
-        marker = next_marker(&rest);
+        marker = jpeg_ending_next_marker(&rest);
     }
     return marker == MARKER_SOS && is_scan_header(cinfo, rest);
 }
