@@ -51,6 +51,10 @@ sluice_status sl_feed_open(sl_feed *feed, const sl_config *config, const sl_data
         feed->delivered = sl_calloc(all_rows, sizeof(*feed->delivered));
         missing = missing || feed->by_page == NULL || feed->delivered == NULL;
     }
+    if (feed->episodes != NULL) {
+        feed->finals = sl_calloc(all_rows, sizeof(*feed->finals));
+        missing = missing || feed->finals == NULL;
+    }
     if (missing || !open_meetings(feed)) {
         return sl_no_memory(error, "loader", "for the row tables");
     }
@@ -63,6 +67,7 @@ void sl_feed_close(sl_feed *feed)
     sl_free(feed->slots);
     sl_free(feed->met);
     sl_free(feed->gatherings);
+    sl_free(feed->finals);
     sl_free(feed->jobs);
     sl_free(feed->by_page);
     sl_free(feed->delivered);
@@ -193,11 +198,13 @@ static void open_slot(sl_feed *feed, sl_feed_slot *slot, const sl_feed_cursor *c
                      feed->columns->mixers);
     atomic_store_explicit(&slot->left, step->rows + 1, memory_order_relaxed);
     atomic_store_explicit(&slot->dropped, false, memory_order_relaxed);
+    sl_feed_begin_finals(feed, slot);
     sl_gathering *gatherings = &feed->gatherings[sl_feed_row_of(feed, slot->ticket, 0)];
     for (uint32_t row = 0; row < step->filled; row++) {
         atomic_store_explicit(&gatherings[row].waiting, slot->members, memory_order_relaxed);
         atomic_store_explicit(&gatherings[row].failed, false, memory_order_relaxed);
         atomic_store_explicit(&gatherings[row].canceled, false, memory_order_relaxed);
+        gatherings[row].parked = false;
     }
     for (uint32_t row = step->filled; row < step->rows; row++) {
         sl_columns_blank(
@@ -373,6 +380,7 @@ void sl_feed_stop(sl_feed *feed)
     atomic_store_explicit(&feed->stopping, true, memory_order_relaxed);
     sl_unlock(&feed->mutex);
     sl_fetch_restart(feed->fetch);
+    sl_feed_drop_parked(feed);
     sl_feed_drop_unasked(feed);
     if (feed->lost) {
         drop_lost(feed);

@@ -25,6 +25,9 @@
  * However it ends, its row is counted in sl_feed_done or _drop exactly once, and the last row fills
  * the slot.
  *
+ * Rows of episodes whose own substitutes have run out wait for the others of their slot, so that no
+ * sample is in an episode twice (feed_parking.c).
+ *
  * The short path: once the whole dataset is in memory (io/resident.h), steps from ticket
  * `short_from` on are not asked for: begin hands their rows to the workers, which find the bytes
  * themselves. A row whose bytes they do not find is inserted into the fetch, whose errors say why.
@@ -77,9 +80,10 @@ typedef struct sl_row_want {
 typedef struct sl_feed_slot {
     uint32_t number; /* staging's */
     uint32_t rows;
-    uint32_t members;      /* of a row */
-    _Atomic uint32_t left; /* rows that are not done */
-    _Atomic bool dropped;  /* some of them were not made: nobody will see the step */
+    uint32_t members;        /* of a row */
+    _Atomic uint32_t left;   /* rows that are not done */
+    _Atomic uint32_t parked; /* of those: feed_parking.c */
+    _Atomic bool dropped;    /* some of them were not made: nobody will see the step */
     sl_part_view parts;
     uint64_t epoch, ticket; /* of the step */
     sl_step step;
@@ -101,6 +105,7 @@ typedef struct sl_gathering {
     _Atomic uint32_t waiting; /* members that are not here */
     _Atomic bool failed;      /* one of them will not be used, or came to nothing: */
     _Atomic bool canceled;
+    bool parked; /* feed->mutex */
 } sl_gathering;
 
 /* What a worker gets: rows that became ready together. */
@@ -151,6 +156,8 @@ typedef struct sl_feed {
     sl_feed_slot *slots;    /* of ticket t: slots[t % prefetch] */
     _Atomic uint8_t *met;   /* of their meetings */
 
+    /* Of episodes, else NULL: the sample that each row of each slot came to, UINT64_MAX: none. */
+    uint64_t *finals;
     sl_gathering *gatherings; /* of each row of each slot: [slot x batch + row] */
     sl_job *jobs;             /* of each member: [(slot x batch + row) x members + member] */
     /* Where samples share pages, else NULL. Of each row of each slot, like jobs: the rows that go
@@ -261,6 +268,21 @@ void sl_feed_blank(sl_feed *feed, const sl_job *job);
 void sl_feed_gathered(sl_feed *feed, uint64_t ticket, uint32_t row);
 /* The sample that is partner `want->member` of a row's own, as planned. */
 uint64_t sl_feed_partner(const sl_feed *feed, const sl_row_want *want, uint64_t own);
+
+/* ---- feed_parking.c: rows of episodes ---- */
+
+/* A step begins. */
+void sl_feed_begin_finals(sl_feed *feed, sl_feed_slot *slot);
+/* A row that is made, before it is done, has this sample. */
+void sl_feed_final(sl_feed *feed, const sl_feed_slot *slot, uint32_t row, uint64_t sample);
+/* Whether the want's attempt has to wait for the other rows of its episode. */
+bool sl_feed_must_park(const sl_feed *feed, const sl_row_want *want);
+/* Has the row wait for them, and asks for its sample then; false when the run is ending. */
+bool sl_feed_park(sl_feed *feed, const sl_row_want *want);
+/* Rows of the slot are done, but not the last one. */
+void sl_feed_done_beside_parked(sl_feed *feed, sl_feed_slot *slot);
+/* The run has ended: drops those that are parked. Before unasked ones are. */
+void sl_feed_drop_parked(sl_feed *feed);
 
 /* ---- feed_substitutes.c ---- */
 

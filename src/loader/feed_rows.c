@@ -96,12 +96,16 @@ bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, uint64_t inde
 void sl_feed_done(sl_feed *feed, sl_feed_slot *slot, uint32_t rows)
 {
     uint64_t sizes[SL_RAGGED_MAX] = {0};
-    if (atomic_fetch_sub_explicit(&slot->left, rows, memory_order_acq_rel) == rows) {
+    /* seq_cst: see sl_feed_park. */
+    const uint32_t left = atomic_fetch_sub_explicit(&slot->left, rows, memory_order_seq_cst);
+    if (left == rows) {
         /* Relaxed: ordered by `left`. Of rows that were not made there are only old offsets. */
         if (!atomic_load_explicit(&slot->dropped, memory_order_relaxed)) {
             sl_columns_finish(feed->columns, slot->rows, slot->step.bucket, slot->parts, sizes);
         }
         sl_staging_filled(feed->staging, slot->number, sizes);
+    } else if (feed->finals != NULL) {
+        sl_feed_done_beside_parked(feed, slot);
     }
 }
 
@@ -116,7 +120,10 @@ static bool insert_substitute(sl_feed *feed, const sl_row_want *bad)
 {
     sl_row_want want = *bad;
     want.attempt++;
-    return sl_feed_other(feed, &want, &want.sample.index) && sl_feed_insert(feed, &want);
+    if (!sl_feed_other(feed, &want, &want.sample.index)) {
+        return false;
+    }
+    return sl_feed_must_park(feed, &want) ? sl_feed_park(feed, &want) : sl_feed_insert(feed, &want);
 }
 
 void sl_feed_blank(sl_feed *feed, const sl_job *job)

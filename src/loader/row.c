@@ -402,6 +402,7 @@ static void run_job(progress *p, sl_job *jobs)
     } else if (status != SLUICE_OK) {
         lose_row(p, jobs, status, shortages);
     } else {
+        sl_feed_final(feed, jobs->slot, jobs->want.row, jobs->want.sample.index);
         p->good++;
         p->replaced += is_replaced(jobs);
         release_later(p, jobs);

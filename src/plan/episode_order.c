@@ -135,6 +135,13 @@ uint64_t sl_episode_choices(const sl_order *order, uint64_t position)
     return class_at(order, position).places.count;
 }
 
+uint64_t sl_episode_own(const sl_order *order, uint64_t position)
+{
+    const episode_class at = class_at(order, position);
+    const uint64_t own = order->episodes->samples;
+    return sl_substitute_own(at.places.count - own, at.item, own);
+}
+
 uint64_t sl_episode_substitute(const sl_order *order, uint64_t position, uint32_t attempt)
 {
     const episode_class at = class_at(order, position);

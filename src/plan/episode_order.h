@@ -10,7 +10,8 @@
  * episode depend neither on other episodes, nor on batch or rank. A sample may be in several
  * episodes of an epoch, or in none. A bad sample at item i of the n is replaced by those at places
  * n + i, 2 n + i and so on, which no other item tries before its own have run out; then by the
- * others behind the first n places, then by one of its class in the episode. Memory: 4 bytes a
+ * others behind the first n places (the loader passes over those that are in the episode by then),
+ * then by one of its class in the episode. Memory: 4 bytes a
  * class. Threads: pure; a set is immutable once made.
  */
 #ifndef SL_EPISODE_ORDER_H
@@ -51,6 +52,8 @@ void sl_episode_order_samples(const sl_order *order, uint64_t first, uint32_t co
                               uint64_t *samples);
 /* How many samples the class of a position has. */
 uint64_t sl_episode_choices(const sl_order *order, uint64_t position);
+/* How many substitutes an item has of its own, which no other tries at one of as many attempts. */
+uint64_t sl_episode_own(const sl_order *order, uint64_t position);
 /* For a bad sample at `position`, attempt 1 .. ; its own where its class has no other. */
 uint64_t sl_episode_substitute(const sl_order *order, uint64_t position, uint32_t attempt);
 

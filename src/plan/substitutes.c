@@ -3,9 +3,14 @@
 
 #include <assert.h>
 
+uint64_t sl_substitute_own(uint64_t places, uint64_t item, uint64_t items)
+{
+    return places > item ? (places - item - 1) / items + 1 : 0;
+}
+
 uint64_t sl_substitute_place(uint64_t places, uint64_t item, uint64_t items, uint64_t attempt)
 {
-    const uint64_t own = places > item ? (places - item - 1) / items + 1 : 0;
+    const uint64_t own = sl_substitute_own(places, item, items);
     assert(item < items && attempt < places);
     if (attempt < own) {
         return item + attempt * items;

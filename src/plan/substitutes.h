@@ -12,6 +12,8 @@
 
 #include <stdint.h>
 
+/* Places of an item's own. */
+uint64_t sl_substitute_own(uint64_t places, uint64_t item, uint64_t items);
 /* Of `places` the one that `item` < items tries at attempt 0 .. places - 1; all of them, once. */
 uint64_t sl_substitute_place(uint64_t places, uint64_t item, uint64_t items, uint64_t attempt);
 
