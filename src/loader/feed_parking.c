@@ -38,7 +38,7 @@ void sl_feed_begin_finals(sl_feed *feed, sl_feed_slot *slot)
 static bool is_used(const sl_feed *feed, const sl_feed_slot *slot, uint32_t row, uint64_t sample)
 {
     const uint32_t each = feed->episodes->samples;
-    const uint64_t *finals = finals_of(feed, slot) + row / each * each;
+    const uint64_t *finals = finals_of(feed, slot) + (size_t)(row / each) * each;
     bool used = false;
     for (uint32_t i = 0; i < each; i++) {
         used = used || finals[i] == sample;

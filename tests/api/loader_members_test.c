@@ -2,7 +2,8 @@
 /*
  * Rows of several samples of which some are bad, in read buffers that hold a fraction of the rows
  * on their way: whatever the number of members, the share of bad samples, the buffer, the order and
- * the policy, an epoch ends soon, and its rows are of good samples.
+ * the policy, an epoch ends soon, and its rows are of good samples; also in episodes, whose rows
+ * may wait for one another.
  */
 #include "loader_setup.h"
 #include "test.h"
@@ -73,7 +74,11 @@ typedef struct variant {
     int32_t shuffle, policy, page_cache;
     uint64_t buffer_bytes;
     uint32_t workers;
+    bool episodes;
 } variant;
+
+enum { K = 3, N = 5, CLASS_SAMPLES = 10, EPISODES = 16 };
+static uint32_t classes[SAMPLES];
 
 static char names[MEMBERS_MAX][16];
 
@@ -92,6 +97,17 @@ static sluice_loader *open_loader(const char *path, const variant *v)
         assert_int_equal(sluice_columns_add(columns, &column), SLUICE_OK);
     }
     options.batch_size = BATCH;
+    if (v->episodes) {
+        for (uint32_t i = 0; i < SAMPLES; i++) {
+            classes[i] = i / CLASS_SAMPLES;
+        }
+        options.batch_size = 2 * K * N;
+        options.classes = classes;
+        options.class_count = SAMPLES;
+        options.episode_classes = K;
+        options.episode_samples = N;
+        options.episodes = EPISODES;
+    }
     options.columns = columns;
     options.shuffle = v->shuffle;
     options.block_samples = 8;
@@ -136,6 +152,37 @@ static void check_rows(const sluice_batch *batch, const variant *v, uint32_t *go
     }
 }
 
+static uint32_t good_of_class(uint32_t class, uint32_t percent)
+{
+    uint32_t good = 0;
+    for (uint32_t i = 0; i < CLASS_SAMPLES; i++) {
+        good += !is_bad(class * CLASS_SAMPLES + i, percent);
+    }
+    return good;
+}
+
+/* A class with as many good samples as an episode wants has no sample in it twice. */
+static void check_episodes(const sluice_batch *batch, const variant *v, uint32_t *full)
+{
+    const int64_t *index = (const int64_t *)(const void *)column_of(batch, "index");
+    const uint8_t *mask = column_of(batch, "mask");
+    for (uint32_t first = 0; first < sluice_batch_rows(batch); first += N) {
+        const uint32_t class = (uint32_t)index[first] / CLASS_SAMPLES;
+        uint32_t different = 0;
+        for (uint32_t i = first; i < first + N; i++) {
+            bool seen = !mask[i];
+            for (uint32_t k = first; k < i; k++) {
+                seen = seen || index[k] == index[i];
+            }
+            different += !seen;
+            assert_int_equal(index[i] / CLASS_SAMPLES, class);
+        }
+        const uint32_t good = good_of_class(class, v->bad_percent);
+        assert_true(good < N || different == N);
+        *full += good >= N;
+    }
+}
+
 /* An epoch, each batch of which comes before the deadline. */
 static void run(const char *path, const variant *v)
 {
@@ -143,11 +190,15 @@ static void run(const char *path, const variant *v)
     sluice_batch *batch = NULL;
     uint32_t rows = 0;
     uint32_t good = 0;
+    uint32_t full = 0;
     assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
     sluice_status status = sluice_loader_next(loader, &batch, DEADLINE_NS);
     while (status == SLUICE_OK) {
         rows += sluice_batch_rows(batch);
         check_rows(batch, v, &good);
+        if (v->episodes) {
+            check_episodes(batch, v, &full);
+        }
         sluice_batch_release(batch);
         status = sluice_loader_next(loader, &batch, DEADLINE_NS);
     }
@@ -160,9 +211,10 @@ static void run(const char *path, const variant *v)
                  status, rows, v->members, v->bad_percent, v->shuffle, v->policy, v->page_cache,
                  (unsigned long long)v->buffer_bytes, error.text);
     }
-    assert_true(fails || rows == SAMPLES);
+    assert_true(fails || rows == (v->episodes ? EPISODES * K * N : SAMPLES));
+    assert_true(!v->episodes || full > EPISODES);
     /* Eight tries of one in ten bad find a good one. */
-    assert_true(v->policy != SLUICE_BAD_REPLACE || v->bad_percent > 10 || good == SAMPLES);
+    assert_true(v->policy != SLUICE_BAD_REPLACE || v->bad_percent > 10 || good == rows);
     sluice_loader_close(loader);
 }
 
@@ -223,4 +275,32 @@ TEST(epochs_with_many_bad_samples_end)
 TEST(epochs_with_mostly_bad_samples_end)
 {
     run_percent(60);
+}
+
+/* Rows of several episodes of a batch wait for one another, and loaders are closed meanwhile. */
+TEST(episodes_have_no_sample_twice)
+{
+    char folder[200];
+    char path[256];
+    temporary_directory(folder, sizeof(folder));
+    (void)snprintf(path, sizeof(path), "%s/d", folder);
+    write_samples(path, 35);
+    for (uint32_t i = 0; i < TEST_AMOUNT(12, 6); i++) {
+        const variant v = {.members = 1 + i % 2,
+                           .bad_percent = 35,
+                           .policy = SLUICE_BAD_REPLACE,
+                           .shuffle = SLUICE_SHUFFLE_FULL,
+                           .page_cache = i % 4 < 2 ? SLUICE_CACHE_BUFFERED : SLUICE_CACHE_AUTO,
+                           .buffer_bytes = MIB,
+                           .workers = 1 + i % 3,
+                           .episodes = true};
+        run(path, &v);
+        sluice_loader *loader = open_loader(path, &v);
+        assert_int_equal(sluice_loader_start_epoch(loader, i), SLUICE_OK);
+        setup_sleep_ns(UINT64_C(1000000) * i);
+        assert_int_equal(sluice_loader_start_epoch(loader, i + 1), SLUICE_OK);
+        setup_sleep_ns(UINT64_C(500000) * i);
+        sluice_loader_close(loader);
+    }
+    remove_tree(folder);
 }
