@@ -114,6 +114,13 @@ def not_with(name):
     return [b if a == name else a for a, b in itertools.combinations([f.name for f in FEATURES], 2) if name in (a, b) and RESULTS.get((a, b))]
 
 
+def cell(name):
+    refused = not_with(name)
+    others = [f.name for f in FEATURES if f.name not in (name, *refused)]
+    said = ", ".join(refused)
+    return (said if len(said) < 160 else "all but " + ", ".join(others)) or "-"
+
+
 def page():
     head = """
         # Features of rows in pairs
@@ -128,7 +135,7 @@ def page():
     text = textwrap.dedent(head).lstrip()
     reasons = {}
     for feature in FEATURES:
-        text += f"| {feature.name} | {', '.join(not_with(feature.name)) or '-'} |\n"
+        text += f"| {feature.name} | {cell(feature.name)} |\n"
     for pair, said in RESULTS.items():
         if said is not None:
             reasons.setdefault(reason(said), []).append(" + ".join(pair))

@@ -82,7 +82,7 @@ typedef struct twofold {
     double high, low;
 } twofold;
 
-enum { TWOFOLD_TERMS = 14 };
+enum { TWOFOLD_TERMS = 14, TWOFOLD_FIRST = 7 };
 /* What QUARTER_HIGH + QUARTER_LOW is less than pi / 2 by. */
 #define QUARTER_LOWEST 0x1.1701b839a2520p-88
 
@@ -113,12 +113,17 @@ static twofold twofold_divide(twofold a, twofold b)
     return sum_of(quotient, rest / b.high);
 }
 
-/* 1 - x^2 / (b (b + 1)) + ..., of which b is 1 for the cosine and 2 for sin x / x. */
+/* 1 - x^2 / (b (b + 1)) + ..., of which b is 1 for the cosine and 2 for sin x / x. The last terms
+ * are so small that one part is enough for them. */
 static twofold turn_series(twofold square, int b)
 {
     const twofold one = {1, 0};
-    twofold sum = one;
-    for (int n = TWOFOLD_TERMS; n >= 1; n--) {
+    double last = 1;
+    for (int n = TWOFOLD_TERMS; n > TWOFOLD_FIRST; n--) {
+        last = 1 - last * square.high / ((2.0 * n - 2 + b) * (2.0 * n - 1 + b));
+    }
+    twofold sum = {last, 0};
+    for (int n = TWOFOLD_FIRST; n >= 1; n--) {
         const double below = (2.0 * n - 2 + b) * (2.0 * n - 1 + b);
         const twofold term = twofold_divide(twofold_multiply(sum, square), (twofold){below, 0});
         sum = twofold_add(one, (twofold){-term.high, -term.low});
@@ -129,6 +134,9 @@ static twofold turn_series(twofold square, int b)
 sl_trigonometry sl_rounded_trigonometry(double radians)
 {
     assert(fabs(radians) <= 1e3);
+    if (radians == 0) {
+        return (sl_trigonometry){.sine = 0, .cosine = 1, .tangent = 0};
+    }
     const double quarters = floor(radians / (QUARTER_HIGH + QUARTER_LOW) + 0.5);
     const double taken = quarters * QUARTER_LOW;
     const twofold low = {-taken, -fma(quarters, QUARTER_LOW, -taken) - quarters * QUARTER_LOWEST};

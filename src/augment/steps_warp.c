@@ -87,7 +87,9 @@ static void affine_matrix(const affine_draw *d, uint32_t width, uint32_t height,
     const sl_trigonometry angle = sl_rounded_trigonometry(d->angle * DEGREE);
     const sl_trigonometry across = sl_rounded_trigonometry(d->shear[0] * DEGREE);
     const sl_trigonometry down = sl_rounded_trigonometry(d->shear[1] * DEGREE);
-    const sl_trigonometry rest = sl_rounded_trigonometry(d->angle * DEGREE - d->shear[1] * DEGREE);
+    const sl_trigonometry rest =
+        d->shear[1] == 0 ? angle
+                         : sl_rounded_trigonometry(d->angle * DEGREE - d->shear[1] * DEGREE);
     const double tangent = across.tangent;
     const double x = width * 0.5;
     const double y = height * 0.5;
