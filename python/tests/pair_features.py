@@ -115,7 +115,7 @@ class Plan:
     def open(self, folder):
         steps = [*self.first, *self.cuts, *(self.sized or [T.Resize((SIZE, SIZE), NEAREST)]), *self.layers, *self.colours, *self.mixes]
         others = sorted(self.others.items(), key=lambda item: item[0] != "view")  # which draws by its number
-        only = self.bare and len(self.columns) == 1 and not (self.others or self.boxes or len(steps) > 1)
+        only = self.bare and len(self.columns) == 1 and not (self.others or self.boxes or self.sized or len(steps) > 1)
         data = folder("tokens" if only else self.encode, self.bad)
         columns = {} if only else {**dict(others), "image": C.Image("image", transform=steps, **self.image)}
         if self.boxes:
