@@ -9,8 +9,6 @@
 
 #include "error.h"
 
-#include <string.h>
-
 #define STAGE "columns"
 
 /* ---- boxes that are drawn again ---- */
@@ -120,6 +118,15 @@ static const sl_recipe_step *next_move(const sluice_augment *recipe, uint32_t *a
     return *at < end ? &recipe->steps[(*at)++] : NULL;
 }
 
+static bool have_same_arguments(const sl_recipe_step *a, const sl_recipe_step *b)
+{
+    bool same = true;
+    for (uint32_t i = 0; i < SL_STEP_ARGUMENTS_MAX; i++) {
+        same = same && a->arguments[i] == b->arguments[i];
+    }
+    return same;
+}
+
 /* Whether what moves boxes before the step that looks at them is the same in both: of the group,
  * or of no draw. */
 static bool are_moved_alike(const sluice_augment *a, uint32_t end_of_a, const sluice_augment *b,
@@ -135,8 +142,7 @@ static bool are_moved_alike(const sluice_augment *a, uint32_t end_of_a, const sl
         }
         const bool drawn = one->kind->stream != 0;
         if (one->kind != other->kind || one->shared != other->shared ||
-            (drawn && one->shared != key) ||
-            memcmp(one->arguments, other->arguments, sizeof(one->arguments)) != 0) {
+            (drawn && one->shared != key) || !have_same_arguments(one, other)) {
             return false;
         }
     }
