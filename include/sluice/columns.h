@@ -332,8 +332,8 @@ typedef struct sluice_column {
     double background;     /* MASK of shapes: what no shape covers [0] */
     double ignore;         /* MASK of shapes: what a loss leaves out [255] */
     int32_t orientation;   /* MASK, BOXES, POINTS, INSTANCES: the way up of the image that they were
-                              annotated in, STORED or UPRIGHT [AUTO: the field's, or else the image's;
-                              of MASK, what its own size says] */
+                              annotated in, STORED or UPRIGHT [AUTO: the field's, or else the
+                              image's; of MASK, what its own size says] */
     uint32_t reserved_end; /* 0 */
 } sluice_column;
 

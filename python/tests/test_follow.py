@@ -324,4 +324,3 @@ def test_upright_by_exif(tmp_path):
     assert row["g.size"].tolist() == [40, 20]
     (_, row), = rows(tmp_path / "d", columns)  # the mask, which is of the upright one, is turned back with it
     assert row["g.size"].tolist() == [20, 40]
-

@@ -27,7 +27,7 @@ static void note_contradiction(const sl_column_set *set, const sl_column *column
 
 /* ---- boxes and points ---- */
 
-static void take_format(const sl_column_set *set, sl_column *column)
+static void take_box_format(const sl_column_set *set, sl_column *column)
 {
     sl_box_rule *rule = &column->request.boxes;
     const sluice_box_format known = column->field.meaning.box_format;
@@ -149,7 +149,7 @@ sluice_status sl_column_take_meaning(sl_column_set *set, const sl_columns_config
 {
     sluice_status status = SLUICE_OK;
     if (column->kind == &sl_column_boxes) {
-        take_format(set, column);
+        take_box_format(set, column);
     }
     if (column->kind == &sl_column_boxes || column->kind == &sl_column_points) {
         status = take_coordinates(set, column, error);

@@ -139,7 +139,7 @@ static sluice_status refuse_ambiguous(const sl_column *lead, const sl_turn *stor
                         column->request.name);
 }
 
-static bool is_size(const sl_value *value)
+static bool is_side(const sl_value *value)
 {
     return value->present && value->integer > 0;
 }
@@ -150,7 +150,7 @@ static sluice_status find_annotated(const sl_column *lead, const sl_row *row, sl
     const sl_value *width = &row->values.of[lead->width_field];
     const sl_value *height = &row->values.of[lead->height_field];
     const sl_turn *stored = &frame->stored;
-    if (!is_size(width) || !is_size(height)) {
+    if (!is_side(width) || !is_side(height)) {
         return lead->dependent && !sl_turn_is_none(stored)
                    ? refuse_ambiguous(lead, stored, "no width and height say", error)
                    : SLUICE_OK;

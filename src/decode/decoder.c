@@ -174,7 +174,7 @@ static sluice_status open_value(sl_decoder *decoder, const sl_value *value, slui
 }
 
 /* Of what is decoded. */
-static sl_picture size_of(const sl_decoder *decoder)
+static sl_picture decoded_size(const sl_decoder *decoder)
 {
     const sl_picture stored = decoder->info.stored;
     return sl_orient_transposes(decoder->info.orientation)
@@ -194,7 +194,7 @@ sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_value *value
                             "it is stored as %s, which has no pixels",
                             sl_codec_name(decoder->codec));
     }
-    *picture = size_of(decoder);
+    *picture = decoded_size(decoder);
     return SLUICE_OK;
 }
 
@@ -233,7 +233,7 @@ void sl_decoder_turn(sl_decoder *decoder, bool upright, sl_picture *picture)
 {
     assert(decoder->opened && !decoder->decoded);
     decoder->info.orientation = upright ? decoder->orientation : 1;
-    *picture = size_of(decoder);
+    *picture = decoded_size(decoder);
 }
 
 /* Names those codecs that would do. */

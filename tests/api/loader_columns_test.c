@@ -397,7 +397,7 @@ TEST(a_refused_call_is_remembered)
     sluice_columns *columns = NULL;
     assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
     assert_int_equal(sluice_columns_number(columns, "label", 0), SLUICE_OK);
-    assert_int_equal(sluice_columns_ragged(columns, "key", 0), SLUICE_INVALID);
+    assert_int_equal(sluice_columns_one_hot(columns, "key", 0, 0), SLUICE_INVALID);
     sluice_error error = SLUICE_ERROR_INIT;
     assert_int_equal(sluice_columns_get_error(columns, &error), SLUICE_INVALID);
     refuse(columns, NULL, setup_options(), error.text);

@@ -71,8 +71,8 @@ json '.samples[0].values == {}'
 ! cmp -s drawn.png unmapped.png || fail "instances are not drawn"
 for sizes in one padded ragged; do
     [ $sizes = one ] && as= || as=sizes=$sizes,max-width=64,max-height=64,
-    run 0 view instances.json "${chosen[@]}" --samples 1 --draws 2 --column "image:image,${as}size=64,crop=random" "${instances[@]}" \
-        --column map=segmentation:mask,labels=labels --column boxes:boxes,length=9,format=xywh -o $sizes.png
+    run 0 view instances.json "${chosen[@]}" --samples 1 --draws 2 --column "image:image,${as}size=64,crop=random" \
+        --column boxes:boxes,length=9,format=xywh "${instances[@]}" --column map=segmentation:mask,labels=labels -o $sizes.png
 done
 ! cmp -s one.png drawn.png || fail "two draws are as one"
 cmp one.png padded.png || fail "padded pictures are drawn otherwise"
@@ -154,7 +154,7 @@ python3 - << 'END'
 import glob, json, os
 names = [os.path.basename(path) for path in sorted(glob.glob("photos/*/*"))]
 os.rename(os.path.dirname(glob.glob("photos/*/*")[0]), "pictures")
-json.dump({"images": [{"id": i, "file_name": name, "width": 9, "height": 9} for i, name in enumerate(names)],
+json.dump({"images": [{"id": i, "file_name": name} for i, name in enumerate(names)],
            "annotations": [{"id": 1, "image_id": 1, "category_id": 3, "bbox": [4, 5, 60, 50]}],
            "categories": [{"id": 3, "name": "<cat>"}]}, open("pictures/instances_a.json", "w"))
 END
@@ -178,7 +178,7 @@ for command in bench view; do
     refuses 2 "its dtype is f32" "$command" scenes "${image[@]}" --column seg:mask,interpolation=bilinear
     refuses 2 "a geometry is of no field: expected g:geometry" "$command" scenes "${image[@]}" --column g=image:geometry
     refuses 2 "expected one of auto, xyxy, xywh, cxcywh" "$command" scenes "${image[@]}" --column boxes:boxes,length=9,format=coco
-    refuses 2 "relative=2: expected 0 or 1" "$command" scenes "${image[@]}" --column boxes:boxes,length=9,relative=2
+    refuses 2 "relative=2: expected one of auto, relative, pixels, indices" "$command" scenes "${image[@]}" --column boxes:boxes,length=9,relative=2
     refuses 2 "needs a length" "$command" scenes "${image[@]}" --column boxes:boxes
     refuses 2 "a permutation" "$command" scenes "${image[@]}" --column points:points,length=9,mirror=0:0
 done

@@ -33,7 +33,8 @@ static const gap loader_gaps[] = {
 static const gap column_gaps[] = {GAP(sluice_column, field),        GAP(sluice_column, name),
                                   GAP(sluice_column, recipe),       GAP(sluice_column, dims),
                                   GAP(sluice_column, shape),        GAP(sluice_column, mirror),
-                                  GAP(sluice_column, mirror_count), GAP(sluice_column, reserved)};
+                                  GAP(sluice_column, mirror_count), GAP(sluice_column, reserved),
+                                  GAP(sluice_column, reserved_end)};
 static const gap dataset_gaps[] = {
     GAP(sluice_dataset_options, flat), GAP(sluice_dataset_options, fields),
     GAP(sluice_dataset_options, field_count), GAP(sluice_dataset_options, reserved)};

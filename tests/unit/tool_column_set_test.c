@@ -178,7 +178,7 @@ TEST(test_refusals)
 {
     static const char *const wrong[] = {"x:nothing", "i:image,padding=3",
                                         "i:image,crop=random,area-min=1",
-                                        "i:image,area-min=0.9,area-max=0.5", "c:ragged"};
+                                        "i:image,area-min=0.9,area-max=0.5", "c:window"};
     struct column_set *set = calloc(1, sizeof *set);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const struct option_list texts = {.at = {wrong[i]}, .count = 1};

@@ -292,11 +292,11 @@ TEST(test_faults_of_followers)
         {"b:boxes,box-format=xywh",
          "it takes length, too-long, follows, format, out-format, "
          "relative, out-relative, padded, at-least-one, min-size, "
-         "min-area, min-visibility, max-aspect, shapes, crowds, missing"},
+         "min-area, min-visibility, max-aspect, shapes, crowds, orientation, missing"},
         {"b:boxes,shapes=a b", "shapes=a b: expected a field's name"},
         {"i:instances,shapes=a", "no \"shapes\""},
-        {"b:boxes,relative=2", "relative=2: expected 0 or 1"},
-        {"b:boxes,relative=yes", "relative=yes: expected 0 or 1"},
+        {"b:boxes,relative=2", "relative=2: expected one of auto, relative, pixels, indices"},
+        {"b:boxes,relative=yes", "relative=yes: expected one of auto, relative, pixels, indices"},
         {"b:boxes,min-size=-1", "min-size=-1: expected a number from 0 to 1048576"},
         {"b:boxes,min-visibility=1.5", "expected a number from 0 to 1"},
         {"b:boxes,max-aspect=0.5", "expected a number from 1 to 1048576"},

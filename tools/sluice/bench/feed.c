@@ -106,6 +106,7 @@ int bench_feed_next(struct bench_feed *feed, sluice_batch **batch)
 
 void bench_feed_close(struct bench_feed *feed)
 {
+    report_warnings(feed->loader);
     sluice_loader_close(feed->loader);
     feed->loader = NULL;
 }

@@ -100,6 +100,7 @@ int bench_warm_up(const struct bench_plan *plan, struct bench_warm_up *warm_up)
                                       .batches = pass.batches,
                                       .epoch_batches = sluice_loader_steps(pass.loader),
                                       .whole_epoch = !pass.stopped};
+    report_warnings(pass.loader);
     sluice_loader_close(pass.loader);
     if (code == TOOL_FINE && interrupt_pending()) {
         report("interrupted during the warm-up: nothing was measured");
@@ -193,6 +194,7 @@ static int measure_once(const struct bench_plan *plan, struct bench_result *resu
         return code;
     }
     code = run_pass(&pass, result);
+    report_warnings(pass.loader);
     sluice_loader_close(pass.loader);
     if (code == TOOL_FINE && pass.batches == 0) {
         report("no batch came in the time given: nothing was measured; give more --seconds");

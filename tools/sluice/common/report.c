@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { WARNINGS_MAX = 64 };
+
 static const char *command_name = "";
 static bool quiet; /* set once, before threads start */
 
@@ -104,6 +106,38 @@ sluice_error report_own_words(const sluice_error *error)
     sluice_error own = *error;
     sluice_error_respell(&own, spell, NULL);
     return own;
+}
+
+/* Whether a sentence is another one than those before: by a hash. */
+static bool is_new(const char *text)
+{
+    static uint64_t known[WARNINGS_MAX];
+    static size_t count;
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    for (const char *at = text; *at != '\0'; at++) {
+        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001B3);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (known[i] == hash) {
+            return false;
+        }
+    }
+    if (count < WARNINGS_MAX) {
+        known[count++] = hash;
+    }
+    return true;
+}
+
+void report_warnings(sluice_loader *loader)
+{
+    sluice_error warning = SLUICE_ERROR_INIT;
+    for (uint32_t i = 0;
+         loader != NULL && sluice_loader_get_warning(loader, i, &warning) == SLUICE_OK; i++) {
+        const sluice_error own = report_own_words(&warning);
+        if (is_new(own.text)) {
+            report_note("warning: %s", own.text);
+        }
+    }
 }
 
 int report_error(const sluice_error *error, const char *advice)

@@ -7,6 +7,7 @@
 #define TOOL_REPORT_H
 
 #include <sluice/common.h>
+#include <sluice/loader.h>
 
 #include <stdbool.h>
 
@@ -26,6 +27,10 @@ void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Reports a library error, then `advice` (what to do next; NULL: none); returns the exit code. */
 int report_error(const sluice_error *error, const char *advice);
+
+/* What a loader warns of (sluice_loader_get_warning), each sentence once in a run; the main thread,
+ * before the loader is closed. NULL: nothing. */
+void report_warnings(sluice_loader *loader);
 
 /* The error, with the options that it names called as users of the command know them. */
 sluice_error report_own_words(const sluice_error *error);

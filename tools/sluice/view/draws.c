@@ -114,6 +114,7 @@ static int open_loader(struct view *view, uint32_t draw)
     struct column_source source;
     sluice_loader_options options = args->options;
     look.shape.first = view->steps != NULL ? draw + 1 : 0;
+    report_warnings(view->loader);
     sluice_loader_close(view->loader);
     view->loader = NULL;
     int code = column_set_make(view->columns, &look, &source, &options);

@@ -230,6 +230,7 @@ static int run(struct view_args *args)
                          .look = look_of(args),
                          .steps = args->each_step ? steps : NULL};
     code = show(&view, dataset, &set);
+    report_warnings(view.loader);
     sluice_loader_close(view.loader);
     reasons_end(&view.reasons);
     sheet_free(&view.sheet);
