@@ -179,7 +179,7 @@ for command in bench view; do
     refuses 2 "a geometry is of no field: expected g:geometry" "$command" scenes "${image[@]}" --column g=image:geometry
     refuses 2 "expected one of auto, xyxy, xywh, cxcywh" "$command" scenes "${image[@]}" --column boxes:boxes,length=9,format=coco
     refuses 2 "relative=2: expected one of auto, relative, pixels, indices" "$command" scenes "${image[@]}" --column boxes:boxes,length=9,relative=2
-    refuses 2 "needs a length" "$command" scenes "${image[@]}" --column boxes:boxes
+    refuses 2 "needs a length" "$command" scenes "${image[@]}" --column boxes:boxes,padded=1
     refuses 2 "a permutation" "$command" scenes "${image[@]}" --column points:points,length=9,mirror=0:0
 done
 # Masks in a folder beside the pictures are told of, and YOLO's boxes.

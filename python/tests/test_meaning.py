@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns without another word: what COCO and YOLO datasets know of their boxes, points and images is the default."""
+import io
+import json
+import warnings
+
+import numpy
+import pytest
+from PIL import Image
+
+import sluice
+from sluice import columns as C
+from sluice import transforms as T
+
+WIDTH, HEIGHT = 64, 48
+TURNS = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}  # EXIF orientations as Pillow's transpositions
+# of the upright picture, left, top, right, bottom
+BOX = (8, 20, 24, 30)
+
+
+def upright(orientation):
+    """A white box on black, and the size of the picture."""
+    size = (HEIGHT, WIDTH) if orientation > 4 else (WIDTH, HEIGHT)
+    image = Image.new("RGB", size)
+    image.paste((255, 255, 255), BOX)
+    return image
+
+
+def save(path, image, orientation):
+    """So that Pillow's exif_transpose makes `image` of it."""
+    undone = {6: 8, 8: 6}.get(orientation, orientation)
+    stored = image if orientation == 1 else image.transpose(TURNS[undone])
+    exif = Image.Exif()
+    exif[0x112] = orientation
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stored.save(path, quality=95, exif=exif)
+
+
+def inside(picture, box):
+    """Means of a picture in a box, and without it."""
+    left, top, right, bottom = (int(round(float(number))) for number in box)
+    mask = numpy.zeros(picture.shape[:2], bool)
+    mask[top:bottom, left:right] = True
+    return picture[mask].mean(), picture[~mask].mean()
+
+
+def batches(data, columns, **arguments):
+    with sluice.Loader(data, 1, columns=columns, drop_last=False, **arguments) as loader:
+        yield from loader
+
+
+def whole(field=None):
+    return C.Image(field, transform=None, sizes="padded", max_size=(WIDTH, WIDTH))
+
+
+def check(data, orientations, **arguments):
+    columns = {"image": whole(), "boxes": C.Boxes(), "labels": C.Ragged()}
+    seen = 0
+    for batch in batches(data, columns, **arguments):
+        box, label = numpy.asarray(batch["boxes"]), numpy.asarray(batch["labels"])
+        assert box.shape == (1, 4) and label.shape == (1,)
+        white, black = inside(numpy.asarray(batch["image"])[0], box[0])
+        assert white > 240 and black < 15
+        seen += 1
+    assert seen == len(orientations)
+
+
+# ---- YOLO: of the upright picture ----
+
+
+@pytest.fixture
+def yolo(tmp_path):
+    for orientation in range(1, 9):
+        image = upright(orientation)
+        save(tmp_path / "images" / "train" / f"{orientation}.jpg", image, orientation)
+        left, top, right, bottom = BOX
+        numbers = ((left + right) / 2 / image.width, (top + bottom) / 2 / image.height, 16 / image.width, 10 / image.height)
+        label = tmp_path / "labels" / "train" / f"{orientation}.txt"
+        label.parent.mkdir(parents=True, exist_ok=True)
+        label.write_text("0 " + " ".join(map(str, numbers)) + "\n")
+    (tmp_path / "data.yaml").write_text("names: [thing]\ntrain: images/train\n")
+    return tmp_path / "images" / "train"
+
+
+@pytest.mark.parametrize("exif", ["auto", "apply", "ignore", True, False])
+def test_yolo(yolo, exif):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check(yolo, range(8), exif=exif)
+
+
+def test_decode_is_as_the_loader(yolo):
+    data = sluice.Dataset(yolo)
+    for index in range(8):
+        name = int(data.sample(index)["path"].split("/")[-1].split(".")[0]) if "path" in data.sample(index) else index + 1
+        assert data.decode(index).shape[:2] == upright(name).size[::-1]
+        assert data.decode(index, exif=False).shape[:2] == data.decode(index, exif="ignore").shape[:2] == (HEIGHT, WIDTH) or name == 1
+
+
+def test_an_argument_that_contradicts(yolo):
+    with pytest.warns(UserWarning) as told:
+        with sluice.Loader(yolo, 4, columns={"image": whole(), "boxes": C.Boxes(format="xywh", relative=False)}) as loader:
+            pass
+    texts = [str(warning.message) for warning in told]
+    assert texts == [
+        "column \"boxes\": format is xywh, but the dataset says that \"boxes\" is cxcywh; leave it out to go by the dataset",
+        "column \"boxes\": relative is pixels, but the dataset says that \"boxes\" is relative; leave it out to go by the dataset",
+    ]
+    assert all(warning.filename == __file__ for warning in told)
+
+
+def test_a_batch_without_a_box(yolo):
+    with pytest.warns(UserWarning, match="says that"):
+        loader = sluice.Loader(yolo, 4, columns={"image": whole(), "boxes": C.Boxes(format="cxcywh", relative=False)})
+    with pytest.warns(UserWarning, match="left none of the 4 boxes of a whole batch; .* cxcywh in pixels: write relative=True") as told:
+        for batch in loader:
+            assert not numpy.asarray(batch["boxes"]).size
+    assert len(told) == 1 and told[0].filename == __file__
+
+
+def test_warnings_as_errors(yolo):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="format is xywh"):
+            sluice.Loader(yolo, 4, columns={"image": whole(), "boxes": C.Boxes(format="xywh")})
+
+
+# ---- COCO: by width and height ----
+
+
+def coco(path, pictures, **more):
+    """pictures: (orientation, whether it was annotated upright, how the JSON has width and height)"""
+    images, annotations = [], []
+    for number, (orientation, turned, *size) in enumerate(pictures):
+        image = upright(orientation) if turned else Image.new("RGB", (WIDTH, HEIGHT))
+        if not turned:  # as it is stored
+            image.paste((255, 255, 255), BOX)
+            image = image if orientation == 1 else image.transpose(TURNS[orientation])
+        save(path / "images" / f"{number}.jpg", image, orientation)
+        width, height = size or (upright(orientation).size if turned else (WIDTH, HEIGHT))
+        images.append({"id": number, "file_name": f"{number}.jpg", "width": width, "height": height})
+        left, top, right, bottom = BOX
+        annotations.append({
+            "id": number, "image_id": number, "category_id": 1, "bbox": [left, top, right - left, bottom - top], "iscrowd": 0, "area": 160,
+            **more,
+        })  # fmt: skip
+    made = {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "thing"}]}
+    (path / "instances.json").write_text(json.dumps(made))
+    return path
+
+
+BOTH = [(orientation, turned) for orientation in (1, 5, 6, 7, 8) for turned in (False, True)]
+
+
+@pytest.mark.parametrize("exif", ["auto", "apply", "ignore"])
+def test_coco(tmp_path, exif):
+    check(coco(tmp_path, BOTH), BOTH, exif=exif)
+
+
+def test_coco_views_and_buckets(tmp_path):
+    coco(tmp_path, BOTH)
+    columns = {"a": whole("image"), "b": whole("image"), "boxes": C.Boxes(follows="b")}
+    for batch in batches(tmp_path, columns):
+        assert (numpy.asarray(batch["a"]) == numpy.asarray(batch["b"])).all()
+        assert inside(numpy.asarray(batch["b"])[0], numpy.asarray(batch["boxes"])[0])[0] > 240
+    columns = {"image": C.Image(transform=T.BucketCrop()), "boxes": C.Boxes()} if hasattr(T, "BucketCrop") else None
+    if columns is None:
+        return
+    shapes = set()
+    with sluice.Loader(tmp_path, 2, columns=columns, buckets=[(64, 48), (48, 64)], drop_last=False) as loader:
+        for batch in loader:
+            for picture, box in zip(numpy.asarray(batch["image"]), numpy.asarray(batch["boxes"])):
+                shapes.add(picture.shape[:2])
+                assert inside(picture, box)[0] > 240
+    assert shapes == {(48, 64), (64, 48)}
+
+
+def test_coco_mosaic(tmp_path):
+    """Of each of its samples the boxes are where the box is."""
+    coco(tmp_path, BOTH)
+    columns = {"image": C.Image(transform=T.Mosaic(64, grid=2)), "boxes": C.Boxes(min_size=6, min_visibility=0.9), "labels": C.Ragged()}
+    for batch in batches(tmp_path, columns):
+        assert len(numpy.asarray(batch["labels"])) == len(numpy.asarray(batch["boxes"]))
+        for box in numpy.asarray(batch["boxes"]):
+            left, top, right, bottom = numpy.ceil(box + [1, 1, -1, -1]).astype(int)
+            part = numpy.asarray(batch["image"])[0][top : bottom - 1, left : right - 1]
+            assert part.size == 0 or part.min() > 150
+
+
+def test_sizes_that_do_not_fit(tmp_path):
+    data = coco(tmp_path, [(6, True, 640, 480)])
+    with pytest.raises(sluice.CorruptError, match=r"is 64 x 48 \(width x height\) as stored, 48 x 64 upright, and was annotated as 640 x 480"):
+        list(batches(data, {"image": whole()}))
+    with pytest.raises(sluice.CorruptError, match="640 x 480"):
+        sluice.Dataset(data).decode(0)
+    assert sluice.Dataset(data).decode(0, exif="apply").shape == (64, 48, 3)
+
+
+def test_a_half_turn_is_not_guessed(tmp_path):
+    data = coco(tmp_path, [(3, True)])
+    columns = {"image": whole(), "boxes": C.Boxes()}
+    with pytest.raises(sluice.CorruptError, match='orientation 3, .* give column "boxes", .* orientation upright or stored'):
+        list(batches(data, columns))
+    for exif in ("auto", "apply"):
+        (batch,) = batches(data, {"image": whole(), "boxes": C.Boxes(orientation="upright")}, exif=exif)
+        assert inside(numpy.asarray(batch["image"])[0], numpy.asarray(batch["boxes"])[0])[0] > 240
+    (batch,) = batches(data, {"image": whole()})
+    assert numpy.asarray(batch["image"]).shape == (1, HEIGHT, WIDTH, 3)
+
+
+def test_keypoints_are_numbers_of_pixels(tmp_path):
+    """As numpy flips them: W - 1 - x; column 0 survives."""
+    points = [0, 10, 2, 63, 10, 2, 5, 6, 1, 0, 0, 0]
+    data = coco(tmp_path, [(1, False)], keypoints=points, num_keypoints=3)
+    columns = {"image": C.Image(transform=[T.Resize((HEIGHT, WIDTH)), T.RandomHorizontalFlip(1)]), "boxes": C.Boxes(), "keypoints": C.Points()}
+    (batch,) = batches(data, columns)
+    assert numpy.asarray(batch["keypoints"]).tolist() == [[63, 10, 2, 0, 10, 2, 58, 6, 1, 0, 0, 0]]
+
+
+def test_labels_follow_what_is_kept(tmp_path):
+    coco(tmp_path, [(1, False)] * 4)
+    columns = {"image": C.Image(transform=T.CenterCrop(16)), "boxes": C.Boxes(), "labels": C.Ragged(), "area": C.Ragged()}
+    with pytest.warns(UserWarning, match="left none of the 1 boxes"):
+        (batch, *_) = batches(tmp_path, columns)
+    assert [numpy.asarray(batch[name]).size for name in ("boxes", "labels", "area")] == [0, 0, 0]
+
+
+def test_shapes_and_masks_are_turned(tmp_path):
+    left, top, right, bottom = BOX
+    data = coco(tmp_path, BOTH, segmentation=[[left, top, right, top, right, bottom, left, bottom]])
+    data = sluice.Dataset(data, fields={"image": "image", "boxes": "boxes", "labels": "labels", "shapes": "segmentation"})
+    columns = {
+        "image": whole(), "boxes": C.Boxes(shapes="shapes"), "masks": C.Instances("shapes", length=2), "map": C.Mask("shapes", labels="labels"),
+    }  # fmt: skip
+    for exif in ("auto", "apply", "ignore"):
+        for batch in batches(data, columns, exif=exif):
+            picture = numpy.asarray(batch["image"])[0][..., 0] > 127
+            (masks,) = batch.pictures("masks")
+            assert (numpy.asarray(masks)[0].astype(bool) != picture).sum() <= 8  # a JPEG's edge
+            assert inside(numpy.asarray(batch["image"])[0], numpy.asarray(batch["boxes"])[0])[0] > 240
+
+
+@pytest.mark.parametrize("how", [{"raw": True}, {}])
+def test_packed_it_is_the_same(tmp_path, how):
+    """Pixels have no EXIF, and are stored as they were annotated."""
+    data = coco(tmp_path / "coco", BOTH)
+    sluice.pack(data, tmp_path / "packed", progress=False, **how)
+    columns = {"image": whole(), "boxes": C.Boxes(format="xywh"), "labels": C.Ragged(length=9, follows="boxes")}
+    for exif in ("auto",) if not how else ("auto", "apply", "ignore"):
+        seen = 0
+        for batch in batches(tmp_path / "packed", columns, exif=exif):
+            white, black = inside(numpy.asarray(batch["image"])[0], numpy.asarray(batch["boxes"])[0])
+            assert white > 240 and black < 15
+            seen += 1
+        assert seen == len(BOTH)
+
+
+def test_smaller_pictures_lose_their_places(tmp_path):
+    data = coco(tmp_path / "coco", BOTH)
+    with pytest.raises(sluice.InvalidError, match='"boxes" has places in pixels, .* leave out max_side'):
+        sluice.pack(data, tmp_path / "packed", progress=False, max_side=32)
+    data = sluice.Dataset(data, fields={"image": "image", "width": "width", "height": "height"})
+    sluice.pack(data, tmp_path / "packed", progress=False, max_side=32)
+    with sluice.Loader(tmp_path / "packed", 1, columns={"image": whole()}) as loader:
+        assert {numpy.asarray(batch["image"]).shape[1:3] for batch in loader} == {(24, 32), (32, 24)}
+
+
+# ---- what any loader tells ----
+
+
+def test_a_mean_of_eight_bits(tmp_path):
+    made = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(made, "PNG")
+    with sluice.Writer(tmp_path / "d", {"image": "image", "label": "int"}) as writer:
+        writer.add(image=made.getvalue(), label=0)
+    recipe = [T.Resize((8, 8)), T.ToTensor(), T.Normalize((123.675, 116.28, 103.53), (58.395, 57.12, 57.375))]
+    with pytest.warns(UserWarning, match="mean 123.675, 116.28, 103.53, .* divide mean and deviation by 255"):
+        sluice.Loader(tmp_path / "d", 1, transform=recipe).close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sluice.Loader(tmp_path / "d", 1, transform=[T.Resize((8, 8)), T.ToTensor(), T.Normalize((0.485, 0.456, 0.406), (1, 1, 1))]).close()
+
+
+def test_boxes_in_another_format_say_so(tmp_path):
+    made = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(made, "PNG")
+    with sluice.Writer(tmp_path / "d", {"image": "image", "boxes": ("tensor", "float32", (0, 4))}) as writer:
+        writer.add(image=made.getvalue(), boxes=numpy.array([[5, 5, 2, 2]], "float32"))
+    with pytest.raises(sluice.CorruptError, match='right or lower edge before the other: .* write format="xywh"'):
+        list(batches(tmp_path / "d", {"image": whole(), "boxes": C.Boxes()}))
