@@ -26,7 +26,7 @@ static sluice_status draw_runs(const sl_run_lengths *runs, const double matrix[9
 void sl_instances_turn(sl_instances *instances, const sl_turn *turn)
 {
     sl_instance *of; /* scratch of the caller's, which sl_segmentation_read wrote */
-    memcpy(&of, &instances->of, sizeof(of));
+    memcpy(&of, &instances->of, sizeof(void *));
     for (uint32_t i = 0; i < instances->count && !sl_turn_is_none(turn); i++) {
         of[i].turn = *turn;
     }
