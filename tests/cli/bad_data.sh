@@ -118,13 +118,13 @@ run 0 info twins --allow-case-duplicates --json
 json '.classes == 2 and .samples == 2'
 
 # A folder without a picture would move the labels of those behind it.
-mkdir -p holes/a holes/c holes/.trash holes/b/deep
+mkdir -p holes/a holes/c holes/.trash holes/_trash holes/b/deep
 cp "$photo" holes/a/a.jpg
 cp "$photo" holes/c/c.jpg
 for command in info verify "pack --overwrite" bench view; do
     # shellcheck disable=SC2086
     [ "$command" = "pack --overwrite" ] && set -- $command holes x || set -- $command holes
-    refuses 2 '".trash" and 1 more' "$@"
+    refuses 2 '"_trash" and 1 more' "$@"
     says err "--allow-empty-classes"
 done
 run 0 info holes --allow-empty-classes --json
