@@ -743,6 +743,14 @@ def test_splits_are_not_joined(tmp_path):
         sluice.Dataset(tmp_path, split="validation")
 
 
+def test_files_of_spark(tmp_path):
+    parquets.write(tmp_path / "part-00000-0a1b-c000.snappy.parquet", {"x": Column("int64", [1])})
+    for name in ("_SUCCESS", "_metadata", "_common_metadata", ".part-0.crc", "README.md", "notes.txt"):
+        (tmp_path / name).write_text("x")
+    data = sluice.Dataset(tmp_path)
+    assert len(data) == 1 and left_out(data) == {"files beside those of the dataset": (1, str(tmp_path / "notes.txt"))}
+
+
 def test_splits_of_a_repository(tmp_path):
     """As on Hugging Face's hub: files in data/, or a folder for each split."""
     for folder, name in (("a/data", "train-00000-of-00001.parquet"), ("a/data", "validation-00000-of-00001.parquet"),

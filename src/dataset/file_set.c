@@ -54,9 +54,10 @@ static bool is_for_unpacked(const sl_file_set *set, const sl_store_facts *facts)
 /* What is read beside a dataset's file, or written there by who made it, and says nothing more. */
 static bool is_companion(const char *name)
 {
-    static const char *const suffixes[] = {".idx",    ".index",   ".sluice-index",
-                                           ".md",     "_SUCCESS", "_metadata",
-                                           "LICENSE", ".crc",     "_common_metadata"};
+    static const char *const suffixes[] = {".idx", ".index", ".sluice-index", ".md", ".crc"};
+    if (name[0] == '_' || strcmp(name, "LICENSE") == 0) {
+        return true; /* Spark's _SUCCESS, _metadata */
+    }
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
         if (sl_ends_with(name, suffixes[i])) {
             return true;

@@ -84,7 +84,7 @@ static void look_add_list(sl_folder_look *look, const char *name)
 }
 
 /* Folders that make it one of a format. */
-static void add_parts(sl_folder_look *look, const char *folder, const char *name)
+static void add_part_folders(sl_folder_look *look, const char *folder, const char *name)
 {
     char path[SL_PATH_BYTES];
     for (size_t i = 0; i < SL_FORMAT_FOLDER; i++) {
@@ -132,7 +132,7 @@ static sluice_status look_at_entry(void *ctx, const sl_store_entry *entry, sluic
     }
     if (folder_look_is_folder(l->folder, entry)) {
         folder_look_add_folder(l->look, entry->name);
-        add_parts(l->look, l->folder, entry->name);
+        add_part_folders(l->look, l->folder, entry->name);
     } else {
         folder_look_add_file(l->look, entry->name);
     }

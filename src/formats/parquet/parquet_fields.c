@@ -427,7 +427,7 @@ static sluice_status check_keys(const sl_parquet_opening *o, sluice_error *error
 }
 
 /* Folders label=cat, label=dog are classes. */
-static void name_classes(sl_parquet_opening *o)
+static void name_hive_classes(sl_parquet_opening *o)
 {
     sl_columnar *table = &o->own->table;
     sl_columnar_fields *plan = &table->plan;
@@ -471,7 +471,7 @@ sluice_status sl_parquet_fields_find(sl_parquet_opening *o, const sluice_dataset
         sl_columnar_leave_out(&o->columns.table, &table->base.omissions);
     }
     if (status == SLUICE_OK) {
-        name_classes(o);
+        name_hive_classes(o);
     }
     return status == SLUICE_OK ? choose_reads(o, error) : status;
 }

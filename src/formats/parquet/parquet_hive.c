@@ -202,8 +202,8 @@ static size_t next_part(const char **at)
     return slash != NULL ? (size_t)(slash - *at) : 0;
 }
 
-static sluice_status find_keys(sl_hive *hive, const sl_file_list *files, size_t root,
-                               sluice_error *error)
+static sluice_status find_hive_keys(sl_hive *hive, const sl_file_list *files, size_t root,
+                                    sluice_error *error)
 {
     const char *at = files->files[0].path + root;
     for (size_t bytes = next_part(&at); bytes > 0; at += bytes, bytes = next_part(&at)) {
@@ -319,7 +319,7 @@ static bool number_values(sl_hive_key *key, uint32_t files)
 static sluice_status find_values(sl_hive *hive, const sl_file_list *files, size_t root,
                                  sluice_error *error)
 {
-    sluice_status status = find_keys(hive, files, root, error);
+    sluice_status status = find_hive_keys(hive, files, root, error);
     for (uint32_t i = 0; status == SLUICE_OK && i < files->count; i++) {
         status = take_values_of(hive, files, i, root, error);
     }

@@ -290,8 +290,8 @@ static void close_opening(sl_parquet_opening *o)
 }
 
 /* Folders called KEY=VALUE alone, or files. */
-static sluice_status list_files(sl_parquets *own, const sl_file_kind *kind,
-                                const char *const *paths, size_t count, sluice_error *error)
+static sluice_status list_parquet_files(sl_parquets *own, const sl_file_kind *kind,
+                                        const char *const *paths, size_t count, sluice_error *error)
 {
     const sl_hive_how how = {
         .is_named = kind->is_named, .split = own->set.split, .omissions = own->set.omissions};
@@ -307,7 +307,7 @@ sluice_status sl_parquets_open(sl_parquets *own, const sl_file_kind *kind, const
 {
     own->set.split = options->split;
     own->set.omissions = &own->table.base.omissions;
-    const sluice_status listed = list_files(own, kind, paths, count, error);
+    const sluice_status listed = list_parquet_files(own, kind, paths, count, error);
     if (listed < 0) {
         return listed;
     }

@@ -167,7 +167,7 @@ static void parquet_schema_add(sl_parquet_columns *columns, const sl_parquet *pa
 }
 
 /* A key of folders' names. */
-static void add_key(sl_parquet_columns *columns, const sl_hive *hive, uint32_t number)
+static void add_hive_key(sl_parquet_columns *columns, const sl_hive *hive, uint32_t number)
 {
     const sl_hive_key *key = &hive->keys[number];
     sl_columnar_columns *table = &columns->table;
@@ -196,7 +196,7 @@ sluice_status sl_parquet_columns_find(sl_parquet_columns *columns, const sl_parq
         parquet_schema_add(columns, parquet, features, i);
     }
     for (uint32_t k = 0; k < hive->count; k++) {
-        add_key(columns, hive, k);
+        add_hive_key(columns, hive, k);
     }
     return SLUICE_OK;
 }
