@@ -43,10 +43,6 @@ static void directed_bytes(uint8_t *bytes, size_t count, uint32_t kind, size_t p
     }
 }
 
-#define EACH_LEVEL(level)                                                        \
-    (sl_simd level = canvas_next_level(SL_SIMD_SCALAR); level != SL_SIMD_SCALAR; \
-     level = canvas_next_level(level))
-
 /* ---- pixels in place ---- */
 
 static const float factors[] = {0,       1,        0.5F,   2,        1 - 0x1p-24F, 1 + 0x1p-23F,
@@ -101,19 +97,18 @@ TEST(pixels_in_place)
         const size_t count = round % PIXELS;
         const uint32_t kind = round / PIXELS % KINDS;
         for (uint32_t operation = 0; operation < 8; operation++) {
-            directed_bytes(expected, count * 3, kind, round * 31);
+            directed_bytes(expected, count * 3, kind, (size_t)round * 31);
             const uint64_t sum =
                 run_pixels(&sl_pixels_scalar, operation, round / 7, expected, count);
-            for
-                EACH_LEVEL(level)
-                {
-                    uint8_t *pixels = fence_place(&f, count * 3, round % 2 == 0);
-                    directed_bytes(pixels, count * 3, kind, round * 31);
-                    assert_int_equal(run_pixels(sl_pixel_kernels_for(level), operation, round / 7,
-                                                pixels, count),
-                                     sum);
-                    assert_memory_equal(pixels, expected, count * 3);
-                }
+            for (sl_simd level = canvas_next_level(SL_SIMD_SCALAR); level != SL_SIMD_SCALAR;
+                 level = canvas_next_level(level)) {
+                uint8_t *pixels = fence_place(&f, count * 3, round % 2 == 0);
+                directed_bytes(pixels, count * 3, kind, (size_t)round * 31);
+                assert_int_equal(
+                    run_pixels(sl_pixel_kernels_for(level), operation, round / 7, pixels, count),
+                    sum);
+                assert_memory_equal(pixels, expected, count * 3);
+            }
         }
     }
     fence_close(&f);
@@ -145,13 +140,12 @@ TEST(blends_about_integers)
             }
         }
         sl_aug_mix_scalar(&mixing, inputs[0], chains, bytes, expected);
-        for
-            EACH_LEVEL(level)
-            {
-                memset(made, 77, sizeof(made));
-                sl_mix_for(level)(&mixing, inputs[0], chains, bytes, made);
-                assert_memory_equal(made, expected, bytes);
-            }
+        for (sl_simd level = canvas_next_level(SL_SIMD_SCALAR); level != SL_SIMD_SCALAR;
+             level = canvas_next_level(level)) {
+            memset(made, 77, sizeof(made));
+            sl_mix_for(level)(&mixing, inputs[0], chains, bytes, made);
+            assert_memory_equal(made, expected, bytes);
+        }
     }
 }
 
@@ -207,15 +201,14 @@ TEST(rows_that_are_mixed)
         }
         mix_both(&converter, SL_SIMD_SCALAR, (uint8_t *[]){pixels[0], pixels[1]},
                  weights[round / 8 % WEIGHTS], (uint8_t *[]){expected[0], expected[1]});
-        for
-            EACH_LEVEL(level)
-            {
-                memset(made, 77, sizeof(made));
-                mix_both(&converter, level, (uint8_t *[]){pixels[0], pixels[1]},
-                         weights[round / 8 % WEIGHTS], (uint8_t *[]){made[0], made[1]});
-                assert_memory_equal(made[0], expected[0], bytes);
-                assert_memory_equal(made[1], expected[1], bytes);
-            }
+        for (sl_simd level = canvas_next_level(SL_SIMD_SCALAR); level != SL_SIMD_SCALAR;
+             level = canvas_next_level(level)) {
+            memset(made, 77, sizeof(made));
+            mix_both(&converter, level, (uint8_t *[]){pixels[0], pixels[1]},
+                     weights[round / 8 % WEIGHTS], (uint8_t *[]){made[0], made[1]});
+            assert_memory_equal(made[0], expected[0], bytes);
+            assert_memory_equal(made[1], expected[1], bytes);
+        }
     }
 }
 
@@ -276,13 +269,12 @@ TEST(filters)
         const size_t bytes = (size_t)p.width * p.height * 3;
         for (uint32_t filter = 0; filter < 3; filter++) {
             run_filter(filter, SL_SIMD_SCALAR, &p, round, &scratch, filtered[0]);
-            for
-                EACH_LEVEL(level)
-                {
-                    memset(filtered[1], 77, bytes);
-                    run_filter(filter, level, &p, round, &scratch, filtered[1]);
-                    assert_memory_equal(filtered[1], filtered[0], bytes);
-                }
+            for (sl_simd level = canvas_next_level(SL_SIMD_SCALAR); level != SL_SIMD_SCALAR;
+                 level = canvas_next_level(level)) {
+                memset(filtered[1], 77, bytes);
+                run_filter(filter, level, &p, round, &scratch, filtered[1]);
+                assert_memory_equal(filtered[1], filtered[0], bytes);
+            }
         }
     }
     sl_scratch_close(&scratch);
@@ -309,14 +301,13 @@ TEST(resizes)
         const size_t bytes = (size_t)mapping.width * mapping.height * 3;
         assert_int_equal(sl_resample(SL_SIMD_SCALAR, &view, &mapping, filtered[0], &scratch, NULL),
                          SLUICE_OK);
-        for
-            EACH_LEVEL(level)
-            {
-                memset(filtered[1], 77, bytes);
-                assert_int_equal(sl_resample(level, &view, &mapping, filtered[1], &scratch, NULL),
-                                 SLUICE_OK);
-                assert_memory_equal(filtered[1], filtered[0], bytes);
-            }
+        for (sl_simd level = canvas_next_level(SL_SIMD_SCALAR); level != SL_SIMD_SCALAR;
+             level = canvas_next_level(level)) {
+            memset(filtered[1], 77, bytes);
+            assert_int_equal(sl_resample(level, &view, &mapping, filtered[1], &scratch, NULL),
+                             SLUICE_OK);
+            assert_memory_equal(filtered[1], filtered[0], bytes);
+        }
     }
     sl_scratch_close(&scratch);
 }

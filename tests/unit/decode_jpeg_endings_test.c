@@ -48,7 +48,7 @@ static void expect_pixels(sl_decoder *decoder, const uint8_t *data, size_t size,
     static uint8_t pixels[HEIGHT * ROW];
     sluice_error error = SLUICE_ERROR_INIT;
     assert_int_equal(decode(decoder, data, size, pixels, &error), SLUICE_OK);
-    assert_memory_equal(pixels, wanted, HEIGHT * ROW);
+    assert_memory_equal(pixels, wanted, (size_t)HEIGHT * ROW);
 }
 
 static void expect_refused(sl_decoder *decoder, const uint8_t *data, size_t size, const char *text)

@@ -227,7 +227,7 @@ TEST_WITH(bytes_behind_the_last_row_are_few, setup, teardown)
         bool interlaced;
     } forms[] = {{8, 0, false}, {8, 2, false}, {8, 6, false}, {90000, 2, false},
                  {8, 0, true},  {8, 2, true},  {8, 6, true}};
-    const uint64_t start = sl_now_ns();
+    uint64_t spent = 0;
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         static const size_t few[] = {0, 1, 300, 8 << 10};
         for (size_t k = 0; k < 4; k++) {
@@ -237,13 +237,15 @@ TEST_WITH(bytes_behind_the_last_row_are_few, setup, teardown)
             png_make_free(&file);
         }
         png_file file = with_extra(forms[i].width, forms[i].colour, forms[i].interlaced, 24 << 20);
+        const uint64_t start = sl_now_ns();
         expect(*state, &file, SLUICE_CORRUPT, "more than 8 KiB behind the last row");
+        spent += sl_now_ns() - start;
         png_make_free(&file);
     }
     png_file file = with_extra(8, 0, false, (8 << 10) + 1);
     expect(*state, &file, SLUICE_CORRUPT, "more than 8 KiB behind the last row");
     png_make_free(&file);
-    assert_true(sl_now_ns() - start < UINT64_C(10000000000));
+    assert_true(spent < UINT64_C(10000000000));
 }
 
 TEST_WITH(bombs_cost_nothing, setup, teardown)
