@@ -18,7 +18,9 @@ static size_t cursor_bytes(uint8_t version)
 {
     const sl_cursor cursor = {.samples = 1,
                               .shuffle = version == '2' ? SLUICE_SHUFFLE_SHARDS : 0,
-                              .global = version == '3'};
+                              .global = version == '3' || version == '6',
+                              .episodes = version == '4' || version == '7',
+                              .rows = version >= '5' && version <= '7'};
     uint8_t bytes[SLUICE_CURSOR_BYTES];
     size_t size = sizeof(bytes);
     fuzz_expect(sl_cursor_write(&cursor, bytes, &size) == SLUICE_OK, "a cursor can be written");
@@ -59,8 +61,11 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
     static const sl_cursor cursors[] = {
         {0x0123456789abcdef, 1000, 7, 3, 512, SLUICE_SHUFFLE_FULL, 64, 16, 0, 0, 0, 0, 0, 0, 0},
         {1, (uint64_t)1 << 40, UINT64_MAX, 0, 0, SLUICE_SHUFFLE_BLOCK, 1, 1, 0, 0, 0, 0, 0, 0, 0},
-        {2, 70, 5, 1, 30, SLUICE_SHUFFLE_SHARDS, 16, 1024, 1 << 28, 3, 10, 0, 0, 0, 0x1111},
+        {2, 70, 5, 1, 30, SLUICE_SHUFFLE_SHARDS, 16, 1024, 1 << 28, 3, 10, 0, 0, 0, 0},
         {3, 700, 5, 1, 96, SLUICE_SHUFFLE_NONE, 64, 16, 0, 0, 0, 0xfedcba9876543210, 32, 0, 0},
+        {4, 70, 5, 1, 30, SLUICE_SHUFFLE_FULL, 64, 16, 0, 0, 0, 0, 0, 0, 77},
+        {5, 700, 5, 1, 96, SLUICE_SHUFFLE_NONE, 64, 16, 0, 0, 0, 0xfedcba9876543210, 32, 0, 77},
+        {6, 700, 5, 1, 96, SLUICE_SHUFFLE_FULL, 64, 16, 0, 0, 0, 0, 0, 9, 77},
     };
     enum { CURSORS = sizeof(cursors) / sizeof(*cursors) };
     if (index >= 2 * CURSORS)
