@@ -509,7 +509,7 @@ class Loader:
         A dict of ints and strings, the same on every rank. Another loader of the same dataset, seed and
         shuffle goes on from it, with another batch_size or number of ranks, too; with shuffle='shards' the
         number of ranks has to stay, and batch_size where samples are dropped; with buckets, batch_size times ranks; with
-        episode, it, episodes and classes.
+        episode, it, episodes and classes; with rows of several samples, how many these are, partners and classes.
         """
         epoch, samples, cursor = self._place()
         return {"sluice": STATE_VERSION, "epoch": epoch, "samples": samples, "cursor": cursor.hex()}
