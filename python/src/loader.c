@@ -243,7 +243,7 @@ static bool tell_warnings(loader_object *self)
     PyObject *text;
     bool fine = true;
     while (fine && (text = take_warning(self)) != NULL) {
-        fine = PyErr_WarnFormat(PyExc_UserWarning, 3 /* the loop's line */, "%U", text) == 0;
+        fine = PyErr_WarnFormat(PyExc_UserWarning, LOOP_LEVEL, "%U", text) == 0;
         Py_DECREF(text);
     }
     return fine && !PyErr_Occurred();

@@ -30,7 +30,7 @@ static int warn_of_holds(loader_object *self, unsigned own, const char *outcome,
     }
     self->warned = true;
     hold_count_describe(self->count, who, sizeof(who));
-    return PyErr_WarnFormat(PyExc_RuntimeWarning, 3, /* the loop's line */
+    return PyErr_WarnFormat(PyExc_RuntimeWarning, LOOP_LEVEL,
                             "%s%u batches that the loader has room for are held by columns that "
                             "are still alive, as tensors or as arrays made from them (%s), so %s: "
                             "let go of them, copy what is to stay, or ask for more with %s",

@@ -30,6 +30,9 @@ typedef struct loader_object {
 } loader_object;
 /* clang-format on */
 
+/* Of a warning: the line of the loop, above Batches.__next__, Loader._next_of and _take. */
+enum { LOOP_LEVEL = 4 };
+
 /*
  * Opens the library's loader for a new object. Arguments: dataset, options, device, quarantine,
  * recipe, columns, of which the last four may be None, hold_ms, views (batch.h), and whether

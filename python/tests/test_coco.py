@@ -87,7 +87,7 @@ def test_meaning(tmp_path, coco):
         assert (sample["width"], sample["height"]) == (image["width"], image["height"])
     chosen = sluice.Dataset(data.paths[0], fields={"shapes": "segmentation", "h": "height"})
     assert {name: field.meaning for name, field in chosen.fields.items()} == {
-        "shapes": MEANINGS["segmentation"], "h": {"role": "height"}, "width": {"role": "width"},
+        "shapes": {"role": "shapes"} | SIZED, "h": {"role": "height"}, "width": {"role": "width"},
     }  # fmt: skip
 
 

@@ -75,8 +75,6 @@ def run(features, folder, views):
 
 
 RESULTS = {}
-# Pairs that are to work, and do not always yet: either is fine.
-NOT_YET = {("partners", "replace")}  # partners of a row whose own sample was replaced are of the class of the bad one
 
 
 @pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.name)
@@ -96,9 +94,6 @@ def test_pairs(folder, views, feature):
         try:
             RESULTS[feature.name, other.name] = run([feature, other], folder, views)
         except (AssertionError, sluice.Error) as error:
-            if (feature.name, other.name) in NOT_YET:
-                RESULTS[feature.name, other.name] = None
-                continue
             failed.append(f"{feature.name} + {other.name}: {type(error).__name__} {str(error)[:300]}")
     assert not failed, "\n".join(failed)
 
@@ -179,9 +174,9 @@ NO_ROW = {
     "any_numa_node", "prefetch_factor", "device_slots", "seed", "io_depth", "io_threads", "read_buffer_bytes", "max_sample_bytes", "max_pixels",
     "memory_bytes", "resident_bytes", "stall_warn", "stall_fail", "rank", "world_size", "model_parallel", "ignore_index", "episode_samples", "hold",
 }  # fmt: skip
-# Of tars and tables, in their own order: test_tar_stream.
-ELSEWHERE = {"shuffle=shards"}
-DEFAULTS = ELSEWHERE | {"shuffle=full", "last_batch=short", "last_batch=drop", "on_bad_sample=fail", "exif=ignore"}
+# Of tars and tables, in their own order: test_tar_stream. Annotations the other way up: test_meaning.
+ELSEWHERE = {"shuffle=shards", "exif=ignore"}
+DEFAULTS = ELSEWHERE | {"shuffle=full", "last_batch=short", "last_batch=drop", "on_bad_sample=fail", "exif=auto"}
 
 
 def test_every_order_and_policy_is_there():

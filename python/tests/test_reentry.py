@@ -28,8 +28,11 @@ def key(name):
     return "".join(list(name))
 
 
+NOTHING = (0, 0, 0, 0, 0)  # a field's meaning
+
+
 def writer(path, fields=None):
-    return _sluice.Writer(path, {}, fields or [("x", 2, 0, (), 0), ("y", 5, 0, (), 0)], [])
+    return _sluice.Writer(path, {}, fields or [("x", 2, 0, (), 0, NOTHING, ""), ("y", 5, 0, (), 0, NOTHING, "")], [])
 
 
 def test_values_of_a_sample(tmp_path):
@@ -43,7 +46,7 @@ def test_values_of_a_sample(tmp_path):
 
 def test_fields_of_a_writer(tmp_path):
     fields = []
-    fields += [(key("x"), Thief(fields, 2), 0, (), 0), (key("y"), 2, 0, (), 0)]
+    fields += [(key("x"), Thief(fields, 2), 0, (), 0, NOTHING, ""), (key("y"), 2, 0, (), 0, NOTHING, "")]
     made = writer(tmp_path / "packed", fields)
     made.add([1, 2])
     made.finish()
@@ -54,7 +57,7 @@ def test_options(tmp_path):
     options = {}
     options[key("zstd_level")] = Thief(options, 1 << 40)
     with pytest.raises(sluice.InvalidError, match="zstd is 1099511627776, out of its range"):
-        _sluice.Writer(tmp_path / "packed", options, [("x", 2, 0, (), 0)], [])
+        _sluice.Writer(tmp_path / "packed", options, [("x", 2, 0, (), 0, NOTHING, "")], [])
 
 
 def test_paths(photos):

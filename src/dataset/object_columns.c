@@ -37,8 +37,8 @@ static bool are_beside(const char *a, const char *b)
 }
 
 /* The only field of boxes in the structure of a column; NONE. */
-static uint32_t boxes_beside(const sl_source_fields *fields, const sl_source_column *columns,
-                             const char *column)
+static uint32_t object_boxes_beside(const sl_source_fields *fields, const sl_source_column *columns,
+                                    const char *column)
 {
     uint32_t found = SL_FIELD_NONE;
     for (uint32_t i = 0; i < fields->count; i++) {
@@ -62,7 +62,8 @@ void sl_object_columns_mean(sl_source_fields *fields, const sl_source_column *co
     }
     for (uint32_t i = 0; i < fields->count; i++) {
         sl_field *field = &fields->fields[i];
-        const uint32_t boxes = boxes_beside(fields, columns, columns[fields->column[i]].name);
+        const uint32_t boxes =
+            object_boxes_beside(fields, columns, columns[fields->column[i]].name);
         if (boxes != SL_FIELD_NONE && field->meaning.role == SLUICE_ROLE_NONE &&
             field->type == SLUICE_FIELD_TENSOR && field->shape[0] == 0) {
             field->meaning.per_box = true;

@@ -79,7 +79,7 @@ typedef struct class_pool {
     uint64_t size; /* that leaves */
 } class_pool;
 
-static void leave_out(class_pool *pool, uint64_t place)
+static void pool_leave_out(class_pool *pool, uint64_t place)
 {
     uint32_t i = pool->planned_count;
     if (is_among(pool->planned, i, place)) {
@@ -103,7 +103,7 @@ static class_pool open_class_pool(const sl_feed *feed, const sl_row_want *want)
     pool.places = sl_permutation_make(all, sl_partner_place_key(&key));
     for (uint32_t i = 0; i < pool.row.count; i++) {
         const uint64_t place = classes->place[pool.row.planned[i]] - first;
-        leave_out(&pool, sl_permutation_invert(&pool.places, place));
+        pool_leave_out(&pool, sl_permutation_invert(&pool.places, place));
     }
     pool.size = all - pool.planned_count;
     return pool;

@@ -37,6 +37,6 @@ while read -r name; do
 done < names
 run 0 info --formats --json
 json '[.formats[].name] | index("shards") == 0 and .[-1] == "folder"'
-json '[.formats[] | select(.name == "npy" or .name == "tfrecord") | .takes_split] | all(. == false)'
+json '[.formats[] | select(.name == "npy" or .name == "mds") | .takes_split] | all(. == false)'
 json '.formats[] | select(.name == "coco") | .takes_fields and (.files | test("COCO"))'
 refuses 2 "give a DATASET, --system or --formats" info --formats --system

@@ -263,7 +263,7 @@ static void not_a_picture(void **state)
     expect(*state, (const uint8_t *)"GIF89a", 6, SLUICE_UNSUPPORTED, "GIF");
     expect(*state, (const uint8_t *)"MM\0*\0\0\0\x08", 8, SLUICE_UNSUPPORTED, "TIFF");
     const uint8_t zeros[64] = {0};
-    expect(*state, zeros, sizeof(zeros), SLUICE_CORRUPT, "00 00");
+    expect(*state, zeros, sizeof(zeros), SLUICE_CORRUPT, "all zero bytes");
 }
 
 /* Offset of the last scan header. */

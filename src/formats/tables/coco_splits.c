@@ -30,8 +30,8 @@ static const char *split_of_stem(const char *stem)
     return line != NULL ? line + 1 : stem;
 }
 
-static sluice_status refuse_several(const char *const *stems, uint32_t count, const char *wanted,
-                                    sluice_error *error)
+static sluice_status refuse_several_files(const char *const *stems, uint32_t count,
+                                          const char *wanted, sluice_error *error)
 {
     sl_name_list known;
     sl_name_list_begin(&known);
@@ -60,7 +60,7 @@ static sluice_status choose_stem(const char *const *stems, uint32_t count, const
         }
     }
     return found == 1  ? SLUICE_OK
-           : found > 1 ? refuse_several(stems, count, wanted, error)
+           : found > 1 ? refuse_several_files(stems, count, wanted, error)
                        : sl_split_choose(stems, count, wanted, number, error);
 }
 

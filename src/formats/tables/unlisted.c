@@ -68,7 +68,7 @@ static bool write_folder(const sl_listed *own, sl_bytes folder, char path[SL_PAT
 }
 
 /* Finds the folders of all paths; those of one that cannot be found have the inode 0. */
-static void find_folders(const sl_listed *own, unlisted_path *paths, uint64_t count)
+static void folders_of_listed(const sl_listed *own, unlisted_path *paths, uint64_t count)
 {
     for (uint64_t i = 0; i < count;) {
         char path[SL_PATH_BYTES];
@@ -102,7 +102,7 @@ static bool is_listed(const unlisted_look *look, const char *name)
     return false;
 }
 
-static sluice_status unlisted_visit(void *ctx, const sl_store_entry *entry, sluice_error *error)
+static sluice_status see_entry(void *ctx, const sl_store_entry *entry, sluice_error *error)
 {
     (void)error;
     const unlisted_look *look = ctx;
@@ -127,7 +127,7 @@ sluice_status sl_unlisted_count(sl_listed *own, sluice_error *error)
         unlisted_take_apart(&paths[i], value.bytes);
     }
     qsort(paths, rows, sizeof(*paths), compare_by_text);
-    find_folders(own, paths, rows);
+    folders_of_listed(own, paths, rows);
     qsort(paths, rows, sizeof(*paths), compare_by_inode);
     for (uint64_t i = 0; i < rows;) {
         char path[SL_PATH_BYTES];
@@ -138,7 +138,7 @@ sluice_status sl_unlisted_count(sl_listed *own, sluice_error *error)
             look.count++;
         }
         if (first->inode != 0 && write_folder(own, first->folder, path)) {
-            (void)sl_store_list((sl_file_name){STAGE, path}, unlisted_visit, &look, NULL);
+            (void)sl_store_list((sl_file_name){STAGE, path}, see_entry, &look, NULL);
         }
     }
     sl_free(paths);

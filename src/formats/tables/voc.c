@@ -515,7 +515,8 @@ static sluice_status begin_entry(opener *o, uint32_t sample, sluice_error *error
     return SLUICE_OK;
 }
 
-static sluice_status keep_value(opener *o, uint32_t column, uint32_t sample, sluice_error *error)
+static sluice_status voc_keep_value(opener *o, uint32_t column, uint32_t sample,
+                                    sluice_error *error)
 {
     sl_value value;
     uint32_t entry;
@@ -553,7 +554,7 @@ static sluice_status voc_keep_sample(opener *o, uint32_t sample, sluice_error *e
     sluice_status status = sl_listed_put_path(o->own, path, error);
     status = status == SLUICE_OK ? begin_entry(o, sample, error) : status;
     for (uint32_t i = 1; status == SLUICE_OK && i < o->own->side.count; i++) {
-        status = keep_value(o, i, sample, error);
+        status = voc_keep_value(o, i, sample, error);
     }
     return status;
 }

@@ -117,7 +117,7 @@ static const char *voc_xml_trim(reader *r)
 }
 
 /* "xmin is "abc": EXPECTED". */
-static void refuse_text(reader *r, place what, const char *text, const char *expected)
+static void voc_refuse_text(reader *r, place what, const char *text, const char *expected)
 {
     const char *name = "?";
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -135,7 +135,7 @@ static double take_edge(reader *r, place what, const char *text)
     sl_value value;
     const char *why = sl_cell_value(&cell, &field, &r->numbers, &value);
     if (why != NULL || !isfinite(value.number) || fabs(value.number) > SL_VOC_EDGE_MAX) {
-        refuse_text(r, what, text, "not a number of pixels");
+        voc_refuse_text(r, what, text, "not a number of pixels");
         return 0;
     }
     return value.number;
@@ -145,7 +145,7 @@ static int64_t take_extent(reader *r, place what, const char *text)
 {
     const double number = take_edge(r, what, text);
     if (number < 0 || number != floor(number)) {
-        refuse_text(r, what, text, "not a whole number from 0 on");
+        voc_refuse_text(r, what, text, "not a whole number from 0 on");
         return 0;
     }
     return (int64_t)number;
@@ -167,7 +167,7 @@ static bool take_flag(reader *r, place what, const char *text)
     }
     if (!(is_number && number == 1) && strcasecmp(text, "true") != 0 &&
         strcasecmp(text, "yes") != 0) {
-        refuse_text(r, what, text, "neither 0 nor 1");
+        voc_refuse_text(r, what, text, "neither 0 nor 1");
     }
     return true;
 }

@@ -265,7 +265,7 @@ static sluice_status open_list(sl_yolo_files *files, sluice_error *error)
     return status == SLUICE_OK ? find_names(files, error) : status;
 }
 
-static sluice_status open_split(sl_yolo_files *files, sluice_error *error)
+static sluice_status yolo_open_split(sl_yolo_files *files, sluice_error *error)
 {
     bool deep;
     char path[SL_PATH_BYTES];
@@ -290,7 +290,7 @@ static sluice_status open_folder(sl_yolo_files *files, bool deep, sluice_error *
     sl_name_tree tree = {.count = 0};
     sluice_status status = SLUICE_OK;
     if (files->split != NULL) {
-        status = open_split(files, error);
+        status = yolo_open_split(files, error);
     } else {
         status = yolo_add_folder(files, files->pictures, deep, &tree, error);
         status =
