@@ -70,7 +70,8 @@ typedef enum sluice_role {
 
 /* The order of a box's four numbers. */
 typedef enum sluice_box_format {
-    SLUICE_BOX_AUTO = 0,  /* of a field: not known; of a column: the field's, or else XYXY */
+    SLUICE_BOX_AUTO = 0,  /* of a field: not known; of a column: the field's. A field of BOXES whose
+                             format is  not known is refused then; of other fields it is XYXY */
     SLUICE_BOX_XYXY = 1,  /* left, top, right, bottom; right and bottom are exclusive */
     SLUICE_BOX_XYWH = 2,  /* left, top, width, height: COCO */
     SLUICE_BOX_CXCYWH = 3 /* the centre, width, height: YOLO, in shares */

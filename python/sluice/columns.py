@@ -321,7 +321,7 @@ class Boxes(Column):
 
     length: the most that a row has, crowds that are left out too; of several samples (Mosaic, CopyPaste) all of theirs
     [1024 for each sample of a row; with `padded` it has to be given].
-    format: as stored, 'xyxy', 'xywh', 'cxcywh', or 'auto', what the dataset says, else 'xyxy'. relative: True
+    format: as stored, 'xyxy', 'xywh', 'cxcywh', or 'auto', what the dataset says (refused where it has boxes of an unknown format), else 'xyxy'. relative: True
     ('relative'), as shares of the image's width and height; False ('pixels'); None ('auto'), what the dataset says, else
     pixels. orientation: the way up of the image that they were annotated in, 'stored', 'upright', or 'auto', what the
     dataset says, else the way up that it is decoded.

@@ -27,7 +27,10 @@ static void note_contradiction(const sl_column_set *set, const sl_column *column
 
 /* ---- boxes and points ---- */
 
-static void take_box_format(const sl_column_set *set, sl_column *column)
+/* A dataset that has boxes and does not say how is not to be guessed about; other fields of four
+ * numbers have a documented default. */
+static sluice_status take_box_format(const sl_column_set *set, sl_column *column,
+                                     sluice_error *error)
 {
     sl_box_rule *rule = &column->request.boxes;
     const sluice_box_format known = column->field.meaning.box_format;
@@ -35,12 +38,20 @@ static void take_box_format(const sl_column_set *set, sl_column *column)
         note_contradiction(set, column, SL_OPTION("box_format"), format_words[rule->format],
                            format_words[known]);
     }
+    if (rule->format == SLUICE_BOX_AUTO && known == SLUICE_BOX_AUTO &&
+        column->field.meaning.role == SLUICE_ROLE_BOXES) {
+        return sl_column_refuse(column, error,
+                                "the dataset has boxes there and does not say in which format: "
+                                "write " SL_OPTION("box_format") " xywh (left, top, width, height: "
+                                                                 "COCO), xyxy (corners) or cxcywh");
+    }
     if (rule->format == SLUICE_BOX_AUTO) {
         rule->format = known != SLUICE_BOX_AUTO ? known : SLUICE_BOX_XYXY;
     }
     if (rule->out_format == SLUICE_BOX_AUTO) {
         rule->out_format = SLUICE_BOX_XYXY;
     }
+    return SLUICE_OK;
 }
 
 static sluice_status take_coordinates(const sl_column_set *set, sl_column *column,
@@ -149,7 +160,10 @@ sluice_status sl_column_take_meaning(sl_column_set *set, const sl_columns_config
 {
     sluice_status status = SLUICE_OK;
     if (column->kind == &sl_column_boxes) {
-        take_box_format(set, column);
+        status = take_box_format(set, column, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
     }
     if (column->kind == &sl_column_boxes || column->kind == &sl_column_points) {
         status = take_coordinates(set, column, error);

@@ -125,7 +125,9 @@ static void takes(meaning_rig *m, sluice_box_format format, sluice_coordinates c
                   const float stored[4])
 {
     m->fields[BOXES].meaning =
-        (sl_meaning){.role = SLUICE_ROLE_BOXES, .box_format = format, .coordinates = coordinates};
+        (sl_meaning){.role = format != SLUICE_BOX_AUTO ? SLUICE_ROLE_BOXES : SLUICE_ROLE_NONE,
+                     .box_format = format,
+                     .coordinates = coordinates};
     m->rig->asked->count = 0;
     ask_for_image(m, "image", WIDTH, HEIGHT);
     ask(m, boxes_alone);
@@ -203,6 +205,15 @@ TEST_WITH(boxes_are_no_numbers_of_pixels, meaning_setup, meaning_teardown)
                            .field = "boxes",
                            .relative = SLUICE_COORDINATES_INDICES});
     refuses(m->rig, "not in numbers of pixels");
+}
+
+TEST_WITH(boxes_of_an_unknown_format_are_not_guessed, meaning_setup, meaning_teardown)
+{
+    meaning_rig *m = *state;
+    m->fields[BOXES].meaning = (sl_meaning){.role = SLUICE_ROLE_BOXES};
+    ask_for_image(m, "image", WIDTH, HEIGHT);
+    ask(m, boxes_alone);
+    refuses(m->rig, "does not say in which format: write box_format xywh");
 }
 
 /* ---- what follows ---- */
