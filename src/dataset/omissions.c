@@ -29,7 +29,8 @@ static sl_omission *omission_of(sl_omissions *omissions, const char *reason)
 static void keep_example(sl_omission *omission, const char *example)
 {
     static const char dots[] = "...";
-    const size_t length = strlen(example), most = sizeof(omission->example) - 1;
+    const size_t length = strlen(example);
+    const size_t most = sizeof(omission->example) - 1;
     const bool fits = length <= most;
     snprintf(omission->example, sizeof(omission->example), "%s%s", fits ? "" : dots,
              fits ? example : example + length - (most - (sizeof(dots) - 1)));

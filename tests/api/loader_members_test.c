@@ -228,20 +228,18 @@ static void run_all(const char *path, uint32_t bad_percent)
     static const int32_t caches[] = {SLUICE_CACHE_BUFFERED, SLUICE_CACHE_AUTO};
     uint32_t number = 0;
     for (uint32_t m = 0; m < 3; m++) {
-        for (uint32_t p = 0; p < 3; p++) {
-            for (uint32_t s = 0; s < 3; s++, number++) {
-                const variant v = {.members = members[m],
-                                   .bad_percent = bad_percent,
-                                   .shuffle = shuffles[s],
-                                   .policy = policies[p],
-                                   .page_cache = caches[(number + p) % 4 == 3],
-                                   .buffer_bytes = number % 2 == 0 ? MIB : 3 * MIB,
-                                   .workers = 1 + number % 3};
-                if (TEST_AMOUNT(0, (number + m) % 3 != 0)) {
-                    continue;
-                }
-                run(path, &v);
+        for (uint32_t k = 0; k < 9; k++, number++) {
+            const variant v = {.members = members[m],
+                               .bad_percent = bad_percent,
+                               .shuffle = shuffles[k % 3],
+                               .policy = policies[k / 3],
+                               .page_cache = caches[(number + k / 3) % 4 == 3],
+                               .buffer_bytes = number % 2 == 0 ? MIB : 3 * MIB,
+                               .workers = 1 + number % 3};
+            if (TEST_AMOUNT(0, (number + m) % 3 != 0)) {
+                continue;
             }
+            run(path, &v);
         }
     }
 }

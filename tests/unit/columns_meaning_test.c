@@ -9,6 +9,7 @@
 #include "test.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ static sl_field tensor_of(const char *name, sluice_dtype dtype, uint32_t inner)
                       .dtype = dtype,
                       .dims = inner > 1 ? 2 : 1,
                       .shape = {0, inner > 1 ? inner : 0}};
-    (void)strcpy(field.name, name);
+    (void)snprintf(field.name, sizeof(field.name), "%s", name);
     return field;
 }
 

@@ -26,7 +26,7 @@ static sl_field tensor_of(const char *name, uint32_t dims, uint32_t inner)
 {
     sl_field field = {
         .type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_F32, .dims = dims, .shape = {0, inner}};
-    (void)strcpy(field.name, name);
+    (void)snprintf(field.name, sizeof(field.name), "%s", name);
     return field;
 }
 
@@ -224,19 +224,35 @@ static void moved_to(int orientation, bool annotated, bool decoded, int x, int y
     }
 }
 
+/* A mask of an image `w` wide, which has the stored place of each of its pixels. */
+static void check_flat(const turned_rig *t, int orientation, bool decoded, int w)
+{
+    const float *flat = array(t->rig, "flat");
+    for (int i = 0; i < PIXELS; i++) {
+        int stored[2] = {i % w, i / w};
+        if (decoded) {
+            stored_of(orientation, W, H, i % w, i / w, stored);
+        }
+        assert_true(flat[i] == (float)(stored[1] * W + stored[0]));
+    }
+}
+
+static void check_sizes(const turned_rig *t, int w, int h)
+{
+    const int32_t *size = array(t->rig, "image.sizes");
+    const int64_t *geometry = array(t->rig, "g.size");
+    assert_true(size[0] == h && size[1] == w && geometry[0] == h && geometry[1] == w);
+}
+
 static void check_sample(const turned_rig *t, int orientation, bool annotated, bool decoded)
 {
     const int w = decoded && exchanges(orientation) ? H : W;
-    const int h = decoded && exchanges(orientation) ? W : H;
     const float *box = array(t->rig, "boxes");
     const float *point = array(t->rig, "points");
     const uint8_t *masks = array(t->rig, "shapes");
-    const float *flat = array(t->rig, "flat");
-    const int32_t *size = array(t->rig, "image.sizes");
-    const int64_t *geometry = array(t->rig, "g.size");
     uint8_t expected[PIXELS] = {0};
     int to[2];
-    assert_true(size[0] == h && size[1] == w && geometry[0] == h && geometry[1] == w);
+    check_sizes(t, w, W + H - w);
     for (int y = TOP; y < BOTTOM; y++) {
         for (int x = LEFT; x < RIGHT; x++) {
             moved_to(orientation, annotated, decoded, x, y, to);
@@ -251,12 +267,8 @@ static void check_sample(const turned_rig *t, int orientation, bool annotated, b
         const bool inside =
             (float)x >= box[0] && (float)x < box[2] && (float)y >= box[1] && (float)y < box[3];
         assert_int_equal(inside, expected[i]);
-        int stored[2] = {x, y};
-        if (decoded) {
-            stored_of(orientation, W, H, x, y, stored);
-        }
-        assert_true(flat[i] == (float)(stored[1] * W + stored[0]));
     }
+    check_flat(t, orientation, decoded, w);
     moved_to(orientation, annotated, decoded, POINT_X, POINT_Y, to);
     assert_true(point[0] == (float)to[0] && point[1] == (float)to[1] && point[2] == 2);
 }
@@ -387,20 +399,10 @@ TEST_WITH(a_mask_goes_by_its_own_size, turned_setup, turned_teardown)
         add_image(t, "image");
         add(t, (sluice_column){.kind = SLUICE_COLUMN_MASK, .field = "flat"});
         must_bind(t->rig);
-        for (int orientation = 5; orientation <= 8; orientation++) {
-            for (int annotated = 0; annotated < 2; annotated++) {
-                give_sample(t, &s, orientation, annotated != 0);
-                must_make(t->rig, 0);
-                const float *flat = array(t->rig, "flat");
-                const int w = upright ? H : W;
-                for (int i = 0; i < PIXELS; i++) {
-                    int stored[2] = {i % w, i / w};
-                    if (upright) {
-                        stored_of(orientation, W, H, i % w, i / w, stored);
-                    }
-                    assert_true(flat[i] == (float)(stored[1] * W + stored[0]));
-                }
-            }
+        for (int k = 0; k < 8; k++) {
+            give_sample(t, &s, 5 + k / 2, k % 2 != 0);
+            must_make(t->rig, 0);
+            check_flat(t, 5 + k / 2, upright != 0, upright ? H : W);
         }
         give_sample(t, &s, 1, false);
         give_tensor(t, FLAT, s.flat, W, H);
@@ -427,7 +429,7 @@ TEST_WITH(views_are_the_same_way_up, turned_setup, turned_teardown)
         const int32_t *one = array(t->rig, "one.sizes");
         assert_true(one[0] == (annotated ? W : H) && one[1] == (annotated ? H : W));
         assert_memory_equal(one, array(t->rig, "two.sizes"), 8);
-        assert_memory_equal(array(t->rig, "one"), array(t->rig, "two"), PIXELS * 3);
+        assert_memory_equal(array(t->rig, "one"), array(t->rig, "two"), (size_t)PIXELS * 3);
         assert_memory_equal(array(t->rig, "boxes"), s.box, sizeof(s.box));
     }
     give_sample(t, &s, 4, true); /* one is made, and then two says what is wrong */

@@ -92,6 +92,6 @@ TEST(whole_files)
 {
     photo_folder photos;
     photo_folder_make(&photos, 4, SAMPLES / 4);
-    close_while_reads_sleep(photos.path, SAMPLES / 8 * 8);
+    close_while_reads_sleep(photos.path, (uint64_t)SAMPLES / 8 * 8);
     photo_folder_remove(&photos);
 }

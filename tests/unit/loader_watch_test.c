@@ -15,7 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SAMPLES = 96, MS = 1000000 };
+enum { SAMPLES = 96 };
+#define MS UINT64_C(1000000)
 
 static photo_folder photos;
 static char packed[300];
@@ -268,13 +269,13 @@ TEST_WITH(a_consumer_that_holds_all_batches, make, clean)
     assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
     sluice_status status = SLUICE_OK;
     while (status == SLUICE_OK && count < 4) {
-        status = sluice_loader_next(loader, &taken[count], count < 3 ? -1 : INT64_C(100) * MS);
+        status = sluice_loader_next(loader, &taken[count], count < 3 ? -1 : (int64_t)(100 * MS));
         count += status == SLUICE_OK;
     }
     assert_int_equal(count, 3);
     assert_int_equal(status, SLUICE_AGAIN);
     for (int i = 0; i < 50; i++) {
-        assert_int_equal(sluice_loader_next(loader, &taken[3], 2 * MS), SLUICE_AGAIN);
+        assert_int_equal(sluice_loader_next(loader, &taken[3], (int64_t)(2 * MS)), SLUICE_AGAIN);
     }
     for (uint32_t i = 0; i < count; i++) {
         sluice_batch_release(taken[i]);

@@ -229,6 +229,26 @@ TEST(substitutes_of_one_episode_are_different_ones)
     close_set(&f);
 }
 
+/* Those of the episode at position `p`, which has no sample twice. */
+static void check_substitutes(const fixture *f, const sl_plan *plan, uint64_t p, uint32_t n)
+{
+    const uint32_t class = classes_of()[sl_order_sample(&plan->order, p)];
+    const uint64_t others = f->classes.first[class + 1] - f->classes.first[class] - n;
+    bool seen[SAMPLES] = {false};
+    for (uint64_t item = 0; item < n; item++) {
+        seen[sl_order_sample(&plan->order, p + item)] = true;
+    }
+    for (uint64_t item = 0; item < n; item++) {
+        const uint64_t own = others / n + (item < others % n);
+        for (uint32_t attempt = 1; attempt <= own; attempt++) {
+            const uint64_t other = sl_plan_substitute(plan, 4, 1, p + item, attempt);
+            assert_int_equal(classes_of()[other], class);
+            assert_false(seen[other]);
+            seen[other] = true;
+        }
+    }
+}
+
 /* Of all items and attempts, as long as an item has substitutes of its own: others / n, rounded
  * down at least. So no item gets what another may have got. */
 TEST(items_of_an_episode_have_substitutes_of_their_own)
@@ -240,21 +260,7 @@ TEST(items_of_an_episode_have_substitutes_of_their_own)
         const sl_plan plan = {
             .order = sl_order_make_episodes(&f.set, 4, 1), .batch = 2 * n, .world = 1};
         for (uint64_t p = 0; p < plan.order.count; p += n) {
-            const uint32_t class = classes_of()[sl_order_sample(&plan.order, p)];
-            const uint64_t others = f.classes.first[class + 1] - f.classes.first[class] - n;
-            bool seen[SAMPLES] = {false};
-            for (uint64_t item = 0; item < n; item++) {
-                seen[sl_order_sample(&plan.order, p + item)] = true;
-            }
-            for (uint64_t item = 0; item < n; item++) {
-                const uint64_t own = others / n + (item < others % n);
-                for (uint32_t attempt = 1; attempt <= own; attempt++) {
-                    const uint64_t other = sl_plan_substitute(&plan, 4, 1, p + item, attempt);
-                    assert_int_equal(classes_of()[other], class);
-                    assert_false(seen[other]);
-                    seen[other] = true;
-                }
-            }
+            check_substitutes(&f, &plan, p, n);
         }
         close_set(&f);
     }

@@ -213,6 +213,18 @@ static void the_key_of_a_row_is_its_own(void **state)
     }
 }
 
+static void check_places(uint64_t places, uint64_t items, uint64_t item)
+{
+    bool seen[30] = {false};
+    const uint64_t own = places / items + (item < places % items);
+    for (uint64_t attempt = 0; attempt < places; attempt++) {
+        const uint64_t place = sl_substitute_place(places, item, items, attempt);
+        assert_true(place < places && !seen[place]);
+        assert_int_equal(place % items == item, attempt < own);
+        seen[place] = true;
+    }
+}
+
 /* Brute force: each item tries each place once, and places of its own first. */
 static void items_try_all_places_their_own_first(void **state)
 {
@@ -220,14 +232,7 @@ static void items_try_all_places_their_own_first(void **state)
     for (uint64_t places = 1; places < 30; places++) {
         for (uint64_t items = 1; items < 9; items++) {
             for (uint64_t item = 0; item < items; item++) {
-                bool seen[30] = {false};
-                for (uint64_t attempt = 0; attempt < places; attempt++) {
-                    const uint64_t place = sl_substitute_place(places, item, items, attempt);
-                    const uint64_t own = places / items + (item < places % items);
-                    assert_true(place < places && !seen[place]);
-                    assert_int_equal(place % items == item, attempt < own);
-                    seen[place] = true;
-                }
+                check_places(places, items, item);
             }
         }
     }

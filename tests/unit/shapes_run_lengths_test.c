@@ -241,47 +241,69 @@ TEST(samples_are_those_of_the_decoded_mask)
     }
 }
 
+enum { BOX_SIDE = 200, BOX_WIDTH = 90, BOX_HEIGHT = 70, BOX_COLUMNS = 8 };
+
+/* A small thing in a large mask: runs in eight columns from `left` on. */
+static void make_runs(uint64_t *random, uint32_t left, uint32_t top, uint32_t *behind)
+{
+    for (size_t k = 0; k < BOX_COLUMNS; k++) {
+        behind[2 * k] = (left + (uint32_t)k) * BOX_SIDE + top;
+        behind[2 * k + 1] = behind[2 * k] + 1 + (uint32_t)(split_mix(random) % 8);
+    }
+    behind[(size_t)2 * BOX_COLUMNS] = BOX_SIDE * BOX_SIDE;
+}
+
+/* Every third one is affine; the middle of the output is at (left, top). */
+static void make_matrix(uint64_t *random, bool affine, uint32_t left, uint32_t top,
+                        double matrix[9])
+{
+    for (int k = 0; k < 9; k++)
+        matrix[k] = (double)(int64_t)(split_mix(random) % 33 - 16) / (k < 6 ? 8 : 512);
+    matrix[6] = affine ? 0 : matrix[6];
+    matrix[7] = affine ? 0 : matrix[7];
+    matrix[8] = 1;
+    matrix[2] = left - matrix[0] * BOX_WIDTH / 2 - matrix[1] * BOX_HEIGHT / 2;
+    matrix[5] = top - matrix[3] * BOX_WIDTH / 2 - matrix[4] * BOX_HEIGHT / 2;
+}
+
+/* Whether the middle of pixel (x, y) of the output falls into a run. */
+static bool is_covered(const double matrix[9], const uint32_t *behind, uint32_t left, uint32_t k)
+{
+    const double x = k % BOX_WIDTH + .5;
+    const uint32_t row = k / BOX_WIDTH;
+    const double y = row + .5;
+    const double depth = matrix[6] * x + matrix[7] * y + matrix[8];
+    const double u = (matrix[0] * x + matrix[1] * y + matrix[2]) / depth;
+    const double v = (matrix[3] * x + matrix[4] * y + matrix[5]) / depth;
+    if (!(depth > 0 && u >= left && u < left + BOX_COLUMNS && v >= 0 && v < BOX_SIDE)) {
+        return false;
+    }
+    const uint32_t at = (uint32_t)u * BOX_SIDE + (uint32_t)v;
+    const size_t column = (uint32_t)u - left;
+    return at >= behind[2 * column] && at < behind[2 * column + 1];
+}
+
 /* A small thing in a large mask: by where it is, turned, enlarged, and under perspectives whose
  * horizon is near; borders of its pixels fall on middles of the output's now and then. */
 TEST(samples_of_a_box_are_all_that_there_are)
 {
-    enum { MASKS = 300, SIDE = 200, TO_WIDTH = 90, TO_HEIGHT = 70 };
-    static uint8_t drawn_to[TO_WIDTH * TO_HEIGHT];
+    enum { MASKS = 300 };
+    static uint8_t drawn_to[BOX_WIDTH * BOX_HEIGHT];
     uint64_t random = 5;
     uint32_t covered = 0;
     for (uint32_t i = 0; i < MASKS; i++) {
-        const uint32_t left = (uint32_t)(split_mix(&random) % (SIDE - 8));
-        const uint32_t top = (uint32_t)(split_mix(&random) % (SIDE - 8));
-        uint32_t behind[2 * 8 + 1];
-        for (uint32_t k = 0; k < 8; k++) {
-            behind[2 * k] = (left + k) * SIDE + top;
-            behind[2 * k + 1] = behind[2 * k] + 1 + (uint32_t)(split_mix(&random) % 8);
-        }
-        behind[16] = SIDE * SIDE;
-        const sl_run_lengths runs = {SIDE, SIDE, 17, behind};
+        const uint32_t left = (uint32_t)(split_mix(&random) % (BOX_SIDE - 8));
+        const uint32_t top = (uint32_t)(split_mix(&random) % (BOX_SIDE - 8));
+        uint32_t behind[2 * BOX_COLUMNS + 1];
+        make_runs(&random, left, top, behind);
+        const sl_run_lengths runs = {BOX_SIDE, BOX_SIDE, 2 * BOX_COLUMNS + 1, behind};
         double matrix[9];
-        for (int k = 0; k < 9; k++)
-            matrix[k] = (double)(int64_t)(split_mix(&random) % 33 - 16) / (k < 6 ? 8 : 512);
-        matrix[6] = i % 3 == 0 ? 0 : matrix[6];
-        matrix[7] = i % 3 == 0 ? 0 : matrix[7];
-        matrix[8] = 1;
-        matrix[2] = left - matrix[0] * TO_WIDTH / 2 - matrix[1] * TO_HEIGHT / 2;
-        matrix[5] = top - matrix[3] * TO_WIDTH / 2 - matrix[4] * TO_HEIGHT / 2;
-        const sl_mask mask = {drawn_to, TO_WIDTH, TO_WIDTH, TO_HEIGHT, 1, NULL, NULL};
+        make_matrix(&random, i % 3 == 0, left, top, matrix);
+        const sl_mask mask = {drawn_to, BOX_WIDTH, BOX_WIDTH, BOX_HEIGHT, 1, NULL, NULL};
         memset(drawn_to, 0, sizeof(drawn_to));
         assert_int_equal(sl_run_lengths_sample(&runs, matrix, &mask, NULL), SLUICE_OK);
-        for (uint32_t k = 0; k < TO_WIDTH * TO_HEIGHT; k++) {
-            const uint32_t x = k % TO_WIDTH;
-            const uint32_t y = k / TO_WIDTH;
-            const double depth = matrix[6] * (x + .5) + matrix[7] * (y + .5) + matrix[8];
-            const double u = (matrix[0] * (x + .5) + matrix[1] * (y + .5) + matrix[2]) / depth;
-            const double v = (matrix[3] * (x + .5) + matrix[4] * (y + .5) + matrix[5]) / depth;
-            bool in = depth > 0 && u >= left && u < left + 8 && v >= 0 && v < SIDE;
-            if (in) {
-                const uint32_t at = (uint32_t)u * SIDE + (uint32_t)v;
-                const uint32_t column = (uint32_t)u - left;
-                in = at >= behind[2 * column] && at < behind[2 * column + 1];
-            }
+        for (uint32_t k = 0; k < BOX_WIDTH * BOX_HEIGHT; k++) {
+            const bool in = is_covered(matrix, behind, left, k);
             assert_int_equal(drawn_to[k], in);
             covered += in;
         }

@@ -97,7 +97,7 @@ bool sl_recordio_is_file_header(const sl_recordio *record, uint64_t *end)
         sl_recordio_peek(record, bytes, sizeof(bytes)) != sizeof(bytes)) {
         return false;
     }
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         const uint32_t bits = sl_load32(bytes + HEADER + 4 * i);
         memcpy(&labels[i], &bits, sizeof(labels[i]));
     }
