@@ -2,6 +2,7 @@
 /* Collects warnings, each once. */
 #include "warnings.h"
 
+#include "memory.h"
 #include "option_text.h"
 
 #include <stdarg.h>
@@ -10,7 +11,10 @@
 
 void sl_warnings_add(sl_warnings *warnings, const char *format, ...)
 {
-    if (warnings->count == SL_WARNINGS_MAX) {
+    if (warnings->text == NULL) {
+        warnings->text = sl_calloc(SL_WARNINGS_MAX, sizeof(*warnings->text));
+    }
+    if (warnings->text == NULL || warnings->count == SL_WARNINGS_MAX) {
         return;
     }
     char marked[SL_WARNING_BYTES + SL_OPTION_MARKS_BYTES];
@@ -36,4 +40,10 @@ void sl_warnings_join(sl_warnings *warnings, const sl_warnings *other)
     for (uint32_t i = 0; i < other->count; i++) {
         sl_warnings_add(warnings, "%s", other->text[i]);
     }
+}
+
+void sl_warnings_close(sl_warnings *warnings)
+{
+    sl_free(warnings->text);
+    *warnings = (sl_warnings){.count = 0};
 }

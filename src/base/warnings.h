@@ -2,8 +2,9 @@
 /*
  * warnings: sentences that a caller should read once, and that end nothing.
  *
- * Purpose: a place to collect them without allocating. What does not fit is left out, and so is a
- * sentence that is already there. Threads: one owner at a time. Zeroed: empty.
+ * Purpose: a place to collect them. A sentence that is already there is not added, and neither is
+ * one behind the last slot, or without memory. Threads: one owner at a time. Memory: of the heap,
+ * from the first sentence to sl_warnings_close. Zeroed: empty.
  */
 #ifndef SL_WARNINGS_H
 #define SL_WARNINGS_H
@@ -15,7 +16,7 @@
 
 typedef struct sl_warnings {
     uint32_t count;
-    char text[SL_WARNINGS_MAX][SL_WARNING_BYTES];
+    char (*text)[SL_WARNING_BYTES]; /* SL_WARNINGS_MAX of them; NULL while there is none */
 } sl_warnings;
 
 /* Adds a sentence, lower case, without a full stop: what is wrong, then what to write. It is made
@@ -24,5 +25,7 @@ void sl_warnings_add(sl_warnings *warnings, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Adds all of another. */
 void sl_warnings_join(sl_warnings *warnings, const sl_warnings *other);
+/* Empty again. */
+void sl_warnings_close(sl_warnings *warnings);
 
 #endif

@@ -65,6 +65,8 @@ void sl_dataset_close(sl_dataset *dataset)
     uint32_t before = atomic_fetch_sub_explicit(&dataset->references, 1, memory_order_acq_rel);
     assert(before > 0);
     if (before == 1) {
+        sl_omissions_close(&dataset->omissions);
+        sl_warnings_close(&dataset->warnings);
         dataset->ops->close(dataset);
     }
 }

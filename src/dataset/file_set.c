@@ -331,6 +331,7 @@ sluice_status sl_file_set_list(sl_file_set *set, const sl_file_kind *kind, const
         sl_omissions nowhere = {.reasons = 0};
         status = sl_split_files(&set->list, paths[0], set->split,
                                 set->omissions != NULL ? set->omissions : &nowhere, error);
+        sl_omissions_close(&nowhere);
     }
     return status;
 }

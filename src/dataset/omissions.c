@@ -2,6 +2,7 @@
 /* Counts what opening a dataset leaves out. */
 #include "omissions.h"
 
+#include "memory.h"
 #include "safe_text.h"
 
 #include <stdio.h>
@@ -42,6 +43,13 @@ void sl_omit_many(sl_omissions *omissions, sl_omitted what, const char *reason, 
     if (count == 0) {
         return;
     }
+    if (omissions->of == NULL) {
+        omissions->of = sl_calloc(SL_OMISSIONS_MAX, sizeof(*omissions->of));
+    }
+    if (omissions->of == NULL) {
+        omissions->unlisted += count;
+        return;
+    }
     char whole[sizeof(omissions->of[0].reason)];
     snprintf(whole, sizeof(whole), "%s", reason);
     sl_omission *omission = omission_of(omissions, whole);
@@ -64,6 +72,7 @@ void sl_omissions_join(sl_omissions *omissions, const sl_omissions *other)
         sl_omit_many(omissions, from->images ? SL_OMITTED_IMAGES : SL_OMITTED_THINGS, from->reason,
                      from->example, from->count);
     }
+    omissions->unlisted += other->unlisted;
 }
 
 void sl_omissions_warn(const sl_omissions *omissions, uint64_t samples, sl_warnings *warnings)
@@ -78,4 +87,14 @@ void sl_omissions_warn(const sl_omissions *omissions, uint64_t samples, sl_warni
         sl_warnings_add(warnings, "%llu left out: %s%s%s", (unsigned long long)omission->count,
                         omission->reason, shown[0] != '\0' ? ", the first " : "", shown);
     }
+    if (omissions->unlisted > 0) {
+        sl_warnings_add(warnings, "%llu left out: there was no memory to keep the reasons",
+                        (unsigned long long)omissions->unlisted);
+    }
+}
+
+void sl_omissions_close(sl_omissions *omissions)
+{
+    sl_free(omissions->of);
+    *omissions = (sl_omissions){.reasons = 0};
 }

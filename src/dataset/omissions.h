@@ -5,8 +5,9 @@
  * Purpose: nothing is dropped in silence. A reader counts each thing that it passes over (a hidden
  * file, a link, an image that no list names) under a reason; `sluice info`, verify and Python show
  * the counts, and opening warns where images are concerned, or many things. Threads: one owner at a
- * time; a reader of several threads gives each its own and joins them. Memory: none of its own.
- * Zeroed: empty. Reasons behind the last slot are counted as "others".
+ * time; a reader of several threads gives each its own and joins them. Memory: of the heap, from
+ * the first one to sl_omissions_close; what is counted without memory is only counted. Zeroed:
+ * empty. Reasons behind the last slot are counted as "others".
  */
 #ifndef SL_OMISSIONS_H
 #define SL_OMISSIONS_H
@@ -27,7 +28,8 @@ typedef struct sl_omission {
 
 typedef struct sl_omissions {
     uint32_t reasons;
-    sl_omission of[SL_OMISSIONS_MAX];
+    uint64_t unlisted; /* of any reason, when there was no memory to keep it */
+    sl_omission *of;   /* SL_OMISSIONS_MAX of them; NULL while there is none */
 } sl_omissions;
 
 /* What is counted under a reason. */
@@ -45,5 +47,7 @@ void sl_omit_many(sl_omissions *omissions, sl_omitted what, const char *reason, 
 void sl_omissions_join(sl_omissions *omissions, const sl_omissions *other);
 /* Warns of each reason that is of images, or of more things than a tenth of `samples`. */
 void sl_omissions_warn(const sl_omissions *omissions, uint64_t samples, sl_warnings *warnings);
+/* Empty again. */
+void sl_omissions_close(sl_omissions *omissions);
 
 #endif

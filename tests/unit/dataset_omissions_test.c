@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What opening leaves out is counted by reason, and warned about where it is of images, or much. */
+#include "memory.h"
 #include "omissions.h"
 #include "test.h"
 
@@ -23,12 +24,15 @@ static void reasons_are_counted(void **state)
     sl_omissions_join(&list, &other);
     assert_int_equal(list.of[1].count, 8);
     assert_string_equal(list.of[1].example, "b.jpg");
+    sl_omissions_close(&other);
+    sl_omissions_close(&list);
+    assert_int_equal(list.reasons, 0);
 }
 
 static void warnings_are_of_images_and_of_many(void **state)
 {
     (void)state;
-    static sl_warnings warnings;
+    sl_warnings warnings = {.count = 0};
     sl_omissions list = {.reasons = 0};
     sl_omit_many(&list, SL_OMITTED_THINGS, "few", NULL, 10);
     sl_omissions_warn(&list, 100, &warnings);
@@ -40,6 +44,28 @@ static void warnings_are_of_images_and_of_many(void **state)
     assert_int_equal(warnings.count, 2);
     assert_string_equal(warnings.text[0], "11 left out: many, the first a\\x0ab");
     assert_string_equal(warnings.text[1], "1 left out: images");
+    sl_warnings_close(&warnings);
+    sl_omissions_close(&list);
+}
+
+/* What is left out without memory is counted still. */
+static void a_shortage_is_told(void **state)
+{
+    (void)state;
+    sl_memory_limit limit;
+    sl_memory_limit_init(&limit, 1);
+    sl_memory_limit *before = sl_memory_work_under(&limit);
+    sl_omissions list = {.reasons = 0};
+    sl_omit_many(&list, SL_OMITTED_THINGS, "rows", NULL, 3);
+    (void)sl_memory_work_under(before);
+    sl_omissions all = {.reasons = 0};
+    sl_omissions_join(&all, &list);
+    sl_warnings warnings = {.count = 0};
+    sl_omissions_warn(&all, 100, &warnings);
+    assert_int_equal(list.reasons, 0);
+    assert_int_equal(warnings.count, 1);
+    assert_memory_equal(warnings.text[0], "3 left out", 10);
+    sl_warnings_close(&warnings);
 }
 
 /* More reasons than slots, and longer texts than there is capacity for. */
@@ -67,6 +93,8 @@ static void nothing_is_lost_at_the_limits(void **state)
     assert_int_equal(strlen(one.of[0].example), 255);
     assert_memory_equal(one.of[0].example, "...", 3);
     assert_string_equal(one.of[0].example + 247, "/end.jpg");
+    sl_omissions_close(&one);
+    sl_omissions_close(&list);
 }
 
 int main(void)
@@ -74,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reasons_are_counted),
         cmocka_unit_test(warnings_are_of_images_and_of_many),
+        cmocka_unit_test(a_shortage_is_told),
         cmocka_unit_test(nothing_is_lost_at_the_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -328,6 +328,7 @@ static sluice_status open_masks(sl_dataset **dataset, const char *const *paths, 
     }
     sl_mask_pairs_close(&o->pairs);
     sl_text_file_close(&o->file);
+    sl_omissions_close(&o->passed);
     sl_free((void *)o->chosen);
     sl_free(o);
     return status;

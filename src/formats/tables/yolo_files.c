@@ -351,6 +351,7 @@ void sl_yolo_files_close(sl_yolo_files *files)
     sl_boundary_close(files->boundary);
     sl_inode_set_close(&files->sources);
     sl_yolo_yaml_close(&files->yaml);
+    sl_omissions_close(&files->omissions);
     sl_free(files->text);
     sl_free(files->files);
 }
