@@ -24,7 +24,7 @@ import sluice.torch
 from sluice import columns as C
 from sluice import transforms as T
 
-SIZE, BATCH, STRIDE, CLASSES, MOST = 96, 16, 8, ("disc", "square"), 40
+SIZE, BATCH, STRIDE, CLASSES = 96, 16, 8, ("disc", "square")
 
 
 def draw(random):
@@ -60,8 +60,8 @@ def write(folder, split, seed, count):
 def open_loader(path, steps, **options):
     columns = {
         "image": C.Image(transform=[*steps, T.ToTensor()], layout="NCHW"),
-        "boxes": C.Boxes(length=MOST, format="cxcywh", relative=True, keep="yolo"),
-        "labels": C.Ragged(length=MOST, follows="boxes"),
+        "boxes": C.Boxes(keep="yolo"),
+        "labels": C.Ragged(),
     }
     return sluice.torch.DataLoader(path, batch_size=BATCH, seed=5, columns=columns, **options)
 

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of the documents, to be run as they stand there."""
+"""The examples of the documents, run unchanged."""
 import pathlib
 import re
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
 
 
-def run(page, heading, folder, monkeypatch, names=None):
-    """Runs the first Python block below a heading of a page, in a folder; the names that it leaves. `names`: those that are there before."""
-    text = (DOCS / page).read_text().split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
-    block = re.search(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[1]
-    names = dict(names or {})
+def sections(page):
+    """Each heading of a page, and the Python blocks below it. Fragments that cannot run alone are indented, and are not among them."""
+    for text in re.split(r"^## ", (DOCS / page).read_text(), flags=re.MULTILINE)[1:]:
+        yield text.partition("\n")[0], re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def run(page, heading, folder, monkeypatch, number=0, path=None):
+    """Runs a Python block below a heading of a page, in a folder. Returns the names that it defines. path: of another dataset."""
+    block, names = dict(sections(page))[heading][number], {}
+    if path is not None:
+        block, count = re.subn(r'DataLoader\("[^"]+"', f'DataLoader("{path}"', block)
+        assert count == 1
     monkeypatch.chdir(folder)
     exec(compile(block, f"{page}, {heading}", "exec"), names)
     return names

@@ -186,7 +186,8 @@ def yolo(size: int = 640, end_epoch: int | None = None, *, translate: float = 0.
 
     Mosaic until `end_epoch` (its close_mosaic: the number of epochs less 10; None: in all), moved by up to `translate` of
     `size`, scaled by 1 - scale to 1 + scale, hue, saturation and value changed, a flip; [0, 1], not normalised. Boxes:
-    columns.Boxes(keep="yolo"). Left out: its Albumentations (each p 0.01), and what is off there (turns, MixUp, copy-paste).
+    columns.Boxes("boxes", keep="yolo"); the dataset knows their format. Left out: its Albumentations (each p 0.01), and
+    what is off there (turns, MixUp, copy-paste).
     """
     part = _check.number("translate", translate) / 2  # of the mosaic's canvas, which is twice as large
     scale = _check.number("scale", scale)

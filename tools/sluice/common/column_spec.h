@@ -5,7 +5,7 @@
  *     image:image,size=160,crop=random,padding=4,dtype=f16,layout=nchw
  *     target=label:one_hot,length=10,dtype=f32,mixes=image,smoothing=0.1
  *     tokens:window,length=1025,stride=1024,dtype=i32
- *     boxes:boxes,length=100,format=xywh,min-visibility=0.3
+ *     boxes:boxes,min-visibility=0.3
  *     where:geometry,follows=image
  *
  * NAME is the column's, FIELD the dataset's; without FIELD it is NAME. A geometry is of no field.

@@ -287,8 +287,7 @@ int view_main(int argc, char **argv)
                     "  sluice view packed --augment rand_augment+random_erasing:1 --each-step\n"
                     "  sluice view packed --column image:image --column small=image:image,size=64\n"
                     "  sluice view coco -o coco.html --column image:image "
-                    "--column boxes:boxes,length=100,format=xywh --column labels:ragged,length=100,"
-                    "follows=boxes\n",
+                    "--column boxes:boxes --column labels:ragged\n",
         .rows = rows,
         .operands_min = 1,
         .operands_max = 1,

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples of docs/follow.md and several.md, each alone and unchanged, on miniatures of the datasets that they name."""
+import warnings
+
+import layouts
+import numpy
+import pages
+import pytest
+
+import sluice
+
+torch = pytest.importorskip("torch")
+
+PAGES = ("follow.md", "several.md")
+BLOCKS = [(page, heading, number) for page in PAGES for heading, blocks in pages.sections(page) for number in range(len(blocks))]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("datasets")
+    layouts.coco128(root)
+    layouts.coco(root)
+    layouts.voc2012(root)
+    (root / "VOCdevkit").symlink_to(root)
+    layouts.classes(root, "photos", 4, 16)
+    layouts.classes(root, "miniImageNet/train", 6, 20)
+    return root
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_an_example_comes_first(page):
+    text = (pages.DOCS / page).read_text()
+    assert text.index("```python") < text.index("\n|")
+    assert text.count("```python") == sum(block[0] == page for block in BLOCKS) >= 6
+
+
+@pytest.mark.parametrize("page, heading, number", BLOCKS, ids=[", ".join(map(str, block)) for block in BLOCKS])
+def test_an_example(folder, monkeypatch, page, heading, number):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            names = pages.run(page, heading, folder, monkeypatch, number)
+        except sluice.UnsupportedError as error:
+            assert "without libyaml" in str(error)
+            return
+    if "targets" in names:
+        check_targets(names["images"], names["targets"])
+    if "classes" in names:
+        check_classes(names["images"], names["classes"])
+    if "loss" in names:
+        assert torch.isfinite(names["loss"])
+    if "middle" in names:
+        height, width = names["batch"]["geometry.size"].numpy()[0]
+        assert numpy.allclose(names["middle"], (width / 2, height / 2), atol=0.51)
+    if "anchors" in names:
+        assert names["anchors"].shape == names["positives"].shape == names["negatives"].shape
+
+
+@pytest.mark.parametrize("path", ["coco/annotations/instances_train2017.json", "coco128.yaml", "VOC2012", "VOCdevkit/VOC2012"])
+@pytest.mark.parametrize("page, heading", [("follow.md", "Train a detector"), ("several.md", "Train YOLO with mosaics")])
+def test_another_dataset(folder, monkeypatch, page, heading, path):
+    """The same columns, as the pages promise."""
+    try:
+        names = pages.run(page, heading, folder, monkeypatch, path=path)
+    except sluice.UnsupportedError as error:
+        assert "without libyaml" in str(error)
+        return
+    assert str(names["loader"].dataset.paths[0]).endswith(path)
+    check_targets(names["images"], names["targets"])
+
+
+def test_the_recipe_is_the_preset(folder, monkeypatch):
+    preset = sluice.transforms.presets.yolo(640, end_epoch=90)
+    assert repr(sluice.transforms.Compose(pages.run("several.md", "Mosaics", folder, monkeypatch)["yolo"])) == repr(preset)
+
+
+def check_targets(images, targets):
+    """A box is as bright as anything in its image: only the squares are, so boxes follow them."""
+    assert len(images) == len(targets) > 0 and sum(len(target["boxes"]) for target in targets) > 0
+    for image, target in zip(images, targets):
+        assert all(len(values) == len(target["boxes"]) for values in target.values())
+        height, width = image.shape[-2:]
+        for number, (left, top, right, bottom) in enumerate(target["boxes"].tolist()):
+            assert -0.01 < left < right < width + 0.01 and -0.01 < top < bottom < height + 0.01
+            if right - left > 6 and bottom - top > 6:
+                inside = (slice(round(top + 2), round(bottom - 2)), slice(round(left + 2), round(right - 2)))
+                assert image[:, *inside].median() > 0.8 * image.max()
+                if "masks" in target:
+                    assert target["masks"][number][inside].float().mean() > 0.5
+            if "keypoints" in target:
+                x, y, seen = target["keypoints"][number, 0].tolist()
+                assert not seen or (left <= x <= right and top <= y <= bottom)
+
+
+def check_classes(images, classes):
+    """Squares are bright, and have a class; the rest is dark, and is of class 0."""
+    assert classes.dtype == torch.int64 and classes.shape == (len(images), *images.shape[2:])
+    assert set(classes.unique().tolist()) <= {0, 1, 2, 3, 255}
+    known = classes != 255
+    assert ((images.mean(1) > 0.45) == (classes > 0))[known].float().mean() > 0.95
