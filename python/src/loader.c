@@ -237,7 +237,8 @@ static PyObject *warning(loader_object *self, PyObject *unused)
     return text != NULL || PyErr_Occurred() ? text : Py_NewRef(Py_None);
 }
 
-/* Those that came with batches; false with an exception, where warnings are errors. */
+/* Those that came with earlier batches; false with an exception, where warnings are errors. Before
+ * the next batch is taken, which would be lost. */
 static bool tell_warnings(loader_object *self)
 {
     PyObject *text;
@@ -253,13 +254,12 @@ static bool tell_warnings(loader_object *self)
 static PyObject *next(loader_object *self, PyObject *convert)
 {
     sluice_batch *batch = NULL;
-    const sluice_status status = wait_next(self, &batch);
-    if ((status == SLUICE_OK || status == SLUICE_END) && !tell_warnings(self)) {
-        sluice_batch_release(batch);
+    if (!tell_warnings(self)) {
         return NULL;
     }
+    const sluice_status status = wait_next(self, &batch);
     if (status == SLUICE_END) {
-        Py_RETURN_NONE;
+        return tell_warnings(self) ? Py_NewRef(Py_None) : NULL;
     }
     if (status == SLUICE_AGAIN) {
         return NULL;
