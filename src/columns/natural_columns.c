@@ -33,19 +33,20 @@ static sluice_column_kind natural_kind(const sl_field *field)
     }
 }
 
-/* The picture that a field has a value for each pixel of, as formats with masks call it; NULL: it
- * is none of those. By nature it would be a picture with a crop of its own. */
+/* The picture that a field has a value for each pixel of, as its role says, or its name in formats
+ * that know no roles; NULL: it is not such a field. By nature it would be a picture, or a tensor,
+ * with a crop of its own. */
 static const sl_field *picture_of_mask(const sl_columns_config *config, const sl_field *field)
 {
     static const char *const names[] = {"mask", "instances", "train_ids"};
-    bool named = false;
+    bool named = field->meaning.role == SLUICE_ROLE_MASK;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        named = named || strcmp(field->name, names[i]) == 0;
+        named = named || (field->type == SLUICE_FIELD_IMAGE && strcmp(field->name, names[i]) == 0);
     }
     for (uint32_t i = 0; named && i < config->field_count; i++) {
         const sl_field *other = &config->fields[i];
         if (other != field && other->type == SLUICE_FIELD_IMAGE &&
-            field->type == SLUICE_FIELD_IMAGE) {
+            other->meaning.role != SLUICE_ROLE_MASK) {
             return other;
         }
     }
