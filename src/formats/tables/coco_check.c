@@ -72,6 +72,26 @@ static sluice_status refuse_points(const sl_coco_opener *o, uint64_t annotation,
                          (unsigned long long)annotation, numbers, (unsigned long long)wanted);
 }
 
+/* An annotation without points gets a row of zeros: these stay in proportion to what the file
+ * holds, whatever the longest row claims. */
+static sluice_status check_keypoint_padding(const sl_coco_opener *o, uint64_t with,
+                                            sluice_error *error)
+{
+    enum { BYTES_AN_ANNOTATION = 2048 };
+    const uint64_t rows = o->annotations.of[SL_COCO_OF_KEYPOINTS].rows;
+    const uint64_t without = rows - with;
+    const uint64_t most = rows * BYTES_AN_ANNOTATION + 16 * with * o->keypoint_bytes;
+    if (o->keypoint_bytes == 0 || without <= most / o->keypoint_bytes) {
+        return SLUICE_OK;
+    }
+    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, o->path, -1,
+                         "%llu of %llu annotations have keypoints, %zu numbers each: the zeros of "
+                         "the others would be many times the file; remove the keypoints, or put "
+                         "them into a file of their own",
+                         (unsigned long long)with, (unsigned long long)rows,
+                         o->keypoint_bytes / sizeof(float));
+}
+
 /*
  * Annotations of a category have as many points as it has, where it says so; those of others have
  * as many as the first one. Rows are as long as the longest.
@@ -80,6 +100,7 @@ sluice_status sl_coco_check_keypoints(sl_coco_opener *o, sluice_error *error)
 {
     size_t loose = 0; /* of categories that do not say */
     uint64_t first_loose = 0;
+    uint64_t with = 0;
     for (uint64_t i = 0; i < o->annotations.of[SL_COCO_OF_KEYPOINTS].rows; i++) {
         sl_value points;
         (void)sl_side_columns_get(&o->annotations, SL_COCO_OF_KEYPOINTS, i, &points);
@@ -88,6 +109,7 @@ sluice_status sl_coco_check_keypoints(sl_coco_opener *o, sluice_error *error)
         if (bytes == 0) {
             continue;
         }
+        with++;
         if (known == 0 && loose == 0) {
             loose = bytes;
             first_loose = i;
@@ -99,7 +121,7 @@ sluice_status sl_coco_check_keypoints(sl_coco_opener *o, sluice_error *error)
         o->keypoint_bytes = bytes > o->keypoint_bytes ? bytes : o->keypoint_bytes;
     }
     return loose == 0 || loose == o->keypoint_bytes
-               ? SLUICE_OK
+               ? check_keypoint_padding(o, with, error)
                : refuse_points(o, first_loose, loose / sizeof(float),
                                o->keypoint_bytes / sizeof(float), error);
 }
