@@ -50,7 +50,9 @@ static size_t splits_word_length(const char *from)
 static sl_split split_of_word(const char *from, size_t length)
 {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strlen(words[i].word) == length && strncasecmp(words[i].word, from, length) == 0) {
+        /* by the first letter, before anything is called: this is asked of every folder */
+        if ((from[0] | 0x20) == words[i].word[0] && strlen(words[i].word) == length &&
+            strncasecmp(words[i].word, from, length) == 0) {
             return words[i].split;
         }
     }

@@ -18,11 +18,10 @@ uint64_t sl_substitute_place(uint64_t places, uint64_t item, uint64_t items, uin
     /* Items whose own have run out begin at different ones. */
     const uint64_t more = places % items; /* items that have one more than the others */
     const uint64_t begin = item >= more ? item - more : item;
-    uint64_t left = (begin + attempt - own) % (places - own);
-    uint64_t place = places - 1;
-    while (left > 0 || place % items == item) {
-        left -= place % items != item;
-        place--;
-    }
-    return place;
+    const uint64_t left = (begin + attempt - own) % (places - own);
+    /* Downwards from the last place, without the item's own: one of each `items`. */
+    const uint64_t skipped = (places - 1 + items - item) % items;
+    const uint64_t within = left % (items - 1);
+    const uint64_t down = left / (items - 1) * items + within + (within >= skipped);
+    return places - 1 - down;
 }
