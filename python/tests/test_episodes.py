@@ -232,9 +232,9 @@ def test_the_page(tmp_path, monkeypatch):
     block = next(block for block in re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL) if "WAY" in block)
     names = {"sluice": sluice, "T": T, "net": lambda images: images.float().mean((2, 3))}
     exec(compile(block, "several.md", "exec"), names)
-    assert len(names["loader"]) == 100 and names["features"].shape == (5, 20, 3)
+    assert len(names["loader"]) == 100 and names["features"].shape[:2] == (5, 20)
     assert (torch.cdist(names["queries"], names["prototypes"]).argmin(1) == names["wanted"]).all()
-    assert 0 < names["loss"] < 2
+    assert 0 <= names["loss"] < 2
 
 
 # ---- what is refused ----

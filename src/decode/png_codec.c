@@ -145,7 +145,7 @@ static void png_codec_count(png_state *state, const sl_bytes *rest, size_t wante
 static void png_codec_limit_data(png_state *state)
 {
     const uint64_t row = sl_png_row_bytes(&state->png);
-    state->data_left = row + row / 256 + SL_PNG_EXTRA_BYTES;
+    state->data_left = row + row / 8 + SL_PNG_EXTRA_BYTES; /* fixed codes of 9 bits at most */
 }
 
 static void on_read(png_structp png, png_bytep to, size_t wanted)

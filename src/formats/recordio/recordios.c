@@ -62,7 +62,7 @@ static sl_refusal look_for_header(void *ctx, const sl_sample *sample, sl_bytes b
 static sluice_status find_header(const sl_dataset *base, uint64_t first, uint64_t records,
                                  uint64_t *end, sluice_error *error)
 {
-    header_look look;
+    header_look look = {.end = 0};
     *end = 0;
     sluice_status status = sl_look_at(base, first, look_for_header, &look, error);
     const uint64_t claimed = look.end;
