@@ -342,6 +342,18 @@ def test_points_of_some(tmp_path, coco):
         sluice.Dataset(write(tmp_path, coco))
 
 
+def test_points_of_one_are_not_those_of_all(tmp_path, coco):
+    """Rows of zeros stay in proportion to the file."""
+    for each in coco["annotations"]:
+        each.pop("keypoints", None)
+    for each in coco["categories"]:
+        each.pop("keypoints", None)
+    coco["annotations"] = [{**each, "id": 1000 * k + each["id"]} for k in range(20) for each in coco["annotations"]]
+    coco["annotations"][0]["keypoints"] = [1] * 300000
+    with pytest.raises(CORRUPT, match="1 of .* annotations have keypoints, 300000 numbers each"):
+        sluice.Dataset(write(tmp_path, coco))
+
+
 def test_area_of_some(tmp_path, coco):
     del coco["annotations"][4]["area"]
     data, told = read_quietly(write(tmp_path, coco))

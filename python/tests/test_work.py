@@ -19,14 +19,18 @@ COMB = {"size": [SIDE, SIDE], "counts": [1] * (SIDE * SIDE)}
 AROUND = [[0, 0, 9999, 0, 9999, 9999, 0, 9999]]
 
 
-def write(path, shapes, side=SIDE, others=0):
+PHOTO = (800, 1333)
+WHOLE_PHOTO = {"size": [*PHOTO], "counts": [0, PHOTO[0] * PHOTO[1]]}
+
+
+def write(path, shapes, side=SIDE, others=0, size=None):
     """A sample of these shapes, and `others` without any."""
     fields = {"image": "image", "seg": "text", "labels": ("tensor", "uint8", (0,)), "boxes": ("tensor", "float32", (0, 4))}
     with sluice.Writer(path, fields) as writer:
         for some in [shapes] + [[]] * others:
             writer.add(
-                image=png(numpy.zeros((side, side), "uint8")), seg=json.dumps(some), labels=numpy.ones(len(some), "uint8"),
-                boxes=numpy.tile(numpy.array([[0, 0, side, side]], "float32"), (len(some), 1)),
+                image=png(numpy.zeros(size or (side, side), "uint8")), seg=json.dumps(some), labels=numpy.ones(len(some), "uint8"),
+                boxes=numpy.tile(numpy.array([[0, 0, (size or [side])[-1], (size or [side])[0]]], "float32"), (len(some), 1)),
             )  # fmt: skip
     return path
 
@@ -43,6 +47,16 @@ USES = {
     "instances of few": lambda n: {"b": boxes(n), "m": C.Instances("seg", length=8, follows="b", too_long="truncate")},
 }
 TURNED = [T.RandomRotation(45), T.Resize((SIDE, SIDE))]
+
+
+@pytest.mark.parametrize("shape, count", [(AROUND, 300), (WHOLE_PHOTO, 100)], ids=["300 polygons", "100 masks"])
+def test_honest_rows_are_made(tmp_path, shape, count):
+    """As many objects as LVIS has, each of them the whole of a photo, and twice looked at."""
+    data = write(tmp_path / "d", [shape] * count, size=PHOTO)
+    columns = {"image": C.Image("image", transform=[T.Resize(PHOTO)]), "b": boxes(count), "m": C.Mask("seg", labels="labels", overlap="ignore")}
+    with sluice.Loader(data, batch_size=1, num_workers=1, columns=columns) as loader:
+        (batch,) = loader
+    assert batch["b"].shape == (count, 4) and (numpy.asarray(batch["m"]) == 255).all()
 
 
 @pytest.mark.parametrize("use", USES)

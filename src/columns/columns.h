@@ -54,7 +54,7 @@
  * times the pixels of each of its pictures' outputs, and these; also the pixels of each mask of
  * INSTANCES, which its `length` bounds. */
 #define SL_WORK_TIMES  UINT64_C(64)
-#define SL_WORK_LEAST  (UINT64_C(1) << 26)
+#define SL_WORK_LEAST  (UINT64_C(1) << 28)
 #define SL_MEMBERS_MAX (SLUICE_PARTNERS_MAX + 1U)
 
 /* A column as it was asked for. Its strings and its recipe are copies. */

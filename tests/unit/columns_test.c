@@ -553,6 +553,10 @@ TEST_WITH(natural_columns_of_masks, setup, columns_rig_close)
         config.field_count = 2;
         assert_int_equal(sl_columns_bind(&r->set, &config, &error), SLUICE_OK);
         sl_columns_close(&r->set);
+        of[1].meaning.role = SLUICE_ROLE_MASK; /* whatever it is called */
+        assert_int_equal(sl_columns_bind(&r->set, &config, &error), SLUICE_INVALID);
+        assert_non_null(strstr(error.text, "\"right\" is cropped apart from \"picture\""));
+        of[1].meaning.role = SLUICE_ROLE_NONE;
     }
     sluice_augment_destroy(recipe);
 }
