@@ -119,8 +119,11 @@ typedef enum sluice_column_kind {
  * BY_SIZE, the sample's fields of WIDTH and HEIGHT decide, image by image: a size that fits neither
  * the stored nor the upright image makes a bad sample. Where both fit though the image is to be
  * turned (a square, a half turn), boxes, points and shapes make a bad sample, unless `orientation`
- * says which it is; without those the image stays as stored. A MASK goes by its own size: that of
- * the decoded image, or that of the image turned by a quarter.
+ * says which it is; without those the image stays as stored. A MASK that is an image or a tensor
+ * goes by its own size: that of the decoded image, or that of the image turned by a quarter. Where
+ * both are one size though the image is to be turned, and the mask's field goes BY_SIZE, the sample
+ * is a bad one, unless `orientation` says which it is; a field without a meaning is as the image is
+ * decoded.
  *
  * Where the recipe is of several samples (mosaic, mixup_partner, copy_paste), they follow the
  * picture of each, in its place: what has a length has that of the first sample, then that of the
@@ -333,7 +336,8 @@ typedef struct sluice_column {
     double ignore;         /* MASK of shapes: what a loss leaves out [255] */
     int32_t orientation;   /* MASK, BOXES, POINTS, INSTANCES: the way up of the image that they were
                               annotated in, STORED or UPRIGHT [AUTO: the field's, or else the
-                              image's; of MASK, what its own size says] */
+                              image's; of a MASK that is an image or a tensor, what its own size
+                              says] */
     uint32_t reserved_end; /* 0 */
 } sluice_column;
 

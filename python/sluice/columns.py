@@ -280,7 +280,8 @@ class Mask(Column):
     no other shape is. dtype: 'uint8', or what else all these numbers fit in.
 
     orientation: the way up of the image that it was annotated in, 'stored' or 'upright' [of shapes what the dataset says;
-    else its own size says it]; it is turned where the image is decoded the other way up.
+    else its own size says it]; it is turned where the image is decoded the other way up. Where the dataset leaves it to
+    the size (a folder of masks) and the EXIF orientation keeps that (a half turn, a square), the sample is a bad one.
     """
 
     _kind = "mask"

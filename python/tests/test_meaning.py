@@ -257,6 +257,113 @@ def test_shapes_and_masks_are_turned(tmp_path):
             assert inside(numpy.asarray(batch["image"])[0], numpy.asarray(batch["boxes"])[0])[0] > 240
 
 
+# ---- masks: by their own size ----
+
+
+def masks(path, orientation, turned, square=False):
+    """A folder with one picture, and its mask: of the upright picture, or of the stored one."""
+    image = upright(orientation)
+    image = image.crop((0, 0, HEIGHT, HEIGHT)) if square else image
+    save(path / "images" / "0.png", image, orientation)
+    mask = image.convert("L")
+    if not turned:
+        with Image.open(path / "images" / "0.png") as stored:
+            mask = Image.frombytes("L", stored.size, stored.convert("L").tobytes())
+    (path / "masks").mkdir()
+    mask.save(path / "masks" / "0.png")
+    return path
+
+
+def check_mask(data, exif, **arguments):
+    (batch,) = batches(data, {"image": whole("image"), "m": C.Mask("mask", **arguments)}, exif=exif)
+    (mask,) = batch.pictures("m")
+    picture = numpy.asarray(batch["image"])[0][..., 0]
+    assert picture.any() and (numpy.asarray(mask).reshape(picture.shape) == picture).all()
+
+
+@pytest.mark.parametrize("square", [False, True])
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_a_folder_of_masks(tmp_path, orientation, square):
+    told = orientation == 1 or (orientation > 4 and not square)
+    for turned in (False, True):
+        way = "upright" if turned else "stored"
+        folder = masks(tmp_path / way, orientation, turned, square)
+        assert sluice.Dataset(folder).fields["mask"].meaning == {"role": "mask", "orientation": "by_size"}
+        sluice.pack(folder, tmp_path / f"{way}.packed", progress=False)
+        ways = [(folder, "auto"), (folder, "apply"), (folder, "ignore"), (tmp_path / f"{way}.packed", "auto")]
+        for data, exif in ways:
+            check_mask(data, exif, orientation=way)
+            if told:
+                check_mask(data, exif)
+                continue
+            words = f'orientation {orientation}, .* "mask" does not tell .* give column "m" orientation upright or stored'
+            with pytest.raises(sluice.CorruptError, match=words):
+                check_mask(data, exif)
+
+
+def test_bad_masks_are_counted(tmp_path):
+    """They are bad samples, others are not."""
+    for orientation in range(1, 9):
+        made = masks(tmp_path / str(orientation), orientation, True)
+        for folder in ("images", "masks"):
+            (tmp_path / "all" / folder).mkdir(parents=True, exist_ok=True)
+            (made / folder / "0.png").rename(tmp_path / "all" / folder / f"{orientation}.png")
+    columns = {"image": whole("image"), "m": C.Mask("mask")}
+    found = [int(numpy.asarray(batch["status"])[0]) != 0 for batch in batches(tmp_path / "all", columns, on_bad_sample="mask", shuffle=False)]
+    assert found == [orientation in (2, 3, 4) for orientation in range(1, 9)]
+
+
+def test_a_mask_without_a_meaning(tmp_path):
+    """It is as the picture is decoded."""
+    folder = masks(tmp_path / "folder", 3, False)
+    with sluice.Writer(tmp_path / "d", {"image": "image", "mask": "image"}) as writer:
+        writer.add(image=(folder / "images" / "0.png").read_bytes(), mask=(folder / "masks" / "0.png").read_bytes())
+    check_mask(tmp_path / "d", "auto")
+
+
+def test_pixels_would_forget_it(tmp_path):
+    folder = masks(tmp_path / "folder", 3, True)
+    with pytest.raises(sluice.CorruptError, match='orientation 3, and the size of "mask" does not tell'):
+        sluice.pack(folder, tmp_path / "packed", progress=False, raw=True)
+
+
+@pytest.mark.parametrize("picture, words", [((3, True), "its size does not tell"), ((6, True, None, None), "no width and height say")])
+def test_pixels_would_forget_boxes(tmp_path, picture, words):
+    data = coco(tmp_path / "coco", [(1, True), picture])
+    with pytest.raises(sluice.CorruptError, match=f"EXIF orientation {picture[0]}, and {words} which way up"):
+        sluice.pack(data, tmp_path / "packed", progress=False, raw=True)
+
+
+def test_panoptic_masks(tmp_path):
+    """By the size of the mask, which is that of the JSON; of a half turn nothing tells."""
+    for orientation, turned in [*BOTH, (2, True), (3, False), (4, True)]:
+        name = f"{orientation}{turned}"
+        folder = masks(tmp_path / name, orientation, turned)
+        with Image.open(folder / "masks" / "0.png") as mask:
+            size = mask.size
+            rgb = Image.merge("RGB", (mask.point(lambda value: value and 7), Image.new("L", size), Image.new("L", size)))
+        (folder / "annotations" / "panoptic_val").mkdir(parents=True)
+        rgb.save(folder / "annotations" / "panoptic_val" / "0.png")
+        (folder / "masks" / "0.png").unlink()
+        (folder / "masks").rmdir()
+        (folder / "images").rename(folder / "val")
+        (folder / "annotations" / "panoptic_val.json").write_text(json.dumps({
+            "images": [{"id": 0, "file_name": "0.png", "width": size[0], "height": size[1]}],
+            "annotations": [{"image_id": 0, "file_name": "0.png", "segments_info": [
+                {"id": 7, "category_id": 1, "bbox": [0, 0, 1, 1], "area": 160, "iscrowd": 0}]}],
+            "categories": [{"id": 1, "name": "thing", "isthing": 1}],
+        }))  # fmt: skip
+        columns = {"image": whole("image"), "m": C.Mask("panoptic", channels=3)}
+        for exif in ("auto", "apply", "ignore"):
+            if orientation in (2, 3, 4):
+                with pytest.raises(sluice.CorruptError, match='size of "panoptic" does not tell .* give column "m"'):
+                    list(batches(folder / "annotations" / "panoptic_val.json", columns, exif=exif))
+                continue
+            (batch,) = batches(folder / "annotations" / "panoptic_val.json", columns, exif=exif)
+            (mask,) = batch.pictures("m")
+            assert ((numpy.asarray(mask)[..., 0] == 7) == (numpy.asarray(batch["image"])[0][..., 0] > 127)).all()
+
+
 @pytest.mark.parametrize("how", [{"raw": True}, {}])
 def test_packed_it_is_the_same(tmp_path, how):
     """Pixels have no EXIF, and are stored as they were annotated."""

@@ -88,6 +88,12 @@ void sl_turn_pixels(const sl_turn *turn, const uint8_t *from, uint8_t *to, size_
     }
 }
 
+bool sl_turn_keeps_size(const sl_turn *turn)
+{
+    return !sl_turn_is_none(turn) &&
+           (!exchanges_axes(turn->orientation) || turn->width == turn->height);
+}
+
 sluice_orientation sl_turn_by_size(const sl_turn *stored, int64_t width, int64_t height)
 {
     const bool exchanged = exchanges_axes(stored->orientation);

@@ -27,6 +27,9 @@ static inline bool sl_turn_is_none(const sl_turn *turn)
 {
     return turn->orientation <= 1;
 }
+/* It turns a picture to one of the same size, which does not tell them apart: half turns, mirror
+ * images, squares. */
+bool sl_turn_keeps_size(const sl_turn *turn);
 /* The orientation that undoes another. */
 uint32_t sl_turn_inverse(uint32_t orientation);
 void sl_turn_point(const sl_turn *turn, double point[2]);

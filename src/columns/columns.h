@@ -222,8 +222,10 @@ struct sl_column {
     sluice_orientation orientation; /* IMAGE: as it is decoded, AUTO: as the decoder does; what
                                        follows one: as it was annotated, AUTO: as it is decoded, or
                                        of a MASK as its size says */
-    bool by_size;   /* IMAGE: it, or what follows it, goes by what was annotated as its size: */
-    bool dependent; /* what follows it does */
+    bool by_size;     /* IMAGE: it, or what follows it, goes by what was annotated as its size: */
+    bool dependent;   /* what follows it does */
+    bool by_own_size; /* MASK: its own size has to tell which way up it is; IMAGE: of one that
+                         follows it */
     uint32_t width_field, height_field;
     uint32_t picture;     /* IMAGE: its number among them */
     bool bucketed;        /* IMAGE: its recipe goes by the size of the batch's bucket */

@@ -26,6 +26,13 @@ static sluice_orientation decoded_as(const sl_column_set *set, const sl_column *
     }
 }
 
+static bool goes_by_own_size(const sl_column *column)
+{
+    return column->kind == &sl_column_mask &&
+           column->request.orientation == SLUICE_ORIENTATION_AUTO &&
+           column->field.meaning.orientation == SLUICE_ORIENTATION_BY_SIZE;
+}
+
 /* Of what follows an image: the request's, the field's, the image's; of a mask that is an image or
  * a tensor its own size's. */
 static sluice_orientation annotated_as(const sl_column *column, const sl_column *lead)
@@ -83,7 +90,9 @@ static void bind_lead(sl_column_set *set, const sl_columns_config *config, sl_co
         sl_column *column = &set->columns[i];
         if (is_led_by(column, lead)) {
             column->orientation = annotated_as(column, lead);
+            column->by_own_size = goes_by_own_size(column);
             lead->dependent |= column->orientation == SLUICE_ORIENTATION_BY_SIZE;
+            lead->by_own_size |= column->by_own_size;
         }
     }
     if (lead->orientation != SLUICE_ORIENTATION_BY_SIZE && !lead->dependent) {
@@ -139,6 +148,26 @@ static sluice_status refuse_ambiguous(const sl_column *lead, const sl_turn *stor
                         column->request.name);
 }
 
+/* Masks are of one size, whichever way up they are. Those that the sample lacks do not mind. */
+static sluice_status check_own_sizes(const sl_column *lead, const sl_row *row,
+                                     const sl_turn *stored, sluice_error *error)
+{
+    const sl_column_set *set = lead->set;
+    for (uint32_t i = 0; i < set->count; i++) {
+        const sl_column *column = &set->columns[i];
+        if (is_led_by(column, lead) && column->by_own_size &&
+            row->values.of[column->field_number].present) {
+            return sl_error_set(error, SLUICE_CORRUPT, "columns",
+                                "\"%s\" is %u x %u and has the EXIF orientation %u, and the size "
+                                "of \"%s\" does not tell which way up it was drawn: give column "
+                                "\"%s\" " SL_OPTION("orientation") " upright or stored",
+                                lead->field.name, stored->width, stored->height,
+                                stored->orientation, column->field.name, column->request.name);
+        }
+    }
+    return SLUICE_OK;
+}
+
 static bool is_side(const sl_value *value)
 {
     return value->present && value->integer > 0;
@@ -174,8 +203,10 @@ sluice_status sl_group_orient(const sl_column *lead, sl_row *row, sl_picture *pi
     *frame = (sl_image_frame){.stored = sl_decoder_stored(row->decoder),
                               .annotated = SLUICE_ORIENTATION_STORED};
     frame->upright = !sl_turn_is_none(&frame->stored) && sl_decoder_is_upright(row->decoder);
-    const sluice_status status =
-        lead->by_size ? find_annotated(lead, row, frame, error) : SLUICE_OK;
+    sluice_status status = lead->by_size ? find_annotated(lead, row, frame, error) : SLUICE_OK;
+    if (status == SLUICE_OK && lead->by_own_size && sl_turn_keeps_size(&frame->stored)) {
+        status = check_own_sizes(lead, row, &frame->stored, error);
+    }
     if (status != SLUICE_OK || sl_turn_is_none(&frame->stored) ||
         lead->orientation == SLUICE_ORIENTATION_AUTO) {
         return status;

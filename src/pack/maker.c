@@ -142,6 +142,15 @@ static int64_t side_of(const job *j, uint32_t picture, sluice_role role)
                                                                   : 0;
 }
 
+/* A mask whose own size tells which way up the image was annotated. */
+static bool is_sized_mask_of(const sl_field *image, const sl_field *field)
+{
+    const sl_meaning *meaning = &field->meaning;
+    return image->meaning.role == SLUICE_ROLE_NONE && meaning->role == SLUICE_ROLE_MASK &&
+           meaning->orientation == SLUICE_ORIENTATION_BY_SIZE &&
+           (meaning->of[0] == '\0' || strcmp(meaning->of, image->name) == 0);
+}
+
 static sl_pixels_wish wish_for(const job *j, uint32_t number)
 {
     const sl_schema *schema = j->maker->config.plan->schema;
@@ -152,6 +161,10 @@ static sl_pixels_wish wish_for(const job *j, uint32_t number)
     for (uint32_t i = 0; i < schema->field_count; i++) {
         const sluice_role role = schema->fields[i].meaning.role;
         wish.dependent |= role >= SLUICE_ROLE_BOXES && role <= SLUICE_ROLE_MASK;
+        if (j->values->of[i].present &&
+            is_sized_mask_of(&schema->fields[number], &schema->fields[i])) {
+            wish.mask = schema->fields[i].name;
+        }
     }
     return wish;
 }

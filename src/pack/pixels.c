@@ -116,27 +116,46 @@ static sluice_status code(sl_pixels *pixels, const sl_allowance *allowance, cons
     return SLUICE_OK;
 }
 
+/* The width and height that were annotated have to tell which way up the image was. */
+static sluice_status check_sides(const sl_turn *stored, const int64_t sides[2], sluice_error *error)
+{
+    const bool known = sides[0] > 0 && sides[1] > 0;
+    if (known && sl_turn_by_size(stored, sides[0], sides[1]) != SLUICE_ORIENTATION_AUTO) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_CORRUPT, "pack",
+                        "the image is %u x %u and has the EXIF orientation %u, and %s which way up "
+                        "it was annotated: its pixels cannot be stored without it",
+                        stored->width, stored->height, stored->orientation,
+                        known ? "its size does not tell" : "no width and height say");
+}
+
 /* Pixels have no EXIF any more, so they are turned here. A size that fits neither way up stays one,
  * for loaders to tell of. */
 static sluice_status turn_pixels(const sl_pixels *pixels, const sl_pixels_wish *wish,
                                  sl_picture *size, sluice_error *error)
 {
     const sl_turn stored = sl_decoder_stored(pixels->decoder);
+    sluice_status status = SLUICE_OK;
     bool turns = false;
     if (sl_turn_is_none(&stored)) {
         return SLUICE_OK;
     }
     const bool fits = sl_decoder_turns(pixels->decoder, SLUICE_EXIF_AUTO, wish->orientation,
                                        wish->annotated, &turns, NULL) == SLUICE_OK;
-    const bool by_size = wish->orientation == SLUICE_ORIENTATION_BY_SIZE && wish->dependent;
-    if (fits && by_size &&
-        sl_turn_by_size(&stored, wish->annotated[0], wish->annotated[1]) ==
-            SLUICE_ORIENTATION_AUTO) {
-        return sl_error_set(error, SLUICE_CORRUPT, "pack",
-                            "the image is %u x %u and has the EXIF orientation %u, and its size "
-                            "does not tell which way up it was annotated: its pixels cannot be "
-                            "stored without it",
-                            stored.width, stored.height, stored.orientation);
+    if (fits && wish->orientation == SLUICE_ORIENTATION_BY_SIZE && wish->dependent) {
+        status = check_sides(&stored, wish->annotated, error);
+    }
+    if (status == SLUICE_OK && wish->mask != NULL && sl_turn_keeps_size(&stored)) {
+        status =
+            sl_error_set(error, SLUICE_CORRUPT, "pack",
+                         "the image is %u x %u and has the EXIF orientation %u, and the size of "
+                         "\"%s\" does not tell which way up it was drawn: its pixels cannot be "
+                         "stored without it",
+                         stored.width, stored.height, stored.orientation, wish->mask);
+    }
+    if (status != SLUICE_OK) {
+        return status;
     }
     sl_decoder_turn(pixels->decoder, fits && turns, size);
     return SLUICE_OK;

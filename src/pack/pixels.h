@@ -50,7 +50,8 @@ typedef struct sl_pixels_wish {
     bool as_pixels;
     sluice_orientation orientation; /* of its field */
     int64_t annotated[2];           /* BY_SIZE: width and height; 0: nobody knows them */
-    bool dependent; /* places in it are stored beside it, which go by how it was annotated */
+    bool dependent;   /* places in it are stored beside it, which go by how it was annotated */
+    const char *mask; /* a field stored beside it, whose own size tells that; NULL: none */
 } sl_pixels_wish;
 
 /*

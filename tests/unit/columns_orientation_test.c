@@ -224,10 +224,11 @@ static void moved_to(int orientation, bool annotated, bool decoded, int x, int y
     }
 }
 
-/* A mask of an image `w` wide, which has the stored place of each of its pixels. */
-static void check_flat(const turned_rig *t, int orientation, bool decoded, int w)
+/* A mask has the stored place of each of its pixels. */
+static void check_mask(const turned_rig *t, const char *name, int orientation, bool decoded)
 {
-    const float *flat = array(t->rig, "flat");
+    const float *flat = array(t->rig, name);
+    const int w = decoded && exchanges(orientation) ? H : W;
     for (int i = 0; i < PIXELS; i++) {
         int stored[2] = {i % w, i / w};
         if (decoded) {
@@ -268,7 +269,7 @@ static void check_sample(const turned_rig *t, int orientation, bool annotated, b
             (float)x >= box[0] && (float)x < box[2] && (float)y >= box[1] && (float)y < box[3];
         assert_int_equal(inside, expected[i]);
     }
-    check_flat(t, orientation, decoded, w);
+    check_mask(t, "flat", orientation, decoded);
     moved_to(orientation, annotated, decoded, POINT_X, POINT_Y, to);
     assert_true(point[0] == (float)to[0] && point[1] == (float)to[1] && point[2] == 2);
 }
@@ -402,12 +403,82 @@ TEST_WITH(a_mask_goes_by_its_own_size, turned_setup, turned_teardown)
         for (int k = 0; k < 8; k++) {
             give_sample(t, &s, 5 + k / 2, k % 2 != 0);
             must_make(t->rig, 0);
-            check_flat(t, 5 + k / 2, upright != 0, upright ? H : W);
+            check_mask(t, "flat", 5 + k / 2, upright != 0);
         }
         give_sample(t, &s, 1, false);
         give_tensor(t, FLAT, s.flat, W, H);
         assert_int_equal(make(t->rig, 0, &error), SLUICE_UNSUPPORTED);
         assert_non_null(strstr(error.text, "\"flat\" is 9 x 6 (height x width)"));
+        unbind(t->rig);
+    }
+}
+
+static void bind_sized_mask(turned_rig *t, sluice_exif exif, sluice_orientation column)
+{
+    t->fields[FLAT].meaning = (sl_meaning){.role = SLUICE_ROLE_MASK, .orientation = BY_SIZE};
+    t->rig->exif = exif;
+    add_image(t, "image");
+    add(t, (sluice_column){.kind = SLUICE_COLUMN_MASK,
+                           .field = "flat",
+                           .name = "m",
+                           .missing = SLUICE_MISSING_BLANK,
+                           .orientation = (int32_t)column});
+    must_bind(t->rig);
+}
+
+static void give_square(turned_rig *t, sample *s, int orientation)
+{
+    give_sample(t, s, orientation, false);
+    give_image(t, H, H, orientation);
+    give_tensor(t, FLAT, s->flat, H, H);
+}
+
+/* A dataset of masks says so of theirs. */
+TEST_WITH(a_mask_whose_size_does_not_tell, turned_setup, turned_teardown)
+{
+    static const sluice_exif ways[] = {AUTO, APPLY, IGNORE};
+    turned_rig *t = *state;
+    sample s;
+    for (int i = 0; i < 3 * 8; i++) {
+        const int orientation = i % 8 + 1;
+        bind_sized_mask(t, ways[i / 8], UNKNOWN);
+        for (int upright = 0; upright < 2; upright++) {
+            const bool decoded = orientation > 1 && ways[i / 8] == APPLY;
+            give_sample(t, &s, orientation, upright != 0);
+            if (orientation == 1 || exchanges(orientation)) {
+                must_make(t->rig, 0);
+                check_mask(t, "m", orientation, decoded);
+            } else {
+                fails(t, "the size of \"flat\" does not tell which way up it was drawn: give "
+                         "column \"m\" orientation upright or stored");
+            }
+        }
+        give_square(t, &s, orientation);
+        if (orientation == 1) {
+            must_make(t->rig, 0);
+        } else {
+            fails(t, "\"image\" is 6 x 6 and has the EXIF orientation");
+        }
+        value(t->rig, FLAT)->present = false; /* there is none that could be misplaced */
+        must_make(t->rig, 0);
+        unbind(t->rig);
+    }
+}
+
+TEST_WITH(a_mask_that_is_said_to_be_one_way_up, turned_setup, turned_teardown)
+{
+    turned_rig *t = *state;
+    sample s;
+    for (int i = 0; i < 2 * 2 * 8; i++) {
+        const int orientation = i % 8 + 1;
+        const bool upright = i / 8 % 2 != 0;
+        const bool decoded = i / 16 != 0;
+        bind_sized_mask(t, decoded ? APPLY : IGNORE, upright ? UPRIGHT : STORED);
+        give_sample(t, &s, orientation, upright);
+        must_make(t->rig, 0);
+        check_mask(t, "m", orientation, decoded && orientation > 1);
+        give_square(t, &s, orientation);
+        must_make(t->rig, 0);
         unbind(t->rig);
     }
 }
