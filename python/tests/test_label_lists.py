@@ -147,6 +147,86 @@ def test_a_list_that_cannot_be_read_is_named(tmp_path, name, below, encoding):
     assert "write" in said or "first line" in said, said
 
 
+# ---- lists that call the images otherwise ----
+
+COUNT = 20
+PADDED = [f"{i:02}.jpg" for i in range(COUNT)]
+
+
+def csv(names, head="path,label", delimiter=","):
+    lines = [head] + [f"{name}{delimiter}{i % 5}" for i, name in enumerate(names)]
+    return "\n".join(lines) + "\n"
+
+
+OTHERWISE = {
+    "backslashes.csv": csv([f"images\\{name}" for name in PADDED]),
+    "drive.csv": csv([f"C:\\data\\images\\{name}" for name in PADDED]),
+    "absolute.csv": csv([f"/kaggle/input/images/{name}" for name in PADDED]),
+    "urls.csv": csv([f"https://example.org/a/{name}" for name in PADDED]),
+    "capitals.csv": csv([name.upper() for name in PADDED]),
+    "extension.csv": csv([name.replace("jpg", "png") for name in PADDED]),
+    "numbers.csv": csv(range(COUNT), "image,level"),
+    "floats.csv": csv([f"{i}.0" for i in range(COUNT)], "id,level"),
+    "semicolons.csv": csv([name[:2] for name in PADDED], "id;label", ";"),
+    "metadata.csv": csv([name[:2] for name in PADDED], "id;label", ";"),
+    "numbers.txt": csv(range(COUNT), "id, label", ", "),
+    "ids.json": json.dumps({name[:2]: i % 3 for i, name in enumerate(PADDED)}),
+    "objects.json": json.dumps([{"name": name[:2], "label": 3} for name in PADDED]),
+    "results.json": json.dumps([{"image_id": i // 2, "bbox": [1, 2, 3, 4]} for i in range(2 * COUNT)]),
+    "two.jsonl": "".join(json.dumps({"id": i, "text": "a"}) + "\n" for i in range(COUNT)),
+    "classes_of.json": json.dumps({"cat": PADDED[:10], "dog": PADDED[10:]}),
+    "short.xml": "".join(f"<image id='{name[:2]}'><label>3</label></image>" for name in PADDED),
+}
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+@pytest.mark.parametrize("below", ["", "images"])
+def test_a_list_of_other_names_is_refused(tmp_path, name, below):
+    pictures(tmp_path / below, COUNT, "{:02}.jpg")
+    text(tmp_path / name, OTHERWISE[name])
+    said = refused(tmp_path, name)
+    assert "calls them otherwise" in said or "cannot be read" in said, said
+
+
+SAID = {
+    "labels.json": json.dumps([i % 5 for i in range(COUNT)]),
+    "any.json": json.dumps({"of": [i % 5 for i in range(COUNT)]}),
+    "header.csv": "label\n" + "".join(f"{i % 5}\n" for i in range(COUNT)),
+    "labels.csv.gz": "\x1f",
+    "labels.zip": "PK",
+    "labels.db": "SQLite format 3\0",
+    "labels.ods": "PK",
+    "labels.md": "see elsewhere\n",
+    "train.csv": "a,b\n1,2\n",
+    "gt.txt": "1\n",
+    "instances.json": "",
+    "metadata.jsonl": "version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+@pytest.mark.parametrize("below", ["", "images"])
+def test_what_may_be_labels_is_said(tmp_path, name, below):
+    pictures(tmp_path / below, COUNT, "{:02}.jpg")
+    text(tmp_path / name, SAID[name])
+    with pytest.warns(UserWarning, match=f": {name}: it "):
+        assert len(sluice.Dataset(tmp_path)) == COUNT
+
+
+@pytest.mark.parametrize("ending", ["", ".jpg"])
+@pytest.mark.parametrize("folders", [("part_1", "part_2"), ("0", "1"), ("a/images", "b/images")])
+def test_a_list_of_images_in_several_folders(tmp_path, ending, folders):
+    """Folders are classes, or the list says what is: that is not guessed."""
+    for i in range(COUNT):
+        photo(tmp_path / folders[i % 2] / f"x{i}.jpg")
+    rows = [f"L{i},x{i}{ending},{'melanoma' if i % 3 else 'nevus'}\n" for i in range(COUNT)]
+    text(tmp_path / "HAM_metadata.csv", "lesion_id,image_id,dx\n" + "".join(rows))
+    refused(tmp_path, "HAM_metadata.csv", "labels may be the names of its folders", f"{folders[0]}/x")
+    rows = [f"x{i}{ending},{folders[i % 2].split('/')[0]}\n" for i in range(COUNT)]
+    text(tmp_path / "HAM_metadata.csv", "image_id,dx\n" + "".join(rows))
+    assert sluice.Dataset(tmp_path).classes == [folder.split("/")[0] for folder in folders]
+
+
 def test_several_lists(tmp_path):
     pictures(tmp_path / "images")
     for name in ("train.csv", "sample_submission.csv"):

@@ -225,9 +225,11 @@ typedef enum sl_mentions {
     SL_MENTIONS_NONE,      /* nothing: it names none of them */
     SL_MENTIONS_LINES,     /* as many lines as there are of them, which may be their labels */
     SL_MENTIONS_CLOSED,    /* labels, by its name; it cannot be looked into */
+    SL_MENTIONS_UNCLEAR,   /* likewise, and nothing in it is of the images, as far as can be told */
     SL_MENTIONS_NAMES,     /* their names, and nothing else */
     SL_MENTIONS_LABELS,    /* more than their names */
     SL_MENTIONS_REPEATS,   /* likewise, in several rows for one of them */
+    SL_MENTIONS_OTHERWISE, /* more than their names, which it writes otherwise */
     SL_MENTIONS_UNREADABLE /* something of them, in a form that cannot be read */
 } sl_mentions;
 

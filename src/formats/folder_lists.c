@@ -2,6 +2,7 @@
 #include "folder_lists.h"
 
 #include "formats.h"
+#include "list_match.h"
 #include "list_scan.h"
 #include "memory.h"
 #include "store.h"
@@ -15,7 +16,9 @@ enum { NAMES_BYTES = 160, KEYS = 3, NUMBER_DIGITS = 4 };
 
 /* Lists of a folder, by what can be done with them. */
 typedef struct lists {
-    sl_seen_names readable, repeats, unreadable, names_only, lines, closed;
+    sl_seen_names readable, repeats, otherwise, unreadable, names_only, lines, closed, unclear;
+    sl_seen_names spread; /* of class folders: names of images in several of them, and labels */
+    sl_list_match match;  /* of the first one that is otherwise, or spread */
 } lists;
 
 /* ---- where the images are ---- */
@@ -62,43 +65,6 @@ static sl_mentions ask_formats(const char *path)
     return found;
 }
 
-static void judge_list(lists *found, const char *folder, const char *name,
-                       const sl_list_images *images)
-{
-    char path[SL_PATH_BYTES];
-    if (!sl_path_join(path, folder, name)) {
-        return;
-    }
-    sl_mentions says = ask_formats(path);
-    if (says == SL_MENTIONS_NONE) {
-        says = sl_list_scan(path, images);
-    }
-    switch (says) {
-    case SL_MENTIONS_LABELS:
-        sl_seen_names_add(&found->readable, name);
-        break;
-    case SL_MENTIONS_REPEATS:
-        sl_seen_names_add(&found->repeats, name);
-        break;
-    case SL_MENTIONS_UNREADABLE:
-        sl_seen_names_add(&found->unreadable, name);
-        break;
-    case SL_MENTIONS_NAMES:
-        sl_seen_names_add(&found->names_only, name);
-        break;
-    case SL_MENTIONS_LINES:
-        sl_seen_names_add(&found->lines, name);
-        break;
-    case SL_MENTIONS_CLOSED:
-        sl_seen_names_add(&found->closed, name);
-        break;
-    case SL_MENTIONS_NONE:
-        break;
-    }
-}
-
-/* ---- what follows ---- */
-
 /* "00000", "00001": parts of a whole, as no classes are called. */
 static bool are_numbers(const sl_dataset *dataset)
 {
@@ -111,6 +77,79 @@ static bool are_numbers(const sl_dataset *dataset)
     }
     return true;
 }
+
+static bool has_classes(const sl_dataset *dataset)
+{
+    return dataset->info.classes > 1 && !are_numbers(dataset);
+}
+
+static sl_seen_names *list_kind(lists *found, sl_mentions says)
+{
+    switch (says) {
+    case SL_MENTIONS_LABELS:
+        return &found->readable;
+    case SL_MENTIONS_REPEATS:
+        return &found->repeats;
+    case SL_MENTIONS_OTHERWISE:
+        return &found->otherwise;
+    case SL_MENTIONS_UNREADABLE:
+        return &found->unreadable;
+    case SL_MENTIONS_NAMES:
+        return &found->names_only;
+    case SL_MENTIONS_LINES:
+        return &found->lines;
+    case SL_MENTIONS_CLOSED:
+        return &found->closed;
+    case SL_MENTIONS_UNCLEAR:
+        return &found->unclear;
+    case SL_MENTIONS_NONE:
+        break;
+    }
+    return NULL;
+}
+
+/* What a list says whose names are no paths of images. */
+static sl_mentions judge_match(const char *name, const sl_list_match *match)
+{
+    if (match->matches) {
+        return match->says_more || match->sorts ? SL_MENTIONS_OTHERWISE : SL_MENTIONS_NAMES;
+    }
+    return match->counts               ? SL_MENTIONS_LINES
+           : sl_list_says_labels(name) ? SL_MENTIONS_UNCLEAR
+                                       : SL_MENTIONS_NONE;
+}
+
+static void judge_list(lists *found, const sl_dataset *dataset, const char *folder,
+                       const char *name, const sl_list_images *images)
+{
+    char path[SL_PATH_BYTES];
+    sl_list_match match = {.matches = false};
+    if (!sl_path_join(path, folder, name)) {
+        return;
+    }
+    sl_mentions says = ask_formats(path);
+    if (says == SL_MENTIONS_NONE) {
+        says = sl_list_scan(path, images);
+    }
+    const bool unknown = says == SL_MENTIONS_NONE || says == SL_MENTIONS_LINES;
+    const bool may_match = !sl_list_names_classes(name) && (unknown || has_classes(dataset));
+    if (says == SL_MENTIONS_NAMES || (says != SL_MENTIONS_CLOSED && may_match)) {
+        sl_list_match_find(dataset, path, &match);
+    }
+    says = says == SL_MENTIONS_NAMES && match.sorts ? SL_MENTIONS_UNREADABLE : says;
+    says = unknown && !sl_list_names_classes(name) ? judge_match(name, &match) : says;
+    if (match.matches && found->match.name[0] == '\0') {
+        found->match = match;
+    }
+    if (has_classes(dataset) && match.matches && match.says_more && match.is_bare &&
+        !match.agrees) {
+        sl_seen_names_add(&found->spread, name);
+    } else if (list_kind(found, says) != NULL) {
+        sl_seen_names_add(list_kind(found, says), name);
+    }
+}
+
+/* ---- what follows ---- */
 
 static sluice_status refuse_several(const char *folder, const sl_seen_names *names,
                                     sluice_error *error)
@@ -158,6 +197,28 @@ static sluice_status refuse_repeats(const char *folder, const sl_seen_names *nam
                          names->names[0], folder, names->names[0]);
 }
 
+static sluice_status refuse_otherwise(const char *folder, const lists *found, sluice_error *error)
+{
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
+                         "%.64s lists the images, but calls them otherwise than their files are "
+                         "called (%s, and not %s), and their labels would be lost: write it with "
+                         "commas, a first line path,label, and paths such as %s; or move it "
+                         "elsewhere to open the images alone",
+                         found->otherwise.names[0], found->match.name, found->match.key,
+                         found->match.key);
+}
+
+static sluice_status refuse_spread(const char *folder, const lists *found, sluice_error *error)
+{
+    const char *name = found->spread.names[0];
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
+                         "labels may be the names of its folders, or what %.64s says of the images "
+                         "in them (\"%s\", which is %s): to have its labels, write paths such as "
+                         "%s in it, and open %.160s/%.64s; to have classes by folders, move it "
+                         "elsewhere",
+                         name, found->match.name, found->match.key, found->match.key, folder, name);
+}
+
 static void folder_lists_warn(sl_dataset *dataset, const sl_seen_names *names, const char *what)
 {
     char text[NAMES_BYTES];
@@ -189,19 +250,34 @@ static sluice_status open_label_list(sl_dataset **dataset, const lists *found, c
     return SLUICE_OK;
 }
 
+static sluice_status decide_beside_classes(sl_dataset *dataset, const lists *found,
+                                           const char *folder, sluice_error *error)
+{
+    static const char what[] = "it lists images of the class folders and was not read: labels are "
+                               "the names of the folders; open the list to have its labels";
+    if (found->spread.count > 0) {
+        return refuse_spread(folder, found, error);
+    }
+    folder_lists_warn(dataset, &found->readable, what);
+    folder_lists_warn(dataset, &found->repeats, what);
+    folder_lists_warn(dataset, &found->unreadable,
+                      "it describes the images in a form that cannot be read: labels are the names "
+                      "of the class folders");
+    folder_lists_warn(dataset, &found->otherwise,
+                      "it lists the images, but calls them otherwise than their files are called, "
+                      "and was not read: labels are the names of the class folders");
+    folder_lists_warn(dataset, &found->closed,
+                      "it is beside the class folders and cannot be read: labels are the names of "
+                      "the folders");
+    return SLUICE_OK;
+}
+
 static sluice_status folder_lists_decide(sl_dataset **dataset, const lists *found,
                                          const char *folder, const sluice_dataset_options *options,
                                          sluice_error *error)
 {
-    if ((*dataset)->info.classes > 1 && !are_numbers(*dataset)) {
-        static const char what[] = "it lists images of the class folders and was not read: labels "
-                                   "are the names of the folders; open the list to have its labels";
-        folder_lists_warn(*dataset, &found->readable, what);
-        folder_lists_warn(*dataset, &found->repeats, what);
-        folder_lists_warn(*dataset, &found->unreadable,
-                          "it describes the images in a form that cannot be read: labels are the "
-                          "names of the class folders");
-        return SLUICE_OK;
+    if (has_classes(*dataset)) {
+        return decide_beside_classes(*dataset, found, folder, error);
     }
     if (found->readable.count > 1) {
         return refuse_several(folder, &found->readable, error);
@@ -215,6 +291,13 @@ static sluice_status folder_lists_decide(sl_dataset **dataset, const lists *foun
     if (found->unreadable.count > 0) {
         return folder_lists_refuse(folder, &found->unreadable, error);
     }
+    if (found->otherwise.count > 0) {
+        return refuse_otherwise(folder, found, error);
+    }
+    folder_lists_warn(*dataset, &found->unclear,
+                      "it is called as labels are, but nothing in it is known to be of the images, "
+                      "and it was not read: if it has their labels, write them as metadata.csv "
+                      "(file_name,label)");
     folder_lists_warn(*dataset, &found->lines,
                       "it has as many lines as there are images, and was not read: if these are "
                       "labels, write them as metadata.csv (file_name,label)");
@@ -260,7 +343,7 @@ sluice_status sl_folder_lists_apply(sl_dataset **dataset, const sl_folder_look *
     }
     gather_images(*dataset, folder, keys, &images);
     for (uint32_t i = 0; i < look->list_count; i++) {
-        judge_list(found, folder, look->lists[i], &images);
+        judge_list(found, *dataset, folder, look->lists[i], &images);
     }
     const sluice_status status = folder_lists_decide(dataset, found, folder, options, error);
     sl_free(found);

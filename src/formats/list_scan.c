@@ -26,18 +26,48 @@ typedef struct scanner {
     uint64_t others;           /* words that name no image, and are no digests */
 } scanner;
 
-/* Labels, by the name of a file that is no text. */
-static bool is_closed_list(const char *name)
+/* Whether the end of a name is one of these. */
+static bool ends_as(const char *name, const char *const *ends, size_t count)
 {
-    static const char *const extensions[] = {".mat",  ".pkl", ".pickle", ".h5", ".hdf5",
-                                             ".xlsx", ".xls", ".pt",     ".pth"};
-    static const char *const words[] = {"label", "annot", "target", "attr", "truth", "class"};
-    const char *dot = strrchr(name, '.');
-    bool found = false;
-    for (size_t i = 0; dot != NULL && i < sizeof(extensions) / sizeof(extensions[0]); i++) {
-        found = found || strcasecmp(dot, extensions[i]) == 0;
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < count; i++) {
+        const size_t bytes = strlen(ends[i]);
+        if (length > bytes && strcasecmp(name + length - bytes, ends[i]) == 0) {
+            return true;
+        }
     }
-    for (size_t i = 0; found && i < sizeof(words) / sizeof(words[0]); i++) {
+    return false;
+}
+
+#define COUNT(names) (sizeof(names) / sizeof((names)[0]))
+
+/* Whether a part of a name, between what are no letters, is this word. */
+static bool has_part(const char *name, const char *word)
+{
+    const size_t bytes = strlen(word);
+    const char *at = name;
+    while ((at = strcasestr(at, word)) != NULL) {
+        const bool begins = at == name || isalpha((unsigned char)at[-1]) == 0;
+        if (begins && isalpha((unsigned char)at[bytes]) == 0) {
+            return true;
+        }
+        at++;
+    }
+    return false;
+}
+
+/* Files that name classes, which numbers in them are of. */
+bool sl_list_names_classes(const char *name)
+{
+    static const char *const begins[] = {"class", "name", "wnid", "word", "synset", "categor"};
+    static const char *const words[] = {"labelmap",   "label_map",   "label-map",
+                                        "labelnames", "label_names", "label-names"};
+    for (size_t i = 0; i < COUNT(begins); i++) {
+        if (strncasecmp(name, begins[i], strlen(begins[i])) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < COUNT(words); i++) {
         if (strcasestr(name, words[i]) != NULL) {
             return true;
         }
@@ -45,40 +75,55 @@ static bool is_closed_list(const char *name)
     return false;
 }
 
+bool sl_list_says_labels(const char *name)
+{
+    static const char *const anywhere[] = {"label",    "annot",    "target",  "attr",
+                                           "truth",    "metadata", "caption", "instances",
+                                           "panoptic", "keypoint", "bbox"};
+    static const char *const parts[] = {"train", "training", "val",  "valid", "validation",
+                                        "test",  "gt",       "meta", "anno"};
+    static const char *const others[] = {".py", ".sh", ".ipynb", ".log", ".yaml", ".yml", ".md5"};
+    bool found = false;
+    for (size_t i = 0; i < COUNT(anywhere); i++) {
+        found = found || strcasestr(name, anywhere[i]) != NULL;
+    }
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        found = found || has_part(name, parts[i]);
+    }
+    return found && !sl_list_names_classes(name) && !ends_as(name, others, COUNT(others));
+}
+
+/* Data that cannot be looked into: tables by their kind, others by what they are called. */
+static bool is_closed_list(const char *name)
+{
+    static const char *const tables[] = {
+        ".xlsx",    ".xls",     ".ods",      ".mat",    ".csv.gz",  ".tsv.gz",
+        ".txt.gz",  ".json.gz", ".jsonl.gz", ".xml.gz", ".csv.zip", ".json.zip",
+        ".csv.bz2", ".csv.xz",  ".csv.zst",  ".db",     ".sqlite",  ".sqlite3"};
+    static const char *const others[] = {".pkl", ".pickle", ".h5",      ".hdf5", ".pt", ".pth",
+                                         ".zip", ".gz",     ".tgz",     ".bz2",  ".xz", ".zst",
+                                         ".rds", ".rdata",  ".feather", ".7z",   ".rar"};
+    return (strcasecmp(name, "thumbs.db") != 0 && ends_as(name, tables, COUNT(tables))) ||
+           ((sl_list_says_labels(name) || strncasecmp(name, "class", 5) == 0) &&
+            ends_as(name, others, COUNT(others)));
+}
+
 bool sl_list_is_named(const char *name)
 {
-    static const char *const extensions[] = {"txt",  "csv", "tsv",   "json",  "jsonl", "ndjson",
-                                             "xml",  "lst", "list",  "ann",   "yaml",  "yml",
-                                             "data", "dat", "label", "labels"};
+    static const char *const extensions[] = {
+        ".txt",  ".csv", ".tsv",  ".json", ".jsonl", ".ndjson", ".xml",   ".lst",
+        ".list", ".ann", ".yaml", ".yml",  ".data",  ".dat",    ".label", ".labels"};
     static const char *const documents[] = {"readme",  "license",   "licence",  "copying", "notice",
                                             "authors", "changelog", "citation", "makefile"};
-    const char *dot = strrchr(name, '.');
-    for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]); i++) {
+    static const char *const texts[] = {".md", ".htm", ".html", ".rst", ".psv", ".tab", ".gt"};
+    for (size_t i = 0; i < COUNT(documents); i++) {
         if (strncasecmp(name, documents[i], strlen(documents[i])) == 0) {
             return false;
         }
     }
-    if (dot == NULL || is_closed_list(name)) {
-        return true;
-    }
-    for (size_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
-        if (strcasecmp(dot + 1, extensions[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Files that name classes, which numbers in them are of. */
-static bool names_classes(const char *name)
-{
-    static const char *const begins[] = {"class", "name", "wnid", "word", "synset", "categor"};
-    for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
-        if (strncasecmp(name, begins[i], strlen(begins[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return strrchr(name, '.') == NULL || is_closed_list(name) ||
+           ends_as(name, extensions, COUNT(extensions)) ||
+           (ends_as(name, texts, COUNT(texts)) && sl_list_says_labels(name));
 }
 
 /* ---- words ---- */
@@ -215,7 +260,8 @@ static sl_mentions scan_text(const char *name, const char *text, size_t bytes,
     scanner s = {.begin = text, .at = text, .end = text + bytes, .images = images};
     const uint64_t half = (images->count + 1) / 2;
     const uint32_t wanted = half < ENOUGH ? (uint32_t)half : ENOUGH;
-    const bool stems = !names_classes(name) && strchr("{[<", text[strspn(text, " \t\r\n")]) == NULL;
+    const bool stems =
+        !sl_list_names_classes(name) && strchr("{[<", text[strspn(text, " \t\r\n")]) == NULL;
     while (s.tried < TRIED && next_word(&s)) {
         judge_word(&s, stems);
         if (s.tried == 0 && s.stems == ENOUGH && s.stem_hits == 0 && s.others > UINT64_C(1) << 16) {
@@ -226,7 +272,7 @@ static sl_mentions scan_text(const char *name, const char *text, size_t bytes,
         return 2 * s.others >= s.hits ? SL_MENTIONS_UNREADABLE : SL_MENTIONS_NAMES;
     }
     if (s.tried == 0 && s.stem_hits < s.stems && bytes < SCANNED_BYTES && images->count >= ENOUGH &&
-        !names_classes(name) && list_scan_lines(text) == images->count) {
+        !sl_list_names_classes(name) && list_scan_lines(text) == images->count) {
         return SL_MENTIONS_LINES;
     }
     /* each line begins with the name of another image, and says more */
@@ -245,21 +291,36 @@ static bool is_foreign(const char *path)
     return kind != NULL && strncmp(kind, text, sizeof(text) - 1) != 0;
 }
 
-sl_mentions sl_list_scan(const char *path, const sl_list_images *images)
+char *sl_list_text(const char *path, size_t *bytes, bool *is_cut)
 {
-    if (is_closed_list(sl_path_name(path)) || is_foreign(path)) {
-        return SL_MENTIONS_CLOSED;
-    }
     char *text = sl_malloc(SCANNED_BYTES + 1);
     if (text == NULL) {
-        return SL_MENTIONS_NONE;
+        return NULL;
     }
-    const size_t bytes = drop_zeros(text, sl_store_look(path, text, SCANNED_BYTES));
-    text[bytes] = '\0';
+    const size_t read = sl_store_look(path, text, SCANNED_BYTES);
+    *is_cut = read == SCANNED_BYTES;
+    *bytes = drop_zeros(text, read);
+    text[*bytes] = '\0';
     const size_t mark = strspn(text, "\xef\xbb\xbf\xff\xfe"); /* a byte order mark */
-    const sl_mentions found = bytes > mark
-                                  ? scan_text(sl_path_name(path), text + mark, bytes - mark, images)
-                                  : SL_MENTIONS_NONE;
+    *bytes -= mark;
+    memmove(text, text + mark, *bytes + 1);
+    return text;
+}
+
+sl_mentions sl_list_scan(const char *path, const sl_list_images *images)
+{
+    size_t bytes;
+    bool is_cut;
+    const char *name = sl_path_name(path);
+    if (is_closed_list(name)) {
+        return SL_MENTIONS_CLOSED;
+    }
+    if (is_foreign(path)) {
+        return sl_list_names_classes(name) ? SL_MENTIONS_NONE : SL_MENTIONS_CLOSED;
+    }
+    char *text = sl_list_text(path, &bytes, &is_cut);
+    const sl_mentions found =
+        text != NULL && bytes > 0 ? scan_text(name, text, bytes, images) : SL_MENTIONS_NONE;
     sl_free(text);
     return found;
 }

@@ -25,6 +25,12 @@ typedef struct sl_list_images {
 /* Whether a file of that name may be a list, and not a program or a document: a text, or labels by
  * its name. */
 bool sl_list_is_named(const char *name);
+/* Whether a file is called as those are that name classes. */
+bool sl_list_names_classes(const char *name);
+/* Whether a file is called as labels or their splits are. */
+bool sl_list_says_labels(const char *name);
+/* The beginning of a text, with a zero behind it, which the caller frees; NULL: no memory. */
+char *sl_list_text(const char *path, size_t *bytes, bool *is_cut);
 /* UNREADABLE: it says something of the images; NAMES: it names them only; LINES, CLOSED; NONE. */
 sl_mentions sl_list_scan(const char *path, const sl_list_images *images);
 
