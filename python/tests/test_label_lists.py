@@ -224,7 +224,64 @@ def test_a_list_of_images_in_several_folders(tmp_path, ending, folders):
     refused(tmp_path, "HAM_metadata.csv", "labels may be the names of its folders", f"{folders[0]}/x")
     rows = [f"x{i}{ending},{folders[i % 2].split('/')[0]}\n" for i in range(COUNT)]
     text(tmp_path / "HAM_metadata.csv", "image_id,dx\n" + "".join(rows))
-    assert sluice.Dataset(tmp_path).classes == [folder.split("/")[0] for folder in folders]
+    assert sluice.Dataset(tmp_path).classes == [folder.split("/")[0] for folder in folders]  # it says the same
+
+
+# ---- beside other annotations ----
+
+
+def coco(names):
+    images = [{"id": i, "file_name": name, "width": 8, "height": 8} for i, name in enumerate(names)]
+    boxes = [{"id": i, "image_id": i, "category_id": 1, "bbox": [1, 2, 3, 4], "area": 12, "iscrowd": 0} for i in NUMBERS]
+    return json.dumps({"images": images, "annotations": boxes, "categories": [{"id": 1, "name": "x"}]})
+
+
+BESIDE = {
+    "masks": lambda folder: [photo(folder / f"masks/{i}.png") for i in NUMBERS],
+    "yolo": lambda folder: [text(folder / f"labels/{i}.txt", "0 .5 .5 .1 .1\n") for i in NUMBERS],
+    "table": lambda folder: text(folder / "metadata.csv", csv([f"{i}.jpg" for i in NUMBERS], "file_name,label")),
+}
+
+
+@pytest.mark.parametrize("kind, name", [(kind, "instances.json") for kind in BESIDE] + [
+    (kind, "annotations/instances.json") for kind in BESIDE if kind != "yolo"])
+def test_a_second_annotation_is_not_passed_over(tmp_path, kind, name):
+    pictures(tmp_path / "images")
+    (tmp_path / "annotations").mkdir()
+    BESIDE[kind](tmp_path)
+    text(tmp_path / name, coco([f"{i}.jpg" for i in NUMBERS]))
+    refused(tmp_path, f'"{kind}" and one of "coco"', f"open the second by its file ({tmp_path}/{name})")
+    assert len(sluice.Dataset(tmp_path / name)) == 6
+
+
+@pytest.mark.parametrize("kind", [*BESIDE, "coco"])
+@pytest.mark.parametrize("name", ["labels.csv", "list.tsv"])
+def test_lists_beside_annotations_are_said(tmp_path, kind, name):
+    pictures(tmp_path / "images")
+    if kind == "coco":
+        text(tmp_path / "instances.json", coco([f"{i}.jpg" for i in NUMBERS]))
+    else:
+        BESIDE[kind](tmp_path)
+    text(tmp_path / name, csv([f"{i}.jpg" for i in NUMBERS]).replace(",", "\t" if name.endswith("tsv") else ","))
+    for other in ("README.md", "classes.txt", "md5sums.txt"):
+        text(tmp_path / other, HARMLESS[other] if other != "classes.txt" else "a\n")
+    with pytest.warns(UserWarning, match=f"{name}: it says something of the images, too") as said:
+        data = sluice.Dataset(tmp_path)
+    assert data.format == kind and len([w for w in said if "says something" in str(w.message)]) == 1
+    assert ("lists of the images", 1, False, name) in [tuple(entry) for entry in data.left_out]
+
+
+@pytest.mark.parametrize("names", ["{}.jpg", "images/{}.jpg", "thumbs/{}.jpg"])
+def test_coco_beside_several_folders_of_images(tmp_path, names):
+    """Its names decide which of them it means."""
+    for i, folder in enumerate(("images", "thumbs")):
+        for k in NUMBERS:
+            photo(tmp_path / folder / f"{k}.jpg", 10 * i + k)
+    text(tmp_path / "instances.json", coco([names.format(i) for i in NUMBERS]))
+    data = sluice.Dataset(tmp_path)
+    folder = "thumbs" if "thumbs" in names else "images"
+    assert data.format == "coco" and len(data) == 6
+    assert bytes(data[3]["image"]) == (tmp_path / folder / "3.jpg").read_bytes()
 
 
 def test_several_lists(tmp_path):

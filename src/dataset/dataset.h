@@ -270,6 +270,9 @@ typedef struct sl_format {
     bool is_single; /* its files cannot be joined */
     /* Its files may list the pictures of the folder that they are in, or of those beside theirs. */
     bool is_annotations;
+    /* Its folders have all that is said of their pictures: lists and annotations of other formats
+     * in them are not passed over. */
+    bool has_annotations;
     /* What a file says of the pictures beside it, by its first rows; NULL: no file says anything.
      */
     sl_mentions (*mentions)(const char *path);

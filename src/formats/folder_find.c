@@ -234,7 +234,7 @@ static sluice_status list_annotations(sl_found *found, size_t number, const char
     const sl_folder_look *look = found->look;
     const sl_format *format = sl_formats[number];
     const bool beside = look->of[SL_FORMAT_FOLDER].count > 0 && look->folders.count == 0;
-    const bool above = look->folders.count > 0 && look->folders.count == look->usual_folders;
+    const bool above = look->folders.count > 0;
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < sl_seen_names_kept(&look->annotations); i++) {
         char folder[SL_PATH_BYTES];
@@ -266,12 +266,39 @@ static sluice_status find_annotations(sl_found *found, const char *path, sluice_
                                                          : status;
 }
 
+/* Annotations beside a dataset that is known otherwise: which of them is meant is not guessed. */
+static sluice_status refuse_annotations(const sl_found *usual, const char *path,
+                                        sluice_error *error)
+{
+    sl_found other = {.look = usual->look};
+    sluice_status status = SLUICE_OK;
+    for (size_t i = 0; status == SLUICE_OK && other.files.count == 0 && i < SL_FORMATS; i++) {
+        if (sl_formats[i]->is_annotations && sl_formats[i] != usual->format) {
+            other.format = sl_formats[i];
+            status = list_annotations(&other, i, path, error);
+        }
+    }
+    if (status == SLUICE_OK && other.files.count > 0) {
+        const char *name = other.files.files[0].path;
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                               "holds a dataset of the format \"%s\" and one of \"%s\": open the "
+                               "second by its file (%.256s), or move that elsewhere to open the "
+                               "first",
+                               usual->format->name, other.format->name, name);
+    }
+    sl_file_list_close(&other.files);
+    return status;
+}
+
 /* ---- all of it ---- */
 
 static sluice_status folder_find_format(sl_found *found, const char *path, sluice_error *error)
 {
     const sl_folder_look *look = found->look;
     sluice_status status = folder_find_usual(found, path, error);
+    if (status == SLUICE_OK && found->format != NULL && found->format->has_annotations) {
+        return refuse_annotations(found, path, error);
+    }
     if (status < 0 || found->format != NULL) {
         return status;
     }

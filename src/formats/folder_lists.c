@@ -83,7 +83,7 @@ static bool has_classes(const sl_dataset *dataset)
     return dataset->info.classes > 1 && !are_numbers(dataset);
 }
 
-static sl_seen_names *list_kind(lists *found, sl_mentions says)
+static sl_seen_names *lists_of_kind(lists *found, sl_mentions says)
 {
     switch (says) {
     case SL_MENTIONS_LABELS:
@@ -141,11 +141,13 @@ static void judge_list(lists *found, const sl_dataset *dataset, const char *fold
     if (match.matches && found->match.name[0] == '\0') {
         found->match = match;
     }
-    if (has_classes(dataset) && match.matches && match.says_more && match.is_bare &&
-        !match.agrees) {
+    if (has_classes(dataset) && match.agrees) {
+        return; /* it says what the folders say */
+    }
+    if (has_classes(dataset) && match.matches && match.says_more && match.is_bare) {
         sl_seen_names_add(&found->spread, name);
-    } else if (list_kind(found, says) != NULL) {
-        sl_seen_names_add(list_kind(found, says), name);
+    } else if (lists_of_kind(found, says) != NULL) {
+        sl_seen_names_add(lists_of_kind(found, says), name);
     }
 }
 
@@ -306,6 +308,44 @@ static sluice_status folder_lists_decide(sl_dataset **dataset, const lists *foun
                       "metadata.csv (file_name,label)");
     folder_lists_warn(*dataset, &found->names_only,
                       "it names images of the folder, and was not read: all images are samples");
+    return SLUICE_OK;
+}
+
+static bool is_beside(const sl_dataset *dataset, const char *path)
+{
+    sl_list_match match = {.matches = false};
+    const sl_mentions says = ask_formats(path);
+    if (says == SL_MENTIONS_NONE && !sl_list_names_classes(sl_path_name(path))) {
+        sl_list_match_find(dataset, path, &match);
+    }
+    return (match.matches && match.says_more) || says == SL_MENTIONS_LABELS ||
+           says == SL_MENTIONS_REPEATS || says == SL_MENTIONS_UNREADABLE;
+}
+
+sluice_status sl_folder_lists_beside(sl_dataset *dataset, const sl_folder_look *look,
+                                     const char *folder, const char *own, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    if (look == NULL || look->list_count == 0 || look->list_count > SL_FOLDER_LISTS_MAX) {
+        return SLUICE_OK;
+    }
+    sl_seen_names *found = sl_calloc(1, sizeof(*found));
+    if (found == NULL) {
+        return sl_no_memory(error, STAGE, "for the lists of a folder");
+    }
+    for (uint32_t i = 0; i < look->list_count; i++) {
+        const char *name = look->lists[i];
+        const bool is_own =
+            strcmp(name, own) == 0 || (sl_ends_with(own, ".json") && sl_ends_with(name, ".json"));
+        if (!is_own && sl_path_join(path, folder, name) && is_beside(dataset, path)) {
+            sl_omit(&dataset->omissions, SL_OMITTED_THINGS, "lists of the images", name);
+            sl_seen_names_add(found, name);
+        }
+    }
+    folder_lists_warn(dataset, found,
+                      "it says something of the images, too, and was not read: open it by its path "
+                      "to have what it says");
+    sl_free(found);
     return SLUICE_OK;
 }
 

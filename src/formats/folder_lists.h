@@ -21,6 +21,11 @@ sluice_status sl_folder_lists_apply(sl_dataset **dataset, const sl_folder_look *
                                     const char *folder, const sluice_dataset_options *options,
                                     sluice_error *error);
 
+/* Of a folder with annotations: counts, and warns of, the lists in it that say something of the
+ * images, too, but for `own`, which was read, and its like. Errors: NOMEM. */
+sluice_status sl_folder_lists_beside(sl_dataset *dataset, const sl_folder_look *look,
+                                     const char *folder, const char *own, sluice_error *error);
+
 /* Adds to an error about the folder which lists in it can be opened instead. */
 void sl_folder_lists_offer(const sl_folder_look *look, const char *folder, sluice_error *error);
 

@@ -235,11 +235,16 @@ static sluice_status check_opened(sl_dataset **dataset, const sl_found *found, c
                                   const sluice_dataset_options *options, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
+    const char *own = found->files.count > 0 ? sl_path_name(found->files.files[0].path) : "";
     if (found->format->mentions != NULL && found->files.count == 0) {
-        return sl_folder_lists_count_unlisted(*dataset, path, name_of_list(found->look), error);
+        own = name_of_list(found->look);
+        status = sl_folder_lists_count_unlisted(*dataset, path, own, error);
     }
-    if (!formats_is_plain(*dataset)) {
-        return SLUICE_OK;
+    if (status == SLUICE_OK && found->format->has_annotations) {
+        return sl_folder_lists_beside(*dataset, found->look, path, own, error);
+    }
+    if (status < 0 || !formats_is_plain(*dataset)) {
+        return status;
     }
     if ((*dataset)->info.classes < 2) {
         status = sl_folder_check_plain(found, path, error);

@@ -66,7 +66,7 @@ static wanted *list_match_find(matcher *m, uint64_t hash)
                : NULL;
 }
 
-static void find_keys(matcher *m)
+static void list_match_keys(matcher *m)
 {
     char key[SL_PATH_BYTES];
     for (uint64_t i = 0; m->count > 0 && i < m->dataset->info.samples; i++) {
@@ -212,7 +212,7 @@ void sl_list_match_find(const sl_dataset *dataset, const char *path, sl_list_mat
     m->dataset = dataset;
     sl_list_values_read(&m->values, sl_path_name(path), text, bytes);
     collect_wanted(m);
-    find_keys(m);
+    list_match_keys(m);
     match->counts = !match->is_cut && list_match_counts(m);
     for (uint32_t i = 0; i < m->values.count; i++) {
         if (!list_match_is_names(m, &m->values.groups[i])) {

@@ -42,7 +42,7 @@ static bool ends_as(const char *name, const char *const *ends, size_t count)
 #define COUNT(names) (sizeof(names) / sizeof((names)[0]))
 
 /* Whether a part of a name, between what are no letters, is this word. */
-static bool has_part(const char *name, const char *word)
+static bool list_has_part(const char *name, const char *word)
 {
     const size_t bytes = strlen(word);
     const char *at = name;
@@ -88,7 +88,7 @@ bool sl_list_says_labels(const char *name)
         found = found || strcasestr(name, anywhere[i]) != NULL;
     }
     for (size_t i = 0; i < COUNT(parts); i++) {
-        found = found || has_part(name, parts[i]);
+        found = found || list_has_part(name, parts[i]);
     }
     return found && !sl_list_names_classes(name) && !ends_as(name, others, COUNT(others));
 }

@@ -40,6 +40,16 @@ static bool make_number(char *text)
     return true;
 }
 
+/* Captions of an image are numbered: "1.jpg#0". */
+static size_t without_number(const char *text, size_t bytes)
+{
+    size_t end = bytes;
+    while (end > 0 && isdigit((unsigned char)text[end - 1]) != 0) {
+        end--;
+    }
+    return end > 1 && end < bytes && text[end - 1] == '#' ? end - 1 : bytes;
+}
+
 sl_list_value sl_list_value_of(const char *text, size_t bytes)
 {
     char name[VALUE_BYTES];
@@ -51,7 +61,8 @@ sl_list_value sl_list_value_of(const char *text, size_t bytes)
     (void)snprintf(value.text, sizeof(value.text), "%.*s", (int)(bytes < 4096 ? bytes : 4096),
                    text);
     value.has_folder = begin > 0;
-    if (begin == bytes || bytes - begin >= sizeof(name)) {
+    bytes = without_number(text, bytes);
+    if (begin >= bytes || bytes - begin >= sizeof(name)) {
         return value;
     }
     for (size_t i = begin; i < bytes; i++) {
@@ -121,7 +132,8 @@ static char find_delimiter(const char *line, size_t bytes)
     return best;
 }
 
-static void add_cell(sl_list_values *values, uint32_t column, const char *text, size_t bytes)
+static void list_values_cell(sl_list_values *values, uint32_t column, const char *text,
+                             size_t bytes)
 {
     static const char around[] = " \t\r\"'";
     char name[SL_LIST_TEXT];
@@ -136,7 +148,7 @@ static void add_cell(sl_list_values *values, uint32_t column, const char *text, 
     list_values_add(values, column, name, text, bytes);
 }
 
-static void read_line(sl_list_values *values, const char *line, size_t bytes, char delimiter)
+static void list_values_line(sl_list_values *values, const char *line, size_t bytes, char delimiter)
 {
     size_t begin = 0;
     uint32_t column = 0;
@@ -147,7 +159,7 @@ static void read_line(sl_list_values *values, const char *line, size_t bytes, ch
             continue;
         }
         if (delimiter != ' ' || i > begin) {
-            add_cell(values, column++, line + begin, i - begin);
+            list_values_cell(values, column++, line + begin, i - begin);
         }
         begin = i + 1;
     }
@@ -160,7 +172,7 @@ static void list_values_lines(sl_list_values *values, const char *text)
         const size_t length = strcspn(text, "\r\n");
         if (length > 0 && text[0] != '#') {
             delimiter = delimiter != '\0' ? delimiter : find_delimiter(text, length);
-            read_line(values, text, length, delimiter);
+            list_values_line(values, text, length, delimiter);
             values->lines++;
         }
         text += length + (text[length] != '\0');

@@ -462,6 +462,7 @@ SL_FORMAT(coco) = {
     .files = "files of COCO annotations",
     .known = "COCO annotations (.json with images, annotations or categories)",
     .is_annotations = true,
+    .has_annotations = true,
     .takes_fields = true,
     .probe = coco_probe,
     .is_file = coco_is_file,

@@ -344,6 +344,7 @@ SL_FORMAT(masks) = {
     .name = "masks",
     .files = "folders of pictures and masks",
     .known = "folders of pictures beside folders of masks (images, masks)",
+    .has_annotations = true,
     .takes_fields = true,
     .probe = masks_probe,
     .open = open_masks,

@@ -512,6 +512,7 @@ SL_FORMAT(table) = {
     .files = "tables",
     .known = "tables of pictures (.csv, .tsv, .jsonl, .lst)",
     .is_alone_sure = true,
+    .has_annotations = true,
     .takes_fields = true,
     .probe = table_probe,
     .is_file = sl_table_is_named,

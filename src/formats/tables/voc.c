@@ -656,6 +656,7 @@ SL_FORMAT(voc) = {
     .name = "voc",
     .files = "Pascal VOC annotations",
     .known = "Pascal VOC annotations (lists in ImageSets)",
+    .has_annotations = true,
     .takes_fields = true,
     .probe = sl_voc_files_probe,
     .open = open_voc,

@@ -301,6 +301,7 @@ SL_FORMAT(yolo) = {
     .name = "yolo",
     .files = "YOLO labels",
     .known = "YOLO labels (images and labels, a data.yaml, lists of pictures)",
+    .has_annotations = true,
     .takes_fields = true,
     .takes_split = true,
     .probe = sl_yolo_files_probe,
