@@ -542,6 +542,31 @@ def test_splits(tmp_path, coco):
     assert len(sluice.Dataset(root, split="val")) == len(sluice.Dataset(root)) == 3
 
 
+@pytest.mark.parametrize("kind", ["jpg", "png"])
+@pytest.mark.parametrize("decode", [False, True])
+def test_verify_compares_the_annotated_size(tmp_path, coco, decode, kind):
+    """Pillow writes the pictures and their EXIF orientation; either way up will do, and a size that is not known."""
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    for number, image in enumerate(coco["images"]):
+        (tmp_path / "val2017" / image["file_name"]).unlink()
+        image["file_name"] = f"{number}.{kind}"
+        picture = Image.new("RGB", (32, 24 + number), (9 * number, 0, 0))
+        picture.save(tmp_path / "val2017" / image["file_name"], exif=turned if number >= 5 else Image.Exif())
+    change(coco, "images", 1, width=25, height=32)  # as if it were turned, but no orientation says so
+    change(coco, "images", 2, width=320, height=260)
+    change(coco, "images", 3, width=0, height=7)
+    change(coco, "images", 5, width=29, height=32)
+    change(coco, "images", 6, width=30, height=33)
+    data = sluice.Dataset(write(tmp_path, coco))
+    found = data.verify(decode=decode).findings
+    said = {str(each.file).rsplit("/")[-1]: str(each) for each in found}
+    assert sorted(said) == [f"1.{kind}", f"2.{kind}", f"6.{kind}"] and all(type(each) is CORRUPT for each in found)
+    assert "is 32 x 25 (width x height), and was annotated as 25 x 32" in said[f"1.{kind}"]
+    assert "is 32 x 26 (width x height), and was annotated as 320 x 260" in said[f"2.{kind}"]
+    assert "is 32 x 30 (width x height) as stored, 30 x 32 upright, and was annotated as 30 x 33" in said[f"6.{kind}"]
+
+
 def test_page(tmp_path, coco, monkeypatch):
     """The first example of the page, on the layout of cocodataset.org."""
     (tmp_path / "coco").mkdir()

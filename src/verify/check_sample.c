@@ -23,16 +23,23 @@
  */
 #define PIXEL_BYTES 8u
 
-sluice_status sl_sample_check_open(sl_sample_check *c, const sl_dataset *dataset,
-                                   sl_sample_gate *gate, const sl_sample_decode *decode,
-                                   sluice_error *error)
+static sluice_status check_sample_open_decoder(const sl_sample_check *c, sl_decoder **decoder,
+                                               sluice_error *error)
 {
     const sl_decoder_config config = {.max_pixels = SL_RECORD_PIXELS_MAX,
                                       .max_unpacked_bytes = SL_RECORD_IMAGE_MAX,
                                       .exif = SLUICE_EXIF_IGNORE,
                                       .keep_bytes = KEEP_BYTES,
-                                      .stop = decode->stop};
+                                      .stop = c->stop};
+    return sl_decoder_open(decoder, &config, error);
+}
+
+sluice_status sl_sample_check_open(sl_sample_check *c, const sl_dataset *dataset,
+                                   sl_sample_gate *gate, const sl_sample_decode *decode,
+                                   sluice_error *error)
+{
     c->dataset = dataset;
+    c->stop = decode->stop;
     sl_values_begin(&c->values, SL_VALUES_ALL);
     sl_sample_pass_open(&c->pass, gate);
     c->values.buffers.allowance = &c->pass.allowance;
@@ -41,12 +48,13 @@ sluice_status sl_sample_check_open(sl_sample_check *c, const sl_dataset *dataset
     if (c->buffer == NULL) {
         return sl_no_memory(error, STAGE, "for the workers");
     }
-    return decode->wanted ? sl_decoder_open(&c->decoder, &config, error) : SLUICE_OK;
+    return decode->wanted ? check_sample_open_decoder(c, &c->decoder, error) : SLUICE_OK;
 }
 
 void sl_sample_check_close(sl_sample_check *c)
 {
     sl_decoder_close(c->decoder);
+    sl_decoder_close(c->headers);
     sl_free(c->buffer);
     sl_free(c->unpacked);
     sl_values_end(&c->values);
@@ -97,11 +105,13 @@ static sluice_status check_packed(const sl_value *image, sluice_error *error)
     return SLUICE_OK;
 }
 
-static sluice_status check_header(const sl_value *image, sluice_error *error)
+/* `*size`: of the picture as stored; 0 x 0: only unpacking it would tell. */
+static sluice_status check_header(const sl_value *image, sl_picture *size, sluice_error *error)
 {
     const sl_codec_source source = {.bytes = image->bytes, .max_pixels = SL_RECORD_PIXELS_MAX};
     sl_picture picture;
     uint32_t row = 0;
+    *size = (sl_picture){image->width, image->height};
     sluice_status status = sl_codec_find(image->codec, image->bytes, &row, error);
     if (status < 0) {
         return status;
@@ -119,7 +129,50 @@ static sluice_status check_header(const sl_value *image, sluice_error *error)
                             "the picture has %u x %u pixels, but its index entry says %u x %u",
                             picture.width, picture.height, image->width, image->height);
     }
+    if (status == SLUICE_OK) {
+        *size = picture;
+    }
     return status;
+}
+
+/* ---- the size that was annotated ---- */
+
+static int64_t check_sample_side(const sl_sample_check *c, const sl_field *field, sluice_role role)
+{
+    const sl_dataset *dataset = c->dataset;
+    const uint32_t number =
+        sl_field_of_role(dataset->fields, dataset->info.fields, field->name, role);
+    return number != SL_FIELD_NONE && c->values.of[number].present ? c->values.of[number].integer
+                                                                   : 0;
+}
+
+/* Whether the picture has, either way up, the size that decides which way up it was annotated. Only
+ * where that is not the stored one its header has to be read for its orientation. */
+static sluice_status check_annotated(sl_sample_check *c, const sl_field *field,
+                                     const sl_value *image, sl_picture size, sluice_error *error)
+{
+    const int64_t sides[2] = {check_sample_side(c, field, SLUICE_ROLE_WIDTH),
+                              check_sample_side(c, field, SLUICE_ROLE_HEIGHT)};
+    sl_decoder *decoder = c->decoder;
+    if (field->meaning.orientation != SLUICE_ORIENTATION_BY_SIZE || sides[0] <= 0 ||
+        sides[1] <= 0 || (sides[0] == size.width && sides[1] == size.height)) {
+        return SLUICE_OK;
+    }
+    sluice_status status = SLUICE_OK;
+    if (decoder == NULL && c->headers == NULL) {
+        status = check_sample_open_decoder(c, &c->headers, error);
+    }
+    decoder = decoder != NULL ? decoder : c->headers;
+    if (status == SLUICE_OK) {
+        status = sl_decoder_open_picture(decoder, image, &size, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    const sl_turn stored = sl_decoder_stored(decoder);
+    return sl_turn_by_size(&stored, sides[0], sides[1]) == SLUICE_ORIENTATION_BY_SIZE
+               ? sl_turn_refuse(&stored, sides, error)
+               : SLUICE_OK;
 }
 
 static sluice_status check_sample_decode(sl_sample_check *c, const sl_value *image,
@@ -261,10 +314,14 @@ static sluice_status check_sample_check_value(sl_sample_check *c, const sl_sampl
         return check_other(c, field, value, error);
     }
     sl_value whole = *value;
+    sl_picture size = {0, 0};
     const bool in_parts = sl_is_packed(value) && !sl_is_compressed(value);
     sluice_status status = in_parts ? check_sample_join(c, &whole, error) : SLUICE_OK;
     if (status == SLUICE_OK) {
-        status = check_header(&whole, error);
+        status = check_header(&whole, &size, error);
+    }
+    if (status == SLUICE_OK) {
+        status = check_annotated(c, field, &whole, size, error);
     }
     if (status == SLUICE_OK) {
         status = check_picture_sums(c, sample, &whole, error);

@@ -3,8 +3,9 @@
  * check_sample: whether one sample is what it says it is.
  *
  * Purpose: reads a sample, takes it apart, which checks its checksum, and looks at each value: the
- * header of a picture and the checksums in it, the sizes of frames, and, where it decodes, all that
- * they hold. What had no checksum is noted in words.
+ * header of a picture and the checksums in it, its size against the one that was annotated, the
+ * sizes of frames, and, where it decodes, all that they hold. What had no checksum is noted in
+ * words.
  * Threads: a check is one thread's; the gate is shared (sample_gate.h). Memory: what it keeps for
  * the next sample, and a large one through the gate. Ownership: sl_sample_check_close.
  */
@@ -18,7 +19,9 @@
 typedef struct sl_sample_check {
     const sl_dataset *dataset;
     sl_decoder *decoder; /* NULL: nothing is decoded */
-    sl_values values;    /* of the sample at hand */
+    sl_decoder *headers; /* where nothing is: of pictures whose way up decides; NULL: none yet */
+    const _Atomic bool *stop;
+    sl_values values; /* of the sample at hand */
     sl_sample_pass pass;
     uint8_t *buffer;
     size_t capacity;
