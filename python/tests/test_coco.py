@@ -565,6 +565,10 @@ def test_verify_compares_the_annotated_size(tmp_path, coco, decode, kind):
     assert "is 32 x 25 (width x height), and was annotated as 25 x 32" in said[f"1.{kind}"]
     assert "is 32 x 26 (width x height), and was annotated as 320 x 260" in said[f"2.{kind}"]
     assert "is 32 x 30 (width x height) as stored, 30 x 32 upright, and was annotated as 30 x 33" in said[f"6.{kind}"]
+    sluice.pack(data, tmp_path / "packed", keep_bytes=True)  # reads back what it wrote, and changes nothing
+    packed = sluice.Dataset(tmp_path / "packed")
+    again = [packed[each.sample]["key"] for each in packed.verify(decode=decode).findings]
+    assert sorted(again) == sorted(data[each.sample]["key"] for each in found)
 
 
 def test_page(tmp_path, coco, monkeypatch):

@@ -408,7 +408,7 @@ sluice_status sluice_dataset_verify(const sluice_dataset *dataset,
         own.workers = 1; /* samples in their order */
     }
     if (status == SLUICE_OK) {
-        status = sl_verify(sl_api_const_dataset(dataset), &own, &found, &reason);
+        status = sl_verify(sl_api_const_dataset(dataset), &own, SL_VERIFY_ALL, &found, &reason);
     }
     if (status < 0) {
         return sl_api_fail(error, &reason);

@@ -224,7 +224,7 @@ static sluice_status read_back(sl_pack_state *p, const char *manifest, sluice_er
                                            .user = &b,
                                            .should_stop = stop_reading};
     sluice_verify_result result;
-    status = sl_verify(packed, &options, &result, error);
+    status = sl_verify(packed, &options, SL_VERIFY_COPY, &result, error);
     sl_dataset_close(packed);
     if (status == SLUICE_OK && result.bad > 0) {
         if (error != NULL) {

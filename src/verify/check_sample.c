@@ -40,6 +40,7 @@ sluice_status sl_sample_check_open(sl_sample_check *c, const sl_dataset *dataset
 {
     c->dataset = dataset;
     c->stop = decode->stop;
+    c->annotated = decode->annotated;
     sl_values_begin(&c->values, SL_VALUES_ALL);
     sl_sample_pass_open(&c->pass, gate);
     c->values.buffers.allowance = &c->pass.allowance;
@@ -154,8 +155,8 @@ static sluice_status check_annotated(sl_sample_check *c, const sl_field *field,
     const int64_t sides[2] = {check_sample_side(c, field, SLUICE_ROLE_WIDTH),
                               check_sample_side(c, field, SLUICE_ROLE_HEIGHT)};
     sl_decoder *decoder = c->decoder;
-    if (field->meaning.orientation != SLUICE_ORIENTATION_BY_SIZE || sides[0] <= 0 ||
-        sides[1] <= 0 || (sides[0] == size.width && sides[1] == size.height)) {
+    if (!c->annotated || field->meaning.orientation != SLUICE_ORIENTATION_BY_SIZE ||
+        sides[0] <= 0 || sides[1] <= 0 || (sides[0] == size.width && sides[1] == size.height)) {
         return SLUICE_OK;
     }
     sluice_status status = SLUICE_OK;

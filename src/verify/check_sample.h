@@ -20,6 +20,7 @@ typedef struct sl_sample_check {
     const sl_dataset *dataset;
     sl_decoder *decoder; /* NULL: nothing is decoded */
     sl_decoder *headers; /* where nothing is: of pictures whose way up decides; NULL: none yet */
+    bool annotated;
     const _Atomic bool *stop;
     sl_values values; /* of the sample at hand */
     sl_sample_pass pass;
@@ -31,9 +32,10 @@ typedef struct sl_sample_check {
     uint64_t undecoded; /* encoded pictures whose pixels it did not look at */
 } sl_sample_check;
 
-/* Whether pictures are decoded, and what ends that soon once it is set, with CANCELED. */
+/* Whether pictures are decoded and compared with the size that was annotated, and what ends that
+ * soon once it is set, with CANCELED. */
 typedef struct sl_sample_decode {
-    bool wanted;
+    bool wanted, annotated;
     const _Atomic bool *stop;
 } sl_sample_decode;
 

@@ -41,6 +41,7 @@ typedef struct range {
 typedef struct verify {
     const sl_dataset *dataset;
     const sluice_verify_options *options;
+    sl_verify_scope scope;
     uint8_t *states; /* a file_state for each file; written in the first phase only */
     sum *sums;       /* likewise, of formats where something stands for all samples of a file */
     sl_sample_gate gate;
@@ -411,7 +412,8 @@ static void begin_of_part(const sl_dataset *dataset, uint32_t part, uint32_t par
 static sluice_status run_all(verify *v, worker *workers, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
-    const sl_sample_decode decode = {v->options->decode != 0, &v->stopped};
+    const sl_sample_decode decode = {v->options->decode != 0, v->scope == SL_VERIFY_ALL,
+                                     &v->stopped};
     for (uint32_t i = 0; status == SLUICE_OK && i < v->options->workers; i++) {
         workers[i].verify = v;
         status = sl_sample_check_open(&workers[i].check, v->dataset, &v->gate, &decode, error);
@@ -433,9 +435,10 @@ static sluice_status run_all(verify *v, worker *workers, sluice_error *error)
 }
 
 sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *options,
-                        sluice_verify_result *result, sluice_error *error)
+                        sl_verify_scope scope, sluice_verify_result *result, sluice_error *error)
 {
-    verify v = {.dataset = dataset, .options = options, .unchecked = dataset->unchecked};
+    verify v = {
+        .dataset = dataset, .options = options, .scope = scope, .unchecked = dataset->unchecked};
     v.result.struct_size = sizeof(v.result);
     begin_of_part(dataset, options->part, options->parts, &v.samples.first, &v.objects.first);
     begin_of_part(dataset, options->part + 1, options->parts, &v.samples.end, &v.objects.end);

@@ -12,6 +12,10 @@
 
 #include "dataset.h"
 
+/* What is checked: all; or that a copy is as it was written, and not whether what it was made of
+ * fits together. */
+typedef enum sl_verify_scope { SL_VERIFY_ALL, SL_VERIFY_COPY } sl_verify_scope;
+
 /*
  * `options` is full-size; workers, parts >= 1. OK with findings too; errors: NOMEM, CANCELED
  * (should_stop). A shard that cannot be
@@ -19,6 +23,6 @@
  * was found damaged, or could not be read. That some were not is one more.
  */
 sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *options,
-                        sluice_verify_result *result, sluice_error *error);
+                        sl_verify_scope scope, sluice_verify_result *result, sluice_error *error);
 
 #endif

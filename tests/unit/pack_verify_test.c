@@ -506,7 +506,7 @@ TEST(a_sample_that_cannot_be_found_is_a_finding)
                                            .user = &seen,
                                            .parts = 1};
     sluice_verify_result result;
-    assert_int_equal(sl_verify(&fake, &options, &result, NULL), SLUICE_OK);
+    assert_int_equal(sl_verify(&fake, &options, SL_VERIFY_ALL, &result, NULL), SLUICE_OK);
     assert_int_equal(result.bad, 1);
     assert_int_equal(result.samples, FAKE_SAMPLES);
     assert_int_equal(seen.samples_named, 1);
