@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """YOLO's labels against numpy, by the rules of ultralytics' data/utils.py (verify_image_label, segments2boxes)."""
+import json
 import os
 import random
 import warnings
@@ -558,3 +559,26 @@ def test_coco128_elsewhere(tmp_path):
     (tmp_path / "datasets").rename(tmp_path / "gone")
     with pytest.raises(INVALID, match="outside"):
         sluice.Dataset(path)
+
+
+def test_joined_with_boxes_of_another_meaning(tmp_path):
+    """Boxes of COCO's do not go with YOLO's, and the error names the fields that do."""
+    names = ["cat", "dog"]
+    (tmp_path / "b").mkdir()
+    for path in "a/images", "a/labels":
+        (tmp_path / path).mkdir(parents=True)
+    for path in "a/images/0.jpg", "a/images/1.jpg", "b/0.jpg":
+        Image.new("RGB", (30, 20)).save(tmp_path / path)
+    for number in 0, 1:
+        (tmp_path / f"a/labels/{number}.txt").write_text(f"{number} 0.5 0.5 0.25 0.25\n")
+    (tmp_path / "a/data.yaml").write_text(f"train: images\nnames: {names}\n")
+    tree = {"images": [{"id": 1, "file_name": "0.jpg", "width": 30, "height": 20}],
+            "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}],
+            "categories": [{"id": number, "name": name} for number, name in enumerate(names)]}  # fmt: skip
+    (tmp_path / "b/coco.json").write_text(json.dumps(tree))
+    a, b = sluice.Dataset(tmp_path / "a"), sluice.Dataset(tmp_path / "b/coco.json")
+    for first, second in (a, b), (b, a):
+        with pytest.raises(INVALID, match='field "boxes" means .* name only fields that go together .*, which are image, labels, key; or'):
+            sluice.concat([first, second], fields=["image", "boxes"])
+        data = sluice.concat([first, second], fields=["image", "labels", "key"])
+        assert len(data) == 3 and list(data.fields) == ["image", "labels", "key"]

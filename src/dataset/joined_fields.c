@@ -64,18 +64,6 @@ static void joined_fields_widen(sl_field *field, const sl_field *other)
 
 /* ---- what they mean ---- */
 
-static sluice_status refuse_meaning(uint32_t part, const sl_field *own, const sl_field *first,
-                                    sluice_error *error)
-{
-    char words[2][160];
-    sl_meaning_text(own, words[0], sizeof(words[0]));
-    sl_meaning_text(first, words[1], sizeof(words[1]));
-    return sl_error_set(error, SLUICE_INVALID, STAGE,
-                        "field \"%s\" means \"%s\" in dataset %u and \"%s\" in dataset 1: " CHOOSE,
-                        own->name, words[0][0] != '\0' ? words[0] : "not known", part + 1,
-                        words[1][0] != '\0' ? words[1] : "not known");
-}
-
 /* What a field means, with the name of the field that it is of. */
 static sl_meaning whole_meaning(const sl_dataset *part, uint32_t field)
 {
@@ -85,13 +73,92 @@ static sl_meaning whole_meaning(const sl_dataset *part, uint32_t field)
     return meaning;
 }
 
+static bool is_annotation(const sl_meaning *meaning)
+{
+    return meaning->role >= SLUICE_ROLE_BOXES && meaning->role <= SLUICE_ROLE_MASK;
+}
+
+/* How a field of one dataset goes with that of the same name in another. */
+typedef enum sl_joint {
+    JOINT_NONE,  /* not at all */
+    JOINT_PLAIN, /* where no annotations are kept: the images were annotated different ways up */
+    JOINT_WHOLE
+} sl_joint;
+
+static sl_joint compare_meanings(const sl_meaning *a, const sl_meaning *b)
+{
+    const bool plain =
+        a->role == SLUICE_ROLE_NONE && b->role == SLUICE_ROLE_NONE && a->per_box == b->per_box;
+    return sl_meaning_is_same(a, b) ? JOINT_WHOLE : plain ? JOINT_PLAIN : JOINT_NONE;
+}
+
+static bool joined_fields_have_type(const sl_field *a, const sl_field *b)
+{
+    return a->type == b->type &&
+           (a->type != SLUICE_FIELD_TENSOR || (a->dtype == b->dtype && a->dims == b->dims));
+}
+
+static sl_joint find_joint(const sl_dataset *part, const sl_dataset *first, uint32_t field)
+{
+    const uint32_t own = sl_dataset_field(part, first->fields[field].name);
+    if (own == SL_FIELD_NONE ||
+        !joined_fields_have_type(&part->fields[own], &first->fields[field])) {
+        return JOINT_NONE;
+    }
+    const sl_meaning a = whole_meaning(part, own);
+    const sl_meaning b = whole_meaning(first, field);
+    return compare_meanings(&a, &b);
+}
+
+/* The fields that can be joined together, as many as there are. */
+static uint32_t list_joint(const sl_dataset *part, const sl_dataset *first, sl_name_list *list)
+{
+    uint32_t count = 0;
+    bool whole = true;
+    sl_name_list_begin(list);
+    for (uint32_t i = 0; i < first->info.fields; i++) {
+        whole = whole && find_joint(part, first, i) != JOINT_PLAIN;
+    }
+    for (uint32_t i = 0; i < first->info.fields; i++) {
+        const sl_field *field = &first->fields[i];
+        if (find_joint(part, first, i) != JOINT_NONE &&
+            (whole || !is_annotation(&field->meaning))) {
+            sl_name_list_add(list, field->name);
+            count++;
+        }
+    }
+    return count;
+}
+
+static sluice_status refuse_meaning(sl_dataset *const *parts, uint32_t number, uint32_t field,
+                                    sluice_error *error)
+{
+    char words[2][160];
+    char advice[512] = "they have no field that means the same in both";
+    sl_name_list joint;
+    const sl_field *first = &parts[0]->fields[field];
+    const uint32_t own = sl_dataset_field(parts[number], first->name);
+    sl_meaning_text(&parts[number]->fields[own], words[0], sizeof(words[0]));
+    sl_meaning_text(first, words[1], sizeof(words[1]));
+    if (list_joint(parts[number], parts[0], &joint) > 0) {
+        (void)snprintf(advice, sizeof(advice),
+                       "name only fields that go together (" SL_OPTION(
+                           "option fields of joining") "), which are %s",
+                       joint.text);
+    }
+    return sl_error_set(error, SLUICE_INVALID, STAGE,
+                        "field \"%s\" means \"%s\" in dataset %u and \"%s\" in dataset 1: %s; or "
+                        "write one of them anew with the meaning of the other",
+                        first->name, words[0][0] != '\0' ? words[0] : "not known", number + 1,
+                        words[1][0] != '\0' ? words[1] : "not known", advice);
+}
+
 /* Which way up an image was annotated matters where there are annotations. */
 static bool is_annotated(const sl_field *fields, uint32_t count)
 {
     bool found = false;
     for (uint32_t i = 0; i < count && !found; i++) {
-        const sluice_role role = fields[i].meaning.role;
-        found = role >= SLUICE_ROLE_BOXES && role <= SLUICE_ROLE_MASK;
+        found = is_annotation(&fields[i].meaning);
     }
     return found;
 }
@@ -103,6 +170,7 @@ static sluice_status agree_on_meaning(sl_field *fields, uint32_t count, sl_datas
                                       uint32_t number, sluice_error *error)
 {
     const bool annotated = is_annotated(fields, count);
+    uint32_t turned = SL_FIELD_NONE;
     if (parts[number]->fields == parts[0]->fields) {
         return SLUICE_OK; /* subsets of one dataset, of which there may be thousands */
     }
@@ -111,17 +179,18 @@ static sluice_status agree_on_meaning(sl_field *fields, uint32_t count, sl_datas
         const uint32_t other = sl_dataset_field(parts[0], fields[i].name);
         const sl_meaning a = whole_meaning(parts[number], own);
         const sl_meaning b = whole_meaning(parts[0], other);
-        const bool plain = a.role == SLUICE_ROLE_NONE && b.role == SLUICE_ROLE_NONE && !annotated;
-        const bool same = plain ? a.per_box == b.per_box : sl_meaning_is_same(&a, &b);
-        if (!same) {
-            return refuse_meaning(number, &parts[number]->fields[own], &parts[0]->fields[other],
-                                  error);
+        const sl_joint joint = compare_meanings(&a, &b);
+        if (joint == JOINT_NONE) {
+            return refuse_meaning(parts, number, other, error);
+        }
+        if (joint == JOINT_PLAIN && annotated && turned == SL_FIELD_NONE) {
+            turned = other; /* annotations may differ, too, which says more */
         }
         if (a.orientation != b.orientation) {
             fields[i].meaning.orientation = SLUICE_ORIENTATION_AUTO;
         }
     }
-    return SLUICE_OK;
+    return turned == SL_FIELD_NONE ? SLUICE_OK : refuse_meaning(parts, number, turned, error);
 }
 
 static bool joined_fields_has_role(const sl_field *fields, uint32_t count, sluice_role role)
