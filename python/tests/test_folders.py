@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import tarfile
 import tempfile
+import warnings
 
 import betons
 import numpy
@@ -424,6 +425,79 @@ def test_splits_in_many_spellings(tmp_path, splits):
         sluice.Dataset(tmp_path, split="extra")
     photo(tmp_path / "sample/cat/0.jpg")  # whatever is beside them
     refused(tmp_path, "splits, not classes", splits[0])
+
+
+def labels_of(data):
+    """The labels of each class, by the folders that pictures are in."""
+    found = {}
+    for sample in data:
+        found.setdefault(sample["key"].split("/")[0], set()).add(sample["label"])
+    return found
+
+
+def test_splits_number_their_classes_alike(tmp_path):
+    """Labels against one sorted list of the names of all splits' classes."""
+    splits = {"train": "bcd", "val": "ace", "test": "bd", "unlabeled": "x"}
+    for split, names in splits.items():
+        for name in names:
+            photo(tmp_path / split / name / "deeper/0.jpg")
+    text(tmp_path / "val/aa/notes.txt")  # no picture, no class
+    text(tmp_path / "val/.cache/0.jpg")
+    union = sorted(set("".join(splits.values())))
+    with pytest.raises(INVALID, match='no picture in the class folder "aa"'):
+        sluice.Dataset(tmp_path, split="val")
+    shutil.rmtree(tmp_path / "val/aa")
+    for split, names in splits.items():
+        lacking = sorted(set(union) - set(names))
+        with pytest.warns(UserWarning, match=rf"no pictures of {len(lacking)} of the 6 classes of all splits \({', '.join(lacking)}\)"):
+            data = sluice.Dataset(tmp_path, split=split)
+        assert data.classes == union and labels_of(data) == {name: {union.index(name)} for name in names}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        data = sluice.Dataset(tmp_path / "test")  # by its own path it is torchvision's
+        assert data.classes == ["b", "d"] and labels_of(data) == {"b": {0}, "d": {1}}
+    sluice.pack(sluice.Dataset(tmp_path, split="test"), tmp_path / "packed", progress=False)
+    packed = sluice.Dataset(tmp_path / "packed")
+    assert packed.classes == union and labels_of(packed) == {"b": {1}, "d": {3}}
+
+
+def test_splits_of_the_same_classes_are_as_their_folders(tmp_path):
+    for split in ("seg_train", "seg_test"):
+        for name in "ab":
+            photo(tmp_path / split / split / name / "0.jpg")
+    photo(tmp_path / "seg_pred/seg_pred/c/0.jpg")  # not the name of a split: what is new in it comes last
+    photo(tmp_path / "seg_pred/seg_pred/b/0.jpg")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        data = sluice.Dataset(tmp_path, split="train")
+    assert data.fingerprint == sluice.Dataset(tmp_path / "seg_train/seg_train").fingerprint
+    with pytest.warns(UserWarning, match=r"1 of the 3 classes of all splits \(a\)"):
+        assert labels_of(sluice.Dataset(tmp_path, split="seg_pred")) == {"b": {1}, "c": {2}}
+    (tmp_path / "seg_pred/seg_pred/c").rename(tmp_path / "seg_pred/seg_pred/_")
+    with pytest.warns(UserWarning):
+        assert sluice.Dataset(tmp_path, split="seg_pred").classes == ["a", "b", "_"]
+
+
+def test_classes_of_splits_that_differ_in_case(tmp_path):
+    for path in "train/Cat", "train/dog", "test/cat", "test/dog":
+        photo(tmp_path / path / "0.jpg")
+    with pytest.raises(INVALID, match='"Cat" and "cat" differ only in case'):
+        sluice.Dataset(tmp_path, split="test")
+    with pytest.warns(UserWarning, match="Cat"):
+        data = sluice.Dataset(tmp_path, split="test", allow_case_duplicates=True)
+    assert data.classes == ["Cat", "cat", "dog"]
+
+
+def test_a_split_without_class_folders_adds_none(tmp_path):
+    for name in "ab":
+        photo(tmp_path / "train" / name / "0.jpg")
+    for number in range(3):
+        photo(tmp_path / f"test/{number}.jpg")
+    (tmp_path / "test/empty").mkdir()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sluice.Dataset(tmp_path, split="train").classes == ["a", "b"]
+        assert list(sluice.Dataset(tmp_path, split="test").fields) == ["image", "key"]
 
 
 def test_a_split_within_a_folder_of_its_name(tmp_path):

@@ -233,6 +233,8 @@ typedef enum sl_mentions {
     SL_MENTIONS_UNREADABLE /* something of them, in a form that cannot be read */
 } sl_mentions;
 
+struct sl_file_list;
+
 /*
  * A format, as its folder of src/formats defines it: a row of the table there
  * (formats/format_table.h), which the line FORMATS of the folder's CMakeLists.txt makes.
@@ -288,6 +290,10 @@ typedef struct sl_format {
      * `error` says nothing. */
     sluice_status (*open)(sl_dataset **dataset, const char *const *paths, size_t count,
                           const sluice_dataset_options *options, sluice_error *error);
+    /* Makes the classes of a dataset that was opened as a split of a folder those of all its
+     * splits, at these paths. NULL: they are the same in any case. */
+    sluice_status (*join_splits)(sl_dataset *dataset, const struct sl_file_list *splits,
+                                 const sluice_dataset_options *options, sluice_error *error);
 } sl_format;
 
 /* Defines one. */

@@ -59,23 +59,50 @@ static sluice_status append_name(char path[SL_PATH_BYTES], const char *name, slu
     return SLUICE_OK;
 }
 
-static sluice_status enter_split(sub_folders *found, char path[SL_PATH_BYTES], uint32_t number,
-                                 sluice_error *error)
+/* `path` becomes that of a folder in it, or of the only one within, of the same name. */
+static sluice_status enter_split(char path[SL_PATH_BYTES], const char *name, sluice_error *error)
 {
-    char name[NAME_MAX + 1];
-    memcpy(name, found->names[number], sizeof(name));
+    sub_folders inner;
     sluice_status status = append_name(path, name, error);
     if (status == SLUICE_OK) {
-        status = list_sub_folders(found, path, error);
+        status = list_sub_folders(&inner, path, error);
     }
-    return status == SLUICE_OK && found->entries == 1 && found->count == 1 &&
-                   strcmp(found->names[0], name) == 0
+    return status == SLUICE_OK && inner.entries == 1 && inner.count == 1 &&
+                   strcmp(inner.names[0], name) == 0
                ? append_name(path, name, error)
                : status;
 }
 
+static sluice_status set_folder(char path[SL_PATH_BYTES], const char *folder, sluice_error *error)
+{
+    const int length = snprintf(path, SL_PATH_BYTES, "%s", folder);
+    return length < 0 || length >= SL_PATH_BYTES
+               ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1, "the path is too long")
+               : SLUICE_OK;
+}
+
+static sluice_status list_splits(const sub_folders *found, sl_file_list *splits,
+                                 sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < found->count; i++) {
+        if (sl_split_of(found->names[i]) == SL_SPLIT_NONE) {
+            continue;
+        }
+        status = set_folder(path, found->path, error);
+        if (status == SLUICE_OK) {
+            status = enter_split(path, found->names[i], error);
+        }
+        if (status == SLUICE_OK) {
+            status = sl_file_list_add(splits, path, error);
+        }
+    }
+    return status;
+}
+
 sluice_status sl_folder_split_find(const char *folder, const char *wanted, char path[SL_PATH_BYTES],
-                                   sluice_error *error)
+                                   sl_file_list *splits, sluice_error *error)
 {
     sub_folders found;
     const char *names[FOLDERS_MAX];
@@ -94,8 +121,9 @@ sluice_status sl_folder_split_find(const char *folder, const char *wanted, char 
         }
         return status;
     }
-    const int length = snprintf(path, SL_PATH_BYTES, "%s", folder);
-    return length < 0 || length >= SL_PATH_BYTES
-               ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1, "the path is too long")
-               : enter_split(&found, path, number, error);
+    status = set_folder(path, folder, error);
+    if (status == SLUICE_OK) {
+        status = enter_split(path, names[number], error);
+    }
+    return status == SLUICE_OK ? list_splits(&found, splits, error) : status;
 }

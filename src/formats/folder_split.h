@@ -13,10 +13,10 @@
 /*
  * Writes the path of the sub-folder of `folder` that `wanted` names (splits.h), and of the folder
  * within it where it holds nothing but one of its own name (seg_train/seg_train). END: no
- * sub-folder has the name of a split. Errors: INVALID (none is meant, or several; the path is too
- * long), IO.
+ * sub-folder has the name of a split. `splits`: the paths, likewise, of all that have. Errors:
+ * INVALID (none is meant, or several; the path is too long), IO, NOMEM.
  */
 sluice_status sl_folder_split_find(const char *folder, const char *wanted, char path[SL_PATH_BYTES],
-                                   sluice_error *error);
+                                   sl_file_list *splits, sluice_error *error);
 
 #endif

@@ -270,12 +270,24 @@ static sluice_status open_split(sl_dataset **dataset, const char *const *paths, 
     if (count != 1) {
         return SLUICE_END;
     }
-    const sluice_status status = sl_folder_split_find(paths[0], options->split, path, error);
+    sl_file_list splits = {.count = 0};
+    sluice_status status = sl_folder_split_find(paths[0], options->split, path, &splits, error);
     /* Hugging Face's repositories have the files of all splits in one folder. */
     if (status == SLUICE_END && sl_path_join(path, paths[0], "data") && sl_store_has_folder(path)) {
         return sl_dataset_open(dataset, inner, 1, options, error);
     }
-    return status == SLUICE_OK ? sl_dataset_open(dataset, inner, 1, &own, error) : status;
+    if (status == SLUICE_OK) {
+        status = sl_dataset_open(dataset, inner, 1, &own, error);
+    }
+    if (status == SLUICE_OK && *dataset != NULL) {
+        status = sl_formats[SL_FORMAT_FOLDER]->join_splits(*dataset, &splits, options, error);
+    }
+    if (status < 0) {
+        sl_dataset_close(*dataset);
+        *dataset = NULL;
+    }
+    sl_file_list_close(&splits);
+    return status;
 }
 
 /* A folder of images has no fields to choose from, but a list in it may. */

@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "read_files.h"
 #include "samples.h"
+#include "split_classes.h"
 #include "store.h"
 #include "unicode.h"
 
@@ -451,6 +452,37 @@ static sluice_status folder_open_folder(sl_dataset **dataset, const char *const 
     return sl_dataset_opened(dataset, &own->base, status);
 }
 
+/* Numbers agree between splits: a class of another one that this one lacks is one without samples.
+ */
+static sluice_status folder_join_splits(sl_dataset *dataset, const sl_file_list *splits,
+                                        const sluice_dataset_options *options, sluice_error *error)
+{
+    char names[160];
+    sl_seen_names added = {.count = 0};
+    folder *own = (folder *)(void *)dataset;
+    if (dataset->ops != &folder_ops || own->list.flat) {
+        return SLUICE_OK;
+    }
+    sluice_status status =
+        sl_split_classes_add(&own->list, splits, options->allow_empty_classes != 0, &added, error);
+    if (status == SLUICE_OK && !options->allow_case_duplicates) {
+        status = refuse_case_duplicates(own, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    dataset->info.classes = own->list.class_count;
+    dataset->info.fingerprint = folder_fingerprint(own);
+    if (added.count > 0) {
+        sl_seen_names_write(&added, names, sizeof(names));
+        sl_warnings_add(&dataset->warnings,
+                        "this split has no pictures of %llu of the %u classes of all splits (%s): "
+                        "they stay classes, so that labels are the same in all splits",
+                        (unsigned long long)added.count, own->list.class_count, names);
+    }
+    return SLUICE_OK;
+}
+
 SL_FORMAT(folder) = {
     .name = "folder",
     .files = "pictures",
@@ -458,4 +490,5 @@ SL_FORMAT(folder) = {
     .probe = folder_probe,
     .is_file = sl_folder_is_picture,
     .open = folder_open_folder,
+    .join_splits = folder_join_splits,
 };

@@ -67,9 +67,8 @@ static bool grow32(void *array, uint32_t *capacity, uint32_t count, size_t item_
     return true;
 }
 
-/* Copies `length` bytes and a NUL to the arena. */
-static bool folder_list_add_text(sl_folder_list *list, const char *text, size_t length,
-                                 uint64_t *offset)
+bool sl_folder_list_add_text(sl_folder_list *list, const char *text, size_t length,
+                             uint64_t *offset)
 {
     if (!sl_grow(&list->arena, &list->arena_capacity, list->arena_used + length + 1, 1)) {
         return false;
@@ -186,7 +185,7 @@ static sluice_status describe_dir(walk *w, const char *path, uint32_t parent,
                                                    : 0;
     *dir = (sl_folder_dir){
         .device = facts->device, .inode = facts->identity.inode, .parent = parent, .label = label};
-    return folder_list_add_text(w->list, path, strlen(path), &dir->path)
+    return sl_folder_list_add_text(w->list, path, strlen(path), &dir->path)
                ? SLUICE_OK
                : folder_list_out_of_memory(w);
 }
@@ -207,7 +206,7 @@ static sluice_status add_class(walk *w, const char *name)
     const bool fits = grow32(&list->classes, &list->class_capacity, list->class_count + 1,
                              sizeof(*list->classes));
     if (!fits ||
-        !folder_list_add_text(list, name, strlen(name), &list->classes[list->class_count])) {
+        !sl_folder_list_add_text(list, name, strlen(name), &list->classes[list->class_count])) {
         return folder_list_out_of_memory(w);
     }
     list->class_count++;
@@ -220,7 +219,7 @@ static sluice_status folder_list_add_file(walk *w, const char *name, uint32_t di
     bool fits =
         sl_grow(&list->files, &list->file_capacity, list->file_count + 1, sizeof(*list->files));
     uint64_t text;
-    if (!fits || !folder_list_add_text(list, name, strlen(name), &text)) {
+    if (!fits || !sl_folder_list_add_text(list, name, strlen(name), &text)) {
         return folder_list_out_of_memory(w);
     }
     list->files[list->file_count++] = (sl_folder_file){.name = text, .dir = dir};
@@ -267,7 +266,7 @@ static sluice_status leave_out(walk *w, uint32_t dir, const char *name, sl_folde
     }
     (void)full_path(path, sl_folder_text(list, list->dirs[dir].path), "", name);
     const char *shown = path[0] == '/' ? path + 1 : path; /* of the root itself */
-    return folder_list_add_text(list, shown, strlen(shown), &list->example[why])
+    return sl_folder_list_add_text(list, shown, strlen(shown), &list->example[why])
                ? SLUICE_OK
                : folder_list_out_of_memory(w);
 }

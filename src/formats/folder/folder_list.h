@@ -98,6 +98,9 @@ static inline const char *sl_folder_text(const sl_folder_list *list, uint64_t of
     return list->arena + offset;
 }
 
+/* Copies `length` bytes and a NUL to the arena, which may move. False: there is no memory. */
+bool sl_folder_list_add_text(sl_folder_list *list, const char *text, size_t length,
+                             uint64_t *offset);
 /* Adds what was left out, by reason; `captions`: those of pictures were not. */
 void sl_folder_list_omit(const sl_folder_list *list, bool captions, sl_omissions *omissions);
 /* ".txt", ".caption"; "": none. */
