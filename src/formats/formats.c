@@ -197,7 +197,8 @@ static bool has_others(const sl_dataset *dataset)
     return false;
 }
 
-/* The only class folder of a dataset may have a list of its own: it is opened then. */
+/* The only class folder of a dataset may have a list of its own, beside its pictures: it is opened
+ * then. Not a folder that only has another one, of which there may be a long chain. */
 static sluice_status open_inner(sl_dataset **dataset, const char *path,
                                 const sluice_dataset_options *options, sluice_error *error)
 {
@@ -214,7 +215,8 @@ static sluice_status open_inner(sl_dataset **dataset, const char *path,
     if (fits) {
         status = sl_folder_look_at(look, inner, error);
     }
-    const bool has_lists = look->list_count > 0 && look->list_count <= SL_FOLDER_LISTS_MAX;
+    const bool has_lists = look->list_count > 0 && look->list_count <= SL_FOLDER_LISTS_MAX &&
+                           look->of[SL_FORMAT_FOLDER].count > 0;
     sl_free(look);
     if (status < 0 || !fits || !has_lists) {
         return status;
