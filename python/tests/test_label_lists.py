@@ -213,6 +213,19 @@ def test_what_may_be_labels_is_said(tmp_path, name, below):
         assert len(sluice.Dataset(tmp_path)) == COUNT
 
 
+def test_lists_among_many_texts(tmp_path):
+    """Captions of single images hide no list."""
+    pictures(tmp_path, 40, "{:02}.jpg")
+    for i in range(40):
+        text(tmp_path / f"note-{i:02}.txt", "a photo\n")
+    text(tmp_path / "labels.csv", csv([f"{i:02}.png" for i in range(40)]))
+    refused(tmp_path, "labels.csv")
+    for i in range(40):
+        (tmp_path / f"note-{i:02}.txt").rename(tmp_path / f"{i:02}.txt")
+    with pytest.warns(UserWarning, match="labels.csv: it says something of the images, too"):
+        assert len(sluice.Dataset(tmp_path)) == 40
+
+
 @pytest.mark.parametrize("ending", ["", ".jpg"])
 @pytest.mark.parametrize("folders", [("part_1", "part_2"), ("0", "1"), ("a/images", "b/images")])
 def test_a_list_of_images_in_several_folders(tmp_path, ending, folders):

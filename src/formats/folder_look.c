@@ -71,11 +71,30 @@ static bool folder_look_is_of(const sl_format *format, const char *name)
            (format->is_file != NULL && format->is_file(name));
 }
 
+/* Too many texts belong to single images: what is left are tables, which do not. */
+static void look_keep_tables(sl_folder_look *look)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < look->list_count; i++) {
+        if (sl_list_is_table(look->lists[i])) {
+            memmove(look->lists[kept++], look->lists[i], sizeof(look->lists[i]));
+        }
+    }
+    look->list_count = kept;
+    look->only_tables = true;
+}
+
 static void look_add_list(sl_folder_look *look, const char *name)
 {
-    if (look->list_count > SL_FOLDER_LISTS_MAX || !sl_list_is_named(name) ||
-        strlen(name) > NAME_MAX) {
+    if (look->list_count > SL_FOLDER_LISTS_MAX || strlen(name) > NAME_MAX ||
+        !(look->only_tables ? sl_list_is_table(name) : sl_list_is_named(name))) {
         return;
+    }
+    if (look->list_count == SL_FOLDER_LISTS_MAX && !look->only_tables) {
+        look_keep_tables(look);
+        if (!sl_list_is_table(name)) {
+            return;
+        }
     }
     if (look->list_count < SL_FOLDER_LISTS_MAX) {
         memcpy(look->lists[look->list_count], name, strlen(name) + 1);

@@ -30,6 +30,7 @@ typedef struct sl_folder_look {
     uint64_t numbered_files;   /* files called by a number, that may have a note beside them */
     uint64_t numbered_notes;   /* files called by a number, as other tools' notes on folders are */
     char lists[SL_FOLDER_LISTS_MAX][NAME_MAX + 1]; /* texts that may list images */
+    bool only_tables;                              /* of them: there were too many others */
     uint32_t list_count;    /* of them; one more than the most: there are too many */
     uint64_t class_numbers; /* files called *.cls, which samples have that are in files */
 } sl_folder_look;

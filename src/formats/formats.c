@@ -245,6 +245,11 @@ static sluice_status check_opened(sl_dataset **dataset, const sl_found *found, c
     if (status == SLUICE_OK && found->format->has_annotations) {
         return sl_folder_lists_beside(*dataset, found->look, path, own, error);
     }
+    if (status == SLUICE_OK && found->format == sl_formats[SL_FORMAT_FOLDER] &&
+        !formats_is_plain(*dataset)) {
+        /* its captions may have been in such a file */
+        return sl_folder_lists_beside(*dataset, found->look, path, "metadata.json", error);
+    }
     if (status < 0 || !formats_is_plain(*dataset)) {
         return status;
     }

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { ENOUGH = 8, FILTER = 1 << 13 };
+enum { ENOUGH = 8, FILTER = 1 << 13, LONG_BYTES = 1 << 26 };
 
 /* A value that is looked for among the keys. */
 typedef struct wanted {
@@ -188,12 +188,25 @@ static void tell_names(matcher *m, const sl_list_group *names, sl_list_match *ma
     }
 }
 
+/* Lines of a text that is longer than what is looked at otherwise. */
+static uint64_t list_match_lines(const char *path)
+{
+    uint64_t lines = 0;
+    char *text = sl_malloc(LONG_BYTES);
+    const size_t bytes = text != NULL ? sl_store_look(path, text, LONG_BYTES) : 0;
+    for (size_t i = 0; i < bytes; i++) {
+        lines += text[i] == '\n' || (text[i] != '\r' && i + 1 == bytes);
+    }
+    sl_free(text);
+    return lines;
+}
+
 /* Labels may be listed in the order of images, with a line of names of columns above them. */
-static bool list_match_counts(const matcher *m)
+static bool list_match_counts(const matcher *m, bool is_cut)
 {
     const uint64_t samples = m->dataset->info.samples;
     bool counts = m->values.lines == samples || m->values.lines == samples + 1;
-    for (uint32_t i = 0; i < m->values.count; i++) {
+    for (uint32_t i = 0; i < m->values.count && !is_cut; i++) {
         counts = counts || m->values.groups[i].total == samples;
     }
     return samples >= ENOUGH && counts;
@@ -213,7 +226,10 @@ void sl_list_match_find(const sl_dataset *dataset, const char *path, sl_list_mat
     sl_list_values_read(&m->values, sl_path_name(path), text, bytes);
     collect_wanted(m);
     list_match_keys(m);
-    match->counts = !match->is_cut && list_match_counts(m);
+    if (match->is_cut) {
+        m->values.lines = list_match_lines(path);
+    }
+    match->counts = list_match_counts(m, match->is_cut);
     for (uint32_t i = 0; i < m->values.count; i++) {
         if (!list_match_is_names(m, &m->values.groups[i])) {
             continue;

@@ -108,6 +108,13 @@ static bool is_closed_list(const char *name)
             ends_as(name, others, COUNT(others)));
 }
 
+bool sl_list_is_table(const char *name)
+{
+    static const char *const tables[] = {".csv",  ".tsv", ".jsonl",  ".ndjson", ".csv.gz",
+                                         ".xlsx", ".xls", ".sqlite", ".db"};
+    return ends_as(name, tables, COUNT(tables));
+}
+
 bool sl_list_is_named(const char *name)
 {
     static const char *const extensions[] = {

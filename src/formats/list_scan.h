@@ -31,6 +31,8 @@ bool sl_list_names_classes(const char *name);
 bool sl_list_says_labels(const char *name);
 /* The beginning of a text, with a zero behind it, which the caller frees; NULL: no memory. */
 char *sl_list_text(const char *path, size_t *bytes, bool *is_cut);
+/* Whether it is a table by its name, as no text of a single image is. */
+bool sl_list_is_table(const char *name);
 /* UNREADABLE: it says something of the images; NAMES: it names them only; LINES, CLOSED; NONE. */
 sl_mentions sl_list_scan(const char *path, const sl_list_images *images);
 
