@@ -295,6 +295,12 @@ def test_coco_beside_several_folders_of_images(tmp_path, names):
     folder = "thumbs" if "thumbs" in names else "images"
     assert data.format == "coco" and len(data) == 6
     assert bytes(data[3]["image"]) == (tmp_path / folder / "3.jpg").read_bytes()
+    (tmp_path / "classes").mkdir()
+    for folder_of in ("images", "thumbs"):  # without a folder that is called as those of images are
+        (tmp_path / folder_of).rename(tmp_path / "classes" / folder_of.replace("images", "cat"))
+    (tmp_path / "instances.json").rename(tmp_path / "classes/instances.json")
+    with pytest.warns(UserWarning, match="instances.json: it has annotations of images, and was not read"):
+        assert sluice.Dataset(tmp_path / "classes").classes == ["cat", "thumbs"]
 
 
 def test_several_lists(tmp_path):

@@ -234,7 +234,7 @@ static sluice_status list_annotations(sl_found *found, size_t number, const char
     const sl_folder_look *look = found->look;
     const sl_format *format = sl_formats[number];
     const bool beside = look->of[SL_FORMAT_FOLDER].count > 0 && look->folders.count == 0;
-    const bool above = look->folders.count > 0;
+    const bool above = look->usual_folders > 0;
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < sl_seen_names_kept(&look->annotations); i++) {
         char folder[SL_PATH_BYTES];

@@ -17,6 +17,7 @@ enum { NAMES_BYTES = 160, KEYS = 3, NUMBER_DIGITS = 4 };
 /* Lists of a folder, by what can be done with them. */
 typedef struct lists {
     sl_seen_names readable, repeats, otherwise, unreadable, names_only, lines, closed, unclear;
+    sl_seen_names annotations;
     sl_seen_names spread; /* of class folders: names of images in several of them, and labels */
     sl_list_match match;  /* of the first one that is otherwise, or spread */
 } lists;
@@ -119,12 +120,27 @@ static sl_mentions judge_match(const char *name, const sl_list_match *match)
                                        : SL_MENTIONS_NONE;
 }
 
+static bool has_annotations_of(const char *path, const char *name)
+{
+    for (size_t i = 0; i < SL_FORMATS; i++) {
+        const sl_format *format = sl_formats[i];
+        if (format->is_annotations && format->is_file(name) && format->is_sure(path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void judge_list(lists *found, const sl_dataset *dataset, const char *folder,
                        const char *name, const sl_list_images *images)
 {
     char path[SL_PATH_BYTES];
     sl_list_match match = {.matches = false};
     if (!sl_path_join(path, folder, name)) {
+        return;
+    }
+    if (has_annotations_of(path, name)) {
+        sl_seen_names_add(&found->annotations, name);
         return;
     }
     sl_mentions says = ask_formats(path);
@@ -278,6 +294,9 @@ static sluice_status folder_lists_decide(sl_dataset **dataset, const lists *foun
                                          const char *folder, const sluice_dataset_options *options,
                                          sluice_error *error)
 {
+    folder_lists_warn(*dataset, &found->annotations,
+                      "it has annotations of images, and was not read: open it by its path to have "
+                      "them");
     if (has_classes(*dataset)) {
         return decide_beside_classes(*dataset, found, folder, error);
     }
