@@ -69,13 +69,15 @@ static wanted *list_match_find(matcher *m, uint64_t hash)
 static void list_match_keys(matcher *m)
 {
     char key[SL_PATH_BYTES];
-    for (uint64_t i = 0; m->count > 0 && i < m->dataset->info.samples; i++) {
+    uint32_t left = m->count;
+    for (uint64_t i = 0; left > 0 && i < m->dataset->info.samples; i++) {
         if (sl_dataset_key(m->dataset, i, key, sizeof(key), NULL) != SLUICE_OK) {
             continue;
         }
         wanted *w = list_match_find(m, sl_list_value_of(key, strlen(key)).hash);
         if (w != NULL && !w->found) {
             w->found = true;
+            left--;
             w->sample = i;
             w->folder = sl_list_value_of(key, strcspn(key, "/")).hash;
         }

@@ -58,8 +58,9 @@ sl_list_value sl_list_value_of(const char *text, size_t bytes)
     while (begin > 0 && text[begin - 1] != '/' && text[begin - 1] != '\\') {
         begin--;
     }
-    (void)snprintf(value.text, sizeof(value.text), "%.*s", (int)(bytes < 4096 ? bytes : 4096),
-                   text);
+    const size_t shown = bytes < sizeof(value.text) ? bytes : sizeof(value.text) - 1;
+    memcpy(value.text, text, shown);
+    value.text[shown] = '\0';
     value.has_folder = begin > 0;
     bytes = without_number(text, bytes);
     if (begin >= bytes || bytes - begin >= sizeof(name)) {
