@@ -267,6 +267,17 @@ def test_a_second_annotation_is_not_passed_over(tmp_path, kind, name):
     assert len(sluice.Dataset(tmp_path / name)) == 6
 
 
+@pytest.mark.parametrize("below", ["", "/train"])
+def test_labels_of_yolo_beside_coco_are_said(tmp_path, below):
+    pictures(tmp_path / f"images{below}")
+    for i in NUMBERS:
+        text(tmp_path / f"labels{below}/{i}.txt", "0 .5 .5 .1 .1\n")
+    (tmp_path / "annotations").mkdir()
+    text(tmp_path / "annotations/instances_train.json", coco([f"{i}.jpg" for i in NUMBERS]))
+    with pytest.warns(UserWarning, match="labels: it has texts, as YOLO's labels are, and was not read"):
+        assert sluice.Dataset(tmp_path).format == "coco"
+
+
 @pytest.mark.parametrize("kind", [*BESIDE, "coco"])
 @pytest.mark.parametrize("name", ["labels.csv", "list.tsv"])
 def test_lists_beside_annotations_are_said(tmp_path, kind, name):

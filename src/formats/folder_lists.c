@@ -330,6 +330,37 @@ static sluice_status folder_lists_decide(sl_dataset **dataset, const lists *foun
     return SLUICE_OK;
 }
 
+static sluice_status lists_find_label_text(void *ctx, const sl_store_entry *entry,
+                                           sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    const char *folder = ctx;
+    if (sl_ends_with(entry->name, ".txt")) {
+        return SLUICE_END;
+    }
+    /* one folder deep, where splits are */
+    return entry->kind == SL_ENTRY_FOLDER && sl_ends_with(folder, "labels") &&
+                   sl_path_join(path, folder, entry->name)
+               ? sl_store_list((sl_file_name){STAGE, path}, lists_find_label_text, path, error)
+               : SLUICE_OK;
+}
+
+/* Texts in a folder "labels" beside annotations of another kind. */
+static void warn_label_folder(sl_dataset *dataset, const char *folder)
+{
+    char path[SL_PATH_BYTES];
+    const bool is_other = strcmp(dataset->info.format, sl_format_coco.name) == 0 ||
+                          strcmp(dataset->info.format, sl_format_voc.name) == 0;
+    if (is_other && sl_path_join(path, folder, "labels") && sl_store_has_folder(path) &&
+        sl_store_list((sl_file_name){STAGE, path}, lists_find_label_text, path, NULL) ==
+            SLUICE_END) {
+        sl_omit(&dataset->omissions, SL_OMITTED_THINGS, "folders of labels", "labels");
+        sl_warnings_add(&dataset->warnings,
+                        "labels: it has texts, as YOLO's labels are, and was not read: move the "
+                        "other annotations elsewhere to have them");
+    }
+}
+
 static bool is_beside(const sl_dataset *dataset, const char *path)
 {
     sl_list_match match = {.matches = false};
@@ -345,6 +376,9 @@ sluice_status sl_folder_lists_beside(sl_dataset *dataset, const sl_folder_look *
                                      const char *folder, const char *own, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
+    if (look != NULL) {
+        warn_label_folder(dataset, folder);
+    }
     if (look == NULL || look->list_count == 0 || look->list_count > SL_FOLDER_LISTS_MAX) {
         return SLUICE_OK;
     }
