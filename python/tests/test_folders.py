@@ -528,6 +528,56 @@ def test_classes_that_are_called_as_splits(tmp_path):
         sluice.Dataset(tmp_path / "none", split="train")
 
 
+@pytest.mark.parametrize("name", ["train", "Test", "test1", "val2017", "trainA", "fold_1"])
+def test_a_single_split_is_no_class(tmp_path, name):
+    """Its pictures have no label, or that of a folder within."""
+    photo(tmp_path / name / "cat.0.jpg")
+    photo(tmp_path / name / "dog.0.jpg")
+    refused(tmp_path, f'in "{name}", a split', f"open {tmp_path}/{name}", f'"{name}"')
+    for data in sluice.Dataset(tmp_path / name), sluice.Dataset(tmp_path, split=name):
+        assert len(data) == 2 and "label" not in data.fields
+    text(tmp_path / "labels.csv", f"file,label\n{name}/cat.0.jpg,cat\n{name}/dog.0.jpg,dog\n")
+    assert sluice.Dataset(tmp_path).classes == ["cat", "dog"]  # which a list gives them
+    (tmp_path / "labels.csv").unlink()
+    (tmp_path / name / "cat").mkdir()
+    for file in "cat.0.jpg", "dog.0.jpg":
+        (tmp_path / name / file).rename(tmp_path / name / "cat" / file)
+    refused(tmp_path, f'in "{name}", a split')
+    assert sluice.Dataset(tmp_path, split=name).classes == ["cat"]
+
+
+PARTS = (("train", "holdout"), ("train", "extra"), ("train", "unlabeled"), ("train", "unsup"), ("train", "dev"), ("train", "eval"),
+         ("train", "public_test", "private_test"), ("Training", "PublicTest", "PrivateTest"), ("train", "hold-out", "extra"),
+         ("train_1", "labeled", "unlabeled"), ("bounding_box_train", "bounding_box_test", "query"), ("trainA", "trainB"),
+         ("trainA", "trainB", "testA", "testB"), ("train_a", "train_b"), ("fold1", "fold2"), ("Fold 1", "Fold 2", "Fold 3"),
+         ("subset0", "subset1"), ("fold-1", "fold-2", "test"), ("split1", "split2"))  # fmt: skip
+
+
+@pytest.mark.parametrize("names", PARTS, ids=" ".join)
+@pytest.mark.parametrize("inner", ["", "cat/"])
+def test_splits_of_other_names(tmp_path, names, inner):
+    for number, name in enumerate(names):
+        photo(tmp_path / name / f"{inner}0.jpg", number)
+        photo(tmp_path / name / f"{inner}1.jpg", number)
+    refused(tmp_path, "splits, not classes", *names, f'"{min(names)}"')
+    for name in names:
+        data = sluice.Dataset(tmp_path, split=name)
+        assert len(data) == 2 and data.classes == (["cat"] if inner else [])
+        assert bytes(data[0]["image"]) == (tmp_path / name / f"{inner}0.jpg").read_bytes()
+
+
+CLASSES = (("cat", "dog", "test"), ("bus", "train"), ("extra", "holdout"), ("query", "gallery"), ("train", "extra", "bus"), ("test tube", "blind"),
+           ("fold", "unfold"), ("fold1", "cat"), ("class1", "class2"), ("A", "B"), ("train station", "bus station"),
+           ("public", "private"), ("test", "query"), ("split", "strike"), ("trainer", "training shoe"))  # fmt: skip
+
+
+@pytest.mark.parametrize("names", CLASSES, ids=" ".join)
+def test_classes_that_are_nearly_called_as_splits(tmp_path, names):
+    for name in names:
+        photo(tmp_path / name / "0.jpg")
+    assert sluice.Dataset(tmp_path).classes == sorted(names)
+
+
 def test_a_folder_around_the_class_folders(tmp_path):
     for name in ("cat", "dog"):
         photo(tmp_path / "archive/photos" / name / "0.jpg")

@@ -77,6 +77,58 @@ bool sl_split_is(const char *name)
            name[length + strspn(name + length, "0123456789_-")] == '\0';
 }
 
+/* Words that a number follows. */
+static bool splits_is_fold(const char *from, size_t length)
+{
+    static const char *const folds[] = {"fold", "kfold", "split", "subset", "partition"};
+    for (size_t i = 0; i < sizeof(folds) / sizeof(folds[0]); i++) {
+        if (strlen(folds[i]) == length && strncasecmp(folds[i], from, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sl_split_is_part(const char *name)
+{
+    const size_t length = splits_word_length(name);
+    const char *end = name + length + strspn(name + length, "0123456789_- ");
+    if (splits_is_fold(name, length)) {
+        return *end == '\0' && strpbrk(name + length, "0123456789") != NULL;
+    }
+    return split_of_word(name, length) != SL_SPLIT_NONE &&
+           (*end == '\0' || (splits_is_letter(end[0]) && end[1] == '\0'));
+}
+
+static bool splits_is_beside_word(const char *from, size_t length)
+{
+    static const char *const beside[] = {
+        "holdout",      "hold",    "held",    "out",     "extra",    "unsup",
+        "unsupervised", "public",  "private", "labeled", "labelled", "query",
+        "gallery",      "minival", "blind",   "ood",     "calib",    "calibration"};
+    for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
+        if (strlen(beside[i]) == length && strncasecmp(beside[i], from, length) == 0) {
+            return true;
+        }
+    }
+    return split_of_word(from, length) != SL_SPLIT_NONE;
+}
+
+bool sl_split_is_beside(const char *name)
+{
+    uint32_t known = 0;
+    for (const char *at = name; *at != '\0';) {
+        const size_t length = splits_word_length(at);
+        if (length > 0 ? !splits_is_beside_word(at, length)
+                       : strchr("0123456789_- .", *at) == NULL) {
+            return false;
+        }
+        known += length > 0;
+        at += length > 0 ? length : 1;
+    }
+    return known > 0;
+}
+
 /* The first word of a name that is a split's; NONE: it has none. */
 static sl_split splits_find_word(const char *name, size_t *at, size_t *length)
 {

@@ -28,6 +28,13 @@ sl_split sl_split_of(const char *name);
 /* Whether it is called after a split and nothing else: "train", "val2017", "test_1". */
 bool sl_split_is(const char *name);
 
+/* Whether it is a split's, or a fold's, with no more than a number or a single letter behind it:
+ * "train", "trainA", "fold1", "subset-02". */
+bool sl_split_is_part(const char *name);
+/* Whether all its words are those of splits, or of what is beside them: "holdout", "public_test",
+ * "extra". Beside a split of training it is one, too; alone it may be anything. */
+bool sl_split_is_beside(const char *name);
+
 /* Whether two names differ in the word of their split alone, and one is of training: "train" and
  * "val", "seg_train" and "seg_test", "train2017" and "val2017". */
 bool sl_splits_are_siblings(const char *a, const char *b);

@@ -23,6 +23,11 @@ typedef struct sub_folders {
     bool any;         /* some name is a split's */
 } sub_folders;
 
+static bool folder_split_is_one(const char *name)
+{
+    return sl_split_of(name) != SL_SPLIT_NONE || sl_split_is_part(name) || sl_split_is_beside(name);
+}
+
 static sluice_status folder_split_add(void *ctx, const sl_store_entry *entry, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
@@ -38,7 +43,7 @@ static sluice_status folder_split_add(void *ctx, const sl_store_entry *entry, sl
         return SLUICE_OK;
     }
     memcpy(found->names[found->count++], entry->name, strlen(entry->name) + 1);
-    found->any = found->any || sl_split_of(entry->name) != SL_SPLIT_NONE;
+    found->any = found->any || folder_split_is_one(entry->name);
     return SLUICE_OK;
 }
 
@@ -87,7 +92,7 @@ static sluice_status list_splits(const sub_folders *found, sl_file_list *splits,
     char path[SL_PATH_BYTES];
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < found->count; i++) {
-        if (sl_split_of(found->names[i]) == SL_SPLIT_NONE) {
+        if (!folder_split_is_one(found->names[i])) {
             continue;
         }
         status = set_folder(path, found->path, error);

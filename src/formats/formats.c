@@ -13,6 +13,7 @@
 #include "foreign.h"
 #include "format_table.h"
 #include "memory.h"
+#include "splits.h"
 #include "store.h"
 
 #include <string.h>
@@ -232,6 +233,21 @@ static sluice_status open_inner(sl_dataset **dataset, const char *path,
     return status;
 }
 
+/* A single class that is called as a split is none; what no list gives labels. */
+static sluice_status refuse_lone_split(const sl_dataset *dataset, const char *path,
+                                       sluice_error *error)
+{
+    const char *name = sl_dataset_class_name(dataset, 0);
+    if (!formats_is_plain(dataset) || dataset->info.classes != 1 || name == NULL ||
+        !sl_split_is_part(name)) {
+        return SLUICE_OK;
+    }
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                         "all its pictures are in \"%.64s\", a split, which would be their only "
+                         "class: open %.160s/%.64s, or name it (" SL_OPTION("split") " \"%.64s\")",
+                         name, path, name, name);
+}
+
 /* Once a folder was opened: what is beside its pictures, or what a list in it leaves out. */
 static sluice_status check_opened(sl_dataset **dataset, const sl_found *found, const char *path,
                                   const sluice_dataset_options *options, sluice_error *error)
@@ -262,8 +278,8 @@ static sluice_status check_opened(sl_dataset **dataset, const sl_found *found, c
     if (status < 0 || !formats_is_plain(*dataset)) {
         return status;
     }
-    return status == SLUICE_OK ? sl_folder_lists_apply(dataset, found->look, path, options, error)
-                               : status;
+    status = sl_folder_lists_apply(dataset, found->look, path, options, error);
+    return status == SLUICE_OK ? refuse_lone_split(*dataset, path, error) : status;
 }
 
 /* Opens the sub-folder that `split` names. END: no sub-folder is a split. */

@@ -64,13 +64,14 @@ typedef struct splits {
     const char *names[SPLITS_MAX];
     uint32_t count;
     uint32_t kinds;  /* of them, a bit each */
-    bool only_words; /* all of them are called by such a word and nothing else */
+    bool only_parts; /* all of them are called by such a word, or a fold's, and nothing else */
+    uint64_t beside; /* of them, those that are splits beside one of training alone */
     uint64_t others; /* class folders of other names */
 } splits;
 
 static splits find_splits(const sl_folder_list *list, const uint64_t *counts)
 {
-    splits found = {.only_words = true};
+    splits found = {.only_parts = true};
     for (uint32_t i = 0; i < list->dir_count; i++) {
         const sl_folder_dir *dir = &list->dirs[i];
         if (dir->parent != UINT32_MAX || counts[i] == 0) {
@@ -78,26 +79,30 @@ static splits find_splits(const sl_folder_list *list, const uint64_t *counts)
         }
         const char *name = sl_folder_text(list, dir->path);
         const sl_split kind = sl_split_of(name);
-        if (kind == SL_SPLIT_NONE || found.count == SPLITS_MAX) {
+        const bool is_part = sl_split_is_part(name);
+        const bool is_beside = kind == SL_SPLIT_NONE && !is_part && sl_split_is_beside(name);
+        if ((kind == SL_SPLIT_NONE && !is_part && !is_beside) || found.count == SPLITS_MAX) {
             found.others++;
             continue;
         }
         found.names[found.count++] = name;
         found.kinds |= 1U << kind;
-        found.only_words = found.only_words && sl_split_is(name);
+        found.only_parts = found.only_parts && is_part;
+        found.beside += is_beside;
     }
     return found;
 }
 
 /*
  * Keeps those that are splits for sure, whatever is beside them: all, if there is nothing else and
- * they are of several kinds, or called by such words alone; else such as have a sibling. A class
- * that is called "test" has none.
+ * they are of several kinds, one of training where that is to tell, or called by such words alone;
+ * else such as have a sibling. A class that is called "test" has none.
  */
 static void keep_sure_splits(splits *found)
 {
     const bool several = (found->kinds & (found->kinds - 1)) != 0;
-    if (found->others == 0 && (several || found->only_words)) {
+    const bool tells = found->beside == 0 || (found->kinds & (1U << SL_SPLIT_TRAIN)) != 0;
+    if (found->others == 0 && ((several && tells) || found->only_parts)) {
         return;
     }
     splits sure = {.count = 0};
