@@ -220,6 +220,9 @@ BAD = {
                              r'element 5 of "annotations" \(id \d+\) has no category_id'),
     "box too far": (lambda t: change(t, "annotations", bbox=[1e300, 2, 3, 4]), CORRUPT, "list of 4 numbers"),
     "category": (lambda t: change(t, "annotations", category_id=1.5), CORRUPT, "its category_id is 1.5: expected an integer or a text"),
+    "no such category": (lambda t: change(t, "annotations", 3, category_id=9), CORRUPT,
+                         r'element 3 of "annotations" \(id \d+\): its category_id is 9: none of the 3 "categories" has this id'),
+    "no such category, of many": (lambda t: change(t, "annotations", 3, category_id=-5000), CORRUPT, "its category_id is -5000: none of"),
     "category of a text": (lambda t: change(t, "annotations", category_id="1"), CORRUPT, "its category_id is|its id is"),
     "image": (lambda t: change(t, "annotations", image_id=None), CORRUPT, "it has no image_id: expected an integer or a text"),
     "image of a text": (lambda t: change(t, "annotations", image_id="93"), CORRUPT, "expected an? (integer|text), as other ids"),
@@ -249,9 +252,15 @@ def test_what_is_wrong(tmp_path, coco, name):
 
 
 def test_numbers_that_no_name_could_have(tmp_path, coco):
-    change(coco, "categories", id=2**40)
+    def renumber(number):
+        old = coco["categories"][0]["id"]
+        for each in coco["annotations"]:
+            each["category_id"] = number if each["category_id"] == old else each["category_id"]
+        change(coco, "categories", id=number)
+
+    renumber(2**40)
     assert len(sluice.Dataset(write(tmp_path, coco)).classes) == 0
-    change(coco, "categories", id=-1)
+    renumber(-1)
     assert len(sluice.Dataset(write(tmp_path, coco)).classes) == 0
 
 
@@ -312,7 +321,7 @@ def test_ids(tmp_path, coco, make):
     if texts:
         assert list(data.classes) == [each["name"] for each in coco["categories"]]
         change(coco, "annotations", 4, category_id="of no category")
-        with pytest.raises(CORRUPT, match='annotation 4: its category_id is "of no category"'):
+        with pytest.raises(CORRUPT, match=r'element 4 of "annotations" \(id \d+\): its category_id is "of no category": none of the 3 "categories" has'):
             sluice.Dataset(write(tmp_path, coco))
 
 

@@ -441,6 +441,7 @@ static sluice_status open_coco(sl_dataset **dataset, const char *const *paths, s
     sl_side_columns_close(&o.panoptic);
     sl_coco_ids_close(&o.image_ids);
     sl_coco_ids_close(&o.category_ids);
+    json_decref(o.met);
     json_decref(o.names);
     json_decref(o.skeletons);
     sl_free(o.positions);

@@ -4,6 +4,7 @@
 #include "coco_opener.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define STAGE "dataset"
@@ -24,31 +25,112 @@ sluice_status sl_coco_check_lacks(const sl_coco_opener *o, uint32_t column, cons
                          (unsigned long long)(all - count), (unsigned long long)all);
 }
 
+/* ---- labels ---- */
+
+/* Whether a number was met before, of those that datasets mostly have. */
+static bool was_met(sl_coco_opener *o, int64_t number)
+{
+    if (number < 0 || number >= SL_COCO_COMMON_IDS) {
+        return false;
+    }
+    uint64_t *word = &o->common[number / 64];
+    const uint64_t bit = (uint64_t)1 << (number % 64);
+    const bool met = (*word & bit) != 0;
+    *word |= bit;
+    return met;
+}
+
+sluice_status sl_coco_meet_category(sl_coco_opener *o, const sl_json_element *element, int segment,
+                                    int64_t number, sluice_error *error)
+{
+    char key[32];
+    char id[48];
+    char of[40] = "";
+    if (was_met(o, number)) {
+        return SLUICE_OK;
+    }
+    (void)snprintf(key, sizeof(key), "%lld", (long long)number);
+    if (json_object_get(o->met, key) != NULL) {
+        return SLUICE_OK;
+    }
+    if (segment >= 0) {
+        (void)snprintf(of, sizeof(of), "segments_info[%d].", segment);
+    }
+    sl_json_name_id(element, id, sizeof(id));
+    (void)snprintf(o->why, sizeof(o->why), "element %llu of \"%.64s\"%s: its %scategory_id",
+                   (unsigned long long)element->number, element->list, id, of);
+    o->met = o->met == NULL ? json_object() : o->met;
+    json_t *where = json_pack("[sI]", o->why, (json_int_t)element->offset);
+    return json_object_set_new(o->met, key, where) == 0 ? SLUICE_OK : sl_coco_no_memory(error);
+}
+
+/* The id of a category as it is written, of the number that it has here. */
+static void write_id(const sl_coco_opener *o, int64_t number, char *text, size_t bytes)
+{
+    json_t *known;
+    const char *key;
+    (void)snprintf(text, bytes, "%lld", (long long)number);
+    if (!o->category_ids.has_texts) {
+        return;
+    }
+    json_object_foreach(o->category_ids.texts, key, known)
+    {
+        if (json_integer_value(known) == number) {
+            (void)snprintf(text, bytes, "\"%.100s\"", key);
+            return;
+        }
+    }
+}
+
+static bool has_category(const sl_coco_opener *o, const char *key, int64_t number)
+{
+    return o->category_ids.has_texts
+               ? (uint64_t)number < o->position_count && o->positions[number] >= 0
+               : o->categories == 0 || json_object_get(o->names, key) != NULL;
+}
+
+/* Each id that annotations have has to be a category's, where there are any. */
+static sluice_status coco_check_categories(const sl_coco_opener *o, sluice_error *error)
+{
+    const char *key;
+    json_t *where;
+    char id[128];
+    int64_t first = INT64_MAX;
+    int64_t unknown = 0;
+    const char *text = NULL;
+    json_object_foreach(o->met, key, where)
+    {
+        const int64_t number = strtoll(key, NULL, 10);
+        const int64_t offset = json_integer_value(json_array_get(where, 1));
+        if (offset < first && !has_category(o, key, number)) {
+            first = offset;
+            unknown = number;
+            text = json_string_value(json_array_get(where, 0));
+        }
+    }
+    if (text == NULL) {
+        return SLUICE_OK;
+    }
+    write_id(o, unknown, id, sizeof(id));
+    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, o->path, first,
+                         "%s is %s: none of the %llu \"categories\" has this id", text, id,
+                         (unsigned long long)o->categories);
+}
+
 sluice_status sl_coco_number_labels(sl_coco_opener *o, sluice_error *error)
 {
     const sl_side_column *labels = &o->annotations.of[SL_COCO_OF_CATEGORY];
-    for (uint64_t i = 0; o->category_ids.has_texts && i < labels->rows; i++) {
-        const uint64_t number = labels->cells[i];
-        if (labels->state[i] == SL_SIDE_ABSENT) {
-            continue;
+    const sluice_status status = coco_check_categories(o, error);
+    for (uint64_t i = 0; status == SLUICE_OK && o->category_ids.has_texts && i < labels->rows;
+         i++) {
+        if (labels->state[i] != SL_SIDE_ABSENT) {
+            labels->cells[i] = (uint64_t)o->positions[labels->cells[i]];
         }
-        if (number >= o->position_count || o->positions[number] < 0) {
-            const char *text = NULL;
-            json_t *known;
-            const char *key;
-            json_object_foreach(o->category_ids.texts, key, known)
-            {
-                text = (uint64_t)json_integer_value(known) == number ? key : text;
-            }
-            return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, o->path, -1,
-                                 "annotation %llu: its category_id is \"%.100s\", which is not the "
-                                 "id of one of the categories",
-                                 (unsigned long long)i, text != NULL ? text : "");
-        }
-        labels->cells[i] = (uint64_t)o->positions[number];
     }
-    return SLUICE_OK;
+    return status;
 }
+
+/* ---- points ---- */
 
 /* Points that the category of an annotation has; 0: it does not say. */
 static uint64_t coco_skeleton(const sl_coco_opener *o, uint64_t annotation)

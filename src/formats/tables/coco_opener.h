@@ -58,6 +58,9 @@ enum {
 /* The file's. */
 enum { SL_COCO_IMAGES, SL_COCO_ANNOTATIONS, SL_COCO_CATEGORIES, SL_COCO_LISTS };
 
+/* Ids of categories below this are marked by a bit each. */
+enum { SL_COCO_COMMON_IDS = 4096 };
+
 /* An image's identity and its number, for finding it. */
 typedef struct sl_coco_identity {
     int64_t id;
@@ -98,7 +101,10 @@ typedef struct sl_coco_opener {
     int64_t *positions;           /* of categories with texts as ids: number in the list, or -1 */
     uint64_t position_count, position_capacity;
     uint64_t categories; /* of the list */
-    int64_t highest;     /* of their numbers */
+    json_t *met; /* by the number of each category that annotations have: where it was met first, as
+                    [text, offset] */
+    uint64_t common[SL_COCO_COMMON_IDS / 64]; /* of those: a bit for each low number */
+    int64_t highest;                          /* of their numbers */
     sl_source_column sources[SL_COCO_SOURCES];
     uint32_t what[SL_COCO_SOURCES]; /* that each source is */
     char why[400];                  /* of a refusal */
@@ -116,6 +122,10 @@ extern const sl_json_list sl_coco_lists[SL_COCO_LISTS];
 /* As sl_json_visitor has it, of an opener: keeps an element. */
 sluice_status sl_coco_visit(void *ctx, uint32_t list, const sl_json_element *element,
                             sluice_error *error);
+/* Notes where a category is met; `segment` is less than 0 where the element itself has it. Errors:
+ * NOMEM. */
+sluice_status sl_coco_meet_category(sl_coco_opener *o, const sl_json_element *element, int segment,
+                                    int64_t number, sluice_error *error);
 /* Once all elements are kept: labels of categories, and points of each annotation. Errors: CORRUPT,
  * NOMEM. */
 sluice_status sl_coco_number_labels(sl_coco_opener *o, sluice_error *error);

@@ -375,6 +375,9 @@ static sluice_status take_numbers(sl_coco_opener *o, const part *p, sl_value *va
     sluice_status status =
         category != NULL ? take_id(o, &o->category_ids, p, "category_id", &label->integer, error)
                          : SLUICE_OK;
+    status = status == SLUICE_OK && category != NULL
+                 ? sl_coco_meet_category(o, p->element, p->segment, label->integer, error)
+                 : status;
     if (status < 0) {
         return status;
     }

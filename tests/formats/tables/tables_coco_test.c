@@ -33,7 +33,8 @@ static const char annotations[] =
     "{\"image_id\":9,\"b\\u0062ox\":[5,6,7,8],\"area\":2,\"category_id\":1,\"counts\":\"a\\\\\"},"
     "{\"bbox\": [9, 9, 9, 9], \"image_id\": 7, \"category_id\": 1, \"area\": 1 }],\n"
     "\"im\\u0061ges\":[{\"file_name\":\"a\\u0062\",\"id\":9},{\"id\":7,\"file_name\":\"ab\","
-    "\"date\":\"2013\"}],\"categories\":[{\"id\":1,\"name\":\"dog\"}]}";
+    "\"date\":\"2013\"}],\"categories\":[{\"id\":1,\"name\":\"dog\"},"
+    "{\"id\":3,\"name\":\"cat\"}]}";
 
 static void check(const sluice_dataset *dataset)
 {
