@@ -235,6 +235,20 @@ def test_lists_of_boxes(pictures):
     assert [plain(sample["label"]) for sample in data] == [labels for _, labels, _ in rows]
 
 
+def test_objects_of_json_lines(pictures):
+    """A structure of lists, as Hugging Face's folders of images have it; or boxes alone."""
+    objects = [{"bbox": [[i, 2, 3, 4.5]] * i, "categories": [7] * i, "area": [13.5] * i} for i in range(3)]
+    rows = [{"file_name": f"pics/{i}.png", "objects": each, "boxes": each["bbox"], "at": [[1, 2, 3, 4]]} for i, each in enumerate(objects)]
+    data = sluice.Dataset(write_json(pictures / "metadata.jsonl", rows))
+    beside = {"per_box": True, "of": "objects.bbox"}
+    meanings = {name: field.meaning for name, field in data.fields.items() if field.meaning}
+    assert meanings == {"objects.bbox": {"role": "boxes"}, "objects.categories": beside, "objects.area": beside, "boxes": {"role": "boxes"}}
+    assert [plain(sample["objects.bbox"]) for sample in data] == [each["bbox"] for each in objects]
+    columns = {"boxes": sluice.columns.Boxes("objects.bbox")}
+    with pytest.raises(INVALID, match="write format xywh"):
+        sluice.Loader(data, batch_size=1, columns=columns)
+
+
 def test_lists_as_people_write_them(pictures):
     path = pictures / "a.lst"
     path.write_bytes(b'\xef\xbb\xbf7 \t dog\t pics/1.png \r\n\r\n-1\tcat\t"pics"/2.png')

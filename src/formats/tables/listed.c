@@ -9,6 +9,7 @@
 #include "listed_sizes.h"
 #include "little_endian.h"
 #include "memory.h"
+#include "object_columns.h"
 #include "read_files.h"
 #include "store.h"
 
@@ -315,6 +316,7 @@ sluice_status sl_listed_choose(sl_listed *own, const sl_listed_sources *sources,
     if (status < 0) {
         return status;
     }
+    sl_object_columns_mean(&found, sources->of);
     sl_listed_complete_sizes(&found, sources);
     for (uint32_t i = 0; i < found.count; i++) {
         const uint32_t source = found.column[i];
