@@ -178,6 +178,18 @@ def test_classes_stay(tmp_path):
     assert sluice.Dataset(tmp_path / "alone/images").format == "folder"
 
 
+def test_system_folders(tmp_path):
+    for number in range(3):
+        picture(tmp_path / "images" / f"{number}.jpg", number)
+        mask(tmp_path / "masks" / f"{number}.png", number)
+    for folder in ("@eaDir", "~snapshot", "@tmp"):
+        picture(tmp_path / "images" / folder / "0.jpg", 0)
+        mask(tmp_path / "masks" / folder / "9.png", 0)
+    data = sluice.Dataset(tmp_path)
+    assert data.format == "masks" and len(data) == 3
+    assert [(each.reason, each.count) for each in data.left_out] == [("hidden files and folders", 3)]
+
+
 def test_coco_stays(tmp_path):
     """COCO's annotations beside masks of the same pictures (COCO-Stuff) are still found from the folder above."""
     root = ade(tmp_path / "coco", [("train2017", 2)])

@@ -277,6 +277,20 @@ def test_what_is_left_out_is_counted(tmp_path, cache):
         assert list(cache.iterdir())
 
 
+def test_system_files_are_left_out(tmp_path):
+    """In folders of any depth; a hidden folder that the archive was made in stays."""
+    system = [".ipynb_checkpoints/a-checkpoint.cls", "x/@eaDir/a.cls", "./__MACOSX/x/a.cls", "x/.git/a.cls", "CVS/a.cls", "x/Thumbs.db"]
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for number in range(3):
+            add(archive, f"./.data/{number}.cls", b"%d" % number)
+            add(archive, system[2 * number], b"7")
+            add(archive, system[2 * number + 1], b"7")
+    with pytest.warns(UserWarning):
+        data = sluice.Dataset(tmp_path / "a.tar")
+    assert [sample["label"] for sample in data] == [0, 1, 2] and list(data.fields) == ["label", "key"]
+    assert left_out(data) == {"hidden files in tar archives": (6, False, f"a.tar: {system[0]}")}
+
+
 def test_links_in_compressed_archives_are_counted(tmp_path):
     with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
         add(archive, "0.jpg", jpeg(0))

@@ -122,7 +122,7 @@ const sl_index_link *sl_file_index_links(const sl_file_index *index, uint64_t sa
 static const char magic[8] = "SLUICETI";
 
 enum {
-    VERSION = 3,
+    VERSION = 4,
     HEAD_BYTES = SL_FILE_INDEX_HEAD,
     SUM_BYTES = 8,
     SAMPLE_BYTES = 12,

@@ -26,31 +26,74 @@ static const struct {
     {'d', 'e', "desktop.ini"},
     {'i', 'c', "Icon\r"},
     {'n', 'e', "Network Trash Folder"},
+    {'~', 's', "~snapshot"},
+    {'@', 't', "@tmp"},
+    {'c', 'v', "CVS"},
 };
+
+/* Of tools; other folders that begin with a dot may hold what an archive was made of. */
+static const char *const dotted_names[] = {".ipynb_checkpoints",
+                                           ".AppleDouble",
+                                           ".Trashes",
+                                           ".Spotlight-V100",
+                                           ".fseventsd",
+                                           ".TemporaryItems",
+                                           ".thumbnails",
+                                           ".git",
+                                           ".svn",
+                                           ".hg",
+                                           ".snapshot",
+                                           ".DS_Store"};
 
 static int to_small(char letter)
 {
     return letter >= 'A' && letter <= 'Z' ? letter + ('a' - 'A') : letter;
 }
 
-bool sl_name_is_hidden(const char *name)
+static bool is_system(const char *name, size_t bytes)
 {
     const int first = to_small(name[0]);
-    if (first == '.') {
-        return true;
-    }
-    if ((first >= '0' && first <= '9') || first == '\0') {
+    if ((first >= '0' && first <= '9') || bytes < 3) {
         return false;
     }
     const int second = to_small(name[1]);
-    if (strchr("_eryhsoc", second) == NULL) {
+    if (strchr("_eryhsoctv", second) == NULL) {
         return false;
     }
     for (size_t i = 0; i < sizeof(system_names) / sizeof(system_names[0]); i++) {
         if (system_names[i].first == first && system_names[i].second == second &&
-            strcasecmp(system_names[i].name, name) == 0) {
+            strlen(system_names[i].name) == bytes &&
+            strncasecmp(system_names[i].name, name, bytes) == 0) {
             return true;
         }
     }
     return false;
+}
+
+bool sl_name_is_hidden(const char *name)
+{
+    return name[0] == '.' || is_system(name, strlen(name));
+}
+
+static bool is_dotted(const char *name, size_t bytes)
+{
+    bool found = false;
+    for (size_t i = 0; i < sizeof(dotted_names) / sizeof(dotted_names[0]) && !found; i++) {
+        found = strlen(dotted_names[i]) == bytes && strncmp(dotted_names[i], name, bytes) == 0;
+    }
+    return found;
+}
+
+bool sl_path_is_hidden(const char *path)
+{
+    for (;;) {
+        const size_t bytes = strcspn(path, "/");
+        if (bytes > 1 && (path[0] == '.' ? is_dotted(path, bytes) : is_system(path, bytes))) {
+            return true;
+        }
+        if (path[bytes] == '\0') {
+            return false;
+        }
+        path += bytes + 1;
+    }
 }

@@ -13,5 +13,8 @@
 
 /* Whether a file or folder of that name, without its path, is hidden or a system's. */
 bool sl_name_is_hidden(const char *name);
+/* Whether a part of an archive's path is a system's or a tool's: __MACOSX, .ipynb_checkpoints.
+ * Other parts that begin with a dot may be where the archive was made. */
+bool sl_path_is_hidden(const char *path);
 
 #endif

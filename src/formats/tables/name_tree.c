@@ -2,6 +2,7 @@
 #include "name_tree.h"
 
 #include "error.h"
+#include "hidden.h"
 #include "inode_set.h"
 #include "memory.h"
 #include "pair_look.h"
@@ -88,9 +89,9 @@ static sluice_status name_tree_visit(void *ctx, const sl_store_entry *entry, slu
     const int prefix = snprintf(path, sizeof(path), "%s/", m->folder);
     const int length = snprintf(path + prefix, sizeof(path) - (size_t)prefix, "%s%s%s", m->below,
                                 m->below[0] != '\0' ? "/" : "", name);
-    if (name[0] == '.' || entry->kind == SL_ENTRY_OTHER) {
-        name_tree_omit(m,
-                       name[0] == '.' ? "hidden files and folders" : "files that are not regular",
+    const bool is_hidden = sl_name_is_hidden(name);
+    if (is_hidden || entry->kind == SL_ENTRY_OTHER) {
+        name_tree_omit(m, is_hidden ? "hidden files and folders" : "files that are not regular",
                        path + prefix, SL_OMITTED_THINGS);
         return SLUICE_OK;
     }

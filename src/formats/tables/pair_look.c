@@ -2,6 +2,7 @@
 #include "pair_look.h"
 
 #include "error.h"
+#include "hidden.h"
 #include "media.h"
 
 #include <limits.h>
@@ -128,7 +129,7 @@ static sluice_status pair_look_at(void *ctx, const sl_store_entry *entry, sluice
     (void)error;
     looker *l = ctx;
     const char *name = entry->name;
-    if (name[0] == '.' || entry->kind == SL_ENTRY_OTHER) {
+    if (sl_name_is_hidden(name) || entry->kind == SL_ENTRY_OTHER) {
         return SLUICE_OK;
     }
     if (l->pair->kind->takes(name) && entry->kind != SL_ENTRY_FOLDER) {
@@ -189,7 +190,7 @@ static sluice_status pair_find_folder(void *ctx, const sl_store_entry *entry, sl
     (void)error;
     char path[SL_PATH_BYTES];
     const char *const *folder = ctx;
-    return entry->name[0] != '.' && strncmp(entry->name, "__", 2) != 0 &&
+    return !sl_name_is_hidden(entry->name) && strncmp(entry->name, "__", 2) != 0 &&
                    entry->kind != SL_ENTRY_FILE && sl_path_join(path, *folder, entry->name) &&
                    sl_store_is_folder(entry, path)
                ? SLUICE_END

@@ -2,6 +2,7 @@
 /* Names the reasons for which members of tar archives are left out. Pure. */
 #include "tar_left_out.h"
 
+#include "hidden.h"
 #include "member_names.h"
 #include "store.h"
 
@@ -35,7 +36,7 @@ static sl_tar_left_out of_name(const char *name)
     const char *last = slash != NULL ? slash + 1 : name;
     sl_member_part part;
     if (sl_member_split(name, &part) != SL_MEMBER_NAME_NONE) {
-        return SL_TAR_IN_SAMPLE;
+        return sl_path_is_hidden(name) ? SL_TAR_HIDDEN : SL_TAR_IN_SAMPLE;
     }
     if (sl_member_is_meta(name)) {
         return SL_TAR_META;
