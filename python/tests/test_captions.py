@@ -69,6 +69,25 @@ def test_captions_of_other_encodings(tmp_path):
     assert data.decode(0).shape == (20, 24, 3)
 
 
+@pytest.mark.parametrize("flat", [False, True])
+def test_captions_that_are_no_texts(tmp_path, flat):
+    """Beside images of class folders, and as samples of several files."""
+    folders = [tmp_path / "a"] if flat else [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        captioned(folder, ["0", "1", "2", "3"])
+    contents = (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "a cat".encode("utf-16"), "a cat".encode("utf-16-be"),
+                "caf\u00e9".encode("utf-8-sig"))  # fmt: skip
+    for number, content in enumerate(contents):
+        (tmp_path / f"a/{number}.txt").write_bytes(content)
+    data = sluice.Dataset(tmp_path / "a" if flat else tmp_path)
+    field = "txt" if flat else "caption"
+    assert field in data.fields
+    for number, match in enumerate(("a Git LFS pointer", "in UTF-16: save it as UTF-8", "in UTF-16: save it as UTF-8")):
+        with pytest.raises(sluice.CorruptError, match=f'{number}.txt.*"{field}".*{match}'):
+            data[number]
+    assert data[3][field] == "café"
+
+
 def test_what_is_packed_has_the_captions(tmp_path):
     captioned(tmp_path / "in/10_a", ["0", "1"])
     captioned(tmp_path / "in/5_b", ["0", "1"])

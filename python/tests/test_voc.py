@@ -202,6 +202,21 @@ def test_what_is_none(voc, tmp_path):
         assert any(text in str(told.value) for text in ("no dataset in it", "of no known format", "has a label file"))
 
 
+def test_annotations_that_are_none(tmp_path):
+    """All of them empty, or pointers: they are no plain folder of pictures."""
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
+    for content, match in ((b"", "a.xml.*the file is empty"), (pointer, "a.xml.*Git LFS pointer")):
+        for pictures, texts in (("JPEGImages", "Annotations"), ("", "")):
+            root = tmp_path / f"{len(content)}{texts}"
+            for name in ("a", "b"):
+                for folder in (pictures, texts):
+                    (root / folder).mkdir(exist_ok=True, parents=True)
+                Image.new("RGB", (9, 8)).save(root / pictures / f"{name}.jpg")
+                (root / texts / f"{name}.xml").write_bytes(content)
+            with pytest.raises(sluice.CorruptError, match=match):
+                sluice.Dataset(root)
+
+
 def test_lists_with_extensions(voc):
     """Names of pictures in a list of VOC's are taken for those of annotations, unless YOLO's labels are theirs."""
     way = voc / "ImageSets/Main/train.txt"

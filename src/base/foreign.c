@@ -90,6 +90,9 @@ static const foreign_row binary_rows[] = {
     {5, 5, FOREIGN_NEVER, "\0\0\0{\"", "a file of tensors (safetensors): " EXPORT},
 };
 
+/* Rows of text_rows, from the first on, that are pointers. */
+enum { FOREIGN_POINTERS = 4 };
+
 /* What text begins with behind a byte order mark and blanks, in any case of letters. */
 static const foreign_row text_rows[] = {
     {0, 19, FOREIGN_NEVER, "version https://git",
@@ -327,6 +330,16 @@ const char *sl_foreign_or_known_kind(const uint8_t *head, size_t bytes)
 {
     foreign_use use;
     return foreign_find(head, bytes, &use);
+}
+
+const char *sl_foreign_pointer(const uint8_t *head, size_t bytes)
+{
+    for (size_t i = 0; i < FOREIGN_POINTERS; i++) {
+        if (foreign_has(head, bytes, &text_rows[i])) {
+            return text_rows[i].text;
+        }
+    }
+    return NULL;
 }
 
 static bool foreign_names(const char *name, const char *const *words)

@@ -30,6 +30,10 @@ const char *sl_foreign_kind(const uint8_t *head, size_t bytes);
  */
 const char *sl_foreign_or_known_kind(const uint8_t *head, size_t bytes);
 
+/* The same, of pointers only, which stand for a file that was not downloaded: for values that may
+ * be any text. */
+const char *sl_foreign_pointer(const uint8_t *head, size_t bytes);
+
 /*
  * Replaces a reader's complaint in `error` about damaged or unknown content by what the file at
  * `path` is, if its head is foreign. `status` is returned. Does nothing where the complaint is of

@@ -2,6 +2,7 @@
 #include "text_file.h"
 
 #include "error.h"
+#include "foreign.h"
 #include "memory.h"
 
 #include <string.h>
@@ -48,6 +49,18 @@ sluice_status sl_text_refuse_encoding(const char *stage, const char *path, const
                          "encoding %s: save the file as UTF-8", encoding);
 }
 
+const char *sl_text_take(sl_bytes *text)
+{
+    const size_t mark = sl_text_mark(text->data, text->size);
+    const char *encoding = sl_text_encoding(text->data, text->size);
+    if (encoding != NULL) {
+        return strcmp(encoding, "UTF-16") == 0 ? "the text is in UTF-16: save it as UTF-8"
+                                               : "the text is in UTF-32: save it as UTF-8";
+    }
+    *text = (sl_bytes){text->data + mark, text->size - mark};
+    return sl_foreign_pointer(text->data, text->size);
+}
+
 size_t sl_text_look(const char *path, char *head, size_t most)
 {
     const size_t bytes = sl_store_look(path, head, most);
@@ -87,6 +100,10 @@ sluice_status sl_text_file_read(sl_text_file *file, const char *path, uint64_t m
     *file = (sl_text_file){.data = text, .text = text + mark, .size = size - mark};
     if (encoding != NULL) {
         return sl_text_refuse_encoding(STAGE, path, encoding, error);
+    }
+    const char *foreign = sl_foreign_kind((const uint8_t *)file->text, file->size);
+    if (foreign != NULL) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, 0, "the file is %s", foreign);
     }
     return nul == NULL ? SLUICE_OK
                        : sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)(nul - text),

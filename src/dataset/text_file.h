@@ -10,6 +10,7 @@
 #define SL_TEXT_FILE_H
 
 #include "store.h"
+#include "view.h"
 
 typedef struct sl_text_file {
     char *data;  /* the whole file, with a NUL behind it */
@@ -18,7 +19,8 @@ typedef struct sl_text_file {
 } sl_text_file;
 
 /* Reads a file of at most `most` bytes. `file` is all zero. Errors: those of sl_store_read_whole;
- * CORRUPT (a NUL: not a text); UNSUPPORTED (another encoding). */
+ * CORRUPT (not a text: a NUL, or what
+ * foreign.h knows, such as a Git LFS pointer); UNSUPPORTED (another encoding). */
 sluice_status sl_text_file_read(sl_text_file *file, const char *path, uint64_t most,
                                 sluice_error *error);
 void sl_text_file_close(sl_text_file *file); /* all zero is fine */
@@ -35,6 +37,9 @@ const char *sl_text_encoding(const void *head, size_t bytes);
 /* Refuses a text in an encoding that sl_text_encoding named: UNSUPPORTED. */
 sluice_status sl_text_refuse_encoding(const char *stage, const char *path, const char *encoding,
                                       sluice_error *error);
+/* A text that is a value: without its mark. NULL, or a literal: why it is none, as a pointer to a
+ * file or one in UTF-16. */
+const char *sl_text_take(sl_bytes *text);
 /* The first bytes of a file, `most` at most, with a NUL behind them, to find out what it is:
  * without a mark, and those of UTF-16 and UTF-32 as if they were ASCII. Returns how many there are.
  */

@@ -13,6 +13,7 @@
 #include "samples.h"
 #include "split_classes.h"
 #include "store.h"
+#include "text_file.h"
 #include "unicode.h"
 
 #include <stdio.h>
@@ -88,7 +89,6 @@ static sluice_status folder_locate(const sl_dataset *dataset, uint64_t index, sl
 static sl_refusal take_captioned(const folder *own, uint64_t index, sl_bytes bytes,
                                  sl_values *values)
 {
-    static const char mark[] = "\xef\xbb\xbf";
     const uint32_t count = count_files(own, index);
     const size_t tail = (size_t)count * SL_OBJECT_SIZE_BYTES;
     const uint64_t size = bytes.size >= tail ? sl_load64(bytes.data + bytes.size - tail) : 0;
@@ -101,11 +101,12 @@ static sl_refusal take_captioned(const folder *own, uint64_t index, sl_bytes byt
         return sl_accept();
     }
     sl_bytes text = {bytes.data + size, bytes.size - tail - (size_t)size};
-    if (text.size >= sizeof(mark) - 1 && memcmp(text.data, mark, sizeof(mark) - 1) == 0) {
-        text = (sl_bytes){text.data + sizeof(mark) - 1, text.size - (sizeof(mark) - 1)};
+    const char *refused = sl_text_take(&text);
+    if (refused == NULL && !sl_is_utf8(text)) {
+        refused = "the caption is not valid UTF-8: save it as UTF-8";
     }
-    if (!sl_is_utf8(text)) {
-        sl_refusal why = sl_refuse("the caption is not valid UTF-8: save it as UTF-8", 0);
+    if (refused != NULL) {
+        sl_refusal why = sl_refuse(refused, 0);
         why.field = captioned[CAPTION_FIELD_CAPTION].name;
         why.file = 1;
         return why;

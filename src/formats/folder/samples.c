@@ -12,6 +12,7 @@
 #include "memory.h"
 #include "read_files.h"
 #include "sample_list.h"
+#include "text_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,12 @@ static sl_refusal samples_take_part(const samples *own, uint32_t field, uint32_t
     sl_value *value = &values->of[field];
     if (value->present) {
         return samples_refuse_part(own, field, part, "the sample has two files for it");
+    }
+    if (own->fields.fields[field].type == SLUICE_FIELD_TEXT) {
+        const char *refused = sl_text_take(&bytes);
+        if (refused != NULL) {
+            return samples_refuse_part(own, field, part, refused);
+        }
     }
     *value = (sl_value){.present = true, .bytes = bytes, .file = (uint8_t)part};
     return sl_member_fields_read(&own->fields, field, value)

@@ -7,6 +7,8 @@
 #include "boundary.h"
 #include "error.h"
 #include "file_set.h"
+#include "foreign.h"
+#include "hidden.h"
 #include "media.h"
 #include "memory.h"
 #include "pair_look.h"
@@ -49,52 +51,82 @@ static const sl_file_kind xml_files = {.plural = "annotation files",
                                        .is_named = voc_files_is_named,
                                        .skips_folder = skip_folder};
 
-static bool begins_annotation(const char *path)
-{
-    char head[LOOK_BYTES + 1];
-    (void)sl_text_look(path, head, LOOK_BYTES);
-    return strstr(head, "<annotation") != NULL;
-}
-
 /* A folder while it is looked at. */
 typedef struct look {
     const char *folder;
-    int looked_at;
+    bool is_named; /* as folders of annotations are */
+    bool has_json; /* annotations of other kinds are in it */
+    int looked_at, unreadable;
 } look;
+
+/* Whether a picture is beside an annotation. */
+static bool has_picture_beside(const look *l, const char *name)
+{
+    const char *extension;
+    char path[SL_PATH_BYTES];
+    bool found = false;
+    for (uint32_t i = 0; !found && (extension = sl_media_extension(i, SL_MEDIA_IN_FOLDERS)) != NULL;
+         i++) {
+        const int length = snprintf(path, sizeof(path), "%s/%.*s.%s", l->folder,
+                                    (int)sl_pair_stem(name), name, extension);
+        found = length > 0 && length < SL_PATH_BYTES && sl_store_has_file(path);
+    }
+    return found;
+}
+
+/* Nothing, or a pointer: reading it says so. */
+static bool is_unreadable(const char *head, size_t bytes)
+{
+    return bytes == 0 || sl_foreign_kind((const uint8_t *)head, bytes) != NULL;
+}
 
 static sluice_status voc_files_look_at(void *ctx, const sl_store_entry *entry, sluice_error *error)
 {
     (void)error;
     char path[SL_PATH_BYTES];
+    char head[LOOK_BYTES + 1];
     look *l = ctx;
-    if (entry->name[0] == '.' || !voc_files_is_named(entry->name)) {
+    l->has_json = l->has_json || sl_ends_with(entry->name, ".json");
+    if (sl_name_is_hidden(entry->name) || !voc_files_is_named(entry->name)) {
         return SLUICE_OK;
     }
     if (l->looked_at == LOOK_FILES) {
         return SLUICE_CANCELED;
     }
     l->looked_at++;
-    return sl_path_join(path, l->folder, entry->name) && begins_annotation(path) ? SLUICE_END
-                                                                                 : SLUICE_OK;
+    if (!sl_path_join(path, l->folder, entry->name)) {
+        return SLUICE_OK;
+    }
+    const size_t bytes = sl_text_look(path, head, LOOK_BYTES);
+    if (strstr(head, "<annotation") != NULL) {
+        return SLUICE_END;
+    }
+    l->unreadable +=
+        is_unreadable(head, bytes) && (l->is_named || has_picture_beside(l, entry->name));
+    return SLUICE_OK;
 }
 
-/* Whether one of the first few files in it that are called so is an annotation. */
-static bool holds_annotations(const char *folder)
+/* Whether one of the first few files in it that are called so is an annotation, or none of them
+ * can be read. */
+static bool holds_annotations(const char *folder, bool is_named)
 {
-    look l = {.folder = folder};
-    return sl_store_list((sl_file_name){STAGE, folder}, voc_files_look_at, &l, NULL) == SLUICE_END;
+    look l = {.folder = folder, .is_named = is_named};
+    const sluice_status status =
+        sl_store_list((sl_file_name){STAGE, folder}, voc_files_look_at, &l, NULL);
+    return status == SLUICE_END ||
+           (status != SLUICE_IO && !l.has_json && l.looked_at > 0 && l.unreadable == l.looked_at);
 }
 
 /* The folder of annotations that a folder is or holds. */
 static bool voc_files_find_in_folder(const char *path, char folder[SL_PATH_BYTES])
 {
     for (size_t i = 0; i < sizeof(annotations) / sizeof(annotations[0]); i++) {
-        if (sl_path_join(folder, path, annotations[i]) && holds_annotations(folder)) {
+        if (sl_path_join(folder, path, annotations[i]) && holds_annotations(folder, true)) {
             return true;
         }
     }
     const int length = snprintf(folder, SL_PATH_BYTES, "%s", path);
-    return length > 0 && length < SL_PATH_BYTES && holds_annotations(folder);
+    return length > 0 && length < SL_PATH_BYTES && holds_annotations(folder, false);
 }
 
 /* The folder of annotations that a list is of. */
@@ -109,7 +141,7 @@ static bool find_of_list(const char *path, char folder[SL_PATH_BYTES])
         for (size_t k = 0; k < sizeof(annotations) / sizeof(annotations[0]); k++) {
             const int length =
                 snprintf(folder, SL_PATH_BYTES, "%.*s%s/%s", bytes, path, above[i], annotations[k]);
-            if (length > 0 && length < SL_PATH_BYTES && holds_annotations(folder)) {
+            if (length > 0 && length < SL_PATH_BYTES && holds_annotations(folder, true)) {
                 return true;
             }
         }

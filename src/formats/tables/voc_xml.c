@@ -382,6 +382,9 @@ sluice_status sl_voc_xml_read(sl_voc_page *page, const char *path, sluice_error 
     if (status == SLUICE_OK && sl_text_encoding(data, bytes) != NULL) {
         status = sl_text_refuse_encoding(STAGE, path, sl_text_encoding(data, bytes), error);
         sl_free(data);
+    } else if (status == SLUICE_OK && bytes == 0) {
+        status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, 0, "the file is empty");
+        sl_free(data);
     } else if (status == SLUICE_OK) {
         status = voc_xml_parse(&r, path, data, bytes, error);
         if (r.xml != NULL) {
