@@ -269,6 +269,12 @@ def test_kept(roboflow):
     ("train: valid/images\nnames: [a, b]\nnc: 3\n", CORRUPT, '"names" has 2 classes, and "nc" is 3'),
     ("train: valid/images\nnames: {0: a, 2: b}\n", CORRUPT, "has 2 classes, but not number 1"),
     ("train: valid/images\nnames: {0: a, 0: b}\n", CORRUPT, "line 2: a class has two names"),
+    ("train: valid/images\ntrain: valid/images\nnc: 3\n", CORRUPT, 'line 2: the key "train" is there twice'),
+    ("train: valid/images\nnames: [a]\nx: 1\nnames: [b]\n", CORRUPT, 'line 4: the key "names" is there twice'),
+    ("train: valid/images\nnc: 3\nx: 1\nx: 1\n", CORRUPT, 'line 4: the key "x" is there twice'),
+    ("Train: valid/images\nnc: 3\n", CORRUPT, 'line 1: the key "Train" is not read: write "train"'),
+    ("train: valid/images\nVAL: valid/images\nnc: 3\n", CORRUPT, 'line 2: the key "VAL" is not read: write "val"'),
+    ("train: valid/images\nvalid: valid/images\nnc: 3\n", CORRUPT, 'the key "valid" is not read: write "val"'),
     ("train: valid/images\nnames: {a: b}\n", CORRUPT, "line 2: the number of a class"),
     ("train: valid/images\nnames: dog\n", CORRUPT, '"names" is a list'),
     ("train: valid/images\nnc: -3\n", CORRUPT, '"nc" is not a number'),
@@ -306,9 +312,9 @@ def test_others_stay(tmp_path):
         for folder in ("classes/images", "classes/labels", f"birds/images/{number % 2}.kind", "texts/images"):
             (tmp_path / folder).mkdir(parents=True, exist_ok=True)
             Image.new("RGB", (9, 9)).save(tmp_path / folder / f"{number}.jpg")
-        for folder, text in ((f"birds/labels/{number % 2}.kind", "0 0.5 0.5 0.1 0.1"), ("texts/labels", "a cat")):
+        for folder, name in ((f"birds/labels/{number % 2}.kind", f"{number}.txt"), ("texts/labels", "README.txt")):
             (tmp_path / folder).mkdir(parents=True, exist_ok=True)
-            (tmp_path / folder / f"{number}.txt").write_text(text)
+            (tmp_path / folder / name).write_text("0 0.5 0.5 0.1 0.1")
     assert sluice.Dataset(tmp_path / "texts/images").format == "folder"
     assert list(sluice.Dataset(tmp_path / "birds/images").classes) == ["0.kind", "1.kind"]
 
@@ -473,6 +479,66 @@ def test_marks(roboflow):
                 sluice.Dataset(roboflow / "list.txt" if path.name == "list.txt" else roboflow / "train")
             assert error.value.file.endswith(path.name)
             path.write_bytes(kept)
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 99\n"
+
+
+@pytest.mark.parametrize("text, error, match", [
+    (POINTER, CORRUPT, "labels/000000.txt.*Git LFS pointer"),
+    (b"dog 0.5 0.5 0.1 0.1", CORRUPT, 'labels/000000.txt.*line 1: "dog" is not a number'),
+    (b"0,0.5,0.5,0.1,0.1", CORRUPT, "labels/000000.txt.*line 1: .*is not a number"),
+    (b"<!DOCTYPE html>", CORRUPT, "labels/000000.txt.*an HTML page"),
+    ("0 .5 .5 .1 .1".encode("utf-16"), sluice.UnsupportedError, "labels/000000.txt.*UTF-16"),
+])  # fmt: skip
+def test_all_labels_unreadable(tmp_path, text, error, match):
+    """Labels that cannot be read are no plain folder of images; from any of its folders."""
+    write(tmp_path / "images", tmp_path / "labels", count=4)
+    for path in (tmp_path / "labels").iterdir():
+        path.write_bytes(text)
+    for way in ("", "images"):
+        with pytest.raises(error, match=match):
+            sluice.Dataset(tmp_path / way)
+
+
+def test_labels_called_otherwise(tmp_path):
+    write(tmp_path / "images", tmp_path / "labels", count=4)
+    for path in list((tmp_path / "labels").iterdir()):
+        path.rename(path.with_name(f"label_{path.name}"))
+    for way in ("", "images"):
+        with pytest.raises(INVALID, match=r'labels/000000.txt"; the labels there are, "label_000000.txt" the first, are called otherwise'):
+            sluice.Dataset(tmp_path / way)
+    for path in list((tmp_path / "labels").iterdir()):
+        path.rename(path.with_name(path.name[6:-4] + ".TXT"))
+    for way in ("", "images"):
+        with pytest.raises(INVALID, match="000000.TXT: label files end with .txt in small letters"):
+            sluice.Dataset(tmp_path / way)
+
+
+def test_pointers_to_names(roboflow):
+    """Names of classes that were not downloaded, and names in a YAML without splits."""
+    path = roboflow / "train/data.yaml"
+    path.write_text("names: [a, b, c]\n")
+    assert list(sluice.Dataset(roboflow / "train").classes) == ["a", "b", "c"]
+    path.write_text("Names: [a, b, c]\n")
+    with pytest.raises(CORRUPT, match='train/data.yaml: line 1: the key "Names" is not read: write "names"'):
+        sluice.Dataset(roboflow / "train")
+    path.unlink()
+    for name, way in (("data.yaml", ""), ("data.yaml", "train"), ("train/labels/classes.txt", "train"), ("train/classes.txt", "train")):
+        if "classes" in name:
+            (roboflow / "data.yaml").unlink(missing_ok=True)
+        (roboflow / name).write_bytes(POINTER)
+        with pytest.raises(CORRUPT, match=f"{name.rsplit('/')[-1]}.*Git LFS pointer"):
+            sluice.Dataset(roboflow / way)
+
+
+def test_system_folders(roboflow):
+    for folder in ("@eaDir", ".svn", "#recycle", "CVS"):
+        for kind in ("images", "labels"):
+            (roboflow / "train" / kind / folder).mkdir()
+            (roboflow / "train" / kind / folder / f"000001.{'jpg' if kind == 'images' else 'txt'}").write_bytes(b"")
+    data, _ = read_quietly(roboflow / "train")
+    assert len(data) == 9 and left_out(data) == {"hidden files and folders": (8, False, left_out(data)["hidden files and folders"][2])}
 
 
 def test_left_out(coco):

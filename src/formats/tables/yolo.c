@@ -112,11 +112,14 @@ static sluice_status yolo_read_pages(opener *o, sluice_error *error)
     if (status < 0 || missing < count) {
         return status;
     }
+    const bool is_stray = o->files.stray[0] != '\0';
     (void)sl_yolo_files_label(&o->files, 0, path);
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->files.path, -1,
                          "none of its %llu pictures has a label file: that of the first one would "
-                         "be \"%.512s\"",
-                         (unsigned long long)count, path);
+                         "be \"%.512s\"%s%.200s%s",
+                         (unsigned long long)count, path,
+                         is_stray ? "; the labels there are, \"" : "", o->files.stray,
+                         is_stray ? "\" the first, are called otherwise" : "");
 }
 
 /* ---- fields and samples ---- */

@@ -154,7 +154,7 @@ static sluice_status take_names(sl_yolo_files *files, const char *path, sluice_e
 static sluice_status find_names_in(sl_yolo_files *files, const char *folder, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
-    if (sl_yolo_find_own_yaml(folder, path)) {
+    if (sl_yolo_find_own_yaml(folder, false, path)) {
         return sl_yolo_yaml_read(&files->yaml, path, error);
     }
     if (!sl_path_join(path, folder, "classes.txt") || !sl_store_has_file(path)) {
@@ -317,13 +317,13 @@ static sluice_status open_path(sl_yolo_files *files, const char *path, sluice_er
                                        "" SL_OPTION("split"));
     }
     if (sl_yolo_find_yaml(path, "data.yaml", yaml) ||
-        (files->split != NULL && sl_yolo_find_own_yaml(path, yaml))) {
+        (files->split != NULL && sl_yolo_find_own_yaml(path, true, yaml))) {
         return open_yaml(files, yaml, error);
     }
     if (sl_yolo_find_folder(files, path, &deep)) {
         return open_folder(files, deep, error);
     }
-    return sl_yolo_find_own_yaml(path, yaml)
+    return sl_yolo_find_own_yaml(path, true, yaml)
                ? open_yaml(files, yaml, error)
                : yolo_files_refuse(files, error, "there are no labels any more");
 }

@@ -29,10 +29,11 @@ typedef struct sl_yolo_files {
     uint64_t used, capacity;
     uint64_t *files; /* where in `text` each begins, in the order of samples */
     uint64_t count, file_capacity;
-    sl_yolo_yaml yaml;        /* what is said of classes, wherever it was found */
-    sl_inode_set sources;     /* of the YAML: folders and lists that were read */
-    bool has_list_of_classes; /* a classes.txt says it */
-    sl_omissions omissions;   /* what was passed over in folders */
+    sl_yolo_yaml yaml;         /* what is said of classes, wherever it was found */
+    sl_inode_set sources;      /* of the YAML: folders and lists that were read */
+    bool has_list_of_classes;  /* a classes.txt says it */
+    char stray[SL_PATH_BYTES]; /* the first label file that no picture is called like; "": none */
+    sl_omissions omissions;    /* what was passed over in folders */
 } sl_yolo_files;
 
 /* Looks at names, and at the beginnings of a few files. */

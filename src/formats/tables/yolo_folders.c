@@ -5,6 +5,7 @@
 #include "memory.h"
 #include "pair_look.h"
 #include "splits.h"
+#include "yolo_look.h"
 #include "yolo_paths.h"
 
 #include <limits.h>
@@ -16,11 +17,6 @@
 enum { SPLITS_MAX = 64 };
 
 /* ---- labels without a picture ---- */
-
-static bool takes_label(const char *name)
-{
-    return sl_ends_with(name, ".txt");
-}
 
 /* Whether there is an image of that stem, with any extension. */
 static bool tree_has_stem(const sl_name_tree *tree, const char *path)
@@ -50,7 +46,22 @@ static void omit_label(sl_yolo_files *files, const char *label)
         files->has_list_of_classes = true;
         return;
     }
+    if (files->stray[0] == '\0') {
+        (void)snprintf(files->stray, sizeof(files->stray), "%s", label);
+    }
     sl_omit(&files->omissions, SL_OMITTED_IMAGES, "label files without an image", label);
+}
+
+/* Label files end with ".txt": that of a picture is looked for by this name. */
+static sluice_status check_ending(const char *folder, const char *label, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    if (sl_ends_with(label, ".txt") || !sl_path_join(path, folder, label)) {
+        return SLUICE_OK;
+    }
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                         "label files end with .txt in small letters: rename it, and others that "
+                         "end so");
 }
 
 sluice_status sl_yolo_count_labels(sl_yolo_files *files, const char *folder, bool deep,
@@ -70,11 +81,12 @@ sluice_status sl_yolo_count_labels(sl_yolo_files *files, const char *folder, boo
         tree.omissions = NULL; /* they were counted as files of pictures' folder */
     }
     if (sl_store_has_folder(labels)) {
-        status = sl_name_tree_open(&tree, labels, deep, takes_label, error);
+        status = sl_name_tree_open(&tree, labels, deep, sl_yolo_is_label_named, error);
     }
     for (uint64_t i = 0; status == SLUICE_OK && i < tree.count; i++) {
         const char *label = sl_name_tree_path(&tree, i);
-        if (tree_has_stem(pictures, label)) {
+        status = check_ending(labels, label, error);
+        if (status < 0 || tree_has_stem(pictures, label)) {
             continue;
         }
         if (images.text == NULL) {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "yolo_paths.h"
 
+#include "foreign.h"
 #include "memory.h"
 #include "pair_look.h"
 #include "text_file.h"
 #include "voc_files.h"
+#include "yolo_look.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -26,10 +28,11 @@ static const sl_pair_kind label_files = {.picture = "",
                                          .takes = takes_labels,
                                          .holds = sl_yolo_labels_look};
 
+/* In any case of letters: what is spelled otherwise is refused by name, not passed over. */
 static bool yolo_begins_line(const char *text, const char *key)
 {
     const size_t length = strlen(key);
-    for (const char *at = strstr(text, key); at != NULL; at = strstr(at + 1, key)) {
+    for (const char *at = strcasestr(text, key); at != NULL; at = strcasestr(at + 1, key)) {
         if ((at == text || at[-1] == '\n') && at[length] == ':') {
             return true;
         }
@@ -37,11 +40,20 @@ static bool yolo_begins_line(const char *text, const char *key)
     return false;
 }
 
-/* By its text, so that it is known without libyaml, too. */
-static bool is_yaml(const char *path)
+/* Whether it is not a YAML at all, but a pointer to one or a page. */
+static bool is_foreign_yaml(const char *path)
+{
+    char head[SL_FOREIGN_HEAD_BYTES + 1];
+    const size_t bytes = sl_text_look(path, head, SL_FOREIGN_HEAD_BYTES);
+    return sl_foreign_kind((const uint8_t *)head, bytes) != NULL;
+}
+
+/* By its text, so that it is known without libyaml, too. A pointer, or a page that was downloaded
+ * instead, is taken for one: reading it says what it is. */
+static bool is_yaml(const char *path, bool needs_split)
 {
     char *head = sl_malloc(LOOK_BYTES + 1);
-    bool found = false;
+    bool found = !needs_split;
     if (head == NULL) {
         return false;
     }
@@ -51,7 +63,7 @@ static bool is_yaml(const char *path)
     }
     found = found && (yolo_begins_line(head, "names") || yolo_begins_line(head, "nc"));
     sl_free(head);
-    return found;
+    return found || is_foreign_yaml(path);
 }
 
 bool sl_yolo_is_yaml_named(const char *name)
@@ -137,6 +149,16 @@ static bool yolo_is_pair(const sl_yolo_files *files, bool deep)
     return sl_pair_is(&pair);
 }
 
+/* By which files there are, whatever is in them: labels that cannot be read are refused, not taken
+ * for no labels. */
+static bool is_likely_pair(const sl_yolo_files *files, bool deep)
+{
+    char path[SL_PATH_BYTES];
+    return sl_path_join(path, files->root, files->labels) && sl_yolo_has_labels(path, deep) &&
+           sl_path_join(path, files->root, files->pictures) && sl_yolo_has_pictures(path, deep) &&
+           !has_annotations(files->root);
+}
+
 /* A folder below the last one that is called images. */
 static bool find_images(sl_yolo_files *files, const char *path)
 {
@@ -151,7 +173,8 @@ static bool find_images(sl_yolo_files *files, const char *path)
             return length < SL_PATH_BYTES &&
                    sl_pair_swap(path, path + begin, end - begin, "labels", files->root,
                                 files->labels) &&
-                   yolo_is_pair(files, false) && !sl_pair_has_folders(path);
+                   !sl_pair_has_folders(path) &&
+                   (yolo_is_pair(files, false) || is_likely_pair(files, false));
         }
         end = begin > 0 ? begin - 1 : 0;
     }
@@ -166,7 +189,7 @@ bool sl_yolo_find_folder(sl_yolo_files *files, const char *path, bool *deep)
     (void)snprintf(files->pictures, SL_PATH_BYTES, "images");
     (void)snprintf(files->labels, SL_PATH_BYTES, "labels");
     *deep = sl_path_join(folder, path, "images") && sl_store_has_folder(folder) &&
-            yolo_is_pair(files, true) && !has_annotations(path);
+            !has_annotations(path) && (yolo_is_pair(files, true) || is_likely_pair(files, true));
     return *deep || find_images(files, path) ||
            (path[0] != '/' && sl_store_real_path(path, real) == 0 && find_images(files, real));
 }
@@ -183,12 +206,34 @@ bool sl_yolo_clean_path(const char *path, char clean[SL_PATH_BYTES])
     return true;
 }
 
-bool sl_yolo_find_yaml(const char *folder, const char *name, char path[SL_PATH_BYTES])
+/* Whether pictures or labels are in a folder, or in one of its splits. */
+static bool has_yolo_folders(const char *folder)
 {
-    return sl_path_join(path, folder, name) && sl_store_has_file(path) && is_yaml(path);
+    static const char *const names[] = {"images",       "labels",       "train/images",
+                                        "train/labels", "valid/images", "valid/labels",
+                                        "val/images",   "test/images"};
+    char path[SL_PATH_BYTES];
+    bool found = false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !found; i++) {
+        found = sl_path_join(path, folder, names[i]) && sl_store_has_folder(path);
+    }
+    return found;
 }
 
-bool sl_yolo_find_own_yaml(const char *folder, char path[SL_PATH_BYTES])
+static bool find_yaml(const char *folder, const char *name, bool needs_split,
+                      char path[SL_PATH_BYTES])
+{
+    return sl_path_join(path, folder, name) && sl_store_has_file(path) &&
+           is_yaml(path, needs_split) &&
+           (!needs_split || !is_foreign_yaml(path) || has_yolo_folders(folder));
+}
+
+bool sl_yolo_find_yaml(const char *folder, const char *name, char path[SL_PATH_BYTES])
+{
+    return find_yaml(folder, name, true, path);
+}
+
+bool sl_yolo_find_own_yaml(const char *folder, bool needs_split, char path[SL_PATH_BYTES])
 {
     char real[SL_PATH_BYTES];
     char own[NAME_MAX + 8] = "";
@@ -198,7 +243,7 @@ bool sl_yolo_find_own_yaml(const char *folder, char path[SL_PATH_BYTES])
     const char *const names[] = {"data.yaml", "dataset.yaml", own};
     bool found = false;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !found; i++) {
-        found = names[i][0] != '\0' && sl_yolo_find_yaml(folder, names[i], path);
+        found = names[i][0] != '\0' && find_yaml(folder, names[i], needs_split, path);
     }
     return found;
 }
@@ -213,7 +258,7 @@ bool sl_yolo_files_probe(const char *path)
         return false;
     }
     if (!sl_store_has_folder(clean)) {
-        return sl_yolo_is_yaml_named(path) ? is_yaml(path)
+        return sl_yolo_is_yaml_named(path) ? is_yaml(path, true)
                                            : sl_ends_with(path, ".txt") && is_picture_list(path);
     }
     if (sl_yolo_find_yaml(clean, "data.yaml", yaml)) {
@@ -222,5 +267,5 @@ bool sl_yolo_files_probe(const char *path)
     files = sl_calloc(1, sizeof(*files));
     const bool found = files != NULL && sl_yolo_find_folder(files, clean, &deep);
     sl_free(files);
-    return found || (sl_yolo_find_own_yaml(clean, yaml) && !has_annotations(clean));
+    return found || (sl_yolo_find_own_yaml(clean, true, yaml) && !has_annotations(clean));
 }

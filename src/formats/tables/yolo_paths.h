@@ -16,8 +16,9 @@ bool sl_yolo_clean_path(const char *path, char clean[SL_PATH_BYTES]);
 bool sl_yolo_is_yaml_named(const char *name);
 /* A YAML of a folder, data.yaml mostly, if it says what YOLO's do; its path. */
 bool sl_yolo_find_yaml(const char *folder, const char *name, char path[SL_PATH_BYTES]);
-/* The same, by each name that it may have: data.yaml, dataset.yaml, or that of the folder. */
-bool sl_yolo_find_own_yaml(const char *folder, char path[SL_PATH_BYTES]);
+/* The same, by each name that it may have: data.yaml, dataset.yaml, or that of the folder. Without
+ * `needs_split` one that only names classes will do. */
+bool sl_yolo_find_own_yaml(const char *folder, bool needs_split, char path[SL_PATH_BYTES]);
 /* The first line of a list that is not empty; false: it names no picture. */
 bool sl_yolo_first_picture(const char *path, char name[SL_PATH_BYTES]);
 /* Whether a picture that a list names, or its `label` file, is there. */

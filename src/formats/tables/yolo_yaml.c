@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <yaml.h>
 
 #define STAGE "dataset"
@@ -23,6 +24,7 @@ typedef struct reader {
     yaml_event_t event; /* the last one; there while `has_event` */
     bool has_event;
     uint32_t depth;
+    json_t *keys; /* of the mapping that the file is */
     sluice_error *error;
 } reader;
 
@@ -250,26 +252,61 @@ static sluice_status yaml_take_path(reader *r, sl_yolo_yaml *yaml)
                               : sl_no_memory_file(r->error, STAGE, r->path, "for its members");
 }
 
+/* What a key that is passed over may have been meant to be; NULL: it is one that is read, or of
+ * others. */
+static const char *yaml_meant(const char *key)
+{
+    static const char *const keys[] = {"train", "val", "test", "path", "names", "nc", "kpt_shape"};
+    static const char *const val[] = {"valid", "validation", "dev"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (strcasecmp(keys[i], key) == 0) {
+            return strcmp(keys[i], key) == 0 ? NULL : keys[i];
+        }
+    }
+    for (size_t i = 0; i < sizeof(val) / sizeof(val[0]); i++) {
+        if (strcasecmp(val[i], key) == 0) {
+            return "val";
+        }
+    }
+    return strcasecmp(key, "training") == 0 ? "train" : NULL;
+}
+
+/* A key that was there, or that is spelled as none is. */
+static sluice_status yaml_check_key(reader *r, const char *key)
+{
+    const char *meant = yaml_meant(key);
+    if (meant == NULL && json_object_get(r->keys, key) == NULL) {
+        return json_object_set_new(r->keys, key, json_true()) == 0
+                   ? SLUICE_OK
+                   : yaml_refuse(r, SLUICE_CORRUPT, "a key that is not valid UTF-8");
+    }
+    return sl_error_file(r->error, SLUICE_CORRUPT, STAGE, 0, r->path, -1,
+                         meant != NULL ? "line %zu: the key \"%.64s\" is not read: write \"%s\""
+                                       : "line %zu: the key \"%.64s\" is there twice%s",
+                         r->event.start_mark.line + 1, key, meant != NULL ? meant : "");
+}
+
 /* The value of a member, of which the key was the last event. */
 static sluice_status yaml_take_member(reader *r, sl_yolo_yaml *yaml)
 {
     char key[24];
     const char *text = yaml_text(r);
     (void)snprintf(key, sizeof(key), "%.23s", text != NULL ? text : "");
-    sluice_status status = yaml_pass(r); /* a key may be anything */
+    sluice_status status = text != NULL ? yaml_check_key(r, text) : SLUICE_OK;
+    status = status == SLUICE_OK ? yaml_pass(r) : status; /* a key may be anything */
     status = status == SLUICE_OK ? yaml_next(r) : status;
     if (status < 0) {
         return status;
     }
     for (int i = 0; i < SL_YOLO_SPLITS; i++) {
-        if (strcmp(key, sl_yolo_splits[i]) == 0 && yaml->splits[i] == NULL) {
+        if (strcmp(key, sl_yolo_splits[i]) == 0) {
             return yaml_take_texts(r, &yaml->splits[i]);
         }
     }
-    if (strcmp(key, "path") == 0 && yaml->path == NULL) {
+    if (strcmp(key, "path") == 0) {
         return yaml_take_path(r, yaml);
     }
-    if (strcmp(key, "names") == 0 && yaml->names == NULL) {
+    if (strcmp(key, "names") == 0) {
         return yaml_take_names(r, yaml);
     }
     if (strcmp(key, "kpt_shape") == 0) {
@@ -321,7 +358,7 @@ sluice_status sl_yolo_yaml_read(sl_yolo_yaml *yaml, const char *path, sluice_err
 {
     uint8_t *data;
     size_t size;
-    reader r = {.path = path, .error = error};
+    reader r = {.path = path, .keys = NULL, .error = error};
     sluice_status status =
         sl_store_read_whole((sl_file_name){STAGE, path}, SL_YOLO_YAML_MAX, &data, &size, error);
     if (status < 0) {
@@ -337,9 +374,12 @@ sluice_status sl_yolo_yaml_read(sl_yolo_yaml *yaml, const char *path, sluice_err
         return sl_no_memory_file(error, STAGE, path, "for its members");
     }
     yaml_parser_set_input_string(&r.parser, data, size);
-    status = yaml_take_all(&r, yaml);
+    r.keys = json_object();
+    status = r.keys != NULL ? yaml_take_all(&r, yaml)
+                            : sl_no_memory_file(error, STAGE, path, "for its members");
     status = status == SLUICE_OK ? yaml_check(&r, yaml) : status;
     yaml_drop(&r);
+    json_decref(r.keys);
     yaml_parser_delete(&r.parser);
     sl_free(data);
     return status;
