@@ -288,6 +288,7 @@ def test_kept(roboflow):
     ("path: ..\ntrain: secret\nnc: 3\n", INVALID, "outside"),
     ("train: ''\nnc: 3\n", INVALID, "no such folder|names no pictures"),
     ("nc: 3\ntrain:\nval: ~\n", INVALID, "it names no pictures"),
+    ("names: [a, b]\n", INVALID, "it names no pictures: none of train, val and test"),
     ("a: &a [x]\ntrain: *a\nnc: 3\n", sluice.UnsupportedError, "an alias, which is not followed"),
     ("train: valid/images\nnc: 3\nx: " + "[" * 40 + "]" * 40 + "\n", sluice.UnsupportedError, "more than 32 deep"),
     ("train: valid/images\nnc: 3\nx: " + "[" * 200000, sluice.UnsupportedError, "more than 32 deep"),

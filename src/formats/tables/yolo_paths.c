@@ -258,7 +258,7 @@ bool sl_yolo_files_probe(const char *path)
         return false;
     }
     if (!sl_store_has_folder(clean)) {
-        return sl_yolo_is_yaml_named(path) ? is_yaml(path, true)
+        return sl_yolo_is_yaml_named(path) ? is_yaml(path, false)
                                            : sl_ends_with(path, ".txt") && is_picture_list(path);
     }
     if (sl_yolo_find_yaml(clean, "data.yaml", yaml)) {

@@ -165,7 +165,8 @@ sluice_status sl_yolo_choose_split(const sl_yolo_files *files, const char *yaml,
         }
     }
     if (count == 0) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, yaml, -1, "it names no pictures");
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, yaml, -1,
+                             "it names no pictures: none of train, val and test has any");
     }
     if (files->split != NULL) {
         const sluice_status status = sl_split_choose(names, count, files->split, &chosen, error);
