@@ -145,7 +145,7 @@ static const row rows[] = {
     {"train/a/1.jpg train/b/1.jpg val/a/1.jpg", NULL, "splits, not classes (train, val)", 0},
     {"Train/1.jpg TEST_2/2.jpg", NULL, "splits, not classes", 0},
     {"train/1.jpg bus/2.jpg", "folder", "class folders", 2},
-    {"train/1.jpg", "folder", "one class folder", 1},
+    {"train/1.jpg", NULL, "which would be their only class", 0},
     {"x/a/1.jpg x/b/2.jpg", NULL, "\"x\", which would be a single class, but holds 2 folders", 0},
     {"x/y/a/1.jpg x/y/b/2.jpg", NULL, "\"x/y\"", 0},
     {"x/a/1.jpg x/b/2.jpg x/3.jpg", "folder", "one class folder", 3},
