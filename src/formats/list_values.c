@@ -50,9 +50,24 @@ static size_t without_number(const char *text, size_t bytes)
     return end > 1 && end < bytes && text[end - 1] == '#' ? end - 1 : bytes;
 }
 
-sl_list_value sl_list_value_of(const char *text, size_t bytes)
+/* In small letters, without a picture's extension and leading zeros. */
+static void list_values_hash(sl_list_value *value, const char *text, size_t bytes)
 {
     char name[VALUE_BYTES];
+    size_t stem;
+    for (size_t i = 0; i < bytes; i++) {
+        name[i] = (char)tolower((unsigned char)text[i]);
+    }
+    name[bytes] = '\0';
+    value->is_picture = has_picture_extension(name, &stem);
+    name[stem] = '\0';
+    value->is_number = make_number(name) && !value->is_picture;
+    const uint64_t hash = sl_checksum(name, strlen(name));
+    value->hash = hash != 0 ? hash : 1;
+}
+
+sl_list_value sl_list_value_of(const char *text, size_t bytes)
+{
     sl_list_value value = {.hash = 0};
     size_t begin = bytes;
     while (begin > 0 && text[begin - 1] != '/' && text[begin - 1] != '\\') {
@@ -63,19 +78,10 @@ sl_list_value sl_list_value_of(const char *text, size_t bytes)
     value.text[shown] = '\0';
     value.has_folder = begin > 0;
     bytes = without_number(text, bytes);
-    if (begin >= bytes || bytes - begin >= sizeof(name)) {
+    if (begin >= bytes || bytes - begin >= VALUE_BYTES) {
         return value;
     }
-    for (size_t i = begin; i < bytes; i++) {
-        name[i - begin] = (char)tolower((unsigned char)text[i]);
-    }
-    name[bytes - begin] = '\0';
-    size_t stem;
-    value.is_picture = has_picture_extension(name, &stem);
-    name[stem] = '\0';
-    value.is_number = make_number(name) && !value.is_picture;
-    const uint64_t hash = sl_checksum(name, strlen(name));
-    value.hash = hash != 0 ? hash : 1;
+    list_values_hash(&value, text + begin, bytes - begin);
     return value;
 }
 
@@ -172,7 +178,9 @@ static void list_values_lines(sl_list_values *values, const char *text)
     while (*text != '\0') {
         const size_t length = strcspn(text, "\r\n");
         if (length > 0 && text[0] != '#') {
-            delimiter = delimiter != '\0' ? delimiter : find_delimiter(text, length);
+            if (delimiter == '\0') {
+                delimiter = find_delimiter(text, length);
+            }
             list_values_line(values, text, length, delimiter);
             values->lines++;
         }
