@@ -56,8 +56,10 @@ static void list_values_hash(sl_list_value *value, const char *text, size_t byte
     char name[VALUE_BYTES];
     size_t stem;
     for (size_t i = 0; i < bytes; i++) {
-        const bool is_capital = text[i] >= 'A' && text[i] <= 'Z';
-        name[i] = is_capital ? (char)(text[i] - 'A' + 'a') : text[i];
+        name[i] = text[i];
+        if (text[i] >= 'A' && text[i] <= 'Z') {
+            name[i] = (char)(text[i] - 'A' + 'a');
+        }
     }
     name[bytes] = '\0';
     value->is_picture = has_picture_extension(name, &stem);
