@@ -78,7 +78,8 @@ static sluice_status enter_split(char path[SL_PATH_BYTES], const char *name, slu
                : status;
 }
 
-static sluice_status set_folder(char path[SL_PATH_BYTES], const char *folder, sluice_error *error)
+static sluice_status folder_split_set(char path[SL_PATH_BYTES], const char *folder,
+                                      sluice_error *error)
 {
     const int length = snprintf(path, SL_PATH_BYTES, "%s", folder);
     return length < 0 || length >= SL_PATH_BYTES
@@ -86,8 +87,8 @@ static sluice_status set_folder(char path[SL_PATH_BYTES], const char *folder, sl
                : SLUICE_OK;
 }
 
-static sluice_status list_splits(const sub_folders *found, sl_file_list *splits,
-                                 sluice_error *error)
+static sluice_status folder_split_list(const sub_folders *found, sl_file_list *splits,
+                                       sluice_error *error)
 {
     char path[SL_PATH_BYTES];
     sluice_status status = SLUICE_OK;
@@ -95,7 +96,7 @@ static sluice_status list_splits(const sub_folders *found, sl_file_list *splits,
         if (!folder_split_is_one(found->names[i])) {
             continue;
         }
-        status = set_folder(path, found->path, error);
+        status = folder_split_set(path, found->path, error);
         if (status == SLUICE_OK) {
             status = enter_split(path, found->names[i], error);
         }
@@ -126,9 +127,9 @@ sluice_status sl_folder_split_find(const char *folder, const char *wanted, char 
         }
         return status;
     }
-    status = set_folder(path, folder, error);
+    status = folder_split_set(path, folder, error);
     if (status == SLUICE_OK) {
         status = enter_split(path, names[number], error);
     }
-    return status == SLUICE_OK ? list_splits(&found, splits, error) : status;
+    return status == SLUICE_OK ? folder_split_list(&found, splits, error) : status;
 }

@@ -145,7 +145,10 @@ static const row rows[] = {
     {"train/a/1.jpg train/b/1.jpg val/a/1.jpg", NULL, "splits, not classes (train, val)", 0},
     {"Train/1.jpg TEST_2/2.jpg", NULL, "splits, not classes", 0},
     {"train/1.jpg bus/2.jpg", "folder", "class folders", 2},
-    {"train/1.jpg", NULL, "which would be their only class", 0},
+    {"train/1.jpg", NULL, "a split, which would be their only class", 0},
+    {"train/1.jpg holdout/1.jpg", NULL, "splits, not classes (holdout, train)", 0},
+    {"extra/1.jpg holdout/1.jpg", "folder", "class folders", 2},
+    {"cat/1.jpg", "folder", "one class folder", 1},
     {"x/a/1.jpg x/b/2.jpg", NULL, "\"x\", which would be a single class, but holds 2 folders", 0},
     {"x/y/a/1.jpg x/y/b/2.jpg", NULL, "\"x/y\"", 0},
     {"x/a/1.jpg x/b/2.jpg x/3.jpg", "folder", "one class folder", 3},
@@ -203,5 +206,13 @@ TEST(words_of_splits)
     assert_int_equal(sl_split_of("trainer"), SL_SPLIT_NONE);
     assert_int_equal(sl_split_of(""), SL_SPLIT_NONE);
     assert_true(sl_split_is("train") && sl_split_is("val2017") && sl_split_is("Test_01"));
+    assert_true(sl_split_is_part("trainA") && sl_split_is_part("fold_1") &&
+                sl_split_is_part("val2017") && sl_split_is_part("test"));
+    assert_false(sl_split_is_part("fold") || sl_split_is_part("trainers") ||
+                 sl_split_is_part("train set") || sl_split_is_part("class1") ||
+                 sl_split_is_part(""));
+    assert_true(sl_split_is_beside("hold-out") && sl_split_is_beside("PublicTest"));
+    assert_false(sl_split_is_beside("extra large") || sl_split_is_beside("1") ||
+                 sl_split_is_beside(""));
     assert_false(sl_split_is("train_a") || sl_split_is("x_train") || sl_split_is(""));
 }

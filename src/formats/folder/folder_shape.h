@@ -13,9 +13,10 @@
 
 /*
  * Of a list with class folders. INVALID: those with pictures are several and all called as splits
- * are ("train", "seg_test"), or two of them differ in the split's word alone, whatever is beside
- * them; all pictures are in one of them (the others being empty, unless `allow_empty`) and below
- * that in several; or as many pictures are beside the class folders as in them. Else OK, or NOMEM.
+ * are ("train", "seg_test", "fold1", "holdout" beside "train"), or two of them differ in the
+ * split's word alone, whatever is beside them; all pictures are in one of them (the others being
+ * empty, unless `allow_empty`) and below that in several; or as many pictures are beside the class
+ * folders as in them. Else OK, or NOMEM.
  */
 sluice_status sl_folder_shape_check(const sl_folder_list *list, const char *root, bool allow_empty,
                                     sluice_error *error);

@@ -103,7 +103,7 @@ static sluice_status split_classes_take(void *ctx, const sl_store_entry *entry, 
                : sl_no_memory_file(error, STAGE, all->split, "for the class names");
 }
 
-static int compare_classes(const void *a, const void *b, void *arena)
+static int split_classes_compare(const void *a, const void *b, void *arena)
 {
     const split_class *left = a;
     const split_class *right = b;
@@ -117,7 +117,8 @@ static void split_classes_sort(split_classes *all)
 {
     const char *arena = all->list->arena;
     uint64_t kept = 0;
-    qsort_r(all->classes, all->count, sizeof(*all->classes), compare_classes, all->list->arena);
+    qsort_r(all->classes, all->count, sizeof(*all->classes), split_classes_compare,
+            all->list->arena);
     for (uint64_t i = 0; i < all->count; i++) {
         if (kept == 0 ||
             strcmp(arena + all->classes[kept - 1].name, arena + all->classes[i].name) != 0) {
