@@ -117,6 +117,9 @@ static void split_classes_sort(split_classes *all)
 {
     const char *arena = all->list->arena;
     uint64_t kept = 0;
+    if (all->classes == NULL) {
+        return;
+    }
     qsort_r(all->classes, all->count, sizeof(*all->classes), split_classes_compare,
             all->list->arena);
     for (uint64_t i = 0; i < all->count; i++) {
