@@ -129,9 +129,9 @@ typedef enum sluice_column_kind {
  * picture of each, in its place: what has a length has that of the first sample, then that of the
  * second, and so on, `length` of them a row at most; GEOMETRY is of the row's own sample. Each
  * sample brings all of its columns' fields along. With mixup_partner a MASK is refused, since
- * labels cannot be blended, but for one of shapes, which has those of both pictures, the partner's
- * over the row's own; and the IMAGE has NAME.share (f32): that of the row's own picture, 1
- * where nothing was mixed in. Such an IMAGE may not be missing. With copy_paste the objects are
+ * labels cannot be blended, except for one of shapes, which has those of both pictures, the
+ * partner's over the row's own; and the IMAGE has NAME.share (f32): that of the row's own picture,
+ * 1 where nothing was mixed in. Such an IMAGE may not be missing. With copy_paste the objects are
  * those of the only BOXES that follow it, which have `shapes`; those that are kept of partners are
  * pasted, each with a chance. Of the row's own a box is that of the pixels that are left, where
  * some are covered, and no larger; its INSTANCES are without the rest; POINTS that are covered have
@@ -199,7 +199,7 @@ typedef enum sluice_column_kind {
  * picture as it was by then. A rotation is not a flip, by whatever angle, also where it leaves the
  * picture upside down: a turn by 100 or 180 degrees has flip 0, 0, and two flips, one across and
  * one down, have 1, 1. So exactly one of the two is 1 where left and right are exchanged (the
- * determinant of NAME is negative). All of it is zero where there is no sample.
+ * determinant of NAME is negative). All of it is zero in rows without a sample.
  */
 typedef enum sluice_column_overlap {
     SLUICE_OVERLAP_LAST = 0,  /* the later shape is over the earlier ones */
@@ -329,7 +329,7 @@ typedef struct sluice_column {
     uint32_t max_width; /* IMAGE, of several sizes: pixels of a row, 1 to 65535 (below) */
     uint32_t max_height;
     uint32_t reserved;     /* 0 */
-    const char *shapes;    /* BOXES: the field of shapes that they are made anew of [none] */
+    const char *shapes;    /* BOXES: the field of shapes that they are computed from [none] */
     const char *labels;    /* MASK of shapes: the field of their classes */
     const char *crowds;    /* BOXES, MASK of shapes: the field of which of them are crowds [none] */
     double background;     /* MASK of shapes: what no shape covers [0] */

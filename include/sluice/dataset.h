@@ -254,8 +254,8 @@ typedef struct sluice_left_out {
         sizeof(sluice_left_out), 0, 0, "", "" \
     }
 
-/* Entry `index`, from 0, of what was left out. END: there are no more. INVALID: a NULL argument, or
- * an unknown struct_size. Never blocks; any thread. */
+/* Reports entry `index`, from 0, of the things that were left out. END: there are no more. INVALID:
+ * a NULL argument, or an unknown struct_size. Never blocks; any thread. */
 SLUICE_API sluice_status sluice_dataset_get_left_out(const sluice_dataset *dataset, uint32_t index,
                                                      sluice_left_out *left_out);
 

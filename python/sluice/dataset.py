@@ -180,7 +180,7 @@ class Dataset:
         self._left_out = [LeftOut(*found) for found in iter(self._counted(self._handle.left_out), None)]
 
     def _warn(self):
-        """Of what opening left out: where the user opens it, not where another process or a forked child does."""
+        """Warns where the user opens the dataset, not where another process or a forked child opens it again."""
         for text in iter(self._counted(self._handle.warning), None):
             _check.warn(f"{_shown(self.paths[0])}: {text}")
 

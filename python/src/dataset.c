@@ -446,7 +446,7 @@ static PyMethodDef methods[] = {
     {"field", (PyCFunction)(void (*)(void))field, METH_O,
      "(name, type, dtype, shape, meaning) of a field."},
     {"left_out", (PyCFunction)(void (*)(void))left_out, METH_O,
-     "(reason, count, images, example) of what was left out, or None."},
+     "(reason, count, images, example) of an entry that was left out, or None."},
     {"warning", (PyCFunction)(void (*)(void))warning, METH_O, "A warning of opening it, or None."},
     {"class_name", (PyCFunction)(void (*)(void))class_name, METH_O, "Name of a class, or None."},
     {"sample", (PyCFunction)(void (*)(void))sample, METH_O, "Where a sample lies, as a dict."},

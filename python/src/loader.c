@@ -216,8 +216,8 @@ static PyObject *make_batch(loader_object *self, sluice_batch *batch, PyObject *
 
 /* ---- warnings ---- */
 
-/* The next one that was not told yet; NULL without an exception: there is none, which costs next to
- * nothing. */
+/* Returns the next warning that was not reported yet; NULL without an exception: none, which costs
+ * next to nothing. */
 static PyObject *take_warning(loader_object *self)
 {
     sluice_error warning;
@@ -377,7 +377,7 @@ static PyMethodDef methods[] = {
     {"next", (PyCFunction)(void (*)(void))next, METH_O,
      "next(convert): the next batch; None: the epoch is over."},
     {"warning", (PyCFunction)(void (*)(void))warning, METH_NOARGS,
-     "The next warning that was not told yet, or None."},
+     "The next warning that was not reported yet, or None."},
     {"settle", (PyCFunction)(void (*)(void))loader_settle, METH_O,
      "settle(batch): before it is given out; it may become a copy."},
     {"place", (PyCFunction)(void (*)(void))get_place, METH_NOARGS,

@@ -444,7 +444,7 @@ def test_encodings(tmp_path, coco):
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
 @pytest.mark.parametrize("name", ["score", "bbox", "area"])
 def test_numbers_of_python(tmp_path, coco, number, name):
-    """Python writes words for what is no number: refused by name, with the place."""
+    """Python writes NaN and Infinity: refused by name, with the place."""
     change(coco, "annotations", 7, **{name: [1, number, 2, 3] if name == "bbox" else number})
     path = write(tmp_path, coco)
     word = json.dumps(number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are of no use without another one beside them: the message names the one that is missing."""
+"""Files that cannot be read without another one beside them: the message names the missing one."""
 import io
 import json
 import tarfile

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 Features of rows in pairs: each with each is opened and run. Either both models hold, or the loader is refused when it is opened;
-docs/pairs.md says which, and is compared. Written anew with SLUICE_WRITE_PAIRS=1 in the environment.
+docs/pairs.md says which, and is compared. Written again with SLUICE_WRITE_PAIRS=1 in the environment.
 """
 import itertools
 import os

@@ -3,9 +3,9 @@
  * largest_canvas: the size of the largest canvas that a program (program.h) has in memory.
  *
  * Purpose: a picture is limited by what is stored; steps that enlarge it, a thin one above all,
- * would make canvases of any size of a few bytes. What is made strip by strip (run.h) is no canvas:
- * a resize that is cropped behind it, or an operation on rows, needs no memory of that size.
- * Threads: pure.
+ * would make canvases of any size of a few bytes. Images made strip by strip (run.h) need no
+ * canvas: a resize that is cropped behind it, or an operation on rows, needs no memory of that
+ * size. Threads: pure.
  */
 #ifndef SL_LARGEST_CANVAS_H
 #define SL_LARGEST_CANVAS_H

@@ -383,7 +383,7 @@ sluice_status sl_foreign_explain(sluice_status status, const char *path, const u
         status == SLUICE_CORRUPT || status == SLUICE_UNSUPPORTED || status == SLUICE_INVALID;
     const char *found =
         is_content && error != NULL && bytes > 0 ? foreign_find(head, bytes, &use) : NULL;
-    /* a reader that names the compression knows more of what to do */
+    /* a reader that names the compression gives better advice */
     const bool is_known = use == FOREIGN_PACKED && status == SLUICE_UNSUPPORTED;
     if (found == NULL || is_known || may_be_right(use, path, error->offset)) {
         return status;

@@ -6,7 +6,7 @@
  * claims to have. So whatever draws or follows shapes charges all of them to one amount, before it
  * begins, and looks at `stop` meanwhile. A unit is about the time of looking at one pixel, some
  * nanoseconds: what takes more of it counts as several.
- * Owner: a worker's row. Threads: one owner, but for `stop`, which anybody may set.
+ * Owner: a worker's row. Threads: one owner, except for `stop`, which any thread may set.
  */
 #ifndef SL_WORK_H
 #define SL_WORK_H
@@ -26,7 +26,7 @@ typedef struct sl_work {
     const _Atomic bool *stop; /* set: nobody waits for the row. NULL: never */
 } sl_work;
 
-/* Of any of them NULL: there is no limit, and no stop. */
+/* NULL: no limit, and no stop. */
 bool sl_work_is_stopped(const sl_work *work);
 /* Takes `units` of what is left. Errors: CANCELED (`stop`), UNSUPPORTED (there is not as much). */
 sluice_status sl_work_take(sl_work *work, uint64_t units, sluice_error *error);

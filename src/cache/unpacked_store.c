@@ -154,7 +154,7 @@ static uint64_t read_own_size(const char *path, sl_packing packing, uint64_t byt
         const bool there =
             sl_handle_read(&handle, read, TAIL_BYTES, bytes - TAIL_BYTES, NULL) == SLUICE_OK;
         claim = there ? sl_load32(read) : 0;
-        claim = claim / RATIO_MOST <= bytes ? claim : 0; /* that is no gzip's end */
+        claim = claim / RATIO_MOST <= bytes ? claim : 0; /* else these are not the end of a gzip */
     } else if (sl_handle_read(&handle, read, HEAD_BYTES, 0, NULL) == SLUICE_OK) {
         claim = sl_frame_claim((sl_bytes){read, HEAD_BYTES});
     }

@@ -76,7 +76,7 @@ static bool box_is_finite(const float box[4])
     return isfinite(box[0]) && isfinite(box[1]) && isfinite(box[2]) && isfinite(box[3]);
 }
 
-/* Of one that is a box but for its order. */
+/* A box whose corners are valid in another format only. */
 static const char *order_fault(const sl_box_rule *rule)
 {
     if (rule->format > SLUICE_BOX_XYXY) {

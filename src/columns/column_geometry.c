@@ -41,7 +41,7 @@ static sluice_status column_geometry_bind(sl_column *column, sl_column_set *set,
     return SLUICE_OK;
 }
 
-/* In the middle of what is shown; of a picture of which nothing is, in its own middle. */
+/* In the middle of the part that is shown; in the middle of the picture if none of it is. */
 static void put_scale(const sl_trail *trail, const double seen[4], float *to)
 {
     const bool some = seen[0] < seen[2] && seen[1] < seen[3];

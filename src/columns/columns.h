@@ -279,7 +279,7 @@ struct sl_column_set {
     sluice_exif exif;
     sl_notices *notices; /* of the opener's; NULL: nobody reads them */
     sl_watch *watches;   /* by column; NULL: nobody reads notices */
-    bool apart;          /* each column opens and decodes its picture anew: to compare with */
+    bool apart;          /* each column opens and decodes its picture for itself: to compare with */
 };
 
 typedef struct sl_columns_config {
@@ -506,7 +506,7 @@ void sl_column_finish_sizes(const sl_column *column, uint32_t rows, sl_part_view
                             uint64_t *sizes);
 /* Of an IMAGE, or a MASK: where its row is, in a batch of that bucket; and blanks it. */
 uint8_t *sl_column_picture_row(const sl_column *column, sl_part_view parts, const sl_row_place *at);
-/* What is beside a picture, or where there is none: of a MASK its fill, else 0. */
+/* Returns the value outside a picture, and of rows without one: the fill of a MASK, else 0. */
 void sl_column_fill_pixels(const sl_column *column, uint8_t *to, uint64_t bytes);
 void sl_column_blank_picture(const sl_column *column, const sl_row_place *at, sl_part_view parts);
 /* Where an IMAGE that mixes on the host leaves the samples of a row. */

@@ -173,7 +173,7 @@ static sluice_status open_value(sl_decoder *decoder, const sl_value *value, slui
     return SLUICE_OK;
 }
 
-/* Of what is decoded. */
+/* The size of the decoded picture. */
 static sl_picture decoded_size(const sl_decoder *decoder)
 {
     const sl_picture stored = decoder->info.stored;

@@ -87,7 +87,7 @@ sl_turn sl_decoder_stored(const sl_decoder *decoder);
 sluice_status sl_decoder_turns(const sl_decoder *decoder, sluice_exif exif,
                                sluice_orientation orientation, const int64_t annotated[2],
                                bool *turns, sluice_error *error);
-/* Decides that anew, before the first decode of the picture; its size then. */
+/* Decides the orientation again, before the first decode of the picture; fills in its size. */
 void sl_decoder_turn(sl_decoder *decoder, bool upright, sl_picture *picture);
 /*
  * Decodes so that the view covers `need` (inside the picture). When the result will be made smaller

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * companions: files that are of no use without another one beside them.
+ * companions: files that cannot be read without another file beside them.
  *
  * Purpose: a shard without its index, or an index without its file, is named as that, instead of
  * being a file of no known format. Threads: pure, except for the files that are looked for.

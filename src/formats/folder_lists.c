@@ -14,7 +14,7 @@
 
 enum { NAMES_BYTES = 160, KEYS = 3, NUMBER_DIGITS = 4 };
 
-/* Lists of a folder, by what can be done with them. */
+/* The lists of a folder, by their use. */
 typedef struct lists {
     sl_seen_names readable, repeats, otherwise, unreadable, names_only, lines, closed, unclear;
     sl_seen_names annotations;

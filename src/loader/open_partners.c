@@ -39,7 +39,7 @@ sluice_status sl_loader_open_classes(sluice_loader *loader, const sluice_loader_
                : sl_classes_open(&loader->classes, options->classes, samples, error);
 }
 
-/* FNV-1a, but for its last bit: never 0. */
+/* FNV-1a with its last bit set: never 0. */
 static uint64_t hash_rows(const sluice_loader *loader)
 {
     const uint32_t members = loader->columns.members;

@@ -6,7 +6,7 @@
  * next wait forever. The consumer looks, about once a second while it waits, at the stage that its
  * batch is in; at the fetch thread, idle if it sleeps until it is signaled; and at the workers,
  * idle if all of them wait for a task and there is none.
- * Why that is no guess: a stage that is idle becomes busy only by what another stage, or the
+ * Why this is not a guess: a stage that is idle becomes busy only by what another stage, or the
  * consumer, gives it, and counts that. Where two looks find both idle with the same counts, neither
  * did anything from the end of the first to the beginning of the second, and there was nothing on
  * its way between them. Time does not count, only when it is looked: a read, an attempt that is due

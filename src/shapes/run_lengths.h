@@ -52,7 +52,7 @@ void sl_run_lengths_fill(const sl_run_lengths *runs, const sl_mask *mask);
 /*
  * Draws them to another mask: a pixel is covered if the one is that its centre is in, moved by
  * `inverse`, a 3 x 3 matrix, row by row, from the mask's coordinates to those of the runs.
- * Time: O(runs + pixels of the mask that the box of what is covered is moved to). Errors: those of
+ * Time: O(runs + pixels of the mask in the moved box of the covered pixels). Errors: those of
  * mask->work; part of it may be drawn then.
  */
 sluice_status sl_run_lengths_sample(const sl_run_lengths *runs, const double inverse[9],

@@ -114,8 +114,8 @@ typedef enum sl_staging_stall {
                                     of staging's own threads, which is at work */
     SL_STAGING_WAITS_FOR_ROWS,   /* its slot is FILLING */
     SL_STAGING_WAITS_FOR_BEGIN,  /* a slot is EMPTY, and the step was not begun */
-    SL_STAGING_WAITS_FOR_COPIER, /* which was not told that it can copy */
-    SL_STAGING_WAITS_FOR_REAPER  /* which was not told of a copy */
+    SL_STAGING_WAITS_FOR_COPIER, /* which was not signaled that it can copy */
+    SL_STAGING_WAITS_FOR_REAPER  /* which was not signaled of a copy */
 } sl_staging_stall;
 
 typedef struct sl_staging_state {

@@ -41,8 +41,8 @@ typedef struct walk {
     uint32_t open;     /* directory to read next, `first` of which is the one after it; NO_DIR */
     sl_inode_set seen; /* directories */
     sl_caption_names captions;
-    bool circle; /* links lead in a circle: the walk is ended, and begun anew with `once` */
-    bool once;   /* no directory is entered twice */
+    bool circle;          /* links lead in a circle: the walk ends, and begins again with `once` */
+    bool once;            /* no directory is entered twice */
     sl_folder_dir *links; /* with `once`: to directories that may have to be entered; owned */
     uint32_t link_count, link_capacity;
     uint64_t left_out_of_root[SL_FOLDER_REASONS];

@@ -32,7 +32,7 @@
 
 #include <stdbool.h>
 
-/* Why an entry is no part of the list. */
+/* Why an entry is not in the list. */
 typedef enum sl_folder_left_out {
     SL_FOLDER_HIDDEN_FILES,
     SL_FOLDER_HIDDEN_FOLDERS,

@@ -11,7 +11,7 @@
 
 #define STAGE "dataset"
 
-/* A class while they are numbered anew. */
+/* A class, and its new number. */
 typedef struct split_class {
     uint64_t name;   /* arena offset */
     uint32_t before; /* its number in the list; UINT32_MAX: it was not there */

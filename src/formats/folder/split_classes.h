@@ -12,7 +12,7 @@
 #include "folder_list.h"
 
 /*
- * Adds to the classes of `list` those of the splits' folders, and numbers all of them anew, in
+ * Adds to the classes of `list` those of the splits' folders, and numbers all of them again, in
  * order; those that no split has come last. A class folder without a picture or a folder in it
  * counts with `allow_empty`. `added`: the classes that the list did not have. Errors: IO, INVALID
  * (a path is too long), NOMEM.

@@ -29,7 +29,8 @@ sluice_status sl_json_refuse(const sl_json_element *element, const char *why, sl
                          element->list, id, why);
 }
 
-/* Says which word that Python's json writes for what is no number is in the text, if one is. */
+/* Reports which of the words NaN, Infinity and -Infinity, which Python's json writes, is in the
+ * text, if one is. */
 static void name_word(const sl_json_reader *w, json_error_t *why)
 {
     static const char *const words[] = {"-Infinity", "Infinity", "NaN"};

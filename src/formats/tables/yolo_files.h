@@ -38,8 +38,9 @@ typedef struct sl_yolo_files {
 
 /* Looks at names, and at the beginnings of a few files. */
 bool sl_yolo_files_probe(const char *path);
-/* `files` is all zero, but for `path`, `split` and `anywhere`. Errors: IO, INVALID (several splits,
- * nothing, what leads out of a list's folder), those of sl_yolo_yaml_read, CORRUPT (a list), NOMEM.
+/* `files` is all zero, except for `path`, `split` and `anywhere`. Errors: IO, INVALID (several
+ * splits, nothing, what leads out of a list's folder), those of sl_yolo_yaml_read, CORRUPT (a
+ * list), NOMEM.
  */
 sluice_status sl_yolo_files_open(sl_yolo_files *files, sluice_error *error);
 void sl_yolo_files_close(sl_yolo_files *files);

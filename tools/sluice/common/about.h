@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* about: what a dataset says of its fields and of what opening it left out, as text and as JSON. */
+/* about: prints a dataset's fields, and the things that opening it left out, as text and as JSON.
+ */
 #ifndef TOOL_ABOUT_H
 #define TOOL_ABOUT_H
 
