@@ -649,3 +649,22 @@ def test_joined_with_boxes_of_another_meaning(tmp_path):
             sluice.concat([first, second], fields=["image", "boxes"])
         data = sluice.concat([first, second], fields=["image", "labels", "key"])
         assert len(data) == 3 and list(data.fields) == ["image", "labels", "key"]
+
+
+def test_joined_classes(tmp_path):
+    """Lists of labels are numbers of classes: they agree, or the datasets are not joined."""
+
+    def write_set(name, names):
+        (tmp_path / name / "images" / "train").mkdir(parents=True)
+        (tmp_path / name / "labels" / "train").mkdir(parents=True)
+        Image.fromarray(numpy.zeros((8, 8, 3), "uint8")).save(tmp_path / name / "images" / "train" / "0.png")
+        (tmp_path / name / "labels" / "train" / "0.txt").write_text("1 .5 .5 .2 .2\n")
+        (tmp_path / name / "data.yaml").write_text(f"train: images/train\nnames: {names}\n")
+        return sluice.Dataset(tmp_path / name / "data.yaml")
+
+    one, same, other = write_set("a", "[cat, dog]"), write_set("b", "[cat, dog]"), write_set("c", "[dog, cat]")
+    joined = sluice.concat([one, same])
+    assert list(joined.classes) == ["cat", "dog"] and [list(joined[i]["labels"]) for i in range(2)] == [[1], [1]]
+    for make in (sluice.concat, lambda parts: sluice.mix(parts, [1, 1])):
+        with pytest.raises(INVALID, match='the classes differ, and they are those of "labels"'):
+            make([one, other])

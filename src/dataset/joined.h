@@ -56,9 +56,11 @@ sluice_status sl_joined_fields(sl_field *fields, uint32_t *field_count, sl_datas
                                uint32_t count, sl_field_names names, sluice_error *error);
 /* INVALID: classes have names in several of them, and others. */
 sluice_status sl_joined_classes(sl_dataset *const *parts, uint32_t count, sluice_error *error);
-/* There are no labels in `joined`, whose fields are known, that could be renumbered. INVALID: but
- * something else is of classes, which differ, or something was asked for. */
+/* `joined`, whose fields are known, has no field of a label that could be renumbered. INVALID: that
+ * was asked for (`labels`, which may be NULL), or classes of lists of labels differ. */
 sluice_status sl_joined_no_label(const sl_dataset *joined, sl_dataset *const *parts, uint32_t count,
                                  const sl_labels *labels, sluice_error *error);
+/* Whether each sample has a list of labels, as annotations have it. */
+bool sl_joined_has_class_lists(const sl_dataset *joined);
 
 #endif

@@ -372,16 +372,22 @@ sluice_status sl_joined_classes(sl_dataset *const *parts, uint32_t count, sluice
 sluice_status sl_joined_no_label(const sl_dataset *joined, sl_dataset *const *parts, uint32_t count,
                                  const sl_labels *labels, sluice_error *error)
 {
-    const uint32_t lists = sl_dataset_field(joined, "labels");
-    if (labels->classes != NULL || labels->rename_count > 0) {
+    if (labels != NULL && (labels->classes != NULL || labels->rename_count > 0)) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
                             "there are no labels to renumber: no integer field \"label\"");
     }
-    if (lists != SL_FIELD_NONE && sl_joined_classes(parts, count, error) < 0) {
+    if (sl_joined_has_class_lists(joined) && sl_joined_classes(parts, count, error) < 0) {
         return sl_error_set(
             error, SLUICE_INVALID, STAGE,
             "the classes differ, and they are those of \"labels\" (several per sample), which "
-            "cannot be renumbered: only the integer field \"label\" can");
+            "cannot be renumbered: only the integer field \"label\" can. Write one of the datasets "
+            "again with the classes of the other");
     }
     return SLUICE_OK;
+}
+
+bool sl_joined_has_class_lists(const sl_dataset *joined)
+{
+    const uint32_t lists = sl_dataset_field(joined, "labels");
+    return lists != SL_FIELD_NONE && joined->fields[lists].type == SLUICE_FIELD_TENSOR;
 }

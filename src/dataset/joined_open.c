@@ -154,10 +154,11 @@ static void joined_take_classes(joined *own, sl_dataset *const *given, uint32_t 
     }
 }
 
-/* Without labels there are no classes, whatever the parts have. */
+/* Without labels, one or several a sample, there are no classes, whatever the parts have. */
 static void joined_find_classes(joined *own, sl_dataset *const *given, uint32_t count)
 {
-    if (own->names == NULL && own->label != SL_FIELD_NONE) {
+    if (own->names == NULL &&
+        (own->label != SL_FIELD_NONE || sl_joined_has_class_lists(&own->base))) {
         joined_take_classes(own, given, count);
     }
     if (own->names != NULL) {
@@ -167,8 +168,8 @@ static void joined_find_classes(joined *own, sl_dataset *const *given, uint32_t 
     }
     for (uint32_t i = 0; i < own->count; i++) {
         part *p = &own->parts[i];
-        p->checks_labels =
-            own->base.info.classes > 0 && p->of->info.classes == 0 && p->labels == NULL;
+        p->checks_labels = own->label != SL_FIELD_NONE && own->base.info.classes > 0 &&
+                           p->of->info.classes == 0 && p->labels == NULL;
     }
 }
 
@@ -256,8 +257,7 @@ static sluice_status joined_join_labels(joined *own, sl_dataset *const *parts, u
 {
     sluice_status status = SLUICE_OK;
     if (own->label == SL_FIELD_NONE) {
-        return labels != NULL ? sl_joined_no_label(&own->base, parts, count, labels, error)
-                              : SLUICE_OK;
+        return sl_joined_no_label(&own->base, parts, count, labels, error);
     }
     if (labels == NULL) {
         return sl_joined_classes(parts, count, error);
