@@ -414,3 +414,13 @@ def test_a_list_of_rows_beside_one_class(tmp_path):
     pictures(tmp_path / "images")
     numpy.save(tmp_path / "labels.npy", numpy.arange(6))
     refused(tmp_path, "labels.npy", '"folder" and one of "npy"')
+
+
+def test_a_table_beside_splits(tmp_path):
+    """What it says of the images of a split is not lost without a word."""
+    for split in ("train", "test"):
+        pictures(tmp_path / split, 3, split + "{}.jpg")
+    (tmp_path / "train.csv").write_text("id,label\n" + "".join(f"train{i},{i}\n" for i in range(3)))
+    with pytest.warns(UserWarning, match="have no labels, and train.csv beside it is not read: open that file"):
+        data = sluice.Dataset(tmp_path, split="train")
+    assert len(data) == 3 and "label" not in data.fields

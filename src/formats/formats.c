@@ -12,6 +12,7 @@
 #include "folder_split.h"
 #include "foreign.h"
 #include "format_table.h"
+#include "list_scan.h"
 #include "memory.h"
 #include "splits.h"
 #include "store.h"
@@ -282,6 +283,30 @@ static sluice_status check_opened(sl_dataset **dataset, const sl_found *found, c
     return status == SLUICE_OK ? refuse_lone_split(*dataset, path, error) : status;
 }
 
+/* A split without labels, of a folder that has tables beside its splits: their labels are not read
+ * from there. */
+static sluice_status warn_of_tables(sl_dataset *dataset, const char *folder, sluice_error *error)
+{
+    if (!formats_is_plain(dataset) || dataset->info.classes > 0) {
+        return SLUICE_OK;
+    }
+    sl_folder_look *look = sl_calloc(1, sizeof(*look));
+    if (look == NULL) {
+        return sl_no_memory(error, STAGE, "opening a dataset");
+    }
+    const sluice_status status = sl_folder_look_at(look, folder, error);
+    for (uint32_t i = 0; i < look->list_count && i < SL_FOLDER_LISTS_MAX; i++) {
+        if (sl_list_is_table(look->lists[i]) || sl_list_says_labels(look->lists[i])) {
+            sl_warnings_add(&dataset->warnings,
+                            "the images of the split have no labels, and %.255s beside it is not "
+                            "read: open that file for the labels in it",
+                            look->lists[i]);
+        }
+    }
+    sl_free(look);
+    return status;
+}
+
 /* Opens the sub-folder that `split` names. END: no sub-folder is a split. */
 static sluice_status open_split(sl_dataset **dataset, const char *const *paths, size_t count,
                                 const sluice_dataset_options *options, sluice_error *error)
@@ -304,6 +329,9 @@ static sluice_status open_split(sl_dataset **dataset, const char *const *paths, 
     }
     if (status == SLUICE_OK && *dataset != NULL) {
         status = sl_formats[SL_FORMAT_FOLDER]->join_splits(*dataset, &splits, options, error);
+    }
+    if (status == SLUICE_OK && *dataset != NULL) {
+        status = warn_of_tables(*dataset, paths[0], error);
     }
     if (status < 0) {
         sl_dataset_close(*dataset);
