@@ -437,10 +437,11 @@ def labels_of(data):
 
 def test_splits_number_their_classes_alike(tmp_path):
     """Labels against one sorted list of the names of all splits' classes."""
-    splits = {"train": "bcd", "val": "ace", "test": "bd", "unlabeled": "x"}
+    splits = {"train": "bcd", "val": "ace", "test": "bd"}
     for split, names in splits.items():
         for name in names:
             photo(tmp_path / split / name / "deeper/0.jpg")
+    photo(tmp_path / "unlabeled/x/0.jpg")  # shares no class
     text(tmp_path / "val/aa/notes.txt")  # no picture, no class
     text(tmp_path / "val/.cache/0.jpg")
     union = sorted(set("".join(splits.values())))
@@ -449,7 +450,7 @@ def test_splits_number_their_classes_alike(tmp_path):
     shutil.rmtree(tmp_path / "val/aa")
     for split, names in splits.items():
         lacking = sorted(set(union) - set(names))
-        with pytest.warns(UserWarning, match=rf"no pictures of {len(lacking)} of the 6 classes of all splits \({', '.join(lacking)}\)"):
+        with pytest.warns(UserWarning, match=rf"no pictures of {len(lacking)} of the 5 classes of all splits \({', '.join(lacking)}\)"):
             data = sluice.Dataset(tmp_path, split=split)
         assert data.classes == union and labels_of(data) == {name: {union.index(name)} for name in names}
     with warnings.catch_warnings():
@@ -459,6 +460,25 @@ def test_splits_number_their_classes_alike(tmp_path):
     sluice.pack(sluice.Dataset(tmp_path, split="test"), tmp_path / "packed", progress=False)
     packed = sluice.Dataset(tmp_path / "packed")
     assert packed.classes == union and labels_of(packed) == {"b": {1}, "d": {3}}
+
+
+@pytest.mark.parametrize("other", ["test/images", "test/all_images", "test/0", "test/_all", "test/unknown", "train_masks/all"])
+def test_a_split_of_other_folders_numbers_nothing(tmp_path, other):
+    """Pictures without labels are often in a folder of any name: it is no class of the other splits."""
+    for folder in ("train/cat", "train/dog", "val/dog", "val/owl", other):
+        photo(tmp_path / folder / "0.jpg")
+    with pytest.warns(UserWarning, match="owl"):
+        assert list(sluice.Dataset(tmp_path, split="train").classes) == ["cat", "dog", "owl"]
+    with pytest.warns(UserWarning, match="cat"):
+        assert list(sluice.Dataset(tmp_path, split="val").classes) == ["cat", "dog", "owl"]
+
+
+def test_splits_are_joined_by_way_of_another(tmp_path):
+    for folder in ("train/b", "train/d", "val/a", "val/d", "test/a", "test/c"):
+        photo(tmp_path / folder / "0.jpg")
+    for split in ("train", "val", "test"):
+        with pytest.warns(UserWarning):
+            assert list(sluice.Dataset(tmp_path, split=split).classes) == ["a", "b", "c", "d"]
 
 
 def test_splits_of_the_same_classes_are_as_their_folders(tmp_path):

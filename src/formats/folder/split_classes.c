@@ -20,11 +20,12 @@ typedef struct split_class {
 
 typedef struct split_classes {
     sl_folder_list *list;
-    split_class *classes; /* first those of the list, in order */
-    uint64_t count, capacity;
-    uint32_t own; /* of the list */
+    split_class
+        *classes; /* `known` of them are in the order of their names; then the split's own */
+    uint64_t count, capacity, known;
     bool allow_empty;
-    const char *split; /* at hand */
+    const char *split; /* at hand: */
+    bool joins;        /* it has a known class */
 } split_classes;
 
 static bool split_classes_push(split_classes *all, const split_class *one)
@@ -36,13 +37,13 @@ static bool split_classes_push(split_classes *all, const split_class *one)
     return fits;
 }
 
-/* The list's class of that name. */
+/* The known class of that name. */
 static split_class *split_classes_find(const split_classes *all, const char *name)
 {
-    uint32_t low = 0;
-    uint32_t high = all->own;
+    uint64_t low = 0;
+    uint64_t high = all->known;
     while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
+        const uint64_t middle = low + (high - low) / 2;
         const int order = strcmp(sl_folder_text(all->list, all->classes[middle].name), name);
         if (order == 0) {
             return &all->classes[middle];
@@ -88,6 +89,7 @@ static sluice_status split_classes_take(void *ctx, const sl_store_entry *entry, 
     split_class *own = split_classes_find(all, entry->name);
     if (own != NULL) {
         own->shared = true;
+        all->joins = true;
         return SLUICE_OK;
     }
     bool counts = all->allow_empty;
@@ -103,32 +105,67 @@ static sluice_status split_classes_take(void *ctx, const sl_store_entry *entry, 
                : sl_no_memory_file(error, STAGE, all->split, "for the class names");
 }
 
-static int split_classes_compare(const void *a, const void *b, void *arena)
+static int split_classes_by_name(const void *a, const void *b, void *arena)
 {
     const split_class *left = a;
     const split_class *right = b;
-    return left->shared != right->shared
-               ? (left->shared ? -1 : 1)
-               : strcmp((const char *)arena + left->name, (const char *)arena + right->name);
+    return strcmp((const char *)arena + left->name, (const char *)arena + right->name);
 }
 
-/* Of several splits; leaves each once. */
-static void split_classes_sort(split_classes *all)
+/* Those that no split has come last. */
+static int split_classes_by_number(const void *a, const void *b, void *arena)
 {
-    const char *arena = all->list->arena;
-    uint64_t kept = 0;
-    if (all->classes == NULL) {
-        return;
+    const split_class *left = a;
+    const split_class *right = b;
+    return left->shared != right->shared ? (left->shared ? -1 : 1)
+                                         : split_classes_by_name(a, b, arena);
+}
+
+static void split_classes_sort(split_classes *all, int (*order)(const void *, const void *, void *))
+{
+    if (all->count > 0) {
+        qsort_r(all->classes, all->count, sizeof(*all->classes), order, all->list->arena);
     }
-    qsort_r(all->classes, all->count, sizeof(*all->classes), split_classes_compare,
-            all->list->arena);
-    for (uint64_t i = 0; i < all->count; i++) {
-        if (kept == 0 ||
-            strcmp(arena + all->classes[kept - 1].name, arena + all->classes[i].name) != 0) {
-            all->classes[kept++] = all->classes[i];
+}
+
+/* Adds the classes of a split that has one of those that are known. Another one has pictures
+ * without labels, in any folder, or other things. */
+static sluice_status split_classes_join(split_classes *all, const char *split, sluice_error *error)
+{
+    all->split = split;
+    all->joins = false;
+    const sluice_status status =
+        sl_store_list((sl_file_name){STAGE, split}, split_classes_take, all, error);
+    if (status == SLUICE_OK && all->joins) {
+        split_classes_sort(all, split_classes_by_name);
+        all->known = all->count;
+    }
+    all->count = all->known;
+    return status;
+}
+
+/* A split may have a class in common with another one only. */
+static sluice_status split_classes_join_all(split_classes *all, const sl_file_list *splits,
+                                            sluice_error *error)
+{
+    bool *joined = sl_calloc((size_t)splits->count + 1, sizeof(*joined));
+    bool again = true;
+    sluice_status status = SLUICE_OK;
+    if (joined == NULL) {
+        return sl_no_memory(error, STAGE, "for the class names");
+    }
+    while (status == SLUICE_OK && again) {
+        again = false;
+        for (uint32_t i = 0; status == SLUICE_OK && i < splits->count; i++) {
+            if (!joined[i]) {
+                status = split_classes_join(all, splits->files[i].path, error);
+                joined[i] = all->joins;
+                again = again || all->joins;
+            }
         }
     }
-    all->count = kept;
+    sl_free(joined);
+    return status;
 }
 
 /* The list's classes become these. */
@@ -136,7 +173,7 @@ static sluice_status split_classes_store(const split_classes *all, sl_seen_names
                                          sluice_error *error)
 {
     sl_folder_list *list = all->list;
-    uint32_t *numbers = sl_calloc((size_t)all->own + 1, sizeof(*numbers));
+    uint32_t *numbers = sl_calloc((size_t)list->class_count + 1, sizeof(*numbers));
     uint64_t *names = sl_calloc(all->count, sizeof(*names));
     if (numbers == NULL || names == NULL || all->count > UINT32_MAX - 1) {
         sl_free(numbers);
@@ -164,19 +201,19 @@ static sluice_status split_classes_store(const split_classes *all, sl_seen_names
 sluice_status sl_split_classes_add(sl_folder_list *list, const sl_file_list *splits,
                                    bool allow_empty, sl_seen_names *added, sluice_error *error)
 {
-    split_classes all = {.list = list, .own = list->class_count, .allow_empty = allow_empty};
+    split_classes all = {.list = list, .allow_empty = allow_empty};
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < list->class_count; i++) {
         const split_class own = {.name = list->classes[i], .before = i};
         status = split_classes_push(&all, &own) ? SLUICE_OK
                                                 : sl_no_memory(error, STAGE, "for the class names");
     }
-    for (uint32_t i = 0; status == SLUICE_OK && i < splits->count; i++) {
-        all.split = splits->files[i].path;
-        status = sl_store_list((sl_file_name){STAGE, all.split}, split_classes_take, &all, error);
+    all.known = all.count;
+    if (status == SLUICE_OK) {
+        status = split_classes_join_all(&all, splits, error);
     }
     if (status == SLUICE_OK) {
-        split_classes_sort(&all);
+        split_classes_sort(&all, split_classes_by_number);
         status = split_classes_store(&all, added, error);
     }
     sl_free(all.classes);

@@ -12,10 +12,10 @@
 #include "folder_list.h"
 
 /*
- * Adds to the classes of `list` those of the splits' folders, and numbers all of them again, in
- * order; those that no split has come last. A class folder without a picture or a folder in it
- * counts with `allow_empty`. `added`: the classes that the list did not have. Errors: IO, INVALID
- * (a path is too long), NOMEM.
+ * Adds to the classes of `list` those of the splits that have a class in common with it, or with
+ * another one that has, and numbers all of them again, in order; those that no split has come last.
+ * A class folder without a picture or a folder in it counts with `allow_empty`. `added`: the
+ * classes that the list did not have. Errors: IO, INVALID (a path is too long), NOMEM.
  */
 sluice_status sl_split_classes_add(sl_folder_list *list, const sl_file_list *splits,
                                    bool allow_empty, sl_seen_names *added, sluice_error *error);
