@@ -472,6 +472,13 @@ def test_splits(tmp_path):
         sluice.Dataset(tmp_path / "c")
 
 
+def test_splits_of_files_with_a_hash(tmp_path):
+    for name, rows in (("train-00000-of-00002-a09b74b3ef9c3b56", 4), ("train-00001-of-00002-c5d8b8b1a6b4e0a1", 3),
+                       ("test-00000-of-00001-00112233445566ff", 2), ("dev-a", 1), ("dev-b", 1)):  # fmt: skip
+        arrows.write_stream(tmp_path / f"{name}.arrow", photos(rows))
+    assert [len(sluice.Dataset(tmp_path, split=split)) for split in ("train", "test", "dev", "dev-b")] == [7, 2, 2, 1]
+
+
 def test_splits_of_a_cache(tmp_path):
     for split, rows in (("train", 20), ("test", 5), ("validation", 3)):
         arrows.save_cache(tmp_path, "pets", photos(rows), FEATURES, split=split, shards=2 if split == "train" else 1)

@@ -743,6 +743,46 @@ def test_splits_are_not_joined(tmp_path):
         sluice.Dataset(tmp_path, split="validation")
 
 
+def test_splits_of_shards_with_a_hash(tmp_path):
+    """As datasets' push_to_hub has called them; all open, in their order."""
+    names = ["data/train-00000-of-00002-a09b74b3ef9c3b56.parquet", "data/train-00001-of-00002-c5d8b8b1a6b4e0a1.parquet",
+             "data/test-00000-of-00001-0123456789abcdef.parquet"]  # fmt: skip
+    (tmp_path / "data").mkdir()
+    for number, name in enumerate(names):
+        parquets.write(tmp_path / name, {"x": Column("int64", [10 * number, 10 * number + 1])})
+    for path in tmp_path, tmp_path / "data":
+        data = sluice.Dataset(path, split="train")
+        assert [sample["x"] for sample in data] == [0, 1, 10, 11]
+        assert [sample["x"] for sample in sluice.Dataset(path, split="test")] == [20, 21]
+        with pytest.raises(sluice.InvalidError, match="the splits are: test, train$"):
+            sluice.Dataset(path, split="val")
+    with pytest.raises(sluice.InvalidError, match="of several splits: test, train: choose"):
+        sluice.Dataset(tmp_path / "data")
+
+
+def test_splits_of_several_files(tmp_path):
+    """A word opens all files of its split; a whole name that one."""
+    for number, name in enumerate(("train-a", "train-b", "eval-a", "train2017-00000-of-00001")):
+        parquets.write(tmp_path / f"{name}.parquet", {"x": Column("int64", [number])})
+
+    def rows(split):
+        return [sample["x"] for sample in sluice.Dataset(tmp_path, split=split)]
+
+    assert rows("train") == [0, 1, 3] and rows("val") == rows("eval") == rows("eval-a") == [2]
+    assert rows("train-b") == [1] and rows("train2017") == [3]
+    parquets.write(tmp_path / "train.parquet", {"x": Column("int64", [4])})
+    assert rows("train") == [4]
+    for name in ("cats-dev", "dogs-dev"):
+        parquets.write(tmp_path / f"{name}.parquet", {"x": Column("int64", [0])})
+    with pytest.raises(sluice.InvalidError, match='"val" may mean cats-dev, dogs-dev, eval-a: write one'):
+        rows("val")
+    long = "train" + "-of-the-first-half" * 5
+    parquets.write(tmp_path / f"{long}.parquet", {"x": Column("int64", [7])})
+    with pytest.raises(sluice.InvalidError, match=long):
+        rows("nothing")
+    assert rows(long) == [7]
+
+
 def test_files_of_spark(tmp_path):
     parquets.write(tmp_path / "part-00000-0a1b-c000.snappy.parquet", {"x": Column("int64", [1])})
     for name in ("_SUCCESS", "_metadata", "_common_metadata", ".part-0.crc", "README.md", "notes.txt"):

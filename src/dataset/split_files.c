@@ -68,10 +68,35 @@ static size_t without_numbers(const char *name, size_t length)
     }
 }
 
+/* Whether it begins with "-00000-of-00002", whatever is behind that: an extension, "-<hash>". */
+static bool split_files_is_number(const char *text)
+{
+    static const char digits[] = "0123456789";
+    const size_t first =
+        text[0] != '\0' && strchr("-_.", text[0]) != NULL ? strspn(text + 1, digits) : 0;
+    const char *of = text + 1 + first;
+    if (first == 0 || (strncmp(of, "-of-", 4) != 0 && strncmp(of, "_of_", 4) != 0)) {
+        return false;
+    }
+    const size_t second = strspn(of + 4, digits);
+    return second > 0 && strchr("-_.", of[4 + second]) != NULL; /* the end, too */
+}
+
+size_t sl_split_before_number(const char *name)
+{
+    for (size_t at = 1; name[0] != '\0' && name[at] != '\0'; at++) {
+        if (split_files_is_number(name + at)) {
+            return at;
+        }
+    }
+    return 0;
+}
+
 static void stem_of_path(const char *path, char stem[STEM_BYTES])
 {
     const char *name = sl_path_name(path);
-    size_t length = without_numbers(name, without_extensions(name));
+    size_t length = sl_split_before_number(name);
+    length = length > 0 ? length : without_numbers(name, without_extensions(name));
     length = length < STEM_BYTES ? length : STEM_BYTES - 1;
     memcpy(stem, name, length);
     stem[length] = '\0';
@@ -107,18 +132,51 @@ static sluice_status check_stems_alike(const stems *found, const char *folder, s
     }
     return several ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
                                    "its files are of several splits: %s: choose one "
-                                   "(" SL_OPTION("split") " \"%.64s\"), or name its files",
+                                   "(" SL_OPTION("split") " \"%.200s\"), or name its files",
                                    names.text, found->of[0])
                    : SLUICE_OK;
 }
 
-static void keep_stem(sl_file_list *files, const char *stem, sl_omissions *omissions)
+/* The name of a split, or all names that a word for it stands for. */
+typedef struct meant {
+    const char *wanted;
+    const char *like; /* NULL: the name itself is there */
+} meant;
+
+static bool split_files_is_meant(const meant *m, const char *stem)
+{
+    return m->like == NULL ? strcmp(stem, m->wanted) == 0
+                           : sl_split_means(stem, m->wanted) && sl_splits_are_parts(stem, m->like);
+}
+
+/* False: no name is meant, or the names of several datasets are. */
+static bool find_meant(meant *m, const stems *found, const char *wanted)
+{
+    *m = (meant){.wanted = wanted};
+    for (uint32_t i = 0; i < found->count; i++) {
+        if (strcmp(found->of[i], wanted) == 0) {
+            return true;
+        }
+    }
+    for (uint32_t i = 0; i < found->count; i++) {
+        if (!sl_split_means(found->of[i], wanted)) {
+            continue;
+        }
+        if (m->like != NULL && !sl_splits_are_parts(found->of[i], m->like)) {
+            return false;
+        }
+        m->like = m->like != NULL ? m->like : found->of[i];
+    }
+    return m->like != NULL;
+}
+
+static void keep_meant(sl_file_list *files, const meant *m, sl_omissions *omissions)
 {
     char own[STEM_BYTES];
     uint32_t kept = 0;
     for (uint32_t i = 0; i < files->count; i++) {
         stem_of_path(files->files[i].path, own);
-        if (strcmp(own, stem) == 0) {
+        if (split_files_is_meant(m, own)) {
             files->files[kept++] = files->files[i];
         } else {
             sl_omit(omissions, SL_OMITTED_THINGS, "files of other splits", files->files[i].path);
@@ -128,35 +186,44 @@ static void keep_stem(sl_file_list *files, const char *stem, sl_omissions *omiss
     files->count = kept;
 }
 
-sluice_status sl_split_files(sl_file_list *files, const char *folder, const char *wanted,
-                             sl_omissions *omissions, sluice_error *error)
+/* None of the names is meant, or several are. */
+static sluice_status refuse_wanted(const stems *found, const char *folder, const char *wanted,
+                                   sluice_error *error)
 {
     const char *names[STEMS_MAX];
     uint32_t number = 0;
+    if (found->count == 0) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
+                             SL_OPTION("split") " \"%.64s\": none of its files is called after a "
+                                                "split",
+                             wanted);
+    }
+    for (uint32_t i = 0; i < found->count; i++) {
+        names[i] = found->of[i];
+    }
+    const sluice_status status = sl_split_choose(names, found->count, wanted, &number, error);
+    if (status < 0 && error != NULL) {
+        sl_error_set_path(error, folder);
+    }
+    return status;
+}
+
+sluice_status sl_split_files(sl_file_list *files, const char *folder, const char *wanted,
+                             sl_omissions *omissions, sluice_error *error)
+{
+    meant m;
+    sluice_status status = SLUICE_OK;
     stems *found = sl_malloc(sizeof(*found));
     if (found == NULL) {
         return sl_no_memory(error, STAGE, "for the names of splits");
     }
     find_stems(found, files, wanted);
-    for (uint32_t i = 0; i < found->count; i++) {
-        names[i] = found->of[i];
-    }
-    sluice_status status = SLUICE_OK;
     if (wanted == NULL) {
         status = check_stems_alike(found, folder, error);
-    } else if (found->count == 0) {
-        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
-                               SL_OPTION("split") " \"%.64s\": none of its files is called after a "
-                                                  "split",
-                               wanted);
+    } else if (find_meant(&m, found, wanted)) {
+        keep_meant(files, &m, omissions);
     } else {
-        status = sl_split_choose(names, found->count, wanted, &number, error);
-        if (status < 0 && error != NULL) {
-            sl_error_set_path(error, folder);
-        }
-    }
-    if (status == SLUICE_OK && wanted != NULL) {
-        keep_stem(files, found->of[number], omissions);
+        status = refuse_wanted(found, folder, wanted, error);
     }
     sl_free(found);
     return status;

@@ -176,6 +176,22 @@ static uint32_t splits_kinds_of(const char *name)
     return kinds & ~(1U << SL_SPLIT_NONE);
 }
 
+bool sl_split_means(const char *name, const char *wanted)
+{
+    const uint32_t kinds = wanted[splits_word_length(wanted)] == '\0' ? splits_kinds_of(wanted) : 0;
+    return kinds != 0 && splits_kinds_of(name) == kinds;
+}
+
+bool sl_splits_are_parts(const char *a, const char *b)
+{
+    size_t at_a;
+    size_t at_b;
+    size_t length;
+    const sl_split of = splits_find_word(a, &at_a, &length);
+    return of != SL_SPLIT_NONE && splits_find_word(b, &at_b, &length) == of && at_a == at_b &&
+           strncasecmp(a, b, at_a) == 0;
+}
+
 /* Returns how many names are of these kinds; lists them, and stores the number of the last. */
 static uint32_t splits_alike(const char *const *names, uint32_t count, uint32_t kinds,
                              uint32_t *number, sl_name_list *alike)
@@ -213,10 +229,11 @@ sluice_status sl_split_choose(const char *const *names, uint32_t count, const ch
     }
     if (found > 1) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            SL_OPTION("split") " \"%.64s\" may mean %s: write one of these names",
+                            SL_OPTION("split") " \"%.128s\" may mean %s: write one of these names",
                             wanted, alike.text);
     }
-    return sl_error_set(error, SLUICE_INVALID, STAGE,
-                        SL_OPTION("split") " \"%.64s\": there is no such split; the splits are: %s",
-                        wanted, all.text);
+    return sl_error_set(
+        error, SLUICE_INVALID, STAGE,
+        SL_OPTION("split") " \"%.128s\": there is no such split; the splits are: %s", wanted,
+        all.text);
 }

@@ -50,11 +50,21 @@ bool sl_splits_are_siblings(const char *a, const char *b);
 sluice_status sl_split_choose(const char *const *names, uint32_t count, const char *wanted,
                               uint32_t *number, sluice_error *error);
 
+/* Whether `wanted` is a word for the kinds of split that the name is of, as above. */
+bool sl_split_means(const char *name, const char *wanted);
+/* Whether the names may be parts of one split: they begin alike, up to its word: "train-a" and
+ * "train-b", not "cats-train" and "dogs-train". */
+bool sl_splits_are_parts(const char *a, const char *b);
+
+/* Length of a file's name before its number, "-00000-of-00002", behind which there may be a hash,
+ * too. 0: it has none. */
+size_t sl_split_before_number(const char *name);
+
 /*
  * Splits among the files of a folder, which are called by them: "train" is the split of
  * train-00000-of-00002.parquet, "cats-train" that of cats-train.arrow. Keeps the files of the split
- * `wanted` (as sl_split_choose) and counts the others in `omissions`. NULL: all have to be of one
- * split. Errors: INVALID, with the names of the splits.
+ * `wanted` (as sl_split_choose, but a word stands for all parts of a split) and counts the others
+ * in `omissions`. NULL: all have to be of one split. Errors: INVALID, with the names of the splits.
  */
 sluice_status sl_split_files(sl_file_list *files, const char *folder, const char *wanted,
                              sl_omissions *omissions, sluice_error *error);

@@ -53,6 +53,10 @@ static bool arrow_paths_is_named(const char *name)
 /* Length of a name without its suffix and numbers: "train" of "train-00000-of-00002.arrow". */
 static size_t stem_of(const char *name)
 {
+    const size_t before = sl_split_before_number(name);
+    if (before > 0) {
+        return before;
+    }
     const char *dot = strrchr(name, '.');
     size_t length = dot != NULL ? (size_t)(dot - name) : strlen(name);
     for (int i = 0; i < 2; i++) {
@@ -383,7 +387,7 @@ static sluice_status arrow_paths_list_folder(sl_arrow_paths *paths, const char *
         leave_out_cached(paths);
         status = sl_split_files(files, path, paths->how.split, paths->how.omissions, error);
     }
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && paths->how.split == NULL) {
         status = check_stems(files->files, files->count, path, error);
     }
     return add_all_behind(paths, before, status, error);
