@@ -76,8 +76,12 @@ def test_ade(tmp_path, monkeypatch):
         check(sluice.Dataset(split), pictures, other(pictures, masks))
         monkeypatch.chdir(root)
         check(sluice.Dataset(f"images/{split}"), pictures, other(pictures, masks))
+        for path in root, f"{root}/", root / "images":
+            check(sluice.Dataset(path, split=split), pictures, other(pictures, masks))
     with pytest.raises(INVALID, match=r"are splits \(training, validation\): open one of them \(.*/images/training\)"):
         sluice.Dataset(root)
+    with pytest.raises(INVALID, match='images: split "test": there is no such split; the splits are: training, validation'):
+        sluice.Dataset(root, split="test")
     with pytest.raises(INVALID, match="are splits, not classes"):
         sluice.Dataset(root / "images")
     kinds = sluice.concat([sluice.Dataset(root / "images" / split) for split in ("training", "validation")])
@@ -223,6 +227,7 @@ def test_cityscapes(city):
     for split in ("train", "val"):
         pictures = city / "leftImg8bit" / split
         check(sluice.Dataset(pictures), pictures, belongs(city, split), ("mask", "instances"))
+        check(sluice.Dataset(city, split=split), pictures, belongs(city, split), ("mask", "instances"))
     town = city / "leftImg8bit/train/bochum"
     check(sluice.Dataset(town), town, belongs(city, "train/bochum"), ("mask", "instances"))
     with pytest.raises(INVALID, match=r"are splits \(test, train, val\): open one of them"):

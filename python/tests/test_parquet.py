@@ -783,6 +783,26 @@ def test_splits_of_several_files(tmp_path):
     assert rows(long) == [7]
 
 
+def test_splits_of_configurations(tmp_path):
+    """A repository's files may be in a folder of a configuration."""
+    for number, folder in enumerate(("one/plain_text/{}-00000-of-00001", "two/default/{}/0000", "some/en/{}/0000", "some/fr/{}-00000-of-00001")):
+        for split in ("test", "train"):
+            path = tmp_path / f"{folder.format(split)}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            parquets.write(path, {"x": Column("int64", [2 * number + (split == "train")])})
+    (tmp_path / "one/README.md").write_text("a card")
+    for number, name in enumerate(("one", "two", "some/en", "some/fr")):
+        assert [sluice.Dataset(tmp_path / name, split=split)[0]["x"] for split in ("test", "train")] == [2 * number, 2 * number + 1]
+    with pytest.raises(sluice.InvalidError, match='one/plain_text: split "val": there is no such split; the splits are: test, train'):
+        sluice.Dataset(tmp_path / "one", split="val")
+    words = r'some: split "train": it has no splits itself, but its folders have some: "en" .*, "fr" \(parquet\): open one of them'
+    with pytest.raises(sluice.InvalidError, match=words):
+        sluice.Dataset(tmp_path / "some", split="train")
+    (tmp_path / "one/scripts").mkdir()
+    with pytest.raises(sluice.InvalidError, match=r'but its folder has some: "plain_text" \(parquet\): open that'):
+        sluice.Dataset(tmp_path / "one", split="train")
+
+
 def test_files_of_spark(tmp_path):
     parquets.write(tmp_path / "part-00000-0a1b-c000.snappy.parquet", {"x": Column("int64", [1])})
     for name in ("_SUCCESS", "_metadata", "_common_metadata", ".part-0.crc", "README.md", "notes.txt"):

@@ -111,6 +111,16 @@ def test_meaning(voc):
     }  # fmt: skip
 
 
+def test_a_split_is_a_list(voc):
+    (voc / "ImageSets/Main/val.txt").write_text("2008_000003\n")
+    with pytest.raises(INVALID, match=r'split "val": its splits are lists: open .*/ImageSets/Main/val\.txt$'):
+        sluice.Dataset(voc, split="val")
+    assert len(sluice.Dataset(voc / "ImageSets/Main/val.txt")) == 1
+    for split in ("nothing", "../Main/val", "v" * 300):
+        with pytest.raises(INVALID, match="has no splits to choose from"):
+            sluice.Dataset(voc, split=split)
+
+
 def test_lists(voc, monkeypatch):
     check(sluice.Dataset(voc / "ImageSets/Main/train.txt"), voc, all_names()[::2])
     data = sluice.Dataset(voc / "ImageSets/Main/dog_val.txt")

@@ -245,6 +245,9 @@ typedef struct sl_format {
     const char *known; /* the same for the sentence that lists all formats; NULL: `files` */
     bool takes_fields; /* sluice_dataset_options.fields */
     bool takes_split;  /* sluice_dataset_options.split: `open` picks it, or refuses it by name */
+    /* Where a split is of what a folder holds, if in no folder of its own there: a folder that has
+     * it, or a file to open. Writes the path, of SL_PATH_BYTES. False: nowhere; NULL, too. */
+    bool (*find_split)(const char *path, const char *wanted, char *place);
     /* Of a format whose folders have several files, of which one is the dataset: the number of the
      * file that a split is. INVALID, with the names. NULL: there is no such choice. */
     sluice_status (*choose_split)(const char *const *paths, uint32_t count, const char *wanted,

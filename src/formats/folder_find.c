@@ -6,6 +6,7 @@
 #include "folder_find.h"
 
 #include "companions.h"
+#include "folder_split.h"
 #include "foreign.h"
 #include "media.h"
 #include "memory.h"
@@ -459,6 +460,55 @@ sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_e
                          "no dataset in it: %s; looked for pictures (*%s), also in its folders, "
                          "and for all known formats",
                          there, inner);
+}
+
+/* What a folder is called that may have the split: its format, or that it has folders of splits. */
+static const char *kind_of_splits(const char *path, const char *wanted)
+{
+    char inner[SL_PATH_BYTES];
+    const char *kind = NULL;
+    sl_found found = {.format = NULL};
+    sl_file_list splits = {.count = 0};
+    if (sl_folder_find(&found, path, NULL) != SLUICE_OK || found.format == NULL) {
+        kind = NULL;
+    } else if (found.format != sl_formats[SL_FORMAT_FOLDER]) {
+        kind = found.format->name;
+    } else if (sl_folder_split_find(path, wanted, inner, &splits, NULL) == SLUICE_OK) {
+        kind = "a folder for each split";
+    }
+    sl_file_list_close(&splits);
+    sl_found_close(&found);
+    return kind;
+}
+
+sluice_status sl_folder_find_inner_split(const sl_found *found, const char *path,
+                                         char inner[SL_PATH_BYTES], sluice_error *error)
+{
+    char text[OFFER_BYTES] = "";
+    size_t used = 0;
+    uint32_t count = 0;
+    const sl_seen_names *folders = &found->look->folders;
+    for (uint32_t i = 0; i < sl_seen_names_kept(folders) && used < sizeof(text); i++) {
+        const char *name = folders->names[i];
+        const char *kind =
+            sl_path_join(inner, path, name) ? kind_of_splits(inner, found->split) : NULL;
+        if (kind == NULL) {
+            continue;
+        }
+        if (folders->count == 1 && found->look->of[SL_FORMAT_FOLDER].count == 0) {
+            return SLUICE_OK;
+        }
+        const int more = snprintf(text + used, sizeof(text) - used, "%s\"%.80s\" (%s)",
+                                  count > 0 ? ", " : "", name, kind);
+        used += more > 0 ? (size_t)more : 0;
+        count++;
+    }
+    return count == 0 ? SLUICE_END
+                      : sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                                      SL_OPTION("split") " \"%.64s\": it has no splits itself, but "
+                                                         "its folder%s some: %s: open %s",
+                                      found->split, count > 1 ? "s have" : " has", text,
+                                      count > 1 ? "one of them" : "that");
 }
 
 sluice_status sl_folder_check_plain(const sl_found *found, const char *path, sluice_error *error)

@@ -28,6 +28,11 @@ void sl_found_close(sl_found *found);
 /* Once it turned out to have no pictures: what is there instead, and what can be opened in it.
  * INVALID. */
 sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_error *error);
+/* Where a split is to be opened of a folder that has none itself: in its only folder, whose path is
+ * written, if that is a dataset or has folders of splits. END: there is nothing of the kind.
+ * Errors: INVALID, with the names, where there are several folders. */
+sluice_status sl_folder_find_inner_split(const sl_found *found, const char *path,
+                                         char inner[SL_PATH_BYTES], sluice_error *error);
 /* Of what was opened as pictures without classes: INVALID where files of another format are beside
  * them. */
 sluice_status sl_folder_check_plain(const sl_found *found, const char *path, sluice_error *error);

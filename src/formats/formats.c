@@ -363,6 +363,28 @@ static sluice_status open_with_lists(sl_dataset **dataset, sl_found *found,
                : status;
 }
 
+/* A split that is further below. END: there is no such place. */
+static sluice_status open_split_below(sl_dataset **dataset, const sl_found *found, const char *path,
+                                      const sluice_dataset_options *options, sluice_error *error)
+{
+    char inner[SL_PATH_BYTES];
+    const char *const paths[] = {inner};
+    sluice_status status = SLUICE_END;
+    if (found->format->find_split != NULL) {
+        status = found->format->find_split(path, options->split, inner) ? SLUICE_OK : SLUICE_END;
+    } else if (found->format == sl_formats[SL_FORMAT_FOLDER] && found->look != NULL) {
+        status = sl_folder_find_inner_split(found, path, inner, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    return sl_store_has_folder(inner)
+               ? sl_dataset_open(dataset, paths, 1, options, error)
+               : sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                               SL_OPTION("split") " \"%.64s\": its splits are lists: open %.300s",
+                               options->split, inner);
+}
+
 static bool takes_split(const sl_found *found)
 {
     return found->format != NULL && found->format->takes_split;
@@ -376,6 +398,9 @@ static sluice_status formats_open_folder(sl_dataset **dataset, const char *const
     sluice_status status = formats_find_in_folder(&found, paths, count, error);
     if (status == SLUICE_OK && options->split != NULL && !takes_split(&found)) {
         status = open_split(dataset, paths, count, options, error);
+        if (status == SLUICE_END && count == 1) {
+            status = open_split_below(dataset, &found, paths[0], options, error);
+        }
         if (status != SLUICE_END) {
             sl_found_close(&found);
             return status;

@@ -87,3 +87,36 @@ TEST(many_splits_are_told_apart)
     assert_int_equal(sl_split_choose(names, 400, "val_399", &number, &error), SLUICE_OK);
     assert_int_equal(number, 399);
 }
+
+TEST(names_end_before_the_number)
+{
+    static const struct {
+        const char *name;
+        size_t length;
+    } cases[] = {
+        {"train-00000-of-00002.parquet", 5},
+        {"train-00000-of-00002-a09b74b3ef9c3b56.parquet", 5},
+        {"pets-train_00000_of_00002.arrow", 10},
+        {"train2017-1-of-2", 9},
+        {"train-0000.parquet", 0},
+        {"train-of-00002", 0},
+        {"train-1-of-2nd", 0},
+        {"-1-of-2", 0},
+        {"", 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(sl_split_before_number(cases[i].name), cases[i].length);
+    }
+}
+
+TEST(parts_of_a_split_begin_alike)
+{
+    assert_true(sl_splits_are_parts("train-a", "Train-b"));
+    assert_true(sl_splits_are_parts("cats-eval", "cats-val-2"));
+    assert_false(sl_splits_are_parts("cats-train", "dogs-train"));
+    assert_false(sl_splits_are_parts("train-a", "test-a"));
+    assert_false(sl_splits_are_parts("a", "a"));
+    assert_true(sl_split_means("eval-a", "val"));
+    assert_false(sl_split_means("train_val", "train"));
+    assert_false(sl_split_means("train-a", "train-b"));
+}

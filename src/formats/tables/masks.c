@@ -340,12 +340,28 @@ static bool masks_probe(const char *path)
     return sl_mask_places_find(path, &places);
 }
 
+/* The splits of the pictures, in whose folder the masks are found, too. */
+static bool masks_find_split(const char *path, const char *wanted, char *place)
+{
+    sl_mask_places places;
+    (void)wanted;
+    if (!sl_mask_places_find(path, &places) || places.is_list) {
+        return false;
+    }
+    const size_t length = strlen(places.root);
+    const bool is_root = strncmp(path, places.root, length) == 0 &&
+                         path[length + strspn(path + length, "/")] == '\0';
+    return is_root && sl_path_join(place, places.root, places.pictures) &&
+           sl_store_has_folder(place);
+}
+
 SL_FORMAT(masks) = {
     .name = "masks",
     .files = "folders of pictures and masks",
     .known = "folders of pictures beside folders of masks (images, masks)",
     .has_annotations = true,
     .takes_fields = true,
+    .find_split = masks_find_split,
     .probe = masks_probe,
     .open = open_masks,
 };

@@ -14,6 +14,7 @@
 #include "voc_files.h"
 #include "voc_xml.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -652,12 +653,22 @@ static sluice_status open_voc(sl_dataset **dataset, const char *const *paths, si
     return status;
 }
 
+/* The list of a split. */
+static bool voc_find_split(const char *path, const char *wanted, char *place)
+{
+    char name[NAME_MAX + 1];
+    const int length = snprintf(name, sizeof(name), "ImageSets/Main/%s.txt", wanted);
+    return strchr(wanted, '/') == NULL && length > 0 && (size_t)length < sizeof(name) &&
+           sl_path_join(place, path, name) && sl_store_has_file(place);
+}
+
 SL_FORMAT(voc) = {
     .name = "voc",
     .files = "Pascal VOC annotations",
     .known = "Pascal VOC annotations (lists in ImageSets)",
     .has_annotations = true,
     .takes_fields = true,
+    .find_split = voc_find_split,
     .probe = sl_voc_files_probe,
     .open = open_voc,
 };
