@@ -139,6 +139,23 @@ def test_several_sources(roboflow):
         assert (numpy.asarray(sample["boxes"]) == boxes).all() and numpy.asarray(sample["labels"]).tolist() == classes.tolist()
 
 
+@pytest.mark.parametrize("info", [{"year": 2024, "version": "1.0", "contributor": "Label Studio"}, {"images": []}])
+def test_label_studio(tmp_path, info):
+    """Its notes.json has COCO's categories, and is no dataset beside the labels; one that lists images is, and so may be one that breaks off."""
+    pictures, labels = tmp_path / "images", tmp_path / "labels"
+    write(pictures, labels)
+    (tmp_path / "classes.txt").write_text("\n".join(NAMES) + "\n")
+    notes = {"categories": [{"id": number, "name": name} for number, name in enumerate(NAMES)], "info": info}
+    (tmp_path / "notes.json").write_text(json.dumps(notes, indent=2))
+    data, told = read_quietly(tmp_path)
+    check(data, pictures, labels)
+    assert list(data.classes) == NAMES and left_out(data) == {} and not [each for each in told if "notes.json" in each]
+    for text in (json.dumps({**notes, "images": []}), json.dumps(notes)[:-2]):
+        (tmp_path / "notes.json").write_text(text)
+        with pytest.raises(INVALID, match='"yolo" and one of "coco": open the second by its file .*notes.json'):
+            sluice.Dataset(tmp_path)
+
+
 def test_folders(coco, monkeypatch):
     for split in ("train", "val"):
         pictures, labels = coco / "images" / split, coco / "labels" / split

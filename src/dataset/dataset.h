@@ -271,6 +271,9 @@ typedef struct sl_format {
     bool (*is_file)(const char *name);
     /* Whether a file of such a name is one by what it holds. NULL: its name says it all. */
     bool (*is_sure)(const char *path);
+    /* The same of annotations beside a dataset of another format, where a part of them does not
+     * count. NULL: is_sure. */
+    bool (*is_whole)(const char *path);
     bool is_binary; /* its files are no texts, which may are beside any dataset */
     bool is_single; /* its files cannot be joined */
     /* Its files may list the pictures of the folder that they are in, or of those beside theirs. */

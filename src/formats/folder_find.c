@@ -229,11 +229,10 @@ static sluice_status find_files(sl_found *found, const char *path, sluice_error 
 
 /* ---- annotations beside pictures ---- */
 
-static sluice_status list_annotations(sl_found *found, size_t number, const char *path,
-                                      sluice_error *error)
+static sluice_status list_annotations(sl_found *found, const sl_format *format, size_t number,
+                                      const char *path, sluice_error *error)
 {
     const sl_folder_look *look = found->look;
-    const sl_format *format = sl_formats[number];
     const bool beside = look->of[SL_FORMAT_FOLDER].count > 0 && look->folders.count == 0;
     const bool above = look->usual_folders > 0;
     sluice_status status = SLUICE_OK;
@@ -257,7 +256,7 @@ static sluice_status find_annotations(sl_found *found, const char *path, sluice_
     for (size_t i = 0; status == SLUICE_OK && found->files.count == 0 && i < SL_FORMATS; i++) {
         if (sl_formats[i]->is_annotations) {
             found->format = sl_formats[i];
-            status = list_annotations(found, i, path, error);
+            status = list_annotations(found, found->format, i, path, error);
         }
     }
     if (found->files.count == 0) {
@@ -275,8 +274,10 @@ static sluice_status refuse_annotations(const sl_found *usual, const char *path,
     sluice_status status = SLUICE_OK;
     for (size_t i = 0; status == SLUICE_OK && other.files.count == 0 && i < SL_FORMATS; i++) {
         if (sl_formats[i]->is_annotations && sl_formats[i] != usual->format) {
+            sl_format whole = *sl_formats[i];
+            whole.is_sure = whole.is_whole != NULL ? whole.is_whole : whole.is_sure;
             other.format = sl_formats[i];
-            status = list_annotations(&other, i, path, error);
+            status = list_annotations(&other, &whole, i, path, error);
         }
     }
     if (status == SLUICE_OK && other.files.count > 0) {

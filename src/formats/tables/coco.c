@@ -118,6 +118,12 @@ static bool coco_probe(const char *path)
            (sl_json_lists(path, sl_coco_lists, SL_COCO_LISTS, LOOK_BYTES) || is_wide(path));
 }
 
+/* Label Studio writes the categories alone beside the labels of YOLO (notes.json). */
+static bool coco_is_whole(const char *path)
+{
+    return coco_probe(path) && !sl_json_lacks(path, &sl_coco_lists[SL_COCO_IMAGES]);
+}
+
 static bool coco_is_file(const char *name)
 {
     return sl_ends_with(name, ".json");
@@ -468,6 +474,7 @@ SL_FORMAT(coco) = {
     .probe = coco_probe,
     .is_file = coco_is_file,
     .is_sure = coco_probe,
+    .is_whole = coco_is_whole,
     .is_single = true,
     .takes_split = true,
     .choose_split = sl_coco_choose_split,

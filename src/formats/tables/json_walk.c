@@ -292,3 +292,15 @@ bool sl_json_lists(const char *path, const sl_json_list *lists, uint32_t count, 
     sl_json_reader_close(&w);
     return found;
 }
+
+bool sl_json_lacks(const char *path, const sl_json_list *list)
+{
+    sl_json_reader w = {.path = path};
+    bool lacks = false;
+    if (sl_json_reader_open(&w)) {
+        lacks = !json_walk_find_list(&w, list, 1) && sl_json_skip(&w, '}') &&
+                sl_json_reader_check(&w) == SLUICE_OK;
+    }
+    sl_json_reader_close(&w);
+    return lacks;
+}

@@ -51,6 +51,8 @@ sluice_status sl_json_walk(const char *path, const sl_json_visitor *visitor, slu
 /* Whether the file begins as an object that has one of those lists; it is read until one is found,
  * `most` bytes of it at most. */
 bool sl_json_lists(const char *path, const sl_json_list *lists, uint32_t count, uint64_t most);
+/* Whether it is an object to its end, without that list; what cannot be read may have it. */
+bool sl_json_lacks(const char *path, const sl_json_list *list);
 /* " (id 7)" of an element that has an id, else "". */
 void sl_json_name_id(const sl_json_element *element, char *text, size_t bytes);
 /* An error about an element: CORRUPT. */
