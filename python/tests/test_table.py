@@ -3,6 +3,7 @@
 import csv
 import json
 import locale
+import re
 import subprocess
 
 import numpy
@@ -78,6 +79,38 @@ def test_csv(pictures, way):
     check(write_csv(pictures / "a.csv", [row_of(number) for number in range(ROWS)], **WAYS[way]))
 
 
+SPACED = {
+    "roboflow": ("filename, cat, dog", ["pics/0.png, 1, 0", "pics/1.png, 0, 1"]),
+    "words": ("file_name, label, t", ["pics/0.png, cat, a b", "pics/1.png, dog,c", 'pics/2.png, cat, "x, y "']),
+    "after": ("file_name ,t\t, n", ["pics/0.png ,a,1 ", "pics/1.png\t, b ,  2", 'pics/2.png, "c" , 3']),
+    "quoted names": ('"file_name", "t", "n"', ['"pics/0.png", " a", 1', '"pics/1.png", "b ", 2']),
+    "tsv": ("file_name\t n\tt ", ["pics/0.png\t 1\t a", "pics/1.png\t2 \tb"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPACED)
+def test_blanks_after_commas(pictures, name):
+    """As Python's csv reads them with skipinitialspace, without those at the end of what has no quotes."""
+    head, lines = SPACED[name]
+    path = pictures / ("a.tsv" if name == "tsv" else "a.csv")
+    path.write_text("\n".join([head, *lines]) + "\n")
+    comma, blanks = ("\t", " ") if name == "tsv" else (",", "[ \t]")
+    table = list(csv.reader((re.sub(f"{blanks}+(?={comma}|$)", "", line) for line in [head, *lines]), skipinitialspace=True, delimiter=comma))
+    data = sluice.Dataset(path)
+    for sample, row in zip(data, table[1:], strict=True):
+        for column, value in zip(table[0][1:], row[1:], strict=True):
+            found = sample[column]
+            assert (data.classes[found] if column == "label" else str(found)) == value, column
+        assert sample["key"] == row[0] and bytes(sample["image"]) == (pictures / row[0]).read_bytes()
+
+
+def test_blanks_around_numbers_alone(pictures):
+    """Where the names of columns have none."""
+    (pictures / "a.csv").write_text('file_name,label,x,t,q\npics/0.png, 3, 1.5 , a,1\npics/1.png,4 , , b ," 2"\n')
+    data = sluice.Dataset(pictures / "a.csv")
+    assert [[sample[name] for name in ("label", "x", "t", "q")] for sample in data] == [[3, 1.5, " a", "1"], [4, None, " b ", " 2"]]
+
+
 def test_tsv_and_json_lines(pictures):
     rows = [row_of(number) for number in range(ROWS)]
     check(write_csv(pictures / "a.tsv", rows, delimiter="\t"))
@@ -111,7 +144,7 @@ def types_of(path, **options):
 
 def test_what_is_no_number(pictures):
     """Nothing loses digits on the way."""
-    cells = ["9223372036854775808", "1 ", "0x10", "1,5", "1_0", "--1", "1e", "", "nan", "-inf", "1.", ".5", "+7", "True"]
+    cells = ["9223372036854775808", "1 x", "0x10", "1,5", "1_0", "--1", "1e", "", "nan", "-inf", "1.", ".5", "+7", "True"]
     kinds = ["text"] * 7 + ["text", "float", "float", "float", "float", "int", "text"]
     for cell, kind in zip(cells, kinds):
         write_csv(pictures / "a.csv", [{"path": "pics/0.png", "x": cell}])

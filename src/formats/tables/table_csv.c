@@ -54,13 +54,31 @@ static sluice_status take_quoted(sl_table *table)
     }
 }
 
-static sluice_status take_cell(sl_table *table)
+/* "a, b": whoever writes names so writes values so. */
+static bool table_csv_skip_blanks(sl_table *table)
+{
+    bool skipped = false;
+    for (int next = sl_table_peek(table); (next == ' ' || next == '\t') && next != table->delimiter;
+         next = sl_table_peek(table)) {
+        table->at++;
+        skipped = true;
+    }
+    return skipped;
+}
+
+static sluice_status take_cell(sl_table *table, bool *quoted)
 {
     const char stops[] = {(char)table->delimiter, '\r', '\n', '\0'};
-    const bool quoted = !table->is_list && sl_table_peek(table) == '"';
-    table->at += quoted;
+    if (table->is_header || table->is_spaced) {
+        table->is_spaced = table_csv_skip_blanks(table) || table->is_spaced;
+    }
+    *quoted = !table->is_list && sl_table_peek(table) == '"';
+    table->at += *quoted;
     const sluice_status status =
-        quoted ? take_quoted(table) : sl_table_take(table, stops, sizeof(stops));
+        *quoted ? take_quoted(table) : sl_table_take(table, stops, sizeof(stops));
+    if (status == SLUICE_OK && *quoted && table->is_spaced) {
+        (void)table_csv_skip_blanks(table);
+    }
     const int next = sl_table_peek(table);
     if (status < 0) {
         return status;
@@ -92,8 +110,9 @@ sluice_status sl_table_take_row(sl_table *table, uint32_t *count)
             return sl_table_refuse(table, SLUICE_UNSUPPORTED, SL_FIELD_NONE,
                                    "it has more than 1024 columns", table->error);
         }
-        table->begins[(*count)++] = (uint32_t)table->text_bytes;
-        const sluice_status status = take_cell(table);
+        table->begins[*count] = (uint32_t)table->text_bytes;
+        const sluice_status status = take_cell(table, &table->is_quoted[*count]);
+        (*count)++;
         const int next = sl_table_peek(table);
         if (status < 0 || next != table->delimiter) {
             if (status == SLUICE_OK && next >= 0) {
@@ -121,10 +140,62 @@ static sluice_status table_csv_set_name(sl_table *table, uint32_t column, const 
     return SLUICE_OK;
 }
 
+/* Without the blanks around it. */
+static sl_bytes strip_blanks(sl_bytes text)
+{
+    while (text.size > 0 && (text.data[0] == ' ' || text.data[0] == '\t')) {
+        text.data++;
+        text.size--;
+    }
+    while (text.size > 0 && (text.data[text.size - 1] == ' ' || text.data[text.size - 1] == '\t')) {
+        text.size--;
+    }
+    return text;
+}
+
+/* A cell's text, behind which is a NUL. */
+static sl_bytes table_csv_text(const sl_table *table, uint32_t cell, uint32_t count)
+{
+    const size_t end = cell + 1 < count ? table->begins[cell + 1] : table->text_bytes;
+    return (sl_bytes){table->text + table->begins[cell], end - 1 - table->begins[cell]};
+}
+
+/* Ends a text of the row where its blanks begin; where they are a part of it, which a number's
+ * never are, it stays as it is. */
+static sl_bytes strip_value(sl_table *table, sl_bytes text)
+{
+    const sl_bytes stripped = strip_blanks(text);
+    sl_list_shape shape;
+    if (stripped.size == text.size) {
+        return text;
+    }
+    uint8_t *end = table->text + (stripped.data - table->text) + stripped.size;
+    const uint8_t was = *end;
+    *end = '\0';
+    const sl_cell cell = {.kind = SL_CELL_WORDS, .text = stripped};
+    if (table->is_spaced || stripped.size == 0 || sl_cell_look(&cell, &shape) != SL_CELL_TEXT) {
+        return stripped;
+    }
+    *end = was;
+    return text;
+}
+
+static const char *table_csv_take_name(sl_table *table, uint32_t column, uint32_t count)
+{
+    const sl_bytes text = table_csv_text(table, column, count);
+    const sl_bytes name = table->is_quoted[column] ? text : strip_blanks(text);
+    table->is_spaced = table->is_spaced || name.size < text.size;
+    table->text[table->begins[column] + (size_t)(name.data - text.data) + name.size] = '\0';
+    return (const char *)name.data;
+}
+
 sluice_status sl_table_read_header(sl_table *table)
 {
     uint32_t count;
+    table->is_header = true;
+    table->is_spaced = false;
     sluice_status status = sl_table_take_row(table, &count);
+    table->is_header = false;
     if (status == SLUICE_OK && count == 0) {
         return sl_table_refuse(table, SLUICE_INVALID, SL_FIELD_NONE,
                                "the file is empty: its first line has to name the columns",
@@ -132,7 +203,7 @@ sluice_status sl_table_read_header(sl_table *table)
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
         table->columns = i;
-        status = table_csv_set_name(table, i, (const char *)table->text + table->begins[i]);
+        status = table_csv_set_name(table, i, table_csv_take_name(table, i, count));
     }
     table->columns = count;
     return status;
@@ -154,10 +225,10 @@ sluice_status sl_table_next_csv(sl_table *table, bool *more)
                          "comma in it has to be in quotes)");
     }
     for (uint32_t i = 0; i < count; i++) {
-        const size_t end = i + 1 < count ? table->begins[i + 1] : table->text_bytes;
-        const size_t bytes = end - 1 - table->begins[i];
-        table->cells[i] = (sl_cell){.kind = bytes > 0 ? SL_CELL_WORDS : SL_CELL_ABSENT,
-                                    .text = {table->text + table->begins[i], bytes}};
+        const sl_bytes all = table_csv_text(table, i, count);
+        const sl_bytes text = table->is_quoted[i] ? all : strip_value(table, all);
+        table->cells[i] =
+            (sl_cell){.kind = text.size > 0 ? SL_CELL_WORDS : SL_CELL_ABSENT, .text = text};
     }
     return SLUICE_OK;
 }

@@ -29,6 +29,10 @@ typedef struct sl_table {
     const char *path;
     sl_handle from;
     bool is_json, is_list, is_pairs;
+    /* Of CSV: the first row is being read; blanks around values are no part of them, as those
+     * around the names of columns say. */
+    bool is_header, is_spaced;
+    bool is_quoted[SL_SOURCE_COLUMNS_MAX]; /* of the row's cells, which keep their blanks */
     uint8_t delimiter;
     sl_file_identity file; /* when it was opened */
     uint8_t *window;
