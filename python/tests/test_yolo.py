@@ -584,6 +584,26 @@ def test_left_out(coco):
     assert "lists of classes that are not used" not in left_out(data) and list(data.classes) == NAMES
 
 
+def test_left_out_beside_pictures(tmp_path):
+    """Labels that are read are not left out, where they are in the folder of pictures that a YAML names."""
+    for folder in ("train", "val/images"):
+        write(tmp_path / folder, tmp_path / folder.replace("images", "labels"))
+        (tmp_path / folder.replace("images", "labels") / "000002.txt").write_text("")
+    (tmp_path / "data.yaml").write_text("train: train\nval: val\nnames: [a, b, c]\n")
+    data, told = read_quietly(tmp_path, split="train")
+    assert left_out(data) == {} and told == [] and len(data) == 9
+    assert (numpy.asarray(data[1]["boxes"]) == model(tmp_path / "train/000001.txt")[0]).all()
+    data, told = read_quietly(tmp_path, split="val")
+    assert left_out(data) == {} and told == [] and len(data) == 9
+    assert (numpy.asarray(data[1]["boxes"]) == model(tmp_path / "val/labels/000001.txt")[0]).all()
+    (tmp_path / "train/notes.md").write_text("")
+    for name in ("train/gone.txt", "val/images/000001.txt"):
+        (tmp_path / name).write_text("0 .5 .5 .1 .1\n")
+    assert left_out(read_quietly(tmp_path, split="train")[0]) == {
+        "label files without an image": (1, True, "gone.txt"), "files of image folders that are not images": (1, False, "notes.md")}
+    assert left_out(read_quietly(tmp_path, split="val")[0]) == {"label files without an image": (1, True, "images/000001.txt")}
+
+
 def test_unlabelled(coco):
     """Pictures without a label file are samples without objects; many of them are worth a warning."""
     for number in (1, 2, 7):

@@ -75,7 +75,7 @@ static void omit_file(const maker *m, const char *path)
 {
     if (sl_pair_is_image(path) && !sl_pair_is_picture(path)) {
         name_tree_omit(m, "images of kinds that are not read", path, SL_OMITTED_IMAGES);
-    } else if (m->tree->others != NULL) {
+    } else if (m->tree->others != NULL && (m->tree->passes == NULL || !m->tree->passes(path))) {
         name_tree_omit(m, m->tree->others, path, SL_OMITTED_THINGS);
     }
 }

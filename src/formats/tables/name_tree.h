@@ -24,11 +24,12 @@ typedef struct sl_name_tree {
     uint64_t count, file_capacity;
     sl_omissions *omissions; /* where files that are passed over are counted; NULL: nowhere */
     const char *others;      /* the reason for files that are not images; NULL: not counted */
+    bool (*passes)(const char *name); /* of those, what is counted elsewhere; NULL: nothing is */
 } sl_name_tree;
 
 /* Files that `takes` wants by their names; those of the folder itself, and of folders in it where
- * `deep`. `tree` is all zero, except `omissions` and `others`. Errors: IO, INVALID (a path is too
- * long), NOMEM. */
+ * `deep`. `tree` is all zero, except `omissions`, `others` and `passes`. Errors: IO, INVALID (a
+ * path is too long), NOMEM. */
 sluice_status sl_name_tree_open(sl_name_tree *tree, const char *folder, bool deep,
                                 bool (*takes)(const char *name), sluice_error *error);
 void sl_name_tree_close(sl_name_tree *tree); /* of all zero is fine */

@@ -8,6 +8,7 @@
 #include "splits.h"
 #include "text_file.h"
 #include "yolo_folders.h"
+#include "yolo_look.h"
 #include "yolo_paths.h"
 #include "yolo_sources.h"
 
@@ -59,6 +60,7 @@ static sluice_status yolo_add_folder(sl_yolo_files *files, const char *folder, b
     }
     tree->omissions = &files->omissions;
     tree->others = "files of image folders that are not images";
+    tree->passes = sl_yolo_are_beside(full) ? sl_yolo_is_label_named : NULL;
     sluice_status status = sl_name_tree_open(tree, full, deep, sl_pair_is_picture, error);
     if (status == SLUICE_OK && tree->count == 0) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, full, -1, "no picture is in it");

@@ -40,6 +40,31 @@ static bool tree_has_stem(const sl_name_tree *tree, const char *path)
     return false;
 }
 
+/* Whether a label in the folder of pictures is that of one of them: that of a/images/b.jpg is
+ * a/labels/b.txt there, too, and not the one beside it. */
+static bool tree_has_picture(const sl_name_tree *tree, const char *label, bool beside)
+{
+    char path[SL_PATH_BYTES];
+    char found[2 * SL_PATH_BYTES];
+    const char *labels = NULL;
+    const int length = snprintf(path, sizeof(path), "/%s", label);
+    if (!beside || length < 0 || (size_t)length >= sizeof(path)) {
+        return tree_has_stem(tree, label);
+    }
+    for (const char *at = strstr(path, "/labels/"); at != NULL; at = strstr(at + 1, "/labels/")) {
+        labels = at;
+    }
+    if (strstr(path, "/images/") == NULL && tree_has_stem(tree, label)) {
+        return true;
+    }
+    if (labels == NULL || strstr(labels, "/images/") != NULL) {
+        return false;
+    }
+    (void)snprintf(found, sizeof(found), "%.*s/images/%s", (int)(labels - path), path,
+                   labels + strlen("/labels/"));
+    return tree_has_stem(tree, found + 1);
+}
+
 static void omit_label(sl_yolo_files *files, const char *label)
 {
     if (strcmp(label, "classes.txt") == 0) {
@@ -64,20 +89,36 @@ static sluice_status check_ending(const char *folder, const char *label, sluice_
                          "end so");
 }
 
+/* The folder of the labels of a folder's pictures. False: its path is too long. */
+static bool find_labels(const char *folder, char labels[SL_PATH_BYTES])
+{
+    char path[SL_PATH_BYTES];
+    if (!sl_path_join(path, folder, "x.jpg") || !sl_yolo_label_of(path, labels)) {
+        return false;
+    }
+    *strrchr(labels, '/') = '\0';
+    return true;
+}
+
+bool sl_yolo_are_beside(const char *folder)
+{
+    char labels[SL_PATH_BYTES];
+    return find_labels(folder, labels) && strcmp(labels, folder) == 0;
+}
+
 sluice_status sl_yolo_count_labels(sl_yolo_files *files, const char *folder, bool deep,
                                    const sl_name_tree *pictures, sluice_error *error)
 {
-    char path[SL_PATH_BYTES];
     char labels[SL_PATH_BYTES];
     sl_name_tree images = {.count = 0};
     sl_name_tree tree = {.omissions = &files->omissions,
                          .others = "files of label folders that are not labels"};
     sluice_status status = SLUICE_OK;
-    if (!sl_path_join(path, folder, "x.jpg") || !sl_yolo_label_of(path, labels)) {
+    const bool beside = sl_yolo_are_beside(folder);
+    if (!find_labels(folder, labels)) {
         return SLUICE_OK;
     }
-    *strrchr(labels, '/') = '\0';
-    if (strcmp(labels, folder) == 0) {
+    if (beside) {
         tree.omissions = NULL; /* they were counted as files of pictures' folder */
     }
     if (sl_store_has_folder(labels)) {
@@ -86,13 +127,13 @@ sluice_status sl_yolo_count_labels(sl_yolo_files *files, const char *folder, boo
     for (uint64_t i = 0; status == SLUICE_OK && i < tree.count; i++) {
         const char *label = sl_name_tree_path(&tree, i);
         status = check_ending(labels, label, error);
-        if (status < 0 || tree_has_stem(pictures, label)) {
+        if (status < 0 || tree_has_picture(pictures, label, beside)) {
             continue;
         }
         if (images.text == NULL) {
             status = sl_name_tree_open(&images, folder, deep, sl_pair_is_image, error);
         }
-        if (status == SLUICE_OK && !tree_has_stem(&images, label)) {
+        if (status == SLUICE_OK && !tree_has_picture(&images, label, beside)) {
             omit_label(files, label);
         }
     }

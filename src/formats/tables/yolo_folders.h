@@ -11,6 +11,9 @@
 #include "name_tree.h"
 #include "yolo_files.h"
 
+/* Whether the labels of pictures in a folder are beside them, or in folders there: it is the folder
+ * of labels, too. */
+bool sl_yolo_are_beside(const char *folder);
 /* Counts label files of the folder beside `folder`, one of pictures, that belong to no image of any
  * kind; a classes.txt is noted. Errors: IO, NOMEM. */
 sluice_status sl_yolo_count_labels(sl_yolo_files *files, const char *folder, bool deep,
