@@ -57,6 +57,20 @@ def test_texts_beside_few_pictures_are_counted(tmp_path):
         left_out(data).values())[0][0] == 3
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.filterwarnings("error")
+def test_few_captions_that_name_their_picture(tmp_path, count):
+    """They were read, and are no lists of the pictures."""
+    for i in range(count):
+        photo(tmp_path / f"{i}a.jpg", i)
+        text(tmp_path / f"{i}a.txt", f"a picture {i}a.jpg of a cat")
+    data = sluice.Dataset(tmp_path)
+    assert [each["txt"] for each in data] == [f"a picture {i}a.jpg of a cat" for i in range(count)] and left_out(data) == {}
+    text(tmp_path / "more.csv", "".join(f"{i}a.jpg,{i},cat\n" for i in range(count)))
+    with pytest.warns(UserWarning, match="more.csv: it says something of the images, too"):
+        assert left_out(sluice.Dataset(tmp_path))["lists of the images"] == (1, False, "more.csv")
+
+
 def test_captions_of_other_encodings(tmp_path):
     captioned(tmp_path / "a", ["0", "1"])
     captioned(tmp_path / "b", ["0"])

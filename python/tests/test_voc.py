@@ -310,6 +310,18 @@ def test_left_out(voc):
     assert sluice.Dataset(voc / "ImageSets/Main/train.txt").left_out == []
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.filterwarnings("error")
+def test_few_beside_pictures(tmp_path, count):
+    """As Roboflow exports them: an annotation that names its picture was read, and is no list of the pictures."""
+    names = [f"{number}a" for number in range(count)]
+    for name in names:
+        Image.new("RGB", (500, 375)).save(tmp_path / f"{name}.jpg")
+        (tmp_path / f"{name}.xml").write_text(annotate(name, [("cat", 0, (1, 2, 30, 40))]))
+    data = sluice.Dataset(tmp_path)
+    assert data.format == "voc" and [each["key"] for each in data] == [f"{name}.jpg" for name in names] and data.left_out == []
+
+
 def test_sizes_unknown(voc):
     for number, size in enumerate(("<width>0</width><height>0</height>", "", "<width>41</width><height></height>")):
         page = voc / f"Annotations/2008_{number:06}.xml"

@@ -372,6 +372,46 @@ static bool is_beside(const sl_dataset *dataset, const char *path)
            says == SL_MENTIONS_REPEATS || says == SL_MENTIONS_UNREADABLE;
 }
 
+/* How the files beside pictures end that a format reads, as far as it is known of it. */
+static bool reads_extension(const sl_dataset *dataset, const sl_folder_look *look,
+                            const char *extension)
+{
+    if (strcmp(dataset->info.format, sl_format_voc.name) == 0) {
+        return strcmp(extension, "xml") == 0 && look->annotations.count == 0;
+    }
+    if (strcmp(dataset->info.format, sl_format_yolo.name) == 0) {
+        return strcmp(extension, "txt") == 0;
+    }
+    /* texts of samples are called as their files end; a label is that of a folder */
+    return strcmp(dataset->info.format, sl_formats[SL_FORMAT_FOLDER]->name) == 0 &&
+           strcmp(extension, "label") != 0 && sl_dataset_field(dataset, extension) != SL_FIELD_NONE;
+}
+
+/* Whether it was read for the picture beside it that is called alike. */
+static bool is_of_picture(const sl_dataset *dataset, const sl_folder_look *look, const char *folder,
+                          const char *name)
+{
+    char key[SL_PATH_BYTES];
+    char path[SL_PATH_BYTES];
+    const char *dot = strrchr(name, '.');
+    if (dot == NULL || !reads_extension(dataset, look, dot + 1)) {
+        return false;
+    }
+    const size_t stem = (size_t)(dot - name);
+    for (uint64_t i = 0; i < dataset->info.samples; i++) {
+        if (sl_dataset_key(dataset, i, key, sizeof(key), NULL) != SLUICE_OK ||
+            strncmp(key, name, stem) != 0) {
+            continue;
+        }
+        const char *end = strrchr(key, '.');
+        if (key[stem] == '\0' ||
+            (end == key + stem && sl_path_join(path, folder, key) && sl_store_has_file(path))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 sluice_status sl_folder_lists_beside(sl_dataset *dataset, const sl_folder_look *look,
                                      const char *folder, const char *own, sluice_error *error)
 {
@@ -390,7 +430,8 @@ sluice_status sl_folder_lists_beside(sl_dataset *dataset, const sl_folder_look *
         const char *name = look->lists[i];
         const bool is_own =
             strcmp(name, own) == 0 || (sl_ends_with(own, ".json") && sl_ends_with(name, ".json"));
-        if (!is_own && sl_path_join(path, folder, name) && is_beside(dataset, path)) {
+        if (!is_own && sl_path_join(path, folder, name) && is_beside(dataset, path) &&
+            !is_of_picture(dataset, look, folder, name)) {
             sl_omit(&dataset->omissions, SL_OMITTED_THINGS, "lists of the images", name);
             sl_seen_names_add(found, name);
         }
