@@ -84,6 +84,7 @@ SPACED = {
     "words": ("file_name, label, t", ["pics/0.png, cat, a b", "pics/1.png, dog,c", 'pics/2.png, cat, "x, y "']),
     "after": ("file_name ,t\t, n", ["pics/0.png ,a,1 ", "pics/1.png\t, b ,  2", 'pics/2.png, "c" , 3']),
     "quoted names": ('"file_name", "t", "n"', ['"pics/0.png", " a", 1', '"pics/1.png", "b ", 2']),
+    "after quotes": ('"file_name" ,"t"', ['"pics/0.png" , "a, b"', '"pics/1.png","b "']),
     "tsv": ("file_name\t n\tt ", ["pics/0.png\t 1\t a", "pics/1.png\t2 \tb"]),
 }  # fmt: skip
 

@@ -76,8 +76,8 @@ static sluice_status take_cell(sl_table *table, bool *quoted)
     table->at += *quoted;
     const sluice_status status =
         *quoted ? take_quoted(table) : sl_table_take(table, stops, sizeof(stops));
-    if (status == SLUICE_OK && *quoted && table->is_spaced) {
-        (void)table_csv_skip_blanks(table);
+    if (status == SLUICE_OK && *quoted && (table->is_header || table->is_spaced)) {
+        table->is_spaced = table_csv_skip_blanks(table) || table->is_spaced;
     }
     const int next = sl_table_peek(table);
     if (status < 0) {
