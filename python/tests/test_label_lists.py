@@ -424,3 +424,16 @@ def test_a_table_beside_splits(tmp_path):
     with pytest.warns(UserWarning, match="have no labels, and train.csv beside it is not read: open that file"):
         data = sluice.Dataset(tmp_path, split="train")
     assert len(data) == 3 and "label" not in data.fields
+
+
+def test_text_labels_of_splits_are_numbered_apart(tmp_path):
+    """Each split's table has its own numbers, which is said; labels that are numbers are the same everywhere."""
+    for split, labels in {"train": ["cat", "dog"], "test": ["dog"]}.items():
+        pictures(tmp_path / split, len(labels))
+        text(tmp_path / split / "metadata.csv", "file_name,label\n" + "".join(f"{i}.jpg,{label}\n" for i, label in enumerate(labels)))
+    for split in ("train", "test"):
+        with pytest.warns(UserWarning, match="numbered by this split alone"):
+            sluice.Dataset(tmp_path, split=split)
+    for split, labels in {"train": [0, 1], "test": [1]}.items():
+        text(tmp_path / split / "metadata.csv", "file_name,label\n" + "".join(f"{i}.jpg,{label}\n" for i, label in enumerate(labels)))
+        assert [sample["label"] for sample in opened(tmp_path, split=split)] == labels
