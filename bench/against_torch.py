@@ -90,9 +90,12 @@ def main():
         for name, case in cases.items():
             command = [sys.executable, __file__, "--one", *case, seconds, str(time.time())]
             found[name].append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+    shown = {name: [statistics.median(row[i] for row in rows) for i in range(4)] for name, rows in found.items()}
     print(f"{'':16} {'images/s':>9} {'CPU ms':>8} {'first ms':>9} {'RSS MiB':>8}")
-    for name, rows in found.items():
-        print(f"{name:16} " + " ".join(f"{statistics.median(row[i] for row in rows):{width}}" for i, width in enumerate(("9.0f", "8.3f", "9.0f", "8.0f"))))
+    for name, row in shown.items():
+        print(f"{name:16} " + " ".join(f"{value:{width}}" for value, width in zip(row, ("9.0f", "8.3f", "9.0f", "8.0f"))))
+    theirs, folder, shards = (shown[name][1] for name in cases)
+    print(f"CPU time per image: torch needs {theirs / folder:.1f} times as much as sluice on the folder, {theirs / shards:.1f} times as much as on the shards")
 
 
 if __name__ == "__main__":

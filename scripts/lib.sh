@@ -30,13 +30,17 @@ libyaml-dev                                   : reads data.yaml, where YOLO keep
 libssl-dev                                    : libcrypto, verifies hashes of MDS shards (without it those of xxHash only)
 '
 # shellcheck disable=SC2034 # used by those who source this
+packages_for_python='
+python3                                       : the language of training loops, and of style and ABI checks
+python3-dev                                   : headers for the Python package
+python3-venv                                  : environments that the Python package is installed into
+'
+# shellcheck disable=SC2034 # used by those who source this
 packages_to_test='
 g++                                           : checks that the headers are C++ too
 libcmocka-dev                                 : the test framework
-python3                                       : style and ABI checks
 python3-pil                                   : Pillow, the reference for resized pixels
 python3-numpy                                 : compares arrays with it
-python3-dev                                   : headers for the Python package
 python3-pytest                                : tests of the Python package
 locales                                       : makes a locale that writes 1,5 for 1.5
 python3-lmdb                                  : LMDB itself, to compare its reader with
@@ -44,7 +48,6 @@ python3-protobuf                              : another writer of tf.train.Examp
 python3-torch                                 : the same, with torch tensors
 python3-opencv                                : its HSV, the reference for that of random_hsv; bench/yolo_twin.py
 python3-torchvision                           : its functions, the reference for augmented pixels
-python3-venv                                  : installs its wheel into an empty environment
 libarchive-tools                              : makes tars (bsdtar) for the tests of their reader
 libsnappy1v5                                  : compresses MDS shards for the tests of their reader
 mypy                                          : checks that its types are those of its code

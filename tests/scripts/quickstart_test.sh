@@ -61,7 +61,7 @@ stanza() { # stanza NAME ARCHITECTURE STATE
     printf 'Version: 1\nDescription: x\n\n'
 }
 . "$work/scripts/lib.sh"
-mapfile -t all < <(printf '%s' "$packages_to_build$packages_to_test$packages_of_launchers" |
+mapfile -t all < <(printf '%s' "$packages_to_build$packages_for_python$packages_to_test$packages_of_launchers" |
     sed 's/[ |:].*//' | grep .)
 [ "${#all[@]}" -gt 30 ] || fail "there are ${#all[@]} packages only"
 
