@@ -44,7 +44,7 @@ done
 step "pkg-config shared" "$cc" -std=c11 -o "$work/pc-shared" "$here/consumer/consumer.c" \
     $(pkg-config --cflags --libs sluice)
 step "run pkg-config shared" env LD_LIBRARY_PATH="$libdir" "$work/pc-shared"
-# As the README says, for a prefix that the system does not know.
+# As docs/c.md says, for a prefix that the system does not know.
 # shellcheck disable=SC2046
 step "pkg-config rpath" "$cc" -std=c11 -o "$work/pc-rpath" "$here/consumer/consumer.c" \
     $(pkg-config --cflags --libs sluice) -Wl,-rpath,"$(pkg-config --variable=libdir sluice)"
