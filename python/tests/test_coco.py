@@ -535,20 +535,42 @@ def test_splits(tmp_path, coco):
             assert len(data) == count and all(len(sample["image"]) > 0 for sample in data), split
         with pytest.raises(INVALID, match='split "test": there is no such split; the splits are: instances_train2017, instances_val'):
             sluice.Dataset(path, split="test")
-        with pytest.raises(INVALID, match="holds several .*instances_train2017.json.*, or its split"):
+        with pytest.raises(INVALID, match=r'holds several .*instances_train2017.json.*, or a split \(split "train"\)'):
             sluice.Dataset(path)
     assert len(sluice.Dataset(root / "annotations/instances_val2017.json", split="val")) == 3
     with pytest.raises(INVALID, match='split "train": there is no such split'):
         sluice.Dataset(root / "annotations/instances_val2017.json", split="train")
-    captions = {**coco, "annotations": []}
-    write(root, captions, "annotations/captions_train2017.json")
-    for split in ("train", "train2017"):
-        with pytest.raises(INVALID, match=f'split "{split}" may mean captions_train2017, instances_train2017: write one'):
-            sluice.Dataset(root, split=split)
-    assert len(sluice.Dataset(root, split="instances_train2017")) == 6
-    for name in ("captions_train2017", "instances_train2017"):
-        (root / f"annotations/{name}.json").unlink()
+    (root / "annotations/instances_train2017.json").unlink()
     assert len(sluice.Dataset(root, split="val")) == len(sluice.Dataset(root)) == 3
+
+
+def test_split_means_instances(tmp_path, coco):
+    """The annotations that cocodataset.org has of one split: those of detection, unless another file is named. The others are counted."""
+    (tmp_path / "val2017").rename(tmp_path / "train2017")
+    tasks = ("captions", "instances", "panoptic", "person_keypoints", "stuff")
+    for task in tasks:  # each with another number of images
+        write(tmp_path, {**coco, "images": coco["images"][tasks.index(task) :], "annotations": []}, f"annotations/{task}_train2017.json")
+    for split in ("train", "train2017"):
+        data = sluice.Dataset(tmp_path, split=split)
+        found = next(each for each in data.left_out if each.reason == "annotation files of the split beside instances_train2017.json")
+        assert len(data) == IMAGES - 1 and found.count == 4
+        assert found.example.endswith("captions_train2017.json") and "beside instances_train2017.json" in repr(data)
+    for task in tasks:
+        data = sluice.Dataset(tmp_path, split=f"{task}_train2017")
+        assert len(data) == IMAGES - tasks.index(task) and not any("beside" in each.reason for each in data.left_out)
+    with pytest.raises(INVALID, match=r'holds several .*captions_train2017.json .*, or a split \(split "train"\)'):
+        sluice.Dataset(tmp_path)
+    write(tmp_path, coco, "annotations/instances_train2014.json")  # of another year
+    assert len(sluice.Dataset(tmp_path, split="train2017")) == IMAGES - 1
+    with pytest.raises(INVALID, match='split "train" may mean captions_train2017, instances_train2014, instances_train2017, '):
+        sluice.Dataset(tmp_path, split="train")
+    for name in ("instances_train2014", "instances_train2017"):
+        (tmp_path / f"annotations/{name}.json").unlink()
+    for split in ("train", "train2017"):
+        with pytest.raises(INVALID, match=f'split "{split}" may mean captions_train2017, panoptic_train2017, person_keypoints_train2017'):
+            sluice.Dataset(tmp_path, split=split)
+    with pytest.raises(INVALID, match=r"holds several .*stuff_train2017.json \(classes of stuff\)$"):
+        sluice.Dataset(tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["jpg", "png"])

@@ -249,9 +249,10 @@ typedef struct sl_format {
      * it, or a file to open. Writes the path, of SL_PATH_BYTES. False: nowhere; NULL, too. */
     bool (*find_split)(const char *path, const char *wanted, char *place);
     /* Of a format whose folders have several files, of which one is the dataset: the number of the
-     * file that a split is. INVALID, with the names. NULL: there is no such choice. */
+     * file that a split is. Counts other files of that split in `passed`. INVALID, with the names.
+     * NULL: there is no such choice. */
     sluice_status (*choose_split)(const char *const *paths, uint32_t count, const char *wanted,
-                                  uint32_t *number, sluice_error *error);
+                                  uint32_t *number, sl_omissions *passed, sluice_error *error);
     /* True when `path` looks like this format; cheap. */
     bool (*probe)(const char *path);
     /* Whether a file in this folder says that all of it is of this format: then no other is looked

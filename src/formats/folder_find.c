@@ -133,23 +133,30 @@ static void write_offers(const sl_found *found, const char *path, char *text, si
     }
 }
 
-/* Leaves the file of the split that was asked for. */
-static sluice_status choose_split(sl_found *found, sluice_error *error)
+static sluice_status number_of_split(sl_found *found, const char *wanted, uint32_t *number,
+                                     sluice_error *error)
 {
-    uint32_t chosen = 0;
-    const sl_listed_file *files = found->files.files;
     const char **paths = (const char **)sl_calloc(found->files.count, sizeof(*paths));
     if (paths == NULL) {
         return sl_no_memory(error, STAGE, "opening a dataset");
     }
     for (uint32_t i = 0; i < found->files.count; i++) {
-        paths[i] = files[i].path;
+        paths[i] = found->files.files[i].path;
     }
-    sl_file_list one = {.count = 0};
-    sluice_status status =
-        found->format->choose_split(paths, found->files.count, found->split, &chosen, error);
-    status = status == SLUICE_OK ? sl_file_list_add(&one, paths[chosen], error) : status;
+    const sluice_status status = found->format->choose_split(paths, found->files.count, wanted,
+                                                             number, &found->passed, error);
     sl_free((void *)paths);
+    return status;
+}
+
+/* Leaves the file of the split that was asked for. */
+static sluice_status choose_split(sl_found *found, sluice_error *error)
+{
+    uint32_t chosen = 0;
+    sl_file_list one = {.count = 0};
+    sluice_status status = number_of_split(found, found->split, &chosen, error);
+    status = status == SLUICE_OK ? sl_file_list_add(&one, found->files.files[chosen].path, error)
+                                 : status;
     if (status == SLUICE_OK) {
         sl_file_list_close(&found->files);
         found->files = one;
@@ -159,9 +166,23 @@ static sluice_status choose_split(sl_found *found, sluice_error *error)
     return status;
 }
 
+/* A split that can be chosen: ", or its split (split "train")". */
+static void offer_split(sl_found *found, char *text, size_t bytes)
+{
+    static const char *const usual[] = {"train", "val", "test"};
+    uint32_t number;
+    text[0] = '\0';
+    for (uint32_t i = 0; found->format->choose_split != NULL && i < 3 && text[0] == '\0'; i++) {
+        if (number_of_split(found, usual[i], &number, NULL) == SLUICE_OK) {
+            (void)snprintf(text, bytes, ", or a split (" SL_OPTION("split") " \"%s\")", usual[i]);
+        }
+    }
+}
+
 static sluice_status check_single(sl_found *found, const char *path, sluice_error *error)
 {
     char offers[OFFER_BYTES] = "";
+    char split[64];
     if (found->files.count > 0 && found->split != NULL && found->format != NULL &&
         found->format->choose_split != NULL) {
         return choose_split(found, error);
@@ -170,10 +191,10 @@ static sluice_status check_single(sl_found *found, const char *path, sluice_erro
         return SLUICE_OK;
     }
     write_offers(found, path, offers, sizeof(offers));
+    offer_split(found, split, sizeof(split));
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                          "holds several %s, and a dataset is one of them: name one: %s%s",
-                         found->format->files, offers,
-                         found->format->choose_split != NULL ? ", or its " SL_OPTION("split") : "");
+                         found->format->files, offers, split);
 }
 
 static sluice_status try_files(sl_found *found, size_t number, const sl_format *format,
@@ -331,6 +352,7 @@ sluice_status sl_folder_find(sl_found *found, const char *path, sluice_error *er
 void sl_found_close(sl_found *found)
 {
     sl_file_list_close(&found->files);
+    sl_omissions_close(&found->passed);
     sl_free(found->look);
     *found = (sl_found){.format = NULL};
 }

@@ -17,6 +17,7 @@ typedef struct sl_found {
     const sl_format *format;
     sl_file_list files;   /* it is opened by; none: by the folder's own path */
     const char *split;    /* of several files, the one to open; NULL: nobody said */
+    sl_omissions passed;  /* other files of that split */
     sl_folder_look *look; /* what is there; NULL: nobody had to look */
 } sl_found;
 

@@ -140,9 +140,14 @@ static sluice_status open_found(sl_dataset **dataset, sl_found *found, const cha
                                 size_t count, const sluice_dataset_options *options,
                                 sluice_error *error)
 {
-    return found->files.count == 0
-               ? open_as(found->format, dataset, paths, count, options, error)
-               : formats_open_files(found->format, dataset, &found->files, options, error);
+    const sluice_status status =
+        found->files.count == 0
+            ? open_as(found->format, dataset, paths, count, options, error)
+            : formats_open_files(found->format, dataset, &found->files, options, error);
+    if (status == SLUICE_OK && *dataset != NULL) {
+        sl_omissions_join(&(*dataset)->omissions, &found->passed);
+    }
+    return status;
 }
 
 /* What a dataset is was found out, or nothing was found: unless something did not answer. */

@@ -437,10 +437,11 @@ static sluice_status open_coco(sl_dataset **dataset, const char *const *paths, s
                              "annotations cannot be joined: open one path");
     }
     uint32_t chosen;
+    sl_omissions passed = {.reasons = 0}; /* none beside a single file */
     sl_coco_opener o = {.path = paths[0]};
-    sluice_status status = options->split != NULL
-                               ? sl_coco_choose_split(paths, 1, options->split, &chosen, error)
-                               : SLUICE_OK;
+    sluice_status status = options->split != NULL ? sl_coco_choose_split(paths, 1, options->split,
+                                                                         &chosen, &passed, error)
+                                                  : SLUICE_OK;
     status = status == SLUICE_OK ? coco_open_file(&o, options, error) : status;
     sl_side_columns_close(&o.images);
     sl_side_columns_close(&o.annotations);

@@ -14,6 +14,8 @@
 
 enum { STEM_BYTES = 256 };
 
+static const char detection[] = "instances_";
+
 /* "instances_val2017" of "annotations/instances_val2017.json". */
 static void name_file(const char *path, char stem[STEM_BYTES])
 {
@@ -28,6 +30,50 @@ static const char *split_of_stem(const char *stem)
 {
     const char *line = strrchr(stem, '_');
     return line != NULL ? line + 1 : stem;
+}
+
+static bool names_split(const char *stem, const char *wanted)
+{
+    return strcmp(split_of_stem(stem), wanted) == 0 || sl_split_means(stem, wanted);
+}
+
+/* Whether the stems are the same split's, for other tasks: "captions_train2017" and
+ * "instances_train2017". */
+static bool is_beside_instances(const char *stem, const char *instances)
+{
+    const char *split = instances + sizeof(detection) - 1;
+    const size_t bytes = strlen(stem);
+    const size_t tail = strlen(split);
+    return bytes > tail + 1 && stem[bytes - tail - 1] == '_' &&
+           strcmp(stem + bytes - tail, split) == 0;
+}
+
+/* Counts the files of a split for other tasks than detection. False: its files are not of one
+ * split, or none has instances. */
+static bool choose_instances(const char *const *stems, const char *const *paths, uint32_t count,
+                             const char *wanted, uint32_t *number, sl_omissions *passed)
+{
+    char reason[96];
+    uint32_t chosen = count;
+    for (uint32_t i = 0; i < count && chosen == count; i++) {
+        const bool has_instances = strncmp(stems[i], detection, sizeof(detection) - 1) == 0;
+        chosen = has_instances && names_split(stems[i], wanted) ? i : count;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (chosen == count ||
+            (names_split(stems[i], wanted) && !is_beside_instances(stems[i], stems[chosen]))) {
+            return false;
+        }
+    }
+    (void)snprintf(reason, sizeof(reason), "annotation files of the split beside %.48s.json",
+                   stems[chosen]);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i != chosen && names_split(stems[i], wanted)) {
+            sl_omit(passed, SL_OMITTED_THINGS, reason, paths[i]);
+        }
+    }
+    *number = chosen;
+    return true;
 }
 
 static sluice_status refuse_several_files(const char *const *stems, uint32_t count,
@@ -50,10 +96,6 @@ static sluice_status choose_stem(const char *const *stems, uint32_t count, const
 {
     uint32_t found = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(stems[i], wanted) == 0) {
-            *number = i;
-            return SLUICE_OK;
-        }
         if (strcmp(split_of_stem(stems[i]), wanted) == 0) {
             *number = i;
             found++;
@@ -64,8 +106,20 @@ static sluice_status choose_stem(const char *const *stems, uint32_t count, const
                        : sl_split_choose(stems, count, wanted, number, error);
 }
 
+/* True: a file of this name exists. */
+static bool find_stem(const char *const *stems, uint32_t count, const char *wanted,
+                      uint32_t *number)
+{
+    uint32_t i = 0;
+    while (i < count && strcmp(stems[i], wanted) != 0) {
+        i++;
+    }
+    *number = i;
+    return i < count;
+}
+
 sluice_status sl_coco_choose_split(const char *const *paths, uint32_t count, const char *wanted,
-                                   uint32_t *number, sluice_error *error)
+                                   uint32_t *number, sl_omissions *passed, sluice_error *error)
 {
     char(*stems)[STEM_BYTES] = sl_calloc(count, sizeof(*stems));
     const char **names = (const char **)sl_calloc(count, sizeof(*names));
@@ -78,7 +132,10 @@ sluice_status sl_coco_choose_split(const char *const *paths, uint32_t count, con
         name_file(paths[i], stems[i]);
         names[i] = stems[i];
     }
-    const sluice_status status = choose_stem(names, count, wanted, number, error);
+    const bool found = find_stem(names, count, wanted, number) ||
+                       choose_instances(names, paths, count, wanted, number, passed);
+    const sluice_status status =
+        found ? SLUICE_OK : choose_stem(names, count, wanted, number, error);
     if (status == SLUICE_INVALID && error != NULL) {
         sl_error_set_path(error, paths[0]);
     }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PATH = 512, ROOM = 4096, WINDOW = 1 << 20, DEEP = 2048 };
@@ -282,6 +283,32 @@ TEST(what_is_wanted_has_a_limit)
     memcpy(text, head, sizeof(head) - 1);
     expect_refusal(text, SLUICE_UNSUPPORTED, "more than 16 MiB");
     free(text);
+}
+
+/* Of the annotations of one split those of instances are opened; the others are counted. */
+TEST(a_split_has_instances)
+{
+    const char *path;
+    sluice_dataset *dataset = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_left_out left_out = SLUICE_LEFT_OUT_INIT;
+    sluice_dataset_options options = SLUICE_DATASET_OPTIONS_INIT;
+    options.split = "train";
+    assert_int_equal(mkdir(test_path("coco"), 0700), 0);
+    assert_int_equal(mkdir(test_path("coco/annotations"), 0700), 0);
+    assert_int_equal(mkdir(test_path("coco/train2017"), 0700), 0);
+    write_file(test_path("coco/train2017/ab"), "jpeg", 4);
+    write_file(test_path("coco/annotations/captions_train2017.json"), "{" IMAGES "}",
+               sizeof("{" IMAGES "}") - 1);
+    write_file(test_path("coco/annotations/instances_train2017.json"), "{" IMAGES "}",
+               sizeof("{" IMAGES "}") - 1);
+    path = test_path("coco");
+    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, &options, &error), SLUICE_OK);
+    assert_int_equal(sluice_dataset_get_left_out(dataset, 0, &left_out), SLUICE_OK);
+    assert_int_equal(left_out.count, 1);
+    assert_string_equal(left_out.reason,
+                        "annotation files of the split beside instances_train2017.json");
+    sluice_dataset_close(dataset);
 }
 
 int main(void)
