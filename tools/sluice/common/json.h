@@ -12,6 +12,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* jansson has functions of these names, which the library in the tool is to call. */
+#define json_real tool_json_real
+#define json_null tool_json_null
+
 struct json {
     FILE *stream;
     int depth;
