@@ -3,6 +3,7 @@
 #include "json_reader.h"
 
 #include "error.h"
+#include "json_flat.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,8 +57,9 @@ static void name_word(const sl_json_reader *w, json_error_t *why)
 static json_t *parse_text(sl_json_reader *w, const sl_json_element *element)
 {
     json_error_t why;
-    json_t *value =
-        sl_json_parse_any((sl_bytes){(const uint8_t *)w->text.data, w->text.bytes}, &why);
+    const sl_bytes text = {(const uint8_t *)w->text.data, w->text.bytes};
+    json_t *value = element != NULL ? sl_json_flat_parse(text) : NULL;
+    value = value != NULL ? value : sl_json_parse_any(text, &why);
     if (value != NULL) {
         return value;
     }

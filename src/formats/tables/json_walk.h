@@ -3,11 +3,11 @@
  * json_walk: an object in a file, the lists in it element by element.
  *
  * Purpose: annotations of a whole dataset are one JSON file of some 100 MB, most of which nobody
- * asks for. What is wanted of an element goes to jansson; what is not is passed over, by its quotes
- * and brackets only, at a byte in a nanosecond: of that, what is no JSON may go unnoticed. One
- * member can be had as it is written, by who reads it better than as a tree.
- * Memory: a window of 1 MiB, and what is wanted of one element, SL_JSON_ELEMENT_MAX at most, with
- * its tree; the file may be of any size. Threads: pure.
+ * asks for. What is wanted of an element becomes a tree (json_flat.h); the rest is passed over, by
+ * its quotes and brackets only, at a byte in a nanosecond: of that, what is no JSON may go
+ * unnoticed. One member can be had as it is written, by who reads it better than as a tree. Memory:
+ * a window of 1 MiB, and what is wanted of one element, SL_JSON_ELEMENT_MAX at most, with its tree;
+ * the file may be of any size. Threads: pure.
  */
 #ifndef SL_JSON_WALK_H
 #define SL_JSON_WALK_H
