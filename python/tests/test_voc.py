@@ -143,6 +143,39 @@ def test_other_names(voc):
     check(data, voc, all_names())
 
 
+def name_objects(root, names):
+    """An object in each annotation, called by these names in turn; lists of the even and of the odd annotations."""
+    for number, name in enumerate(all_names()):
+        objects = [(names[number % len(names)], 0, (1, 1, 9, 9))]
+        (root / f"Annotations/{name}.xml").write_text(annotate(name, objects, (40 + number, 30)))
+    (root / "ImageSets/Main/val.txt").write_text("\n".join(all_names()[1::2]))
+
+
+def test_lists_number_classes_alike(voc):
+    """The names of all annotations of the folder count: a label means the same in each list."""
+    name_objects(voc, ("dog", "cat", "zebra", "ant"))
+    for path, names in (("ImageSets/Main/train.txt", all_names()[::2]), ("ImageSets/Main/val.txt", all_names()[1::2]), ("", all_names())):
+        data = sluice.Dataset(voc / path)
+        assert list(data.classes) == ["ant", "cat", "dog", "zebra"]
+        check(data, voc, names)
+    name_objects(voc, ("dog", "cat", "drone", "cat"))  # those of val.txt have usual names
+    assert list(sluice.Dataset(voc / "ImageSets/Main/val.txt").classes) == ["cat", "dog", "drone"]
+    name_objects(voc, ("dog", "cat", "person", "cat"))
+    assert list(sluice.Dataset(voc / "ImageSets/Main/val.txt").classes) == USUAL
+
+
+def test_annotations_beside_a_list(voc):
+    """Those that the list does not name may be damaged: a warning says that classes may be missing."""
+    (voc / "ImageSets/Main/val.txt").write_text("\n".join(all_names()[1:3]))
+    for name in all_names()[3:]:
+        page = voc / f"Annotations/{name}.xml"
+        page.write_text(page.read_text()[:-5])
+    with pytest.warns(UserWarning, match=f"classes may lack names: {SAMPLES - 3} annotations .*{all_names()[3]}.xml; correct them"):
+        check(sluice.Dataset(voc / "ImageSets/Main/val.txt"), voc, all_names()[1:3])
+    with pytest.raises(CORRUPT):
+        sluice.Dataset(voc)
+
+
 @pytest.mark.parametrize(
     "pictures, pages, path",
     [("images", "annotations", ""), ("Images", "Annotations", ""), ("images", "annotations/xmls", "annotations/xmls"),

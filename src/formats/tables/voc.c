@@ -9,8 +9,8 @@
 #include "memory.h"
 #include "open_many.h"
 #include "repeats.h"
-#include "thread.h"
 #include "unlisted.h"
+#include "voc_classes.h"
 #include "voc_files.h"
 #include "voc_xml.h"
 
@@ -22,15 +22,7 @@
 #define STAGE "dataset"
 
 /* Pictures that are looked for: all of the first ones, and about so many of all. */
-enum { CLASSES_MAX = 65536, LOOKED_FOR = 64, SAMPLED = 1024 };
-
-/* What is usually meant; sorted. */
-static const char *const usual[] = {"aeroplane",   "bicycle", "bird",  "boat",      "bottle",
-                                    "bus",         "car",     "cat",   "chair",     "cow",
-                                    "diningtable", "dog",     "horse", "motorbike", "person",
-                                    "pottedplant", "sheep",   "sofa",  "train",     "tvmonitor"};
-
-enum { USUAL = sizeof(usual) / sizeof(usual[0]) };
+enum { LOOKED_FOR = 64, SAMPLED = 1024 };
 
 enum {
     PICTURE,
@@ -109,9 +101,7 @@ typedef struct opener {
     sl_repeats repeats; /* of files */
     uint32_t *entries;  /* of each sample whose file is the first: of lists; NULL: none repeats */
     uint32_t used;      /* entries that there are */
-    pthread_mutex_t mutex;         /* guards `names` while files are read */
-    json_t *names;                 /* of classes: an object, their numbers */
-    int64_t *labels;               /* of those numbers */
+    sl_voc_classes classes;
     const char *place;             /* of pictures */
     const char *prefix;            /* of their paths, from the dataset's root */
     bool has_masks[INSTANCES + 1]; /* of a source */
@@ -138,24 +128,6 @@ typedef struct job {
     page *page;
 } job;
 
-/* UINT32_MAX: no memory. */
-static uint32_t number_class(opener *o, const char *name)
-{
-    uint32_t number = UINT32_MAX;
-    sl_lock(&o->mutex);
-    const json_t *known = json_object_get(o->names, name);
-    if (known != NULL) {
-        number = (uint32_t)json_integer_value(known);
-    } else {
-        const size_t next = json_object_size(o->names);
-        if (json_object_set_new(o->names, name, json_integer((json_int_t)next)) == 0) {
-            number = (uint32_t)next;
-        }
-    }
-    sl_unlock(&o->mutex);
-    return number;
-}
-
 static bool voc_take_object(void *ctx, const sl_voc_object *found)
 {
     const job *j = ctx;
@@ -174,7 +146,7 @@ static bool voc_take_object(void *ctx, const sl_voc_object *found)
     p->objects[p->count] = (object){.box = {(float)(found->xmin - 1), (float)(found->ymin - 1),
                                             (float)(found->xmax - found->xmin + 1),
                                             (float)(found->ymax - found->ymin + 1)},
-                                    .class = number_class(j->o, found->name),
+                                    .class = sl_voc_classes_number(&j->o->classes, found->name),
                                     .flags = {found->difficult, found->truncated, found->occluded}};
     p->says_occluded = p->says_occluded || found->says_occluded;
     return p->objects[p->count++].class != UINT32_MAX;
@@ -340,69 +312,6 @@ static sluice_status voc_find_pictures(opener *o, sluice_error *error)
     return status == SLUICE_OK ? voc_find_masks(o, error) : status;
 }
 
-/* ---- classes ---- */
-
-static int voc_compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static bool voc_is_usual(const char *name)
-{
-    return bsearch(&name, usual, USUAL, sizeof(usual[0]), voc_compare_names) != NULL;
-}
-
-static bool are_usual(const char *const *names, size_t count)
-{
-    size_t i = 0;
-    while (i < count && voc_is_usual(names[i])) {
-        i++;
-    }
-    return count > 0 && i == count;
-}
-
-/* The names as classes, each of which gets its label. */
-static bool label_names(opener *o, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const json_t *number = json_object_get(o->names, names[i]);
-        if (number != NULL) {
-            o->labels[json_integer_value(number)] = (int64_t)i;
-        }
-        if (json_array_append_new(o->own->classes, json_string(names[i])) != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static sluice_status make_classes(opener *o, sluice_error *error)
-{
-    const char *name;
-    json_t *number;
-    size_t count = 0;
-    const size_t found = json_object_size(o->names);
-    if (found > CLASSES_MAX) {
-        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, o->path, -1,
-                             "its objects have %zu different names: 65536 are the most", found);
-    }
-    const char **names = sl_calloc(found + 1, sizeof(*names));
-    o->labels = sl_calloc(found + 1, sizeof(*o->labels));
-    o->own->classes = json_array();
-    bool fine = names != NULL && o->labels != NULL && o->own->classes != NULL;
-    if (fine) {
-        json_object_foreach(o->names, name, number)
-        {
-            names[count++] = name;
-        }
-        qsort(names, count, sizeof(*names), voc_compare_names);
-        fine =
-            are_usual(names, count) ? label_names(o, usual, USUAL) : label_names(o, names, count);
-    }
-    sl_free(names);
-    return fine ? SLUICE_OK : voc_no_memory(error);
-}
-
 /* ---- fields ---- */
 
 static bool voc_is_there(const opener *o, uint32_t what)
@@ -449,8 +358,8 @@ static size_t voc_part_of(const opener *o, uint32_t what, const object *from, ui
         memcpy(to, from->box, sizeof(from->box));
         return sizeof(from->box);
     case LABELS:
-        memcpy(to, &o->labels[from->class], sizeof(o->labels[0]));
-        return sizeof(o->labels[0]);
+        memcpy(to, &o->classes.labels[from->class], sizeof(o->classes.labels[0]));
+        return sizeof(o->classes.labels[0]);
     default:
         *to = from->flags[what - DIFFICULT];
         return 1;
@@ -575,21 +484,37 @@ static sluice_status read_pages(opener *o, sluice_error *error)
         }
     }
     o->count = o->files.list.count;
-    o->names = json_object();
     o->pages = sl_calloc(o->count, sizeof(*o->pages));
-    if (o->names == NULL || o->pages == NULL) {
+    if (o->pages == NULL) {
         return voc_no_memory(error);
     }
     status = sl_repeats_find(&o->repeats, o->count, voc_path_of, &o->files, error);
-    return status == SLUICE_OK ? sl_open_many(o->count, voc_read_page, o, error) : status;
+    status = status == SLUICE_OK ? sl_open_many(o->count, voc_read_page, o, error) : status;
+    return status == SLUICE_OK && o->files.chosen
+               ? sl_voc_classes_add_others(&o->classes, &o->files, error)
+               : status;
+}
+
+/* Classes that only these annotations name have no number. */
+static void voc_warn_of_names(opener *o)
+{
+    if (o->classes.unreadable > 0) {
+        sl_warnings_add(&o->own->base.warnings,
+                        "the classes may lack names: %u annotations that the list does not have "
+                        "cannot be read, such as %.256s; correct them, or move them elsewhere",
+                        o->classes.unreadable, o->classes.example);
+    }
 }
 
 static sluice_status voc_open_pages(opener *o, const sluice_dataset_options *options,
                                     sluice_error *error)
 {
-    sluice_status status = read_pages(o, error);
+    sluice_status status = sl_voc_classes_open(&o->classes, error);
+    status = status == SLUICE_OK ? read_pages(o, error) : status;
     status = status == SLUICE_OK ? voc_find_pictures(o, error) : status;
-    status = status == SLUICE_OK ? make_classes(o, error) : status;
+    status = status == SLUICE_OK
+                 ? sl_voc_classes_finish(&o->classes, o->path, &o->own->classes, error)
+                 : status;
     status = status == SLUICE_OK ? voc_choose_fields(o, options, error) : status;
     if (status == SLUICE_OK && o->prefix[0] != '\0') {
         o->own->key_skips = (uint32_t)strlen(o->prefix) + 1;
@@ -604,6 +529,7 @@ static sluice_status voc_open_pages(opener *o, const sluice_dataset_options *opt
     sl_unchecked_add(&o->own->base.unchecked, "annotations have no checksums");
     (void)snprintf(o->own->base.kind, sizeof(o->own->base.kind),
                    "Pascal VOC's annotations, and their pictures");
+    voc_warn_of_names(o);
     /* A list chooses: pictures that it does not name are of other splits. */
     status = o->files.chosen ? SLUICE_OK : sl_unlisted_count(o->own, error);
     return status == SLUICE_OK ? sl_listed_finish(o->own, o->path, error) : status;
@@ -621,9 +547,7 @@ static void close_opener(opener *o)
     sl_repeats_close(&o->repeats);
     sl_voc_files_close(&o->files);
     sl_boundary_close(o->boundary);
-    sl_mutex_destroy(&o->mutex);
-    json_decref(o->names);
-    sl_free(o->labels);
+    sl_voc_classes_close(&o->classes);
     sl_free(o->capacity);
 }
 
@@ -641,7 +565,6 @@ static sluice_status open_voc(sl_dataset **dataset, const char *const *paths, si
     o->path = paths[0];
     o->prefix = "";
     o->files.anywhere = options->allow_outside != 0;
-    sl_mutex_init(&o->mutex);
     const sluice_status status = voc_open_pages(o, options, error);
     if (status == SLUICE_OK) {
         *dataset = &o->own->base;

@@ -208,10 +208,9 @@ bool sl_voc_files_probe(const char *path)
                : facts.kind == SL_ENTRY_FILE && find_of_list(path, folder) && !is_of_yolo(path);
 }
 
-static sluice_status voc_files_list_folder(sl_voc_files *files, sluice_error *error)
+sluice_status sl_voc_files_list_folder(sl_voc_files *files, const char *folder, sluice_error *error)
 {
     sl_file_set set = {.samples = 0};
-    const char *folder = files->folder;
     const sluice_status status = sl_file_set_list(&set, &xml_files, &folder, 1, error);
     files->list = set.list;
     return status;
@@ -343,7 +342,7 @@ sluice_status sl_voc_files_open(sl_voc_files *files, const char *path, sluice_er
     if (files->chosen ? find_of_list(path, files->folder)
                       : voc_files_find_in_folder(path, files->folder)) {
         return files->chosen ? voc_files_read_list(files, path, error)
-                             : voc_files_list_folder(files, error);
+                             : sl_voc_files_list_folder(files, files->folder, error);
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                          "there are no annotations any more");

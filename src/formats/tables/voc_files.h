@@ -30,6 +30,10 @@ bool sl_voc_files_list_has(const char *list, const char *name);
 /* `files` is all zero, but for `anywhere`. Errors: IO, INVALID (none; a list names others than
  * those in the folder), CORRUPT (a list), NOMEM. */
 sluice_status sl_voc_files_open(sl_voc_files *files, const char *path, sluice_error *error);
+/* Lists all annotations of a folder; `files` is all zero, except for its folder. Errors: IO, NOMEM,
+ * INVALID (none). */
+sluice_status sl_voc_files_list_folder(sl_voc_files *files, const char *folder,
+                                       sluice_error *error);
 void sl_voc_files_close(sl_voc_files *files); /* of all zero is fine */
 
 /* The name of an annotation: its path from `folder`, without ".xml". */
