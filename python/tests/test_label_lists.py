@@ -426,14 +426,38 @@ def test_a_table_beside_splits(tmp_path):
     assert len(data) == 3 and "label" not in data.fields
 
 
-def test_text_labels_of_splits_are_numbered_apart(tmp_path):
-    """Each split's table has its own numbers, which is said; labels that are numbers are the same everywhere."""
-    for split, labels in {"train": ["cat", "dog"], "test": ["dog"]}.items():
-        pictures(tmp_path / split, len(labels))
-        text(tmp_path / split / "metadata.csv", "file_name,label\n" + "".join(f"{i}.jpg,{label}\n" for i, label in enumerate(labels)))
-    for split in ("train", "test"):
-        with pytest.warns(UserWarning, match="numbered by this split alone"):
-            sluice.Dataset(tmp_path, split=split)
-    for split, labels in {"train": [0, 1], "test": [1]}.items():
-        text(tmp_path / split / "metadata.csv", "file_name,label\n" + "".join(f"{i}.jpg,{label}\n" for i, label in enumerate(labels)))
+def write_splits(root, splits, name="label"):
+    for split, labels in splits.items():
+        pictures(root / split, len(labels))
+        text(root / split / "metadata.csv", f"file_name,{name}\n" + "".join(f"{i}.jpg,{label}\n" for i, label in enumerate(labels)))
+
+
+@pytest.mark.parametrize("name, fields", [("label", None), ("breed", {"image": "file_name", "label": "breed"})])
+def test_text_labels_of_splits_are_numbered_together(tmp_path, name, fields):
+    """Over the texts in the tables of all splits, sorted; labels that are numbers are the same everywhere."""
+    splits = {"train": ["dog", "cat", "dog"], "val": ["dog", "zebra", "ant"], "test": ["dog"]}
+    write_splits(tmp_path, splits, name)
+    wanted = sorted(set(sum(splits.values(), [])))
+    for split, labels in splits.items():
+        data = opened(tmp_path, split=split, fields=fields)
+        assert list(data.classes) == wanted
+        assert [data.classes[sample["label"]] for sample in data] == labels
+    assert len({data.fingerprint for data in (opened(tmp_path, split=split, fields=fields) for split in splits)}) == 3
+    assert list(sluice.Dataset(tmp_path / "test", fields=fields).classes) == ["dog"]
+
+
+def test_numbers_of_splits_stay(tmp_path):
+    splits = {"train": [0, 1], "test": [1]}
+    write_splits(tmp_path, splits)
+    for split, labels in splits.items():
         assert [sample["label"] for sample in opened(tmp_path, split=split)] == labels
+
+
+def test_a_split_that_cannot_be_opened_beside_text_labels(tmp_path):
+    """Its texts may be missing, which is said; one without labels has none."""
+    write_splits(tmp_path, {"train": ["dog", "cat"], "val": ["zebra"]})
+    pictures(tmp_path / "test", 2)
+    assert list(opened(tmp_path, split="train").classes) == ["cat", "dog", "zebra"]
+    text(tmp_path / "val/metadata.csv", 'file_name,label\n0.jpg,"zebra\n')
+    with pytest.warns(UserWarning, match="numbered without those of the split .*/val, which cannot be opened"):
+        assert list(sluice.Dataset(tmp_path, split="train").classes) == ["cat", "dog"]

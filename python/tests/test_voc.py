@@ -164,6 +164,24 @@ def test_lists_number_classes_alike(voc):
     assert list(sluice.Dataset(voc / "ImageSets/Main/val.txt").classes) == USUAL
 
 
+@pytest.mark.parametrize("fields", [None, {"image": "image", "key": "key"}])
+def test_split_folders_number_classes_alike(voc, tmp_path, fields):
+    """Roboflow's folders: train, valid and test, with annotations beside the pictures."""
+    splits = {"train": ("dog", "cat", "zebra"), "valid": ("dog", "person"), "test": ("dog",)}
+    for split, names in splits.items():
+        write(tmp_path / "own" / split, pictures="", pages="")
+        for number, name in enumerate(all_names()):
+            objects = [(names[number % len(names)], 0, (1, 1, 9, 9))]
+            (tmp_path / "own" / split / f"{name}.xml").write_text(annotate(name, objects, (40 + number, 30)))
+    for split in splits:
+        data = sluice.Dataset(tmp_path / "own", split=split, fields=fields)
+        assert list(data.classes) == ["cat", "dog", "person", "zebra"]
+        if fields is None:
+            check(data, tmp_path / "own" / split, all_names(), pages="", pictures="")
+    (tmp_path / "own/train").rename(tmp_path / "train")  # the others have usual names only
+    assert list(sluice.Dataset(tmp_path / "own", split="valid").classes) == USUAL
+
+
 def test_annotations_beside_a_list(voc):
     """Those that the list does not name may be damaged: a warning says that classes may be missing."""
     (voc / "ImageSets/Main/val.txt").write_text("\n".join(all_names()[1:3]))

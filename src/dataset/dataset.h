@@ -301,6 +301,11 @@ typedef struct sl_format {
      * splits, at these paths. NULL: they are the same in any case. */
     sluice_status (*join_splits)(sl_dataset *dataset, const struct sl_file_list *splits,
                                  const sluice_dataset_options *options, sluice_error *error);
+    /* Numbers the classes of a dataset of this format, whose names are the ones that occur in it,
+     * over those of the other splits, which are of this format, too. NULL: numbers do not depend on
+     * what occurs. Errors: NOMEM. */
+    sluice_status (*number_over)(sl_dataset *dataset, sl_dataset *const *others, uint32_t count,
+                                 sluice_error *error);
 } sl_format;
 
 /* Defines one. */

@@ -14,6 +14,7 @@
 #include "format_table.h"
 #include "list_scan.h"
 #include "memory.h"
+#include "split_labels.h"
 #include "splits.h"
 #include "store.h"
 
@@ -288,16 +289,10 @@ static sluice_status check_opened(sl_dataset **dataset, const sl_found *found, c
     return status == SLUICE_OK ? refuse_lone_split(*dataset, path, error) : status;
 }
 
-/* A split whose table numbers its own labels; or one without labels, of a folder that has tables
- * beside its splits: their labels are not read from there. */
+/* A split without labels, of a folder that has tables beside its splits: their labels are not read
+ * from there. */
 static sluice_status warn_of_tables(sl_dataset *dataset, const char *folder, sluice_error *error)
 {
-    if (strcmp(dataset->info.format, "table") == 0 && dataset->info.classes > 0) {
-        sl_warnings_add(
-            &dataset->warnings,
-            "the labels are texts, numbered by this split alone: another split may have "
-            "other numbers; write numbers as labels");
-    }
     if (!formats_is_plain(dataset) || dataset->info.classes > 0) {
         return SLUICE_OK;
     }
@@ -340,6 +335,9 @@ static sluice_status open_split(sl_dataset **dataset, const char *const *paths, 
     }
     if (status == SLUICE_OK && *dataset != NULL) {
         status = sl_formats[SL_FORMAT_FOLDER]->join_splits(*dataset, &splits, options, error);
+    }
+    if (status == SLUICE_OK && *dataset != NULL) {
+        status = sl_split_labels_number(*dataset, path, &splits, options, error);
     }
     if (status == SLUICE_OK && *dataset != NULL) {
         status = warn_of_tables(*dataset, paths[0], error);

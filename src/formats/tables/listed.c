@@ -217,6 +217,7 @@ static void close_listed(sl_dataset *dataset)
     sl_objects_close(own->base.objects);
     sl_side_columns_close(&own->side);
     json_decref(own->classes);
+    json_decref(own->occurring);
     sl_boundary_close(own->boundary);
     sl_free(own->root);
     sl_free(own);
@@ -432,6 +433,12 @@ sluice_status sl_listed_add_folder(sl_listed *own, const char *path, sluice_erro
     return status;
 }
 
+void sl_listed_sum(sl_listed *own)
+{
+    own->base.info.classes = (uint32_t)json_array_size(own->classes);
+    own->base.info.fingerprint = listed_fingerprint(own);
+}
+
 sluice_status sl_listed_finish(sl_listed *own, const char *path, sluice_error *error)
 {
     const uint64_t rows = own->side.of[SL_LISTED_PATHS].rows;
@@ -446,8 +453,7 @@ sluice_status sl_listed_finish(sl_listed *own, const char *path, sluice_error *e
         assert(own->side.of[i].rows == rows);
     }
     own->base.info.samples = rows;
-    own->base.info.classes = (uint32_t)json_array_size(own->classes);
-    own->base.info.fingerprint = listed_fingerprint(own);
+    sl_listed_sum(own);
     const sl_object_names names = {.ctx = own,
                                    .count = (uint32_t)rows,
                                    .path = listed_path_of,

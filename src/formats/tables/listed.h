@@ -45,6 +45,8 @@ typedef struct sl_listed {
     uint32_t folder_count;
     uint32_t key_skips; /* bytes of relative paths that are before the key */
     json_t *classes;    /* an array of names; NULL: none have one */
+    json_t *occurring;  /* those of them that occur; NULL: all do */
+    uint32_t labels;    /* the side column of their numbers; 0: no field is */
     sl_field fields[SL_FIELDS_MAX];
 } sl_listed;
 
@@ -70,6 +72,8 @@ sl_refusal sl_listed_check_path(sl_listed *own, sl_bytes path);
 sluice_status sl_listed_put_path(sl_listed *own, sl_bytes path, sluice_error *error);
 /* Has the dataset be what is in that folder. Errors: IO. */
 sluice_status sl_listed_add_folder(sl_listed *own, const char *path, sluice_error *error);
+/* Finds what depends on the classes and the columns: their number, and the fingerprint. */
+void sl_listed_sum(sl_listed *own);
 /* Once all columns have all rows. Errors: INVALID (no rows, too many; the first picture is
  * outside), NOMEM. */
 sluice_status sl_listed_finish(sl_listed *own, const char *path, sluice_error *error);

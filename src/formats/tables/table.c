@@ -6,6 +6,7 @@
  */
 #include "field_choice.h"
 #include "listed.h"
+#include "listed_classes.h"
 #include "memory.h"
 #include "store.h"
 #include "table_columns.h"
@@ -258,6 +259,16 @@ static void call_label(sl_listed *own, uint32_t source)
     }
 }
 
+/* The side column of a source; 0: no field has it. */
+static uint32_t table_find_side(const sl_listed *own, uint32_t source)
+{
+    uint32_t side = own->side.count - 1;
+    while (side > 0 && own->source[side] != source) {
+        side--;
+    }
+    return side;
+}
+
 static sluice_status choose_columns(opener *o, sluice_error *error)
 {
     sluice_status status = sl_table_place_find(o->table, choose_picture(o), &o->place, error);
@@ -284,6 +295,7 @@ static sluice_status choose_columns(opener *o, sluice_error *error)
     for (uint32_t i = 0; status == SLUICE_OK && i < o->all.count; i++) {
         if (o->numbers[i] == o->label && o->label != SL_FIELD_NONE) {
             call_label(o->own, i);
+            o->own->labels = table_find_side(o->own, i);
         }
     }
     return status;
@@ -520,4 +532,5 @@ SL_FORMAT(table) = {
     .mentions = table_mentions,
     .is_single = true,
     .open = open_table,
+    .number_over = sl_listed_number_over,
 };

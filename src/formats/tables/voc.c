@@ -5,6 +5,7 @@
  * read by several threads; until all are, an object takes 24 bytes.
  */
 #include "annotated.h"
+#include "listed_classes.h"
 #include "meanings.h"
 #include "memory.h"
 #include "open_many.h"
@@ -512,12 +513,14 @@ static sluice_status voc_open_pages(opener *o, const sluice_dataset_options *opt
     sluice_status status = sl_voc_classes_open(&o->classes, error);
     status = status == SLUICE_OK ? read_pages(o, error) : status;
     status = status == SLUICE_OK ? voc_find_pictures(o, error) : status;
-    status = status == SLUICE_OK
-                 ? sl_voc_classes_finish(&o->classes, o->path, &o->own->classes, error)
-                 : status;
+    status =
+        status == SLUICE_OK ? sl_voc_classes_finish(&o->classes, o->path, o->own, error) : status;
     status = status == SLUICE_OK ? voc_choose_fields(o, options, error) : status;
     if (status == SLUICE_OK && o->prefix[0] != '\0') {
         o->own->key_skips = (uint32_t)strlen(o->prefix) + 1;
+    }
+    for (uint32_t i = 1; status == SLUICE_OK && i < o->own->side.count; i++) {
+        o->own->labels = o->what[o->own->source[i]] == LABELS ? i : o->own->labels;
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < o->count; i++) {
         status = voc_keep_sample(o, i, error);
@@ -594,4 +597,5 @@ SL_FORMAT(voc) = {
     .find_split = voc_find_split,
     .probe = sl_voc_files_probe,
     .open = open_voc,
+    .number_over = sl_listed_number_over,
 };

@@ -165,7 +165,17 @@ static bool label_names(sl_voc_classes *classes, const char *const *names, size_
     return true;
 }
 
-sluice_status sl_voc_classes_finish(sl_voc_classes *classes, const char *path, json_t **list,
+static bool list_names(const char *const *names, size_t count, json_t **list)
+{
+    *list = json_array();
+    bool fine = *list != NULL;
+    for (size_t i = 0; fine && i < count; i++) {
+        fine = json_array_append_new(*list, json_string(names[i])) == 0;
+    }
+    return fine;
+}
+
+sluice_status sl_voc_classes_finish(sl_voc_classes *classes, const char *path, sl_listed *own,
                                     sluice_error *error)
 {
     const char *name;
@@ -178,16 +188,17 @@ sluice_status sl_voc_classes_finish(sl_voc_classes *classes, const char *path, j
     }
     const char **names = sl_calloc(found + 1, sizeof(*names));
     classes->labels = sl_calloc(found + 1, sizeof(*classes->labels));
-    *list = json_array();
-    bool fine = names != NULL && classes->labels != NULL && *list != NULL;
+    own->classes = json_array();
+    bool fine = names != NULL && classes->labels != NULL && own->classes != NULL;
     if (fine) {
         json_object_foreach(classes->names, name, number)
         {
             names[count++] = name;
         }
         qsort(names, count, sizeof(*names), voc_compare_names);
-        fine = are_usual(names, count) ? label_names(classes, usual, USUAL, *list)
-                                       : label_names(classes, names, count, *list);
+        fine = are_usual(names, count) ? label_names(classes, usual, USUAL, own->classes) &&
+                                             list_names(names, count, &own->occurring)
+                                       : label_names(classes, names, count, own->classes);
     }
     sl_free(names);
     return fine ? SLUICE_OK : voc_classes_no_memory(error);

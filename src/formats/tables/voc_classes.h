@@ -9,7 +9,7 @@
 #ifndef SL_VOC_CLASSES_H
 #define SL_VOC_CLASSES_H
 
-#include "json_file.h"
+#include "listed.h"
 #include "thread.h"
 #include "voc_files.h"
 
@@ -31,8 +31,9 @@ uint32_t sl_voc_classes_number(sl_voc_classes *classes, const char *name);
 sluice_status sl_voc_classes_add_others(sl_voc_classes *classes, const sl_voc_files *files,
                                         sluice_error *error);
 /* Makes the list of classes, once all names are numbered: VOC's 20 if no other name occurs, else
- * the names in the order of code points. Errors: UNSUPPORTED (too many; `path` is named), NOMEM. */
-sluice_status sl_voc_classes_finish(sl_voc_classes *classes, const char *path, json_t **list,
+ * the names in the order of code points. Errors: UNSUPPORTED (too many; the dataset's `path` is
+ * named), NOMEM. */
+sluice_status sl_voc_classes_finish(sl_voc_classes *classes, const char *path, sl_listed *own,
                                     sluice_error *error);
 
 #endif
