@@ -435,6 +435,36 @@ def labels_of(data):
     return found
 
 
+def test_folders_beside_the_only_one_of_pictures(tmp_path):
+    """What to open is said: kohya's img beside log and model, CelebA's archive unpacked into a folder of its name."""
+    for i in range(3):
+        photo(tmp_path / f"kohya/img/10_sks dog/{i}.jpg")
+        photo(tmp_path / f"celeba/img_align_celeba/img_align_celeba/{i}.jpg")
+        photo(tmp_path / f"mixed/img/img/{i}.jpg")
+    text(tmp_path / "kohya/log/events.out.tfevents.1", "x")
+    (tmp_path / "kohya/model").mkdir()
+    text(tmp_path / "celeba/Anno/list.doc", "x")
+    photo(tmp_path / "mixed/img/other.jpg")
+    (tmp_path / "mixed/none").mkdir()
+    for folder, inner, others in (
+        ("kohya", "img", '"log" and 1 more'), ("celeba", "img_align_celeba/img_align_celeba", '"Anno"'), ("mixed", "img", '"none"'),
+    ):  # fmt: skip
+        path = tmp_path / folder
+        refused(path, f'all its pictures are in "{inner}", and none in {others}: open {path / inner} (allow_empty_classes')
+        assert len(sluice.Dataset(path / inner)) >= 3
+    assert len(sluice.Dataset(tmp_path / "kohya", allow_empty_classes=True).classes) == 3
+
+
+def test_splits_in_the_only_folder(tmp_path):
+    """data/train and data/test, as repositories of Hugging Face have them: the split is what to name."""
+    for split in ("test", "train"):
+        for kind in ("cat", "dog"):
+            photo(tmp_path / f"hf/data/{split}/{kind}/0.jpg")
+    inner = tmp_path / "hf/data/train"
+    refused(tmp_path / "hf", f'all its pictures are in "data", whose folders are splits (test, train): choose one (split "train"), or open it ({inner})')
+    assert len(sluice.Dataset(tmp_path / "hf", split="train")) == len(sluice.Dataset(inner)) == 2
+
+
 def test_splits_number_their_classes_alike(tmp_path):
     """Labels against one sorted list of the names of all splits' classes."""
     splits = {"train": "bcd", "val": "ace", "test": "bd"}

@@ -270,18 +270,47 @@ static sluice_status refuse_case_duplicates(const folder *own, sluice_error *err
     return status;
 }
 
-/* `count`: classes without a picture, of which `first` is one. */
-static sluice_status report_empty(const folder *own, uint32_t count, uint32_t first,
+/* The folder to open where only one class has pictures: "img", or "img/img" if that is all there is
+ * in it. */
+static const char *find_only(const folder *own, uint32_t label)
+{
+    const sl_folder_list *list = &own->list;
+    const char *name = sl_folder_text(list, list->classes[label]);
+    const size_t bytes = strlen(name);
+    const char *only = NULL;
+    for (uint32_t i = 0; i < list->dir_count; i++) {
+        const sl_folder_dir *dir = &list->dirs[i];
+        if (dir->label != label || dir->count == 0) {
+            continue;
+        }
+        const char *path = sl_folder_text(list, dir->path);
+        const bool is_doubled = strlen(path) == 2 * bytes + 1 && path[bytes] == '/' &&
+                                strcmp(path + bytes + 1, name) == 0;
+        only = only == NULL && is_doubled ? path : name;
+    }
+    return only;
+}
+
+/* `count`: classes without a picture, of which `first` is one; `label` is one with pictures. */
+static sluice_status report_empty(const folder *own, uint32_t count, uint32_t first, uint32_t label,
                                   sluice_error *error)
 {
     char others[32] = "";
     if (count > 1) {
         (void)snprintf(others, sizeof(others), " and %u more", count - 1);
     }
+    if (count + 1 == own->list.class_count) {
+        const char *only = find_only(own, label);
+        return sl_error_file(
+            error, SLUICE_INVALID, STAGE, 0, own->root, -1,
+            "all its pictures are in \"%.200s\", and none in \"%.100s\"%s: open %.200s/%.200s "
+            "(" SL_OPTION("allow_empty_classes") " makes each of these folders a class)",
+            only, sl_folder_text(&own->list, own->list.classes[first]), others, own->root, only);
+    }
     return sl_error_file(
         error, SLUICE_INVALID, STAGE, 0, own->root, -1,
-        "no picture in the class folder \"%.256s\"%s, which would still be a class "
-        "(" SL_OPTION("allow_empty_classes") " accepts that)",
+        "no picture in the class folder \"%.256s\"%s, which would still be a class: move it "
+        "elsewhere, or accept that (" SL_OPTION("allow_empty_classes") ")",
         sl_folder_text(&own->list, own->list.classes[first]), others);
 }
 
@@ -297,12 +326,14 @@ static sluice_status refuse_empty_classes(const folder *own, sluice_error *error
     }
     uint32_t empty = 0;
     uint32_t first = 0;
+    uint32_t label = 0;
     for (uint32_t i = list->class_count; i-- > 0;) {
         empty += !has_some[i];
         first = has_some[i] ? first : i;
+        label = has_some[i] ? i : label;
     }
     sl_free(has_some);
-    return empty > 0 ? report_empty(own, empty, first, error) : SLUICE_OK;
+    return empty > 0 ? report_empty(own, empty, first, label, error) : SLUICE_OK;
 }
 
 /* Over class names, keys and labels, in order; without classes as if there were one. */

@@ -133,6 +133,26 @@ static sluice_status folder_shape_refuse_splits(const char *root, const splits *
                          folders, root, names.names[0], names.names[0]);
 }
 
+/* Whether all names that are kept are called as splits are. */
+static bool are_splits(const sl_seen_names *names)
+{
+    uint32_t i = 0;
+    while (i < sl_seen_names_kept(names) && sl_split_is_part(names->names[i])) {
+        i++;
+    }
+    return i > 0 && i == sl_seen_names_kept(names);
+}
+
+/* The first name that is of training, or of any split. */
+static const char *find_training(const sl_seen_names *names)
+{
+    uint32_t i = 0;
+    while (i < sl_seen_names_kept(names) && sl_split_of(names->names[i]) != SL_SPLIT_TRAIN) {
+        i++;
+    }
+    return names->names[i < sl_seen_names_kept(names) ? i : 0];
+}
+
 /* All pictures are below `dir`, the only class: down to where there are several folders. */
 static sluice_status check_wrapper(const sl_folder_list *list, const uint64_t *counts, uint32_t dir,
                                    const char *root, sluice_error *error)
@@ -149,6 +169,14 @@ static sluice_status check_wrapper(const sl_folder_list *list, const uint64_t *c
     }
     const char *path = sl_folder_text(list, list->dirs[dir].path);
     sl_seen_names_write(&inner, folders, sizeof(folders));
+    if (are_splits(&inner)) {
+        const char *split = find_training(&inner);
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, root, -1,
+                             "all its pictures are in \"%.100s\", whose folders are splits (%s): "
+                             "choose one (" SL_OPTION("split") " \"%.64s\"), or open it "
+                                                               "(%.160s/%.100s/%.64s)",
+                             path, folders, split, root, path, split);
+    }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, root, -1,
                          "all its pictures are in \"%.100s\", which would be a single class, but "
                          "holds %llu folders of pictures (%s): open %.160s/%.100s",
