@@ -661,7 +661,26 @@ def test_coco128_elsewhere(tmp_path):
         return
     assert len(sluice.Dataset(path, allow_outside=True)) == 9
     (tmp_path / "datasets").rename(tmp_path / "gone")
-    with pytest.raises(INVALID, match="outside"):
+    with pytest.raises(INVALID, match='"../datasets/coco128/images/train2017", which does not exist: write the path from the folder of this file'):
+        sluice.Dataset(path)
+
+
+@pytest.mark.parametrize("named", ["/mnt/bob/own/images/train", "../../bob/own/images/train", "/content/images/train/"])
+def test_paths_of_another_machine(tmp_path, named):
+    """They do not exist: what to write instead is found below the YAML, and is not taken without being asked for."""
+    write(tmp_path / "own/images/train", tmp_path / "own/labels/train")
+    path = tmp_path / "own/data.yaml"
+    path.write_text(f"train: {named}\nnc: 3\n")
+    try:
+        with pytest.raises(INVALID, match=f'it names "{named}", which does not exist: write "images/train/?", which does'):
+            sluice.Dataset(path)
+    except sluice.UnsupportedError as error:
+        assert "without libyaml" in str(error)
+        return
+    path.write_text("train: images/train\nnc: 3\n")
+    assert len(sluice.Dataset(path)) > 0
+    path.write_text("train: /mnt/bob/elsewhere\nnc: 3\n")
+    with pytest.raises(INVALID, match='"/mnt/bob/elsewhere", which does not exist: write the path from the folder of this file'):
         sluice.Dataset(path)
 
 

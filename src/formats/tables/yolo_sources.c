@@ -46,6 +46,46 @@ sluice_status sl_yolo_check_name(const sl_yolo_files *files, const char *name, c
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, list, -1, "%s%s", where, why);
 }
 
+/* The end of a path that exists below the root: "images/train" of a path on another machine. NULL:
+ * none does. */
+static const char *find_existing_end(const sl_yolo_files *files, const char *path)
+{
+    char full[SL_PATH_BYTES];
+    sl_store_facts facts;
+    for (const char *at = path; at != NULL; at = strchr(at, '/')) {
+        at += strspn(at, "/.");
+        if (at[0] != '\0' && at != path && sl_yolo_full(files, at, full) &&
+            sl_store_stat(full, &facts) == 0) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* A path outside the folder of the YAML, mostly of the machine that it was made on. */
+static sluice_status refuse_outside(const sl_yolo_files *files, const char *list, const char *name,
+                                    const char *outside, sluice_error *error)
+{
+    char full[SL_PATH_BYTES];
+    sl_store_facts facts;
+    const bool is_there = strstr(outside, "://") != NULL || !sl_yolo_full(files, outside, full) ||
+                          sl_store_stat(full, &facts) == 0;
+    if (is_there) {
+        return sl_yolo_check_name(files, outside, list, 0, error);
+    }
+    const char *shown = files->yaml.path == NULL || name[0] == '/' ? name : outside;
+    const char *end = find_existing_end(files, outside);
+    return end == NULL
+               ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, list, -1,
+                               "it names \"%.256s\", which does not exist: write the path from the "
+                               "folder of this file",
+                               shown)
+               : sl_error_file(error, SLUICE_INVALID, STAGE, 0, list, -1,
+                               "it names \"%.256s\", which does not exist: write \"%.256s\", which "
+                               "does",
+                               shown, end);
+}
+
 /* Where a split's folder or list is, from the root; as whoever wrote it may have meant it. */
 sluice_status sl_yolo_find_source(const sl_yolo_files *files, const char *list, const char *name,
                                   char found[SL_PATH_BYTES], sluice_error *error)
@@ -91,7 +131,7 @@ sluice_status sl_yolo_find_source(const sl_yolo_files *files, const char *list, 
         }
     }
     return outside[0] != '\0'
-               ? sl_yolo_check_name(files, outside, list, 0, error)
+               ? refuse_outside(files, list, name, outside, error)
                : sl_error_file(error, SLUICE_INVALID, STAGE, 0, list, -1,
                                "it names \"%.256s\", and there is no such folder or list", name);
 }
