@@ -247,6 +247,20 @@ def test_cityscapes(city):
     check(sluice.Dataset(pictures), pictures, belongs(city, "train", "gtCoarse"), ("mask", "instances", "train_ids"))
 
 
+def test_penn_fudan(tmp_path):
+    """The dataset of torchvision's tutorial on detection: masks of instances, beside annotations of a format of its own."""
+    root = tmp_path / "PennFudanPed"
+    for number in range(3):
+        picture(root / f"PNGImages/FudanPed{number:05}.png", number)
+        mask(root / f"PedMasks/FudanPed{number:05}_mask.png", number, palette=True)
+        (root / "Annotation").mkdir(exist_ok=True)
+        (root / f"Annotation/FudanPed{number:05}.txt").write_text("# Compatible with PASCAL Annotation Version 1.00\n")
+    (root / "readme.txt").write_text("1. Directory Structure\n")
+    data = sluice.Dataset(root)
+    assert data.format == "masks" and [sample["key"] for sample in data] == [f"FudanPed{number:05}.png" for number in range(3)]
+    assert all(bytes(sample["mask"]) == (root / f"PedMasks/{sample['key'][:-4]}_mask.png").read_bytes() for sample in data)
+
+
 def test_carvana(tmp_path):
     for number in range(3):
         picture(tmp_path / "train" / f"{number:03}.jpg", number)

@@ -26,12 +26,13 @@ static const sl_pair_kind coarse_names[SL_MASK_KINDS] = {
 static const sl_pair_kind voc_names[SL_MASK_KINDS] =
     {[SL_MASK] = {SHARE, .suffixes = {""}}, [SL_MASK_INSTANCES] = {SHARE, .suffixes = {""}}};
 
-static const char *const picture_folders[] = {"images", "Images",  "image",     "imgs",
-                                              "img",    "img_dir", "JPEGImages"};
+static const char *const picture_folders[] = {"images", "Images",  "image",      "imgs",
+                                              "img",    "img_dir", "JPEGImages", "PNGImages"};
 static const char *const mask_folders[] = {
     "masks",         "Masks",  "mask",   "annotations",  "Annotations",
     "ann_dir",       "labels", "Labels", "label",        "segmentation",
-    "segmentations", "gt",     "GT",     "ground_truth", "annotations/trimaps"};
+    "segmentations", "gt",     "GT",     "ground_truth", "annotations/trimaps",
+    "PedMasks"};
 /* Of a folder of pictures whose masks are in one that is called like it, and so at its end. */
 static const char *const mask_ends[] = {"_masks", "_mask", "annot", "_labels"};
 
