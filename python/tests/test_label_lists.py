@@ -426,6 +426,25 @@ def test_a_table_beside_splits(tmp_path):
     assert len(data) == 3 and "label" not in data.fields
 
 
+def test_a_log_beside_pictures(tmp_path):
+    """A text that names the pictures may be captions, so it is refused, with a way to open them; a .log never is a list."""
+    pictures(tmp_path)
+    text(tmp_path / "log.txt", "started\n" + "".join(f"{i}.jpg resized in {i} ms\n" for i in range(6)))
+    refused(tmp_path, "log.txt", "file_name,label", "or move it elsewhere to open the images alone")
+    (tmp_path / "log.txt").rename(tmp_path / "resize.log")
+    data = sluice.Dataset(tmp_path)
+    assert len(data) == 6 and [each.example for each in data.left_out] == ["resize.log"]
+
+
+def test_tables_beside_a_doubled_folder(tmp_path):
+    """CelebA's archive, unpacked into a folder of its name: the table finds its pictures."""
+    pictures(tmp_path / "img_align_celeba/img_align_celeba", 6, "00000{}.jpg")
+    text(tmp_path / "list_eval_partition.csv", "image_id,partition\n" + "".join(f"00000{i}.jpg,{i % 3}\n" for i in range(6)))
+    data = sluice.Dataset(tmp_path / "list_eval_partition.csv")
+    assert [sample["partition"] for sample in data] == [i % 3 for i in range(6)] and all(sample["image"] for sample in data)
+    assert [sample["partition"] for sample in opened(tmp_path)] == [i % 3 for i in range(6)]
+
+
 def write_splits(root, splits, name="label"):
     for split, labels in splits.items():
         pictures(root / split, len(labels))

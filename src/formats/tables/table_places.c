@@ -46,6 +46,18 @@ static bool table_places_is_picture(const char *name)
     return dot != NULL && sl_media_names_picture(dot + 1);
 }
 
+/* An archive that was unpacked into a folder of its own name: "images/images". */
+static void add_doubled(places *p, const char *name)
+{
+    char path[SL_PATH_BYTES];
+    char doubled[2 * NAME_MAX + 2];
+    const int length = snprintf(doubled, sizeof(doubled), "%s/%s", name, name);
+    if (length > 0 && length <= NAME_MAX && p->folders < FOLDERS &&
+        sl_path_join(path, p->root, doubled) && sl_store_has_folder(path)) {
+        memcpy(p->names[p->folders++], doubled, (size_t)length + 1);
+    }
+}
+
 static sluice_status add_folder(void *ctx, const sl_store_entry *entry, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
@@ -55,6 +67,7 @@ static sluice_status add_folder(void *ctx, const sl_store_entry *entry, sluice_e
         strlen(entry->name) <= NAME_MAX && sl_path_join(path, p->root, entry->name) &&
         sl_store_is_folder(entry, path)) {
         memcpy(p->names[p->folders++], entry->name, strlen(entry->name) + 1);
+        add_doubled(p, entry->name);
     }
     return SLUICE_OK;
 }
