@@ -178,9 +178,10 @@ typedef struct sluice_dataset_options {
     const char *unpacked_dir;
     /* Not NULL: the split to open of a dataset that has several, by its name there: "train",
      * "val2017". A word for a kind of split (train, val, test) stands for the only split of that
-     * kind, or for all files of a folder that are of it (train-a, train-b). INVALID, with the names
-     * of the splits: there is none of that name, or the dataset has no splits. Default: a dataset
-     * of several splits is refused, with their names. */
+     * kind, or for all files of a folder that are of it (train-a, train-b); if COCO has files of
+     * several tasks for that split, for its instances. Labels that are texts are numbered over all
+     * splits. INVALID, with the names of the splits: there is none of that name, or the dataset has
+     * no splits. Default: a dataset of several splits is refused, with their names. */
     const char *split;
 } sluice_dataset_options;
 
