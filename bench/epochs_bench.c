@@ -7,7 +7,8 @@
  *
  * KIND: "train", "eval" and "crop" as `sluice bench --pipeline` has them, with ":SIDE" [224] and
  * ":f32" (normalised, channels first); "natural": the columns that there are; "windows:LENGTH" of
- * the field `tokens`, as i32; "open": no loader, the dataset alone, EPOCHS times.
+ * the field `tokens`, as i32; "boxes" and "mosaic": COCO's, "masks": a folder of images and masks;
+ * "open": no loader, the dataset alone, EPOCHS times.
  *
  * One line: microseconds of CPU a sample (all threads, EPOCHS [2] epochs after one that is not
  * counted), milliseconds from opening the loader to its first batch, milliseconds of CPU to open
@@ -53,9 +54,12 @@ static sluice_augment *recipe_of(const char *kind, bool f32)
     const uint32_t side = given == 0 ? 224 : given;
     sluice_augment *recipe = NULL;
     (void)sluice_augment_create(&recipe);
-    if (begins(kind, "train")) {
+    if (begins(kind, "train") || begins(kind, "boxes") || begins(kind, "masks")) {
         (void)sluice_augment_random_resized_crop(recipe, side, side, 0.08, 1, 3. / 4, 4. / 3);
         (void)sluice_augment_random_flip(recipe, 0.5);
+    } else if (begins(kind, "mosaic")) {
+        (void)sluice_augment_add(recipe, "mosaic", (const double[]){side, 2}, 2);
+        (void)sluice_augment_add(recipe, "center_crop", (const double[]){side, side}, 2);
     } else if (begins(kind, "eval")) {
         (void)sluice_augment_resize_center_crop(recipe, side * 8 / 7, side, side);
     } else if (begins(kind, "crop")) {
@@ -71,17 +75,38 @@ static sluice_augment *recipe_of(const char *kind, bool f32)
     return recipe;
 }
 
-static sluice_columns *columns_of(const char *kind)
+static void add_column(sluice_columns *columns, sluice_column *column, int32_t kind,
+                       const char *field)
+{
+    column->kind = kind;
+    column->field = field;
+    (void)sluice_columns_add(columns, column);
+}
+
+/* NULL: the columns that there are. */
+static sluice_columns *columns_of(const char *kind, const sluice_augment *recipe)
 {
     sluice_columns *columns = NULL;
+    sluice_column first = SLUICE_COLUMN_INIT;
+    sluice_column follower = SLUICE_COLUMN_INIT;
+    (void)sluice_columns_create(&columns);
+    first.recipe = recipe;
     if (begins(kind, "windows:")) {
-        sluice_column column = SLUICE_COLUMN_INIT;
-        column.kind = SLUICE_COLUMN_WINDOW;
-        column.field = "tokens";
-        column.dtype = SLUICE_I32;
-        column.length = strtoul(strchr(kind, ':') + 1, NULL, 10);
-        (void)sluice_columns_create(&columns);
-        (void)sluice_columns_add(columns, &column);
+        first.dtype = SLUICE_I32;
+        first.length = strtoul(strchr(kind, ':') + 1, NULL, 10);
+        add_column(columns, &first, SLUICE_COLUMN_WINDOW, "tokens");
+    } else if (begins(kind, "boxes") || begins(kind, "mosaic")) {
+        follower.box_format = SLUICE_BOX_XYWH;
+        follower.length = 64;
+        add_column(columns, &first, SLUICE_COLUMN_IMAGE, "image");
+        add_column(columns, &follower, SLUICE_COLUMN_BOXES, "boxes");
+    } else if (begins(kind, "masks")) {
+        follower.name = "classes";
+        add_column(columns, &first, SLUICE_COLUMN_IMAGE, "image");
+        add_column(columns, &follower, SLUICE_COLUMN_MASK, "mask");
+    } else {
+        sluice_columns_destroy(columns);
+        columns = NULL;
     }
     return columns;
 }
@@ -112,11 +137,13 @@ static void measure(sluice_dataset *dataset, const char *kind, uint64_t epochs,
     sluice_loader *loader = NULL;
     const bool f32 = strstr(kind, ":f32") != NULL;
     sluice_augment *recipe = recipe_of(kind, f32);
-    sluice_columns *columns = columns_of(kind);
+    sluice_columns *columns = columns_of(kind, recipe);
     options->columns = columns;
     options->dtype = f32 ? SLUICE_F32 : SLUICE_U8;
     options->layout = f32 ? SLUICE_NCHW : SLUICE_NHWC;
-    check(sluice_loader_open(&loader, dataset, recipe, options, &error), &error);
+    options->end_epoch = epochs + 1; /* so that nothing behind them is read */
+    check(sluice_loader_open(&loader, dataset, columns == NULL ? recipe : NULL, options, &error),
+          &error);
     (void)run_epoch(loader, 0);
     uint64_t samples = 0;
     const double began = now_us(CLOCK_PROCESS_CPUTIME_ID);

@@ -18,4 +18,12 @@ typedef struct sl_canvas_size {
 
 sl_canvas_size sl_largest_canvas(const sl_params *params);
 
+/* False: the program has no canvas in memory, as most crops have none. */
+static inline bool sl_may_have_canvas(const sl_params *params)
+{
+    const sl_geometry *first = &params->geometries[0];
+    return params->operation_count > 0 || params->geometry_count > 1 || first->warps ||
+           first->placed || params->layered;
+}
+
 #endif

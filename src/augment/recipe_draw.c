@@ -155,8 +155,7 @@ static sluice_status check_canvases(const recipe_draw *draw, sluice_error *error
     const sl_params *params = draw->drawing.params;
     const sl_canvas_size canvas = sl_largest_canvas(params);
     const uint64_t pixels = (uint64_t)canvas.width * canvas.height;
-    if (recipe->canvas_pixels == 0 || pixels <= recipe->canvas_pixels ||
-        pixels <= given_canvas(recipe, &draw->key)) {
+    if (pixels <= recipe->canvas_pixels || pixels <= given_canvas(recipe, &draw->key)) {
         return SLUICE_OK;
     }
     return sl_error_set(error, SLUICE_UNSUPPORTED, "augment",
@@ -209,5 +208,8 @@ sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint
     sluice_status status = draw_steps(&draw, 0, recipe->count);
     sl_drawing_end(&draw.drawing);
     assert(status != SLUICE_OK || has_size(recipe, key, params));
-    return status == SLUICE_OK ? check_canvases(&draw, error) : status;
+    if (status != SLUICE_OK || recipe->canvas_pixels == 0 || !sl_may_have_canvas(params)) {
+        return status;
+    }
+    return check_canvases(&draw, error);
 }

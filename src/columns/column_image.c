@@ -291,8 +291,11 @@ uint8_t *sl_column_left(const sl_column *column, sl_part_view parts, uint32_t ro
 static sluice_status open_picture(const sl_column *column, sl_row *row, sl_picture *picture,
                                   sluice_error *error)
 {
-    const sluice_status status = sl_decoder_open_picture(
-        row->decoder, &row->values.of[column->field_number], picture, error);
+    const sl_value *value = &row->values.of[column->field_number];
+    if (!column->orients) {
+        return sl_decoder_open_picture(row->decoder, value, picture, error);
+    }
+    const sluice_status status = sl_decoder_open_picture(row->decoder, value, picture, error);
     return status == SLUICE_OK ? sl_group_orient(column, row, picture, error) : status;
 }
 

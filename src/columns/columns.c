@@ -407,6 +407,7 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
     }
     columns_order(set);
     sl_orientation_bind(set, config);
+    sl_redraw_bind(set);
     sl_facts_add(set);
     sl_shared_bind(set);
     return SLUICE_OK;

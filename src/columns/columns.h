@@ -222,6 +222,7 @@ struct sl_column {
     sluice_orientation orientation; /* IMAGE: as it is decoded, AUTO: as the decoder does; what
                                        follows one: as it was annotated, AUTO: as it is decoded, or
                                        of a MASK as its size says */
+    bool orients;                   /* IMAGE: something goes by which way up it is */
     bool by_size;     /* IMAGE: it, or what follows it, goes by what was annotated as its size: */
     bool dependent;   /* what follows it does */
     bool by_own_size; /* MASK: its own size has to tell which way up it is; IMAGE: of one that
@@ -279,6 +280,7 @@ struct sl_column_set {
     sluice_exif exif;
     sl_notices *notices; /* of the opener's; NULL: nobody reads them */
     sl_watch *watches;   /* by column; NULL: nobody reads notices */
+    bool redraws;        /* a column may want a row drawn again, once its members are there */
     bool apart;          /* each column opens and decodes its picture for itself: to compare with */
 };
 
@@ -330,10 +332,13 @@ void sl_columns_wish(const sl_column_set *set, sl_row *row, sl_part_view parts);
  * their order. < 0: the sample is bad; row->blame. */
 sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_view parts,
                               sluice_error *error);
-/* All members were there. Whether a column wants the row to be drawn once more, from the first
- * member on: row->attempt is raised, and other groups draw what they drew. Else `end` is next.
+/* Of a set that `redraws`: all members were there. Whether a column wants the row to be drawn once
+ * more, from the first member on: row->attempt is raised, and other groups draw what they drew.
+ * Else `end` is next.
  */
 bool sl_columns_redraw(const sl_column_set *set, sl_row *row);
+/* Once all columns are bound: whether any may want that. */
+void sl_redraw_bind(sl_column_set *set);
 void sl_columns_end(const sl_column_set *set, sl_row *row, sl_part_view parts);
 /* Makes a row that holds no sample. */
 void sl_columns_blank(const sl_column_set *set, const sl_row_place *at, sl_part_view parts);
@@ -378,8 +383,9 @@ sluice_status sl_column_default_length(sl_column *column, sluice_error *error);
 
 /* Once all columns are bound: which way up images are decoded, and what follows them is turned. */
 void sl_orientation_bind(sl_column_set *set, const sl_columns_config *config);
-/* The decoder has opened the lead's image: decides which way up it is decoded, and its size then.
- * CORRUPT: the sizes that are stored and annotated do not fit, or do not tell. */
+/* Of a lead that `orients`: the decoder has opened its image. Decides which way up it is decoded,
+ * and its size then. CORRUPT: the sizes that are stored and annotated do not fit, or do not tell.
+ */
 sluice_status sl_group_orient(const sl_column *lead, sl_row *row, sl_picture *picture,
                               sluice_error *error);
 /* How the column's values are turned; its size is that of the image as they were annotated. */

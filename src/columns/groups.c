@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "paste.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Of a draw that leaves no box, where one is wanted. */
@@ -337,15 +338,28 @@ static sluice_status group_move_boxes(const sl_column *lead, sl_row *row, const 
     return status;
 }
 
+static bool may_redraw(const sl_column *column)
+{
+    return column->several && column->kind == &sl_column_boxes &&
+           column->request.boxes.at_least_one;
+}
+
+void sl_redraw_bind(sl_column_set *set)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        set->redraws |= may_redraw(&set->columns[i]);
+    }
+}
+
 /* Each group counts for itself: what one draws is what it draws alone. */
 bool sl_columns_redraw(const sl_column_set *set, sl_row *row)
 {
     uint64_t wanting = 0; /* bits: groups */
+    assert(set->redraws);
     _Static_assert(SL_GROUPS_MAX <= 64, "a bit for each group");
     for (uint32_t i = 0; i < set->count; i++) {
         const sl_column *column = &set->columns[i];
-        if (column->several && column->kind == &sl_column_boxes &&
-            row->draws[column->group].attempt < ATTEMPTS &&
+        if (may_redraw(column) && row->draws[column->group].attempt < ATTEMPTS &&
             is_wanting(column, &row->boxes[column->box_list])) {
             wanting |= UINT64_C(1) << column->group;
         }
@@ -397,7 +411,7 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
     group_show_boxes(lead, row, &draw->key);
     for (uint32_t i = 0; i <= ATTEMPTS && status == SLUICE_OK && !satisfied; i++) {
         draw->key.attempt = draw->attempt + i;
-        status = sl_work_take(&row->work, 0, error);
+        status = i > 0 ? sl_work_take(&row->work, 0, error) : SLUICE_OK;
         if (status != SLUICE_OK) {
             break;
         }

@@ -6,6 +6,8 @@
 #include "columns.h"
 #include "error.h"
 
+#include <assert.h>
+
 /* ---- once ---- */
 
 static bool follows_places(const sl_column *column)
@@ -86,9 +88,11 @@ static void go_without_sizes(sl_column_set *set, sl_column *lead)
 static void bind_lead(sl_column_set *set, const sl_columns_config *config, sl_column *lead)
 {
     lead->orientation = decoded_as(set, lead);
+    lead->orients = lead->orientation != SLUICE_ORIENTATION_AUTO;
     for (uint32_t i = 0; i < set->count; i++) {
         sl_column *column = &set->columns[i];
         if (is_led_by(column, lead)) {
+            lead->orients = true;
             column->orientation = annotated_as(column, lead);
             column->by_own_size = goes_by_own_size(column);
             lead->dependent |= column->orientation == SLUICE_ORIENTATION_BY_SIZE;
@@ -199,6 +203,7 @@ static sluice_status find_annotated(const sl_column *lead, const sl_row *row, sl
 sluice_status sl_group_orient(const sl_column *lead, sl_row *row, sl_picture *picture,
                               sluice_error *error)
 {
+    assert(lead->orients);
     sl_image_frame *frame = &row->draws[lead->group].frame;
     *frame = (sl_image_frame){.stored = sl_decoder_stored(row->decoder),
                               .annotated = SLUICE_ORIENTATION_STORED};

@@ -116,7 +116,7 @@ static sluice_status end_pastes(const sl_column_set *set, sl_row *row, sl_part_v
 
 static void begin_attempts(const sl_column_set *set, sl_row *row)
 {
-    for (uint32_t i = 0; i < set->groups && row->attempt == 0; i++) {
+    for (uint32_t i = 0; set->redraws && i < set->groups && row->attempt == 0; i++) {
         row->draws[i].attempt = 0;
     }
 }

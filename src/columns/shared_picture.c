@@ -148,7 +148,8 @@ static uint64_t orient_groups(const sl_column *first, uint64_t columns, sl_row *
 {
     for (uint64_t left = columns; left != 0; left &= left - 1) {
         const uint32_t number = (uint32_t)__builtin_ctzll(left);
-        if (sl_group_orient(&first->set->columns[number], row, picture, NULL) != SLUICE_OK) {
+        const sl_column *column = &first->set->columns[number];
+        if (column->orients && sl_group_orient(column, row, picture, NULL) != SLUICE_OK) {
             columns &= ~(UINT64_C(1) << number);
         }
     }

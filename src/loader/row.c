@@ -304,7 +304,8 @@ static sluice_status row_make(progress *p, const sl_job *jobs, sluice_error *err
     sluice_status status = SLUICE_OK;
     do {
         status = make_members(p, jobs, error);
-    } while (status == SLUICE_OK && sl_columns_redraw(feed->columns, p->row));
+    } while (status == SLUICE_OK && feed->columns->redraws &&
+             sl_columns_redraw(feed->columns, p->row));
     if (status == SLUICE_OK) {
         sl_columns_end(feed->columns, p->row, jobs->slot->parts);
     }
