@@ -50,16 +50,20 @@ static int to_small(char letter)
     return letter >= 'A' && letter <= 'Z' ? letter + ('a' - 'A') : letter;
 }
 
+/* By its first two letters alone. */
+static bool may_be_system(const char *name)
+{
+    const int first = to_small(name[0]);
+    if (first == '\0' || (first >= '0' && first <= '9') || name[1] == '\0') {
+        return false;
+    }
+    return strchr("_eryhsoctv", to_small(name[1])) != NULL;
+}
+
 static bool is_system(const char *name, size_t bytes)
 {
     const int first = to_small(name[0]);
-    if ((first >= '0' && first <= '9') || bytes < 3) {
-        return false;
-    }
     const int second = to_small(name[1]);
-    if (strchr("_eryhsoctv", second) == NULL) {
-        return false;
-    }
     for (size_t i = 0; i < sizeof(system_names) / sizeof(system_names[0]); i++) {
         if (system_names[i].first == first && system_names[i].second == second &&
             strlen(system_names[i].name) == bytes &&
@@ -72,7 +76,7 @@ static bool is_system(const char *name, size_t bytes)
 
 bool sl_name_is_hidden(const char *name)
 {
-    return name[0] == '.' || is_system(name, strlen(name));
+    return name[0] == '.' || (may_be_system(name) && is_system(name, strlen(name)));
 }
 
 static bool is_dotted(const char *name, size_t bytes)
@@ -87,13 +91,16 @@ static bool is_dotted(const char *name, size_t bytes)
 bool sl_path_is_hidden(const char *path)
 {
     for (;;) {
-        const size_t bytes = strcspn(path, "/");
-        if (bytes > 1 && (path[0] == '.' ? is_dotted(path, bytes) : is_system(path, bytes))) {
-            return true;
+        const char *slash = strchr(path, '/');
+        if (path[0] == '.' || may_be_system(path)) {
+            const size_t bytes = slash != NULL ? (size_t)(slash - path) : strlen(path);
+            if (path[0] == '.' ? is_dotted(path, bytes) : is_system(path, bytes)) {
+                return true;
+            }
         }
-        if (path[bytes] == '\0') {
+        if (slash == NULL) {
             return false;
         }
-        path += bytes + 1;
+        path = slash + 1;
     }
 }

@@ -65,13 +65,14 @@ static bool tar_fields_take_link(parts *p, sl_bytes *bytes)
 static sl_refusal tar_fields_take_member(parts *p)
 {
     const sl_tar_member *member = &p->walk.member;
+    sl_member_name kind;
     sl_member_part part;
     if (member->data > p->bytes.size || member->bytes > p->bytes.size - member->data) {
         return sl_refuse("a member is longer than its sample: the archive was modified",
                          (size_t)member->begin);
     }
-    if (sl_tar_left_out_of(&p->walk) != SL_TAR_IN_SAMPLE ||
-        sl_member_split(p->walk.name, &part) != SL_MEMBER_NAME_GOOD) {
+    if (sl_tar_left_out_of(&p->walk, &kind, &part) != SL_TAR_IN_SAMPLE ||
+        kind != SL_MEMBER_NAME_GOOD) {
         return sl_accept();
     }
     sl_bytes bytes = {p->bytes.data + member->data, (size_t)member->bytes};

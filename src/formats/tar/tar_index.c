@@ -220,13 +220,13 @@ static sluice_status add_link(walker *w, const sl_member_part *part, sluice_erro
     return leave_out_member(w, sl_tar_left_out_link(&w->walk, w->stream != NULL), error);
 }
 
-static sluice_status take_named_member(walker *w, sluice_error *error)
+static sluice_status take_named_member(walker *w, sl_member_name kind, const sl_member_part *part,
+                                       sluice_error *error)
 {
     const sl_tar_member *member = &w->walk.member;
-    sl_member_part part;
-    switch (sl_member_split(w->walk.name, &part)) {
+    switch (kind) {
     case SL_MEMBER_NAME_GOOD:
-        return sl_tar_is_link(member) ? add_link(w, &part, error) : tar_add_part(w, &part, error);
+        return sl_tar_is_link(member) ? add_link(w, part, error) : tar_add_part(w, part, error);
     case SL_MEMBER_NAME_LONG:
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->path, (int64_t)member->begin,
                              "the extension of \"%.256s\", which is all behind its name's first "
@@ -257,8 +257,10 @@ static sluice_status add_member(walker *w, sluice_error *error)
         !sl_tar_links_add(&w->links, &w->walk)) {
         return no_memory_for_index(w, error);
     }
-    const sl_tar_left_out reason = sl_tar_left_out_of(&w->walk);
-    return reason == SL_TAR_IN_SAMPLE ? take_named_member(w, error)
+    sl_member_name kind;
+    sl_member_part part;
+    const sl_tar_left_out reason = sl_tar_left_out_of(&w->walk, &kind, &part);
+    return reason == SL_TAR_IN_SAMPLE ? take_named_member(w, kind, &part, error)
                                       : leave_out_member(w, reason, error);
 }
 

@@ -3,7 +3,6 @@
 #include "tar_left_out.h"
 
 #include "hidden.h"
-#include "member_names.h"
 #include "store.h"
 
 #include <stdio.h>
@@ -30,14 +29,14 @@ static const struct {
          SL_OMITTED_IMAGES},
 };
 
-static sl_tar_left_out of_name(const char *name)
+static sl_tar_left_out of_name(const char *name, sl_member_name *kind, sl_member_part *part)
 {
-    const char *slash = strrchr(name, '/');
-    const char *last = slash != NULL ? slash + 1 : name;
-    sl_member_part part;
-    if (sl_member_split(name, &part) != SL_MEMBER_NAME_NONE) {
+    *kind = sl_member_split(name, part);
+    if (*kind != SL_MEMBER_NAME_NONE) {
         return sl_path_is_hidden(name) ? SL_TAR_HIDDEN : SL_TAR_IN_SAMPLE;
     }
+    const char *slash = strrchr(name, '/');
+    const char *last = slash != NULL ? slash + 1 : name;
     if (sl_member_is_meta(name)) {
         return SL_TAR_META;
     }
@@ -47,7 +46,8 @@ static sl_tar_left_out of_name(const char *name)
     return SL_TAR_WITHOUT_EXTENSION;
 }
 
-sl_tar_left_out sl_tar_left_out_of(const sl_tar_walk *walk)
+sl_tar_left_out sl_tar_left_out_of(const sl_tar_walk *walk, sl_member_name *kind,
+                                   sl_member_part *part)
 {
     switch (walk->member.kind) {
     case SL_TAR_FOLDER:
@@ -57,7 +57,7 @@ sl_tar_left_out sl_tar_left_out_of(const sl_tar_walk *walk)
     case SL_TAR_OTHER:
         return SL_TAR_UNKNOWN;
     default:
-        return of_name(walk->name);
+        return of_name(walk->name, kind, part);
     }
 }
 

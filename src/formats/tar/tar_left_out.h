@@ -9,6 +9,7 @@
 #define SL_TAR_LEFT_OUT_H
 
 #include "file_index.h"
+#include "member_names.h"
 #include "omissions.h"
 #include "tar_walk.h"
 
@@ -28,9 +29,10 @@ typedef enum sl_tar_left_out {
     SL_TAR_LEFT_OUT_REASONS
 } sl_tar_left_out;
 
-/* Why the member at hand is left out by its name and type. Links are not, nor names that are too
- * long. */
-sl_tar_left_out sl_tar_left_out_of(const sl_tar_walk *walk);
+/* Returns why the member at hand is left out by its name and type. Links are not, nor names that
+ * are too long: `*kind` and `*part` are filled in for a member that is not left out. */
+sl_tar_left_out sl_tar_left_out_of(const sl_tar_walk *walk, sl_member_name *kind,
+                                   sl_member_part *part);
 /* Why a link of an archive is that stands for no file. */
 sl_tar_left_out sl_tar_left_out_link(const sl_tar_walk *walk, bool is_packed);
 /* Adds what an index counts to a dataset's omissions. `path`: of the archive. */
