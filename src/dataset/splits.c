@@ -47,12 +47,31 @@ static size_t splits_word_length(const char *from)
     return length;
 }
 
+/* First letters of words, a bit each: every folder's name is looked at, and few have one of these.
+ */
+#define INITIAL(letter) (1U << ((letter) - 'a'))
+
+static bool splits_may_begin(const char *from, uint32_t initials)
+{
+    const unsigned letter = ((unsigned char)from[0] | 0x20U) - 'a';
+    return letter < 26 && (initials >> letter & 1) != 0;
+}
+
+static bool splits_is_word(const char *word, const char *from, size_t length)
+{
+    return (from[0] | 0x20) == word[0] && strncasecmp(word, from, length) == 0 &&
+           word[length] == '\0';
+}
+
 static sl_split split_of_word(const char *from, size_t length)
 {
+    const uint32_t initials =
+        INITIAL('t') | INITIAL('v') | INITIAL('d') | INITIAL('e') | INITIAL('u');
+    if (!splits_may_begin(from, initials)) {
+        return SL_SPLIT_NONE;
+    }
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        /* by the first letter, before anything is called: this is asked of every folder */
-        if ((from[0] | 0x20) == words[i].word[0] && strlen(words[i].word) == length &&
-            strncasecmp(words[i].word, from, length) == 0) {
+        if (splits_is_word(words[i].word, from, length)) {
             return words[i].split;
         }
     }
@@ -81,8 +100,12 @@ bool sl_split_is(const char *name)
 static bool splits_is_fold(const char *from, size_t length)
 {
     static const char *const folds[] = {"fold", "kfold", "split", "subset", "partition"};
+    const uint32_t initials = INITIAL('f') | INITIAL('k') | INITIAL('s') | INITIAL('p');
+    if (!splits_may_begin(from, initials)) {
+        return false;
+    }
     for (size_t i = 0; i < sizeof(folds) / sizeof(folds[0]); i++) {
-        if (strlen(folds[i]) == length && strncasecmp(folds[i], from, length) == 0) {
+        if (splits_is_word(folds[i], from, length)) {
             return true;
         }
     }
@@ -92,12 +115,15 @@ static bool splits_is_fold(const char *from, size_t length)
 bool sl_split_is_part(const char *name)
 {
     const size_t length = splits_word_length(name);
+    const bool is_fold = splits_is_fold(name, length);
+    if (!is_fold && split_of_word(name, length) == SL_SPLIT_NONE) {
+        return false;
+    }
     const char *end = name + length + strspn(name + length, "0123456789_- ");
-    if (splits_is_fold(name, length)) {
+    if (is_fold) {
         return *end == '\0' && strpbrk(name + length, "0123456789") != NULL;
     }
-    return split_of_word(name, length) != SL_SPLIT_NONE &&
-           (*end == '\0' || (splits_is_letter(end[0]) && end[1] == '\0'));
+    return *end == '\0' || (splits_is_letter(end[0]) && end[1] == '\0');
 }
 
 static bool splits_is_beside_word(const char *from, size_t length)
@@ -106,8 +132,12 @@ static bool splits_is_beside_word(const char *from, size_t length)
         "holdout",      "hold",    "held",    "out",     "extra",    "unsup",
         "unsupervised", "public",  "private", "labeled", "labelled", "query",
         "gallery",      "minival", "blind",   "ood",     "calib",    "calibration"};
-    for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
-        if (strlen(beside[i]) == length && strncasecmp(beside[i], from, length) == 0) {
+    const uint32_t initials = INITIAL('h') | INITIAL('o') | INITIAL('e') | INITIAL('u') |
+                              INITIAL('p') | INITIAL('l') | INITIAL('q') | INITIAL('g') |
+                              INITIAL('m') | INITIAL('b') | INITIAL('c');
+    const bool may_be = splits_may_begin(from, initials);
+    for (size_t i = 0; may_be && i < sizeof(beside) / sizeof(beside[0]); i++) {
+        if (splits_is_word(beside[i], from, length)) {
             return true;
         }
     }

@@ -21,8 +21,11 @@ static bool folder_look_join(char path[SL_PATH_BYTES], const char *folder, const
     while (bytes > 1 && folder[bytes - 1] == '/') {
         bytes--;
     }
-    const int length = snprintf(path, SL_PATH_BYTES, "%.*s/%s", (int)bytes, folder, name);
-    return length > 0 && length < SL_PATH_BYTES;
+    if (bytes >= SL_PATH_BYTES) {
+        return false;
+    }
+    memcpy(path, folder, bytes);
+    return sl_path_append(path, &bytes, SL_PATH_BYTES, name);
 }
 
 /* A path is built only for what the listing does not tell: there may be a million entries. */
@@ -106,9 +109,11 @@ static void look_add_list(sl_folder_look *look, const char *name)
 static void add_part_folders(sl_folder_look *look, const char *folder, const char *name)
 {
     char path[SL_PATH_BYTES];
+    if (!folder_look_join(path, folder, name)) {
+        return;
+    }
     for (size_t i = 0; i < SL_FORMAT_FOLDER; i++) {
-        if (sl_formats[i]->is_part != NULL && folder_look_join(path, folder, name) &&
-            sl_formats[i]->is_part(path)) {
+        if (sl_formats[i]->is_part != NULL && sl_formats[i]->is_part(path)) {
             sl_seen_names_add(&look->of[i], name);
         }
     }

@@ -115,8 +115,30 @@ int sl_store_real_path(const char *path, char real[SL_PATH_BYTES])
 
 bool sl_path_join(char path[SL_PATH_BYTES], const char *folder, const char *name)
 {
-    const int length = snprintf(path, SL_PATH_BYTES, "%s/%s", folder, name);
-    return length >= 0 && length < SL_PATH_BYTES;
+    const size_t before = strlen(folder);
+    const size_t behind = strlen(name);
+    path[0] = '\0';
+    if (before + behind + 2 > SL_PATH_BYTES) {
+        return false;
+    }
+    memcpy(path, folder, before);
+    path[before] = '/';
+    memcpy(path + before + 1, name, behind + 1);
+    return true;
+}
+
+bool sl_path_append(char *path, size_t *length, size_t bytes, const char *name)
+{
+    const size_t more = strlen(name);
+    const bool parted = *length > 0 && more > 0;
+    if (*length + parted + more >= bytes) {
+        return false;
+    }
+    path[*length] = '/';
+    *length += parted;
+    memcpy(path + *length, name, more + 1);
+    *length += more;
+    return true;
 }
 
 const char *sl_path_name(const char *path)

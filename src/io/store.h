@@ -150,8 +150,11 @@ typedef struct sl_store_doubt {
 } sl_store_doubt;
 sl_store_doubt *sl_store_note_doubts(sl_store_doubt *doubt);
 
-/* FOLDER/NAME; false: it is too long. */
+/* FOLDER/NAME; false: it is too long. Neither may be of `path`. */
 bool sl_path_join(char path[SL_PATH_BYTES], const char *folder, const char *name);
+/* Appends a name to a path of `*length`, with a slash unless one of them is empty. False: there is
+ * no space for it in `bytes`. */
+bool sl_path_append(char *path, size_t *length, size_t bytes, const char *name);
 /* What follows the last slash. */
 const char *sl_path_name(const char *path);
 

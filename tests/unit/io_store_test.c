@@ -240,3 +240,34 @@ TEST_WITH(what_is_not_there, set_up, tear_down)
     }
     assert_true(sl_store_has_file(path));
 }
+
+TEST(paths_are_joined_as_far_as_they_fit)
+{
+    char joined[SL_PATH_BYTES];
+    char name[SL_PATH_BYTES];
+    memset(name, 'n', sizeof(name));
+    name[SL_PATH_BYTES - 2] = '\0'; /* with "f/" as many as there are bytes, and an end */
+    assert_false(sl_path_join(joined, "f", name));
+    name[SL_PATH_BYTES - 3] = '\0';
+    assert_true(sl_path_join(joined, "f", name));
+    assert_int_equal(strlen(joined), SL_PATH_BYTES - 1);
+    assert_memory_equal(joined, "f/nn", 4);
+    assert_true(sl_path_join(joined, "", "a") && strcmp(joined, "/a") == 0);
+    assert_true(sl_path_join(joined, "a/", "") && strcmp(joined, "a//") == 0);
+}
+
+TEST(names_are_appended_as_far_as_they_fit)
+{
+    char joined[8] = "???????";
+    size_t length = 0;
+    assert_true(sl_path_append(joined, &length, sizeof(joined), ""));
+    assert_string_equal(joined, "");
+    assert_true(sl_path_append(joined, &length, sizeof(joined), "abc"));
+    assert_true(sl_path_append(joined, &length, sizeof(joined), ""));
+    assert_string_equal(joined, "abc");
+    assert_false(sl_path_append(joined, &length, sizeof(joined), "defg"));
+    assert_string_equal(joined, "abc");
+    assert_true(sl_path_append(joined, &length, sizeof(joined), "def"));
+    assert_string_equal(joined, "abc/def");
+    assert_int_equal(length, 7);
+}

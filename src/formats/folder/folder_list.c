@@ -90,9 +90,10 @@ bool sl_folder_is_picture(const char *name)
 /* `root`/`directory`/`name`, leaving out what is empty. */
 static bool full_path(char *out, const char *root, const char *directory, const char *name)
 {
-    int length = snprintf(out, PATH_BYTES, "%s%s%s%s%s", root, *directory ? "/" : "", directory,
-                          *name ? "/" : "", name);
-    return length >= 0 && length < PATH_BYTES;
+    size_t length = 0;
+    return sl_path_append(out, &length, PATH_BYTES, root) &&
+           sl_path_append(out, &length, PATH_BYTES, directory) &&
+           sl_path_append(out, &length, PATH_BYTES, name);
 }
 
 static bool is_other_picture(const char *name)
@@ -656,8 +657,9 @@ void sl_folder_list_omit(const sl_folder_list *list, bool captions, sl_omissions
 sluice_status sl_folder_key(const sl_folder_list *list, uint64_t index, char *key, size_t bytes)
 {
     const sl_folder_file *file = &list->files[index];
-    const char *dir = sl_folder_text(list, list->dirs[file->dir].path);
-    int length =
-        snprintf(key, bytes, "%s%s%s", dir, *dir ? "/" : "", sl_folder_text(list, file->name));
-    return length >= 0 && (size_t)length < bytes ? SLUICE_OK : SLUICE_INVALID;
+    size_t length = 0;
+    return sl_path_append(key, &length, bytes, sl_folder_text(list, list->dirs[file->dir].path)) &&
+                   sl_path_append(key, &length, bytes, sl_folder_text(list, file->name))
+               ? SLUICE_OK
+               : SLUICE_INVALID;
 }
