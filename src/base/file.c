@@ -4,6 +4,7 @@
 #include "error.h"
 #include "minmax.h"
 #include "retry.h"
+#include "stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Some kernels transfer no more than this at once. */
-#define CHUNK_BYTES ((size_t)1 << 30)
+/* Some kernels transfer no more than this at once; a thread that may be stopped looks in between,
+ * so it takes less. */
+#define CHUNK_BYTES      ((size_t)1 << 30)
+#define STOP_CHUNK_BYTES ((size_t)8 << 20)
 
 static int64_t ns_of(struct timespec time)
 {
@@ -67,8 +70,12 @@ sluice_status sl_file_read_from(const sl_file_source *source, void *buffer, size
     uint8_t *to = buffer;
     sl_retry retry = {0};
     uint32_t interrupted = 0;
+    const size_t most = sl_stop_of_thread() != NULL ? STOP_CHUNK_BYTES : CHUNK_BYTES;
     while (bytes > 0) {
-        const size_t part = sl_min_size(bytes, CHUNK_BYTES);
+        if (sl_stop_requested()) {
+            return sl_stop_check(name.stage, error);
+        }
+        const size_t part = sl_min_size(bytes, most);
         const ssize_t got = source->read(source->from, to, part, offset);
         const int reason = got < 0 ? (int)-got : 0;
         if (got < 0 && (sl_retry_interrupted(&interrupted, reason) ||

@@ -3,12 +3,24 @@
 
 #include "error.h"
 #include "memory.h"
+#include "minmax.h"
 #include "packed_value.h"
+#include "stop.h"
 
 #include <zstd.h>
 #include <zstd_errors.h>
 
 #define STAGE "frame"
+
+/* A value of so many bytes is unpacked in slices where a stop may be asked for. 2 KiB are 512
+ * blocks at most, of 64 MiB together. */
+#define SLICED_BYTES   ((uint64_t)64 << 20)
+#define SLICE_IN_BYTES ((size_t)2 << 10)
+/* Any window that a frame in memory can have. */
+#define SLICED_WINDOW_LOG 31
+/* A value of so many bytes is packed in slices: at the highest level a MiB takes 0.3 s. */
+#define PACK_SLICED_BYTES ((size_t)1 << 20)
+#define SLICE_PACK_BYTES  ((size_t)128 << 10)
 
 sluice_status sl_frame_open(sl_frame **frame, sluice_error *error)
 {
@@ -62,11 +74,55 @@ sluice_status sl_frame_size(sl_bytes packed, uint64_t max_bytes, uint64_t *size,
     return SLUICE_OK;
 }
 
+/*
+ * The same in slices of what goes in, so that a thread that is to stop does. Slices of what comes
+ * out would take a window beside it; the buffer is stable, so zstd writes to it directly.
+ */
+static size_t unpack_slices(sl_frame *frame, sl_bytes packed, void *to, uint64_t size)
+{
+    ZSTD_inBuffer in = {packed.data, 0, 0};
+    ZSTD_outBuffer out = {to, size, 0};
+    size_t result = ZSTD_DCtx_setParameter(frame, ZSTD_d_windowLogMax, SLICED_WINDOW_LOG);
+    if (!ZSTD_isError(result)) {
+        result = ZSTD_DCtx_setParameter(frame, ZSTD_d_experimentalParam2, 1); /* stableOutBuffer */
+    }
+    while (!ZSTD_isError(result) && in.pos < packed.size && !sl_stop_requested()) {
+        in.size = sl_min_size(packed.size, in.pos + SLICE_IN_BYTES);
+        result = ZSTD_decompressStream(frame, &out, &in);
+    }
+    (void)ZSTD_DCtx_reset(frame, ZSTD_reset_session_and_parameters);
+    return ZSTD_isError(result) ? result : out.pos;
+}
+
+static size_t unpack_large_frame(sl_frame *frame, sl_bytes packed, void *to, uint64_t size)
+{
+    sl_frame *own = frame != NULL ? frame : ZSTD_createDCtx();
+    if (own == NULL) {
+        return (size_t)-ZSTD_error_memory_allocation;
+    }
+    const size_t written = unpack_slices(own, packed, to, size);
+    if (frame == NULL) {
+        (void)ZSTD_freeDCtx(own);
+    }
+    return written;
+}
+
+static size_t unpack_frame(sl_frame *frame, sl_bytes packed, void *to, uint64_t size)
+{
+    if (size >= SLICED_BYTES && sl_stop_of_thread() != NULL) {
+        return unpack_large_frame(frame, packed, to, size);
+    }
+    return frame != NULL ? ZSTD_decompressDCtx(frame, to, size, packed.data, packed.size)
+                         : ZSTD_decompress(to, size, packed.data, packed.size);
+}
+
 sluice_status sl_frame_unpack_to(sl_frame *frame, sl_bytes packed, void *to, uint64_t size,
                                  sluice_error *error)
 {
-    size_t written = frame != NULL ? ZSTD_decompressDCtx(frame, to, size, packed.data, packed.size)
-                                   : ZSTD_decompress(to, size, packed.data, packed.size);
+    const size_t written = unpack_frame(frame, packed, to, size);
+    if (sl_stop_requested()) {
+        return sl_stop_check(STAGE, error);
+    }
     if (ZSTD_isError(written) && ZSTD_getErrorCode(written) == ZSTD_error_memory_allocation) {
         sl_memory_note_shortage();
         return sl_no_memory(error, STAGE, "for zstd");
@@ -106,9 +162,50 @@ size_t sl_frame_bound(size_t bytes)
     return ZSTD_compressBound(bytes);
 }
 
+/* Bytes of a frame that is made in slices; an error of zstd; 0: the thread is to stop. */
+static size_t pack_slices(ZSTD_CCtx *context, sl_bytes bytes, int level, ZSTD_outBuffer out)
+{
+    size_t at = 0;
+    size_t result = ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
+    if (!ZSTD_isError(result)) {
+        result = ZSTD_CCtx_setPledgedSrcSize(context, bytes.size);
+    }
+    for (bool ended = false; !ZSTD_isError(result) && !ended;) {
+        if (sl_stop_requested()) {
+            return 0;
+        }
+        const size_t slice = sl_min_size(bytes.size - at, SLICE_PACK_BYTES);
+        ended = at + slice == bytes.size;
+        ZSTD_inBuffer in = {bytes.data + at, slice, 0};
+        result = ZSTD_compressStream2(context, &out, &in, ended ? ZSTD_e_end : ZSTD_e_continue);
+        at += slice;
+    }
+    if (ZSTD_isError(result)) {
+        return result;
+    }
+    return result == 0 ? out.pos : out.size; /* packing did not make it smaller */
+}
+
+static size_t pack_large(sl_bytes bytes, int level, void *to)
+{
+    const ZSTD_outBuffer out = {to, ZSTD_compressBound(bytes.size), 0};
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    if (context == NULL) {
+        return (size_t)-ZSTD_error_memory_allocation;
+    }
+    const size_t written = pack_slices(context, bytes, level, out);
+    (void)ZSTD_freeCCtx(context);
+    return written;
+}
+
 sluice_status sl_frame_pack(sl_bytes bytes, int level, void *to, size_t *size, sluice_error *error)
 {
-    *size = ZSTD_compress(to, ZSTD_compressBound(bytes.size), bytes.data, bytes.size, level);
+    *size = bytes.size < PACK_SLICED_BYTES
+                ? ZSTD_compress(to, ZSTD_compressBound(bytes.size), bytes.data, bytes.size, level)
+                : pack_large(bytes, level, to);
+    if (*size == 0) {
+        return sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped");
+    }
     if (ZSTD_isError(*size)) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "zstd: %s", ZSTD_getErrorName(*size));
     }

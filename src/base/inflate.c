@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "minmax.h"
 #include "packed_value.h"
+#include "stop.h"
 
 #include <stdalign.h>
 #include <stdbool.h>
@@ -15,7 +16,7 @@
 #define STAGE "inflate"
 
 /* zlib takes 40 KiB: its window and its tables. */
-enum { ROOM_BYTES = 64 << 10, DISCARD_BYTES = 4096 };
+enum { ROOM_BYTES = 64 << 10, DISCARD_BYTES = 4096, PIECE_BYTES = 8 << 20 };
 /* Windows of inflateInit2: without a head; with that of gzip or zlib. */
 enum { RAW = -15, HEADED = 32 + 15 };
 
@@ -52,18 +53,21 @@ static bool begin(z_stream *z, capacity *r, sl_bytes packed, int window)
     return inflateInit2(z, window) == Z_OK;
 }
 
-/* The next `bytes` that come out; false: there are not so many. */
+/* The next `bytes` that come out; false: there are not so many, or the thread is to stop. */
 static bool write_out(z_stream *z, void *to, size_t bytes)
 {
+    int result = Z_OK;
     z->next_out = to;
-    z->avail_out = (uInt)bytes;
-    while (z->avail_out > 0) {
-        const int result = inflate(z, Z_SYNC_FLUSH);
-        if (result != Z_OK) {
-            return result == Z_STREAM_END && z->avail_out == 0;
+    z->avail_out = 0;
+    for (size_t left = bytes; result == Z_OK && left > 0 && !sl_stop_requested();) {
+        const uInt piece = (uInt)sl_min_size(left, PIECE_BYTES);
+        z->avail_out = piece;
+        while (result == Z_OK && z->avail_out > 0) {
+            result = inflate(z, Z_SYNC_FLUSH);
         }
+        left -= piece - z->avail_out;
     }
-    return true;
+    return (size_t)(z->next_out - (uint8_t *)to) == bytes;
 }
 
 /* Whether nothing more comes out, and nothing more is there. */
@@ -93,7 +97,11 @@ static sluice_status inflate_unpack(const sl_deflated *stream, capacity *r, uint
         left -= bytes;
     }
     const size_t bytes = (size_t)(stream->bytes - stream->head_bytes);
-    if (!good || !write_out(&z, to, bytes) || !has_ended(&z)) {
+    good = good && write_out(&z, to, bytes);
+    if (sl_stop_requested()) {
+        return sl_stop_check(STAGE, error);
+    }
+    if (!good || !has_ended(&z)) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE,
                             "the deflate stream is damaged, or has another size than %llu bytes",
                             (unsigned long long)stream->bytes);
@@ -172,7 +180,7 @@ size_t sl_inflate_head(sl_bytes packed, void *to, size_t bytes)
         return 0;
     }
     (void)write_out(&z, to, bytes);
-    return bytes - z.avail_out;
+    return (size_t)(z.next_out - (uint8_t *)to);
 }
 
 bool sl_inflate_members(sl_bytes packed, void *to, size_t bytes)

@@ -3,10 +3,13 @@
 
 #include "error.h"
 #include "memory.h"
+#include "stop.h"
 #include "thread.h"
 
 #include <assert.h>
 #include <stdatomic.h>
+
+#define STAGE "dataset"
 
 /* As many reads as storage is worth asking at once, whatever the number of processors. */
 enum { THREADS_MAX = 64 };
@@ -17,18 +20,19 @@ typedef struct opener {
     sluice_status (*job)(void *ctx, uint32_t number, sluice_error *error);
     void *ctx;
     uint32_t count;
-    sl_memory_limit *limit; /* the opener's: of all threads together */
-    _Atomic uint32_t next;  /* number to be begun */
-    pthread_mutex_t mutex;  /* guards what follows */
-    uint32_t failed;        /* the smallest number that did; count: none */
-    sluice_status status;   /* its, and error */
+    sl_memory_limit *limit;   /* the opener's: of all threads together */
+    const _Atomic bool *flag; /* of its stop */
+    _Atomic uint32_t next;    /* number to be begun */
+    pthread_mutex_t mutex;    /* guards what follows */
+    pthread_cond_t changed;   /* a thread has ended */
+    uint32_t running;         /* threads besides the opener's */
+    uint32_t failed;          /* the smallest number that did; count: none */
+    sluice_status status;     /* its, and error */
     sluice_error error;
 } opener;
 
-static void open_many_run(void *argument)
+static void open_many_work(opener *o)
 {
-    opener *o = argument;
-    (void)sl_memory_work_under(o->limit);
     for (;;) {
         /* relaxed: what the jobs work on was there before the threads */
         const uint32_t number = atomic_fetch_add_explicit(&o->next, 1, memory_order_relaxed);
@@ -38,7 +42,10 @@ static void open_many_run(void *argument)
         sluice_error error;
         sl_error_clear(&error);
         const uint64_t shortages = sl_memory_shortages();
-        sluice_status status = o->job(o->ctx, number, &error);
+        sluice_status status = sl_stop_check(STAGE, &error);
+        if (status == SLUICE_OK) {
+            status = o->job(o->ctx, number, &error);
+        }
         if (status == SLUICE_OK) {
             continue;
         }
@@ -56,10 +63,47 @@ static void open_many_run(void *argument)
     }
 }
 
+static void open_many_run(void *argument)
+{
+    opener *o = argument;
+    (void)sl_memory_work_under(o->limit);
+    (void)sl_stop_work_under(o->flag);
+    open_many_work(o);
+    sl_lock(&o->mutex);
+    o->running--;
+    sl_cond_signal(&o->changed);
+    sl_unlock(&o->mutex);
+}
+
+/* This thread goes on asking whether to stop. */
+static void open_many_wait(opener *o)
+{
+    sl_lock(&o->mutex);
+    while (o->running > 0) {
+        (void)sl_stop_wait(&o->changed, &o->mutex);
+    }
+    sl_unlock(&o->mutex);
+}
+
 static uint32_t open_many_choose_threads(const sl_memory_limit *limit)
 {
     const uint64_t fit = limit != NULL ? limit->budget.limit / THREAD_BYTES : THREADS_MAX;
     return fit < THREADS_MAX ? (uint32_t)fit + (fit == 0) : THREADS_MAX;
+}
+
+static bool open_many_start(opener *o, sl_thread *thread)
+{
+    sl_lock(&o->mutex);
+    o->running++;
+    sl_unlock(&o->mutex);
+    const bool started =
+        sl_thread_start(thread, "sluice-open", open_many_run, o, NULL) == SLUICE_OK;
+    if (!started) {
+        sl_lock(&o->mutex);
+        o->running--;
+        sl_unlock(&o->mutex);
+    }
+    return started;
 }
 
 sluice_status sl_open_many(uint32_t count,
@@ -71,20 +115,23 @@ sluice_status sl_open_many(uint32_t count,
                 .ctx = ctx,
                 .count = count,
                 .limit = sl_memory_limit_of_thread(),
+                .flag = sl_stop_of_thread(),
                 .failed = count};
     atomic_init(&o.next, 0);
     sl_mutex_init(&o.mutex);
+    sl_cond_init(&o.changed);
     const uint32_t most = open_many_choose_threads(o.limit);
     const uint32_t wanted = count < most ? count : most;
     uint32_t started = 0;
-    while (started + 1 < wanted && sl_thread_start(&threads[started], "sluice-open", open_many_run,
-                                                   &o, NULL) == SLUICE_OK) {
+    while (started + 1 < wanted && open_many_start(&o, &threads[started])) {
         started++; /* this thread is one, too: where none can be had, it does it all */
     }
-    open_many_run(&o);
+    open_many_work(&o);
+    open_many_wait(&o);
     for (uint32_t i = 0; i < started; i++) {
         sl_thread_join(&threads[i]);
     }
+    sl_cond_destroy(&o.changed);
     sl_mutex_destroy(&o.mutex);
     if (o.failed < count && error != NULL) {
         *error = o.error;

@@ -2,6 +2,8 @@
 #include "retry.h"
 
 #include "clock.h"
+#include "minmax.h"
+#include "stop.h"
 
 #include <errno.h>
 
@@ -13,6 +15,8 @@
 #define DEVICE_TRIES    3
 #define DEVICE_FIRST_NS (10 * MS)
 #define DEVICE_FACTOR   10
+/* Between looks at the stop of a thread that waits. */
+#define SLICE_NS (50 * MS)
 
 typedef enum error_kind { ERROR_OTHER, ERROR_MOMENT, ERROR_DEVICE } error_kind;
 
@@ -71,8 +75,11 @@ bool sl_retry_wait(sl_retry *retry, int sys_errno)
     if (sl_retry_next(retry, sys_errno, false, &delay_ns) != SL_VERDICT_AGAIN) {
         return false;
     }
-    sl_sleep_until_ns(sl_now_ns() + delay_ns);
-    return true;
+    const uint64_t until = sl_now_ns() + delay_ns;
+    for (uint64_t now = sl_now_ns(); now < until && !sl_stop_requested(); now = sl_now_ns()) {
+        sl_sleep_until_ns(sl_min_u64(until, now + SLICE_NS));
+    }
+    return !sl_stop_requested();
 }
 
 bool sl_retry_once(sl_retry *retry, int sys_errno)
