@@ -9,6 +9,7 @@
 #include "error.h"
 #include "exif.h"
 #include "minmax.h"
+#include "stop.h"
 
 #include <string.h>
 #include <zlib.h>
@@ -284,7 +285,7 @@ sluice_status sl_png_check_sums(sl_bytes bytes, sluice_error *error)
     while (status == SLUICE_OK && !png_chunks_is_type(&c, "IEND")) {
         if (png_chunks_is_type(&c, "IDAT") || png_chunks_is_type(&c, "fdAT")) {
             const sl_bytes whole = {c.type - 4, c.content.size + SL_PNG_CHUNK_BYTES};
-            status = sl_png_check_sum(whole, c.offset, NULL, error);
+            status = sl_png_check_sum(whole, c.offset, sl_stop_of_thread(), error);
         }
         if (status == SLUICE_OK) {
             status = png_chunks_enter(&w, c.offset + SL_PNG_CHUNK_BYTES + c.content.size, &c);

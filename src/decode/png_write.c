@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "memory.h"
+#include "stop.h"
 
 #include <png.h>
 #include <setjmp.h>
@@ -52,9 +53,19 @@ static void png_write_on_free(png_structp png, png_voidp memory)
     sl_free(memory);
 }
 
+static void check_stop(writer *w, png_structp png)
+{
+    if (sl_stop_requested()) {
+        w->status = sl_error_set(w->error, SLUICE_CANCELED, STAGE, "stopped");
+        png_error(png, "stopped");
+    }
+}
+
+/* A row may be long, so the stop is looked at here as well. */
 static void on_write(png_structp png, png_bytep bytes, size_t count)
 {
     writer *w = png_get_io_ptr(png);
+    check_stop(w, png);
     if (count > w->capacity - w->size) {
         const size_t capacity = w->capacity * 2 + count;
         uint8_t *grown = sl_realloc_array(w->data, capacity, 1);
@@ -87,6 +98,7 @@ static void png_write_all(writer *w, png_structp png, png_infop info, const uint
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, info);
     for (uint32_t y = 0; y < size[1]; y++) {
+        check_stop(w, png);
         png_write_row(png, rgb + (size_t)y * size[0] * 3);
     }
     png_write_end(png, NULL);

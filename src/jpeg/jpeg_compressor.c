@@ -4,6 +4,7 @@
 #include "error.h"
 #include "memory.h"
 #include "minmax.h"
+#include "stop.h"
 
 #include <assert.h>
 
@@ -21,6 +22,17 @@ static _Noreturn void jpeg_compressor_on_error(j_common_ptr cinfo)
     cinfo->err->format_message(cinfo, text);
     errors->status = sl_error_set(errors->error, SLUICE_UNSUPPORTED, compressor->stage, "%s", text);
     longjmp(errors->jump, 1);
+}
+
+/* libjpeg calls this between rows. */
+static void jpeg_compressor_watch(j_common_ptr cinfo)
+{
+    sl_jpeg_compressor *compressor = (sl_jpeg_compressor *)(void *)cinfo->err;
+    sl_jpeg_errors *errors = &compressor->errors;
+    if (sl_stop_requested()) {
+        errors->status = sl_error_set(errors->error, SLUICE_CANCELED, compressor->stage, "stopped");
+        longjmp(errors->jump, 1);
+    }
 }
 
 static void jpeg_compressor_pass_over(j_common_ptr cinfo, int level)
@@ -84,6 +96,8 @@ static void jpeg_compressor_create_work(void *argument)
                                       .empty_output_buffer = jpeg_compressor_grow,
                                       .term_destination = jpeg_compressor_nothing};
     compressor->cinfo.dest = &compressor->destination;
+    compressor->progress.progress_monitor = jpeg_compressor_watch;
+    compressor->cinfo.progress = &compressor->progress;
 }
 
 sluice_status sl_jpeg_compressor_run(sl_jpeg_compressor *compressor, const char *stage,

@@ -15,6 +15,7 @@ typedef struct sl_jpeg_compressor {
     sl_jpeg_errors errors; /* first: libjpeg hands it back through cinfo->err */
     struct jpeg_compress_struct cinfo;
     struct jpeg_destination_mgr destination;
+    struct jpeg_progress_mgr progress;
     sl_jpeg_memory memory;
     const char *stage; /* of errors */
     uint8_t *bytes;
@@ -29,7 +30,8 @@ typedef struct sl_jpeg_compressor {
 bool sl_jpeg_compressor_open(sl_jpeg_compressor *compressor, size_t expected, size_t limit);
 /*
  * Runs work(argument), which writes a picture by `cinfo`: it exists meanwhile, and its destination
- * is empty. Errors, by `stage`: UNSUPPORTED (libjpeg cannot write it), NOMEM.
+ * is empty. Errors, by `stage`: UNSUPPORTED (libjpeg cannot write it), NOMEM, CANCELED (the
+ * thread's stop, stop.h).
  */
 sluice_status sl_jpeg_compressor_run(sl_jpeg_compressor *compressor, const char *stage,
                                      sl_scratch *scratch, void (*work)(void *argument),

@@ -5,6 +5,7 @@
 #include "jpeg_error.h"
 #include "jpeg_memory.h"
 #include "jpeg_source.h"
+#include "stop.h"
 
 #include <assert.h>
 #include <string.h>
@@ -86,6 +87,9 @@ static JBLOCKARRAY access_rows(j_common_ptr cinfo, jvirt_barray_ptr array, JDIME
     (void)writable;
     if (start != array->end || count != array->count) {
         ERREXIT(cinfo, JERR_BAD_VIRTUAL_ACCESS);
+    }
+    if (sl_stop_requested()) {
+        sl_jpeg_fail((j_decompress_ptr)cinfo, SLUICE_CANCELED, "stopped");
     }
     compare_rows(readback_of(cinfo), array);
     array->first = start;
@@ -170,6 +174,9 @@ sluice_status sl_jpeg_readback(const sl_jpeg_original *original, sl_bytes jpeg, 
         sl_jpeg_memory_remove(&back.memory, &back.cinfo);
     }
     jpeg_destroy_decompress(&back.cinfo);
+    if (status == SLUICE_CANCELED) {
+        return sl_error_set(error, status, STAGE, "stopped");
+    }
     if (status < 0) {
         status = status == SLUICE_NOMEM ? SLUICE_NOMEM : SLUICE_INTERNAL;
         return sl_error_set(error, status, STAGE, "re-tiled, the picture is not the same: %s",

@@ -21,6 +21,7 @@
 #include "jpeg_tiles.h"
 #include "memory.h"
 #include "minmax.h"
+#include "stop.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -220,7 +221,8 @@ sluice_status sl_jpeg_retiler_begin(sl_jpeg_retiler *retiler, sl_bytes jpeg, uin
     if (status < 0) {
         return status;
     }
-    sl_jpeg_scans_begin(&retiler->scans, retiler->options.max_pixels, jpeg.size, NULL);
+    sl_jpeg_scans_begin(&retiler->scans, retiler->options.max_pixels, jpeg.size,
+                        sl_stop_of_thread());
     status = sl_jpeg_guard(&retiler->in_errors, jpeg_retile_header_work, retiler, error);
     retiler->too_much = status == SLUICE_NOMEM;
     if (status < 0) {
@@ -334,7 +336,7 @@ static void jpeg_retile_write_work(void *argument)
     jpeg_finish_compress(out);
 }
 
-/* Errors: UNSUPPORTED (libjpeg cannot write it), NOMEM. */
+/* Errors: UNSUPPORTED (libjpeg cannot write it), NOMEM, CANCELED. */
 static sluice_status write_picture(sl_jpeg_retiler *retiler, sluice_error *error)
 {
     const size_t expected = retiler->jpeg.size + 4096;
@@ -344,14 +346,14 @@ static sluice_status write_picture(sl_jpeg_retiler *retiler, sluice_error *error
                : sl_no_memory(error, STAGE, "for a JPEG");
 }
 
-/* After the coefficients were read. Errors: NOMEM; otherwise OK and the outcome. */
+/* After the coefficients were read. Errors: NOMEM, CANCELED; otherwise OK and the outcome. */
 static sluice_status rewrite(sl_jpeg_retiler *retiler, sl_jpeg_outcome *outcome, sl_bytes *retiled,
                              sluice_error *error)
 {
     sluice_error reason;
     sl_error_clear(&reason);
     sluice_status status = write_picture(retiler, &reason);
-    if (status == SLUICE_NOMEM) {
+    if (status == SLUICE_NOMEM || status == SLUICE_CANCELED) {
         return sl_error_set(error, status, STAGE, "%s", reason.text);
     }
     if (status < 0) {
@@ -365,6 +367,9 @@ static sluice_status rewrite(sl_jpeg_retiler *retiler, sl_jpeg_outcome *outcome,
     sl_bytes made = sl_jpeg_compressor_bytes(&retiler->out);
     const sl_jpeg_original original = {&retiler->in, retiler->coefficients};
     status = sl_jpeg_readback(&original, made, retiler->interval, &retiler->scratch, &reason);
+    if (status == SLUICE_CANCELED) {
+        return sl_error_set(error, status, STAGE, "%s", reason.text);
+    }
     if (status < 0) {
         *outcome = jpeg_retile_keep(status == SLUICE_NOMEM ? SL_JPEG_UNUSUAL : SL_JPEG_DIFFERENT,
                                     reason.text, error);

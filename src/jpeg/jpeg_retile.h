@@ -63,7 +63,7 @@ sluice_status sl_jpeg_retiler_begin(sl_jpeg_retiler *retiler, sl_bytes jpeg, uin
 /*
  * Rewrites it. RETILED: `*retiled` is in the retiler's memory until the next begin. Otherwise
  * the picture is to be kept and `error` says why, though the status is OK. Errors: CORRUPT,
- * UNSUPPORTED (scans), NOMEM.
+ * UNSUPPORTED (scans), NOMEM, CANCELED (the thread's stop, stop.h).
  */
 sluice_status sl_jpeg_retiler_run(sl_jpeg_retiler *retiler, sl_jpeg_outcome *outcome,
                                   sl_bytes *retiled, sluice_error *error);
