@@ -126,7 +126,9 @@ static sluice_status begin(pack *p, const sl_output_contents *contents, sluice_e
         status = p->options->append != 0 ? sl_pack_begin_append(p, error)
                                          : check_folder(p, contents, error);
         if (status == SLUICE_OK) {
+            sl_stop_set_everywhere(&p->stop, true);
             status = sl_pack_measure(p, error);
+            sl_stop_set_everywhere(&p->stop, false);
         }
         if (status == SLUICE_OK) {
             status = sl_journal_create(&p->output, &p->journal, sl_pack_cuts_for_parts(p), error);
@@ -207,7 +209,9 @@ static sluice_status pack_run(pack *p, sluice_pack_result *result, sluice_error 
     }
     status = begin(p, &contents, error);
     if (status == SLUICE_OK) {
+        sl_stop_set_everywhere(&p->stop, true);
         status = sl_pack_write(p, error);
+        sl_stop_set_everywhere(&p->stop, false);
     }
     if (status == SLUICE_OK) {
         sl_pack_report(p, true);
@@ -229,6 +233,8 @@ sluice_status sl_pack(const sl_dataset *dataset, const char *path,
     p->labels = labels;
     p->output.fd = -1;
     p->series.writer.fd = -1;
+    sl_stop_begin(&p->stop, options->should_stop, options->user);
+    sl_stop_set_everywhere(&p->stop, false);
     pack_identify(p);
     sluice_status status = check_places(p, error);
     if (status == SLUICE_OK) {
@@ -243,6 +249,10 @@ sluice_status sl_pack(const sl_dataset *dataset, const char *path,
     if (status == SLUICE_OK) {
         status = pack_run(p, result, error);
     }
+    if (status == SLUICE_CANCELED && sl_stop_requested()) { /* wherever it was noticed */
+        status = sl_pack_check_stop(p, error);
+    }
+    sl_stop_end(&p->stop);
     /* What fails because another process of the same pack was faster has not failed. */
     if (status < 0 && status != SLUICE_CANCELED && p->output.fd >= 0 &&
         sl_pack_is_joined(&p->output, p->pack_id, result)) {

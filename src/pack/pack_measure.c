@@ -78,6 +78,10 @@ static sluice_status pack_measure_sample(sl_pack_state *p, sl_frames *frames, sl
     for (uint64_t i = 0; status == SLUICE_OK && i < config.end && !sl_frames_have_enough(frames);
          i++) {
         sl_prepared *prepared = sl_prepare_next(p->prepare);
+        if (prepared == NULL) {
+            status = sl_pack_check_stop(p, error);
+            break;
+        }
         const sl_made *made = prepared->made;
         if (prepared->status == SLUICE_OK) {
             status = sl_frames_add(frames, &made->record, error);

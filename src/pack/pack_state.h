@@ -18,6 +18,7 @@
 #include "pack_job.h"
 #include "ranges.h"
 #include "series.h"
+#include "stop.h"
 
 typedef struct sl_pack_state {
     const sl_dataset *dataset;
@@ -25,6 +26,7 @@ typedef struct sl_pack_state {
     const sluice_pack_options *options;
     const sl_labels
         *labels; /* how they are joined with those of a dataset that is added to; NULL */
+    sl_stop stop;
     sl_output output;
     sl_journal journal;
     sl_ranges ranges;

@@ -46,8 +46,7 @@ void sl_pack_report(sl_pack_state *p, bool always)
 
 sluice_status sl_pack_check_stop(const sl_pack_state *p, sluice_error *error)
 {
-    const bool stop =
-        p->options->should_stop != NULL && p->options->should_stop(p->options->user) != 0;
+    const bool stop = sl_stop_ask();
     if (!sl_output_is_ours(&p->output)) { /* a callback's child has returned from it */
         return sl_error_set(error, SLUICE_STATE, STAGE,
                             "the pack belongs to the process that began it, not to a fork");
@@ -234,6 +233,10 @@ static sluice_status write_ranges(sl_pack_state *p, uint64_t k, uint64_t end, sl
             seek(p, k++);
         }
         sl_prepared *prepared = sl_prepare_next(p->prepare);
+        if (prepared == NULL) {
+            status = sl_pack_check_stop(p, error);
+            break;
+        }
         status = pack_write_one(p, prepared, error);
         sl_prepare_done(p->prepare, prepared);
         if (status == SLUICE_OK && position + 1 == sl_ranges_first(&p->ranges, k)) {

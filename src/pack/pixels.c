@@ -6,6 +6,7 @@
 #include "jpeg_write.h"
 #include "memory.h"
 #include "resample.h"
+#include "stop.h"
 
 #include <string.h>
 
@@ -17,7 +18,8 @@ sluice_status sl_pixels_open(sl_pixels *pixels, const sl_pixels_config *config, 
 {
     const sl_decoder_config how = {.max_pixels = SL_RECORD_PIXELS_MAX,
                                    .max_unpacked_bytes = SL_RECORD_IMAGE_MAX,
-                                   .exif = SLUICE_EXIF_IGNORE};
+                                   .exif = SLUICE_EXIF_IGNORE,
+                                   .stop = sl_stop_of_thread()};
     *pixels = (sl_pixels){.config = *config, .simd = sl_simd_best()};
     sluice_status status = sl_decoder_open(&pixels->decoder, &how, error);
     if (status == SLUICE_OK && config->max_side > 0) {

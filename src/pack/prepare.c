@@ -5,10 +5,12 @@
  */
 #include "prepare.h"
 
+#include "clock.h"
 #include "error.h"
 #include "fork.h"
 #include "memory.h"
 #include "permutation.h"
+#include "stop.h"
 #include "thread.h"
 
 #include <assert.h>
@@ -17,6 +19,7 @@
 #include <string.h>
 
 #define STAGE     "pack"
+#define LOOK_NS   UINT64_C(50000000) /* between questions whether to stop */
 #define NO_MEMORY "out of memory for the workers"
 /*
  * Samples under way for each worker, so that neither a slow one nor a shard that is being synced
@@ -47,7 +50,8 @@ typedef struct worker {
 
 struct sl_prepare {
     sl_prepare_config config;
-    uint64_t forks; /* sl_fork_count of the process that has the workers */
+    uint64_t forks;           /* sl_fork_count of the process that has the workers */
+    const _Atomic bool *flag; /* of the owner's stop, which the workers look at */
     sl_permutation order;
     uint32_t slot_count, started;
     slot *slots;
@@ -321,6 +325,7 @@ static void prepare_run(void *argument)
 {
     worker *w = argument;
     sl_prepare *prepare = w->prepare;
+    (void)sl_stop_work_under(prepare->flag);
     /* What buffers keep for the next sample is not to be what others wait for. */
     const uint64_t kept = prepare->config.budget_bytes / 4 / prepare->config.workers;
     for (slot *s = take_position(prepare); s != NULL; s = take_position(prepare)) {
@@ -404,6 +409,7 @@ sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
         prepare->config.max_sample_bytes = SL_RECORD_BYTES_MAX;
     }
     prepare->forks = sl_fork_count();
+    prepare->flag = sl_stop_of_thread();
     prepare->order = sl_permutation_make(config->dataset->info.samples, config->seed);
     prepare->next_position = config->first;
     prepare->next_taken = config->first;
@@ -439,7 +445,12 @@ sl_prepared *sl_prepare_next(sl_prepare *prepare)
     sl_lock(&prepare->mutex);
     slot *s = &prepare->slots[prepare->next_taken % prepare->slot_count];
     while (!s->ready) {
-        sl_cond_wait(&prepare->changed, &prepare->mutex);
+        (void)sl_cond_wait_until(&prepare->changed, &prepare->mutex, sl_now_ns() + LOOK_NS);
+        sl_unlock(&prepare->mutex);
+        if (sl_stop_ask()) { /* a child that should_stop forked cannot take the lock */
+            return NULL;
+        }
+        sl_lock(&prepare->mutex);
     }
     sl_unlock(&prepare->mutex);
     return &s->prepared;

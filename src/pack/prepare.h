@@ -9,7 +9,8 @@
  * positions, by one worker at a time; keep_order has to be set for it. Threads: one owner calls
  * open, next, done, close; the workers are inside. Memory: bytes held by samples, and what the job
  * charges, are at most a fixed budget plus one sample: a worker waits before it takes them, unless
- * its position is the next to be taken.
+ * its position is the next to be taken. The end: the workers work under the owner's stop (stop.h),
+ * so that a sample in work ends with CANCELED soon after it is requested.
  */
 #ifndef SL_PREPARE_H
 #define SL_PREPARE_H
@@ -64,7 +65,9 @@ typedef struct sl_prepared {
 /* Errors: NOMEM. */
 sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
                               sluice_error *error);
-/* The sample of the next position; waits for it. Valid until done. Not past the last position. */
+/* Returns the sample of the next position, once it is ready; valid until done. Not past the last
+ * position. NULL: the owner's stop (stop.h) is requested, or this is a
+ * child that should_stop forked. */
 sl_prepared *sl_prepare_next(sl_prepare *prepare);
 void sl_prepare_done(sl_prepare *prepare, sl_prepared *prepared);
 /* Stops the workers, joins and frees; only forgets them in a forked child, which has none. NULL is

@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "rejected.h"
 #include "sample_names.h"
+#include "stop.h"
 #include "tar_writer.h"
 #include "target.h"
 
@@ -118,18 +119,6 @@ static sluice_status write_files(unpack *u, const sl_named *named, sluice_error 
         status = write_file(u, path, &members->of[i], error);
     }
     u->result.bytes += members->bytes;
-    return status;
-}
-
-/* Also of those without a sample: a class keeps its number. */
-static sluice_status make_class_folders(const unpack *u, sluice_error *error)
-{
-    sluice_status status = SLUICE_OK;
-    for (uint32_t i = 0; status == SLUICE_OK && i < u->names.folder_count; i++) {
-        if (u->names.folders[i][0] != '\0') {
-            status = unpack_make_folder(u, u->names.folders[i], error);
-        }
-    }
     return status;
 }
 
@@ -273,8 +262,7 @@ static void report_progress(unpack *u, uint64_t done, bool always)
 
 static sluice_status unpack_check_stop(const unpack *u, sluice_error *error)
 {
-    const bool stop =
-        u->options->should_stop != NULL && u->options->should_stop(u->options->user) != 0;
+    const bool stop = sl_stop_ask();
     if (!sl_target_is_ours(&u->target)) { /* a callback's child has returned from it */
         return sl_error_set(error, SLUICE_STATE, STAGE,
                             "the unpack belongs to the process that began it, not to a fork");
@@ -300,6 +288,10 @@ static sluice_status unpack_write_all(unpack *u, sluice_error *error)
     sluice_status status = sl_prepare_open(&u->prepare, &config, error);
     for (uint64_t position = 0; status == SLUICE_OK && position < config.end; position++) {
         sl_prepared *prepared = sl_prepare_next(u->prepare);
+        if (prepared == NULL) {
+            status = unpack_check_stop(u, error);
+            break;
+        }
         status = unpack_write_one(u, prepared, error);
         sl_prepare_done(u->prepare, prepared);
         report_progress(u, position + 1, false);
@@ -317,6 +309,19 @@ static sluice_status unpack_write_all(unpack *u, sluice_error *error)
 }
 
 /* ---- the whole ---- */
+
+/* Also of those without a sample: a class keeps its number. */
+static sluice_status make_class_folders(const unpack *u, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < u->names.folder_count; i++) {
+        if (u->names.folders[i][0] != '\0') {
+            status = unpack_make_folder(u, u->names.folders[i], error);
+        }
+        status = status == SLUICE_OK ? unpack_check_stop(u, error) : status;
+    }
+    return status;
+}
 
 static sluice_status unpack_finish(unpack *u, sluice_error *error)
 {
@@ -367,13 +372,22 @@ sluice_status sl_unpack(const sl_dataset *dataset, const char *path,
     u->target.fd = -1;
     u->tar.fd = -1;
     u->result.struct_size = sizeof(u->result);
+    sl_stop stop;
+    sl_stop_begin(&stop, options->should_stop, options->user);
+    sl_stop_set_everywhere(&stop, false);
     sluice_status status = unpack_open_all(u, path, error);
     if (status == SLUICE_OK) {
+        sl_stop_set_everywhere(&stop, true);
         status = unpack_write_all(u, error);
+        sl_stop_set_everywhere(&stop, false);
     }
     if (status == SLUICE_OK) {
         status = unpack_finish(u, error);
     }
+    if (status == SLUICE_CANCELED && sl_stop_requested()) { /* wherever it was noticed */
+        status = unpack_check_stop(u, error);
+    }
+    sl_stop_end(&stop);
     u->result.renamed_classes = u->names.renamed_classes;
     u->result.labels_differ = u->names.labels_differ;
     *result = u->result;

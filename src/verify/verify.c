@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "minmax.h"
 #include "share.h"
+#include "stop.h"
 #include "thread.h"
 
 #include <fcntl.h>
@@ -20,6 +21,7 @@
 #define STAGE         "verify"
 #define CHUNK_SAMPLES 64u
 #define PROGRESS_NS   200000000u
+#define LOOK_NS       50000000u
 
 /* What was found when a file was checked; what its samples say of the same goes without saying. */
 typedef enum file_state {
@@ -45,7 +47,7 @@ typedef struct verify {
     uint8_t *states; /* a file_state for each file; written in the first phase only */
     sum *sums;       /* likewise, of formats where something stands for all samples of a file */
     sl_sample_gate gate;
-    atomic_bool stopped; /* relaxed: a worker that sees it late looks at some more */
+    sl_stop stop;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     /* under mutex */
@@ -94,6 +96,9 @@ static void verify_give_up(verify *v, const sluice_error *found)
 static void report_file(void *context, const sluice_error *finding)
 {
     worker *w = context;
+    if (finding->status == SLUICE_CANCELED) {
+        return;
+    }
     if (sl_memory_shortages() > w->shortages) {
         verify_give_up(w->verify, finding);
         return;
@@ -115,7 +120,7 @@ static void check_files(worker *w, uint64_t first, uint64_t last)
 {
     const sl_dataset *dataset = w->verify->dataset;
     for (uint64_t file = first; file < last; file++) {
-        sl_findings findings = {.report = report_file, .ctx = w, .stop = &w->verify->stopped};
+        sl_findings findings = {.report = report_file, .ctx = w, .stop = &w->verify->stop.set};
         w->state = FILE_GOOD;
         w->shortages = sl_memory_shortages();
         sluice_status status = dataset->checks->check_object(dataset, (uint32_t)file, &findings);
@@ -196,7 +201,7 @@ static bool verify_look_at(worker *w, uint64_t index, uint64_t *bytes)
 
 static bool verify_is_stopped(const verify *v)
 {
-    return atomic_load_explicit(&v->stopped, memory_order_relaxed);
+    return atomic_load_explicit(&v->stop.set, memory_order_relaxed);
 }
 
 /* Has the kernel begin to read what is from one sample to another in the same file: samples that
@@ -238,6 +243,7 @@ static void verify_run(void *argument)
 {
     worker *w = argument;
     verify *v = w->verify;
+    (void)sl_stop_work_under(&v->stop.set);
     sl_lock(&v->mutex);
     while (v->next < v->total && !verify_is_stopped(v)) {
         uint64_t first = v->next;
@@ -262,24 +268,22 @@ static void progress(const verify *v, uint64_t done)
     }
 }
 
-static void ask_to_stop(verify *v)
-{
-    if (v->options->should_stop != NULL && v->options->should_stop(v->options->user) != 0) {
-        atomic_store_explicit(&v->stopped, true, memory_order_relaxed);
-    }
-}
-
 /* Reports progress until the workers are through. */
 static void wait_for_workers(verify *v, bool samples)
 {
-    ask_to_stop(v);
+    uint64_t reported_ns = sl_now_ns();
+    (void)sl_stop_ask();
     sl_lock(&v->mutex);
     while (v->running > 0) {
-        (void)sl_cond_wait_until(&v->changed, &v->mutex, sl_now_ns() + PROGRESS_NS);
-        uint64_t done = samples ? v->next - v->samples.first : 0;
+        (void)sl_cond_wait_until(&v->changed, &v->mutex, sl_now_ns() + LOOK_NS);
+        const uint64_t now = sl_now_ns();
+        const uint64_t done = samples ? v->next - v->samples.first : 0;
         sl_unlock(&v->mutex);
-        progress(v, done);
-        ask_to_stop(v);
+        if (now - reported_ns >= PROGRESS_NS) {
+            reported_ns = now;
+            progress(v, done);
+        }
+        (void)sl_stop_ask();
         sl_lock(&v->mutex);
     }
     sl_unlock(&v->mutex);
@@ -348,7 +352,7 @@ static sluice_status verify_check_ends(verify *v, sluice_error *error)
     const sluice_status status = sl_objects_finish(objects, &finding);
     const bool failed = sl_objects_failure(objects, 0, NULL, NULL);
     if (status < 0 && !failed) {
-        if (status == SLUICE_NOMEM) {
+        if (status == SLUICE_NOMEM || status == SLUICE_CANCELED) {
             *error = finding;
             return status;
         }
@@ -413,7 +417,7 @@ static sluice_status run_all(verify *v, worker *workers, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     const sl_sample_decode decode = {v->options->decode != 0, v->scope == SL_VERIFY_ALL,
-                                     &v->stopped};
+                                     &v->stop.set};
     for (uint32_t i = 0; status == SLUICE_OK && i < v->options->workers; i++) {
         workers[i].verify = v;
         status = sl_sample_check_open(&workers[i].check, v->dataset, &v->gate, &decode, error);
@@ -457,7 +461,9 @@ sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *
     sl_mutex_init(&v.mutex);
     sl_cond_init(&v.changed);
     sl_sample_gate_open(&v.gate, options->workers, options->max_sample_bytes);
+    sl_stop_begin(&v.stop, options->should_stop, options->user);
     sluice_status status = run_all(&v, workers, error);
+    sl_stop_end(&v.stop);
     for (uint32_t i = 0; i < options->workers; i++) {
         sl_sample_check_close(&workers[i].check);
     }
