@@ -183,11 +183,16 @@ typedef struct sluice_dataset_options {
      * splits. INVALID, with the names of the splits: there is none of that name, or the dataset has
      * no splits. Default: a dataset of several splits is refused, with their names. */
     const char *split;
+    /* Asked several times a second while the dataset is being opened, by the thread that opens it:
+     * a result other than 0 ends opening with CANCELED within a second, as long as the storage
+     * answers. It must not use what is being opened. May be NULL. */
+    int32_t (*should_stop)(void *user);
+    void *user; /* of should_stop */
 } sluice_dataset_options;
 
-#define SLUICE_DATASET_OPTIONS_INIT                                              \
-    {                                                                            \
-        sizeof(sluice_dataset_options), 0, NULL, 0, 0, NULL, 0, 0, 0, NULL, NULL \
+#define SLUICE_DATASET_OPTIONS_INIT                                                          \
+    {                                                                                        \
+        sizeof(sluice_dataset_options), 0, NULL, 0, 0, NULL, 0, 0, 0, NULL, NULL, NULL, NULL \
     }
 
 /*
@@ -197,7 +202,8 @@ typedef struct sluice_dataset_options {
  * On success
  * `*dataset` is the caller's to close; on failure it is NULL. Blocks while directories are listed.
  * Errors: INVALID (no such kind of dataset, no image, class names that collide, a class without a
- * picture), IO, CORRUPT, UNSUPPORTED (a format version newer than this library), NOMEM.
+ * picture), IO, CORRUPT, UNSUPPORTED (a format version newer than this library), NOMEM, CANCELED
+ * (should_stop).
  */
 SLUICE_API sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *paths,
                                              size_t count, const sluice_dataset_options *options,

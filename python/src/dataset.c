@@ -4,6 +4,7 @@
 #include "options.h"
 #include "waiting.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ typedef struct dataset_object {
 /* What opening needs, in memory of its own: Python's may be gone before it ends. */
 typedef struct opening {
     waiting_job job;
+    atomic_bool stopped; /* relaxed: read until it is seen */
     char **paths;
     size_t count;
     sluice_dataset_options options;
@@ -27,6 +29,16 @@ typedef struct opening {
     sluice_error error;
     sluice_status status;
 } opening;
+
+static void stop_opening(waiting_job *job)
+{
+    atomic_store_explicit(&((opening *)job)->stopped, true, memory_order_relaxed);
+}
+
+static int32_t opening_is_stopped(void *user)
+{
+    return atomic_load_explicit(&((opening *)user)->stopped, memory_order_relaxed);
+}
 
 static void open_it(waiting_job *job)
 {
@@ -113,12 +125,14 @@ static opening *opening_with_capacity(size_t count)
         return NULL;
     }
     atomic_init(&made->owners, 1);
-    *o = (opening){.job = {.work = open_it, .drop = drop_opening},
+    *o = (opening){.job = {.work = open_it, .drop = drop_opening, .stop = stop_opening},
                    .paths = paths,
                    .options = SLUICE_DATASET_OPTIONS_INIT,
                    .flat = SLUICE_FIELD_INIT,
                    .made = made,
                    .error = SLUICE_ERROR_INIT};
+    o->options.should_stop = opening_is_stopped;
+    o->options.user = o;
     return o;
 }
 

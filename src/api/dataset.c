@@ -13,6 +13,7 @@
 #include "options.h"
 #include "over.h"
 #include "path_range.h"
+#include "stop.h"
 #include "verify.h"
 
 #include <stdio.h>
@@ -94,6 +95,26 @@ static sluice_status open_within_memory(sl_dataset **dataset, const char *const 
     return status == SLUICE_NOMEM && met ? dataset_refuse_memory(bytes, error) : status;
 }
 
+/* A dataset that was opened while the stop was set may lack something that could not be read. */
+static sluice_status open_until_stopped(sl_dataset **dataset, const char *const *paths,
+                                        size_t count, const sluice_dataset_options *own,
+                                        sluice_error *error)
+{
+    sl_stop stop;
+    sl_stop_begin(&stop, own->should_stop, own->user);
+    sluice_status status =
+        sl_stop_ask() ? SLUICE_CANCELED : open_within_memory(dataset, paths, count, own, error);
+    if (sl_stop_requested()) {
+        if (status == SLUICE_OK) {
+            sl_dataset_close(*dataset);
+            *dataset = NULL;
+        }
+        status = sl_error_set(error, SLUICE_CANCELED, "api", "stopped while opening the dataset");
+    }
+    sl_stop_end(&stop);
+    return status;
+}
+
 static sluice_status dataset_check_fields(const sluice_dataset_options *own, sluice_error *error)
 {
     for (uint32_t i = 0; i < own->field_count; i++) {
@@ -147,7 +168,8 @@ sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *p
         status = dataset_check_fields(&own, &reason);
     }
     if (status == SLUICE_OK) {
-        status = open_within_memory(&opened, paths, count, &own, &reason);
+        status = own.should_stop != NULL ? open_until_stopped(&opened, paths, count, &own, &reason)
+                                         : open_within_memory(&opened, paths, count, &own, &reason);
     }
     if (status < 0) {
         return sl_api_fail(error, &reason);

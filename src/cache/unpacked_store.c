@@ -13,6 +13,7 @@
 #include "memory.h"
 #include "minmax.h"
 #include "open_many.h"
+#include "stop.h"
 #include "store.h"
 #include "thread.h"
 
@@ -353,7 +354,7 @@ static lock try_lock(int fd)
 
 static bool unpacked_store_is_stopped(const store *s)
 {
-    return atomic_load_explicit(&s->stop, memory_order_relaxed);
+    return sl_stop_requested() || atomic_load_explicit(&s->stop, memory_order_relaxed);
 }
 
 /* Until it is to be had, or not needed any more (BUSY), or not worth waiting for (NONE). */
@@ -499,6 +500,9 @@ static sluice_status work(void *ctx, uint32_t number, sluice_error *error)
     sl_free((void *)busy);
     if (status < 0) {
         atomic_store_explicit(&s->stop, true, memory_order_relaxed);
+    }
+    if (sl_stop_requested()) {
+        return sl_stop_check(STAGE, error);
     }
     return status == SLUICE_CANCELED ? SLUICE_OK : status; /* another thread's error is told */
 }

@@ -16,6 +16,7 @@
 #include "minmax.h"
 #include "open_many.h"
 #include "splits.h"
+#include "stop.h"
 #include "store.h"
 #include "thread.h"
 #include "unpacked_store.h"
@@ -171,8 +172,13 @@ static sluice_status file_set_walk(opener *o, sl_file_index *index, const char *
         return kind->walk(index, path, error);
     }
     sl_lock(&o->mutex);
-    while (o->unpacking == 0) {
-        sl_cond_wait(&o->changed, &o->mutex);
+    bool stopped = false;
+    while (o->unpacking == 0 && !stopped) {
+        stopped = sl_stop_wait(&o->changed, &o->mutex);
+    }
+    if (stopped) {
+        sl_unlock(&o->mutex);
+        return sl_stop_check(STAGE, error);
     }
     o->unpacking--;
     sl_unlock(&o->mutex);
@@ -261,7 +267,7 @@ static sluice_status file_set_open_files(opener *o, sluice_error *error)
     const uint32_t count = o->set->list.count;
     o->first = choose_first(count);
     sluice_status status = sl_open_many(count, file_set_open_file, o, NULL);
-    if (status < 0) {
+    if (status < 0 && !sl_stop_requested()) {
         o->first = 0;
         status = sl_open_many(count, file_set_open_file, o, error);
     }

@@ -3,6 +3,8 @@
 
 #include "error.h"
 #include "memory.h"
+#include "minmax.h"
+#include "stop.h"
 #include "store.h"
 
 #include <string.h>
@@ -23,7 +25,9 @@ enum {
     TEXT_BYTES = 80,
     NUMBER_BYTES = 32,
     /* of a text whose tree is not worth measuring; and of what reading one takes */
-    SMALL_BYTES = 4096
+    SMALL_BYTES = 4096,
+    /* of a text that takes long to parse */
+    LARGE_BYTES = 1 << 20
 };
 
 /* Behind a text's closing quote, or at the end; `at` is behind its first one. */
@@ -58,6 +62,31 @@ uint64_t sl_json_tree_bytes(sl_bytes text)
     return SMALL_BYTES + bytes + 3 * (uint64_t)longest;
 }
 
+/* A text that is parsed. */
+typedef struct parsed {
+    sl_bytes left;
+} parsed;
+
+/* The next bytes, for jansson; none when the thread is to stop, so that the text ends there. */
+static size_t json_file_give(void *buffer, size_t capacity, void *user)
+{
+    parsed *p = user;
+    const size_t bytes = sl_stop_requested() ? 0 : sl_min_size(capacity, p->left.size);
+    if (bytes > 0) {
+        memcpy(buffer, p->left.data, bytes);
+        p->left = (sl_bytes){p->left.data + bytes, p->left.size - bytes};
+    }
+    return bytes;
+}
+
+static json_t *json_file_parse_all(sl_bytes text, size_t flags, json_error_t *why)
+{
+    parsed p = {text};
+    return sl_stop_of_thread() != NULL && text.size > LARGE_BYTES
+               ? json_load_callback(json_file_give, &p, flags, why)
+               : json_loadb((const char *)text.data, text.size, flags, why);
+}
+
 static json_t *json_file_parse(sl_bytes text, size_t flags, json_error_t *why)
 {
     if (text.size > SMALL_BYTES && sl_memory_limit_of_thread() != NULL &&
@@ -66,7 +95,7 @@ static json_t *json_file_parse(sl_bytes text, size_t flags, json_error_t *why)
         why->text[sizeof(why->text) - 1] = json_error_out_of_memory; /* as json_error_code reads */
         return NULL;
     }
-    return json_loadb((const char *)text.data, text.size, flags, why);
+    return json_file_parse_all(text, flags, why);
 }
 
 static sluice_status json_file_refuse(const char *path, const json_error_t *why,
@@ -97,10 +126,13 @@ sluice_status sl_json_load(sl_json_tree *tree, const char *path, sluice_error *e
                              "out of memory for its JSON, which takes %llu MiB",
                              (unsigned long long)(claimed >> 20));
     }
-    json_t *root = json_loadb((const char *)text, bytes, FLAGS, &why);
+    json_t *root = json_file_parse_all((sl_bytes){text, bytes}, FLAGS, &why);
     sl_free(text);
     if (root == NULL) {
         sl_memory_give_back(claimed);
+        if (sl_stop_requested()) {
+            return sl_stop_check(STAGE, error);
+        }
         return json_file_refuse(path, &why, error);
     }
     *tree = (sl_json_tree){root, claimed};

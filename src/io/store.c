@@ -6,6 +6,7 @@
 #include "checksum.h"
 #include "error.h"
 #include "memory.h"
+#include "stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,7 +94,10 @@ bool sl_store_is_folder(const sl_store_entry *entry, const char *path)
 bool sl_listing_show(sl_listing *listing, const char *name, sl_entry_kind kind)
 {
     const sl_store_entry entry = {name, kind};
-    listing->status = listing->visit(listing->ctx, &entry, listing->error);
+    listing->status = sl_stop_check("dataset", listing->error);
+    if (listing->status == SLUICE_OK) {
+        listing->status = listing->visit(listing->ctx, &entry, listing->error);
+    }
     return listing->status == SLUICE_OK;
 }
 
@@ -237,7 +241,7 @@ sluice_status sl_handle_read(const sl_handle *handle, void *buffer, size_t bytes
     sluice_error own;
     sluice_error *reason = error != NULL ? error : &own;
     const sluice_status status = sl_file_read_from(&source, buffer, bytes, offset, reason);
-    if (status < 0) {
+    if (status < 0 && status != SLUICE_CANCELED) {
         (void)store_note(handle->name.path, reason->sys_errno != 0 ? -reason->sys_errno : -EIO);
     }
     return status;

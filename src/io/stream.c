@@ -8,6 +8,7 @@
 #include "error.h"
 #include "memory.h"
 #include "retry.h"
+#include "stop.h"
 #include "store.h"
 
 #include <assert.h>
@@ -229,7 +230,8 @@ static bool stream_is_stopped(const sl_stream *stream)
     if (watch->progress != NULL) {
         atomic_fetch_add_explicit(watch->progress, 1, memory_order_relaxed);
     }
-    return watch->stop != NULL && atomic_load_explicit(watch->stop, memory_order_relaxed);
+    return sl_stop_requested() ||
+           (watch->stop != NULL && atomic_load_explicit(watch->stop, memory_order_relaxed));
 }
 
 /* Moves the front on, or finds that it has ended. */

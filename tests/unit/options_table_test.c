@@ -36,8 +36,9 @@ static const gap column_gaps[] = {GAP(sluice_column, field),        GAP(sluice_c
                                   GAP(sluice_column, mirror_count), GAP(sluice_column, reserved),
                                   GAP(sluice_column, reserved_end)};
 static const gap dataset_gaps[] = {
-    GAP(sluice_dataset_options, flat), GAP(sluice_dataset_options, fields),
-    GAP(sluice_dataset_options, field_count), GAP(sluice_dataset_options, reserved)};
+    GAP(sluice_dataset_options, flat),        GAP(sluice_dataset_options, fields),
+    GAP(sluice_dataset_options, field_count), GAP(sluice_dataset_options, reserved),
+    GAP(sluice_dataset_options, should_stop), GAP(sluice_dataset_options, user)};
 static const gap writer_gaps[] = {
     GAP(sluice_writer_options, classes),  GAP(sluice_writer_options, class_count),
     GAP(sluice_writer_options, fields),   GAP(sluice_writer_options, field_count),
