@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C takes effect within a second, whatever is being read: each kind of hostile or very large data, with each command of the tool that reads it,
+and with opening, verifying, packing and unpacking in Python. Nothing is left behind then either: the threads of the library are gone. Machines of
+tests are busy, and some build with sanitizers, so five seconds are allowed, where the work itself would take much more; the longest is printed."""
+import os
+import pathlib
+import random
+import signal
+import struct
+import subprocess
+import tarfile
+import threading
+import time
+import zlib
+
+import numpy
+import pytest
+
+import sluice
+from test_closing import chunk, packed, pictures, png, png_behind, polygons, run_lengths, shapes, zeros
+
+Image = pytest.importorskip("PIL.Image")
+TOOL = pathlib.Path(os.environ.get("SLUICE_TOOL") or pathlib.Path(sluice.__file__).parents[2] / "bin" / "sluice")
+MOST = 5.0
+LONGEST = {"took": 0.0, "what": ""}
+ENDED = []  # commands that a signal ended
+
+
+# ---- what is read ----
+
+
+def jpeg(path, side, **options):
+    noise = numpy.random.default_rng(1).integers(0, 256, (side // 8, side // 8, 3), dtype=numpy.uint8)
+    Image.fromarray(noise).resize((side, side), Image.NEAREST).save(path, quality=95, **options)
+    return path.read_bytes()
+
+
+def huge_pngs(path):
+    return pictures(path, *[png(9900, 9900)] * 6)
+
+
+def pngs_with_more_behind(path):
+    return pictures(path, *[png_behind(2)] * 6)
+
+
+def one_row(path):
+    """Of a hundred million pixels each."""
+    return pictures(path, *[png(99_000_000, 1)] * 4)
+
+
+def progressive_jpegs(path):
+    (path / "a").mkdir(parents=True)
+    data = jpeg(path / "a" / "0.jpg", 6000, progressive=True)
+    for number in range(1, 6):
+        (path / "a" / f"{number}.jpg").write_bytes(data)
+    return path
+
+
+def scans_without_end(path):
+    """The last scan of a progressive picture, hundreds of times."""
+    data = progressive_jpegs(path)
+    whole = (data / "a" / "0.jpg").read_bytes()
+    last = whole.rindex(b"\xff\xda")
+    many = whole[:last] + whole[last:-2] * 300 + b"\xff\xd9"
+    for one in (data / "a").iterdir():
+        one.write_bytes(many if len(many) < 400_000_000 else whole)
+    return data
+
+
+def webps(path):
+    (path / "a").mkdir(parents=True)
+    Image.new("RGB", (6000, 6000)).save(path / "a" / "0.webp", lossless=True, quality=0, method=0)
+    for number in range(1, 6):
+        os.link(path / "a" / "0.webp", path / "a" / f"{number}.webp")
+    return path
+
+
+def head_of_member(name, size):
+    member = tarfile.TarInfo(name)
+    member.size = size
+    return member.tobuf(tarfile.GNU_FORMAT)
+
+
+def gzip_bomb(path):
+    """A tar with a member of 7 GiB of zeros."""
+    path.mkdir()
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    head = packer.compress(head_of_member("0.png", 7 << 30)) + packer.flush(zlib.Z_FULL_FLUSH)
+    name = path / "a.tar.gz"
+    name.write_bytes(b"\x1f\x8b\x08\0\0\0\0\0\0\x03" + head + zeros(8))
+    return name
+
+
+def long_tar(path):
+    """Many small members, in a file that is sparse between them."""
+    path.mkdir()
+    picture = png(8, 8)
+    with open(path / "a.tar", "wb") as to:
+        for number in range(60_000):
+            to.write(head_of_member(f"{number:08}.png", len(picture)) + picture.ljust(512, b"\0"))
+        to.write(bytes(1024))
+    return path / "a.tar"
+
+
+def npz_bomb(path):
+    """Members of half a GiB of zeros each, which a few hundred KiB unpack to."""
+    path.mkdir()
+    rows = 1 << 29
+    head = b"{'descr': '|u1', 'fortran_order': False, 'shape': (%d, 1024), }" % (rows >> 10)
+    head = b"\x93NUMPY\x01\0" + struct.pack("<H", 118) + head.ljust(117) + b"\n"
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    stream = packer.compress(head) + packer.flush(zlib.Z_FULL_FLUSH)
+    stream += zeros(1)[: len(zeros(1)) // 2] + zlib.compressobj(9, zlib.DEFLATED, -15).flush()
+    crc = zlib.crc32(head)
+    block = bytes(1 << 24)
+    for _ in range(32):
+        crc = zlib.crc32(block, crc)
+    sizes = struct.pack("<III", crc, len(stream), len(head) + rows)
+    with open(path / "a.npz", "wb") as to:
+        central = b""
+        for name in (b"a.npy", b"b.npy"):
+            at = to.tell()
+            to.write(b"PK\x03\x04" + struct.pack("<HHHHH", 20, 0, 8, 0, 0) + sizes + struct.pack("<HH", len(name), 0) + name + stream)
+            central += b"PK\x01\x02" + struct.pack("<HHHHHH", 20, 20, 0, 8, 0, 0) + sizes + struct.pack("<HHHHHII", len(name), 0, 0, 0, 0, 0, at) + name
+        at = to.tell()
+        to.write(central + b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 2, 2, len(central), at, 0))
+    return path / "a.npz"
+
+
+def long_table(path):
+    path.mkdir()
+    (path / "0.png").write_bytes(png(8, 8))
+    (path / "list.csv").write_bytes(b"file_name,label,score\n" + b"0.png,1,0.25\n" * 1_500_000)
+    return path / "list.csv"
+
+
+def long_lines(path):
+    path.mkdir()
+    (path / "0.png").write_bytes(png(8, 8))
+    line = b'{"file_name": "0.png", "label": 1, "more": {"a": [[1, 2], [3, 4]]}}\n'
+    (path / "metadata.jsonl").write_bytes(line * 250_000)
+    return path
+
+
+def long_coco(path):
+    path.mkdir()
+    (path / "0.png").write_bytes(png(8, 8))
+    images = ",".join('{"id":%d,"file_name":"0.png","width":8,"height":8}' % i for i in range(2))
+    box = '{"id":1,"image_id":1,"category_id":1,"bbox":[1,1,2,2],"area":4,"iscrowd":0,"segmentation":[[1,1,2,1,2,2]]},'
+    text = '{"images":[%s],"categories":[{"id":1,"name":"a"}],"annotations":[%s%s]}' % (images, box * 250_000, box[:-1])
+    (path / "instances.json").write_text(text)
+    return path / "instances.json"
+
+
+def deep_json(path):
+    path.mkdir()
+    (path / "0.png").write_bytes(png(8, 8))
+    (path / "instances.json").write_text('{"images":' + "[" * 40_000_000)
+    return path / "instances.json"
+
+
+def many_folders(path):
+    for number in range(1000):
+        (path / f"class{number}").mkdir(parents=True)
+    picture = path / "class0" / "0.png"
+    picture.write_bytes(png(8, 8))
+    for number in range(1, 6_000):
+        os.link(picture, path / f"class{number % 1000}" / f"{number}.png")
+    return path
+
+
+def pipes(path):
+    """Nobody writes to them."""
+    (path / "a").mkdir(parents=True)
+    for number in range(3):
+        os.mkfifo(path / "a" / f"{number}.png")
+    return path
+
+
+def shapes_of_polygons(path):
+    return shapes(path / "d", polygons(600, 4000, 40), 4000)
+
+
+def shapes_of_run_lengths(path):
+    return shapes(path / "d", run_lengths(600, 8000), 8000)
+
+
+def large_values(path):
+    """Of numbers that are compressed as they are packed, and that a frame unpacks to."""
+    numbers = numpy.random.default_rng(2).integers(0, 7, 30_000_000, dtype=numpy.uint8)
+    return packed(path / "d", {"x": ("tensor", "uint8", (0,))}, *[{"x": numbers}] * 2)
+
+
+KINDS = [
+    huge_pngs,
+    pngs_with_more_behind,
+    one_row,
+    progressive_jpegs,
+    scans_without_end,
+    webps,
+    gzip_bomb,
+    long_tar,
+    npz_bomb,
+    long_table,
+    long_lines,
+    long_coco,
+    deep_json,
+    many_folders,
+    pipes,
+    shapes_of_polygons,
+    shapes_of_run_lengths,
+    large_values,
+]
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=lambda make: make.__name__)
+def hostile(request, tmp_path_factory):
+    return request.param.__name__, request.param(tmp_path_factory.mktemp(request.param.__name__) / "x")
+
+
+def note(took, what):
+    if took > LONGEST["took"]:
+        LONGEST.update(took=took, what=what)
+    assert took < MOST, f"{what}: {took:.1f} s after Ctrl-C"
+
+
+# ---- the tool ----
+
+
+def commands(path, to):
+    return [
+        ["info", path],
+        ["verify", path, "--decode"],
+        ["pack", path, to / "packed", "--zstd=19"],
+        ["unpack", path, to / "unpacked"],
+        ["bench", path, "--batch=4", "--size=64", "--workers=2"],
+        ["view", path, "-o", to / "sheet.png"],
+    ]
+
+
+def interrupt(command, delay):
+    """(exit code, seconds that it took)."""
+    process = subprocess.Popen([TOOL, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(delay)
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)  # or it is over
+    try:
+        code = process.wait(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    return code, time.monotonic() - begin
+
+
+def test_the_tool(hostile, tmp_path):
+    name, path = hostile
+    delays = random.Random(name)
+    for command in commands(path, tmp_path):
+        code, took = interrupt(command, delays.uniform(0.02, 0.25))
+        note(took, f"sluice {command[0]} of {name}")
+        if code in (130, -signal.SIGINT):
+            ENDED.append(name)
+        else:  # a signal is too late where it comes as the command ends anyway
+            assert code in (0, 1, 2, 3), f"sluice {command[0]} of {name}: exit code {code}"
+
+
+# ---- Python ----
+
+
+def threads():
+    return {entry for entry in os.listdir("/proc/self/task")}
+
+
+def wait_for_end(before, what):
+    """Until the call that was abandoned is over, too."""
+    begin = time.monotonic()
+    while threads() - before and time.monotonic() - begin < 60:
+        time.sleep(0.01)
+    note(time.monotonic() - begin, what)
+
+
+def interrupt_call(call, delay):
+    """Whether it was interrupted; it may be over before, or fail."""
+    timer = threading.Timer(delay, signal.raise_signal, [signal.SIGINT])
+    begin = time.monotonic()
+    interrupted = False
+    try:
+        timer.start()
+        try:
+            call()
+        except sluice.Error:
+            pass
+        timer.cancel()
+        timer.join()
+    except KeyboardInterrupt:
+        interrupted = True
+        timer.join()
+    return interrupted, max(time.monotonic() - begin - delay, 0)
+
+
+def opened(path):
+    try:
+        return sluice.Dataset(path)
+    except sluice.Error:
+        return None
+
+
+def test_python(hostile, tmp_path):
+    name, path = hostile
+    before = threads()
+    delays = random.Random(name)
+    interrupted, took = interrupt_call(lambda: sluice.Dataset(path), delays.uniform(0.01, 0.2))
+    note(took if interrupted else 0, f"Dataset of {name}")
+    wait_for_end(before, f"the end of Dataset of {name}")
+    data = opened(path)
+    if data is None:
+        return
+    calls = {
+        "verify": lambda: data.verify(decode=True, progress=False),
+        "pack": lambda: sluice.pack(data, tmp_path / "packed", zstd=19, progress=False),
+        "pack with smaller pictures": lambda: sluice.pack(data, tmp_path / "smaller", max_side=5000, progress=False),
+        "unpack": lambda: sluice.unpack(data, tmp_path / "unpacked", progress=False),
+    }
+    before = threads()
+    for what, call in calls.items():
+        interrupted, took = interrupt_call(call, delays.uniform(0.02, 0.25))
+        note(took if interrupted else 0, f"{what} of {name}")
+        wait_for_end(before, f"the end of {what} of {name}")
+
+
+def test_unpacked_folder(tmp_path):
+    """Opening that unpacks, alone and where another process is at it."""
+    path = gzip_bomb(tmp_path / "x")
+    before = threads()
+    for delay in (0.05, 0.5):
+        interrupted, took = interrupt_call(lambda: sluice.Dataset(path, unpacked_dir=tmp_path / "kept"), delay)
+        assert interrupted
+        note(took, "Dataset with unpacked_dir")
+        wait_for_end(before, "the end of Dataset with unpacked_dir")
+    assert not [one for one in (tmp_path / "kept").rglob("*") if one.is_file() and one.stat().st_size > 0]
+
+
+def test_most_were_ended():
+    assert len(ENDED) > len(KINDS), "most commands were over before their signals: more must be read"
+    print(f"\nthe longest: {LONGEST['what']}, {LONGEST['took']:.2f} s")
