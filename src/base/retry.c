@@ -75,9 +75,11 @@ bool sl_retry_wait(sl_retry *retry, int sys_errno)
     if (sl_retry_next(retry, sys_errno, false, &delay_ns) != SL_VERDICT_AGAIN) {
         return false;
     }
-    const uint64_t until = sl_now_ns() + delay_ns;
-    for (uint64_t now = sl_now_ns(); now < until && !sl_stop_requested(); now = sl_now_ns()) {
-        sl_sleep_until_ns(sl_min_u64(until, now + SLICE_NS));
+    uint64_t now = sl_now_ns();
+    const uint64_t until = now + delay_ns;
+    const uint64_t most_ns = sl_stop_of_thread() != NULL ? SLICE_NS : delay_ns;
+    for (; now < until && !sl_stop_requested(); now += most_ns) {
+        sl_sleep_until_ns(sl_min_u64(until, now + most_ns));
     }
     return !sl_stop_requested();
 }

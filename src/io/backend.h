@@ -32,7 +32,8 @@ typedef enum sl_read_kind {
                            several files all of them */
     SL_READ_PIECES = 2, /* the same of each piece, one behind the other in the buffer; what of
                            pieces with gaps is not in memory, the kernel is told before */
-    SL_READ_PACKED = 3  /* of a compressed object, `offset` in what comes out of it (unpackers.h) */
+    SL_READ_PACKED = 3, /* of a compressed object, `offset` in what comes out of it (unpackers.h) */
+    SL_READ_OPEN = 4    /* reads nothing: opens `object` and pins it, `direct` or not (openers.h) */
 } sl_read_kind;
 
 /* One read. Owned by the caller, unchanged from submit to completion. */
@@ -47,7 +48,8 @@ typedef struct sl_read {
     uint8_t *buffer;
     const sl_piece *pieces; /* READ_PIECES: `length` bytes in all */
     uint32_t piece_count;
-    uint32_t object; /* READ_FILE of several, READ_PACKED */
+    uint32_t object;            /* READ_FILE of several, READ_PACKED, READ_OPEN */
+    struct sl_opening *opening; /* READ_OPEN: how it went; the backend writes to it */
     /* READ_FILE: how many files the object is, 0: the one at `path`; else they are read by their
      * paths, without O_DIRECT (read_files.h) */
     uint32_t files;

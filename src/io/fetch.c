@@ -6,6 +6,7 @@
 #include "error.h"
 #include "fetch_state.h"
 #include "minmax.h"
+#include "openers.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -262,6 +263,11 @@ static sluice_status open_backend(sl_fetch *fetch, sluice_error *error)
     if (fetch->config.fault != NULL) {
         status = sl_backend_fault(&backend, backend, fetch->config.fault, error);
     }
+    if (status == SLUICE_OK && !all_packed(&fetch->config)) {
+        const sl_openers_config config = {fetch->config.objects, backend, fetch->config.depth,
+                                          fetch->config.whole_objects};
+        status = sl_openers_open(&backend, &config, error);
+    }
     if (status == SLUICE_OK && fetch->config.packed) {
         status = open_unpackers(fetch, &backend, error);
     }
@@ -280,6 +286,37 @@ static void give_pin_back(void *ctx, sl_read *read)
         request->pinned = false;
         sl_objects_unpin(fetch->config.objects, &request->pin);
     }
+    if (read->kind == SL_READ_OPEN) {
+        read->opening = NULL; /* the thread that opens is done with it */
+        if (request->opening.status == SLUICE_OK) {
+            sl_objects_unpin(fetch->config.objects, &request->opening.pin);
+        }
+    }
+}
+
+/* Requests that wait have no part in the backend. */
+static void give_waiting_pins_back(sl_fetch *fetch)
+{
+    for (uint32_t i = 0; i < fetch->config.depth; i++) {
+        sl_request *request = &fetch->requests.all[i];
+        if (request->state == SL_REQUEST_WAITING && request->pinned) {
+            give_pin_back(fetch, &request->read);
+        }
+    }
+}
+
+/* Whether a thread is still inside an open, for which it needs the objects. */
+static bool is_opening(const sl_fetch *fetch)
+{
+    bool opening = false;
+    for (uint32_t i = 0; i < fetch->config.depth; i++) {
+        const sl_request *request = &fetch->requests.all[i];
+        opening =
+            opening ||
+            ((request->state == SL_REQUEST_FLYING || request->state == SL_REQUEST_ABANDONED) &&
+             request->read.kind == SL_READ_OPEN && request->read.opening != NULL);
+    }
+    return opening;
 }
 
 /* The last thing that the thread does. What was never given back stays allocated, and its object
@@ -288,8 +325,10 @@ static void close_backend(sl_fetch *fetch)
 {
     const sl_read_ends ends = {give_pin_back, fetch};
     sl_inbox_set_bell(&fetch->inbox, &(sl_inbox_bell){0});
+    give_waiting_pins_back(fetch);
     fetch->requests.abandoned =
         fetch->backend->ops->close(fetch->backend, fetch->config.stall_fail_ns, &ends);
+    fetch->keeps_objects = fetch->requests.abandoned > 0 && is_opening(fetch);
     fetch->backend = fetch->unpackers = NULL;
     fetch_publish(fetch);
 }
@@ -337,6 +376,16 @@ static bool fetch_note(sl_fetch *fetch, bool *what)
     return left;
 }
 
+/* An open that never came back keeps what it needs forever. */
+static void end_left(sl_fetch *fetch, const sl_fetch_heir *heir)
+{
+    const bool keeps_objects = fetch->keeps_objects;
+    free_fetch(fetch);
+    if (!keeps_objects) {
+        heir->release(heir->ctx);
+    }
+}
+
 static void fetch_run(void *argument)
 {
     sl_fetch *fetch = argument;
@@ -356,8 +405,7 @@ static void fetch_run(void *argument)
     close_backend(fetch);
     if (fetch_note(fetch, &fetch->ended)) {
         const sl_fetch_heir heir = fetch->heir;
-        free_fetch(fetch);
-        heir.release(heir.ctx);
+        end_left(fetch, &heir);
     }
 }
 
@@ -608,7 +656,6 @@ void sl_fetch_leave(sl_fetch *fetch, uint64_t patience_ns, const sl_fetch_heir *
     sl_unlock(&fetch->mutex);
     if (ended) {
         sl_thread_join(&fetch->thread);
-        free_fetch(fetch);
-        heir->release(heir->ctx);
+        end_left(fetch, heir);
     }
 }

@@ -11,6 +11,9 @@
  * read_buffers (where they go), retry (what failed), resident (a copy in memory), objects and
  * backend (what is read, and how). This head and its .c files put them together.
  *
+ * Files are opened by a thread of their own (openers.h). An open is in flight like a read: it
+ * stalls, and is left behind, like one.
+ *
  * Compressed objects are read by threads that unpack, an object's items in the order in which they
  * were asked for (unpackers.h). While these get on with anything, no read of one counts as stalled.
  *
@@ -152,7 +155,8 @@ typedef struct sl_fetch_heir {
 /*
  * As close, but waits no longer than `patience_ns` for reads in flight. Where some are on their way
  * still, its thread stays for them, without calling the source, and frees everything in the end.
- * The objects have to be there until `heir` releases them: now, or then. The budget is not used
+ * The objects have to be there until `heir` releases them: now, or then, or never where an open of
+ * theirs does not come back. The budget is not used
  * any more in either case.
  */
 void sl_fetch_leave(sl_fetch *fetch, uint64_t patience_ns, const sl_fetch_heir *heir);

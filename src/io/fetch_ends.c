@@ -294,9 +294,31 @@ static void unpin(sl_fetch *fetch, sl_request *request, int64_t result)
     }
 }
 
+/* Takes the request back from the thread that opens. */
+static void open_done(sl_fetch *fetch, sl_request *request)
+{
+    const bool flew = request->state == SL_REQUEST_FLYING;
+    sl_requests_opened(&fetch->requests, request);
+    if (flew && fetch->requests.flying == 0) {
+        fetch->stats.busy_ns += fetch->now_ns - fetch->busy_since_ns;
+    }
+    if (request->wants != SL_WANT_NONE || request->resident) {
+        sl_fetch_opened(fetch, request);
+        return;
+    }
+    if (request->opening.status == SLUICE_OK) {
+        sl_objects_unpin(fetch->config.objects, &request->opening.pin);
+    }
+    end_request(fetch, request);
+}
+
 void sl_fetch_complete(sl_fetch *fetch, const sl_completion *completion)
 {
     sl_request *request = (sl_request *)completion->read;
+    if (request->read.kind == SL_READ_OPEN) {
+        open_done(fetch, request);
+        return;
+    }
     const sl_pin pinned = request->pin;
     const bool was_pinned = request->pinned;
     land(fetch, request, completion);
@@ -413,6 +435,10 @@ void sl_fetch_cancel_reads(sl_fetch *fetch)
         request->wants = SL_WANT_NONE;
         request->count = 0;
         if (request->state == SL_REQUEST_WAITING) {
+            if (request->pinned) {
+                sl_objects_unpin(fetch->config.objects, &request->pin);
+                request->pinned = false;
+            }
             end_request(fetch, request);
         }
     }

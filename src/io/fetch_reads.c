@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fetch_reads: from wants to reads. */
+#include "error.h"
 #include "fetch_state.h"
 #include "minmax.h"
 
@@ -98,24 +99,60 @@ static bool asks_direct(const sl_fetch *fetch, uint32_t object)
            !sl_objects_is_open(fetch->config.objects, object);
 }
 
-/* AUTO: whether the page cache has what is to be read, by asking or by what was there before. */
-static bool is_cached(sl_fetch *fetch, const sl_request *request)
+static void fly(sl_fetch *fetch, sl_request *request)
 {
+    if (fetch->requests.flying == 0) {
+        fetch->busy_since_ns = fetch->now_ns;
+    }
+    sl_requests_fly(&fetch->requests, request, fetch->now_ns);
+    assert(fetch->batch_count < fetch->config.depth);
+    fetch->batch[fetch->batch_count++] = &request->read;
+}
+
+/* Has another thread open the object, which may take as long as a server does. */
+static void fly_open(sl_fetch *fetch, sl_request *request, bool direct)
+{
+    request->read = (sl_read){.kind = SL_READ_OPEN,
+                              .fd = -1,
+                              .object = request->object,
+                              .direct = direct,
+                              .opening = &request->opening};
+    request->opening = (sl_opening){.status = SLUICE_CANCELED};
+    fly(fetch, request);
+}
+
+/* Whether the page cache has what is to be read, by a descriptor of the object. */
+static bool ask_cache(sl_fetch *fetch, const sl_request *request, const sl_pin *look)
+{
+    const sl_cached_range range = {request->object, look->fd, look->direct, request->start,
+                                   request->needed};
+    /* what has no descriptor goes one way only */
+    return look->fd < 0 || sl_page_cache_has(&fetch->page_cache, &range);
+}
+
+/* AUTO: whether the page cache has what is to be read, by asking or by what was there before. END:
+ * the object is being opened for that. */
+static sluice_status is_cached(sl_fetch *fetch, sl_request *request, bool *cached)
+{
+    *cached = false;
     if (!sl_page_cache_asks(&fetch->page_cache, request->object)) {
-        return sl_page_cache_is_warm(&fetch->page_cache, request->object);
+        *cached = sl_page_cache_is_warm(&fetch->page_cache, request->object);
+        return SLUICE_OK;
     }
     sl_pin look;
     sl_objects *objects = fetch->config.objects;
-    const sl_pin_how how = {.direct = asks_direct(fetch, request->object)};
-    if (sl_objects_pin(objects, request->object, how, &look, NULL) != SLUICE_OK) {
-        return false;
+    const sl_pin_how how = {.direct = asks_direct(fetch, request->object), .only_open = true};
+    const sluice_status status = sl_objects_pin(objects, request->object, how, &look, NULL);
+    if (status == SLUICE_END) {
+        request->looks = true;
+        fly_open(fetch, request, how.direct);
+        return status;
     }
-    const sl_cached_range range = {request->object, look.fd, look.direct, request->start,
-                                   request->needed};
-    /* what has no descriptor goes one way only */
-    const bool cached = look.fd < 0 || sl_page_cache_has(&fetch->page_cache, &range);
-    sl_objects_unpin(objects, &look);
-    return cached;
+    if (status == SLUICE_OK) {
+        *cached = ask_cache(fetch, request, &look);
+        sl_objects_unpin(objects, &look);
+    }
+    return SLUICE_OK;
 }
 
 /* Whether a lookup goes through the page cache: neighbours, and other processes, will look there,
@@ -126,47 +163,101 @@ static bool is_shared(const sl_fetch *fetch, const sl_request *request)
            sl_objects_is_open(fetch->config.objects, request->object);
 }
 
-/* Past the page cache, or through it; there, with the kernel reading ahead or not. What is left of
+static void set_way(sl_fetch *fetch, sl_request *request, bool cached)
+{
+    request->reads_ahead = !cached && fetch->config.fills && is_saturated(fetch);
+    request->past_cache = !cached && !request->reads_ahead;
+    request->way_known = true;
+}
+
+/*
+ * Past the page cache, or through it; there, with the kernel reading ahead or not. What is left of
  * a read goes the same way: it need not be aligned for the other. The copy in memory always goes
- * through it: its pieces are not aligned. */
-static void choose_way(sl_fetch *fetch, sl_request *request)
+ * through it: its pieces are not aligned. END: that is known once the object is open.
+ */
+static sluice_status choose_way(sl_fetch *fetch, sl_request *request)
 {
     if (request->tries > 0) {
         request->reads_ahead = false;
-        return;
+        return SLUICE_OK;
+    }
+    if (request->way_known) {
+        return SLUICE_OK;
     }
     request->past_cache = may_be_direct(fetch) && !request->resident && request->piece_count == 0;
     if (fetch->config.cache != SL_CACHE_AUTO || !request->past_cache) {
-        return;
+        return SLUICE_OK;
     }
-    const bool cached = request->lookup ? is_shared(fetch, request) : is_cached(fetch, request);
-    request->reads_ahead = !cached && fetch->config.fills && is_saturated(fetch);
-    request->past_cache = !cached && !request->reads_ahead;
+    bool cached = request->lookup && is_shared(fetch, request);
+    const sluice_status status = request->lookup ? SLUICE_OK : is_cached(fetch, request, &cached);
+    if (status == SLUICE_OK) {
+        set_way(fetch, request, cached);
+    }
+    return status;
 }
 
-/* Finds the object's descriptor: OK, AGAIN (the request waits), or an error (it has ended). */
-static sluice_status pin(sl_fetch *fetch, sl_request *request)
+/* The object could not be pinned: the request waits for a descriptor, or has ended. */
+static void not_pinned(sl_fetch *fetch, sl_request *request, const sl_opening *why)
 {
-    sluice_error error;
-    const sl_pin_how how = {.direct = request->past_cache};
-    const sluice_status status =
-        sl_objects_pin(fetch->config.objects, request->object, how, &request->pin, &error);
-    request->pinned = status == SLUICE_OK;
+    const sluice_status status = why->status;
     if (status == SLUICE_AGAIN && fetch->requests.flying > 0) {
         sl_requests_wait_for_pin(&fetch->requests, request, fetch->now_ns + PIN_RETRY_NS);
-    } else if (status == SLUICE_IO && error.sys_errno == 0) {
+    } else if (status == SLUICE_IO && why->sys_errno == 0) {
         sl_fetch_read_failed(fetch, request, SL_FAILURE_REPLACED, 0, 0);
     } else if (status == SLUICE_CORRUPT) {
-        sl_fetch_read_failed(fetch, request, SL_FAILURE_SIZE, 0, (uint64_t)error.offset);
+        sl_fetch_read_failed(fetch, request, SL_FAILURE_SIZE, 0, (uint64_t)why->offset);
     } else if (status == SLUICE_UNSUPPORTED &&
                sl_objects_boundary(fetch->config.objects, request->object) != NULL) {
         sl_fetch_read_failed(fetch, request, SL_FAILURE_OUTSIDE, 0, 0);
-    } else if (status != SLUICE_OK) {
-        const bool nothing = error.sys_errno == 0 && status == SLUICE_AGAIN;
-        sl_fetch_read_failed(fetch, request, SL_FAILURE_OPEN, nothing ? EMFILE : error.sys_errno,
-                             0);
+    } else {
+        const bool nothing = why->sys_errno == 0 && status == SLUICE_AGAIN;
+        sl_fetch_read_failed(fetch, request, SL_FAILURE_OPEN, nothing ? EMFILE : why->sys_errno, 0);
     }
-    return status;
+}
+
+/* Finds the object's descriptor. False: it is being opened, or the request waits, or has ended. */
+static bool pin(sl_fetch *fetch, sl_request *request)
+{
+    sluice_error error;
+    const sl_pin_how how = {.direct = request->past_cache, .only_open = true};
+    if (request->pinned) {
+        return true;
+    }
+    sl_error_clear(&error);
+    const sluice_status status =
+        sl_objects_pin(fetch->config.objects, request->object, how, &request->pin, &error);
+    request->pinned = status == SLUICE_OK;
+    if (status == SLUICE_END) {
+        fly_open(fetch, request, request->past_cache);
+    } else if (status != SLUICE_OK) {
+        const sl_opening why = {
+            .status = status, .sys_errno = error.sys_errno, .offset = error.offset};
+        not_pinned(fetch, request, &why);
+    }
+    return request->pinned;
+}
+
+/* Goes on once this round is over: what is sent is submitted together. */
+void sl_fetch_opened(sl_fetch *fetch, sl_request *request)
+{
+    const sl_opening *opening = &request->opening;
+    const bool opened = opening->status == SLUICE_OK;
+    const bool looked = request->looks;
+    request->looks = false;
+    if (looked) {
+        set_way(fetch, request, opened && ask_cache(fetch, request, &opening->pin));
+    }
+    request->pinned = opened && request->read.direct == request->past_cache;
+    if (request->pinned) {
+        request->pin = opening->pin;
+    } else if (opened) {
+        sl_objects_unpin(fetch->config.objects, &opening->pin);
+    }
+    if (opened || looked) {
+        sl_requests_wait(&fetch->requests, request, fetch->now_ns);
+    } else {
+        not_pinned(fetch, request, opening);
+    }
 }
 
 /* ---- sending it ---- */
@@ -223,16 +314,6 @@ static void describe_read(const sl_fetch *fetch, sl_request *request)
     }
 }
 
-static void fly(sl_fetch *fetch, sl_request *request)
-{
-    if (fetch->requests.flying == 0) {
-        fetch->busy_since_ns = fetch->now_ns;
-    }
-    sl_requests_fly(&fetch->requests, request, fetch->now_ns);
-    assert(fetch->batch_count < fetch->config.depth);
-    fetch->batch[fetch->batch_count++] = &request->read;
-}
-
 /* Has the kernel begin to read; the request lines up. */
 static void fetch_reads_read_ahead(sl_fetch *fetch, sl_request *request)
 {
@@ -245,18 +326,18 @@ static void fetch_reads_read_ahead(sl_fetch *fetch, sl_request *request)
 /* Gives a MADE request (to be read from `got` on) to the backend, or has it wait or fail. */
 static void fetch_reads_start(sl_fetch *fetch, sl_request *request)
 {
-    describe_read(fetch, request);
     if (request->whole) {
+        describe_read(fetch, request);
         if (sl_objects_path(fetch->config.objects, request->object, request->path, SL_PATH_BYTES) !=
             SLUICE_OK) {
             sl_fetch_read_failed(fetch, request, SL_FAILURE_OPEN, ENAMETOOLONG, 0);
             return;
         }
     } else if (!request->packed) {
-        choose_way(fetch, request);
-        if (pin(fetch, request) != SLUICE_OK) {
+        if (choose_way(fetch, request) != SLUICE_OK || !pin(fetch, request)) {
             return;
         }
+        describe_read(fetch, request);
         request->read.fd = request->pin.fd;
         request->read.handle = request->pin.handle;
         request->read.direct = request->pin.direct;
@@ -265,6 +346,8 @@ static void fetch_reads_start(sl_fetch *fetch, sl_request *request)
             fetch_reads_read_ahead(fetch, request);
             return;
         }
+    } else {
+        describe_read(fetch, request);
     }
     fly(fetch, request);
 }

@@ -54,6 +54,7 @@ struct sl_fetch {
     bool opened;               /* mutex */
     bool canceled;             /* mutex; the source will not be called any more */
     bool ended;                /* mutex; nothing is in flight */
+    bool keeps_objects;        /* once it has ended: a thread is inside an open of them, forever */
     bool left;                 /* mutex; nobody waits for the thread, which frees everything */
     sl_fetch_heir heir;        /* mutex; then */
     sluice_status open_status; /* mutex */
@@ -98,6 +99,8 @@ void sl_fetch_cancel_items(sl_fetch *fetch);
 /* Makes reads of what is wanted, as far as requests and memory allow. */
 void sl_fetch_plan(sl_fetch *fetch);
 void sl_fetch_retry_due(sl_fetch *fetch);
+/* What the request needs was opened, or could not be; somebody still waits for it. */
+void sl_fetch_opened(sl_fetch *fetch, sl_request *request);
 void sl_fetch_submit(sl_fetch *fetch);
 
 /* ---- fetch_ends.c ---- */

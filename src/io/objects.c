@@ -431,9 +431,10 @@ static sluice_status fill_locked(sl_objects *objects, entry *e, leavers *leaving
 }
 
 /* Has the object open and fit for use in `*out`, in use. AGAIN: nothing is free just now. */
-static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, bool past_cache,
+static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, sl_pin_how how,
                                          entry **out, sluice_error *error)
 {
+    const bool past_cache = how.direct;
     uint16_t *key = objects_key_of(objects, object, past_cache);
     entry *e = *key != 0 ? &objects->entries[*key - 1] : NULL;
     bool refused = false;
@@ -444,6 +445,9 @@ static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, b
         }
         *out = e;
         return SLUICE_OK;
+    }
+    if (how.only_open && (e == NULL || e->opening || e->pins == 0)) {
+        return SLUICE_END;
     }
     if (e != NULL) {
         if (e->opening || e->pins > 0) {
@@ -498,11 +502,11 @@ sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how ho
     sl_lock(&objects->mutex);
     const uint64_t until = sl_now_ns() + how.wait_ns;
     bool in_time = true;
-    sluice_status status = find_or_open_locked(objects, object, how.direct, &e, error);
+    sluice_status status = find_or_open_locked(objects, object, how, &e, error);
     /* An unpin, or the end of an opening, is to be expected. */
     while (status == SLUICE_AGAIN && how.wait_ns > 0 && objects->in_use > 0 && in_time) {
         in_time = sl_cond_wait_until(&objects->changed, &objects->mutex, until);
-        status = find_or_open_locked(objects, object, how.direct, &e, error);
+        status = find_or_open_locked(objects, object, how, &e, error);
     }
     if (status == SLUICE_OK) {
         e->pins++;

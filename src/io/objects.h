@@ -132,6 +132,7 @@ typedef struct sl_pin {
 
 typedef struct sl_pin_how {
     bool direct;      /* past the page cache, where the file system can */
+    bool only_open;   /* END where it would have to be opened, or is being opened */
     uint64_t wait_ns; /* at most so long for a descriptor to become free */
 } sl_pin_how;
 
@@ -144,6 +145,14 @@ typedef struct sl_pin_how {
  */
 sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how how, sl_pin *pin,
                              sluice_error *error);
+
+/* What sl_objects_pin came to on another thread. */
+typedef struct sl_opening {
+    sl_pin pin; /* with OK */
+    sluice_status status;
+    int sys_errno; /* of its error, as `offset` */
+    int64_t offset;
+} sl_opening;
 void sl_objects_unpin(sl_objects *objects, const sl_pin *pin);
 /* How many pins there are: 0 when nobody reads. */
 uint32_t sl_objects_pins(sl_objects *objects);

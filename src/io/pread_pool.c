@@ -159,6 +159,7 @@ static sl_completion read_any(sl_read *read)
         return (sl_completion){.read = read, .result = sl_read_pieces(read)};
     case SL_READ_AT:
     case SL_READ_PACKED: /* unpackers.c keeps these */
+    case SL_READ_OPEN:   /* and openers.c these */
         break;
     }
     return pread_pool_read_at(read);

@@ -117,6 +117,12 @@ void sl_requests_land(sl_requests *requests, sl_request *request)
     request->state = SL_REQUEST_LANDED;
 }
 
+void sl_requests_opened(sl_requests *requests, sl_request *request)
+{
+    sl_requests_land(requests, request);
+    request->tries--;
+}
+
 void sl_requests_abandon(sl_requests *requests, sl_request *request)
 {
     assert(request->state == SL_REQUEST_FLYING);

@@ -45,12 +45,15 @@ typedef struct sl_request {
     bool lookup;                  /* of an index entry, */
     bool once;                    /* which is not looked at again */
     bool past_cache, reads_ahead; /* how it uses the page cache */
+    bool way_known;               /* that was decided */
+    bool looks;                   /* what is being opened is to say what the page cache has */
     bool packed;                  /* of a compressed object */
     bool resident;                /* for the copy of the dataset in memory: it has no wants */
     sl_pin pin;                   /* while `pinned` */
     bool pinned;
-    char *path;       /* space for one */
-    sl_piece *pieces; /* space for as many as a want has; `piece_count` 0: it is one range */
+    sl_opening opening; /* of READ_OPEN */
+    char *path;         /* space for one */
+    sl_piece *pieces;   /* space for as many as a want has; `piece_count` 0: it is one range */
     uint32_t piece_count;
     sl_read_buffer buffer;
     uint8_t *to;     /* where the first byte goes: the buffer's begin, or in the copy */
@@ -92,6 +95,8 @@ sl_request *sl_requests_next_in_line(sl_requests *requests);
 void sl_requests_fly(sl_requests *requests, sl_request *request, uint64_t now_ns);
 /* FLYING or ABANDONED -> LANDED. */
 void sl_requests_land(sl_requests *requests, sl_request *request);
+/* FLYING or ABANDONED -> LANDED, of a request that was to open something: no try of its read. */
+void sl_requests_opened(sl_requests *requests, sl_request *request);
 /* FLYING -> ABANDONED. */
 void sl_requests_abandon(sl_requests *requests, sl_request *request);
 /* MADE or LANDED -> WAITING until due_ns; for a descriptor, which others are not to take first. */
