@@ -128,9 +128,9 @@ typedef enum sluice_column_kind {
  * Where the recipe is of several samples (mosaic, mixup_partner, copy_paste), they follow the
  * picture of each, in its place: what has a length has that of the first sample, then that of the
  * second, and so on, `length` of them a row at most; GEOMETRY is of the row's own sample. Each
- * sample brings all of its columns' fields along. With mixup_partner a MASK is refused, since
- * labels cannot be blended, except for one of shapes, which has those of both pictures, the
- * partner's over the row's own; and the IMAGE has NAME.share (f32): that of the row's own picture,
+ * sample brings all of its columns' fields along. With mixup_partner every MASK is refused, one of
+ * shapes, too: two labels of a pixel cannot be blended. INSTANCES have the objects of both
+ * pictures. The IMAGE has NAME.share (f32): the share of the row's own picture,
  * 1 where nothing was mixed in. Such an IMAGE may not be missing. With copy_paste the objects are
  * those of the only BOXES that follow it, which have `shapes`; those that are kept of partners are
  * pasted, each with a chance. Of the row's own a box is that of the pixels that are left, where

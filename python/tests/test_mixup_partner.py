@@ -138,7 +138,7 @@ def test_the_rows_own_layer_stays(data, tiles):
 
 def test_what_belongs_to_both_follows(data, samples):
     steps = [T.Resize(SIZE), T.MixUpPartner(), T.RandomHorizontalFlip(1.0)]
-    columns = {name: column for name, column in following(steps).items() if name not in ("seg", "wide")} | members(2)
+    columns = {name: column for name, column in following(steps).items() if name not in ("seg", "wide", "classes")} | members(2)
     for _, row in rows(data, columns, exact=True):
         boxes, labels, points = [], [], []
         for number in (int(row["id0"]), int(row["id1"])):
@@ -259,7 +259,8 @@ def test_recipes_that_are_refused(data, steps, reason):
 def test_columns_that_are_refused(data):
     steps = [T.Resize((8, 8)), T.MixUpPartner()]
     for columns, reason in (
-        ({"image": C.Image(transform=steps), "seg": C.Mask("mask")}, "of two labels of a pixel there is no blend"),
+        ({"image": C.Image(transform=steps), "seg": C.Mask("mask")}, "two labels of a pixel cannot be blended"),
+        ({"image": C.Image(transform=steps), "map": C.Mask("shapes", labels="labels", dtype="int64")}, "two labels of a pixel cannot be blended"),
         ({"image": C.Image(transform=steps, partner=1)}, "cannot be a partner's"),
         ({"image": C.Image(transform=steps, missing="blank")}, "none may be missing"),
         ({"image": C.Image(transform=steps), "image.share": C.Number("id")}, "two columns are called"),

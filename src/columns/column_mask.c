@@ -52,12 +52,6 @@ static sluice_status check_mask(sl_column *column, sluice_error *error)
     if (status != SLUICE_OK) {
         return status;
     }
-    const sluice_augment *recipe = &column->set->columns[column->lead].request.recipe;
-    if (sl_recipe_is_layered(recipe) && !sl_recipe_pastes(recipe)) {
-        return sl_column_refuse(column, error,
-                                "its picture's recipe blends two pictures, and of two labels of a "
-                                "pixel there is no blend: use masks of instances");
-    }
     if (request->interpolation == SLUICE_COLUMN_BILINEAR && request->dtype != SLUICE_F32) {
         return sl_column_refuse(column, error, "with bilinear interpolation its dtype is f32");
     }

@@ -87,6 +87,12 @@ sluice_status sl_column_bind_pixels(sl_column *column, sl_column_set *set, uint3
     const sl_column *lead = &set->columns[column->lead];
     sl_column_request *request = &column->request;
     const bool varies = sl_column_varies(lead);
+    const sluice_augment *recipe = &lead->request.recipe;
+    if (sl_recipe_is_layered(recipe) && !sl_recipe_pastes(recipe)) {
+        return sl_column_refuse(column, error,
+                                "the recipe of its image blends two images (mixup_partner), but "
+                                "two labels of a pixel cannot be blended; use instance masks");
+    }
     if (column->several && request->may_miss) {
         return sl_column_refuse(column, error,
                                 "its picture's recipe is of several samples, of which none may "
