@@ -10,7 +10,9 @@ import re
 import textwrap
 
 import pytest
-from pair_features import DRIVER, FEATURES, Plan, check_image, rows_of, turned_jpeg, png, used, write, write_tokens, check_view
+from pair_features import FEATURES, Plan
+from pair_models import check_image, check_view
+from pair_rows import DRIVER, rows_of, turned_jpeg, png, used, write, write_tokens
 
 import sluice
 from sluice import _names, columns as C, transforms as T

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+The samples that pairs of features are tried with, and the rows that come of them.
+
+Samples say in every pixel where they are from: red and green are twice x and y, blue says which sample; everything else that
+a sample has (boxes, points, shapes, masks, labels) says the same again.
+"""
+import ctypes
+import io
+import json
+import os
+import pathlib
+
+import numpy
+from PIL import Image
+
+import sluice
+
+COUNT, CLASSES, BOXES, BAD, SIZE, SEED = 20, 4, 3, 5, 40, 3
+FILL = 251  # of masks
+MOST = 64  # boxes of a row
+NEAREST = "nearest"
+
+
+def blue(sample):
+    return 20 + 10 * (sample % COUNT)
+
+
+def sample_of(colour):
+    """The sample that a blue is of, or -1: a border's colour."""
+    near = numpy.rint((numpy.asarray(colour, float) - 20) / 10).astype(int)
+    return numpy.where((numpy.abs(20 + 10 * near - colour) <= 3) & (near >= 0) & (near < COUNT), near, -1)
+
+
+def png(array):
+    made = io.BytesIO()
+    Image.fromarray(array).save(made, "PNG")
+    return made.getvalue()
+
+
+def turned_jpeg(array):
+    """A JPEG that is stored on its side."""
+    made, exif = io.BytesIO(), Image.Exif()
+    exif[0x112] = 6
+    Image.fromarray(array).transpose(Image.Transpose.ROTATE_90).save(made, "JPEG", quality=100, subsampling=0, exif=exif)
+    return made.getvalue()
+
+
+def size_of(sample):
+    random = numpy.random.RandomState(sample)
+    return tuple(int(side) for side in random.randint(50, 90, 2))
+
+
+def parts_of(sample):
+    height, width = size_of(sample)
+    random = numpy.random.RandomState(1000 + sample)
+    corners = numpy.stack([random.randint(0, width - 24, BOXES), random.randint(0, height - 24, BOXES)], axis=1)
+    boxes = numpy.concatenate([corners, corners + 16 + random.randint(0, 8, (BOXES, 2))], axis=1).astype("float32")
+    points = numpy.concatenate([(boxes[:, :2] + boxes[:, 2:]) / 2, numpy.full((BOXES, 1), 2)], axis=1).astype("float32")
+    return boxes, points
+
+
+def class_of(sample):
+    return sample % COUNT % CLASSES
+
+
+FIELDS = {
+    "image": "image", "mask": "image", "boxes": ("tensor", "float32", (0, 4)), "points": ("tensor", "float32", (0, 3)), "seg": "text",
+    "labels": ("tensor", "int64", (0,)), "label": "int", "grid": ("tensor", "int32", (4,)), "tokens": ("tensor", "int32", (0,)),
+}  # fmt: skip
+
+
+def write(path, encode, bad):
+    """The samples; of the one that is `bad` a byte is exchanged, so that its checksum says so."""
+    with sluice.Writer(path, FIELDS) as writer:
+        for i in range(COUNT):
+            height, width = size_of(i)
+            y, x = numpy.mgrid[0:height, 0:width]
+            picture = numpy.stack([2 * x, 2 * y, numpy.full_like(x, blue(i))], axis=-1).astype("uint8")
+            boxes, points = parts_of(i)
+            shapes = [[[float(v) for v in (b[0], b[1], b[2], b[1], b[2], b[3], b[0], b[3])]] for b in boxes]
+            writer.add(
+                image=encode(picture), mask=png(picture[:, :, 2].copy()), boxes=boxes, points=points, seg=json.dumps(shapes),
+                labels=numpy.arange(BOXES) + BOXES * i + 1, label=class_of(i), grid=numpy.arange(4, dtype="int32") + 4 * i,
+                tokens=numpy.arange(16, dtype="int32") + 16 * i,
+            )  # fmt: skip
+    if bad:
+        place = sluice.Dataset(path).sample(BAD)
+        content = bytearray(pathlib.Path(place["file"]).read_bytes())
+        content[place["offset"] + place["bytes"] // 2] ^= 255
+        pathlib.Path(place["file"]).write_bytes(content)
+    return path
+
+
+def write_tokens(path):
+    """Plain, so that windows can be read of them."""
+    with sluice.Writer(path, {"tokens": ("tensor", "int32", (0,))}, zstd="off") as writer:
+        for i in range(COUNT):
+            writer.add(tokens=numpy.arange(16, dtype="int32") + 16 * i)
+    return path
+
+
+class Row:
+    """What a batch has of one row, each array under its column's name."""
+
+    def __init__(self, values, number, plan):
+        self.number, self.values, self.plan = number, values, plan
+        self.index, self.used, self.status = (int(values[name][number]) for name in ("index", "mask", "status"))
+
+    def has(self, name):
+        return name in self.values
+
+    def of(self, name):
+        value = self.values[name]
+        offsets = self.values.get(name + ".offsets")
+        if offsets is not None:
+            value = value[offsets[self.number] : offsets[self.number + 1]]
+            sizes = self.values.get(name + ".sizes")
+            return value if sizes is None else value.reshape(*sizes[self.number], *value.shape[1:])
+        value = value[self.number]
+        sizes = self.values.get(name + ".sizes")
+        if sizes is not None:
+            value = value[: sizes[self.number][0], : sizes[self.number][1]]
+        lengths = self.values.get(name + ".lengths")
+        return value if lengths is None else value[: lengths[self.number]]
+
+    @property
+    def is_empty(self):
+        """Of no sample: masked, or padding."""
+        return self.status in (2, 3)
+
+    @property
+    def sample(self):
+        return self.index % COUNT
+
+    @property
+    def picture(self):
+        """Of what the shared draw did, which the twin shows, it is set free."""
+        made = self.of("image").astype(int)
+        return 255 - made if self.inverted else made
+
+    @property
+    def inverted(self):
+        return self.has("twin") and sample_of(numpy.median(self.of("twin")[..., 2])) != self.sample
+
+    @property
+    def is_several(self):
+        """Whether there may be more than its own sample."""
+        return bool(self.plan.first or self.plan.layers)
+
+    @property
+    def is_blended(self):
+        shares = [self.values[name][self.number] for name in ("image.share", "image.weight") if name in self.values]
+        return any(share != 1 for share in shares)
+
+
+DRIVER = os.environ.get("SLUICE_CUDA_DRIVER")
+
+
+def array(tensor):
+    """Its values, wherever they are."""
+    if not str(tensor.device).startswith("cuda"):
+        return tensor.numpy().copy()
+    driver, context = ctypes.CDLL(DRIVER), ctypes.c_void_p()
+    driver.cuInit(0), driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), driver.cuCtxPushCurrent_v2(context)
+    buffer, stream = ctypes.create_string_buffer(max(tensor.nbytes, 1)), ctypes.c_void_p(1)
+    tensor.__dlpack__(stream=1)
+    if tensor.nbytes:
+        assert driver.cuMemcpyDtoHAsync_v2(buffer, ctypes.c_uint64(tensor.data_ptr), ctypes.c_size_t(tensor.nbytes), stream) == 0
+        assert driver.cuStreamSynchronize(stream) == 0
+    driver.cuCtxPopCurrent_v2(ctypes.byref(context)), driver.cuDevicePrimaryCtxRelease_v2(0)
+    return numpy.frombuffer(buffer.raw[: tensor.nbytes], tensor.dtype).reshape(tensor.shape).copy()
+
+
+def rows_of(loader, plan):
+    """Of an epoch; and what each batch is."""
+    batches = []
+    for batch in loader:
+        values = {name: array(value) for name, value in batch.items()} | {name: array(batch[name]) for name in ("index", "mask", "status")}
+        batches.append([Row(values, number, plan) for number in range(len(values["index"]))])
+    return batches
+
+
+def used(batches):
+    return [row for batch in batches for row in batch if row.used]
