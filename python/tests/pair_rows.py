@@ -6,6 +6,7 @@ Samples say in every pixel where they are from: red and green are twice x and y,
 a sample has (boxes, points, shapes, masks, labels) says the same again.
 """
 import ctypes
+import functools
 import io
 import json
 import os
@@ -51,6 +52,7 @@ def size_of(sample):
     return tuple(int(side) for side in random.randint(50, 90, 2))
 
 
+@functools.lru_cache(None)
 def parts_of(sample):
     height, width = size_of(sample)
     random = numpy.random.RandomState(1000 + sample)
@@ -112,46 +114,80 @@ class Row:
 
     def of(self, name):
         value = self.values[name]
-        offsets = self.values.get(name + ".offsets")
-        if offsets is not None:
-            value = value[offsets[self.number] : offsets[self.number + 1]]
-            sizes = self.values.get(name + ".sizes")
-            return value if sizes is None else value.reshape(*sizes[self.number], *value.shape[1:])
-        value = value[self.number]
-        sizes = self.values.get(name + ".sizes")
+        offsets, sizes, lengths = (self.values.get(f"{name}.{part}") for part in ("offsets", "sizes", "lengths"))
+        value = value[self.number] if offsets is None else value[offsets[self.number] : offsets[self.number + 1]]
+        planes = name == "image" and self.plan.image.get("layout") == "NCHW"
         if sizes is not None:
-            value = value[: sizes[self.number][0], : sizes[self.number][1]]
-        lengths = self.values.get(name + ".lengths")
-        return value if lengths is None else value[: lengths[self.number]]
+            height, width = sizes[self.number]
+            if offsets is not None:
+                value = value.reshape(*((3, height, width) if planes else (height, width, *value.shape[1:])))
+            value = value[:, :height, :width] if planes else value[:height, :width]
+        value = value if lengths is None else value[: lengths[self.number]]
+        return value.transpose(1, 2, 0) if planes else value
+
+    @property
+    def content(self):
+        return self.index, self.used, self.status, {name: (str(self.of(name).dtype), self.of(name).tobytes()) for name in self.names}
+
+    @property
+    def names(self):
+        """Its columns, without those that only say where its values are."""
+        parts = "offsets", "lengths", "sizes", "shapes"
+        return {name for name in self.values if name not in ("index", "mask", "status") and name.rsplit(".", 1)[-1] not in parts}
 
     @property
     def is_empty(self):
-        """Of no sample: masked, or padding."""
+        """True if the row has no sample: masked, or padding."""
         return self.status in (2, 3)
 
     @property
     def sample(self):
         return self.index % COUNT
 
-    @property
+    @functools.cached_property
     def picture(self):
-        """Of what the shared draw did, which the twin shows, it is set free."""
-        made = self.of("image").astype(int)
+        """The image in 8 bits, with the inversion of the shared draw, which the twin shows, undone."""
+        made = self.of("image")
+        made = numpy.rint(255 * made).astype(int) if made.dtype == numpy.float32 else made.astype(int)
         return 255 - made if self.inverted else made
 
-    @property
+    @functools.cached_property
     def inverted(self):
         return self.has("twin") and sample_of(numpy.median(self.of("twin")[..., 2])) != self.sample
 
+    @functools.cached_property
+    def owners(self):
+        """The sample that each pixel shows, -1: none."""
+        return sample_of(self.picture[..., 2])
+
+    @functools.cached_property
+    def members(self):
+        """The samples of the row's own image and those of the image that is blended in or pasted."""
+        count = sum(name.startswith("of.") for name in self.values)
+        samples = [self.sample, *(int(self.of(f"of.{j}")[0]) // 4 for j in range(1, count + 1))]
+        own = self.plan.tiles
+        return samples[:own], samples[own:]
+
     @property
     def is_several(self):
-        """Whether there may be more than its own sample."""
+        """True if the row may have more than its own sample."""
         return bool(self.plan.first or self.plan.layers)
 
     @property
     def is_blended(self):
         shares = [self.values[name][self.number] for name in ("image.share", "image.weight") if name in self.values]
         return any(share != 1 for share in shares)
+
+    @property
+    def masks(self):
+        """Those of C.Instances: objects x height x width."""
+        shapes = self.values.get("masks.shapes")
+        return self.of("masks") if shapes is None else self.of("masks").reshape(shapes[self.number])
+
+
+def content_of(batches):
+    """All that the rows have, for comparison."""
+    return [[row.content for row in batch] for batch in batches]
 
 
 DRIVER = os.environ.get("SLUICE_CUDA_DRIVER")

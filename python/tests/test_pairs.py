@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Features of rows in pairs: each with each is opened and run. Either both models hold, or the loader is refused when it is opened;
-docs/pairs.md says which, and is compared. Written again with SLUICE_WRITE_PAIRS=1 in the environment.
+Features of rows in pairs: opens and runs each with every other one. Either both models hold, and the rows equal those of the loader without each feature
+except for the columns that it changes, or the loader fails to open. docs/pairs.md lists these pairs; SLUICE_WRITE_PAIRS=1 writes it.
 """
 import itertools
 import os
 import pathlib
+import random
 import re
 import textwrap
 
 import pytest
-from pair_features import FEATURES, Plan
+from pair_features import FEATURES, Plan, sets
+from pair_compare import check_unchanged
 from pair_models import check_image, check_view
-from pair_rows import DRIVER, rows_of, turned_jpeg, png, used, write, write_tokens
+from pair_rows import DRIVER, content_of, rows_of, turned_jpeg, png, used, write, write_tokens
 
 import sluice
 from sluice import _names, columns as C, transforms as T
@@ -55,25 +57,56 @@ def views(folder):
     return of
 
 
+EPOCHS = {}
+
+
+def epoch_of(features, folder, instead=None):
+    """Returns the plan and its batches, or the error if the loader failed to open."""
+    key = (*(feature.name for feature in features), instead)
+    if key not in EPOCHS:
+        plan = Plan()
+        for feature in features:
+            feature.add(plan)
+        if instead is not None:
+            instead(plan)
+        try:
+            with plan.open(folder) as loader:
+                EPOCHS[key] = plan, rows_of(loader, plan)
+        except REFUSED as error:
+            EPOCHS[key] = str(error)
+    return EPOCHS[key]
+
+
+REFUSED = sluice.InvalidError, sluice.UnsupportedError, ValueError, TypeError
+
+
 def run(features, folder, views):
     """None, or why the loader was refused. Anything else fails."""
-    plan = Plan()
+    made = epoch_of(features, folder)
+    if isinstance(made, str):
+        return made
+    plan, batches = made
+    assert used(batches)
+    if "image" not in batches[0][0].values:  # of windows, whose rows are not samples
+        features = [feature for feature in features if feature.name == "window"]
     for feature in features:
-        feature.add(plan)
-    try:
-        loader = plan.open(folder)
-    except (sluice.InvalidError, sluice.UnsupportedError, ValueError, TypeError) as error:
-        return str(error)
-    with loader:
-        batches = rows_of(loader, plan)
-        assert used(batches)
-        if "image" not in batches[0][0].values:  # of windows, whose rows are not samples
-            features = [feature for feature in features if feature.name == "window"]
+        (feature.check or (lambda made: check_view(made, views(plan))))(batches)
+    if "image" in batches[0][0].values:
+        check_image(batches)
         for feature in features:
-            (feature.check or (lambda made: check_view(made, views(plan))))(batches)
-        if "image" in batches[0][0].values:
-            check_image(batches)
+            beside(feature, features, folder, batches)
     return None
+
+
+def beside(feature, features, folder, batches):
+    """Compares the batches with those of the same loader without the feature."""
+    if feature.changes is None or ("boxes" in feature.changes and batches[0][0].plan.boxes.get("at_least_one")):
+        return
+    without = epoch_of([other for other in features if other is not feature], folder, feature.instead)
+    assert not isinstance(without, str), without
+    check_unchanged(batches, without[1], feature.changes)
+    if feature.compare is not None:
+        feature.compare(batches, without[1])
 
 
 RESULTS = {}
@@ -100,6 +133,99 @@ def test_pairs(folder, views, feature):
     assert not failed, "\n".join(failed)
 
 
+# ---- values of one option, of which a loader has one ----
+
+SLOTS = {}
+for feature in FEATURES:
+    if feature.slot is not None:
+        SLOTS.setdefault(feature.slot, []).append(feature)
+GOES_ON = {}
+
+
+@pytest.mark.parametrize("slot", SLOTS)
+def test_one_after_another(folder, slot):
+    """A loader of another value refuses a saved state, or continues from it with the rows that it has by itself."""
+    refused = set()
+    for before, after in itertools.permutations(SLOTS[slot], 2):
+        plans = Plan(), Plan()
+        for plan, feature in zip(plans, (before, after)):
+            sets(bad=True, options={"on_bad_sample": "mask"}, batch=6)(plan)
+            feature.add(plan)
+        with plans[0].open(folder) as loader:
+            next(iter(loader))
+            state = loader.state_dict()
+        with plans[1].open(folder) as loader, plans[1].open(folder) as whole:
+            try:
+                loader.load_state_dict(state)
+            except sluice.Error as error:
+                assert f"different {slot}" in str(error)
+                refused.add(True)
+                continue
+            assert content_of(rows_of(loader, plans[1])) == content_of(rows_of(whole, plans[1]))[1:]
+            refused.add(False)
+    assert len(refused) == 1
+    GOES_ON[slot] = not refused.pop()
+
+
+# ---- three at a time ----
+
+KNOWN = [feature for feature in FEATURES if feature is not CUDA or DRIVER is not None]
+TRIPLES, REFUSED_TRIPLES = 120, 60
+
+
+def triples(count, refused):
+    """Draws triples whose pairs all work, or, if `refused`, triples with a pair that fails to open."""
+    chosen, generator = [], random.Random(1)
+    for _ in range(100000):
+        three = [KNOWN[i] for i in sorted(generator.sample(range(len(KNOWN)), 3))]
+        slots = [feature.slot for feature in three if feature.slot is not None]
+        pairs = list(itertools.combinations([feature.name for feature in three], 2))
+        if len(slots) == len(set(slots)) and all(pair in RESULTS for pair in pairs) and any(RESULTS[pair] for pair in pairs) == refused:
+            chosen.append(three)
+            if len(chosen) == count:
+                return chosen
+    pytest.skip("the pairs were not run")
+
+
+def variants(three, folder):
+    """Checks that more workers and a restart make the same rows, also in the next epoch."""
+    plan, batches = epoch_of(three, folder)
+    wanted = content_of(batches)
+    with plan.open(folder, num_workers=3) as loader:
+        assert content_of(rows_of(loader, plan)) == wanted
+        later = content_of(rows_of(loader, plan))
+    with plan.open(folder) as loader:
+        iterator = iter(loader)
+        next(iterator), next(iterator)
+        state = loader.state_dict()
+    with plan.open(folder) as loader:
+        loader.load_state_dict(state)
+        assert content_of(rows_of(loader, plan)) == wanted[2:]
+        assert content_of(rows_of(loader, plan)) == later
+
+
+def test_triples(folder, views):
+    """Where all pairs work, the three work, and any number of workers and a restart make the same rows."""
+    failed = []
+    for three in triples(TRIPLES, False):
+        try:
+            refused = run(three, folder, views)
+            assert refused is None, refused
+            variants(three, folder)
+        except (AssertionError, sluice.Error) as error:
+            failed.append(f"{' + '.join(feature.name for feature in three)}: {type(error).__name__} {str(error)[:300]}")
+    assert not failed, "\n".join(failed)
+
+
+def test_triples_of_a_refused_pair(folder):
+    """A third feature does not make a refused pair open."""
+    taken = [three for three in triples(REFUSED_TRIPLES, True) if not isinstance(epoch_of(three, folder), str)]
+    assert not taken, "\n".join(" + ".join(feature.name for feature in three) for three in taken)
+
+
+# ---- the page ----
+
+
 def reason(text):
     """The sentence without the names and values that are this test's."""
     said = re.sub(r"^(columns|augment|api|loader|plan|staging): ", "", text).split("\n")[0]
@@ -122,9 +248,10 @@ def page():
     head = """
         # Features of rows in pairs
 
-        Each feature below works with each other one, unless the table names that one: then the loader is refused when it is opened.
-        `python/tests/test_pairs.py` opens and runs all pairs, holds the rows against a model of each feature, and wrote this page (`SLUICE_WRITE_PAIRS=1`). A new kind of
-        column, step of several samples, order or policy fails that test until it is in its list (`python/tests/pair_features.py`).
+        Each feature below works with each other one, unless the table names that one: then the loader fails to open.
+        `python/tests/test_pairs.py` opens and runs all pairs and a sample of triples. It compares the rows with a model of each feature, and with the rows of
+        the same loader without the feature. It also writes this page (`SLUICE_WRITE_PAIRS=1`). A new kind of column, step of several samples, order or policy
+        fails that test until it is in its list (`python/tests/pair_features.py`).
 
         | feature | refused with |
         |---|---|
@@ -133,10 +260,14 @@ def page():
     reasons = {}
     for feature in FEATURES:
         text += f"| {feature.name} | {cell(feature.name)} |\n"
+    text += "\n## Values of one option\n\nA loader has one of them. A saved state of a loader with one value can be loaded by a loader with another:\n\n"
+    text += "| option | one of | a state of another value |\n|---|---|---|\n"
+    for slot, features in SLOTS.items():
+        text += f"| {slot} | {', '.join(feature.name for feature in features)} | {'continues' if GOES_ON[slot] else 'is refused'} |\n"
     for pair, said in RESULTS.items():
         if said is not None:
             reasons.setdefault(reason(said), []).append(" + ".join(pair))
-    text += "\n## What is said\n\n"
+    text += "\n## Error messages\n\n"
     for said, pairs in sorted(reasons.items()):
         text += f"- \"{said}\": {', '.join(sorted(pairs)[:3])}{', ...' if len(pairs) > 3 else ''}\n"
     return text
@@ -144,11 +275,11 @@ def page():
 
 def test_the_page_is_what_was_seen():
     """Which pairs are refused; how that is said may change."""
-    if len(RESULTS) < sum(not a.slot or a.slot != b.slot for a, b in itertools.combinations(FEATURES, 2)):
+    if len(GOES_ON) < len(SLOTS) or len(RESULTS) < sum(not a.slot or a.slot != b.slot for a, b in itertools.combinations(FEATURES, 2)):
         pytest.skip("not all pairs were run")
     if os.environ.get("SLUICE_WRITE_PAIRS"):
         PAGE.write_text(page())
-    table, seen = (text.split("## What is said")[0] for text in (PAGE.read_text(), page()))
+    table, seen = (text.split("## Error messages")[0] for text in (PAGE.read_text(), page()))
     assert table == seen, "docs/pairs.md is another one: SLUICE_WRITE_PAIRS=1 writes it"
 
 
