@@ -268,8 +268,10 @@ typedef enum sluice_column_sizes {
 } sluice_column_sizes;
 
 typedef enum sluice_column_missing {
-    SLUICE_MISSING_BAD = 0,  /* a sample without the field is a bad one */
-    SLUICE_MISSING_BLANK = 1 /* its row is as that of no sample (above) */
+    SLUICE_MISSING_BAD = 0, /* a sample without the field is a bad one */
+    /* Its row is as that of no sample (above). In a row of several samples, one with boxes and
+     * without the values that follow them is a bad sample all the same. */
+    SLUICE_MISSING_BLANK = 1
 } sluice_column_missing;
 
 /* One column. Every 0 means the default in brackets. */

@@ -56,10 +56,11 @@ FIELDS = {
 }  # fmt: skip
 
 
-def write(path, samples, broken=()):
+def write(path, samples, broken=(), lacking=()):
+    """`lacking`: a sample, and the fields that it has not."""
     with sluice.Writer(path, FIELDS) as writer:
         for s in samples:
-            fields = {name: png(s[name]) if kind == "image" else s[name] for name, kind in FIELDS.items()}
+            fields = {name: png(s[name]) if kind == "image" else s[name] for name, kind in FIELDS.items() if (s["id"], name) not in lacking}
             if s["id"] in broken:
                 fields["boxes"] = -s["boxes"]
             writer.add(**fields)
@@ -380,3 +381,30 @@ def test_recipes_that_are_refused(data):
     for wrong in ({"size": 0}, {"size": 8193}, {"size": 8, "grid": 4}, {"size": 8, "p": 2}, {"size": 8, "end_epoch": 0}):
         with pytest.raises((ValueError, TypeError)):
             T.Mosaic(**wrong)
+
+
+@pytest.mark.parametrize("steps", [[T.Mosaic(32), T.Resize(32)], [T.Resize((32, 32)), T.MixUpPartner()]], ids=["mosaic", "mixup_partner"])
+@pytest.mark.parametrize("names", [["labels"], ["points"], ["shapes"], ["boxes", "labels", "points", "shapes"]], ids=" ".join)
+def test_a_sample_without_values_for_its_boxes(data, samples, tmp_path, names, steps):
+    """With missing="blank" the next sample's labels followed its boxes. It has to lack its boxes, too; a row with such a sample alone is another thing."""
+    count = 4 if isinstance(steps[0], T.Mosaic) else 2
+    blank = {"length": 90, "missing": "blank"}
+    columns = {
+        "image": C.Image(transform=steps), "boxes": C.Boxes(**blank), "labels": C.Ragged(follows="boxes", **blank), "padded": C.Padded("labels", follows="boxes", **blank),
+        "points": C.Points(follows="boxes", **blank), "shapes": C.Instances(follows="boxes", **blank), **members(count),
+    }  # fmt: skip
+    lacking = write(tmp_path / "packed", samples, lacking={(4, name) for name in names})
+    whole = {int(row["index"]): row for _, row in rows(data, columns)}
+    met = 0
+    for _, row in rows(lacking, columns, on_bad_sample="mask"):
+        wanted = whole[int(row["index"])]
+        has = 4 in {int(wanted[f"id{j}"]) for j in range(count)}
+        met += has
+        if has and "boxes" not in names:
+            assert row["status"] == 2 and len(row["boxes"]) == len(row["labels"]) == 0
+            continue
+        left = wanted["labels"] // 100 != 4 if "boxes" in names else numpy.ones(len(wanted["labels"]), bool)
+        for name in ("boxes", "labels", "points", "shapes"):
+            assert row[name].shape == wanted[name][left].shape and (row[name] == wanted[name][left]).all()
+        assert row["padded"][: left.sum()].tolist() == row["labels"].tolist() and row["padded.lengths"] == left.sum()
+    assert met >= count

@@ -67,6 +67,21 @@ static bool is_absent(const sl_column *column, const sl_row *row)
            row->draws[column->group].params.absent;
 }
 
+/* Values that a sample lacks have no place between those of the other samples of a row: the next
+ * sample's values would follow its boxes. */
+static sluice_status check_lacking(const sl_column *column, const sl_row *row, sluice_error *error)
+{
+    const bool follows_boxes = column->several && column->owner != SL_COLUMN_NONE;
+    const uint64_t boxes =
+        follows_boxes && !is_absent(column, row) ? sl_column_owner(column, row)->stored : 0;
+    if (boxes == 0) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_CORRUPT, "columns",
+                        "the sample has %llu boxes, but no \"%s\", in a row of several samples",
+                        (unsigned long long)boxes, column->field.name);
+}
+
 static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_view parts,
                                  sluice_error *error)
 {
@@ -79,14 +94,14 @@ static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_v
         }
         return status;
     }
+    row->blame = NULL;
     if (column->request.may_miss || lacks_lead(column, row)) {
         if (row->member == column->member) {
             blank_column(column, &row->at, parts);
         }
         row->absent |= column->mixes ? UINT64_C(1) << column->mixer : 0;
-        return SLUICE_OK;
+        return check_lacking(column, row, error);
     }
-    row->blame = NULL;
     return sl_error_set(error, SLUICE_CORRUPT, "columns", "the sample has no \"%s\"",
                         column->field.name);
 }
