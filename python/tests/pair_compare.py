@@ -5,7 +5,7 @@ bit for bit. Blended and pasted rows are computed in numpy from the rows without
 """
 import numpy
 from pair_models import NOTHING, box_of, hull, is_inside
-from pair_rows import BOXES
+from pair_rows import BOXES, used
 
 FOLLOWERS = ("boxes", "boxes.labels", "padded", "points", "masks")
 
@@ -72,7 +72,7 @@ def check_mixed(*kinds):
             if partner is other or not row.is_blended:
                 assert is_same(row, other, "image")
             else:
-                assert not partner.is_empty and any(kind(row, own, partner.of("image")) for kind in kinds), row.index
+                assert partner.has_image and any(kind(row, own, partner.of("image")) for kind in kinds), row.index
 
     return check
 
@@ -86,7 +86,7 @@ def is_still(row):
 
 
 def rows_by_sample(plain):
-    return {row.sample: row for batch in plain for row in batch if row.used}
+    return {row.sample: row for batch in plain for row in used([batch])}
 
 
 def is_redrawn(row):

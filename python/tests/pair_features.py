@@ -2,6 +2,8 @@
 """
 Features of rows, each with what it adds to a loader and a model of what its rows have to be (pair_models.py). test_pairs.py runs each with each.
 """
+import functools
+
 import pair_compare as compare
 import pair_models as models
 from pair_rows import CLASSES, COUNT, FILL, MOST, NEAREST, SEED, SIZE, class_of, size_of
@@ -17,7 +19,7 @@ class Plan:
     def __init__(self):
         self.first, self.cuts, self.sized, self.layers, self.colours, self.mixes = [], [], [], [], [], []
         self.image, self.columns, self.others, self.options, self.boxes = {}, {}, {}, {}, {}
-        self.encode, self.bad, self.dataset = "png", False, None
+        self.encode, self.bad, self.lacks, self.dataset = "png", False, False, None
         self.batch, self.bare, self.copies, self.tables = 4, False, 1, {}
 
     @property
@@ -38,8 +40,10 @@ class Plan:
         steps = [*self.first, *self.cuts, *(self.sized or [T.Resize((SIZE, SIZE), NEAREST)]), *self.layers, *self.colours, *self.mixes]
         others = sorted(self.others.items(), key=lambda item: item[0] != "view")  # which draws by its number
         only = self.bare and len(self.columns) == 1 and not (self.others or self.boxes or self.sized or self.image or len(steps) > 1)
-        data = folder("tokens" if only else self.encode, self.bad)
-        columns = {} if only else {**dict(others), "image": C.Image("image", transform=steps, **self.image)}
+        data = folder("tokens" if only else self.encode, self.bad, self.lacks)
+        missing = {"missing": "blank"} if self.lacks else {}
+        columns = {name: column(**missing) for name, column in others}
+        columns |= {} if only else {"image": C.Image("image", transform=steps, **self.image, **missing)}
         if self.boxes:
             boxes = {"length": MOST, "follows": "image"} | {k: v for k, v in self.boxes.items() if k != "any"}
             columns["boxes"] = C.Boxes("boxes", **boxes)
@@ -80,8 +84,9 @@ def follower(name, column, boxes=None):
     return sets(columns={name: column}, **({} if boxes is None else {"boxes": boxes}))
 
 
-def small(transform):
-    return C.Image("image", transform=transform)
+def another(transform, **options):
+    """Another image column of the same field."""
+    return functools.partial(C.Image, "image", transform=transform, **options)
 
 
 INVERTED = T.Shared([T.RandomInvert(0.5)], key=1)
@@ -102,7 +107,7 @@ def buckets(plan):
 
 
 episodes = sets(options={"episode": (2, 2), "episodes": 6}, batch=4, tables={"classes": class_of})
-partners = sets(others={"partner": C.Image("image", transform=RESIZED, partner=1)}, columns={"partner.label": lambda: C.Number("label", partner=1)},
+partners = sets(others={"partner": another(RESIZED, partner=1)}, columns={"partner.label": lambda: C.Number("label", partner=1)},
                 options={"partners": ["same_class"]}, tables={"classes": class_of})  # fmt: skip
 
 
@@ -129,7 +134,7 @@ FEATURES = [
     Feature("timm_mix", sets(mixes=[T.MixUp.timm(cutmix_alpha=1.0, label_smoothing=0, num_classes=None)]), models.check_mixing, ["timm_mix"], None,
             MIXED, compare.check_mixed(compare.is_blend, compare.is_cut)),  # fmt: skip
     Feature("random_iou_crop", sets(cuts=[T.RandomIoUCrop()], boxes={"any": True}), models.check_boxes, ["random_iou_crop"]),
-    Feature("shared", sets(colours=[INVERTED], others={"twin": small([RESIZED, INVERTED])}), models.check_shared, ["shared"]),
+    Feature("shared", sets(colours=[INVERTED], others={"twin": another([RESIZED, INVERTED])}), models.check_shared, ["shared"]),
     Feature("number", follower("number", lambda: C.Number("label")), models.check_number, ["number"], None, SAME),
     Feature("one_hot", follower("hot", lambda: C.OneHot(CLASSES, "label")), models.check_one_hot, ["one_hot"], None, SAME),
     Feature("tensor", follower("grid", lambda: C.Tensor()), models.check_tensor, ["tensor"], None, SAME),
@@ -143,15 +148,16 @@ FEATURES = [
     Feature("points", follower("points", lambda: C.Points(length=MOST, point_values=3, follows="boxes"), {"any": True}), models.check_points, ["points"], None, SAME),
     Feature("instances", follower("masks", lambda: C.Instances("seg", length=MOST, follows="boxes"), {"shapes": "seg"}), models.check_instances, ["instances"], None, compare.FOLLOWERS),
     Feature("geometry", follower("at", lambda: C.Geometry(follows="image")), models.check_geometry, ["geometry"], None, SAME),
-    Feature("views", sets(others={"view": small([T.RandomResizedCrop(20, interpolation=NEAREST), T.RandomHorizontalFlip()])}), None, ["image"]),
+    Feature("views", sets(others={"view": another([T.RandomResizedCrop(20, interpolation=NEAREST), T.RandomHorizontalFlip()])}), None, ["image"]),
     Feature("partners", partners, models.check_partners, ["partners"]),
     Feature("padded sizes", sets(sized=VARYING, image={"sizes": "padded", "max_size": (80, 80)}), models.check_sizes, ["sizes"], "sizes"),
     Feature("ragged sizes", sets(sized=VARYING, image={"sizes": "ragged", "max_size": (80, 80)}), models.check_sizes, ["sizes"], "sizes"),
-    Feature("padded view", sets(others={"padded.view": C.Image("image", transform=VARYING, sizes="padded", max_size=(80, 80))}), models.check_other_view("padded.view"), ["sizes"]),
-    Feature("ragged view", sets(others={"ragged.view": C.Image("image", transform=VARYING, sizes="ragged", max_size=(80, 80))}), models.check_other_view("ragged.view"), ["sizes"]),
+    Feature("padded view", sets(others={"padded.view": another(VARYING, sizes="padded", max_size=(80, 80))}), models.check_other_view("padded.view"), ["sizes"]),
+    Feature("ragged view", sets(others={"ragged.view": another(VARYING, sizes="ragged", max_size=(80, 80))}), models.check_other_view("ragged.view"), ["sizes"]),
     Feature("buckets", buckets, models.check_buckets, ["buckets"]),
     Feature("replace", sets(bad=True, options={"on_bad_sample": "replace"}), models.check_replaced, ["on_bad_sample=replace"], "on_bad_sample"),
     Feature("mask bad samples", sets(bad=True, options={"on_bad_sample": "mask"}), models.check_masked, ["on_bad_sample=mask"], "on_bad_sample"),
+    Feature("missing images", sets(lacks=True), models.check_missing, ["missing=blank"]),
     Feature("shuffle block", sets(options={"shuffle": "block", "block_samples": 4}), models.check_image, ["shuffle=block"], "shuffle"),
     Feature("no shuffle", sets(options={"shuffle": False}), models.check_image, ["shuffle=none"], "shuffle"),
     Feature("last_batch pad", sets(options={"last_batch": "pad"}, batch=6), models.check_all_rows, ["last_batch=pad"], "last_batch"),

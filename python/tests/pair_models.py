@@ -18,7 +18,7 @@ def shown(row):
 def check_image(batches):
     """Nothing is in a picture but its sample, unless its recipe has others; and nothing in a row of no sample."""
     for row in (row for batch in batches for row in batch):
-        if row.is_empty:
+        if not row.has_image:
             assert (row.of("image") == 0).all()
         elif not row.is_blended:
             samples = set(shown(row)[2].tolist())
@@ -28,7 +28,7 @@ def check_image(batches):
 def check_mask(batches):
     for row in (row for batch in batches for row in batch):
         mask = row.of("classes").astype(int)
-        if row.is_empty:
+        if not row.has_image:
             assert (mask == FILL).all()
         elif not row.is_blended:
             inside = mask != FILL
@@ -144,7 +144,7 @@ def check_instances(batches):
 def check_class_map(batches):
     for row in (row for batch in batches for row in batch):
         made = row.of("map").astype(int)
-        if row.is_empty:
+        if not row.has_image:
             assert (made == FILL).all()
         elif not row.is_blended:
             assert (row.owners[made == FILL] == -1).all() and set(numpy.unique(made)) <= {0, FILL, *range(1, BOXES * COUNT + 1)}
@@ -218,6 +218,14 @@ def check_masked(batches):
     assert all(row.is_empty != bool(row.used) or row.status == 4 for row in rows)
 
 
+def check_missing(batches):
+    lacking = [row for batch in batches for row in batch if not row.is_empty and not row.has_image]
+    assert lacking or "episode" in batches[0][0].plan.options  # which may not have met the sample
+    for row in lacking:
+        assert row.status in (0, 4) and not row.of("image").any() and not row.is_blended
+        assert all(len(row.of(name)) == 0 for name in ("boxes", "boxes.labels", "padded", "points", "masks") if row.has(name))
+
+
 def check_buckets(batches):
     for batch in batches:
         shapes = {row.of("image").shape[:2] for row in batch}
@@ -227,7 +235,7 @@ def check_buckets(batches):
 def check_sizes(batches):
     for row in (row for batch in batches for row in batch):
         height, width = row.of("image").shape[:2]
-        assert (height == width == 0) if row.is_empty else min(height, width) > 0
+        assert (height == width == 0) if not row.has_image else min(height, width) > 0
 
 
 def check_joined(batches):
@@ -245,6 +253,8 @@ def check_episodes(batches):
 def check_partners(batches):
     for row in used(batches):
         samples = sample_of(row.of("partner")[..., 2])
+        if row.plan.lacks and not row.of("partner").any():
+            continue
         assert (samples == samples[0, 0]).all() and class_of(int(samples[0, 0])) == class_of(row.sample)
         assert row.of("partner.label") == class_of(row.sample)
 
@@ -260,8 +270,8 @@ def check_other_view(name):
     def check(batches):
         for row in (row for batch in batches for row in batch):
             height, width = row.of(name).shape[:2]
-            assert (height == width == 0) if row.is_empty else min(height, width) in (36, 40) or max(height, width) == 60
-            assert row.is_empty or (sample_of(row.of(name)[..., 2]) == row.sample).mean() > 0.98  # but for JPEG's errors
+            assert (height == width == 0) if not row.has_image else min(height, width) in (36, 40) or max(height, width) == 60
+            assert not row.has_image or (sample_of(row.of(name)[..., 2]) == row.sample).mean() > 0.98  # but for JPEG's errors
 
     return check
 
@@ -294,7 +304,7 @@ def check_mixing(batches):
         assert len(weights) <= 1 and all(0 <= weight < 1 for weight in weights)
         for row in batch:
             partner, weight = int(row.of("image.partner")), float(row.of("image.weight"))
-            assert partner == row.number if weight == 1 else partner in ((row.number - 1) % rows, rows - 1 - row.number) and not batch[partner].is_empty
+            assert partner == row.number if weight == 1 else partner in ((row.number - 1) % rows, rows - 1 - row.number) and batch[partner].has_image
     assert any(row.is_blended for row in used(batches))
 
 

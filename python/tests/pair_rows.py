@@ -17,7 +17,7 @@ from PIL import Image
 
 import sluice
 
-COUNT, CLASSES, BOXES, BAD, SIZE, SEED = 20, 4, 3, 5, 40, 3
+COUNT, CLASSES, BOXES, BAD, LACKING, SIZE, SEED = 20, 4, 3, 5, 7, 40, 3
 FILL = 251  # of masks
 MOST = 64  # boxes of a row
 NEAREST = "nearest"
@@ -72,8 +72,8 @@ FIELDS = {
 }  # fmt: skip
 
 
-def write(path, encode, bad):
-    """The samples; of the one that is `bad` a byte is exchanged, so that its checksum says so."""
+def write(path, encode, bad=False, lacks=False):
+    """Writes the samples. `bad`: a byte of sample BAD is changed, so that its checksum differs. `lacks`: sample LACKING has no image."""
     with sluice.Writer(path, FIELDS) as writer:
         for i in range(COUNT):
             height, width = size_of(i)
@@ -81,10 +81,10 @@ def write(path, encode, bad):
             picture = numpy.stack([2 * x, 2 * y, numpy.full_like(x, blue(i))], axis=-1).astype("uint8")
             boxes, points = parts_of(i)
             shapes = [[[float(v) for v in (b[0], b[1], b[2], b[1], b[2], b[3], b[0], b[3])]] for b in boxes]
+            image = {} if lacks and i == LACKING else {"image": encode(picture)}
             writer.add(
-                image=encode(picture), mask=png(picture[:, :, 2].copy()), boxes=boxes, points=points, seg=json.dumps(shapes),
-                labels=numpy.arange(BOXES) + BOXES * i + 1, label=class_of(i), grid=numpy.arange(4, dtype="int32") + 4 * i,
-                tokens=numpy.arange(16, dtype="int32") + 16 * i,
+                mask=png(picture[:, :, 2].copy()), boxes=boxes, points=points, seg=json.dumps(shapes), labels=numpy.arange(BOXES) + BOXES * i + 1,
+                label=class_of(i), grid=numpy.arange(4, dtype="int32") + 4 * i, tokens=numpy.arange(16, dtype="int32") + 16 * i, **image,
             )  # fmt: skip
     if bad:
         place = sluice.Dataset(path).sample(BAD)
@@ -139,6 +139,10 @@ class Row:
     def is_empty(self):
         """True if the row has no sample: masked, or padding."""
         return self.status in (2, 3)
+
+    @property
+    def has_image(self):
+        return not self.is_empty and not (self.plan.lacks and self.sample == LACKING)
 
     @property
     def sample(self):
@@ -218,4 +222,5 @@ def rows_of(loader, plan):
 
 
 def used(batches):
-    return [row for batch in batches for row in batch if row.used]
+    """Returns the rows that a training loop uses, except one without an image."""
+    return [row for batch in batches for row in batch if row.used and row.has_image]

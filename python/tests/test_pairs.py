@@ -29,11 +29,11 @@ CUDA = next(feature for feature in FEATURES if feature.name == "device cuda")
 def folder(tmp_path_factory):
     made = {}
 
-    def of(encode, bad):
-        if (encode, bad) not in made:
+    def of(encode, *options):
+        if (encode, *options) not in made:
             path = tmp_path_factory.mktemp("pairs") / "packed"
-            made[encode, bad] = write_tokens(path) if encode == "tokens" else write(path, turned_jpeg if encode == "jpeg" else png, bad)
-        return made[encode, bad]
+            made[encode, *options] = write_tokens(path) if encode == "tokens" else write(path, turned_jpeg if encode == "jpeg" else png, *options)
+        return made[encode, *options]
 
     return of
 
