@@ -32,4 +32,9 @@ run 0 synth few --count 10 --classes 7 --size-scale 0.4
     cmp "few/$file" "three/$file" || exit 1
 done || fail "photos depend on how many there are"
 
-refuses 1 "cannot make" synth file/in/none
+# Folders above it are made, too; a file in their place is not replaced.
+run 0 synth new/folders/photos --count 3 --size-scale 0.2
+[ "$(find new/folders/photos -type f | wc -l)" -eq 3 ] || fail "folders above the photos"
+echo text > file
+refuses 1 "Not a directory" synth file/in/none
+refuses 1 "cannot make" synth /proc/in/none

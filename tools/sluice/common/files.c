@@ -100,13 +100,16 @@ bool files_can_write(const char *path)
 bool files_make_folder(const char *path)
 {
     struct stat status;
-    if (mkdir(path, 0777) == 0) {
-        return true;
+    char parent[PATH_MAX];
+    for (const char *end = strchr(path, '/'); end != NULL; end = strchr(end + 1, '/')) {
+        const int bytes = (int)(end - path);
+        if (bytes > 0 && bytes < PATH_MAX) {
+            (void)snprintf(parent, sizeof(parent), "%.*s", bytes, path);
+            (void)mkdir(parent, 0777); /* if that fails, so does the last one, with the reason */
+        }
     }
-    if (errno == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
-        return true;
-    }
-    return false;
+    return mkdir(path, 0777) == 0 ||
+           (errno == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode));
 }
 
 bool files_is_free(const char *path)

@@ -18,7 +18,7 @@ bool files_write(const char *path, const void *bytes, size_t size);
  * False with errno set. */
 bool files_can_write(const char *path);
 
-/* Creates a folder; fine when it is there. False with errno set. */
+/* Creates a folder and the folders above it, unless they exist. False with errno set. */
 bool files_make_folder(const char *path);
 
 /* Whether `path` does not exist or is an empty folder. False with errno set. */
