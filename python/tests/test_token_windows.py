@@ -218,3 +218,14 @@ def test_litdata_samples(tmp_path):
     litdata_files.write(tmp_path, ["no_header_numpy"], [[d] for d in documents], data_spec={"tokens": 0}, chunk_samples=4)
     data = sluice.Dataset(tmp_path)
     assert sorted(rows(data, batch_size=512)) == list(enumerate(tuple(w.tolist()) for w in cut(documents)))
+
+
+def test_compressed_tokens_have_no_windows(tmp_path):
+    numpy.zeros(5000, "uint16").tofile(tmp_path / "tokens.bin")
+    data = sluice.Dataset(tmp_path / "tokens.bin", flat=("uint16", (1000,)))
+    columns = {"x": sluice.columns.Window("tensor", length=100)}
+    for zstd in (3, "off"):
+        sluice.pack(data, tmp_path / f"packed {zstd}", zstd=zstd, progress=None)
+    with pytest.raises(sluice.UnsupportedError, match="stored plain.* pack it again with zstd off"):
+        list(sluice.Loader(tmp_path / "packed 3", columns=columns))
+    assert sum(batch.rows for batch in sluice.Loader(tmp_path / "packed off", columns=columns)) == 50

@@ -50,8 +50,8 @@ static sluice_status shards_version2_locate_field(const sl_dataset *dataset, uin
     sl_sample sample;
     if (field != schema->tail) {
         *lookup = (sl_place){.object = 0};
-        *why = sl_refuse_unknown("the byte range of a field is known without reading only for a "
-                                 "tensor stored plain with only numbers beside it",
+        *why = sl_refuse_unknown("windows need a tensor that is stored plain, with only numbers "
+                                 "beside it: pack it again with zstd off",
                                  0);
         why->field = schema->fields[field].name;
         return SLUICE_UNSUPPORTED;
