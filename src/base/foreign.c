@@ -210,7 +210,8 @@ static const char *foreign_wide(const uint8_t *head, size_t bytes)
             wide = i % 2 == zero ? head[i] == 0 : (head[i] >= ' ' && head[i] < 0x7f);
         }
         if (wide) {
-            return "text in UTF-16: " TO_UTF_8;
+            return "text in UTF-16, or numbers of 16 bits: " TO_UTF_8
+                   ", or open it as flat numbers, whose type and shape you give";
         }
     }
     return NULL;
