@@ -337,6 +337,8 @@ class Loader:
             return None, [column._dict(name) for name, column in columns.items()]
         images = [name for name, field in self.dataset.fields.items() if field.type == "image"]
         if isinstance(transform, dict):
+            if any(isinstance(value, Column) for value in transform.values()):
+                raise TypeError("transform= is a dict of columns, as presets of several views are: give it as columns=")
             for name in transform.keys() - images:
                 raise ValueError(f"transform[{name!r}]: the dataset's pictures are {images}")
             if len(images) > 1:

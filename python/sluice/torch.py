@@ -105,7 +105,12 @@ class _ToTorch(Conversion):
         self.nhwc = nhwc
 
     def array(self, name, tensor, copy):
-        made = torch.from_dlpack(tensor)
+        try:
+            made = torch.from_dlpack(tensor)
+        except RuntimeError:
+            if hasattr(torch, tensor.dtype):
+                raise
+            raise TypeError(f"column {name!r} is {tensor.dtype}, a dtype that torch {torch.__version__} lacks: give the column dtype='int64'") from None
         if copy:  # on the current stream, which from_dlpack had wait for the batch
             made = made.clone()
         return made.permute(0, 3, 1, 2) if name in self.nhwc else made

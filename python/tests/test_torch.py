@@ -115,3 +115,14 @@ def test_a_step_of_training(data):
         loss = torch.nn.functional.cross_entropy(model(images), labels)
         loss.backward()
     assert loss.isfinite()
+
+
+def test_a_dtype_that_torch_lacks_is_named(tmp_path):
+    numpy.arange(100, dtype="uint16").tofile(tmp_path / "tokens.bin")
+    tokens = sluice.Dataset(tmp_path / "tokens.bin", flat=("uint16", (100,)))
+    windows = {dtype: sluice.columns.Window("tensor", length=10, dtype=dtype) for dtype in (None, "int64")}
+    if not hasattr(torch, "uint16"):
+        with pytest.raises(TypeError, match="column 'x' is uint16, a dtype that torch .* lacks: give the column dtype='int64'"):
+            next(iter(sluice.torch.DataLoader(tokens, columns={"x": windows[None]})))
+    (rows,) = next(iter(sluice.torch.DataLoader(tokens, columns={"x": windows["int64"]})))
+    assert rows.tolist() == [list(range(10))]

@@ -122,3 +122,8 @@ def test_first_view_is_the_column_alone(data):
 def test_refused(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_a_preset_of_views_is_no_transform(data):
+    with pytest.raises(TypeError, match="give it as columns="):
+        sluice.Loader(data, transform=sluice.transforms.presets.simclr(32))
