@@ -94,3 +94,19 @@ def classes(root, folder, count, each):
         for number in range(each):
             pixels, _, _ = _draw(number)
             _save(root / folder / f"class{label:02}/{number:03}.jpg", pixels, number)
+
+
+def scenes(root):
+    """Images and label masks of the same names: scenes/images/train, scenes/masks/train, and of val. A class is a colour."""
+    random = numpy.random.default_rng(0)
+    for split, count in (("train", 16), ("val", 4)):
+        for number in range(count):
+            pixels, mask = numpy.full((96, 128 + number, 3), 40, "uint8"), numpy.zeros((96, 128 + number), "uint8")
+            for label in range(1, 4):
+                left, top = random.integers(0, 80), random.integers(0, 56)
+                pixels[top : top + 40, left : left + 48] = numpy.eye(3)[label - 1] * 200 + 20
+                mask[top : top + 40, left : left + 48] = label
+            _save(root / f"scenes/images/{split}/{number:03}.jpg", pixels, 0)
+            path = root / f"scenes/masks/{split}/{number:03}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(mask).save(path)
