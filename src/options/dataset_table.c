@@ -13,12 +13,7 @@
 #define SIDE_MOST         65500 /* likewise */
 #define PARTS_MOST        65535
 
-#define UNPACKED_HELP                                                                      \
-    "unpack compressed archives, MDS shards and LitData chunks to FOLDER, once, and read " \
-    "them there, in any order"
-#define ON_BAD_HELP                                                                      \
-    "stop at a bad sample, or leave it out and list it in rejected.tsv; skip-all: also " \
-    "what cannot be read and may be good [fail]"
+#define ON_BAD_HELP "action on bad or unreadable samples [fail]"
 
 static const char *const bad_words[] = {"fail", "skip", "skip-all", NULL};
 static const char *const metadata_words[] = {"keep", "drop", NULL};
@@ -35,19 +30,19 @@ static const char *const form_words[] = {"folder", "tar", NULL};
 static const sluice_option dataset_rows[] = {
     {SL_ROW(sluice_dataset_options, allow_case_duplicates), LOOSE_FLAG,
      .keyword = "allow_case_duplicates", .flag = "--allow-case-duplicates",
-     .help = "accept class folders whose names differ in case only"},
+     .help = "accept class folders whose names differ only in case"},
     {FLAG(allow_empty_classes), .keyword = "allow_empty_classes", .flag = "--allow-empty-classes",
-     .help = "accept class folders without a picture: each counts as a class"},
+     .help = "accept class folders without images as classes"},
     {FLAG(allow_outside), .keyword = "allow_outside", .flag = "--allow-outside",
-     .help = "lists of files may name some that do not lie below the list's folder"},
+     .help = "allow file lists to name files outside the list's folder"},
     {SL_TEXT(sluice_dataset_options, unpacked_dir), .keyword = "unpacked_dir",
-     .flag = "--unpacked-dir", .value = "FOLDER", .help = UNPACKED_HELP},
+     .flag = "--unpacked-dir", .value = "FOLDER",
+     .help = "unpack compressed files to FOLDER once, and read them there [none]"},
     {SL_TEXT(sluice_dataset_options, split), .keyword = "split", .flag = "--split", .value = "NAME",
-     .help = "split to open: train, val, test, or its name in the dataset"},
+     .help = "split to open: train, val, test or another name"},
     {NUMBER(memory_bytes, 0, UINT64_MAX), .unit = SLUICE_UNIT_BYTES, .keyword = "memory_bytes",
      .flag = "--open-memory", .value = "BYTES",
-     .help =
-         "memory that opening a dataset may take; default: half of what is there, at most 8GiB"},
+     .help = "memory limit for opening a dataset [half of available, max 8GiB]"},
 };
 const sl_options_table sl_dataset_table = SL_TABLE(dataset_rows);
 
@@ -60,14 +55,14 @@ const sl_options_table sl_dataset_table = SL_TABLE(dataset_rows);
 
 static const sluice_option verify_rows[] = {
     {FLAG(decode), .keyword = "decode", .flag = "--decode",
-     .help = "decode every picture and unpack every frame, too"},
+     .help = "also decode every image, unpack every frame"},
     {NUMBER(workers, 1, WORKERS_MOST), .keyword = "workers", .flag = "--workers", .value = "N",
-     .help = "threads [the processors]"},
-    {NUMBER(part, 0, UINT32_MAX), .value = "N", .help = "which of `parts` [0]"},
-    {NUMBER(parts, 0, UINT32_MAX), .value = "N", .help = "into how many it is divided [1]"},
+     .help = "threads [available CPUs]"},
+    {NUMBER(part, 0, UINT32_MAX), .value = "N", .help = "index of this process's part [0]"},
+    {NUMBER(parts, 0, UINT32_MAX), .value = "N", .help = "number of parts [1]"},
     {NUMBER(max_sample_bytes, 1, SAMPLE_BYTES_MOST), .unit = SLUICE_UNIT_BYTES,
      .keyword = "max_sample_bytes", .flag = "--max-sample", .value = "BYTES",
-     .help = "a larger sample is a bad one [1GiB]"},
+     .help = "largest accepted sample [1GiB]"},
 };
 const sl_options_table sl_verify_table = SL_TABLE(verify_rows);
 
@@ -80,18 +75,17 @@ const sl_options_table sl_verify_table = SL_TABLE(verify_rows);
 
 static const sluice_option writer_rows[] = {
     {NUMBER(zstd_level, SLUICE_ZSTD_OFF, ZSTD_LEVEL_MOST), .keyword = "zstd", .value = "LEVEL",
-     .help = "1 to 19: all at that level; -1: never [where it pays]"},
+     .help = "compress at level 1..19; -1: never [auto: if worthwhile]"},
     {NUMBER(shard_bytes, SHARD_BYTES_LEAST, SHARD_BYTES_MOST), .unit = SLUICE_UNIT_BYTES,
-     .keyword = "shard_bytes", .value = "BYTES",
-     .help = "a shard is closed before it would pass this [256MiB]"},
+     .keyword = "shard_bytes", .value = "BYTES", .help = "maximum size of a shard [256MiB]"},
     {SL_ROW(sluice_writer_options, overwrite), LOOSE_FLAG, .keyword = "overwrite",
-     .help = "remove the shards of an earlier dataset in the folder"},
+     .help = "remove an earlier dataset's shards in the folder"},
     {FLAG(keep_bytes), .keyword = "keep_bytes",
-     .help = "store JPEGs as they are [re-tiled without loss]"},
+     .help = "store JPEGs unchanged [re-tiled losslessly]"},
     {SL_WORD(sluice_writer_options, jpeg_metadata, metadata_words, 0),
-     .help = "of re-tiled JPEGs: EXIF, ICC profiles, ... [keep]"},
+     .help = "EXIF, ICC profiles and so on of re-tiled JPEGs [keep]"},
     {NUMBER(tile_mcus, 1, TILE_MCUS_MOST), .value = "N",
-     .help = "MCUs (8 to 32 pixels wide) between restart markers [chosen for each picture]"},
+     .help = "MCUs (8 to 32 pixels) between restart markers [chosen per image]"},
 };
 const sl_options_table sl_writer_table = SL_TABLE(writer_rows);
 
@@ -106,44 +100,40 @@ const sl_options_table sl_writer_table = SL_TABLE(writer_rows);
 static const sluice_option pack_rows[] = {
     {NUMBER(shard_bytes, SHARD_BYTES_LEAST, SHARD_BYTES_MOST), .unit = SLUICE_UNIT_BYTES,
      .keyword = "shard_bytes", .flag = "--shard-size", .value = "BYTES",
-     .help = "about the size of a shard file [256MiB; of several processes less, if there would "
-             "be fewer shards than processes]"},
+     .help = "approximate size of a shard [256MiB]"},
     {NUMBER(workers, 1, WORKERS_MOST), .keyword = "workers", .flag = "--workers", .value = "N",
-     .help = "threads; the shards do not depend on it [the processors]"},
+     .help = "threads [available CPUs]"},
     {NUMBER(seed, 0, UINT64_MAX), .keyword = "seed", .flag = "--seed", .value = "S",
-     .help = "of the order in which samples are written [0]"},
+     .help = "seed of the order in shards [0]"},
     {FLAG(keep_order), .keyword = "keep_order", .flag = "--keep-order",
-     .help = "write in the dataset's order, as is done anyway of compressed tars [shuffled: no "
-             "class runs in a shard]"},
+     .help = "write in dataset order (compressed tars: always) [shuffled]"},
     {FLAG(keep_bytes), .keyword = "keep_bytes", .flag = "--keep-bytes",
-     .help = "store JPEGs as they are [re-tiled without loss]"},
+     .help = "store JPEGs unchanged [re-tiled losslessly]"},
     {WORD(jpeg_metadata, metadata_words), .keyword = "metadata", .flag = "--metadata",
-     .help = "of re-tiled JPEGs: EXIF (but for the orientation), ICC profiles, ... [keep]"},
+     .help = "EXIF, ICC profiles and so on of re-tiled JPEGs [keep]"},
     {NUMBER(tile_mcus, 1, TILE_MCUS_MOST), .flag = "--tile-mcus", .value = "N",
-     .help = "MCUs (8 to 32 pixels wide) between restart markers [chosen for each picture]"},
+     .help = "MCUs (8 to 32 pixels) between restart markers [chosen per image]"},
     {WORD(on_bad, bad_words), .keyword = "on_bad_sample", .flag = "--on-bad", .help = ON_BAD_HELP},
     {FLAG(overwrite), .keyword = "overwrite", .flag = "--overwrite",
-     .help = "remove what an earlier pack left in OUT and start anew"},
-    {FLAG(skip_verify), .flag = "--no-verify", .help = "do not read back what was written"},
+     .help = "remove an earlier pack's output in OUT and start over"},
+    {FLAG(skip_verify), .flag = "--no-verify", .help = "do not read back the written shards"},
     {FLAG(append), .keyword = "append", .flag = "--append",
-     .help = "add to the packed dataset in OUT, of the same fields and classes; --labels union: "
-             "of others, too"},
+     .help = "add to the dataset in OUT (--labels union: with other classes)"},
     {FLAG(raw), .keyword = "raw", .flag = "--raw",
-     .help = "decode pictures and store their pixels: nothing to decode later, more to read"},
+     .help = "store decoded pixels: nothing to decode later, more to read"},
     {NUMBER(raw_share, 0, 1), .keyword = "raw_share", .flag = "--raw-share", .value = "P",
-     .help = "do that with this share of the samples, drawn by their numbers [0]"},
+     .help = "fraction of samples to store as pixels [0]"},
     {NUMBER(max_side, 1, SIDE_MOST), .keyword = "max_side", .flag = "--max-side", .value = "PIXELS",
-     .help = "make pictures smaller whose longer side is above it, and code them anew: not "
-             "without loss [as they are]"},
+     .help = "downscale and re-encode images of a longer side (lossy) [off]"},
     {NUMBER(quality, 1, 100), .keyword = "quality", .flag = "--quality", .value = "Q",
-     .help = "of the JPEGs that --max-side makes [90]"},
+     .help = "JPEG quality of images that --max-side re-encodes [90]"},
     {NUMBER(zstd_level, SLUICE_ZSTD_OFF, ZSTD_LEVEL_MOST), .keyword = "zstd", .flag = "--zstd",
-     .value = "LEVEL", .help = "1 to 19: all at that level; -1: never [where it pays]"},
-    {NUMBER(part, 0, UINT32_MAX), .value = "N", .help = "which of `parts` [0]"},
-    {NUMBER(parts, 1, PARTS_MOST), .value = "N", .help = "into how many it is divided [1]"},
+     .value = "LEVEL", .help = "compress at level 1..19; -1: never [auto: if worthwhile]"},
+    {NUMBER(part, 0, UINT32_MAX), .value = "N", .help = "index of this process's part [0]"},
+    {NUMBER(parts, 1, PARTS_MOST), .value = "N", .help = "number of parts [1]"},
     {NUMBER(max_sample_bytes, 1, SAMPLE_BYTES_MOST), .unit = SLUICE_UNIT_BYTES,
      .keyword = "max_sample_bytes", .flag = "--max-sample", .value = "BYTES",
-     .help = "a larger sample is a bad one [2GiB]"},
+     .help = "largest accepted sample [2GiB]"},
 };
 const sl_options_table sl_pack_table = SL_TABLE(pack_rows);
 
@@ -156,19 +146,19 @@ const sl_options_table sl_pack_table = SL_TABLE(pack_rows);
 #define WORD(member, words)      SL_WORD(sluice_unpack_options, member, words, 0)
 
 static const sluice_option unpack_rows[] = {
-    {WORD(form, form_words), .help = "a folder of files, or WebDataset's tars [folder]"},
+    {WORD(form, form_words), .help = "a folder of files, or WebDataset tars [folder]"},
     {NUMBER(shard_bytes, SHARD_BYTES_LEAST, SHARD_BYTES_MOST), .unit = SLUICE_UNIT_BYTES,
      .keyword = "shard_bytes", .flag = "--shard-size", .value = "BYTES",
-     .help = "size of a tar [256MiB]"},
+     .help = "approximate size of a tar [256MiB]"},
     {NUMBER(shard_samples, 1, UINT64_MAX), .keyword = "shard_samples", .flag = "--shard-samples",
-     .value = "N", .help = "samples of a tar, at most [as many as fit]"},
+     .value = "N", .help = "maximum number of samples per tar [as many as fit]"},
     {NUMBER(workers, 1, WORKERS_MOST), .keyword = "workers", .flag = "--workers", .value = "N",
-     .help = "threads; the files do not depend on it [the processors]"},
+     .help = "threads [available CPUs]"},
     {WORD(on_bad, bad_words), .keyword = "on_bad_sample", .flag = "--on-bad", .help = ON_BAD_HELP},
     {SL_FLAG(sluice_unpack_options, overwrite), .keyword = "overwrite", .flag = "--overwrite",
-     .help = "replace the folder that an earlier unpack made, with all that is in it"},
+     .help = "replace the folder of an earlier unpack, with all its contents"},
     {NUMBER(max_sample_bytes, 1, SAMPLE_BYTES_MOST), .unit = SLUICE_UNIT_BYTES,
      .keyword = "max_sample_bytes", .flag = "--max-sample", .value = "BYTES",
-     .help = "a larger sample is a bad one [1GiB]"},
+     .help = "largest accepted sample [1GiB]"},
 };
 const sl_options_table sl_unpack_table = SL_TABLE(unpack_rows);

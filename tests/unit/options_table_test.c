@@ -123,6 +123,40 @@ TEST(every_member_is_there_once)
     }
 }
 
+/* "fill value [0]" has "0". False: no default is stated. */
+static bool stated_default(const char *help, char *text, size_t bytes)
+{
+    const char *open = strrchr(help, '[');
+    const char *end = open == NULL ? NULL : strchr(open, ']');
+    if (end == NULL || end[1] != '\0') {
+        return false;
+    }
+    snprintf(text, bytes, "%.*s", (int)(end - open - 1), open + 1);
+    return true;
+}
+
+/* A text is a phrase that fits the line of an option (--help-all). A default that is a word is that
+ * of 0, which always means the default; "auto" may be resolved. */
+TEST(helps_state_their_default)
+{
+    for (size_t s = 0; s < STRUCTS; s++) {
+        const sluice_option *option;
+        for (uint32_t i = 0; (option = sl_option_at(structs[s].of, i)) != NULL; i++) {
+            char stated[80];
+            assert_true(strlen(option->help) <= (option->flag != NULL ? 68 : 80));
+            assert_null(strstr(option->help, "icture"));
+            if (option->type != SLUICE_OPTION_WORD || option->least != 0 ||
+                !stated_default(option->help, stated, sizeof(stated))) {
+                continue;
+            }
+            for (uint64_t w = 1; w <= option->most; w++) {
+                assert_true(strcmp(stated, option->words[w]) != 0 ||
+                            strcmp(option->words[0], "auto") == 0);
+            }
+        }
+    }
+}
+
 TEST(rows_are_complete)
 {
     for (size_t s = 0; s < STRUCTS; s++) {
