@@ -19,7 +19,7 @@ refuses 2 "whole number" bench x --seed 18446744073709551616
 refuses 2 "from 1 to 512" bench x --io-depth 513
 refuses 2 "a size like 64MiB or 256K, from 1 MiB to 1 TiB" bench x --read-buffer 1023K
 refuses 2 "a duration like 10s or 5ms, from 1e-09s" bench x --stall-fail 0
-refuses 2 "one of auto|apply|ignore;" bench x --exif yes
+refuses 2 "one of auto|apply|ignore" bench x --exif yes
 refuses 2 "did you mean shards" bench x --shuffle shard
 refuses 2 "a duration like" bench x --seconds 5parsecs
 refuses 2 "a duration like" bench x --seconds nan

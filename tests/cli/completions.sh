@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# completions.sh SLUICE FOLDER: each shell completes the commands of SLUICE, and every option that its --help has, by the
+# completions.sh SLUICE FOLDER: each shell completes the commands of SLUICE, and every option of its --help-all, by the
 # scripts in FOLDER. zsh and fish are asked where they are.
 . "$(dirname "$0")/lib.sh"
 scripts=$2
@@ -76,16 +76,16 @@ offers() {
 }
 
 run 0 --help
-mapfile -t commands < <(awk '/^Commands:/ { inside = 1; next } inside && !NF { exit } inside { print $1 }' out)
+mapfile -t commands < <(sed -nE 's/^  ([a-z]+)  +.*/\1/p' out)
 [ "${#commands[@]}" -ge 9 ] || fail "--help lists ${#commands[@]} commands"
-options_of() { "$sluice" "$1" --help | sed -n '/^Options:/,/^$/s/^ \{2,6\}\(-., \)\{0,1\}\(--[a-z-]*\).*/\2/p'; }
+options_of() { "$sluice" "$1" --help-all | sed -nE '/^Examples:/q; s/^ {2,6}(-., )?(--[a-z-]+).*/\2/p'; }
 
 check() {
     local shell=$1 command
     offers "$shell" 'sluice p' pack
     for command in "${commands[@]}"; do
         mapfile -t options < <(options_of "$command")
-        [ "${#options[@]}" -ge 2 ] || fail "$command has ${#options[@]} options"
+        [ "${#options[@]}" -ge 3 ] || fail "$command has ${#options[@]} options"
         offers "$shell" "sluice $command --" "${options[@]}"
     done
     offers "$shell" 'sluice help ver' verify
@@ -94,6 +94,17 @@ check() {
     offers "$shell" 'sluice pack -z a' auto
     offers "$shell" 'sluice pack --tar'
 }
+
+# Each option is in each script once for its command.
+for command in "${commands[@]}"; do
+    options_of "$command" | sort > expected
+    sed -n "/^    $command)/,/esac/s/.*options=\"\(.*\)\"/\1/p" "$scripts/sluice" | tr ' ' '\n' | sort > out
+    cmp -s out expected || fail "bash: options of $command"
+    sed -nE "s/^complete .*'__sluice_command $command'( -s .)? -l ([a-z-]+) .*/--\2/p" "$scripts/sluice.fish" | sort > out
+    cmp -s out expected || fail "fish: options of $command"
+    sed -n "/^    $command)/,/ret=0/p" "$scripts/_sluice" | grep -oE -e "--[a-z-]+(=|\[|'\[|\}')" | grep -oE -e '--[a-z-]+' | sort > out
+    cmp -s out expected || { diff out expected > err; fail "zsh: options of $command"; }
+done
 
 check bash
 offers bash 'sluice ' "${commands[@]}" help --help --version

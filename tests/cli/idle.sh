@@ -79,8 +79,8 @@ refuses 127 "No such file" idle -- ./not-there
 : > plain; chmod 644 plain
 refuses 126 "Permission denied" idle -- ./plain
 refuses 127 "No such file" idle --compare -- ./not-there
-refuses 2 "arguments are missing" idle
-refuses 2 "no such option" idle --nope -- true
+refuses 2 "PROGRAM is missing" idle
+refuses 2 "unknown option --nope" idle --nope -- true
 refuses 2 "a duration" idle --window 0 -- true
 SLUICE_INJECT=/nowhere/x.so refuses 1 "/nowhere/x.so" idle -- "$program" print=never
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# man.sh SLUICE [FOLDER]: each command has a man page in FOLDER that says what its --help says.
+# man.sh SLUICE [FOLDER]: each command has a man page in FOLDER with the text of its --help-all.
 . "$(dirname "$0")/lib.sh"
 need groff
 pages=$2
@@ -19,7 +19,7 @@ render() {
 heads() { grep -qxF -e "$2" "$1" || fail "$pages/$name.1: no line '$2'"; }
 
 run 0 --help
-mapfile -t commands < <(awk '/^Commands:/ { inside = 1; next } inside && !NF { exit } inside { print $1 }' out)
+mapfile -t commands < <(sed -nE 's/^  ([a-z]+)  +.*/\1/p' out)
 [ "${#commands[@]}" -ge 8 ] || fail "--help lists ${#commands[@]} commands"
 [ "$(find "$pages" -name '*.1' | wc -l)" -eq $((${#commands[@]} + 1)) ] || fail "not a page for each command"
 
@@ -33,7 +33,7 @@ done
 for command in "${commands[@]}"; do
     name=sluice-$command
     render "$name"
-    run 0 "$command" --help
+    run 0 "$command" --help-all
     for section in NAME SYNOPSIS DESCRIPTION OPTIONS EXAMPLES 'SEE ALSO'; do heads page "$section"; done
     says page " sluice(1)"
     says page " $name - "
@@ -42,16 +42,15 @@ for command in "${commands[@]}"; do
         heads page " $usage"
     done < <(sed -nE 's/^(Usage|  or):  ?(.*)/\2/p' out)
 
-    # Options: a line that begins with the option in the help is a tag in the page.
-    sed -n '/^Options:/,/^$/s/^ \{1,6\}\(-.*\)/\1/p' out |
-        sed -E 's/^(-[a-z], )?(--[a-z-]+) ?([^ ]*).*/\1\2 \3/; s/ $//' > options
-    [ "$(wc -l < options)" -ge 2 ] || fail "$command --help has no options"
+    # Options: a line that begins with the option in the help is a tag in the page, once; groups are sub-sections.
+    sed '/^Examples:/,$d' out | sed -nE 's/^ {2,6}(-[a-z], )?(--[a-z-]+) ?([^ ]*).*/\1\2 \3/p' | sed 's/ $//' > options
+    [ "$(wc -l < options)" -ge 3 ] || fail "$command --help-all has no options"
     sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/p' "$pages/$name.1" | sed -E 's/\\(f.|:)//g; s/\\-/-/g' > tags
-    while IFS= read -r option; do
-        grep -A 1 -xF '.TP' tags | grep -qxF -e "$option" ||
-            fail "$name.1: '$option' of $command --help is no option"
-        says page " ${option%% *}"
-    done < options
+    grep -A 1 -xF '.TP' tags | grep -E '^--?[a-z]' > found
+    cmp -s options found || { diff options found > err; fail "$name.1 has other options than $command --help-all"; }
+    sed -nE '/^Examples:/q; s/^([A-Z][A-Za-z ]*):$/\1/p' out | grep -vx Options > groups
+    sed -nE 's/^\.SS "(.*)"/\1/p' tags > found
+    cmp -s groups found || { diff groups found > err; fail "$name.1 has other sub-sections than $command --help-all"; }
 
     sed '1,/^Examples:/d; s/^ *//' out > examples
     while IFS= read -r example; do heads page " $example"; done < examples

@@ -30,7 +30,7 @@ refuses 2 "do not go with it" pack photos x --raw --tile-mcus 4
 for wrong in 0 20 -1 3x fast ''; do
     run 2 pack photos x --zstd "$wrong"
 done
-refuses 2 "one argument too many" pack photos packed x
+refuses 2 "too many arguments" pack photos packed x
 
 # Smaller pictures, and pixels of a share: what was done is said, here and by info.
 run 0 pack photos small --max-side 64 --quality 80 --raw-share 0.25

@@ -57,7 +57,7 @@ for wrong in 3/3 1 /2 1/ -1/2 a/b 1/2/3 1/65536 '1 /2' ''; do
 done
 refuses 2 "--overwrite is for one process" pack photos parts --part 0/2 --overwrite
 refuses 2 "--join takes one folder" pack --join photos parts
-refuses 2 "two arguments are needed" pack parts
+refuses 2 "OUT is missing" pack parts
 refuses 1 "not a folder with parts" pack --join parts
 refuses 1 "no parts of a pack here" pack --join photos
 run 0 pack photos parts --part 0/2 "${size[@]}"

@@ -86,7 +86,7 @@ holds "libsluice$abi" "$libdir/libsluice.so.$version"
 holds libsluice-dev "$libdir/"{libsluice.so,libsluice.a,pkgconfig/sluice.pc,cmake/sluice/sluiceConfig.cmake}
 diff -r "$source/include/sluice" "$work/libsluice-dev/usr/include/sluice" || fail "headers are missing"
 holds sluice bin/sluice "$libdir/sluice/libsluice_inject.so"
-mapfile -t commands < <("$build/bin/sluice" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+mapfile -t commands < <("$build/bin/sluice" --help | sed -nE 's/^  ([a-z]+)  +.*/\1/p')
 [ "${#commands[@]}" -ge 9 ] || fail "the tool has ${#commands[@]} commands"
 for command in "${commands[@]}"; do
     holds sluice "share/man/man1/sluice-$command.1.gz"

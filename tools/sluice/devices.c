@@ -64,13 +64,13 @@ int devices_main(int argc, char **argv)
 {
     struct devices_output output = {.as_json = false};
     const struct option_row rows[] = {
-        {"json", 0, OPTION_FLAG, &output.as_json, .help = "print JSON"},
+        {"json", 0, OPTION_FLAG, &output.as_json, .common = true, .help = "print the list as JSON"},
         {.name = NULL},
     };
     struct command_usage usage = {
         .arguments = "",
-        .summary = "Says where batches can live on this machine: in host memory, and in that of\n"
-                   "each CUDA device, or why there is none.",
+        .summary = "Lists the memory that batches can be in: the host's and that of each CUDA\n"
+                   "device, or the reason why there is no such device.",
         .examples = "  sluice devices\n"
                     "  sluice devices --json\n",
         .rows = rows,

@@ -434,7 +434,7 @@ static int show_formats(bool as_json)
 static int run(const struct info_args *args)
 {
     if (args->system + args->formats + (args->dataset != NULL) != 1) {
-        report("give a DATASET, --system or --formats; `sluice info --help` shows examples");
+        report("give a DATASET, --system or --formats, for example `sluice info photos`");
         return TOOL_USAGE;
     }
     if (args->formats) {
@@ -458,25 +458,26 @@ int info_main(int argc, char **argv)
 {
     struct info_args args = {.sample = no_sample, .folder = DATA_FOLDER_INIT};
     const struct option_row rows[] = {
+        OPTION_GROUP("What is shown"),
         {"sample", 's', OPTION_COUNT, &args.sample, .max = no_sample - 1, .metavar = "N",
-         .help = "show sample N (from 0): where it lies, its size and label"},
-        {"system", 0, OPTION_FLAG, &args.system,
-         .help = "show what this machine offers: io_uring, memory, CPU features, CUDA; and which "
-                 "of several processes this is, as its launcher says"},
-        {"formats", 0, OPTION_FLAG, &args.formats, .help = "list the formats that are read"},
+         .common = true, .help = "show sample N, from 0: location, size, label"},
+        {"system", 0, OPTION_FLAG, &args.system, .common = true,
+         .help = "show this machine: io_uring, memory, CPU, CUDA, rank"},
+        {"formats", 0, OPTION_FLAG, &args.formats, .common = true,
+         .help = "list the supported formats"},
         DATA_FOLDER_ROWS(args.folder),
-        {"json", 0, OPTION_FLAG, &args.json, .help = "print JSON"},
+        OPTION_GROUP("Output"),
+        {"json", 0, OPTION_FLAG, &args.json, .common = true, .help = "print JSON"},
         {.name = NULL},
     };
     struct command_usage usage = {
         .arguments = "[DATASET]",
-        .summary = "Says what a dataset holds, or with --system what this machine offers, or with "
-                   "--formats what can be read.",
+        .summary =
+            "Shows the samples, fields and classes of a dataset and the format it was taken\n"
+            "for; or a sample of it, this machine, or the formats that sluice reads.",
         .examples = "  sluice info photos\n"
-                    "  sluice info packed --json\n"
                     "  sluice info packed --sample 17\n"
-                    "  sluice info --system\n"
-                    "  sluice info --formats\n",
+                    "  sluice info --system\n",
         .rows = rows,
         .operands_max = 1,
     };

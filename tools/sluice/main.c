@@ -13,42 +13,51 @@
 
 struct command {
     const char *name;
-    const char *summary;
+    const char *summary; /* NULL: the name of a group that begins here */
     int (*run)(int argc, char **argv);
 };
 
 static const struct command commands[] = {
+    {"Make data", NULL, NULL},
     {"synth", "make a folder of photo-like JPEGs to try things with", synth_main},
-    {"pack", "pack a dataset into shards", pack_main},
-    {"unpack", "make files, or tars, of a dataset again", unpack_main},
-    {"info", "say what a dataset holds, or what this machine offers", info_main},
-    {"verify", "read a dataset and check all of it", verify_main},
-    {"bench", "measure how fast batches come out of a dataset", bench_main},
-    {"idle", "measure how much of the time a program's GPU has nothing to do", idle_main},
-    {"view", "draw samples as the training loop sees them into a PNG", view_main},
-    {"devices", "say where batches can live: host memory, CUDA devices", devices_main},
+    {"pack", "pack a dataset into shards, which load faster", pack_main},
+    {"unpack", "turn a dataset back into files or tars", unpack_main},
+    {"Look at it", NULL, NULL},
+    {"info", "show what a dataset holds, or what this machine offers", info_main},
+    {"view", "draw samples as the training loop sees them, as PNG or HTML", view_main},
+    {"verify", "read a whole dataset and check it", verify_main},
+    {"Measure", NULL, NULL},
+    {"bench", "measure how fast batches come, and whether training would wait", bench_main},
+    {"idle", "measure how long a training program's GPU has nothing to do", idle_main},
+    {"Machine", NULL, NULL},
+    {"devices", "list where batches can be: host memory, CUDA devices", devices_main},
 };
+enum { COMMANDS = sizeof commands / sizeof *commands };
 
+/* At most 23 lines of 80 columns, a terminal with its prompt. */
 static void print_help(FILE *stream)
 {
     fputs("Usage: sluice COMMAND [OPTION ...] [ARGUMENT ...]\n\n"
-          "Makes, packs, checks, measures and shows datasets for training.\n\nCommands:\n",
+          "Makes, packs, checks, shows and measures datasets for training.\n"
+          "`sluice COMMAND --help` shows how to use a command, --help-all all its options.\n\n"
+          "First steps:\n"
+          "  sluice synth photos --count 500      # or take your own folder of images\n"
+          "  sluice info photos                   # what the dataset holds\n"
+          "  sluice bench photos --seconds 5s     # how fast batches come, and what limits\n\n",
           stream);
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        fprintf(stream, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    for (int i = 0; i < COMMANDS; i++) {
+        if (commands[i].run == NULL) {
+            fprintf(stream, "%s:\n", commands[i].name);
+        } else {
+            fprintf(stream, "  %-8s %s\n", commands[i].name, commands[i].summary);
+        }
     }
-    fputs("\n`sluice COMMAND --help` shows options and examples; `sluice --version` the version.\n"
-          "\nA first try:\n"
-          "  sluice synth photos --count 500\n"
-          "  sluice pack photos packed\n"
-          "  sluice bench packed\n",
-          stream);
 }
 
 static const struct command *find_command(const char *name)
 {
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(commands[i].name, name) == 0) {
+    for (int i = 0; i < COMMANDS; i++) {
+        if (commands[i].run != NULL && strcmp(commands[i].name, name) == 0) {
             return &commands[i];
         }
     }
@@ -61,15 +70,17 @@ static void refuse_command(const char *name)
     char question[80];
     struct nearest nearest;
     nearest_begin(&nearest, name);
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        nearest_try(&nearest, commands[i].name);
+    for (int i = 0; i < COMMANDS; i++) {
+        if (commands[i].run != NULL) {
+            nearest_try(&nearest, commands[i].name);
+        }
     }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         nearest_try(&nearest, others[i]);
     }
     nearest_question(&nearest, "", question, sizeof question);
-    report("there is no command `%s`%s%s `sluice --help` lists them", name, question,
-           *question != '\0' ? "" : ";");
+    report("unknown %s `%s`%s%s `sluice --help` lists the commands",
+           name[0] == '-' ? "option" : "command", name, question, *question != '\0' ? "" : ";");
 }
 
 static int run_command(const char *name, int argc, char **argv)
@@ -99,6 +110,7 @@ int main(int argc, char **argv)
 {
     if (argc < 2) {
         print_help(stderr);
+        report("COMMAND is missing: begin with `sluice synth photos` or `sluice info DATASET`");
         return TOOL_USAGE;
     }
     int code = TOOL_FINE;

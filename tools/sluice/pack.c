@@ -444,11 +444,11 @@ static bool check(struct pack_args *args)
         return false;
     }
     if (!args->join && args->source_count == 0) {
-        report("two arguments are needed: DATASET and OUT");
+        report("OUT is missing: write for example `sluice pack photos packed`");
         return false;
     }
     if (args->tensor == NULL && args->source_count > 1) {
-        report("`%s` is one argument too many: only files for --tensor can be several",
+        report("too many arguments: `%s` is not expected; only --tensor takes several files",
                args->sources[1]);
         return false;
     }
@@ -456,24 +456,21 @@ static bool check(struct pack_args *args)
            (args->tensor == NULL || field_parse_tensor(args->tensor, &args->flat));
 }
 
-#define PACK_SUMMARY                                                                       \
-    "Packs a dataset into shards: few large files with an index, which are read far\n"     \
-    "faster than many small ones. JPEGs are re-tiled: rewritten without loss, so that a\n" \
-    "crop can be decoded without the rest. The same input and options give the same\n"     \
-    "bytes. A run that was interrupted is continued by the same command. Started by\n"     \
-    "mpirun or srun, each process packs a part, and the last one joins them."
+#define PACK_SUMMARY                                                             \
+    "Packs a dataset into shards: a few large files with an index, which load\n" \
+    "faster than many small ones. Images keep their pixels. The same command\n"  \
+    "resumes an interrupted run."
 
-#define PACK_EXAMPLES                                                           \
-    "  sluice pack photos packed\n"                                             \
-    "  sluice pack photos packed --shard-size 1GiB --on-bad skip\n"             \
-    "  sluice pack photos packed --keep-order --json\n"                         \
-    "  mpirun -n 4 sluice pack photos packed\n"                                 \
-    "  sluice pack photos packed --part 0/4\n"                                  \
-    "  sluice pack more packed --append\n"                                      \
-    "  sluice pack others packed --append --labels union\n"                     \
-    "  sluice pack photos pixels --raw --zstd off\n"                            \
-    "  sluice pack photos small --max-side 512 --quality 90 --raw-share 0.25\n" \
-    "  sluice pack --tensor tokens=u16:1048576 part0.bin part1.bin packed\n"
+#define PACK_DETAILS                                                                          \
+    "JPEGs are re-tiled: rewritten losslessly, so that a crop can be decoded without the\n"   \
+    "rest of the image. The same input and options give the same bytes. Under mpirun or\n"    \
+    "srun each process packs a part, and the last process joins the parts; --part does the\n" \
+    "same without a launcher."
+
+#define PACK_EXAMPLES                             \
+    "  sluice pack photos packed\n"               \
+    "  sluice pack photos small --max-side 512\n" \
+    "  sluice pack --tensor tokens=u16:1024 a.bin packed\n"
 
 static int pack_or_join(struct pack_args *args)
 {
@@ -495,26 +492,48 @@ int pack_main(int argc, char **argv)
 {
     struct pack_args args = {.options = SLUICE_PACK_OPTIONS_INIT, .folder = DATA_FOLDER_INIT};
     const struct option_row rows[] = {
-        {LIBRARY_ROW(PACK, args.options, "shard-size"), .letter = 's'},
-        {LIBRARY_ROW(PACK, args.options, "workers"), .letter = 'w'},
+        OPTION_GROUP("Shards"),
+        {LIBRARY_ROW(PACK, args.options, "shard-size"), .letter = 's', .common = true},
+        {LIBRARY_ROW(PACK, args.options, "keep-order"), .common = true,
+         .help = "write in dataset order [shuffled]"},
+        {LIBRARY_ROW(PACK, args.options, "seed")},
+        {LIBRARY_ROW(PACK, args.options, "append")},
+        {LIBRARY_ROW(PACK, args.options, "overwrite"), .common = true,
+         .help = "remove an earlier pack's output, and start over"},
+        {LIBRARY_ROW(PACK, args.options, "no-verify")},
+        OPTION_GROUP("Images"),
+        {LIBRARY_ROW(PACK, args.options, "max-side"), .common = true,
+         .help = "downscale larger images (lossy) [off]"},
+        {LIBRARY_ROW(PACK, args.options, "quality")},
+        {LIBRARY_ROW(PACK, args.options, "raw")},
+        {LIBRARY_ROW(PACK, args.options, "raw-share")},
+        {LIBRARY_ROW(PACK, args.options, "keep-bytes"), .common = true},
+        {LIBRARY_ROW(PACK, args.options, "metadata")},
+        {LIBRARY_ROW(PACK, args.options, "tile-mcus")},
+        OPTION_GROUP("Other data"),
+        {"zstd", 'z', OPTION_TEXT, &args.zstd, .metavar = "auto|off|LEVEL",
+         .help = "compress non-image data: if worthwhile, never, at 1..19 [auto]"},
+        {"tensor", 0, OPTION_TEXT, &args.tensor, .metavar = "TYPE",
+         .help = "pack files of raw tensors of this TYPE: [NAME=]DTYPE:SHAPE"},
+        OPTION_GROUP("Processing"),
+        {LIBRARY_ROW(PACK, args.options, "workers"), .letter = 'w', .common = true},
+        {LIBRARY_ROW(PACK, args.options, "on-bad"), .metavar = "ACTION", .common = true,
+         .help = "at a bad sample: fail|skip|skip-all [fail]"},
         LIBRARY_ROWS(PACK, args.options),
         PART_ROW(args.given),
         {"join", 0, OPTION_FLAG, &args.join,
-         .help = "join the parts in OUT, where the last of them did not"},
-        {"tensor", 0, OPTION_TEXT, &args.tensor, .metavar = "[NAME=]DTYPE:SHAPE",
-         .help = "the sources are flat files of such tensors, as numpy's tofile writes them"},
-        {"zstd", 'z', OPTION_TEXT, &args.zstd, .metavar = "auto|off|LEVEL",
-         .help =
-             "compress what is no picture: where it pays, never, or all at level 1 to 19 [auto]"},
+         .help = "join the parts in OUT, if the last process did not"},
         DATA_FOLDER_ROWS(args.folder),
+        OPTION_GROUP("Output"),
         {"verbose", 'v', OPTION_FLAG, &args.verbose,
-         .help = "name each JPEG that is stored as it is, and say why"},
-        {"json", 0, OPTION_FLAG, &args.json, .help = "print the result as JSON"},
+         .help = "name each JPEG that is stored unchanged, with the reason"},
+        {"json", 0, OPTION_FLAG, &args.json, .common = true, .help = "print the result as JSON"},
         {.name = NULL},
     };
     struct command_usage usage = {
         .arguments = "DATASET OUT | --tensor TYPE FILE ... OUT | --join OUT",
         .summary = PACK_SUMMARY,
+        .details = PACK_DETAILS,
         .examples = PACK_EXAMPLES,
         .rows = rows,
         .operands_min = 1,

@@ -147,20 +147,29 @@ int unpack_main(int argc, char **argv)
 {
     struct unpack_args args = {.options = SLUICE_UNPACK_OPTIONS_INIT, .folder = DATA_FOLDER_INIT};
     const struct option_row rows[] = {
-        {"tar", 't', OPTION_FLAG, &args.tar,
-         .help = "WebDataset's tars instead of a folder of files"},
-        {LIBRARY_ROW(UNPACK, args.options, "shard-size"), .letter = 's'},
-        {LIBRARY_ROW(UNPACK, args.options, "workers"), .letter = 'w'},
+        OPTION_GROUP("What is written"),
+        {"tar", 't', OPTION_FLAG, &args.tar, .common = true,
+         .help = "write WebDataset tars instead of a folder"},
+        {LIBRARY_ROW(UNPACK, args.options, "shard-size"), .letter = 's', .common = true},
+        {LIBRARY_ROW(UNPACK, args.options, "shard-samples"), .common = true,
+         .help = "samples per tar, at most [as many as fit]"},
+        {LIBRARY_ROW(UNPACK, args.options, "overwrite")},
+        OPTION_GROUP("Processing"),
+        {LIBRARY_ROW(UNPACK, args.options, "workers"), .letter = 'w', .common = true},
+        {LIBRARY_ROW(UNPACK, args.options, "on-bad"), .metavar = "ACTION", .common = true,
+         .help = "at a bad sample: fail|skip|skip-all [fail]"},
         LIBRARY_ROWS(UNPACK, args.options),
         DATA_FOLDER_ROWS(args.folder),
-        {"json", 0, OPTION_FLAG, &args.json, .help = "print the result as JSON"},
+        OPTION_GROUP("Output"),
+        {"json", 0, OPTION_FLAG, &args.json, .common = true, .help = "print the result as JSON"},
         {.name = NULL},
     };
     struct command_usage usage = {
         .arguments = "DATASET OUT",
-        .summary = "Makes ordinary files of a dataset: a folder with a sub-folder for each class,\n"
-                   "or tars for WebDataset. Pictures come out as they are stored, pixels as PNG.\n"
-                   "OUT is new or empty, and appears when all is there.",
+        .summary =
+            "Turns a dataset back into ordinary files: a folder with a sub-folder per class,\n"
+            "or tars for WebDataset. Images are copied as stored, raw pixels become PNG. OUT\n"
+            "is a new or an empty folder; it appears when it is complete.",
         .examples = "  sluice unpack packed photos\n"
                     "  sluice unpack packed tars --tar --shard-samples 10000\n"
                     "  sluice unpack train-{000000..000146}.tar files --on-bad skip\n",

@@ -195,24 +195,26 @@ int verify_main(int argc, char **argv)
 {
     struct verify_args args = {.options = SLUICE_VERIFY_OPTIONS_INIT, .folder = DATA_FOLDER_INIT};
     const struct option_row rows[] = {
-        {LIBRARY_ROW(VERIFY, args.options, "decode"), .letter = 'd'},
-        {LIBRARY_ROW(VERIFY, args.options, "workers"), .letter = 'w'},
+        OPTION_GROUP("Processing"),
+        {LIBRARY_ROW(VERIFY, args.options, "decode"), .letter = 'd', .common = true},
+        {LIBRARY_ROW(VERIFY, args.options, "workers"), .letter = 'w', .common = true},
         LIBRARY_ROWS(VERIFY, args.options),
         PART_ROW(args.given),
         DATA_FOLDER_ROWS(args.folder),
-        {"json", 0, OPTION_FLAG, &args.json, .help = "print findings and result as JSON"},
+        OPTION_GROUP("Output"),
+        {"json", 0, OPTION_FLAG, &args.json, .common = true,
+         .help = "print findings and result as JSON"},
         {.name = NULL},
     };
     struct command_usage usage = {
         .arguments = "DATASET",
-        .summary =
-            "Reads all of a dataset and checks every checksum, and the headers of pictures\n"
-            "and frames. Prints one line for each bad place; exit code 3 when there is any, "
-            "4 when\n"
-            "all that was found is what could not be read. The last line says what has no\n"
-            "checksum: `structure only: ...`; and that pixels were not read, which --decode\n"
-            "does. Lines `left out` behind it count files that are not part of the dataset.\n"
-            "Several processes can do a part each: `mpirun -n 4 sluice verify packed`.",
+        .summary = "Reads a whole dataset and checks every checksum and the headers of images and\n"
+                   "frames. Prints a line for each bad sample; exit code 3 if there is one.",
+        .details =
+            "Exit code 4: some samples could not be read, and no other is bad. The last line\n"
+            "names data without a checksum (`structure only: ...`), and says how many images\n"
+            "were not decoded. Lines `left out` count files that are not part of the dataset.\n"
+            "Under mpirun or srun each process checks a part: `mpirun -n 4 sluice verify packed`.",
         .examples = "  sluice verify packed\n"
                     "  sluice verify photos --decode\n"
                     "  sluice verify packed --json\n",

@@ -291,66 +291,104 @@ static int run(void)
 }
 
 static const struct option_row rows[] = {
+    OPTION_GROUP("What comes out"),
     COLUMN_ROW(args.columns),
+    {LIBRARY_ROW(LOADER, args.options, "batch"), .letter = 'b', .common = true},
     {"size", 0, OPTION_COUNT, &args.size, .min = 16, .max = 2048, .metavar = "PIXELS",
-     .help = "side of the pictures that come out [224]"},
-    {LIBRARY_ROW(LOADER, args.options, "batch"), .letter = 'b'},
-    {LIBRARY_ROW(LOADER, args.options, "workers"), .letter = 'w'},
-    {"epochs", 'e', OPTION_COUNT, &args.epochs, .min = 1, .max = 1000000000, .metavar = "E",
-     .help = "epochs to measure, after one to warm up [3 s, at least 2]; with steps: in an arm"},
-    {"seconds", 't', OPTION_DURATION, &args.seconds, .low = 0.05, .high = 1e6, .metavar = "TIME",
-     .help = "time to measure instead: 10s, 500ms, 2m; with steps: of all arms"},
-    {"pipeline", 'p', OPTION_CHOICE, &args.pipeline, .choices = pipeline_words,
-     .help = "random resized crop and flip, centre crop, padded crop and flip, or none [train]"},
-    {"area-min", 0, OPTION_REAL, &args.area_min, .low = 0.0001, .high = 1, .metavar = "PART",
-     .help = "smallest random crop, as a part of the picture's area [0.08]"},
-    {"area-max", 0, OPTION_REAL, &args.area_max, .low = 0.0001, .high = 1, .metavar = "PART",
-     .help = "largest random crop; as --area-min for crops of one size [1]"},
-    {"padding", 0, OPTION_COUNT, &args.padding, .max = 16384, .metavar = "PIXELS",
-     .help = "black pixels on each side before --pipeline crop [4]"},
+     .common = true, .help = "side of the output images [224]"},
+    {"pipeline", 'p', OPTION_CHOICE, &args.pipeline, .choices = pipeline_words, .metavar = "MODE",
+     .common = true, .help = "image crop: train|eval|crop|none [train]"},
     AUGMENT_ROW(args.augment),
-    {LIBRARY_ROW(LOADER, args.options, "last"),
-     .help = "an epoch's last batch, where it is not full [short; with steps drop]"},
-    {LIBRARY_ROW(LOADER, args.options, "shuffle"),
-     .help = "order of an epoch [full; shards of what is compressed as a whole]"},
-    {LIBRARY_ROW(LOADER, args.options, "quarantine"),
-     .help = "append a line to FILE for each bad sample that the measured run meets"},
-    {LIBRARY_ROW(LOADER, args.options, "prefetch"),
-     .help = "batches in host memory [4; with steps and no GPU, 4 + --ahead]"},
-    {LIBRARY_ROW(LOADER, args.options, "device"), .letter = 'd'},
-    LIBRARY_ROWS(LOADER, args.options),
+    {"area-min", 0, OPTION_REAL, &args.area_min, .low = 0.0001, .high = 1, .metavar = "PART",
+     .help = "smallest random crop, as a fraction of the image area [0.08]"},
+    {"area-max", 0, OPTION_REAL, &args.area_max, .low = 0.0001, .high = 1, .metavar = "PART",
+     .help = "largest random crop, as a fraction of the image area [1]"},
+    {"padding", 0, OPTION_COUNT, &args.padding, .max = 16384, .metavar = "PIXELS",
+     .help = "black pixels added on each side for --pipeline crop [4]"},
+    {LIBRARY_ROW(LOADER, args.options, "dtype")},
+    {LIBRARY_ROW(LOADER, args.options, "layout")},
+    {LIBRARY_ROW(LOADER, args.options, "exif")},
+    {LIBRARY_ROW(LOADER, args.options, "exact")},
+    {LIBRARY_ROW(LOADER, args.options, "buckets")},
+    {LIBRARY_ROW(LOADER, args.options, "partners")},
+    OPTION_GROUP("Order"),
+    {LIBRARY_ROW(LOADER, args.options, "shuffle"), .metavar = "ORDER",
+     .help = "full|block|none|shards [full; for compressed files: shards]"},
+    {LIBRARY_ROW(LOADER, args.options, "seed")},
+    {LIBRARY_ROW(LOADER, args.options, "last"), .metavar = "ACTION",
+     .help = "partial last batch: drop|pad|short|repeat [short; with steps: drop]"},
+    {LIBRARY_ROW(LOADER, args.options, "block-samples")},
+    {LIBRARY_ROW(LOADER, args.options, "window-blocks")},
+    {LIBRARY_ROW(LOADER, args.options, "window-bytes")},
+    {LIBRARY_ROW(LOADER, args.options, "episode-classes")},
+    {LIBRARY_ROW(LOADER, args.options, "episode-samples")},
+    {LIBRARY_ROW(LOADER, args.options, "episodes")},
+    OPTION_GROUP("Length"),
+    {"epochs", 'e', OPTION_COUNT, &args.epochs, .min = 1, .max = 1000000000, .metavar = "E",
+     .help = "epochs to measure (with steps: per arm) [3s of them, at least 2]"},
+    {"seconds", 't', OPTION_DURATION, &args.seconds, .low = 0.05, .high = 1e6, .metavar = "TIME",
+     .common = true, .help = "time to measure in all, e.g. 5s [by --epochs]"},
+    OPTION_GROUP("Training steps"),
     {"step-ms", 0, OPTION_DURATION, &args.step_s, .low = 1e-6, .high = 3600, .plain_factor = 1e-3,
-     .metavar = "MS",
-     .help = "feed steps this long, in three ways; on an emulated accelerator or --device's GPU"},
-    {"accelerator", 0, OPTION_CHOICE, &args.preset, .choices = preset_words,
-     .help = "or steps with the batch and the length of a known model (no MLPerf result)"},
+     .metavar = "MS", .common = true, .help = "feed training steps of this length [no steps]"},
+    {"accelerator", 0, OPTION_CHOICE, &args.preset, .choices = preset_words, .metavar = "MODEL",
+     .help = "or the steps of a known MODEL, e.g. resnet50-h100 [no steps]"},
     {"scale", 0, OPTION_REAL, &args.scale, .low = 0.0001, .high = 1, .metavar = "PART",
-     .help = "only this part of the --accelerator: steps 1/PART as long [1]"},
+     .help = "fraction of the --accelerator to feed: steps 1/PART as long [1]"},
     {"supply-ratio", 0, OPTION_REAL, &args.supply_ratio, .low = 0.01, .high = 100,
      .metavar = "RATIO",
-     .help = "or steps that need 1/RATIO of what the loader supplies; implies --supply"},
+     .help = "or steps that need 1/RATIO of the measured supply; implies --supply"},
     {"supply", 0, OPTION_FLAG, &args.supply,
-     .help = "measure the supply in every repeat, and compare with the utilisation it allows"},
+     .help = "measure the supply in every repeat, to predict the utilisation"},
     {"steps", 0, OPTION_COUNT, &args.steps, .min = 1, .max = 10000000, .metavar = "N",
-     .help = "steps of each arm in each repeat [3 s, at least 30]"},
+     .help = "steps per arm and repeat [3s of them, at least 30]"},
     {"repeats", 0, OPTION_COUNT, &args.repeats, .min = 1, .max = 1000, .metavar = "N",
-     .help = "of the three arms, interleaved [5]"},
+     .help = "repeats of the three arms, interleaved [5]"},
     {"ahead", 0, OPTION_COUNT, &args.ahead, .max = BENCH_AHEAD_MAX, .metavar = "N",
-     .help = "steps that the host may be ahead of the accelerator; 0: it waits for each [2]"},
-    {"yardstick", 0, OPTION_TEXT, &args.yardstick, .metavar = "DATASET",
-     .help = "decode these images to compare with: what DATASET was packed from [DATASET]"},
+     .help = "steps that the host may run ahead; 0: it waits for each [2]"},
+    OPTION_GROUP("Reading"),
+    {LIBRARY_ROW(LOADER, args.options, "io")},
+    {LIBRARY_ROW(LOADER, args.options, "cache"), .metavar = "MODE",
+     .help = "use of the page cache: auto|buffered|direct|drop [auto]"},
+    {LIBRARY_ROW(LOADER, args.options, "io-depth")},
+    {LIBRARY_ROW(LOADER, args.options, "io-threads")},
+    {LIBRARY_ROW(LOADER, args.options, "whole-samples")},
+    {LIBRARY_ROW(LOADER, args.options, "stall-warn")},
+    {LIBRARY_ROW(LOADER, args.options, "stall-fail")},
+    OPTION_GROUP("Threads and memory"),
+    {LIBRARY_ROW(LOADER, args.options, "workers"), .letter = 'w', .common = true},
+    {LIBRARY_ROW(LOADER, args.options, "prefetch"),
+     .help = "batches in host memory [4, small: to 16; steps, no GPU: 4 + --ahead]"},
+    {LIBRARY_ROW(LOADER, args.options, "memory")},
+    {LIBRARY_ROW(LOADER, args.options, "read-buffer")},
+    {LIBRARY_ROW(LOADER, args.options, "resident")},
+    OPTION_GROUP("Bad samples"),
+    {LIBRARY_ROW(LOADER, args.options, "on-bad"), .metavar = "ACTION",
+     .help = "at a bad sample: fail|replace|mask [fail]"},
+    {LIBRARY_ROW(LOADER, args.options, "quarantine"),
+     .help = "append a line to FILE for each bad sample measured [none]"},
+    {LIBRARY_ROW(LOADER, args.options, "max-pixels")},
+    OPTION_GROUP("Device"),
+    {LIBRARY_ROW(LOADER, args.options, "device"), .letter = 'd', .common = true},
+    {LIBRARY_ROW(LOADER, args.options, "device-slots")},
+    {LIBRARY_ROW(LOADER, args.options, "any-numa-node")},
+    OPTION_GROUP("Several processes"),
     RANKS_ROWS(args.ranks),
     {"rank-files", 0, OPTION_TEXT, &args.rank_files, .metavar = "FOLDER",
-     .help = "where ranks meet and leave their figures; one that all machines see "
-             "[the system's temporary folder]"},
+     .help = "folder all machines share, where ranks meet [system temp folder]"},
     {"rank-wait", 0, OPTION_DURATION, &args.rank_wait_s, .low = 0.1, .high = 86400,
-     .metavar = "TIME", .help = "how long to wait for other ranks [60s]"},
+     .metavar = "TIME", .help = "time to wait for other ranks [60s]"},
+    OPTION_GROUP("Other options of the loader"),
+    LIBRARY_ROWS(LOADER, args.options),
     DATA_FOLDER_ROWS(args.folder),
-    {"json", 0, OPTION_FLAG, &args.json, .help = "print the figures as JSON"},
+    OPTION_GROUP("Output"),
+    {"yardstick", 0, OPTION_TEXT, &args.yardstick, .metavar = "DATASET",
+     .help = "baseline images to decode, e.g. a packed DATASET's source [DATASET]"},
+    {"json", 0, OPTION_FLAG, &args.json, .common = true, .help = "print the results as JSON"},
+    {"report", 0, OPTION_TEXT, &args.report, .metavar = "FILE", .common = true,
+     .help = "write an HTML page of results and plots [none]"},
     {"trace", 0, OPTION_TEXT, &args.trace, .metavar = "FILE",
-     .help = "write what threads, slots and steps did, for ui.perfetto.dev"},
-    {"report", 0, OPTION_TEXT, &args.report, .metavar = "FILE",
-     .help = "write a page with figures, plots and a timeline (HTML, nothing else needed)"},
+     .help = "write a timeline of threads, slots, steps for ui.perfetto.dev [none]"},
     {.name = NULL},
 };
 
@@ -359,24 +397,20 @@ int bench_main(int argc, char **argv)
     args.options.workers = (uint32_t)data_processors();
     struct command_usage usage = {
         .arguments = "DATASET",
-        .summary =
-            "Measures how fast batches come out of a dataset and how much CPU an image costs,\n"
-            "against a plain full decode of the same images in the same run. A warm-up is not\n"
-            "counted. Ctrl-C ends the run and shows the figures so far. What a batch holds is\n"
-            "said with --column; without pictures in it samples are counted, not images.\n\n"
-            "With steps (--step-ms, --accelerator or --supply-ratio) it measures instead how much\n"
-            "of the time the accelerator computes when it is fed on demand, by sluice, or not at\n"
-            "all, in one run, and what waiting for data was won back.",
-        .examples = "  sluice bench packed\n"
-                    "  sluice bench photos --batch 64 --workers 2 --seconds 10s\n"
-                    "  sluice bench packed --dtype f16 --layout nchw --json\n"
-                    "  sluice bench packed --column image:image,size=160 --column label:number\n"
-                    "  sluice bench photos --pipeline crop --padding 4 --size 32\n"
-                    "  sluice bench packed --batch 128 --step-ms 90\n"
-                    "  sluice bench packed --batch 64 --supply-ratio 1.3 --report bench.html\n"
-                    "  sluice bench packed --device cuda:0 --step-ms 90 --trace bench.json\n"
-                    "  sluice bench packed --accelerator resnet50-h100 --scale 0.25\n"
-                    "  mpirun -n 4 sluice bench packed --workers 8\n",
+        .summary = "Measures how fast batches come out of a dataset, how much CPU an image costs,\n"
+                   "and which stage limits. With --step-ms it measures how long an accelerator\n"
+                   "would wait for data between training steps. Ctrl-C shows the results so far.",
+        .details =
+            "CPU per image is compared with a plain full decode of the same images. A warm-up is\n"
+            "not counted. --column sets what a batch holds; without images in it, samples are\n"
+            "counted.\n"
+            "\n"
+            "Training steps are fed in three ways (arms), in turn: on demand, by sluice, and from\n"
+            "a batch in memory. They run on the GPU of --device, or on an emulated accelerator.\n"
+            "Under mpirun, srun or torchrun each process measures its share of the dataset.",
+        .examples = "  sluice bench photos\n"
+                    "  sluice bench photos --step-ms 90 --batch 128 --seconds 10s\n"
+                    "  sluice bench packed --column image:image,size=160 --column label:number\n",
         .rows = rows,
         .operands_min = 1,
         .operands_max = 1,

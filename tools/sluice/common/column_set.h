@@ -33,11 +33,11 @@ struct column_source {
 };
 
 /* The row of the option table that commands with columns have. */
-#define COLUMN_ROW(list)                                                                    \
-    {                                                                                       \
-        "column", 'c', OPTION_LIST, &(list),                                                \
-            .metavar = "NAME[=FIELD]:KIND[,KEY=VALUE...]",                                  \
-            .help = "a column of the batch; once for each (docs/cli.md) [all natural ones]" \
+#define COLUMN_ROW(list)                                             \
+    {                                                                \
+        "column", 'c', OPTION_LIST, &(list),                         \
+            .metavar = "COLUMN", .common = true,                     \
+            .help = "NAME[=FIELD]:KIND[,...]; repeatable [defaults]" \
     }
 
 /* Reads what was asked for; an empty list: nothing. */

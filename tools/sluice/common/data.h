@@ -32,72 +32,64 @@ struct data_folder {
     }
 
 /* The rows of the option table for it. */
-#define DATA_FOLDER_ROWS(folder)                                                               \
-    {"field",                                                                                  \
-     0,                                                                                        \
-     OPTION_LIST,                                                                              \
-     &(folder).fields,                                                                         \
-     .metavar = "NAME=KEY[:TYPE]",                                                             \
-     .help = "a field, column or feature of the data (`sluice info --formats`: of which "      \
-             "formats), and what it is to be called; repeat it. TYPE: image, int, float, "     \
-             "bytes, "                                                                         \
-             "text, or a tensor as i64[], f32[4], u8[28,28]"},                                 \
-        {"with",                                                                               \
-         0,                                                                                    \
-         OPTION_LIST,                                                                          \
-         &(folder).with,                                                                       \
-         .metavar = "PATH",                                                                    \
-         .help = "join the dataset at PATH to it, of whatever format; repeat it"},             \
-        {"mix",                                                                                \
-         0,                                                                                    \
-         OPTION_LIST,                                                                          \
-         &(folder).mixed,                                                                      \
-         .metavar = "PATH=WEIGHT",                                                             \
-         .help = "mix it with the dataset at PATH, whose samples come WEIGHT times as often "  \
-                 "as those of DATASET (0.5: half as often); repeat it"},                       \
-        {"common",                                                                             \
-         0,                                                                                    \
-         OPTION_LIST,                                                                          \
-         &(folder).common,                                                                     \
-         .metavar = "NAME",                                                                    \
-         .help = "of datasets that are joined, a field to keep, where not all have the same; " \
-                 "repeat it"},                                                                 \
-        {"labels",                                                                             \
-         0,                                                                                    \
-         OPTION_TEXT,                                                                          \
-         &(folder).labels,                                                                     \
-         .metavar = "union|FILE",                                                              \
-         .help = "classes of datasets that are joined: the same, or joined by their names; "   \
-                 "FILE: JSON, [\"cat\", \"dog\"] for which there are, or {\"kitty\": "         \
-                 "\"cat\"} for what they are to be called"},                                   \
-        {"subset",                                                                             \
-         0,                                                                                    \
-         OPTION_TEXT,                                                                          \
-         &(folder).ranges,                                                                     \
-         .metavar = "RANGES",                                                                  \
-         .help = "only these samples: 0:1000,5000: or -100:"},                                 \
-        {"indices",                                                                            \
-         0,                                                                                    \
-         OPTION_TEXT,                                                                          \
-         &(folder).index_file,                                                                 \
-         .metavar = "FILE",                                                                    \
-         .help = "only samples of the numbers in FILE: .npy, or text with one a line"},        \
-        {"where",                                                                              \
-         0,                                                                                    \
-         OPTION_TEXT,                                                                          \
-         &(folder).where,                                                                      \
-         .metavar = "CONDITION",                                                               \
-         .help = "only samples whose numbers meet it: 'label < 10 and score > 0.5'; all are "  \
-                 "read for that once"},                                                        \
-        {"max-sample",                                                                         \
-         0,                                                                                    \
-         OPTION_BYTES,                                                                         \
-         &(folder).max_sample,                                                                 \
-         .min = 1,                                                                             \
-         .max = INT32_MAX,                                                                     \
-         .metavar = "BYTES",                                                                   \
-         .help = "a larger sample is a bad one; default: 1GiB, in batches four times the "     \
-                 "average, packing takes up to 2GiB"},                                         \
+#define DATA_FOLDER_ROWS(folder)                                                                \
+    OPTION_GROUP("Dataset"), {LIBRARY_ROW(DATASET, (folder).options, "split"), .common = true}, \
+        {"field",                                                                               \
+         0,                                                                                     \
+         OPTION_LIST,                                                                           \
+         &(folder).fields,                                                                      \
+         .metavar = "NAME=KEY[:TYPE]",                                                          \
+         .help = "read KEY of the data as field NAME; repeatable [all fields]"},                \
+        {"subset",                                                                              \
+         0,                                                                                     \
+         OPTION_TEXT,                                                                           \
+         &(folder).ranges,                                                                      \
+         .metavar = "RANGES",                                                                   \
+         .help = "use only these samples, e.g. 0:1000,5000: or -100: [all]"},                   \
+        {"indices",                                                                             \
+         0,                                                                                     \
+         OPTION_TEXT,                                                                           \
+         &(folder).index_file,                                                                  \
+         .metavar = "FILE",                                                                     \
+         .help = "use only the samples numbered in FILE: .npy, or one per line [all]"},         \
+        {"where",                                                                               \
+         0,                                                                                     \
+         OPTION_TEXT,                                                                           \
+         &(folder).where,                                                                       \
+         .metavar = "CONDITION",                                                                \
+         .help = "use only matching samples: 'label < 10 and score > 0.5' [all]"},              \
+        {"with",                                                                                \
+         0,                                                                                     \
+         OPTION_LIST,                                                                           \
+         &(folder).with,                                                                        \
+         .metavar = "PATH",                                                                     \
+         .help = "join the dataset at PATH, of any format; repeatable"},                        \
+        {"mix",                                                                                 \
+         0,                                                                                     \
+         OPTION_LIST,                                                                           \
+         &(folder).mixed,                                                                       \
+         .metavar = "PATH=WEIGHT",                                                              \
+         .help = "mix in the dataset at PATH, WEIGHT times as often; repeatable"},              \
+        {"common",                                                                              \
+         0,                                                                                     \
+         OPTION_LIST,                                                                           \
+         &(folder).common,                                                                      \
+         .metavar = "NAME",                                                                     \
+         .help = "field to keep when joined datasets differ in fields; repeatable"},            \
+        {"labels",                                                                              \
+         0,                                                                                     \
+         OPTION_TEXT,                                                                           \
+         &(folder).labels,                                                                      \
+         .metavar = "same|union|FILE",                                                          \
+         .help = "join classes by name, or as a JSON FILE says [same]"},                        \
+        {"max-sample",                                                                          \
+         0,                                                                                     \
+         OPTION_BYTES,                                                                          \
+         &(folder).max_sample,                                                                  \
+         .min = 1,                                                                              \
+         .max = INT32_MAX,                                                                      \
+         .metavar = "BYTES",                                                                    \
+         .help = "largest accepted sample [1GiB; loaders: 4x the average; pack: 2GiB]"},        \
         LIBRARY_ROWS(DATASET, (folder).options)
 
 /*

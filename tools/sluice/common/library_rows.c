@@ -82,12 +82,19 @@ const struct option_row *library_rows(const struct option_row *rows)
 {
     static struct option_row all[LIBRARY_ROWS_MAX + 1];
     size_t count = 0;
+    const char *group = "Options";
     for (const struct option_row *row = rows; row->name != NULL; row++) {
-        if (row->kind == OPTION_LIBRARY) {
+        const size_t before = count;
+        if (row->kind == OPTION_HEADING) {
+            group = row->name;
+        } else if (row->kind == OPTION_LIBRARY) {
             add_library_rows(all, &count, rows, row);
         } else {
             assert(count < LIBRARY_ROWS_MAX);
             all[count++] = *row;
+        }
+        for (size_t i = before; i < count; i++) {
+            all[i].group = group;
         }
     }
     all[count] = (struct option_row){.name = NULL};

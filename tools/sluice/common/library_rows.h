@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * library_rows: rows of a command's table that stand for options of the library (LIBRARY_ROW), with
- * what the library's own table says of them. Main thread only.
+ * library_rows: fills in the rows of a command's table that are options of the library
+ * (LIBRARY_ROW) from the library's own table, and the group of every row. Main thread only.
  */
 #ifndef TOOL_LIBRARY_ROWS_H
 #define TOOL_LIBRARY_ROWS_H
@@ -10,8 +10,8 @@
 
 enum { LIBRARY_ROWS_MAX = 128 };
 
-/* All rows of a command, these filled in, those of LIBRARY_ROWS put in their place: valid until the
- * next call. */
+/* Returns all options of a command: library rows filled in, LIBRARY_ROWS expanded, headings
+ * removed. Valid until the next call. */
 const struct option_row *library_rows(const struct option_row *rows);
 
 #endif

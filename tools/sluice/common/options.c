@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A command's rows to getopt_long's tables, each argument to its row's kind and place, and the same
- * rows to --help. Main thread; what is remembered is which rows the command has, set before others
- * are started. Values are argv's own texts.
+ * Parses a command line by the command's rows. Main thread; the rows are remembered for
+ * options_take, before other threads are started. Values are argv's own texts.
  */
 #include "options.h"
 
 #include "exit_code.h"
+#include "help.h"
 #include "library_rows.h"
 #include "nearest.h"
 #include "outcome.h"
@@ -18,7 +18,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROWS_MAX = LIBRARY_ROWS_MAX, FIRST_LONG = 256, QUESTION_BYTES = 80 };
+enum { ROWS_MAX = LIBRARY_ROWS_MAX, QUESTION_BYTES = 80 };
+/* What getopt_long returns: a letter, or one of these. */
+enum { LONG_HELP_ALL = 1, LONG_HELP_TABLE = 2, FIRST_LONG = 256 };
+static const char list_all[] = "lists all options";
 
 /* Of the command that runs; NULL: none was parsed yet. */
 static const struct option_row *current_rows;
@@ -34,8 +37,6 @@ static bool set_member(const struct option_row *row, const char *text)
     return true;
 }
 
-/* ---- help ---- */
-
 static size_t count_rows(const struct option_row *rows)
 {
     size_t count = 0;
@@ -46,67 +47,9 @@ static size_t count_rows(const struct option_row *rows)
     return count;
 }
 
-/* What follows the option's name in --help: "BYTES", "train|eval" or nothing. */
-static void describe_value(const struct option_row *row, char *text, size_t bytes)
-{
-    text[0] = '\0';
-    if (row->kind != OPTION_CHOICE) {
-        snprintf(text, bytes, "%s", row->kind == OPTION_FLAG ? "" : row->metavar);
-        return;
-    }
-    size_t length = 0;
-    for (size_t i = 0; row->choices[i] != NULL && length < bytes; i++) {
-        const char *separator = i > 0 ? "|" : "";
-        int written = snprintf(text + length, bytes - length, "%s%s", separator, row->choices[i]);
-        length += (size_t)(written > 0 ? written : 0);
-    }
-}
-
-static void print_row(const struct option_row *row)
-{
-    char value[96];
-    describe_value(row, value, sizeof value);
-    char name[128];
-    int length =
-        snprintf(name, sizeof name, "--%s%s%s", row->name, *value != '\0' ? " " : "", value);
-    if (row->letter != 0) {
-        printf("  -%c, %-24s", row->letter, name);
-    } else {
-        printf("      %-24s", name);
-    }
-    /* Two blanks at least: cmake/make-man and make-completions tell by them where the text begins.
-     */
-    printf(length >= 24 ? "\n%31s%s\n" : "%1s%s\n", "", row->help);
-}
-
-/* A line for each way to call it, as cmake/make-man reads them. */
-static void print_usage(const char *arguments)
-{
-    const char *lead = "Usage:";
-    while (arguments != NULL) {
-        const char *end = strstr(arguments, " | ");
-        size_t length = end != NULL ? (size_t)(end - arguments) : strlen(arguments);
-        printf("%s sluice %s [OPTION ...]%s%.*s\n", lead, report_command(), length > 0 ? " " : "",
-               (int)length, arguments);
-        lead = "  or: ";
-        arguments = end != NULL ? end + strlen(" | ") : NULL;
-    }
-}
-
-static void print_help(const struct command_usage *usage)
-{
-    print_usage(usage->arguments);
-    printf("\n%s\n\nOptions:\n", usage->summary);
-    for (const struct option_row *row = usage->rows; row->name != NULL; row++) {
-        print_row(row);
-    }
-    printf("  -h, %-24s show this\n\nExamples:\n%s", "--help", usage->examples);
-}
-
 static bool wrong(const struct option_row *row, const char *text, const char *expected)
 {
-    report("--%s %s: expected %s; `sluice %s --help` shows examples", row->name, text, expected,
-           report_command());
+    report("--%s %s: expected %s", row->name, text, expected);
     return false;
 }
 
@@ -187,12 +130,11 @@ static bool set_choice(const struct option_row *row, const char *text)
             return true;
         }
     }
-    char words[96];
+    char words[128];
     char question[QUESTION_BYTES];
-    describe_value(row, words, sizeof words);
+    help_words(row, words, sizeof words);
     nearest_of(text, row->choices, question, sizeof question);
-    report("--%s %s: expected one of %s%s%s `sluice %s --help` shows examples", row->name, text,
-           words, question, after(question), report_command());
+    report("--%s %s: expected one of %s%s", row->name, text, words, question);
     return false;
 }
 
@@ -213,7 +155,7 @@ static bool add_text(const struct option_row *row, const char *text)
 {
     struct option_list *list = row->value;
     if (list->count == OPTION_LIST_MAX) {
-        report("--%s can be given %d times at most", row->name, OPTION_LIST_MAX);
+        report("too many --%s: it can be given at most %d times", row->name, OPTION_LIST_MAX);
         return false;
     }
     return set_text(&(struct option_row){.name = row->name, .value = &list->at[list->count++]},
@@ -247,6 +189,7 @@ static bool set_value(const struct option_row *row, const char *text)
     case OPTION_LIST:
         return add_text(row, text);
     case OPTION_LIBRARY: /* expanded */
+    case OPTION_HEADING: /* removed */
         break;
     }
     assert(false);
@@ -254,7 +197,7 @@ static bool set_value(const struct option_row *row, const char *text)
 }
 
 struct getopt_tables {
-    struct option longs[ROWS_MAX + 2];
+    struct option longs[ROWS_MAX + 4];
     char shorts[2 * ROWS_MAX + 4];
 };
 
@@ -276,7 +219,9 @@ static void build_tables(const struct command_usage *usage, struct getopt_tables
         }
     }
     tables->longs[count] = (struct option){"help", no_argument, NULL, 'h'};
-    tables->longs[count + 1] = (struct option){NULL, 0, NULL, 0};
+    tables->longs[count + 1] = (struct option){"help-all", no_argument, NULL, LONG_HELP_ALL};
+    tables->longs[count + 2] = (struct option){"help-table", no_argument, NULL, LONG_HELP_TABLE};
+    tables->longs[count + 3] = (struct option){NULL, 0, NULL, 0};
     tables->shorts[length] = '\0';
 }
 
@@ -293,19 +238,42 @@ static const struct option_row *find_row(const struct command_usage *usage, int 
     return NULL;
 }
 
+/* Reports the operands that are missing, and an example to go by. */
+static void report_missing(const struct command_usage *usage)
+{
+    char names[128] = "";
+    size_t length = 0;
+    int number = 0;
+    const char *end = strstr(usage->arguments, " | ");
+    const char *word = usage->arguments;
+    end = end != NULL ? end : word + strlen(word);
+    while (word < end && *word != '[') {
+        const int letters = (int)strcspn(word, " ");
+        if (strncmp(word, "--", 2) != 0 && number++ >= usage->operand_count) {
+            const int more = snprintf(names + length, sizeof names - length, "%s%.*s",
+                                      length > 0 ? " and " : "", letters, word);
+            length += (size_t)more;
+        }
+        word += letters + (word[letters] == ' ');
+    }
+    const char *example = usage->examples + strspn(usage->examples, " ");
+    report("%s %s missing: write for example `%.*s`; `sluice %s --help` shows more", names,
+           strstr(names, " and ") != NULL ? "are" : "is", (int)strcspn(example, "\n"), example,
+           report_command());
+}
+
 static int check_operands(struct command_usage *usage, int argc, char **argv)
 {
     usage->operands = argv + optind;
     usage->operand_count = argc - optind;
     if (usage->operand_count < usage->operands_min) {
-        report("%s missing; usage: sluice %s [OPTION ...] %s",
-               usage->operand_count == 0 ? "arguments are" : "an argument is", report_command(),
-               usage->arguments);
+        report_missing(usage);
         return TOOL_USAGE;
     }
     if (usage->operand_count > usage->operands_max) {
-        report("`%s` is one argument too many; usage: sluice %s [OPTION ...] %s",
-               usage->operands[usage->operands_max], report_command(), usage->arguments);
+        report("too many arguments: `%s` is not expected; usage: sluice %s%s%s",
+               usage->operands[usage->operands_max], report_command(),
+               usage->arguments[0] != '\0' ? " [OPTION ...] " : " [OPTION ...]", usage->arguments);
         return TOOL_USAGE;
     }
     return OPTIONS_GO_ON;
@@ -353,7 +321,7 @@ static void refuse_name(const struct command_usage *usage, const char *given)
     struct nearest nearest;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(given + 2, "="), given + 2);
     if (list_beginning(usage, name, beginning, sizeof beginning) > 1) {
-        report("--%s: which of %s?", name, beginning);
+        report("--%s is ambiguous: write one of %s", name, beginning);
         return;
     }
     nearest_begin(&nearest, name);
@@ -361,22 +329,23 @@ static void refuse_name(const struct command_usage *usage, const char *given)
         nearest_try(&nearest, row->name);
     }
     nearest_try(&nearest, "help");
+    nearest_try(&nearest, "help-all");
     nearest_question(&nearest, "--", question, sizeof question);
-    report("--%s: no such option%s%s `sluice %s --help` lists them", name, question,
-           after(question), report_command());
+    report("unknown option --%s%s%s `sluice %s --help-all` %s", name, question, after(question),
+           report_command(), list_all);
 }
 
-/* What getopt_long found to be none: `optopt` is its letter, or what stands for a name that takes
- * no value; 0: a name that is not known. */
+/* Reports what getopt_long does not accept. `optopt` is a letter, or the number of a name that
+ * takes no value; 0: an unknown name. */
 static void refuse_option(const struct command_usage *usage, const char *given)
 {
     if (optopt == 0) {
         refuse_name(usage, given);
     } else if (optopt >= FIRST_LONG || strncmp(given, "--", 2) == 0) {
-        report("%.*s takes no value; `sluice %s --help` shows examples", (int)strcspn(given, "="),
-               given, report_command());
+        const int length = (int)strcspn(given, "=");
+        report("%.*s takes no value: write %.*s alone", length, given, length, given);
     } else {
-        report("-%c: no such option; `sluice %s --help` lists them", optopt, report_command());
+        report("unknown option -%c; `sluice %s --help-all` %s", optopt, report_command(), list_all);
     }
 }
 
@@ -402,13 +371,16 @@ int options_parse(struct command_usage *usage, int argc, char **argv)
     int found;
     /* The tool has one thread yet. */
     while ((found = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) { // NOLINT
-        if (found == 'h') {
-            print_help(usage);
+        if (found == 'h' || found == LONG_HELP_ALL || found == LONG_HELP_TABLE) {
+            help_print(usage, found == 'h'             ? HELP_COMMON
+                              : found == LONG_HELP_ALL ? HELP_ALL
+                                                       : HELP_TABLE);
             return TOOL_FINE;
         }
         if (found == ':') {
-            report("%s needs a value; `sluice %s --help` shows examples", argv[optind - 1],
-                   report_command());
+            char value[128];
+            help_value(find_row(usage, optopt), value, sizeof value);
+            report("%s needs a value: %s %s", argv[optind - 1], argv[optind - 1], value);
             return TOOL_USAGE;
         }
         if (found == '?') {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * options: command lines as tables. A command describes itself and its options once; parsing, range
- * checks, messages and --help come from that table, and the man pages from --help (cmake/make-man).
- * Main thread only.
+ * checks, messages and help (help.h) come from that table, and from there the man pages and the
+ * completions (cmake/make-man, cmake/make-completions). Main thread only.
  *
  * Rows of the library's own options (LIBRARY_ROW) have kind, range, words and help of its table.
+ * Rows below a heading (OPTION_GROUP) belong to its group; --help-all lists the options by group.
  *
  * Values: bytes take units (64MiB and 256K are powers of 1024, 10MB and 5kB powers of 1000);
  * durations take ns, us, ms, s, m, h; both accept a plain number.
@@ -27,7 +28,8 @@ enum option_kind {
     OPTION_CHOICE,   /* int *, the place of the word in `choices` */
     OPTION_TEXT,     /* const char **, not empty */
     OPTION_LIST,     /* struct option_list *: a text each time, not empty */
-    OPTION_LIBRARY   /* an options struct of the library's, with its struct_size */
+    OPTION_LIBRARY,  /* an options struct of the library's, with its struct_size */
+    OPTION_HEADING   /* not an option: the name of the group that begins here */
 };
 
 enum { OPTION_LIST_MAX = 64 };
@@ -48,14 +50,21 @@ struct option_row {
     double low, high;           /* of DURATION and REAL, inclusive */
     double plain_factor;        /* of DURATION: seconds that a plain number counts; 0: 1 */
     const char *const *choices; /* of CHOICE, NULL-terminated */
-    const char *metavar;        /* the value's name in --help; CHOICE shows its words */
-    const char *help;
+    const char *metavar;        /* the value's name in help; CHOICE without one shows its words */
+    const char *help;           /* a phrase, the default in brackets (help.h: lengths) */
+    bool common;                /* listed by --help, too; --help-all lists every option */
     sluice_options of;  /* of LIBRARY: which struct it is; kind, range and words are not given */
     const char *member; /* likewise, filled in: its name in C */
+    const char *group;  /* filled in: the heading above the row */
 };
 
-/* The option of a struct that the tool calls --`flag`. `.help` and a letter may be given besides.
- */
+#define OPTION_GROUP(heading)                     \
+    {                                             \
+        .name = (heading), .kind = OPTION_HEADING \
+    }
+
+/* The option of a struct that the tool calls --`flag`. `.help`, `.common` and a letter may be given
+ * besides. */
 #define LIBRARY_ROW(struct_of, options, flag) \
     flag, .kind = OPTION_LIBRARY, .value = &(options), .of = SLUICE_OPTIONS_##struct_of
 /* All others of the struct that the tool has a word for, and the command no row. */
@@ -66,8 +75,9 @@ struct option_row {
 
 struct command_usage {
     const char *arguments; /* "FOLDER OUT"; " | " between ways to call it */
-    const char *summary;   /* one paragraph, lines broken by hand */
-    const char *examples;  /* lines that begin with "  sluice " */
+    const char *summary;   /* one short paragraph, lines broken by hand */
+    const char *details;   /* further paragraphs, of --help-all and the man page; NULL: none */
+    const char *examples;  /* up to three lines; the first is what an error suggests */
     const struct option_row *rows;
     int operands_min, operands_max;
     char **operands; /* out: argv's own strings */
@@ -83,7 +93,7 @@ bool options_take(const char *flag);
 /* The library's option by its name in C; there is one. */
 sluice_option options_library(sluice_options of, const char *name);
 
-/* Fills the values and operands. OPTIONS_GO_ON, or the exit code: --help was shown, or an error. */
+/* Fills the values and operands. OPTIONS_GO_ON, or the exit code: help was shown, or an error. */
 int options_parse(struct command_usage *usage, int argc, char **argv);
 
 #endif

@@ -17,12 +17,11 @@ struct part {
 };
 
 /* The row of the option table for it; `given` is a const char *. */
-#define PART_ROW(given)                                                          \
-    {                                                                            \
-        "part", 0, OPTION_TEXT, &(given),                                        \
-            .metavar = "I/N",                                                    \
-            .help = "this process's part of N, from 0 [as mpirun or srun says; " \
-                    "else all]"                                                  \
+#define PART_ROW(given)                                                           \
+    {                                                                             \
+        "part", 0, OPTION_TEXT, &(given),                                         \
+            .metavar = "I/N",                                                     \
+            .help = "this process's part of N, from 0 [the launcher's, else all]" \
     }
 
 /* `given` is "I/N" or NULL. An exit code; what is wrong is reported. */

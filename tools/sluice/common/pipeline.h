@@ -37,11 +37,10 @@ struct pipeline_shape {
 };
 
 /* The row of the option table that commands with pictures have. */
-#define AUGMENT_ROW(text)                                                        \
-    {                                                                            \
-        "augment", 0, OPTION_TEXT, &(text),                                      \
-            .metavar = "STEP[:ARGUMENT...][+STEP...]",                           \
-            .help = "further steps for pictures, or other numbers (docs/cli.md)" \
+#define AUGMENT_ROW(text)                                                                        \
+    {                                                                                            \
+        "augment", 0, OPTION_TEXT, &(text), .metavar = "STEP[+STEP...]", .common = true,         \
+                                            .help = "more steps, each STEP[:ARGUMENT...] [none]" \
     }
 
 /* The steps as texts, up to `most` of them; how many there are, or 0: reported. */

@@ -25,18 +25,18 @@ struct ranks_given {
     }
 
 /* The rows of the option table for it. */
-#define RANKS_ROWS(given)                                                                      \
-    {"rank",                                                                                   \
-     0,                                                                                        \
-     OPTION_COUNT,                                                                             \
-     &(given).rank,                                                                            \
-     .max = UINT32_MAX - 1,                                                                    \
-     .metavar = "N",                                                                           \
-     .help = "which of several processes this is, from 0 [as mpirun, srun or torchrun says]"}, \
-    {                                                                                          \
-        "world-size", 0, OPTION_COUNT, &(given).world_size,                                    \
-            .min = 1, .max = UINT32_MAX - 1, .metavar = "N",                                   \
-            .help = "processes that share the dataset [likewise; else 1]"                      \
+#define RANKS_ROWS(given)                                                          \
+    {"rank",                                                                       \
+     0,                                                                            \
+     OPTION_COUNT,                                                                 \
+     &(given).rank,                                                                \
+     .max = UINT32_MAX - 1,                                                        \
+     .metavar = "N",                                                               \
+     .help = "index of this process, from 0 [from mpirun, srun or torchrun]"},     \
+    {                                                                              \
+        "world-size", 0, OPTION_COUNT, &(given).world_size,                        \
+            .min = 1, .max = UINT32_MAX - 1, .metavar = "N",                       \
+            .help = "processes that share the dataset [from the launcher, else 1]" \
     }
 
 /*

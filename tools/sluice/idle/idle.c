@@ -25,23 +25,20 @@ struct idle_args {
 static const double day_s = 86400;
 
 static const char summary[] =
-    "Runs PROGRAM and measures how much of the time its GPU had nothing to do, with NVIDIA's "
-    "CUPTI,\n"
-    "which the CUDA driver loads into the program: nothing in the program has to change. It must "
-    "not\n"
-    "be under another profiler (torch.profiler, Nsight). The exit code is the program's (128 + "
-    "the\n"
-    "signal that ended it; 126, 127: it could not be run), or 1 if it is 0 and nothing was "
-    "measured.\n"
+    "Runs PROGRAM and measures how much of the time its GPU had nothing to do. The\n"
+    "program is not changed; it must not run another profiler, like torch.profiler.";
+
+static const char details[] =
+    "NVIDIA's CUPTI does the measuring, which the CUDA driver loads into the program;\n"
+    "SLUICE_CUPTI names another CUPTI than the one found. The exit code is the program's, 128 +\n"
+    "the signal that ended it, 126 or 127 if it cannot be run, or 1 if nothing was measured.\n"
     "\n"
-    "Which part of the idle time is the data's fault, the GPU cannot know. A program that says "
-    "when\n"
-    "it waits for data makes that known: if SLUICE_IDLE_DIR is set, it appends lines to the file\n"
-    "$SLUICE_IDLE_DIR/marks.PID, times in ns of CLOCK_MONOTONIC (Python: time.monotonic_ns()):\n"
+    "The GPU does not know which part of the idle time is due to data. A program reports that by\n"
+    "lines in the file $SLUICE_IDLE_DIR/marks.PID, if that variable is set, with times in ns of\n"
+    "CLOCK_MONOTONIC (Python: time.monotonic_ns()):\n"
     "  wait START END      the host waited for the next batch\n"
-    "  stall START END     the stream waited for a batch on its way to the GPU\n"
-    "  step WHEN           a step ended; the window then begins and ends with steps\n"
-    "A CUPTI other than the one found is named by SLUICE_CUPTI.";
+    "  stall START END     the stream waited for a batch that was being copied to the GPU\n"
+    "  step WHEN           a step ended; the window then begins and ends with steps";
 
 static const char examples[] = "  sluice idle -- python train.py --epochs 1\n"
                                "  sluice idle --skip-seconds 30 --window 60s -- ./train\n"
@@ -56,50 +53,59 @@ static int parse(struct idle_args *args, struct command_usage *usage, int argc, 
          .value = &args->window.skip_s,
          .high = day_s,
          .metavar = "TIME",
-         .help = "leave out this much after the first kernel [a quarter, to 10 s]"},
+         .common = true,
+         .help = "time to skip after the first kernel [1/4, max 10s]"},
         {.name = "skip-steps",
          .kind = OPTION_COUNT,
          .value = &args->window.skip_steps,
          .max = 1000000,
          .metavar = "N",
-         .help = "with marks of steps: leave out the first N [10]"},
+         .common = true,
+         .help = "marked steps to skip at the start [10]"},
         {.name = "window",
          .kind = OPTION_DURATION,
          .value = &args->window.length_s,
          .low = 1e-6,
          .high = day_s,
          .metavar = "TIME",
-         .help = "measure this long from there [to the last kernel]"},
+         .common = true,
+         .help = "time to measure [up to the last kernel]"},
         {.name = "compare",
          .kind = OPTION_FLAG,
          .value = &args->compare,
-         .help = "run it without tracing first: what does tracing cost"},
+         .common = true,
+         .help = "run without tracing first, to show its cost"},
         {.name = "records",
          .kind = OPTION_TEXT,
          .value = &args->records,
          .metavar = "FOLDER",
-         .help = "keep the records in this new folder"},
+         .common = true,
+         .help = "keep the records in this new folder [none]"},
         {.name = "device",
          .kind = OPTION_TEXT,
          .value = &args->device,
          .metavar = "NVML",
-         .help = "the GPU to ask for power, clocks: number, UUID, PCI [each]"},
+         .common = true,
+         .help = "GPU to ask for power, clocks: index, UUID, PCI [all]"},
         {.name = "interval",
          .kind = OPTION_DURATION,
          .value = &args->interval_s,
          .low = 0.01,
          .high = 3600,
          .metavar = "TIME",
-         .help = "how often to ask it [500ms]"},
+         .common = true,
+         .help = "how often to ask the GPU [500ms]"},
         {.name = "json",
          .kind = OPTION_FLAG,
          .value = &args->json,
-         .help = "JSON on standard output, the program's output on error"},
+         .common = true,
+         .help = "print JSON, the program's output on stderr"},
         {.name = NULL},
     };
     usage->rows = rows;
     usage->arguments = "-- PROGRAM [ARGUMENT ...]";
     usage->summary = summary;
+    usage->details = details;
     usage->examples = examples;
     usage->operands_min = 1;
     usage->operands_max = INT_MAX;

@@ -253,28 +253,28 @@ int synth_run(const struct synth_painter *painter, int argc, char **argv)
     args.workers = data_processors();
     const struct option_row rows[] = {
         {"count", 'n', OPTION_COUNT, &args.count, .min = 1, .max = 100000000, .metavar = "N",
-         .help = "photos to make [1000]"},
+         .common = true, .help = "number of photos [1000]"},
         {"classes", 'c', OPTION_COUNT, &args.classes, .min = 1, .max = CLASSES_MAX, .metavar = "C",
-         .help = "class folders to spread them over [10]"},
-        {"seed", 0, OPTION_COUNT, &args.seed, .max = UINT64_MAX, .metavar = "S",
-         .help = "the same seed gives the same files [0]"},
+         .common = true, .help = "number of class folders [10]"},
+        {"seed", 0, OPTION_COUNT, &args.seed, .max = UINT64_MAX, .metavar = "S", .common = true,
+         .help = "seed; the same seed gives the same files [0]"},
         {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = WORKERS_MAX, .metavar = "N",
-         .help = "threads; the files do not depend on it [the processors]"},
+         .common = true, .help = "threads; the files do not depend on them [CPUs]"},
         {"mean-kb", 0, OPTION_REAL, &args.mean_kb, .low = 1, .high = 10000, .metavar = "KB",
-         .help = "mean file size aimed at, in 1000 bytes, by the photos' area [about 105]"},
+         .common = true, .help = "target mean file size in kB [about 105]"},
         {"size-scale", 0, OPTION_REAL, &args.size_scale, .low = 0.02, .high = 16, .metavar = "F",
-         .help = "multiplies width and height [1]"},
-        {"force", 'f', OPTION_FLAG, &args.force,
-         .help = "write into a folder that is not empty; replaces files of the same name"},
-        {"json", 0, OPTION_FLAG, &args.json, .help = "print the result as JSON"},
+         .common = true, .help = "factor on width and height [1]"},
+        {"force", 'f', OPTION_FLAG, &args.force, .common = true,
+         .help = "write into a non-empty folder, replacing files"},
+        {"json", 0, OPTION_FLAG, &args.json, .common = true, .help = "print the result as JSON"},
         {.name = NULL},
     };
     struct command_usage usage = {
         .arguments = "FOLDER",
         .summary =
-            "Makes an image folder (one sub-folder a class) of JPEGs whose sizes, quality,\n"
-            "subsampling and bytes resemble those of ImageNet's photos: for trying things and\n"
-            "measuring where no data may be used. Deterministic by seed.",
+            "Makes an image folder, one sub-folder per class, of JPEGs that resemble\n"
+            "ImageNet's photos in size, quality and bytes: for first tries and measurements\n"
+            "without real data.",
         .examples = "  sluice synth photos\n"
                     "  sluice synth photos --count 50000 --classes 100 --seed 7\n"
                     "  sluice synth thumbnails --size-scale 0.25\n",

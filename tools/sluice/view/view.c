@@ -251,43 +251,42 @@ int view_main(int argc, char **argv)
                              .options = SLUICE_LOADER_OPTIONS_INIT,
                              .out = "sluice-view.png"};
     const struct option_row rows[] = {
+        OPTION_GROUP("What is shown"),
         {"samples", 'n', OPTION_COUNT, &args.samples, .min = 1, .max = ROWS_MAX, .metavar = "N",
-         .help = "rows: samples, evenly spaced over the dataset; of compressed tars the first [8]"},
+         .common = true, .help = "rows: samples evenly spaced over the dataset [8]"},
         {"draws", 'k', OPTION_COUNT, &args.draws, .min = 1, .max = DRAWS_MAX, .metavar = "K",
-         .help = "columns: epochs, each with its own augmentation [6]"},
+         .common = true, .help = "columns: epochs, each augmented differently [6]"},
         COLUMN_ROW(args.columns),
         {"size", 0, OPTION_COUNT, &args.size, .min = 16, .max = 1024, .metavar = "PIXELS",
-         .help = "side of a picture [224]"},
+         .common = true, .help = "side of an image [224]"},
         {"pipeline", 'p', OPTION_CHOICE, &args.pipeline, .choices = pipeline_words,
-         .help = "random crops and flips, the centre, padded random crops, or none [train]"},
+         .metavar = "MODE", .common = true, .help = "image crop: train|eval|crop|none [train]"},
         {"padding", 0, OPTION_COUNT, &args.padding, .max = 16384, .metavar = "PIXELS",
-         .help = "black pixels on each side before --pipeline crop [4]"},
+         .help = "black pixels added on each side for --pipeline crop [4]"},
         AUGMENT_ROW(args.augment),
-        {"each-step", 0, OPTION_FLAG, &args.each_step,
-         .help = "columns: the picture after each step, instead of --draws"},
-        {LIBRARY_ROW(LOADER, args.options, "seed"),
-         .help = "of the augmentation, as in training [0]"},
+        {"each-step", 0, OPTION_FLAG, &args.each_step, .common = true,
+         .help = "columns: the image after each step"},
+        {LIBRARY_ROW(LOADER, args.options, "seed"), .common = true,
+         .help = "seed of the augmentation, as in training [0]"},
         {LIBRARY_ROW(LOADER, args.options, "exact")},
-        {"output", 'o', OPTION_TEXT, &args.out, .metavar = "FILE",
-         .help = "a PNG of the pictures, or a page with the text, FILE.html [sluice-view.png]"},
         DATA_FOLDER_ROWS(args.folder),
-        {"json", 0, OPTION_FLAG, &args.json, .help = "print what was drawn as JSON"},
+        OPTION_GROUP("Output"),
+        {"output", 'o', OPTION_TEXT, &args.out, .metavar = "FILE", .common = true,
+         .help = "PNG, or an HTML page with text [sluice-view.png]"},
+        {"json", 0, OPTION_FLAG, &args.json, .common = true,
+         .help = "print what was drawn as JSON"},
         {.name = NULL},
     };
     struct command_usage usage = {
         .arguments = "DATASET",
-        .summary =
-            "Draws samples as the training loop sees them: each row is a sample, each column\n"
-            "what another epoch makes of it. Number, label, class, key and what else was asked\n"
-            "for stand on the page (FILE.html), or are printed. Several image columns stand side\n"
-            "by side; masks, boxes and points are drawn over the picture that they follow.",
+        .summary = "Draws samples as the training loop sees them: a row per sample, a column per\n"
+                   "epoch. Masks, boxes and points are drawn over the image that they follow.",
+        .details = "Number, label, class, key and the other columns of a sample are on the page\n"
+                   "(FILE.html), or are printed. Several image columns are drawn side by side.\n"
+                   "Of compressed tars the first samples are shown.",
         .examples = "  sluice view photos -o sheet.html\n"
                     "  sluice view packed --samples 16 --draws 4 --seed 7 -o sheet.png\n"
-                    "  sluice view packed --pipeline eval --draws 1 -o eval.png\n"
-                    "  sluice view packed --augment rand_augment+random_erasing:1 --each-step\n"
-                    "  sluice view packed --column image:image --column small=image:image,size=64\n"
-                    "  sluice view coco -o coco.html --column image:image "
-                    "--column boxes:boxes --column labels:ragged\n",
+                    "  sluice view packed --augment rand_augment --each-step\n",
         .rows = rows,
         .operands_min = 1,
         .operands_max = 1,
