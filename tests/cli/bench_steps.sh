@@ -30,13 +30,19 @@ run 0 bench photos --size 64 --batch 8 --step-ms 2ms --steps 5 --repeats 1 --ahe
 says out "emulated"
 says out "synchronous"
 says out "recovered share"
-says out "verdict"
+says err " steps each; Ctrl-C ends it and shows what was measured"
+# The verdict is the first line, which says what to do; the table is next.
+[ "$(sed -n 1p out | cut -c 1-14)" = "verdict       " ] || fail "the verdict is not the first line"
+grep -n -m 1 synchronous out | grep -q '^[3-5]:' || fail "the table is not at the top"
+says out "bottleneck    "
 if grep -q predicted out; then fail "a prediction without --supply"; fi
 
 # The step that the supply is so many times of.
 run 0 bench packed --size 64 --batch 8 --supply-ratio 0.5 --steps 10 --repeats 1 --json
 json '.accelerator.step_ms > 0 and .comparison.supply_ratio.median > 0'
 json '.accelerator.au_asked == null'
+run 0 bench packed --size 64 --batch 8 --step-ms 0.01 --steps 30 --repeats 1
+grep -qE '^verdict       the accelerator would wait for data [0-9.]+ % of the time; .' out || fail "no advice"
 # No loader feeds a step of 10 us: it is seen, and not taken for the accelerator's fault.
 run 0 bench packed --size 64 --batch 8 --step-ms 0.01 --steps 30 --repeats 1 --json
 json '.arms.sluice.au_strict.median < 0.5 and .arms.sluice.data_idle.median > 0'
@@ -54,6 +60,7 @@ run 0 bench packed --size 32 --accelerator cosmoflow-h100 --seconds 70ms --repea
 says out "MLPerf Storage asks     70 % of utilisation, where nothing is decoded"
 says out "no MLPerf result"
 says out "repeats       1, 10 steps an arm"
+if grep -q "makes it shorter" err; then fail "--seconds was given"; fi
 
 # --seconds is the time of all arms and repeats, also where steps wait for data; it is said before.
 start=$(date +%s%N)

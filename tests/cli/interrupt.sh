@@ -43,6 +43,7 @@ for pause in 1 5 20; do # a busy machine may not have come to a step
     stop_after "about" $pause bench photos --batch 8 --size 64 --step-ms 20 --steps 2000 --json
     grep -q "nothing was measured" err || break
 done
+says err "steps each; --seconds 5s makes it shorter, Ctrl-C ends it" # 600 s
 json '.interrupted and .repeats_done == 0 and (.repeats | length) == 1'
 json '.arms.synchronous | .steps > 0 and .steps < 2000 and .step_ms_mean.median >= 20'
 json '.arms.resident | .steps == 0 and .step_ms_mean.median == null'

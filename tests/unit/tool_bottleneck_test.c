@@ -113,6 +113,65 @@ TEST(test_cores_missing)
     expect(&run, BOTTLENECK_DECODE, "more --workers");
 }
 
+static void expect_advice(const struct bottleneck_run *run, const char *line)
+{
+    char text[320];
+    bottleneck_advise(run, text, sizeof text);
+    assert_string_equal(text, line);
+}
+
+/* The numbers are those of test_cores_missing. */
+TEST(test_advice_is_one_line_that_says_what_to_do)
+{
+    struct recorded stats = stats_of(15, 4);
+    stats.all.samples = 1900;
+    struct bottleneck_run run = run_of(&stats);
+    run.consumer = CONSUMER_EMULATED;
+    run.data_idle = 0.603;
+    run.rows_per_s = 510;
+    expect_advice(&run, "the accelerator would wait for data 60.3 % of the time; decoding limits: "
+                        "use 3.1 more CPU cores");
+    run.packing = "a third less";
+    expect_advice(&run, "the accelerator would wait for data 60.3 % of the time; decoding limits: "
+                        "pack the dataset (`sluice pack`), or use 3.1 more CPU cores");
+    run.processors = 8;
+    run.packing = NULL;
+    run.consumer = CONSUMER_GPU;
+    expect_advice(&run, "the GPU waited for data 60.3 % of the time; decoding limits: give more "
+                        "--workers (of 8 CPUs)");
+    run.data_idle = 0.004;
+    expect_advice(&run, "the GPU waited for data 0.4 % of the time; data loading keeps up, there "
+                        "is nothing to do");
+    run.batches = BOTTLENECK_BATCHES_LEAST - 1;
+    expect_advice(&run, "too few steps for a verdict: 9 of 10; give more --steps or --seconds");
+
+    stats = stats_of(4, 15);
+    stats.all.samples = 1900;
+    run = run_of(&stats);
+    run.consumer = CONSUMER_EMULATED;
+    run.data_idle = 0.1;
+    run.rows_per_s = 190;
+    run.packing = "";
+    expect_advice(&run, "the accelerator would wait for data 10.0 % of the time; augmentation just "
+                        "about keeps up: run nothing else on these CPUs");
+
+    stats = stats_of(5, 2);
+    stats.in.decode.depth[16] = 5;
+    stats.in.decode.depth[0] = 95;
+    run.files = true;
+    expect_advice(&run, "the accelerator would wait for data 10.0 % of the time; reading limits: "
+                        "pack the dataset (`sluice pack`), or use faster storage");
+    stats.all.unpack_ns = 9 * second_ns;
+    expect_advice(&run, "the accelerator would wait for data 10.0 % of the time; unpacking limits: "
+                        "pack the dataset (`sluice pack`)");
+    stats.in.upload.busy_ns = 9 * second_ns;
+    expect_advice(&run, "the accelerator would wait for data 10.0 % of the time; copies to the "
+                        "device limit: use a smaller --dtype");
+    stats = stats_of(5, 2);
+    expect_advice(&run, "the accelerator would wait for data 10.0 % of the time; no stage is busy "
+                        "all the time: measure longer (--seconds 30s), with nothing else running");
+}
+
 TEST(test_reading_limits)
 {
     struct recorded stats = stats_of(5, 2);

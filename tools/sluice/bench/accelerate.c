@@ -178,12 +178,13 @@ static void plan_arms(struct accelerated *run, const struct bench_warm_up *warm_
 static void say_how_long(const struct bench_arms_plan *plan)
 {
     char text[32];
-    const double repeat_s = bench_pace_repeat_s(&plan->pace, plan->steps);
-    units_format_duration(text, sizeof text, (double)plan->repeats * repeat_s);
+    const double all_s = (double)plan->repeats * bench_pace_repeat_s(&plan->pace, plan->steps);
+    const bool shorter = plan->limit_s == 0 && all_s > 5;
+    units_format_duration(text, sizeof text, all_s);
     report_note("about %s: %" PRIu64 " repeat%s of three arms, %" PRIu64
-                " steps each; Ctrl-C ends it "
-                "and shows what was measured",
-                text, plan->repeats, plan->repeats == 1 ? "" : "s", plan->steps);
+                " steps each; %sCtrl-C ends it and shows what was measured",
+                text, plan->repeats, plan->repeats == 1 ? "" : "s", plan->steps,
+                shorter ? "--seconds 5s makes it shorter, " : "");
 }
 
 static int run_arms(struct accelerated *run)

@@ -96,11 +96,16 @@ static double cores_missing(const struct bottleneck_run *run)
     return needed - fmin(run->stats->workers, run->processors);
 }
 
-/* Of decoding: whatever else is done is the same from shards. */
+/* Only decoding is faster from shards. */
+static bool packing_helps(const struct bottleneck_run *run)
+{
+    return run->packing != NULL && run->stages->decode.busy_ns >= run->stages->augment.busy_ns;
+}
+
 static void describe_packing(const struct bottleneck_run *run, char *text, size_t bytes)
 {
     text[0] = '\0';
-    if (run->packing != NULL && run->stages->decode.busy_ns >= run->stages->augment.busy_ns) {
+    if (packing_helps(run)) {
         snprintf(text, bytes, "packing (`sluice pack`) would help%s%s; ",
                  run->packing[0] != '\0' ? ": " : "", run->packing);
     }
@@ -250,6 +255,72 @@ void bottleneck_describe(const struct bottleneck_run *run, char *text, size_t by
                  (int)BOTTLENECK_BATCHES_LEAST);
         break;
     }
+}
+
+/* ---- the advice ---- */
+
+static void advise_cpu(const struct bottleneck_run *run, const char *stage, char *text,
+                       size_t bytes)
+{
+    const char *pack = packing_helps(run) ? "pack the dataset (`sluice pack`), or " : "";
+    const double cores = cores_missing(run);
+    if (run->stats->workers < run->processors) {
+        snprintf(text, bytes, "%s limits: %sgive more --workers (of %u CPUs)", stage, pack,
+                 run->processors);
+    } else if (cores >= 0.05) {
+        snprintf(text, bytes, "%s limits: %suse %.1f more CPU cores", stage, pack, cores);
+    } else {
+        snprintf(text, bytes, "%s just about keeps up: %srun nothing else on these CPUs", stage,
+                 pack);
+    }
+}
+
+static void advise_reading(const struct bottleneck_run *run, char *text, size_t bytes)
+{
+    if (busy_share(run, run->stats->unpack_ns, 1) >= busy_limit) {
+        snprintf(text, bytes, "unpacking limits: pack the dataset (`sluice pack`)");
+    } else {
+        snprintf(text, bytes, "reading limits: %suse faster storage",
+                 run->files ? "pack the dataset (`sluice pack`), or " : "");
+    }
+}
+
+void bottleneck_advise(const struct bottleneck_run *run, char *text, size_t bytes)
+{
+    const enum bottleneck found = bottleneck_find(run);
+    if (found == BOTTLENECK_UNKNOWN) {
+        snprintf(text, bytes,
+                 "too few steps for a verdict: %" PRIu64 " of %d; give more --steps or --seconds",
+                 run->batches, (int)BOTTLENECK_BATCHES_LEAST);
+        return;
+    }
+    char advice[192] = "";
+    switch (found) {
+    case BOTTLENECK_DECODE:
+        advise_cpu(run, "decoding", advice, sizeof advice);
+        break;
+    case BOTTLENECK_AUGMENT:
+        advise_cpu(run, "augmentation", advice, sizeof advice);
+        break;
+    case BOTTLENECK_READ:
+        advise_reading(run, advice, sizeof advice);
+        break;
+    case BOTTLENECK_COPY:
+        snprintf(advice, sizeof advice, "copies to the device limit: use a smaller --dtype");
+        break;
+    case BOTTLENECK_NONE:
+        snprintf(advice, sizeof advice,
+                 "no stage is busy all the time: measure longer (--seconds "
+                 "30s), with nothing else running");
+        break;
+    case BOTTLENECK_CONSUMER:
+    case BOTTLENECK_UNKNOWN:
+        snprintf(advice, sizeof advice, "data loading keeps up, there is nothing to do");
+        break;
+    }
+    snprintf(text, bytes, "the %s for data %.1f %% of the time; %s",
+             run->consumer == CONSUMER_GPU ? "GPU waited" : "accelerator would wait",
+             100 * fmax(run->data_idle, 0), advice);
 }
 
 static void add_stage(sluice_stage_stats *sum, const sluice_stage_stats *before,

@@ -67,6 +67,8 @@ enum bottleneck bottleneck_find(const struct bottleneck_run *run);
 
 /* One sentence: which stage limits, why, and what would help. */
 void bottleneck_describe(const struct bottleneck_run *run, char *text, size_t bytes);
+/* One line for a run that fed training steps: how long they wait, and what to do about it. */
+void bottleneck_advise(const struct bottleneck_run *run, char *text, size_t bytes);
 
 /* Mean depth of the queue in front of a stage, 0 (always empty) .. 1 (always full). */
 double bottleneck_queue_fill(const sluice_stage_stats *stage);

@@ -60,9 +60,13 @@ void bench_arms_judge(struct bench_arms_figures *figures)
     };
     if (run.seconds > 0) {
         bottleneck_describe(&run, figures->verdict, sizeof figures->verdict);
+        bottleneck_advise(&run, figures->advice, sizeof figures->advice);
     } else {
         snprintf(figures->verdict, sizeof figures->verdict,
                  "none: interrupted before sluice's arm was measured");
+        snprintf(
+            figures->advice, sizeof figures->advice,
+            "none: interrupted before sluice's arm was measured; --seconds 5s makes it shorter");
     }
 }
 
@@ -127,31 +131,39 @@ static void print_asked(const struct bench_arms_figures *figures)
            utilisation->median >= figures->preset->au_passed ? "as much" : "less");
 }
 
-void bench_arms_report_text(const struct bench_arms_figures *figures)
+static void print_setting(const struct bench_arms_figures *figures)
 {
-    const struct bench_comparison *comparison = figures->comparison;
     const struct bench_arms_result *result = figures->result;
-    if (result->interrupted) {
-        printf(result->done > 0
-                   ? "interrupted: the figures cover the repeats that were whole until then\n"
-                   : "interrupted: the figures cover a part of the first repeat; - is not known\n");
-    }
     printf("accelerator   %s\n", figures->accelerator->text);
     if (figures->preset != NULL) {
         printf("preset        %s: only its batch and step time; this is no MLPerf result\n",
                figures->preset->name);
     }
-    const char *are = bench_rows_are(&figures->setting);
-    printf("step          %.3f ms for %" PRIu32 " %s: %.1f %s/s wanted\n",
-           figures->accelerator->step_s * 1e3, figures->setting.options->batch_size, are,
-           comparison->demand, are);
     if (result->done > 0) {
         printf("repeats       %" PRIu64, result->done);
     } else {
         printf("repeats       none whole");
     }
-    printf(", %" PRIu64 " steps an arm counted%s\n\n", figures->steps,
+    printf(", %" PRIu64 " steps an arm counted%s\n", figures->steps,
            result->done > 1 ? " in each; median (min..max)" : "");
+}
+
+/* The verdict and the step first, then the arms; what explains them is below. */
+void bench_arms_report_text(const struct bench_arms_figures *figures)
+{
+    const struct bench_comparison *comparison = figures->comparison;
+    const struct bench_arms_result *result = figures->result;
+    const char *are = bench_rows_are(&figures->setting);
+    printf("verdict       %s\n", figures->advice);
+    printf("step          %.3f ms for %" PRIu32 " %s: %.1f %s/s wanted\n",
+           figures->accelerator->step_s * 1e3, figures->setting.options->batch_size, are,
+           comparison->demand, are);
+    if (result->interrupted) {
+        printf(result->done > 0
+                   ? "interrupted: the figures cover the repeats that were whole until then\n"
+                   : "interrupted: the figures cover a part of the first repeat; - is not known\n");
+    }
+    printf("\n");
     print_table(figures);
     printf("\n");
     print_spread("idle points won", &comparison->idle_points, 1, " points of 100");
@@ -160,6 +172,7 @@ void bench_arms_report_text(const struct bench_arms_figures *figures)
     print_supply(figures);
     print_asked(figures);
     printf("\n");
+    print_setting(figures);
     if (result->seconds > 0) {
         bench_stats_print(&result->stats, &result->stages, &figures->setting, result->seconds);
     }
@@ -168,7 +181,7 @@ void bench_arms_report_text(const struct bench_arms_figures *figures)
         printf("GPU, all arms\n");
         nvml_print(figures->nvml, stdout, "  ");
     }
-    printf("verdict       %s\n", figures->verdict);
+    printf("bottleneck    %s\n", figures->verdict);
 }
 
 /* ---- JSON ---- */

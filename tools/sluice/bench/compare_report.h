@@ -19,10 +19,11 @@ struct bench_arms_figures {
     const struct nvml_summary *nvml; /* NULL: no GPU */
     uint64_t steps;                  /* counted in an arm, of a whole repeat */
     double peak_rss_mib;
-    char verdict[400];
+    char verdict[400]; /* which stage limits, and why */
+    char advice[320];  /* how long steps wait for data, and what to do about it */
 };
 
-/* Fills figures->verdict from the rest. */
+/* Fills figures->verdict and advice from the rest. */
 void bench_arms_judge(struct bench_arms_figures *figures);
 void bench_arms_report_text(const struct bench_arms_figures *figures);
 void bench_arms_report_json(const struct bench_arms_figures *figures, FILE *stream);
