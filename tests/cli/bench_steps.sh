@@ -89,7 +89,7 @@ refuses 2 "one global batch" bench packed --batch 64 --step-ms 5
 says err "--last pad"
 run 0 bench packed --size 32 --batch 64 --step-ms 5 --last pad --steps 3 --repeats 1 --json
 json '.arms.sluice.steps == 3 and .batch == 64'
-refuses 2 "to be alike" bench packed --step-ms 5 --last short
+refuses 2 "need full batches" bench packed --step-ms 5 --last short
 run 0 bench packed --size 32 --batch 16 --last drop --epochs 2 --json
 json '.images == 2 * 32'
 run 0 bench packed --size 32 --batch 16 --last pad --epochs 2 --json

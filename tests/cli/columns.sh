@@ -49,7 +49,7 @@ json '[.images, .images_per_s, .cpu_ms_per_image, .full_decode_cpu_ms_per_image,
 run 0 bench packed --batch 8 --epochs 1 --column label:number --column key:ragged,length=64
 says out "samples/s"
 if grep -q image out; then fail "images are counted where there are none"; fi
-refuses 2 "decodes pictures" bench packed --yardstick photos --column label:number
+refuses 2 "--yardstick decodes images" bench packed --yardstick photos --column label:number
 run 0 bench packed --batch 8 --step-ms 2 --steps 4 --repeats 1 --supply --column label:number --json
 json '.accelerator.demand_samples_per_s == 4000 and .accelerator.demand_images_per_s == null'
 json '.arms.sluice | .samples_per_s.median > 0 and .images_per_s.median == null'
@@ -148,7 +148,7 @@ says out "samples/s"
 run 0 bench cubes --batch 8 --step-ms 2 --steps 4 --repeats 1
 says out "samples/s"
 refuses 2 "the dataset has no pictures" view cubes
-refuses 2 "decodes pictures" bench cubes --yardstick photos
+refuses 2 "--yardstick decodes images" bench cubes --yardstick photos
 run 0 pack --tensor ids=u16:1000 tokens.bin tokens --zstd off
 run 0 bench tokens --batch 4 --epochs 1 --json --column ids:window,length=101,stride=100,dtype=i32
 json '.samples == 27 and .delivered_bytes == 27 * (101 * 4 + 10)'

@@ -20,7 +20,7 @@ for name in ../secret.jpg "$PWD/secret.jpg" "$PWD/set/../secret.jpg"; do
         run 2 "${words[@]}"
         says err "line 7"
         says err "\"$name\" is outside \"$PWD/set\""
-        says err "--allow-outside allows that; do that if you trust who made the list"
+        says err "--allow-outside allows that; do that only if you trust the author of the list"
     done
     run 0 info set/out.csv --allow-outside --json
     json '.samples == 6'

@@ -25,8 +25,8 @@ json '.decoded == 12 and .decoded_bytes_after > .decoded_bytes_before and .jpegs
 [ "$(stat -c %s pixels/shard-000000.sluice)" -lt "$plain" ] || fail "--zstd 3 made nothing smaller"
 run 0 info pixels --json
 json '.fields[0].stored == "zstd"'
-refuses 2 "do not go with it" pack photos x --raw --keep-bytes
-refuses 2 "do not go with it" pack photos x --raw --tile-mcus 4
+refuses 2 "leave out --keep-bytes" pack photos x --raw --keep-bytes
+refuses 2 "leave out --keep-bytes" pack photos x --raw --tile-mcus 4
 for wrong in 0 20 -1 3x fast ''; do
     run 2 pack photos x --zstd "$wrong"
 done
@@ -63,8 +63,8 @@ run 0 pack photos small --overwrite
 run 0 pack photos whole --max-side 65500
 says out "JPEGs re-tiled without loss"
 ! grep -q "made smaller" out || fail "nothing is larger than that"
-refuses 2 "--max-side makes smaller" pack photos x --quality 80
-refuses 2 "does not go with it" pack photos x --raw --raw-share 0.5
+refuses 2 "--quality needs --max-side" pack photos x --quality 80
+refuses 2 "leave out --raw-share" pack photos x --raw --raw-share 0.5
 for wrong in "--max-side 0" "--max-side 65501" "--quality 0" "--quality 101" "--raw-share 1.5" "--raw-share -1" "--raw-share x"; do
     # shellcheck disable=SC2086
     run 2 pack photos x $wrong
@@ -105,7 +105,7 @@ run 0 pack joined elsewhere/packed
 run 1 pack photos nowhere/packed
 ! grep -q "goes on" err || fail "there is nothing to go on from"
 (trap '' XFSZ && ulimit -f 256 && run 1 pack photos cut-off) || exit 1
-says err "the same command goes on where this one stopped"
+says err "the same command resumes the pack"
 run 0 pack photos cut-off
 run 0 verify cut-off
 

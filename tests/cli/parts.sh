@@ -55,7 +55,7 @@ unset OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE
 for wrong in 3/3 1 /2 1/ -1/2 a/b 1/2/3 1/65536 '1 /2' ''; do
     run 2 pack photos parts --part "$wrong"
 done
-refuses 2 "--overwrite is for one process" pack photos parts --part 0/2 --overwrite
+refuses 2 "--overwrite does not work with several processes" pack photos parts --part 0/2 --overwrite
 refuses 2 "--join takes one folder" pack --join photos parts
 refuses 2 "OUT is missing" pack parts
 refuses 1 "not a folder with parts" pack --join parts
@@ -86,7 +86,7 @@ diff -r more parts > /dev/null || fail "added in parts: not the bytes of one pro
 run 0 pack photos parts --append "${size[@]}" --seed 7
 says out "were in parts already"
 refuses 1 "no packed dataset here" pack photos none --append
-refuses 2 "do not go with it" pack photos parts --append --overwrite
+refuses 2 "leave out --overwrite" pack photos parts --append --overwrite
 rm -r parts more
 
 # A disk that is full, and then is not.
@@ -94,7 +94,7 @@ if (ulimit -f 700) 2> /dev/null; then
     code=0
     (trap '' XFSZ; ulimit -f 700; "$sluice" pack photos parts --part 0/2 "${size[@]}") > out 2> err || code=$?
     [ "$code" = 1 ] || fail "no room: exit code $code"
-    says err "goes on where this one stopped"
+    says err "the same command resumes the pack"
     for part in 0 1; do
         run 0 pack photos parts --part $part/2 "${size[@]}"
     done

@@ -28,11 +28,11 @@ json '.ranks == null and .exit_code == 2 and (.error.text | contains("disagree")
 refuses 2 "the options are --rank and --world-size" bench photos
 
 # What is said wins; all of it is checked before the dataset is opened.
-refuses 2 "--rank and --world-size go together" bench nowhere --rank 1
-refuses 2 "--rank and --world-size go together" bench nowhere --world-size 2
+refuses 2 "--rank and --world-size need each other" bench nowhere --rank 1
+refuses 2 "--rank and --world-size need each other" bench nowhere --world-size 2
 refuses 2 "--rank 2 of --world-size 2: ranks count from 0" bench nowhere --rank 2 --world-size 2
 refuses 2 "expected a whole number" bench nowhere --rank 0 --world-size 0
-refuses 2 "without steps" bench nowhere --rank 0 --world-size 2 --step-ms 5
+refuses 2 "cannot run training steps" bench nowhere --rank 0 --world-size 2 --step-ms 5
 refuses 2 "or a --yardstick" bench nowhere --rank 0 --world-size 2 --yardstick x
 "$sluice" synth photos --count 40 --classes 4 --size-scale 0.3 > /dev/null || fail synth
 run 0 bench photos --size 64 --batch 8 --epochs 1 --rank 0 --world-size 1 --json

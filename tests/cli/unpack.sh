@@ -50,7 +50,7 @@ refuses 1 "was not made by unpack" unpack packed mine --overwrite
 [ "$(ls -A mine)" = file ] || fail "somebody's folder was touched"
 refuses 2 "holds the pictures that are to be unpacked" unpack photos photos --overwrite
 refuses 2 "is in the one that is to be unpacked" unpack photos photos/new
-refuses 2 "of --tar" unpack packed x --shard-samples 5
+refuses 2 "need --tar" unpack packed x --shard-samples 5
 run 2 unpack packed
 refuses 1 "parent folder" unpack packed no/where
 [ ! -e x ] && [ ! -e photos/new ] || fail "a refused unpack made a folder"
@@ -96,7 +96,7 @@ for signal in INT KILL; do
     [ -d all.part ] || fail "SIG$signal: no unfinished folder"
     if [ $signal = INT ]; then
         [ $code -eq 130 ] || fail "exit code $code"
-        says err "all.part and no whole dataset"
+        says err "all.part, if it exists, is incomplete"
     fi
 done
 run 0 unpack many all

@@ -240,7 +240,7 @@ static int show_dataset(const sluice_dataset *dataset, bool as_json)
 {
     sluice_dataset_info info = {.struct_size = sizeof info};
     if (sluice_dataset_get_info(dataset, &info) < 0) {
-        report("the dataset does not say what it holds; please report this as a bug");
+        report("cannot read the dataset's properties: please report this as a bug");
         return TOOL_FAILED;
     }
     bool sized = info.bytes > 0 || sum_files(dataset, info.samples, &info.bytes);
@@ -384,7 +384,7 @@ static int show_system(bool as_json)
     sluice_ranks found = SLUICE_RANKS_INIT;
     sluice_error error = SLUICE_ERROR_INIT;
     if (sluice_system_get_info(&system) < 0) {
-        report("cannot find out what this machine offers");
+        report("cannot read the properties of this machine");
         return TOOL_FAILED;
     }
     const sluice_ranks *ranks = &found;

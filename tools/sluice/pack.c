@@ -276,7 +276,7 @@ static const char *advice_for(const struct pack_args *args, const sluice_error *
     case SLUICE_UNSUPPORTED:
         return error->sample >= 0 ? "--on-bad skip leaves such samples out and lists them" : NULL;
     case SLUICE_NOMEM:
-        return "fewer --workers need less";
+        return "give fewer --workers";
     case SLUICE_STATE:
         if (args->join || args->options.append || args->part.parts > 1) {
             return NULL; /* the text says what to do */
@@ -286,14 +286,13 @@ static const char *advice_for(const struct pack_args *args, const sluice_error *
         }
         return strstr(error->text, "overwrite") != NULL
                    ? "or name another folder"
-                   : "name another folder, or give --overwrite to start anew";
+                   : "name another folder, or give --overwrite to start over";
     case SLUICE_IO:
         if (!has_begun(args)) {
             return error->sample >= 0 ? SKIP_ALL : NULL;
         }
-        snprintf(text, bytes, "once that is mended, %s goes on where this one stopped%s%s",
-                 same_command(args), error->sample >= 0 ? "; " : "",
-                 error->sample >= 0 ? SKIP_ALL : "");
+        snprintf(text, bytes, "once that is fixed, %s resumes the pack%s%s", same_command(args),
+                 error->sample >= 0 ? "; " : "", error->sample >= 0 ? SKIP_ALL : "");
         return text;
     default:
         return NULL;
@@ -334,7 +333,7 @@ static void on_interrupt(void *user)
 {
     const struct pack_args *args = user;
     if (has_begun(args)) {
-        report_note("interrupted; %s goes on where this one stopped", same_command(args));
+        report_note("interrupted; %s resumes the pack", same_command(args));
     } else {
         report_note("interrupted before anything was packed");
     }
@@ -405,7 +404,7 @@ static bool parse_zstd(struct pack_args *args)
     }
     const long level = strtol(text, &end, 10);
     if (*text < '0' || *text > '9' || *end != '\0' || level < 1 || level > 19) {
-        report("--zstd %s: must be auto, off or a level from 1 to 19", text);
+        report("--zstd %s: expected auto, off or a level from 1 to 19", text);
         return false;
     }
     args->options.zstd_level = (int32_t)level;
@@ -418,29 +417,27 @@ static bool check(struct pack_args *args)
     const bool changes_jpegs =
         args->options.jpeg_metadata != SLUICE_JPEG_METADATA_KEEP || args->options.tile_mcus > 0;
     if (args->options.keep_bytes && changes_jpegs) {
-        report(
-            "--keep-bytes stores JPEGs as they are: --metadata drop and --tile-mcus change them");
+        report("--keep-bytes stores JPEGs unchanged: leave out --metadata drop and --tile-mcus");
         return false;
     }
     if (args->options.raw && (args->options.keep_bytes || changes_jpegs)) {
-        report("--raw leaves no JPEGs: --keep-bytes, --metadata drop and --tile-mcus do not go "
-               "with it");
+        report("--raw stores no JPEGs: leave out --keep-bytes, --metadata drop and --tile-mcus");
         return false;
     }
     if (args->options.quality > 0 && args->options.max_side == 0) {
-        report("--quality is of pictures that --max-side makes smaller: give that, too");
+        report("--quality needs --max-side, which re-encodes images: give both");
         return false;
     }
     if (args->options.raw && args->options.raw_share > 0) {
-        report("--raw stores pixels of all samples: --raw-share does not go with it");
+        report("--raw stores the pixels of all samples: leave out --raw-share");
         return false;
     }
     if (args->join && (args->source_count > 0 || args->given != NULL)) {
-        report("--join takes one folder, and no --part: where the parts are");
+        report("--join takes one folder, that of the parts, and no --part");
         return false;
     }
     if (args->options.append && (args->join || args->options.overwrite)) {
-        report("--append adds to what is in OUT: --overwrite and --join do not go with it");
+        report("--append adds to the dataset in OUT: leave out --overwrite and --join");
         return false;
     }
     if (!args->join && args->source_count == 0) {
@@ -480,8 +477,7 @@ static int pack_or_join(struct pack_args *args)
     }
     const int code = part_choose(args->given, &args->part);
     if (code == TOOL_FINE && args->part.parts > 1 && args->options.overwrite) {
-        report("--overwrite is for one process: one of several could remove what another has "
-               "written; remove %s first",
+        report("--overwrite does not work with several processes: remove %s first",
                SAFE(args->out));
         return TOOL_USAGE;
     }

@@ -125,8 +125,8 @@ static int unpack(const sluice_dataset *dataset, const struct unpack_args *args)
 static void on_interrupt(void *user)
 {
     const struct unpack_args *args = user;
-    report_note("interrupted; what was made so far, if anything, is in %s.part and no whole "
-                "dataset: the same command removes it and begins anew",
+    report_note("interrupted; %s.part, if it exists, is incomplete: the same command removes it "
+                "and starts over",
                 SAFE(args->out));
 }
 
@@ -184,7 +184,7 @@ int unpack_main(int argc, char **argv)
     args.source = usage.operands[0];
     args.out = usage.operands[1];
     if (!args.tar && (args.options.shard_bytes > 0 || args.options.shard_samples > 0)) {
-        report("--shard-size and --shard-samples are of --tar: a folder has no shards");
+        report("--shard-size and --shard-samples need --tar: a folder has no shards");
         return TOOL_USAGE;
     }
     return run(&args);

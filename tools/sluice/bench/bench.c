@@ -101,7 +101,7 @@ static int make_columns(const struct column_set *columns, struct column_source *
                                      .dtype = args.options.dtype,
                                      .layout = args.options.layout};
     if (args.yardstick != NULL && column_set_picture(columns, 0) == NULL) {
-        report("--yardstick decodes pictures, and there are none among the columns");
+        report("--yardstick decodes images, but no column has images: leave it out");
         return TOOL_USAGE;
     }
     return column_set_make(columns, &look, source, options);
@@ -112,7 +112,7 @@ static int bench(sluice_dataset *dataset, sluice_dataset *yardstick, struct colu
 {
     sluice_dataset_info info = {.struct_size = sizeof info};
     if (sluice_dataset_get_info(yardstick, &info) < 0) {
-        report("the dataset does not say what it holds; please report this as a bug");
+        report("cannot read the dataset's properties: please report this as a bug");
         return TOOL_FAILED;
     }
     struct bench_job job = {.args = &args,
@@ -163,10 +163,10 @@ static int check_steps(void)
         return wrong("--step-ms, --accelerator and --supply-ratio each set the step: give one");
     }
     if (args.scale > 0 && args.preset < 0) {
-        return wrong("--scale makes the step of an --accelerator longer: give one");
+        return wrong("--scale needs an --accelerator: give one");
     }
     if (args.options.batch_size > 0 && args.preset >= 0) {
-        return wrong("an --accelerator has a batch of its own: leave out --batch");
+        return wrong("--accelerator sets the batch: leave out --batch");
     }
     if (!has_steps() && (args.steps > 0 || args.supply)) {
         return wrong("--steps and --supply need steps: give --step-ms, --accelerator or "
@@ -174,16 +174,16 @@ static int check_steps(void)
     }
     if (has_steps() && is_in_host() && args.options.prefetch > 0 &&
         args.options.prefetch <= args.ahead) {
-        return wrong("the steps under way hold a batch each: --prefetch must be above --ahead");
+        return wrong("--prefetch must be above --ahead: each step in flight holds a batch");
     }
     if (has_steps() && args.options.last_batch == SLUICE_LAST_SHORT) {
-        return wrong("steps are to be alike: --last drop or --last pad");
+        return wrong("training steps need full batches: give --last drop or --last pad");
     }
     if (args.steps > 0 && (args.epochs > 0 || args.seconds > 0)) {
         return wrong("give one of --steps, --epochs and --seconds");
     }
     if (has_steps() && args.yardstick != NULL) {
-        return wrong("--yardstick is compared with a delivery: give it without steps");
+        return wrong("--yardstick does not work with training steps: leave one of them out");
     }
     return TOOL_FINE;
 }
@@ -194,11 +194,12 @@ static int check_together(void)
         return wrong("give --epochs or --seconds, not both");
     }
     if (args.area_min > args.area_max) {
-        report("--area-min %g is above --area-max %g", args.area_min, args.area_max);
+        report("--area-min %g is above --area-max %g: give a smaller one", args.area_min,
+               args.area_max);
         return TOOL_USAGE;
     }
     if (args.options.device_slots > 0 && args.options.device == NULL) {
-        return wrong("--device-slots are memory of a --device: give one");
+        return wrong("--device-slots needs a --device: give one");
     }
     return check_steps();
 }
@@ -218,7 +219,7 @@ static int check_device(void)
     if (status == SLUICE_OK) {
         return TOOL_FINE;
     }
-    report("--device %s: %s; `sluice devices` lists what there is", args.options.device, text);
+    report("--device %s: %s; `sluice devices` lists the devices", args.options.device, text);
     return status == SLUICE_INVALID ? TOOL_USAGE : TOOL_FAILED;
 }
 
@@ -230,8 +231,8 @@ static int check_ranks(const sluice_ranks *ranks)
         return TOOL_FINE;
     }
     if (has_steps() || args.yardstick != NULL) {
-        return wrong("several ranks measure a delivery, without steps or a --yardstick; --rank 0 "
-                     "--world-size 1 has each process measure by itself");
+        return wrong("several ranks cannot run training steps or a --yardstick: leave them out, or "
+                     "give --rank 0 --world-size 1, so that each process measures alone");
     }
     snprintf(name, sizeof name, "bench (rank %" PRIu32 ")", ranks->rank);
     report_set_command(name);

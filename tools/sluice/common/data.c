@@ -16,12 +16,13 @@
 static const char *advice_for(const sluice_error *error)
 {
     if (strstr(error->text, "allow_outside") != NULL) {
-        return "do that if you trust who made the list";
+        return "do that only if you trust the author of the list";
     }
-    if (strstr(error->text, "looked for pictures") != NULL ||
+    if (strstr(error->text, "looked for ") != NULL ||
         strstr(error->text, "the folder is empty") != NULL ||
         strstr(error->text, "of no known format") != NULL) {
-        return "a dataset is a folder of class folders with pictures, what `sluice pack` wrote, or "
+        return "a dataset is a folder of class folders with images, the output of `sluice pack`, "
+               "or "
                "one of the formats in docs/formats.md";
     }
     if (error->sys_errno == ENOENT) {
@@ -137,7 +138,7 @@ static bool open_mixed(sluice_dataset **all, double *weights, size_t *count,
     char path[4096];
     for (size_t i = 0; i < folder->mixed.count; i++) {
         if (!split_weight(folder->mixed.at[i], path, sizeof path, &weights[*count])) {
-            report("--mix %s: PATH=WEIGHT is expected, a weight above 0", folder->mixed.at[i]);
+            report("--mix %s: expected PATH=WEIGHT, with a weight above 0", folder->mixed.at[i]);
             *code = TOOL_USAGE;
             return false;
         }

@@ -30,7 +30,8 @@ static int parse(const char *given, struct part *part)
     const char *rest = parse_number(given, &index);
     rest = rest != NULL && *rest == '/' ? parse_number(rest + 1, &parts) : NULL;
     if (rest == NULL || *rest != '\0' || index >= parts) {
-        report("--part %s: must be I/N, I from 0 to N-1, N at most %d", given, PARTS_MAX);
+        report("--part %s: expected I/N, with I from 0 to N - 1 and N at most %d", given,
+               PARTS_MAX);
         return TOOL_USAGE;
     }
     *part = (struct part){.part = (uint32_t)index, .parts = (uint32_t)parts};

@@ -10,7 +10,7 @@
 static int use_given(const struct ranks_given *given, sluice_ranks *ranks)
 {
     if (given->rank == RANKS_NOT_GIVEN || given->world_size == 0) {
-        report("--rank and --world-size go together: give both, or none");
+        report("--rank and --world-size need each other: give both, or neither");
         return TOOL_USAGE;
     }
     if (given->rank >= given->world_size) {
