@@ -4,7 +4,7 @@
  *
  * Purpose: a row for each member that a text can say. Checks, the tool and the Python package read
  * it; a new option is a member at the end of its struct, a row here, and the code that goes by it.
- * Rows stand in the order in which --help lists them.
+ * The tool lists them by group (tools/sluice), Python in this order.
  *
  * Ranges are of what is given: 0 means the default, whatever the range. What a default is, and what
  * options have to be to each other, is checked where they are used.
