@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples in Python of docs/transforms.md: each makes the pixels that the page's sheet has of it.
+"""The examples in Python of docs/transforms.md: each makes the pixels of its tile in tests/data/steps.png.
 
-The sheet's pixels are those of the examples of the command line (tool_transforms_test, which says how it is laid out).
+These pixels are those of the examples of the command line (tool_transforms_test, which says how the tiles are laid out).
 """
 import pathlib
 import re
@@ -14,17 +14,17 @@ import sluice
 from sluice import transforms as T
 
 ROOT = pathlib.Path(__file__).parents[2]
-FRAME, TILE, COLUMNS, CELL_WIDTH, CELL_HEIGHT, GAP, EPOCH = 240, 80, 7, 88, 108, 8, 5
+FRAME, TILE, COLUMNS, GAP, EPOCH = 240, 80, 7, 8, 5
 ROWS = re.findall(r"^\| `(\w+)` \| `[^|]+` \| [^|]+ \| `(\w*T\.[^|]+)` \|$", (ROOT / "docs/transforms.md").read_text(), re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
 def sheet():
-    return numpy.asarray(Image.open(ROOT / "docs/transforms.png").convert("RGB"))
+    return numpy.asarray(Image.open(ROOT / "tests/data/steps.png").convert("RGB"))
 
 
 def tile(sheet, number):
-    x, y = GAP + number % COLUMNS * CELL_WIDTH, GAP + number // COLUMNS * CELL_HEIGHT
+    x, y = (GAP + place * (TILE + GAP) for place in (number % COLUMNS, number // COLUMNS))
     return sheet[y : y + TILE, x : x + TILE]
 
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docs/transforms.md against the library: that it has each step, with the arguments and presets of
- * the table of steps; that its examples in C are those of the command line; and that its sheet,
- * docs/transforms.png, is what these examples come to now.
+ * Compares docs/transforms.md with the library: the page lists each step with its arguments and
+ * defaults, its examples in C equal those of the command line, and their pixels are those of the
+ * committed sheet tests/data/steps.png: the picture, then a tile for each example.
  *
  *     tool_transforms_test SCENES PAGE SHEET [write]
  *
@@ -30,9 +30,7 @@ enum {
     TILE_BYTES = TILE * TILE * 3,
     COLUMNS = 7,
     GAP = 8,
-    LINE = 10,
-    CELL_WIDTH = TILE + GAP,
-    CELL_HEIGHT = TILE + 2 * LINE + GAP,
+    CELL = TILE + GAP,
     EPOCH = 5, /* in whose draws most can be seen */
     EXAMPLES_MAX = 64,
     NAME_BYTES = 48,
@@ -202,87 +200,26 @@ typedef struct sheet {
     uint8_t *rgb;
 } sheet;
 
-/* Columns of letters 5 wide, the lowest bit on top; "a" to "z", "_". */
-static const uint8_t letters[27][5] = {
-    {32, 84, 84, 84, 120}, {127, 72, 68, 68, 56}, {56, 68, 68, 68, 32}, {56, 68, 68, 72, 127},
-    {56, 84, 84, 84, 24},  {8, 126, 9, 1, 2},     {12, 82, 82, 82, 62}, {127, 8, 4, 4, 120},
-    {0, 68, 125, 64, 0},   {32, 64, 68, 61, 0},   {127, 16, 40, 68, 0}, {0, 65, 127, 64, 0},
-    {124, 4, 24, 4, 120},  {124, 8, 4, 4, 120},   {56, 68, 68, 68, 56}, {124, 20, 20, 20, 8},
-    {8, 20, 20, 24, 124},  {124, 8, 4, 4, 8},     {72, 84, 84, 84, 32}, {4, 63, 68, 64, 32},
-    {60, 64, 64, 32, 124}, {28, 32, 64, 32, 28},  {60, 64, 48, 64, 60}, {68, 40, 16, 40, 68},
-    {12, 80, 80, 80, 60},  {68, 100, 84, 76, 68}, {64, 64, 64, 64, 64},
-};
-
-/* As wide as it is. Where it ends. */
-static uint32_t put_letter(const sheet *s, uint32_t x, uint32_t y, char letter)
+static void put_tile(const sheet *s, size_t number, const uint8_t *tile)
 {
-    const uint8_t *columns = letters[letter >= 'a' && letter <= 'z' ? letter - 'a' : 26];
-    for (size_t i = 0; i < 5; i++) {
-        for (uint32_t bit = 0; bit < 8; bit++) {
-            if ((columns[i] >> bit & 1) != 0) {
-                memset(s->rgb + (((size_t)y + bit) * s->width + x) * 3, 225, 3);
-            }
-        }
-        x += columns[i] != 0;
-    }
-    return x + 1;
-}
-
-static uint32_t text_width(const char *text, size_t length)
-{
-    uint32_t width = 0;
-    for (size_t i = 0; i < length; i++) {
-        const uint8_t *columns = letters[text[i] >= 'a' && text[i] <= 'z' ? text[i] - 'a' : 26];
-        for (size_t c = 0; c < 5; c++) {
-            width += columns[c] != 0;
-        }
-        width++;
-    }
-    return width;
-}
-
-/* In two lines where it takes them. */
-static void put_name(const sheet *s, uint32_t x, uint32_t y, const char *name)
-{
-    const size_t length = strlen(name);
-    size_t first = length;
-    uint32_t widest = text_width(name, length);
-    for (size_t i = 1; i < length && text_width(name, length) > TILE; i++) {
-        const uint32_t lines[2] = {text_width(name, i), text_width(name + i, length - i)};
-        const uint32_t wider = lines[0] > lines[1] ? lines[0] : lines[1];
-        if (name[i - 1] == '_' && wider < widest) {
-            widest = wider;
-            first = i;
-        }
-    }
-    uint32_t at = x;
-    for (size_t i = 0; name[i] != '\0'; i++) {
-        at = i == first ? x : at;
-        at = put_letter(s, at, i < first ? y : y + LINE, name[i]);
-    }
-}
-
-static void put_tile(const sheet *s, size_t number, const char *name, const uint8_t *tile)
-{
-    const uint32_t x = GAP + (uint32_t)(number % COLUMNS) * CELL_WIDTH;
-    const uint32_t y = GAP + (uint32_t)(number / COLUMNS) * CELL_HEIGHT;
+    const uint32_t x = GAP + (uint32_t)(number % COLUMNS) * CELL;
+    const uint32_t y = GAP + (uint32_t)(number / COLUMNS) * CELL;
     for (size_t row = 0; row < TILE; row++) {
         // NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result): small
         memcpy(s->rgb + ((y + row) * s->width + x) * 3, tile + row * TILE * 3, TILE * 3);
     }
-    put_name(s, x, y + TILE + 2, name);
 }
 
 static sheet make_sheet(void)
 {
     const size_t rows = (example_count + 1 + COLUMNS - 1) / COLUMNS;
-    sheet s = {.width = GAP + COLUMNS * CELL_WIDTH, .height = GAP + (uint32_t)rows * CELL_HEIGHT};
+    sheet s = {.width = GAP + COLUMNS * CELL, .height = GAP + (uint32_t)rows * CELL};
     s.rgb = malloc((size_t)s.width * s.height * 3);
     assert_non_null(s.rgb);
     memset(s.rgb, 48, (size_t)s.width * s.height * 3);
-    put_tile(&s, 0, "the_picture", plain);
+    put_tile(&s, 0, plain);
     for (size_t i = 0; i < example_count; i++) {
-        put_tile(&s, i + 1, examples[i].name, examples[i].tile);
+        put_tile(&s, i + 1, examples[i].tile);
     }
     return s;
 }
