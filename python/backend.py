@@ -90,6 +90,7 @@ def package_of(path):
 def licenses(libraries):
     """(name, text) of the licences of what the wheel carries, where Debian's packages have them."""
     yield "LICENSE", (ROOT / "LICENSE").read_text()
+    yield "copyright", (ROOT / "cmake/debian/copyright").read_text()  # has the licence of the tool's letters
     for name, path in sorted(libraries.items()):
         package = package_of(os.path.realpath(path))
         text = pathlib.Path("/usr/share/doc") / (package or "") / "copyright"

@@ -82,7 +82,7 @@ def test_it_is_small_and_whole(wheel):
     assert "LICENSE" in licenses
     if shutil.which("dpkg-query"):  # elsewhere nobody knows where they are
         libraries = {name.removeprefix("sluice/lib/") for name in names if name.startswith("sluice/lib/")}
-        assert licenses == {"LICENSE"} | {f"{name}.txt" for name in libraries}
+        assert licenses == {"LICENSE", "copyright"} | {f"{name}.txt" for name in libraries}
 
 
 def environment(folder, wheel, *options):

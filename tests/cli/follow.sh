@@ -20,33 +20,49 @@ json 'def near(want): [., want] | transpose | all((.[0] - .[1]) | fabs < 1e-3);
     and (.boxes | split(" ") | map(tonumber) | near([14.25, 14.25, 50.75, 41.625, 41.625, 41.625, 64, 64])) and .labels == "7 3"
     and (.r | split(" ") | map(tonumber) | .[:4] | near([32.5 / 64, 27.9375 / 64, 36.5 / 64, 27.375 / 64])) and (.points | test("^19.19[0-9]* ")))'
 cp a.png plain.png
+cp out plain.json
 run 0 view scenes --samples 4 --draws 1 "${image[@]}" --column seg:mask -o filled.png
 # Without anything that follows, nothing is drawn over the picture.
-run 0 view scenes --samples 4 --draws 1 "${image[@]}" -o bare.png
+run 0 view scenes --samples 4 --draws 1 "${image[@]}" -o bare.png --json
+cp out bare.json
 ! cmp -s plain.png bare.png || fail "nothing is drawn"
 # The page says what the boxes of each draw are, in their colours.
 run 0 view scenes --samples 2 --draws 2 "${image[@]}" "${boxes[@]}" --column seg:mask -o page.html
-says page.html '<p>boxes, 0: <span style="color:#e6194b">&#9632;</span> 7 <span style="color:#3cb44b">&#9632;</span> 3</p>'
-[ "$(grep -c '<p>boxes, 1: ' page.html)" -eq 2 ] || fail "a line for each draw of a row"
+mark='<li><span class="mark" style="background:'
+[ "$(grep -c "^$mark#e6194b\"></span>7</li>" page.html)" -eq 4 ] || fail "label 7 of each draw"
+[ "$(grep -c "^$mark#3cb44b\"></span>3</li>" page.html)" -eq 4 ] || fail "label 3 of each draw"
+for class in 1 2 255; do
+    [ "$(grep -c "</span>class $class</li>" page.html)" -eq 4 ] || fail "class $class of each mask"
+done
+[ "$(grep -c '>epoch 1<' page.html)" -eq 2 ] || fail "a tile for each draw of a row"
+! grep -q '<dt>' page.html || fail "what is drawn or in a legend is text, too"
 run 0 view scenes --samples 2 --draws 1 "${image[@]}" --column boxes:boxes,length=9,format=xywh -o page.html
-says page.html '</span> 0 <span style="color:#3cb44b">&#9632;</span> 1</p>'
+says page.html "$mark#3cb44b\"></span>1</li>"
 # Two crops, each with what follows it; and after each step.
 run 0 view scenes --samples 2 --draws 1 "${image[@]}" --column large=image:image,size=96,crop=random,padding=0,augment=random_flip:0 \
     --column b=boxes:boxes,length=9,format=xywh,follows=large --column p=points:points,length=9,follows=large \
     --column m=seg:mask,follows=large -o two.png --json
-json '.pictures == ["image", "large"] and .width == 4 + 64 + 4 + 96 + 4'
+json '.pictures == ["image", "large"]
+    and (.samples | all(.tiles | map([.draw, .picture, .width, .height]) == [[0, "image", 64, 64], [0, "large", 96, 96]]))'
+cp out two.json
 run 0 view scenes --samples 1 --each-step --column image:image,size=96,crop=random,padding=0,augment=random_flip:1 \
     --column boxes:boxes,length=9,format=xywh,at-least-one=1 --column seg:mask -o steps.png --json
-json '.steps == ["random_crop:96:96:0", "random_flip:1"] and .width == 4 + 3 * 100'
+json '.steps == ["random_crop:96:96:0", "random_flip:1"] and (.samples[0].tiles | map([.draw, .width, .height]) == [[0, 96, 96], [1, 96, 96], [2, 96, 96]])'
+cp out steps.json
 refuses 2 'labels, crowds, background, ignore and overlap are of shapes' view scenes "${image[@]}" --column seg:mask,labels=labels -o a.png
 refuses 2 'the dataset has no field "no"' view scenes "${image[@]}" --column seg:mask,labels=labels,crowds=no -o a.png
 refuses 2 'shapes have to be a text' view scenes "${image[@]}" --column boxes:boxes,length=9,shapes=labels -o a.png
 refuses 2 "of one picture" view scenes --each-step "${image[@]}" --column large=image:image
 refuses 2 "of one picture" view scenes --each-step --column labels:ragged,length=9
+# Twice as large: boxes are named, masks have edges, and points are discs.
+run 0 view scenes --samples 1 --draws 1 --column image:image,size=192,crop=none,augment=resize:192:192 "${boxes[@]}" --column seg:mask \
+    --column points:points,length=9 -o double.png --json
+cp out double.json
 # A picture of another size than its tile.
-run 0 view scenes --samples 1 --draws 1 --size 64 --column image:image --augment center_crop:8:8 -o small.png
+run 0 view scenes --samples 1 --draws 1 --size 64 --column image:image --augment center_crop:8:8 -o small.png --json
+cp out small.json
 run 0 view scenes --samples 1 --draws 1 --size 64 --column image:image --augment center_crop:90:80 -o large.png --json
-json '.width == 72'
+cp out large.json
 
 # Boxes that are made anew of shapes, and a map of classes out of them: of a triangle that fills half of a smaller box.
 run 0 synth annotated --count 1 --size-scale 0.1
@@ -84,7 +100,7 @@ json '.samples[0].values.labels == "3 3"' # over itself, at another place
 run 0 view instances.json "${chosen[@]}" --samples 1 --draws 2 --size 64 -o lsj.png --json \
     --column image:image,crop=none,augment=scale_jitter:64:64+fixed_size_crop:64:64:fill_r=105+random_flip+copy_paste \
     --column boxes:boxes,length=9,format=xywh,shapes=segmentation
-json '.width == 2 * 68 + 4'
+json '.samples[0].tiles | map([.width, .height]) == [[64, 64], [64, 64]]'
 refuses 2 "does not bring pictures to one size" view instances.json "${chosen[@]}" --pipeline none
 refuses 2 "the pipeline has no step" view instances.json "${chosen[@]}" --pipeline none --each-step
 run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 --size 200 -o whole.png \
@@ -95,12 +111,16 @@ run 0 bench instances.json "${chosen[@]}" --epochs 1 --batch 1 "${image[@]}" "${
 python=/usr/bin/python3
 if "$python" -c 'import PIL' 2> /dev/null; then
     "$python" - << 'PY' || fail "what is drawn is not what it should be"
+import json
 from PIL import Image
 palette = [(230, 25, 75), (60, 180, 75), (255, 225, 25)]
 grey, tints = (100, 100, 100), {n: tuple((100 + c) // 2 for c in palette[(n - 1) % 12]) for n in (1, 2, 3)}
-def tile(name, left, side, row=0):
-    top = 4 + row * (side + 4)
-    return Image.open(name).convert("RGB").crop((left, top, left + side, top + side))
+def tile(name, number=0, row=0):
+    box = json.load(open(name + ".json"))["samples"][row]["tiles"][number]
+    right, bottom = box["left"] + box["width"], box["top"] + box["height"]
+    sheet = Image.open(name + ".png").convert("RGB")
+    assert right <= sheet.width and bottom <= sheet.height
+    return sheet.crop((box["left"], box["top"], right, bottom))
 def color_of(boxes, points, classes, x, y):
     """What a pixel has to be, by what is stored, moved by hand; None: not looked at."""
     for number, (px, py) in enumerate(points):
@@ -123,19 +143,28 @@ def quarters(middle, mirrored=False, unclear=()):
     return classes
 # x is 73 / 96 x - 4 there, by hand, and 48 in the middle of pixel 32; 255 has the colour of 3, as there are 12.
 for row in range(4):
-    check(tile("plain.png", 4, 64, row), [(14, 14, 51, 42), (42, 42, 64, 64)], [(19, 19), (57, 7)], quarters(32, unclear=(32,)))
+    check(tile("plain", 0, row), [(14, 14, 51, 42), (42, 42, 64, 64)], [(19, 19), (57, 7)], quarters(32, unclear=(32,)))
 stored, points = [(24, 24, 72, 60), (60, 60, 90, 90)], [(30, 30), (80, 14)]
-check(tile("two.png", 72, 96), stored, points, quarters(48))
+check(tile("two", 1), stored, points, quarters(48))
 for step in range(2):
-    check(tile("steps.png", 4 + 100 * step, 96), stored, [], quarters(48))
+    check(tile("steps", step), stored, [], quarters(48))
 flipped = [(96 - r, t, 96 - l, b) for l, t, r, b in stored]
-check(tile("steps.png", 4 + 200, 96), flipped, [], quarters(48, mirrored=True))
-assert set(tile("bare.png", 4, 64).getdata()) == {grey}
-paper = (32, 32, 32)
-small = tile("small.png", 4, 64)
-assert all(small.getpixel((x, y)) == (grey if x < 8 and y < 8 else paper) for x in range(64) for y in range(64))
-large = tile("large.png", 4, 64)
-assert all(large.getpixel((x, y)) == (grey if x >= 13 and y >= 8 else (0, 0, 0)) for x in range(64) for y in range(64))
+check(tile("steps", 2), flipped, [], quarters(48, mirrored=True))
+double = tile("double")
+red, green, yellow, black = *palette, (0, 0, 0)
+for (x, y), color in {
+    (40, 20): tints[1], (95, 20): red, (96, 20): grey, (40, 95): red, (40, 96): green, (20, 97): tints[2], (20, 188): tints[2], (95, 150): green, (96, 150): yellow,
+    (48, 80): red, (49, 80): red, (50, 80): tints[1], (142, 80): red, (144, 80): grey, (120, 120): green, (100, 119): red, (179, 150): green, (180, 150): tints[3],
+    (48, 33): red, (61, 33): red, (48, 32): tints[1], (62, 33): tints[1], (120, 105): green, (133, 105): green, (120, 104): tints[3],
+    (61, 61): red, (61, 58): red, (61, 57): black, (65, 61): black, (66, 61): tints[1], (161, 29): green, (161, 33): black, (161, 34): grey,
+}.items():
+    assert double.getpixel((x, y)) == color, (x, y, double.getpixel((x, y)), color)
+assert (255, 255, 255) in {double.getpixel((x, y)) for x in range(48, 62) for y in range(33, 48)}, "no number on the tag"
+assert set(tile("bare").getdata()) == {grey}
+small = tile("small")
+assert small.size == (8, 8) and set(small.getdata()) == {grey}
+large = tile("large")
+assert large.size == (64, 64) and all(large.getpixel((x, y)) == (grey if x >= 13 and y >= 8 else (0, 0, 0)) for x in range(64) for y in range(64))
 PY
 fi
 
@@ -163,8 +192,8 @@ read -ra asked < <(sed -n 's/^boxes  *follow the picture: //p; s/^  *\(--column 
 [ "${#asked[@]}" -eq 6 ] || fail "info says nothing of boxes"
 run 0 view pictures/instances_a.json "${asked[@]}" --pipeline eval --draws 1 --size 64 -o coco.html --json
 json '.samples | map(.values.labels) == ["", "3", ""]'
-says coco.html '</span> 3 &lt;cat&gt;</p>'
-[ "$(grep -c '9632' coco.html)" -eq 1 ] || fail "boxes where there are none"
+says coco.html '</span>3 &lt;cat&gt;</li>'
+[ "$(grep -c 'class="mark"' coco.html)" -eq 1 ] || fail "boxes where there are none"
 run 0 info scenes
 ! grep -q '^boxes' out || fail "boxes where there are none"
 

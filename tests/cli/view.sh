@@ -4,9 +4,18 @@
 . "$(dirname "$0")/lib.sh"
 need jq
 
+# view_as NAME DATASET ARGUMENT ...: the same under another name, which stands above the pictures.
+view_as() {
+    mkdir -p links
+    ln -sfn "../$2" "links/$1"
+    cd links || exit 1
+    run 0 view "$1" "${@:3}"
+    cd .. || exit 1
+}
+
 run 0 synth photos --count 30 --classes 5 --size-scale 0.4
 run 0 view photos --samples 4 --draws 3 --size 64 -o a.png --json
-json '.width == 3 * 68 + 4 and .height == 4 * 68 + 4 and .draws == 3'
+json '.draws == 3 and (.samples | all(.tiles | map([.draw, .picture, .width, .height]) == [range(3) | [., "image", 64, 64]]))'
 json '(.samples | length == 4) and (.samples | map(.sample) | . == (sort | unique))'
 json '.samples | all(.label >= 0 and .bad == false and (.class | test("^n")))'
 json '.samples | map(.label) | unique | length > 2'
@@ -56,6 +65,7 @@ for mixing in mixup cutmix:0.5 timm_mix:0.8:1; do
     says err "is left out"
     [ "$(wc -l < err)" -eq 1 ] || fail "one note"
 done
+run 0 "${sheet[@]}" --column image:image --column l=label:one_hot,length=5,dtype=f32 -o alone.png
 run 0 "${sheet[@]}" --column image:image,augment=mixup -o mixed.png \
     --column l=label:one_hot,length=5,dtype=f32,mixes=image --json
 cmp -s alone.png mixed.png || fail "mixup of a column is shown"
@@ -74,7 +84,7 @@ refuses 2 "mixes nothing" "${sheet[@]}" --column image:image \
 
 # Packed shards hold the same pictures, so in the same order they draw the same sheet.
 run 0 pack photos packed --keep-order
-run 0 view packed --samples 4 --draws 3 --size 64 -o packed.png
+view_as photos packed --samples 4 --draws 3 --size 64 -o ../packed.png
 cmp -s a.png packed.png || fail "folder and shards differ"
 
 # A sheet is a PNG, so a folder of them is a dataset: seen, packed as it is and as pixels, checked.
@@ -86,7 +96,7 @@ run 0 pack sheets sheets_packed --keep-order
 run 0 pack sheets sheets_pixels --keep-order --raw
 for packed in sheets_packed sheets_pixels; do
     run 0 verify $packed --decode
-    run 0 view $packed --samples 2 --draws 2 --size 48 -o of_$packed.png
+    view_as sheets $packed --samples 2 --draws 2 --size 48 -o ../of_$packed.png
     cmp -s of_files.png of_$packed.png || fail "$packed holds other pictures"
 done
 
@@ -113,10 +123,17 @@ run 0 view many --samples 1 --draws 1 --size 32 -o many.png --json
 json '.samples[0] | .sample == 0 and (.bad | not)'
 
 # The text: on stdout beside a PNG, and on a page, where a name is data and no markup.
+run 0 view photos --samples 4 --draws 3 --size 64 -o a.png --json
+cp out a.json
+run 0 view photos --samples 2 --draws 64 --size 100 -o wide.png --json
+json '.width <= 1608'
+cp out wide.json
+run 0 view photos --samples 2 --draws 2 -o views.png --column image:image,size=300 --column small=image:image,size=40 --json
+cp out views.json
 run 0 view photos --samples 4 --draws 3 --size 64 -o a.png
 [ "$(grep -c '^#[0-9]*  [0-9]* n[0-9]*  .*JPEG$' out)" -eq 4 ] || fail "a line for each row"
 run 0 view photos --samples 4 --draws 3 --size 64 -o page.html --json
-json '.width == 3 * 68 + 4 and .height == 4 * 68 + 4'
+json '.width == null and .height == null and (.samples | all(has("tiles") | not))'
 cp out page.json
 run 0 view photos --samples 4 --draws 3 --size 64 -o page.html
 [ "$(grep -c '^#' out)" -eq 0 ] || fail "the page has the text"
@@ -128,15 +145,40 @@ refuses 1 "none/x.html" view photos --samples 2 --draws 1 --size 32 -o none/x.ht
 python=/usr/bin/python3
 if "$python" -c 'import PIL' 2> /dev/null; then
     "$python" - <<'PY' || fail "the PNG does not decode to what was asked for"
-from PIL import Image
-sheet = Image.open("a.png")
-sheet.load()
-assert sheet.size == (208, 276) and sheet.mode == "RGB"
-tiles = [sheet.crop((4 + 68 * c, 4, 68 + 68 * c, 68)).tobytes() for c in range(3)]
-assert len(set(tiles)) == 3, "the draws of a sample are equal"
+import base64, html.parser, io, itertools, json, os
+from PIL import Image, ImageDraw, ImageFont
+def load(name):
+    """The sheet, and the places of each sample's tiles."""
+    sheet, facts = Image.open(name + ".png"), json.load(open(name + ".json"))
+    assert sheet.size == (facts["width"], facts["height"]) and sheet.mode == "RGB"
+    return sheet, [[(t["left"], t["top"], t["left"] + t["width"], t["top"] + t["height"]) for t in s["tiles"]] for s in facts["samples"]]
+sheet, places = load("a")
+rows = [[sheet.crop(box) for box in row] for row in places]
+assert all(len({tile.tobytes() for tile in row}) == 3 for row in rows), "the draws of a sample are equal"
 
-# The page: its pictures, put together, are the sheet; its text is that of the rows, as data.
-import base64, html.parser, io, json
+# Tiles lie apart and inside of the sheet, with text above each row: pixels that are not paper.
+for name in ("a", "wide", "views"):
+    whole, all_places = load(name)
+    boxes = sorted(itertools.chain(*all_places))
+    assert len(boxes) == len(set(boxes))
+    for a, b in itertools.combinations(boxes, 2):
+        assert a[2] < b[0] or b[2] < a[0] or a[3] < b[1] or b[3] < a[1], (a, b)
+    assert all(0 < l and 0 < t and r < whole.width and b < whole.height for l, t, r, b in boxes)
+    for row in all_places:
+        left, top = row[0][:2]
+        assert max(whole.crop((left, top - 24, left + 60, top - 1)).convert("L").getdata()) > 200
+# The title has the letters of DejaVu Sans, as Pillow draws them.
+font = "/usr/share/fonts/truetype/dejavu/DejaVuSans-Bold.ttf"
+if os.path.exists(font):
+    font, x, wanted = ImageFont.truetype(font, 14), 20, Image.new("RGB", sheet.size, (32, 32, 32))
+    for letter in "photos":
+        ImageDraw.Draw(wanted).text((x, 20), letter, fill=(236, 236, 236), font=font)
+        x += round(font.getlength(letter))
+    area = (10, 10, x + 40, 38)
+    apart = [abs(a - b) for a, b in zip(sheet.crop(area).convert("L").getdata(), wanted.crop(area).convert("L").getdata())]
+    assert max(apart) < 16, max(apart)
+
+# The page: its pictures are the tiles; its text is that of the rows, as data.
 class Page(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
@@ -151,21 +193,22 @@ class Page(html.parser.HTMLParser):
             assert picture.size == tuple(int(dict(attributes)[side]) for side in ("width", "height"))
             self.pictures.append(picture)
     def handle_data(self, data):
-        self.text.setdefault(self.tag, []).append(data.strip())
+        if data.strip():
+            self.text.setdefault(self.tag, []).append(data.strip())
 page = Page()
 page.feed(open("page.html", encoding="utf-8").read())
-rows = [sheet.crop((0, 4 + 68 * r, 208, 68 + 68 * r)).tobytes() for r in range(4)]
-assert [picture.tobytes() for picture in page.pictures] == rows
-captions = [text for text in page.text["h2"] if text]
+assert [picture.tobytes() for picture in page.pictures] == [tile.tobytes() for row in rows for tile in row]
+captions = page.text["h2"]
 samples = json.load(open("page.json"))["samples"]
 for caption, sample in zip(captions, samples, strict=True):
-    assert caption.startswith("#%d  %d %s  " % (sample["sample"], sample["label"], sample["class"])), caption
-    assert caption.endswith(".JPEG")
+    assert caption == "#%d  %d %s" % (sample["sample"], sample["label"], sample["class"]), caption
+assert len(page.text["small"]) == 4 and all(key.endswith(".JPEG") for key in page.text["small"])
+assert page.text["figcaption"][:3] == ["epoch 0", "epoch 1", "epoch 2"], page.text["figcaption"]
 named = Page()
 named.feed(open("named.html", encoding="utf-8").read())
 assert not named.elements & {"script", "b", "i"}, "a name became markup"
 assert any('<script>"&amp;' in text for text in named.text["h2"]), named.text["h2"]
 assert any("Zoë" in text for text in named.text["h2"])
-assert any("label: " in text for text in named.text["p"])
+assert "label" in named.text["dt"]
 PY
 fi

@@ -25,6 +25,12 @@ static bool is_red(int x, int y)
     return memcmp(pixels[y + AROUND][x + AROUND], red, 3) == 0;
 }
 
+static bool is_black(int x, int y)
+{
+    const uint8_t *pixel = pixels[y + AROUND][x + AROUND];
+    return pixel[0] == 0 && pixel[1] == 0 && pixel[2] == 0;
+}
+
 /* In a box of whole pixels and not in the one that is `line` smaller on each side; in the tile. */
 static void expect_outline(const struct overlay *tile, const int box[4], int line)
 {
@@ -75,7 +81,11 @@ TEST(test_points)
     }
     tile = tile_of(SIDE, SIDE);
     overlay_point(&tile, 20, 20, red);
-    assert_true(is_red(17, 20) && is_red(23, 20) && is_red(20, 23) && !is_red(24, 20));
+    /* A disc with a rim. */
+    assert_true(is_red(17, 20) && is_red(23, 20) && is_red(20, 23) && is_red(22, 22));
+    assert_true(is_black(16, 20) && is_black(24, 20) && is_black(20, 24) && is_black(23, 23));
+    assert_true(pixels[20 + AROUND][25 + AROUND][0] == PAPER &&
+                pixels[16 + AROUND][16 + AROUND][0] == PAPER);
 }
 
 TEST(test_nothing_of_what_is_no_number)

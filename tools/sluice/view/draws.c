@@ -78,12 +78,9 @@ static sluice_status take_row(struct view *view, const sluice_batch *batch, uint
         if (status < 0) {
             return status;
         }
-        const struct overlay tile = sheet_put_tile(&view->sheet, (struct sheet_place){row, draw, i},
-                                                   image.data, size.width, size.height);
-        status = marks_draw(view, batch, i, &tile, size);
-    }
-    for (uint32_t i = 0; i < view->box_count && status >= 0; i++) {
-        status = marks_describe(view, batch, i, view_legend(view, row, draw, i), LEGEND_SHOWN);
+        const struct sheet_place at = {row, draw, i};
+        sheet_put_tile(&view->sheet, at, image.data, size.width, size.height);
+        status = marks_draw(view, batch, at, size);
     }
     return draw == 0 && status >= 0 ? take_facts(view, batch, row) : status;
 }

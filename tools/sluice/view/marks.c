@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "marks.h"
 
+#include "safe_text.h"
+#include "tag.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { SEEN = 256 };
 
 /* ---- which ---- */
 
@@ -38,17 +43,62 @@ static uint32_t picture_of(const struct view *view, const struct column_set *set
     return name[0] == '\0' ? 0 : find_picture(view, name);
 }
 
+bool marks_are_drawn(const struct column_spec *spec)
+{
+    return marks_are_drawn_only(spec) || spec->kind == SLUICE_COLUMN_BOXES ||
+           spec->kind == SLUICE_COLUMN_POINTS;
+}
+
+/* Whether a field has an element for each box of another, as the dataset knows. */
+static bool field_is_of(const sluice_dataset *dataset, const char *name, const char *boxes)
+{
+    sluice_field field = SLUICE_FIELD_INIT;
+    for (uint32_t i = 0; sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK; i++) {
+        if (strcmp(field.name, name) == 0) {
+            return field.per_box != 0 && (field.of[0] == '\0' || strcmp(field.of, boxes) == 0);
+        }
+    }
+    return false;
+}
+
+/* A number of each box, such as its label. */
+static bool belongs_to(const struct view *view, const struct column_spec *spec,
+                       const struct column_spec *boxes)
+{
+    if (spec->kind != SLUICE_COLUMN_RAGGED && spec->kind != SLUICE_COLUMN_PADDED) {
+        return false;
+    }
+    return spec->follows[0] != '\0' ? strcmp(spec->follows, boxes->name) == 0
+                                    : field_is_of(view->dataset, spec->field, boxes->field);
+}
+
+bool marks_are_of_boxes(const struct view *view, const struct column_set *set,
+                        const struct column_spec *spec)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (set->specs[i].kind == SLUICE_COLUMN_BOXES && belongs_to(view, spec, &set->specs[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool marks_have_legend(const struct column_spec *spec)
+{
+    return spec->kind == SLUICE_COLUMN_BOXES || spec->kind == SLUICE_COLUMN_MASK;
+}
+
 void marks_find(struct view *view, const struct column_set *set)
 {
     for (uint32_t i = 0; i < set->count; i++) {
         const struct column_spec *spec = &set->specs[i];
-        if (spec->kind == SLUICE_COLUMN_MASK || spec->kind == SLUICE_COLUMN_BOXES ||
-            spec->kind == SLUICE_COLUMN_POINTS || spec->kind == SLUICE_COLUMN_INSTANCES) {
+        if (marks_are_drawn(spec)) {
             view->marks[view->mark_count++] = (struct view_mark){
                 .spec = spec,
                 .picture = picture_of(view, set, spec),
+                .legend = view->legend_count,
                 .values = {.column = spec->name, .is_padded = spec->follower.padded != 0}};
-            view->box_count += spec->kind == SLUICE_COLUMN_BOXES;
+            view->legend_count += marks_have_legend(spec);
         }
     }
 }
@@ -79,63 +129,101 @@ struct drawn {
     uint64_t count; /* of numbers */
     struct picture_size size;
     double across, down;
+    bool seen[SEEN]; /* numbers of a mask, from 1 on */
 };
 
-static void draw_mask(const struct overlay *tile, const struct drawn *drawn)
+/* The number of a pixel's colour and 1, or 0: from a map of `detail` channels, or instance number
+ * `detail`. */
+typedef uint64_t number_at(const struct drawn *drawn, uint64_t detail, uint32_t x, uint32_t y);
+
+static uint64_t class_at(const struct drawn *drawn, uint64_t detail, uint32_t x, uint32_t y)
 {
-    const uint64_t width = drawn->size.width;
-    const uint64_t pixels = width * drawn->size.height;
-    const uint64_t channels = pixels > 0 ? drawn->count / pixels : 0;
-    for (uint32_t y = 0; channels > 0 && y < tile->height; y++) {
+    return class_of(&drawn->tensor, y * drawn->size.width + x, detail);
+}
+
+static uint64_t instance_at(const struct drawn *drawn, uint64_t detail, uint32_t x, uint32_t y)
+{
+    const uint8_t *mask = drawn->tensor.data;
+    const uint64_t pixel = (detail * drawn->size.height + y) * drawn->size.width + x;
+    return mask[pixel] != 0 ? detail + 1 : 0;
+}
+
+/* Whether one of a pixel's neighbours in the tile has another number. */
+static bool is_edge(const struct overlay *tile, const struct drawn *drawn, number_at *at,
+                    uint64_t detail, const uint32_t place[2])
+{
+    const uint64_t number = at(drawn, detail, place[0], place[1]);
+    for (int i = 0; i < 4; i++) {
+        const int64_t x = (int64_t)place[0] + (i == 0) - (i == 1);
+        const int64_t y = (int64_t)place[1] + (i == 2) - (i == 3);
+        if (x >= 0 && x < tile->width && y >= 0 && y < tile->height &&
+            at(drawn, detail, (uint32_t)x, (uint32_t)y) != number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void paint(const struct overlay *tile, struct drawn *drawn, number_at *at, uint64_t detail)
+{
+    for (uint32_t y = 0; y < tile->height; y++) {
         for (uint32_t x = 0; x < tile->width; x++) {
-            const uint64_t number = class_of(&drawn->tensor, y * width + x, channels);
-            if (number > 0) {
+            const uint64_t number = at(drawn, detail, x, y);
+            if (number == 0) {
+                continue;
+            }
+            drawn->seen[number < SEEN ? number : 0] = true;
+            if (overlay_is_large(tile) && is_edge(tile, drawn, at, detail, (uint32_t[]){x, y})) {
+                overlay_dot(tile, x, y, overlay_color(number - 1));
+            } else {
                 overlay_tint(tile, x, y, overlay_color(number - 1));
             }
         }
     }
 }
 
-static void draw_instance(const struct overlay *tile, const uint8_t *mask, uint64_t width,
-                          const uint8_t color[3])
+static void draw_mask(const struct overlay *tile, struct drawn *drawn)
 {
-    for (uint32_t y = 0; y < tile->height; y++) {
-        for (uint32_t x = 0; x < tile->width; x++) {
-            if (mask[y * width + x] != 0) {
-                overlay_tint(tile, x, y, color);
-            }
-        }
+    const uint64_t pixels = drawn->size.width * drawn->size.height;
+    const uint64_t channels = pixels > 0 ? drawn->count / pixels : 0;
+    if (channels > 0) {
+        paint(tile, drawn, class_at, channels);
     }
 }
 
 /* Each in the colour of its box. */
-static void draw_instances(const struct overlay *tile, const struct drawn *drawn)
+static void draw_instances(const struct overlay *tile, struct drawn *drawn)
 {
     const uint64_t pixels = drawn->size.width * drawn->size.height;
-    const uint8_t *masks = drawn->tensor.data;
     for (uint64_t i = 0; pixels > 0 && i < drawn->count / pixels; i++) {
-        draw_instance(tile, masks + i * pixels, drawn->size.width, overlay_color(i));
+        paint(tile, drawn, instance_at, i);
+    }
+}
+
+/* Left, top, right and bottom of a box, in the tile. */
+static void place_box(const struct drawn *drawn, uint64_t number, double box[4])
+{
+    const sluice_column *how = drawn->how;
+    const float *values = (const float *)drawn->tensor.data + number * 4;
+    for (size_t k = 0; k < 4; k++) {
+        box[k] = (double)values[k] * (k % 2 == 0 ? drawn->across : drawn->down);
+    }
+    if (how->out_format == SLUICE_BOX_CXCYWH) {
+        box[0] -= box[2] / 2;
+        box[1] -= box[3] / 2;
+    }
+    if (how->out_format == SLUICE_BOX_CXCYWH || how->out_format == SLUICE_BOX_XYWH) {
+        box[2] += box[0];
+        box[3] += box[1];
     }
 }
 
 static void draw_boxes(const struct overlay *tile, const struct drawn *drawn)
 {
-    const sluice_column *how = drawn->how;
-    const float *values = drawn->tensor.data;
-    for (uint64_t i = 0; i + 4 <= drawn->count; i += 4) {
+    for (uint64_t i = 0; i < drawn->count / 4; i++) {
         double box[4];
-        for (size_t k = 0; k < 4; k++) {
-            box[k] = (double)values[i + k] * (k % 2 == 0 ? drawn->across : drawn->down);
-        }
-        if (how->out_format == SLUICE_BOX_CXCYWH) {
-            box[0] -= box[2] / 2;
-            box[1] -= box[3] / 2;
-        }
-        if (how->out_format == SLUICE_BOX_CXCYWH || how->out_format == SLUICE_BOX_XYWH) {
-            box[2] += box[0];
-            box[3] += box[1];
-        }
-        overlay_box(tile, box, overlay_color(i / 4));
+        place_box(drawn, i, box);
+        overlay_box(tile, box, overlay_color(i));
     }
 }
 
@@ -163,55 +251,17 @@ static void draw_points(const struct overlay *tile, const struct drawn *drawn)
     }
 }
 
-static sluice_status draw_mark(const struct view_mark *mark, const sluice_batch *batch,
-                               const struct overlay *tile, struct picture_size size)
-{
-    const bool relative = mark->spec->follower.out_relative != 0;
-    struct drawn drawn = {.how = &mark->spec->follower,
-                          .tensor = SLUICE_TENSOR_INIT,
-                          .size = size,
-                          .across = relative ? (double)size.width : 1,
-                          .down = relative ? (double)size.height : 1};
-    const sluice_status status = values_take(batch, &mark->values, &drawn.tensor, &drawn.count);
-    if (status < 0) {
-        return status;
-    }
-    if (mark->spec->kind == SLUICE_COLUMN_MASK) {
-        draw_mask(tile, &drawn);
-    } else if (mark->spec->kind == SLUICE_COLUMN_INSTANCES) {
-        draw_instances(tile, &drawn);
-    } else if (mark->spec->kind == SLUICE_COLUMN_BOXES) {
-        draw_boxes(tile, &drawn);
-    } else {
-        draw_points(tile, &drawn);
-    }
-    return status;
-}
-
-sluice_status marks_draw(const struct view *view, const sluice_batch *batch, uint32_t picture,
-                         const struct overlay *tile, struct picture_size size)
-{
-    static const int order[] = {SLUICE_COLUMN_MASK, SLUICE_COLUMN_INSTANCES, SLUICE_COLUMN_BOXES,
-                                SLUICE_COLUMN_POINTS};
-    sluice_status status = SLUICE_OK;
-    for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
-        for (uint32_t i = 0; i < view->mark_count && status >= 0; i++) {
-            const struct view_mark *mark = &view->marks[i];
-            if (mark->spec->kind == order[k] && mark->picture == picture) {
-                status = draw_mark(mark, batch, tile, size);
-            }
-        }
-    }
-    return status;
-}
-
 /* ---- what is said of boxes ---- */
 
-/* A number of each box, such as its label. */
-static bool belongs_to(const struct column_spec *spec, const struct column_spec *boxes)
+static bool is_label(const struct column_spec *spec)
 {
-    return (spec->kind == SLUICE_COLUMN_RAGGED || spec->kind == SLUICE_COLUMN_PADDED) &&
-           strcmp(spec->follows, boxes->name) == 0;
+    return strcmp(spec->field, "labels") == 0 || strcmp(spec->field, "label") == 0;
+}
+
+static const char *class_name(const struct view *view, double label)
+{
+    return label >= 0 && label < 0x1p31 ? sluice_dataset_class_name(view->dataset, (int64_t)label)
+                                        : NULL;
 }
 
 static size_t put(char *text, size_t bytes, size_t used, const char *more)
@@ -220,33 +270,40 @@ static size_t put(char *text, size_t bytes, size_t used, const char *more)
     return used + (length > 0 ? (size_t)length : 0);
 }
 
+/* A name may hold anything. */
+static void make_one_line(char *text)
+{
+    for (; *text != '\0'; text++) {
+        *text = (char)((unsigned char)*text < ' ' ? ' ' : *text);
+    }
+}
+
 /* "7 dog" of labels, "area=12" of others. */
 static void describe_number(const struct view *view, const struct column_spec *spec, double value,
                             char *text, size_t bytes)
 {
-    const bool is_label = strcmp(spec->field, "labels") == 0 || strcmp(spec->field, "label") == 0;
-    const char *name = is_label && value >= 0 && value < 0x1p31
-                           ? sluice_dataset_class_name(view->dataset, (int64_t)value)
-                           : NULL;
-    if (is_label) {
+    const char *name = is_label(spec) ? class_name(view, value) : NULL;
+    if (is_label(spec)) {
         snprintf(text, bytes, " %.15g%s%.80s", value, name != NULL ? " " : "",
                  name != NULL ? name : "");
     } else {
         snprintf(text, bytes, " %s=%.6g", spec->name, value);
     }
-    for (char *at = text; *at != '\0'; at++) {
-        *at = (char)((unsigned char)*at < ' ' ? ' ' : *at); /* a name may hold anything */
-    }
+    make_one_line(text);
 }
 
-static const struct view_mark *boxes_of(const struct view *view, uint32_t number)
+/* Number `box` of a column that belongs to boxes, if that has one for each. */
+static sluice_status value_of_box(const sluice_batch *batch, const struct column_spec *spec,
+                                  uint64_t box, bool *found, double *value)
 {
-    for (uint32_t i = 0; i < view->mark_count; i++) {
-        if (view->marks[i].spec->kind == SLUICE_COLUMN_BOXES && number-- == 0) {
-            return &view->marks[i];
-        }
-    }
-    return NULL;
+    const struct values_source source = {.column = spec->name,
+                                         .is_padded = spec->kind == SLUICE_COLUMN_PADDED};
+    sluice_tensor tensor = SLUICE_TENSOR_INIT;
+    uint64_t count = 0;
+    const sluice_status status = values_take(batch, &source, &tensor, &count);
+    *found = status >= 0 && row_values(&tensor, source.is_padded) == 1 && box < count;
+    *value = *found ? values_number(&tensor, box) : 0;
+    return status;
 }
 
 /* What belongs to box `box`. */
@@ -255,46 +312,151 @@ static sluice_status describe_box(const struct view *view, const sluice_batch *b
                                   size_t bytes)
 {
     size_t used = 0;
+    sluice_status status = SLUICE_OK;
     text[0] = '\0';
-    for (uint32_t i = 0; i < view->columns->count; i++) {
+    for (uint32_t i = 0; i < view->columns->count && status >= 0; i++) {
         const struct column_spec *spec = &view->columns->specs[i];
-        const struct values_source source = {.column = spec->name,
-                                             .is_padded = spec->kind == SLUICE_COLUMN_PADDED};
-        sluice_tensor tensor = SLUICE_TENSOR_INIT;
-        uint64_t count = 0;
-        if (!belongs_to(spec, boxes)) {
-            continue;
+        bool found = false;
+        double value = 0;
+        if (belongs_to(view, spec, boxes)) {
+            status = value_of_box(batch, spec, box, &found, &value);
         }
-        const sluice_status status = values_take(batch, &source, &tensor, &count);
-        if (status < 0) {
-            return status;
-        }
-        if (row_values(&tensor, source.is_padded) == 1 && box < count) {
+        if (found) {
             char one[160];
-            describe_number(view, spec, values_number(&tensor, box), one, sizeof one);
+            describe_number(view, spec, value, one, sizeof one);
             used = put(text, bytes, used, one);
         }
     }
-    return SLUICE_OK;
+    return status;
 }
 
-sluice_status marks_describe(const struct view *view, const sluice_batch *batch, uint32_t number,
-                             char *text, size_t bytes)
+/* A line for each of `count` boxes; what does not fit is cut off. */
+static sluice_status describe_boxes(const struct view *view, const sluice_batch *batch,
+                                    const struct column_spec *boxes, uint64_t count, char *text)
 {
-    const struct view_mark *boxes = boxes_of(view, number);
-    sluice_tensor tensor = SLUICE_TENSOR_INIT;
-    uint64_t count = 0;
     size_t used = 0;
-    sluice_status status = values_take(batch, &boxes->values, &tensor, &count);
+    sluice_status status = SLUICE_OK;
     text[0] = '\0';
-    for (uint64_t i = 0; i < count / 4 && status >= 0 && used < bytes; i++) {
+    for (uint64_t i = 0; i < count && status >= 0 && used < LEGEND_SHOWN; i++) {
         char one[256];
-        status = describe_box(view, batch, boxes->spec, i, one, sizeof one);
-        used = put(text, bytes, used, i > 0 ? "\n" : "");
+        char line[300];
+        status = describe_box(view, batch, boxes, i, one, sizeof one);
         if (one[0] == '\0') {
             snprintf(one, sizeof one, " %" PRIu64, i);
         }
-        used = put(text, bytes, used, one + 1);
+        snprintf(line, sizeof line, "%s%" PRIu64 "\t%s", i > 0 ? "\n" : "", i, one + 1);
+        used = put(text, LEGEND_SHOWN, used, line);
+    }
+    return status;
+}
+
+/* A line for each class of a map that is seen. Only one made of shapes has the dataset's classes.
+ */
+static void describe_classes(const struct view *view, const struct view_mark *mark,
+                             const struct drawn *drawn, char *text)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint64_t i = 1; i < SEEN; i++) {
+        const char *name = mark->spec->labels[0] != '\0' ? class_name(view, (double)i) : NULL;
+        char one[96];
+        char line[160];
+        if (drawn->seen[i]) {
+            snprintf(one, sizeof one, "%.80s", name != NULL ? name : "");
+            make_one_line(one);
+            snprintf(line, sizeof line, "%s%" PRIu64 "\tclass %" PRIu64 "%s%s",
+                     used > 0 ? "\n" : "", i - 1, i, name != NULL ? " " : "", one);
+            used = put(text, LEGEND_SHOWN, used, line);
+        }
+    }
+}
+
+/* ---- all marks of a picture ---- */
+
+/* The name of a box's class, or the class's number; empty without labels. */
+static sluice_status name_box(const struct view *view, const sluice_batch *batch,
+                              const struct column_spec *boxes, uint64_t box, char *text,
+                              size_t bytes)
+{
+    sluice_status status = SLUICE_OK;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < view->columns->count && status >= 0; i++) {
+        const struct column_spec *spec = &view->columns->specs[i];
+        bool found = false;
+        double value = 0;
+        if (belongs_to(view, spec, boxes) && is_label(spec)) {
+            status = value_of_box(batch, spec, box, &found, &value);
+        }
+        if (found) {
+            char number[32];
+            const char *name = class_name(view, value);
+            snprintf(number, sizeof number, "%.15g", value);
+            snprintf(text, bytes, "%s", name != NULL ? name : number);
+        }
+    }
+    return status;
+}
+
+static sluice_status draw_tags(const struct view *view, const sluice_batch *batch,
+                               const struct column_spec *boxes, const struct overlay *tile,
+                               const struct drawn *drawn)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint64_t i = 0; i < drawn->count / 4 && status >= 0; i++) {
+        double box[4];
+        char name[80];
+        status = name_box(view, batch, boxes, i, name, sizeof name);
+        place_box(drawn, i, box);
+        tag_draw(tile, box, SAFE(name), overlay_color(i));
+    }
+    return status;
+}
+
+static sluice_status draw_mark(const struct view *view, const struct view_mark *mark,
+                               const sluice_batch *batch, struct sheet_place at,
+                               struct picture_size size)
+{
+    const bool relative = mark->spec->follower.out_relative != 0;
+    const struct overlay tile = sheet_tile(&view->sheet, at);
+    char *legend = view_legend(view, at.row, at.draw, mark->legend);
+    struct drawn drawn = {.how = &mark->spec->follower,
+                          .tensor = SLUICE_TENSOR_INIT,
+                          .size = size,
+                          .across = relative ? (double)size.width : 1,
+                          .down = relative ? (double)size.height : 1};
+    sluice_status status = values_take(batch, &mark->values, &drawn.tensor, &drawn.count);
+    if (status < 0) {
+        return status;
+    }
+    if (mark->spec->kind == SLUICE_COLUMN_MASK) {
+        draw_mask(&tile, &drawn);
+        describe_classes(view, mark, &drawn, legend);
+    } else if (mark->spec->kind == SLUICE_COLUMN_INSTANCES) {
+        draw_instances(&tile, &drawn);
+    } else if (mark->spec->kind == SLUICE_COLUMN_BOXES) {
+        draw_boxes(&tile, &drawn);
+        status = draw_tags(view, batch, mark->spec, &tile, &drawn);
+        return status < 0 ? status
+                          : describe_boxes(view, batch, mark->spec, drawn.count / 4, legend);
+    } else {
+        draw_points(&tile, &drawn);
+    }
+    return status;
+}
+
+sluice_status marks_draw(const struct view *view, const sluice_batch *batch, struct sheet_place at,
+                         struct picture_size size)
+{
+    static const int order[] = {SLUICE_COLUMN_MASK, SLUICE_COLUMN_INSTANCES, SLUICE_COLUMN_BOXES,
+                                SLUICE_COLUMN_POINTS};
+    sluice_status status = SLUICE_OK;
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
+        for (uint32_t i = 0; i < view->mark_count && status >= 0; i++) {
+            const struct view_mark *mark = &view->marks[i];
+            if (mark->spec->kind == order[k] && mark->picture == at.number) {
+                status = draw_mark(view, mark, batch, at, size);
+            }
+        }
     }
     return status;
 }

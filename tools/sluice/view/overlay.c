@@ -16,9 +16,9 @@ const uint8_t *overlay_color(uint64_t number)
     return colors[number % OVERLAY_COLORS];
 }
 
-static uint32_t smaller_side(const struct overlay *tile)
+bool overlay_is_large(const struct overlay *tile)
 {
-    return tile->width < tile->height ? tile->width : tile->height;
+    return tile->width >= LARGE && tile->height >= LARGE;
 }
 
 static uint8_t *pixel_of(const struct overlay *tile, uint32_t x, uint32_t y)
@@ -31,8 +31,7 @@ static uint32_t bounded(double value, uint32_t most)
     return value > 0 ? (uint32_t)fmin(value, most) : 0;
 }
 
-/* Pixels from (left, top) up to (right, bottom), of which there may be none. */
-static void fill(const struct overlay *tile, const double from[4], const uint8_t color[3])
+void overlay_fill(const struct overlay *tile, const double from[4], const uint8_t color[3])
 {
     const uint32_t right = bounded(from[2], tile->width);
     const uint32_t bottom = bounded(from[3], tile->height);
@@ -45,7 +44,7 @@ static void fill(const struct overlay *tile, const double from[4], const uint8_t
 
 void overlay_box(const struct overlay *tile, const double box[4], const uint8_t color[3])
 {
-    const double line = smaller_side(tile) < LARGE ? 1 : 2;
+    const double line = overlay_is_large(tile) ? 2 : 1;
     const double left = round(box[0]);
     const double top = round(box[1]);
     const double right = fmax(round(box[2]), left + 1);
@@ -53,22 +52,45 @@ void overlay_box(const struct overlay *tile, const double box[4], const uint8_t 
     if (!isfinite(box[0] + box[1] + box[2] + box[3])) {
         return;
     }
-    fill(tile, (double[]){left, top, right, fmin(top + line, bottom)}, color);
-    fill(tile, (double[]){left, fmax(bottom - line, top), right, bottom}, color);
-    fill(tile, (double[]){left, top, fmin(left + line, right), bottom}, color);
-    fill(tile, (double[]){fmax(right - line, left), top, right, bottom}, color);
+    overlay_fill(tile, (double[]){left, top, right, fmin(top + line, bottom)}, color);
+    overlay_fill(tile, (double[]){left, fmax(bottom - line, top), right, bottom}, color);
+    overlay_fill(tile, (double[]){left, top, fmin(left + line, right), bottom}, color);
+    overlay_fill(tile, (double[]){fmax(right - line, left), top, right, bottom}, color);
+}
+
+static void draw_cross(const struct overlay *tile, double x, double y, const uint8_t color[3])
+{
+    overlay_fill(tile, (double[]){x - 2, y, x + 3, y + 1}, color);
+    overlay_fill(tile, (double[]){x, y - 2, x + 1, y + 3}, color);
+}
+
+/* Lines of a disc: how far each reaches to both sides. */
+static void draw_disc(const struct overlay *tile, double x, double y, int radius,
+                      const uint8_t color[3])
+{
+    for (int i = -radius; i <= radius; i++) {
+        const double reach = floor(sqrt((radius + 0.5) * (radius + 0.5) - i * i));
+        overlay_fill(tile, (double[]){x - reach, y + i, x + reach + 1, y + i + 1}, color);
+    }
 }
 
 void overlay_point(const struct overlay *tile, double x, double y, const uint8_t color[3])
 {
-    const double arm = smaller_side(tile) < LARGE ? 2 : 3;
-    const double column = floor(x);
-    const double line = floor(y);
+    static const uint8_t rim[3] = {0, 0, 0};
     if (!isfinite(x + y)) {
         return;
     }
-    fill(tile, (double[]){column - arm, line, column + arm + 1, line + 1}, color);
-    fill(tile, (double[]){column, line - arm, column + 1, line + arm + 1}, color);
+    if (overlay_is_large(tile)) {
+        draw_disc(tile, floor(x), floor(y), 4, rim);
+        draw_disc(tile, floor(x), floor(y), 3, color);
+    } else {
+        draw_cross(tile, floor(x), floor(y), color);
+    }
+}
+
+void overlay_dot(const struct overlay *tile, uint32_t x, uint32_t y, const uint8_t color[3])
+{
+    memcpy(pixel_of(tile, x, y), color, 3);
 }
 
 void overlay_tint(const struct overlay *tile, uint32_t x, uint32_t y, const uint8_t color[3])

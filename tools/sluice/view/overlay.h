@@ -7,6 +7,7 @@
 #ifndef TOOL_OVERLAY_H
 #define TOOL_OVERLAY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,10 +23,17 @@ enum { OVERLAY_COLORS = 12 };
 /* The colour of a number: the palette, again and again. RGB. */
 const uint8_t *overlay_color(uint64_t number);
 
+/* From 128 pixels on, on both sides: lines are thicker, masks have edges, and boxes are named. */
+bool overlay_is_large(const struct overlay *tile);
+/* Pixels from left, top up to right, bottom, of which there may be none. */
+void overlay_fill(const struct overlay *tile, const double from[4], const uint8_t color[3]);
 /* The outline of left, top, right, bottom, inside of it: 1 pixel wide, 2 in tiles from 128 on. */
 void overlay_box(const struct overlay *tile, const double box[4], const uint8_t color[3]);
-/* A cross about the pixel of a point, 5 pixels wide, 7 in tiles from 128 on. */
+/* About the pixel of a point a cross, 5 pixels wide; in large tiles a disc, 7 wide, with a black
+ * rim. */
 void overlay_point(const struct overlay *tile, double x, double y, const uint8_t color[3]);
+/* One pixel of the tile. */
+void overlay_dot(const struct overlay *tile, uint32_t x, uint32_t y, const uint8_t color[3]);
 /* Half of a pixel's colour is `color`; it is in the tile. */
 void overlay_tint(const struct overlay *tile, uint32_t x, uint32_t y, const uint8_t color[3]);
 

@@ -7,102 +7,94 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GAP = 4 };
-
-static const uint8_t paper = 32;
-
-static uint32_t group_width(const struct sheet_plan *plan, uint32_t tiles)
+static uint64_t group_pixels(const struct sheet_plan *plan, uint32_t tiles)
 {
-    uint32_t width = 0;
+    uint64_t pixels = 0;
     for (uint32_t i = 0; i < tiles; i++) {
-        width += plan->sides[i] + GAP;
+        pixels += (uint64_t)plan->sides[i] * plan->sides[i];
     }
-    return width;
-}
-
-static uint32_t row_height(const struct sheet_plan *plan)
-{
-    uint32_t side = 0;
-    for (uint32_t i = 0; i < plan->group; i++) {
-        side = plan->sides[i] > side ? plan->sides[i] : side;
-    }
-    return side + GAP;
+    return pixels;
 }
 
 uint64_t sheet_pixels(const struct sheet_plan *plan)
 {
-    const uint64_t width = (uint64_t)plan->draws * group_width(plan, plan->group) + GAP;
-    return width * ((uint64_t)plan->rows * row_height(plan) + GAP);
+    return (uint64_t)plan->rows * plan->draws * group_pixels(plan, plan->group);
 }
 
 bool sheet_create(struct sheet *sheet, const struct sheet_plan *plan)
 {
     *sheet = (struct sheet){.plan = *plan};
-    sheet->width = plan->draws * group_width(plan, plan->group) + GAP;
-    sheet->height = plan->rows * row_height(plan) + GAP;
-    size_t bytes = (size_t)sheet->width * sheet->height * 3;
-    sheet->rgb = malloc(bytes);
-    if (sheet->rgb == NULL) {
-        return false;
-    }
-    memset(sheet->rgb, paper, bytes);
-    return true;
+    sheet->rgb = malloc((size_t)sheet_pixels(plan) * 3);
+    sheet->sizes = calloc((size_t)plan->rows * plan->draws * plan->group, sizeof *sheet->sizes);
+    return sheet->rgb != NULL && sheet->sizes != NULL;
 }
 
 void sheet_free(struct sheet *sheet)
 {
     free(sheet->rgb);
-    sheet->rgb = NULL;
+    free(sheet->sizes);
+    *sheet = (struct sheet){.rgb = NULL};
 }
 
-static uint8_t *place(const struct sheet *sheet, uint32_t x, uint32_t y)
+static size_t group_number(const struct sheet *sheet, struct sheet_place at)
 {
-    return sheet->rgb + ((size_t)y * sheet->width + x) * 3;
+    return (size_t)at.row * sheet->plan.draws + at.draw;
+}
+
+static struct tile_size *size_of(const struct sheet *sheet, struct sheet_place at)
+{
+    return &sheet->sizes[group_number(sheet, at) * sheet->plan.group + at.number];
+}
+
+struct overlay sheet_tile(const struct sheet *sheet, struct sheet_place at)
+{
+    const struct sheet_plan *plan = &sheet->plan;
+    const struct tile_size *size = size_of(sheet, at);
+    const uint64_t before = group_number(sheet, at) * group_pixels(plan, plan->group);
+    return (struct overlay){.rgb = sheet->rgb + (before + group_pixels(plan, at.number)) * 3,
+                            .width = size->width,
+                            .height = size->height,
+                            .stride = (size_t)size->width * 3};
 }
 
 struct overlay sheet_put_tile(struct sheet *sheet, struct sheet_place at, const uint8_t *rgb,
                               uint64_t width, uint64_t height)
 {
-    const struct sheet_plan *plan = &sheet->plan;
-    const uint32_t side = plan->sides[at.number];
-    const uint32_t left =
-        GAP + at.draw * group_width(plan, plan->group) + group_width(plan, at.number);
-    const struct overlay tile = {
-        .rgb = place(sheet, left, sheet_row(sheet, at.row).top),
-        .width = width < side ? (uint32_t)width : side,
-        .height = height < side ? (uint32_t)height : side,
-        .stride = (size_t)sheet->width * 3,
-    };
+    const uint32_t side = sheet->plan.sides[at.number];
+    *size_of(sheet, at) = (struct tile_size){.width = width < side ? (uint32_t)width : side,
+                                             .height = height < side ? (uint32_t)height : side};
+    const struct overlay tile = sheet_tile(sheet, at);
     for (uint32_t y = 0; y < tile.height; y++) {
-        memcpy(tile.rgb + y * tile.stride, rgb + y * width * 3, (size_t)tile.width * 3);
+        memcpy(tile.rgb + y * tile.stride, rgb + y * width * 3, tile.stride);
     }
     return tile;
 }
 
-struct sheet_strip sheet_whole(const struct sheet *sheet)
+struct tile_size sheet_largest(const struct sheet *sheet, uint32_t number)
 {
-    return (struct sheet_strip){.top = 0, .height = sheet->height};
+    const struct sheet_plan *plan = &sheet->plan;
+    struct tile_size largest = {.width = 0};
+    for (size_t i = number; i < (size_t)plan->rows * plan->draws * plan->group; i += plan->group) {
+        const struct tile_size *size = &sheet->sizes[i];
+        largest.width = size->width > largest.width ? size->width : largest.width;
+        largest.height = size->height > largest.height ? size->height : largest.height;
+    }
+    return largest;
 }
 
-struct sheet_strip sheet_row(const struct sheet *sheet, uint32_t row)
-{
-    const uint32_t height = row_height(&sheet->plan);
-    return (struct sheet_strip){.top = GAP + row * height, .height = height - GAP};
-}
-
-void *sheet_png(const struct sheet *sheet, struct sheet_strip strip, size_t *bytes)
+void *sheet_png(const struct overlay *pixels, size_t *bytes)
 {
     png_image image = {.version = PNG_IMAGE_VERSION, .format = PNG_FORMAT_RGB};
-    image.width = sheet->width;
-    image.height = strip.height;
+    image.width = pixels->width;
+    image.height = pixels->height;
     png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
     void *png = malloc(size);
     if (png == NULL) {
         report("out of memory for the PNG; ask for fewer samples or draws");
         return NULL;
     }
-    const uint8_t *rgb = place(sheet, 0, strip.top);
-    if (png_image_write_to_memory(&image, png, &size, 0, rgb, 0, NULL) == 0) {
+    if (png_image_write_to_memory(&image, png, &size, 0, pixels->rgb, (png_int_32)pixels->stride,
+                                  NULL) == 0) {
         report("cannot make the PNG: %s", image.message);
         free(png);
         return NULL;

@@ -3,74 +3,108 @@
 
 #include "caption.h"
 #include "files.h"
+#include "marks.h"
 #include "page.h"
+#include "picture.h"
 #include "report.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-/* What the boxes of each draw are, by their colours. */
-static void put_legends(const struct view *view, struct page *page, uint32_t row)
+/* What the colours over a tile mean. */
+static void put_legends(const struct view *view, struct page *page, struct sheet_place at)
 {
-    uint32_t number = 0;
     for (uint32_t i = 0; i < view->mark_count; i++) {
-        const struct column_spec *spec = view->marks[i].spec;
-        if (spec->kind != SLUICE_COLUMN_BOXES) {
-            continue;
+        const struct view_mark *mark = &view->marks[i];
+        if (mark->picture == at.number && marks_have_legend(mark->spec)) {
+            page_put_legend(page, view_legend(view, at.row, at.draw, mark->legend));
         }
-        for (uint64_t draw = 0; draw < view->args->draws; draw++) {
-            const char *lines = view_legend(view, row, draw, number);
-            char lead[64];
-            snprintf(lead, sizeof lead, "%s, %" PRIu64 ":", spec->name, draw);
-            if (*lines != '\0') {
-                page_put_colors(page, lead, lines);
-            }
-        }
-        number++;
     }
+}
+
+static bool put_tile(const struct view *view, struct page *page, struct sheet_place at)
+{
+    char label[CAPTION_BYTES];
+    const struct overlay pixels = sheet_tile(&view->sheet, at);
+    struct page_tile tile = {.width = pixels.width, .height = pixels.height, .label = label};
+    void *png = sheet_png(&pixels, &tile.bytes);
+    if (png == NULL) {
+        return false;
+    }
+    caption_tile(view, at.draw, at.number, label, sizeof label);
+    tile.png = png;
+    page_open_tile(page, &tile);
+    put_legends(view, page, at);
+    page_close_tile(page);
+    free(png);
+    return true;
+}
+
+static bool put_draw(const struct view *view, struct page *page, uint32_t row, uint32_t draw)
+{
+    bool done = true;
+    if (view->picture_count > 1) {
+        page_open(page, PAGE_GROUP);
+    }
+    for (uint32_t i = 0; done && i < view->picture_count; i++) {
+        done = put_tile(view, page, (struct sheet_place){row, draw, i});
+    }
+    if (view->picture_count > 1) {
+        page_close(page, PAGE_GROUP);
+    }
+    return done;
+}
+
+static void put_values(const struct view *view, struct page *page, uint32_t row)
+{
+    page_open(page, PAGE_VALUES);
+    for (uint32_t i = 0; i < view->value_count; i++) {
+        if (!view->values[i].is_drawn && !view->values[i].in_legend) {
+            page_put_value(page, view->values[i].column, view_text(view, row, i));
+        }
+    }
+    page_close(page, PAGE_VALUES);
 }
 
 /* The pictures of a row, between the caption and the values. */
 static bool put_row(const struct view *view, struct page *page, uint32_t row)
 {
     char text[CAPTION_BYTES];
-    caption_row(view, row, text, sizeof text);
-    page_put_text(page, "h2", text);
-    const struct sheet_strip strip = sheet_row(&view->sheet, row);
-    size_t bytes = 0;
-    void *png = sheet_png(&view->sheet, strip, &bytes);
-    if (png == NULL) {
-        return false;
+    char key[CAPTION_BYTES];
+    bool done = true;
+    page_open(page, PAGE_SAMPLE);
+    caption_title(view, row, text, sizeof text);
+    caption_key(view, row, key, sizeof key);
+    page_put_heading(page, text, key);
+    caption_reason(view, row, text, sizeof text);
+    if (text[0] != '\0') {
+        page_put_alarm(page, text);
     }
-    page_put_png(page, png, bytes, view->sheet.width, strip.height);
-    free(png);
-    put_legends(view, page, row);
-    for (uint32_t i = 0; i < view->value_count; i++) {
-        snprintf(text, sizeof text, "%s: %s", view->values[i].column, view_text(view, row, i));
-        page_put_text(page, "p", text);
+    page_open(page, PAGE_TILES);
+    for (uint32_t draw = 0; done && draw < view->args->draws; draw++) {
+        done = put_draw(view, page, row, draw);
     }
-    return true;
+    page_close(page, PAGE_TILES);
+    put_values(view, page, row);
+    page_close(page, PAGE_SAMPLE);
+    return done;
 }
 
 /* False: reported. */
 static bool make_page(const struct view *view, struct page *page)
 {
-    bool done = page_begin(page, view->args->dataset);
-    if (done && view->steps != NULL) {
-        char text[CAPTION_STEPS_BYTES];
-        caption_steps(view, text, sizeof text);
-        page_put_text(page, "p", text);
-    }
-    for (uint32_t row = 0; done && row < view->count; row++) {
+    char text[CAPTION_BYTES];
+    caption_sheet(view, text, sizeof text);
+    const bool begun = page_begin(page, view->args->dataset, text);
+    for (uint32_t row = 0; begun && row < view->count; row++) {
         if (!put_row(view, page, row)) {
             return false;
         }
     }
-    if (!done || !page_end(page)) {
+    if (!begun || !page_end(page)) {
         report("out of memory for the page; ask for fewer samples or draws");
         return false;
     }
@@ -95,7 +129,7 @@ bool sheet_file_is_writable(const char *path)
     return files_can_write(path) || cannot_write(path);
 }
 
-bool sheet_file_write(const struct view *view)
+bool sheet_file_write(struct view *view)
 {
     const char *path = view->args->out;
     struct page page = {0};
@@ -105,8 +139,10 @@ bool sheet_file_write(const struct view *view)
     if (sheet_file_is_page(path)) {
         done = make_page(view, &page);
     } else {
-        png = sheet_png(&view->sheet, sheet_whole(&view->sheet), &size);
+        const struct overlay whole = picture_draw(view);
+        png = whole.rgb != NULL ? sheet_png(&whole, &size) : NULL;
         done = png != NULL;
+        free(whole.rgb);
     }
     if (done &&
         !(png != NULL ? files_write(path, png, size) : files_write(path, page.text, page.size))) {

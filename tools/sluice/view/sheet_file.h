@@ -15,6 +15,6 @@ bool sheet_file_is_page(const char *path);
 /* Whether it could be written now; else reported. */
 bool sheet_file_is_writable(const char *path);
 /* Once all is drawn. False: reported. */
-bool sheet_file_write(const struct view *view);
+bool sheet_file_write(struct view *view);
 
 #endif

@@ -13,6 +13,8 @@ struct values_source {
     const char *column;
     bool is_text;   /* bytes that are to be read as letters */
     bool is_padded; /* only as many as COLUMN.lengths says */
+    bool is_drawn;  /* over a picture, and need not be read there */
+    bool in_legend; /* of boxes: likewise on a page */
 };
 
 /* The column's array in a batch of one row, and how many elements of it are the row's. */

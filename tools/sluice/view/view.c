@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sluice view: samples as the training loop sees them, on a contact sheet. Each row is a sample,
- * each column another epoch's augmentation of it. What else a row holds is text: on a page that a
- * browser shows, or, where the sheet is a PNG, on stdout. Main thread.
+ * each of its pictures another epoch's augmentation of it. The other columns of a row are text on
+ * the sheet, and where the sheet is a PNG on stdout, too. Main thread.
  */
 #include "../command.h"
 #include "draws.h"
@@ -21,8 +21,7 @@
 enum { ROWS_MAX = 256, DRAWS_MAX = 64, DRAWS_PRESET = 6, DRAWS_UNSET = 0 };
 /* Of sluice_loader_options.world_size. */
 enum { WORLD_MAX = 1 << 20 };
-/* Of the pictures alone, and with what stands between them. */
-enum { PIXELS_MAX = 100000000, SHEET_PIXELS_MAX = 2 * PIXELS_MAX };
+enum { PIXELS_MAX = 100000000 }; /* of all tiles */
 
 static struct column_look look_of(const struct view_args *args)
 {
@@ -64,6 +63,8 @@ static int sort_columns(struct view *view, const struct column_set *set,
                 .column = spec->name,
                 .is_text = is_text(view->dataset, spec->field),
                 .is_padded = spec->kind == SLUICE_COLUMN_PADDED || spec->follower.padded != 0,
+                .is_drawn = marks_are_drawn(spec),
+                .in_legend = marks_are_of_boxes(view, set, spec),
             };
         }
     }
@@ -90,15 +91,16 @@ static int make_space(struct view *view)
                                     .draws = (uint32_t)view->args->draws,
                                     .group = view->picture_count,
                                     .sides = view->sides};
-    if (sheet_pixels(&plan) > SHEET_PIXELS_MAX) {
+    if (sheet_pixels(&plan) > PIXELS_MAX) {
         return too_large();
     }
     view->rows = calloc(view->count, sizeof *view->rows);
     view->texts = calloc((size_t)view->count * view->value_count + 1, sizeof *view->texts);
-    view->legends = calloc((size_t)view->count * view->args->draws * view->box_count + 1,
+    view->legends = calloc((size_t)view->count * view->args->draws * view->legend_count + 1,
                            sizeof *view->legends);
+    view->layout.tops = calloc(view->count, sizeof *view->layout.tops);
     if (view->rows == NULL || view->texts == NULL || view->legends == NULL ||
-        !sheet_create(&view->sheet, &plan)) {
+        view->layout.tops == NULL || !sheet_create(&view->sheet, &plan)) {
         report("out of memory for a sheet of this size; ask for fewer samples or draws");
         return TOOL_FAILED;
     }
@@ -144,6 +146,7 @@ static int show(struct view *view, sluice_dataset *dataset, struct column_set *s
         report("the dataset does not say what it holds; please report this as a bug");
         return TOOL_FAILED;
     }
+    view->samples = info.samples;
     view->count =
         (uint32_t)(view->args->samples < info.samples ? view->args->samples : info.samples);
     int code = column_set_complete(set, dataset);
@@ -237,6 +240,7 @@ static int run(struct view_args *args)
     free(view.rows);
     free(view.texts);
     free(view.legends);
+    free(view.layout.tops);
     sluice_dataset_close(dataset);
     return code;
 }
@@ -281,9 +285,9 @@ int view_main(int argc, char **argv)
         .arguments = "DATASET",
         .summary = "Draws samples as the training loop sees them: a row per sample, a column per\n"
                    "epoch. Masks, boxes and points are drawn over the image that they follow.",
-        .details = "Number, label, class, key and the other columns of a sample are on the page\n"
-                   "(FILE.html), or are printed. Several image columns are drawn side by side.\n"
-                   "Of compressed tars the first samples are shown.",
+        .details = "Number, label, class, key and the other columns of a sample are shown beside its\n"
+                   "images. Several image columns are drawn side by side. For compressed tars, the\n"
+                   "first samples are shown.",
         .examples = "  sluice view photos -o sheet.html\n"
                     "  sluice view packed --samples 16 --draws 4 --seed 7 -o sheet.png\n"
                     "  sluice view packed --augment rand_augment --each-step\n",

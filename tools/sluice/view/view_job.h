@@ -37,10 +37,24 @@ struct view_row {
     uint8_t status; /* a sluice_row */
 };
 
+struct layout_box {
+    uint32_t left, top, width, height;
+};
+
+/* Where things are in a sheet that is one picture (picture.h), pixels. */
+struct layout {
+    uint32_t width, height;                   /* of the whole picture; 0: a page */
+    uint32_t group_width, group_height;       /* of the tiles of a draw, with their labels */
+    uint32_t across;                          /* groups side by side */
+    struct layout_box boxes[OPTION_LIST_MAX]; /* of a group's tiles, the largest */
+    uint32_t *tops;                           /* of the first group of each row */
+};
+
 /* A column that is drawn over a picture. */
 struct view_mark {
     const struct column_spec *spec;
     uint32_t picture; /* its number */
+    uint32_t legend;  /* its number, if it has one */
     struct values_source values;
 };
 
@@ -49,10 +63,12 @@ struct view {
     const sluice_dataset *dataset;
     sluice_dataset *open; /* the same, for loaders */
     sluice_loader *loader;
-    uint32_t ranks; /* that rows are spread over */
-    uint32_t count; /* samples shown */
+    uint32_t ranks;   /* that rows are spread over */
+    uint64_t samples; /* of the dataset */
+    uint32_t count;   /* samples shown */
     struct view_row *rows;
     struct sheet sheet;
+    struct layout layout;
     const char *pictures[OPTION_LIST_MAX]; /* the image columns' names */
     uint32_t sides[OPTION_LIST_MAX];
     uint32_t picture_count;
@@ -60,9 +76,9 @@ struct view {
     uint32_t value_count;
     char (*texts)[VALUE_SHOWN]; /* count x value_count */
     struct view_mark marks[OPTION_LIST_MAX];
-    uint32_t mark_count, box_count; /* the latter: of boxes */
-    char (*legends)[LEGEND_SHOWN];  /* count x draws x box_count: a line for each box */
-    uint64_t spacing;               /* the loader's rows that one shown stands for */
+    uint32_t mark_count, legend_count;
+    char (*legends)[LEGEND_SHOWN]; /* count x draws x legend_count: what colours mean */
+    uint64_t spacing;              /* the loader's rows that one shown stands for */
     struct reasons reasons;
     const struct column_set *columns;
     struct column_look look;            /* of the columns' pictures */
@@ -75,11 +91,11 @@ static inline char *view_text(const struct view *view, uint32_t row, uint32_t va
     return view->texts[(size_t)row * view->value_count + value];
 }
 
-/* What the boxes of column `number` are in a draw of row `row`. */
+/* What the colours of legend `number` mean in a draw of row `row`. */
 static inline char *view_legend(const struct view *view, uint32_t row, uint64_t draw,
                                 uint32_t number)
 {
-    return view->legends[(row * view->args->draws + draw) * view->box_count + number];
+    return view->legends[(row * view->args->draws + draw) * view->legend_count + number];
 }
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "caption.h"
 #include "json.h"
+#include "picture.h"
 #include "safe_text.h"
 #include "sheet_file.h"
 
@@ -53,10 +54,13 @@ static void print_reasons(const struct view *view)
 
 static void print_text(const struct view *view)
 {
-    printf("%" PRIu32 " samples x %" PRIu64 " draws in %s (%" PRIu32 " x %" PRIu32 " pixels)\n",
-           view->count, view->args->draws, SAFE(view->args->out), view->sheet.width,
-           view->sheet.height);
-    if (!sheet_file_is_page(view->args->out)) {
+    const struct layout *layout = &view->layout;
+    printf("%" PRIu32 " samples x %" PRIu64 " draws in %s", view->count, view->args->draws,
+           SAFE(view->args->out));
+    if (sheet_file_is_page(view->args->out)) {
+        printf("\n");
+    } else {
+        printf(" (%" PRIu32 " x %" PRIu32 " pixels)\n", layout->width, layout->height);
         print_captions(view);
     }
     print_reasons(view);
@@ -78,6 +82,37 @@ static void write_reason(const struct view *view, struct json *json, const struc
     json_close_object(json);
 }
 
+/* A page has no size of its own. */
+static void write_size(const struct view *view, struct json *json)
+{
+    if (sheet_file_is_page(view->args->out)) {
+        json_null(json, "width");
+        json_null(json, "height");
+    } else {
+        json_unsigned(json, "width", view->layout.width);
+        json_unsigned(json, "height", view->layout.height);
+    }
+}
+
+/* Where the pictures of a row are in the PNG. */
+static void write_tiles(const struct view *view, struct json *json, uint32_t row)
+{
+    json_open_array(json, "tiles");
+    for (uint32_t i = 0; i < view->args->draws * view->picture_count; i++) {
+        const struct sheet_place at = {row, i / view->picture_count, i % view->picture_count};
+        const struct layout_box box = picture_place(view, at);
+        json_open_object(json, NULL);
+        json_unsigned(json, "draw", at.draw);
+        json_text(json, "picture", view->pictures[at.number]);
+        json_unsigned(json, "left", box.left);
+        json_unsigned(json, "top", box.top);
+        json_unsigned(json, "width", box.width);
+        json_unsigned(json, "height", box.height);
+        json_close_object(json);
+    }
+    json_close_array(json);
+}
+
 static void write_row(const struct view *view, struct json *json, uint32_t row)
 {
     const struct view_row *shown = &view->rows[row];
@@ -92,6 +127,9 @@ static void write_row(const struct view *view, struct json *json, uint32_t row)
         json_text(json, view->values[i].column, view_text(view, row, i));
     }
     json_close_object(json);
+    if (!sheet_file_is_page(view->args->out)) {
+        write_tiles(view, json, row);
+    }
     json_close_object(json);
 }
 
@@ -101,8 +139,7 @@ static void print_json(const struct view *view)
     json_begin(&json, stdout);
     json_open_object(&json, NULL);
     json_text(&json, "file", view->args->out);
-    json_unsigned(&json, "width", view->sheet.width);
-    json_unsigned(&json, "height", view->sheet.height);
+    write_size(view, &json);
     json_unsigned(&json, "draws", view->args->draws);
     json_open_array(&json, "pictures");
     for (uint32_t i = 0; i < view->picture_count; i++) {
