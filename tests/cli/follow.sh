@@ -58,6 +58,11 @@ refuses 2 "of one picture" view scenes --each-step --column labels:ragged,length
 run 0 view scenes --samples 1 --draws 1 --column image:image,size=192,crop=none,augment=resize:192:192 "${boxes[@]}" --column seg:mask \
     --column points:points,length=9 -o double.png --json
 cp out double.json
+# Whole pictures, with the part that each draw shows: the middle, and one that is turned by 45 degrees.
+run 0 view scenes --samples 2 --draws 1 --source --column image:image,size=192,crop=none,augment=center_crop:48:48 -o middle.png --json
+cp out middle.json
+run 0 view scenes --samples 1 --draws 1 --source --column image:image,size=192,crop=none,augment=resize:192:192+random_rotation:45:45 -o turned.png --json
+cp out turned.json
 # A picture of another size than its tile.
 run 0 view scenes --samples 1 --draws 1 --size 64 --column image:image --augment center_crop:8:8 -o small.png --json
 cp out small.json
@@ -150,6 +155,23 @@ for step in range(2):
     check(tile("steps", step), stored, [], quarters(48))
 flipped = [(96 - r, t, 96 - l, b) for l, t, r, b in stored]
 check(tile("steps", 2), flipped, [], quarters(48, mirrored=True))
+def source(name, row=0):
+    box = json.load(open(name + ".json"))["samples"][row]["source"]
+    return Image.open(name + ".png").convert("RGB").crop((box["left"], box["top"], box["left"] + box["width"], box["top"] + box["height"]))
+for row in range(2):
+    middle, tag = source("middle", row), (range(48, 70), range(30, 49))
+    assert middle.size == (192, 192)
+    for x in range(192):
+        for y in range(192):
+            line = 48 <= x < 144 and 48 <= y < 144 and not (50 <= x < 142 and 50 <= y < 142)
+            if not (x in tag[0] and y in tag[1]):
+                assert middle.getpixel((x, y)) == (palette[0] if line else grey), (x, y)
+turned = source("turned")
+# |x - 96| + |y - 96| = 192 / sqrt(2): four edges, each cut off by the picture.
+line = [(x, y) for x in range(192) for y in range(192) if y > 20 and turned.getpixel((x, y)) == palette[0]]
+assert all(abs(abs(x + 0.5 - 96) + abs(y + 0.5 - 96) - 135.76) < 3 for x, y in line)
+for corner in ((0, 192), (192, 192), (192, 20)):
+    assert sum(abs(x - corner[0]) + abs(y - corner[1]) < 62 for x, y in line) > 15, corner
 double = tile("double")
 red, green, yellow, black = *palette, (0, 0, 0)
 for (x, y), color in {

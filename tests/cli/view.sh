@@ -125,6 +125,12 @@ json '.samples[0] | .sample == 0 and (.bad | not)'
 # The text: on stdout beside a PNG, and on a page, where a name is data and no markup.
 run 0 view photos --samples 4 --draws 3 --size 64 -o a.png --json
 cp out a.json
+run 0 view photos --samples 4 --draws 3 --size 64 --source -o source.png --json
+json '.samples | all(.source.width == 64 or .source.height == 64)'
+cp out source.json
+run 0 view photos --samples 4 --draws 3 --size 64 --source -o source.html
+run 0 view spoiled --samples 30 --draws 2 --size 32 --source -o bad.png --json
+json '[.samples[] | select(.bad)][0].source | .width == 0'
 run 0 view photos --samples 2 --draws 64 --size 100 -o wide.png --json
 json '.width <= 1608'
 cp out wide.json
@@ -155,9 +161,11 @@ def load(name):
 sheet, places = load("a")
 rows = [[sheet.crop(box) for box in row] for row in places]
 assert all(len({tile.tobytes() for tile in row}) == 3 for row in rows), "the draws of a sample are equal"
+with_source, others = load("source")
+assert [[with_source.crop(box).tobytes() for box in row] for row in others] == [[tile.tobytes() for tile in row] for row in rows], "--source changes draws"
 
 # Tiles lie apart and inside of the sheet, with text above each row: pixels that are not paper.
-for name in ("a", "wide", "views"):
+for name in ("a", "wide", "views", "source"):
     whole, all_places = load(name)
     boxes = sorted(itertools.chain(*all_places))
     assert len(boxes) == len(set(boxes))
@@ -165,7 +173,7 @@ for name in ("a", "wide", "views"):
         assert a[2] < b[0] or b[2] < a[0] or a[3] < b[1] or b[3] < a[1], (a, b)
     assert all(0 < l and 0 < t and r < whole.width and b < whole.height for l, t, r, b in boxes)
     for row in all_places:
-        left, top = row[0][:2]
+        left, top = 20, row[0][1]
         assert max(whole.crop((left, top - 24, left + 60, top - 1)).convert("L").getdata()) > 200
 # The title has the letters of DejaVu Sans, as Pillow draws them.
 font = "/usr/share/fonts/truetype/dejavu/DejaVuSans-Bold.ttf"
@@ -198,6 +206,9 @@ class Page(html.parser.HTMLParser):
 page = Page()
 page.feed(open("page.html", encoding="utf-8").read())
 assert [picture.tobytes() for picture in page.pictures] == [tile.tobytes() for row in rows for tile in row]
+whole = Page()
+whole.feed(open("source.html", encoding="utf-8").read())
+assert len(whole.pictures) == 4 * 4 and whole.text["figcaption"][:2] == ["picture", "epoch 0"]
 captions = page.text["h2"]
 samples = json.load(open("page.json"))["samples"]
 for caption, sample in zip(captions, samples, strict=True):

@@ -69,6 +69,34 @@ TEST(test_boxes)
     }
 }
 
+TEST(test_lines)
+{
+    /* Of pixels about the line: for each column one, within half a pixel of it. */
+    struct overlay tile = tile_of(40, 30);
+    overlay_line(&tile, (double[]){4, 5}, (double[]){24, 15}, red);
+    for (int x = 5; x < 23; x++) {
+        int drawn = 0;
+        for (int y = 0; y < 30; y++) {
+            drawn += is_red(x, y);
+            assert_true(!is_red(x, y) || fabs(y + 0.5 - (5 + (x + 0.5 - 4) / 2)) <= 1);
+        }
+        assert_in_range(drawn, 1, 2);
+    }
+    /* Of a long one what is in the tile. */
+    tile = tile_of(40, 30);
+    overlay_line(&tile, (double[]){-1e9, 10}, (double[]){1e9, 10}, red);
+    for (int x = 0; x < 40; x++) {
+        assert_true(is_red(x, 9) || is_red(x, 10));
+    }
+    /* Of others nothing. */
+    tile = tile_of(40, 30);
+    overlay_line(&tile, (double[]){-5, 0}, (double[]){-5, 30}, red);
+    overlay_line(&tile, (double[]){0, 70}, (double[]){90, 40}, red);
+    overlay_line(&tile, (double[]){NAN, 0}, (double[]){9, 9}, red);
+    overlay_line(&tile, (double[]){1, 0}, (double[]){9, INFINITY}, red);
+    expect_outline(&tile, (int[]){0, 0, 0, 0}, 1);
+}
+
 TEST(test_points)
 {
     struct overlay tile = tile_of(40, 30);

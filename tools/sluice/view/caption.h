@@ -7,6 +7,9 @@
 
 enum { CAPTION_BYTES = 640, CAPTION_STEPS_BYTES = 2400 };
 
+/* Below a whole picture. */
+#define CAPTION_SOURCE "picture"
+
 /* "8 of 5000 samples, in epochs 0 to 5": what a sheet shows. */
 void caption_sheet(const struct view *view, char *text, size_t bytes);
 /* "#7  2 tench": number, label and class of row `row`. */

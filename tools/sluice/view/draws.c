@@ -4,6 +4,7 @@
 #include "exit_code.h"
 #include "marks.h"
 #include "report.h"
+#include "source.h"
 
 #include <stdio.h>
 
@@ -82,19 +83,32 @@ static sluice_status take_row(struct view *view, const sluice_batch *batch, uint
         sheet_put_tile(&view->sheet, at, image.data, size.width, size.height);
         status = marks_draw(view, batch, at, size);
     }
+    if (view->args->source && status >= 0) {
+        status = source_outline(view, batch, row, draw);
+    }
     return draw == 0 && status >= 0 ? take_facts(view, batch, row) : status;
 }
 
-static int draw_column(struct view *view, uint32_t draw)
+typedef sluice_status take(struct view *view, const sluice_batch *batch, uint32_t row,
+                           uint32_t draw);
+
+static sluice_status take_source(struct view *view, const sluice_batch *batch, uint32_t row,
+                                 uint32_t draw)
 {
-    const uint64_t epoch = view->steps == NULL ? draw : 0;
+    (void)draw;
+    return source_take(view, batch, row);
+}
+
+/* Takes each row that is shown from an epoch of the loader. */
+static int take_rows(struct view *view, uint64_t epoch, take *take_one, uint32_t draw)
+{
     sluice_status status = sluice_loader_start_epoch(view->loader, epoch);
     const uint64_t rows = view->count * view->spacing;
     for (uint64_t i = 0; status >= 0 && i + view->spacing <= rows; i++) {
         sluice_batch *batch = NULL;
         status = sluice_loader_next(view->loader, &batch, -1);
         if (status == SLUICE_OK && i % view->spacing == 0) {
-            status = take_row(view, batch, (uint32_t)(i / view->spacing), draw);
+            status = take_one(view, batch, (uint32_t)(i / view->spacing), draw);
         }
         if (status >= 0) {
             sluice_batch_release(batch);
@@ -103,18 +117,17 @@ static int draw_column(struct view *view, uint32_t draw)
     return status < 0 ? loader_failed(view->loader, status) : TOOL_FINE;
 }
 
-/* Opens the loader of draw `draw`, in the place of the one before. */
-static int open_loader(struct view *view, uint32_t draw)
+/* Opens a loader in the place of the one before. */
+static int open_loader(struct view *view, const struct column_set *set,
+                       const struct column_look *look)
 {
     const struct view_args *args = view->args;
-    struct column_look look = view->look;
     struct column_source source;
     sluice_loader_options options = args->options;
-    look.shape.first = view->steps != NULL ? draw + 1 : 0;
     report_warnings(view->loader);
     sluice_loader_close(view->loader);
     view->loader = NULL;
-    int code = column_set_make(view->columns, &look, &source, &options);
+    int code = column_set_make(set, look, &source, &options);
     if (code != TOOL_FINE) {
         return code;
     }
@@ -133,14 +146,31 @@ static int open_loader(struct view *view, uint32_t draw)
     return code;
 }
 
+static int take_sources(struct view *view)
+{
+    static struct column_set set;
+    struct column_look look = view->look;
+    look.shape.steps = NULL;
+    source_set_up(view, view->columns, &set);
+    const int code = open_loader(view, &set, &look);
+    return code == TOOL_FINE ? take_rows(view, 0, take_source, 0) : code;
+}
+
+static int take_draw(struct view *view, uint32_t draw)
+{
+    struct column_look look = view->look;
+    look.shape.first = view->steps != NULL ? draw + 1 : 0;
+    const bool opens = draw == 0 || view->steps != NULL;
+    const int code = opens ? open_loader(view, view->columns, &look) : TOOL_FINE;
+    const uint64_t epoch = view->steps == NULL ? draw : 0;
+    return code == TOOL_FINE ? take_rows(view, epoch, take_row, draw) : code;
+}
+
 int draws_take(struct view *view)
 {
-    for (uint32_t draw = 0; draw < view->args->draws; draw++) {
-        int code = draw == 0 || view->steps != NULL ? open_loader(view, draw) : TOOL_FINE;
-        code = code == TOOL_FINE ? draw_column(view, draw) : code;
-        if (code != TOOL_FINE) {
-            return code;
-        }
+    int code = view->args->source ? take_sources(view) : TOOL_FINE;
+    for (uint32_t draw = 0; code == TOOL_FINE && draw < view->args->draws; draw++) {
+        code = take_draw(view, draw);
     }
-    return TOOL_FINE;
+    return code;
 }

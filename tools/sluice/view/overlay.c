@@ -58,6 +58,40 @@ void overlay_box(const struct overlay *tile, const double box[4], const uint8_t 
     overlay_fill(tile, (double[]){fmax(right - line, left), top, right, bottom}, color);
 }
 
+/* Moves the ends of a line, as shares of it, to where it is between 0 and `most` of an axis. */
+static void clip(double from, double step, double most, double share[2])
+{
+    if (step != 0) {
+        const double a = -from / step;
+        const double b = (most - from) / step;
+        share[0] = fmax(share[0], fmin(a, b));
+        share[1] = fmin(share[1], fmax(a, b));
+    } else if (from < 0 || from > most) {
+        share[1] = -1;
+    }
+}
+
+void overlay_line(const struct overlay *tile, const double from[2], const double to[2],
+                  const uint8_t color[3])
+{
+    const double wide = overlay_is_large(tile) ? 2 : 1;
+    const double step[2] = {to[0] - from[0], to[1] - from[1]};
+    double share[2] = {0, 1};
+    if (!isfinite(step[0] + step[1])) {
+        return;
+    }
+    clip(from[0], step[0], tile->width, share);
+    clip(from[1], step[1], tile->height, share);
+    const double length = fmax(fabs(step[0]), fabs(step[1])) * (share[1] - share[0]);
+    const uint32_t dots = length >= 0 ? (uint32_t)(2 * length) + 1 : 0;
+    for (uint32_t i = 0; i < dots; i++) {
+        const double at = share[0] + (share[1] - share[0]) * i / dots;
+        const double x = floor(from[0] + step[0] * at - (wide - 1) / 2);
+        const double y = floor(from[1] + step[1] * at - (wide - 1) / 2);
+        overlay_fill(tile, (double[]){x, y, x + wide, y + wide}, color);
+    }
+}
+
 static void draw_cross(const struct overlay *tile, double x, double y, const uint8_t color[3])
 {
     overlay_fill(tile, (double[]){x - 2, y, x + 3, y + 1}, color);

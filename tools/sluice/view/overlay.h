@@ -29,6 +29,9 @@ bool overlay_is_large(const struct overlay *tile);
 void overlay_fill(const struct overlay *tile, const double from[4], const uint8_t color[3]);
 /* The outline of left, top, right, bottom, inside of it: 1 pixel wide, 2 in tiles from 128 on. */
 void overlay_box(const struct overlay *tile, const double box[4], const uint8_t color[3]);
+/* From one point to another, as wide as an outline. */
+void overlay_line(const struct overlay *tile, const double from[2], const double to[2],
+                  const uint8_t color[3]);
 /* About the pixel of a point a cross, 5 pixels wide; in large tiles a disc, 7 wide, with a black
  * rim. */
 void overlay_point(const struct overlay *tile, double x, double y, const uint8_t color[3]);

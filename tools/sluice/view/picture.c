@@ -94,15 +94,29 @@ static uint32_t group_gap(const struct view *view)
     return view->picture_count > 1 ? GROUP_GAP : GAP;
 }
 
+/* What whole pictures take from the width. */
+static uint32_t source_width(const struct layout *layout)
+{
+    return layout->source.width > 0 ? layout->source.width + GROUP_GAP : 0;
+}
+
 static void lay_out_line(const struct view *view, struct layout *layout)
 {
     const uint32_t draws = (uint32_t)view->args->draws;
     const uint32_t step = layout->group_width + group_gap(view);
-    const uint32_t fitting = larger((WIDTH_MAX + group_gap(view)) / step, 1);
+    const uint32_t left = source_width(layout);
+    const uint32_t space = left < WIDTH_MAX ? WIDTH_MAX - left : 0;
+    const uint32_t fitting = larger((space + group_gap(view)) / step, 1);
     const uint32_t lines = (draws + fitting - 1) / fitting;
     layout->across = (draws + lines - 1) / lines;
-    const uint32_t width = layout->across * step - group_gap(view);
+    const uint32_t width = left + layout->across * step - group_gap(view);
     layout->width = larger(width, WIDTH_MIN) + 2 * MARGIN;
+}
+
+struct layout_box picture_source_place(const struct view *view, uint32_t row)
+{
+    const struct overlay tile = sheet_tile(&view->sources, (struct sheet_place){row, 0, 0});
+    return (struct layout_box){MARGIN, view->layout.tops[row], tile.width, tile.height};
 }
 
 struct layout_box picture_place(const struct view *view, struct sheet_place at)
@@ -113,7 +127,8 @@ struct layout_box picture_place(const struct view *view, struct sheet_place at)
     const uint32_t column = at.draw % layout->across;
     const uint32_t line = at.draw / layout->across;
     return (struct layout_box){
-        .left = MARGIN + column * (layout->group_width + group_gap(view)) + box->left,
+        .left = MARGIN + source_width(layout) + column * (layout->group_width + group_gap(view)) +
+                box->left,
         .top = layout->tops[at.row] + line * (layout->group_height + GAP) + box->top,
         .width = tile.width,
         .height = tile.height,
@@ -140,14 +155,30 @@ static void write_label(const struct view *view, const struct overlay *whole, st
     write_line(&pen, FONT_SMALL, font_cut(FONT_SMALL, label, width), faded);
 }
 
+static void copy_pixels(const struct overlay *whole, const struct layout_box *box,
+                        const struct overlay *tile)
+{
+    for (uint32_t y = 0; y < tile->height; y++) {
+        memcpy(whole->rgb + (box->top + y) * whole->stride + (size_t)box->left * 3,
+               tile->rgb + y * tile->stride, tile->stride);
+    }
+}
+
+static void copy_source(const struct view *view, const struct overlay *whole, uint32_t row)
+{
+    const struct layout_box box = picture_source_place(view, row);
+    const struct overlay tile = sheet_tile(&view->sources, (struct sheet_place){row, 0, 0});
+    const struct pen pen = {.tile = whole, .x = box.left, .y = box.top + tile.height + 2};
+    copy_pixels(whole, &box, &tile);
+    write_line(&pen, FONT_SMALL, font_cut(FONT_SMALL, font_text(CAPTION_SOURCE), tile.width),
+               faded);
+}
+
 static void copy_tile(const struct view *view, const struct overlay *whole, struct sheet_place at)
 {
     const struct layout_box box = picture_place(view, at);
     const struct overlay tile = sheet_tile(&view->sheet, at);
-    for (uint32_t y = 0; y < tile.height; y++) {
-        memcpy(whole->rgb + (box.top + y) * whole->stride + (size_t)box.left * 3,
-               tile.rgb + y * tile.stride, tile.stride);
-    }
+    copy_pixels(whole, &box, &tile);
     if (label_height(view) > 0) {
         write_label(view, whole, at, &box);
     }
@@ -155,6 +186,9 @@ static void copy_tile(const struct view *view, const struct overlay *whole, stru
 
 static void copy_tiles(const struct view *view, const struct overlay *whole, uint32_t row)
 {
+    if (view->args->source) {
+        copy_source(view, whole, row);
+    }
     for (uint32_t draw = 0; draw < view->args->draws; draw++) {
         for (uint32_t i = 0; i < view->picture_count; i++) {
             copy_tile(view, whole, (struct sheet_place){row, draw, i});
@@ -195,7 +229,7 @@ static void draw_row(struct view *view, struct pen *pen, uint32_t row)
     if (pen->tile != NULL) {
         copy_tiles(view, pen->tile, row);
     }
-    pen->y += lines * (layout->group_height + GAP) - GAP;
+    pen->y += larger(lines * (layout->group_height + GAP) - GAP, layout->source.height);
     for (uint32_t i = 0; i < view->value_count; i++) {
         if (!view->values[i].is_drawn) {
             snprintf(text, sizeof text, "%s: %s", view->values[i].column, view_text(view, row, i));
@@ -224,6 +258,11 @@ struct overlay picture_draw(struct view *view)
 {
     struct layout *layout = &view->layout;
     lay_out_group(view, layout);
+    if (view->args->source) {
+        const struct tile_size size = sheet_largest(&view->sources, 0);
+        layout->source.width = size.width;
+        layout->source.height = size.height + font_line(FONT_SMALL) + TEXT_GAP;
+    }
     lay_out_line(view, layout);
     draw_all(view, NULL);
     const uint64_t pixels = (uint64_t)layout->width * layout->height;

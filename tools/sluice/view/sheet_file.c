@@ -25,21 +25,44 @@ static void put_legends(const struct view *view, struct page *page, struct sheet
     }
 }
 
+/* Leaves the tile open. */
+static bool open_tile(struct page *page, const struct overlay *pixels, const char *label)
+{
+    struct page_tile tile = {.width = pixels->width, .height = pixels->height, .label = label};
+    void *png = sheet_png(pixels, &tile.bytes);
+    if (png == NULL) {
+        return false;
+    }
+    tile.png = png;
+    page_open_tile(page, &tile);
+    free(png);
+    return true;
+}
+
 static bool put_tile(const struct view *view, struct page *page, struct sheet_place at)
 {
     char label[CAPTION_BYTES];
     const struct overlay pixels = sheet_tile(&view->sheet, at);
-    struct page_tile tile = {.width = pixels.width, .height = pixels.height, .label = label};
-    void *png = sheet_png(&pixels, &tile.bytes);
-    if (png == NULL) {
+    caption_tile(view, at.draw, at.number, label, sizeof label);
+    if (!open_tile(page, &pixels, label)) {
         return false;
     }
-    caption_tile(view, at.draw, at.number, label, sizeof label);
-    tile.png = png;
-    page_open_tile(page, &tile);
     put_legends(view, page, at);
     page_close_tile(page);
-    free(png);
+    return true;
+}
+
+static bool put_source(const struct view *view, struct page *page, uint32_t row)
+{
+    const struct overlay pixels = sheet_tile(&view->sources, (struct sheet_place){row, 0, 0});
+    const bool is_bad = pixels.width == 0;
+    if (is_bad) {
+        return true;
+    }
+    if (!open_tile(page, &pixels, CAPTION_SOURCE)) {
+        return false;
+    }
+    page_close_tile(page);
     return true;
 }
 
@@ -74,7 +97,6 @@ static bool put_row(const struct view *view, struct page *page, uint32_t row)
 {
     char text[CAPTION_BYTES];
     char key[CAPTION_BYTES];
-    bool done = true;
     page_open(page, PAGE_SAMPLE);
     caption_title(view, row, text, sizeof text);
     caption_key(view, row, key, sizeof key);
@@ -84,6 +106,7 @@ static bool put_row(const struct view *view, struct page *page, uint32_t row)
         page_put_alarm(page, text);
     }
     page_open(page, PAGE_TILES);
+    bool done = !view->args->source || put_source(view, page, row);
     for (uint32_t draw = 0; done && draw < view->args->draws; draw++) {
         done = put_draw(view, page, row, draw);
     }

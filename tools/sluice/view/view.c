@@ -12,6 +12,7 @@
 #include "pipeline.h"
 #include "report.h"
 #include "sheet_file.h"
+#include "source.h"
 #include "view_job.h"
 #include "view_report.h"
 
@@ -91,6 +92,8 @@ static int make_space(struct view *view)
                                     .draws = (uint32_t)view->args->draws,
                                     .group = view->picture_count,
                                     .sides = view->sides};
+    const struct sheet_plan whole = {
+        .rows = view->count, .draws = 1, .group = 1, .sides = view->sides};
     if (sheet_pixels(&plan) > PIXELS_MAX) {
         return too_large();
     }
@@ -100,7 +103,8 @@ static int make_space(struct view *view)
                            sizeof *view->legends);
     view->layout.tops = calloc(view->count, sizeof *view->layout.tops);
     if (view->rows == NULL || view->texts == NULL || view->legends == NULL ||
-        view->layout.tops == NULL || !sheet_create(&view->sheet, &plan)) {
+        view->layout.tops == NULL || !sheet_create(&view->sheet, &plan) ||
+        (view->args->source && !sheet_create(&view->sources, &whole))) {
         report("out of memory for a sheet of this size; ask for fewer samples or draws");
         return TOOL_FAILED;
     }
@@ -155,6 +159,12 @@ static int show(struct view *view, sluice_dataset *dataset, struct column_set *s
     }
     if (code == TOOL_FINE) {
         code = make_space(view);
+    }
+    if (code != TOOL_FINE) {
+        return code;
+    }
+    if (view->args->source) {
+        code = source_add_places(view, set);
     }
     if (code != TOOL_FINE) {
         return code;
@@ -237,6 +247,7 @@ static int run(struct view_args *args)
     sluice_loader_close(view.loader);
     reasons_end(&view.reasons);
     sheet_free(&view.sheet);
+    sheet_free(&view.sources);
     free(view.rows);
     free(view.texts);
     free(view.legends);
@@ -270,6 +281,8 @@ int view_main(int argc, char **argv)
         AUGMENT_ROW(args.augment),
         {"each-step", 0, OPTION_FLAG, &args.each_step, .common = true,
          .help = "columns: the image after each step"},
+        {"source", 0, OPTION_FLAG, &args.source, .common = true,
+         .help = "also the whole image, with the part each draw shows"},
         {LIBRARY_ROW(LOADER, args.options, "seed"), .common = true,
          .help = "seed of the augmentation, as in training [0]"},
         {LIBRARY_ROW(LOADER, args.options, "exact")},

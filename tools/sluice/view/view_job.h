@@ -26,7 +26,7 @@ struct view_args {
     int pipeline;
     struct data_folder folder;
     sluice_loader_options options;
-    bool json, each_step;
+    bool json, each_step, source;
     const char *dataset, *out, *augment;
     struct option_list columns;
 };
@@ -46,6 +46,7 @@ struct layout {
     uint32_t width, height;                   /* of the whole picture; 0: a page */
     uint32_t group_width, group_height;       /* of the tiles of a draw, with their labels */
     uint32_t across;                          /* groups side by side */
+    struct layout_box source;                 /* the largest whole picture, with its label */
     struct layout_box boxes[OPTION_LIST_MAX]; /* of a group's tiles, the largest */
     uint32_t *tops;                           /* of the first group of each row */
 };
@@ -68,6 +69,7 @@ struct view {
     uint32_t count;   /* samples shown */
     struct view_row *rows;
     struct sheet sheet;
+    struct sheet sources; /* --source: a tile for each row */
     struct layout layout;
     const char *pictures[OPTION_LIST_MAX]; /* the image columns' names */
     uint32_t sides[OPTION_LIST_MAX];

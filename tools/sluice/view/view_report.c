@@ -94,9 +94,23 @@ static void write_size(const struct view *view, struct json *json)
     }
 }
 
+static void write_box(struct json *json, const struct layout_box *box)
+{
+    json_unsigned(json, "left", box->left);
+    json_unsigned(json, "top", box->top);
+    json_unsigned(json, "width", box->width);
+    json_unsigned(json, "height", box->height);
+}
+
 /* Where the pictures of a row are in the PNG. */
 static void write_tiles(const struct view *view, struct json *json, uint32_t row)
 {
+    if (view->args->source) {
+        const struct layout_box whole = picture_source_place(view, row);
+        json_open_object(json, "source");
+        write_box(json, &whole);
+        json_close_object(json);
+    }
     json_open_array(json, "tiles");
     for (uint32_t i = 0; i < view->args->draws * view->picture_count; i++) {
         const struct sheet_place at = {row, i / view->picture_count, i % view->picture_count};
@@ -104,10 +118,7 @@ static void write_tiles(const struct view *view, struct json *json, uint32_t row
         json_open_object(json, NULL);
         json_unsigned(json, "draw", at.draw);
         json_text(json, "picture", view->pictures[at.number]);
-        json_unsigned(json, "left", box.left);
-        json_unsigned(json, "top", box.top);
-        json_unsigned(json, "width", box.width);
-        json_unsigned(json, "height", box.height);
+        write_box(json, &box);
         json_close_object(json);
     }
     json_close_array(json);
