@@ -41,6 +41,7 @@ static const char head[] =
     "  border-radius: 2px; }\n"
     "dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 14px;\n"
     "  margin: 12px 0 0; }\n"
+    "dl:empty { display: none; }\n"
     "dt { color: var(--faded); }\ndd { margin: 0; }\n"
     "</style>\n";
 
@@ -100,7 +101,7 @@ bool page_begin(struct page *page, const char *title, const char *below)
 void page_open(struct page *page, enum page_part part)
 {
     static const char *const tags[] = {"<section>\n", "<div class=\"tiles\">\n",
-                                       "<div class=\"group\">\n", "<dl>\n"};
+                                       "<div class=\"group\">\n", "<dl>"};
     fputs(tags[part], page->stream);
 }
 

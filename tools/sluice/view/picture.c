@@ -42,7 +42,7 @@ static void write_line(const struct pen *pen, enum font font, struct font_text l
     }
 }
 
-/* Up to LINES_MAX lines, the last one cut off. */
+/* Up to LINES_MAX lines; an ellipsis where there would be more. */
 static void write_text(struct pen *pen, enum font font, const char *text, const uint8_t color[3])
 {
     char copy[CAPTION_BYTES + VALUE_SHOWN];
@@ -51,6 +51,10 @@ static void write_text(struct pen *pen, enum font font, const char *text, const 
         const struct font_text line = font_break(font, left, pen->width);
         write_line(pen, font, line, color);
         left = font_rest(left, line);
+        if (i + 1 == LINES_MAX && left.bytes > 0) {
+            const struct pen end = {pen->tile, pen->x + font_width(font, line), pen->y, 0};
+            write_line(&end, font, font_text("\xe2\x80\xa6"), color);
+        }
         pen->y += font_line(font);
     }
 }
