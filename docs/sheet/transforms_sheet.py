@@ -60,7 +60,7 @@ SHEET = [
         Tile("RandomPhotometricDistort", "T.RandomPhotometricDistort(p=1)", 1),
         Tile("RandomHsv", "T.RandomHsv(0.3, 0.7, 0.4)", 1),
         Tile("Grayscale", "T.Grayscale(3)"),
-        Tile("RandomGrayscale", "T.RandomGrayscale(p=0.5)", 1),
+        Tile("RandomGrayscale", "T.RandomGrayscale(p=0.5)", 1, "with probability 0.5"),
     ]),
     ("Values", [
         Tile("RandomChannelPermutation", "T.RandomChannelPermutation()", 1),
@@ -68,7 +68,7 @@ SHEET = [
         Tile("RandomPosterize", "T.RandomPosterize(2, p=1)"),
         Tile("RandomSolarize", "T.RandomSolarize(128, p=1)"),
         Tile("RandomSolarizeAdd", "T.RandomSolarizeAdd(64, p=1)"),
-        Tile("RandomAutocontrast", "T.RandomAutocontrast(p=1)", 0, "of a pale picture"),
+        Tile("RandomAutocontrast", "T.RandomAutocontrast(p=1)", 0, "of a picture of half the contrast"),
         Tile("RandomEqualize", "T.RandomEqualize(p=1)"),
         Tile("ToTensor", "T.ToTensor()", 0, "float32, 0 to 1"),
         Tile("ToDtype", "T.ToDtype(numpy.float16, scale=True)", 0, "float16, 0 to 1"),
@@ -114,7 +114,7 @@ SHEET = [
     ]),
 ]  # fmt: skip
 
-COLUMNS, GAP, MARGIN, HEADING, LINE, INDENT, PANEL = 5, 16, 24, 38, 19, 12, 4
+COLUMNS, GAP, MARGIN, HEADING, LINE, BASELINE, INDENT, PANEL = 5, 16, 24, 38, 19, 14, 12, 4
 PAPER, FRAME, INK, FADED, ACCENT = (246, 247, 249), (224, 228, 233), (31, 35, 40), (101, 109, 118), (9, 105, 218)
 ONE_SIZE, OWN_SIZE = ("CopyPaste", "CutMix", "MixUp", "MixUpPartner", "Python", "TimmMixup"), ("BucketCrop", "Mosaic")
 FONTS = pathlib.Path("/usr/share/fonts/truetype/dejavu")
@@ -223,9 +223,10 @@ def rows_of_groups():
     return rows
 
 
-def wrap(call, bold, plain):
+def wrap(call, plain):
     """Lines of (piece, font), broken behind the bracket of the call and behind commas, but not within a tuple: the transform's name is bold."""
     name, _, rest = call.partition("(")
+    bold = next(style for style in (font("DejaVuSansCondensed-Bold.ttf", size) for size in (14, 13, 12, 11)) if style.getlength(name + "()") <= scenes.WIDTH)
     pieces = re.findall(r"(?:\([\d., ]+\)|[^,])*(?:, |$)", rest)
     lines, width = [[(name, bold), ("(", plain)]], bold.getlength(name + "(")
     for piece in pieces:
@@ -238,12 +239,12 @@ def wrap(call, bold, plain):
 
 
 def put_text(draw, x, y, tile, image):
-    bold, plain, small = font("DejaVuSansCondensed-Bold.ttf", 14), font("DejaVuSansCondensed.ttf", 14), font("DejaVuSansCondensed.ttf", 13)
-    lines = wrap(tile.call, bold, plain)
+    plain, small = font("DejaVuSansCondensed.ttf", 14), font("DejaVuSansCondensed.ttf", 13)
+    lines = wrap(tile.call, plain)
     for number, line in enumerate(lines):
         at = x + (INDENT if number else 0)
         for piece, style in line:
-            draw.text((at, y), piece, fill=INK, font=style)
+            draw.text((at, y + BASELINE), piece, fill=INK, font=style, anchor="ls")
             at += style.getlength(piece)
         y += LINE
     note = tile.note or (f"{image.height} x {image.width}" if image.size != (scenes.WIDTH, scenes.HEIGHT) else "")
@@ -263,7 +264,7 @@ def put_head(draw, sheet):
         if sheet is not None:
             sheet.paste(small, (x, top + scenes.HEIGHT - small.height))
         if number < 2:
-            words = f"the picture, {image.height} x {image.width}" if number == 0 else "the others, of which some transforms take parts"
+            words = f"the picture, {image.height} x {image.width}" if number == 0 else "the other pictures, which some transforms mix in"
             draw.text((x, top + scenes.HEIGHT + PANEL), words, fill=INK, font=text)
         x += small.width + GAP
     return top + scenes.HEIGHT + PANEL + LINE + GAP
