@@ -17,7 +17,9 @@ run 0 info pixels --json
 json '.fields[0] | .name == "image" and .type == "image" and .stored == "plain"'
 json '[.fields[].name] == ["image", "label", "key"] and .samples == 12'
 run 0 view packed --samples 4 --draws 2 --size 32 --exact -o packed.png
-run 0 view pixels --samples 4 --draws 2 --size 32 --exact -o pixels.png
+mv packed packed.jpegs && mv pixels packed # a sheet is headed by the name of its dataset
+run 0 view packed --samples 4 --draws 2 --size 32 --exact -o pixels.png
+mv packed pixels && mv packed.jpegs packed
 cmp -s packed.png pixels.png || fail "pixels are not what the JPEGs decode to"
 plain=$(stat -c %s pixels/shard-000000.sluice)
 run 0 pack photos pixels --raw --zstd 3 --overwrite --json

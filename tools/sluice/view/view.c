@@ -282,7 +282,7 @@ int view_main(int argc, char **argv)
         {"each-step", 0, OPTION_FLAG, &args.each_step, .common = true,
          .help = "columns: the image after each step"},
         {"source", 0, OPTION_FLAG, &args.source, .common = true,
-         .help = "also the whole image, with the part each draw shows"},
+         .help = "also the whole image, with each draw's crop"},
         {LIBRARY_ROW(LOADER, args.options, "seed"), .common = true,
          .help = "seed of the augmentation, as in training [0]"},
         {LIBRARY_ROW(LOADER, args.options, "exact")},
