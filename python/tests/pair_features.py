@@ -6,7 +6,7 @@ import functools
 
 import pair_compare as compare
 import pair_models as models
-from pair_rows import CLASSES, COUNT, FILL, MOST, NEAREST, SEED, SIZE, class_of, size_of
+from pair_rows import CLASSES, COUNT, FEW, FILL, LARGE, MOST, NEAREST, SEED, SIZE, class_of, size_of
 
 import sluice
 from sluice import columns as C
@@ -116,6 +116,7 @@ def window(plan):
     plan.columns["tokens"], plan.bare = (lambda: C.Window(length=4)), True
 
 
+LARGER = {"large": lambda: C.Boxes("boxes", length=MOST, min_size=LARGE, follows="image"), "large.labels": lambda: C.Ragged("labels", length=MOST, follows="large")}
 SAME = ()  # all that is there without it
 MIXED = ("image", "image.partner", "image.weight")
 VARYING = [T.RandomShortestSize([36, 40], 60, NEAREST)]
@@ -142,6 +143,10 @@ FEATURES = [
     Feature("mask", follower("classes", lambda: C.Mask("mask", fill=FILL, follows="image")), models.check_mask, ["mask"], None, SAME),
     Feature("map of classes", follower("map", lambda: C.Mask("seg", labels="labels", fill=FILL, follows="image")), models.check_class_map, ["mask"], None, SAME),
     Feature("boxes, ragged labels", sets(boxes={"any": True}), models.check_boxes, ["boxes", "ragged"], None, SAME),
+    Feature("crowds", sets(boxes={"crowds": "crowd"}), models.check_crowds, ["crowds"]),
+    Feature("truncated", sets(boxes={"length": FEW, "too_long": "truncate"}), models.check_truncated, ["too_long"]),
+    Feature("second boxes", sets(columns=LARGER), models.check_second_boxes, ["boxes"], None, SAME),
+    Feature("flips", sets(cuts=[T.RandomHorizontalFlip(), T.RandomVerticalFlip()]), models.check_image),
     Feature("boxes of shapes", sets(boxes={"shapes": "seg"}), models.check_boxes, ["boxes"], None, compare.FOLLOWERS),
     Feature("at_least_one", sets(boxes={"at_least_one": True}, cuts=[T.RandomResizedCrop(30, (0.1, 0.3), interpolation=NEAREST)]), models.check_at_least_one, ["boxes"]),
     Feature("padded labels", follower("padded", lambda: C.Padded("labels", length=MOST, follows="boxes"), {"any": True}), models.check_padded, ["padded"], None, SAME),

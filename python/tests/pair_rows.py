@@ -20,6 +20,8 @@ import sluice
 COUNT, CLASSES, BOXES, BAD, LACKING, SIZE, SEED = 20, 4, 3, 5, 7, 40, 3
 FILL = 251  # of masks
 MOST = 64  # boxes of a row
+FEW, LARGE = 4, 9  # boxes of a truncated row; the least side of boxes that are not small
+CROWD = 1  # which of a sample's boxes is around a crowd
 NEAREST = "nearest"
 
 
@@ -68,7 +70,7 @@ def class_of(sample):
 
 FIELDS = {
     "image": "image", "mask": "image", "boxes": ("tensor", "float32", (0, 4)), "points": ("tensor", "float32", (0, 3)), "seg": "text",
-    "labels": ("tensor", "int64", (0,)), "label": "int", "grid": ("tensor", "int32", (4,)), "tokens": ("tensor", "int32", (0,)),
+    "labels": ("tensor", "int64", (0,)), "crowd": ("tensor", "int64", (0,)), "label": "int", "grid": ("tensor", "int32", (4,)), "tokens": ("tensor", "int32", (0,)),
 }  # fmt: skip
 
 
@@ -84,7 +86,7 @@ def write(path, encode, bad=False, lacks=False):
             image = {} if lacks and i == LACKING else {"image": encode(picture)}
             writer.add(
                 mask=png(picture[:, :, 2].copy()), boxes=boxes, points=points, seg=json.dumps(shapes), labels=numpy.arange(BOXES) + BOXES * i + 1,
-                label=class_of(i), grid=numpy.arange(4, dtype="int32") + 4 * i, tokens=numpy.arange(16, dtype="int32") + 16 * i, **image,
+                label=class_of(i), crowd=(numpy.arange(BOXES) == CROWD).astype("int64"), grid=numpy.arange(4, dtype="int32") + 4 * i, tokens=numpy.arange(16, dtype="int32") + 16 * i, **image,
             )  # fmt: skip
     if bad:
         place = sluice.Dataset(path).sample(BAD)
