@@ -121,7 +121,8 @@ def check_blended(made, plain):
                 assert (values_of(row, name) == numpy.concatenate([values_of(other, name), values_of(partner, name)])[: most(row)]).all(), name
             continue
         for name in row.names & other.names & set(FOLLOWERS):
-            assert (values_of(row, name)[:count] == values_of(other, name)).all(), name
+            before = values_of(other, name)
+            assert (values_of(row, name)[: len(before)] == before).all(), name
         if row.has("boxes.labels"):
             assert {(label - 1) // BOXES for label in row.of("boxes.labels")[count:].tolist()} <= set(row.members[1])
         if share < 0.9:  # the partner's image, up to what rounding leaves of it

@@ -69,7 +69,7 @@ def hull(pixels):
 
 def is_large(row, sure, maybe):
     """True if more than a pixel of the object is visible for sure. Mosaics are too small for that: there the pixels around it decide, at least 2.5 stored pixels each."""
-    if row.plan.first and not row.plan.layers and maybe.any():
+    if row.plan.first and not (row.plan.layers or row.plan.cuts) and maybe.any():
         return numpy.diff(hull(maybe).reshape(2, 2), axis=0).min() > 2 * slack(row) / 2.5 + 2
     return sure.any() and numpy.diff(hull(sure).reshape(2, 2), axis=0).min() >= 2
 
@@ -202,7 +202,7 @@ def check_geometry(batches):
         far = 1.5 + 1.5 / row.of("at.scale")  # a pixel of the output, and JPEG's own error
         right = (numpy.abs(u - 0.5 - red) <= far[0]) & (numpy.abs(v - 0.5 - green) <= far[1])
         alone = sum(row.members, []).count(row.sample) == 1
-        assert len(y) == 0 or right.mean() > (0.95 if alone else 0.2)
+        assert len(y) == 0 or not alone or right.mean() > 0.95
         height, width = size_of(row.sample)
         assert row.of("at.size").tolist() == [height, width]
 
@@ -244,7 +244,7 @@ def check_at_least_one(batches):
 def check_replaced(batches):
     rows = [row for batch in batches for row in batch]
     assert all(row.index != BAD for row in rows)
-    assert any(row.status == 1 for row in rows)  # SLUICE_ROW_REPLACED
+    assert any(row.status == 1 for row in rows) or "episode" in rows[0].plan.options  # SLUICE_ROW_REPLACED; episodes may have met no bad sample
 
 
 def check_masked(batches):
