@@ -25,6 +25,7 @@ static bool folder_look_join(char path[SL_PATH_BYTES], const char *folder, const
         return false;
     }
     memcpy(path, folder, bytes);
+    path[bytes] = '\0';
     return sl_path_append(path, &bytes, SL_PATH_BYTES, name);
 }
 
