@@ -40,7 +40,19 @@ def get_requires_for_build_wheel(config_settings=None):
     return []
 
 
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """Without this, pip would build a whole wheel for the metadata, and then the wheel."""
+    for name, text in metadata(wheel_tag()):
+        path = pathlib.Path(metadata_directory) / name
+        if path.parent.suffix == ".dist-info":
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+    return f"sluice-{PROJECT['version']}.dist-info"
+
+
 def run(*command):
+    if shutil.which(command[0]) is None:
+        raise RuntimeError(f"{command[0]} was not found: run scripts/quickstart, which installs what building needs")
     subprocess.run(list(map(str, command)), check=True, cwd=ROOT)
 
 
@@ -123,9 +135,12 @@ def add(wheel, name, data, is_program=False):
     return record_row(name, data)
 
 
+def wheel_tag():
+    return "cp311-abi3-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    tag = f"cp311-abi3-{platform}"
+    tag = wheel_tag()
     name = f"sluice-{PROJECT['version']}-{tag}.whl"
     with tempfile.TemporaryDirectory() as folder:
         package, built = build(folder), pathlib.Path(folder) / "bin"

@@ -67,6 +67,21 @@ def test_what_is_missing_is_said(tmp_path):
     assert done.returncode != 0 and "python3-dev" in done.stderr
 
 
+def test_the_tool_that_builds_is_missing(tmp_path):
+    done = subprocess.run([sys.executable, "-c", BACKEND + f"backend.build({str(tmp_path / 'build')!r})"], capture_output=True,
+                          text=True, env=BARE | {"PATH": str(tmp_path)})  # fmt: skip
+    assert done.returncode != 0 and "cmake was not found: run scripts/quickstart" in done.stderr
+
+
+def test_metadata_needs_no_build(wheel, tmp_path):
+    """pip asks for it first, and would build a wheel of its own for it."""
+    name = run(sys.executable, "-c", BACKEND + f"print(backend.prepare_metadata_for_build_wheel({str(tmp_path)!r}))", env=BARE | {"PATH": ""}).strip()
+    with zipfile.ZipFile(wheel) as archive:
+        for path in (tmp_path / name).iterdir():
+            assert path.read_bytes() == archive.read(f"{name}/{path.name}")
+    assert {path.name for path in (tmp_path / name).iterdir()} == {"METADATA", "WHEEL", "entry_points.txt"}
+
+
 def test_it_is_small_and_whole(wheel):
     assert wheel.stat().st_size < 5 << 20 and "-cp311-abi3-linux_" in wheel.name
     with zipfile.ZipFile(wheel) as archive:
