@@ -78,10 +78,11 @@ def test_a_classifier_learns(followed):
     assert numbers(followed("classification.md")[1]["python classify.py"], r"accuracy ([\d.]+)")[-1] > 70
 
 
-def test_a_detector_sees_the_same_boxes_in_both_layouts(followed):
+def test_a_detector_learns(followed):
     _, printed = followed("detection.md")
-    coco, yolo = printed["python detect.py coco/annotations/instances_train2017.json"], printed["python detect.py coco128.yaml"]
-    assert len(numbers(coco, r"loss ([\d.]+)")) == len(numbers(yolo, r"loss ([\d.]+)")) == 3
+    for path in ("coco/annotations/instances_train2017.json", "coco128.yaml"):
+        first, _, last = numbers(printed[f"python detect.py {path}"], r"loss ([\d.]+)")
+        assert last < first
 
 
 def test_a_segmentation_learns(followed):
@@ -97,6 +98,7 @@ def test_tokens_are_learned(followed):
     for command in ("python lm.py", "python lm.py packed"):
         losses = numbers(printed[command], r": ([\d.]+) nats")
         assert losses[-1] < losses[0] < numpy.log(256)
+    assert printed["python lm.py"] == printed["python lm.py packed"]  # the same windows in the same order
 
 
 def test_ten_views(followed, monkeypatch):
