@@ -77,9 +77,9 @@ static sluice_status pack_measure_sample(sl_pack_state *p, sl_frames *frames, sl
     sluice_status status = sl_prepare_open(&p->prepare, &config, error);
     for (uint64_t i = 0; status == SLUICE_OK && i < config.end && !sl_frames_have_enough(frames);
          i++) {
-        sl_prepared *prepared = sl_prepare_next(p->prepare);
-        if (prepared == NULL) {
-            status = sl_pack_check_stop(p, error);
+        sl_prepared *prepared;
+        status = sl_prepare_next(p->prepare, &prepared, error);
+        if (status < 0) {
             break;
         }
         const sl_made *made = prepared->made;

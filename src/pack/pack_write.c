@@ -232,9 +232,9 @@ static sluice_status write_ranges(sl_pack_state *p, uint64_t k, uint64_t end, sl
         if (position == sl_ranges_first(&p->ranges, k)) {
             seek(p, k++);
         }
-        sl_prepared *prepared = sl_prepare_next(p->prepare);
-        if (prepared == NULL) {
-            status = sl_pack_check_stop(p, error);
+        sl_prepared *prepared;
+        status = sl_prepare_next(p->prepare, &prepared, error);
+        if (status < 0) {
             break;
         }
         status = pack_write_one(p, prepared, error);

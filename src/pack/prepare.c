@@ -10,6 +10,7 @@
 #include "fork.h"
 #include "memory.h"
 #include "permutation.h"
+#include "standstill.h"
 #include "stop.h"
 #include "thread.h"
 
@@ -60,12 +61,21 @@ struct sl_prepare {
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* a position taken or done, a slot ready, bytes given back, stop */
     /* under mutex */
-    uint64_t next_position; /* not yet with a worker */
-    uint64_t next_taken;    /* the owner's next */
-    uint64_t next_read;     /* of a dataset that is read from front to back: whose turn it is */
+    sl_standstill standstill; /* of the workers and the owner, which wait for one another */
+    uint64_t next_position;   /* not yet with a worker */
+    uint64_t next_taken;      /* the owner's next */
+    uint64_t next_read;       /* of a dataset that is read from front to back: whose turn it is */
     uint64_t charged;
     bool stop;
 };
+
+/* A worker's. One that waits for what never comes ends, as the others and the owner do. */
+static void prepare_wait_locked(sl_prepare *prepare)
+{
+    if (!sl_standstill_wait(&prepare->standstill, &prepare->changed, &prepare->mutex, UINT64_MAX)) {
+        prepare->stop = true;
+    }
+}
 
 /* Waits until the budget allows `bytes` for a slot; false when the pack stops. */
 static bool wait_for_locked(const slot *s, uint64_t bytes)
@@ -73,7 +83,7 @@ static bool wait_for_locked(const slot *s, uint64_t bytes)
     sl_prepare *prepare = s->prepare;
     while (!prepare->stop && prepare->next_taken != s->prepared.position &&
            prepare->charged + bytes > prepare->config.budget_bytes) {
-        sl_cond_wait(&prepare->changed, &prepare->mutex);
+        prepare_wait_locked(prepare);
     }
     if (prepare->stop) {
         return false;
@@ -124,7 +134,7 @@ static void give_back_rooms(void *ctx, uint64_t bytes)
     sl_prepare *prepare = ((const worker *)ctx)->prepare;
     sl_lock(&prepare->mutex);
     prepare->charged -= bytes;
-    sl_cond_broadcast(&prepare->changed);
+    sl_standstill_change(&prepare->standstill, &prepare->changed);
     sl_unlock(&prepare->mutex);
 }
 
@@ -135,7 +145,7 @@ static void prepare_give_back(void *ctx, uint64_t bytes)
     sl_lock(&prepare->mutex);
     prepare->charged -= bytes;
     s->charged -= bytes;
-    sl_cond_broadcast(&prepare->changed);
+    sl_standstill_change(&prepare->standstill, &prepare->changed);
     sl_unlock(&prepare->mutex);
 }
 
@@ -185,7 +195,7 @@ static bool begin_reading(slot *s)
     }
     sl_lock(&prepare->mutex);
     while (!prepare->stop && prepare->next_read != s->prepared.position) {
-        sl_cond_wait(&prepare->changed, &prepare->mutex);
+        prepare_wait_locked(prepare);
     }
     s->reads = !prepare->stop;
     sl_unlock(&prepare->mutex);
@@ -201,7 +211,7 @@ static void end_reading(slot *s)
     sl_lock(&prepare->mutex);
     s->reads = false;
     prepare->next_read = s->prepared.position + 1;
-    sl_cond_broadcast(&prepare->changed);
+    sl_standstill_change(&prepare->standstill, &prepare->changed);
     sl_unlock(&prepare->mutex);
 }
 
@@ -311,7 +321,7 @@ static slot *take_position(sl_prepare *prepare)
     sl_lock(&prepare->mutex);
     while (!prepare->stop && prepare->next_position < end &&
            prepare->next_position - prepare->next_taken >= prepare->slot_count) {
-        sl_cond_wait(&prepare->changed, &prepare->mutex);
+        prepare_wait_locked(prepare);
     }
     if (!prepare->stop && prepare->next_position < end) {
         s = &prepare->slots[prepare->next_position % prepare->slot_count];
@@ -336,9 +346,12 @@ static void prepare_run(void *argument)
         }
         sl_lock(&prepare->mutex);
         s->ready = true;
-        sl_cond_broadcast(&prepare->changed);
+        sl_standstill_change(&prepare->standstill, &prepare->changed);
         sl_unlock(&prepare->mutex);
     }
+    sl_lock(&prepare->mutex);
+    sl_standstill_leave(&prepare->standstill, &prepare->changed);
+    sl_unlock(&prepare->mutex);
 }
 
 static void close_worker(const sl_prepare_job *job, worker *w)
@@ -348,6 +361,21 @@ static void close_worker(const sl_prepare_job *job, worker *w)
         sl_free(w->state);
         w->state = NULL;
     }
+}
+
+static sluice_status start_thread(worker *w, sluice_error *error)
+{
+    sl_prepare *prepare = w->prepare;
+    sl_lock(&prepare->mutex);
+    sl_standstill_join(&prepare->standstill);
+    sl_unlock(&prepare->mutex);
+    const sluice_status status = sl_thread_start(&w->thread, "sluice-pack", prepare_run, w, error);
+    if (status < 0) {
+        sl_lock(&prepare->mutex);
+        sl_standstill_leave(&prepare->standstill, &prepare->changed);
+        sl_unlock(&prepare->mutex);
+    }
+    return status;
 }
 
 static sluice_status prepare_start_worker(sl_prepare *prepare, worker *w, sluice_error *error)
@@ -361,7 +389,7 @@ static sluice_status prepare_start_worker(sl_prepare *prepare, worker *w, sluice
     sluice_status status = w->state != NULL ? job->open(w->state, prepare->config.config, error)
                                             : sl_error_set(error, SLUICE_NOMEM, STAGE, NO_MEMORY);
     if (status == SLUICE_OK) {
-        status = sl_thread_start(&w->thread, "sluice-pack", prepare_run, w, error);
+        status = start_thread(w, error);
     }
     if (status < 0) {
         close_worker(job, w);
@@ -416,6 +444,7 @@ sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
     prepare->next_read = config->first;
     sl_mutex_init(&prepare->mutex);
     sl_cond_init(&prepare->changed);
+    sl_standstill_join(&prepare->standstill); /* the owner */
     sluice_status status =
         make_slots(prepare) ? SLUICE_OK : sl_error_set(error, SLUICE_NOMEM, STAGE, NO_MEMORY);
     while (status == SLUICE_OK && prepare->started < config->workers) {
@@ -439,21 +468,51 @@ static void free_slot(slot *s)
     s->stored = NULL;
 }
 
-sl_prepared *sl_prepare_next(sl_prepare *prepare)
+static sluice_status tell_standstill_locked(const sl_prepare *prepare, sluice_error *error)
+{
+    return sl_error_set(
+        error, SLUICE_INTERNAL, STAGE,
+        "sample %llu of %llu will never be ready, everyone waits: %u of %u workers, %llu samples "
+        "taken, %llu of %llu bytes in use, reading %llu; this is a bug in sluice, please report it",
+        (unsigned long long)prepare->next_taken, (unsigned long long)prepare->config.end,
+        prepare->standstill.members - 1, prepare->started,
+        (unsigned long long)prepare->next_position, (unsigned long long)prepare->charged,
+        (unsigned long long)prepare->config.budget_bytes, (unsigned long long)prepare->next_read);
+}
+
+/* The owner's wait, which asks the caller now and then. The lock is held at the end, but for a
+ * child that should_stop forked, which could not take it. */
+static sluice_status wait_for_slot_locked(sl_prepare *prepare, const slot *s, sluice_error *error)
+{
+    while (!s->ready || prepare->standstill.found) {
+        if (!sl_standstill_wait(&prepare->standstill, &prepare->changed, &prepare->mutex,
+                                sl_now_ns() + LOOK_NS)) {
+            return tell_standstill_locked(prepare, error);
+        }
+        sl_unlock(&prepare->mutex);
+        const bool stopped = sl_stop_ask();
+        if (prepare->forks != sl_fork_count()) {
+            return SLUICE_CANCELED;
+        }
+        sl_lock(&prepare->mutex);
+        if (stopped) {
+            return sl_stop_check(STAGE, error);
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sl_prepare_next(sl_prepare *prepare, sl_prepared **prepared, sluice_error *error)
 {
     assert(prepare->next_taken < prepare->config.end);
     sl_lock(&prepare->mutex);
     slot *s = &prepare->slots[prepare->next_taken % prepare->slot_count];
-    while (!s->ready) {
-        (void)sl_cond_wait_until(&prepare->changed, &prepare->mutex, sl_now_ns() + LOOK_NS);
+    const sluice_status status = wait_for_slot_locked(prepare, s, error);
+    if (prepare->forks == sl_fork_count()) {
         sl_unlock(&prepare->mutex);
-        if (sl_stop_ask()) { /* a child that should_stop forked cannot take the lock */
-            return NULL;
-        }
-        sl_lock(&prepare->mutex);
     }
-    sl_unlock(&prepare->mutex);
-    return &s->prepared;
+    *prepared = status == SLUICE_OK ? &s->prepared : NULL;
+    return status;
 }
 
 void sl_prepare_done(sl_prepare *prepare, sl_prepared *prepared)
@@ -466,7 +525,7 @@ void sl_prepare_done(sl_prepare *prepare, sl_prepared *prepared)
     s->charged = 0;
     s->ready = false;
     prepare->next_taken++;
-    sl_cond_broadcast(&prepare->changed);
+    sl_standstill_change(&prepare->standstill, &prepare->changed);
     sl_unlock(&prepare->mutex);
 }
 
@@ -477,7 +536,7 @@ void sl_prepare_close(sl_prepare *prepare)
     }
     sl_lock(&prepare->mutex);
     prepare->stop = true;
-    sl_cond_broadcast(&prepare->changed);
+    sl_standstill_change(&prepare->standstill, &prepare->changed);
     sl_unlock(&prepare->mutex);
     for (uint32_t i = 0; i < prepare->started; i++) {
         sl_thread_join(&prepare->workers[i].thread);

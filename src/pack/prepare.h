@@ -65,10 +65,12 @@ typedef struct sl_prepared {
 /* Errors: NOMEM. */
 sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
                               sluice_error *error);
-/* Returns the sample of the next position, once it is ready; valid until done. Not past the last
- * position. NULL: the owner's stop (stop.h) is requested, or this is a
- * child that should_stop forked. */
-sl_prepared *sl_prepare_next(sl_prepare *prepare);
+/*
+ * Gives the sample of the next position, once it is ready; valid until done. Not past the last
+ * position. Errors: CANCELED (the owner's stop, stop.h, is requested, or this is a child that
+ * should_stop forked), INTERNAL (the sample will never be ready: standstill.h).
+ */
+sluice_status sl_prepare_next(sl_prepare *prepare, sl_prepared **prepared, sluice_error *error);
 void sl_prepare_done(sl_prepare *prepare, sl_prepared *prepared);
 /* Stops the workers, joins and frees; only forgets them in a forked child, which has none. NULL is
  * fine. */

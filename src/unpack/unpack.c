@@ -287,9 +287,9 @@ static sluice_status unpack_write_all(unpack *u, sluice_error *error)
                                       .max_sample_bytes = u->options->max_sample_bytes};
     sluice_status status = sl_prepare_open(&u->prepare, &config, error);
     for (uint64_t position = 0; status == SLUICE_OK && position < config.end; position++) {
-        sl_prepared *prepared = sl_prepare_next(u->prepare);
-        if (prepared == NULL) {
-            status = unpack_check_stop(u, error);
+        sl_prepared *prepared;
+        status = sl_prepare_next(u->prepare, &prepared, error);
+        if (status < 0) {
             break;
         }
         status = unpack_write_one(u, prepared, error);

@@ -702,7 +702,8 @@ TEST(a_small_budget_does_not_stop_the_workers)
         assert_int_equal(sl_prepare_open(&prepare, &config, NULL), SLUICE_OK);
         uint32_t bad = 0;
         for (uint64_t position = 3; position < 37; position++) {
-            sl_prepared *prepared = sl_prepare_next(prepare);
+            sl_prepared *prepared;
+            assert_int_equal(sl_prepare_next(prepare, &prepared, NULL), SLUICE_OK);
             assert_int_equal(prepared->position, position);
             assert_false(prepared->fatal);
             bad += prepared->status < 0;
@@ -712,7 +713,9 @@ TEST(a_small_budget_does_not_stop_the_workers)
         sl_prepare_close(prepare);
         /* Closed early, with samples under way. */
         assert_int_equal(sl_prepare_open(&prepare, &config, NULL), SLUICE_OK);
-        sl_prepare_done(prepare, sl_prepare_next(prepare));
+        sl_prepared *prepared;
+        assert_int_equal(sl_prepare_next(prepare, &prepared, NULL), SLUICE_OK);
+        sl_prepare_done(prepare, prepared);
         sl_prepare_close(prepare);
     }
     fixture_remove(&f);

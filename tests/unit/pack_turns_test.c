@@ -128,7 +128,8 @@ static void run(fake *own, const sl_prepare_config *config, uint64_t taken)
     assert_int_equal(sl_prepare_open(&prepare, config, NULL), SLUICE_OK);
     for (uint64_t i = config->first; i < config->first + taken; i++) {
         char key[16];
-        sl_prepared *prepared = sl_prepare_next(prepare);
+        sl_prepared *prepared;
+        assert_int_equal(sl_prepare_next(prepare, &prepared, NULL), SLUICE_OK);
         assert_int_equal(prepared->position, i);
         (void)snprintf(key, sizeof(key), "%u", (unsigned)i);
         assert_string_equal(prepared->key, i == LOST ? "" : key);

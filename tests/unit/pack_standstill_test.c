@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The watchdog of packing and unpacking: hand-overs between the caller's thread and the workers are
+ * broken on purpose (--wrap), which has to be noticed, and the same call then has to go on.
+ */
+#include "pack_setup.h"
+#include "standstill.h"
+#include "test.h"
+#include "unpack.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* More than a worker is ahead by. */
+enum { CLASSES = 2, PER_CLASS = 60 };
+
+static pack_setup setup;
+static char root[256];
+static pthread_t owner;
+static _Atomic bool loses; /* changes of the owner's, from here on */
+
+/* The linker chose these names (--wrap).
+ * NOLINTBEGIN(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
+void __real_sl_standstill_change(sl_standstill *standstill, pthread_cond_t *cond);
+void __wrap_sl_standstill_change(sl_standstill *standstill, pthread_cond_t *cond);
+
+void __wrap_sl_standstill_change(sl_standstill *standstill, pthread_cond_t *cond)
+{
+    /* once that is noticed it closes */
+    if (!loses || standstill->found || pthread_equal(pthread_self(), owner) == 0) {
+        __real_sl_standstill_change(standstill, cond);
+    }
+}
+/* NOLINTEND(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
+
+static void path_of(char path[300], const char *name)
+{
+    (void)snprintf(path, 300, "%s/%s", root, name);
+}
+
+/* When the owner begins to lose changes: samples are written, and it has taken so many. */
+typedef struct plan {
+    char begun[320]; /* a file that is there then */
+    uint32_t asked, from;
+} plan;
+
+/* The owner is the slower one, so that workers wait for it. */
+static int32_t slowly(void *user)
+{
+    plan *p = user;
+    (void)usleep(1000);
+    loses = loses || (p->from > 0 && access(p->begun, F_OK) == 0 && ++p->asked == p->from);
+    return 0;
+}
+
+/* `from` 0: nothing is lost. */
+static sluice_status pack(const char *to, uint32_t from, sluice_error *error)
+{
+    char path[300];
+    plan p = {.from = from};
+    sluice_pack_options options = pack_options();
+    path_of(path, to);
+    (void)snprintf(p.begun, sizeof(p.begun), "%s/pack.journal", path);
+    options.should_stop = slowly;
+    options.user = &p;
+    loses = false;
+    return pack_run(&setup, path, &options, NULL, error);
+}
+
+static sluice_status unpack(const char *to, uint32_t from, sluice_error *error)
+{
+    char path[300];
+    plan p = {.from = from};
+    sluice_unpack_result result;
+    const sluice_unpack_options options = {.struct_size = sizeof(options),
+                                           .form = SLUICE_UNPACK_TAR,
+                                           .workers = 1,
+                                           .on_bad = SLUICE_PACK_BAD_SKIP,
+                                           .shard_bytes = 1 << 20,
+                                           .should_stop = slowly,
+                                           .user = &p};
+    path_of(path, to);
+    (void)snprintf(p.begun, sizeof(p.begun), "%s.part", path);
+    loses = false;
+    return sl_unpack(setup.dataset, path, &options, &result, error);
+}
+
+static void expect_equal(const char *a, const char *b)
+{
+    char left[300];
+    char right[300];
+    path_of(left, a);
+    path_of(right, b);
+    assert_true(folders_equal(left, right));
+}
+
+/* Nobody hears that places became free: almost at once, and in the middle. */
+static void what_is_lost_is_noticed(void **state)
+{
+    static const uint32_t from[] = {1, 30};
+    (void)state;
+    assert_int_equal(pack("packed", 0, NULL), SLUICE_OK);
+    assert_int_equal(unpack("files", 0, NULL), SLUICE_OK);
+    for (uint32_t i = 0; i < 2; i++) {
+        sluice_error error = SLUICE_ERROR_INIT;
+        char again[20];
+        (void)snprintf(again, sizeof(again), "again %u", i);
+        assert_int_equal(pack(again, from[i], &error), SLUICE_INTERNAL);
+        assert_non_null(strstr(error.text, "will never be ready"));
+        assert_int_equal(pack(again, 0, &error), SLUICE_OK);
+        expect_equal("packed", again);
+        (void)snprintf(again, sizeof(again), "files %u", i);
+        assert_int_equal(unpack(again, from[i], &error), SLUICE_INTERNAL);
+        assert_non_null(strstr(error.text, "will never be ready"));
+        assert_int_equal(unpack(again, 0, &error), SLUICE_OK);
+        expect_equal("files", again);
+    }
+}
+
+static int make_all(void **state)
+{
+    (void)state;
+    owner = pthread_self();
+    temporary_directory(root, sizeof(root));
+    pack_setup_make(&setup, CLASSES, PER_CLASS, true);
+    return 0;
+}
+
+static int remove_all(void **state)
+{
+    (void)state;
+    pack_setup_remove(&setup);
+    remove_tree(root);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_lost_is_noticed)};
+    return cmocka_run_group_tests(tests, make_all, remove_all);
+}
