@@ -73,7 +73,7 @@ done
 json '.interrupted and .exit_code == 130 and (.findings | length) == 1'
 stop_when packed/pack.journal pack long packed --on-bad skip --workers 1 --json
 json '.interrupted and .exit_code == 130'
-says err "the same command goes on"
+says err "the same command resumes the pack"
 rm -r packed
 stop_when packed/pack.journal pack long packed --on-bad skip --workers 1 --overwrite
 says err "the same command without --overwrite goes on"

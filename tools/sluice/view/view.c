@@ -298,9 +298,10 @@ int view_main(int argc, char **argv)
         .arguments = "DATASET",
         .summary = "Draws samples as the training loop sees them: a row per sample, a column per\n"
                    "epoch. Masks, boxes and points are drawn over the image that they follow.",
-        .details = "Number, label, class, key and the other columns of a sample are shown beside its\n"
-                   "images. Several image columns are drawn side by side. For compressed tars, the\n"
-                   "first samples are shown.",
+        .details =
+            "Number, label, class, key and the other columns of a sample are shown beside its\n"
+            "images. Several image columns are drawn side by side. For compressed tars, the\n"
+            "first samples are shown.",
         .examples = "  sluice view photos -o sheet.html\n"
                     "  sluice view packed --samples 16 --draws 4 --seed 7 -o sheet.png\n"
                     "  sluice view packed --augment rand_augment --each-step\n",
