@@ -76,7 +76,7 @@ json '.interrupted and .exit_code == 130'
 says err "the same command resumes the pack"
 rm -r packed
 stop_when packed/pack.journal pack long packed --on-bad skip --workers 1 --overwrite
-says err "the same command without --overwrite goes on"
+says err "the same command without --overwrite resumes the pack"
 # A hundred thousand pictures take their time to be listed: nothing may have begun by then.
 for i in $(seq 500); do ln -s class long/more-$i; done
 stop 0.2 pack long later --on-bad skip

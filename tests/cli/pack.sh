@@ -105,7 +105,7 @@ run 0 pack joined elsewhere/packed
 
 # Going on is promised only where there is something to go on from.
 run 1 pack photos nowhere/packed
-! grep -q "goes on" err || fail "there is nothing to go on from"
+! grep -q "resumes" err || fail "there is nothing to go on from"
 (trap '' XFSZ && ulimit -f 256 && run 1 pack photos cut-off) || exit 1
 says err "the same command resumes the pack"
 run 0 pack photos cut-off
