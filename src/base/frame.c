@@ -82,9 +82,13 @@ static size_t unpack_slices(sl_frame *frame, sl_bytes packed, void *to, uint64_t
 {
     ZSTD_inBuffer in = {packed.data, 0, 0};
     ZSTD_outBuffer out = {to, size, 0};
-    size_t result = ZSTD_DCtx_setParameter(frame, ZSTD_d_windowLogMax, SLICED_WINDOW_LOG);
-    if (!ZSTD_isError(result)) {
-        result = ZSTD_DCtx_setParameter(frame, ZSTD_d_experimentalParam2, 1); /* stableOutBuffer */
+    size_t result = 0;
+    /* The second is stableOutBuffer. A zstd that lacks it unpacks in one go, which cannot be
+     * stopped. */
+    if (ZSTD_isError(ZSTD_DCtx_setParameter(frame, ZSTD_d_windowLogMax, SLICED_WINDOW_LOG)) ||
+        ZSTD_isError(ZSTD_DCtx_setParameter(frame, ZSTD_d_experimentalParam2, 1))) {
+        (void)ZSTD_DCtx_reset(frame, ZSTD_reset_session_and_parameters);
+        return ZSTD_decompressDCtx(frame, to, size, packed.data, packed.size);
     }
     while (!ZSTD_isError(result) && in.pos < packed.size && !sl_stop_requested()) {
         in.size = sl_min_size(packed.size, in.pos + SLICE_IN_BYTES);
