@@ -18,12 +18,28 @@ enum { CLASSES = 2, PER_CLASS = 60 };
 static pack_setup setup;
 static char root[256];
 static pthread_t owner;
-static _Atomic bool loses; /* changes of the owner's, from here on */
+static _Atomic bool worker_waits; /* there is one */
+static _Atomic bool loses;        /* changes of the owner's, from here on */
 
 /* The linker chose these names (--wrap).
  * NOLINTBEGIN(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
 void __real_sl_standstill_change(sl_standstill *standstill, pthread_cond_t *cond);
 void __wrap_sl_standstill_change(sl_standstill *standstill, pthread_cond_t *cond);
+
+bool __real_sl_standstill_wait(sl_standstill *standstill, pthread_cond_t *cond,
+                               pthread_mutex_t *mutex, uint64_t deadline_ns);
+bool __wrap_sl_standstill_wait(sl_standstill *standstill, pthread_cond_t *cond,
+                               pthread_mutex_t *mutex, uint64_t deadline_ns);
+
+bool __wrap_sl_standstill_wait(sl_standstill *standstill, pthread_cond_t *cond,
+                               pthread_mutex_t *mutex, uint64_t deadline_ns)
+{
+    const bool is_worker = pthread_equal(pthread_self(), owner) == 0;
+    worker_waits = worker_waits || is_worker;
+    const bool goes_on = __real_sl_standstill_wait(standstill, cond, mutex, deadline_ns);
+    worker_waits = worker_waits && !is_worker;
+    return goes_on;
+}
 
 void __wrap_sl_standstill_change(sl_standstill *standstill, pthread_cond_t *cond)
 {
@@ -45,12 +61,16 @@ typedef struct plan {
     uint32_t asked, from;
 } plan;
 
-/* The owner is the slower one, so that workers wait for it. */
-static int32_t slowly(void *user)
+/* Then the worker goes on until it has to wait for the owner. */
+static int32_t lose_some(void *user)
 {
     plan *p = user;
-    (void)usleep(1000);
-    loses = loses || (p->from > 0 && access(p->begun, F_OK) == 0 && ++p->asked == p->from);
+    if (!loses && p->from > 0 && access(p->begun, F_OK) == 0 && ++p->asked == p->from) {
+        loses = true;
+        while (!worker_waits) {
+            (void)usleep(1000);
+        }
+    }
     return 0;
 }
 
@@ -62,7 +82,7 @@ static sluice_status pack(const char *to, uint32_t from, sluice_error *error)
     sluice_pack_options options = pack_options();
     path_of(path, to);
     (void)snprintf(p.begun, sizeof(p.begun), "%s/pack.journal", path);
-    options.should_stop = slowly;
+    options.should_stop = lose_some;
     options.user = &p;
     loses = false;
     return pack_run(&setup, path, &options, NULL, error);
@@ -78,7 +98,7 @@ static sluice_status unpack(const char *to, uint32_t from, sluice_error *error)
                                            .workers = 1,
                                            .on_bad = SLUICE_PACK_BAD_SKIP,
                                            .shard_bytes = 1 << 20,
-                                           .should_stop = slowly,
+                                           .should_stop = lose_some,
                                            .user = &p};
     path_of(path, to);
     (void)snprintf(p.begun, sizeof(p.begun), "%s.part", path);
