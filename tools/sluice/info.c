@@ -187,17 +187,16 @@ static void print_followers(const sluice_dataset *dataset)
     }
     if (find_field(dataset, SLUICE_FIELD_TENSOR, SLUICE_ROLE_BOXES, &field) &&
         field.box_format != SLUICE_BOX_AUTO) {
-        const char *boxes = SAFE(field.name);
-        printf("boxes        follow the picture: --column %s:image --column %s:boxes,length=100\n",
-               SAFE(image.name), boxes);
+        printf("boxes        follow the picture: --column %s:image --column %s:boxes\n",
+               SAFE(image.name), SAFE(field.name));
         if (find_field(dataset, SLUICE_FIELD_TENSOR, SLUICE_ROLE_NONE, &field)) {
-            printf("             --column %s:ragged,length=100,follows=%s (of bench, view)\n",
-                   SAFE(field.name), boxes);
+            printf("             --column %s:ragged (of bench; view draws them by itself)\n",
+                   SAFE(field.name));
         }
     }
     if (find_field(dataset, SLUICE_FIELD_IMAGE, SLUICE_ROLE_MASK, &field)) {
         printf("masks        follow the picture: --column %s:image --column "
-               "classes=%s:mask,fill=255 (of bench, view);\n"
+               "classes=%s:mask,fill=255 (of bench);\n"
                "             without that they would be pictures, each with a crop of its own, and "
                "are refused\n",
                SAFE(image.name), SAFE(field.name));

@@ -34,6 +34,9 @@ static bool describe_natural(const sluice_field *field, struct column_spec *spec
     memcpy(spec->name, field->name, sizeof spec->name);
     memcpy(spec->field, field->name, sizeof spec->field);
     spec->dtype = field->dtype;
+    if (field->role == SLUICE_ROLE_WIDTH || field->role == SLUICE_ROLE_HEIGHT) {
+        return false; /* they say how the image was annotated */
+    }
     switch ((sluice_field_type)field->type) {
     case SLUICE_FIELD_IMAGE:
         spec->kind = SLUICE_COLUMN_IMAGE;
@@ -57,17 +60,19 @@ static bool describe_natural(const sluice_field *field, struct column_spec *spec
     return fixed || spec->kind == SLUICE_COLUMN_IMAGE;
 }
 
-/* A mask beside its picture, which no loader takes unasked. */
+/* A mask beside its image, which no loader takes unasked: by its role, or by its name in formats
+ * that know no roles. */
 static bool is_mask(const sluice_dataset *dataset, const sluice_field *field)
 {
     sluice_field other = SLUICE_FIELD_INIT;
     if (field->type != SLUICE_FIELD_IMAGE ||
-        (strcmp(field->name, "mask") != 0 && strcmp(field->name, "instances") != 0 &&
-         strcmp(field->name, "train_ids") != 0)) {
+        (field->role != SLUICE_ROLE_MASK && strcmp(field->name, "mask") != 0 &&
+         strcmp(field->name, "instances") != 0 && strcmp(field->name, "train_ids") != 0)) {
         return false;
     }
     for (uint32_t i = 0; sluice_dataset_get_field(dataset, i, &other) == SLUICE_OK; i++) {
-        if (other.type == SLUICE_FIELD_IMAGE && strcmp(other.name, field->name) != 0) {
+        if (other.type == SLUICE_FIELD_IMAGE && other.role != SLUICE_ROLE_MASK &&
+            strcmp(other.name, field->name) != 0) {
             return true;
         }
     }
