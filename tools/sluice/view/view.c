@@ -7,6 +7,7 @@
 #include "../command.h"
 #include "draws.h"
 #include "exit_code.h"
+#include "followers.h"
 #include "interrupt.h"
 #include "marks.h"
 #include "pipeline.h"
@@ -153,6 +154,9 @@ static int show(struct view *view, sluice_dataset *dataset, struct column_set *s
     view->samples = info.samples;
     view->count =
         (uint32_t)(view->args->samples < info.samples ? view->args->samples : info.samples);
+    if (view->args->augment == NULL) { /* steps that mix images go with few of them */
+        followers_add(set, dataset);
+    }
     int code = column_set_complete(set, dataset);
     if (code == TOOL_FINE) {
         code = sort_columns(view, set, &view->look);
