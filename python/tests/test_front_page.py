@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""README.md: its length, its links, and the three lines that replace a DataLoader."""
+"""README.md: its length, its plot and claim, its links, and the three lines that replace a DataLoader."""
+import importlib.util
+import json
 import pathlib
 import re
 
@@ -11,6 +13,30 @@ README = (ROOT / "README.md").read_text()
 
 def test_it_is_short():
     assert len(README.splitlines()) <= 200
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_plot_is_what_was_measured():
+    front_page = load(ROOT / "bench" / "figures" / "front_page.py")
+    results = json.loads(front_page.RESULTS.read_text())
+    for theme in front_page.THEMES:
+        name = f"docs/front_page-{theme}.svg"
+        assert name in README
+        assert (ROOT / name).read_text() == front_page.draw(results, theme)
+    loaders = results["loaders"]
+    for loader in loaders.values():
+        for value, spread in (("images_per_s", "images_per_s_range"), ("cpu_ms_per_image", "cpu_ms_range")):
+            least, most = loader[spread]
+            assert least <= loader[value] <= most
+    shares = [round(loaders["torch"]["cpu_ms_per_image"] / loaders[name]["cpu_ms_per_image"]) for name in ("folder", "packed")]
+    words = {4: "a quarter", 5: "a fifth", 6: "a sixth", 7: "a seventh", 8: "an eighth", 9: "a ninth", 10: "a tenth"}
+    assert f"for {words[shares[0]]} of the CPU time" in README and f"and {words[shares[1]]} once they are packed" in README
 
 
 def test_links_lead_somewhere():
