@@ -4,6 +4,7 @@
  * broken on purpose (--wrap), which has to be noticed, and the same call then has to go on.
  */
 #include "pack_setup.h"
+#include "prepare.h"
 #include "standstill.h"
 #include "test.h"
 #include "unpack.h"
@@ -18,8 +19,12 @@ enum { CLASSES = 2, PER_CLASS = 60 };
 static pack_setup setup;
 static char root[256];
 static pthread_t owner;
-static _Atomic bool worker_waits; /* there is one */
-static _Atomic bool loses;        /* changes of the owner's, from here on */
+static _Atomic bool worker_waits;            /* there is one */
+static _Atomic uint64_t changes, worker_saw; /* changes so far; when the worker began to wait */
+static _Atomic bool loses;                   /* changes of the owner's, from here on */
+static uint32_t lost_from; /* the sample that the owner takes then; 0: nothing is lost */
+static uint32_t taken;
+static char begun[320]; /* a file that is there while samples count: not those that are measured */
 
 /* The linker chose these names (--wrap).
  * NOLINTBEGIN(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
@@ -31,10 +36,30 @@ bool __real_sl_standstill_wait(sl_standstill *standstill, pthread_cond_t *cond,
 bool __wrap_sl_standstill_wait(sl_standstill *standstill, pthread_cond_t *cond,
                                pthread_mutex_t *mutex, uint64_t deadline_ns);
 
+sluice_status __real_sl_prepare_next(sl_prepare *prepare, sl_prepared **prepared,
+                                     sluice_error *error);
+sluice_status __wrap_sl_prepare_next(sl_prepare *prepare, sl_prepared **prepared,
+                                     sluice_error *error);
+
+/* Then the worker goes on until it has to wait for the owner. */
+sluice_status __wrap_sl_prepare_next(sl_prepare *prepare, sl_prepared **prepared,
+                                     sluice_error *error)
+{
+    taken += begun[0] == '\0' || access(begun, F_OK) == 0;
+    if (!loses && taken > 0 && taken == lost_from) {
+        loses = true;
+        while (!worker_waits || worker_saw != changes) { /* or it has been called */
+            (void)usleep(1000);
+        }
+    }
+    return __real_sl_prepare_next(prepare, prepared, error);
+}
+
 bool __wrap_sl_standstill_wait(sl_standstill *standstill, pthread_cond_t *cond,
                                pthread_mutex_t *mutex, uint64_t deadline_ns)
 {
     const bool is_worker = pthread_equal(pthread_self(), owner) == 0;
+    worker_saw = is_worker ? changes : worker_saw;
     worker_waits = worker_waits || is_worker;
     const bool goes_on = __real_sl_standstill_wait(standstill, cond, mutex, deadline_ns);
     worker_waits = worker_waits && !is_worker;
@@ -46,6 +71,7 @@ void __wrap_sl_standstill_change(sl_standstill *standstill, pthread_cond_t *cond
     /* once that is noticed it closes */
     if (!loses || standstill->found || pthread_equal(pthread_self(), owner) == 0) {
         __real_sl_standstill_change(standstill, cond);
+        changes++;
     }
 }
 /* NOLINTEND(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
@@ -55,54 +81,36 @@ static void path_of(char path[300], const char *name)
     (void)snprintf(path, 300, "%s/%s", root, name);
 }
 
-/* When the owner begins to lose changes: samples are written, and it has taken so many. */
-typedef struct plan {
-    char begun[320]; /* a file that is there then */
-    uint32_t asked, from;
-} plan;
-
-/* Then the worker goes on until it has to wait for the owner. */
-static int32_t lose_some(void *user)
+static void begin_losing(uint32_t from)
 {
-    plan *p = user;
-    if (!loses && p->from > 0 && access(p->begun, F_OK) == 0 && ++p->asked == p->from) {
-        loses = true;
-        while (!worker_waits) {
-            (void)usleep(1000);
-        }
-    }
-    return 0;
+    begun[0] = '\0';
+    loses = false;
+    lost_from = from;
+    taken = 0;
 }
 
 /* `from` 0: nothing is lost. */
 static sluice_status pack(const char *to, uint32_t from, sluice_error *error)
 {
     char path[300];
-    plan p = {.from = from};
-    sluice_pack_options options = pack_options();
+    const sluice_pack_options options = pack_options();
     path_of(path, to);
-    (void)snprintf(p.begun, sizeof(p.begun), "%s/pack.journal", path);
-    options.should_stop = lose_some;
-    options.user = &p;
-    loses = false;
+    begin_losing(from);
+    (void)snprintf(begun, sizeof(begun), "%s/pack.journal", path);
     return pack_run(&setup, path, &options, NULL, error);
 }
 
 static sluice_status unpack(const char *to, uint32_t from, sluice_error *error)
 {
     char path[300];
-    plan p = {.from = from};
     sluice_unpack_result result;
     const sluice_unpack_options options = {.struct_size = sizeof(options),
                                            .form = SLUICE_UNPACK_TAR,
                                            .workers = 1,
                                            .on_bad = SLUICE_PACK_BAD_SKIP,
-                                           .shard_bytes = 1 << 20,
-                                           .should_stop = lose_some,
-                                           .user = &p};
+                                           .shard_bytes = 1 << 20};
     path_of(path, to);
-    (void)snprintf(p.begun, sizeof(p.begun), "%s.part", path);
-    loses = false;
+    begin_losing(from);
     return sl_unpack(setup.dataset, path, &options, &result, error);
 }
 
