@@ -26,7 +26,9 @@ int main(int argc, char **argv)
         printf("%u rows at %p\n", sluice_batch_rows(batch), image.data);
         sluice_batch_release(batch);
     }
+    const int failed = sluice_loader_get_error(loader, NULL) < 0; /* such as a damaged image */
     sluice_loader_close(loader);
     sluice_dataset_close(data);
     sluice_augment_destroy(recipe);
+    return failed;
 }

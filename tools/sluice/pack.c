@@ -467,7 +467,7 @@ static bool check(struct pack_args *args)
 #define PACK_EXAMPLES                             \
     "  sluice pack photos packed\n"               \
     "  sluice pack photos small --max-side 512\n" \
-    "  sluice pack --tensor tokens=u16:1024 a.bin packed\n"
+    "  sluice pack --tensor tokens=u16:1024 --zstd off a.bin packed\n"
 
 static int pack_or_join(struct pack_args *args)
 {
