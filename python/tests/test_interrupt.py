@@ -2,6 +2,8 @@
 """Ctrl-C takes effect within a second, whatever is being read: each kind of hostile or very large data, with each command of the tool that reads it,
 and with opening, verifying, packing and unpacking in Python. Nothing is left behind then either: the threads of the library are gone. Machines of
 tests are busy, and some build with sanitizers, so five seconds are allowed, where the work itself would take much more; the longest is printed."""
+import gzip
+import io
 import os
 import pathlib
 import random
@@ -338,6 +340,23 @@ def test_unpacked_folder(tmp_path):
         note(took, "Dataset with unpacked_dir")
         wait_for_end(before, "the end of Dataset with unpacked_dir")
     assert not [one for one in (tmp_path / "kept").rglob("*") if one.is_file() and one.stat().st_size > 0]
+
+
+def test_many_packed_files(tmp_path):
+    """More than are unpacked at once: each thread that waits for its turn ends, too."""
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w") as archive:
+        for number in range(2000):
+            member = tarfile.TarInfo(f"{number:06}.bin")
+            member.size = 4096
+            archive.addfile(member, io.BytesIO(bytes(4096)))
+    for number in range(3 * os.cpu_count() + 6):
+        (tmp_path / f"{number}.tar.gz").write_bytes(gzip.compress(tar.getvalue(), 1))
+    for delay in (0.01, 0.02, 0.04, 0.06, 0.08):
+        before = threads()
+        interrupted, took = interrupt_call(lambda: sluice.Dataset(tmp_path), delay)
+        note(took if interrupted else 0, "Dataset of many packed files")
+        wait_for_end(before, "the end of Dataset of many packed files")
 
 
 def test_most_were_ended():

@@ -185,7 +185,8 @@ static sluice_status file_set_walk(opener *o, sl_file_index *index, const char *
     const sluice_status status = kind->walk(index, path, error);
     sl_lock(&o->mutex);
     o->unpacking++;
-    sl_cond_signal(&o->changed);
+    sl_cond_broadcast(
+        &o->changed); /* whoever is woken may be about to stop, and would tell nobody */
     sl_unlock(&o->mutex);
     return status;
 }
