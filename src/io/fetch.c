@@ -300,7 +300,8 @@ static void give_waiting_pins_back(sl_fetch *fetch)
     for (uint32_t i = 0; i < fetch->config.depth; i++) {
         sl_request *request = &fetch->requests.all[i];
         if (request->state == SL_REQUEST_WAITING && request->pinned) {
-            give_pin_back(fetch, &request->read);
+            request->pinned = false; /* also the pin of an open that has ended */
+            sl_objects_unpin(fetch->config.objects, &request->pin);
         }
     }
 }
