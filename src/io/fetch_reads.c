@@ -196,11 +196,22 @@ static sluice_status choose_way(sl_fetch *fetch, sl_request *request)
     return status;
 }
 
+/* Whether requests hold descriptors: those that are read, and those that wait to be. */
+static bool has_pins(const sl_fetch *fetch)
+{
+    bool has = fetch->requests.flying > 0;
+    for (uint32_t i = 0; i < fetch->config.depth && !has; i++) {
+        const sl_request *request = &fetch->requests.all[i];
+        has = request->state == SL_REQUEST_WAITING && request->pinned;
+    }
+    return has;
+}
+
 /* The object could not be pinned: the request waits for a descriptor, or has ended. */
 static void not_pinned(sl_fetch *fetch, sl_request *request, const sl_opening *why)
 {
     const sluice_status status = why->status;
-    if (status == SLUICE_AGAIN && fetch->requests.flying > 0) {
+    if (status == SLUICE_AGAIN && has_pins(fetch)) {
         sl_requests_wait_for_pin(&fetch->requests, request, fetch->now_ns + PIN_RETRY_NS);
     } else if (status == SLUICE_IO && why->sys_errno == 0) {
         sl_fetch_read_failed(fetch, request, SL_FAILURE_REPLACED, 0, 0);
