@@ -93,11 +93,16 @@ static void verify_give_up(verify *v, const sluice_error *found)
     sl_unlock(&v->mutex);
 }
 
+static bool verify_is_stopped(const verify *v)
+{
+    return atomic_load_explicit(&v->stop.set, memory_order_relaxed);
+}
+
 static void report_file(void *context, const sluice_error *finding)
 {
     worker *w = context;
-    if (finding->status == SLUICE_CANCELED) {
-        return;
+    if (finding->status == SLUICE_CANCELED || verify_is_stopped(w->verify)) {
+        return; /* a read that was stopped may look like damage */
     }
     if (sl_memory_shortages() > w->shortages) {
         verify_give_up(w->verify, finding);
@@ -188,7 +193,8 @@ static bool verify_look_at(worker *w, uint64_t index, uint64_t *bytes)
         verify_give_up(w->verify, &finding);
         return false;
     }
-    if (is_of_file(dataset, &sample, status) || status == SLUICE_CANCELED) {
+    if (is_of_file(dataset, &sample, status) || status == SLUICE_CANCELED ||
+        (status < 0 && verify_is_stopped(w->verify))) {
         return false;
     }
     if (status < 0) {
@@ -197,11 +203,6 @@ static bool verify_look_at(worker *w, uint64_t index, uint64_t *bytes)
     }
     *bytes += stored.size;
     return true;
-}
-
-static bool verify_is_stopped(const verify *v)
-{
-    return atomic_load_explicit(&v->stop.set, memory_order_relaxed);
 }
 
 /* Has the kernel begin to read what is from one sample to another in the same file: samples that

@@ -55,9 +55,12 @@ static sluice_status unpack_buffer(const sl_arrow_body *body, uint64_t at, sl_by
                    ? SLUICE_OK
                    : sl_arrow_corrupt(body->reader, at, "broken frame of LZ4", error);
     }
-    return sl_frame_unpack_to(body->frame, packed, data->bytes, data->size, &why) == SLUICE_OK
-               ? SLUICE_OK
-               : sl_arrow_corrupt(body->reader, at, why.text, error);
+    const sluice_status status =
+        sl_frame_unpack_to(body->frame, packed, data->bytes, data->size, &why);
+    if (status == SLUICE_CANCELED) {
+        return sl_error_set(error, SLUICE_CANCELED, why.stage, "%s", why.text);
+    }
+    return status == SLUICE_OK ? SLUICE_OK : sl_arrow_corrupt(body->reader, at, why.text, error);
 }
 
 static sluice_status arrow_array_unpack(const sl_arrow_body *body, uint64_t at, sl_bytes packed,
