@@ -95,6 +95,12 @@ static size_t unpack_slices(sl_frame *frame, sl_bytes packed, void *to, uint64_t
         result = ZSTD_decompressStream(frame, &out, &in);
     }
     (void)ZSTD_DCtx_reset(frame, ZSTD_reset_session_and_parameters);
+    if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge) {
+        return ZSTD_decompressDCtx(frame, to, size, packed.data, packed.size);
+    }
+    if (!ZSTD_isError(result) && result > 0 && in.pos == packed.size) {
+        return (size_t)-ZSTD_error_srcSize_wrong; /* the last frame is cut off */
+    }
     return ZSTD_isError(result) ? result : out.pos;
 }
 
