@@ -408,3 +408,15 @@ def test_a_sample_without_values_for_its_boxes(data, samples, tmp_path, names, s
             assert row[name].shape == wanted[name][left].shape and (row[name] == wanted[name][left]).all()
         assert row["padded"][: left.sum()].tolist() == row["labels"].tolist() and row["padded.lengths"] == left.sum()
     assert met >= count
+
+
+def test_an_epoch_without_mosaics(samples, tmp_path):
+    """A row of one sample may lack what follows its boxes."""
+    lacking = write(tmp_path / "packed", samples, lacking={(4, "labels")})
+    columns = {
+        "image": C.Image(transform=[T.Mosaic(32, end_epoch=1), T.Resize(32)]), "boxes": C.Boxes(length=90),
+        "labels": C.Ragged(follows="boxes", length=90, missing="blank"),
+    }  # fmt: skip
+    loader = sluice.Loader(lacking, batch_size=1, columns=columns, on_bad_sample="mask")
+    bad = [sum(int(batch["status"][0]) == 2 for batch in loader) for _ in range(2)]
+    assert bad[0] > 0 and bad[1] == 0

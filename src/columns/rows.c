@@ -72,8 +72,10 @@ static bool is_absent(const sl_column *column, const sl_row *row)
 static sluice_status check_lacking(const sl_column *column, const sl_row *row, sluice_error *error)
 {
     const bool follows_boxes = column->several && column->owner != SL_COLUMN_NONE;
-    const uint64_t boxes =
-        follows_boxes && !is_absent(column, row) ? sl_column_owner(column, row)->stored : 0;
+    if (!follows_boxes || (row->member == column->member && sl_group_is_last(column, row))) {
+        return SLUICE_OK;
+    }
+    const uint64_t boxes = is_absent(column, row) ? 0 : sl_column_owner(column, row)->stored;
     if (boxes == 0) {
         return SLUICE_OK;
     }
