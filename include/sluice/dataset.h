@@ -185,7 +185,8 @@ typedef struct sluice_dataset_options {
     const char *split;
     /* Asked several times a second while the dataset is being opened, by the thread that opens it:
      * a result other than 0 ends opening with CANCELED within a second, as long as the storage
-     * answers. It must not use what is being opened. May be NULL. */
+     * answers. It must not use what is being opened, and a child that it forks must not
+     * return from it. May be NULL. */
     int32_t (*should_stop)(void *user);
     void *user; /* of should_stop */
 } sluice_dataset_options;
@@ -390,7 +391,8 @@ typedef struct sluice_verify_options {
     /* called now and then by one thread; may be NULL */
     void (*on_progress)(void *user, uint64_t samples_done, uint64_t samples_total);
     void *user;
-    /* asked several times a second by one thread: not 0 ends with CANCELED; may be NULL */
+    /* asked several times a second by one thread: not 0 ends with CANCELED; may be NULL. A child
+       that it forks must not return from it. */
     int32_t (*should_stop)(void *user);
     /* Only part `part` (0 .. parts-1) of `parts`: a range of the samples, shards not being divided,
        and of the files. Together the parts look at everything. [0 of 1] */

@@ -597,12 +597,13 @@ SLUICE_API void sluice_loader_cancel(sluice_loader *loader);
 /*
  * Stops the threads and frees everything but the batches still held, which stay readable until
  * released. Calls that are in progress in other threads end first (a next that blocks returns
- * CANCELED); calls made after it has returned are an error of the caller. Takes as long as the
- * reads in flight (they cannot be recalled from the kernel), at most stall_fail_ns; only an open()
- * that hangs in the kernel can hold it longer. Pictures of one scan that are being decoded are
- * decoded to their end (a second each, at 100 million pixels), others are given up. On a device,
- * close (and a start_epoch that drops batches) also waits for copies in flight, and so for the work
- * in front of them on streams given to sluice_batch_release_on. Close before cudaDeviceReset. NULL
+ * CANCELED); calls made after it has returned are an error of the caller. Waits at most half a
+ * second for reads and opens in flight, which cannot be recalled from the kernel: a thread of the
+ * library frees later what the storage has not answered by then. Images of one scan that are being
+ * decoded are decoded to their end (a second each, at 100 million pixels), others are given up. On
+ * a device, close (and a start_epoch that drops batches) also waits for copies in flight, and so
+ * for the work in front of them on streams given to sluice_batch_release_on. Close before
+ * cudaDeviceReset. NULL
  * is fine.
  */
 SLUICE_API void sluice_loader_close(sluice_loader *loader);

@@ -9,7 +9,8 @@
  * Threads: the thread that begins a stop is its owner. Only the owner asks the caller's
  * should_stop, at most every 50 ms: wherever it looks, and while it waits (sl_stop_wait). No other
  * thread may be under the flag once the stop has ended. A thread under no flag is never stopped.
- * A child that should_stop forks and that returns from it is to end, too: it has no threads.
+ * A child that should_stop forks must not return from it: it has no threads, and locks that are
+ * held for ever. Packing alone notices one (sl_fork_count).
  * Locks: the owner may look while it holds a lock of the library, so should_stop must not call back
  * into what its own call works on.
  */
