@@ -7,8 +7,11 @@
 #include "record_files.h"
 #include "test_folder.h"
 
+#include <sluice/sluice.h>
+
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Bit by bit: nothing of the library's. */
 static uint32_t masked_crc(const uint8_t *data, size_t bytes)
@@ -46,6 +49,15 @@ static size_t put_feature(uint8_t *to, const char *key, uint8_t kind, const uint
     return put_message(to, 0x0a, entry, at);
 }
 
+/* The lengths and checksums about the `bytes` of a message that stand at to + 12. */
+static size_t put_frame(uint8_t *to, size_t bytes)
+{
+    (void)record_little_endian(to, bytes, 8);
+    (void)record_little_endian(to + 8, masked_crc(to, 8), 4);
+    (void)record_little_endian(to + 12 + bytes, masked_crc(to + 12, bytes), 4);
+    return bytes + 16;
+}
+
 /* A label, as many letters of text, and as many numbers, all of them the label. */
 static size_t put_record(uint8_t *to, unsigned label)
 {
@@ -59,11 +71,7 @@ static size_t put_record(uint8_t *to, unsigned label)
         memcpy(values + (size_t)2 * i, number, 2);
     }
     at += put_feature(features + at, "ids", 0x1a, values, (size_t)2 * label);
-    const size_t bytes = put_message(to + 12, 0x0a, features, at);
-    (void)record_little_endian(to, bytes, 8);
-    (void)record_little_endian(to + 8, masked_crc(to, 8), 4);
-    (void)record_little_endian(to + 12 + bytes, masked_crc(to + 12, bytes), 4);
-    return bytes + 16;
+    return put_frame(to, put_message(to + 12, 0x0a, features, at));
 }
 
 static size_t put_ids(uint8_t *to, unsigned label)
@@ -114,11 +122,89 @@ static void fields_that_are_chosen(void **state)
     assert_null(dataset);
 }
 
+enum { SEQUENCES = 40, STEPS_MAX = 7 };
+
+/* A SequenceExample of `number` % STEPS_MAX steps, each with two numbers: `number` and 5. */
+static size_t put_sequence(uint8_t *to, unsigned number)
+{
+    uint8_t list[128];
+    uint8_t steps[512];
+    uint8_t entry[1024];
+    size_t steps_bytes = 0;
+    const uint8_t numbers[2] = {(uint8_t)number, 5};
+    for (unsigned i = 0; i < number % STEPS_MAX; i++) {
+        uint8_t feature[64];
+        const size_t list_bytes = put_message(list, 0x0a, numbers, 2);
+        const size_t feature_bytes = put_message(feature, 0x1a, list, list_bytes);
+        steps_bytes += put_message(steps + steps_bytes, 0x0a, feature, feature_bytes);
+    }
+    size_t at = put_message(entry, 0x0a, (const uint8_t *)"pair", 4);
+    at += put_message(entry + at, 0x12, steps, steps_bytes);
+    const size_t lists_bytes = put_message(steps, 0x0a, entry, at);
+    return put_frame(to, put_message(to + 12, 0x12, steps, lists_bytes));
+}
+
+static void check_sequences(const sluice_batch *batch)
+{
+    sluice_tensor pair = SLUICE_TENSOR_INIT;
+    sluice_tensor offsets = SLUICE_TENSOR_INIT;
+    sluice_tensor index = SLUICE_TENSOR_INIT;
+    assert_int_equal(sluice_batch_tensor(batch, "pair", &pair), SLUICE_OK);
+    assert_int_equal(sluice_batch_tensor(batch, "pair.offsets", &offsets), SLUICE_OK);
+    assert_int_equal(sluice_batch_tensor(batch, "index", &index), SLUICE_OK);
+    const int64_t *at = offsets.data;
+    for (uint32_t row = 0; row < sluice_batch_rows(batch); row++) {
+        const int64_t number = ((const int64_t *)index.data)[row];
+        assert_int_equal(at[row + 1] - at[row], number % STEPS_MAX);
+        for (int64_t i = at[row]; i < at[row + 1]; i++) {
+            const int64_t wanted[2] = {number, 5};
+            assert_memory_equal((const int64_t *)pair.data + 2 * i, wanted, sizeof(wanted));
+        }
+    }
+}
+
+/* Steps of sequences, by several workers. */
+static void steps_of_sequences(void **state)
+{
+    static uint8_t bytes[SEQUENCES * 1024];
+    size_t size = 0;
+    sluice_columns *columns;
+    sluice_loader *loader;
+    sluice_batch *batch;
+    uint32_t rows = 0;
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    for (unsigned i = 0; i < SEQUENCES; i++) {
+        size += put_sequence(bytes + size, i);
+    }
+    (void)mkdir(test_path("sequences"), 0700);
+    write_file(test_path("sequences/a.tfrecord"), bytes, (uint32_t)size);
+    sluice_dataset *dataset = record_open("sequences", NULL);
+    assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
+    assert_int_equal(sluice_columns_ragged(columns, "pair", STEPS_MAX), SLUICE_OK);
+    options.batch_size = 7;
+    options.workers = 4;
+    options.last_batch = SLUICE_LAST_SHORT;
+    options.columns = columns;
+    assert_int_equal(sluice_loader_open(&loader, dataset, NULL, &options, NULL), SLUICE_OK);
+    sluice_columns_destroy(columns);
+    sluice_dataset_close(dataset);
+    assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
+    while (sluice_loader_next(loader, &batch, -1) == SLUICE_OK) {
+        check_sequences(batch);
+        rows += sluice_batch_rows(batch);
+        sluice_batch_release(batch);
+    }
+    assert_int_equal(rows, SEQUENCES);
+    sluice_loader_close(loader);
+    remove_tree(test_path("sequences"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         RECORD_TEST(records_walked_and_from_an_index, &files),
         cmocka_unit_test(fields_that_are_chosen),
+        cmocka_unit_test(steps_of_sequences),
         RECORD_TEST(records_once_in_an_epoch, &files),
         RECORD_TEST(records_cut_short_anywhere, &files),
         RECORD_TEST(records_first_bad_file_is_told, &files),
