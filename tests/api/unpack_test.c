@@ -105,6 +105,50 @@ TEST(tars_hold_the_same)
     sluice_dataset_close(source);
 }
 
+enum { PIXELS_BYTES = 1 << 20 };
+
+/* The whole image of a sample, as RGB. */
+static sluice_pixels decode(const sluice_dataset *dataset, uint64_t index, uint8_t *buffer)
+{
+    sluice_pixels pixels = SLUICE_PIXELS_INIT;
+    pixels.buffer = buffer;
+    pixels.capacity = PIXELS_BYTES;
+    assert_int_equal(sluice_dataset_decode(dataset, index, "image", &pixels, NULL), SLUICE_OK);
+    return pixels;
+}
+
+/* Samples that are stored as pixels come back as PNGs of the same pixels. */
+TEST(pixels_become_pngs)
+{
+    static uint8_t buffers[2][PIXELS_BYTES];
+    char packed[300];
+    char back[300];
+    sluice_pack_options pack = SLUICE_PACK_OPTIONS_INIT;
+    sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
+    sluice_unpack_result result = SLUICE_UNPACK_RESULT_INIT;
+    sluice_dataset *photo_dataset = dataset_opened(photos.path);
+    path_of(packed, sizeof(packed), "raw");
+    path_of(back, sizeof(back), "pngs");
+    pack.raw = 1;
+    assert_int_equal(sluice_pack(photo_dataset, packed, &pack, NULL, NULL), SLUICE_OK);
+    options.workers = 3;
+    assert_int_equal(unpack(packed, "pngs", &options, &result, NULL), SLUICE_OK);
+    assert_int_equal(result.samples, ALL);
+    sluice_dataset *pngs = dataset_opened(back);
+    for (uint64_t i = 0; i < ALL; i++) { /* both in the order of their names */
+        sluice_sample_info info = SLUICE_SAMPLE_INFO_INIT;
+        const sluice_pixels wanted = decode(photo_dataset, i, buffers[0]);
+        const sluice_pixels got = decode(pngs, i, buffers[1]);
+        assert_int_equal(sluice_dataset_get_sample(pngs, i, &info, NULL), SLUICE_OK);
+        assert_non_null(strstr(info.key, ".png"));
+        assert_int_equal(got.width, wanted.width);
+        assert_int_equal(got.height, wanted.height);
+        assert_memory_equal(buffers[1], buffers[0], (size_t)got.width * got.height * 3);
+    }
+    sluice_dataset_close(pngs);
+    sluice_dataset_close(photo_dataset);
+}
+
 TEST(wrong_options_are_refused)
 {
     for (int i = 0; i < 8; i++) {
