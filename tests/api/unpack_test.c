@@ -117,8 +117,8 @@ static sluice_pixels decode(const sluice_dataset *dataset, uint64_t index, uint8
     return pixels;
 }
 
-/* Samples that are stored as pixels come back as PNGs of the same pixels. */
-TEST(pixels_become_pngs)
+/* What is packed as pixels, or re-tiled, unpacks to images of the same pixels. */
+static void expect_pixels(uint32_t raw, const char *ending)
 {
     static uint8_t buffers[2][PIXELS_BYTES];
     char packed[300];
@@ -127,26 +127,37 @@ TEST(pixels_become_pngs)
     sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
     sluice_unpack_result result = SLUICE_UNPACK_RESULT_INIT;
     sluice_dataset *photo_dataset = dataset_opened(photos.path);
-    path_of(packed, sizeof(packed), "raw");
-    path_of(back, sizeof(back), "pngs");
-    pack.raw = 1;
+    (void)snprintf(packed, sizeof(packed), "%s/%u.packed", root, raw);
+    (void)snprintf(back, sizeof(back), "%s/%u.back", root, raw);
+    pack.raw = raw;
+    pack.workers = 3;
     assert_int_equal(sluice_pack(photo_dataset, packed, &pack, NULL, NULL), SLUICE_OK);
     options.workers = 3;
-    assert_int_equal(unpack(packed, "pngs", &options, &result, NULL), SLUICE_OK);
+    assert_int_equal(unpack(packed, back + strlen(root) + 1, &options, &result, NULL), SLUICE_OK);
     assert_int_equal(result.samples, ALL);
-    sluice_dataset *pngs = dataset_opened(back);
+    sluice_dataset *images = dataset_opened(back);
     for (uint64_t i = 0; i < ALL; i++) { /* both in the order of their names */
         sluice_sample_info info = SLUICE_SAMPLE_INFO_INIT;
         const sluice_pixels wanted = decode(photo_dataset, i, buffers[0]);
-        const sluice_pixels got = decode(pngs, i, buffers[1]);
-        assert_int_equal(sluice_dataset_get_sample(pngs, i, &info, NULL), SLUICE_OK);
-        assert_non_null(strstr(info.key, ".png"));
+        const sluice_pixels got = decode(images, i, buffers[1]);
+        assert_int_equal(sluice_dataset_get_sample(images, i, &info, NULL), SLUICE_OK);
+        assert_non_null(strstr(info.key, ending));
         assert_int_equal(got.width, wanted.width);
         assert_int_equal(got.height, wanted.height);
         assert_memory_equal(buffers[1], buffers[0], (size_t)got.width * got.height * 3);
     }
-    sluice_dataset_close(pngs);
+    sluice_dataset_close(images);
     sluice_dataset_close(photo_dataset);
+}
+
+TEST(pixels_become_pngs)
+{
+    expect_pixels(1, ".png");
+}
+
+TEST(retiled_jpegs_have_the_same_pixels)
+{
+    expect_pixels(0, ".jpg");
 }
 
 TEST(wrong_options_are_refused)

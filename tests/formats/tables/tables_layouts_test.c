@@ -178,7 +178,10 @@ TEST_WITH(labels_of_yolo, test_folder_make, test_folder_remove)
 static void check_mask(const sluice_batch *batch, uint32_t row, uint32_t sample)
 {
     const uint8_t *mask = layouts_data(batch, "seg");
-    assert_int_equal(mask[(size_t)row * WIDTH * HEIGHT + 7], 100 + sample);
+    const uint8_t *stored = layouts_data(batch, "stored");
+    const size_t pixel = (size_t)row * WIDTH * HEIGHT + 7;
+    assert_int_equal(mask[pixel], 100 + sample);
+    assert_int_equal(stored[pixel], 100 + sample);
 }
 
 TEST_WITH(masks_beside_images, test_folder_make, test_folder_remove)
@@ -187,9 +190,14 @@ TEST_WITH(masks_beside_images, test_folder_make, test_folder_remove)
         put_png(numbered("set/images/deep", i, "png"), RGB, (uint8_t)i);
         put_png(numbered("set/masks/deep", i, "png"), GREY, (uint8_t)(100 + i));
     }
-    sluice_column mask = layouts_column(SLUICE_COLUMN_MASK, "mask");
-    mask.name = "seg";
-    load(open_split("set", NULL, "masks"), &mask, 1, check_mask);
+    sluice_column columns[] = {layouts_column(SLUICE_COLUMN_MASK, "mask"),
+                               layouts_column(SLUICE_COLUMN_TENSOR, "mask")};
+    columns[0].name = "seg";
+    columns[1].name = "stored";
+    columns[1].dims = 2;
+    columns[1].shape[0] = HEIGHT;
+    columns[1].shape[1] = WIDTH;
+    load(open_split("set", NULL, "masks"), columns, 2, check_mask);
 }
 
 /* Of the classes a, b, and c of all splits. */
