@@ -32,7 +32,11 @@ static uint32_t draw_all(sluice_augment *recipe)
     uint32_t with = 0;
     for (uint32_t i = 0; i < 2 * SAMPLES; i++) {
         const uint32_t *size = sizes[i % 3];
-        const sl_draw_key key = {.seed = 7, .sample = i / 2, .exact = i % 2 == 1};
+        const sl_draw_key key = {.seed = 7,
+                                 .sample = i / 2,
+                                 .exact = i % 2 == 1,
+                                 .width = SIDE, /* for bucket_crop */
+                                 .height = SIDE};
         if (sl_draw(recipe, &key, size[0], size[1], &params, NULL) != SLUICE_OK) {
             continue; /* a picture that the step cannot take */
         }
