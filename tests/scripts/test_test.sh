@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# test_test.sh ROOT: how scripts/test ends, and when it fails. The builds, tests and checks of style
+# are not the real ones: they say what is written here.
+set -eu -o pipefail
+export LC_ALL=C
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tree=$work/tree
+mkdir -p "$tree/tests/tidy" "$tree/src/columns" "$tree/src/plan" "$tree/docs" "$work/bin"
+cp -r "$1/scripts" "$tree/scripts"
+cp "$1/tests/tidy/style.py" "$tree/tests/tidy/"
+printf '#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\nexit 0\n' > "$tree/tests/tidy/option_names.py"
+chmod +x "$tree/tests/tidy/option_names.py"
+printf 'build/\n' > "$tree/.gitignore"
+
+fail() {
+    echo "FAILED: $*"
+    cat "$work/out"
+    exit 1
+}
+says() { grep -qF -e "$1" "$work/out" || fail "'$1' is missing in the output"; }
+fake() { # fake NAME SCRIPT: run instead; `called` has the arguments
+    printf '#!/bin/bash\necho "%s $*" >> "%s/called"\n%s\n' "$1" "$work" "$2" > "$work/bin/$1"
+    chmod +x "$work/bin/$1"
+}
+# shellcheck disable=SC2016 # the fakes'
+{
+    fake dpkg 'echo amd64'
+    fake dpkg-query 'for name; do echo "$name amd64 installed"; done'
+    fake cmake 'case $1 in --version) echo "cmake version 3.25.1" ;; --preset)
+        mkdir -p "build/$2/tests/unit"
+        cd "build/$2" || exit
+        for module in columns plan; do
+            echo "add_test([=[${module}_test]=] \"$PWD/tests/unit/${module}_test\")"
+        done | { echo "# Source directory: '"$tree"'/tests/unit"; cat; } > tests/unit/CTestTestfile.cmake ;;
+        esac'
+    fake gcc 'cp /bin/true "$3"'
+    fake ninja 'echo "tests/unit/columns_test: C_EXECUTABLE_LINKER__columns_test_Debug"'
+    fake ctest 'cat "'"$work"'/tests"; sleep "$(cat "'"$work"'/seconds")"; exit "$(cat "'"$work"'/status")"'
+    fake clang-format-14 'exit 0'
+    fake clang-tidy-14 'case $* in *bad.c) echo "bad.c:1: warning: bad"; exit 1 ;; esac'
+}
+for number in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    printf '%2d/13 Test %4s: part_%s_test ..........   Passed   %2d.50 sec\n' "$number" "#$number" "$number" "$number"
+done > "$work/tests"
+printf '%s\n' '13/13 Test #113: long_test .......***Failed  104.00 sec' '100% tests passed, 0 tests failed out of 13' >> "$work/tests"
+echo 0 > "$work/seconds"
+echo 0 > "$work/status"
+
+try() { # try STATUS ARGUMENT...
+    local wanted=$1 got=0
+    shift
+    : > "$work/called"
+    PATH=$work/bin:$PATH "$tree/scripts/test" "$@" > "$work/out" 2>&1 || got=$?
+    [ "$got" -eq "$wanted" ] || fail "scripts/test $* ended with $got instead of $wanted"
+}
+longest() { sed -n '/^longest:/,/^[^ l]/s/^ *\([0-9.]*\) s  \(.*\)/\1 \2/p' "$work/out"; }
+
+# All of it: the ten longest of all presets, and no budget by hand.
+CI='' SLUICE_TEST_BUDGET_S=1 try 0 --preset release --preset debug
+[ "$(longest | wc -l)" -eq 10 ] || fail "these are not ten"
+[ "$(longest | head -n 3 | tr '\n' ',')" = "104.0 long_test (release),104.0 long_test (debug),12.5 part_12_test (release)," ] || fail "these are not the longest"
+CI=true SLUICE_TEST_BUDGET_S=3000 try 0
+CI=true SLUICE_TEST_BUDGET_S=soon try 1
+says "'soon' is not a number of seconds"
+echo 0.6 > "$work/seconds" # four presets, so more than two seconds
+CI=true SLUICE_TEST_BUDGET_S=1 try 1
+says "the budget is 1 s, SLUICE_TEST_BUDGET_S"
+CI='' SLUICE_TEST_BUDGET_S=1 try 0
+echo 1.2 > "$work/seconds"
+CI=true SLUICE_TEST_BUDGET_S=1 try 0 --preset release --preset debug
+CI=true SLUICE_TEST_BUDGET_S=0 try 0 -R part --preset release
+echo 0 > "$work/seconds"
+
+echo "scripts/test: ends as it should"
