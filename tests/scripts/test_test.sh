@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# test_test.sh ROOT: how scripts/test ends, and when it fails. The builds, tests and checks of style
-# are not the real ones: they say what is written here.
+# test_test.sh ROOT: what scripts/test takes for changed, how it ends, and when it fails. The builds, tests and checks of style
+# are not the real ones: they say what is written here. Exit 77: no git.
 set -eu -o pipefail
-export LC_ALL=C
+export LC_ALL=C GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+command -v git > /dev/null || { echo "skipped: git is not installed"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tree=$work/tree
@@ -55,6 +56,9 @@ try() { # try STATUS ARGUMENT...
     PATH=$work/bin:$PATH "$tree/scripts/test" "$@" > "$work/out" 2>&1 || got=$?
     [ "$got" -eq "$wanted" ] || fail "scripts/test $* ended with $got instead of $wanted"
 }
+ran() { grep -qF -e "$1" "$work/called" || { cat "$work/called"; fail "'$1' was not run"; }; }
+ran_no() { ! grep -qE -e "$1" "$work/called" || { cat "$work/called"; fail "'$1' was run"; }; }
+in_git() { git -C "$tree" -c user.name=a -c user.email=a@b "$@"; }
 longest() { sed -n '/^longest:/,/^[^ l]/s/^ *\([0-9.]*\) s  \(.*\)/\1 \2/p' "$work/out"; }
 
 # All of it: the ten longest of all presets, and no budget by hand.
@@ -73,4 +77,77 @@ CI=true SLUICE_TEST_BUDGET_S=1 try 0 --preset release --preset debug
 CI=true SLUICE_TEST_BUDGET_S=0 try 0 -R part --preset release
 echo 0 > "$work/seconds"
 
+# What has changed: files that differ from HEAD, new ones among them; else all since main.
+in_git init -q -b main
+for file in src/columns/boxes.c src/plan/plan.c docs/page.md; do printf '/* SPDX-License-Identifier: Apache-2.0 */\n' > "$tree/$file"; done
+printf 'sluice_module(x SOURCES boxes.c plan.c bad.c)\n' | tee "$tree/src/columns/CMakeLists.txt" > "$tree/src/plan/CMakeLists.txt"
+printf '/* boxes: all. */\n' >> "$tree/src/columns/boxes.c"
+printf '/* plan: all. */\n' >> "$tree/src/plan/plan.c"
+in_git add -A
+in_git commit -q -m one
+try 0 --changed
+says "Nothing has changed since"
+ran_no ctest
+printf '/* more */\n' >> "$tree/src/columns/boxes.c"
+rm -f "$tree/build/asan/CMakeCache.txt"
+try 0 --changed
+ran -DSLUICE_WERROR=OFF
+touch "$tree/build/asan/CMakeCache.txt"
+try 0 --changed
+ran_no WERROR
+says "1 changed since HEAD"
+says "  src/columns: 1 test (asan)"
+says "left out (scripts/test runs everything):"
+ran "cmake --build --preset asan"
+# shellcheck disable=SC2016 # ctest's
+ran 'ctest --test-dir build/asan --output-on-failure -j '
+ran "-R ^(columns_test)\$"
+ran "clang-format-14 --dry-run -Werror src/columns/boxes.c"
+ran "clang-tidy-14 -p build/asan --quiet src/columns/boxes.c"
+ran_no 'preset release|plan'
+[ "$(longest | wc -l)" -eq 10 ] || fail "these are not ten"
+in_git commit -qam two
+try 0 --changed
+says "Nothing has changed since"
+in_git checkout -q -b branch HEAD
+printf '/* SPDX-License-Identifier: Apache-2.0 */\n/* bad: all. */\n' > "$tree/src/plan/bad.c"
+try 1 --changed
+says "FAILED: clang-tidy ("
+says "bad.c:1: warning: bad"
+ran "-R ^(plan_test)\$"
+in_git add -A
+in_git commit -q -m three
+try 1 --changed
+says "1 changed since"
+ran "-R ^(plan_test)\$"
+try 1 --changed HEAD~2
+ran "-R ^(columns_test|plan_test)\$"
+try 1 --changed HEAD~2 -R plan
+ran "-R ^(plan_test)\$"
+in_git checkout -q main # commits that only main has are not what changed here
+printf '/* more */\n' >> "$tree/src/columns/boxes.c"
+in_git commit -q -am four
+in_git checkout -q branch
+try 1 --changed main
+ran "-R ^(plan_test)\$"
+in_git branch -q -D main
+try 1 --changed
+says "there is no branch main to compare with: write --changed REF"
+try 1 --changed nowhere
+says "'nowhere' is not a commit"
+try 1 --changed --quick
+says "leave out --quick and --preset"
+
+# A test that fails, and a style that is broken.
+in_git checkout -q HEAD~1
+printf '/* more */\n' >> "$tree/src/columns/boxes.c"
+echo 8 > "$work/status"
+try 1 --changed
+says "FAILED: asan ("
+echo 0 > "$work/status"
+printf 'blank \n' >> "$tree/docs/page.md"
+try 1 --changed
+says "docs/page.md:2: [blank]"
+says "FAILED: style.py ("
+says "docs/page.md: no test is known to be about it"
 echo "scripts/test: ends as it should"
