@@ -4,6 +4,7 @@
 # are not the real ones: they say what is written here. Exit 77: no git.
 set -eu -o pipefail
 export LC_ALL=C GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+unset CI SLUICE_TEST_BUDGET_S # of the run that this is a test of
 command -v git > /dev/null || { echo "skipped: git is not installed"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
