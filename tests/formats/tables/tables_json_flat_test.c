@@ -51,9 +51,10 @@ static const char *const usual[] = {
 
 TEST(usual_elements_are_taken)
 {
-    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
         if (!takes(usual[i], strlen(usual[i])))
             fail_msg("left to jansson: %s", usual[i]);
+    }
 }
 
 /* What jansson refuses, or reads by rules of its own. */
@@ -93,9 +94,10 @@ static const char *const others[] = {
 
 TEST(other_elements_are_left)
 {
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         if (takes(others[i], strlen(others[i])))
             fail_msg("taken: %s", others[i]);
+    }
 }
 
 TEST(numbers_are_rounded_alike)
@@ -129,21 +131,21 @@ TEST(damaged_elements_are_read_alike)
         char text[256];
         const char *from = usual[sl_random_below(&random, sizeof(usual) / sizeof(usual[0]))];
         const size_t size = strlen(from);
-        memcpy(text, from, size);
-        for (uint32_t k = 1 + sl_random_below(&random, 3); k > 0; k--)
+        (void)snprintf(text, sizeof(text), "%s", from);
+        for (uint32_t k = 1 + sl_random_below(&random, 3); k > 0; k--) {
             text[sl_random_below(&random, (uint32_t)size)] =
                 bytes[sl_random_below(&random, sizeof(bytes))];
+        }
         (void)takes(text, size);
     }
 }
 
 TEST(long_texts_are_left)
 {
-    char text[SL_JSON_FLAT_BYTES_MAX + 2];
+    char text[SL_JSON_FLAT_BYTES_MAX + 2]; /* and its end */
     for (size_t size = SL_JSON_FLAT_BYTES_MAX; size <= SL_JSON_FLAT_BYTES_MAX + 1; size++) {
-        memset(text, 'a', size);
-        memcpy(text, "{\"a\":\"", 6);
-        memcpy(text + size - 2, "\"}", 2);
+        const int length = (int)size - 8;
+        (void)snprintf(text, sizeof(text), "{\"a\":\"%0*d\"}", length, 0);
         assert_int_equal(takes(text, size), size == SL_JSON_FLAT_BYTES_MAX);
     }
 }
