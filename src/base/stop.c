@@ -87,7 +87,7 @@ sluice_status sl_stop_check(const char *stage, sluice_error *error)
 
 bool sl_stop_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
-    if (own_stop == NULL || own_stop->should_stop == NULL) {
+    if (own_flag == NULL || (own_stop != NULL && own_stop->should_stop == NULL)) {
         sl_cond_wait(cond, mutex);
         return sl_stop_requested();
     }

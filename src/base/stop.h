@@ -10,7 +10,7 @@
  * should_stop, at most every 50 ms: wherever it looks, and while it waits (sl_stop_wait). No other
  * thread may be under the flag once the stop has ended. A thread under no flag is never stopped.
  * A child that should_stop forks must not return from it: it has no threads, and locks that are
- * held for ever. Packing alone notices one (sl_fork_count).
+ * held forever. Packing alone notices one (sl_fork_count).
  * Locks: the owner may look while it holds a lock of the library, so should_stop must not call back
  * into what its own call works on.
  */
@@ -58,8 +58,9 @@ bool sl_stop_ask(void);
 /* Returns CANCELED when sl_stop_requested. */
 sluice_status sl_stop_check(const char *stage, sluice_error *error);
 
-/* As sl_cond_wait, but returns at the latest after 50 ms where the calling thread owns a stop, and
- * asks then, without the mutex. True if the caller is to stop waiting. */
+/* As sl_cond_wait, but returns at the latest after 50 ms where the calling thread works under a
+ * flag that may be set: whoever sets it wakes nobody. An owner asks then, without the mutex. True
+ * if the caller is to stop waiting. */
 bool sl_stop_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
 
 #endif

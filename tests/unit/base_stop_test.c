@@ -205,6 +205,25 @@ TEST(a_large_frame_may_be_no_smaller)
     free(bytes);
 }
 
+/* Whoever sets the flag wakes nobody, and a thread that was woken in place of another one may end.
+ */
+TEST(a_wait_under_a_flag_ends)
+{
+    pthread_mutex_t mutex;
+    pthread_cond_t never;
+    _Atomic bool flag;
+    sl_mutex_init(&mutex);
+    sl_cond_init(&never);
+    atomic_init(&flag, true);
+    (void)sl_stop_work_under(&flag);
+    sl_lock(&mutex);
+    assert_true(sl_stop_wait(&never, &mutex));
+    sl_unlock(&mutex);
+    (void)sl_stop_work_under(NULL);
+    sl_cond_destroy(&never);
+    sl_mutex_destroy(&mutex);
+}
+
 TEST(inflating_ends)
 {
     enum { BYTES = 20 << 20 };
