@@ -53,7 +53,7 @@ static void check_map(const sl_label_map *map, const sl_class_names *names)
     (void)sl_label_map_sum(map);
 }
 
-static void join(const sl_labels *labels, uint8_t which)
+static void join(const sl_class_request *labels, uint8_t which)
 {
     sl_dataset *parts[DATASETS];
     uint32_t count = 0;
@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sl_label_file file;
     if (sl_label_file_read(&file, path, NULL) == SLUICE_OK) {
         file.labels.allow_case_duplicates = (data[0] >> DATASETS & 1) != 0;
-        (void)sl_labels_sum(&file.labels);
+        (void)sl_class_request_sum(&file.labels);
         join(&file.labels, data[0]);
     }
     sl_label_file_close(&file);

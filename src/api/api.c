@@ -191,11 +191,11 @@ sluice_status sl_api_read_labels(sl_api_labels *to, const sluice_label_options *
         return status;
     }
     to->own = own.file != NULL ? to->file.labels
-                               : (sl_labels){.classes = own.classes,
-                                             .from = own.rename_from,
-                                             .to = own.rename_to,
-                                             .class_count = own.class_count,
-                                             .rename_count = own.rename_count};
+                               : (sl_class_request){.classes = own.classes,
+                                                    .from = own.rename_from,
+                                                    .to = own.rename_to,
+                                                    .class_count = own.class_count,
+                                                    .rename_count = own.rename_count};
     to->own.allow_case_duplicates = own.allow_case_duplicates != 0;
     to->labels = &to->own;
     return SLUICE_OK;

@@ -61,8 +61,8 @@ sluice_status sl_api_fail(sluice_error *error, const sluice_error *reason);
 
 /* How classes are to be joined; what is borrowed is the caller's. */
 typedef struct sl_api_labels {
-    const sl_labels *labels; /* of below; NULL: nothing was said */
-    sl_labels own;
+    const sl_class_request *labels; /* of below; NULL: nothing was said */
+    sl_class_request own;
     sl_label_file file;
 } sl_api_labels;
 

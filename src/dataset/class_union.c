@@ -20,7 +20,7 @@
 #define UNNAMED ""
 
 typedef struct making {
-    const sl_labels *labels;
+    const sl_class_request *labels;
     sl_dataset *const *parts;
     uint32_t count;
     sl_name_table renames; /* numbers in labels->from */
@@ -46,7 +46,7 @@ bool sl_share_classes(const sl_dataset *a, const sl_dataset *b)
            sl_dataset_class_name(a, classes - 1) == sl_dataset_class_name(b, classes - 1);
 }
 
-uint64_t sl_labels_sum(const sl_labels *labels)
+uint64_t sl_class_request_sum(const sl_class_request *labels)
 {
     sl_checksum_stream stream;
     sl_checksum_begin(&stream);
@@ -184,7 +184,7 @@ static int compare_labels(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static uint32_t count_numbers(const sl_labels *labels)
+static uint32_t count_numbers(const sl_class_request *labels)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < labels->rename_count; i++) {
@@ -243,7 +243,7 @@ static sluice_status map_all(making *m, sl_label_map **maps, sluice_error *error
 
 static sluice_status class_union_take_classes(making *m, sluice_error *error)
 {
-    const sl_labels *labels = m->labels;
+    const sl_class_request *labels = m->labels;
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < labels->class_count; i++) {
         const char *name = labels->classes[i];
@@ -259,7 +259,7 @@ static sluice_status class_union_take_classes(making *m, sluice_error *error)
 
 static sluice_status take_renames(making *m, sluice_error *error)
 {
-    const sl_labels *labels = m->labels;
+    const sl_class_request *labels = m->labels;
     m->used = sl_calloc(labels->rename_count + (size_t)1, sizeof(*m->used));
     if (m->used == NULL) {
         return class_union_no_memory(error);
@@ -393,7 +393,7 @@ static void close_making(making *m)
 }
 
 sluice_status sl_class_union_make(sl_class_union *made, sl_dataset *const *parts, uint32_t count,
-                                  const sl_labels *labels, sluice_error *error)
+                                  const sl_class_request *labels, sluice_error *error)
 {
     making m = {.labels = labels, .parts = parts, .count = count};
     *made = (sl_class_union){.count = count};

@@ -20,13 +20,13 @@
 #define SL_UNION_CLASSES_MAX (UINT32_C(1) << 24)
 
 /* What is asked for; borrowed. */
-typedef struct sl_labels {
+typedef struct sl_class_request {
     const char *const *classes; /* `class_count` of them, none twice; NULL: those that there are */
     const char *const *from;    /* of `rename_count` classes: what they are called, none twice */
     const char *const *to;      /* and are to be called; NULL: their samples have no class */
     uint32_t class_count, rename_count;
     bool allow_case_duplicates; /* names of several datasets may differ in case only */
-} sl_labels;
+} sl_class_request;
 
 /* All zero: empty. */
 typedef struct sl_class_union {
@@ -42,11 +42,11 @@ typedef struct sl_class_union {
  * any case.
  */
 sluice_status sl_class_union_make(sl_class_union *made, sl_dataset *const *parts, uint32_t count,
-                                  const sl_labels *labels, sluice_error *error);
+                                  const sl_class_request *labels, sluice_error *error);
 void sl_class_union_close(sl_class_union *made);
 
 /* Of what is asked for, names that may differ in case only apart. */
-uint64_t sl_labels_sum(const sl_labels *labels);
+uint64_t sl_class_request_sum(const sl_class_request *labels);
 
 /* Whether both have one and the same list of classes: found without looking at all of it, so that
  * another list of the same names counts as another. */

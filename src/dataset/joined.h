@@ -32,7 +32,7 @@ typedef struct sl_field_names {
 
 typedef struct sl_joined_options {
     sl_field_names fields;
-    const sl_labels *labels; /* NULL: names of classes must be the same, in the same order */
+    const sl_class_request *labels; /* NULL: names of classes must be the same, in the same order */
 } sl_joined_options;
 
 /*
@@ -59,7 +59,7 @@ sluice_status sl_joined_classes(sl_dataset *const *parts, uint32_t count, sluice
 /* `joined`, whose fields are known, has no field of a label that could be renumbered. INVALID: that
  * was asked for (`labels`, which may be NULL), or classes of lists of labels differ. */
 sluice_status sl_joined_no_label(const sl_dataset *joined, sl_dataset *const *parts, uint32_t count,
-                                 const sl_labels *labels, sluice_error *error);
+                                 const sl_class_request *labels, sluice_error *error);
 /* Whether each sample has a list of labels, as annotations have it. */
 bool sl_joined_has_class_lists(const sl_dataset *joined);
 

@@ -370,7 +370,7 @@ sluice_status sl_joined_classes(sl_dataset *const *parts, uint32_t count, sluice
 }
 
 sluice_status sl_joined_no_label(const sl_dataset *joined, sl_dataset *const *parts, uint32_t count,
-                                 const sl_labels *labels, sluice_error *error)
+                                 const sl_class_request *labels, sluice_error *error)
 {
     if (labels != NULL && (labels->classes != NULL || labels->rename_count > 0)) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,

@@ -252,7 +252,7 @@ static sluice_status joined_allocate(joined *own, uint32_t parts, sluice_error *
 
 /* What their labels are to be, where that is not what they are. */
 static sluice_status joined_join_labels(joined *own, sl_dataset *const *parts, uint32_t count,
-                                        const sl_labels *labels, sl_class_union *made,
+                                        const sl_class_request *labels, sl_class_union *made,
                                         sluice_error *error)
 {
     sluice_status status = SLUICE_OK;

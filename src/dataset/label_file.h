@@ -16,7 +16,7 @@ typedef struct sl_label_file {
     struct sl_json_tree *tree; /* whose texts the names are */
     const char **names;        /* owned: what `labels` points to */
     const char **to;
-    sl_labels labels;
+    sl_class_request labels;
 } sl_label_file;
 
 /* Errors: INVALID (it says something else), IO, CORRUPT (no JSON), UNSUPPORTED (too large), NOMEM.

@@ -23,7 +23,7 @@ static sl_refusal records_unpack(const sl_dataset *dataset, const sl_sample *sam
                                  sl_values *values)
 {
     const sl_records *records = records_of(dataset);
-    sl_record record = {.bytes = bytes};
+    sl_raw_record record = {.bytes = bytes};
     if (bytes.size != sample->place.bytes) {
         return sl_refuse("the sample is truncated", 0);
     }

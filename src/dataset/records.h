@@ -29,11 +29,11 @@
 typedef struct sl_records sl_records;
 
 /* A record with all its bytes. */
-typedef struct sl_record {
+typedef struct sl_raw_record {
     sl_bytes bytes;             /* those of its links come last, in their order */
     const sl_index_link *links; /* file_index.h */
     uint32_t link_count;
-} sl_record;
+} sl_raw_record;
 
 typedef struct sl_record_reader {
     const char *format; /* sluice_dataset_info.format: "tfrecord" */
@@ -47,7 +47,7 @@ typedef struct sl_record_reader {
     sluice_status (*find_fields)(sl_records *records, const sluice_dataset_options *options,
                                  sluice_error *error);
     /* As sl_dataset_ops.unpack. */
-    sl_refusal (*unpack)(const sl_records *records, const sl_record *record, sl_values *values);
+    sl_refusal (*unpack)(const sl_records *records, const sl_raw_record *record, sl_values *values);
 } sl_record_reader;
 
 /* The part that such a format's dataset begins with. */

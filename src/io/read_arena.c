@@ -91,10 +91,10 @@ void sl_read_arena_close(sl_read_arena *arena, int leak)
     *arena = (sl_read_arena){0};
 }
 
-static sl_run read_arena_take_locked(sl_read_arena *arena, uint32_t units)
+static sl_arena_run read_arena_take_locked(sl_read_arena *arena, uint32_t units)
 {
     if (units > arena->free_units) {
-        return (sl_run){0, 0};
+        return (sl_arena_run){0, 0};
     }
     uint32_t at = next_unit(arena, arena->hint, arena->limit, false);
     arena->hint = at; /* everything below is taken */
@@ -103,11 +103,11 @@ static sl_run read_arena_take_locked(sl_read_arena *arena, uint32_t units)
         if (end == at + units) {
             read_arena_mark(arena, at, units, true);
             arena->free_units -= units;
-            return (sl_run){at, units};
+            return (sl_arena_run){at, units};
         }
         at = next_unit(arena, end, arena->limit, false);
     }
-    return (sl_run){0, 0};
+    return (sl_arena_run){0, 0};
 }
 
 static void give_locked(sl_read_arena *arena, uint32_t first, uint32_t units)
@@ -119,15 +119,15 @@ static void give_locked(sl_read_arena *arena, uint32_t first, uint32_t units)
     }
 }
 
-sl_run sl_read_arena_take(sl_read_arena *arena, size_t bytes)
+sl_arena_run sl_read_arena_take(sl_read_arena *arena, size_t bytes)
 {
     sl_lock(&arena->mutex);
-    sl_run run = read_arena_take_locked(arena, units_for(bytes));
+    sl_arena_run run = read_arena_take_locked(arena, units_for(bytes));
     sl_unlock(&arena->mutex);
     return run;
 }
 
-sl_run sl_read_arena_trim(sl_read_arena *arena, sl_run run, size_t bytes)
+sl_arena_run sl_read_arena_trim(sl_read_arena *arena, sl_arena_run run, size_t bytes)
 {
     uint32_t keep = units_for(bytes);
     if (keep >= run.units) {
@@ -136,14 +136,14 @@ sl_run sl_read_arena_trim(sl_read_arena *arena, sl_run run, size_t bytes)
     sl_lock(&arena->mutex);
     give_locked(arena, run.first + keep, run.units - keep);
     sl_unlock(&arena->mutex);
-    return (sl_run){run.first, keep};
+    return (sl_arena_run){run.first, keep};
 }
 
-uint32_t sl_read_arena_give(sl_read_arena *arena, const sl_run *runs, uint32_t count)
+uint32_t sl_read_arena_give(sl_read_arena *arena, const sl_arena_run *runs, uint32_t count)
 {
     sl_lock(&arena->mutex);
     for (uint32_t i = 0; i < count; i++) {
-        const sl_run *run = &runs[i];
+        const sl_arena_run *run = &runs[i];
         assert(run->units > 0 && run->units <= arena->units &&
                run->first <= arena->units - run->units);
         give_locked(arena, run->first, run->units);
@@ -179,7 +179,7 @@ void sl_read_arena_moved(sl_read_arena *arena, uint32_t units)
     sl_unlock(&arena->mutex);
 }
 
-uint8_t *sl_read_arena_data(const sl_read_arena *arena, sl_run run)
+uint8_t *sl_read_arena_data(const sl_read_arena *arena, sl_arena_run run)
 {
     return arena->slab.base + (size_t)run.first * SL_ARENA_UNIT;
 }

@@ -18,9 +18,9 @@
 
 #define SL_ARENA_UNIT ((size_t)16 << 10)
 
-typedef struct sl_run {
+typedef struct sl_arena_run {
     uint32_t first, units; /* units 0: no run */
-} sl_run;
+} sl_arena_run;
 
 typedef struct sl_read_arena {
     pthread_mutex_t mutex;
@@ -38,17 +38,17 @@ void sl_read_arena_widen(sl_read_arena *arena);
 /* `leak` != 0: the kernel may still write to it: the memory stays mapped for ever. */
 void sl_read_arena_close(sl_read_arena *arena, int leak);
 /* A run of at least `bytes`; units 0 when there is none now. */
-sl_run sl_read_arena_take(sl_read_arena *arena, size_t bytes);
+sl_arena_run sl_read_arena_take(sl_read_arena *arena, size_t bytes);
 /* Shortens to `bytes`. */
-sl_run sl_read_arena_trim(sl_read_arena *arena, sl_run run, size_t bytes);
+sl_arena_run sl_read_arena_trim(sl_read_arena *arena, sl_arena_run run, size_t bytes);
 /* Returns the free units afterwards. */
-uint32_t sl_read_arena_give(sl_read_arena *arena, const sl_run *runs, uint32_t count);
+uint32_t sl_read_arena_give(sl_read_arena *arena, const sl_arena_run *runs, uint32_t count);
 /* Units in use, taken or free. */
 uint32_t sl_read_arena_limit(sl_read_arena *arena);
 /* Free units just now. */
 uint32_t sl_read_arena_free(sl_read_arena *arena);
 /* All that is taken was moved to the front, where it has the first `units`. */
 void sl_read_arena_moved(sl_read_arena *arena, uint32_t units);
-uint8_t *sl_read_arena_data(const sl_read_arena *arena, sl_run run);
+uint8_t *sl_read_arena_data(const sl_read_arena *arena, sl_arena_run run);
 
 #endif

@@ -130,7 +130,7 @@ void sl_read_buffers_hurry(sl_read_buffers *buffers)
     atomic_store_explicit(&buffers->starved, 1, memory_order_seq_cst);
 }
 
-static void give_runs(sl_read_buffers *buffers, const sl_run *runs, uint32_t count)
+static void give_runs(sl_read_buffers *buffers, const sl_arena_run *runs, uint32_t count)
 {
     const uint32_t free_units = sl_read_arena_give(&buffers->arena, runs, count);
     const uint32_t wanted = atomic_load_explicit(&buffers->starved, memory_order_seq_cst);
@@ -201,7 +201,7 @@ static bool was_last(sl_held *held)
 
 void sl_read_buffers_release(sl_read_buffers *buffers, const uint32_t *handles, uint32_t count)
 {
-    sl_run runs[RUNS_MAX];
+    sl_arena_run runs[RUNS_MAX];
     uint32_t free_runs = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (handles[i] == SL_HANDLE_NONE) {
@@ -216,7 +216,7 @@ void sl_read_buffers_release(sl_read_buffers *buffers, const uint32_t *handles, 
             give_reserve(buffers, held->units * SL_ARENA_UNIT);
             continue;
         }
-        runs[free_runs++] = (sl_run){handles[i], held->units};
+        runs[free_runs++] = (sl_arena_run){handles[i], held->units};
         if (free_runs == RUNS_MAX) {
             give_runs(buffers, runs, free_runs);
             free_runs = 0;
@@ -282,7 +282,7 @@ bool sl_read_buffers_move(sl_read_buffers *buffers, sl_fetch_bytes **kept, uint3
         if (same == 0) {
             break;
         }
-        const sl_run from = {kept[i]->handle, buffers->held[kept[i]->handle].units};
+        const sl_arena_run from = {kept[i]->handle, buffers->held[kept[i]->handle].units};
         const size_t back = (size_t)(from.first - to) * SL_ARENA_UNIT;
         uint8_t *data = sl_read_arena_data(&buffers->arena, from);
         memmove(data - back, data, from.units * SL_ARENA_UNIT);

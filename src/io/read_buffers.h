@@ -32,8 +32,8 @@ typedef struct sl_read_buffers_config {
 typedef struct sl_read_buffer {
     uint8_t *base;
     size_t bytes;
-    sl_run run;  /* units 0: not of the arena */
-    sl_slab own; /* the former reserve, when it was set aside with this read in it */
+    sl_arena_run run; /* units 0: not of the arena */
+    sl_slab own;      /* the former reserve, when it was set aside with this read in it */
 } sl_read_buffer;
 
 /* Items not released yet; its number, the handle, is its run's first unit. */

@@ -72,7 +72,7 @@ static bool look_ahead(const sl_feed_cursor *ask, uint64_t *sample)
     return true;
 }
 
-static bool is_in(const sl_shard *shard, uint64_t sample)
+static bool is_in(const sl_shard_span *shard, uint64_t sample)
 {
     return sample >= shard->first && sample - shard->first < shard->count;
 }

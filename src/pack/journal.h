@@ -23,7 +23,7 @@ typedef struct sl_pack_parameters {
     double raw_share;           /* without raw only */
     bool append;
     bool joins_labels; /* with append only: as `labels` says */
-    uint64_t labels;   /* sl_labels_sum */
+    uint64_t labels;   /* sl_class_request_sum */
     uint64_t meaning;  /* sl_meanings_sum */
 } sl_pack_parameters;
 

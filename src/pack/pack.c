@@ -69,7 +69,7 @@ static void pack_identify(pack *p)
         .raw_share = p->options->raw_share,
         .append = p->options->append != 0,
         .joins_labels = p->labels != NULL,
-        .labels = p->labels != NULL ? sl_labels_sum(p->labels) : 0,
+        .labels = p->labels != NULL ? sl_class_request_sum(p->labels) : 0,
         .meaning = sl_meanings_sum(p->dataset->fields, p->dataset->info.fields)};
     sl_journal_head(&parameters, p->journal.head);
     p->pack_id = sl_journal_pack_id(&p->journal);
@@ -221,7 +221,7 @@ static sluice_status pack_run(pack *p, sluice_pack_result *result, sluice_error 
 }
 
 sluice_status sl_pack(const sl_dataset *dataset, const char *path,
-                      const sluice_pack_options *options, const sl_labels *labels,
+                      const sluice_pack_options *options, const sl_class_request *labels,
                       sluice_pack_result *result, sluice_error *error)
 {
     pack *p = sl_calloc(1, sizeof(*p));

@@ -21,7 +21,7 @@
 /* `options` is full-size, its defaults filled in (workers, parts), and `labels` what its labels
  * say; NULL: nothing. Errors: see writer.h. */
 sluice_status sl_pack(const sl_dataset *dataset, const char *path,
-                      const sluice_pack_options *options, const sl_labels *labels,
+                      const sluice_pack_options *options, const sl_class_request *labels,
                       sluice_pack_result *result, sluice_error *error);
 
 /* Errors: see writer.h. */

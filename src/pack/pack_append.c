@@ -140,7 +140,7 @@ static bool has_label(const sl_dataset *dataset)
     return label != SL_FIELD_NONE && dataset->fields[label].type == SLUICE_FIELD_INT;
 }
 
-static sluice_status relabel(sl_dataset **made, sl_dataset *source, const sl_labels *labels,
+static sluice_status relabel(sl_dataset **made, sl_dataset *source, const sl_class_request *labels,
                              sluice_error *error)
 {
     const sl_joined_options options = {.labels = labels};
@@ -153,7 +153,7 @@ static sluice_status join_with(sl_pack_state *p, sl_dataset *base, sl_dataset *s
 {
     sl_dataset *const both[2] = {base, source};
     sl_class_union made;
-    const sl_labels plain = {.allow_case_duplicates = p->labels->allow_case_duplicates};
+    const sl_class_request plain = {.allow_case_duplicates = p->labels->allow_case_duplicates};
     sluice_status status = sl_class_union_make(&made, both, 2, &plain, error);
     if (status == SLUICE_OK && made.names == NULL) {
         p->relabelled = sl_dataset_ref(source);
@@ -162,8 +162,8 @@ static sluice_status join_with(sl_pack_state *p, sl_dataset *base, sl_dataset *s
                               "some of its classes have no name, or the same as another: classes "
                               "cannot be joined to them by name");
     } else if (status == SLUICE_OK) {
-        const sl_labels all = {.classes = (const char *const *)made.names->names,
-                               .class_count = made.names->count};
+        const sl_class_request all = {.classes = (const char *const *)made.names->names,
+                                      .class_count = made.names->count};
         status = relabel(&p->relabelled, source, &all, error);
     }
     sl_class_union_close(&made);

@@ -24,7 +24,7 @@ typedef struct sl_pack_state {
     const sl_dataset *dataset;
     sl_dataset *relabelled; /* instead of the one that was given; owned; NULL: that one */
     const sluice_pack_options *options;
-    const sl_labels
+    const sl_class_request
         *labels; /* how they are joined with those of a dataset that is added to; NULL */
     sl_stop stop;
     sl_output output;

@@ -45,7 +45,7 @@ static bool shard_order_add_shard(sl_shard_set *set)
     if (!sl_grow(&set->shards, &set->shard_capacity, set->count + 1, sizeof(*set->shards))) {
         return false;
     }
-    set->shards[set->count++] = (sl_shard){.first = set->samples, .block = set->block_count};
+    set->shards[set->count++] = (sl_shard_span){.first = set->samples, .block = set->block_count};
     return true;
 }
 
@@ -110,7 +110,7 @@ uint64_t sl_shard_set_substitute(const sl_shard_set *set, const sl_shard_bad *ba
         sl_philox_u64(sl_philox_u64(bad->seed, bad->epoch, SUBSTITUTE_DOMAIN), bad->rank, 0);
     const uint64_t drawn = sl_philox_u64(key, bad->position, bad->attempt);
     const uint64_t number = (drawn >> 8) % set->count;
-    const sl_shard *shard = &set->shards[number];
+    const sl_shard_span *shard = &set->shards[number];
     const uint64_t from = sl_min_u64(shard->count, SUBSTITUTES_FROM);
     const uint64_t sample = shard->first + (drawn & 0xff) % from;
     if (sample != bad->sample) {

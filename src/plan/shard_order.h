@@ -36,10 +36,10 @@
 #define SL_SHARD_LANES 8U
 
 /* A run of samples that are in one file, each behind the one before. */
-typedef struct sl_shard {
+typedef struct sl_shard_span {
     uint64_t first, count; /* samples; numbers of the dataset */
     uint64_t block;        /* number of its first block */
-} sl_shard;
+} sl_shard_span;
 
 typedef struct sl_shard_block {
     uint32_t samples, units;
@@ -52,7 +52,7 @@ typedef struct sl_shard_limits {
 
 typedef struct sl_shard_set {
     sl_shard_limits limits;
-    sl_shard *shards;
+    sl_shard_span *shards;
     sl_shard_block *blocks;
     uint64_t samples, count, block_count; /* count: of shards */
     uint64_t shard_capacity, block_capacity;

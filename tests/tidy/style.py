@@ -81,6 +81,9 @@ POINTER = re.compile(r"[\s(*]\*(?:const )?([a-z]\w*)\b(?!\()")
 AS_TRUTH = re.compile(r"!(\w+)\b(?![\[(.]|->)|\b(?:if|while) \((\w+)\)|"
                       r"(?:&&|\|\|) (\w+)(?= &&| \|\||\))|\((\w+)(?= &&| \|\|)|"
                       r"(?:(?<![=!<>])= |return |, |\()(\w+)(?= \? )")
+# struct sl_x {, } sl_x;, and the name of a type of functions.
+TYPE = re.compile(r"\b(?:struct|union|enum)\s+(sl_\w+)\s*\{|^\}\s*(sl_\w+);|"
+                  r"^typedef\s[^;{}()]*\(?\*?\b(sl_\w+)\)?\(", re.M)
 OPTION = re.compile(r'\{"([a-z-]+)", (?:no|required|optional)_argument')
 IMPLICIT_ORDER = re.compile(r"\b(atomic_(?:load|store|exchange|fetch|compare)(?:_(?!explicit)[a-z]+)*)\s*\(")
 
@@ -97,6 +100,7 @@ class Tree:
         self.findings = []
         self.names = set()  # of ours, in code
         self.statics = {}  # (path, line) of each static function of src/, by name
+        self.types = {}  # (path, line) of each definition of a type of src/, by name
         self.in_headers = set()  # words of src/'s headers: what loops that are included call
         self.mentions = []  # (path, line, name) in comments and documents
 
@@ -346,6 +350,20 @@ def collect_statics(tree, path, text):
         tree.statics.setdefault(match.group(1), []).append((path, text.count("\n", 0, match.start()) + 1))
 
 
+def collect_types(tree, path, text):
+    """Definitions, not `typedef struct sl_x sl_x;`, which a header may repeat."""
+    code = without_comments(text)
+    for match in TYPE.finditer(code):
+        name = match.group(1) or match.group(2) or match.group(3)
+        tree.types.setdefault(name, []).append((path, code.count("\n", 0, match.start()) + 1))
+
+
+def check_types(tree):
+    for name, places in sorted(tree.types.items()):
+        if len({path for path, _ in places}) > 1:
+            tree.report(*places[-1], "type", f"{name} is also a type of {places[0][0]}")
+
+
 def check_statics(tree):
     for name, places in sorted(tree.statics.items()):
         if len({path for path, _ in places}) > 1 and name not in tree.in_headers:
@@ -377,8 +395,10 @@ def check(root):
                 check_listed(tree, path)
         if path.startswith("src/") and path.endswith((".c", ".h")):
             collect_statics(tree, path, text)
+            collect_types(tree, path, text)
     check_mentions(tree)
     check_statics(tree)
+    check_types(tree)
     return tree.findings
 
 

@@ -13,11 +13,13 @@ OPTIONS = 'static const struct option longs[] = {{"fill", no_argument, NULL, 1}}
 GOOD = {
     "include/sluice/thing.h": HEAD + "/* sluice/thing.h: a thing. */\n#ifndef SLUICE_THING_H\n"
                                      "#define SLUICE_THING_H\n#include <stdint.h>\n#endif\n",
-    "src/base/part.h": HEAD + "/* part: a part. */\n#ifndef SL_PART_H\n#define SL_PART_H\n#endif\n",
+    "src/base/part.h": HEAD + "/* part: a part. */\n#ifndef SL_PART_H\n#define SL_PART_H\n"
+                              "typedef struct sl_next sl_next; /* next.c */\n#endif\n",
     "src/base/part.c": HEAD + '#include "part.h"\n/* malloc() in words is fine, as are sl_good and '
                               'sl_good_* */\nint sl_good, sl_good_too;\n',
     "src/base/CMakeLists.txt": "sluice_module(base SOURCES part.c)\n",
     "src/plan/next.c": HEAD + '#include "part.h"\n#include <sluice/thing.h>\n'
+                              "struct sl_next {\n    int a;\n};\ntypedef struct sl_next sl_next;\n"
                               "static int next(const int *at, int n)\n{\n    if (at != NULL && !at[n] && (!*at || n)) {\n"
                               "        return *at ? n * at[0] : at == &n ? 1 : 2;\n    }\n    return !n;\n}\n",
     "src/plan/CMakeLists.txt": "sluice_module(plan SOURCES next.c USES base)\n",
@@ -39,6 +41,7 @@ LONG_FUNCTION = "int f(void)\n{\n" + "    ;\n" * 71 + "}\n"
 OFFENCES = {
     "blank": ("README.md", "words \n"),
     "static": ("src/base/part.c", HEAD + '#include "part.h"\nstatic int next(int a)\n{\n    return a;\n}\n'),
+    "type": ("src/base/part.c", HEAD + "typedef struct sl_next_of {\n    int a;\n} sl_next;\n"),
     "cell": ("docs/README.md", "| a | b |\n|---|---|\n| short | " + 201 * "x" + " |\n"),
     "tab": ("README.md", "\twords\n"),
     "path": ("README.md", "see /ho" + "me/someone/x\n"),
@@ -86,6 +89,9 @@ MORE_OFFENCES = [
     ("stale", {"docs/design.md": "see `sl_gone`\n"}),
     ("stale", {"src/plan/next.c": HEAD + '/* sl_gone */\nconst char *x = "sl_gone";\n'}),
     ("stale", {"src/plan/next.c": HEAD + "// all of sl_goods_*\n"}),
+    # Types: by tag, and types of functions.
+    ("type", {"src/base/part.c": HEAD + "enum sl_next {\n    A\n};\n"}),
+    ("type", {"src/base/part.c": HEAD + "typedef int (*sl_f)(int);\n", "src/plan/next.c": HEAD + "typedef int sl_f(void);\n"}),
     # Another folder's list names the file.
     ("unlisted", {"src/CMakeLists.txt": "unused.c\n", "src/plan/unused.c": HEAD}),
 ]

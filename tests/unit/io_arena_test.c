@@ -30,7 +30,7 @@ static uint32_t first_fit(const uint32_t owner[UNITS], uint32_t units)
     return UNITS;
 }
 
-static void paint(uint32_t owner[UNITS], sl_run run, uint32_t from, uint32_t colour)
+static void paint(uint32_t owner[UNITS], sl_arena_run run, uint32_t from, uint32_t colour)
 {
     for (uint32_t i = from; i < run.units; i++) {
         owner[run.first + i] = colour;
@@ -49,7 +49,7 @@ static uint32_t count_free(const uint32_t owner[UNITS])
 TEST(take_trim_give)
 {
     static uint32_t owner[UNITS];
-    static sl_run runs[RUNS];
+    static sl_arena_run runs[RUNS];
     uint32_t seed = 1;
     sl_read_arena arena;
     sl_budget budget;
@@ -69,7 +69,7 @@ TEST(take_trim_give)
             assert_int_equal(runs[i].first, expected == UNITS ? 0 : expected);
             paint(owner, runs[i], 0, i + 1);
         } else if (below(&seed, 3) == 0) {
-            sl_run old = runs[i];
+            sl_arena_run old = runs[i];
             runs[i] = sl_read_arena_trim(&arena, old, below(&seed, 100000));
             assert_int_equal(runs[i].first, old.first);
             assert_in_range(runs[i].units, 1, old.units);
@@ -97,7 +97,7 @@ TEST(limits)
                      SLUICE_OK);
     assert_int_equal(sl_read_arena_take(&arena, UNITS * SL_ARENA_UNIT + 1).units, 0);
     assert_int_equal(sl_read_arena_take(&arena, SIZE_MAX).units, 0);
-    sl_run all = sl_read_arena_take(&arena, UNITS * SL_ARENA_UNIT);
+    sl_arena_run all = sl_read_arena_take(&arena, UNITS * SL_ARENA_UNIT);
     assert_int_equal(all.units, UNITS);
     assert_int_equal(sl_read_arena_take(&arena, 1).units, 0);
     memset(sl_read_arena_data(&arena, all), 1, UNITS * SL_ARENA_UNIT);
@@ -115,13 +115,13 @@ TEST(widened)
     assert_int_equal(sl_read_arena_limit(&arena), 3);
     assert_int_equal(sl_read_arena_free(&arena), 3);
     assert_int_equal(sl_read_arena_take(&arena, 4 * SL_ARENA_UNIT).units, 0);
-    const sl_run first = sl_read_arena_take(&arena, 2 * SL_ARENA_UNIT);
+    const sl_arena_run first = sl_read_arena_take(&arena, 2 * SL_ARENA_UNIT);
     assert_int_equal(first.units, 2);
     assert_int_equal(sl_read_arena_take(&arena, 2 * SL_ARENA_UNIT).units, 0);
     sl_read_arena_widen(&arena);
     assert_int_equal(sl_read_arena_limit(&arena), UNITS);
     assert_int_equal(sl_read_arena_free(&arena), UNITS - 2);
-    const sl_run rest = sl_read_arena_take(&arena, (UNITS - 2) * SL_ARENA_UNIT);
+    const sl_arena_run rest = sl_read_arena_take(&arena, (UNITS - 2) * SL_ARENA_UNIT);
     assert_int_equal(rest.first, 2);
     assert_int_equal(rest.units, UNITS - 2);
     assert_int_equal(sl_read_arena_give(&arena, &first, 1), 2);

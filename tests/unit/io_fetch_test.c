@@ -311,7 +311,7 @@ static void restarts(bool late)
     }
     io_run_all(&h);
     io_expect(&h, SLUICE_OK, 200);
-    sl_run all = {0, 0};
+    sl_arena_run all = {0, 0};
     for (uint32_t wait = 0; wait < 1000 && all.units == 0; wait++) {
         io_release_held(&h);
         pause_ms(1);

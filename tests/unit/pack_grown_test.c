@@ -16,7 +16,7 @@
 
 enum { CLASSES = 5, EACH = 4, ADDED = CLASSES * EACH, FEATURES_AT = 16, ROWS_AT = 4096 };
 
-static const sl_labels by_name = {.allow_case_duplicates = false};
+static const sl_class_request by_name = {.allow_case_duplicates = false};
 
 /* The rig's photos are packed in `whole` and `path`; more come with two more classes. */
 typedef struct grown {

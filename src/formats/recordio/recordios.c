@@ -15,7 +15,7 @@ typedef struct recordio {
     sl_recordio_fields fields;
 } recordio;
 
-static sl_refusal recordio_unpack(const sl_records *records, const sl_record *record,
+static sl_refusal recordio_unpack(const sl_records *records, const sl_raw_record *record,
                                   sl_values *values)
 {
     const recordio *self = (const recordio *)(const void *)records;

@@ -20,7 +20,8 @@ typedef struct tar {
     sl_member_fields fields;
 } tar;
 
-static sl_refusal tar_unpack(const sl_records *records, const sl_record *record, sl_values *values)
+static sl_refusal tar_unpack(const sl_records *records, const sl_raw_record *record,
+                             sl_values *values)
 {
     const tar *self = (const tar *)(const void *)records;
     const sl_tar_record own = {record->bytes, record->links, record->link_count};

@@ -21,7 +21,7 @@ typedef struct tfrecord {
     sl_example_fields fields;
 } tfrecord;
 
-static sl_refusal tfrecord_unpack(const sl_records *records, const sl_record *record,
+static sl_refusal tfrecord_unpack(const sl_records *records, const sl_raw_record *record,
                                   sl_values *values)
 {
     const tfrecord *self = (const tfrecord *)(const void *)records;
