@@ -121,7 +121,7 @@ static uint64_t side_bit(uint32_t field)
     return field == SL_FIELD_NONE ? 0 : UINT64_C(1) << field;
 }
 
-static int64_t side_of(const sl_stored_sample *sample, uint32_t field)
+static int64_t dataset_decode_side_of(const sl_stored_sample *sample, uint32_t field)
 {
     return field != SL_FIELD_NONE && sample->values.of[field].present
                ? sample->values.of[field].integer
@@ -152,7 +152,8 @@ static sluice_status dataset_decode_sample(const sl_dataset *dataset, uint64_t i
     const sl_value *image = &sample->values.of[field];
     const wanted of = {.image = image,
                        .orientation = dataset->fields[field].meaning.orientation,
-                       .annotated = {side_of(sample, sides[0]), side_of(sample, sides[1])}};
+                       .annotated = {dataset_decode_side_of(sample, sides[0]),
+                                     dataset_decode_side_of(sample, sides[1])}};
     status = image->present ? decode_value(&of, own, error) : SLUICE_OK;
     if (status < 0) {
         sl_sample_blame(dataset, &sample->sample, image, error);

@@ -29,7 +29,7 @@ static sluice_status writer_check_classes(const sluice_writer_options *options, 
 }
 
 /* Element `index` of an array of structs, whose stride the first one tells. */
-static const void *element(const void *array, uint32_t index)
+static const void *writer_element(const void *array, uint32_t index)
 {
     uint32_t stride;
     memcpy(&stride, array, sizeof(stride));
@@ -45,7 +45,7 @@ static sluice_status read_fields(sl_field *fields, const sluice_writer_options *
                             options->field_count, SL_FIELDS_MAX);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < options->field_count; i++) {
-        status = sl_api_read_field(&fields[i], element(options->fields, i), error);
+        status = sl_api_read_field(&fields[i], writer_element(options->fields, i), error);
     }
     return status == SLUICE_OK ? sl_meanings_check(fields, options->field_count, error) : status;
 }
@@ -214,7 +214,8 @@ static sluice_status writer_add_values(sluice_writer *writer, const sluice_value
     }
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = writer_read_value(&schema->fields[i], element(values, i), &own->of[i], error);
+        status =
+            writer_read_value(&schema->fields[i], writer_element(values, i), &own->of[i], error);
     }
     return status == SLUICE_OK ? sl_writer_add(writer, error) : status;
 }

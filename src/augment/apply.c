@@ -170,8 +170,8 @@ static void convert_resampled(const sl_converter *converter, const sl_resampler 
 }
 
 /* As many rows at a time as stay in the nearest cache: made, worked on, converted. */
-static sluice_status finish(const sl_converter *converter, const sl_run *run,
-                            const row_source *source, const sl_chain *chain, void *row)
+static sluice_status apply_finish(const sl_converter *converter, const sl_run *run,
+                                  const row_source *source, const sl_chain *chain, void *row)
 {
     const uint32_t width = converter->width;
     const uint32_t height = converter->height;
@@ -222,7 +222,7 @@ static sluice_status apply(const sl_converter *converter, const sl_run *run, con
         convert_resampled(converter, &source.resampler, row);
         return SLUICE_OK;
     }
-    return finish(converter, run, &source, &result.chain, row);
+    return apply_finish(converter, run, &source, &result.chain, row);
 }
 
 sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *view,
@@ -363,7 +363,7 @@ sluice_status sl_canvas_end(const sl_converter *converter, const sl_params *para
         &run, canvas, direct ? row : NULL, direct ? sl_converter_row_bytes(converter) : 0, &result);
     if (status == SLUICE_OK) {
         const row_source source = {.canvas = result.canvas};
-        status = finish(converter, &run, &source, &result.chain, row);
+        status = apply_finish(converter, &run, &source, &result.chain, row);
     }
     sl_scratch_release(work->scratch, mark);
     return status;

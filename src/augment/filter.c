@@ -272,7 +272,7 @@ static void filter_measure_all(const balance *b, sl_interpolation interpolation)
     }
 }
 
-static void weigh(const balance *b, const sl_axis *axis, sl_filter *filter)
+static void filter_weigh(const balance *b, const sl_axis *axis, sl_filter *filter)
 {
     filter_measure_all(b, sl_axis_interpolation(axis));
     if (axis->outside_start > 0 || axis->outside_end > 0) {
@@ -380,7 +380,7 @@ static sluice_status filter_make(sl_filter *filter, const sl_axis *axis, bool re
                             "no scratch memory for the weights of %u pixels", axis->outputs);
     }
     find_starts(&b, axis, &space, filter);
-    weigh(&b, axis, filter);
+    filter_weigh(&b, axis, filter);
     if (real) {
         keep_real(&b, filter);
     } else {

@@ -61,7 +61,7 @@ static uint64_t pixels_sum_grey(const uint8_t *pixels, size_t count)
     return sum;
 }
 
-static void make_grey(uint8_t *pixels, size_t count)
+static void pixels_make_grey(uint8_t *pixels, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         memset(pixels + i * 3, (int)sl_grey(pixels + i * 3), 3);
@@ -159,7 +159,7 @@ const sl_pixel_kernels sl_pixels_scalar = {.look_up = pixels_look_up,
                                            .look_up_one = pixels_look_up_one,
                                            .histogram = sl_pixels_histogram,
                                            .sum_grey = pixels_sum_grey,
-                                           .grey = make_grey,
+                                           .grey = pixels_make_grey,
                                            .blend_grey = pixels_blend_grey,
                                            .hue = pixels_hue,
                                            .hsv = pixels_hsv,

@@ -57,7 +57,7 @@ static void across(const sl_stencil_taps *taps, const int16_t *in, size_t sample
 
 /* ---- boxes ---- */
 
-static const uint8_t *element(const sl_stencil_box *pass, int64_t i)
+static const uint8_t *stencil_element(const sl_stencil_box *pass, int64_t i)
 {
     const int64_t last = (int64_t)pass->count - 1;
     return pass->in + (size_t)(i < 0 ? 0 : i > last ? last : i) * pass->in_stride;
@@ -66,15 +66,15 @@ static const uint8_t *element(const sl_stencil_box *pass, int64_t i)
 /* The sums of the element before the first: from -reach - 1 to reach - 1. */
 static void start_sums(const sl_stencil_box *pass, uint32_t sums[LANES])
 {
-    const uint8_t *first = element(pass, 0);
-    const uint8_t *last = element(pass, (int64_t)pass->count - 1);
+    const uint8_t *first = stencil_element(pass, 0);
+    const uint8_t *last = stencil_element(pass, (int64_t)pass->count - 1);
     const uint32_t inside = pass->reach < pass->count ? pass->reach : pass->count;
     for (size_t x = 0; x < LANES; x++) {
         sums[x] = first[x] * (pass->reach + 1) + last[x] * (pass->reach - inside);
     }
     for (uint32_t i = 0; i < inside; i++) {
         for (size_t x = 0; x < LANES; x++) {
-            sums[x] += element(pass, i)[x];
+            sums[x] += stencil_element(pass, i)[x];
         }
     }
 }
@@ -86,9 +86,10 @@ static void box(const sl_stencil_box *pass)
     const int64_t reach = pass->reach;
     start_sums(pass, sums);
     for (int64_t i = 0; i < (int64_t)pass->count; i++) {
-        const uint8_t *leaving = element(pass, i - reach - 1); /* and the far one on the left */
-        const uint8_t *coming = element(pass, i + reach);
-        const uint8_t *far = element(pass, i + reach + 1);
+        const uint8_t *leaving =
+            stencil_element(pass, i - reach - 1); /* and the far one on the left */
+        const uint8_t *coming = stencil_element(pass, i + reach);
+        const uint8_t *far = stencil_element(pass, i + reach + 1);
         uint8_t *out = pass->out + (size_t)i * pass->out_stride;
         for (size_t x = 0; x < LANES; x++) {
             sums[x] += (uint32_t)coming[x] - leaving[x];

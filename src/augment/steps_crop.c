@@ -227,7 +227,7 @@ const char *sl_resize_center_crop_mismatch(const double *arguments)
 enum { BUCKET_POSITION, BUCKET_INTERPOLATION };
 
 /* a * b / c, rounded to nearest, halves up. */
-static uint64_t scaled(uint64_t a, uint64_t b, uint64_t c)
+static uint64_t steps_crop_scaled(uint64_t a, uint64_t b, uint64_t c)
 {
     return (2 * a * b + c) / (2 * c);
 }
@@ -239,8 +239,8 @@ sluice_status sl_draw_bucket_crop(const double *arguments, sl_drawing *drawing)
     const uint64_t from[2] = {drawing->width, drawing->height};
     const uint32_t size[2] = {drawing->batch_width, drawing->batch_height};
     const bool is_wider = from[0] * size[1] > from[1] * size[0];
-    const uint64_t to[2] = {is_wider ? scaled(from[0], size[1], from[1]) : size[0],
-                            is_wider ? size[1] : scaled(from[1], size[0], from[0])};
+    const uint64_t to[2] = {is_wider ? steps_crop_scaled(from[0], size[1], from[1]) : size[0],
+                            is_wider ? size[1] : steps_crop_scaled(from[1], size[0], from[0])};
     if (to[0] > INT32_MAX / 2 || to[1] > INT32_MAX / 2) {
         return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
                             "a picture of %u x %u is too long to cover a bucket of %u x %u",

@@ -78,7 +78,7 @@ static uint32_t column_in(span s, double column)
  * never turn back, so there is one run; its ends are near those of the unrounded map, and are
  * sought from there.
  */
-static void narrow(span *s, const sl_warp_line *line, int axis, double size)
+static void warp_narrow(span *s, const sl_warp_line *line, int axis, double size)
 {
     const double factor = line->factor[axis];
     const double constant = line->row[axis] + line->offset[axis];
@@ -239,8 +239,8 @@ static void show(warping *w, uint32_t row, span *s)
         break;
     default:
         if (!line.divide) {
-            narrow(s, &line, 0, source->picture_width);
-            narrow(s, &line, 1, source->picture_height);
+            warp_narrow(s, &line, 0, source->picture_width);
+            warp_narrow(s, &line, 1, source->picture_height);
         }
         break;
     }
@@ -258,8 +258,8 @@ static void cut_at_frames(const warping *w, uint32_t row, span *s)
             w->kernels->screen(w->xs, w->ys, count, frame->width, frame->height,
                                w->inside + s->begin);
         } else {
-            narrow(s, &line, 0, frame->width);
-            narrow(s, &line, 1, frame->height);
+            warp_narrow(s, &line, 0, frame->width);
+            warp_narrow(s, &line, 1, frame->height);
         }
     }
 }

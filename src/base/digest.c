@@ -75,7 +75,7 @@ const char *sl_digest_refused(const char *name)
     return of->kind == CRYPTO_KIND ? sl_crypto_refused(of->crypto) : NULL;
 }
 
-static void begin(sl_digest *digest, const known *of)
+static void digest_begin(sl_digest *digest, const known *of)
 {
     switch (of->kind) {
     case XXH32_KIND:
@@ -113,7 +113,7 @@ sluice_status sl_digest_open(sl_digest **digest, const char *name, sluice_error 
     sl_digest *made = (sl_digest *)(void *)(memory + (alignof(sl_digest) - beyond));
     made->memory = memory;
     made->kind = of->kind;
-    begin(made, of);
+    digest_begin(made, of);
     *digest = made;
     return SLUICE_OK;
 }

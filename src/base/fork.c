@@ -8,14 +8,14 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic uint64_t forks;
 
-static void count(void)
+static void fork_count(void)
 {
     atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
 }
 
 static void fork_watch(void)
 {
-    if (pthread_atfork(NULL, NULL, count) != 0) {
+    if (pthread_atfork(NULL, NULL, fork_count) != 0) {
         abort(); /* out of memory, of a few bytes */
     }
 }

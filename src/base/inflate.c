@@ -44,7 +44,7 @@ static void inflate_give(void *context, void *memory)
     (void)memory;
 }
 
-static bool begin(z_stream *z, capacity *r, sl_bytes packed, int window)
+static bool inflate_begin(z_stream *z, capacity *r, sl_bytes packed, int window)
 {
     r->used = 0;
     *z = (z_stream){.zalloc = inflate_take, .zfree = inflate_give, .opaque = r};
@@ -85,7 +85,7 @@ static sluice_status inflate_unpack(const sl_deflated *stream, capacity *r, uint
     z_stream z;
     uint8_t discarded[DISCARD_BYTES];
     uint32_t crc = 0;
-    if (!begin(&z, r, stream->packed, RAW)) {
+    if (!inflate_begin(&z, r, stream->packed, RAW)) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "zlib needs more memory than %d bytes",
                             ROOM_BYTES);
     }
@@ -176,7 +176,7 @@ size_t sl_inflate_head(sl_bytes packed, void *to, size_t bytes)
 {
     capacity r;
     z_stream z;
-    if (packed.size > UINT32_MAX || !begin(&z, &r, packed, RAW)) {
+    if (packed.size > UINT32_MAX || !inflate_begin(&z, &r, packed, RAW)) {
         return 0;
     }
     (void)write_out(&z, to, bytes);
@@ -188,7 +188,7 @@ bool sl_inflate_members(sl_bytes packed, void *to, size_t bytes)
     capacity r;
     z_stream z;
     uint8_t nothing;
-    if (packed.size > UINT32_MAX || bytes > UINT32_MAX || !begin(&z, &r, packed, HEADED)) {
+    if (packed.size > UINT32_MAX || bytes > UINT32_MAX || !inflate_begin(&z, &r, packed, HEADED)) {
         return false;
     }
     z.next_out = to != NULL ? to : &nothing;

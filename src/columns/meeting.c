@@ -62,8 +62,8 @@ typedef struct guest {
     bool leaves; /* a row, now */
 } guest;
 
-static sl_mix_side side_of(const sl_column *column, sl_part_view parts, const guest *g,
-                           const sl_mixing_row *how)
+static sl_mix_side meeting_side_of(const sl_column *column, sl_part_view parts, const guest *g,
+                                   const sl_mixing_row *how)
 {
     sl_mix_side side = {.how = *how};
     if (!g->absent) {
@@ -91,7 +91,7 @@ static void meeting_settle(const sl_column *column, const sl_meeting *meeting, s
             write_labels(column, parts, g->row, &how);
         }
         if (!column->mixes_later) {
-            sides[i] = side_of(column, parts, g, &how);
+            sides[i] = meeting_side_of(column, parts, g, &how);
         }
     }
     if (column->mixes_later) {

@@ -135,8 +135,8 @@ static sluice_status find_or_add(making *m, const char *name, uint32_t part, int
 }
 
 /* What a class becomes, in `*number`. */
-static sluice_status place(making *m, const char *name, uint32_t part, int32_t *number,
-                           sluice_error *error)
+static sluice_status class_union_place(making *m, const char *name, uint32_t part, int32_t *number,
+                                       sluice_error *error)
 {
     const uint32_t rename = sl_name_table_find(&m->renames, name);
     if (rename != SL_NAME_NONE) {
@@ -162,7 +162,7 @@ static sluice_status map_named(making *m, uint32_t part, sl_label_map **made, sl
         return class_union_no_memory(error);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < of->info.classes; i++) {
-        status = place(m, class_union_name_of(of, i), part, &map->to[i], error);
+        status = class_union_place(m, class_union_name_of(of, i), part, &map->to[i], error);
     }
     return status;
 }
@@ -219,7 +219,7 @@ static sluice_status map_numbers(making *m, uint32_t part, sl_label_map **made, 
     for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
         char name[24];
         (void)snprintf(name, sizeof(name), "%lld", (long long)map->from[i]);
-        status = place(m, name, part, &map->to[i], error);
+        status = class_union_place(m, name, part, &map->to[i], error);
     }
     return status;
 }

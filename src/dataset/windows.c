@@ -69,7 +69,7 @@ static sluice_status place_field(const windows *own, uint64_t sample, sl_place *
 }
 
 /* Cuts window `number` out of its sample's field. */
-static void cut(const windows *own, uint64_t number, sl_place *place)
+static void windows_cut(const windows *own, uint64_t number, sl_place *place)
 {
     place->offset += number * own->shape.stride * own->element_bytes;
     place->bytes = own->window_bytes;
@@ -96,7 +96,7 @@ static sluice_status search(const windows *own, uint64_t group, uint64_t left, s
                 status = place_field(own, sample->facts[0], &sample->place, lookup, why);
             }
             if (status == SLUICE_OK) {
-                cut(own, left % each, &sample->place);
+                windows_cut(own, left % each, &sample->place);
             }
             return status;
         }
@@ -117,7 +117,7 @@ static sluice_status windows_locate(const sl_dataset *dataset, uint64_t index, s
         const sluice_status status =
             place_field(own, sample->facts[0], &sample->place, lookup, why);
         if (status == SLUICE_OK) {
-            cut(own, index % own->each, &sample->place);
+            windows_cut(own, index % own->each, &sample->place);
         }
         return status;
     }
@@ -292,7 +292,7 @@ static sluice_status take_sum(windows *own, uint64_t sum, sluice_error *error)
     return SLUICE_OK;
 }
 
-static sluice_status count(windows *own, sluice_error *error)
+static sluice_status windows_count(windows *own, sluice_error *error)
 {
     uint64_t sum = 0;
     sluice_status status = check_lookups(own, error);
@@ -355,7 +355,7 @@ sluice_status sl_windows_open(sl_dataset **dataset, sl_dataset *base, const sl_w
     own->shape = *shape;
     sluice_status status = windows_measure(own, error);
     if (status == SLUICE_OK) {
-        status = count(own, error);
+        status = windows_count(own, error);
     }
     if (status != SLUICE_OK) {
         sl_dataset_close(&own->base);

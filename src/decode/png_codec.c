@@ -173,7 +173,7 @@ static void on_read(png_structp png, png_bytep to, size_t wanted)
 
 /* ---- decoding: runs below setjmp ---- */
 
-static png_structp begin(png_state *state)
+static png_structp png_begin(png_state *state)
 {
     png_structp png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, state, png_codec_on_error,
                                                png_codec_on_warning, state, png_codec_on_malloc,
@@ -192,7 +192,7 @@ static png_structp begin(png_state *state)
     return png;
 }
 
-static void convert(png_state *state, const uint8_t *row, uint32_t y)
+static void png_convert(png_state *state, const uint8_t *row, uint32_t y)
 {
     const sl_rect *need = &state->need;
     uint8_t *rgb = state->pixels + (size_t)(y - need->y) * need->width * 3;
@@ -244,7 +244,7 @@ static void read_pass(png_state *state, png_structp png, const rows *to, uint32_
         uint8_t *row = needed ? to->first + (y - need->y) * to->step : NULL;
         png_read_row(png, row, NULL);
         if (needed && !state->png.interlaced) {
-            convert(state, row, y);
+            png_convert(state, row, y);
         }
     }
 }
@@ -260,7 +260,7 @@ static void read_picture(png_state *state, png_structp png, const rows *to)
     }
     for (uint32_t y = need->y; state->png.interlaced && y < need->y + need->height; y++) {
         png_codec_check_stop(state);
-        convert(state, to->first + (y - need->y) * to->step, y);
+        png_convert(state, to->first + (y - need->y) * to->step, y);
     }
     if (to_end) {
         png_read_end(png, NULL);
@@ -304,7 +304,7 @@ static void unpack_rows(png_state *state)
             copy_values(state, row, y);
         } else if (status == SLUICE_OK && y >= need->y) {
             note_place(state, &unpacked);
-            convert(state, row, y);
+            png_convert(state, row, y);
         }
     }
     if (status == SLUICE_OK && end == state->png.size.height) {
@@ -326,7 +326,7 @@ static void decode_work(png_state *state)
     }
     const rows to = place_rows(state);
     sl_png_colours_of(&state->png, &state->colours);
-    read_picture(state, begin(state), &to);
+    read_picture(state, png_begin(state), &to);
 }
 
 static sl_decoded_form form_of(const sl_png *png)
@@ -347,7 +347,7 @@ static void values_work(png_state *state)
         unpack_rows(state);
         return;
     }
-    png_structp png = begin(state);
+    png_structp png = png_begin(state);
     png_set_packing(png);
     if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {
         png_set_swap(png);
@@ -386,8 +386,8 @@ static sluice_status png_header(void *state, const sl_codec_source *source, sl_c
     return status;
 }
 
-static void prepare(png_state *own, const sl_codec_source *source, const sl_rect *need,
-                    sluice_error *error)
+static void png_prepare(png_state *own, const sl_codec_source *source, const sl_rect *need,
+                        sluice_error *error)
 {
     own->source = source;
     own->error = error;
@@ -406,7 +406,7 @@ static sluice_status png_pixels(void *state, const sl_codec_source *source,
                                 sluice_error *error)
 {
     png_state *own = state;
-    prepare(own, source, &request->need, error);
+    png_prepare(own, source, &request->need, error);
     own->as_stored = false;
     if (setjmp(own->jump) != 0) {
         return own->status;
@@ -421,7 +421,7 @@ static sluice_status png_values(void *state, const sl_codec_source *source, uint
 {
     png_state *own = state;
     const sl_rect need = {0, (uint32_t)first, own->png.size.width, (uint32_t)count};
-    prepare(own, source, &need, error);
+    png_prepare(own, source, &need, error);
     own->as_stored = true;
     if (setjmp(own->jump) != 0) {
         return own->status;

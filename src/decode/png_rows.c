@@ -255,7 +255,7 @@ static void add_average(uint8_t *row, const uint8_t *above, size_t bytes, size_t
     }
 }
 
-static int distance(int a, int b)
+static int png_rows_distance(int a, int b)
 {
     return a > b ? a - b : b - a;
 }
@@ -263,9 +263,9 @@ static int distance(int a, int b)
 /* Which of left, above and upper left is nearest to left + above - upper left. */
 static uint8_t paeth(uint8_t left, uint8_t above, uint8_t corner)
 {
-    const int to_left = distance(above, corner);
-    const int to_above = distance(left, corner);
-    const int to_corner = distance(left + above, 2 * corner);
+    const int to_left = png_rows_distance(above, corner);
+    const int to_above = png_rows_distance(left, corner);
+    const int to_corner = png_rows_distance(left + above, 2 * corner);
     const uint8_t nearer = to_above <= to_corner ? above : corner;
     return to_left <= to_above && to_left <= to_corner ? left : nearer;
 }

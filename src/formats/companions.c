@@ -67,7 +67,7 @@ static void name_of(char needed[NAME_MAX + 1], const char *name, const companion
                    need[0] == '=' ? need + 1 : need);
 }
 
-static bool is_there(const char *folder, const char *name)
+static bool companions_is_there(const char *folder, const char *name)
 {
     char path[SL_PATH_BYTES];
     return sl_path_join(path, folder, name) && sl_store_has_file(path);
@@ -88,7 +88,7 @@ bool sl_companion_is_missing(const char *folder, const char *name, char *why, si
     for (size_t i = 0; i < 4 && rule->needs[i] != NULL; i++) {
         char needed[NAME_MAX + 1];
         name_of(needed, name, rule, rule->needs[i]);
-        if (is_there(folder, needed)) {
+        if (companions_is_there(folder, needed)) {
             return false;
         }
         const int more = used < sizeof(names) ? snprintf(names + used, sizeof(names) - used,

@@ -150,7 +150,7 @@ static sluice_status number_of_split(sl_found *found, const char *wanted, uint32
 }
 
 /* Leaves the file of the split that was asked for. */
-static sluice_status choose_split(sl_found *found, sluice_error *error)
+static sluice_status folder_choose_split(sl_found *found, sluice_error *error)
 {
     uint32_t chosen = 0;
     sl_file_list one = {.count = 0};
@@ -185,7 +185,7 @@ static sluice_status check_single(sl_found *found, const char *path, sluice_erro
     char split[64];
     if (found->files.count > 0 && found->split != NULL && found->format != NULL &&
         found->format->choose_split != NULL) {
-        return choose_split(found, error);
+        return folder_choose_split(found, error);
     }
     if (found->files.count < 2 || found->format == NULL || !found->format->is_single) {
         return SLUICE_OK;

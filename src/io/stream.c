@@ -48,7 +48,7 @@ static sluice_status stream_check_file(const sl_stream *stream, sluice_error *er
 }
 
 /* An unpacker that has seen nothing, and the file from its first byte. */
-static sluice_status begin(sl_stream *stream, sluice_error *error)
+static sluice_status stream_begin(sl_stream *stream, sluice_error *error)
 {
     sl_unpack_stream_close(stream->unpacker);
     stream->in_at = 0;
@@ -73,7 +73,7 @@ static sluice_status stream_open_all(sl_stream *stream, const char *path, sluice
         sl_handle_advise(&stream->file, SL_ADVICE_SEQUENTIAL, 0, 0);
         status = stream_check_file(stream, error);
     }
-    return status == SLUICE_OK ? begin(stream, error) : status;
+    return status == SLUICE_OK ? stream_begin(stream, error) : status;
 }
 
 sluice_status sl_stream_open(sl_stream **stream, const char *path, const sl_packed *packed,
@@ -268,7 +268,7 @@ static sluice_status stream_read_some(sl_stream *stream, uint64_t offset, uint8_
     sluice_status status = SLUICE_OK;
     if (offset < back(stream) || stream->unpacker == NULL) {
         stream->restarts++;
-        status = begin(stream, error);
+        status = stream_begin(stream, error);
     }
     while (status == SLUICE_OK && *got < bytes) {
         const uint64_t at = offset + *got;
@@ -329,7 +329,7 @@ sluice_status sl_stream_finish(sl_stream *stream, sluice_error *error)
 {
     sluice_error reason;
     sl_error_clear(&reason);
-    sluice_status status = stream->unpacker != NULL ? SLUICE_OK : begin(stream, &reason);
+    sluice_status status = stream->unpacker != NULL ? SLUICE_OK : stream_begin(stream, &reason);
     while (status == SLUICE_OK && !stream->ended) {
         status = stream_go_on(stream, &reason);
     }

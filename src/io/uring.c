@@ -57,7 +57,7 @@ static void arm_wake(struct uring *uring)
     uring->wake_armed = true;
 }
 
-static void prepare(struct uring *uring, sl_read *read)
+static void uring_prepare(struct uring *uring, sl_read *read)
 {
     assert(read->kind == SL_READ_AT);
     struct io_uring_sqe *sqe = next_entry(uring);
@@ -81,7 +81,7 @@ static void uring_submit(sl_backend *backend, sl_read *const *reads, uint32_t co
     struct uring *uring = (struct uring *)backend;
     assert(uring->in_flight + count <= uring->depth);
     for (uint32_t i = 0; i < count; i++) {
-        prepare(uring, reads[i]);
+        uring_prepare(uring, reads[i]);
     }
     uring->in_flight += count;
 }

@@ -162,7 +162,7 @@ static sluice_status jpeg_header(void *state, const sl_codec_source *source, sl_
 }
 
 /* A view of a part of the picture that begins at x and y, as one of the whole. */
-static void place(sl_image *view, sl_rect part, const sl_picture *picture)
+static void jpeg_codec_place(sl_image *view, sl_rect part, const sl_picture *picture)
 {
     const uint32_t denominator = view->denominator;
     view->origin_x += part.x / denominator;
@@ -235,7 +235,7 @@ static bool decode_region(jpeg_state *jpeg, const sl_codec_source *source,
         return false;
     }
     *view = call.cut.view;
-    place(view, region.part, &picture);
+    jpeg_codec_place(view, region.part, &picture);
     return true;
 }
 

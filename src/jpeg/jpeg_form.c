@@ -25,7 +25,7 @@ uint64_t sl_jpeg_form_cost(const sl_jpeg_form *form)
            (form->tiled ? TILES : form->least_bytes * ONE_PIECE);
 }
 
-static bool count(const sl_jpeg_subject *s)
+static bool jpeg_form_count(const sl_jpeg_subject *s)
 {
     return sl_jpeg_counts_take(s->counts, s->out, s->in, s->coefficients, s->out->restart_interval);
 }
@@ -34,7 +34,7 @@ sl_jpeg_verdict sl_jpeg_form_smallest(const sl_jpeg_subject *subject)
 {
     sl_jpeg_codes codes;
     subject->out->restart_interval = subject->interval;
-    if (!count(subject)) {
+    if (!jpeg_form_count(subject)) {
         return SL_JPEG_TOO_BIG;
     }
     sl_jpeg_codes_best(&codes, subject->counts);
@@ -130,7 +130,7 @@ static bool try_interval(const sl_jpeg_subject *s, uint32_t interval, sl_jpeg_co
                          sl_jpeg_form *form)
 {
     s->out->restart_interval = interval;
-    if (!count(s)) {
+    if (!jpeg_form_count(s)) {
         return false;
     }
     sl_jpeg_codes_best(own, s->counts);

@@ -220,7 +220,7 @@ static void add_up(const work *w, lane *l, uint32_t component)
 }
 
 /* The needed MCUs of the chunk to the planes. */
-static void transform(const work *w, const lane *l)
+static void jpeg_lanes_transform(const work *w, const lane *l)
 {
     const sl_jpeg_area *area = w->area;
     const uint32_t row = (uint32_t)(l->mcu / w->tiles->mcus_across);
@@ -253,7 +253,7 @@ static bool finish_chunk(work *w, lane *l)
     for (uint32_t c = 0; c < w->area->components; c++) {
         add_up(w, l, c);
     }
-    transform(w, l);
+    jpeg_lanes_transform(w, l);
     l->mcu += l->size;
     const uint64_t used = (sl_huffman_used(&l->stream) + 7) / 8;
     if (l->mcu < l->end) {

@@ -102,7 +102,7 @@ uint64_t sl_jpeg_tiles_read(const sl_jpeg_tiles *tiles, uint32_t left, uint32_t 
     return last - first;
 }
 
-static uint32_t distance(uint32_t a, uint32_t b)
+static uint32_t jpeg_tiles_distance(uint32_t a, uint32_t b)
 {
     return a > b ? a - b : b - a;
 }
@@ -119,7 +119,8 @@ uint32_t sl_tile_interval(uint32_t across, uint32_t mcu_pixels, uint32_t wanted)
     }
     uint32_t best = 0;
     for (uint32_t i = (target + 1) / 2; i <= target * 2; i++) {
-        if (across % i == 0 && (best == 0 || distance(i, target) < distance(best, target))) {
+        if (across % i == 0 &&
+            (best == 0 || jpeg_tiles_distance(i, target) < jpeg_tiles_distance(best, target))) {
             best = i;
         }
     }

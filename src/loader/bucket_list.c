@@ -40,7 +40,7 @@ static sluice_status refuse_list(sluice_error *error, const char *at, const char
                         "option " SL_OPTION("buckets") ": at \"%.*s\": %s", SHOWN, at, why);
 }
 
-static bool is_there(const sl_bucketing *b, const sluice_size *size)
+static bool bucket_list_is_there(const sl_bucketing *b, const sluice_size *size)
 {
     for (uint32_t i = 0; i < b->count; i++) {
         if (b->sizes[i].width == size->width && b->sizes[i].height == size->height) {
@@ -61,7 +61,7 @@ sluice_status sl_bucketing_read(sl_bucketing *b, const char *text, sluice_error 
                                "sizes are WIDTHxHEIGHT, 1 to 16384 pixels each, with commas "
                                "between them");
         }
-        if (is_there(b, &size)) {
+        if (bucket_list_is_there(b, &size)) {
             return refuse_list(error, begin, "this size is there already");
         }
         if (b->count == SL_BUCKETS_MAX) {
@@ -84,7 +84,7 @@ typedef struct ratio {
 
 /* How far two aspect ratios are apart, as the one divided by the other: what is nearest by that is
  * so by the difference of their logarithms, and whole numbers are the same on every machine. */
-static ratio distance(const sluice_size *a, const sluice_size *b)
+static ratio bucket_list_distance(const sluice_size *a, const sluice_size *b)
 {
     const uint64_t left = (uint64_t)a->width * b->height;
     const uint64_t right = (uint64_t)a->height * b->width;
@@ -117,7 +117,8 @@ uint32_t sl_bucketing_nearest(const sl_bucketing *b, sluice_size size)
     for (uint32_t i = 1; i < b->count; i++) {
         const sluice_size *own = &b->sizes[i];
         const sluice_size *other = &b->sizes[best];
-        const int order = compare_ratios(distance(&size, own), distance(&size, other));
+        const int order =
+            compare_ratios(bucket_list_distance(&size, own), bucket_list_distance(&size, other));
         const uint64_t area = (uint64_t)own->width * own->height;
         if (order < 0 || (order == 0 && area > (uint64_t)other->width * other->height)) {
             best = i;

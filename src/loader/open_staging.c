@@ -32,7 +32,7 @@ static bool find_near(const sl_device *device, sl_processors *near)
 }
 
 /* `asked`: the workers that the caller asked for, 0: as many as is right. */
-static void place(sluice_loader *loader, uint32_t asked)
+static void open_staging_place(sluice_loader *loader, uint32_t asked)
 {
     sluice_loader_options *o = &loader->config.options;
     if (o->any_numa_node != 0 || !find_near(loader->device, &loader->near)) {
@@ -53,7 +53,7 @@ sluice_status sl_loader_open_device(sluice_loader *loader, uint32_t asked, sluic
     const sluice_status status =
         sl_device_open(&loader->device, loader->config.options.device, error);
     if (status == SLUICE_OK) {
-        place(loader, asked);
+        open_staging_place(loader, asked);
     }
     return status;
 }

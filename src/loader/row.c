@@ -229,7 +229,7 @@ static uint8_t status_of(const sl_job *jobs, bool again)
     return again ? SLUICE_ROW_REPEATED : SLUICE_ROW_OK;
 }
 
-static void prepare(const sl_feed *feed, sl_row *row, const sl_job *job)
+static void row_prepare(const sl_feed *feed, sl_row *row, const sl_job *job)
 {
     const bool again = job->want.row >= job->slot->step.own;
     row->blame = NULL;
@@ -335,7 +335,7 @@ static sluice_status make_fitting(progress *p, const sl_job *job, uint64_t *shor
     p->row->timed = false;
     sl_value_buffers_empty(&p->row->values.buffers);
     sl_error_clear(error);
-    prepare(p->maker->feed, p->row, job);
+    row_prepare(p->maker->feed, p->row, job);
     *shortages = sl_memory_shortages();
     return row_make(p, job, error);
 }
@@ -393,7 +393,7 @@ static void run_job(progress *p, sl_job *jobs)
         return;
     }
     p->slot = jobs->slot;
-    prepare(feed, p->row, jobs);
+    row_prepare(feed, p->row, jobs);
     p->row->timed = p->rows++ == 0 || sl_trace_running();
     uint64_t shortages;
     const sluice_status status = make_fitting(p, jobs, &shortages, &p->error);

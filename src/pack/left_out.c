@@ -33,7 +33,7 @@ static sluice_status left_out_no_memory(sluice_error *error)
     return sl_no_memory(error, STAGE, "for the rejected samples");
 }
 
-static sluice_status begin(sl_left_out *left_out, uint32_t number, sluice_error *error)
+static sluice_status left_out_begin(sl_left_out *left_out, uint32_t number, sluice_error *error)
 {
     int fd = -1;
     (void)snprintf(left_out->name, sizeof(left_out->name), SL_LEFT_OUT_FORMAT, number);
@@ -61,7 +61,8 @@ sluice_status sl_left_out_add(sl_left_out *left_out, uint32_t number, uint64_t p
                               const char *key, const sluice_error *reason, sluice_error *error)
 {
     assert(strlen(key) <= SL_KEY_MAX);
-    sluice_status status = left_out->file == NULL ? begin(left_out, number, error) : SLUICE_OK;
+    sluice_status status =
+        left_out->file == NULL ? left_out_begin(left_out, number, error) : SLUICE_OK;
     if (status < 0) {
         return status;
     }

@@ -133,7 +133,7 @@ static sluice_status make_jpeg(const job *j, uint32_t number, sl_value *value, s
     return SLUICE_OK;
 }
 
-static int64_t side_of(const job *j, uint32_t picture, sluice_role role)
+static int64_t maker_side_of(const job *j, uint32_t picture, sluice_role role)
 {
     const sl_schema *schema = j->maker->config.plan->schema;
     const uint32_t field =
@@ -156,8 +156,8 @@ static sl_pixels_wish wish_for(const job *j, uint32_t number)
     const sl_schema *schema = j->maker->config.plan->schema;
     sl_pixels_wish wish = {.as_pixels = j->as_pixels,
                            .orientation = schema->fields[number].meaning.orientation,
-                           .annotated = {side_of(j, number, SLUICE_ROLE_WIDTH),
-                                         side_of(j, number, SLUICE_ROLE_HEIGHT)}};
+                           .annotated = {maker_side_of(j, number, SLUICE_ROLE_WIDTH),
+                                         maker_side_of(j, number, SLUICE_ROLE_HEIGHT)}};
     for (uint32_t i = 0; i < schema->field_count; i++) {
         const sluice_role role = schema->fields[i].meaning.role;
         wish.dependent |= role >= SLUICE_ROLE_BOXES && role <= SLUICE_ROLE_MASK;

@@ -116,7 +116,7 @@ static sluice_status pack_join_labels(pack *p, sluice_error *error)
 }
 
 /* Finds out how samples are stored and shards are cut, or reads what was found out. */
-static sluice_status begin(pack *p, const sl_output_contents *contents, sluice_error *error)
+static sluice_status pack_begin(pack *p, const sl_output_contents *contents, sluice_error *error)
 {
     sluice_status status = p->labels != NULL ? pack_join_labels(p, error) : SLUICE_OK;
     if (status == SLUICE_OK) {
@@ -207,7 +207,7 @@ static sluice_status pack_run(pack *p, sluice_pack_result *result, sluice_error 
             return status;
         }
     }
-    status = begin(p, &contents, error);
+    status = pack_begin(p, &contents, error);
     if (status == SLUICE_OK) {
         sl_stop_set_everywhere(&p->stop, true);
         status = sl_pack_write(p, error);

@@ -272,7 +272,7 @@ static sluice_status pack_join_parts(joining *j, sluice_pack_result *result, slu
 }
 
 /* From the journal's first line. */
-static sluice_status begin(joining *j, sluice_error *error)
+static sluice_status pack_join_begin(joining *j, sluice_error *error)
 {
     static const char name[] = "\tsamples=";
     const char *samples = strstr(j->journal.head, name);
@@ -302,7 +302,7 @@ static sluice_status join_known(joining *j, sluice_pack_result *result, sluice_e
                              "there is no pack to join: no " SL_JOURNAL_NAME);
     }
     if (status == SLUICE_OK) {
-        status = begin(j, error);
+        status = pack_join_begin(j, error);
     }
     if (status == SLUICE_OK) {
         status = check_parts(j->output, j->parts, error);

@@ -154,7 +154,7 @@ static sluice_status adopt(sl_pack_state *p, uint64_t k, sluice_error *error)
 /* ---- the rest ---- */
 
 /* Counts a sample that was written. */
-static void count(sl_pack_state *p, const sl_made *made)
+static void pack_write_count(sl_pack_state *p, const sl_made *made)
 {
     for (int outcome = 0; outcome < SL_JPEG_OUTCOMES; outcome++) {
         p->jpegs[outcome] += made->jpegs[outcome];
@@ -189,7 +189,7 @@ static sluice_status pack_write_one(sl_pack_state *p, const sl_prepared *prepare
     }
     const sluice_status status = sl_series_add(&p->series, &made->record, error);
     if (status == SLUICE_OK) {
-        count(p, made);
+        pack_write_count(p, made);
     }
     return status;
 }

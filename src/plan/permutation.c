@@ -66,7 +66,7 @@ static uint64_t minus(uint64_t a, uint64_t b, uint64_t modulus)
 }
 
 /* One pass through the network: a bijection of [0, left * right). */
-static uint64_t forward(const sl_permutation *p, uint64_t index)
+static uint64_t permutation_forward(const sl_permutation *p, uint64_t index)
 {
     uint64_t l = index % p->left;
     uint64_t r = index / p->left;
@@ -93,7 +93,7 @@ uint64_t sl_permutation_apply(const sl_permutation *permutation, uint64_t index)
     assert(index < permutation->count);
     /* Ends: the walk follows a cycle that index itself, which is in range, closes. */
     do {
-        index = forward(permutation, index);
+        index = permutation_forward(permutation, index);
     } while (index >= permutation->count);
     return index;
 }
@@ -130,7 +130,7 @@ void sl_permutation_apply_run(const sl_permutation *permutation, uint64_t first,
     }
     for (uint32_t i = 0; i < whole; i++) {
         while (images[i] >= permutation->count) {
-            images[i] = forward(permutation, images[i]);
+            images[i] = permutation_forward(permutation, images[i]);
         }
     }
     for (uint32_t i = whole; i < count; i++) {

@@ -52,7 +52,8 @@ static sl_conversion conversion_of_batch(const sl_staging *staging,
 }
 
 /* Queues the conversions of what is being copied. */
-static sluice_status convert(sl_staging *staging, const upload_plan *plan, sluice_error *error)
+static sluice_status copier_convert(sl_staging *staging, const upload_plan *plan,
+                                    sluice_error *error)
 {
     sl_device *const device = staging->device;
     const uint8_t *memory = staging->memory[plan->device];
@@ -135,7 +136,7 @@ static sluice_status upload(sl_staging *staging, const upload_plan *plan, sluice
         status = ops->event_record(dev, staging->h2d[host], stream, error);
     }
     if (status == SLUICE_OK && staging->config.conversion_count > 0) {
-        status = convert(staging, plan, error);
+        status = copier_convert(staging, plan, error);
         stream = staging->convert_stream;
     }
     if (status == SLUICE_OK) {

@@ -49,7 +49,7 @@ static void claim_event_locked(sl_staging *staging, uint32_t slot, sl_claim *cla
 }
 
 /* Whether there was a holder left. */
-static bool begin(sluice_batch *batch, sl_claim *claim)
+static bool release_begin(sluice_batch *batch, sl_claim *claim)
 {
     sl_staging *staging = batch->staging;
     sl_lock(&staging->mutex);
@@ -159,7 +159,7 @@ static void end(sluice_batch *batch, sl_claim *claim, sluice_status status,
 sluice_status sl_staging_release(sluice_batch *batch, bool on_stream, struct CUstream_st *stream)
 {
     sl_claim claim = {.on_stream = on_stream, .stream = stream};
-    if (!begin(batch, &claim)) {
+    if (!release_begin(batch, &claim)) {
         return SLUICE_STATE;
     }
     sluice_error error;

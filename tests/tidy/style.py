@@ -84,6 +84,11 @@ AS_TRUTH = re.compile(r"!(\w+)\b(?![\[(.]|->)|\b(?:if|while) \((\w+)\)|"
 # struct sl_x {, } sl_x;, and the name of a type of functions.
 TYPE = re.compile(r"\b(?:struct|union|enum)\s+(sl_\w+)\s*\{|^\}\s*(sl_\w+);|"
                   r"^typedef\s[^;{}()]*\(?\*?\b(sl_\w+)\)?\(", re.M)
+STATIC = re.compile(r"^(?:[A-Z][A-Z0-9_]+ )*static\b[^;{}=]*?\b(?!sl_)([a-z]\w*)\([^;{}]*\)\n\{", re.M)
+CALLED = re.compile(r"(?<![\w.>*])([a-z]\w+)\(")
+INCLUDED = re.compile(r'^\s*#\s*include "(?:.*/)?([\w.]+)"', re.M)
+# The same kernel at another SIMD level, or a loop over one; both transforms of JPEG share their lanes.
+LEVEL = re.compile(r"(?<=jpeg_)[fi](?=dct)|_(?:scalar|avx2|avx512|neon|vector|loop|x86)$")
 OPTION = re.compile(r'\{"([a-z-]+)", (?:no|required|optional)_argument')
 IMPLICIT_ORDER = re.compile(r"\b(atomic_(?:load|store|exchange|fetch|compare)(?:_(?!explicit)[a-z]+)*)\s*\(")
 
@@ -101,7 +106,8 @@ class Tree:
         self.names = set()  # of ours, in code
         self.statics = {}  # (path, line) of each static function of src/, by name
         self.types = {}  # (path, line) of each definition of a type of src/, by name
-        self.in_headers = set()  # words of src/'s headers: what loops that are included call
+        self.called = {}  # by a header of src/, by its name: functions of the files that include it
+        self.included = {}  # by a file of src/: names of headers
         self.mentions = []  # (path, line, name) in comments and documents
 
     def report(self, path, line, rule, message):
@@ -343,11 +349,30 @@ def check_mentions(tree):
 
 
 def collect_statics(tree, path, text):
+    code = without_comments(text)
+    tree.included[path] = INCLUDED.findall(text)
     if path.endswith(".h"):
-        tree.in_headers.update(re.findall(r"\b[a-z]\w+", without_comments(text)))
-        return
-    for match in re.finditer(r"^static [^;{}=()]*?\b(\w+)\([^;{}]*\)\n\{", text, re.M):
-        tree.statics.setdefault(match.group(1), []).append((path, text.count("\n", 0, match.start()) + 1))
+        tree.called[os.path.basename(path)] = (path, set(CALLED.findall(code)))
+    for match in STATIC.finditer(code):
+        tree.statics.setdefault(match.group(1), []).append((path, code.count("\n", 0, match.start()) + 1))
+
+
+def is_called_by_loops(tree, path, name, seen=()):
+    """Whether a header that this file includes calls the function: a loop over what each SIMD level defines."""
+    for header in set(tree.included[path]) & set(tree.called) - set(seen):
+        place, called = tree.called[header]
+        if name in called or is_called_by_loops(tree, place, name, (*seen, header)):
+            return True
+    return False
+
+
+def check_statics(tree):
+    """A static function's name is the only one of its kind in src/, but for the same kernel at several levels."""
+    for name, places in sorted(tree.statics.items()):
+        kernels = {LEVEL.sub("", os.path.splitext(path)[0]) for path, _ in places}
+        own = [place for place in places if not is_called_by_loops(tree, place[0], name)] if len(kernels) > 1 else []
+        if len({LEVEL.sub("", os.path.splitext(path)[0]) for path, _ in own}) > 1:
+            tree.report(*own[-1], "static", f"{name} is also a function of {own[0][0]}")
 
 
 def collect_types(tree, path, text):
@@ -362,12 +387,6 @@ def check_types(tree):
     for name, places in sorted(tree.types.items()):
         if len({path for path, _ in places}) > 1:
             tree.report(*places[-1], "type", f"{name} is also a type of {places[0][0]}")
-
-
-def check_statics(tree):
-    for name, places in sorted(tree.statics.items()):
-        if len({path for path, _ in places}) > 1 and name not in tree.in_headers:
-            tree.report(*places[-1], "static", f"{name} is also a function of {places[0][0]}")
 
 
 def check(root):

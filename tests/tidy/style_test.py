@@ -89,12 +89,27 @@ MORE_OFFENCES = [
     ("stale", {"docs/design.md": "see `sl_gone`\n"}),
     ("stale", {"src/plan/next.c": HEAD + '/* sl_gone */\nconst char *x = "sl_gone";\n'}),
     ("stale", {"src/plan/next.c": HEAD + "// all of sl_goods_*\n"}),
+    # A word of a header excuses no name, nor does a level of another kernel; the call of a loop does (LEVELS).
+    ("static", {"src/base/part.h": GOOD["src/base/part.h"].replace("#endif", "int sl_next(int next, int (*begin)(int));\n#endif"),
+                "src/base/part.c": HEAD + "TARGET static int next(int a)\n{\n    return a;\n}\n"}),
     # Types: by tag, and types of functions.
     ("type", {"src/base/part.c": HEAD + "enum sl_next {\n    A\n};\n"}),
     ("type", {"src/base/part.c": HEAD + "typedef int (*sl_f)(int);\n", "src/plan/next.c": HEAD + "typedef int sl_f(void);\n"}),
     # Another folder's list names the file.
     ("unlisted", {"src/CMakeLists.txt": "unused.c\n", "src/plan/unused.c": HEAD}),
 ]
+
+
+FUNCTION = "static int add(int a)\n{\n    return a;\n}\n"
+LEVELS = {
+    "src/base/CMakeLists.txt": "sluice_module(base SOURCES part.c sum_avx2.c sum_avx512.c difference_avx2.c)\n",
+    "src/base/sum_avx2.c": HEAD + FUNCTION,
+    "src/base/sum_avx512.c": HEAD + "TARGET " + FUNCTION + '#include "sum_loop.h"\n',
+    "src/base/difference_avx2.c": HEAD + FUNCTION + '#include "sum_loop.h"\n',
+    "src/base/sum_loop.h": HEAD + "/* sum_loop: adds. */\n#ifndef SL_SUM_LOOP_H\n#define SL_SUM_LOOP_H\n"
+                                  "static int twice(int a)\n{\n    return add(add(a));\n}\n#endif\n",
+}
+MORE_OFFENCES.append(("static", LEVELS | {"src/base/difference_avx2.c": HEAD + FUNCTION}))
 
 
 def rules_found(files):
@@ -116,11 +131,12 @@ def main():
             failures.append(f"expected {rule}, found {sorted(found)}")
 
     expect(None, GOOD)
+    expect(None, {**GOOD, **LEVELS})
     for rule, (path, text) in OFFENCES.items():
         expect(rule, {**GOOD, path: text})
     for rule, files in MORE_OFFENCES:
         expect(rule, {**GOOD, **files})
-    count = 1 + len(OFFENCES) + len(MORE_OFFENCES)
+    count = 2 + len(OFFENCES) + len(MORE_OFFENCES)
     print("\n".join(failures) or f"style_test: {count} trees judged rightly")
     sys.exit(1 if failures else 0)
 

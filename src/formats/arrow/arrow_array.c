@@ -378,8 +378,8 @@ static sl_refusal place_view(const sl_arrow_array *array, sl_arrow_span *span)
 }
 
 /* Values begin to end of the last level. */
-static sl_refusal place(const sl_arrow_array *array, uint64_t begin, uint64_t end,
-                        sl_arrow_span *span)
+static sl_refusal arrow_array_place(const sl_arrow_array *array, uint64_t begin, uint64_t end,
+                                    sl_arrow_span *span)
 {
     const sl_arrow_node *node = array->levels[array->level_count - 1].node;
     span->item = begin;
@@ -434,7 +434,7 @@ sl_refusal sl_arrow_array_row(const sl_arrow_array *array, uint64_t row, sl_arro
     if (begin == end && in_list) {
         return sl_accept(); /* an empty list; there may be no buffer */
     }
-    return place(array, begin, end, span);
+    return arrow_array_place(array, begin, end, span);
 }
 
 sl_refusal sl_arrow_lists_row(const sl_arrow_array *array, uint64_t row, uint64_t *begin,

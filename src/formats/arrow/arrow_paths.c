@@ -144,8 +144,8 @@ static sluice_status refuse_dict(const char *folder, const split_names *names, s
 }
 
 /* Writes the folder of the split that is wanted to `inner`. */
-static sluice_status choose_split(const sl_arrow_paths *paths, const char *folder,
-                                  char inner[SL_PATH_BYTES], sluice_error *error)
+static sluice_status arrow_choose_split(const sl_arrow_paths *paths, const char *folder,
+                                        char inner[SL_PATH_BYTES], sluice_error *error)
 {
     sl_json_tree tree = {NULL, 0};
     char path[SL_PATH_BYTES];
@@ -420,7 +420,7 @@ static sluice_status arrow_paths_add_folder(sl_arrow_paths *paths, const char *f
     char inner[SL_PATH_BYTES];
     sluice_status status = SLUICE_OK;
     if (arrow_paths_has_file(folder, DICT)) {
-        status = choose_split(paths, folder, inner, error);
+        status = arrow_choose_split(paths, folder, inner, error);
         if (status < 0) {
             return status;
         }

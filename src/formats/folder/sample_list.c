@@ -164,7 +164,7 @@ typedef struct cursor {
     const char *at, *name; /* in the folder, or NULL; the file's, until it is reached */
 } cursor;
 
-static cursor begin(const sl_sample_list *list, const found_file *item)
+static cursor sample_list_begin(const sl_sample_list *list, const found_file *item)
 {
     const char *dir = text_of(list, list->dirs[item->dir].path);
     const char *name = text_of(list, item->name);
@@ -194,8 +194,8 @@ static int sample_list_compare_files(const void *a, const void *b, void *context
     if (one->dir == other->dir) {
         return strcmp(text_of(list, one->name), text_of(list, other->name));
     }
-    cursor left = begin(list, one);
-    cursor right = begin(list, other);
+    cursor left = sample_list_begin(list, one);
+    cursor right = sample_list_begin(list, other);
     int of_left;
     int of_right;
     do {

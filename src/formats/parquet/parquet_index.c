@@ -513,7 +513,8 @@ static sluice_status fill_page(filler *f, const sl_parquet_page *page, sluice_er
 }
 
 /* Of an index that may be filled, or of whether it can be exact. Errors: NOMEM. */
-static filler *begin(const sl_parquet_place *place, uint32_t leaf, sluice_error *error)
+static filler *parquet_index_begin(const sl_parquet_place *place, uint32_t leaf,
+                                   sluice_error *error)
 {
     const sl_parquet *parquet = place->parquet;
     filler *f = sl_malloc(sizeof(*f));
@@ -537,7 +538,7 @@ static filler *begin(const sl_parquet_place *place, uint32_t leaf, sluice_error 
 sluice_status sl_parquet_index_fill(sl_parquet_index *index, const sl_parquet_place *place,
                                     uint32_t leaf, sl_parquet_ranges *found, sluice_error *error)
 {
-    filler *f = begin(place, leaf, error);
+    filler *f = parquet_index_begin(place, leaf, error);
     if (f == NULL) {
         return SLUICE_NOMEM;
     }
@@ -589,7 +590,7 @@ static sluice_status begins_row(filler *f, const sl_parquet_page *page, bool *be
 sluice_status sl_parquet_index_is_exact(const sl_parquet_place *place, uint32_t leaf, bool *exact,
                                         sluice_error *error)
 {
-    filler *f = begin(place, leaf, error);
+    filler *f = parquet_index_begin(place, leaf, error);
     if (f == NULL) {
         return SLUICE_NOMEM;
     }

@@ -59,7 +59,7 @@ static sluice_status parquet_values_damaged(const decoder *d, const sl_parquet_p
 
 /* ---- values as they are ---- */
 
-static bool take_bytes(source *s, size_t bytes, const uint8_t **data)
+static bool parquet_values_take_bytes(source *s, size_t bytes, const uint8_t **data)
 {
     if (bytes > s->bytes.size - s->at) {
         return false;
@@ -125,17 +125,17 @@ static bool next_plain(const decoder *d, source *s, sl_parquet_slot *slot)
         return true;
     }
     if (d->leaf->type == SL_PARQUET_BYTES) {
-        if (!take_bytes(s, 4, &data)) {
+        if (!parquet_values_take_bytes(s, 4, &data)) {
             return false;
         }
         const size_t left = s->bytes.size - s->at;
         const size_t size = sl_load32(data);
         const size_t bytes = d->cut && size > left ? left : size;
         slot->bytes.size = bytes;
-        return take_bytes(s, bytes, &slot->bytes.data);
+        return parquet_values_take_bytes(s, bytes, &slot->bytes.data);
     }
     const size_t bytes = fixed_bytes(d->leaf);
-    if (!take_bytes(s, bytes, &data)) {
+    if (!parquet_values_take_bytes(s, bytes, &data)) {
         return false;
     }
     if (parquet_values_is_number(d->leaf)) {
@@ -189,7 +189,7 @@ static bool next_joined(decoder *d, source *s, sl_parquet_slot *slot)
     const int64_t prefix = s->prefixes[s->done];
     const int64_t bytes = s->integers[s->done];
     if (prefix < 0 || (uint64_t)prefix > d->joined_bytes || bytes < 0 ||
-        !take_bytes(s, (size_t)bytes, &data)) {
+        !parquet_values_take_bytes(s, (size_t)bytes, &data)) {
         return false;
     }
     const size_t all = (size_t)prefix + (size_t)bytes;
@@ -224,7 +224,8 @@ static bool next_delta(decoder *d, source *s, sl_parquet_slot *slot)
         good = next_joined(d, s, slot);
     } else {
         slot->bytes.size = (size_t)s->integers[s->done];
-        good = s->integers[s->done] >= 0 && take_bytes(s, slot->bytes.size, &slot->bytes.data);
+        good = s->integers[s->done] >= 0 &&
+               parquet_values_take_bytes(s, slot->bytes.size, &slot->bytes.data);
     }
     s->done++;
     return good;

@@ -74,7 +74,7 @@ static bool snappy_copy(unpacker *u, size_t distance, size_t bytes)
     return true;
 }
 
-static bool element(unpacker *u)
+static bool snappy_element(unpacker *u)
 {
     const uint8_t tag = *u->at++;
     uint32_t number;
@@ -100,7 +100,7 @@ bool sl_snappy_unpack(sl_bytes packed, uint8_t *to, size_t size)
         return false;
     }
     while (u.at < u.end) {
-        if (!element(&u)) {
+        if (!snappy_element(&u)) {
             return false;
         }
     }

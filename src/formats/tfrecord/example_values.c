@@ -20,7 +20,7 @@ static const char several[] =
     "(" SL_OPTION("the option fields") ")";
 static const char damaged[] = "its list of values is damaged";
 
-static const char *take_bytes(const sl_feature_list *list, sl_value *value)
+static const char *example_values_take_bytes(const sl_feature_list *list, sl_value *value)
 {
     uint64_t count;
     if (!sl_feature_bytes(list->bytes, &count, &value->bytes)) {
@@ -63,7 +63,7 @@ static const char *example_values_take_elements(const sl_feature_list *list, con
     sl_list_facts facts;
     if (list->kind == SL_FEATURE_BYTES) {
         const size_t element = sl_dtype_bytes(field->dtype);
-        const char *why = take_bytes(list, value);
+        const char *why = example_values_take_bytes(list, value);
         *count = value->bytes.size / element;
         return why == NULL && value->bytes.size % element != 0
                    ? "its size is not a multiple of the element size"
@@ -122,7 +122,7 @@ static const char *example_values_take_list(const sl_field *field, const sl_exam
     case SLUICE_FIELD_FLOAT:
         return example_take_number(list, SL_LIST_F32, value);
     default:
-        return take_bytes(list, value);
+        return example_values_take_bytes(list, value);
     }
 }
 
