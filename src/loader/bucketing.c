@@ -5,6 +5,7 @@
 #include "fnv.h"
 #include "memory.h"
 #include "minmax.h"
+#include "option_text.h"
 #include "thread.h"
 
 #include <pthread.h>
@@ -22,23 +23,24 @@ static sluice_status check_options(const sluice_loader_options *o, const sl_data
 {
     const char *what = NULL;
     if (o->shuffle != SLUICE_SHUFFLE_FULL && o->shuffle != SLUICE_SHUFFLE_NONE) {
-        what = "its batches are put together from all of the dataset: choose shuffle full or none";
+        what = "its batches are put together from all of the dataset: choose " SL_OPTION(
+            "shuffle") " full or none";
     } else if (dataset->mix != NULL) {
         what = "a mix has its own order";
     } else if (dataset->info.front_to_back != 0) {
         what = "the dataset can only be read from front to back";
     } else if (o->outputs != NULL) {
-        what = "option outputs is for pictures of one size";
+        what = "option " SL_OPTION("outputs") " is for pictures of one size";
     }
     if (what != NULL) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "option " SL_OPTION("buckets") ": %s",
                             what);
     }
     if (o->sizes != NULL && o->size_count != dataset->info.samples) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "option sizes has %llu sizes, and the dataset %llu samples",
-                            (unsigned long long)o->size_count,
-                            (unsigned long long)dataset->info.samples);
+        return sl_error_set(
+            error, SLUICE_INVALID, STAGE,
+            "option " SL_OPTION("sizes") " has %llu sizes, and the dataset %llu samples",
+            (unsigned long long)o->size_count, (unsigned long long)dataset->info.samples);
     }
     return SLUICE_OK;
 }
@@ -347,9 +349,10 @@ static sluice_status take_size_table(sl_bucketing *b, const sluice_loader_option
         const sluice_size *size = &o->sizes[i];
         if (size->width == 0 || size->height == 0 || size->width > INT32_MAX ||
             size->height > INT32_MAX) {
-            return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "option sizes: sample %llu is %u x %u (width x height)",
-                                (unsigned long long)i, size->width, size->height);
+            return sl_error_set(
+                error, SLUICE_INVALID, STAGE,
+                "option " SL_OPTION("sizes") ": sample %llu is %u x %u (width x height)",
+                (unsigned long long)i, size->width, size->height);
         }
         b->bucket_of[i] = (uint8_t)sl_bucketing_nearest(b, *size);
     }

@@ -171,18 +171,19 @@ static const char *output_fault(const sluice_loader_options *o, uint32_t i)
 static sluice_status config_check_outputs(const sluice_loader_options *o, sluice_error *error)
 {
     if ((o->outputs == NULL) != (o->output_count == 0)) {
-        return sl_error_set(error, SLUICE_INVALID, "loader",
-                            "option outputs needs output_count, and vice versa");
+        return sl_error_set(
+            error, SLUICE_INVALID, "loader",
+            "options " SL_OPTION("outputs") " and " SL_OPTION("output_count") " go together");
     }
     if (o->outputs != NULL && (o->output_count < 2 || o->output_count > 64)) {
         return sl_error_set(error, SLUICE_INVALID, "loader",
-                            "option output_count is out of range 2..64");
+                            "option " SL_OPTION("output_count") " is out of range 2..64");
     }
     for (uint32_t i = 0; i < o->output_count; i++) {
         const char *fault = output_fault(o, i);
         if (fault != NULL) {
-            return sl_error_set(error, SLUICE_INVALID, "loader", "option outputs: address %u %s", i,
-                                fault);
+            return sl_error_set(error, SLUICE_INVALID, "loader",
+                                "option " SL_OPTION("outputs") ": address %u %s", i, fault);
         }
     }
     return SLUICE_OK;

@@ -9,6 +9,7 @@
 #include "fork.h"
 #include "memory.h"
 #include "mixing.h"
+#include "option_text.h"
 #include "shard_reading.h"
 #include "subvolumes.h"
 #include "thread.h"
@@ -222,10 +223,14 @@ static void destroy(sluice_loader *loader)
 static sluice_status read_buckets(sluice_loader *loader, sluice_error *error)
 {
     const sluice_loader_options *o = &loader->config.options;
-    if ((o->sizes == NULL) != (o->size_count == 0) || (o->sizes != NULL && o->buckets == NULL)) {
+    if ((o->sizes == NULL) != (o->size_count == 0)) {
+        return sl_error_set(
+            error, SLUICE_INVALID, "loader",
+            "options " SL_OPTION("sizes") " and " SL_OPTION("size_count") " go together");
+    }
+    if (o->sizes != NULL && o->buckets == NULL) {
         return sl_error_set(error, SLUICE_INVALID, "loader",
-                            "option sizes needs size_count, and vice versa, and is for option "
-                            "buckets");
+                            "option " SL_OPTION("sizes") " needs option " SL_OPTION("buckets"));
     }
     return o->buckets != NULL ? sl_bucketing_read(&loader->buckets, o->buckets, error) : SLUICE_OK;
 }
@@ -235,9 +240,10 @@ static sluice_status bind_columns(sluice_loader *loader, const sluice_augment *r
 {
     const sluice_loader_options *o = &loader->config.options;
     if (o->columns != NULL && (recipe != NULL || o->dtype != 0 || o->layout != 0)) {
-        return sl_error_set(error, SLUICE_INVALID, "loader",
-                            "with option columns, recipe, dtype and layout belong to each image "
-                            "column, not to the loader");
+        return sl_error_set(
+            error, SLUICE_INVALID, "loader",
+            "with option " SL_OPTION("columns") ", recipe, " SL_OPTION("dtype") " and " SL_OPTION(
+                "layout") " belong to each image column, not to the loader");
     }
     const sl_columns_config config = {.asked = o->columns,
                                       .recipe = recipe,

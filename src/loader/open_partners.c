@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "fnv.h"
+#include "option_text.h"
 
 /* Partners are anywhere in the dataset. */
 static sluice_status check_random_access(const sluice_loader *loader, sluice_error *error)
@@ -30,9 +31,10 @@ sluice_status sl_loader_open_classes(sluice_loader *loader, const sluice_loader_
                             what);
     }
     if (options->class_count != samples) {
-        return sl_error_set(error, SLUICE_INVALID, "loader",
-                            "option classes is of %llu samples, and the dataset has %llu",
-                            (unsigned long long)options->class_count, (unsigned long long)samples);
+        return sl_error_set(
+            error, SLUICE_INVALID, "loader",
+            "option " SL_OPTION("classes") " is of %llu samples, and the dataset has %llu",
+            (unsigned long long)options->class_count, (unsigned long long)samples);
     }
     return loader->classes.samples > 0
                ? SLUICE_OK

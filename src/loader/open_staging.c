@@ -8,6 +8,7 @@
 #include "conversion_kernel.h"
 #include "error.h"
 #include "numa.h"
+#include "option_text.h"
 
 #include <stdio.h>
 
@@ -112,7 +113,7 @@ static sluice_status share_picture(sluice_loader *loader, const sl_device *devic
     const bool is_output = loader->config.options.outputs != NULL && picture->picture == 0;
     if (is_output && picture->request.sizes != SLUICE_SIZES_ONE) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "loader",
-                            "option outputs is for pictures of one size");
+                            "option " SL_OPTION("outputs") " is for pictures of one size");
     }
     if (is_output) {
         share->output = picture->first_part;
@@ -127,10 +128,11 @@ static sluice_status share_picture(sluice_loader *loader, const sl_device *devic
                                     .mixing = picture->first_part + SL_IMAGE_MIXING};
         sl_columns_leave_bytes(&loader->columns, picture);
     } else if (is_output && !device->shares_memory) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "loader",
-                            "option outputs needs a device that converts pictures: \"%s\" does "
-                            "not, or not these",
-                            loader->config.options.device);
+        return sl_error_set(
+            error, SLUICE_UNSUPPORTED, "loader",
+            "option " SL_OPTION("outputs") " needs a device that converts pictures: \"%s\" does "
+                                           "not, or not these",
+            loader->config.options.device);
     }
     return SLUICE_OK;
 }
@@ -140,8 +142,9 @@ static sluice_status share_pictures(sluice_loader *loader, const sl_device *devi
 {
     sl_column_set *set = &loader->columns;
     if (loader->config.options.outputs != NULL && set->pictures == 0) {
-        return sl_error_set(error, SLUICE_INVALID, "loader",
-                            "option outputs is for a picture, and there is no image column");
+        return sl_error_set(
+            error, SLUICE_INVALID, "loader",
+            "option " SL_OPTION("outputs") " is for a picture, and there is no image column");
     }
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < set->pictures && status == SLUICE_OK; i++) {
@@ -162,10 +165,11 @@ static sluice_status check_distances(const sluice_loader *loader, uint64_t bytes
             const uintptr_t a = (uintptr_t)o->outputs[i];
             const uintptr_t b = (uintptr_t)o->outputs[k];
             if ((a > b ? a - b : b - a) < bytes) {
-                return sl_error_set(error, SLUICE_INVALID, "loader",
-                                    "option outputs: blocks %u and %u are closer than the %llu "
-                                    "bytes of a batch",
-                                    k, i, (unsigned long long)bytes);
+                return sl_error_set(
+                    error, SLUICE_INVALID, "loader",
+                    "option " SL_OPTION("outputs") ": blocks %u and %u are closer than the %llu "
+                                                   "bytes of a batch",
+                    k, i, (unsigned long long)bytes);
             }
         }
     }
@@ -182,7 +186,8 @@ static sluice_status open_staging_check_memory(const sluice_loader *loader, sl_d
     for (uint32_t i = 0; i < o->output_count && status == SLUICE_OK; i++) {
         status = device->ops->memory_check(device, o->outputs[i], bytes, &why);
         if (status == SLUICE_INVALID) {
-            sl_error_set(error, status, "loader", "option outputs: address %u: %s", i, why.text);
+            sl_error_set(error, status, "loader", "option " SL_OPTION("outputs") ": address %u: %s",
+                         i, why.text);
         } else if (status != SLUICE_OK) {
             *error = why;
         }
@@ -212,9 +217,10 @@ static sluice_status open_on(sluice_loader *loader, sl_device *device, sluice_er
     device_share share = {.count = 0};
     sluice_status status = SLUICE_OK;
     if (o->outputs != NULL && device->shares_memory && o->prefetch != o->output_count) {
-        status = sl_error_set(error, SLUICE_INVALID, "loader",
-                              "option outputs needs an explicit device: \"%s\" is the host here",
-                              o->device);
+        status = sl_error_set(
+            error, SLUICE_INVALID, "loader",
+            "option " SL_OPTION("outputs") " needs an explicit device: \"%s\" is the host here",
+            o->device);
     }
     if (status == SLUICE_OK) {
         status = share_pictures(loader, device, &share, error);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Where a sentence says more than a member's name, or a caller would write more than the option's.
- * All other names are of the table. */
+ * NULL: the other front end has no such option. All other names are of the table. */
 static const struct phrase {
     const char *library, *spelled[2]; /* by sluice_spelling */
 } phrases[] = {
@@ -12,12 +12,17 @@ static const struct phrase {
     {"allow_empty_classes", {"--allow-empty-classes", "allow_empty_classes=True"}},
     {"box_format cxcywh", {"--column NAME:boxes,format=cxcywh", "format=\"cxcywh\""}},
     {"box_format xywh", {"--column NAME:boxes,format=xywh", "format=\"xywh\""}},
+    {"classes", {NULL, "classes"}},
+    {"columns", {"--column", "columns"}},
     {"labels", {"--labels union", "labels=\"union\""}},
     {"memory_bytes of opening", {"--open-memory", "memory_bytes of the Dataset"}},
     {"option fields of joining", {"--common NAME", "fields=[...]"}},
+    {"output_count", {NULL, NULL}},
+    {"outputs", {NULL, NULL}},
     {"overwrite", {"--overwrite", "overwrite=True"}},
     {"relative 0", {"--column NAME:boxes,relative=0", "relative=False"}},
     {"relative 1", {"--column NAME:boxes,relative=1", "relative=True"}},
+    {"size_count", {NULL, NULL}},
     {"sluice_dataset_concat", {"--with", "sluice.concat"}},
     {"the option allow_outside", {"--allow-outside", "allow_outside=True"}},
     {"the option fields", {"--field NAME=KEY", "fields={...}"}},

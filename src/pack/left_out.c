@@ -9,6 +9,7 @@
 #include "error.h"
 #include "file.h"
 #include "memory.h"
+#include "option_text.h"
 #include "rejected.h"
 #include "shard_format.h"
 
@@ -121,8 +122,9 @@ static void left_out_describe(const char *line, sluice_error *earliest)
     const char *key = left_out_part(line, 1);
     const char *reason = left_out_part(line, 4);
     sl_error_set(earliest, SLUICE_CORRUPT, STAGE,
-                 "\"%.*s\" was rejected by an earlier run (%.*s): continue with on_bad = skip, or "
-                 "fix it and start over",
+                 "\"%.*s\" was rejected by an earlier run (%.*s): continue with " SL_OPTION(
+                     "on_bad") " skip, or "
+                               "fix it and start over",
                  (int)strcspn(key, "\t"), key, (int)strcspn(reason, "\n"), reason);
 }
 

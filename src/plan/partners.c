@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "memory.h"
+#include "option_text.h"
 #include "permutation.h"
 #include "philox.h"
 
@@ -74,8 +75,8 @@ static sluice_status count_classes(sl_classes *classes, const uint32_t *of, slui
     for (uint64_t i = 0; i < classes->samples; i++) {
         if (of[i] >= CLASSES_MAX) {
             return sl_error_set(error, SLUICE_INVALID, "loader",
-                                "option classes: the class of sample %llu is %u, "
-                                "and classes are below %u",
+                                "option " SL_OPTION("classes") ": the class of sample %llu is %u, "
+                                                               "and classes are below %u",
                                 (unsigned long long)i, of[i], CLASSES_MAX);
         }
         classes->count = of[i] >= classes->count ? of[i] + 1 : classes->count;
@@ -107,7 +108,7 @@ sluice_status sl_classes_open(sl_classes *classes, const uint32_t *of, uint64_t 
     *classes = (sl_classes){.samples = samples};
     if (samples > UINT32_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "loader",
-                            "option classes: of 2^32 - 1 samples at most");
+                            "option " SL_OPTION("classes") ": of 2^32 - 1 samples at most");
     }
     const sluice_status status = count_classes(classes, of, error);
     if (status != SLUICE_OK) {

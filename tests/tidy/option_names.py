@@ -14,6 +14,9 @@ TABLES, PHRASES = ("src/options/loader_table.c", "src/options/dataset_table.c"),
 # Sentences that are no error's: a file that unpack leaves, and another program's option.
 MAY_SAY_FLAGS = {"src/unpack/target.c": "--overwrite", "src/base/unpack_stream.c": "--long"}
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+MARK = re.compile(r'SL_OPTION\(\s*"[^"]*"\s*\)')
+NAMED = re.compile(r"\boptions? +\\?\"?([a-z]\w*)")
 SENTENCE = re.compile(r"\b(?:sl_error_\w+|sl_refuse\w*)\((?:[^()]|\([^()]*\))*\)", re.S)
 
 
@@ -39,8 +42,10 @@ def table(text):
 
 
 def phrases(text):
-    for row in re.findall(r'^    \{("[^\n]*")\}\},$', text, re.M):
-        yield tuple(literal.replace('\\"', '"') for literal in LITERAL.findall(row))
+    """(name, flag, keyword) of each row; None: that front end has no such option."""
+    for name, spelled in re.findall(r'^    \{("[^\n{]*"), \{([^\n]*)\}\},$', text, re.M):
+        words = re.findall(LITERAL.pattern + r"|NULL", spelled)
+        yield (name.strip('"'), *(word.replace('\\"', '"') or None for word in words))
 
 
 def check_phrases(rows, names):
@@ -57,7 +62,7 @@ def check_flags(root, rows, known):
     for text in (read(root, "tools/sluice/**/*.c") | read(root, "tools/sluice/**/*.h")).values():
         known |= {f"--{name}" for name in re.findall(r'\{\s*"([a-z][a-z-]*)"', text.replace("\\\n", "\n"))}
     for name, flag, _ in rows:
-        if flag.split()[0] not in known:
+        if flag and flag.split()[0] not in known:
             yield f"{PHRASES}: {flag!r}, for {name!r}, is no option of the tool"
 
 
@@ -69,23 +74,33 @@ def check_keywords(root, rows):
             yield f"{keyword!r}, for {name!r}, is no argument of the package"
 
 
-def check_sentences(sources, names):
+def members_of(headers):
+    """What the public structs of options have."""
+    bodies = re.findall(r"^typedef struct sluice_(?:\w*options|column) \{(.*?)^\}", "\n".join(headers.values()), re.M | re.S)
+    return {name for body in bodies for name in re.findall(r"\b(\w+)(?:\[\w*\])?(?:, \w+)*;", re.sub(r"/\*.*?\*/", "", body, flags=re.S))}
+
+
+def check_sentences(sources, names, members):
     """Nothing names an option without a mark. The interface's own checks of structs speak to C alone."""
-    members = [name for name in names if "_" in name and " " not in name]
+    plain_words = {name for name in names | members if "_" in name and " " not in name}
     for path, text in sources.items():
         if path.startswith("src/options/"):
             continue
-        for literal in LITERAL.findall(re.sub(r"/\*.*?\*/", "", text, flags=re.S)):
+        text = text.replace("\\\n", "\n")
+        for literal in LITERAL.findall(COMMENT.sub("", text)):
             flag = re.search(r"(?<![\w-])--[a-z][a-z-]+", literal)
             if flag and MAY_SAY_FLAGS.get(path) != flag[0]:
                 yield f"{path}: {flag[0]} is the tool's word: mark the library's"
         if path.startswith("src/api/"):
             continue
         for sentence in SENTENCE.findall(text):
-            plain = " ".join(LITERAL.findall(re.sub(r'SL_OPTION\(\s*"[^"]*"\s*\)', "", sentence)))
-            for name in members:
-                if re.search(rf"\b{name}\b", plain):
-                    yield f"{path}: {name} stands in a sentence without a mark"
+            plain = " ".join(LITERAL.findall(MARK.sub("", sentence)))
+            for name in sorted(plain_words & set(re.findall(r"\w+", plain))):
+                yield f"{path}: {name} stands in a sentence without a mark"
+        literals = LITERAL.findall(MARK.sub('"\\\\x"', COMMENT.sub("", text)))
+        for name in NAMED.findall(" ".join(literal for literal in literals if literal not in names)):
+            if name in members | names:
+                yield f"{path}: option {name} is named without a mark"
 
 
 def check(root):
@@ -100,7 +115,7 @@ def check(root):
     yield from check_phrases(more, names)
     yield from check_flags(root, more, rows)
     yield from check_keywords(root, rows + more)
-    yield from check_sentences(sources, names)
+    yield from check_sentences(sources, names, members_of(read(root, "include/sluice/*.h")))
 
 
 def main():

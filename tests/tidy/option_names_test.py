@@ -19,6 +19,9 @@ OFFENCES = {
     "a name that no table has": ("src/formats/folder/folder.c", 'SL_OPTION("allow_empty_classes")', 'SL_OPTION("empties")'),
     "a flag in a sentence": ("src/formats/folder/folder.c", 'SL_OPTION("allow_empty_classes")', '"--allow-empty-classes"'),
     "a name without its mark": ("src/io/fetch_items.c", 'SL_OPTION("max_sample_bytes")', '"max_sample_bytes"'),
+    "a name without its mark, of no table": ("src/loader/config.c", 'SL_OPTION("output_count") " is', '"output_count is'),
+    "a name of one word without its mark": ("src/loader/open_partners.c", '" SL_OPTION("classes") " is', 'classes is'),
+    "names without their marks": ("src/loader/loader.c", '"options " SL_OPTION("sizes") "', '"options sizes'),
     "a row is missing": (option_names.TABLES[0], "NUMBER(resident_bytes,", "NUMBER(resident,"),
 }
 
@@ -29,7 +32,7 @@ def main():
     assert findings == [], findings
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
-        for folder in ("src", "tools", "python"):
+        for folder in ("include", "src", "tools", "python"):
             shutil.copytree(root / folder, work / folder, ignore=shutil.ignore_patterns("*.html", "tests", "__pycache__"))
         for what, (path, old, new) in OFFENCES.items():
             text = (work / path).read_text(encoding="utf-8")

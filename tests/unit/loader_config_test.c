@@ -282,11 +282,11 @@ TEST(outputs_and_their_count)
     }
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     options.output_count = 2;
-    refused(&options, 1000, "outputs needs output_count");
+    refused(&options, 1000, "outputs and output_count go together");
     options.outputs = outputs;
     assert_int_equal(made(&options, 1000, 0).options.prefetch, 2);
     options.output_count = 0;
-    refused(&options, 1000, "outputs needs output_count");
+    refused(&options, 1000, "outputs and output_count go together");
     options.output_count = 1;
     refused(&options, 1000, "output_count is out of range 2..64");
     options.output_count = 65;
