@@ -107,7 +107,7 @@ typedef enum sluice_column_kind {
  * them alike; the chains of AugMix move nothing, and colours are the picture's alone. Coordinates
  * are continuous: the picture is [0, width] x [0, height] as the recipe gets it, pixel (i, j)
  * covers [i, i + 1) x [j, j + 1). Mixing (mixup, cutmix) mixes pictures, and leaves these columns
- * each row's own: NAME.partner says whose were mixed in.
+ * each row's own: NAME.mixed_with is the row mixed in.
  *
  * Defaults come from the field (sluice_field): format and coordinates of boxes and points, what
  * belongs to which boxes, and the way up that the image was annotated in. An argument wins; one
@@ -213,14 +213,14 @@ typedef enum sluice_column_interpolation {
 
 /*
  * An IMAGE column whose recipe mixes the rows of a batch ("mixup", "cutmix", "timm_mix") has two
- * arrays more: NAME.partner (i64, rows: the row of this batch that was mixed in) and NAME.weight
- * (f32, rows: the share of the row's own picture). Where nothing was mixed in the partner is the
- * row itself and the weight 1: by the draw, in the middle row of an odd number, where the partner
- * is a bad sample or has no picture, and in rows without a sample. So weight * loss(label) + (1 -
- * weight) * loss(label[partner]) is right for every row. Or a ONE_HOT column `mixes` the labels in
- * the same shares: the row is weight * y + (1 - weight) * y', in binary64, rounded once. With
- * `smoothing` s of K classes, y is 1 - s + s / K at its class and s / K elsewhere (before it is
- * mixed). Both need f32 or f64; a label that may be missing counts as all zero. Columns of other
+ * arrays more: NAME.mixed_with (i64, rows: the row of this batch that was mixed in) and NAME.weight
+ * (f32, rows: the share of the row's own picture). Where nothing was mixed in, NAME.mixed_with is
+ * the row itself and the weight 1: by the draw, in the middle row of an odd number, where the other
+ * row is a bad sample or has no picture, and in rows without a sample. So weight * loss(label) + (1
+ * - weight) * loss(label[mixed_with]) is right for every row. Or a ONE_HOT column `mixes` the
+ * labels in the same shares: the row is weight * y + (1 - weight) * y', in binary64, rounded once.
+ * With `smoothing` s of K classes, y is 1 - s + s / K at its class and s / K elsewhere (before it
+ * is mixed). Both need f32 or f64; a label that may be missing counts as all zero. Columns of other
  * kinds stay as they are.
  */
 

@@ -71,6 +71,9 @@ class Batch(list):
 
         if key in FACTS:
             raise KeyError(f"{key!r}: this batch was made of columns, without it: the loader's batch has it")
+        mixed = key.removesuffix(".partner") + ".mixed_with"
+        if key.endswith(".partner") and mixed in self:
+            raise KeyError(f"{key!r} is called {mixed!r} now: the row of the batch that was mixed in")
         near = difflib.get_close_matches(key, [*self._names, *(name for name in FACTS if name in self)], 1)
         raise KeyError(f"{key!r}: the batch has {self._said()}" + (f"; did you mean {near[0]!r}?" if near else ""))
 

@@ -375,7 +375,7 @@ class Loader:
             raise TypeError("of several pictures, say columns=, with OneHot(..., mixes=)")
         names = {name: f"field.{name}" if name in FACTS else name for name in fields}
         picture = names[images[0]]
-        self._hidden = (f"{picture}.partner", f"{picture}.weight")
+        self._hidden = (f"{picture}.mixed_with", f"{picture}.weight")
         columns = {}
         for name, field in fields.items():
             if field.type == "image":

@@ -68,7 +68,7 @@ def is_cut(row, own, other):
 def check_mixed(*kinds):
     def check(made, plain):
         for row, other, others in side_by_side(made, plain):
-            partner, own = others[int(row.of("image.partner"))], other.of("image")
+            partner, own = others[int(row.of("image.mixed_with"))], other.of("image")
             if partner is other or not row.is_blended:
                 assert is_same(row, other, "image")
             else:

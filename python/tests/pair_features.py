@@ -118,7 +118,7 @@ def window(plan):
 
 LARGER = {"large": lambda: C.Boxes("boxes", length=MOST, min_size=LARGE, follows="image"), "large.labels": lambda: C.Ragged("labels", length=MOST, follows="large")}
 SAME = ()  # all that is there without it
-MIXED = ("image", "image.partner", "image.weight")
+MIXED = ("image", "image.mixed_with", "image.weight")
 VARYING = [T.RandomShortestSize([36, 40], 60, NEAREST)]
 FLOATS = {"layout": "NCHW", "dtype": "float32"}
 

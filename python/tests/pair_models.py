@@ -339,7 +339,7 @@ def check_mixing(batches):
         weights = {float(row.of("image.weight")) for row in batch} - {1.0}
         assert len(weights) <= 1 and all(0 <= weight < 1 for weight in weights)
         for row in batch:
-            partner, weight = int(row.of("image.partner")), float(row.of("image.weight"))
+            partner, weight = int(row.of("image.mixed_with")), float(row.of("image.weight"))
             assert partner == row.number if weight == 1 else partner in ((row.number - 1) % rows, rows - 1 - row.number) and batch[partner].has_image
     assert any(row.is_blended for row in used(batches))
 
@@ -349,7 +349,7 @@ def check_soft_labels(batches):
         hot = [numpy.eye(CLASSES)[class_of(row.sample)] for row in batch]
         for row in (row for row in batch if row.used):
             weight = float(row.of("image.weight"))
-            assert numpy.abs(row.of("soft") - weight * hot[row.number] - (1 - weight) * hot[int(row.of("image.partner"))]).max() < 1e-6
+            assert numpy.abs(row.of("soft") - weight * hot[row.number] - (1 - weight) * hot[int(row.of("image.mixed_with"))]).max() < 1e-6
 
 
 def check_pasted(batches):

@@ -24,7 +24,7 @@ def test_labels_become_shares_of_classes(data, make):
     for (images, labels), batch in zip(plain, mixed):
         pictures, rows = batch
         assert batch.keys() == ["image", "label"] and rows.shape == (len(labels), 3) and rows.dtype == "float32"
-        partner, weight = batch["image.partner"].numpy(), batch["image.weight"].numpy()
+        partner, weight = batch["image.mixed_with"].numpy(), batch["image.weight"].numpy()
         before = numpy.roll(numpy.arange(len(labels)), 1)
         assert ((partner == before) | (partner == numpy.arange(len(labels)))).all()
         one_hot = numpy.eye(3, dtype="float32")[labels.numpy()]
@@ -38,13 +38,13 @@ def test_labels_become_shares_of_classes(data, make):
 def test_pictures_of_mixup_are_shares(data):
     for (images, _), batch in zip(batches(data), batches(data, T.MixUp(num_classes=3))):
         own, weight = images.numpy(), batch["image.weight"].numpy()[:, None, None, None]
-        expected = weight * own + (1 - weight) * own[batch["image.partner"].numpy()]
+        expected = weight * own + (1 - weight) * own[batch["image.mixed_with"].numpy()]
         assert numpy.abs(batch["image"].numpy() - expected).max() < 1e-6
 
 
 def test_pictures_of_cutmix_are_parts(data):
     for (images, _), batch in zip(batches(data), batches(data, T.CutMix(num_classes=3))):
-        own, weight, partner = images.numpy(), batch["image.weight"].numpy(), batch["image.partner"].numpy()
+        own, weight, partner = images.numpy(), batch["image.weight"].numpy(), batch["image.mixed_with"].numpy()
         from_other = (batch["image"].numpy() != own).any(3)
         assert ((batch["image"].numpy() == own) | (batch["image"].numpy() == own[partner])).all()
         assert (from_other.mean((1, 2)) <= 1 - weight + 1e-6).all()
@@ -59,7 +59,7 @@ def test_without_classes_labels_stay_numbers(data):
 def test_timms(data):
     step = T.MixUp.timm(0.8, 1.0, label_smoothing=0.1, num_classes=3, mode="elem")
     (_, labels), batch = batches(data)[0], batches(data, step)[0]
-    partner, weight = batch["image.partner"].numpy(), batch["image.weight"].numpy()[:, None]
+    partner, weight = batch["image.mixed_with"].numpy(), batch["image.weight"].numpy()[:, None]
     assert set(partner[weight[:, 0] < 1]) <= set(range(8)) and (partner + numpy.arange(8) == 7)[weight[:, 0] < 1].all()
     smooth = numpy.eye(3)[labels.numpy()] * 0.9 + 0.1 / 3
     assert numpy.abs(batch["label"].numpy() - (weight * smooth + (1 - weight) * smooth[partner])).max() < 1e-6
@@ -72,10 +72,10 @@ def test_columns_that_follow(data):
         "label": C.Number("label"),
     }
     batch = next(iter(sluice.Loader(data, batch_size=8, columns=columns)))
-    assert batch.keys() == ["views", "views.partner", "views.weight", "soft", "label"]
+    assert batch.keys() == ["views", "views.mixed_with", "views.weight", "soft", "label"]
     weight = batch["views.weight"].numpy()[:, None]
     smooth = numpy.eye(3)[batch["label"].numpy()] * 0.8 + 0.2 / 3
-    assert numpy.abs(batch["soft"].numpy() - (weight * smooth + (1 - weight) * smooth[batch["views.partner"].numpy()])).max() < 1e-6
+    assert numpy.abs(batch["soft"].numpy() - (weight * smooth + (1 - weight) * smooth[batch["views.mixed_with"].numpy()])).max() < 1e-6
 
 
 TIMM = T.MixUp.timm
@@ -123,7 +123,10 @@ def test_torch_tensors_and_copies(data):
     assert images.shape == (8, 3, 32, 32) and shares.dtype == torch.float32 and shares.sum(1).allclose(torch.ones(8))
     other = pickle.loads(pickle.dumps(batch))
     assert (other["image.weight"] == batch["image.weight"]).all() and other.keys() == ["image", "label"]
-    assert "image.partner" in batch.to("cpu") and "image.partner" in batch
+    assert "image.mixed_with" in batch.to("cpu") and "image.mixed_with" in batch
+    for made in (batch, batch.to("cpu")):
+        with pytest.raises(KeyError, match="'image.partner' is called 'image.mixed_with' now"):
+            made["image.partner"]
 
 
 def test_the_same_again(data):

@@ -89,7 +89,7 @@ static sluice_status bind_mixing(sl_column *column, sl_column_set *set, sluice_e
     const uint64_t kept = sl_converter_row_bytes(&column->left);
     const bool keeps = column->mixing.partner != SL_PARTNER_REVERSED;
     const bool added =
-        add_image_part(set, column, ".partner", &(sl_part){.dtype = SLUICE_I64, .row_bytes = 8},
+        add_image_part(set, column, ".mixed_with", &(sl_part){.dtype = SLUICE_I64, .row_bytes = 8},
                        error) != NULL &&
         add_image_part(set, column, ".weight", &(sl_part){.dtype = SLUICE_F32, .row_bytes = 4},
                        error) != NULL &&

@@ -357,11 +357,11 @@ void sl_columns_finish(const sl_column_set *set, uint32_t rows, uint32_t bucket,
  * only where a row has another partner than it is one to. */
 enum {
     SL_IMAGE_ROWS,
-    SL_IMAGE_FLAGS,                     /* for the device */
-    SL_IMAGE_PARTNER,                   /* i64: the row that was mixed in */
-    SL_IMAGE_WEIGHT,                    /* f32: the share of its own */
-    SL_IMAGE_MIXING,                    /* the same, for the device */
-    SL_IMAGE_SHARE = SL_IMAGE_PARTNER,  /* f32: of its own layer */
+    SL_IMAGE_FLAGS,                       /* for the device */
+    SL_IMAGE_MIXED_WITH,                  /* i64: the row that was mixed in */
+    SL_IMAGE_WEIGHT,                      /* f32: the share of its own */
+    SL_IMAGE_MIXING,                      /* the same, for the device */
+    SL_IMAGE_SHARE = SL_IMAGE_MIXED_WITH, /* f32: of its own layer */
     SL_IMAGE_KEPT = SL_IMAGE_MIXING + 1 /* samples, until the row and the one behind it are made */
 };
 /* Parts of a BOXES, behind values and offsets or lengths. */

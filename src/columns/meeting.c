@@ -30,7 +30,7 @@ void sl_meeting_note(const sl_column *column, sl_part_view parts, uint32_t row,
                      const sl_mixing_row *how)
 {
     const int64_t partner = how->partner;
-    memcpy(sl_column_row(column, parts, SL_IMAGE_PARTNER, row), &partner, sizeof(partner));
+    memcpy(sl_column_row(column, parts, SL_IMAGE_MIXED_WITH, row), &partner, sizeof(partner));
     memcpy(sl_column_row(column, parts, SL_IMAGE_WEIGHT, row), &how->weight, sizeof(how->weight));
     if (column->mixes_later) {
         const sl_conversion_mixing device = {.partner = how->partner,

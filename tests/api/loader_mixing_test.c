@@ -144,7 +144,7 @@ static void expect_label(const comparison *c, uint64_t row, uint64_t other, doub
 static void expect_row(comparison *c, uint64_t first, uint64_t i, uint32_t filled)
 {
     const uint64_t row = first + i;
-    const int64_t partner = ((const int64_t *)(const void *)c->mixed->arrays[MIXED_PARTNER])[row];
+    const int64_t partner = ((const int64_t *)(const void *)c->mixed->arrays[MIXED_WITH])[row];
     const float weight = ((const float *)(const void *)c->mixed->arrays[MIXED_WEIGHT])[row];
     assert_true(partner >= 0 && (partner == (int64_t)i || partner < (int64_t)filled));
     expect_label(c, row, first + (uint64_t)partner, (double)weight);
@@ -388,7 +388,7 @@ TEST_WITH(natural_columns, mixed_data_make, mixed_data_remove)
     assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
     assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_OK);
     sluice_tensor tensor = SLUICE_TENSOR_INIT;
-    assert_int_equal(sluice_batch_tensor(batch, "image.partner", &tensor), SLUICE_OK);
+    assert_int_equal(sluice_batch_tensor(batch, "image.mixed_with", &tensor), SLUICE_OK);
     assert_int_equal(tensor.dtype, SLUICE_I64);
     assert_int_equal(tensor.dims, 1);
     assert_int_equal(((const int64_t *)tensor.data)[0], 7);

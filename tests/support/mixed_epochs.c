@@ -125,8 +125,8 @@ sluice_loader *mixed_open(const char *path, const sluice_loader_options *wanted,
 
 /* ---- batches ---- */
 
-static const char *const names[MIXED_ARRAYS] = {"image", "image.partner", "image.weight", "label",
-                                                "soft",  "index",         "mask"};
+static const char *const names[MIXED_ARRAYS] = {
+    "image", "image.mixed_with", "image.weight", "label", "soft", "index", "mask"};
 
 typedef struct piece {
     const void *from;

@@ -54,7 +54,7 @@ sluice_loader *mixed_open(const char *path, const sluice_loader_options *wanted,
 
 enum {
     MIXED_IMAGE,
-    MIXED_PARTNER,
+    MIXED_WITH,
     MIXED_WEIGHT,
     MIXED_LABEL,
     MIXED_SOFT,

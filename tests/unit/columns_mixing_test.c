@@ -97,7 +97,7 @@ static void make_row(meeting_rig *m, uint32_t row, bool picture, bool label)
 
 static int64_t partner_of(const meeting_rig *m, uint32_t row)
 {
-    return ((int64_t *)array(m->rig, "image.partner"))[row];
+    return ((int64_t *)array(m->rig, "image.mixed_with"))[row];
 }
 
 static float weight_of(const meeting_rig *m, uint32_t row)

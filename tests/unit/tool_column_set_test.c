@@ -157,7 +157,7 @@ TEST(test_mixed_labels)
     sluice_batch *batch = first_batch(dataset, set, &loader);
     const float *rows = tensor_of(batch, "l").data;
     const float *weights = tensor_of(batch, "image.weight").data;
-    const int64_t *partners = tensor_of(batch, "image.partner").data;
+    const int64_t *partners = tensor_of(batch, "image.mixed_with").data;
     const int64_t *labels = tensor_of(batch, "label").data;
     for (size_t i = 0; i < SAMPLES; i++) {
         for (int64_t k = 0; k < 3; k++) {

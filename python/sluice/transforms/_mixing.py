@@ -62,7 +62,7 @@ class MixUp(_OfTwo):
 
     num_classes: labels become rows of so many numbers, shares of classes, as torchvision's do; it needs a loader without
     columns= (else say it there: sluice.columns.OneHot(..., mixes="image")). None: labels stay numbers, and the columns
-    'image.partner' (the row that was mixed in) and 'image.weight' (the share of the row itself) say the rest.
+    'image.mixed_with' (the row that was mixed in) and 'image.weight' (the share of the row itself) say the rest.
     labels_getter: the name of the field that has the labels, if it is not "label". timm's is MixUp.timm.
     """
 
