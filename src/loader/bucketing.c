@@ -305,10 +305,9 @@ static uint32_t find_number(const sl_dataset *dataset, const char *name)
                                                                                     : SL_FIELD_NONE;
 }
 
-static sluice_status find_sizes(sl_bucketing *b, const sl_config *config, const sl_dataset *dataset,
-                                uint32_t field, sluice_error *error)
+static sluice_status find_sizes(sl_bucketing *b, const sluice_loader_options *o,
+                                const sl_dataset *dataset, uint32_t field, sluice_error *error)
 {
-    const sluice_loader_options *o = &config->options;
     const sl_decoder_config decoding = {.max_pixels = UINT64_MAX,
                                         .max_unpacked_bytes = o->max_sample_bytes};
     const char *name = dataset->fields[field].name;
@@ -386,10 +385,10 @@ static sluice_status check_batches(const sl_bucketing *b, const sluice_loader_op
         (unsigned long long)b->set.global);
 }
 
-sluice_status sl_bucketing_open(sl_bucketing *b, const sl_config *config, const sl_dataset *dataset,
-                                const sl_column_set *columns, sluice_error *error)
+sluice_status sl_bucketing_open(sl_bucketing *b, const sluice_loader_options *o,
+                                const sl_dataset *dataset, const sl_column_set *columns,
+                                sluice_error *error)
 {
-    const sluice_loader_options *o = &config->options;
     const uint64_t samples = dataset->info.samples;
     uint32_t field = 0;
     if (b->count == 0) {
@@ -406,8 +405,8 @@ sluice_status sl_bucketing_open(sl_bucketing *b, const sl_config *config, const 
     if (b->bucket_of == NULL) {
         return sl_no_memory(error, STAGE, "for the samples of buckets");
     }
-    status = o->sizes != NULL ? take_size_table(b, o, error)
-                              : find_sizes(b, config, dataset, field, error);
+    status =
+        o->sizes != NULL ? take_size_table(b, o, error) : find_sizes(b, o, dataset, field, error);
     if (status == SLUICE_OK) {
         status = sl_bucket_set_open(&b->set, b->bucket_of, samples, b->count,
                                     (uint64_t)o->batch_size * o->world_size, error);

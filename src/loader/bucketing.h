@@ -34,10 +34,10 @@ sluice_status sl_bucketing_read(sl_bucketing *bucketing, const char *text, sluic
 uint32_t sl_bucketing_nearest(const sl_bucketing *bucketing, sluice_size size);
 /*
  * Finds the samples' buckets, where there are any: of pictures of the first column that has such a
- * size. Blocks. Errors: INVALID, UNSUPPORTED (options, columns or a dataset that do not go with
- * buckets), IO, NOMEM.
+ * size. `options` have no defaults left. Blocks. Errors: INVALID, UNSUPPORTED (options, columns or
+ * a dataset that do not go with buckets), IO, NOMEM.
  */
-sluice_status sl_bucketing_open(sl_bucketing *bucketing, const sl_config *config,
+sluice_status sl_bucketing_open(sl_bucketing *bucketing, const sluice_loader_options *options,
                                 const sl_dataset *dataset, const sl_column_set *columns,
                                 sluice_error *error);
 /* A zeroed one may be closed. */

@@ -108,24 +108,6 @@ sluice_status sl_loader_get_stage(sluice_loader *loader, sluice_stage stage,
 sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error);
 /* Keeps why a call is refused, for get_error, until the next start. Inside a call; its status. */
 sluice_status sl_loader_refuse(sluice_loader *loader, const sluice_error *why);
-/* ---- open_partners.c ---- */
-
-/* Of rows of several samples: reads the rules of partners, and copies the classes of samples. Once
- * the columns are bound. INVALID; UNSUPPORTED: the dataset's samples cannot be read in any order;
- * NOMEM. */
-sluice_status sl_loader_open_partners(sluice_loader *loader, const sluice_loader_options *options,
-                                      sluice_error *error);
-
-/* Copies the classes of samples, which `what` needs; once. INVALID, NOMEM. */
-sluice_status sl_loader_open_classes(sluice_loader *loader, const sluice_loader_options *options,
-                                     const char *what, sluice_error *error);
-
-/* ---- open_episodes.c ---- */
-
-/* Of an epoch of episodes, where options ask for it. Once the dataset's samples are those of the
- * loader. INVALID; UNSUPPORTED: what does not go with them; NOMEM. */
-sluice_status sl_loader_open_episodes(sluice_loader *loader, const sluice_loader_options *options,
-                                      sluice_error *error);
 /* Positions of an epoch. */
 uint64_t sl_loader_epoch_positions(const sluice_loader *loader);
 
@@ -152,13 +134,8 @@ sluice_status sl_loader_check_memory(sluice_loader *loader, sluice_error *error)
 uint64_t sl_loader_share_scratch(sluice_loader *loader);
 /* Except for `fault`. */
 sl_fetch_config sl_loader_fetch_config(sluice_loader *loader);
-/* Opens the device, which settles how many workers there are (`asked` by the caller; 0: he did not
- * say), and where all threads run. */
-sluice_status sl_loader_open_device(sluice_loader *loader, uint32_t asked, sluice_error *error);
 /* Where threads run, for the configs of all that start some. */
 const sl_processors *sl_loader_near(const sluice_loader *loader);
-/* Opens staging over the device, for the loader's columns. */
-sluice_status sl_loader_open_staging(sluice_loader *loader, sluice_error *error);
 /* Makes the memory present that the first batch does not need. Once. */
 void sl_loader_populate_rest(sluice_loader *loader);
 /* false in a forked child */

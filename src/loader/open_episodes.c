@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Episodes of few-shot learning: what a loader is told of them. Opening only. */
-#include "loader.h"
+#include "opening.h"
 
 #include "error.h"
 
@@ -72,15 +72,16 @@ static sluice_status check_whole_episodes(const sluice_loader *loader, sluice_er
         (unsigned long long)loader->episodes.episodes, (unsigned long long)global);
 }
 
-sluice_status sl_loader_open_episodes(sluice_loader *loader, const sluice_loader_options *options,
-                                      sluice_error *error)
+sluice_status sl_loader_open_episodes(sl_loader_opening *opening, sluice_error *error)
 {
+    sluice_loader *loader = opening->loader;
+    const sluice_loader_options *options = &opening->options;
     if (options->episode_classes == 0 && options->episode_samples == 0 && options->episodes == 0) {
         return SLUICE_OK;
     }
     sluice_status status = check_episodes(loader, options, error);
     if (status == SLUICE_OK) {
-        status = sl_loader_open_classes(loader, options, "episodes", error);
+        status = sl_loader_open_classes(opening, "episodes", error);
     }
     if (status == SLUICE_OK) {
         status = sl_episode_set_open(&loader->episodes, &loader->classes,

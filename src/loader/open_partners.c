@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of several samples: what a loader is told of their partners. Opening only. */
-#include "loader.h"
+#include "opening.h"
 
 #include "error.h"
 #include "fnv.h"
@@ -22,9 +22,11 @@ static sluice_status check_random_access(const sluice_loader *loader, sluice_err
                                        what);
 }
 
-sluice_status sl_loader_open_classes(sluice_loader *loader, const sluice_loader_options *options,
-                                     const char *what, sluice_error *error)
+sluice_status sl_loader_open_classes(const sl_loader_opening *opening, const char *what,
+                                     sluice_error *error)
 {
+    sluice_loader *loader = opening->loader;
+    const sluice_loader_options *options = &opening->options;
     const uint64_t samples = loader->dataset->info.samples;
     if (options->classes == NULL) {
         return sl_error_set(error, SLUICE_INVALID, "loader", "%s need the classes of all samples",
@@ -56,10 +58,10 @@ static uint64_t hash_rows(const sluice_loader *loader)
     return hash | 1;
 }
 
-static sluice_status read_partners(sluice_loader *loader, const sluice_loader_options *options,
-                                   sluice_error *error)
+static sluice_status read_partners(const sl_loader_opening *opening, sluice_error *error)
 {
-    sluice_status status = sl_partners_read(&loader->partners, options->partners, error);
+    sluice_loader *loader = opening->loader;
+    sluice_status status = sl_partners_read(&loader->partners, opening->options.partners, error);
     if (status != SLUICE_OK) {
         return status;
     }
@@ -76,13 +78,13 @@ static sluice_status read_partners(sluice_loader *loader, const sluice_loader_op
         return status;
     }
     return sl_loader_open_classes(
-        loader, options, "option " SL_OPTION("partners") ": same_class and other_class", error);
+        opening, "option " SL_OPTION("partners") ": same_class and other_class", error);
 }
 
-sluice_status sl_loader_open_partners(sluice_loader *loader, const sluice_loader_options *options,
-                                      sluice_error *error)
+sluice_status sl_loader_open_partners(sl_loader_opening *opening, sluice_error *error)
 {
-    const sluice_status status = read_partners(loader, options, error);
+    sluice_loader *loader = opening->loader;
+    const sluice_status status = read_partners(opening, error);
     loader->rows_hash = status == SLUICE_OK ? hash_rows(loader) : 0;
     return status;
 }

@@ -3,7 +3,7 @@
  * Opening the device, and staging on it: where threads run, which depends on where the device is,
  * which pictures it converts, and where the caller wants the first.
  */
-#include "loader.h"
+#include "opening.h"
 
 #include "conversion_kernel.h"
 #include "error.h"
@@ -33,7 +33,7 @@ static bool find_near(const sl_device *device, sl_processors *near)
 }
 
 /* `asked`: the workers that the caller asked for, 0: as many as is right. */
-static void open_staging_place(sluice_loader *loader, uint32_t asked)
+static void place(sluice_loader *loader, uint32_t asked)
 {
     sluice_loader_options *o = &loader->config.options;
     if (o->any_numa_node != 0 || !find_near(loader->device, &loader->near)) {
@@ -49,12 +49,12 @@ static void open_staging_place(sluice_loader *loader, uint32_t asked)
     }
 }
 
-sluice_status sl_loader_open_device(sluice_loader *loader, uint32_t asked, sluice_error *error)
+sluice_status sl_loader_open_device(sl_loader_opening *opening, sluice_error *error)
 {
-    const sluice_status status =
-        sl_device_open(&loader->device, loader->config.options.device, error);
+    sluice_loader *loader = opening->loader;
+    const sluice_status status = sl_device_open(&loader->device, opening->options.device, error);
     if (status == SLUICE_OK) {
-        open_staging_place(loader, asked);
+        place(loader, opening->asked->workers);
     }
     return status;
 }
@@ -107,10 +107,11 @@ static bool is_converted(const sl_device *device, const sl_column *picture, bool
     return any && device->converts && picture->converter.finite && sl_conversion_takes(&how);
 }
 
-static sluice_status share_picture(sluice_loader *loader, const sl_device *device,
+static sluice_status share_picture(const sl_loader_opening *opening, const sl_device *device,
                                    sl_column *picture, device_share *share, sluice_error *error)
 {
-    const bool is_output = loader->config.options.outputs != NULL && picture->picture == 0;
+    sluice_loader *loader = opening->loader;
+    const bool is_output = opening->options.outputs != NULL && picture->picture == 0;
     if (is_output && picture->request.sizes != SLUICE_SIZES_ONE) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "loader",
                             "option " SL_OPTION("outputs") " is for pictures of one size");
@@ -132,23 +133,23 @@ static sluice_status share_picture(sluice_loader *loader, const sl_device *devic
             error, SLUICE_UNSUPPORTED, "loader",
             "option " SL_OPTION("outputs") " needs a device that converts pictures: \"%s\" does "
                                            "not, or not these",
-            loader->config.options.device);
+            opening->options.device);
     }
     return SLUICE_OK;
 }
 
-static sluice_status share_pictures(sluice_loader *loader, const sl_device *device,
+static sluice_status share_pictures(const sl_loader_opening *opening, const sl_device *device,
                                     device_share *share, sluice_error *error)
 {
-    sl_column_set *set = &loader->columns;
-    if (loader->config.options.outputs != NULL && set->pictures == 0) {
+    sl_column_set *set = &opening->loader->columns;
+    if (opening->options.outputs != NULL && set->pictures == 0) {
         return sl_error_set(
             error, SLUICE_INVALID, "loader",
             "option " SL_OPTION("outputs") " is for a picture, and there is no image column");
     }
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < set->pictures && status == SLUICE_OK; i++) {
-        status = share_picture(loader, device, sl_columns_picture(set, i), share, error);
+        status = share_picture(opening, device, sl_columns_picture(set, i), share, error);
     }
     return status;
 }
@@ -156,10 +157,9 @@ static sluice_status share_pictures(sluice_loader *loader, const sl_device *devi
 /* ---- the caller's memory ---- */
 
 /* The caller's blocks must not overlap. */
-static sluice_status check_distances(const sluice_loader *loader, uint64_t bytes,
+static sluice_status check_distances(const sluice_loader_options *o, uint64_t bytes,
                                      sluice_error *error)
 {
-    const sluice_loader_options *o = &loader->config.options;
     for (uint32_t i = 0; i < o->output_count; i++) {
         for (uint32_t k = 0; k < i; k++) {
             const uintptr_t a = (uintptr_t)o->outputs[i];
@@ -177,10 +177,9 @@ static sluice_status check_distances(const sluice_loader *loader, uint64_t bytes
 }
 
 /* A kernel that wrote elsewhere would end the process, or write into somebody else's memory. */
-static sluice_status open_staging_check_memory(const sluice_loader *loader, sl_device *device,
+static sluice_status open_staging_check_memory(const sluice_loader_options *o, sl_device *device,
                                                uint64_t bytes, sluice_error *error)
 {
-    const sluice_loader_options *o = &loader->config.options;
     sluice_status status = SLUICE_OK;
     sluice_error why;
     for (uint32_t i = 0; i < o->output_count && status == SLUICE_OK; i++) {
@@ -195,38 +194,41 @@ static sluice_status open_staging_check_memory(const sluice_loader *loader, sl_d
     return status;
 }
 
-static sluice_status open_staging_check_outputs(const sluice_loader *loader, sl_device *device,
+static sluice_status open_staging_check_outputs(const sluice_loader_options *o, sl_device *device,
                                                 const device_share *share, sluice_error *error)
 {
-    const uint64_t bytes = share->output_bytes * loader->config.options.batch_size;
-    if (loader->config.options.outputs == NULL) {
+    const uint64_t bytes = share->output_bytes * o->batch_size;
+    if (o->outputs == NULL) {
         return SLUICE_OK;
     }
-    const sluice_status status = check_distances(loader, bytes, error);
+    const sluice_status status = check_distances(o, bytes, error);
     return status == SLUICE_OK && !device->shares_memory
-               ? open_staging_check_memory(loader, device, bytes, error)
+               ? open_staging_check_memory(o, device, bytes, error)
                : status;
 }
 
 /* ---- opening ---- */
 
 /* Takes over `device`. */
-static sluice_status open_on(sluice_loader *loader, sl_device *device, sluice_error *error)
+static sluice_status open_on(const sl_loader_opening *opening, sl_device *device,
+                             sluice_error *error)
 {
+    sluice_loader *loader = opening->loader;
     const sluice_loader_options *o = &loader->config.options;
+    const sluice_loader_options *given = &opening->options;
     device_share share = {.count = 0};
     sluice_status status = SLUICE_OK;
-    if (o->outputs != NULL && device->shares_memory && o->prefetch != o->output_count) {
+    if (given->outputs != NULL && device->shares_memory && o->prefetch != o->output_count) {
         status = sl_error_set(
             error, SLUICE_INVALID, "loader",
             "option " SL_OPTION("outputs") " needs an explicit device: \"%s\" is the host here",
-            o->device);
+            given->device);
     }
     if (status == SLUICE_OK) {
-        status = share_pictures(loader, device, &share, error);
+        status = share_pictures(opening, device, &share, error);
     }
     if (status == SLUICE_OK) {
-        status = open_staging_check_outputs(loader, device, &share, error);
+        status = open_staging_check_outputs(given, device, &share, error);
     }
     if (status == SLUICE_OK) {
         status = sl_loader_check_slots(loader, error);
@@ -243,7 +245,7 @@ static sluice_status open_on(sluice_loader *loader, sl_device *device, sluice_er
         .part_count = loader->columns.part_count,
         .conversions = share.conversions,
         .conversion_count = share.count,
-        .outputs = o->outputs,
+        .outputs = given->outputs,
         .output = share.output,
         .near = sl_loader_near(loader),
         .budget = &loader->budget,
@@ -254,11 +256,12 @@ static sluice_status open_on(sluice_loader *loader, sl_device *device, sluice_er
     return sl_staging_open(&loader->staging, device, &config, error);
 }
 
-sluice_status sl_loader_open_staging(sluice_loader *loader, sluice_error *error)
+sluice_status sl_loader_open_staging(sl_loader_opening *opening, sluice_error *error)
 {
+    sluice_loader *loader = opening->loader;
     sl_device *device = loader->device;
     loader->device = NULL;
-    const sluice_status status = open_on(loader, device, error);
+    const sluice_status status = open_on(opening, device, error);
     loader->feed.staging = loader->staging;
     return status;
 }

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * opening: what the steps that open a loader share.
+ *
+ * Purpose: opening.c has the list of steps; each takes an sl_loader_opening and fills a part of its
+ * loader. The caller's pointers (columns, outputs, texts, tables) are in `options` only. The
+ * loader's own copy of the options has none, since it outlives them. Threads: the one that opens.
+ * Memory: all of it is the caller's, and lasts until opening ends.
+ */
+#ifndef SL_LOADER_OPENING_H
+#define SL_LOADER_OPENING_H
+
+#include "loader.h"
+
+typedef struct sl_loader_opening {
+    sluice_loader *loader;
+    const sluice_augment *recipe;       /* NULL: none */
+    const sluice_loader_options *asked; /* the caller's; full-size */
+    sluice_loader_options options;      /* the same, with defaults, since the first step */
+    const sl_fault_config *fault;       /* NULL: none */
+} sl_loader_opening;
+
+/* Opens what `opening` asks for in its loader, which is zeroed except for its dataset, locks and
+ * errors. The caller closes the loader, also after an error. */
+sluice_status sl_loader_opening_run(sl_loader_opening *opening, sluice_error *error);
+
+/* ---- open_partners.c ---- */
+
+/* For rows of several samples: reads the rules of partners, and copies the classes of samples.
+ * Needs bound columns. Errors: INVALID; UNSUPPORTED: the dataset's samples cannot be read in any
+ * order; NOMEM. */
+sluice_status sl_loader_open_partners(sl_loader_opening *opening, sluice_error *error);
+/* Copies the classes of samples, which `what` needs; once. Errors: INVALID, NOMEM. */
+sluice_status sl_loader_open_classes(const sl_loader_opening *opening, const char *what,
+                                     sluice_error *error);
+
+/* ---- open_episodes.c ---- */
+
+/* Opens the epochs of episodes, where options ask for them. Needs bound columns. Errors: INVALID;
+ * UNSUPPORTED: an option that does not go with episodes; NOMEM. */
+sluice_status sl_loader_open_episodes(sl_loader_opening *opening, sluice_error *error);
+
+/* ---- open_staging.c ---- */
+
+/* Opens the device, which settles how many workers there are, and where all threads run. */
+sluice_status sl_loader_open_device(sl_loader_opening *opening, sluice_error *error);
+/* Opens staging over the device, for the loader's columns. */
+sluice_status sl_loader_open_staging(sl_loader_opening *opening, sluice_error *error);
+
+#endif
