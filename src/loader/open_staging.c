@@ -218,7 +218,7 @@ static sluice_status open_on(const sl_loader_opening *opening, sl_device *device
     const sluice_loader_options *given = &opening->options;
     device_share share = {.count = 0};
     sluice_status status = SLUICE_OK;
-    if (given->outputs != NULL && device->shares_memory && o->prefetch != o->output_count) {
+    if (given->outputs != NULL && device->shares_memory && o->prefetch != given->output_count) {
         status = sl_error_set(
             error, SLUICE_INVALID, "loader",
             "option " SL_OPTION("outputs") " needs an explicit device: \"%s\" is the host here",

@@ -9,24 +9,12 @@
 #include "error.h"
 #include "mixing.h"
 #include "option_text.h"
+#include "options.h"
 #include "shard_reading.h"
 #include "subvolumes.h"
 #include "windows.h"
 
 /* ---- options ---- */
-
-/* The loader's copy outlives the caller's memory. */
-static void forget_pointers(sluice_loader_options *own)
-{
-    own->device = NULL;
-    own->partners = NULL;
-    own->classes = NULL;
-    own->quarantine_path = NULL;
-    own->outputs = NULL;
-    own->columns = NULL;
-    own->buckets = NULL;
-    own->sizes = NULL;
-}
 
 /* Settles the options for a dataset, of which `asked` may be more than the caller asked for. */
 static sluice_status settle_options(sl_loader_opening *opening, const sluice_loader_options *asked,
@@ -35,7 +23,8 @@ static sluice_status settle_options(sl_loader_opening *opening, const sluice_loa
     sluice_loader *loader = opening->loader;
     const sluice_status status = sl_config_make(&loader->config, asked, loader->dataset, error);
     opening->options = loader->config.options;
-    forget_pointers(&loader->config.options);
+    sl_options_copy_numbers(SLUICE_OPTIONS_LOADER, &loader->config.options, &opening->options,
+                            sizeof(opening->options));
     return status;
 }
 

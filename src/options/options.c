@@ -75,6 +75,18 @@ bool sl_option_is_zero(const sluice_option *option, const void *options)
     return memcmp((const char *)options + option->offset, zero, options_width_of(option)) == 0;
 }
 
+void sl_options_copy_numbers(sluice_options of, void *to, const void *from, size_t bytes)
+{
+    const sluice_option *option;
+    memset(to, 0, bytes);
+    for (uint32_t i = 0; (option = sl_option_at(of, i)) != NULL; i++) {
+        if (option->type != SLUICE_OPTION_TEXT) {
+            memcpy((char *)to + option->offset, (const char *)from + option->offset,
+                   options_width_of(option));
+        }
+    }
+}
+
 /* ---- a value, whatever its width: in `whole`, two's complement, or in `real` ---- */
 
 typedef struct option_value {

@@ -26,6 +26,10 @@ bool sl_option_is_zero(const sluice_option *option, const void *options);
 sluice_status sl_options_check(sluice_options of, const void *options, const char *stage,
                                sluice_error *error);
 
+/* Copies the members of a whole struct that are described and not texts, and zeroes the others:
+ * what outlives the memory that the pointers of `from` are to. */
+void sl_options_copy_numbers(sluice_options of, void *to, const void *from, size_t bytes);
+
 /* As sluice_option_set; `bytes` is the size of the caller's struct. */
 sluice_status sl_option_set(sluice_options of, void *options, size_t bytes, const char *name,
                             const char *text, sluice_error *error);
