@@ -19,7 +19,7 @@ static size_t cursor_bytes(uint8_t version)
     const sl_cursor cursor = {.samples = 1,
                               .shuffle = version == '2' ? SLUICE_SHUFFLE_SHARDS : 0,
                               .global = version == '3' || version == '6',
-                              .episodes = version == '4' || version == '7',
+                              .order = version == '4' || version == '7',
                               .rows = version >= '5' && version <= '7'};
     uint8_t bytes[SLUICE_CURSOR_BYTES];
     size_t size = sizeof(bytes);

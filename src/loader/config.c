@@ -342,17 +342,16 @@ void sl_config_use_columns(sl_config *config, const sl_dataset *dataset,
     }
 }
 
-sluice_status sl_config_check_epoch(const sl_config *config, const sl_dataset *dataset,
-                                    sluice_error *error)
+sluice_status sl_config_check_epoch(const sl_config *config, uint64_t samples, sluice_error *error)
 {
     const sluice_loader_options *o = &config->options;
     const uint64_t global = (uint64_t)o->batch_size * o->world_size;
-    if (o->last_batch != SLUICE_LAST_DROP || sl_dataset_epoch_samples(dataset) >= global) {
+    if (o->last_batch != SLUICE_LAST_DROP || samples >= global) {
         return SLUICE_OK;
     }
     return sl_error_set(
         error, SLUICE_INVALID, "loader",
         "an epoch has %llu samples, fewer than one global batch of %llu, so it would be empty: "
         "make the batch smaller, or choose a " SL_OPTION("last_batch") " other than DROP",
-        (unsigned long long)sl_dataset_epoch_samples(dataset), (unsigned long long)global);
+        (unsigned long long)samples, (unsigned long long)global);
 }

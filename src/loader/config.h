@@ -56,8 +56,7 @@ typedef struct sl_config_columns {
  */
 void sl_config_use_columns(sl_config *config, const sl_dataset *dataset,
                            const sl_config_columns *columns);
-/* INVALID: an epoch of the dataset would have no batch. */
-sluice_status sl_config_check_epoch(const sl_config *config, const sl_dataset *dataset,
-                                    sluice_error *error);
+/* INVALID: an epoch of so many samples would have no batch. */
+sluice_status sl_config_check_epoch(const sl_config *config, uint64_t samples, sluice_error *error);
 
 #endif

@@ -332,18 +332,8 @@ void sl_loader_cancel(sluice_loader *loader)
 /* A finished epoch is consumed whole, with the samples that its last batch dropped. */
 static uint64_t consumed_locked(const sluice_loader *loader)
 {
-    return loader->taken == loader->steps ? sl_loader_epoch_positions(loader)
+    return loader->taken == loader->steps ? loader->order.source.count
                                           : sl_plan_position(&loader->plan, loader->taken);
-}
-
-/* What the order of shards is made from besides. */
-static void add_shards(const sluice_loader_options *o, sl_cursor *cursor)
-{
-    if (o->shuffle == SLUICE_SHUFFLE_SHARDS) {
-        cursor->window_bytes = o->window_bytes;
-        cursor->world = o->world_size;
-        cursor->batch = sl_feed_dropped(o, cursor->samples) > 0 ? o->batch_size : 0;
-    }
 }
 
 static sluice_status refuse_unstarted(sluice_loader *loader)
@@ -360,7 +350,7 @@ static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
     const bool started = loader->started;
     sl_cursor at = {
         .fingerprint = loader->dataset->info.fingerprint,
-        .samples = sl_loader_epoch_positions(loader),
+        .samples = loader->order.source.count,
         .seed = o->seed,
         .epoch = loader->epoch,
         .position = started ? consumed_locked(loader) : 0,
@@ -368,10 +358,7 @@ static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
         .block = o->block_samples,
         .window = o->window_blocks,
     };
-    add_shards(o, &at);
-    at.buckets = loader->buckets.hash;
-    at.global = loader->buckets.set.global;
-    at.episodes = loader->episodes.hash;
+    sl_order_save(loader, &at);
     at.rows = o->shuffle != SLUICE_SHUFFLE_SHARDS ? loader->rows_hash : 0;
     sl_unlock(&loader->mutex);
     sluice_error why;
@@ -410,9 +397,10 @@ sluice_status sl_loader_get_position(sluice_loader *loader, sluice_loader_positi
         const uint64_t in_step = (uint64_t)plan->batch * plan->world;
         position->epoch = loader->epoch;
         position->step = sl_plan_entered(plan) + loader->taken;
-        /* Of buckets several last steps may be short. */
-        position->samples = plan->order.buckets != NULL ? position->step * in_step
-                                                        : plan->start + loader->taken * in_step;
+        /* With groups several last steps may be short. */
+        position->samples = plan->order.kind->groups != NULL
+                                ? position->step * in_step
+                                : plan->start + loader->taken * in_step;
     }
     sl_unlock(&loader->mutex);
     const sluice_status status = started ? SLUICE_OK : refuse_unstarted(loader);
@@ -420,75 +408,23 @@ sluice_status sl_loader_get_position(sluice_loader *loader, sluice_loader_positi
     return status;
 }
 
-/* Each rank has a part of the shards, less what the epoch drops. */
-static const char *misfit_of_shards(const sluice_loader_options *o, const sl_cursor *cursor)
-{
-    sl_cursor own = {.samples = cursor->samples};
-    add_shards(o, &own);
-    if (cursor->window_bytes != own.window_bytes) {
-        return "window_bytes";
-    }
-    if (cursor->world != own.world) {
-        return "world_size (which with shuffle \"shards\" has to stay)";
-    }
-    return cursor->batch != own.batch
-               ? "batch_size or last_batch (which with shuffle \"shards\" have to stay where an "
-                 "epoch drops samples)"
-               : NULL;
-}
-
-/* Batches are cut before they are shuffled. */
-static const char *misfit_of_buckets(const sluice_loader *loader, const sl_cursor *cursor)
-{
-    uint64_t step;
-    if (cursor->buckets != loader->buckets.hash ||
-        (cursor->global == 0) != (loader->buckets.count == 0)) {
-        return "list of buckets, or other sizes of pictures";
-    }
-    if (cursor->global != loader->buckets.set.global) {
-        return "batch_size x world_size (which with buckets has to stay)";
-    }
-    if (cursor->global > 0 && !sl_bucket_step_at(&loader->buckets.set, cursor->position, &step)) {
-        return "dataset";
-    }
-    return NULL;
-}
-
-/* Or of an epoch without them. */
-static bool is_of_other_episodes(const sluice_loader *loader, const sl_cursor *cursor)
-{
-    return cursor->episodes != loader->episodes.hash ||
-           cursor->samples != sl_loader_epoch_positions(loader);
-}
-
 /* What of the loader the cursor speaks of another of; NULL: it is the same order of samples. */
 static const char *misfit(const sluice_loader *loader, const sl_cursor *cursor)
 {
-    const sluice_loader_options *o = &loader->config.options;
-    const bool same_blocks =
-        cursor->block == o->block_samples && cursor->window == o->window_blocks;
-    if (cursor->fingerprint != loader->dataset->info.fingerprint ||
-        (cursor->samples != sl_loader_epoch_positions(loader) && cursor->episodes == 0 &&
-         loader->episodes.classes == 0) ||
-        cursor->position > cursor->samples) {
+    if (cursor->fingerprint != loader->dataset->info.fingerprint) {
         return "dataset";
     }
-    if (is_of_other_episodes(loader, cursor)) {
-        return "number of classes, of samples of each, or of episodes, or other classes of samples";
+    const char *what = sl_order_misfit(loader, cursor);
+    if (what != NULL) {
+        return what;
     }
-    if (cursor->seed != o->seed) {
+    if (cursor->seed != loader->config.options.seed) {
         return "seed";
     }
     if (cursor->rows > 0 && cursor->rows != loader->rows_hash) {
         return "number of samples in a row, other rules of partners, or other classes of samples";
     }
-    if (cursor->shuffle != (uint32_t)o->shuffle ||
-        ((o->shuffle == SLUICE_SHUFFLE_BLOCK || o->shuffle == SLUICE_SHUFFLE_SHARDS) &&
-         !same_blocks)) {
-        return "shuffle";
-    }
-    return o->shuffle == SLUICE_SHUFFLE_SHARDS ? misfit_of_shards(o, cursor)
-                                               : misfit_of_buckets(loader, cursor);
+    return sl_order_option_misfit(loader, cursor);
 }
 
 static sluice_status read_cursor(const sluice_loader *loader, const sl_bytes *from, sl_cursor *at,

@@ -6,7 +6,6 @@
 #include "feed.h"
 
 #include "clock.h"
-#include "episode_order.h"
 #include "error.h"
 #include "memory.h"
 #include "thread.h"
@@ -30,12 +29,26 @@ static bool open_meetings(sl_feed *feed)
     return feed->met != NULL;
 }
 
+sl_order_source sl_feed_plain(const sl_config *config, const sl_dataset *dataset)
+{
+    const sluice_loader_options *o = &config->options;
+    const bool mixed = dataset->mix != NULL;
+    return (sl_order_source){.kind = mixed ? &sl_mixed_order : &sl_plain_order,
+                             .set = dataset->mix,
+                             .shuffle = (sluice_shuffle)o->shuffle,
+                             .block = o->block_samples,
+                             .window = o->window_blocks,
+                             .count = sl_dataset_epoch_samples(dataset)};
+}
+
 sluice_status sl_feed_open(sl_feed *feed, const sl_config *config, const sl_dataset *dataset,
                            sluice_error *error)
 {
     const sluice_loader_options *o = &config->options;
     feed->config = config;
     feed->dataset = dataset;
+    feed->plain = sl_feed_plain(config, dataset);
+    feed->order = feed->order != NULL ? feed->order : &feed->plain;
     sl_mutex_init(&feed->mutex);
     feed->short_from = UINT64_MAX;
     feed->pending = sl_calloc(config->lookahead, sizeof(*feed->pending));
@@ -51,7 +64,7 @@ sluice_status sl_feed_open(sl_feed *feed, const sl_config *config, const sl_data
         feed->delivered = sl_calloc(all_rows, sizeof(*feed->delivered));
         missing = missing || feed->by_page == NULL || feed->delivered == NULL;
     }
-    if (feed->episodes != NULL) {
+    if (feed->order->kind->by_class) {
         feed->finals = sl_calloc(all_rows, sizeof(*feed->finals));
         missing = missing || feed->finals == NULL;
     }
@@ -78,44 +91,24 @@ void sl_feed_close(sl_feed *feed)
 sluice_status sl_feed_use_shards(sl_feed *feed, const sl_shard_set *shards, sluice_error *error)
 {
     feed->shards = shards;
-    feed->by_shards = feed->config->options.shuffle == SLUICE_SHUFFLE_SHARDS;
+    feed->by_shards = feed->order->kind->samples == NULL;
     return feed->by_shards ? sl_shard_walk_open(&feed->walk, shards, error) : SLUICE_OK;
 }
 
-void sl_feed_use_buckets(sl_feed *feed, const sl_bucket_set *buckets)
-{
-    feed->buckets = buckets;
-}
-
-/* Of all samples, whatever their buckets. */
+/* Of all samples, regardless of what the loader's order makes of them. */
 static sl_order plain_order(const sl_feed *feed, sluice_shuffle shuffle, uint64_t seed,
                             uint64_t epoch)
 {
-    const sluice_loader_options *o = &feed->config->options;
-    const sl_dataset *dataset = feed->dataset;
-    const sl_order shape = {
-        .shuffle = shuffle, .block = o->block_samples, .window = o->window_blocks};
-    return dataset->mix != NULL ? sl_order_make_mixed(dataset->mix, &shape, seed, epoch)
-                                : sl_order_make(shape.shuffle, dataset->info.samples, shape.block,
-                                                shape.window, seed, epoch);
-}
-
-static sl_order make_order(const sl_feed *feed, uint64_t epoch)
-{
-    const sluice_loader_options *o = &feed->config->options;
-    const sluice_shuffle shuffle = (sluice_shuffle)o->shuffle;
-    if (feed->episodes != NULL) {
-        return sl_order_make_episodes(feed->episodes, o->seed, epoch);
-    }
-    return feed->buckets != NULL ? sl_order_make_buckets(feed->buckets, shuffle, o->seed, epoch)
-                                 : plain_order(feed, shuffle, o->seed, epoch);
+    sl_order_source source = feed->plain;
+    source.shuffle = shuffle;
+    return sl_order_of(&source, seed, epoch);
 }
 
 sl_plan sl_feed_plan(const sl_feed *feed, uint64_t epoch, uint64_t start)
 {
     const sluice_loader_options *o = &feed->config->options;
     const sl_plan plan = {
-        .order = make_order(feed, epoch),
+        .order = sl_order_of(feed->order, o->seed, epoch),
         .start = start,
         .batch = o->batch_size,
         .rank = o->rank,
@@ -155,8 +148,8 @@ static uint64_t any_partner(const sl_feed *feed, const sl_row_want *want)
         order = plain_order(feed, shuffle, sl_partner_seed(seed, (uint32_t)round), want->epoch);
     }
     const uint64_t at = want->position % order.count;
-    return sl_order_sample(&order,
-                           order.mix != NULL ? sl_partner_shift(&order, want->epoch, at) : at);
+    return sl_order_sample(
+        &order, feed->dataset->mix != NULL ? sl_partner_shift(&order, want->epoch, at) : at);
 }
 
 uint64_t sl_feed_partner(const sl_feed *feed, const sl_row_want *want, uint64_t own)

@@ -41,7 +41,6 @@
 #ifndef SL_FEED_H
 #define SL_FEED_H
 
-#include "bucket_order.h"
 #include "columns.h"
 #include "config.h"
 #include "page_order.h"
@@ -135,10 +134,10 @@ typedef struct sl_feed {
     sl_quarantine *quarantine;
     const sl_column_set *columns;
     const sl_partners *partners;
-    const sl_classes *classes;      /* NULL: no partner's rule looks at them */
-    uint32_t members;               /* of a row, at most */
-    const sl_bucket_set *buckets;   /* NULL: there are none */
-    const sl_episode_set *episodes; /* the same */
+    const sl_classes *classes;    /* NULL: no partner's rule looks at them */
+    uint32_t members;             /* of a row, at most */
+    sl_order_source plain;        /* all samples, in a plain order, or of a mix in its own */
+    const sl_order_source *order; /* the loader's; `plain`, unless it was set before open */
 
     pthread_mutex_t mutex;
     bool running;
@@ -176,13 +175,13 @@ typedef struct sl_feed {
     _Atomic uint64_t short_bytes; /* stored bytes of rows that went the short path */
 } sl_feed;
 
-/* Allocates, for feed->columns; staging, fetch and workers are set by the loader afterwards, before
- * start. */
+/* A plain order of all samples of the dataset, or of a mix its own. */
+sl_order_source sl_feed_plain(const sl_config *config, const sl_dataset *dataset);
+/* Allocates, for feed->columns and feed->order (NULL: the plain one); staging, fetch and workers
+ * are set by the loader afterwards, before start. */
 sluice_status sl_feed_open(sl_feed *feed, const sl_config *config, const sl_dataset *dataset,
                            sluice_error *error);
 void sl_feed_close(sl_feed *feed);
-/* Before start; the set stays. */
-void sl_feed_use_buckets(sl_feed *feed, const sl_bucket_set *buckets);
 /* Before start; `shards` stay. Errors: NOMEM. */
 sluice_status sl_feed_use_shards(sl_feed *feed, const sl_shard_set *shards, sluice_error *error);
 

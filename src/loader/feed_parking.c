@@ -34,10 +34,17 @@ void sl_feed_begin_finals(sl_feed *feed, sl_feed_slot *slot)
     }
 }
 
+/* Rows of a class of an episode. */
+static uint32_t rows_of_class(const sl_feed *feed)
+{
+    const sl_episode_set *set = feed->order->set;
+    return set->samples;
+}
+
 /* Whether a row of the same class and episode has the sample. */
 static bool is_used(const sl_feed *feed, const sl_feed_slot *slot, uint32_t row, uint64_t sample)
 {
-    const uint32_t each = feed->episodes->samples;
+    const uint32_t each = rows_of_class(feed);
     const uint64_t *finals = finals_of(feed, slot) + (size_t)(row / each) * each;
     bool used = false;
     for (uint32_t i = 0; i < each; i++) {
@@ -53,7 +60,7 @@ static bool find_unused(const sl_feed *feed, const sl_row_want *want, uint64_t n
 {
     const sl_feed_slot *slot = sl_feed_slot_of(feed, want->ticket);
     const sl_order *order = &slot->order;
-    const uint64_t others = sl_episode_choices(order, want->position) - feed->episodes->samples;
+    const uint64_t others = sl_episode_choices(order, want->position) - rows_of_class(feed);
     for (uint64_t attempt = sl_episode_own(order, want->position) + 1; attempt <= others;
          attempt++) {
         *sample = sl_episode_substitute(order, want->position, (uint32_t)attempt);
@@ -97,7 +104,7 @@ static void try_parked(sl_feed *feed, sl_feed_slot *slot, uint32_t row)
     const uint64_t number = want.attempt - sl_episode_own(&slot->order, want.position) - 1;
     if (!find_unused(feed, &want, number, &want.sample.index)) {
         const uint64_t others =
-            sl_episode_choices(&slot->order, want.position) - feed->episodes->samples;
+            sl_episode_choices(&slot->order, want.position) - rows_of_class(feed);
         want.sample.index =
             sl_episode_substitute(&slot->order, want.position, (uint32_t)(others + 1 + number));
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* feed_substitutes: which sample stands in for a bad one. Pure functions of the loader's options
  * and of the want; called by whoever has its row. */
-#include "episode_order.h"
 #include "feed.h"
 #include "substitutes.h"
 
@@ -58,15 +57,14 @@ static bool is_among(const uint64_t *samples, uint32_t count, uint64_t sample)
     return found;
 }
 
-/* Whether the row's own sample may be it: a batch has the pictures of one bucket. */
-static bool fits_bucket(const sl_feed *feed, const sl_row_want *want, uint64_t sample)
+/* Whether the row's own sample may be it: a batch may have the pictures of one bucket only. */
+static bool fits_order(const sl_feed *feed, const sl_row_want *want, uint64_t sample)
 {
-    if (feed->buckets == NULL || want->member > 0) {
+    if (feed->order->kind->fits == NULL || want->member > 0) {
         return true;
     }
     const sl_plan plan = sl_feed_plan(feed, want->epoch, 0);
-    const uint32_t bucket = sl_bucket_find(&plan.order, want->position).bucket;
-    return sl_bucket_has(feed->buckets, bucket, sample);
+    return plan.order.kind->fits(&plan.order, want->position, sample);
 }
 
 /* The other samples of the class, in an order of the row's own, the same for all its members. */
@@ -126,7 +124,7 @@ static bool try_pool(const sl_feed *feed, const sl_row_want *want, const class_p
     *passed = 0;
     for (uint64_t i = 0; i < pool->size && i < LOOK_MOST; i++) {
         *sample = sample_of_pool(pool, sl_substitute_place(pool->size, row->rank, row->count, i));
-        *passed += fits_bucket(feed, want, *sample);
+        *passed += fits_order(feed, want, *sample);
         if (*passed == want->attempt) {
             return true;
         }
@@ -142,7 +140,7 @@ static bool try_row(const sl_feed *feed, const sl_row_want *want, const row_clas
     for (uint32_t i = 1; i < row->count; i++) {
         *sample = row->planned[i];
         if (*sample != bad && !is_among(row->planned, i, *sample) &&
-            fits_bucket(feed, want, *sample) && number-- == 0) {
+            fits_order(feed, want, *sample) && number-- == 0) {
             return true;
         }
     }
@@ -204,11 +202,10 @@ static bool of_own(const sl_feed *feed, const sl_row_want *want, uint64_t *sampl
         return true;
     }
     /* None other in its bucket, or of its class. */
-    if ((feed->buckets != NULL || feed->episodes != NULL) &&
-        sl_plan_choices(&plan, want->position) < 2) {
+    if (sl_plan_choices(&plan, want->position) < 2) {
         return false;
     }
-    if (feed->episodes != NULL) {
+    if (plan.order.kind->by_class) {
         *sample = of_episode(feed, want, &plan);
         return true;
     }

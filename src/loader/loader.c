@@ -94,7 +94,7 @@ static void destroy(sluice_loader *loader)
         sl_feed_close(&loader->feed);
     }
     sl_row_maker_close(&loader->maker);
-    sl_episode_set_close(&loader->episodes);
+    sl_loader_close_order(&loader->order);
     sl_classes_close(&loader->classes);
     sl_columns_close(&loader->columns);
     sl_notices_close(loader->notices);

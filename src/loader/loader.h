@@ -16,8 +16,8 @@
 
 #include "bucketing.h"
 #include "config.h"
-#include "episode_order.h"
 #include "feed.h"
+#include "orders.h"
 #include "populate.h"
 #include "processors.h"
 #include "quarantine.h"
@@ -45,10 +45,10 @@ struct sluice_loader {
     sl_column_set columns;
     sl_notices *notices; /* of the columns */
     sl_partners partners;
-    sl_classes classes;      /* none, unless a rule of partners, or episodes, look at them */
-    sl_episode_set episodes; /* classes 0: there are none */
-    uint64_t rows_hash;      /* of the samples of a row: how many, their rules, and the classes that
-                                these go by */
+    sl_classes classes; /* none, unless a rule of partners, or episodes, look at them */
+    sl_loader_order order;
+    uint64_t rows_hash; /* of the samples of a row: how many, their rules, and the classes that
+                           these go by */
     sl_row_maker maker;
     sl_bucketing buckets; /* of aspect ratio; count 0: there are none */
     sl_shard_set shards;  /* of what is read from front to back; else none */
@@ -108,9 +108,6 @@ sluice_status sl_loader_get_stage(sluice_loader *loader, sluice_stage stage,
 sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error);
 /* Keeps why a call is refused, for get_error, until the next start. Inside a call; its status. */
 sluice_status sl_loader_refuse(sluice_loader *loader, const sluice_error *why);
-/* Positions of an epoch. */
-uint64_t sl_loader_epoch_positions(const sluice_loader *loader);
-
 /* ---- open_memory.c ---- */
 
 /* Takes what each row of each slot, each sample on its way and each worker needs besides slots and

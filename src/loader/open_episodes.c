@@ -2,18 +2,13 @@
 /* Episodes of few-shot learning: what a loader is told of them. Opening only. */
 #include "opening.h"
 
+#include "episode_order.h"
 #include "error.h"
+#include "memory.h"
 
 #define STAGE   "loader"
 #define CLASSES SL_OPTION("episode_classes")
 #define SAMPLES SL_OPTION("episode_samples")
-
-uint64_t sl_loader_epoch_positions(const sluice_loader *loader)
-{
-    const sl_episode_set *set = &loader->episodes;
-    return set->classes > 0 ? set->episodes * sl_episode_positions(set)
-                            : sl_dataset_epoch_samples(loader->dataset);
-}
 
 /* What does not go with episodes; NULL: all does. */
 static const char *not_with_episodes(const sluice_loader *loader,
@@ -31,9 +26,10 @@ static const char *not_with_episodes(const sluice_loader *loader,
     return loader->columns.windows.field != SL_FIELD_NONE ? "windows" : NULL;
 }
 
-static sluice_status check_episodes(const sluice_loader *loader,
-                                    const sluice_loader_options *options, sluice_error *error)
+static sluice_status check_episodes(const sl_loader_opening *opening, sluice_error *error)
 {
+    const sluice_loader *loader = opening->loader;
+    const sluice_loader_options *options = &opening->options;
     const uint64_t each = (uint64_t)options->episode_classes * options->episode_samples;
     const uint32_t batch = loader->config.options.batch_size;
     if (each == 0) {
@@ -55,12 +51,12 @@ static sluice_status check_episodes(const sluice_loader *loader,
     return SLUICE_OK;
 }
 
-static sluice_status check_whole_episodes(const sluice_loader *loader, sluice_error *error)
+static sluice_status check_whole_episodes(const sl_loader_opening *opening, sluice_error *error)
 {
-    const sluice_loader_options *o = &loader->config.options;
-    const uint64_t each = sl_episode_positions(&loader->episodes);
-    const uint64_t global = o->batch_size / each * o->world_size;
-    if (o->last_batch != SLUICE_LAST_DROP || loader->episodes.episodes >= global) {
+    const sl_episode_set *set = opening->loader->order.set;
+    const sluice_loader_options *o = &opening->options;
+    const uint64_t global = o->batch_size / sl_episode_positions(set) * o->world_size;
+    if (o->last_batch != SLUICE_LAST_DROP || set->episodes >= global) {
         return SLUICE_OK;
     }
     return sl_error_set(
@@ -69,26 +65,57 @@ static sluice_status check_whole_episodes(const sluice_loader *loader, sluice_er
         "make the batch smaller, say how many " SL_OPTION(
             "episodes") " an epoch has, or choose "
                         "a " SL_OPTION("last_batch") " other than DROP",
-        (unsigned long long)loader->episodes.episodes, (unsigned long long)global);
+        (unsigned long long)set->episodes, (unsigned long long)global);
 }
 
-sluice_status sl_loader_open_episodes(sl_loader_opening *opening, sluice_error *error)
+/* ---- the row ---- */
+
+static bool asks_episodes(const sl_loader_opening *opening)
 {
-    sluice_loader *loader = opening->loader;
-    const sluice_loader_options *options = &opening->options;
-    if (options->episode_classes == 0 && options->episode_samples == 0 && options->episodes == 0) {
-        return SLUICE_OK;
+    const sluice_loader_options *o = &opening->options;
+    return o->episode_classes > 0 || o->episode_samples > 0 || o->episodes > 0;
+}
+
+static void close_episodes(void *set)
+{
+    sl_episode_set_close(set);
+    sl_free(set);
+}
+
+static sluice_status make_episodes(const sl_loader_opening *opening, sl_loader_order *order,
+                                   sluice_error *error)
+{
+    const sluice_loader_options *o = &opening->options;
+    const sl_episode_set shape = {
+        .classes = o->episode_classes, .samples = o->episode_samples, .episodes = o->episodes};
+    sl_episode_set *set = sl_calloc(1, sizeof(*set));
+    if (set == NULL) {
+        return sl_no_memory(error, STAGE, "for episodes");
     }
-    sluice_status status = check_episodes(loader, options, error);
+    order->set = set;
+    const sluice_status status = sl_episode_set_open(set, &opening->loader->classes, &shape, error);
+    order->source.set = set;
+    order->source.count = set->episodes * sl_episode_positions(set);
+    order->hash = set->hash;
+    return status;
+}
+
+static sluice_status open_episodes(const sl_loader_opening *opening, sl_loader_order *order,
+                                   sluice_error *error)
+{
+    sluice_status status = check_episodes(opening, error);
     if (status == SLUICE_OK) {
         status = sl_loader_open_classes(opening, "episodes", error);
     }
-    if (status == SLUICE_OK) {
-        status = sl_episode_set_open(&loader->episodes, &loader->classes,
-                                     &(sl_episode_set){.classes = options->episode_classes,
-                                                       .samples = options->episode_samples,
-                                                       .episodes = options->episodes},
-                                     error);
-    }
-    return status == SLUICE_OK ? check_whole_episodes(loader, error) : status;
+    return status == SLUICE_OK ? make_episodes(opening, order, error) : status;
 }
+
+const sl_order_row sl_episodes_row = {
+    .kind = &sl_episode_order,
+    .option = SL_OPTION("episode_classes"),
+    .is_asked = asks_episodes,
+    .open = open_episodes,
+    .close = close_episodes,
+    .check_epoch = check_whole_episodes,
+    .hashed = "number of classes, of samples of each, or of episodes, or other classes of samples",
+};

@@ -13,7 +13,7 @@ sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error
     const uint64_t paged = loader->dataset->shares_pages ? 2 * sizeof(sl_paged_row) : 0;
     const uint64_t bytes =
         rows * (loader->columns.members * sizeof(sl_job) + sizeof(sl_gathering) + sizeof(sl_task) +
-                (loader->episodes.classes > 0 ? sizeof(uint64_t) : 0) + paged +
+                (loader->order.source.kind->by_class ? sizeof(uint64_t) : 0) + paged +
                 loader->columns.mixers * sizeof(uint8_t)) +
         config->lookahead * sizeof(sl_row_want) + o->prefetch * sizeof(sl_feed_slot) +
         o->workers *

@@ -173,21 +173,6 @@ static sluice_status opening_shards(sl_loader_opening *opening, sluice_error *er
                                  error);
 }
 
-static sluice_status open_buckets(sl_loader_opening *opening, sluice_error *error)
-{
-    sluice_loader *loader = opening->loader;
-    return sl_bucketing_open(&loader->buckets, &opening->options, loader->dataset, &loader->columns,
-                             error);
-}
-
-static sluice_status opening_check_epoch(sl_loader_opening *opening, sluice_error *error)
-{
-    const sluice_loader *loader = opening->loader;
-    return loader->episodes.classes > 0
-               ? SLUICE_OK
-               : sl_config_check_epoch(&loader->config, loader->dataset, error);
-}
-
 /* ---- stages ---- */
 
 static sluice_status open_budget(sl_loader_opening *opening, sluice_error *error)
@@ -211,13 +196,10 @@ static sluice_status open_feed(sl_loader_opening *opening, sluice_error *error)
     feed->columns = &loader->columns;
     feed->partners = &loader->partners;
     feed->classes = loader->classes.samples > 0 ? &loader->classes : NULL;
-    feed->episodes = loader->episodes.classes > 0 ? &loader->episodes : NULL;
+    feed->order = &loader->order.source;
     feed->quarantine = &loader->quarantine;
     loader->feed_open = true;
     const sluice_status status = sl_feed_open(feed, &loader->config, loader->dataset, error);
-    if (loader->buckets.count > 0) {
-        sl_feed_use_buckets(feed, &loader->buckets.set);
-    }
     return status == SLUICE_OK && loader->shards.count > 0
                ? sl_feed_use_shards(feed, &loader->shards, error)
                : status;
@@ -304,13 +286,12 @@ static opening_step *const steps[] = {
     bind_columns,
     check_reading,
     sl_loader_open_partners,
-    sl_loader_open_episodes,
     cut_windows,
     use_columns,
     cut_parts,
     opening_shards,
-    open_buckets,
-    opening_check_epoch,
+    sl_loader_open_order,
+    sl_loader_check_epoch,
     open_budget,
     sl_loader_open_device,
     opening_charge_tables,

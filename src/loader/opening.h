@@ -12,13 +12,13 @@
 
 #include "loader.h"
 
-typedef struct sl_loader_opening {
+struct sl_loader_opening {
     sluice_loader *loader;
     const sluice_augment *recipe;       /* NULL: none */
     const sluice_loader_options *asked; /* the caller's; full-size */
     sluice_loader_options options;      /* the same, with defaults, since the first step */
     const sl_fault_config *fault;       /* NULL: none */
-} sl_loader_opening;
+};
 
 /* Opens what `opening` asks for in its loader, which is zeroed except for its dataset, locks and
  * errors. The caller closes the loader, also after an error. */
@@ -33,12 +33,6 @@ sluice_status sl_loader_open_partners(sl_loader_opening *opening, sluice_error *
 /* Copies the classes of samples, which `what` needs; once. Errors: INVALID, NOMEM. */
 sluice_status sl_loader_open_classes(const sl_loader_opening *opening, const char *what,
                                      sluice_error *error);
-
-/* ---- open_episodes.c ---- */
-
-/* Opens the epochs of episodes, where options ask for them. Needs bound columns. Errors: INVALID;
- * UNSUPPORTED: an option that does not go with episodes; NOMEM. */
-sluice_status sl_loader_open_episodes(sl_loader_opening *opening, sluice_error *error);
 
 /* ---- open_staging.c ---- */
 

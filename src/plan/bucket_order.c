@@ -6,6 +6,7 @@
 #include "philox.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 /* Separate the keys of one epoch from each other and from every other use of Philox. */
@@ -76,8 +77,12 @@ sl_order sl_order_make_buckets(const sl_bucket_set *set, sluice_shuffle shuffle,
                                uint64_t epoch)
 {
     assert(shuffle == SLUICE_SHUFFLE_FULL || shuffle == SLUICE_SHUFFLE_NONE);
-    sl_order order = {
-        .shuffle = shuffle, .count = set->samples, .buckets = set, .seed = seed, .epoch = epoch};
+    sl_order order = {.kind = &sl_bucket_order,
+                      .set = set,
+                      .shuffle = shuffle,
+                      .count = set->samples,
+                      .seed = seed,
+                      .epoch = epoch};
     if (shuffle == SLUICE_SHUFFLE_FULL) {
         order.outer =
             sl_permutation_make(set->batches[set->count], sl_philox_u64(seed, epoch, BATCH_DOMAIN));
@@ -128,48 +133,48 @@ static uint64_t whole_samples(const sl_bucket_set *set, uint32_t bucket)
     return (set->batches[bucket + 1] - set->batches[bucket]) * set->global;
 }
 
-sl_bucket_place sl_bucket_find(const sl_order *order, uint64_t position)
+sl_order_place sl_bucket_find(const sl_order *order, uint64_t position)
 {
-    const sl_bucket_set *set = order->buckets;
+    const sl_bucket_set *set = order->set;
     const uint64_t whole = whole_positions(set);
     assert(position < set->samples);
     if (position < whole) {
         const uint64_t batch = batch_at(order, position / set->global);
         const uint32_t bucket = bucket_with(set, set->batches, batch);
-        return (sl_bucket_place){bucket, (batch - set->batches[bucket]) * set->global +
-                                             position % set->global};
+        return (sl_order_place){bucket, (batch - set->batches[bucket]) * set->global +
+                                            position % set->global};
     }
     const uint32_t bucket = bucket_with(set, set->rests, position - whole);
-    return (sl_bucket_place){bucket,
-                             whole_samples(set, bucket) + position - whole - set->rests[bucket]};
+    return (sl_order_place){bucket,
+                            whole_samples(set, bucket) + position - whole - set->rests[bucket]};
 }
 
-uint64_t sl_bucket_position(const sl_order *order, sl_bucket_place at)
+uint64_t sl_bucket_position(const sl_order *order, sl_order_place at)
 {
-    const sl_bucket_set *set = order->buckets;
-    const uint64_t whole = whole_samples(set, at.bucket);
-    assert(at.place < sl_bucket_samples(set, at.bucket));
+    const sl_bucket_set *set = order->set;
+    const uint64_t whole = whole_samples(set, at.group);
+    assert(at.place < sl_bucket_samples(set, at.group));
     if (at.place < whole) {
-        const uint64_t batch = set->batches[at.bucket] + at.place / set->global;
+        const uint64_t batch = set->batches[at.group] + at.place / set->global;
         return step_of(order, batch) * set->global + at.place % set->global;
     }
-    return whole_positions(set) + set->rests[at.bucket] + at.place - whole;
+    return whole_positions(set) + set->rests[at.group] + at.place - whole;
 }
 
 /* ---- samples ---- */
 
 /* Those at `count` places of a bucket in a row. */
-static void place_samples(const sl_order *order, sl_bucket_place at, uint32_t count,
+static void place_samples(const sl_order *order, sl_order_place at, uint32_t count,
                           uint64_t *samples)
 {
-    const sl_bucket_set *set = order->buckets;
-    const uint32_t *members = set->members + set->first[at.bucket];
+    const sl_bucket_set *set = order->set;
+    const uint32_t *members = set->members + set->first[at.group];
     for (uint32_t i = 0; i < count; i++) {
         samples[i] = at.place + i;
     }
     if (order->shuffle == SLUICE_SHUFFLE_FULL) {
-        const uint64_t key = sl_philox_u64(order->seed, order->epoch, BUCKET_DOMAIN + at.bucket);
-        const sl_permutation inner = sl_permutation_make(sl_bucket_samples(set, at.bucket), key);
+        const uint64_t key = sl_philox_u64(order->seed, order->epoch, BUCKET_DOMAIN + at.group);
+        const sl_permutation inner = sl_permutation_make(sl_bucket_samples(set, at.group), key);
         sl_permutation_apply_run(&inner, at.place, count, samples);
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -180,13 +185,13 @@ static void place_samples(const sl_order *order, sl_bucket_place at, uint32_t co
 void sl_bucket_order_samples(const sl_order *order, uint64_t first, uint32_t count,
                              uint64_t *samples)
 {
-    const sl_bucket_set *set = order->buckets;
+    const sl_bucket_set *set = order->set;
     while (count > 0) {
-        const sl_bucket_place at = sl_bucket_find(order, first);
+        const sl_order_place at = sl_bucket_find(order, first);
         /* As far as this batch goes, or this rest. */
-        const uint64_t whole = whole_samples(set, at.bucket);
+        const uint64_t whole = whole_samples(set, at.group);
         const uint64_t end = at.place < whole ? at.place - at.place % set->global + set->global
-                                              : sl_bucket_samples(set, at.bucket);
+                                              : sl_bucket_samples(set, at.group);
         const uint32_t run = end - at.place < count ? (uint32_t)(end - at.place) : count;
         place_samples(order, at, run, samples);
         first += run;
@@ -214,22 +219,72 @@ bool sl_bucket_step_at(const sl_bucket_set *set, uint64_t position, uint64_t *st
     return false;
 }
 
-sl_bucket_step sl_bucket_step_of(const sl_order *order, uint64_t step)
+sl_order_step sl_bucket_step_of(const sl_order *order, uint64_t step)
 {
-    const sl_bucket_set *set = order->buckets;
+    const sl_bucket_set *set = order->set;
     const uint64_t whole = set->batches[set->count];
     if (step < whole) {
-        return (sl_bucket_step){.base = step * set->global,
-                                .samples = set->global,
-                                .bucket = bucket_with(set, set->batches, batch_at(order, step))};
+        return (sl_order_step){.base = step * set->global,
+                               .samples = set->global,
+                               .group = bucket_with(set, set->batches, batch_at(order, step))};
     }
     const uint64_t rest = step - whole;
     assert(rest <= set->rest_steps[set->count]);
     if (rest == set->rest_steps[set->count]) {
-        return (sl_bucket_step){.base = set->samples};
+        return (sl_order_step){.base = set->samples};
     }
     const uint32_t bucket = bucket_with(set, set->rest_steps, rest);
-    return (sl_bucket_step){.base = whole_positions(set) + set->rests[bucket],
-                            .samples = set->rests[bucket + 1] - set->rests[bucket],
-                            .bucket = bucket};
+    return (sl_order_step){.base = whole_positions(set) + set->rests[bucket],
+                           .samples = set->rests[bucket + 1] - set->rests[bucket],
+                           .group = bucket};
 }
+
+/* ---- the kind ---- */
+
+static sl_order bucket_make(const sl_order_source *source, uint64_t seed, uint64_t epoch)
+{
+    return sl_order_make_buckets(source->set, source->shuffle, seed, epoch);
+}
+
+static uint64_t bucket_whole(const sl_order *order)
+{
+    const sl_bucket_set *set = order->set;
+    return set->batches[set->count];
+}
+
+static uint64_t bucket_rests(const sl_order *order)
+{
+    const sl_bucket_set *set = order->set;
+    return set->rest_steps[set->count];
+}
+
+static bool bucket_step_at(const sl_order *order, uint64_t position, uint64_t *step)
+{
+    return sl_bucket_step_at(order->set, position, step);
+}
+
+static uint64_t bucket_samples(const sl_order *order, uint32_t bucket)
+{
+    return sl_bucket_samples(order->set, bucket);
+}
+
+static bool bucket_fits(const sl_order *order, uint64_t position, uint64_t sample)
+{
+    return sl_bucket_has(order->set, sl_bucket_find(order, position).group, sample);
+}
+
+static const sl_order_groups bucket_groups = {
+    .whole = bucket_whole,
+    .rests = bucket_rests,
+    .step_at = bucket_step_at,
+    .step = sl_bucket_step_of,
+    .samples = bucket_samples,
+    .find = sl_bucket_find,
+    .position = sl_bucket_position,
+};
+
+const sl_order_kind sl_bucket_order = {.name = "buckets",
+                                       .make = bucket_make,
+                                       .samples = sl_bucket_order_samples,
+                                       .groups = &bucket_groups,
+                                       .fits = bucket_fits};

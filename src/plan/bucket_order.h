@@ -30,7 +30,7 @@
 
 #define SL_BUCKETS_MAX 64U
 
-struct sl_bucket_set {
+typedef struct sl_bucket_set {
     uint32_t count;
     uint64_t samples, global; /* of all; positions of a global batch */
     uint32_t *members;        /* numbers of samples, by bucket, ascending in each */
@@ -40,7 +40,9 @@ struct sl_bucket_set {
     uint64_t batches[SL_BUCKETS_MAX + 1];
     uint64_t rests[SL_BUCKETS_MAX + 1];
     uint64_t rest_steps[SL_BUCKETS_MAX + 1];
-};
+} sl_bucket_set;
+
+extern const sl_order_kind sl_bucket_order; /* of an sl_bucket_set */
 
 /* Samples of which the n-th (from 0) is in bucket bucket_of[n], below `count`. Errors: NOMEM;
  * UNSUPPORTED: there are 2^32 or more. */
@@ -58,17 +60,11 @@ static inline uint64_t sl_bucket_samples(const sl_bucket_set *set, uint32_t buck
     return set->first[bucket + 1] - set->first[bucket];
 }
 
-/* Where a position is: a place of a bucket. */
-typedef struct sl_bucket_place {
-    uint32_t bucket;
-    uint64_t place; /* below sl_bucket_samples */
-} sl_bucket_place;
-
-sl_bucket_place sl_bucket_find(const sl_order *order, uint64_t position);
-/* Whether a sample is in a bucket. */
+sl_order_place sl_bucket_find(const sl_order *order, uint64_t position);
+/* True if the sample is in the bucket. */
 bool sl_bucket_has(const sl_bucket_set *set, uint32_t bucket, uint64_t sample);
 /* The inverse of sl_bucket_find. */
-uint64_t sl_bucket_position(const sl_order *order, sl_bucket_place at);
+uint64_t sl_bucket_position(const sl_order *order, sl_order_place at);
 /* The samples at `first` and the positions behind it. */
 void sl_bucket_order_samples(const sl_order *order, uint64_t first, uint32_t count,
                              uint64_t *samples);
@@ -77,13 +73,7 @@ void sl_bucket_order_samples(const sl_order *order, uint64_t first, uint32_t cou
 
 /* Number of the step that begins at `position`; false: none does (nor is it the epoch's end). */
 bool sl_bucket_step_at(const sl_bucket_set *set, uint64_t position, uint64_t *step);
-/* A step, from the epoch's beginning. */
-typedef struct sl_bucket_step {
-    uint64_t base;    /* position of its first row, on all ranks together */
-    uint64_t samples; /* `global`, or fewer: a rest */
-    uint32_t bucket;
-} sl_bucket_step;
 /* Step < whole batches + rests; that number itself is the epoch's end. */
-sl_bucket_step sl_bucket_step_of(const sl_order *order, uint64_t step);
+sl_order_step sl_bucket_step_of(const sl_order *order, uint64_t step);
 
 #endif

@@ -14,9 +14,9 @@
 #define NAME_BYTES  7 /* the last byte of the magic is the version */
 
 static const uint8_t magic[MAGIC_BYTES] = {'S', 'L', 'U', 'C', 'U', 'R', 'S', '1'};
-#define BY_SHARDS   '2' /* instead of the last one */
-#define BY_BUCKETS  '3'
-#define BY_EPISODES '4'
+#define BY_SHARDS  '2' /* instead of the last one */
+#define BY_BUCKETS '3'
+#define BY_HASH    '4'
 /* With what rows are made of behind the rest: 1, 3 and 4, in this order. */
 #define WITH_ROWS "567"
 
@@ -37,15 +37,15 @@ enum {
     AT_BUCKETS = 60, /* of version 3 these: */
     AT_GLOBAL = 68,
     AT_END_BY_BUCKETS = 76,
-    AT_EPISODES = 60, /* of version 4 this: */
-    AT_END_BY_EPISODES = 68,
+    AT_ORDER = 60, /* of version 4 this: */
+    AT_END_BY_HASH = 68,
     ROWS_BYTES = 8,
     CHECKSUM_BYTES = 8
 };
 
 _Static_assert(AT_END_BY_SHARDS + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES &&
                    AT_END_BY_BUCKETS + ROWS_BYTES + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES &&
-                   AT_END_BY_EPISODES + ROWS_BYTES + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES,
+                   AT_END_BY_HASH + ROWS_BYTES + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES,
                "the promised capacity is enough");
 
 /* What a version says of the order of samples, and whether of rows, too. */
@@ -54,7 +54,7 @@ typedef struct version {
     bool rows;
 } version;
 
-static const uint8_t orders[] = {'1', BY_BUCKETS, BY_EPISODES};
+static const uint8_t orders[] = {'1', BY_BUCKETS, BY_HASH};
 
 /* False: there is no such version. */
 static bool version_read(uint8_t byte, version *is)
@@ -64,7 +64,7 @@ static bool version_read(uint8_t byte, version *is)
     if (with != NULL) {
         is->order = orders[with - WITH_ROWS];
     }
-    return is->order >= magic[NAME_BYTES] && is->order <= BY_EPISODES;
+    return is->order >= magic[NAME_BYTES] && is->order <= BY_HASH;
 }
 
 static uint8_t version_byte(const version *is)
@@ -85,8 +85,8 @@ static size_t end_of_order(uint8_t order)
         return AT_END_BY_SHARDS;
     case BY_BUCKETS:
         return AT_END_BY_BUCKETS;
-    case BY_EPISODES:
-        return AT_END_BY_EPISODES;
+    case BY_HASH:
+        return AT_END_BY_HASH;
     default:
         return AT_END;
     }
@@ -111,8 +111,8 @@ static version version_of(const sl_cursor *cursor)
     version is = {magic[NAME_BYTES], cursor->rows > 0};
     if (cursor->shuffle == SLUICE_SHUFFLE_SHARDS) {
         is.order = BY_SHARDS;
-    } else if (cursor->episodes > 0) {
-        is.order = BY_EPISODES;
+    } else if (cursor->order > 0) {
+        is.order = BY_HASH;
     } else if (cursor->global > 0) {
         is.order = BY_BUCKETS;
     }
@@ -122,7 +122,7 @@ static version version_of(const sl_cursor *cursor)
 sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *bytes)
 {
     const version is = version_of(cursor);
-    assert((is.order == BY_SHARDS) + (cursor->episodes > 0) + (cursor->global > 0) <= 1);
+    assert((is.order == BY_SHARDS) + (cursor->order > 0) + (cursor->global > 0) <= 1);
     assert(!is.rows || is.order != BY_SHARDS);
     const size_t end = end_of(&is);
     if (*bytes < end + CHECKSUM_BYTES) {
@@ -144,8 +144,8 @@ sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *byt
         sl_store64(to + AT_BUCKETS, cursor->buckets);
         sl_store64(to + AT_GLOBAL, cursor->global);
     }
-    if (is.order == BY_EPISODES) {
-        sl_store64(to + AT_EPISODES, cursor->episodes);
+    if (is.order == BY_HASH) {
+        sl_store64(to + AT_ORDER, cursor->order);
     }
     if (is.order == BY_SHARDS) {
         sl_store64(to + AT_WINDOW_BYTES, cursor->window_bytes);
@@ -186,7 +186,7 @@ sluice_status sl_cursor_read(sl_cursor *cursor, const void *buffer, size_t bytes
     }
     const bool by_shards = is.order == BY_SHARDS;
     const bool by_buckets = is.order == BY_BUCKETS;
-    const bool by_episodes = is.order == BY_EPISODES;
+    const bool by_hash = is.order == BY_HASH;
     sl_cursor read = {
         .fingerprint = sl_load64(from + AT_FINGERPRINT),
         .samples = sl_load64(from + AT_SAMPLES),
@@ -206,8 +206,8 @@ sluice_status sl_cursor_read(sl_cursor *cursor, const void *buffer, size_t bytes
         read.buckets = sl_load64(from + AT_BUCKETS);
         read.global = sl_load64(from + AT_GLOBAL);
     }
-    if (by_episodes) {
-        read.episodes = sl_load64(from + AT_EPISODES);
+    if (by_hash) {
+        read.order = sl_load64(from + AT_ORDER);
     }
     if (is.rows) {
         read.rows = sl_load64(from + end_of(&is) - ROWS_BYTES);
@@ -215,8 +215,7 @@ sluice_status sl_cursor_read(sl_cursor *cursor, const void *buffer, size_t bytes
     if (is.rows != (read.rows > 0) || read.position > read.samples ||
         read.shuffle > SLUICE_SHUFFLE_SHARDS ||
         by_shards != (read.shuffle == SLUICE_SHUFFLE_SHARDS) || by_buckets != (read.global > 0) ||
-        by_episodes != (read.episodes > 0) ||
-        (by_episodes && read.shuffle != SLUICE_SHUFFLE_FULL)) {
+        by_hash != (read.order > 0) || (by_hash && read.shuffle != SLUICE_SHUFFLE_FULL)) {
         return SLUICE_CORRUPT;
     }
     *cursor = read;

@@ -7,10 +7,10 @@
  * accidents. Rank, world size, batch and worker count are not part of it: they may change. With
  * SHUFFLE_SHARDS the order hangs on them: it is version '2' then, with window_bytes, world size and
  * `batch` before the checksum. With buckets it hangs on these and on the size of a global batch: it
- * is version '3' then, with both behind the window. With episodes it is version '4', with a hash of
- * what these hang on there. Versions '5', '6' and '7' are 1, 3 and 4 with a hash of what rows are
- * made of besides their own sample, before the checksum; others are of before there was one.
- * Threads: pure.
+ * is version '3' then, with both behind the window. With another order of its own (episodes) it is
+ * version '4', with a hash of what that depends on there. Versions '5', '6' and '7' are 1, 3 and 4
+ * with a hash of what rows are made of besides their own sample, before the checksum; others are of
+ * before there was one. Threads: pure.
  */
 #ifndef SL_CURSOR_H
 #define SL_CURSOR_H
@@ -26,8 +26,8 @@ typedef struct sl_cursor {
     /* Which bucket each sample is in, as a hash, and positions of a global batch; 0: there are no
      * buckets. */
     uint64_t buckets, global;
-    uint64_t episodes; /* the hash of an sl_episode_set; 0: there are none */
-    uint64_t rows;     /* a hash of what rows are made of; 0: not known */
+    uint64_t order; /* a hash of what another order depends on; 0: it is not such an order */
+    uint64_t rows;  /* a hash of what rows are made of; 0: not known */
 } sl_cursor;
 
 /* `*bytes` in: space; out: written. INVALID when there is too little space. */

@@ -8,6 +8,7 @@
 #include "substitutes.h"
 
 #include <assert.h>
+#include <stddef.h>
 
 /* Separates the keys of episodes from every other use of Philox. */
 #define EPISODE_DOMAIN 0x657069736F646500U
@@ -82,9 +83,10 @@ void sl_episode_set_close(sl_episode_set *set)
 
 sl_order sl_order_make_episodes(const sl_episode_set *set, uint64_t seed, uint64_t epoch)
 {
-    return (sl_order){.shuffle = SLUICE_SHUFFLE_FULL,
+    return (sl_order){.kind = &sl_episode_order,
+                      .set = set,
+                      .shuffle = SLUICE_SHUFFLE_FULL,
                       .count = set->episodes * sl_episode_positions(set),
-                      .episodes = set,
                       .seed = seed,
                       .epoch = epoch};
 }
@@ -98,7 +100,7 @@ typedef struct episode_class {
 
 static episode_class class_at(const sl_order *order, uint64_t position)
 {
-    const sl_episode_set *set = order->episodes;
+    const sl_episode_set *set = order->set;
     assert(position < order->count);
     const uint64_t episode = position / sl_episode_positions(set);
     const uint64_t slot = position % sl_episode_positions(set) / set->samples;
@@ -116,9 +118,10 @@ static episode_class class_at(const sl_order *order, uint64_t position)
 void sl_episode_order_samples(const sl_order *order, uint64_t first, uint32_t count,
                               uint64_t *samples)
 {
+    const sl_episode_set *set = order->set;
     while (count > 0) {
         const episode_class at = class_at(order, first);
-        const uint32_t rest = order->episodes->samples - at.item;
+        const uint32_t rest = set->samples - at.item;
         const uint32_t run = rest < count ? rest : count;
         sl_permutation_apply_run(&at.places, at.item, run, samples);
         for (uint32_t i = 0; i < run; i++) {
@@ -138,14 +141,16 @@ uint64_t sl_episode_choices(const sl_order *order, uint64_t position)
 uint64_t sl_episode_own(const sl_order *order, uint64_t position)
 {
     const episode_class at = class_at(order, position);
-    const uint64_t own = order->episodes->samples;
+    const sl_episode_set *set = order->set;
+    const uint64_t own = set->samples;
     return sl_substitute_own(at.places.count - own, at.item, own);
 }
 
 uint64_t sl_episode_substitute(const sl_order *order, uint64_t position, uint32_t attempt)
 {
     const episode_class at = class_at(order, position);
-    const uint64_t own = order->episodes->samples;
+    const sl_episode_set *set = order->set;
+    const uint64_t own = set->samples;
     const uint64_t others = at.places.count - own;
     uint64_t place = at.item;
     if (attempt <= others) {
@@ -155,3 +160,23 @@ uint64_t sl_episode_substitute(const sl_order *order, uint64_t position, uint32_
     }
     return at.samples[sl_permutation_apply(&at.places, place)];
 }
+
+/* ---- the kind ---- */
+
+static sl_order episode_make(const sl_order_source *source, uint64_t seed, uint64_t epoch)
+{
+    return sl_order_make_episodes(source->set, seed, epoch);
+}
+
+static uint64_t episode_unit(const sl_order *order)
+{
+    return sl_episode_positions(order->set);
+}
+
+const sl_order_kind sl_episode_order = {.name = "episodes",
+                                        .make = episode_make,
+                                        .samples = sl_episode_order_samples,
+                                        .unit = episode_unit,
+                                        .choices = sl_episode_choices,
+                                        .substitute = sl_episode_substitute,
+                                        .by_class = true};

@@ -23,7 +23,7 @@
 /* k n is at most the largest batch. */
 #define SL_EPISODE_MAX ((uint32_t)65536)
 
-struct sl_episode_set {
+typedef struct sl_episode_set {
     const sl_classes *of; /* must stay */
     uint32_t classes;     /* k; 0: there are no episodes */
     uint32_t samples;     /* n */
@@ -31,7 +31,9 @@ struct sl_episode_set {
     uint32_t *fit;        /* classes with n samples or more, ascending */
     uint32_t fit_count;
     uint64_t hash; /* of what the order hangs on besides seed and epoch; never 0 */
-};
+} sl_episode_set;
+
+extern const sl_order_kind sl_episode_order; /* of an sl_episode_set */
 
 /* `shape` has classes and samples, each >= 1 and k n at most SL_EPISODE_MAX, and episodes, below
  * 2^40; 0: as many as all samples make, at least one. Errors: INVALID: fewer than k classes have n

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "order.h"
 
-#include "bucket_order.h"
-#include "episode_order.h"
 #include "minmax.h"
 #include "mixing.h"
 #include "philox.h"
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Separate the keys of one epoch from each other and from every other use of Philox. */
 #define OUTER_DOMAIN  0x6F72646572000000U
@@ -36,7 +35,7 @@ sl_order sl_order_make(sluice_shuffle shuffle, uint64_t count, uint64_t block, u
                        uint64_t seed, uint64_t epoch)
 {
     assert(count >= 1);
-    sl_order order = {.shuffle = shuffle, .count = count};
+    sl_order order = {.kind = &sl_plain_order, .shuffle = shuffle, .count = count};
     const uint64_t key = sl_philox_u64(seed, epoch, OUTER_DOMAIN);
     if (shuffle == SLUICE_SHUFFLE_FULL) {
         order.outer = sl_permutation_make(count, key);
@@ -53,11 +52,12 @@ sl_order sl_order_make(sluice_shuffle shuffle, uint64_t count, uint64_t block, u
 sl_order sl_order_make_mixed(const sl_mix *mix, const sl_order *shape, uint64_t seed,
                              uint64_t epoch)
 {
-    return (sl_order){.shuffle = shape->shuffle,
+    return (sl_order){.kind = &sl_mixed_order,
+                      .set = mix,
+                      .shuffle = shape->shuffle,
                       .count = mix->epoch_samples,
                       .block = shape->block,
                       .window = shape->window,
-                      .mix = mix,
                       .seed = seed,
                       .epoch = epoch};
 }
@@ -103,7 +103,8 @@ static uint32_t window_samples(const sl_order *order, uint64_t first, uint32_t c
 /* The order of one source in one of its own epochs. */
 static sl_order source_order(const sl_order *order, const sl_mix_place *place)
 {
-    const uint64_t *first = &order->mix->first[place->source];
+    const sl_mix *mix = order->set;
+    const uint64_t *first = &mix->first[place->source];
     return sl_order_make(order->shuffle, first[1] - first[0], order->block, order->window,
                          sl_philox_u64(order->seed, place->source, SOURCE_DOMAIN), place->epoch);
 }
@@ -113,8 +114,9 @@ static void mixed_samples(const sl_order *order, uint64_t first, uint32_t count,
 {
     sl_mix_place places[MIXED_RUN];
     bool done[MIXED_RUN] = {false};
+    const sl_mix *mix = order->set;
     for (uint32_t i = 0; i < count; i++) {
-        places[i] = sl_mix_find(order->mix, order->epoch, first + i);
+        places[i] = sl_mix_find(mix, order->epoch, first + i);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (done[i]) {
@@ -124,7 +126,7 @@ static void mixed_samples(const sl_order *order, uint64_t first, uint32_t count,
         for (uint32_t k = i; k < count; k++) {
             if (places[k].source == places[i].source && places[k].epoch == places[i].epoch) {
                 samples[k] =
-                    order->mix->first[places[k].source] + sl_order_sample(&own, places[k].position);
+                    mix->first[places[k].source] + sl_order_sample(&own, places[k].position);
                 done[k] = true;
             }
         }
@@ -140,21 +142,8 @@ static void mixed_runs(const sl_order *order, uint64_t first, uint32_t count, ui
     }
 }
 
-void sl_order_samples(const sl_order *order, uint64_t first, uint32_t count, uint64_t *samples)
+static void plain_samples(const sl_order *order, uint64_t first, uint32_t count, uint64_t *samples)
 {
-    assert(first <= order->count && count <= order->count - first);
-    if (order->buckets != NULL) {
-        sl_bucket_order_samples(order, first, count, samples);
-        return;
-    }
-    if (order->episodes != NULL) {
-        sl_episode_order_samples(order, first, count, samples);
-        return;
-    }
-    if (order->mix != NULL) {
-        mixed_runs(order, first, count, samples);
-        return;
-    }
     switch (order->shuffle) {
     case SLUICE_SHUFFLE_FULL:
         sl_permutation_apply_run(&order->outer, first, count, samples);
@@ -164,7 +153,7 @@ void sl_order_samples(const sl_order *order, uint64_t first, uint32_t count, uin
             done += window_samples(order, first + done, count - done, samples + done);
         }
         return;
-    case SLUICE_SHUFFLE_SHARDS: /* of which a walk tells */
+    case SLUICE_SHUFFLE_SHARDS: /* has a kind of its own */
         assert(false);
         break;
     case SLUICE_SHUFFLE_NONE:
@@ -173,6 +162,42 @@ void sl_order_samples(const sl_order *order, uint64_t first, uint32_t count, uin
     for (uint32_t i = 0; i < count; i++) {
         samples[i] = first + i;
     }
+}
+
+/* ---- kinds ---- */
+
+static sl_order make_plain(const sl_order_source *source, uint64_t seed, uint64_t epoch)
+{
+    return sl_order_make(source->shuffle, source->count, source->block, source->window, seed,
+                         epoch);
+}
+
+static sl_order make_mixed(const sl_order_source *source, uint64_t seed, uint64_t epoch)
+{
+    const sl_order shape = {
+        .shuffle = source->shuffle, .block = source->block, .window = source->window};
+    return sl_order_make_mixed(source->set, &shape, seed, epoch);
+}
+
+static sl_order make_shards(const sl_order_source *source, uint64_t seed, uint64_t epoch)
+{
+    (void)seed;
+    (void)epoch;
+    return (sl_order){
+        .kind = &sl_shards_order, .shuffle = SLUICE_SHUFFLE_SHARDS, .count = source->count};
+}
+
+const sl_order_kind sl_plain_order = {.name = "plain",
+                                      .make = make_plain,
+                                      .samples = plain_samples};
+const sl_order_kind sl_mixed_order = {.name = "mixed", .make = make_mixed, .samples = mixed_runs};
+const sl_order_kind sl_shards_order = {.name = "shards", .make = make_shards};
+
+void sl_order_samples(const sl_order *order, uint64_t first, uint32_t count, uint64_t *samples)
+{
+    assert(first <= order->count && count <= order->count - first);
+    assert(order->kind->samples != NULL);
+    order->kind->samples(order, first, count, samples);
 }
 
 uint64_t sl_order_sample(const sl_order *order, uint64_t position)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan.h"
 
-#include "bucket_order.h"
-#include "episode_order.h"
 #include "philox.h"
 
 #include <assert.h>
+#include <stddef.h>
 
 /* Separates the draws of substitutes from every other use of Philox. */
 #define SUBSTITUTE_DOMAIN 0x7375627374000000U
@@ -21,23 +20,20 @@ static uint64_t remaining(const sl_plan *plan)
     return plan->start < plan->order.count ? plan->order.count - plan->start : 0;
 }
 
-/* ---- with buckets ---- */
-
-static uint64_t bucket_steps(const sl_plan *plan)
+/* NULL: there are none, and global batches are cut from `start` on. */
+static const sl_order_groups *groups_of(const sl_plan *plan)
 {
-    const sl_bucket_set *set = plan->order.buckets;
-    return set->batches[set->count] +
-           (plan->last != SLUICE_LAST_DROP ? set->rest_steps[set->count] : 0);
+    return plan->order.kind->groups;
 }
 
 uint64_t sl_plan_entered(const sl_plan *plan)
 {
     const uint64_t batch = global_batch(plan);
     uint64_t step = 0;
-    if (plan->order.buckets == NULL) {
+    if (groups_of(plan) == NULL) {
         return plan->start / batch + (plan->start % batch > 0);
     }
-    const bool begins = sl_bucket_step_at(plan->order.buckets, plan->start, &step);
+    const bool begins = groups_of(plan)->step_at(&plan->order, plan->start, &step);
     assert(begins);
     (void)begins;
     return step;
@@ -45,29 +41,32 @@ uint64_t sl_plan_entered(const sl_plan *plan)
 
 /* ---- steps ---- */
 
+/* Steps from `all` of an epoch that are not before its `start`. */
+static uint64_t not_before(const sl_plan *plan, uint64_t all)
+{
+    const uint64_t entered = sl_plan_entered(plan);
+    return all > entered ? all - entered : 0;
+}
+
 uint64_t sl_plan_steps(const sl_plan *plan)
 {
-    if (plan->order.buckets != NULL) {
-        const uint64_t all = bucket_steps(plan);
-        const uint64_t entered = sl_plan_entered(plan);
-        return all > entered ? all - entered : 0;
+    const sl_order_groups *groups = groups_of(plan);
+    const bool drops = plan->last == SLUICE_LAST_DROP;
+    if (groups != NULL) {
+        return not_before(plan,
+                          groups->whole(&plan->order) + (drops ? 0 : groups->rests(&plan->order)));
     }
     const uint64_t batch = global_batch(plan);
     const uint64_t left = remaining(plan);
-    const bool last_is_partial = left % batch != 0 && plan->last != SLUICE_LAST_DROP;
+    const bool last_is_partial = left % batch != 0 && !drops;
     return left / batch + last_is_partial;
 }
 
 /* Steps that are whole; the others stand behind them. */
 static uint64_t whole_steps(const sl_plan *plan)
 {
-    const sl_bucket_set *set = plan->order.buckets;
-    if (set == NULL) {
-        return remaining(plan) / global_batch(plan);
-    }
-    const uint64_t entered = sl_plan_entered(plan);
-    const uint64_t whole = set->batches[set->count];
-    return whole > entered ? whole - entered : 0;
+    return groups_of(plan) == NULL ? remaining(plan) / global_batch(plan)
+                                   : not_before(plan, groups_of(plan)->whole(&plan->order));
 }
 
 /* rank * rest / world, without the overflow of the product. */
@@ -90,8 +89,8 @@ static sl_step whole_step(const sl_plan *plan, uint64_t base)
 /* Of the `rest` positions at `base` that do not fill one. */
 static sl_step last_step(const sl_plan *plan, uint64_t base, uint64_t rest)
 {
-    const sl_episode_set *set = plan->order.episodes;
-    const uint64_t unit = set != NULL ? sl_episode_positions(set) : 1; /* which is not divided */
+    const sl_order_kind *kind = plan->order.kind;
+    const uint64_t unit = kind->unit != NULL ? kind->unit(&plan->order) : 1; /* is not divided */
     const uint64_t begin = share_begin(rest / unit, plan->rank, plan->world) * unit;
     const uint64_t end = share_begin(rest / unit, (uint64_t)plan->rank + 1, plan->world) * unit;
     const uint32_t own = (uint32_t)(end - begin);
@@ -105,20 +104,20 @@ static sl_step last_step(const sl_plan *plan, uint64_t base, uint64_t rest)
     };
 }
 
-static sl_step bucket_step(const sl_plan *plan, uint64_t step)
+static sl_step group_step(const sl_plan *plan, uint64_t step)
 {
-    const sl_bucket_step at = sl_bucket_step_of(&plan->order, sl_plan_entered(plan) + step);
+    const sl_order_step at = groups_of(plan)->step(&plan->order, sl_plan_entered(plan) + step);
     sl_step made = at.samples == global_batch(plan) ? whole_step(plan, at.base)
                                                     : last_step(plan, at.base, at.samples);
-    made.bucket = at.bucket;
+    made.bucket = at.group;
     return made;
 }
 
 sl_step sl_plan_step(const sl_plan *plan, uint64_t step)
 {
     assert(step < sl_plan_steps(plan));
-    if (plan->order.buckets != NULL) {
-        return bucket_step(plan, step);
+    if (groups_of(plan) != NULL) {
+        return group_step(plan, step);
     }
     const uint64_t batch = global_batch(plan);
     const uint64_t base = plan->start + step * batch;
@@ -144,11 +143,12 @@ uint64_t sl_step_position(const sl_step *step, const sl_order *order, uint32_t r
         return step->first + row;
     }
     const uint64_t again = step->again + (row - step->own);
-    if (order->buckets == NULL) {
+    const sl_order_groups *groups = order->kind->groups;
+    if (groups == NULL) {
         return again % order->count;
     }
-    const uint64_t samples = sl_bucket_samples(order->buckets, step->bucket);
-    return sl_bucket_position(order, (sl_bucket_place){step->bucket, again % samples});
+    const uint64_t samples = groups->samples(order, step->bucket);
+    return groups->position(order, (sl_order_place){step->bucket, again % samples});
 }
 
 /* From `position`, row `row`, on: how many rows have the positions that follow it. */
@@ -158,7 +158,7 @@ static uint64_t run_of_rows(const sl_step *step, const sl_order *order, uint32_t
     if (row < step->own) {
         return step->own - row;
     }
-    return order->buckets != NULL ? 1 : order->count - position;
+    return order->kind->groups != NULL ? 1 : order->count - position;
 }
 
 void sl_step_samples(const sl_step *step, const sl_order *order, uint32_t row, uint32_t count,
@@ -178,8 +178,8 @@ void sl_step_samples(const sl_step *step, const sl_order *order, uint32_t row, u
 uint64_t sl_plan_position(const sl_plan *plan, uint64_t steps)
 {
     assert(steps <= sl_plan_steps(plan));
-    if (plan->order.buckets != NULL) {
-        return sl_bucket_step_of(&plan->order, sl_plan_entered(plan) + steps).base;
+    if (groups_of(plan) != NULL) {
+        return groups_of(plan)->step(&plan->order, sl_plan_entered(plan) + steps).base;
     }
     const uint64_t batch = global_batch(plan);
     return steps > remaining(plan) / batch ? plan->order.count : plan->start + steps * batch;
@@ -187,24 +187,26 @@ uint64_t sl_plan_position(const sl_plan *plan, uint64_t steps)
 
 uint64_t sl_plan_choices(const sl_plan *plan, uint64_t position)
 {
-    const sl_bucket_set *set = plan->order.buckets;
-    if (plan->order.episodes != NULL) {
-        return sl_episode_choices(&plan->order, position);
+    const sl_order *order = &plan->order;
+    const sl_order_groups *groups = groups_of(plan);
+    if (order->kind->choices != NULL) {
+        return order->kind->choices(order, position);
     }
-    return set != NULL ? sl_bucket_samples(set, sl_bucket_find(&plan->order, position).bucket)
-                       : plan->order.count;
+    return groups != NULL ? groups->samples(order, groups->find(order, position).group)
+                          : order->count;
 }
 
-/* `distance` further, round the epoch, or round the bucket. */
+/* `distance` further, round the epoch, or round the group. */
 static uint64_t further(const sl_plan *plan, uint64_t position, uint64_t count, uint64_t distance)
 {
-    if (plan->order.buckets == NULL) {
+    const sl_order_groups *groups = groups_of(plan);
+    if (groups == NULL) {
         const uint64_t to_end = count - position;
         return distance < to_end ? position + distance : distance - to_end;
     }
-    sl_bucket_place at = sl_bucket_find(&plan->order, position);
+    sl_order_place at = groups->find(&plan->order, position);
     at.place = (at.place + distance) % count;
-    return sl_bucket_position(&plan->order, at);
+    return groups->position(&plan->order, at);
 }
 
 uint64_t sl_plan_substitute(const sl_plan *plan, uint64_t seed, uint64_t epoch, uint64_t position,
@@ -215,8 +217,8 @@ uint64_t sl_plan_substitute(const sl_plan *plan, uint64_t seed, uint64_t epoch, 
     if (count == 1) {
         return sl_order_sample(&plan->order, position);
     }
-    if (plan->order.episodes != NULL) {
-        return sl_episode_substitute(&plan->order, position, attempt);
+    if (plan->order.kind->substitute != NULL) {
+        return plan->order.kind->substitute(&plan->order, position, attempt);
     }
     /* A distance of 1 .. count - 1: never back to the position itself. */
     const uint64_t key = sl_philox_u64(seed, epoch, SUBSTITUTE_DOMAIN);

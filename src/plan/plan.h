@@ -9,10 +9,9 @@
  * share within one row of the others'. With pad the rows behind its share are padding; with repeat
  * they are the positions from 0 on, each rank going on where the one before it ended, round the
  * epoch as often as it takes.
- * With buckets (bucket_order.h) each of them has such a remainder, and so a last step: those come
- * behind all whole ones, repeat goes on in the bucket alone, and an epoch is (re)entered only where
- * a step begins.
- * With episodes (episode_order.h), of which a batch has whole ones, so have shares of a remainder.
+ * With an order of groups (buckets) each group has such a remainder, and so a last step: those come
+ * behind all whole ones, repeat goes on in the group alone, and an epoch is (re)entered only where
+ * a step begins. With an order of units (episodes) a rank's share of a remainder has whole units.
  * Threads: pure; a plan is a value.
  */
 #ifndef SL_PLAN_H
@@ -35,9 +34,9 @@ typedef struct sl_step {
     uint32_t rows;   /* rows of the batch, padding included */
     uint32_t filled; /* rows with a sample; the others are padding */
     uint32_t own;    /* of those, rows [own, filled) come again: */
-    uint64_t again;  /* position of row `own`, counted on over the end of the epoch; with buckets
-                        place of it in the bucket, over its end */
-    uint32_t bucket; /* 0 without */
+    uint64_t again;  /* position of row `own`, counted on over the end of the epoch; with groups
+                        place of it in the group, over its end */
+    uint32_t bucket; /* the group's number; 0 without groups */
 } sl_step;
 
 /* Steps of the epoch, the same on every rank. */
@@ -57,10 +56,9 @@ uint64_t sl_plan_position(const sl_plan *plan, uint64_t steps);
  * one. */
 uint64_t sl_plan_entered(const sl_plan *plan);
 /*
- * The sample that stands in for a bad one at `position`: another sample of the epoch, with buckets
- * of the same one, with episodes of the same class (episode_order.h), a function of (seed, epoch,
- * position, attempt). attempt 1.. ; never the position's own sample while there is another
- * (sl_plan_choices).
+ * The sample that stands in for a bad one at `position`: as the order's kind says, or another
+ * sample of the epoch, with groups of the same group; a function of (seed, epoch, position,
+ * attempt). attempt 1.. ; never the position's own sample while there is another (sl_plan_choices).
  */
 uint64_t sl_plan_substitute(const sl_plan *plan, uint64_t seed, uint64_t epoch, uint64_t position,
                             uint32_t attempt);

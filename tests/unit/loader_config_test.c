@@ -25,7 +25,9 @@ static sluice_status make(sl_config *config, const sluice_loader_options *option
                           const sl_dataset *dataset, sluice_error *error)
 {
     const sluice_status status = sl_config_make(config, options, dataset, error);
-    return status == SLUICE_OK ? sl_config_check_epoch(config, dataset, error) : status;
+    return status == SLUICE_OK
+               ? sl_config_check_epoch(config, sl_dataset_epoch_samples(dataset), error)
+               : status;
 }
 
 static sl_config made_with(const sluice_loader_options *options, uint64_t samples, uint64_t bytes,

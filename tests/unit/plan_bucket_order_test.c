@@ -126,9 +126,9 @@ static void check_positions(const world *w, const sl_order *order)
     uint64_t all[SAMPLES_MAX];
     sl_order_samples(order, 0, (uint32_t)w->samples, all);
     for (uint64_t p = 0; p < w->samples; p++) {
-        const sl_bucket_place at = sl_bucket_find(order, p);
+        const sl_order_place at = sl_bucket_find(order, p);
         assert_int_equal(sl_bucket_position(order, at), p);
-        assert_int_equal(w->bucket_of[all[p]], at.bucket);
+        assert_int_equal(w->bucket_of[all[p]], at.group);
         assert_int_equal(sl_order_sample(order, p), all[p]);
     }
 }
@@ -219,7 +219,7 @@ TEST(batches_of_buckets_are_mixed)
     for (uint64_t epoch = 0; epoch < 200; epoch++) {
         const sl_order order = sl_order_make_buckets(&set, SLUICE_SHUFFLE_FULL, 1, epoch);
         for (uint64_t step = 0; step < (uint64_t)BUCKETS * EACH; step++) {
-            sums[sl_bucket_step_of(&order, step).bucket] += (double)step / (200.0 * EACH);
+            sums[sl_bucket_step_of(&order, step).group] += (double)step / (200.0 * EACH);
         }
     }
     for (size_t i = 0; i < BUCKETS; i++) { /* the mean of a step is 49.5, known to some 0.4 */

@@ -217,13 +217,13 @@ TEST(a_cursor_with_episodes)
     sl_cursor given = sample;
     sl_cursor got;
     given.shuffle = SLUICE_SHUFFLE_FULL;
-    given.episodes = 0x8877665544332211;
+    given.order = 0x8877665544332211;
     memset(&got, 0, sizeof(got));
     const size_t bytes = save(&given, buffer);
     assert_int_equal(bytes, 76);
     assert_int_equal(buffer[7], '4');
     assert_int_equal(sl_cursor_read(&got, buffer, sizeof(buffer)), SLUICE_OK);
-    assert_true(got.episodes == given.episodes && got.position == given.position);
+    assert_true(got.order == given.order && got.position == given.position);
     assert_true(got.global == 0 && got.buckets == 0);
     for (size_t bit = 0; bit < bytes * 8; bit++) {
         buffer[bit / 8] ^= (uint8_t)(1U << (bit % 8));
@@ -255,7 +255,7 @@ TEST(a_cursor_with_rows)
         given.shuffle = SLUICE_SHUFFLE_FULL;
         given.global = order == 1 ? 64 : 0;
         given.buckets = order == 1 ? 0x8877665544332211 : 0;
-        given.episodes = order == 2 ? 0x1122334455667789 : 0;
+        given.order = order == 2 ? 0x1122334455667789 : 0;
         const size_t without = save(&given, before);
         given.rows = 0xfedcba9876543211;
         const size_t bytes = save(&given, buffer);
@@ -264,7 +264,7 @@ TEST(a_cursor_with_rows)
         assert_memory_equal(buffer + 8, before + 8, without - 16);
         memset(&got, 0, sizeof(got));
         assert_int_equal(sl_cursor_read(&got, buffer, sizeof(buffer)), SLUICE_OK);
-        assert_true(got.rows == given.rows && got.episodes == given.episodes);
+        assert_true(got.rows == given.rows && got.order == given.order);
         assert_true(got.global == given.global && got.buckets == given.buckets);
         assert_int_equal(sl_cursor_read(&got, before, without), SLUICE_OK);
         assert_true(got.rows == 0 && got.position == given.position);

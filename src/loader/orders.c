@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* orders: the table, and the rows of orders that need no file of their own. Rows open by the thread
+ * that opens the loader; cursors are any thread's. */
+#include "orders.h"
+
+#include "error.h"
+#include "opening.h"
+
+#define STAGE "loader"
+
+/* ---- shards ---- */
+
+static bool asks_shards(const sl_loader_opening *opening)
+{
+    return opening->options.shuffle == SLUICE_SHUFFLE_SHARDS;
+}
+
+static sluice_status open_shards_order(const sl_loader_opening *opening, sl_loader_order *order,
+                                       sluice_error *error)
+{
+    (void)opening; /* reading them has its own step */
+    (void)order;
+    (void)error;
+    return SLUICE_OK;
+}
+
+static void save_shards(const sluice_loader *loader, sl_cursor *cursor)
+{
+    const sluice_loader_options *o = &loader->config.options;
+    cursor->window_bytes = o->window_bytes;
+    cursor->world = o->world_size;
+    cursor->batch = sl_feed_dropped(o, cursor->samples) > 0 ? o->batch_size : 0;
+}
+
+/* Each rank has a part of the shards, less what the epoch drops. */
+static const char *misfit_of_shards(const sluice_loader *loader, const sl_cursor *cursor)
+{
+    sl_cursor own = {.samples = cursor->samples};
+    save_shards(loader, &own);
+    if (cursor->window_bytes != own.window_bytes) {
+        return "window_bytes";
+    }
+    if (cursor->world != own.world) {
+        return "world_size (which with shuffle \"shards\" has to stay)";
+    }
+    return cursor->batch != own.batch
+               ? "batch_size or last_batch (which with shuffle \"shards\" have to stay where an "
+                 "epoch drops samples)"
+               : NULL;
+}
+
+/* ---- buckets ---- */
+
+static bool asks_buckets(const sl_loader_opening *opening)
+{
+    return opening->loader->buckets.count > 0;
+}
+
+static sluice_status open_buckets(const sl_loader_opening *opening, sl_loader_order *order,
+                                  sluice_error *error)
+{
+    sluice_loader *loader = opening->loader;
+    order->source.set = &loader->buckets.set;
+    return sl_bucketing_open(&loader->buckets, &opening->options, loader->dataset, &loader->columns,
+                             error);
+}
+
+static void save_buckets(const sluice_loader *loader, sl_cursor *cursor)
+{
+    cursor->buckets = loader->buckets.hash;
+    cursor->global = loader->buckets.set.global;
+}
+
+/* Batches are cut before they are shuffled. */
+static const char *misfit_of_buckets(const sluice_loader *loader, const sl_cursor *cursor)
+{
+    uint64_t step;
+    if (cursor->buckets != loader->buckets.hash || cursor->global == 0) {
+        return "list of buckets, or other sizes of pictures";
+    }
+    if (cursor->global != loader->buckets.set.global) {
+        return "batch_size x world_size (which with buckets has to stay)";
+    }
+    return sl_bucket_step_at(&loader->buckets.set, cursor->position, &step) ? NULL : "dataset";
+}
+
+/* ---- mixed, plain ---- */
+
+static bool asks_mix(const sl_loader_opening *opening)
+{
+    return opening->loader->dataset->mix != NULL;
+}
+
+static sluice_status open_mix(const sl_loader_opening *opening, sl_loader_order *order,
+                              sluice_error *error)
+{
+    (void)error;
+    order->source.set = opening->loader->dataset->mix;
+    return SLUICE_OK;
+}
+
+static bool asks_plain(const sl_loader_opening *opening)
+{
+    (void)opening;
+    return true;
+}
+
+static sluice_status open_plain_order(const sl_loader_opening *opening, sl_loader_order *order,
+                                      sluice_error *error)
+{
+    (void)opening;
+    (void)order;
+    (void)error;
+    return SLUICE_OK;
+}
+
+static const char *misfit_of_plain(const sluice_loader *loader, const sl_cursor *cursor)
+{
+    (void)loader;
+    return cursor->global > 0 ? "list of buckets, or other sizes of pictures" : NULL;
+}
+
+/* ---- the table ---- */
+
+static const sl_order_row buckets_row = {.kind = &sl_bucket_order,
+                                         .option = SL_OPTION("buckets"),
+                                         .is_asked = asks_buckets,
+                                         .open = open_buckets,
+                                         .save = save_buckets,
+                                         .misfit = misfit_of_buckets};
+static const sl_order_row shards_row = {.kind = &sl_shards_order,
+                                        .is_asked = asks_shards,
+                                        .open = open_shards_order,
+                                        .save = save_shards,
+                                        .misfit = misfit_of_shards};
+static const sl_order_row mixed_row = {.kind = &sl_mixed_order,
+                                       .is_asked = asks_mix,
+                                       .open = open_mix,
+                                       .misfit = misfit_of_plain};
+static const sl_order_row plain_row = {.kind = &sl_plain_order,
+                                       .is_asked = asks_plain,
+                                       .open = open_plain_order,
+                                       .misfit = misfit_of_plain};
+
+/* The first that is asked for. Those with an option come first, and refuse what does not go with
+ * them; then those that the shuffle or the dataset asks for. */
+static const sl_order_row *const rows[] = {
+    &sl_episodes_row, &buckets_row, &shards_row, &mixed_row, &plain_row,
+};
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+static const sl_order_row *order_row_from(size_t *at, const sl_loader_opening *opening)
+{
+    while (!rows[*at]->is_asked(opening)) {
+        (*at)++;
+    }
+    return rows[(*at)++];
+}
+
+sluice_status sl_loader_open_order(sl_loader_opening *opening, sluice_error *error)
+{
+    sluice_loader *loader = opening->loader;
+    sl_loader_order *order = &loader->order;
+    size_t at = 0;
+    order->row = order_row_from(&at, opening);
+    order->source = sl_feed_plain(&loader->config, loader->dataset);
+    order->source.kind = order->row->kind;
+    sluice_status status = order->row->open(opening, order, error);
+    const sl_order_row *other =
+        status == SLUICE_OK && at < ROWS ? order_row_from(&at, opening) : NULL;
+    if (other != NULL && other->option != NULL) {
+        status = sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                              "options %s and %s each set the order of samples: choose one",
+                              order->row->option, other->option);
+    }
+    return status;
+}
+
+sluice_status sl_loader_check_epoch(sl_loader_opening *opening, sluice_error *error)
+{
+    const sluice_loader *loader = opening->loader;
+    const sl_loader_order *order = &loader->order;
+    return order->row->check_epoch != NULL
+               ? order->row->check_epoch(opening, error)
+               : sl_config_check_epoch(&loader->config, order->source.count, error);
+}
+
+void sl_loader_close_order(sl_loader_order *order)
+{
+    if (order->set != NULL) {
+        order->row->close(order->set);
+    }
+    *order = (sl_loader_order){.row = NULL};
+}
+
+/* ---- cursors ---- */
+
+void sl_order_save(const sluice_loader *loader, sl_cursor *cursor)
+{
+    const sl_order_row *row = loader->order.row;
+    cursor->order = loader->order.hash;
+    if (row->save != NULL) {
+        row->save(loader, cursor);
+    }
+}
+
+const char *sl_order_misfit(const sluice_loader *loader, const sl_cursor *cursor)
+{
+    const sl_loader_order *order = &loader->order;
+    const bool same_samples = cursor->samples == order->source.count;
+    if (cursor->position > cursor->samples ||
+        (!same_samples && cursor->order == 0 && order->hash == 0)) {
+        return "dataset";
+    }
+    if (cursor->order == order->hash && same_samples) {
+        return NULL;
+    }
+    /* Which order a cursor with a hash is of, only a loader of such an order knows. */
+    return order->hash != 0 ? order->row->hashed : sl_episodes_row.hashed;
+}
+
+const char *sl_order_option_misfit(const sluice_loader *loader, const sl_cursor *cursor)
+{
+    const sluice_loader_options *o = &loader->config.options;
+    const sl_order_row *row = loader->order.row;
+    const bool same_blocks =
+        cursor->block == o->block_samples && cursor->window == o->window_blocks;
+    if (cursor->shuffle != (uint32_t)o->shuffle ||
+        ((o->shuffle == SLUICE_SHUFFLE_BLOCK || o->shuffle == SLUICE_SHUFFLE_SHARDS) &&
+         !same_blocks)) {
+        return "shuffle";
+    }
+    return row->misfit != NULL ? row->misfit(loader, cursor) : NULL;
+}

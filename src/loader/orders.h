@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * orders: which order of samples a loader has; the table of them.
+ *
+ * Purpose: a row says which options ask for an order, how it is opened, and what a cursor has to
+ * have in common with it. The row's sl_order_kind (plan/order.h) has the order itself. Nothing else
+ * of the loader asks which order it is, except for reading by shards and the sizes of buckets.
+ * Threads: immutable once open. Memory: the row's set is the loader's, and closed with it.
+ */
+#ifndef SL_ORDERS_H
+#define SL_ORDERS_H
+
+#include "cursor.h"
+#include "order.h"
+
+#include <sluice/loader.h>
+
+#include <stdbool.h>
+
+typedef struct sl_loader_opening sl_loader_opening;
+typedef struct sl_order_row sl_order_row;
+
+/* A loader's order. */
+typedef struct sl_loader_order {
+    const sl_order_row *row; /* NULL: not open */
+    sl_order_source source;
+    void *set;     /* to be closed by the row; NULL: it has none, or another owner */
+    uint64_t hash; /* of what the order depends on besides options that a cursor has; 0: nothing */
+} sl_loader_order;
+
+struct sl_order_row {
+    const sl_order_kind *kind;
+    /* The option that asks for the order, and whether it is set. */
+    const char *option;
+    bool (*is_asked)(const sl_loader_opening *opening);
+    /* Opens `order`, whose source is that of a plain order, for the loader's samples. Errors:
+     * INVALID; UNSUPPORTED: an option or a dataset that does not go with the order; IO, NOMEM. */
+    sluice_status (*open)(const sl_loader_opening *opening, sl_loader_order *order,
+                          sluice_error *error);
+    void (*close)(void *set); /* frees it; NULL: nothing is to be freed */
+    /* INVALID: an epoch would have no batch. NULL: sl_config_check_epoch, by its positions. */
+    sluice_status (*check_epoch)(const sl_loader_opening *opening, sluice_error *error);
+    /* Adds to a cursor what the order depends on besides its hash. NULL: nothing. */
+    void (*save)(const sluice_loader *loader, sl_cursor *cursor);
+    /* What of that is different in a cursor; NULL: nothing. */
+    const char *(*misfit)(const sluice_loader *loader, const sl_cursor *cursor);
+    const char *hashed; /* what is different where the hash is */
+};
+
+/* Chooses the order by the options, and opens it. Errors: those of its row; INVALID: two options
+ * ask for an order each. */
+sluice_status sl_loader_open_order(sl_loader_opening *opening, sluice_error *error);
+/* INVALID: an epoch would have no batch. */
+sluice_status sl_loader_check_epoch(sl_loader_opening *opening, sluice_error *error);
+/* A zeroed one may be closed. */
+void sl_loader_close_order(sl_loader_order *order);
+
+/* Of a cursor for this loader: the part that its order depends on. */
+void sl_order_save(const sluice_loader *loader, sl_cursor *cursor);
+/* What of the loader's order a cursor has another of; NULL: it is the same order. The first is
+ * about the samples themselves, the second about options. */
+const char *sl_order_misfit(const sluice_loader *loader, const sl_cursor *cursor);
+const char *sl_order_option_misfit(const sluice_loader *loader, const sl_cursor *cursor);
+
+/* ---- open_episodes.c ---- */
+
+extern const sl_order_row sl_episodes_row;
+
+#endif
