@@ -9,8 +9,8 @@
 
 enum { LOOKS = 64 };
 
-static sluice_status read_and_look(const sl_dataset *dataset, const sl_sample *sample, sl_look look,
-                                   void *ctx, sluice_error *error)
+static sluice_status read_and_look(const sl_dataset *dataset, const sl_sample *sample,
+                                   sl_sample_look look, void *ctx, sluice_error *error)
 {
     size_t size;
     const sl_place *place = &sample->place;
@@ -29,8 +29,8 @@ static sluice_status read_and_look(const sl_dataset *dataset, const sl_sample *s
     return status;
 }
 
-sluice_status sl_look_at(const sl_dataset *dataset, uint64_t index, sl_look look, void *ctx,
-                         sluice_error *error)
+sluice_status sl_look_at_sample(const sl_dataset *dataset, uint64_t index, sl_sample_look look,
+                                void *ctx, sluice_error *error)
 {
     sl_sample sample;
     const sluice_status status = sl_dataset_find(dataset, index, &sample, error);
@@ -45,7 +45,7 @@ sluice_status sl_look_at(const sl_dataset *dataset, uint64_t index, sl_look look
     return read_and_look(dataset, &sample, look, ctx, error);
 }
 
-sluice_status sl_look_around(const sl_dataset *dataset, sl_look look, void *ctx,
+sluice_status sl_look_around(const sl_dataset *dataset, sl_sample_look look, void *ctx,
                              sluice_error *error)
 {
     const uint64_t last = dataset->info.samples - 1;
@@ -56,7 +56,7 @@ sluice_status sl_look_around(const sl_dataset *dataset, sl_look look, void *ctx,
         const uint64_t index = steps > 0 ? sl_share_first(last, i, steps) : 0;
         sluice_error reason;
         sl_error_clear(&reason);
-        const sluice_status looked = sl_look_at(dataset, index, look, ctx, &reason);
+        const sluice_status looked = sl_look_at_sample(dataset, index, look, ctx, &reason);
         if (looked == SLUICE_IO) { /* it could have had a field */
             if (error != NULL) {
                 *error = reason;

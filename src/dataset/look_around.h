@@ -11,14 +11,14 @@
 #include "dataset.h"
 
 /* Looks at the stored bytes of a sample. A refusal's offset counts from the first of them. */
-typedef sl_refusal (*sl_look)(void *ctx, const sl_sample *sample, sl_bytes bytes);
+typedef sl_refusal (*sl_sample_look)(void *ctx, const sl_sample *sample, sl_bytes bytes);
 
 /* Reads one sample and looks at it. Errors: IO, CORRUPT, UNSUPPORTED (too large), NOMEM. */
-sluice_status sl_look_at(const sl_dataset *dataset, uint64_t index, sl_look look, void *ctx,
-                         sluice_error *error);
+sluice_status sl_look_at_sample(const sl_dataset *dataset, uint64_t index, sl_sample_look look,
+                                void *ctx, sluice_error *error);
 /* At 64 samples, over all of them, the first and the last included. Bad ones tell nothing, unless
  * all are: then the error is the first one's; one that cannot be read ends it (IO). */
-sluice_status sl_look_around(const sl_dataset *dataset, sl_look look, void *ctx,
+sluice_status sl_look_around(const sl_dataset *dataset, sl_sample_look look, void *ctx,
                              sluice_error *error);
 
 #endif

@@ -64,7 +64,7 @@ static sluice_status find_header(const sl_dataset *base, uint64_t first, uint64_
 {
     header_look look = {.end = 0};
     *end = 0;
-    sluice_status status = sl_look_at(base, first, look_for_header, &look, error);
+    sluice_status status = sl_look_at_sample(base, first, look_for_header, &look, error);
     const uint64_t claimed = look.end;
     if (status < 0 || !look.is_header || claimed > records) {
         return status;
@@ -72,7 +72,7 @@ static sluice_status find_header(const sl_dataset *base, uint64_t first, uint64_
     const uint64_t places[] = {claimed - 1, claimed < records ? claimed : records - 1, records - 1};
     bool good = true;
     for (size_t i = 0; status == SLUICE_OK && good && i < 3; i++) {
-        status = sl_look_at(base, first + places[i], look_for_header, &look, error);
+        status = sl_look_at_sample(base, first + places[i], look_for_header, &look, error);
         good = look.is_empty == (places[i] >= claimed);
     }
     *end = good ? claimed : 0;

@@ -260,7 +260,8 @@ static void look_around(sl_sized_dataset *own)
 {
     for (uint64_t i = 0; i < LOOKS && i < own->files.samples; i++) {
         if (!sl_sized_columns_unknown(&own->columns) ||
-            sl_look_at(&own->base, i, sized_dataset_look_at, &own->columns, NULL) == SLUICE_OK) {
+            sl_look_at_sample(&own->base, i, sized_dataset_look_at, &own->columns, NULL) ==
+                SLUICE_OK) {
             return;
         }
     }
