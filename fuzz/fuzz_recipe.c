@@ -89,7 +89,7 @@ static sluice_status take_step(sluice_augment *r, input *in)
     if (what >= 0xE8) {
         return take_timm(r, in);
     }
-    const sl_step_kind *kind = &sl_step_kinds[what % sl_step_kind_count];
+    const sl_step_kind *kind = sl_step_kinds[what % sl_step_kind_count];
     const uint32_t most = sl_step_argument_count(kind);
     const uint32_t count = (uint32_t)take_bytes(in, 1) % (most + 1);
     for (uint32_t i = 0; i < count; i++) {
@@ -316,8 +316,8 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
     const unsigned first = index < sl_step_kind_count ? index : 0;
     const unsigned last = index < sl_step_kind_count ? index + 1 : sl_step_kind_count;
     for (unsigned kind = first; kind < last; kind++) {
-        const uint32_t count = sl_step_argument_count(&sl_step_kinds[kind]);
-        if (sl_step_kinds[kind].layers != NULL) { /* it stands behind what gives a size */
+        const uint32_t count = sl_step_argument_count(sl_step_kinds[kind]);
+        if (sl_step_kinds[kind]->layers != NULL) { /* it stands behind what gives a size */
             const uint8_t resize[] = {4, 2, 8 * 6 + 5, 8 * 6 + 5};
             memcpy(buffer + size, resize, sizeof(resize));
             size += sizeof(resize);
@@ -325,10 +325,10 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
         buffer[size++] = (uint8_t)kind;
         buffer[size++] = (uint8_t)count;
         for (uint32_t i = 0; i < count; i++) {
-            const bool given = isnan(sl_step_kinds[kind].arguments[i].preset);
+            const bool given = isnan(sl_step_kinds[kind]->arguments[i].preset);
             buffer[size++] = given ? 8 * 6 + 5 : 2;
         }
-        if (sl_step_kinds[kind].group != SL_GROUP_NO) {
+        if (sl_step_kinds[kind]->group != SL_GROUP_NO) {
             const uint8_t inside[] = {13, 4, 4, 200, 0, 2, 2, 2, 11, 0, 0xFF};
             memcpy(buffer + size, inside, sizeof(inside));
             size += sizeof(inside);

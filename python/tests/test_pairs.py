@@ -299,9 +299,8 @@ def test_every_kind_of_column_is_there():
 
 def test_every_step_of_several_members_is_there():
     """Of the table of steps those that are more than a picture's own: several samples or layers, a batch's rows, boxes looked at, draws shared."""
-    table = (ROOT / "src" / "augment" / "steps.c").read_text()
-    rows = re.split(r"\n    \{\.name = ", table)[1:]
-    names = {re.match(r'"(\w+)"', row).group(1) for row in rows if re.search(r"\n     \.(members|layers|mix|looks|shares) = ", row)}
+    rows = [row for path in (ROOT / "src" / "augment").rglob("steps_*.c") for row in re.findall(r"^SL_STEP\((\w+)\) = \{(.*?)\};$", path.read_text(), re.M | re.S)]
+    names = {name for name, row in rows if re.search(r"\.(members|layers|mix|looks|shares) = ", row)}
     assert len(names) >= 8 and names <= COVERED, names - COVERED
 
 

@@ -39,7 +39,7 @@ sluice_status sluice_augment_get_step(uint32_t number, sluice_augment_step *step
     if (number >= sl_step_kind_count || step == NULL || !sl_api_is_tagged(step)) {
         return SLUICE_INVALID;
     }
-    const sl_step_kind *kind = &sl_step_kinds[number];
+    const sl_step_kind *kind = sl_step_kinds[number];
     const sluice_augment_step full = {.struct_size = sizeof(full),
                                       .arguments = sl_step_argument_count(kind),
                                       .name = kind->name,
@@ -53,10 +53,10 @@ sluice_status sluice_augment_get_argument(uint32_t number, uint32_t argument,
                                           sluice_augment_argument *result)
 {
     if (number >= sl_step_kind_count || result == NULL || !sl_api_is_tagged(result) ||
-        argument >= sl_step_argument_count(&sl_step_kinds[number])) {
+        argument >= sl_step_argument_count(sl_step_kinds[number])) {
         return SLUICE_INVALID;
     }
-    const sl_argument *from = &sl_step_kinds[number].arguments[argument];
+    const sl_argument *from = &sl_step_kinds[number]->arguments[argument];
     const sluice_augment_argument full = {.struct_size = sizeof(full),
                                           .is_whole = from->type == SL_NUMBER_WHOLE ||
                                                       from->type == SL_NUMBER_WORD,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * steps: the table of what a recipe can be made of. A step is one row of it, and nothing else knows
- * steps one by one: the C interface, Python and the tool read the table (sluice/augment.h).
+ * steps: the table of what a recipe can be made of. A step is one row of it, which stands beside
+ * what it draws (step_row.h), and nothing else knows steps one by one: the C interface, Python and
+ * the tool read the table (sluice/augment.h).
  *
  * Purpose: names, arguments with their ranges, and what each does. A step is one of
  *   - drawn, once for a sample: it changes the geometry (geometry.h) or adds operations on the
@@ -104,7 +105,7 @@ typedef struct sl_step_kind {
     void (*mix)(const double *arguments, sl_mixing *mixing);
 } sl_step_kind;
 
-extern const sl_step_kind sl_step_kinds[];
+extern const sl_step_kind *const sl_step_kinds[];
 extern const uint32_t sl_step_kind_count;
 
 /* The arguments of "timm_augment" that a string of timm's means (policy_timm.h). INVALID: it means

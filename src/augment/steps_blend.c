@@ -9,7 +9,7 @@
  * drawn apart, over this one, and what of its own objects they cover is not there any more. As in
  * the paper's ablation, edges are not blended.
  */
-#include "steps_draw.h"
+#include "step_row.h"
 #include "variates.h"
 
 enum { BLEND_ALPHA, BLEND_PROBABILITY, BLEND_END_EPOCH };
@@ -20,14 +20,14 @@ static uint32_t layers_until(double end, uint64_t epoch)
     return end > 0 && (double)epoch >= end ? 1 : 2;
 }
 
-uint32_t sl_mixup_partner_layers(const double *arguments, uint64_t epoch)
+static uint32_t mixup_partner_layers(const double *arguments, uint64_t epoch)
 {
     return layers_until(arguments[BLEND_END_EPOCH], epoch);
 }
 
-sluice_status sl_draw_mixup_partner(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_mixup_partner(const double *arguments, sl_drawing *drawing)
 {
-    if (sl_mixup_partner_layers(arguments, drawing->epoch) == 1) {
+    if (mixup_partner_layers(arguments, drawing->epoch) == 1) {
         return SLUICE_OK;
     }
     const double alpha = arguments[BLEND_ALPHA];
@@ -36,14 +36,23 @@ sluice_status sl_draw_mixup_partner(const double *arguments, sl_drawing *drawing
     return SLUICE_OK;
 }
 
-uint32_t sl_copy_paste_layers(const double *arguments, uint64_t epoch)
+SL_STEP(mixup_partner) = {
+    .name = "mixup_partner",
+    .text = "the picture and that of other samples, drawn like it, in random shares",
+    .stage = SL_STAGE_FILTER,
+    .stream = 42,
+    .arguments = {{SL_ARG_ALPHA(32)}, {SL_ARG_PROBABILITY(1)}, {SL_ARG_END_EPOCH}},
+    .layers = mixup_partner_layers,
+    .draw = draw_mixup_partner};
+
+static uint32_t copy_paste_layers(const double *arguments, uint64_t epoch)
 {
     return layers_until(arguments[PASTE_END_EPOCH], epoch);
 }
 
-sluice_status sl_draw_copy_paste(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_copy_paste(const double *arguments, sl_drawing *drawing)
 {
-    if (sl_copy_paste_layers(arguments, drawing->epoch) == 1) {
+    if (copy_paste_layers(arguments, drawing->epoch) == 1) {
         return SLUICE_OK;
     }
     const bool happens = sl_draw_happens(drawing, arguments[PASTE_PROBABILITY]);
@@ -52,3 +61,13 @@ sluice_status sl_draw_copy_paste(const double *arguments, sl_drawing *drawing)
     sl_draw_paste(drawing, key, arguments[PASTE_SHARE], !happens);
     return SLUICE_OK;
 }
+
+SL_STEP(copy_paste) = {
+    .name = "copy_paste",
+    .text = "objects of another picture, drawn like it, over this one; by the shapes of its boxes",
+    .stage = SL_STAGE_FILTER,
+    .stream = 45,
+    .arguments = {{SL_ARG_PROBABILITY(1)}, {SL_ARG_SCALE("share", 0.5)}, {SL_ARG_END_EPOCH}},
+    .layers = copy_paste_layers,
+    .pastes = true,
+    .draw = draw_copy_paste};

@@ -4,7 +4,7 @@
  */
 #include "hsv.h"
 #include "operations.h"
-#include "steps_draw.h"
+#include "step_row.h"
 
 #include <math.h>
 
@@ -64,7 +64,7 @@ static sluice_status jitter(sl_drawing *drawing, double ranges[JITTERS][2],
     return SLUICE_OK;
 }
 
-sluice_status sl_draw_color_jitter(const double *strengths, sl_drawing *drawing)
+static sluice_status draw_color_jitter(const double *strengths, sl_drawing *drawing)
 {
     double ranges[JITTERS][2];
     bool used[JITTERS];
@@ -76,7 +76,7 @@ sluice_status sl_draw_color_jitter(const double *strengths, sl_drawing *drawing)
     return jitter(drawing, ranges, used);
 }
 
-sluice_status sl_draw_color_jitter_ranges(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_color_jitter_ranges(const double *arguments, sl_drawing *drawing)
 {
     double ranges[JITTERS][2];
     bool used[JITTERS];
@@ -89,13 +89,25 @@ sluice_status sl_draw_color_jitter_ranges(const double *arguments, sl_drawing *d
     return jitter(drawing, ranges, used);
 }
 
-uint32_t sl_color_jitter_operations(const double *arguments)
+static uint32_t color_jitter_operations(const double *arguments)
 {
     (void)arguments;
     return JITTERS;
 }
 
-const char *sl_color_jitter_ranges_mismatch(const double *arguments)
+SL_STEP(color_jitter) = {
+    .name = "color_jitter",
+    .text = "brightness, contrast, saturation and hue by random factors, in a random order",
+    .stage = SL_STAGE_COLOR,
+    .stream = 3,
+    .arguments = {{SL_ARG_FACTOR("brightness", 0)},
+                  {SL_ARG_FACTOR("contrast", 0)},
+                  {SL_ARG_FACTOR("saturation", 0)},
+                  {SL_ARG_REAL("hue", 0, 0.5, 0)}},
+    .draw = draw_color_jitter,
+    .operations = color_jitter_operations};
+
+static const char *color_jitter_ranges_mismatch(const double *arguments)
 {
     static const char *const texts[JITTERS] = {"brightness_min must be at most brightness_max",
                                                "contrast_min must be at most contrast_max",
@@ -109,6 +121,22 @@ const char *sl_color_jitter_ranges_mismatch(const double *arguments)
     return NULL;
 }
 
+SL_STEP(color_jitter_ranges) = {.name = "color_jitter_ranges",
+                                .text = "the same, with the ends of the factors' ranges",
+                                .stage = SL_STAGE_COLOR,
+                                .stream = 9,
+                                .arguments = {{SL_ARG_FACTOR("brightness_min", 1)},
+                                              {SL_ARG_FACTOR("brightness_max", 1)},
+                                              {SL_ARG_FACTOR("contrast_min", 1)},
+                                              {SL_ARG_FACTOR("contrast_max", 1)},
+                                              {SL_ARG_FACTOR("saturation_min", 1)},
+                                              {SL_ARG_FACTOR("saturation_max", 1)},
+                                              {SL_ARG_REAL("hue_min", -0.5, 0.5, 0)},
+                                              {SL_ARG_REAL("hue_max", -0.5, 0.5, 0)}},
+                                .mismatch = color_jitter_ranges_mismatch,
+                                .draw = draw_color_jitter_ranges,
+                                .operations = color_jitter_operations};
+
 /* ---- one operation, with a probability ---- */
 
 static sluice_status maybe(sl_drawing *drawing, const sl_operation_kind *kind, double value,
@@ -117,37 +145,81 @@ static sluice_status maybe(sl_drawing *drawing, const sl_operation_kind *kind, d
     return sl_draw_happens(drawing, probability) ? color_add(drawing, kind, value) : SLUICE_OK;
 }
 
-sluice_status sl_draw_random_grayscale(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_random_grayscale(const double *arguments, sl_drawing *drawing)
 {
     return maybe(drawing, &sl_operation_grey, 0, arguments[0]);
 }
 
-sluice_status sl_draw_random_invert(const double *arguments, sl_drawing *drawing)
+SL_STEP(random_grayscale) = {.name = "random_grayscale",
+                             .text = "grey, in three equal channels",
+                             .stage = SL_STAGE_COLOR,
+                             .stream = 10,
+                             .arguments = {{SL_ARG_PROBABILITY(0.1)}},
+                             .draw = draw_random_grayscale};
+
+static sluice_status draw_random_invert(const double *arguments, sl_drawing *drawing)
 {
     return maybe(drawing, &sl_operation_invert, 0, arguments[0]);
 }
 
-sluice_status sl_draw_random_autocontrast(const double *arguments, sl_drawing *drawing)
+SL_STEP(random_invert) = {.name = "random_invert",
+                          .text = "255 minus each value",
+                          .stage = SL_STAGE_COLOR,
+                          .stream = 11,
+                          .arguments = {{SL_ARG_PROBABILITY(0.5)}},
+                          .draw = draw_random_invert};
+
+static sluice_status draw_random_autocontrast(const double *arguments, sl_drawing *drawing)
 {
     return maybe(drawing, &sl_operation_autocontrast, 0, arguments[0]);
 }
 
-sluice_status sl_draw_random_equalize(const double *arguments, sl_drawing *drawing)
+SL_STEP(random_autocontrast) = {.name = "random_autocontrast",
+                                .text = "each channel is spread over 0 to 255",
+                                .stage = SL_STAGE_COLOR,
+                                .stream = 15,
+                                .arguments = {{SL_ARG_PROBABILITY(0.5)}},
+                                .draw = draw_random_autocontrast};
+
+static sluice_status draw_random_equalize(const double *arguments, sl_drawing *drawing)
 {
     return maybe(drawing, &sl_operation_equalize, 0, arguments[0]);
 }
 
-sluice_status sl_draw_random_posterize(const double *arguments, sl_drawing *drawing)
+SL_STEP(random_equalize) = {.name = "random_equalize",
+                            .text = "each channel's histogram becomes flat",
+                            .stage = SL_STAGE_COLOR,
+                            .stream = 16,
+                            .arguments = {{SL_ARG_PROBABILITY(0.5)}},
+                            .draw = draw_random_equalize};
+
+static sluice_status draw_random_posterize(const double *arguments, sl_drawing *drawing)
 {
     return maybe(drawing, &sl_operation_posterize, arguments[0], arguments[1]);
 }
 
-sluice_status sl_draw_random_solarize(const double *arguments, sl_drawing *drawing)
+SL_STEP(random_posterize) = {
+    .name = "random_posterize",
+    .text = "only the upper bits of each value are kept",
+    .stage = SL_STAGE_COLOR,
+    .stream = 12,
+    .arguments = {{SL_ARG_WHOLE("bits", 0, 8, SL_ARG_GIVEN)}, {SL_ARG_PROBABILITY(0.5)}},
+    .draw = draw_random_posterize};
+
+static sluice_status draw_random_solarize(const double *arguments, sl_drawing *drawing)
 {
     return maybe(drawing, &sl_operation_solarize, arguments[0], arguments[1]);
 }
 
-sluice_status sl_draw_random_solarize_add(const double *arguments, sl_drawing *drawing)
+SL_STEP(random_solarize) = {
+    .name = "random_solarize",
+    .text = "values from a threshold on are inverted",
+    .stage = SL_STAGE_COLOR,
+    .stream = 13,
+    .arguments = {{SL_ARG_REAL("threshold", 0, 256, SL_ARG_GIVEN)}, {SL_ARG_PROBABILITY(0.5)}},
+    .draw = draw_random_solarize};
+
+static sluice_status draw_random_solarize_add(const double *arguments, sl_drawing *drawing)
 {
     if (!sl_draw_happens(drawing, arguments[2])) {
         return SLUICE_OK;
@@ -161,7 +233,16 @@ sluice_status sl_draw_random_solarize_add(const double *arguments, sl_drawing *d
     return SLUICE_OK;
 }
 
-sluice_status sl_draw_random_channel_permutation(const double *arguments, sl_drawing *drawing)
+SL_STEP(random_solarize_add) = {.name = "random_solarize_add",
+                                .text = "values below a threshold get brighter",
+                                .stage = SL_STAGE_COLOR,
+                                .stream = 14,
+                                .arguments = {{SL_ARG_WHOLE("add", 0, 255, SL_ARG_GIVEN)},
+                                              {SL_ARG_WHOLE("threshold", 0, 256, 128)},
+                                              {SL_ARG_PROBABILITY(0.5)}},
+                                .draw = draw_random_solarize_add};
+
+static sluice_status draw_random_channel_permutation(const double *arguments, sl_drawing *drawing)
 {
     (void)arguments;
     double order[3] = {0, 1, 2};
@@ -181,10 +262,16 @@ sluice_status sl_draw_random_channel_permutation(const double *arguments, sl_dra
     return SLUICE_OK;
 }
 
+SL_STEP(random_channel_permutation) = {.name = "random_channel_permutation",
+                                       .text = "the channels in a random order",
+                                       .stage = SL_STAGE_COLOR,
+                                       .stream = 17,
+                                       .draw = draw_random_channel_permutation};
+
 /* ---- HSV ---- */
 
 /* ultralytics' RandomHSV: hue turned by r of the circle, the others times 1 + r. */
-sluice_status sl_draw_random_hsv(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_random_hsv(const double *arguments, sl_drawing *drawing)
 {
     double parts[3];
     for (size_t i = 0; i < 3; i++) {
@@ -203,3 +290,13 @@ sluice_status sl_draw_random_hsv(const double *arguments, sl_drawing *drawing)
     operation->values[2] = (double)sl_hsv_factor(parts[2] + 1);
     return SLUICE_OK;
 }
+
+SL_STEP(random_hsv) = {
+    .name = "random_hsv",
+    .text = "hue turned, saturation and value scaled, by random parts: the YOLO family's",
+    .stage = SL_STAGE_COLOR,
+    .stream = 41,
+    .arguments = {{SL_ARG_REAL("hue", 0, 1, 0.015)},
+                  {SL_ARG_REAL("saturation", 0, 1, 0.7)},
+                  {SL_ARG_REAL("value", 0, 1, 0.4)}},
+    .draw = draw_random_hsv};

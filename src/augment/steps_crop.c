@@ -5,7 +5,7 @@
 #include "error.h"
 #include "operations.h"
 #include "portable_math.h"
-#include "steps_draw.h"
+#include "step_row.h"
 
 #include <math.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static sl_rect draw_crop(const double *arguments, sl_random *random, uint32_t pi
     return box;
 }
 
-sluice_status sl_draw_random_resized_crop(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_random_resized_crop(const double *arguments, sl_drawing *drawing)
 {
     const sl_rect part = draw_crop(arguments, &drawing->random, drawing->width, drawing->height);
     const sluice_status status =
@@ -91,13 +91,7 @@ sluice_status sl_draw_random_resized_crop(const double *arguments, sl_drawing *d
                                : status;
 }
 
-uint32_t sl_crop_and_resize_operations(const double *arguments)
-{
-    (void)arguments;
-    return 2;
-}
-
-const char *sl_random_resized_crop_mismatch(const double *arguments)
+static const char *random_resized_crop_mismatch(const double *arguments)
 {
     if (arguments[RRC_SCALE_MIN] > arguments[RRC_SCALE_MAX]) {
         return "scale_min must be at most scale_max";
@@ -106,6 +100,23 @@ const char *sl_random_resized_crop_mismatch(const double *arguments)
                ? "ratio_min must be at most ratio_max"
                : NULL;
 }
+
+SL_STEP(random_resized_crop) = {.name = "random_resized_crop",
+                                .text = "a random part of the picture, resized",
+                                .stage = SL_STAGE_GEOMETRY,
+                                .cuts = true,
+                                .stream = 1,
+                                .arguments = {{SL_ARG_SIDE("width")},
+                                              {SL_ARG_SIDE("height")},
+                                              {SL_ARG_SCALE("scale_min", 0.08)},
+                                              {SL_ARG_SCALE("scale_max", 1)},
+                                              {SL_ARG_RATIO("ratio_min", 3.0 / 4)},
+                                              {SL_ARG_RATIO("ratio_max", 4.0 / 3)},
+                                              {SL_ARG_RESIZED(SL_BILINEAR)}},
+                                .mismatch = random_resized_crop_mismatch,
+                                .size = sl_step_size_given,
+                                .draw = draw_random_resized_crop,
+                                .operations = sl_step_two_operations};
 
 /* ---- resize ---- */
 
@@ -139,7 +150,7 @@ static sluice_status resize_shorter(sl_drawing *drawing, uint32_t size, uint32_t
 }
 
 /* Known where that of the picture is. */
-void sl_resize_shorter_size(const double *arguments, uint32_t *width, uint32_t *height)
+static void resize_shorter_size(const double *arguments, uint32_t *width, uint32_t *height)
 {
     uint64_t to[2] = {0, 0};
     if (*width > 0) {
@@ -151,26 +162,45 @@ void sl_resize_shorter_size(const double *arguments, uint32_t *width, uint32_t *
     *height = fits ? (uint32_t)to[1] : 0;
 }
 
-sluice_status sl_draw_resize_step(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_resize_to(const double *arguments, sl_drawing *drawing)
 {
     return sl_draw_resize(drawing, (uint32_t)arguments[0], (uint32_t)arguments[1],
                           (sl_interpolation)(int)arguments[2]);
 }
 
-sluice_status sl_draw_resize_shorter(const double *arguments, sl_drawing *drawing)
+SL_STEP(resize) = {
+    .name = "resize",
+    .text = "resized to one size, whatever its aspect ratio",
+    .stage = SL_STAGE_GEOMETRY,
+    .arguments = {{SL_ARG_SIDE("width")}, {SL_ARG_SIDE("height")}, {SL_ARG_RESIZED(SL_BILINEAR)}},
+    .size = sl_step_size_given,
+    .draw = draw_resize_to};
+
+static sluice_status draw_resize_shorter(const double *arguments, sl_drawing *drawing)
 {
     return resize_shorter(drawing, (uint32_t)arguments[0], (uint32_t)arguments[1],
                           (sl_interpolation)(int)arguments[2]);
 }
 
-const char *sl_resize_shorter_mismatch(const double *arguments)
+static const char *resize_shorter_mismatch(const double *arguments)
 {
     return arguments[1] > 0 && arguments[1] <= arguments[0] ? "max_size must be above size, or 0"
                                                             : NULL;
 }
 
+SL_STEP(resize_shorter) = {
+    .name = "resize_shorter",
+    .text = "the shorter side is resized, the longer one in proportion, up to a limit",
+    .stage = SL_STAGE_GEOMETRY,
+    .arguments = {{SL_ARG_SIDE("size")},
+                  {SL_ARG_BORDER("max_size")},
+                  {SL_ARG_RESIZED(SL_BILINEAR)}},
+    .mismatch = resize_shorter_mismatch,
+    .size = resize_shorter_size,
+    .draw = draw_resize_shorter};
+
 /* torchvision's RandomResize: the upper end is not drawn, unless it is the only one. */
-sluice_status sl_draw_random_resize(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_random_resize(const double *arguments, sl_drawing *drawing)
 {
     const uint32_t least = (uint32_t)arguments[0];
     const uint32_t sizes = (uint32_t)arguments[1] - least;
@@ -178,10 +208,21 @@ sluice_status sl_draw_random_resize(const double *arguments, sl_drawing *drawing
     return resize_shorter(drawing, size, 0, (sl_interpolation)(int)arguments[2]);
 }
 
-const char *sl_random_resize_mismatch(const double *arguments)
+static const char *random_resize_mismatch(const double *arguments)
 {
     return arguments[0] > arguments[1] ? "size_min must be at most size_max" : NULL;
 }
+
+SL_STEP(random_resize) = {.name = "random_resize",
+                          .text = "the shorter side is resized to a random size",
+                          .stage = SL_STAGE_GEOMETRY,
+                          .stream = 5,
+                          .arguments = {{SL_ARG_SIDE("size_min")},
+                                        {SL_ARG_SIDE("size_max")},
+                                        {SL_ARG_RESIZED(SL_BILINEAR)}},
+                          .mismatch = random_resize_mismatch,
+                          .size = sl_step_size_unknown,
+                          .draw = draw_random_resize};
 
 /* ---- centre ---- */
 
@@ -198,14 +239,21 @@ static sluice_status center_crop(sl_drawing *drawing, uint32_t width, uint32_t h
                         center_begin(drawing->height, height), width, height, black);
 }
 
-sluice_status sl_draw_center_crop(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_center_crop(const double *arguments, sl_drawing *drawing)
 {
     return center_crop(drawing, (uint32_t)arguments[0], (uint32_t)arguments[1]);
 }
 
+SL_STEP(center_crop) = {.name = "center_crop",
+                        .text = "the middle; black around a smaller picture",
+                        .stage = SL_STAGE_GEOMETRY,
+                        .arguments = {{SL_ARG_SIDE("width")}, {SL_ARG_SIDE("height")}},
+                        .size = sl_step_size_given,
+                        .draw = draw_center_crop};
+
 enum { CENTER_SHORTER, CENTER_WIDTH, CENTER_HEIGHT, CENTER_INTERPOLATION };
 
-sluice_status sl_draw_resize_center_crop(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_resize_center_crop(const double *arguments, sl_drawing *drawing)
 {
     const sluice_status status =
         resize_shorter(drawing, (uint32_t)arguments[CENTER_SHORTER], 0,
@@ -215,16 +263,35 @@ sluice_status sl_draw_resize_center_crop(const double *arguments, sl_drawing *dr
                                : status;
 }
 
-const char *sl_resize_center_crop_mismatch(const double *arguments)
+static const char *resize_center_crop_mismatch(const double *arguments)
 {
     return arguments[CENTER_SHORTER] < fmax(arguments[CENTER_WIDTH], arguments[CENTER_HEIGHT])
                ? "shorter_side must be at least width and height"
                : NULL;
 }
 
+static void resize_center_crop_size(const double *arguments, uint32_t *width, uint32_t *height)
+{
+    sl_step_size_given(arguments + CENTER_WIDTH, width, height);
+}
+
+SL_STEP(resize_center_crop) = {.name = "resize_center_crop",
+                               .text = "the shorter side is resized, then the centre cut out",
+                               .stage = SL_STAGE_GEOMETRY,
+                               .arguments = {{SL_ARG_SIDE("shorter_side")},
+                                             {SL_ARG_SIDE("width")},
+                                             {SL_ARG_SIDE("height")},
+                                             {SL_ARG_RESIZED(SL_BILINEAR)}},
+                               .mismatch = resize_center_crop_mismatch,
+                               .size = resize_center_crop_size,
+                               .draw = draw_resize_center_crop,
+                               .operations = sl_step_two_operations};
+
 /* ---- the size of the batch ---- */
 
 enum { BUCKET_POSITION, BUCKET_INTERPOLATION };
+
+static const char *const window_words[] = {"random", "center", NULL};
 
 /* a * b / c, rounded to nearest, halves up. */
 static uint64_t steps_crop_scaled(uint64_t a, uint64_t b, uint64_t c)
@@ -234,7 +301,7 @@ static uint64_t steps_crop_scaled(uint64_t a, uint64_t b, uint64_t c)
 
 /* One side becomes the batch's, the other at least that; as a whole number it may be so by half a
  * pixel more or less than in proportion, which is how trainers of diffusion models round. */
-sluice_status sl_draw_bucket_crop(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_bucket_crop(const double *arguments, sl_drawing *drawing)
 {
     const uint64_t from[2] = {drawing->width, drawing->height};
     const uint32_t size[2] = {drawing->batch_width, drawing->batch_height};
@@ -260,30 +327,28 @@ sluice_status sl_draw_bucket_crop(const double *arguments, sl_drawing *drawing)
     return sl_draw_crop(drawing, x, y, size[0], size[1], black);
 }
 
-/* ---- padding ---- */
-
-sluice_status sl_draw_padding(sl_drawing *drawing, const sl_padding *p)
+static void bucket_crop_size(const double *arguments, uint32_t *width, uint32_t *height)
 {
-    const uint64_t width = (uint64_t)drawing->width + p->left + p->right;
-    const uint64_t height = (uint64_t)drawing->height + p->top + p->bottom;
-    if (width == drawing->width && height == drawing->height) {
-        return SLUICE_OK;
-    }
-    if (width > INT32_MAX / 2 || height > INT32_MAX / 2) {
-        return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
-                            "a picture of %u x %u is too large to be padded", drawing->width,
-                            drawing->height);
-    }
-    if (p->mode == SL_PAD_CONSTANT) {
-        return sl_draw_crop(drawing, -(int64_t)p->left, -(int64_t)p->top, (uint32_t)width,
-                            (uint32_t)height, p->fill);
-    }
-    return sl_draw_border(drawing, p->left, p->top, (uint32_t)width, (uint32_t)height, p->mode);
+    (void)arguments;
+    *width = *height = SL_SIZE_OF_BATCH;
 }
+
+SL_STEP(bucket_crop) = {
+    .name = "bucket_crop",
+    .text = "resized to cover the size of the batch's bucket, then a window of that size",
+    .stage = SL_STAGE_GEOMETRY,
+    .cuts = true,
+    .stream = 44,
+    .arguments = {{SL_ARG_WORD("position", window_words, 0)}, {SL_ARG_RESIZED(SL_BILINEAR)}},
+    .size = bucket_crop_size,
+    .draw = draw_bucket_crop,
+    .operations = sl_step_two_operations};
+
+/* ---- padding ---- */
 
 enum { PAD_LEFT, PAD_TOP, PAD_RIGHT, PAD_BOTTOM, PAD_MODE, PAD_FILL };
 
-sluice_status sl_draw_pad(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_pad(const double *arguments, sl_drawing *drawing)
 {
     sl_padding p = {.left = (uint32_t)arguments[PAD_LEFT],
                     .top = (uint32_t)arguments[PAD_TOP],
@@ -294,13 +359,25 @@ sluice_status sl_draw_pad(const double *arguments, sl_drawing *drawing)
     return sl_draw_padding(drawing, &p);
 }
 
-void sl_pad_size(const double *arguments, uint32_t *width, uint32_t *height)
+static void pad_size(const double *arguments, uint32_t *width, uint32_t *height)
 {
     if (*width > 0) {
         *width += (uint32_t)(arguments[PAD_LEFT] + arguments[PAD_RIGHT]);
         *height += (uint32_t)(arguments[PAD_TOP] + arguments[PAD_BOTTOM]);
     }
 }
+
+SL_STEP(pad) = {.name = "pad",
+                .text = "pixels are added around the picture",
+                .stage = SL_STAGE_GEOMETRY,
+                .arguments = {{SL_ARG_BORDER("left")},
+                              {SL_ARG_BORDER("top")},
+                              {SL_ARG_BORDER("right")},
+                              {SL_ARG_BORDER("bottom")},
+                              {SL_ARG_WORD("padding_mode", sl_pad_words, SL_PAD_CONSTANT)},
+                              SL_ARG_FILL(0)},
+                .size = pad_size,
+                .draw = draw_pad};
 
 /* ---- random crop ---- */
 
@@ -319,13 +396,13 @@ static sluice_status pad_if_needed(sl_drawing *drawing, sl_padding *p, uint32_t 
 }
 
 /* The padding, what is missing across and down, the crop. */
-uint32_t sl_random_crop_operations(const double *arguments)
+static uint32_t random_crop_operations(const double *arguments)
 {
     return 2 + (arguments[CROP_IF_NEEDED] != 0 ? 2 : 0);
 }
 
 /* torchvision's RandomCrop with padding */
-sluice_status sl_draw_random_crop(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_random_crop(const double *arguments, sl_drawing *drawing)
 {
     const uint32_t sides = (uint32_t)arguments[CROP_PADDING];
     const uint32_t width = (uint32_t)arguments[CROP_WIDTH];
@@ -350,6 +427,21 @@ sluice_status sl_draw_random_crop(const double *arguments, sl_drawing *drawing)
     return sl_draw_crop(drawing, x, y, width, height, p.fill);
 }
 
+SL_STEP(random_crop) = {.name = "random_crop",
+                        .text = "a random window of the padded picture, not resized",
+                        .stage = SL_STAGE_GEOMETRY,
+                        .cuts = true,
+                        .stream = 1,
+                        .arguments = {{SL_ARG_SIDE("width")},
+                                      {SL_ARG_SIDE("height")},
+                                      {SL_ARG_BORDER("padding")},
+                                      {SL_ARG_WORD("padding_mode", sl_pad_words, SL_PAD_CONSTANT)},
+                                      {SL_ARG_FLAG("pad_if_needed")},
+                                      SL_ARG_FILL(0)},
+                        .size = sl_step_size_given,
+                        .draw = draw_random_crop,
+                        .operations = random_crop_operations};
+
 /* Of (side - size) / grid places along an axis, from 0 on: as numpy's randint draws them in
  * DINOv3's data/augmentations.py, without the last one that there would be. */
 static uint32_t draw_grid_place(sl_drawing *drawing, uint32_t side, uint32_t size, uint32_t grid)
@@ -358,7 +450,7 @@ static uint32_t draw_grid_place(sl_drawing *drawing, uint32_t side, uint32_t siz
     return grid * sl_random_below(&drawing->random, places > 1 ? places : 1);
 }
 
-sluice_status sl_draw_random_grid_crop(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_random_grid_crop(const double *arguments, sl_drawing *drawing)
 {
     const uint32_t width = (uint32_t)arguments[0];
     const uint32_t height = (uint32_t)arguments[1];
@@ -373,3 +465,13 @@ sluice_status sl_draw_random_grid_crop(const double *arguments, sl_drawing *draw
     const uint32_t x = draw_grid_place(drawing, drawing->width, width, grid);
     return sl_draw_crop(drawing, x, y, width, height, none);
 }
+
+SL_STEP(random_grid_crop) = {
+    .name = "random_grid_crop",
+    .text = "a window at a random place of a grid, as DINOv3 cuts small views out of large ones",
+    .stage = SL_STAGE_GEOMETRY,
+    .cuts = true,
+    .stream = 46,
+    .arguments = {{SL_ARG_SIDE("width")}, {SL_ARG_SIDE("height")}, {SL_ARG_SIDE("grid")}},
+    .size = sl_step_size_given,
+    .draw = draw_random_grid_crop};

@@ -7,7 +7,7 @@
  * (1 / 49) may be 0, which torchvision refuses; here a side is never less than 1. Pure.
  */
 #include "error.h"
-#include "steps_draw.h"
+#include "step_row.h"
 
 #include <math.h>
 
@@ -41,7 +41,7 @@ static uint32_t shortest_sizes(const double *arguments, double sizes[])
 }
 
 /* torchvision's RandomShortestSize */
-sluice_status sl_draw_random_shortest_size(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_random_shortest_size(const double *arguments, sl_drawing *drawing)
 {
     double sizes[SHORTEST_INTERPOLATION];
     const uint32_t count = shortest_sizes(arguments, sizes);
@@ -56,6 +56,31 @@ sluice_status sl_draw_random_shortest_size(const double *arguments, sl_drawing *
                      arguments[SHORTEST_INTERPOLATION], "random_shortest_size");
 }
 
+SL_STEP(random_shortest_size) = {
+    .name = "random_shortest_size",
+    .text =
+        "the shorter side is resized to one of several sizes, the longer one at most to a limit",
+    .stage = SL_STAGE_GEOMETRY,
+    .stream = 34,
+    .arguments = {{SL_ARG_WHOLE("max_size", 0, SL_SIDE_MAX, SL_ARG_GIVEN)},
+                  {SL_ARG_SIDE("min_size_1")},
+                  {SL_ARG_BORDER("min_size_2")},
+                  {SL_ARG_BORDER("min_size_3")},
+                  {SL_ARG_BORDER("min_size_4")},
+                  {SL_ARG_BORDER("min_size_5")},
+                  {SL_ARG_BORDER("min_size_6")},
+                  {SL_ARG_BORDER("min_size_7")},
+                  {SL_ARG_BORDER("min_size_8")},
+                  {SL_ARG_BORDER("min_size_9")},
+                  {SL_ARG_BORDER("min_size_10")},
+                  {SL_ARG_BORDER("min_size_11")},
+                  {SL_ARG_BORDER("min_size_12")},
+                  {SL_ARG_BORDER("min_size_13")},
+                  {SL_ARG_BORDER("min_size_14")},
+                  {SL_ARG_RESIZED(SL_BILINEAR)}},
+    .size = sl_step_size_unknown,
+    .draw = draw_random_shortest_size};
+
 /* ---- letter box ---- */
 
 enum {
@@ -67,6 +92,8 @@ enum {
     LETTER_INTERPOLATION
 };
 
+static const char *const position_words[] = {"center", "top-left", NULL};
+
 /* Pixels before the picture, of `left` that it leaves: Python's round(left / 2 - 0.1). */
 static int64_t letter_border(uint32_t size, uint32_t within)
 {
@@ -74,7 +101,7 @@ static int64_t letter_border(uint32_t size, uint32_t within)
 }
 
 /* ultralytics' LetterBox with auto=False */
-sluice_status sl_draw_letter_box(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_letter_box(const double *arguments, sl_drawing *drawing)
 {
     uint8_t fill[3];
     const uint32_t width = (uint32_t)arguments[LETTER_WIDTH];
@@ -96,12 +123,25 @@ sluice_status sl_draw_letter_box(const double *arguments, sl_drawing *drawing)
     return sl_draw_crop(drawing, -left, -top, width, height, fill);
 }
 
+SL_STEP(letter_box) = {.name = "letter_box",
+                       .text = "resized to fit into one size, whose rest is filled",
+                       .stage = SL_STAGE_GEOMETRY,
+                       .arguments = {{SL_ARG_SIDE("width")},
+                                     {SL_ARG_SIDE("height")},
+                                     SL_ARG_FILL(114),
+                                     {SL_ARG_WHOLE("enlarge", 0, 1, 1)},
+                                     {SL_ARG_WORD("position", position_words, 0)},
+                                     {SL_ARG_RESIZED(SL_BILINEAR)}},
+                       .size = sl_step_size_given,
+                       .draw = draw_letter_box,
+                       .operations = sl_step_two_operations};
+
 /* ---- scale jitter ---- */
 
 enum { JITTER_WIDTH, JITTER_HEIGHT, JITTER_MIN, JITTER_MAX, JITTER_INTERPOLATION };
 
 /* torchvision's ScaleJitter, but that its target's height is that of the picture's height. */
-sluice_status sl_draw_scale_jitter(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_scale_jitter(const double *arguments, sl_drawing *drawing)
 {
     const double scale =
         sl_random_range(&drawing->random, arguments[JITTER_MIN], arguments[JITTER_MAX]);
@@ -112,11 +152,24 @@ sluice_status sl_draw_scale_jitter(const double *arguments, sl_drawing *drawing)
                      arguments[JITTER_INTERPOLATION], "scale_jitter");
 }
 
-const char *sl_scale_jitter_mismatch(const double *arguments)
+static const char *scale_jitter_mismatch(const double *arguments)
 {
     return arguments[JITTER_MIN] > arguments[JITTER_MAX] ? "scale_min must be at most scale_max"
                                                          : NULL;
 }
+
+SL_STEP(scale_jitter) = {.name = "scale_jitter",
+                         .text = "resized to fit into one size, times a random factor",
+                         .stage = SL_STAGE_GEOMETRY,
+                         .stream = 35,
+                         .arguments = {{SL_ARG_SIDE("width")},
+                                       {SL_ARG_SIDE("height")},
+                                       {"scale_min", SL_NUMBER_REAL, true, 0, 1000, 0.1},
+                                       {"scale_max", SL_NUMBER_REAL, true, 0, 1000, 2},
+                                       {SL_ARG_RESIZED(SL_BILINEAR)}},
+                         .mismatch = scale_jitter_mismatch,
+                         .size = sl_step_size_unknown,
+                         .draw = draw_scale_jitter};
 
 /* ---- fixed size crop ---- */
 
@@ -124,7 +177,7 @@ enum { FIXED_WIDTH, FIXED_HEIGHT, FIXED_MODE, FIXED_FILL };
 
 /* torchvision's FixedSizeCrop: one number is for both axes. Of one colour it is one crop, which
  * reaches outside: a crop and then a padding would be two passes. */
-sluice_status sl_draw_fixed_size_crop(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_fixed_size_crop(const double *arguments, sl_drawing *drawing)
 {
     const uint32_t width = (uint32_t)arguments[FIXED_WIDTH];
     const uint32_t height = (uint32_t)arguments[FIXED_HEIGHT];
@@ -147,19 +200,26 @@ sluice_status sl_draw_fixed_size_crop(const double *arguments, sl_drawing *drawi
     return status == SLUICE_OK ? sl_draw_padding(drawing, &rest) : status;
 }
 
-/* The crop, the padding. */
-uint32_t sl_fixed_size_crop_operations(const double *arguments)
-{
-    (void)arguments;
-    return 2;
-}
+SL_STEP(fixed_size_crop) = {
+    .name = "fixed_size_crop",
+    .text = "a random window of a larger picture; a smaller one is padded right and below",
+    .stage = SL_STAGE_GEOMETRY,
+    .cuts = true,
+    .stream = 36,
+    .arguments = {{SL_ARG_SIDE("width")},
+                  {SL_ARG_SIDE("height")},
+                  {SL_ARG_WORD("padding_mode", sl_pad_words, SL_PAD_CONSTANT)},
+                  SL_ARG_FILL(0)},
+    .size = sl_step_size_given,
+    .draw = draw_fixed_size_crop,
+    .operations = sl_step_two_operations};
 
 /* ---- random zoom out ---- */
 
 enum { ZOOM_MIN, ZOOM_MAX, ZOOM_PROBABILITY, ZOOM_FILL };
 
 /* torchvision's RandomZoomOut */
-sluice_status sl_draw_random_zoom_out(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_random_zoom_out(const double *arguments, sl_drawing *drawing)
 {
     uint8_t fill[3];
     if (!sl_draw_happens(drawing, arguments[ZOOM_PROBABILITY])) {
@@ -181,7 +241,19 @@ sluice_status sl_draw_random_zoom_out(const double *arguments, sl_drawing *drawi
                         fill);
 }
 
-const char *sl_random_zoom_out_mismatch(const double *arguments)
+static const char *random_zoom_out_mismatch(const double *arguments)
 {
     return arguments[ZOOM_MIN] > arguments[ZOOM_MAX] ? "side_min must be at most side_max" : NULL;
 }
+
+SL_STEP(random_zoom_out) = {.name = "random_zoom_out",
+                            .text = "the picture at a random place of a larger canvas",
+                            .stage = SL_STAGE_GEOMETRY,
+                            .stream = 37,
+                            .arguments = {{SL_ARG_REAL("side_min", 1, 1000, 1)},
+                                          {SL_ARG_REAL("side_max", 1, 1000, 4)},
+                                          {SL_ARG_PROBABILITY(0.5)},
+                                          SL_ARG_FILL(0)},
+                            .mismatch = random_zoom_out_mismatch,
+                            .size = sl_step_size_unknown,
+                            .draw = draw_random_zoom_out};

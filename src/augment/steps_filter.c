@@ -2,9 +2,10 @@
 /*
  * steps_filter: operations on pixels and their neighbours, and what is put in their place. Pure.
  */
+#include "blur.h"
 #include "operations.h"
 #include "portable_math.h"
-#include "steps_draw.h"
+#include "step_row.h"
 
 #include <math.h>
 
@@ -27,7 +28,7 @@ static sluice_status add_canvas(sl_drawing *drawing, const sl_operation_kind *ki
 
 enum { BLUR_KERNEL_X, BLUR_KERNEL_Y, BLUR_SIGMA_MIN, BLUR_SIGMA_MAX };
 
-sluice_status sl_draw_gaussian_blur(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_gaussian_blur(const double *arguments, sl_drawing *drawing)
 {
     const double sigma =
         sl_random_range(&drawing->random, arguments[BLUR_SIGMA_MIN], arguments[BLUR_SIGMA_MAX]);
@@ -35,7 +36,7 @@ sluice_status sl_draw_gaussian_blur(const double *arguments, sl_drawing *drawing
     return add_canvas(drawing, &sl_operation_gaussian_blur, values, 4);
 }
 
-const char *sl_gaussian_blur_mismatch(const double *arguments)
+static const char *gaussian_blur_mismatch(const double *arguments)
 {
     if (fmod(arguments[BLUR_KERNEL_X], 2) != 1 || fmod(arguments[BLUR_KERNEL_Y], 2) != 1) {
         return "kernel_x and kernel_y must be odd";
@@ -45,37 +46,76 @@ const char *sl_gaussian_blur_mismatch(const double *arguments)
                : NULL;
 }
 
-sluice_status sl_draw_pillow_blur(const double *arguments, sl_drawing *drawing)
+SL_STEP(gaussian_blur) = {
+    .name = "gaussian_blur",
+    .text = "torchvision's blur: a kernel of that many pixels, a random sigma",
+    .stage = SL_STAGE_FILTER,
+    .stream = 18,
+    .arguments = {{SL_ARG_WHOLE("kernel_x", 1, SL_BLUR_KERNEL_MAX, SL_ARG_GIVEN)},
+                  {SL_ARG_WHOLE("kernel_y", 1, SL_BLUR_KERNEL_MAX, SL_ARG_GIVEN)},
+                  {"sigma_min", SL_NUMBER_REAL, true, 0, 1000, 0.1},
+                  {"sigma_max", SL_NUMBER_REAL, true, 0, 1000, 2}},
+    .mismatch = gaussian_blur_mismatch,
+    .draw = draw_gaussian_blur};
+
+static sluice_status draw_pillow_blur(const double *arguments, sl_drawing *drawing)
 {
     const double radius = sl_random_range(&drawing->random, arguments[0], arguments[1]);
     return add_canvas(drawing, &sl_operation_box_blur, &radius, 1);
 }
 
-const char *sl_pillow_blur_mismatch(const double *arguments)
+static const char *pillow_blur_mismatch(const double *arguments)
 {
     return arguments[0] > arguments[1] ? "radius_min must be at most radius_max" : NULL;
 }
 
+SL_STEP(pillow_blur) = {
+    .name = "pillow_blur",
+    .text = "Pillow's GaussianBlur, which is three box blurs, of a random radius",
+    .stage = SL_STAGE_FILTER,
+    .stream = 19,
+    .arguments = {{SL_ARG_REAL("radius_min", 0, 1000, 0.1)},
+                  {SL_ARG_REAL("radius_max", 0, 1000, 2)}},
+    .mismatch = pillow_blur_mismatch,
+    .draw = draw_pillow_blur};
+
 /* ---- sharpness, JPEG ---- */
 
-sluice_status sl_draw_random_sharpness(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_random_sharpness(const double *arguments, sl_drawing *drawing)
 {
     return sl_draw_happens(drawing, arguments[1])
                ? add_canvas(drawing, &sl_operation_sharpness, arguments, 1)
                : SLUICE_OK;
 }
 
-sluice_status sl_draw_jpeg(const double *arguments, sl_drawing *drawing)
+SL_STEP(random_sharpness) = {
+    .name = "random_sharpness",
+    .text = "smoothed below a factor of 1, sharpened above it",
+    .stage = SL_STAGE_FILTER,
+    .stream = 20,
+    .arguments = {{SL_ARG_FACTOR("factor", SL_ARG_GIVEN)}, {SL_ARG_PROBABILITY(0.5)}},
+    .draw = draw_random_sharpness};
+
+static sluice_status draw_jpeg(const double *arguments, sl_drawing *drawing)
 {
     const uint32_t qualities = (uint32_t)(arguments[1] - arguments[0]) + 1;
     const double quality = arguments[0] + sl_random_below(&drawing->random, qualities);
     return add_canvas(drawing, &sl_operation_jpeg, &quality, 1);
 }
 
-const char *sl_jpeg_mismatch(const double *arguments)
+static const char *jpeg_mismatch(const double *arguments)
 {
     return arguments[0] > arguments[1] ? "quality_min must be at most quality_max" : NULL;
 }
+
+SL_STEP(jpeg) = {.name = "jpeg",
+                 .text = "compressed as a JPEG of a random quality, and decoded",
+                 .stage = SL_STAGE_FILTER,
+                 .stream = 21,
+                 .arguments = {{SL_ARG_WHOLE("quality_min", 1, 100, SL_ARG_GIVEN)},
+                               {SL_ARG_WHOLE("quality_max", 1, 100, SL_ARG_GIVEN)}},
+                 .mismatch = jpeg_mismatch,
+                 .draw = draw_jpeg};
 
 /* ---- erasing ---- */
 
@@ -129,7 +169,7 @@ static void choose_colour(const double *arguments, const sl_drawing *drawing, do
     }
 }
 
-sluice_status sl_draw_random_erasing(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_random_erasing(const double *arguments, sl_drawing *drawing)
 {
     double values[SL_OPERATION_VALUES] = {0};
     if (!sl_draw_happens(drawing, arguments[ERASE_PROBABILITY])) {
@@ -162,12 +202,12 @@ sluice_status sl_draw_random_erasing(const double *arguments, sl_drawing *drawin
     return SLUICE_OK;
 }
 
-uint32_t sl_random_erasing_operations(const double *arguments)
+static uint32_t random_erasing_operations(const double *arguments)
 {
     return (uint32_t)arguments[ERASE_COUNT_MAX];
 }
 
-const char *sl_random_erasing_mismatch(const double *arguments)
+static const char *random_erasing_mismatch(const double *arguments)
 {
     if (arguments[ERASE_SCALE_MIN] > arguments[ERASE_SCALE_MAX]) {
         return "scale_min must be at most scale_max";
@@ -179,3 +219,23 @@ const char *sl_random_erasing_mismatch(const double *arguments)
                ? "count_min must be at most count_max"
                : NULL;
 }
+
+SL_STEP(random_erasing) = {
+    .name = "random_erasing",
+    .text = "random rectangles become a colour (-1: what normalizes to 0) or noise about it",
+    .stage = SL_STAGE_FILTER,
+    .stream = 22,
+    .arguments = {{SL_ARG_PROBABILITY(0.5)},
+                  {SL_ARG_SCALE("scale_min", 0.02)},
+                  {SL_ARG_SCALE("scale_max", 0.33)},
+                  {SL_ARG_RATIO("ratio_min", 0.3)},
+                  {SL_ARG_RATIO("ratio_max", 3.3)},
+                  {SL_ARG_WHOLE("value_r", -1, 255, -1)},
+                  {SL_ARG_WHOLE("value_g", -1, 255, -1)},
+                  {SL_ARG_WHOLE("value_b", -1, 255, -1)},
+                  {SL_ARG_FLAG("noise")},
+                  {SL_ARG_WHOLE("count_min", 1, 8, 1)},
+                  {SL_ARG_WHOLE("count_max", 1, 8, 1)}},
+    .mismatch = random_erasing_mismatch,
+    .draw = draw_random_erasing,
+    .operations = random_erasing_operations};

@@ -8,7 +8,7 @@
  * boxes, of which torchvision takes no window either until an option of 1 comes. Pure.
  */
 #include "geometry.h"
-#include "steps_draw.h"
+#include "step_row.h"
 
 #include <math.h>
 
@@ -21,9 +21,12 @@ enum {
     IOU_OPTIONS,
     IOU_OPTIONS_END = 16
 };
-enum { ROUNDS = 50, LOOKS = 1 << 18 };
+enum { ROUNDS = 50, LOOKS = 1 << 18, TRIALS_MAX = 500 };
 /* Two numbers of 32 bits for each of a trial's four, of the 2^18 that a stream has. */
-_Static_assert(ROUNDS *(2 + 8 * SL_IOU_TRIALS_MAX) < 1 << 18, "a stream holds all trials");
+_Static_assert(ROUNDS *(2 + 8 * TRIALS_MAX) < 1 << 18, "a stream holds all trials");
+
+/* -1: none */
+#define OPTION(name, preset) name, SL_NUMBER_REAL, false, -1, 1, preset
 
 /* Of the sides [0, 1]; false: it has not the shape, or no pixel. */
 static bool draw_window(const double *arguments, sl_drawing *drawing, sl_rect *window)
@@ -91,7 +94,7 @@ static double draw_option(const double *arguments, sl_random *random)
     return options[sl_random_below(random, count)];
 }
 
-sluice_status sl_draw_random_iou_crop(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_random_iou_crop(const double *arguments, sl_drawing *drawing)
 {
     uint32_t looks = LOOKS;
     for (uint32_t round = 0; round < ROUNDS && drawing->box_count > 0; round++) {
@@ -118,7 +121,7 @@ sluice_status sl_draw_random_iou_crop(const double *arguments, sl_drawing *drawi
     return SLUICE_OK;
 }
 
-const char *sl_random_iou_crop_mismatch(const double *arguments)
+static const char *random_iou_crop_mismatch(const double *arguments)
 {
     bool any = false;
     for (uint32_t i = IOU_OPTIONS; i < IOU_OPTIONS_END; i++) {
@@ -135,3 +138,30 @@ const char *sl_random_iou_crop_mismatch(const double *arguments)
     }
     return any ? NULL : "one option at least must be from 0 to 1";
 }
+
+SL_STEP(random_iou_crop) = {
+    .name = "random_iou_crop",
+    .text = "a random window that has enough of one box; without boxes the picture as it is",
+    .stage = SL_STAGE_GEOMETRY,
+    .cuts = true,
+    .stream = 38,
+    .arguments = {{SL_ARG_SCALE("scale_min", 0.3)},
+                  {SL_ARG_SCALE("scale_max", 1)},
+                  {SL_ARG_RATIO("ratio_min", 0.5)},
+                  {SL_ARG_RATIO("ratio_max", 2)},
+                  {SL_ARG_WHOLE("trials", 1, TRIALS_MAX, 40)},
+                  {OPTION("option_1", 0)},
+                  {OPTION("option_2", 0.1)},
+                  {OPTION("option_3", 0.3)},
+                  {OPTION("option_4", 0.5)},
+                  {OPTION("option_5", 0.7)},
+                  {OPTION("option_6", 0.9)},
+                  {OPTION("option_7", 1)},
+                  {OPTION("option_8", -1)},
+                  {OPTION("option_9", -1)},
+                  {OPTION("option_10", -1)},
+                  {OPTION("option_11", -1)}},
+    .mismatch = random_iou_crop_mismatch,
+    .size = sl_step_size_unknown,
+    .looks = true,
+    .draw = draw_random_iou_crop};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the steps over a batch mean (batch_mixing.h). Pure. */
-#include "steps_draw.h"
+#include "step_row.h"
 
 enum { ALPHA, PROBABILITY, PARTNER };
 enum {
@@ -15,21 +15,42 @@ enum {
     TIMM_PARTNER
 };
 
-void sl_mixup(const double *arguments, sl_mixing *mixing)
+/* In the order of sl_mixing_partner and sl_mixing_mode. */
+static const char *const partner_words[] = {"reversed", "previous", NULL};
+static const char *const mode_words[] = {"batch", "pair", "elem", NULL};
+
+#define PARTNER_BY_RULE          SL_ARG_WORD("partner", partner_words, SL_PARTNER_REVERSED)
+#define ALPHA_OR_0(name, preset) name, SL_NUMBER_REAL, false, 0, 1e9, preset
+
+static void mixup_mixing(const double *arguments, sl_mixing *mixing)
 {
     mixing->mixup_alpha = arguments[ALPHA];
     mixing->probability = arguments[PROBABILITY];
     mixing->partner = (sl_mixing_partner)arguments[PARTNER];
 }
 
-void sl_cutmix(const double *arguments, sl_mixing *mixing)
+SL_STEP(mixup) = {.name = "mixup",
+                  .text = "each row of a batch and another one, in random shares",
+                  .stage = SL_STAGE_BATCH,
+                  .stream = 31,
+                  .arguments = {{SL_ARG_ALPHA(1)}, {SL_ARG_PROBABILITY(1)}, {PARTNER_BY_RULE}},
+                  .mix = mixup_mixing};
+
+static void cutmix_mixing(const double *arguments, sl_mixing *mixing)
 {
     mixing->cutmix_alpha = arguments[ALPHA];
     mixing->probability = arguments[PROBABILITY];
     mixing->partner = (sl_mixing_partner)arguments[PARTNER];
 }
 
-void sl_timm_mix(const double *arguments, sl_mixing *mixing)
+SL_STEP(cutmix) = {.name = "cutmix",
+                   .text = "a random box of each row of a batch is another row's",
+                   .stage = SL_STAGE_BATCH,
+                   .stream = 32,
+                   .arguments = {{SL_ARG_ALPHA(1)}, {SL_ARG_PROBABILITY(1)}, {PARTNER_BY_RULE}},
+                   .mix = cutmix_mixing};
+
+static void timm_mixing(const double *arguments, sl_mixing *mixing)
 {
     const bool by_sides = arguments[CUTMIX_MAX] > 0; /* as timm has it, alpha is 1 then */
     mixing->mixup_alpha = arguments[MIXUP_ALPHA];
@@ -43,7 +64,7 @@ void sl_timm_mix(const double *arguments, sl_mixing *mixing)
     mixing->partner = (sl_mixing_partner)arguments[TIMM_PARTNER];
 }
 
-const char *sl_timm_mix_mismatch(const double *arguments)
+static const char *timm_mix_mismatch(const double *arguments)
 {
     if (arguments[MIXUP_ALPHA] == 0 && arguments[CUTMIX_ALPHA] == 0 && arguments[CUTMIX_MAX] == 0) {
         return "mixup_alpha or cutmix_alpha must be above 0, or there must be cutmix_max";
@@ -56,3 +77,19 @@ const char *sl_timm_mix_mismatch(const double *arguments)
     }
     return NULL;
 }
+
+SL_STEP(timm_mix) = {.name = "timm_mix",
+                     .text = "timm's mixup and cutmix, for batches, pairs or rows by themselves",
+                     .stage = SL_STAGE_BATCH,
+                     .stream = 33,
+                     .arguments = {{ALPHA_OR_0("mixup_alpha", 1)},
+                                   {ALPHA_OR_0("cutmix_alpha", 0)},
+                                   {SL_ARG_REAL("cutmix_min", 0, 1, 0)},
+                                   {SL_ARG_REAL("cutmix_max", 0, 1, 0)},
+                                   {SL_ARG_PROBABILITY(1)},
+                                   {SL_ARG_REAL("switch_probability", 0, 1, 0.5)},
+                                   {SL_ARG_WORD("mode", mode_words, SL_MIX_BATCH)},
+                                   {SL_ARG_WHOLE("correct_lambda", 0, 1, 1)},
+                                   {PARTNER_BY_RULE}},
+                     .mismatch = timm_mix_mismatch,
+                     .mix = timm_mixing};

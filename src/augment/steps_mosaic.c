@@ -13,7 +13,7 @@
  * RandomPerspective does with and without its border.
  */
 #include "error.h"
-#include "steps_draw.h"
+#include "step_row.h"
 
 #include <math.h>
 
@@ -26,7 +26,7 @@ enum {
     MOSAIC_INTERPOLATION
 };
 
-enum { TILES_OF_FOUR = 4, TILES_OF_NINE = 9 };
+enum { TILES_OF_FOUR = 4, TILES_OF_NINE = 9, TILE_MAX = SL_SIDE_MAX / 2 };
 
 /* What was drawn for the row, of all its pictures. */
 typedef struct mosaic {
@@ -40,7 +40,7 @@ static bool is_closed(const double *arguments, uint64_t epoch)
     return arguments[MOSAIC_END_EPOCH] > 0 && (double)epoch >= arguments[MOSAIC_END_EPOCH];
 }
 
-uint32_t sl_mosaic_members(const double *arguments, uint64_t epoch)
+static uint32_t mosaic_members(const double *arguments, uint64_t epoch)
 {
     if (is_closed(arguments, epoch)) {
         return 1;
@@ -48,7 +48,7 @@ uint32_t sl_mosaic_members(const double *arguments, uint64_t epoch)
     return arguments[MOSAIC_GRID] == 2 ? TILES_OF_FOUR : TILES_OF_NINE;
 }
 
-void sl_mosaic_size(const double *arguments, uint32_t *width, uint32_t *height)
+static void mosaic_size(const double *arguments, uint32_t *width, uint32_t *height)
 {
     *width = *height = 2 * (uint32_t)arguments[MOSAIC_SIZE];
 }
@@ -112,13 +112,13 @@ static sluice_status draw_alone(const double *arguments, sl_drawing *drawing, sl
     return status == SLUICE_OK ? sl_draw_tile(drawing, tile) : status;
 }
 
-sluice_status sl_draw_mosaic(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_mosaic_tile(const double *arguments, sl_drawing *drawing)
 {
     sl_tile tile = {.absent = false};
     uint32_t to[2];
     int64_t at[2];
     sl_draw_fill(arguments + MOSAIC_FILL, tile.fill);
-    sl_mosaic_size(arguments, &tile.width, &tile.height);
+    mosaic_size(arguments, &tile.width, &tile.height);
     if (!sl_draw_happens(drawing, arguments[MOSAIC_PROBABILITY]) ||
         is_closed(arguments, drawing->epoch)) {
         return draw_alone(arguments, drawing, &tile);
@@ -136,3 +136,20 @@ sluice_status sl_draw_mosaic(const double *arguments, sl_drawing *drawing)
     tile.y = at[1];
     return status == SLUICE_OK ? sl_draw_tile(drawing, &tile) : status;
 }
+
+SL_STEP(mosaic) = {
+    .name = "mosaic",
+    .text = "pictures of several samples around a random point, on a canvas of twice the size",
+    .stage = SL_STAGE_GEOMETRY,
+    .cuts = true,
+    .stream = 40,
+    .arguments = {{SL_ARG_WHOLE("size", 1, TILE_MAX, SL_ARG_GIVEN)},
+                  {SL_ARG_WHOLE("grid", 2, 3, 2)},
+                  SL_ARG_FILL(114),
+                  {SL_ARG_PROBABILITY(1)},
+                  {SL_ARG_END_EPOCH},
+                  {SL_ARG_RESIZED(SL_BILINEAR)}},
+    .size = mosaic_size,
+    .members = mosaic_members,
+    .draw = draw_mosaic_tile,
+    .operations = sl_step_two_operations};

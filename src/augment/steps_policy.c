@@ -5,9 +5,28 @@
  */
 #include "operations.h"
 #include "policy_timm.h"
-#include "steps_draw.h"
+#include "step_row.h"
 
 #include <string.h>
+
+/* In the order of sl_auto_policy, sl_timm_kind and sl_timm_set. */
+static const char *const policy_words[] = {"imagenet", "cifar10", "svhn", NULL};
+static const char *const timm_words[] = {"rand", "auto", "augmix", NULL};
+static const char *const timm_interpolation_words[] = {"nearest", "bilinear", "bicubic", "random",
+                                                       NULL};
+static const char *const timm_sets[] = {"all",
+                                        "increasing",
+                                        "3a",
+                                        "weights",
+                                        "3a-weights",
+                                        "old-weights",
+                                        "old-weights-increasing",
+                                        "original",
+                                        "original-r",
+                                        "v0",
+                                        "v0-r",
+                                        "3-augment",
+                                        NULL};
 
 /* ---- choices ---- */
 
@@ -135,19 +154,19 @@ static sl_rand_augment rand_augment_of(const double *arguments)
     return config;
 }
 
-const char *sl_rand_augment_mismatch(const double *arguments)
+static const char *rand_augment_mismatch(const double *arguments)
 {
     return arguments[RAND_MAGNITUDE] >= arguments[RAND_BINS]
                ? "magnitude must be below num_magnitude_bins"
                : NULL;
 }
 
-uint32_t sl_rand_augment_operations(const double *arguments)
+static uint32_t rand_augment_operations(const double *arguments)
 {
     return (uint32_t)arguments[RAND_OPS];
 }
 
-sluice_status sl_draw_rand_augment(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_rand_augment(const double *arguments, sl_drawing *drawing)
 {
     sl_policy_choice choices[SL_POLICY_CHOICES_MAX];
     const sl_rand_augment config = rand_augment_of(arguments);
@@ -156,9 +175,23 @@ sluice_status sl_draw_rand_augment(const double *arguments, sl_drawing *drawing)
     return choose_all(choices, count, drawing);
 }
 
+SL_STEP(rand_augment) = {
+    .name = "rand_augment",
+    .text = "torchvision's RandAugment: some of 14 operations, all at one magnitude",
+    .stage = SL_STAGE_POLICY,
+    .stream = 23,
+    .arguments = {{SL_ARG_WHOLE("num_ops", 1, SL_POLICY_CHOICES_MAX, 2)},
+                  {SL_ARG_WHOLE("magnitude", 0, SL_POLICY_BINS_MAX - 1, 9)},
+                  {SL_ARG_WHOLE("num_magnitude_bins", 2, SL_POLICY_BINS_MAX, 31)},
+                  {SL_ARG_WARPED(SL_NEAREST)},
+                  SL_ARG_FILL(0)},
+    .mismatch = rand_augment_mismatch,
+    .draw = draw_rand_augment,
+    .operations = rand_augment_operations};
+
 enum { TRIVIAL_BINS, TRIVIAL_INTERPOLATION, TRIVIAL_FILL };
 
-sluice_status sl_draw_trivial_augment_wide(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_trivial_augment_wide(const double *arguments, sl_drawing *drawing)
 {
     sl_policy_choice choices[SL_POLICY_CHOICES_MAX];
     sl_trivial_augment config = {.num_magnitude_bins = (uint32_t)arguments[TRIVIAL_BINS],
@@ -169,15 +202,25 @@ sluice_status sl_draw_trivial_augment_wide(const double *arguments, sl_drawing *
     return choose_all(choices, count, drawing);
 }
 
+SL_STEP(trivial_augment_wide) = {
+    .name = "trivial_augment_wide",
+    .text = "torchvision's TrivialAugmentWide: one of 14 operations, at a random magnitude",
+    .stage = SL_STAGE_POLICY,
+    .stream = 24,
+    .arguments = {{SL_ARG_WHOLE("num_magnitude_bins", 2, SL_POLICY_BINS_MAX, 31)},
+                  {SL_ARG_WARPED(SL_NEAREST)},
+                  SL_ARG_FILL(0)},
+    .draw = draw_trivial_augment_wide};
+
 enum { AUTO_POLICY, AUTO_INTERPOLATION, AUTO_FILL };
 
-uint32_t sl_auto_augment_operations(const double *arguments)
+static uint32_t auto_augment_operations(const double *arguments)
 {
     (void)arguments;
     return SL_POLICY_PARTS;
 }
 
-sluice_status sl_draw_auto_augment(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_auto_augment(const double *arguments, sl_drawing *drawing)
 {
     sl_policy_choice choices[SL_POLICY_CHOICES_MAX];
     sl_auto_augment config = {.policy = (uint32_t)arguments[AUTO_POLICY],
@@ -187,6 +230,16 @@ sluice_status sl_draw_auto_augment(const double *arguments, sl_drawing *drawing)
         sl_auto_augment_draw(&config, drawing->width, drawing->height, &drawing->random, choices);
     return choose_all(choices, count, drawing);
 }
+
+SL_STEP(auto_augment) = {.name = "auto_augment",
+                         .text = "torchvision's AutoAugment: one of 25 pairs that were learnt",
+                         .stage = SL_STAGE_POLICY,
+                         .stream = 25,
+                         .arguments = {{SL_ARG_WORD("policy", policy_words, SL_AUTO_IMAGENET)},
+                                       {SL_ARG_WARPED(SL_NEAREST)},
+                                       SL_ARG_FILL(0)},
+                         .draw = draw_auto_augment,
+                         .operations = auto_augment_operations};
 
 enum { MIX_SEVERITY, MIX_WIDTH, MIX_DEPTH, MIX_ALPHA, MIX_ALL_OPS, MIX_INTERPOLATION, MIX_FILL };
 
@@ -202,19 +255,34 @@ static sl_aug_mix aug_mix_of(const double *arguments)
     return config;
 }
 
-uint32_t sl_aug_mix_operations(const double *arguments)
+static uint32_t aug_mix_operations(const double *arguments)
 {
     const double depth = arguments[MIX_DEPTH] > 0 ? arguments[MIX_DEPTH] : SL_POLICY_DEPTH_DRAWN;
     return mix_operations((uint32_t)arguments[MIX_WIDTH], (uint32_t)depth);
 }
 
-sluice_status sl_draw_aug_mix(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_aug_mix(const double *arguments, sl_drawing *drawing)
 {
     sl_policy_mix mix;
     const sl_aug_mix config = aug_mix_of(arguments);
     sl_aug_mix_draw(&config, drawing->width, drawing->height, &drawing->random, &mix);
     return choose_mix(&mix, drawing);
 }
+
+SL_STEP(aug_mix) = {
+    .name = "aug_mix",
+    .text = "torchvision's AugMix: chains of operations, mixed with the picture",
+    .stage = SL_STAGE_POLICY,
+    .stream = 26,
+    .arguments = {{SL_ARG_WHOLE("severity", 1, 10, 3)},
+                  {SL_ARG_WHOLE("mixture_width", 1, SL_POLICY_WIDTH_MAX, 3)},
+                  {SL_ARG_WHOLE("chain_depth", -1, SL_POLICY_DEPTH_MAX, -1)},
+                  {SL_ARG_REAL("alpha", SL_POLICY_ALPHA_MIN, SL_POLICY_ALPHA_MAX, 1)},
+                  {SL_ARG_WHOLE("all_ops", 0, 1, 1)},
+                  {SL_ARG_WARPED(SL_BILINEAR)},
+                  SL_ARG_FILL(0)},
+    .draw = draw_aug_mix,
+    .operations = aug_mix_operations};
 
 /* ---- timm ---- */
 
@@ -283,13 +351,13 @@ sluice_status sl_timm_arguments(const char *text, double arguments[SL_STEP_ARGUM
     return SLUICE_OK;
 }
 
-const char *sl_timm_mismatch(const double *arguments)
+static const char *timm_augment_mismatch(const double *arguments)
 {
     const sl_timm_policy policy = timm_of(arguments);
     return sl_timm_refusal(&policy);
 }
 
-uint32_t sl_timm_operations(const double *arguments)
+static uint32_t timm_augment_operations(const double *arguments)
 {
     const double depth = arguments[TIMM_DEPTH] > 0 ? arguments[TIMM_DEPTH] : SL_POLICY_DEPTH_DRAWN;
     switch ((int)arguments[TIMM_KIND]) {
@@ -302,7 +370,7 @@ uint32_t sl_timm_operations(const double *arguments)
     }
 }
 
-sluice_status sl_draw_timm(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_timm_augment(const double *arguments, sl_drawing *drawing)
 {
     const sl_timm_policy policy = timm_of(arguments);
     if (policy.kind == SL_TIMM_AUG_MIX) {
@@ -315,3 +383,26 @@ sluice_status sl_draw_timm(const double *arguments, sl_drawing *drawing)
         sl_timm_draw(&policy, drawing->width, drawing->height, &drawing->random, choices);
     return choose_all(choices, count, drawing);
 }
+
+SL_STEP(timm_augment) = {
+    .name = "timm_augment",
+    .text = "timm's policies; sluice_augment_timm makes the arguments of a string",
+    .stage = SL_STAGE_POLICY,
+    .stream = 27,
+    .arguments = {{SL_ARG_WORD("kind", timm_words, SL_TIMM_RAND)},
+                  {SL_ARG_WORD("set", timm_sets, SL_TIMM_ALL)},
+                  {SL_ARG_WHOLE("num_ops", 1, SL_POLICY_CHOICES_MAX, 2)},
+                  {SL_ARG_WHOLE("magnitude", 0, 100, 10)},
+                  {SL_ARG_WHOLE("magnitude_max", 1, 100, 10)},
+                  {"deviation", SL_NUMBER_REAL, false, 0, INFINITY, 0},
+                  {SL_ARG_PROBABILITY(0.5)},
+                  {SL_ARG_WHOLE("width", 1, SL_POLICY_WIDTH_MAX, 3)},
+                  {SL_ARG_WHOLE("depth", 0, SL_POLICY_DEPTH_MAX, 0)},
+                  {SL_ARG_REAL("alpha", SL_POLICY_ALPHA_MIN, SL_POLICY_ALPHA_MAX, 1)},
+                  {SL_ARG_FLAG("blended")},
+                  {SL_ARG_REAL("translation", 0, 1, 0.45)},
+                  {SL_ARG_WORD("interpolation", timm_interpolation_words, SL_POLICY_RANDOM)},
+                  SL_ARG_FILL(124)},
+    .mismatch = timm_augment_mismatch,
+    .draw = draw_timm_augment,
+    .operations = timm_augment_operations};

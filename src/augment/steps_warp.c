@@ -4,24 +4,41 @@
  * torchvision 0.14, which for a rotation are Pillow's. Pure.
  */
 #include "portable_math.h"
-#include "steps_draw.h"
+#include "step_row.h"
 
 #include <math.h>
 #include <string.h>
 
 #define DEGREE (3.14159265358979323846 / 180.0)
 
+#define DEGREES(name, preset) name, SL_NUMBER_REAL, false, -360, 360, preset
+#define SHEAR(name)           name, SL_NUMBER_REAL, false, -89, 89, 0
+
 /* ---- flips ---- */
 
-sluice_status sl_draw_random_flip(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_random_flip(const double *arguments, sl_drawing *drawing)
 {
     return sl_draw_happens(drawing, arguments[0]) ? sl_draw_flip(drawing, false) : SLUICE_OK;
 }
 
-sluice_status sl_draw_random_vertical_flip(const double *arguments, sl_drawing *drawing)
+SL_STEP(random_flip) = {.name = "random_flip",
+                        .text = "mirrored left to right",
+                        .stage = SL_STAGE_FLIP,
+                        .stream = 2,
+                        .arguments = {{SL_ARG_PROBABILITY(0.5)}},
+                        .draw = draw_random_flip};
+
+static sluice_status draw_random_vertical_flip(const double *arguments, sl_drawing *drawing)
 {
     return sl_draw_happens(drawing, arguments[0]) ? sl_draw_flip(drawing, true) : SLUICE_OK;
 }
+
+SL_STEP(random_vertical_flip) = {.name = "random_vertical_flip",
+                                 .text = "mirrored top to bottom",
+                                 .stage = SL_STAGE_FLIP,
+                                 .stream = 4,
+                                 .arguments = {{SL_ARG_PROBABILITY(0.5)}},
+                                 .draw = draw_random_vertical_flip};
 
 /* ---- rotation ---- */
 
@@ -54,7 +71,7 @@ void sl_rotation_matrix(double degrees, uint32_t width, uint32_t height, double 
 
 enum { ROTATION_MIN, ROTATION_MAX, ROTATION_INTERPOLATION, ROTATION_FILL };
 
-sluice_status sl_draw_random_rotation(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_random_rotation(const double *arguments, sl_drawing *drawing)
 {
     double matrix[9];
     uint8_t fill[3];
@@ -66,12 +83,24 @@ sluice_status sl_draw_random_rotation(const double *arguments, sl_drawing *drawi
                         (sl_interpolation)(int)arguments[ROTATION_INTERPOLATION], fill);
 }
 
-const char *sl_random_rotation_mismatch(const double *arguments)
+static const char *random_rotation_mismatch(const double *arguments)
 {
     return arguments[ROTATION_MIN] > arguments[ROTATION_MAX]
                ? "degrees_min must be at most degrees_max"
                : NULL;
 }
+
+SL_STEP(random_rotation) = {.name = "random_rotation",
+                            .text = "turned about its centre, counterclockwise",
+                            .stage = SL_STAGE_GEOMETRY,
+                            .cuts = true,
+                            .stream = 6,
+                            .arguments = {{DEGREES("degrees_min", SL_ARG_GIVEN)},
+                                          {DEGREES("degrees_max", SL_ARG_GIVEN)},
+                                          {SL_ARG_WARPED(SL_NEAREST)},
+                                          SL_ARG_FILL(0)},
+                            .mismatch = random_rotation_mismatch,
+                            .draw = draw_random_rotation};
 
 /* ---- affine ---- */
 
@@ -128,7 +157,7 @@ static double draw_between(sl_drawing *drawing, const double *ends)
     return sl_random_range(&drawing->random, ends[0], ends[1]);
 }
 
-sluice_status sl_draw_random_affine(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_random_affine(const double *arguments, sl_drawing *drawing)
 {
     double matrix[9];
     uint8_t fill[3];
@@ -147,7 +176,7 @@ sluice_status sl_draw_random_affine(const double *arguments, sl_drawing *drawing
                         (sl_interpolation)(int)arguments[AFFINE_INTERPOLATION], fill);
 }
 
-const char *sl_random_affine_mismatch(const double *arguments)
+static const char *random_affine_mismatch(const double *arguments)
 {
     static const struct {
         int least;
@@ -163,6 +192,26 @@ const char *sl_random_affine_mismatch(const double *arguments)
     }
     return NULL;
 }
+
+SL_STEP(random_affine) = {.name = "random_affine",
+                          .text = "turned, moved, scaled and sheared about its centre",
+                          .stage = SL_STAGE_GEOMETRY,
+                          .cuts = true,
+                          .stream = 7,
+                          .arguments = {{DEGREES("degrees_min", SL_ARG_GIVEN)},
+                                        {DEGREES("degrees_max", SL_ARG_GIVEN)},
+                                        {SL_ARG_REAL("translate_x", 0, 1, 0)},
+                                        {SL_ARG_REAL("translate_y", 0, 1, 0)},
+                                        {"scale_min", SL_NUMBER_REAL, true, 0, 1000, 1},
+                                        {"scale_max", SL_NUMBER_REAL, true, 0, 1000, 1},
+                                        {SHEAR("shear_x_min")},
+                                        {SHEAR("shear_x_max")},
+                                        {SHEAR("shear_y_min")},
+                                        {SHEAR("shear_y_max")},
+                                        {SL_ARG_WARPED(SL_NEAREST)},
+                                        SL_ARG_FILL(0)},
+                          .mismatch = random_affine_mismatch,
+                          .draw = draw_random_affine};
 
 /* ---- perspective ---- */
 
@@ -228,7 +277,7 @@ enum {
 };
 
 /* torchvision's RandomPerspective.get_params: corners move inwards by whole pixels. */
-sluice_status sl_draw_random_perspective(const double *arguments, sl_drawing *drawing)
+static sluice_status draw_random_perspective(const double *arguments, sl_drawing *drawing)
 {
     uint8_t fill[3];
     double matrix[9];
@@ -254,3 +303,14 @@ sluice_status sl_draw_random_perspective(const double *arguments, sl_drawing *dr
     return sl_draw_warp(drawing, matrix, drawing->width, drawing->height,
                         (sl_interpolation)(int)arguments[PERSPECTIVE_INTERPOLATION], fill);
 }
+
+SL_STEP(random_perspective) = {.name = "random_perspective",
+                               .text = "seen from a random direction",
+                               .stage = SL_STAGE_GEOMETRY,
+                               .cuts = true,
+                               .stream = 8,
+                               .arguments = {{SL_ARG_REAL("distortion", 0, 1, 0.5)},
+                                             {SL_ARG_PROBABILITY(0.5)},
+                                             {SL_ARG_WARPED(SL_BILINEAR)},
+                                             SL_ARG_FILL(0)},
+                               .draw = draw_random_perspective};

@@ -25,7 +25,7 @@ MAY_USE["formats"] = {"base", "cache", "dataset", "io"}
 # A format is a room of its own, which knows no other: each folder of src/formats.
 FORMAT_MAY_USE = {"base", "cache", "dataset", "io"}
 FORMATS_MAY_USE_TOO = {"tables": {"shapes"}}
-GENERATED = ("format_rows.inc",)
+GENERATED = ("format_rows.inc", "step_rows.inc")
 MAY_USE["verify"] = {"base", "dataset", "decode", "io"}
 MAY_USE["pack"] = {"augment", "base", "dataset", "decode", "formats/shards", "io", "jpeg", "plan", "verify"}
 MAY_USE["unpack"] = {"base", "dataset", "decode", "formats/tar", "io", "pack"}

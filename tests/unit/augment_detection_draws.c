@@ -13,7 +13,7 @@
 #include "geometry.h"
 #include "operations.h"
 #include "recipe.h"
-#include "steps_draw.h"
+#include "step_row.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #include "distributions.h"
 #include "recipes.h"
-#include "steps_draw.h"
+#include "step_row.h"
 #include "test.h"
 
 #include <math.h>

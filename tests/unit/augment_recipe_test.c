@@ -314,12 +314,12 @@ TEST(streams_are_the_same_for_ever)
     }
     for (uint32_t i = 0; i < sl_step_kind_count; i++) {
         for (uint32_t k = 0; k < i; k++) {
-            const sl_step_kind *a = &sl_step_kinds[i];
-            const sl_step_kind *b = &sl_step_kinds[k];
+            const sl_step_kind *a = sl_step_kinds[i];
+            const sl_step_kind *b = sl_step_kinds[k];
             assert_string_not_equal(a->name, b->name);
             assert_true(a->stream == 0 || a->stream != b->stream || a->stream == 1);
         }
-        assert_true(sl_step_kinds[i].stream < SL_STREAMS);
+        assert_true(sl_step_kinds[i]->stream < SL_STREAMS);
     }
 }
 

@@ -236,10 +236,10 @@ static picture picture_of(uint32_t number, sl_random *random)
 /* The step alone; between a crop and a turn; behind another of any kind. */
 static void add_around(sluice_augment *r, sl_random *random, uint32_t kind, uint32_t round)
 {
-    if (sl_step_kinds[kind].members != NULL) { /* it is the first */
+    if (sl_step_kinds[kind]->members != NULL) { /* it is the first */
         round = round % 4 == 3 ? round : 0;
     }
-    if (sl_step_kinds[kind].layers != NULL) { /* it stands behind what gives a size */
+    if (sl_step_kinds[kind]->layers != NULL) { /* it stands behind what gives a size */
         add_random(r, random, sl_step_find(round % 3 == 0 ? "mosaic" : "random_resized_crop"));
         add_random(r, random, sl_step_find("color_jitter"));
     }
@@ -247,14 +247,14 @@ static void add_around(sluice_augment *r, sl_random *random, uint32_t kind, uint
         assert_int_equal(sluice_augment_add(r, "center_crop", (const double[]){20, 10}, 2),
                          SLUICE_OK);
     } else if (round % 4 == 2) {
-        const sl_step_kind *other = &sl_step_kinds[sl_random_below(random, sl_step_kind_count)];
-        const bool layers = sl_step_kinds[kind].layers != NULL; /* of one size, of any boxes */
+        const sl_step_kind *other = sl_step_kinds[sl_random_below(random, sl_step_kind_count)];
+        const bool layers = sl_step_kinds[kind]->layers != NULL; /* of one size, of any boxes */
         if (other->draw != NULL && other->members == NULL && other->layers == NULL &&
             !(layers && (other->looks || other->size != NULL))) {
             add_random(r, random, other);
         }
     }
-    add_random(r, random, &sl_step_kinds[kind]);
+    add_random(r, random, sl_step_kinds[kind]);
     if (round % 4 == 3) {
         assert_int_equal(
             sluice_augment_add(r, "random_rotation", (const double[]){-180, 180, 1, 7}, 4),
@@ -267,7 +267,7 @@ static void add_around(sluice_augment *r, sl_random *random, uint32_t kind, uint
 TEST(any_arguments_on_any_picture)
 {
     for (uint32_t kind = 0; kind < sl_step_kind_count; kind++) {
-        if (sl_step_kinds[kind].draw == NULL) {
+        if (sl_step_kinds[kind]->draw == NULL) {
             continue;
         }
         for (uint32_t round = 0; round < ROUNDS; round += TEST_AMOUNT(1, 3)) {
@@ -294,9 +294,9 @@ TEST(one_pixel_through_every_step)
     picture p = picture_of(0, &random);
     assert_int_equal(sluice_augment_create(&r), SLUICE_OK);
     for (uint32_t kind = 0; kind < sl_step_kind_count; kind++) {
-        if (sl_step_kinds[kind].draw != NULL && sl_step_kinds[kind].size == NULL &&
-            sl_step_kinds[kind].layers == NULL) {
-            add_random(r, &random, &sl_step_kinds[kind]);
+        if (sl_step_kinds[kind]->draw != NULL && sl_step_kinds[kind]->size == NULL &&
+            sl_step_kinds[kind]->layers == NULL) {
+            add_random(r, &random, sl_step_kinds[kind]);
         }
     }
     assert_int_equal(sluice_augment_add(r, "resize", (const double[]){WIDTH, HEIGHT}, 2),
