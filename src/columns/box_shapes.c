@@ -3,8 +3,10 @@
  * The shapes of a sample's objects, of which its boxes are made anew: read when the picture is open
  * and its geometry not yet drawn, behind what the picture has of the decoder's scratch. Worker.
  */
-#include "columns.h"
+#include "column_boxes.h"
+
 #include "error.h"
+#include "orientation.h"
 #include "segmentation.h"
 
 static sluice_status box_shapes_no_memory(const sl_column *column, sluice_error *error)

@@ -3,8 +3,15 @@
  * Boxes in a picture: read before the group is drawn, moved when it is (groups.c), and written
  * here, as ragged or padded columns are. On the worker that makes the row.
  */
-#include "columns.h"
+#include "column_boxes.h"
+
+#include "elements.h"
 #include "error.h"
+#include "group.h"
+#include "kinds.h"
+#include "lengths.h"
+#include "orientation.h"
+#include "watch.h"
 
 /* ---- once ---- */
 
@@ -170,10 +177,10 @@ static sluice_status column_boxes_make(const sl_column *column, sl_row *row, sl_
     return SLUICE_OK;
 }
 
-static void column_boxes_blank(const sl_column *column, uint32_t number, sl_part_view parts)
+static void column_boxes_blank(const sl_column *column, const sl_row_place *at, sl_part_view parts)
 {
-    sl_column_blank_lengths(column, number, parts);
-    note_had(column, number, parts, 0);
+    sl_column_blank_lengths(column, at, parts);
+    note_had(column, at->number, parts, 0);
 }
 
 static void column_boxes_finish(const sl_column *column, uint32_t rows, sl_part_view parts,

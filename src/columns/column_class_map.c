@@ -5,11 +5,16 @@
  * plane's pixels get their elements. On the worker that makes the row; memory is its decoder's
  * scratch, which no picture needs any more.
  */
-#include "columns.h"
+#include "composition.h"
 #include "dtype.h"
+#include "elements.h"
 #include "error.h"
+#include "kinds.h"
+#include "lengths.h"
 #include "names.h"
+#include "orientation.h"
 #include "segmentation.h"
+#include "sizes.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was drawn for a picture: of no field. On the worker that makes the row. */
-#include "columns.h"
+#include "group.h"
+#include "kinds.h"
 
 #include <string.h>
 

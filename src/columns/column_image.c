@@ -3,14 +3,18 @@
  * Pictures: opened and drawn (rows.c), then just the rectangle that is needed is decoded, and
  * goes straight into the row; where rows are mixed, its samples do, and wait there.
  */
+#include "column_image.h"
+
 #include "clock.h"
-#include "columns.h"
+#include "composition.h"
 #include "conversion.h"
 #include "dtype.h"
 #include "error.h"
+#include "kinds.h"
 #include "operations.h"
+#include "orientation.h"
 #include "paste.h"
-#include "shared_picture.h"
+#include "sizes.h"
 
 #include <string.h>
 
@@ -179,17 +183,6 @@ static const sl_converter *converter_of(const sl_column *column, const sl_conver
     return own;
 }
 
-uint8_t *sl_column_picture_row(const sl_column *column, sl_part_view parts, const sl_row_place *at)
-{
-    if (!column->sized) {
-        return sl_column_row(column, parts, SL_IMAGE_ROWS, at->number);
-    }
-    const sluice_size *size = &column->set->buckets[at->bucket];
-    const sl_part *part = &column->set->parts[column->first_part];
-    return parts[column->first_part] +
-           at->number * sl_sized_row(part, sl_sized(size->height, size->width));
-}
-
 /* Pixels are scaled to 0..1 before: a mean above 1 is one of 0..255. */
 static void check_mean(const sl_column *column)
 {
@@ -277,16 +270,6 @@ void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture)
 }
 
 /* ---- each row ---- */
-
-uint8_t *sl_column_left(const sl_column *column, sl_part_view parts, uint32_t row)
-{
-    if (column->part_count > SL_IMAGE_KEPT) {
-        return sl_column_row(column, parts, SL_IMAGE_KEPT, row);
-    }
-    const size_t bytes = column->set->parts[column->first_part].row_bytes;
-    return (uint8_t *)sl_column_row(column, parts, SL_IMAGE_ROWS, row) + bytes -
-           sl_converter_row_bytes(&column->left);
-}
 
 static sluice_status open_picture(const sl_column *column, sl_row *row, sl_picture *picture,
                                   sluice_error *error)
@@ -486,14 +469,14 @@ static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_
     return status == SLUICE_OK ? sl_column_image_finish(column, row, parts, &view, error) : status;
 }
 
-static void column_image_blank(const sl_column *column, uint32_t number, sl_part_view parts)
+static void column_image_blank(const sl_column *column, const sl_row_place *at, sl_part_view parts)
 {
+    const uint32_t number = at->number;
     if (column->request.sizes != SLUICE_SIZES_ONE) {
         sl_column_blank_size(column, parts, number);
         return;
     }
-    memset(sl_column_row(column, parts, 0, number), 0,
-           column->set->parts[column->first_part].row_bytes);
+    sl_column_fill_row(column, at, parts);
     if (column->mirrors_later) {
         *(uint8_t *)sl_column_row(column, parts, SL_IMAGE_FLAGS, number) = SL_ROW_ZERO;
     }
@@ -501,17 +484,6 @@ static void column_image_blank(const sl_column *column, uint32_t number, sl_part
     if (column->mixes) {
         const sl_mixing_row none = sl_mixing_none(number);
         sl_meeting_note(column, parts, number, &none);
-    }
-}
-
-void sl_column_blank_picture(const sl_column *column, const sl_row_place *at, sl_part_view parts)
-{
-    const sluice_size *size = &column->set->buckets[at->bucket];
-    const sl_part *part = &column->set->parts[column->first_part];
-    sl_column_fill_pixels(column, sl_column_picture_row(column, parts, at),
-                          sl_sized_row(part, sl_sized(size->height, size->width)));
-    if (column->mirrors_later) {
-        *(uint8_t *)sl_column_row(column, parts, SL_IMAGE_FLAGS, at->number) = SL_ROW_ZERO;
     }
 }
 

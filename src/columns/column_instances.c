@@ -4,8 +4,10 @@
  * mask of the output's size, drawn after it was moved, ragged or padded along the instances. On the
  * worker that makes the row; memory is its decoder's scratch, which no picture needs any more.
  */
-#include "columns.h"
 #include "error.h"
+#include "kinds.h"
+#include "lengths.h"
+#include "orientation.h"
 #include "paste.h"
 #include "segmentation.h"
 
@@ -155,10 +157,12 @@ static sluice_status make_flat(const sl_column *column, sl_row *row, const sl_in
     return status;
 }
 
-static void column_instances_blank(const sl_column *column, uint32_t number, sl_part_view parts)
+static void column_instances_blank(const sl_column *column, const sl_row_place *at,
+                                   sl_part_view parts)
 {
+    const uint32_t number = at->number;
     const sl_column *lead = &column->set->columns[column->lead];
-    sl_column_blank_lengths(column, number, parts);
+    sl_column_blank_lengths(column, at, parts);
     if (column->most > 0) {
         note_shape(column, parts, number, 0, NULL);
     }

@@ -5,12 +5,16 @@
  * are. On the worker that makes the row; memory is its decoder's scratch.
  */
 #include "clock.h"
-#include "columns.h"
+#include "composition.h"
 #include "dtype.h"
+#include "elements.h"
 #include "error.h"
+#include "kinds.h"
 #include "labels.h"
 #include "names.h"
+#include "orientation.h"
 #include "paste.h"
+#include "sizes.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ints and floats: as numbers, or one-hot. */
-#include "columns.h"
 #include "dtype.h"
 #include "error.h"
+#include "kinds.h"
 #include "names.h"
+#include "row.h"
 
 #include <string.h>
+
+/* Parts of a ONE_HOT that follows a column. */
+enum { SL_ONE_HOT_ROWS, SL_ONE_HOT_CLASS /* u32 */ };
+#define SL_CLASS_NONE UINT32_MAX
 
 /* The dtype that was asked for, or the natural one. */
 static sluice_dtype column_number_dtype_of(const sl_column *column)
@@ -80,12 +85,12 @@ static sluice_status column_number_make(const sl_column *column, sl_row *row, sl
     return SLUICE_OK;
 }
 
-static void column_number_blank(const sl_column *column, uint32_t number, sl_part_view parts)
+static void column_number_blank(const sl_column *column, const sl_row_place *at, sl_part_view parts)
 {
     const sluice_dtype dtype = column->set->parts[column->first_part].dtype;
     const bool integer = column->field.type == SLUICE_FIELD_INT;
     const int64_t ignore = column->set->ignore;
-    column_number_put(sl_column_row(column, parts, 0, number), dtype, ignore,
+    column_number_put(sl_column_row(column, parts, 0, at->number), dtype, ignore,
                       integer ? (double)ignore : 0);
 }
 
@@ -192,8 +197,8 @@ static uint32_t class_of(const sl_column *column, sl_part_view parts, uint32_t r
     return class;
 }
 
-void sl_column_soft_label(const sl_column *column, sl_part_view parts, uint32_t row,
-                          const sl_mixing_row *how)
+static void soft_label(const sl_column *column, sl_part_view parts, uint32_t row,
+                       const sl_mixing_row *how)
 {
     const sl_part *part = &column->set->parts[column->first_part];
     const size_t bytes = sl_dtype_bytes(part->dtype);
@@ -238,13 +243,13 @@ static sluice_status make_one_hot(const sl_column *column, sl_row *row, sl_part_
 }
 
 /* All zero, and no class. */
-static void blank_one_hot(const sl_column *column, uint32_t number, sl_part_view parts)
+static void blank_one_hot(const sl_column *column, const sl_row_place *at, sl_part_view parts)
 {
     const uint32_t none = SL_CLASS_NONE;
     const sl_part *part = &column->set->parts[column->first_part];
-    memset(sl_column_row(column, parts, SL_ONE_HOT_ROWS, number), 0, part->row_bytes);
+    memset(sl_column_row(column, parts, SL_ONE_HOT_ROWS, at->number), 0, part->row_bytes);
     if (column->follows != SL_COLUMN_NONE) {
-        memcpy(sl_column_row(column, parts, SL_ONE_HOT_CLASS, number), &none, sizeof(none));
+        memcpy(sl_column_row(column, parts, SL_ONE_HOT_CLASS, at->number), &none, sizeof(none));
     }
 }
 
@@ -252,4 +257,5 @@ const sl_column_kind sl_column_one_hot = {.name = "one_hot",
                                           .takes = SL_TAKES(INT),
                                           .bind = bind_one_hot,
                                           .make = make_one_hot,
-                                          .blank = blank_one_hot};
+                                          .blank = blank_one_hot,
+                                          .mix = soft_label};

@@ -3,8 +3,11 @@
  * Points in a picture, with COCO's visibility or without: rows of them, which may belong to boxes.
  * On the worker that makes the row, by what was drawn for the group.
  */
-#include "columns.h"
+#include "elements.h"
 #include "error.h"
+#include "kinds.h"
+#include "lengths.h"
+#include "orientation.h"
 #include "paste.h"
 
 #include <float.h>

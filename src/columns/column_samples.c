@@ -6,9 +6,11 @@
  * of pictures, the only media there is; rows are the codec's steps.
  */
 #include "clock.h"
-#include "columns.h"
+#include "column_tensor.h"
 #include "dtype.h"
+#include "elements.h"
 #include "error.h"
+#include "kinds.h"
 #include "names.h"
 
 #include <assert.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors: whole, or the same part of larger ones. */
-#include "columns.h"
+#include "column_tensor.h"
+
+#include "elements.h"
 #include "error.h"
-#include "subvolume.h"
+#include "kinds.h"
 
 #include <string.h>
 

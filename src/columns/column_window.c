@@ -3,8 +3,9 @@
  * Windows: a range of a long tensor. The row's sample is a window, and its bytes are read as far
  * as the columns of the set need them (sl_windows), and no more.
  */
-#include "columns.h"
+#include "elements.h"
 #include "error.h"
+#include "kinds.h"
 
 /* Makes space for the column in the set's windows, which are all of one field and one stride. */
 static sluice_status column_window_join(sl_column *column, sl_column_set *set, sluice_error *error)

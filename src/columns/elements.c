@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kinds of columns have in common that are made of elements. */
-#include "columns.h"
+#include "elements.h"
+
 #include "dtype.h"
 #include "error.h"
 #include "names.h"
@@ -10,12 +11,6 @@
 
 #define HALF_LIMIT     65520.0 /* from here on it rounds to infinity */
 #define BFLOAT16_LIMIT 0x1.ffp127
-
-sluice_status sl_column_refuse(const sl_column *column, sluice_error *error, const char *why)
-{
-    return sl_error_set(error, SLUICE_INVALID, "columns", "column \"%s\": %s", column->request.name,
-                        why);
-}
 
 sluice_status sl_column_elements(sl_column *column, sluice_error *error)
 {

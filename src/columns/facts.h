@@ -7,7 +7,7 @@
 #ifndef SL_FACTS_H
 #define SL_FACTS_H
 
-#include "columns.h"
+#include "row.h"
 
 #define SL_FACTS 3U
 

@@ -3,14 +3,12 @@
  * What a column's request leaves open is what its field means (sl_meaning): formats and units of
  * boxes and points, and which boxes something belongs to. The opener's thread.
  */
-#include "columns.h"
+#include "meaning.h"
+
 #include "error.h"
+#include "kinds.h"
 
 #include <string.h>
-
-/* Boxes or points of a sample, where nobody says how many there are: more than pictures of common
- * datasets have. */
-#define LENGTH_DEFAULT UINT64_C(1024)
 
 static const char *const format_words[] = {"auto", "xyxy", "xywh", "cxcywh"};
 static const char *const coordinate_words[] = {"auto", "relative", "pixels", "indices"};
@@ -170,28 +168,4 @@ sluice_status sl_column_take_meaning(sl_column_set *set, const sl_columns_config
     }
     check_orientation(set, column);
     return status == SLUICE_OK ? follow_boxes(set, config, column, error) : status;
-}
-
-/* ---- lengths ---- */
-
-sluice_status sl_column_default_length(sl_column *column, sluice_error *error)
-{
-    sl_column_request *request = &column->request;
-    const sl_column_set *set = column->set;
-    const sl_column *owner = column->owner != SL_COLUMN_NONE ? &set->columns[column->owner] : NULL;
-    const bool places = column->kind == &sl_column_boxes || column->kind == &sl_column_points;
-    if (request->length != 0) {
-        return SLUICE_OK;
-    }
-    if (owner != NULL && (owner->request.padded || !request->padded)) {
-        request->length = owner->request.length;
-    } else if (places && !request->padded) {
-        const sl_column *lead = &set->columns[column->lead];
-        request->length =
-            LENGTH_DEFAULT * (column->several ? sl_recipe_members_most(&lead->request.recipe) : 1);
-    } else {
-        return sl_column_refuse(column, error,
-                                "it needs a " SL_OPTION("length") ": the most elements of a row");
-    }
-    return SLUICE_OK;
 }

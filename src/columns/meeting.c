@@ -2,9 +2,9 @@
 /* Who is there is a byte for each pair, or row, that changes by atomic or. Workers. */
 #include "meeting.h"
 
-#include "columns.h"
 #include "conversion.h"
 #include "mix_rows.h"
+#include "row.h"
 
 #include <assert.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static void write_labels(const sl_column *column, sl_part_view parts, uint32_t r
     const sl_column_set *set = column->set;
     for (uint32_t i = 0; i < set->count; i++) {
         if (set->columns[i].follows == (uint32_t)(column - set->columns)) {
-            sl_column_soft_label(&set->columns[i], parts, row, how);
+            set->columns[i].kind->mix(&set->columns[i], parts, row, how);
         }
     }
 }
@@ -170,4 +170,14 @@ void sl_meeting_tell(const sl_column_set *set, const sl_row_place *place, uint64
             tell_column(column, place->meeting, parts, &own);
         }
     }
+}
+
+uint8_t *sl_column_left(const sl_column *column, sl_part_view parts, uint32_t row)
+{
+    if (column->part_count > SL_IMAGE_KEPT) {
+        return sl_column_row(column, parts, SL_IMAGE_KEPT, row);
+    }
+    const size_t bytes = column->set->parts[column->first_part].row_bytes;
+    return (uint8_t *)sl_column_row(column, parts, SL_IMAGE_ROWS, row) + bytes -
+           sl_converter_row_bytes(&column->left);
 }

@@ -26,6 +26,18 @@ struct sl_column;
 struct sl_column_set;
 struct sl_row_place;
 
+/* Parts of an IMAGE, from its first; of layers SHARE alone; behind FLAGS only where it mixes, KEPT
+ * only where a row has another partner than it is one to. */
+enum {
+    SL_IMAGE_ROWS,
+    SL_IMAGE_FLAGS,                       /* for the device */
+    SL_IMAGE_MIXED_WITH,                  /* i64: the row that was mixed in */
+    SL_IMAGE_WEIGHT,                      /* f32: the share of its own */
+    SL_IMAGE_MIXING,                      /* the same, for the device */
+    SL_IMAGE_SHARE = SL_IMAGE_MIXED_WITH, /* f32: of its own layer */
+    SL_IMAGE_KEPT = SL_IMAGE_MIXING + 1 /* samples, until the row and the one behind it are made */
+};
+
 /* Of one step, in its slot. */
 typedef struct sl_meeting {
     sl_mixing_batch batch;
@@ -43,5 +55,7 @@ void sl_meeting_tell(const struct sl_column_set *set, const struct sl_row_place 
 /* Writes what is told of a row to the consumer and the device. */
 void sl_meeting_note(const struct sl_column *column, sl_part_view parts, uint32_t row,
                      const sl_mixing_row *how);
+/* Returns where an IMAGE that mixes on the host leaves the samples of a row. */
+uint8_t *sl_column_left(const struct sl_column *column, sl_part_view parts, uint32_t row);
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef SL_NATURAL_COLUMNS_H
 #define SL_NATURAL_COLUMNS_H
 
-#include "columns.h"
+#include "column.h"
 
 /* The column of field `number` < config->field_count. END: it has none. INVALID: it is a picture
  * without a recipe, or one that looks like the mask of another, which has to be said. */

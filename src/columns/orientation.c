@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which way up an image is decoded, and how what follows it is turned: bound once; for each image
- * on the worker that makes the row, between its header and its draw.
- */
-#include "columns.h"
+/* Binds a group once, then decides for each image. */
+#include "orientation.h"
+
 #include "error.h"
+#include "kinds.h"
 
 #include <assert.h>
 

@@ -3,6 +3,8 @@
 #include "paste.h"
 
 #include "error.h"
+#include "kinds.h"
+#include "lengths.h"
 #include "memory.h"
 
 #include <math.h>

@@ -18,7 +18,7 @@
 #ifndef SL_PASTE_H
 #define SL_PASTE_H
 
-#include "columns.h"
+#include "group.h"
 #include "shape_store.h"
 
 /* Of an object of the row's own pictures. */

@@ -8,6 +8,7 @@
 #include "shared_draws.h"
 
 #include "error.h"
+#include "kinds.h"
 
 #define STAGE "columns"
 

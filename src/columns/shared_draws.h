@@ -3,7 +3,7 @@
 #ifndef SL_SHARED_DRAWS_H
 #define SL_SHARED_DRAWS_H
 
-#include "columns.h"
+#include "column.h"
 
 /* Once all columns are bound. INVALID: which column cannot share what, and what to write. */
 sluice_status sl_shared_draws_check(const sl_column_set *set, sluice_error *error);

@@ -6,7 +6,11 @@
 #include "shared_picture.h"
 
 #include "clock.h"
+#include "column_image.h"
+#include "group_draw.h"
+#include "kinds.h"
 #include "minmax.h"
+#include "orientation.h"
 
 void sl_shared_bind(sl_column_set *set)
 {

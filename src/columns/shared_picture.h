@@ -16,20 +16,11 @@
 #ifndef SL_SHARED_PICTURE_H
 #define SL_SHARED_PICTURE_H
 
-#include "columns.h"
+#include "row.h"
 
 /* Once all columns are bound: finds those that share. */
 void sl_shared_bind(sl_column_set *set);
 /* Makes the columns that share a picture with `first`; the bits of those that are made. */
 uint64_t sl_shared_make(const sl_column *first, sl_row *row, sl_part_view parts);
-
-/* ---- of column_image.c ---- */
-
-/* How small the picture may be decoded for a program: 0 x 0 for as it is. */
-void sl_column_image_least(const sl_row *row, const sl_params *params, uint32_t *width,
-                           uint32_t *height);
-/* Makes the row of a view that covers what its program needs. */
-sluice_status sl_column_image_finish(const sl_column *column, sl_row *row, sl_part_view parts,
-                                     const sl_image *view, sluice_error *error);
 
 #endif

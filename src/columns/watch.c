@@ -4,7 +4,10 @@
  * is not. Workers: counters of a column's first boxes are relaxed, since nothing hangs on their
  * order; how long rows are is counted under the watch's mutex.
  */
-#include "columns.h"
+#include "watch.h"
+
+#include "kinds.h"
+#include "lengths.h"
 #include "option_text.h"
 #include "thread.h"
 

@@ -3,9 +3,10 @@
  * Rows of pictures of several sizes, as they are when all are made: moved together, or spread out
  * with zeros, in place; against a model that copies value by value.
  */
-#include "columns.h"
 #include "dtype.h"
+#include "kinds.h"
 #include "philox.h"
+#include "sizes.h"
 #include "test.h"
 
 #include <stdlib.h>

@@ -4,9 +4,12 @@
  * back. Each row is made where there is space for the largest that there can be; `finish`, on the
  * thread that made the last one, moves them to where they belong.
  */
-#include "columns.h"
+#include "sizes.h"
+
 #include "dtype.h"
+#include "elements.h"
 #include "error.h"
+#include "kinds.h"
 #include "minmax.h"
 
 #include <assert.h>
@@ -178,15 +181,28 @@ void sl_column_fill_pixels(const sl_column *column, uint8_t *to, uint64_t bytes)
     }
 }
 
-void sl_column_blank_pixels(const sl_column *column, uint32_t number, sl_part_view parts)
+void sl_column_fill_row(const sl_column *column, const sl_row_place *at, sl_part_view parts)
 {
-    uint64_t bytes = column->set->parts[column->first_part].row_bytes;
+    const sl_part *part = &column->set->parts[column->first_part];
+    uint64_t bytes = part->row_bytes;
+    if (column->sized) {
+        const sluice_size *size = &column->set->buckets[at->bucket];
+        bytes = sl_sized_row(part, sl_sized(size->height, size->width));
+    }
+    sl_column_fill_pixels(column, sl_column_picture_row(column, parts, at), bytes);
+}
+
+void sl_column_blank_pixels(const sl_column *column, const sl_row_place *at, sl_part_view parts)
+{
+    const uint32_t number = at->number;
     if (sl_column_varies(column)) { /* its picture may be there */
         const int32_t *size = size_of(&column->set->columns[column->lead], parts, number);
         memcpy(size_of(column, parts, number), size, 2 * sizeof(*size));
-        bytes = made_bytes(column, size);
+        sl_column_fill_pixels(column, sl_column_row(column, parts, 0, number),
+                              made_bytes(column, size));
+        return;
     }
-    sl_column_fill_pixels(column, sl_column_row(column, parts, 0, number), bytes);
+    sl_column_fill_row(column, at, parts);
 }
 
 /* ---- when all are made ---- */
@@ -274,4 +290,15 @@ void sl_column_finish_sizes(const sl_column *column, uint32_t rows, sl_part_view
     case SLUICE_SIZES_ONE:
         break;
     }
+}
+
+uint8_t *sl_column_picture_row(const sl_column *column, sl_part_view parts, const sl_row_place *at)
+{
+    if (!column->sized) {
+        return sl_column_row(column, parts, SL_IMAGE_ROWS, at->number);
+    }
+    const sluice_size *size = &column->set->buckets[at->bucket];
+    const sl_part *part = &column->set->parts[column->first_part];
+    return parts[column->first_part] +
+           at->number * sl_sized_row(part, sl_sized(size->height, size->width));
 }

@@ -4,25 +4,25 @@
  * and what a batch still needs when all its rows are made. Workers, each row by one of
  * them, over a set that no longer changes.
  */
-#include "clock.h"
 #include "columns.h"
+
+#include "clock.h"
 #include "error.h"
 #include "facts.h"
-#include "packed_value.h"
+#include "kinds.h"
+#include "lengths.h"
+#include "memory.h"
 #include "paste.h"
 #include "shared_picture.h"
+#include "sizes.h"
 
 #include <string.h>
 
 static void blank_column(const sl_column *column, const sl_row_place *at, sl_part_view parts)
 {
     const uint32_t number = at->number;
-    if (column->sized) {
-        sl_column_blank_picture(column, at, parts);
-        return;
-    }
     if (column->kind->blank != NULL) {
-        column->kind->blank(column, number, parts);
+        column->kind->blank(column, at, parts);
         return;
     }
     for (uint32_t i = 0; i < column->part_count; i++) {
@@ -200,23 +200,57 @@ void sl_columns_finish(const sl_column_set *set, uint32_t rows, uint32_t bucket,
     }
 }
 
-sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *bytes,
-                              sluice_error *error)
+static sluice_status open_pastes(const sl_column_set *set, sl_row *row, sluice_error *error)
 {
-    if (sl_is_packed(&row->values.of[column->field_number])) {
-        sl_scratch_reset(sl_decoder_scratch(row->decoder));
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
+        const sl_column *column = &set->columns[i];
+        if (!column->pastes) {
+            continue;
+        }
+        if (row->pastes == NULL) {
+            row->pastes = sl_calloc(set->groups, sizeof(*row->pastes));
+        }
+        status = row->pastes != NULL ? sl_paste_open(column, &row->pastes[column->group], error)
+                                     : sl_no_memory(error, "columns", "for rows");
     }
-    return sl_row_bytes(row, column->field_number, bytes, error);
+    return status;
 }
 
-sluice_status sl_row_bytes(sl_row *row, uint32_t field, sl_bytes *bytes, sluice_error *error)
+sluice_status sl_row_open(const sl_column_set *set, sl_row *row, sluice_error *error)
 {
-    const sl_value *value = &row->values.of[field];
-    *bytes = value->bytes;
-    if (!sl_is_packed(value)) {
-        return SLUICE_OK;
+    row->columns = set;
+    row->boxes = set->box_lists > 0 ? sl_calloc(set->box_lists, sizeof(*row->boxes)) : NULL;
+    if (set->box_lists > 0 && row->boxes == NULL) {
+        return sl_no_memory(error, "columns", "for rows");
     }
-    sl_scratch *scratch = sl_decoder_scratch(row->decoder);
-    return sl_packed_unpack(sl_decoder_frame(row->decoder), value, scratch->limit, scratch, bytes,
-                            error);
+    sluice_status status = sl_canvases_open(set, row, error);
+    if (status == SLUICE_OK) {
+        status = open_pastes(set, row, error);
+    }
+    for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
+        const sl_column *column = &set->columns[i];
+        if (column->kind == &sl_column_boxes) {
+            status = sl_boxes_open(&row->boxes[column->box_list], column->request.length, error);
+        }
+    }
+    if (status != SLUICE_OK) {
+        sl_row_close(set, row);
+    }
+    return status;
+}
+
+void sl_row_close(const sl_column_set *set, sl_row *row)
+{
+    for (uint32_t i = 0; row->boxes != NULL && i < set->box_lists; i++) {
+        sl_boxes_close(&row->boxes[i]);
+    }
+    sl_canvases_close(set, row);
+    for (uint32_t i = 0; row->pastes != NULL && i < set->groups; i++) {
+        sl_paste_close(&row->pastes[i]);
+    }
+    sl_free(row->pastes);
+    sl_free(row->boxes);
+    row->pastes = NULL;
+    row->boxes = NULL;
 }

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * column: a request, the column that it becomes, the column's kind, and the set of all columns.
+ *
+ * Purpose: binding turns each request (sluice/columns.h) into a column of a set, once. A kind is a
+ * table of functions: one file, and one row of the table in columns.c. Everything else here knows
+ * kinds by that table only.
+ * Geometry groups: the columns of a group share one draw of a sample's geometry. The group's lead
+ * is an image column; the draw uses its recipe and its size. Columns that follow join in `bind`
+ * (group.h).
+ * Threads: the opener binds; a bound set does not change, so workers read it without a lock.
+ * Memory: sl_columns_close frees what a set owns. Requests are copies; strings and recipes too.
+ */
+#ifndef SL_COLUMN_H
+#define SL_COLUMN_H
+
+#include "apply.h"
+#include "batch_mixing.h"
+#include "boxes.h"
+#include "cast.h"
+#include "decoder.h"
+#include "notices.h"
+#include "parts.h"
+#include "turn.h"
+#include "value.h"
+
+#include <sluice/columns.h>
+
+#define SL_COLUMNS_MAX       64U
+#define SL_COLUMN_NONE       UINT32_MAX
+#define SL_GROUP_NONE        UINT32_MAX
+#define SL_COLUMN_NAME_BYTES 32U
+#define SL_MIRROR_MAX        256U
+#define SL_CHANNELS_MAX      64U
+#define SL_MEMBERS_MAX       (SLUICE_PARTNERS_MAX + 1U)
+
+/* A column as it was asked for. Its strings and its recipe are copies. */
+typedef struct sl_column_request {
+    sluice_column_kind kind;
+    char field[SL_FIELD_NAME_BYTES], name[SL_COLUMN_NAME_BYTES];
+    sluice_augment recipe; /* IMAGE */
+    int32_t dtype;
+    sluice_layout layout;
+    uint64_t length, stride, offset;
+    sluice_column_part part;
+    bool truncates, may_miss;
+    uint32_t dims;
+    int64_t shape[SLUICE_TENSOR_DIMS_MAX];
+    char mixes[SL_COLUMN_NAME_BYTES]; /* ONE_HOT: column whose mixing it follows; "": none */
+    double smoothing;
+    char follows[SL_COLUMN_NAME_BYTES]; /* column whose picture, or boxes, it follows; "": none */
+    double fill;
+    sluice_column_interpolation interpolation;
+    uint32_t channels;
+    sl_box_rule boxes; /* BOXES, POINTS: `relative` and `out_relative` */
+    sluice_coordinates
+        coordinates; /* BOXES, POINTS; once bound not AUTO, and `relative` goes by it */
+    sluice_orientation orientation;   /* of what follows an image; AUTO: the field's */
+    char shapes[SL_FIELD_NAME_BYTES]; /* BOXES: field that they are made anew of; "": none */
+    char labels[SL_FIELD_NAME_BYTES], crowds[SL_FIELD_NAME_BYTES]; /* MASK of shapes; "": none */
+    double background, ignore;                                     /* MASK of shapes */
+    sluice_column_overlap overlap;
+    bool is_of_shapes; /* MASK: one of those was given */
+    bool padded;
+    uint32_t point_values, mirror_count;
+    uint8_t mirror[SL_MIRROR_MAX];
+    uint32_t partner; /* member of the row that it is of; what follows goes by what it follows */
+    sluice_column_sizes sizes;
+    uint32_t max_width, max_height;
+} sl_column_request;
+
+struct sluice_columns {
+    sluice_error first_error; /* status 0: none */
+    uint32_t count;
+    sl_column_request requests[SL_COLUMNS_MAX];
+};
+
+/* A field that a column reads beside its own. */
+typedef struct sl_beside {
+    sl_field field;  /* a copy */
+    uint32_t number; /* SL_FIELD_NONE: there is none */
+} sl_beside;
+
+/* What is looked at until a notice is given, or is not needed (watch.c). */
+typedef struct sl_watch {
+    _Atomic uint32_t looked, invalid; /* BOXES: of the first ones that were read */
+    _Atomic bool settled;             /* RAGGED, PADDED: whether rows are as long as boxes; BOXES:
+                                         whether a batch lost them all */
+    uint32_t rows;                    /* of that, under the notices' mutex, as: */
+    uint64_t lengths;                 /* bits, of lengths modulo 64 */
+} sl_watch;
+
+typedef struct sl_column sl_column;
+typedef struct sl_column_set sl_column_set;
+typedef struct sl_row sl_row;             /* row.h */
+typedef struct sl_row_place sl_row_place; /* row.h */
+typedef struct sl_paste sl_paste;         /* paste.h */
+
+/* What a kind implements. */
+#define SL_TAKES(type) (1U << SLUICE_FIELD_##type)
+typedef struct sl_column_kind {
+    const char *name;
+    uint32_t takes; /* types of fields: an or of SL_TAKES; 0: it is of no field */
+    /* Once: checks the request against the field and the set so far, and adds the column's parts.
+     */
+    sluice_status (*bind)(sl_column *column, sl_column_set *set, sluice_error *error);
+    /* Of what can lead a group: opens the picture that its geometry is of, in the row's decoder;
+     * `make` is next. NULL: it cannot. */
+    sluice_status (*open)(const sl_column *column, sl_row *row, sl_picture *picture,
+                          sluice_error *error);
+    /* Makes the column's row from row->values. */
+    sluice_status (*make)(const sl_column *column, sl_row *row, sl_part_view parts,
+                          sluice_error *error);
+    /* Fills a row that holds no sample. NULL: all its parts are zero then. */
+    void (*blank)(const sl_column *column, const sl_row_place *at, sl_part_view parts);
+    /* Of what belongs to boxes: objects are pasted over those of its row (paste.h), of which the
+     * values of those that are gone are dropped next. NULL: nothing to do. */
+    void (*cover)(const sl_column *column, const sl_row *row, sl_part_view parts,
+                  const sl_paste *paste);
+    /* For a column that follows one whose rows are mixed: makes its row, once both partners are
+     * there. NULL: it cannot follow. */
+    void (*mix)(const sl_column *column, sl_part_view parts, uint32_t row,
+                const sl_mixing_row *how);
+    /* All `rows` rows are made; `sizes`: elements of each ragged part. NULL: nothing to do. */
+    void (*finish)(const sl_column *column, uint32_t rows, sl_part_view parts, uint64_t *sizes);
+} sl_column_kind;
+
+struct sl_column {
+    const sl_column_kind *kind;
+    const sl_column_set *set; /* that it belongs to */
+    sl_column_request request;
+    sl_field field;        /* a copy */
+    uint32_t field_number; /* SL_FIELD_NONE: of no field */
+    uint32_t first_part, part_count;
+    uint32_t group;    /* of geometry; SL_GROUP_NONE */
+    bool leads;        /* its group */
+    bool pastes;       /* IMAGE: objects, which are those of */
+    uint32_t objects;  /* a column of boxes of its group */
+    bool several;      /* its group is of several members: */
+    uint32_t member;   /* the first one, or the only one, that it is made of */
+    uint32_t lead;     /* the column that leads it; SL_COLUMN_NONE */
+    uint32_t owner;    /* column of the boxes that its rows belong to; SL_COLUMN_NONE */
+    uint32_t box_list; /* BOXES: its number among them */
+    sl_beside shapes;  /* BOXES */
+    sl_beside labels;  /* MASK of shapes */
+    sl_beside crowds;  /* likewise, and BOXES */
+    uint8_t fill[8];   /* MASK: an element; else zero */
+    sluice_orientation orientation; /* IMAGE: as it is decoded, AUTO: as the decoder does; what
+                                       follows one: as it was annotated, AUTO: as it is decoded, or
+                                       of a MASK as its size says */
+    bool orients;                   /* IMAGE: something goes by which way up it is */
+    bool by_size;     /* IMAGE: it, or what follows it, goes by what was annotated as its size: */
+    bool dependent;   /* what follows it does */
+    bool by_own_size; /* MASK: its own size has to tell which way up it is; IMAGE: of one that
+                         follows it */
+    uint32_t width_field, height_field;
+    uint32_t picture;     /* IMAGE: its number among them */
+    bool bucketed;        /* IMAGE: its recipe goes by the size of the batch's bucket */
+    bool sized;           /* and has it at its end; of a MASK: its picture does */
+    uint32_t sizes_part;  /* of several sizes in a batch: the part that has them */
+    uint32_t pixel_bytes; /* of such: all of a pixel's values */
+    /* IMAGE */
+    sl_converter converter;
+    bool mirrors_later; /* flips are left to the device; SL_PART_HIDDEN has the flags */
+    bool mixes;         /* rows with their partners: */
+    bool mixes_later;   /* on the device */
+    uint32_t mixer;     /* its number among those that do */
+    sl_mixing mixing;
+    sl_converter left; /* what rows are made by until they meet */
+    uint64_t views;    /* columns that are of its picture, itself among them, of which it is the
+                          first; 0: it is not, or the only one (shared_picture.h) */
+    /* ONE_HOT */
+    uint32_t follows; /* column whose mixing it follows; SL_COLUMN_NONE */
+    double on, off;   /* at the class, and elsewhere */
+    /* columns of elements */
+    sl_cast cast;
+    uint64_t most;                     /* INSTANCES, of pictures of several sizes: masks of a row */
+    bool is_field;                     /* a row is the field's bytes, as they are */
+    uint64_t elements;                 /* of a row; RAGGED, PADDED: of one step of the length */
+    uint32_t stored_bytes, made_bytes; /* of one element */
+};
+
+/* What windows are cut from, when there are any: then they are what the plan counts. */
+typedef struct sl_windows {
+    uint32_t field; /* SL_FIELD_NONE: there are none */
+    uint64_t span;  /* elements from a window's beginning to the end of its last column */
+    uint64_t stride;
+    uint32_t element_bytes; /* as stored */
+} sl_windows;
+
+struct sl_column_set {
+    sl_column *columns;
+    uint32_t count;
+    uint32_t order[SL_COLUMNS_MAX]; /* in which they are made: leads first */
+    uint64_t wanted;                /* fields, as in sl_values */
+    uint64_t wanted_of[SL_MEMBERS_MAX];
+    uint32_t members; /* of a row, at most */
+    sl_part parts[SL_PARTS_MAX];
+    uint32_t part_count, ragged_count, pictures, groups, mixers, box_lists;
+    uint32_t batch; /* rows; 0: not known */
+    sl_windows windows;
+    uint32_t copied; /* number of a column whose rows are its field's bytes as they are; NONE */
+    int64_t ignore;  /* what integers are where there is none */
+    const sluice_size *buckets; /* sizes of pictures, by bucket of a batch; NULL: there are none */
+    uint32_t bucket_count;
+    sluice_exif exif;
+    sl_notices *notices; /* of the opener's; NULL: nobody reads them */
+    sl_watch *watches;   /* by column; NULL: nobody reads notices */
+    bool redraws;        /* a column may want a row drawn again, once its members are there */
+    bool apart;          /* each column opens and decodes its picture for itself: to compare with */
+};
+
+typedef struct sl_columns_config {
+    const sluice_columns *asked; /* NULL: every field with a natural column */
+    const sluice_augment
+        *recipe;        /* of pictures that were not asked for; NULL: there must be none */
+    sluice_dtype dtype; /* of those */
+    sluice_layout layout;
+    const sl_field *fields;
+    uint32_t field_count;
+    int64_t ignore_index;
+    uint32_t batch;             /* rows of one; 0: not to be looked at */
+    const sluice_size *buckets; /* which stay; NULL: there are none */
+    uint32_t bucket_count;
+    sluice_exif exif;
+    sl_notices *notices; /* which stay open; NULL: nobody reads them */
+} sl_columns_config;
+
+/* Adds a part NAME + suffix; NULL with an error: there are too many. The caller fills in rows,
+ * dtype and role. */
+sl_part *sl_column_add_part(sl_column_set *set, sl_column *column, const char *suffix,
+                            sluice_error *error);
+/* Adds the part whose rows the request describes: dtype, shape, and column->elements of them.
+ * INVALID: as above. */
+sluice_status sl_column_add_asked(sl_column_set *set, sl_column *column, sluice_error *error);
+/* INVALID, with a sentence about the column. */
+sluice_status sl_column_refuse(const sl_column *column, sluice_error *error, const char *why);
+/* Row `row` of the column's part `part` (0: the first). */
+static inline void *sl_column_row(const sl_column *column, sl_part_view parts, uint32_t part,
+                                  uint64_t row)
+{
+    const uint32_t number = column->first_part + part;
+    return parts[number] + row * column->set->parts[number].row_bytes;
+}
+/* True if its images have several sizes in a batch. */
+static inline bool sl_column_varies(const sl_column *column)
+{
+    return column->request.sizes != SLUICE_SIZES_ONE;
+}
+/* The column that leads its group: itself, if it leads or follows none. */
+static inline const sl_column *sl_column_lead_of(const sl_column *column)
+{
+    return column->lead != SL_COLUMN_NONE ? &column->set->columns[column->lead] : column;
+}
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds the image or the boxes that a column follows. The opener's thread.
+ */
+#include "group.h"
+
+#include "error.h"
+#include "kinds.h"
+
+#include <assert.h>
+#include <string.h>
+
+static bool can_be_followed(const sl_column *column, bool owned)
+{
+    return column->kind == &sl_column_image || (owned && column->kind == &sl_column_boxes);
+}
+
+/* The only picture before it. */
+static sluice_status find_only_picture(const sl_column_set *set, const sl_column *column,
+                                       uint32_t *found, sluice_error *error)
+{
+    *found = SL_COLUMN_NONE;
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (set->columns[i].kind != &sl_column_image) {
+            continue;
+        }
+        if (*found != SL_COLUMN_NONE) {
+            return sl_column_refuse(column, error,
+                                    "there are several pictures before it: say which it follows "
+                                    "(" SL_OPTION("follows") ")");
+        }
+        *found = i;
+    }
+    return *found != SL_COLUMN_NONE
+               ? SLUICE_OK
+               : sl_column_refuse(column, error,
+                                  "it follows a picture, and there is no image column before it");
+}
+
+static sluice_status find_followed(const sl_column_set *set, const sl_column *column, bool owned,
+                                   uint32_t *found, sluice_error *error)
+{
+    const char *name = column->request.follows;
+    if (name[0] == '\0') {
+        return find_only_picture(set, column, found, error);
+    }
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (strcmp(set->columns[i].request.name, name) == 0) {
+            *found = i;
+            return can_be_followed(&set->columns[i], owned)
+                       ? SLUICE_OK
+                       : sl_error_set(error, SLUICE_INVALID, "columns",
+                                      "column \"%s\": it follows \"%s\", which is no column of "
+                                      "%s",
+                                      column->request.name, name,
+                                      owned ? "pictures or boxes" : "pictures");
+        }
+    }
+    return sl_error_set(error, SLUICE_INVALID, "columns",
+                        "column \"%s\": it follows \"%s\", and there is no such column before it",
+                        column->request.name, name);
+}
+
+sluice_status sl_column_follow(sl_column_set *set, sl_column *column, bool owned,
+                               sluice_error *error)
+{
+    uint32_t found = 0;
+    const sluice_status status = find_followed(set, column, owned, &found, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    const sl_column *followed = &set->columns[found];
+    if (column->request.partner != 0) {
+        return sl_column_refuse(column, error,
+                                "it is of the sample of the column that it follows: give that one "
+                                "the " SL_OPTION("partner"));
+    }
+    column->group = followed->group;
+    column->lead = followed->leads ? found : followed->lead;
+    column->several = followed->several;
+    column->member = followed->member;
+    column->owner = followed->kind == &sl_column_boxes ? found : SL_COLUMN_NONE;
+    return SLUICE_OK;
+}
+
+void sl_column_lead(sl_column_set *set, sl_column *column)
+{
+    _Static_assert(SL_COLUMNS_MAX <= SL_GROUPS_MAX, "each column may lead a group");
+    assert(column->kind->open != NULL);
+    column->group = set->groups++;
+    column->leads = true;
+}

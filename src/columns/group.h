@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * group: geometry groups: who leads one, who follows, and what was drawn for it.
+ *
+ * Purpose: in `bind` an image column begins a group, and columns that go by its geometry join it.
+ * For each row a group has one draw (group_draw.h); in `make` its columns read that draw: its trail
+ * moves places, its key draws the program for labels.
+ * Threads: bound by the opener; a draw belongs to a worker's row. Memory: none.
+ */
+#ifndef SL_GROUP_H
+#define SL_GROUP_H
+
+#include "row.h"
+
+/* Which way up a group's image is (orientation.h). */
+typedef struct sl_image_frame {
+    sl_turn stored;               /* its EXIF orientation, and its size as stored */
+    bool upright;                 /* it is decoded turned */
+    sluice_orientation annotated; /* as its annotated size says: STORED or UPRIGHT */
+} sl_image_frame;
+
+/* What was drawn for a group, and by which key. */
+typedef struct sl_group_draw {
+    sl_draw_key key;
+    sl_params params;
+    uint32_t attempt; /* how often the row was drawn before for this group's sake */
+    sl_image_frame frame;
+} sl_group_draw;
+
+/* Begins a group that the column leads. Its kind can `open`. */
+void sl_column_lead(sl_column_set *set, sl_column *column);
+/* Joins the group of the image that the column follows; or of the boxes, which own its rows then
+ * (`owned`: they may). INVALID: no such column stands before it. */
+sluice_status sl_column_follow(sl_column_set *set, sl_column *column, bool owned,
+                               sluice_error *error);
+
+#endif
