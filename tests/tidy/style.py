@@ -108,6 +108,7 @@ class Tree:
         self.types = {}  # (path, line) of each definition of a type of src/, by name
         self.called = {}  # by a header of src/, by its name: functions of the files that include it
         self.included = {}  # by a file of src/: names of headers
+        self.headers = {}  # headers of the same folder that a header of src/ includes
         self.mentions = []  # (path, line, name) in comments and documents
 
     def report(self, path, line, rule, message):
@@ -366,6 +367,25 @@ def is_called_by_loops(tree, path, name, seen=()):
     return False
 
 
+def collect_headers(tree, path, text):
+    own = os.path.dirname(path)
+    names = re.findall(r'^\s*#\s*include "([^"/]+)"', text, re.M)
+    tree.headers[path] = {f"{own}/{name}" for name in names if os.path.exists(os.path.join(tree.root, own, name))}
+
+
+def check_header_cycles(tree):
+    """Headers of a module stand above each other: what includes a header is not included by it, by no detour."""
+    left = dict(tree.headers)
+    while True:
+        lowest = [path for path, included in left.items() if not included & left.keys()]
+        if not lowest:
+            break
+        for path in lowest:
+            del left[path]
+    for path in sorted(left):
+        tree.report(path, 1, "cycle", f"is in a cycle of includes, or above one: {', '.join(sorted(left[path] & left.keys()))}")
+
+
 def check_statics(tree):
     """A static function's name is the only one of its kind in src/, but for the same kernel at several levels."""
     for name, places in sorted(tree.statics.items()):
@@ -415,9 +435,12 @@ def check(root):
         if path.startswith("src/") and path.endswith((".c", ".h")):
             collect_statics(tree, path, text)
             collect_types(tree, path, text)
+            if path.endswith(".h"):
+                collect_headers(tree, path, text)
     check_mentions(tree)
     check_statics(tree)
     check_types(tree)
+    check_header_cycles(tree)
     return tree.findings
 
 
