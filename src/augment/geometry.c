@@ -312,8 +312,8 @@ static void crop_warp(sl_drawing *drawing, sl_geometry *g, int64_t x, int64_t y,
     g->warp.height = height;
 }
 
-sluice_status sl_draw_crop(sl_drawing *drawing, int64_t x, int64_t y, uint32_t width,
-                           uint32_t height, const uint8_t fill[3])
+static sluice_status draw_crop_to(sl_drawing *drawing, int64_t x, int64_t y, uint32_t width,
+                                  uint32_t height, const uint8_t fill[3])
 {
     sluice_status status = check_side(drawing, width, height);
     sl_geometry *g = status == SLUICE_OK ? open_geometry(drawing) : NULL;
@@ -351,8 +351,8 @@ static bool box_can_resize(const sl_mapping *box, sl_interpolation interpolation
            (interpolation != SL_NEAREST || !(box->flip_x || box->flip_y));
 }
 
-sluice_status sl_draw_resize(sl_drawing *drawing, uint32_t width, uint32_t height,
-                             sl_interpolation interpolation)
+static sluice_status draw_resize_to(sl_drawing *drawing, uint32_t width, uint32_t height,
+                                    sl_interpolation interpolation)
 {
     sluice_status status = check_side(drawing, width, height);
     if (status == SLUICE_OK && width == drawing->width && height == drawing->height) {
@@ -386,7 +386,7 @@ sluice_status sl_draw_resize(sl_drawing *drawing, uint32_t width, uint32_t heigh
     return SLUICE_OK;
 }
 
-sluice_status sl_draw_flip(sl_drawing *drawing, bool vertical)
+static sluice_status draw_flip_to(sl_drawing *drawing, bool vertical)
 {
     sl_geometry *g = open_geometry(drawing);
     if (g == NULL) {
@@ -407,8 +407,9 @@ sluice_status sl_draw_flip(sl_drawing *drawing, bool vertical)
     return SLUICE_OK;
 }
 
-sluice_status sl_draw_warp(sl_drawing *drawing, const double matrix[9], uint32_t width,
-                           uint32_t height, sl_interpolation interpolation, const uint8_t fill[3])
+static sluice_status draw_warp_to(sl_drawing *drawing, const double matrix[9], uint32_t width,
+                                  uint32_t height, sl_interpolation interpolation,
+                                  const uint8_t fill[3])
 {
     sluice_status status = check_side(drawing, width, height);
     sl_geometry *g = status == SLUICE_OK ? open_geometry(drawing) : NULL;
@@ -443,7 +444,7 @@ sluice_status sl_draw_warp(sl_drawing *drawing, const double matrix[9], uint32_t
     return SLUICE_OK;
 }
 
-sluice_status sl_draw_tile(sl_drawing *drawing, const sl_tile *tile)
+static sluice_status draw_tile_to(sl_drawing *drawing, const sl_tile *tile)
 {
     const double place[9] = {1, 0, (double)-tile->x, 0, 1, (double)-tile->y, 0, 0, 1};
     const uint32_t width = tile->width;
@@ -466,7 +467,7 @@ sluice_status sl_draw_tile(sl_drawing *drawing, const sl_tile *tile)
     return SLUICE_OK;
 }
 
-static void end_layer(sl_drawing *drawing, bool alone)
+static void end_layer_of(sl_drawing *drawing, bool alone)
 {
     sl_params *params = drawing->params;
     sl_drawing_close(drawing);
@@ -478,6 +479,14 @@ static void end_layer(sl_drawing *drawing, bool alone)
     params->layer_trail = params->trail;
     params->share = 1;
     params->absent = params->absent || (alone && drawing->layer > 0);
+}
+
+static void end_layer(sl_drawing *drawing, bool alone)
+{
+    end_layer_of(drawing, alone);
+    if (drawing->twin != NULL) {
+        end_layer_of(drawing->twin, alone);
+    }
 }
 
 void sl_draw_blend(sl_drawing *drawing, float share, bool alone)
@@ -494,8 +503,8 @@ void sl_draw_paste(sl_drawing *drawing, uint64_t key, double chance, bool alone)
     drawing->params->paste_chance = chance;
 }
 
-sluice_status sl_draw_border(sl_drawing *drawing, uint32_t left, uint32_t top, uint32_t width,
-                             uint32_t height, double mode)
+static sluice_status draw_border_to(sl_drawing *drawing, uint32_t left, uint32_t top,
+                                    uint32_t width, uint32_t height, double mode)
 {
     sl_operation *operation = sl_draw_operation(drawing, &sl_operation_pad);
     if (operation == NULL) {
@@ -509,4 +518,56 @@ sluice_status sl_draw_border(sl_drawing *drawing, uint32_t left, uint32_t top, u
     sl_trail_crop(&drawing->params->trail, -(int64_t)left, -(int64_t)top, width, height);
     drawing_resized(drawing, width, height);
     return SLUICE_OK;
+}
+
+/* ---- to the image, and to its labels ---- */
+
+sluice_status sl_draw_crop(sl_drawing *drawing, int64_t x, int64_t y, uint32_t width,
+                           uint32_t height, const uint8_t fill[3])
+{
+    const sluice_status status = draw_crop_to(drawing, x, y, width, height, fill);
+    return status == SLUICE_OK && drawing->twin != NULL
+               ? draw_crop_to(drawing->twin, x, y, width, height, fill)
+               : status;
+}
+
+sluice_status sl_draw_resize(sl_drawing *drawing, uint32_t width, uint32_t height,
+                             sl_interpolation interpolation)
+{
+    const sluice_status status = draw_resize_to(drawing, width, height, interpolation);
+    return status == SLUICE_OK && drawing->twin != NULL
+               ? draw_resize_to(drawing->twin, width, height, interpolation)
+               : status;
+}
+
+sluice_status sl_draw_flip(sl_drawing *drawing, bool vertical)
+{
+    const sluice_status status = draw_flip_to(drawing, vertical);
+    return status == SLUICE_OK && drawing->twin != NULL ? draw_flip_to(drawing->twin, vertical)
+                                                        : status;
+}
+
+sluice_status sl_draw_warp(sl_drawing *drawing, const double matrix[9], uint32_t width,
+                           uint32_t height, sl_interpolation interpolation, const uint8_t fill[3])
+{
+    const sluice_status status = draw_warp_to(drawing, matrix, width, height, interpolation, fill);
+    return status == SLUICE_OK && drawing->twin != NULL
+               ? draw_warp_to(drawing->twin, matrix, width, height, interpolation, fill)
+               : status;
+}
+
+sluice_status sl_draw_tile(sl_drawing *drawing, const sl_tile *tile)
+{
+    const sluice_status status = draw_tile_to(drawing, tile);
+    return status == SLUICE_OK && drawing->twin != NULL ? draw_tile_to(drawing->twin, tile)
+                                                        : status;
+}
+
+sluice_status sl_draw_border(sl_drawing *drawing, uint32_t left, uint32_t top, uint32_t width,
+                             uint32_t height, double mode)
+{
+    const sluice_status status = draw_border_to(drawing, left, top, width, height, mode);
+    return status == SLUICE_OK && drawing->twin != NULL
+               ? draw_border_to(drawing->twin, left, top, width, height, mode)
+               : status;
 }

@@ -16,7 +16,8 @@
  * rounded to pixels, and what belongs to it follows that: neighbours have one edge, and still do.
  * Where warps are composed, what an earlier canvas cut off stays cut off (sl_warp.frames).
  * Coordinates are continuous, as in mapping.h. What belongs to the picture is followed step by step
- * (trail.h); so is what stands for its pixels, by a drawing of its own (`labels`).
+ * (trail.h). Labels of its pixels have a drawing of their own (`labels`), alone or as the twin of
+ * the image's: then each step is drawn once, and what changes the geometry goes to both.
  * Threads: one owner. Memory: none.
  */
 #ifndef SL_GEOMETRY_H
@@ -38,6 +39,7 @@ typedef struct sl_drawing {
      * `label_fill` everywhere, and what only changes pixels is left out. */
     bool labels;
     uint8_t label_fill[3];
+    struct sl_drawing *twin; /* of labels; it gets the same geometry; NULL: there is none */
     sl_operation left_out;
     /* What the recipe's normalize step subtracts, as a colour, and divides by; else black, and 0.
      */

@@ -105,6 +105,12 @@ void sl_recipe_limit(sluice_augment *recipe, uint64_t max_pixels);
 sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint32_t picture_width,
                       uint32_t picture_height, sl_params *params, sluice_error *error);
 
+/* The same of programs[0], and draws the program for labels of its pixels (labels.h), whose fill is
+ * 0, to programs[1], unless that is NULL. Steps are drawn once. Without key->label_fill. */
+sluice_status sl_draw_both(const sluice_augment *recipe, const sl_draw_key *key,
+                           uint32_t picture_width, uint32_t picture_height,
+                           sl_params *const programs[2], sluice_error *error);
+
 /* Whether a step of it wants a batch's size (sl_draw_key), also where a later one gives another. */
 bool sl_recipe_wants_batch(const sluice_augment *recipe);
 /* How the rows of a batch are mixed; false: they are not. Of a recipe that was checked. */

@@ -149,10 +149,13 @@ static uint64_t given_canvas(const sluice_augment *recipe, const sl_draw_key *ke
                                          : sl_recipe_canvas(recipe);
 }
 
-static sluice_status check_canvases(const recipe_draw *draw, sluice_error *error)
+static sluice_status check_canvases(const recipe_draw *draw, const sl_params *params,
+                                    sluice_error *error)
 {
     const sluice_augment *recipe = draw->recipe;
-    const sl_params *params = draw->drawing.params;
+    if (recipe->canvas_pixels == 0 || !sl_may_have_canvas(params)) {
+        return SLUICE_OK;
+    }
     const sl_canvas_size canvas = sl_largest_canvas(params);
     const uint64_t pixels = (uint64_t)canvas.width * canvas.height;
     if (pixels <= recipe->canvas_pixels || pixels <= given_canvas(recipe, &draw->key)) {
@@ -178,11 +181,29 @@ static bool has_size(const sluice_augment *recipe, const sl_draw_key *key, const
 }
 #endif
 
-sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint32_t picture_width,
-                      uint32_t picture_height, sl_params *params, sluice_error *error)
+/* Of the same image; what is drawn from now on is drawn to both. */
+static void begin_labels(sl_drawing *image, sl_drawing *labels, sl_params *params)
+{
+    sl_drawing_begin(labels, params, image->width, image->height, image->exact, image->error);
+    labels->labels = true;
+    labels->layer = image->layer;
+    image->twin = labels;
+}
+
+static sluice_status end_labels(const recipe_draw *draw, sl_drawing *labels, sluice_error *error)
+{
+    sl_drawing_end(labels);
+    labels->params->layered = false; /* labels of a layer are brought to the output by themselves */
+    return check_canvases(draw, labels->params, error);
+}
+
+sluice_status sl_draw_both(const sluice_augment *recipe, const sl_draw_key *key,
+                           uint32_t picture_width, uint32_t picture_height,
+                           sl_params *const programs[2], sluice_error *error)
 {
     assert(picture_width > 0 && picture_height > 0);
     recipe_draw draw = {.recipe = recipe, .key = *key};
+    sl_drawing labels;
     if (recipe->width == 0 && !key->any_size) {
         return sl_recipe_check(recipe, error);
     }
@@ -191,7 +212,7 @@ sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint
                             picture_width, picture_height);
     }
     assert(!sl_recipe_wants_batch(recipe) || (key->width > 0 && key->height > 0));
-    sl_drawing_begin(&draw.drawing, params, picture_width, picture_height, key->exact, error);
+    sl_drawing_begin(&draw.drawing, programs[0], picture_width, picture_height, key->exact, error);
     memcpy(draw.drawing.mean, recipe->mean, sizeof(recipe->mean));
     memcpy(draw.drawing.deviation, recipe->deviation, sizeof(recipe->deviation));
     if (key->label_fill != NULL) {
@@ -205,11 +226,22 @@ sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint
     draw.drawing.batch_height = key->height;
     draw.drawing.boxes = key->boxes;
     draw.drawing.box_count = key->boxes != NULL ? key->box_count : 0;
+    if (programs[1] != NULL) {
+        assert(key->label_fill == NULL);
+        begin_labels(&draw.drawing, &labels, programs[1]);
+    }
     sluice_status status = draw_steps(&draw, 0, recipe->count);
     sl_drawing_end(&draw.drawing);
-    assert(status != SLUICE_OK || has_size(recipe, key, params));
-    if (status != SLUICE_OK || recipe->canvas_pixels == 0 || !sl_may_have_canvas(params)) {
-        return status;
+    assert(status != SLUICE_OK || has_size(recipe, key, programs[0]));
+    if (status == SLUICE_OK) {
+        status = check_canvases(&draw, programs[0], error);
     }
-    return check_canvases(&draw, error);
+    return status == SLUICE_OK && programs[1] != NULL ? end_labels(&draw, &labels, error) : status;
+}
+
+sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint32_t picture_width,
+                      uint32_t picture_height, sl_params *params, sluice_error *error)
+{
+    sl_params *const programs[2] = {params, NULL};
+    return sl_draw_both(recipe, key, picture_width, picture_height, programs, error);
 }

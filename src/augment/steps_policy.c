@@ -114,6 +114,7 @@ static sluice_status choose_chain(const sl_policy_chain *chain, sl_drawing *draw
 static sluice_status choose_mix(const sl_policy_mix *mix, sl_drawing *drawing)
 {
     const sl_trail trail = drawing->params->trail;
+    sl_drawing *const twin = drawing->twin;
     if (drawing->labels) {
         return SLUICE_OK;
     }
@@ -125,12 +126,14 @@ static sluice_status choose_mix(const sl_policy_mix *mix, sl_drawing *drawing)
     head->values[1] = (double)mix->original;
     head->values[2] = (double)mix->blend;
     head->values[3] = mix->width;
+    drawing->twin = NULL; /* labels stay, too */
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < mix->width && status == SLUICE_OK; i++) {
         status = choose_chain(&mix->chains[i], drawing);
     }
     sl_drawing_close(drawing); /* what follows is not the last chain's */
     drawing->params->trail = trail;
+    drawing->twin = twin;
     return status;
 }
 

@@ -266,3 +266,55 @@ TEST(maps_of_what_is_folded)
     }
     free(params);
 }
+
+/* Colours, erasing and chains of copies, of which labels see nothing, between steps of geometry. */
+static sluice_augment *mixed_recipe(uint32_t number)
+{
+    sluice_augment *r = recipe_make();
+    sluice_augment_add(r, "random_rotation", (const double[]){-30, 30}, 2);
+    sluice_augment_add(r, number % 2 == 0 ? "aug_mix" : "rand_augment", NULL, 0);
+    sluice_augment_add(r, "random_vertical_flip", (const double[]){0.5}, 1);
+    sluice_augment_add(r, "color_jitter", (const double[]){0.4, 0.4, 0.4, 0.1}, 4);
+    sluice_augment_add(r, "random_resized_crop", (const double[]){OUT_WIDTH, OUT_HEIGHT, 0.2, 1},
+                       4);
+    sluice_augment_add(r, "random_perspective", (const double[]){0.3, 0.5}, 2);
+    return r;
+}
+
+/* Both programs of one draw, against each drawn for itself. */
+TEST_WITH(one_draw_of_image_and_labels, setup, teardown)
+{
+    sl_params *programs[4];
+    for (size_t i = 0; i < 4; i++) {
+        programs[i] = calloc(1, sizeof(*programs[i]));
+        assert_non_null(programs[i]);
+    }
+    for (uint32_t i = 0; i < DRAWS; i++) {
+        sluice_augment *recipe = i % 3 == 0 ? some_recipe(i) : mixed_recipe(i);
+        const sl_draw_key key = {.seed = 5, .sample = i, .exact = i % 5 == 0};
+        uint8_t out[2][OUT];
+        draw(recipe, i, key.exact, false, programs[0]);
+        draw(recipe, i, key.exact, true, programs[1]);
+        assert_int_equal(sl_draw_both(recipe, &key, WIDTH, HEIGHT, &programs[2], NULL), SLUICE_OK);
+        for (size_t k = 0; k < 2; k++) {
+            const sl_params *alone = programs[k];
+            const sl_params *both = programs[2 + k];
+            assert_memory_equal(&alone->need, &both->need, sizeof(both->need));
+            assert_int_equal(alone->geometry_count, both->geometry_count);
+            assert_int_equal(alone->operation_count, both->operation_count);
+            assert_memory_equal(alone->trail.matrix, both->trail.matrix,
+                                sizeof(both->trail.matrix));
+            if (k == 1) {
+                uint8_t *rows = needed_rows(&alone->need, 1);
+                follow(programs[1], rows, 1, out[0], *state);
+                follow(programs[3], rows, 1, out[1], *state);
+                assert_memory_equal(out[0], out[1], OUT);
+                free(rows);
+            }
+        }
+        sluice_augment_destroy(recipe);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        free(programs[i]);
+    }
+}
