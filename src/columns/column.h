@@ -101,6 +101,8 @@ typedef struct sl_paste sl_paste;         /* paste.h */
 typedef struct sl_column_kind {
     const char *name;
     uint32_t takes; /* types of fields: an or of SL_TAKES; 0: it is of no field */
+    bool composes;  /* it is called for missing members, too (composition.h) */
+    bool of_first;  /* it is made of its group's first member alone */
     /* Once: checks the request against the field and the set so far, and adds the column's parts.
      */
     sluice_status (*bind)(sl_column *column, sl_column_set *set, sluice_error *error);
@@ -134,10 +136,9 @@ struct sl_column {
     uint32_t first_part, part_count;
     uint32_t group;    /* of geometry; SL_GROUP_NONE */
     bool leads;        /* its group */
-    bool pastes;       /* IMAGE: objects, which are those of */
-    uint32_t objects;  /* a column of boxes of its group */
-    bool several;      /* its group is of several members: */
-    uint32_t member;   /* the first one, or the only one, that it is made of */
+    uint32_t objects;  /* column of boxes whose objects are pasted (paste.h); SL_COLUMN_NONE */
+    uint32_t members;  /* of its group's rows, at most (composition.h) */
+    uint32_t member;   /* of the row: the first one that it is made of */
     uint32_t lead;     /* the column that leads it; SL_COLUMN_NONE */
     uint32_t owner;    /* column of the boxes that its rows belong to; SL_COLUMN_NONE */
     uint32_t box_list; /* BOXES: its number among them */
@@ -154,11 +155,13 @@ struct sl_column {
     bool by_own_size; /* MASK: its own size has to tell which way up it is; IMAGE: of one that
                          follows it */
     uint32_t width_field, height_field;
-    uint32_t picture;     /* IMAGE: its number among them */
-    bool bucketed;        /* IMAGE: its recipe goes by the size of the batch's bucket */
-    bool sized;           /* and has it at its end; of a MASK: its picture does */
-    uint32_t sizes_part;  /* of several sizes in a batch: the part that has them */
-    uint32_t pixel_bytes; /* of such: all of a pixel's values */
+    uint32_t picture;       /* IMAGE: its number among them */
+    bool bucketed;          /* IMAGE: its recipe goes by the size of the batch's bucket */
+    bool sized;             /* and has it at its end; of a MASK: its picture does */
+    uint32_t canvas_passes; /* canvases of three bytes a pixel that its tiles need; 0: none */
+    bool labelled;          /* IMAGE: a column goes by a program for labels, drawn with it */
+    uint32_t sizes_part;    /* of several sizes in a batch: the part that has them */
+    uint32_t pixel_bytes;   /* of such: all of a pixel's values */
     /* IMAGE */
     sl_converter converter;
     bool mirrors_later; /* flips are left to the device; SL_PART_HIDDEN has the flags */

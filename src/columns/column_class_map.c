@@ -140,11 +140,12 @@ static sluice_status read_class_shapes(const sl_column *column, sl_row *row, cla
 
 typedef struct class_map {
     const sl_column *column;
+    sl_row *row;
     const sl_trail *trail;
     sl_scratch *scratch;
     sl_work *work; /* the row's */
     uint32_t width, height;
-    bool keeps;                /* what is beside the picture is other samples' */
+    bool keeps;                /* what is beside the image is other members' */
     const sl_box_list *pasted; /* of whose objects those that are kept are drawn; NULL: all */
     uint8_t *out;              /* elements, row by row */
     uint8_t *plane;            /* numbers of shapes since the last flush, from 1; 0: none */
@@ -320,45 +321,55 @@ static sluice_status draw_map(class_map *map, const class_shapes *shapes, sluice
     return status;
 }
 
+/* Draws the member in place: tiles cover no pixel of each other. */
+static sluice_status draw_member_map(void *ctx, uint8_t *canvas, sluice_error *error)
+{
+    class_map *map = ctx;
+    class_shapes shapes = {.instances = {.count = 0}};
+    (void)canvas;
+    sl_scratch_reset(map->scratch);
+    sluice_status status = read_class_shapes(map->column, map->row, &shapes, error);
+    if (status == SLUICE_OK) {
+        status = take_class_planes(map, error);
+    }
+    if (status == SLUICE_OK && map->pasted != NULL) {
+        status = sl_column_check_owned(map->column, map->pasted, shapes.instances.count, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (map->pasted == NULL) {
+        draw_ground(map);
+    }
+    return map->trail->folded ? SLUICE_OK : draw_map(map, &shapes, error);
+}
+
+static const sl_composer class_map_composer = {.draw = draw_member_map};
+
 static sluice_status column_class_map_make(const sl_column *column, sl_row *row, sl_part_view parts,
                                            sluice_error *error)
 {
     const sl_params *params = &row->draws[column->group].params;
-    class_shapes shapes = {.instances = {.count = 0}};
     class_map map = {.column = column,
+                     .row = row,
                      .trail = &params->trail,
                      .scratch = sl_decoder_scratch(row->decoder),
                      .work = &row->work,
                      .width = params->width,
                      .height = params->height,
-                     .keeps = row->member != column->member,
-                     .pasted = sl_group_pasted(column, row),
+                     .keeps = !sl_composition_is_first(column, row),
+                     .pasted = sl_composition_objects(column, row),
                      .out = sl_column_picture_row(column, parts, &row->at)};
-    sluice_status status = sl_column_varies(column)
-                               ? sl_column_note_size(column, parts, row->at.number, params, error)
-                               : SLUICE_OK;
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    sl_scratch_reset(map.scratch);
-    status = read_class_shapes(column, row, &shapes, error);
-    if (status == SLUICE_OK) {
-        status = take_class_planes(&map, error);
-    }
-    if (status == SLUICE_OK && map.pasted != NULL) {
-        status = sl_column_check_owned(column, map.pasted, shapes.instances.count, error);
-    }
-    if (status == SLUICE_OK) {
-        if (map.pasted == NULL) {
-            draw_ground(&map);
-        }
-        status = params->trail.folded ? SLUICE_OK : draw_map(&map, &shapes, error);
-    }
-    return status;
+    const sluice_status status =
+        sl_column_varies(column) ? sl_column_note_size(column, parts, row->at.number, params, error)
+                                 : SLUICE_OK;
+    return status == SLUICE_OK ? sl_composition_make(column, row, &class_map_composer, &map, error)
+                               : status;
 }
 
 const sl_column_kind sl_column_class_map = {.name = "mask",
                                             .takes = SL_TAKES(TEXT),
+                                            .composes = true,
                                             .bind = column_class_map_bind,
                                             .make = column_class_map_make,
                                             .blank = sl_column_blank_pixels,

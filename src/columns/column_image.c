@@ -13,7 +13,6 @@
 #include "kinds.h"
 #include "operations.h"
 #include "orientation.h"
-#include "paste.h"
 #include "sizes.h"
 
 #include <string.h>
@@ -60,13 +59,13 @@ static bool shares_layers(const sluice_augment *recipe)
 static sluice_status bind_several(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     const sluice_augment *recipe = &column->request.recipe;
-    column->several = sl_recipe_members_most(recipe) > 1;
-    column->pastes = sl_recipe_pastes(recipe);
-    if (column->several && column->request.may_miss) {
+    column->members = sl_recipe_members_most(recipe);
+    column->canvas_passes = 1;
+    if (column->members > 1 && column->request.may_miss) {
         return sl_column_refuse(column, error,
                                 "its recipe is of several pictures, of which none may be missing");
     }
-    if (column->several && (column->bucketed || column->request.sizes != SLUICE_SIZES_ONE)) {
+    if (column->members > 1 && (column->bucketed || column->request.sizes != SLUICE_SIZES_ONE)) {
         return sl_column_refuse(column, error,
                                 "its recipe is of several pictures, which come to one size");
     }
@@ -346,127 +345,107 @@ static sluice_status decode_need(const sl_params *params, sl_row *row, sl_image 
     return status;
 }
 
-/* Whether something of it is to be seen in the canvas. */
+/* A member in the making. */
+typedef struct image_member {
+    const sl_column *column;
+    sl_row *row;
+    sl_part_view parts;
+    const sl_params *params;
+    sl_apply_work work;
+    sl_image view; /* of an image that is no tile */
+} image_member;
+
+static size_t image_canvas_bytes(const void *ctx)
+{
+    const image_member *m = ctx;
+    return sl_canvas_bytes(m->params);
+}
+
+static void begin_image_canvas(void *ctx, uint8_t *canvas)
+{
+    const image_member *m = ctx;
+    sl_canvas_begin(m->params, canvas);
+}
+
+/* Whether anything of it is seen in the canvas. */
 static bool is_seen(const sl_params *params)
 {
     double box[4];
     sl_trail_seen(&params->trail, params->width, params->height, box);
-    return !params->absent && box[2] > box[0] && box[3] > box[1];
+    return box[2] > box[0] && box[3] > box[1];
 }
 
-/* One of the pictures of a mosaic, into their canvas. */
-static sluice_status make_tile(const sl_column *column, sl_row *row, bool is_first, uint8_t **tiles,
-                               sluice_error *error)
+static sluice_status draw_image(void *ctx, uint8_t *canvas, sluice_error *error)
 {
-    const sl_params *params = &row->draws[column->group].params;
-    const sl_apply_work work = {.scratch = sl_decoder_scratch(row->decoder),
-                                .profile = row->timed ? &row->profile : NULL,
-                                .work = &row->work};
-    sl_image view;
-    *tiles = sl_row_canvas(row, column, sl_canvas_bytes(params), error);
-    if (*tiles == NULL) {
-        return SLUICE_NOMEM;
-    }
-    if (is_first) {
-        sl_canvas_begin(params, *tiles);
-    }
-    if (!is_seen(params)) {
+    image_member *m = ctx;
+    if (canvas != NULL && !is_seen(m->params)) {
         return SLUICE_OK;
     }
-    const sluice_status status = decode_need(params, row, &view, error);
-    return status == SLUICE_OK
-               ? sl_canvas_tile(&column->converter, &view, params, &work, *tiles, error)
+    const sluice_status status = decode_need(m->params, m->row, &m->view, error);
+    return status == SLUICE_OK && canvas != NULL
+               ? sl_canvas_tile(&m->column->converter, &m->view, m->params, &m->work, canvas, error)
                : status;
 }
 
-/* Whether anything of a layer is to be seen. */
-static bool layer_counts(const sl_column *column, const sl_row *row, const sl_params *params)
+static sluice_status join_image(void *ctx, const sl_joint *joint, sluice_error *error)
 {
-    return params->layer == 0 ||
-           (params->pastes ? row->pastes[column->group].any : params->share < 1);
-}
-
-/* All pictures of a layer were there. */
-static sluice_status make_layer(const sl_column *column, sl_row *row, sl_layer *layer,
-                                sluice_error *error)
-{
-    const sl_params *params = &row->draws[column->group].params;
-    const sl_apply_work work = {.scratch = sl_decoder_scratch(row->decoder),
-                                .profile = row->timed ? &row->profile : NULL,
-                                .work = &row->work};
-    layer->pixels = sl_row_layer(row, column, sl_layer_bytes(params), error);
-    if (layer->pixels == NULL) {
-        return SLUICE_NOMEM;
-    }
-    layer->over = params->pastes ? sl_paste_layer(&row->pastes[column->group]) : NULL;
-    return layer_counts(column, row, params)
-               ? sl_layer_make(&column->converter, params, &work, layer, error)
+    const image_member *m = ctx;
+    const sl_layer layer = {.view = joint->tiles == NULL ? &m->view : NULL,
+                            .tiles = joint->tiles,
+                            .pixels = joint->pixels,
+                            .over = joint->over_layer};
+    return joint->pixels != NULL
+               ? sl_layer_make(&m->column->converter, m->params, &m->work, &layer, error)
                : SLUICE_OK;
 }
 
 static void note_share(const sl_column *column, uint32_t number, sl_part_view parts, float share)
 {
-    if (shares_layers(&column->request.recipe)) {
+    if (column->members > 1 && shares_layers(&column->request.recipe)) {
         memcpy(sl_column_row(column, parts, SL_IMAGE_SHARE, number), &share, sizeof(share));
     }
 }
 
-/* The row of a canvas that all pictures are in. */
-static sluice_status end_canvas(const sl_column *column, sl_row *row, sl_part_view parts,
-                                uint8_t *canvas, sluice_error *error)
+/* Makes the row of a canvas that all members are in. */
+static sluice_status finish_canvas(const image_member *m, uint8_t *canvas, sluice_error *error)
 {
-    const sl_params *params = &row->draws[column->group].params;
-    const sl_apply_work work = {.scratch = sl_decoder_scratch(row->decoder),
-                                .profile = row->timed ? &row->profile : NULL,
-                                .work = &row->work};
+    const sl_column *column = m->column;
+    const uint32_t number = m->row->at.number;
     const bool waits = column->mixes && !column->mixes_later;
     if (column->mirrors_later) {
-        *(uint8_t *)sl_column_row(column, parts, SL_IMAGE_FLAGS, row->at.number) = 0;
+        *(uint8_t *)sl_column_row(column, m->parts, SL_IMAGE_FLAGS, number) = 0;
     }
-    return sl_canvas_end(waits ? &column->left : &column->converter, params, &work, canvas,
-                         waits ? sl_column_left(column, parts, row->at.number)
-                               : sl_column_row(column, parts, SL_IMAGE_ROWS, row->at.number),
+    return sl_canvas_end(waits ? &column->left : &column->converter, m->params, &m->work, canvas,
+                         waits ? sl_column_left(column, m->parts, number)
+                               : sl_column_row(column, m->parts, SL_IMAGE_ROWS, number),
                          error);
 }
 
-/* One of several pictures; with the last the row is made. */
-static sluice_status make_one_of_several(const sl_column *column, sl_row *row, sl_part_view parts,
-                                         sluice_error *error)
+static sluice_status finish_image(void *ctx, uint8_t *pixels, sluice_error *error)
 {
-    const sl_params *params = &row->draws[column->group].params;
-    uint32_t tiles;
-    const uint32_t tile = sl_group_tile(column, row, &tiles);
-    sl_image view;
-    sl_layer layer = {.view = NULL};
-    sluice_status status = SLUICE_OK;
-    if (params->geometries[0].warp.keeps) {
-        status = make_tile(column, row, tile == 0, &layer.tiles, error);
-    } else if (!params->absent) {
-        status = decode_need(params, row, &view, error);
-        layer.view = &view;
-    }
-    if (status == SLUICE_OK && params->layered && tile + 1 == tiles) {
-        status = make_layer(column, row, &layer, error);
-    }
-    if (status != SLUICE_OK || !sl_group_is_last(column, row)) {
-        return status;
-    }
-    note_share(column, row->at.number, parts, params->share);
-    uint8_t *canvas = params->layered ? layer.pixels : layer.tiles;
-    return canvas != NULL ? end_canvas(column, row, parts, canvas, error)
-                          : sl_column_image_finish(column, row, parts, &view, error);
+    const image_member *m = ctx;
+    note_share(m->column, m->row->at.number, m->parts, m->params->share);
+    return pixels != NULL ? finish_canvas(m, pixels, error)
+                          : sl_column_image_finish(m->column, m->row, m->parts, &m->view, error);
 }
+
+static const sl_composer image_composer = {.canvas_bytes = image_canvas_bytes,
+                                           .begin = begin_image_canvas,
+                                           .draw = draw_image,
+                                           .join = join_image,
+                                           .finish = finish_image};
 
 static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_part_view parts,
                                        sluice_error *error)
 {
-    const sl_params *params = &row->draws[column->group].params;
-    sl_image view;
-    if (column->several) {
-        return make_one_of_several(column, row, parts, error);
-    }
-    const sluice_status status = decode_need(params, row, &view, error);
-    return status == SLUICE_OK ? sl_column_image_finish(column, row, parts, &view, error) : status;
+    image_member member = {.column = column,
+                           .row = row,
+                           .parts = parts,
+                           .params = &row->draws[column->group].params,
+                           .work = {.scratch = sl_decoder_scratch(row->decoder),
+                                    .profile = row->timed ? &row->profile : NULL,
+                                    .work = &row->work}};
+    return sl_composition_make(column, row, &image_composer, &member, error);
 }
 
 static void column_image_blank(const sl_column *column, const sl_row_place *at, sl_part_view parts)
@@ -489,6 +468,7 @@ static void column_image_blank(const sl_column *column, const sl_row_place *at, 
 
 const sl_column_kind sl_column_image = {.name = "image",
                                         .takes = SL_TAKES(IMAGE),
+                                        .composes = true,
                                         .bind = column_image_bind,
                                         .open = open_picture,
                                         .make = column_image_make,

@@ -13,7 +13,6 @@
 #include "labels.h"
 #include "names.h"
 #include "orientation.h"
-#include "paste.h"
 #include "sizes.h"
 
 #include <math.h>
@@ -59,7 +58,7 @@ static sluice_status check_mask(sl_column *column, sluice_error *error)
     if (request->interpolation == SLUICE_COLUMN_BILINEAR && request->dtype != SLUICE_F32) {
         return sl_column_refuse(column, error, "with bilinear interpolation its dtype is f32");
     }
-    if (request->interpolation == SLUICE_COLUMN_BILINEAR && column->several) {
+    if (request->interpolation == SLUICE_COLUMN_BILINEAR && column->members > 1) {
         return sl_column_refuse(column, error,
                                 "with a recipe of several pictures it is made of nearest pixels");
     }
@@ -82,7 +81,12 @@ static sluice_status column_mask_bind(sl_column *column, sl_column_set *set, slu
     if (status != SLUICE_OK) {
         return status;
     }
-    return sl_column_bind_pixels(column, set, request->channels, error);
+    if (request->interpolation == SLUICE_COLUMN_NEAREST) {
+        set->columns[column->lead].labelled = true;
+    }
+    status = sl_column_bind_pixels(column, set, request->channels, error);
+    column->canvas_passes = sl_labels_passes(column->pixel_bytes);
+    return status;
 }
 
 /* ---- each row ---- */
@@ -110,7 +114,6 @@ static sluice_status open_mask(const sl_column *column, sl_row *row, stored_mask
         stored->dtype = form.dtype;
         stored->bytes = NULL;
     } else {
-        sl_scratch_reset(sl_decoder_scratch(row->decoder)); /* no picture needs it any more */
         status = sl_column_tensor_bytes(column, row, &elements, &bytes, error);
         stored->dtype = column->field.dtype;
         stored->bytes = bytes.data;
@@ -223,111 +226,59 @@ static sluice_status read_rows(const sl_column *column, sl_row *row, const store
     return status == SLUICE_OK ? turn_rows(column, row, stored, labels, error) : status;
 }
 
-/* The group's draw once more, for labels: in scratch. */
-static sluice_status draw_labels(const sl_column *column, sl_row *row, sl_params **params,
-                                 sluice_error *error)
+/* A member in the making. */
+typedef struct mask_member {
+    const sl_column *column;
+    sl_row *row;
+    sl_params *params; /* the program for labels */
+    sl_scratch *scratch;
+    sl_labels labels;
+    uint8_t *to;   /* the row */
+    uint8_t *made; /* the member's layer: the row, or what is put over it; NULL: not taken yet */
+    uint8_t fill[SL_CHANNELS_MAX * 8];
+} mask_member;
+
+/* Takes memory for what is put over the row, behind what was read. */
+static sluice_status take_made(mask_member *m, sluice_error *error)
 {
-    static const uint8_t any_fill[3];
-    const sl_column *lead = &column->set->columns[column->lead];
-    const sl_group_draw *draw = &row->draws[column->group];
-    sl_draw_key key = draw->key;
-    key.label_fill = any_fill; /* labels.h sets what they are filled with */
-    *params = sl_scratch_take(sl_decoder_scratch(row->decoder), sizeof(**params));
-    if (*params == NULL) {
-        return mask_no_memory(column, error);
+    const size_t pixels = (size_t)m->params->width * m->params->height;
+    if (m->made == NULL) {
+        m->made = sl_scratch_take(m->scratch, pixels * m->labels.pixel_bytes);
     }
-    const sluice_status status =
-        sl_draw(&lead->request.recipe, &key, draw->params.trail.picture_width,
-                draw->params.trail.picture_height, *params, error);
-    (*params)->absent = draw->params.absent; /* which may be known since */
-    (*params)->layered = false; /* labels of a layer are brought to the output by themselves */
-    return status;
+    return m->made != NULL ? SLUICE_OK : mask_no_memory(m->column, error);
 }
 
-/* The mask of one of several tiles, which may be absent; with the last all of it is made. */
-static sluice_status make_mask_tile(const sl_column *column, sl_row *row, const sl_labels *labels,
-                                    sl_params *params, void *to, sluice_error *error)
+static size_t mask_canvas_bytes(const void *ctx)
 {
-    sl_scratch *scratch = sl_decoder_scratch(row->decoder);
-    const size_t bytes = sl_labels_passes(labels->pixel_bytes) * sl_canvas_bytes(params);
-    uint8_t *canvas = sl_row_canvas(row, column, bytes, error);
-    uint32_t tiles;
-    const uint32_t tile = sl_group_tile(&column->set->columns[column->lead], row, &tiles);
-    sluice_status status = SLUICE_OK;
-    if (canvas == NULL) {
-        return SLUICE_NOMEM;
+    const mask_member *m = ctx;
+    return m->column->canvas_passes * sl_canvas_bytes(m->params);
+}
+
+static void begin_mask_canvas(void *ctx, uint8_t *canvas)
+{
+    const mask_member *m = ctx;
+    sl_labels_canvas_begin(&m->labels, m->params, canvas);
+}
+
+static sluice_status draw_nearest(mask_member *m, const stored_mask *stored, uint8_t *canvas,
+                                  sluice_error *error)
+{
+    m->labels.first_row = m->params->need.y;
+    sluice_status status =
+        read_rows(m->column, m->row, stored, &m->labels, m->params->need.height, error);
+    if (status == SLUICE_OK && canvas != NULL) {
+        return sl_labels_canvas_tile(&m->labels, m->params, canvas, m->scratch, error);
     }
-    if (tile == 0) {
-        sl_labels_canvas_begin(labels, params, canvas);
+    if (status == SLUICE_OK) {
+        status = take_made(m, error);
     }
-    if (!params->absent) {
-        status = sl_labels_canvas_tile(labels, params, canvas, scratch, error);
-    }
-    return status == SLUICE_OK && tile + 1 == tiles
-               ? sl_labels_canvas_end(labels, params, canvas, to, scratch, error)
+    return status == SLUICE_OK
+               ? sl_labels_nearest(&m->labels, m->params, m->fill, m->made, m->scratch, error)
                : status;
 }
 
-/* Of one of several pictures. */
-static sluice_status make_mask_member(const sl_column *column, sl_row *row, const sl_labels *labels,
-                                      sl_params *params, uint8_t *to, sluice_error *error)
-{
-    sl_scratch *scratch = sl_decoder_scratch(row->decoder);
-    const bool tiled = params->geometries[0].warp.keeps;
-    const bool pasted = sl_group_pasted(column, row) != NULL;
-    const sl_paste *paste = pasted ? &row->pastes[column->group] : NULL;
-    const size_t pixels = (size_t)params->width * params->height;
-    sluice_status status = SLUICE_OK;
-    uint8_t *made = to;
-    if (params->layer > 0 && !pasted) {
-        return SLUICE_OK;
-    }
-    if (pasted) {
-        made = sl_scratch_take(scratch, pixels * labels->pixel_bytes);
-    }
-    if (made == NULL) {
-        return mask_no_memory(column, error);
-    }
-    if (tiled) {
-        status = make_mask_tile(column, row, labels, params, made, error);
-    } else if (!params->absent) {
-        status = sl_labels_nearest(labels, params, labels->fill, made, scratch, error);
-    }
-    if (status == SLUICE_OK && pasted && sl_group_is_last(column, row) && paste->any) {
-        sl_put_over(paste->over, pixels, labels->pixel_bytes, made, to);
-    }
-    return status;
-}
-
-/* `stored`: NULL where the picture is absent. */
-static sluice_status make_nearest(const sl_column *column, sl_row *row, const stored_mask *stored,
-                                  void *to, sluice_error *error)
-{
-    uint8_t fill[SL_CHANNELS_MAX * 8];
-    sl_params *params = NULL;
-    sluice_status status = draw_labels(column, row, &params, error);
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    sl_labels labels = {.first_row = params->need.y,
-                        .fill = fill,
-                        .pixel_bytes = column->request.channels * column->made_bytes};
-    for (uint32_t i = 0; i < column->request.channels; i++) {
-        memcpy(fill + (size_t)i * column->made_bytes, column->fill, column->made_bytes);
-    }
-    if (stored != NULL) {
-        status = read_rows(column, row, stored, &labels, params->need.height, error);
-    }
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    return column->several ? make_mask_member(column, row, &labels, params, to, error)
-                           : sl_labels_nearest(&labels, params, fill, to,
-                                               sl_decoder_scratch(row->decoder), error);
-}
-
-static sluice_status make_bilinear(const sl_column *column, sl_row *row, const stored_mask *stored,
-                                   void *to, sluice_error *error)
+static sluice_status draw_bilinear(const sl_column *column, sl_row *row, const stored_mask *stored,
+                                   uint8_t *to, sluice_error *error)
 {
     const sl_params *params = &row->draws[column->group].params;
     sl_labels labels = {.first_row = 0};
@@ -336,9 +287,63 @@ static sluice_status make_bilinear(const sl_column *column, sl_row *row, const s
     const sluice_status status =
         read_rows(column, row, stored, &labels, (uint32_t)stored->height, error);
     if (status == SLUICE_OK) {
-        sl_labels_bilinear(&labels, params, column->request.channels, fill, to);
+        sl_labels_bilinear(&labels, params, column->request.channels, fill, (float *)(void *)to);
     }
     return status;
+}
+
+static sluice_status draw_mask(void *ctx, uint8_t *canvas, sluice_error *error)
+{
+    mask_member *m = ctx;
+    stored_mask stored;
+    sluice_status status = open_mask(m->column, m->row, &stored, error);
+    if (status == SLUICE_OK) {
+        status = check_stored(m->column, m->row, &stored, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    return m->column->request.interpolation == SLUICE_COLUMN_BILINEAR
+               ? draw_bilinear(m->column, m->row, &stored, m->to, error)
+               : draw_nearest(m, &stored, canvas, error);
+}
+
+static sluice_status join_mask(void *ctx, const sl_joint *joint, sluice_error *error)
+{
+    mask_member *m = ctx;
+    const size_t pixels = (size_t)m->params->width * m->params->height;
+    sluice_status status = take_made(m, error);
+    if (status == SLUICE_OK && joint->tiles != NULL) {
+        status =
+            sl_labels_canvas_end(&m->labels, m->params, joint->tiles, m->made, m->scratch, error);
+    }
+    if (status == SLUICE_OK && joint->over != NULL) {
+        sl_put_over(joint->over, pixels, m->labels.pixel_bytes, m->made, m->to);
+    }
+    return status;
+}
+
+static const sl_composer mask_composer = {.canvas_bytes = mask_canvas_bytes,
+                                          .begin = begin_mask_canvas,
+                                          .draw = draw_mask,
+                                          .join = join_mask};
+
+static sluice_status make_mask_member(const sl_column *column, sl_row *row, uint8_t *to,
+                                      sluice_error *error)
+{
+    sl_scratch *scratch = sl_decoder_scratch(row->decoder);
+    mask_member m = {.column = column,
+                     .row = row,
+                     .params = row->draws[column->group].labels,
+                     .scratch = scratch,
+                     .to = to,
+                     .made = sl_composition_objects(column, row) == NULL ? to : NULL};
+    m.labels = (sl_labels){.fill = m.fill, .pixel_bytes = column->pixel_bytes};
+    for (uint32_t i = 0; i < column->request.channels; i++) {
+        memcpy(m.fill + (size_t)i * column->made_bytes, column->fill, column->made_bytes);
+    }
+    sl_scratch_reset(scratch); /* no image needs it any more */
+    return sl_composition_make(column, row, &mask_composer, &m, error);
 }
 
 static sluice_status column_mask_make(const sl_column *column, sl_row *row, sl_part_view parts,
@@ -346,26 +351,12 @@ static sluice_status column_mask_make(const sl_column *column, sl_row *row, sl_p
 {
     const uint64_t start = row->timed ? sl_now_ns() : 0;
     const sl_params *params = &row->draws[column->group].params;
-    void *to = sl_column_picture_row(column, parts, &row->at);
-    stored_mask stored;
     sluice_status status = sl_column_varies(column)
                                ? sl_column_note_size(column, parts, row->at.number, params, error)
                                : SLUICE_OK;
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    if (params->absent) {
-        sl_scratch_reset(sl_decoder_scratch(row->decoder));
-        return make_nearest(column, row, NULL, to, error);
-    }
-    status = open_mask(column, row, &stored, error);
     if (status == SLUICE_OK) {
-        status = check_stored(column, row, &stored, error);
-    }
-    if (status == SLUICE_OK) {
-        status = column->request.interpolation == SLUICE_COLUMN_BILINEAR
-                     ? make_bilinear(column, row, &stored, to, error)
-                     : make_nearest(column, row, &stored, to, error);
+        status =
+            make_mask_member(column, row, sl_column_picture_row(column, parts, &row->at), error);
     }
     row->decode_ns += row->timed ? sl_now_ns() - start : 0;
     return status;
@@ -373,6 +364,7 @@ static sluice_status column_mask_make(const sl_column *column, sl_row *row, sl_p
 
 const sl_column_kind sl_column_mask = {.name = "mask",
                                        .takes = SL_TAKES(IMAGE) | SL_TAKES(TENSOR),
+                                       .composes = true,
                                        .bind = column_mask_bind,
                                        .make = column_mask_make,
                                        .blank = sl_column_blank_pixels,

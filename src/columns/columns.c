@@ -14,7 +14,6 @@
 #include "name_list.h"
 #include "natural_columns.h"
 #include "orientation.h"
-#include "paste.h"
 #include "shared_draws.h"
 #include "shared_picture.h"
 
@@ -92,27 +91,12 @@ static void want_fields(sl_column_set *set, const sl_column *column)
 {
     const uint64_t fields = UINT64_C(1) << column->field_number | beside_bit(&column->shapes) |
                             beside_bit(&column->labels) | beside_bit(&column->crowds);
-    const sl_column *lead = column->lead != SL_COLUMN_NONE ? &set->columns[column->lead] : column;
-    const uint32_t end =
-        column->member + (column->several ? sl_recipe_members_most(&lead->request.recipe) : 1);
+    const uint32_t end = column->member + column->members;
     set->wanted |= fields;
     for (uint32_t i = column->member; i < end; i++) {
         set->wanted_of[i] |= fields;
     }
     set->members = end > set->members ? end : set->members;
-}
-
-uint32_t sl_columns_members(const sl_column_set *set, uint64_t epoch)
-{
-    uint32_t members = 1;
-    for (uint32_t i = 0; i < set->count; i++) {
-        const sl_column *column = &set->columns[i];
-        const bool leads = column->leads && column->several;
-        const uint32_t end =
-            column->member + (leads ? sl_recipe_members(&column->request.recipe, epoch) : 1);
-        members = end > members ? end : members;
-    }
-    return members;
 }
 
 /* A field beside the column's own; "": none. */
@@ -159,7 +143,9 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
                           .follows = SL_COLUMN_NONE,
                           .lead = SL_COLUMN_NONE,
                           .owner = SL_COLUMN_NONE,
+                          .objects = SL_COLUMN_NONE,
                           .member = request->partner,
+                          .members = 1,
                           .first_part = set->part_count};
     sluice_status status = find_fields(config, column, error);
     if (status == SLUICE_OK) {
@@ -204,7 +190,7 @@ static sluice_status check_partners(const sl_column_set *set, sluice_error *erro
         if (column->kind == &sl_column_window && column->member > 0) {
             return sl_column_refuse(column, error, "a window has no partner");
         }
-        if (column->member > 0 && column->several) {
+        if (column->member > 0 && column->members > 1) {
             return sl_column_refuse(column, error,
                                     "its recipe makes rows of the row's own sample and partners: "
                                     "it cannot be a partner's");
@@ -245,17 +231,6 @@ static sluice_status follow_mixing(sl_column_set *set, sluice_error *error)
     for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
         if (set->columns[i].request.mixes[0] != '\0') {
             status = find_mixing(set, &set->columns[i], error);
-        }
-    }
-    return status;
-}
-
-static sluice_status bind_pastes(sl_column_set *set, sluice_error *error)
-{
-    sluice_status status = SLUICE_OK;
-    for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
-        if (set->columns[i].pastes) {
-            status = sl_paste_bind(set, &set->columns[i], error);
         }
     }
     return status;
@@ -343,7 +318,7 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
         status = check_partners(set, error);
     }
     if (status == SLUICE_OK) {
-        status = bind_pastes(set, error);
+        status = sl_composition_bind(set, error);
     }
     if (status == SLUICE_OK) {
         status = follow_mixing(set, error);

@@ -58,8 +58,6 @@ sl_column *sl_columns_picture(const sl_column_set *set, uint32_t picture);
  * row may be closed. */
 sluice_status sl_row_open(const sl_column_set *set, sl_row *row, sluice_error *error);
 void sl_row_close(const sl_column_set *set, sl_row *row);
-/* Of how many members rows are in that epoch. */
-uint32_t sl_columns_members(const sl_column_set *set, uint64_t epoch);
 /* Tells, for row->values, where bytes are wanted as they are; before they are unpacked. */
 void sl_columns_wish(const sl_column_set *set, sl_row *row, sl_part_view parts);
 /* Makes of row row->at.number of the slot what row->member gives, which is unpacked. Members in

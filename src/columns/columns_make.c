@@ -12,7 +12,6 @@
 #include "kinds.h"
 #include "lengths.h"
 #include "memory.h"
-#include "paste.h"
 #include "shared_picture.h"
 #include "sizes.h"
 
@@ -50,32 +49,17 @@ static bool lacks_lead(const sl_column *column, const sl_row *row)
            !row->values.of[column->set->columns[column->lead].field_number].present;
 }
 
-/* Whether it is made of the member at hand; of what was drawn there is one. */
-static bool is_of_member(const sl_column *column, const sl_row *row)
-{
-    const sl_column *lead =
-        column->lead != SL_COLUMN_NONE ? &column->set->columns[column->lead] : column;
-    return column->kind == &sl_column_geometry ? row->member == column->member
-                                               : sl_group_has_member(lead, row);
-}
-
-/* A partner that is no part of the picture after all has nothing that follows it; but a mask, as a
- * picture, has an end with the last of them. */
-static bool is_absent(const sl_column *column, const sl_row *row)
-{
-    return column->several && !column->leads && column->kind != &sl_column_mask &&
-           row->draws[column->group].params.absent;
-}
-
 /* Values that a sample lacks have no place between those of the other samples of a row: the next
  * sample's values would follow its boxes. */
 static sluice_status check_lacking(const sl_column *column, const sl_row *row, sluice_error *error)
 {
-    const bool follows_boxes = column->several && column->owner != SL_COLUMN_NONE;
-    if (!follows_boxes || (row->member == column->member && sl_group_is_last(column, row))) {
+    const bool follows_boxes = column->members > 1 && column->owner != SL_COLUMN_NONE;
+    if (!follows_boxes ||
+        (sl_composition_is_first(column, row) && sl_composition_is_last(column, row))) {
         return SLUICE_OK;
     }
-    const uint64_t boxes = is_absent(column, row) ? 0 : sl_column_owner(column, row)->stored;
+    const uint64_t boxes =
+        sl_composition_lacks(column, row) ? 0 : sl_column_owner(column, row)->stored;
     if (boxes == 0) {
         return SLUICE_OK;
     }
@@ -91,7 +75,7 @@ static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_v
     row->blame = value;
     if (value->present && !lacks_lead(column, row)) {
         sluice_status status = column->leads ? sl_group_make(column, row, error) : SLUICE_OK;
-        if (status == SLUICE_OK && !is_absent(column, row)) {
+        if (status == SLUICE_OK && (column->kind->composes || !sl_composition_lacks(column, row))) {
             status = column->kind->make(column, row, parts, error);
         }
         return status;
@@ -117,20 +101,6 @@ static void meet(const sl_column_set *set, sl_row *row, sl_part_view parts)
     row->profile.ns[SL_OPERATION_MIXING] += sl_now_ns() - start;
 }
 
-/* Of groups that had their last member. */
-static sluice_status end_pastes(const sl_column_set *set, sl_row *row, sl_part_view parts,
-                                sluice_error *error)
-{
-    sluice_status status = SLUICE_OK;
-    for (uint32_t i = 0; i < set->count && row->pastes != NULL && status == SLUICE_OK; i++) {
-        const sl_column *column = &set->columns[i];
-        if (column->pastes && sl_group_is_last(column, row)) {
-            status = sl_paste_end(column, row, parts, error);
-        }
-    }
-    return status;
-}
-
 static void begin_attempts(const sl_column_set *set, sl_row *row)
 {
     for (uint32_t i = 0; set->redraws && i < set->groups && row->attempt == 0; i++) {
@@ -145,11 +115,12 @@ sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_vie
     if (row->member == 0) {
         row->absent = 0;
         begin_attempts(set, row);
+        sl_composition_begin(set, row);
         row->work = (sl_work){.left = SL_WORK_LEAST, .stop = sl_decoder_stop(row->decoder)};
     }
     for (uint32_t i = 0; i < set->count; i++) {
         const sl_column *column = &set->columns[set->order[i]];
-        if (set->members > 1 && !is_of_member(column, row)) {
+        if (set->members > 1 && !sl_composition_wants(column, row)) {
             continue;
         }
         if (column->views != 0 && !set->apart) {
@@ -163,7 +134,7 @@ sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_vie
             return status;
         }
     }
-    return end_pastes(set, row, parts, error);
+    return sl_composition_end(set, row, parts, error);
 }
 
 void sl_columns_end(const sl_column_set *set, sl_row *row, sl_part_view parts)
@@ -200,23 +171,6 @@ void sl_columns_finish(const sl_column_set *set, uint32_t rows, uint32_t bucket,
     }
 }
 
-static sluice_status open_pastes(const sl_column_set *set, sl_row *row, sluice_error *error)
-{
-    sluice_status status = SLUICE_OK;
-    for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
-        const sl_column *column = &set->columns[i];
-        if (!column->pastes) {
-            continue;
-        }
-        if (row->pastes == NULL) {
-            row->pastes = sl_calloc(set->groups, sizeof(*row->pastes));
-        }
-        status = row->pastes != NULL ? sl_paste_open(column, &row->pastes[column->group], error)
-                                     : sl_no_memory(error, "columns", "for rows");
-    }
-    return status;
-}
-
 sluice_status sl_row_open(const sl_column_set *set, sl_row *row, sluice_error *error)
 {
     row->columns = set;
@@ -224,10 +178,7 @@ sluice_status sl_row_open(const sl_column_set *set, sl_row *row, sluice_error *e
     if (set->box_lists > 0 && row->boxes == NULL) {
         return sl_no_memory(error, "columns", "for rows");
     }
-    sluice_status status = sl_canvases_open(set, row, error);
-    if (status == SLUICE_OK) {
-        status = open_pastes(set, row, error);
-    }
+    sluice_status status = sl_composition_open(set, row, error);
     for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
         const sl_column *column = &set->columns[i];
         if (column->kind == &sl_column_boxes) {
@@ -245,12 +196,7 @@ void sl_row_close(const sl_column_set *set, sl_row *row)
     for (uint32_t i = 0; row->boxes != NULL && i < set->box_lists; i++) {
         sl_boxes_close(&row->boxes[i]);
     }
-    sl_canvases_close(set, row);
-    for (uint32_t i = 0; row->pastes != NULL && i < set->groups; i++) {
-        sl_paste_close(&row->pastes[i]);
-    }
-    sl_free(row->pastes);
+    sl_composition_close(set, row);
     sl_free(row->boxes);
-    row->pastes = NULL;
     row->boxes = NULL;
 }

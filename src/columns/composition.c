@@ -1,42 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* On the worker that makes the row; canvases are its own. */
+/* The only file that asks a draw for its tiles, layers and missing members. */
 #include "composition.h"
 
 #include "error.h"
-#include "kinds.h"
-#include "labels.h"
 #include "memory.h"
 #include "paste.h"
 
-static uint32_t group_members(const sl_column *lead, const sl_row *row)
+#define STAGE "columns"
+
+/* ---- once ---- */
+
+static bool composition_pastes(const sl_column *column)
 {
-    return lead->several ? sl_recipe_members(&lead->request.recipe, row->epoch) : 1;
+    return column->leads && column->objects != SL_COLUMN_NONE;
 }
 
-bool sl_group_has_member(const sl_column *lead, const sl_row *row)
+sluice_status sl_composition_bind(sl_column_set *set, sluice_error *error)
 {
-    return row->member >= lead->member && row->member - lead->member < group_members(lead, row);
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
+        sl_column *column = &set->columns[i];
+        if (column->leads && sl_recipe_pastes(&column->request.recipe)) {
+            status = sl_paste_bind(set, column, error);
+        }
+    }
+    return status;
 }
 
-bool sl_group_is_last(const sl_column *column, const sl_row *row)
+uint32_t sl_columns_members(const sl_column_set *set, uint64_t epoch)
 {
-    const sl_column *lead = column->leads ? column : &column->set->columns[column->lead];
-    return row->member - lead->member + 1 == group_members(lead, row);
+    uint32_t members = 1;
+    for (uint32_t i = 0; i < set->count; i++) {
+        const sl_column *column = &set->columns[i];
+        const bool leads = column->leads && column->members > 1;
+        const uint32_t end =
+            column->member + (leads ? sl_recipe_members(&column->request.recipe, epoch) : 1);
+        members = end > members ? end : members;
+    }
+    return members;
 }
 
-uint32_t sl_group_tile(const sl_column *lead, const sl_row *row, uint32_t *tiles)
+/* ---- memory ---- */
+
+static uint64_t canvas_bytes(const sl_column *column)
 {
-    *tiles = lead->several ? sl_recipe_tiles(&lead->request.recipe, row->epoch) : 1;
-    return (row->member - lead->member) % *tiles;
+    const sluice_augment *recipe = &sl_column_lead_of(column)->request.recipe;
+    const bool tiled = column->members > 1 && sl_recipe_tiles(recipe, 0) > 1;
+    return tiled ? column->canvas_passes * 3 * sl_recipe_canvas(recipe) : 0;
 }
 
-const sl_box_list *sl_group_pasted(const sl_column *column, const sl_row *row)
+static uint64_t layer_bytes(const sl_column *column)
 {
-    const sl_params *params = &row->draws[column->group].params;
-    const sl_column *lead = column->leads ? column : &column->set->columns[column->lead];
-    return params->pastes && params->layer > 0
-               ? &row->boxes[column->set->columns[lead->objects].box_list]
-               : NULL;
+    return column->leads ? 3 * sl_recipe_layer(&column->request.recipe) : 0;
+}
+
+static uint64_t composition_canvas_bytes(const sl_column_set *set)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < set->count; i++) {
+        bytes += canvas_bytes(&set->columns[i]) + layer_bytes(&set->columns[i]);
+    }
+    return bytes;
+}
+
+uint64_t sl_composition_bytes(const sl_column_set *set)
+{
+    uint64_t bytes = composition_canvas_bytes(set);
+    for (uint32_t i = 0; i < set->count; i++) {
+        const sl_column *column = &set->columns[i];
+        bytes += composition_pastes(column) ? sl_paste_bytes(column) : 0;
+        bytes += column->labelled ? sizeof(sl_params) : 0;
+    }
+    return bytes;
 }
 
 static uint8_t *canvas_of(uint8_t **pixels, size_t *had, size_t bytes, sluice_error *error)
@@ -47,78 +82,252 @@ static uint8_t *canvas_of(uint8_t **pixels, size_t *had, size_t bytes, sluice_er
         *had = *pixels != NULL ? bytes : 0;
     }
     if (*pixels == NULL) {
-        (void)sl_no_memory(error, "columns", "for a canvas of several pictures");
+        (void)sl_no_memory(error, STAGE, "for a canvas of several pictures");
     }
     return *pixels;
 }
 
-uint8_t *sl_row_canvas(sl_row *row, const sl_column *column, size_t bytes, sluice_error *error)
+static uint8_t *tiles_of(const sl_column *column, sl_row *row, size_t bytes, sluice_error *error)
 {
     sl_canvas *canvas = &row->canvases[column - column->set->columns];
-    return canvas_of(&canvas->pixels, &canvas->bytes, bytes, error);
+    return canvas_of(&canvas->tiles, &canvas->tiles_bytes, bytes, error);
 }
 
-uint8_t *sl_row_layer(sl_row *row, const sl_column *column, size_t bytes, sluice_error *error)
+static uint8_t *layer_of(const sl_column *column, sl_row *row, size_t bytes, sluice_error *error)
 {
     sl_canvas *canvas = &row->canvases[column - column->set->columns];
     return canvas_of(&canvas->layer, &canvas->layer_bytes, bytes, error);
 }
 
-/* Of a picture or a mask of several tiles, else 0. */
-static uint64_t canvas_bytes(const sl_column *column)
+static sluice_status open_canvases(const sl_column_set *set, sl_row *row, sluice_error *error)
 {
-    const sl_column *lead =
-        column->lead != SL_COLUMN_NONE ? &column->set->columns[column->lead] : column;
-    if (!column->several || sl_recipe_tiles(&lead->request.recipe, 0) == 1 ||
-        (column->kind != &sl_column_image && column->kind != &sl_column_mask)) {
-        return 0;
-    }
-    const uint64_t passes =
-        column->leads ? 1 : sl_labels_passes(column->request.channels * column->made_bytes);
-    return passes * 3 * sl_recipe_canvas(&lead->request.recipe);
-}
-
-static uint64_t layer_bytes(const sl_column *column)
-{
-    return column->leads ? 3 * sl_recipe_layer(&column->request.recipe) : 0;
-}
-
-uint64_t sl_columns_canvas_bytes(const sl_column_set *set)
-{
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < set->count; i++) {
-        bytes += canvas_bytes(&set->columns[i]) + layer_bytes(&set->columns[i]);
-        bytes += set->columns[i].pastes ? sl_paste_bytes(&set->columns[i]) : 0;
-    }
-    return bytes;
-}
-
-sluice_status sl_canvases_open(const sl_column_set *set, sl_row *row, sluice_error *error)
-{
-    if (sl_columns_canvas_bytes(set) == 0) {
+    if (composition_canvas_bytes(set) == 0 && set->members == 1) {
         return SLUICE_OK;
     }
     row->canvases = sl_calloc(set->count, sizeof(*row->canvases));
     if (row->canvases == NULL) {
-        return sl_no_memory(error, "columns", "for rows");
+        return sl_no_memory(error, STAGE, "for rows");
     }
     for (uint32_t i = 0; i < set->count; i++) {
-        const uint64_t bytes = canvas_bytes(&set->columns[i]);
-        const uint64_t layer = layer_bytes(&set->columns[i]);
-        if ((bytes > 0 && sl_row_canvas(row, &set->columns[i], bytes, error) == NULL) ||
-            (layer > 0 && sl_row_layer(row, &set->columns[i], layer, error) == NULL)) {
+        const sl_column *column = &set->columns[i];
+        const uint64_t bytes = canvas_bytes(column);
+        const uint64_t layer = layer_bytes(column);
+        if ((bytes > 0 && tiles_of(column, row, bytes, error) == NULL) ||
+            (layer > 0 && layer_of(column, row, layer, error) == NULL)) {
             return SLUICE_NOMEM;
         }
     }
     return SLUICE_OK;
 }
 
-void sl_canvases_close(const sl_column_set *set, sl_row *row)
+static sluice_status open_paste(const sl_column *lead, sl_row *row, sluice_error *error)
+{
+    if (row->pastes == NULL) {
+        row->pastes = sl_calloc(lead->set->groups, sizeof(*row->pastes));
+    }
+    return row->pastes != NULL ? sl_paste_open(lead, &row->pastes[lead->group], error)
+                               : sl_no_memory(error, STAGE, "for rows");
+}
+
+static sluice_status open_labels(const sl_column *lead, sl_row *row, sluice_error *error)
+{
+    sl_group_draw *draw = &row->draws[lead->group];
+    draw->labels = sl_calloc(1, sizeof(*draw->labels));
+    return draw->labels != NULL ? SLUICE_OK : sl_no_memory(error, STAGE, "for rows");
+}
+
+sluice_status sl_composition_open(const sl_column_set *set, sl_row *row, sluice_error *error)
+{
+    sluice_status status = open_canvases(set, row, error);
+    for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
+        const sl_column *column = &set->columns[i];
+        if (composition_pastes(column)) {
+            status = open_paste(column, row, error);
+        }
+        if (status == SLUICE_OK && column->labelled) {
+            status = open_labels(column, row, error);
+        }
+    }
+    return status;
+}
+
+void sl_composition_close(const sl_column_set *set, sl_row *row)
 {
     for (uint32_t i = 0; row->canvases != NULL && i < set->count; i++) {
-        sl_free(row->canvases[i].pixels);
+        sl_free(row->canvases[i].tiles);
         sl_free(row->canvases[i].layer);
     }
+    for (uint32_t i = 0; row->pastes != NULL && i < set->groups; i++) {
+        sl_paste_close(&row->pastes[i]);
+    }
+    for (uint32_t i = 0; row->draws != NULL && i < set->groups; i++) {
+        sl_free(row->draws[i].labels);
+        row->draws[i].labels = NULL;
+    }
     sl_free(row->canvases);
+    sl_free(row->pastes);
     row->canvases = NULL;
+    row->pastes = NULL;
+}
+
+/* ---- each row ---- */
+
+void sl_composition_begin(const sl_column_set *set, sl_row *row)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        const sl_column *column = &set->columns[i];
+        if (!column->leads) {
+            continue;
+        }
+        sl_group_draw *draw = &row->draws[column->group];
+        const sluice_augment *recipe = &column->request.recipe;
+        draw->missing = false;
+        draw->members = column->members > 1 ? sl_recipe_members(recipe, row->epoch) : 1;
+        draw->tiles = column->members > 1 ? sl_recipe_tiles(recipe, row->epoch) : 1;
+    }
+}
+
+/* Its number among the members of its group. */
+static uint32_t member_number(const sl_column *column, const sl_row *row)
+{
+    return row->member - column->member;
+}
+
+void sl_composition_place(const sl_column *lead, sl_row *row)
+{
+    sl_group_draw *draw = &row->draws[lead->group];
+    draw->key.member = member_number(lead, row) % draw->tiles;
+    draw->key.layer = member_number(lead, row) / draw->tiles;
+}
+
+sluice_status sl_composition_member(const sl_column *lead, sl_row *row, sluice_error *error)
+{
+    sl_group_draw *draw = &row->draws[lead->group];
+    draw->missing = draw->params.absent;
+    if (!composition_pastes(lead)) {
+        return SLUICE_OK;
+    }
+    if (sl_composition_is_first(lead, row)) {
+        sl_paste_begin(&row->pastes[lead->group]);
+    }
+    return draw->params.pastes && !draw->missing ? sl_paste_member(lead, row, error) : SLUICE_OK;
+}
+
+sluice_status sl_composition_end(const sl_column_set *set, sl_row *row, sl_part_view parts,
+                                 sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < set->count && row->pastes != NULL && status == SLUICE_OK; i++) {
+        const sl_column *column = &set->columns[i];
+        if (composition_pastes(column) && sl_composition_is_last(column, row)) {
+            status = sl_paste_end(column, row, parts, error);
+        }
+    }
+    return status;
+}
+
+/* ---- each column ---- */
+
+bool sl_composition_wants(const sl_column *column, const sl_row *row)
+{
+    if (column->group == SL_GROUP_NONE || column->kind->of_first) {
+        return row->member == column->member;
+    }
+    return row->member >= column->member &&
+           member_number(column, row) < row->draws[column->group].members;
+}
+
+bool sl_composition_lacks(const sl_column *column, const sl_row *row)
+{
+    return column->members > 1 && row->draws[column->group].missing;
+}
+
+bool sl_composition_is_first(const sl_column *column, const sl_row *row)
+{
+    return row->member == column->member;
+}
+
+bool sl_composition_is_last(const sl_column *column, const sl_row *row)
+{
+    return member_number(column, row) + 1 == row->draws[column->group].members;
+}
+
+const sl_box_list *sl_composition_objects(const sl_column *column, const sl_row *row)
+{
+    const sl_params *params = &row->draws[column->group].params;
+    const sl_column *lead = sl_column_lead_of(column);
+    return params->pastes && params->layer > 0
+               ? &row->boxes[column->set->columns[lead->objects].box_list]
+               : NULL;
+}
+
+/* Whether anything of the member's layer is seen. */
+static bool layer_counts(const sl_column *column, const sl_row *row)
+{
+    const sl_params *params = &row->draws[column->group].params;
+    return params->layer == 0 ||
+           (params->pastes ? row->pastes[column->group].any : params->share < 1);
+}
+
+/* Where the column's layers meet; NULL: there is one, or the column joins them in its row. */
+static sluice_status find_meeting(const sl_column *column, sl_row *row, uint8_t **pixels,
+                                  sluice_error *error)
+{
+    const sl_params *params = &row->draws[column->group].params;
+    *pixels = NULL;
+    if (!params->layered || !column->leads) {
+        return SLUICE_OK;
+    }
+    *pixels = layer_of(column, row, sl_layer_bytes(params), error);
+    return *pixels != NULL ? SLUICE_OK : SLUICE_NOMEM;
+}
+
+/* All members of the layer were drawn. */
+static sluice_status join_layer(const sl_column *column, sl_row *row, const sl_composer *composer,
+                                void *ctx, uint8_t *canvas, uint8_t *pixels, sluice_error *error)
+{
+    const bool pasted = sl_composition_objects(column, row) != NULL;
+    const sl_paste *paste = pasted ? &row->pastes[column->group] : NULL;
+    const sl_joint joint = {.tiles = canvas,
+                            .pixels = pixels,
+                            .over = pasted ? paste->over : NULL,
+                            .over_layer = pasted ? sl_paste_layer(paste) : NULL};
+    return composer->join != NULL && layer_counts(column, row) ? composer->join(ctx, &joint, error)
+                                                               : SLUICE_OK;
+}
+
+static sluice_status draw_member(const sl_column *column, sl_row *row, const sl_composer *composer,
+                                 void *ctx, uint8_t **canvas, sluice_error *error)
+{
+    const sl_group_draw *draw = &row->draws[column->group];
+    *canvas = NULL;
+    if (draw->params.geometries[0].warp.keeps && composer->canvas_bytes != NULL) {
+        *canvas = tiles_of(column, row, composer->canvas_bytes(ctx), error);
+        if (*canvas == NULL) {
+            return SLUICE_NOMEM;
+        }
+        if (member_number(column, row) % draw->tiles == 0) {
+            composer->begin(ctx, *canvas);
+        }
+    }
+    return draw->missing ? SLUICE_OK : composer->draw(ctx, *canvas, error);
+}
+
+sluice_status sl_composition_make(const sl_column *column, sl_row *row, const sl_composer *composer,
+                                  void *ctx, sluice_error *error)
+{
+    const sl_group_draw *draw = &row->draws[column->group];
+    uint8_t *canvas;
+    uint8_t *pixels = NULL;
+    sluice_status status = draw_member(column, row, composer, ctx, &canvas, error);
+    if (status == SLUICE_OK && (member_number(column, row) + 1) % draw->tiles == 0) {
+        status = find_meeting(column, row, &pixels, error);
+        if (status == SLUICE_OK) {
+            status = join_layer(column, row, composer, ctx, canvas, pixels, error);
+        }
+    }
+    if (status != SLUICE_OK || composer->finish == NULL || !sl_composition_is_last(column, row)) {
+        return status;
+    }
+    return composer->finish(ctx, pixels != NULL ? pixels : canvas, error);
 }

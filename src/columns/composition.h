@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * composition: rows of several samples: members, tiles, layers, and the canvases that they share.
+ * composition: the one owner of rows that are made of several samples.
  *
- * Purpose: a group whose recipe has several members (sl_recipe_members) is made member by member;
- * the last one finishes it.
- * Threads: those of the row. Memory: canvases are the worker's row's, from sl_row_open on.
+ * Purpose: says which member of a row is which tile of which layer, and whether it is missing; owns
+ * the canvases of tiles and layers, and what is pasted (paste.h); and calls a column back in the
+ * right order. A column of pixels only knows how to draw one tile, how to join two layers and how
+ * to finish (sl_composer).
+ * Words: a group's row has `members`, its own sample first. They belong to one or two layers, and
+ * each layer to one image or to `tiles` that share a canvas. A member is missing where the draw has
+ * no use for it: a mosaic that does not happen, a partner of which nothing is pasted. A group whose
+ * recipe has no step of several samples has one member, one tile and one layer.
+ * Walk of a row: begin -> for each member: its group is drawn, `member` -> each column is made ->
+ * end, which takes out what is covered by objects that were pasted.
+ * Threads: bound by the opener; the rest by the worker that makes the row. Memory: of the worker's
+ * row, from open to close; a canvas grows only behind a step without a size of its own.
  */
 #ifndef SL_COMPOSITION_H
 #define SL_COMPOSITION_H
@@ -13,25 +22,66 @@
 
 /* What the members of a column's row are put together in. */
 typedef struct sl_canvas {
-    uint8_t *pixels, *layer; /* of tiles; where layers meet */
-    size_t bytes, layer_bytes;
+    uint8_t *tiles, *layer; /* the canvas of a layer's tiles; where layers meet */
+    size_t tiles_bytes, layer_bytes;
 } sl_canvas;
 
-/* Whether the column's group has a part in the row's member; and whether it is its last. */
-bool sl_group_has_member(const sl_column *lead, const sl_row *row);
-bool sl_group_is_last(const sl_column *column, const sl_row *row);
-/* Returns which tile of its layer that is, of how many. */
-uint32_t sl_group_tile(const sl_column *lead, const sl_row *row, uint32_t *tiles);
-/* Returns the boxes of the member's objects, where only those that are kept are seen; else NULL. */
-const sl_box_list *sl_group_pasted(const sl_column *column, const sl_row *row);
-/* The canvas of a column, of `bytes`, or its layer; NULL with an error: no memory. */
-uint8_t *sl_row_canvas(sl_row *row, const sl_column *column, size_t bytes, sluice_error *error);
-uint8_t *sl_row_layer(sl_row *row, const sl_column *column, size_t bytes, sluice_error *error);
+/* A layer whose members were all drawn. */
+typedef struct sl_joint {
+    uint8_t *tiles;      /* their canvas, which is worked in; NULL: it is one image */
+    uint8_t *pixels;     /* where layers meet; NULL: there is one layer */
+    const uint8_t *over; /* pixels of the output that it covers, 1, else 0; NULL: no objects */
+    const uint8_t *over_layer; /* the same where layers meet */
+} sl_joint;
 
-/* Returns the bytes of a worker's canvases, and of what it pastes. */
-uint64_t sl_columns_canvas_bytes(const sl_column_set *set);
-/* Allocates the canvases of a worker's row. NOMEM. */
-sluice_status sl_canvases_open(const sl_column_set *set, sl_row *row, sluice_error *error);
-void sl_canvases_close(const sl_column_set *set, sl_row *row);
+/* How a column makes its row of members. `ctx`: the caller's, for the member at hand. */
+typedef struct sl_composer {
+    /* Returns the bytes of a canvas of tiles. NULL: the column draws tiles in place. */
+    size_t (*canvas_bytes)(const void *ctx);
+    /* Fills the canvas of a layer, before its first tile. */
+    void (*begin)(void *ctx, uint8_t *canvas);
+    /* Draws the member, to the canvas of its layer; NULL: it is no tile. Not for a missing one. */
+    sluice_status (*draw)(void *ctx, uint8_t *canvas, sluice_error *error);
+    /* Joins a layer with the ones before it. Not for one that nothing is seen of. NULL: nothing to
+     * do. */
+    sluice_status (*join)(void *ctx, const sl_joint *joint, sluice_error *error);
+    /* Makes the row, after its last member; of `pixels` where layers meet, or else of the canvas;
+     * NULL: of what was drawn last. NULL: nothing to do. */
+    sluice_status (*finish)(void *ctx, uint8_t *pixels, sluice_error *error);
+} sl_composer;
+
+/* Once all columns are bound: finds what is pasted over what. INVALID: it cannot be. */
+sluice_status sl_composition_bind(sl_column_set *set, sluice_error *error);
+/* Returns the bytes that a worker's row needs for it. */
+uint64_t sl_composition_bytes(const sl_column_set *set);
+/* Allocates them. NOMEM; then it is to be closed, too. */
+sluice_status sl_composition_open(const sl_column_set *set, sl_row *row, sluice_error *error);
+void sl_composition_close(const sl_column_set *set, sl_row *row);
+/* Returns the most members of any row in that epoch. */
+uint32_t sl_columns_members(const sl_column_set *set, uint64_t epoch);
+
+/* Begins a row, before its first member. */
+void sl_composition_begin(const sl_column_set *set, sl_row *row);
+/* Names the member in the group's draw: its tile and its layer. */
+void sl_composition_place(const sl_column *lead, sl_row *row);
+/* Notes what was drawn for the member, whose boxes are moved. */
+sluice_status sl_composition_member(const sl_column *lead, sl_row *row, sluice_error *error);
+/* Ends groups that had their last member, when all columns are made of it. */
+sluice_status sl_composition_end(const sl_column_set *set, sl_row *row, sl_part_view parts,
+                                 sluice_error *error);
+
+/* True if the column is made of the member at hand. */
+bool sl_composition_wants(const sl_column *column, const sl_row *row);
+/* True if the draw has no use for the member at hand, so that nothing of it may be appended. */
+bool sl_composition_lacks(const sl_column *column, const sl_row *row);
+/* True if the member at hand is the first, or the last, of its group's row. */
+bool sl_composition_is_first(const sl_column *column, const sl_row *row);
+bool sl_composition_is_last(const sl_column *column, const sl_row *row);
+/* Returns the boxes of the member's objects, where only those that are kept are seen; else NULL. */
+const sl_box_list *sl_composition_objects(const sl_column *column, const sl_row *row);
+
+/* Makes a column of the member at hand. NOMEM, and the errors of the composer. */
+sluice_status sl_composition_make(const sl_column *column, sl_row *row, const sl_composer *composer,
+                                  void *ctx, sluice_error *error);
 
 #endif

@@ -77,7 +77,7 @@ sluice_status sl_column_follow(sl_column_set *set, sl_column *column, bool owned
     }
     column->group = followed->group;
     column->lead = followed->leads ? found : followed->lead;
-    column->several = followed->several;
+    column->members = followed->members;
     column->member = followed->member;
     column->owner = followed->kind == &sl_column_boxes ? found : SL_COLUMN_NONE;
     return SLUICE_OK;

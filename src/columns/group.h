@@ -23,7 +23,10 @@ typedef struct sl_image_frame {
 typedef struct sl_group_draw {
     sl_draw_key key;
     sl_params params;
-    uint32_t attempt; /* how often the row was drawn before for this group's sake */
+    sl_params *labels;       /* the program for labels; NULL: no column goes by it */
+    uint32_t members, tiles; /* of the row, in its epoch; of each layer (composition.h) */
+    bool missing;            /* the draw has no use for the member at hand */
+    uint32_t attempt;        /* how often the row was drawn before for this group's sake */
     sl_image_frame frame;
 } sl_group_draw;
 

@@ -86,7 +86,7 @@ static sluice_status group_move_boxes(const sl_column *lead, sl_row *row, const 
                 list->count = 0;
             }
             status = sl_boxes_move(list, &column->request.boxes, &params->trail, error);
-            *satisfied = *satisfied && (lead->several || !is_wanting(column, list));
+            *satisfied = *satisfied && (lead->members > 1 || !is_wanting(column, list));
         }
     }
     return status;
@@ -94,7 +94,7 @@ static sluice_status group_move_boxes(const sl_column *lead, sl_row *row, const 
 
 static bool may_redraw(const sl_column *column)
 {
-    return column->several && column->kind == &sl_column_boxes &&
+    return column->members > 1 && column->kind == &sl_column_boxes &&
            column->request.boxes.at_least_one;
 }
 
@@ -141,12 +141,11 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
                             sluice_error *error)
 {
     sl_group_draw *draw = &row->draws[lead->group];
+    sl_params *const programs[2] = {&draw->params, draw->labels};
     sl_scratch *scratch = sl_decoder_scratch(row->decoder);
     const size_t mark = sl_scratch_mark(scratch);
     sluice_status status = group_scale_boxes(lead, row, error);
     bool satisfied = false;
-    uint32_t tiles;
-    const uint32_t tile = sl_group_tile(lead, row, &tiles);
     if (status == SLUICE_OK) {
         status = group_read_shapes(lead, row, error);
     }
@@ -154,10 +153,9 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
                               .epoch = row->epoch,
                               .sample = (uint64_t)row->at.index,
                               .group = lead->group,
-                              .member = tile,
-                              .layer = (row->member - lead->member) / tiles,
                               .exact = row->exact,
                               .any_size = lead->request.sizes != SLUICE_SIZES_ONE};
+    sl_composition_place(lead, row);
     if (lead->bucketed) {
         draw->key.width = lead->set->buckets[row->at.bucket].width;
         draw->key.height = lead->set->buckets[row->at.bucket].height;
@@ -169,17 +167,17 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
         if (status != SLUICE_OK) {
             break;
         }
-        status = sl_draw(&lead->request.recipe, &draw->key, picture->width, picture->height,
-                         &draw->params, error);
-        if (status == SLUICE_OK && i == 0 && row->member == lead->member) {
+        status = sl_draw_both(&lead->request.recipe, &draw->key, picture->width, picture->height,
+                              programs, error);
+        if (status == SLUICE_OK && i == 0 && sl_composition_is_first(lead, row)) {
             row->work.left += SL_WORK_TIMES * draw->params.width * draw->params.height;
         }
         if (status == SLUICE_OK) {
             status = group_move_boxes(lead, row, &draw->params, &satisfied, error);
         }
     }
-    if (status == SLUICE_OK && lead->pastes) {
-        status = sl_paste_member(lead, row, error);
+    if (status == SLUICE_OK) {
+        status = sl_composition_member(lead, row, error);
     }
     sl_scratch_release(scratch, mark);
     return status;

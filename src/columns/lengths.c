@@ -84,9 +84,7 @@ static sluice_status default_length(sl_column *column, sluice_error *error)
     if (owner != NULL && (owner->request.padded || !request->padded)) {
         request->length = owner->request.length;
     } else if (places && !request->padded) {
-        const sl_column *lead = &set->columns[column->lead];
-        request->length =
-            LENGTH_DEFAULT * (column->several ? sl_recipe_members_most(&lead->request.recipe) : 1);
+        request->length = LENGTH_DEFAULT * column->members;
     } else {
         return sl_column_refuse(column, error,
                                 "it needs a " SL_OPTION("length") ": the most elements of a row");

@@ -51,9 +51,8 @@ static sluice_orientation annotated_as(const sl_column *column, const sl_column 
 static void want_sizes(sl_column_set *set, const sl_column *lead)
 {
     const uint64_t fields = UINT64_C(1) << lead->width_field | UINT64_C(1) << lead->height_field;
-    const uint32_t members = lead->several ? sl_recipe_members_most(&lead->request.recipe) : 1;
     set->wanted |= fields;
-    for (uint32_t i = lead->member; i < lead->member + members; i++) {
+    for (uint32_t i = lead->member; i < lead->member + lead->members; i++) {
         set->wanted_of[i] |= fields;
     }
 }

@@ -39,7 +39,6 @@ static sluice_status check_follower(const sl_column *column, sluice_error *error
 
 sluice_status sl_paste_bind(sl_column_set *set, sl_column *lead, sluice_error *error)
 {
-    lead->objects = SL_COLUMN_NONE;
     for (uint32_t i = 0; i < set->count; i++) {
         const sl_column *column = &set->columns[i];
         const sluice_status status =
@@ -274,23 +273,22 @@ static sluice_status draw_partner(const sl_column *lead, const sl_params *params
     return status;
 }
 
+void sl_paste_begin(sl_paste *paste)
+{
+    sl_shape_store_clear(&paste->shapes);
+    paste->any = false;
+}
+
 sluice_status sl_paste_member(const sl_column *lead, sl_row *row, sluice_error *error)
 {
     sl_group_draw *draw = &row->draws[lead->group];
     sl_paste *paste = &row->pastes[lead->group];
     const sl_box_list *list = &row->boxes[objects_of(lead)->box_list];
-    if (row->member == lead->member) {
-        sl_shape_store_clear(&paste->shapes);
-        paste->any = false;
-    }
-    if (!draw->params.pastes || draw->params.absent) {
-        return SLUICE_OK;
-    }
     if (draw->params.layer == 0) {
         return keep_own(draw, list, paste, error);
     }
     if (list->kept_count == list->before) { /* or there is no space for any: the column says so */
-        draw->params.absent = !list->overflows || objects_of(lead)->request.truncates;
+        draw->missing = !list->overflows || objects_of(lead)->request.truncates;
         return SLUICE_OK;
     }
     return draw_partner(lead, &draw->params, list, paste, error);

@@ -46,8 +46,10 @@ uint64_t sl_paste_bytes(const sl_column *lead);
 
 /* How a member's objects are chosen; false: all of them are. */
 bool sl_paste_choice(const sl_group_draw *draw, sl_box_choice *choice);
-/* The member is drawn, and its boxes are moved; its shapes are there yet. It is absent if nothing
- * of it is pasted. */
+/* Begins a row. */
+void sl_paste_begin(sl_paste *paste);
+/* Takes the objects of a member that is drawn and whose boxes are moved, while its shapes are in
+ * scratch. The member is missing if nothing of it is pasted. */
 sluice_status sl_paste_member(const sl_column *lead, sl_row *row, sluice_error *error);
 /* Pixels that are partners', where layers meet; once all members were there. */
 const uint8_t *sl_paste_layer(const sl_paste *paste);

@@ -96,7 +96,7 @@ sluice_status sl_column_bind_pixels(sl_column *column, sl_column_set *set, uint3
                                 "the recipe of its image blends two images (mixup_partner), but "
                                 "two labels of a pixel cannot be blended; use instance masks");
     }
-    if (column->several && request->may_miss) {
+    if (column->members > 1 && request->may_miss) {
         return sl_column_refuse(column, error,
                                 "its picture's recipe is of several samples, of which none may "
                                 "lack it");

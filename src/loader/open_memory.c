@@ -18,7 +18,7 @@ sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error
         config->lookahead * sizeof(sl_row_want) + o->prefetch * sizeof(sl_feed_slot) +
         o->workers *
             (sizeof(sl_row_worker) + SL_ROW_BYTES_MIN + loader->columns.groups * sizeof(sl_params) +
-             sl_columns_canvas_bytes(&loader->columns)) +
+             sl_composition_bytes(&loader->columns)) +
         loader->classes.samples * (uint64_t)12 + loader->classes.count * sizeof(uint64_t);
     if (sl_budget_take(&loader->budget, bytes)) {
         return SLUICE_OK;
