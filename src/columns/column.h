@@ -21,6 +21,7 @@
 #include "decoder.h"
 #include "notices.h"
 #include "parts.h"
+#include "subvolume.h"
 #include "turn.h"
 #include "value.h"
 
@@ -101,13 +102,23 @@ typedef struct sl_paste sl_paste;         /* paste.h */
 typedef struct sl_column_kind {
     const char *name;
     uint32_t takes; /* types of fields: an or of SL_TAKES; 0: it is of no field */
+    /* Capabilities: what others may ask of its columns. */
     bool composes;  /* it is called for missing members, too (composition.h) */
     bool of_first;  /* it is made of its group's first member alone */
+    bool windows;   /* its rows are windows of a tensor */
+    bool boxes;     /* its rows are boxes, which it keeps in a list: others may belong to them */
+    bool per_box;   /* its rows may belong to boxes, if its field has an element for each */
+    bool objects;   /* its field holds shapes of objects: an element is a shape */
+    bool places;    /* its values are coordinates, in the units that the request says */
+    bool annotated; /* its values were annotated in the image, some way up */
+    bool own_size;  /* its values have a size, which may say which way up they are */
+    /* The kind for a field that this one does not take. NULL: none. */
+    const struct sl_column_kind *otherwise;
     /* Once: checks the request against the field and the set so far, and adds the column's parts.
      */
     sluice_status (*bind)(sl_column *column, sl_column_set *set, sluice_error *error);
-    /* Of what can lead a group: opens the picture that its geometry is of, in the row's decoder;
-     * `make` is next. NULL: it cannot. */
+    /* Opens the image that a group's geometry is of, in the row's decoder; `make` is next. NULL: it
+     * is not an image, and leads no group. */
     sluice_status (*open)(const sl_column *column, sl_row *row, sl_picture *picture,
                           sluice_error *error);
     /* Makes the column's row from row->values. */
@@ -123,6 +134,8 @@ typedef struct sl_column_kind {
      * there. NULL: it cannot follow. */
     void (*mix)(const sl_column *column, sl_part_view parts, uint32_t row,
                 const sl_mixing_row *how);
+    /* Returns which part of its field's tensor a row is. NULL: it is not just that. */
+    sl_subvolume (*part)(const sl_column *column);
     /* All `rows` rows are made; `sizes`: elements of each ragged part. NULL: nothing to do. */
     void (*finish)(const sl_column *column, uint32_t rows, sl_part_view parts, uint64_t *sizes);
 } sl_column_kind;
@@ -249,6 +262,10 @@ static inline void *sl_column_row(const sl_column *column, sl_part_view parts, u
 static inline bool sl_column_varies(const sl_column *column)
 {
     return column->request.sizes != SLUICE_SIZES_ONE;
+}
+static inline bool sl_column_is_image(const sl_column *column)
+{
+    return column->kind->open != NULL;
 }
 /* The column that leads its group: itself, if it leads or follows none. */
 static inline const sl_column *sl_column_lead_of(const sl_column *column)

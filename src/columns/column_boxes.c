@@ -192,6 +192,9 @@ static void column_boxes_finish(const sl_column *column, uint32_t rows, sl_part_
 
 const sl_column_kind sl_column_boxes = {.name = "boxes",
                                         .takes = SL_TAKES(TENSOR),
+                                        .boxes = true,
+                                        .places = true,
+                                        .annotated = true,
                                         .bind = column_boxes_bind,
                                         .make = column_boxes_make,
                                         .blank = column_boxes_blank,

@@ -232,6 +232,9 @@ static void column_instances_cover(const sl_column *column, const sl_row *row, s
 
 const sl_column_kind sl_column_instances = {.name = "instances",
                                             .takes = SL_TAKES(TEXT),
+                                            .per_box = true,
+                                            .objects = true,
+                                            .annotated = true,
                                             .bind = column_instances_bind,
                                             .make = column_instances_make,
                                             .cover = column_instances_cover,

@@ -365,6 +365,8 @@ static sluice_status column_mask_make(const sl_column *column, sl_row *row, sl_p
 const sl_column_kind sl_column_mask = {.name = "mask",
                                        .takes = SL_TAKES(IMAGE) | SL_TAKES(TENSOR),
                                        .composes = true,
+                                       .own_size = true,
+                                       .otherwise = &sl_column_class_map,
                                        .bind = column_mask_bind,
                                        .make = column_mask_make,
                                        .blank = sl_column_blank_pixels,

@@ -207,6 +207,9 @@ static void column_points_cover(const sl_column *column, const sl_row *row, sl_p
 
 const sl_column_kind sl_column_points = {.name = "points",
                                          .takes = SL_TAKES(TENSOR),
+                                         .per_box = true,
+                                         .places = true,
+                                         .annotated = true,
                                          .bind = column_points_bind,
                                          .make = column_points_make,
                                          .cover = column_points_cover,

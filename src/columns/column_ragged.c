@@ -76,6 +76,7 @@ static sluice_status make_padded(const sl_column *column, sl_row *row, sl_part_v
 const sl_column_kind sl_column_ragged = {.name = "ragged",
                                          .takes =
                                              SL_TAKES(BYTES) | SL_TAKES(TEXT) | SL_TAKES(TENSOR),
+                                         .per_box = true,
                                          .bind = bind_ragged,
                                          .make = make_ragged,
                                          .blank = sl_column_blank_lengths,
@@ -83,5 +84,6 @@ const sl_column_kind sl_column_ragged = {.name = "ragged",
 const sl_column_kind sl_column_padded = {.name = "padded",
                                          .takes =
                                              SL_TAKES(BYTES) | SL_TAKES(TEXT) | SL_TAKES(TENSOR),
+                                         .per_box = true,
                                          .bind = bind_padded,
                                          .make = make_padded};

@@ -170,5 +170,7 @@ static sluice_status column_tensor_make(const sl_column *column, sl_row *row, sl
 
 const sl_column_kind sl_column_tensor = {.name = "tensor",
                                          .takes = SL_TAKES(TENSOR),
+                                         .otherwise = &sl_column_samples,
+                                         .part = sl_column_subvolume,
                                          .bind = column_tensor_bind,
                                          .make = column_tensor_make};

@@ -67,5 +67,6 @@ static sluice_status column_window_make(const sl_column *column, sl_row *row, sl
 
 const sl_column_kind sl_column_window = {.name = "window",
                                          .takes = SL_TAKES(TENSOR),
+                                         .windows = true,
                                          .bind = column_window_bind,
                                          .make = column_window_make};

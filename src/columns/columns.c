@@ -5,7 +5,6 @@
  */
 #include "columns.h"
 
-#include "column_tensor.h"
 #include "error.h"
 #include "facts.h"
 #include "kinds.h"
@@ -58,6 +57,11 @@ static sluice_status columns_find_field(const sl_columns_config *config, const c
     return SLUICE_INVALID;
 }
 
+static bool kind_takes(const sl_column_kind *kind, const sl_field *field)
+{
+    return (kind->takes >> field->type & 1) != 0;
+}
+
 /* The field, which the kind takes. */
 static sluice_status find_taken(const sl_columns_config *config, sl_column *column,
                                 sluice_error *error)
@@ -68,13 +72,11 @@ static sluice_status find_taken(const sl_columns_config *config, sl_column *colu
         return status;
     }
     column->field = config->fields[column->field_number];
-    if (column->request.kind == SLUICE_COLUMN_TENSOR && sl_type_is_media(column->field.type)) {
-        column->kind = &sl_column_samples;
+    const sl_column_kind *otherwise = column->kind->otherwise;
+    if (otherwise != NULL && kind_takes(otherwise, &column->field)) {
+        column->kind = otherwise;
     }
-    if (column->request.kind == SLUICE_COLUMN_MASK && column->field.type == SLUICE_FIELD_TEXT) {
-        column->kind = &sl_column_class_map;
-    }
-    if ((column->kind->takes >> column->field.type & 1) == 0) {
+    if (!kind_takes(column->kind, &column->field)) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
                             "column \"%s\": the field \"%s\" cannot be used by a column of kind %s",
                             column->request.name, column->request.field, column->kind->name);
@@ -172,7 +174,7 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
 static sluice_status check_windows(const sl_column_set *set, sluice_error *error)
 {
     for (uint32_t i = 0; i < set->count && set->windows.field != SL_FIELD_NONE; i++) {
-        if (set->columns[i].kind != &sl_column_window) {
+        if (!set->columns[i].kind->windows) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,
                                 "column \"%s\": with windows there are no other columns, since "
                                 "only the window's bytes are read of a sample",
@@ -187,7 +189,7 @@ static sluice_status check_partners(const sl_column_set *set, sluice_error *erro
 {
     for (uint32_t i = 0; i < set->count; i++) {
         const sl_column *column = &set->columns[i];
-        if (column->kind == &sl_column_window && column->member > 0) {
+        if (column->kind->windows && column->member > 0) {
             return sl_column_refuse(column, error, "a window has no partner");
         }
         if (column->member > 0 && column->members > 1) {
@@ -213,7 +215,7 @@ static sluice_status find_mixing(const sl_column_set *set, sl_column *column, sl
             return SLUICE_OK;
         }
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            other->kind == &sl_column_image
+                            sl_column_is_image(other)
                                 ? "column \"%s\": mixes is \"%s\", whose recipe mixes nothing: add "
                                   "mixup, cutmix or timm_mix to it"
                                 : "column \"%s\": mixes is \"%s\", which is no picture",
@@ -378,7 +380,7 @@ const sl_column *sl_columns_largest(const sl_column_set *set)
 sl_column *sl_columns_picture(const sl_column_set *set, uint32_t picture)
 {
     for (uint32_t i = 0; i < set->count; i++) {
-        if (set->columns[i].kind == &sl_column_image && set->columns[i].picture == picture) {
+        if (sl_column_is_image(&set->columns[i]) && set->columns[i].picture == picture) {
             return &set->columns[i];
         }
     }
@@ -402,11 +404,11 @@ bool sl_columns_take_parts(const sl_column_set *set, sl_subvolumes *parts)
     parts->count = 0;
     for (uint32_t i = 0; set->members == 1 && i < set->count; i++) {
         const sl_column *column = &set->columns[i];
-        if (column->kind != &sl_column_tensor || parts->count == SL_SUBVOLUMES_MAX ||
+        if (column->kind->part == NULL || parts->count == SL_SUBVOLUMES_MAX ||
             takes_field(parts, column->field_number)) {
             return false;
         }
-        parts->of[parts->count++] = sl_column_subvolume(column);
+        parts->of[parts->count++] = column->kind->part(column);
         cuts = cuts || column->request.part != SLUICE_PART_WHOLE;
     }
     return cuts;

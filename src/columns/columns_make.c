@@ -9,7 +9,6 @@
 #include "clock.h"
 #include "error.h"
 #include "facts.h"
-#include "kinds.h"
 #include "lengths.h"
 #include "memory.h"
 #include "shared_picture.h"
@@ -181,7 +180,7 @@ sluice_status sl_row_open(const sl_column_set *set, sl_row *row, sluice_error *e
     sluice_status status = sl_composition_open(set, row, error);
     for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
         const sl_column *column = &set->columns[i];
-        if (column->kind == &sl_column_boxes) {
+        if (column->kind->boxes) {
             status = sl_boxes_open(&row->boxes[column->box_list], column->request.length, error);
         }
     }

@@ -5,14 +5,13 @@
 #include "group.h"
 
 #include "error.h"
-#include "kinds.h"
 
 #include <assert.h>
 #include <string.h>
 
 static bool can_be_followed(const sl_column *column, bool owned)
 {
-    return column->kind == &sl_column_image || (owned && column->kind == &sl_column_boxes);
+    return sl_column_is_image(column) || (owned && column->kind->boxes);
 }
 
 /* The only picture before it. */
@@ -21,7 +20,7 @@ static sluice_status find_only_picture(const sl_column_set *set, const sl_column
 {
     *found = SL_COLUMN_NONE;
     for (uint32_t i = 0; i < set->count; i++) {
-        if (set->columns[i].kind != &sl_column_image) {
+        if (!sl_column_is_image(&set->columns[i])) {
             continue;
         }
         if (*found != SL_COLUMN_NONE) {
@@ -79,7 +78,7 @@ sluice_status sl_column_follow(sl_column_set *set, sl_column *column, bool owned
     column->lead = followed->leads ? found : followed->lead;
     column->members = followed->members;
     column->member = followed->member;
-    column->owner = followed->kind == &sl_column_boxes ? found : SL_COLUMN_NONE;
+    column->owner = followed->kind->boxes ? found : SL_COLUMN_NONE;
     return SLUICE_OK;
 }
 

@@ -9,7 +9,6 @@
 #include "clock.h"
 #include "column_boxes.h"
 #include "composition.h"
-#include "kinds.h"
 #include "paste.h"
 
 #include <assert.h>
@@ -19,7 +18,7 @@ enum { ATTEMPTS = 20 };
 
 static bool is_of_group(const sl_column *column, const sl_column *lead)
 {
-    return column->kind == &sl_column_boxes && column->group == lead->group;
+    return column->kind->boxes && column->group == lead->group;
 }
 
 sluice_status sl_group_read(const sl_column *lead, sl_row *row, sluice_error *error)
@@ -94,8 +93,7 @@ static sluice_status group_move_boxes(const sl_column *lead, sl_row *row, const 
 
 static bool may_redraw(const sl_column *column)
 {
-    return column->members > 1 && column->kind == &sl_column_boxes &&
-           column->request.boxes.at_least_one;
+    return column->members > 1 && column->kind->boxes && column->request.boxes.at_least_one;
 }
 
 void sl_redraw_bind(sl_column_set *set)

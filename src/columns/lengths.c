@@ -4,7 +4,6 @@
 
 #include "elements.h"
 #include "error.h"
-#include "kinds.h"
 
 #include <assert.h>
 #include <string.h>
@@ -77,13 +76,12 @@ static sluice_status default_length(sl_column *column, sluice_error *error)
     sl_column_request *request = &column->request;
     const sl_column_set *set = column->set;
     const sl_column *owner = column->owner != SL_COLUMN_NONE ? &set->columns[column->owner] : NULL;
-    const bool places = column->kind == &sl_column_boxes || column->kind == &sl_column_points;
     if (request->length != 0) {
         return SLUICE_OK;
     }
     if (owner != NULL && (owner->request.padded || !request->padded)) {
         request->length = owner->request.length;
-    } else if (places && !request->padded) {
+    } else if (column->kind->places && !request->padded) {
         request->length = LENGTH_DEFAULT * column->members;
     } else {
         return sl_column_refuse(column, error,

@@ -6,7 +6,6 @@
 #include "meaning.h"
 
 #include "error.h"
-#include "kinds.h"
 
 #include <string.h>
 
@@ -66,7 +65,7 @@ static sluice_status take_coordinates(const sl_column_set *set, sl_column *colum
         request->coordinates = known != SLUICE_COORDINATES_AUTO ? known : SLUICE_COORDINATES_PIXELS;
     }
     request->boxes.relative = request->coordinates == SLUICE_COORDINATES_RELATIVE;
-    if (column->kind == &sl_column_boxes && request->coordinates == SLUICE_COORDINATES_INDICES) {
+    if (column->kind->boxes && request->coordinates == SLUICE_COORDINATES_INDICES) {
         return sl_column_refuse(column, error,
                                 "boxes are in shares or in continuous pixels, not in numbers of "
                                 "pixels");
@@ -92,16 +91,14 @@ static void check_orientation(const sl_column_set *set, const sl_column *column)
 static bool can_belong(const sl_column *column)
 {
     const sl_column_kind *kind = column->kind;
-    const bool lists = kind == &sl_column_ragged || kind == &sl_column_padded ||
-                       kind == &sl_column_points || kind == &sl_column_instances;
-    const bool elements = column->field.type == SLUICE_FIELD_TENSOR || kind == &sl_column_instances;
-    return lists && elements && column->field.meaning.per_box;
+    const bool elements = column->field.type == SLUICE_FIELD_TENSOR || kind->objects;
+    return kind->per_box && elements && column->field.meaning.per_box;
 }
 
 static bool is_boxes_of(const sl_column *boxes, const sl_column *column)
 {
     const char *of = column->field.meaning.of;
-    return boxes->kind == &sl_column_boxes && boxes->member == column->request.partner &&
+    return boxes->kind->boxes && boxes->member == column->request.partner &&
            (of[0] == '\0' || strcmp(boxes->field.name, of) == 0);
 }
 
@@ -157,13 +154,13 @@ sluice_status sl_column_take_meaning(sl_column_set *set, const sl_columns_config
                                      sl_column *column, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
-    if (column->kind == &sl_column_boxes) {
+    if (column->kind->boxes) {
         status = take_box_format(set, column, error);
     }
     if (status != SLUICE_OK) {
         return status;
     }
-    if (column->kind == &sl_column_boxes || column->kind == &sl_column_points) {
+    if (column->kind->places) {
         status = take_coordinates(set, column, error);
     }
     check_orientation(set, column);

@@ -3,17 +3,10 @@
 #include "orientation.h"
 
 #include "error.h"
-#include "kinds.h"
 
 #include <assert.h>
 
 /* ---- once ---- */
-
-static bool follows_places(const sl_column *column)
-{
-    return column->kind == &sl_column_boxes || column->kind == &sl_column_points ||
-           column->kind == &sl_column_instances || column->kind == &sl_column_class_map;
-}
 
 static sluice_orientation decoded_as(const sl_column_set *set, const sl_column *lead)
 {
@@ -29,8 +22,7 @@ static sluice_orientation decoded_as(const sl_column_set *set, const sl_column *
 
 static bool goes_by_own_size(const sl_column *column)
 {
-    return column->kind == &sl_column_mask &&
-           column->request.orientation == SLUICE_ORIENTATION_AUTO &&
+    return column->kind->own_size && column->request.orientation == SLUICE_ORIENTATION_AUTO &&
            column->field.meaning.orientation == SLUICE_ORIENTATION_BY_SIZE;
 }
 
@@ -42,7 +34,7 @@ static sluice_orientation annotated_as(const sl_column *column, const sl_column 
     if (column->request.orientation != SLUICE_ORIENTATION_AUTO) {
         return column->request.orientation;
     }
-    if (column->kind == &sl_column_mask) {
+    if (column->kind->own_size) {
         return own == SLUICE_ORIENTATION_BY_SIZE ? SLUICE_ORIENTATION_AUTO : own;
     }
     return own != SLUICE_ORIENTATION_AUTO ? own : lead->field.meaning.orientation;
@@ -60,7 +52,7 @@ static void want_sizes(sl_column_set *set, const sl_column *lead)
 static bool is_led_by(const sl_column *column, const sl_column *lead)
 {
     return column != lead && column->group == lead->group &&
-           (follows_places(column) || column->kind == &sl_column_mask);
+           (column->kind->annotated || column->kind->own_size);
 }
 
 /* Nobody knows the size that was annotated: all is as it is decoded, which is as stored. */

@@ -3,7 +3,6 @@
 #include "paste.h"
 
 #include "error.h"
-#include "kinds.h"
 #include "lengths.h"
 #include "memory.h"
 
@@ -24,13 +23,12 @@ static bool is_of_lead(const sl_column *column, const sl_column *lead)
 
 static sluice_status check_follower(const sl_column *column, sluice_error *error)
 {
-    const bool lists = column->kind == &sl_column_instances || column->kind == &sl_column_points;
-    if (column->request.may_miss && column->kind != &sl_column_boxes) {
+    if (column->request.may_miss && !column->kind->boxes) {
         return sl_column_refuse(column, error,
                                 "its picture's recipe pastes objects (copy_paste), of which none "
                                 "may lack it");
     }
-    return lists && column->owner == SL_COLUMN_NONE
+    return column->kind->cover != NULL && column->owner == SL_COLUMN_NONE
                ? sl_column_refuse(column, error,
                                   "its picture's recipe pastes objects (copy_paste): it has to "
                                   "follow their boxes")
@@ -46,7 +44,7 @@ sluice_status sl_paste_bind(sl_column_set *set, sl_column *lead, sluice_error *e
         if (status != SLUICE_OK) {
             return status;
         }
-        if (!is_of_lead(column, lead) || column->kind != &sl_column_boxes) {
+        if (!is_of_lead(column, lead) || !column->kind->boxes) {
             continue;
         }
         if (lead->objects != SL_COLUMN_NONE) {

@@ -8,7 +8,6 @@
 #include "shared_draws.h"
 
 #include "error.h"
-#include "kinds.h"
 
 #define STAGE "columns"
 
@@ -77,7 +76,7 @@ static const sl_column *boxes_of(const sl_column_set *set, const sl_column *lead
 {
     for (uint32_t i = 0; i < set->count; i++) {
         const sl_column *column = &set->columns[i];
-        if (column->kind == &sl_column_boxes && column->group == lead->group) {
+        if (column->kind->boxes && column->group == lead->group) {
             return column;
         }
     }
@@ -200,7 +199,7 @@ sluice_status sl_shared_draws_check(const sl_column_set *set, sluice_error *erro
         const sl_column *column = &set->columns[i];
         if (column->leads) {
             status = check_looks(set, column, error);
-        } else if (column->kind == &sl_column_boxes && column->request.boxes.at_least_one) {
+        } else if (column->kind->boxes && column->request.boxes.at_least_one) {
             status = check_redraw(set, column, error);
         }
     }

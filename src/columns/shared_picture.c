@@ -8,7 +8,6 @@
 #include "clock.h"
 #include "column_image.h"
 #include "group_draw.h"
-#include "kinds.h"
 #include "minmax.h"
 #include "orientation.h"
 
@@ -18,14 +17,14 @@ void sl_shared_bind(sl_column_set *set)
     for (uint32_t i = 0; i < set->count; i++) {
         sl_column *first = &set->columns[i];
         const uint64_t field = UINT64_C(1) << first->field_number;
-        if (first->kind != &sl_column_image || first->members > 1 || first->member > 0 ||
+        if (!sl_column_is_image(first) || first->members > 1 || first->member > 0 ||
             (seen & field) != 0) {
             continue;
         }
         seen |= field;
         for (uint32_t k = i + 1; k < set->count; k++) {
             const sl_column *other = &set->columns[k];
-            if (other->kind == &sl_column_image && other->members == 1 && other->member == 0 &&
+            if (sl_column_is_image(other) && other->members == 1 && other->member == 0 &&
                 other->field_number == first->field_number) {
                 first->views |= UINT64_C(1) << i | UINT64_C(1) << k;
             }

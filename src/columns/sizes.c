@@ -9,7 +9,6 @@
 #include "dtype.h"
 #include "elements.h"
 #include "error.h"
-#include "kinds.h"
 #include "minmax.h"
 
 #include <assert.h>
@@ -37,7 +36,7 @@ static sluice_status add_offsets(sl_column *column, sl_column_set *set, sluice_e
 /* Planes, each of which has a value for each pixel; else a pixel's values are together. */
 static uint32_t planes_of(const sl_column *column)
 {
-    return column->kind == &sl_column_image && column->request.layout == SLUICE_NCHW ? 3 : 1;
+    return sl_column_is_image(column) && column->request.layout == SLUICE_NCHW ? 3 : 1;
 }
 
 static void set_rows_part(const sl_column *column, sl_column_set *set, sl_part *rows)

@@ -6,7 +6,6 @@
  */
 #include "watch.h"
 
-#include "kinds.h"
 #include "lengths.h"
 #include "option_text.h"
 #include "thread.h"
@@ -63,7 +62,7 @@ static const sl_column *boxes_beside(const sl_column *column, const sl_row *row)
     const sl_column_set *set = column->set;
     for (uint32_t i = 0; i < set->count; i++) {
         const sl_column *other = &set->columns[i];
-        if (other->kind == &sl_column_boxes && other->member == column->member &&
+        if (other->kind->boxes && other->member == column->member &&
             row->values.of[other->field_number].present) {
             return other;
         }
