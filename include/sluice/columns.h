@@ -353,7 +353,18 @@ typedef struct sluice_column {
 /* Adds a column; all strings and the recipe are copied. Errors: INVALID, NOMEM. */
 SLUICE_API sluice_status sluice_columns_add(sluice_columns *columns, const sluice_column *column);
 
-/* The same for what is asked for most. */
+/*
+ * Describes the column that a loader without `columns` makes of field `field`, 0 or more: its kind,
+ * field and name, and the dtype and shape of numbers and tensors. An IMAGE takes the loader's
+ * recipe, dtype and layout, and is not given a shape here; with a recipe it can be added to
+ * sluice_columns. The names live as long as the dataset. END: the field has no column, or only if
+ * it is asked for (the head of this page). INVALID: the dataset has no such field, or `column` is
+ * NULL or does not say its size.
+ */
+SLUICE_API sluice_status sluice_dataset_natural_column(const sluice_dataset *dataset,
+                                                       uint32_t field, sluice_column *column);
+
+/* sluice_columns_add for the most usual columns. */
 SLUICE_API sluice_status sluice_columns_image(sluice_columns *columns, const char *field,
                                               const sluice_augment *recipe, sluice_dtype dtype,
                                               sluice_layout layout);

@@ -243,6 +243,11 @@ class Dataset:
         """The fields of a sample, by name."""
         return {field[0]: Field._known(*field) for field in self._fields}
 
+    def _natural_columns(self):
+        """{field: (kind, name)} of the columns that a loader without columns= has."""
+        found = {field[0]: self._handle.natural_column(i) for i, field in enumerate(self._fields)}
+        return {field: column for field, column in found.items() if column is not None}
+
     @property
     def left_out(self) -> list[LeftOut]:
         """What opening the dataset found and left out: a (reason, count, images, example) for each reason."""

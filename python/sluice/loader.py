@@ -366,29 +366,25 @@ class Loader:
         """Those that there are by nature, but that labels are shares of classes, which follow the pictures' mixing. How it
         was mixed is there by name only, so that a batch is pictures and labels still."""
         fields = self.dataset.fields
+        natural = self.dataset._natural_columns()
         images = [name for name, field in fields.items() if field.type == "image"]
-        numbers = [name for name, field in fields.items() if field.type == "int"]
+        numbers = [name for name in natural if fields[name].type == "int"]
         label = mixing.labels_getter or ("label" if "label" in numbers or len(numbers) != 1 else numbers[0])
         if label not in numbers:
             raise ValueError(f"{mixing!r}: the dataset's labels are in {label!r}? labels_getter= names one of {numbers}")
         if len(images) > 1:
             raise TypeError("of several pictures, say columns=, with OneHot(..., mixes=)")
-        names = {name: f"field.{name}" if name in FACTS else name for name in fields}
-        picture = names[images[0]]
+        picture = natural[images[0]][1]
         self._hidden = (f"{picture}.mixed_with", f"{picture}.weight")
         columns = {}
-        for name, field in fields.items():
-            if field.type == "image":
+        for name, (kind, called) in natural.items():
+            if kind == "image":
                 column = MixedImage(name, transform=transform, dtype=dtype, layout="NHWC" if layout is None else layout)
             elif name == label:
                 column = OneHot(mixing.num_classes, name, mixes=picture, smoothing=mixing._smoothing)
-            elif field.type in ("int", "float"):
-                column = Number(name)
-            elif field.type == "tensor" and all(field.shape):
-                column = Tensor(name)
             else:
-                continue
-            columns[names[name]] = column
+                column = Number(name) if kind == "number" else Tensor(name)
+            columns[called] = column
         return [column._dict(name) for name, column in columns.items()]
 
     def _add_functions(self, name, functions):

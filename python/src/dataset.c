@@ -309,6 +309,34 @@ static PyObject *field(dataset_object *self, PyObject *number)
                                          shape, meaning_of(&field));
 }
 
+static const char *column_kind_name(int32_t kind)
+{
+    sluice_option option = SLUICE_OPTION_INIT;
+    uint32_t i = 0;
+    while (sluice_option_get(SLUICE_OPTIONS_COLUMN, i++, &option) == SLUICE_OK &&
+           strcmp(option.name, "kind") != 0) {
+    }
+    return option.words[kind - option.least];
+}
+
+/* (kind, name) */
+static PyObject *natural_column(dataset_object *self, PyObject *number)
+{
+    sluice_column column = SLUICE_COLUMN_INIT;
+    const unsigned long index = PyLong_AsUnsignedLong(number);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    const sluice_status status =
+        sluice_dataset_natural_column(self->handle->dataset, (uint32_t)index, &column);
+    if (status < 0) {
+        PyErr_SetString(PyExc_IndexError, "no such field");
+        return NULL;
+    }
+    return status == SLUICE_OK ? Py_BuildValue("(ss)", column_kind_name(column.kind), column.name)
+                               : Py_NewRef(Py_None);
+}
+
 /* (reason, count, images, example) */
 static PyObject *left_out(dataset_object *self, PyObject *number)
 {
@@ -459,6 +487,8 @@ static PyMethodDef methods[] = {
     {"info", (PyCFunction)(void (*)(void))info, METH_NOARGS, "What it is, as a dict."},
     {"field", (PyCFunction)(void (*)(void))field, METH_O,
      "(name, type, dtype, shape, meaning) of a field."},
+    {"natural_column", (PyCFunction)(void (*)(void))natural_column, METH_O,
+     "(kind, name) of the column that a loader without columns has of a field, or None."},
     {"left_out", (PyCFunction)(void (*)(void))left_out, METH_O,
      "(reason, count, images, example) of an entry that was left out, or None."},
     {"warning", (PyCFunction)(void (*)(void))warning, METH_O, "A warning of opening it, or None."},

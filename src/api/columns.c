@@ -5,6 +5,7 @@
 #include "api.h"
 #include "error.h"
 #include "memory.h"
+#include "natural_columns.h"
 #include "options.h"
 
 #include <math.h>
@@ -276,6 +277,32 @@ sluice_status sluice_columns_add(sluice_columns *columns, const sluice_column *c
     }
     columns_keep(columns, &full);
     return SLUICE_OK;
+}
+
+/* ---- what a loader takes that is asked for none ---- */
+
+sluice_status sluice_dataset_natural_column(const sluice_dataset *dataset, uint32_t field,
+                                            sluice_column *column)
+{
+    const sl_dataset *own = sl_api_const_dataset(dataset);
+    if (own == NULL || column == NULL || !sl_api_is_tagged(column) || field >= own->info.fields) {
+        return SLUICE_INVALID;
+    }
+    const sl_field *of = &own->fields[field];
+    const sl_natural_column found = sl_natural_column_of(own->fields, own->info.fields, field);
+    if (found.kind == 0 || found.name == NULL || found.picture != NULL) {
+        return SLUICE_END;
+    }
+    sluice_column full = SLUICE_COLUMN_INIT;
+    full.kind = (int32_t)found.kind;
+    full.field = of->name;
+    full.name = found.name;
+    full.dtype = found.kind == SLUICE_COLUMN_IMAGE ? 0 : (int32_t)of->dtype;
+    if (found.kind == SLUICE_COLUMN_TENSOR) {
+        full.dims = of->dims;
+        memcpy(full.shape, of->shape, sizeof(full.shape));
+    }
+    return sl_api_write_struct(column, &full, sizeof(full));
 }
 
 /* ---- what is asked for most ---- */

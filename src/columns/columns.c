@@ -255,7 +255,7 @@ static sluice_status bind_natural(sl_column_set *set, const sl_columns_config *c
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < config->field_count && status == SLUICE_OK; i++) {
         sl_column_request request;
-        status = sl_natural_column(config, i, &request, error);
+        status = sl_natural_column_ask(config, i, &request, error);
         if (status == SLUICE_OK) {
             status = bind_one(set, config, &request, error);
         } else if (status == SLUICE_END) {

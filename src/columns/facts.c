@@ -10,22 +10,27 @@ enum { FACT_INDEX, FACT_MASK, FACT_STATUS, FACTS };
 _Static_assert(FACTS == SL_FACTS, "each is counted");
 
 static const struct {
-    const char *name;
+    const char *name, *of_field; /* what a field of that name is called instead */
     sluice_dtype dtype;
 } facts[FACTS] = {
-    [FACT_INDEX] = {"index", SLUICE_I64},
-    [FACT_MASK] = {"mask", SLUICE_U8},
-    [FACT_STATUS] = {"status", SLUICE_U8},
+    [FACT_INDEX] = {"index", "field.index", SLUICE_I64},
+    [FACT_MASK] = {"mask", "field.mask", SLUICE_U8},
+    [FACT_STATUS] = {"status", "field.status", SLUICE_U8},
 };
 
-bool sl_is_fact(const char *name)
+const char *sl_fact_of_field(const char *name)
 {
     for (uint32_t i = 0; i < FACTS; i++) {
         if (strcmp(facts[i].name, name) == 0) {
-            return true;
+            return facts[i].of_field;
         }
     }
-    return false;
+    return NULL;
+}
+
+bool sl_is_fact(const char *name)
+{
+    return sl_fact_of_field(name) != NULL;
 }
 
 void sl_facts_add(sl_column_set *set)

@@ -13,6 +13,8 @@
 
 /* Whether the name is one of theirs, which no column can have. */
 bool sl_is_fact(const char *name);
+/* Name of the column of a field that is called like a fact: "field.index". NULL: it is not. */
+const char *sl_fact_of_field(const char *name);
 /* Behind all other parts, for which SL_FACTS of SL_PARTS_MAX were left. */
 void sl_facts_add(sl_column_set *set);
 /* Of one row; `good`: it is in the mask. */

@@ -36,15 +36,16 @@ static sluice_column_kind natural_kind(const sl_field *field)
 /* The picture that a field has a value for each pixel of, as its role says, or its name in formats
  * that know no roles; NULL: it is not such a field. By nature it would be a picture, or a tensor,
  * with a crop of its own. */
-static const sl_field *picture_of_mask(const sl_columns_config *config, const sl_field *field)
+static const sl_field *picture_of_mask(const sl_field *fields, uint32_t count,
+                                       const sl_field *field)
 {
     static const char *const names[] = {"mask", "instances", "train_ids"};
     bool named = field->meaning.role == SLUICE_ROLE_MASK;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         named = named || (field->type == SLUICE_FIELD_IMAGE && strcmp(field->name, names[i]) == 0);
     }
-    for (uint32_t i = 0; named && i < config->field_count; i++) {
-        const sl_field *other = &config->fields[i];
+    for (uint32_t i = 0; named && i < count; i++) {
+        const sl_field *other = &fields[i];
         if (other != field && other->type == SLUICE_FIELD_IMAGE &&
             other->meaning.role != SLUICE_ROLE_MASK) {
             return other;
@@ -62,38 +63,48 @@ static sluice_status refuse_mask(const sl_field *mask, const sl_field *picture, 
                         mask->name, picture->name, picture->name, mask->name, mask->name);
 }
 
-/* The field's name, but that of a fact for another: false when that is a field's, too. */
-static bool natural_name(const sl_columns_config *config, const sl_field *field,
-                         char name[SL_COLUMN_NAME_BYTES])
+/* The field's name, but that of a fact for another: NULL when that is a field's, too. */
+static const char *natural_name(const sl_field *fields, uint32_t count, const sl_field *field)
 {
-    if (!sl_is_fact(field->name)) {
-        memcpy(name, field->name, SL_COLUMN_NAME_BYTES);
-        return true;
+    const char *name = sl_fact_of_field(field->name);
+    if (name == NULL) {
+        return field->name;
     }
-    (void)snprintf(name, SL_COLUMN_NAME_BYTES, "field.%.25s", field->name);
-    for (uint32_t i = 0; i < config->field_count; i++) {
-        if (strcmp(config->fields[i].name, name) == 0 && natural_kind(&config->fields[i]) != 0) {
-            return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(fields[i].name, name) == 0 && natural_kind(&fields[i]) != 0) {
+            return NULL;
         }
     }
-    return true;
+    return name;
 }
 
-sluice_status sl_natural_column(const sl_columns_config *config, uint32_t number,
-                                sl_column_request *request, sluice_error *error)
+sl_natural_column sl_natural_column_of(const sl_field *fields, uint32_t count, uint32_t number)
+{
+    const sl_field *field = &fields[number];
+    sl_natural_column found = {natural_kind(field), natural_name(fields, count, field), NULL};
+    if (found.kind == SLUICE_COLUMN_IMAGE) {
+        found.picture = picture_of_mask(fields, count, field);
+    }
+    return found;
+}
+
+sluice_status sl_natural_column_ask(const sl_columns_config *config, uint32_t number,
+                                    sl_column_request *request, sluice_error *error)
 {
     const sl_field *field = &config->fields[number];
-    *request = (sl_column_request){.kind = natural_kind(field), .layout = config->layout};
+    const sl_natural_column found =
+        sl_natural_column_of(config->fields, config->field_count, number);
+    *request = (sl_column_request){.kind = found.kind, .layout = config->layout};
     memcpy(request->field, field->name, sizeof(request->field));
-    if (request->kind == 0 || !natural_name(config, field, request->name)) {
+    if (found.kind == 0 || found.name == NULL) {
         return SLUICE_END;
     }
-    if (request->kind != SLUICE_COLUMN_IMAGE) {
+    (void)snprintf(request->name, sizeof(request->name), "%s", found.name);
+    if (found.kind != SLUICE_COLUMN_IMAGE) {
         return SLUICE_OK;
     }
-    const sl_field *picture = picture_of_mask(config, field);
-    if (picture != NULL) {
-        return refuse_mask(field, picture, error);
+    if (found.picture != NULL) {
+        return refuse_mask(field, found.picture, error);
     }
     if (config->recipe == NULL) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,

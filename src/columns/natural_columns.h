@@ -9,9 +9,18 @@
 
 #include "column.h"
 
-/* The column of field `number` < config->field_count. END: it has none. INVALID: it is a picture
- * without a recipe, or one that looks like the mask of another, which has to be said. */
-sluice_status sl_natural_column(const sl_columns_config *config, uint32_t number,
-                                sl_column_request *request, sluice_error *error);
+typedef struct sl_natural_column {
+    sluice_column_kind kind; /* 0: the field has none */
+    const char *name;        /* lives as long as the fields; NULL: another field's column has it */
+    const sl_field *picture; /* of which this IMAGE is a mask, which is refused; NULL: it is none */
+} sl_natural_column;
+
+/* The column of field `number` < count. */
+sl_natural_column sl_natural_column_of(const sl_field *fields, uint32_t count, uint32_t number);
+
+/* Asks for the column of field `number` < config->field_count. END: it has none. INVALID: it is a
+ * picture without a recipe, or the mask of another picture. */
+sluice_status sl_natural_column_ask(const sl_columns_config *config, uint32_t number,
+                                    sl_column_request *request, sluice_error *error);
 
 #endif

@@ -427,6 +427,65 @@ TEST(a_text_too_long_is_a_bad_sample)
     sluice_columns_destroy(columns);
 }
 
+/* ---- what a dataset has by nature ---- */
+
+static uint8_t *first_rows(sluice_loader_options options, const sluice_augment *recipe,
+                           size_t *bytes)
+{
+    sluice_dataset *dataset = setup_dataset(packed);
+    sluice_loader *loader = NULL;
+    sluice_batch *batch = NULL;
+    sluice_tensor tensor = SLUICE_TENSOR_INIT;
+    assert_int_equal(sluice_loader_open(&loader, dataset, recipe, &options, NULL), SLUICE_OK);
+    assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
+    assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_OK);
+    assert_int_equal(sluice_batch_columns(batch), 5); /* image, label, and the three of all */
+    assert_int_equal(sluice_batch_tensor(batch, "image", &tensor), SLUICE_OK);
+    uint8_t *rows = malloc(tensor.size_bytes);
+    memcpy(rows, tensor.data, tensor.size_bytes);
+    *bytes = tensor.size_bytes;
+    sluice_batch_release(batch);
+    sluice_loader_close(loader);
+    sluice_dataset_close(dataset);
+    return rows;
+}
+
+/* The columns that are described, and added, give the batch of a loader without columns. */
+TEST(natural_columns_are_described)
+{
+    sluice_dataset *dataset = setup_dataset(packed);
+    sluice_augment *recipe = setup_recipe(false);
+    sluice_columns *columns = NULL;
+    sluice_column column = SLUICE_COLUMN_INIT;
+    sluice_loader_options options = setup_options();
+    sluice_status status;
+    size_t bytes[2];
+    uint32_t ended = 0;
+    assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
+    for (uint32_t i = 0; (status = sluice_dataset_natural_column(dataset, i, &column)) >= 0; i++) {
+        ended += status == SLUICE_END; /* a text: the key */
+        if (status == SLUICE_OK) {
+            column.recipe = column.kind == SLUICE_COLUMN_IMAGE ? recipe : NULL;
+            ask(columns, &column);
+            assert_string_equal(column.name, column.field);
+        }
+    }
+    assert_int_equal(status, SLUICE_INVALID);
+    assert_true(ended > 0);
+    assert_int_equal(sluice_dataset_natural_column(dataset, 0, NULL), SLUICE_INVALID);
+    assert_int_equal(sluice_dataset_natural_column(NULL, 0, &column), SLUICE_INVALID);
+    uint8_t *natural = first_rows(options, recipe, &bytes[0]);
+    options.columns = columns;
+    uint8_t *asked = first_rows(options, NULL, &bytes[1]);
+    assert_int_equal(bytes[0], bytes[1]);
+    assert_memory_equal(natural, asked, bytes[0]);
+    free(natural);
+    free(asked);
+    sluice_columns_destroy(columns);
+    sluice_augment_destroy(recipe);
+    sluice_dataset_close(dataset);
+}
+
 /* ---- the datasets ---- */
 
 static int make_data(void **state)
