@@ -127,13 +127,17 @@ static const char *const missings[] = {"bad", "blank", NULL};
 
 static const char *const sizes[] = {"one", "padded", "ragged", NULL};
 
-#define LENGTHS (OF(RAGGED) | OF(PADDED) | OF(BOXES) | OF(POINTS) | OF(INSTANCES))
-#define PLACES  (OF(BOXES) | OF(POINTS))
+#define LENGTHS  (OF(RAGGED) | OF(PADDED) | OF(BOXES) | OF(POINTS) | OF(INSTANCES))
+#define PLACES   (OF(BOXES) | OF(POINTS))
+#define OF_FIELD (~OF(GEOMETRY))
 
 static const sluice_option column_rows[] = {
     {WORD(kind, kinds, SLUICE_COLUMN_IMAGE), .help = "what the field becomes"},
+    {SL_TEXT(sluice_column, field), .kinds = OF_FIELD, .keyword = "field", .value = "FIELD",
+     .help = "field of the dataset that the column is made of [of the column's name]"},
     {SL_ROW(sluice_column, dtype), .type = SLUICE_OPTION_WORD, .words = sl_dtype_names,
-     .most = SLUICE_BOOL, .keyword = "dtype", .help = "element type [depends on the kind]"},
+     .most = SLUICE_BOOL, .kinds = OF_FIELD, .keyword = "dtype",
+     .help = "element type [depends on the kind]"},
     {WORD(layout, layouts, 0), .kinds = OF(IMAGE), .keyword = "layout",
      .help = "channels last or first [nhwc]"},
     {WORD(sizes, sizes, 0), .kinds = OF(IMAGE), .keyword = "sizes",
@@ -157,7 +161,7 @@ static const sluice_option column_rows[] = {
      .help = "part to take of a larger tensor [whole]"},
     {WORD(too_long, too_longs, 0), .kinds = LENGTHS, .keyword = "too_long",
      .help = "action when a value has more elements: bad|truncate [bad]"},
-    {WORD(missing, missings, 0), .keyword = "missing",
+    {WORD(missing, missings, 0), .kinds = OF_FIELD, .keyword = "missing",
      .help = "action when the field is missing: bad|blank [bad]"},
     {SL_TEXT(sluice_column, mixes), .kinds = OF(ONE_HOT), .keyword = "mixes", .value = "COLUMN",
      .help = "image column whose mixing the labels follow [none]"},
@@ -187,10 +191,10 @@ static const sluice_option column_rows[] = {
      .help = "rows of `length`, padded with zeros, and NAME.lengths"},
     {SL_FLAG(sluice_column, at_least_one), .kinds = OF(BOXES), .keyword = "at_least_one",
      .help = "draw the recipe again if none of the sample's boxes is left"},
-    {NUMBER(min_size, 0, 1 << 20), .kinds = OF(BOXES), .keyword = "min_size", .value = "PIXELS",
-     .help = "drop boxes of a smaller width or height [1]"},
-    {NUMBER(min_area, 0, INT64_C(1) << 40), .kinds = OF(BOXES), .keyword = "min_area",
-     .value = "PIXELS", .help = "drop boxes of a smaller area [1]"},
+    {NUMBER(min_size, 0, 1 << 20), .kinds = OF(BOXES), .zero_is_meant = 1, .keyword = "min_size",
+     .value = "PIXELS", .help = "drop boxes of a smaller width or height [1]"},
+    {NUMBER(min_area, 0, INT64_C(1) << 40), .kinds = OF(BOXES), .zero_is_meant = 1,
+     .keyword = "min_area", .value = "PIXELS", .help = "drop boxes of a smaller area [1]"},
     {NUMBER(min_visibility, 0, 1), .kinds = OF(BOXES), .keyword = "min_visibility", .value = "PART",
      .help = "drop boxes of which a smaller fraction is visible [0]"},
     {NUMBER(max_aspect, 1, 1 << 20), .kinds = OF(BOXES), .keyword = "max_aspect", .value = "RATIO",
@@ -205,8 +209,8 @@ static const sluice_option column_rows[] = {
      .value = "FIELD", .help = "field that is not 0 for crowds, which are dropped [none]"},
     {NUMBER(background, -(INT64_C(1) << 53), UINT64_C(1) << 53), .kinds = OF(MASK),
      .keyword = "background", .value = "NUMBER", .help = "value outside all shapes [0]"},
-    {NUMBER(ignore, -(INT64_C(1) << 53), UINT64_C(1) << 53), .kinds = OF(MASK), .keyword = "ignore",
-     .value = "NUMBER", .help = "value that a loss ignores [255]"},
+    {NUMBER(ignore, -(INT64_C(1) << 53), UINT64_C(1) << 53), .kinds = OF(MASK), .zero_is_meant = 1,
+     .keyword = "ignore", .value = "NUMBER", .help = "value that a loss ignores [255]"},
     {WORD(overlap, overlaps, 0), .kinds = OF(MASK), .keyword = "overlap",
      .help = "value where shapes overlap [last]"},
 };

@@ -227,7 +227,7 @@ for command in bench view; do
     refuses 2 "boxes are a tensor [any, 4]" "$command" scenes "${image[@]}" --column points:boxes,length=9
     refuses 2 "fill 300 is no u8" "$command" scenes "${image[@]}" --column seg:mask,fill=300
     refuses 2 "its dtype is f32" "$command" scenes "${image[@]}" --column seg:mask,interpolation=bilinear
-    refuses 2 "a geometry is of no field: expected g:geometry" "$command" scenes "${image[@]}" --column g=image:geometry
+    refuses 2 "a geometry has no field: expected g:geometry" "$command" scenes "${image[@]}" --column g=image:geometry
     refuses 2 "expected one of auto, xyxy, xywh, cxcywh" "$command" scenes "${image[@]}" --column boxes:boxes,length=9,format=coco
     refuses 2 "relative=2: expected one of auto, relative, pixels, indices" "$command" scenes "${image[@]}" --column boxes:boxes,length=9,relative=2
     refuses 2 "needs a length" "$command" scenes "${image[@]}" --column boxes:boxes,padded=1

@@ -30,11 +30,10 @@ static const gap loader_gaps[] = {
     GAP(sluice_loader_options, columns), GAP(sluice_loader_options, reserved),
     GAP(sluice_loader_options, classes), GAP(sluice_loader_options, class_count),
     GAP(sluice_loader_options, sizes),   GAP(sluice_loader_options, size_count)};
-static const gap column_gaps[] = {GAP(sluice_column, field),        GAP(sluice_column, name),
-                                  GAP(sluice_column, recipe),       GAP(sluice_column, dims),
-                                  GAP(sluice_column, shape),        GAP(sluice_column, mirror),
-                                  GAP(sluice_column, mirror_count), GAP(sluice_column, reserved),
-                                  GAP(sluice_column, reserved_end)};
+static const gap column_gaps[] = {GAP(sluice_column, name),     GAP(sluice_column, recipe),
+                                  GAP(sluice_column, dims),     GAP(sluice_column, shape),
+                                  GAP(sluice_column, mirror),   GAP(sluice_column, mirror_count),
+                                  GAP(sluice_column, reserved), GAP(sluice_column, reserved_end)};
 static const gap dataset_gaps[] = {
     GAP(sluice_dataset_options, flat),        GAP(sluice_dataset_options, fields),
     GAP(sluice_dataset_options, field_count), GAP(sluice_dataset_options, reserved),
@@ -155,6 +154,23 @@ TEST(helps_state_their_default)
             }
         }
     }
+}
+
+/* A real number that may be 0 and has another default. */
+TEST(a_zero_that_is_meant_is_marked)
+{
+    size_t marked = 0;
+    for (size_t s = 0; s < STRUCTS; s++) {
+        const sluice_option *option;
+        for (uint32_t i = 0; (option = sl_option_at(structs[s].of, i)) != NULL; i++) {
+            char stated[80] = "0";
+            const bool real = option->type == SLUICE_OPTION_REAL && option->least <= 0;
+            (void)stated_default(option->help, stated, sizeof(stated));
+            assert_int_equal(option->zero_is_meant, real && strcmp(stated, "0") != 0);
+            marked += option->zero_is_meant;
+        }
+    }
+    assert_int_equal(marked, 3);
 }
 
 TEST(rows_are_complete)

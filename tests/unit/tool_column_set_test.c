@@ -51,11 +51,11 @@ static void expect_natural(sluice_dataset *dataset, const char *picture)
         sluice_tensor tensor = SLUICE_TENSOR_INIT;
         assert_int_equal(sluice_batch_get_column(batch, i, &tensor), SLUICE_OK);
         assert_string_equal(sluice_batch_column_name(batch, i), spec->name);
-        assert_int_equal(tensor.dtype, spec->dtype);
-        assert_int_equal(tensor.dims, spec->dims + 1);
-        for (uint32_t k = 0; k < spec->dims; k++) {
-            assert_true(spec->shape[k] == 0 ? tensor.shape[k + 1] == 20
-                                            : tensor.shape[k + 1] == spec->shape[k]);
+        assert_int_equal(tensor.dtype, spec->column.dtype);
+        assert_int_equal(tensor.dims, spec->column.dims + 1);
+        for (uint32_t k = 0; k < spec->column.dims; k++) {
+            assert_true(spec->column.shape[k] == 0 ? tensor.shape[k + 1] == 20
+                                                   : tensor.shape[k + 1] == spec->column.shape[k]);
         }
     }
     if (picture != NULL) {

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TEXT_OF(spec, member) column_spec_text(&(spec), offsetof(sluice_column, member))
+
 static struct column_spec good(const char *text)
 {
     struct column_spec spec;
@@ -25,7 +27,7 @@ TEST(test_names)
     struct column_spec spec = good("image:image");
     assert_string_equal(spec.name, "image");
     assert_string_equal(spec.field, "image");
-    assert_int_equal(spec.kind, SLUICE_COLUMN_IMAGE);
+    assert_int_equal(spec.column.kind, SLUICE_COLUMN_IMAGE);
     spec = good("left.eye-2_x=image:tensor");
     assert_string_equal(spec.name, "left.eye-2_x");
     assert_string_equal(spec.field, "image");
@@ -43,13 +45,13 @@ TEST(test_nothing_given)
         char text[32];
         snprintf(text, sizeof text, "x:%s", kinds[i]);
         struct column_spec spec = good(text);
-        assert_int_equal(spec.kind, (int)i + SLUICE_COLUMN_IMAGE);
-        assert_string_equal(column_kind_name(spec.kind), kinds[i]);
-        assert_int_equal(spec.dtype, COLUMN_WORD_NONE);
-        assert_int_equal(spec.missing, COLUMN_WORD_NONE);
+        assert_int_equal(spec.column.kind, (int)i + SLUICE_COLUMN_IMAGE);
+        assert_string_equal(column_kind_name(spec.column.kind), kinds[i]);
+        assert_false(column_spec_has(&spec, "dtype"));
+        assert_int_equal(spec.column.missing, 0);
         assert_true(spec.size == COLUMN_COUNT_NONE && spec.padding == COLUMN_COUNT_NONE);
-        assert_true(spec.length == COLUMN_COUNT_NONE && spec.stride == COLUMN_COUNT_NONE);
-        assert_int_equal(spec.dims, 0);
+        assert_true(spec.column.length == 0 && spec.column.stride == 0);
+        assert_int_equal(spec.column.dims, 0);
     }
     assert_string_equal(column_kind_name(0), "unknown");
     assert_string_equal(column_kind_name(SLUICE_COLUMN_INSTANCES + 1), "unknown");
@@ -62,9 +64,9 @@ TEST(test_image)
     assert_int_equal(spec.size, 160);
     assert_int_equal(spec.crop, PIPELINE_CROP);
     assert_int_equal(spec.padding, 0);
-    assert_int_equal(spec.dtype, SLUICE_BF16);
-    assert_int_equal(spec.layout, SLUICE_NCHW);
-    assert_int_equal(spec.missing, SLUICE_MISSING_BLANK);
+    assert_int_equal(spec.column.dtype, SLUICE_BF16);
+    assert_int_equal(spec.column.layout, SLUICE_NCHW);
+    assert_int_equal(spec.column.missing, SLUICE_MISSING_BLANK);
     spec = good("image:image,augment=random_flip:0.3+color_jitter:1:2:3");
     assert_string_equal(spec.augment, "random_flip:0.3+color_jitter:1:2:3");
     spec = good("image:image,crop=rrc,area-min=0.25,area-max=1");
@@ -78,28 +80,30 @@ TEST(test_image)
 TEST(test_others)
 {
     struct column_spec spec = good("tokens:window,length=1025,stride=1024,offset=1,dtype=i32");
-    assert_true(spec.length == 1025 && spec.stride == 1024 && spec.offset == 1);
-    assert_int_equal(spec.dtype, SLUICE_I32);
+    assert_true(spec.column.length == 1025 && spec.column.stride == 1024 &&
+                spec.column.offset == 1);
+    assert_int_equal(spec.column.dtype, SLUICE_I32);
     spec = good("t:tensor,shape=3x32x32,part=random");
-    assert_int_equal(spec.dims, 3);
-    assert_true(spec.shape[0] == 3 && spec.shape[1] == 32 && spec.shape[2] == 32);
-    assert_int_equal(spec.part, SLUICE_PART_RANDOM);
-    assert_int_equal(good("t:tensor,shape=1x2x3x4x5x6x7x8").dims, 8);
+    assert_int_equal(spec.column.dims, 3);
+    assert_true(spec.column.shape[0] == 3 && spec.column.shape[1] == 32 &&
+                spec.column.shape[2] == 32);
+    assert_int_equal(spec.column.part, SLUICE_PART_RANDOM);
+    assert_int_equal(good("t:tensor,shape=1x2x3x4x5x6x7x8").column.dims, 8);
     spec = good("target=label:one_hot,length=10");
     assert_string_equal(spec.field, "label");
-    assert_int_equal(spec.length, 10);
-    assert_int_equal(good("c:ragged,length=9,too-long=truncate").too_long,
+    assert_int_equal(spec.column.length, 10);
+    assert_int_equal(good("c:ragged,length=9,too-long=truncate").column.too_long,
                      SLUICE_TOO_LONG_TRUNCATE);
-    assert_int_equal(good("c:padded,length=9,dtype=u8").dtype, SLUICE_U8);
-    assert_true(spec.smoothing == 0 && spec.mixes[0] == '\0');
+    assert_int_equal(good("c:padded,length=9,dtype=u8").column.dtype, SLUICE_U8);
+    assert_true(spec.column.smoothing == 0 && TEXT_OF(spec, mixes)[0] == '\0');
     spec = good("l=label:one_hot,length=2,dtype=f32,mixes=image,smoothing=0.1");
-    assert_string_equal(spec.mixes, "image");
-    assert_true(spec.smoothing == 0.1);
-    assert_true(good("l:one_hot,smoothing=1").smoothing == 1);
+    assert_string_equal(TEXT_OF(spec, mixes), "image");
+    assert_true(spec.column.smoothing == 0.1);
+    assert_true(good("l:one_hot,smoothing=1").column.smoothing == 1);
     for (int dtype = SLUICE_U8; dtype <= SLUICE_BOOL; dtype++) {
         char text[64];
         snprintf(text, sizeof text, "x:tensor,dtype=%s", sluice_dtype_name((sluice_dtype)dtype));
-        assert_int_equal(good(text).dtype, dtype);
+        assert_int_equal(good(text).column.dtype, dtype);
     }
 }
 
@@ -108,53 +112,54 @@ TEST(test_followers)
 {
     struct column_spec spec = good("seg=mask:mask,follows=image,fill=255,interpolation=bilinear,"
                                    "channels=2,dtype=f32,missing=blank");
-    assert_string_equal(spec.follows, "image");
-    assert_true(spec.follower.fill == 255 && spec.follower.channels == 2);
-    assert_int_equal(spec.follower.interpolation, SLUICE_COLUMN_BILINEAR);
-    assert_int_equal(spec.dtype, SLUICE_F32);
-    assert_int_equal(spec.missing, SLUICE_MISSING_BLANK);
-    assert_true(good("m:mask,fill=-1.5").follower.fill == -1.5);
+    assert_string_equal(TEXT_OF(spec, follows), "image");
+    assert_true(spec.column.fill == 255 && spec.column.channels == 2);
+    assert_int_equal(spec.column.interpolation, SLUICE_COLUMN_BILINEAR);
+    assert_int_equal(spec.column.dtype, SLUICE_F32);
+    assert_int_equal(spec.column.missing, SLUICE_MISSING_BLANK);
+    assert_true(good("m:mask,fill=-1.5").column.fill == -1.5);
     spec = good("m=shapes:mask,labels=labels,crowds=iscrowd,background=3,ignore=0,overlap=ignore");
-    assert_string_equal(spec.labels, "labels");
-    assert_string_equal(spec.crowds, "iscrowd");
-    assert_true(spec.follower.background == 3 && spec.follower.overlap == SLUICE_OVERLAP_IGNORE);
-    assert_true(spec.follower.ignore > 0 && spec.follower.ignore < 1e-300);
+    assert_string_equal(TEXT_OF(spec, labels), "labels");
+    assert_string_equal(TEXT_OF(spec, crowds), "iscrowd");
+    assert_true(spec.column.background == 3 && spec.column.overlap == SLUICE_OVERLAP_IGNORE);
+    assert_true(spec.column.ignore > 0 && spec.column.ignore < 1e-300);
     spec = good("b=boxes:boxes,length=100,format=xywh,out-format=cxcywh,relative=0,out-relative=1,"
                 "padded=1,at-least-one=1,min-size=2,min-area=4.5,min-visibility=0.25,max-aspect=9,"
                 "too-long=truncate,shapes=segmentation,crowds=iscrowd");
-    assert_int_equal(spec.length, 100);
-    assert_string_equal(spec.shapes, "segmentation");
-    assert_string_equal(spec.crowds, "iscrowd");
-    assert_int_equal(spec.follower.box_format, SLUICE_BOX_XYWH);
-    assert_int_equal(spec.follower.out_format, SLUICE_BOX_CXCYWH);
-    assert_true(spec.follower.relative == SLUICE_COORDINATES_PIXELS &&
-                spec.follower.out_relative == 1);
-    assert_true(spec.follower.padded == 1 && spec.follower.at_least_one == 1);
-    assert_true(spec.follower.min_size == 2 && spec.follower.min_area == 4.5);
-    assert_true(spec.follower.min_visibility == 0.25 && spec.follower.max_aspect == 9);
-    assert_int_equal(spec.too_long, SLUICE_TOO_LONG_TRUNCATE);
+    assert_int_equal(spec.column.length, 100);
+    assert_string_equal(TEXT_OF(spec, shapes), "segmentation");
+    assert_string_equal(TEXT_OF(spec, crowds), "iscrowd");
+    assert_int_equal(spec.column.box_format, SLUICE_BOX_XYWH);
+    assert_int_equal(spec.column.out_format, SLUICE_BOX_CXCYWH);
+    assert_true(spec.column.relative == SLUICE_COORDINATES_PIXELS && spec.column.out_relative == 1);
+    assert_true(spec.column.padded == 1 && spec.column.at_least_one == 1);
+    assert_true(spec.column.min_size == 2 && spec.column.min_area == 4.5);
+    assert_true(spec.column.min_visibility == 0.25 && spec.column.max_aspect == 9);
+    assert_int_equal(spec.column.too_long, SLUICE_TOO_LONG_TRUNCATE);
     spec = good("b:boxes,length=1");
-    assert_true(spec.follows[0] == '\0' && spec.follower.min_size == 0);
+    assert_true(TEXT_OF(spec, follows)[0] == '\0' && spec.column.min_size == 0);
     spec = good("b:boxes,length=1,min-size=0,min-area=0");
-    assert_true(spec.follower.min_size > 0 && spec.follower.min_size < 1e-300);
-    assert_true(spec.follower.min_area > 0 && spec.follower.min_area < 1e-300);
+    assert_true(spec.column.min_size > 0 && spec.column.min_size < 1e-300);
+    assert_true(spec.column.min_area > 0 && spec.column.min_area < 1e-300);
     spec = good("i=shapes:instances,length=3,padded=1,follows=b,missing=blank");
-    assert_int_equal(spec.kind, SLUICE_COLUMN_INSTANCES);
-    assert_int_equal(spec.length, 3);
+    assert_int_equal(spec.column.kind, SLUICE_COLUMN_INSTANCES);
+    assert_int_equal(spec.column.length, 3);
     spec = good("p:points,length=3,point-values=2,mirror=1:0:2,relative=1,follows=b");
-    assert_true(spec.follower.point_values == 2 && spec.follower.relative == 1);
-    assert_true(spec.mirror_count == 3 && spec.mirror[0] == 1 && spec.mirror[2] == 2);
+    assert_true(spec.column.point_values == 2 && spec.column.relative == 1);
+    assert_true(spec.column.mirror_count == 3 && spec.mirror[0] == 1 && spec.mirror[2] == 2);
     spec = good("p:points,relative=indices,orientation=upright");
-    assert_int_equal(spec.follower.relative, SLUICE_COORDINATES_INDICES);
-    assert_int_equal(spec.follower.orientation, SLUICE_ORIENTATION_UPRIGHT);
-    assert_int_equal(good("b:boxes,relative=auto").follower.relative, 0);
-    assert_string_equal(good("l:ragged,length=3,follows=b").follows, "b");
-    assert_string_equal(good("l:padded,length=3,follows=b").follows, "b");
+    assert_int_equal(spec.column.relative, SLUICE_COORDINATES_INDICES);
+    assert_int_equal(spec.column.orientation, SLUICE_ORIENTATION_UPRIGHT);
+    assert_int_equal(good("b:boxes,relative=auto").column.relative, 0);
+    spec = good("l:ragged,length=3,follows=b");
+    assert_string_equal(TEXT_OF(spec, follows), "b");
+    spec = good("l:padded,length=3,follows=b");
+    assert_string_equal(TEXT_OF(spec, follows), "b");
     spec = good("where:geometry,follows=image");
     assert_string_equal(spec.name, "where");
     assert_string_equal(spec.field, "");
-    assert_int_equal(spec.kind, SLUICE_COLUMN_GEOMETRY);
-    assert_string_equal(column_kind_name(spec.kind), "geometry");
+    assert_int_equal(spec.column.kind, SLUICE_COLUMN_GEOMETRY);
+    assert_string_equal(column_kind_name(spec.column.kind), "geometry");
 }
 
 static const char *any_value(const sluice_option *option)
@@ -165,36 +170,39 @@ static const char *any_value(const sluice_option *option)
     return option->type == SLUICE_OPTION_TEXT ? "image" : option->least == 2 ? "2" : "1";
 }
 
-/* The key that an option of the library's is taken by. */
+/* The key that an option of the library's is taken by, in Python's word. */
 static void try_key(const char *kind, const sluice_option *option)
 {
     char key[32];
     char text[96];
-    snprintf(key, sizeof key, "%s",
-             strcmp(option->name, "box_format") == 0 ? "format" : option->name);
+    snprintf(key, sizeof key, "%s", option->keyword != NULL ? option->keyword : option->name);
     for (char *at = key; (at = strchr(at, '_')) != NULL;) {
         *at = '-';
     }
     snprintf(text, sizeof text, "x:%s,%s=%s", kind, key, any_value(option));
-    (void)good(text);
+    const struct column_spec spec = good(text);
+    assert_true(column_spec_has(&spec, option->name));
 }
 
-/* All that the library's table has for the kinds that follow a picture. */
-TEST(test_every_key_of_followers)
+/* All that the library's table has, for each kind, with no word of it here. */
+TEST(test_every_key)
 {
-    static const char *const kinds[] = {"mask", "boxes", "points", "geometry"};
+    sluice_option kinds = SLUICE_OPTION_INIT;
+    sluice_option option = SLUICE_OPTION_INIT;
     size_t tried = 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        sluice_option option = SLUICE_OPTION_INIT;
-        for (uint32_t k = 0; sluice_option_get(SLUICE_OPTIONS_COLUMN, k, &option) == SLUICE_OK;
+    assert_int_equal(sluice_option_get(SLUICE_OPTIONS_COLUMN, 0, &kinds), SLUICE_OK);
+    assert_string_equal(kinds.name, "kind");
+    for (size_t i = 0; kinds.words[i] != NULL; i++) {
+        for (uint32_t k = 1; sluice_option_get(SLUICE_OPTIONS_COLUMN, k, &option) == SLUICE_OK;
              k++) {
-            if ((option.kinds >> (SLUICE_COLUMN_MASK + i) & 1) != 0) {
-                try_key(kinds[i], &option);
+            const bool taken = (option.kinds >> ((size_t)kinds.least + i) & 1) != 0;
+            if (taken && strcmp(option.name, "field") != 0) {
+                try_key(kinds.words[i], &option);
                 tried++;
             }
         }
     }
-    assert_true(tried >= 25);
+    assert_true(tried >= 80);
 }
 
 struct bad {
@@ -236,7 +244,7 @@ TEST(test_faults)
         {"image:image,=3", "KEY=VALUE"},
         {"image:image,sise=3", "no \"sise\"; it takes size, crop, padding"},
         {"image:image,length=3", "no \"length\""},
-        {"label:number,size=3", "it takes partner, dtype, missing"},
+        {"label:number,size=3", "it takes dtype, partner, missing"},
         {"image:image,size=3,size=3", "size is given twice"},
         {"label:number,dtype=i32,dtype=i32", "dtype is given twice"},
         {"image:image,size=0", "1 to 16384"},
@@ -273,7 +281,7 @@ TEST(test_faults)
 TEST(test_faults_of_followers)
 {
     static const struct bad bad[] = {
-        {"g=image:geometry", "a geometry is of no field: expected g:geometry"},
+        {"g=image:geometry", "a geometry has no field: expected g:geometry"},
         {"g:geometry,length=1", "a column of kind geometry takes no \"length\"; it takes follows"},
         {"g:geometry,missing=blank", "no \"missing\""},
         {"g:geometry,follow=image", "did you mean follows?"},
@@ -282,17 +290,18 @@ TEST(test_faults_of_followers)
         {"m:mask,interpolation=cubic", "nearest, bilinear"},
         {"m:mask,channels=0", "channels=0: expected a whole number from 1 to 64"},
         {"m:mask,channels=65", "from 1 to 64"},
-        {"m:mask,length=3", "it takes follows, fill, interpolation, channels, labels, crowds, "
-                            "background, ignore, overlap, orientation, dtype, missing"},
+        {"m:mask,length=3",
+         "it takes dtype, missing, follows, interpolation, channels, fill, orientation, labels, "
+         "crowds, background, ignore, overlap"},
         {"m:mask,follows=a b", "follows=a b: expected a column's name"},
         {"m:mask,labels=", "KEY=VALUE"},
         {"m:mask,crowds=a b", "crowds=a b: expected a field's name"},
         {"m:mask,overlap=first", "overlap=first: expected one of last, ignore"},
         {"b:boxes,format=yolo", "format=yolo: expected one of auto, xyxy, xywh, cxcywh"},
         {"b:boxes,box-format=xywh",
-         "it takes length, too-long, follows, format, out-format, "
-         "relative, out-relative, padded, at-least-one, min-size, "
-         "min-area, min-visibility, max-aspect, shapes, crowds, orientation, missing"},
+         "it takes dtype, length, too-long, missing, follows, format, out-format, relative, "
+         "orientation, out-relative, padded, at-least-one, min-size, min-area, min-visibility, "
+         "max-aspect, shapes, crowds; did you mean"},
         {"b:boxes,shapes=a b", "shapes=a b: expected a field's name"},
         {"i:instances,shapes=a", "no \"shapes\""},
         {"b:boxes,relative=2", "relative=2: expected one of auto, relative, pixels, indices"},
@@ -306,7 +315,8 @@ TEST(test_faults_of_followers)
         {"p:points,mirror=", "KEY=VALUE"},
         {"p:points,mirror=1:", "mirror=1:"},
         {"p:points,mirror=1:256", "from 0 to 255"},
-        {"p:points,dtype=f32", "no \"dtype\""},
+        {"p:points,dtype=f33", "expected one of u8"},
+        {"g:geometry,dtype=f32", "no \"dtype\""},
         {"i:image,follows=a", "no \"follows\""},
     };
     expect_faults(bad, sizeof bad / sizeof *bad);

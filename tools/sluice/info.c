@@ -87,8 +87,8 @@ static void write_fields(struct json *json, const sluice_dataset *dataset,
         if (column_natural(dataset, i, &spec)) {
             json_open_object(json, NULL);
             json_text(json, "name", spec.name);
-            json_text(json, "kind", column_kind_name(spec.kind));
-            write_array(json, spec.dtype, spec.shape, spec.dims);
+            json_text(json, "kind", column_kind_name(spec.column.kind));
+            write_array(json, spec.column.dtype, spec.column.shape, spec.column.dims);
             json_close_object(json);
         }
     }
@@ -124,13 +124,13 @@ static void print_dataset_json(const sluice_dataset *dataset, const sluice_datas
 /* "i64", "u8 size x size x 3": the size is the recipe's. */
 static void print_array(const struct column_spec *spec)
 {
-    printf("%s", sluice_dtype_name((sluice_dtype)spec->dtype));
-    for (uint32_t i = 0; i < spec->dims; i++) {
+    printf("%s", sluice_dtype_name((sluice_dtype)spec->column.dtype));
+    for (uint32_t i = 0; i < spec->column.dims; i++) {
         printf("%s", i > 0 ? " x " : " ");
-        if (spec->shape[i] == 0) {
+        if (spec->column.shape[i] == 0) {
             printf("size");
         } else {
-            printf("%" PRId64, spec->shape[i]);
+            printf("%" PRId64, spec->column.shape[i]);
         }
     }
     printf("\n");
@@ -154,7 +154,7 @@ static void print_fields(const sluice_dataset *dataset, const sluice_dataset_inf
     for (uint32_t i = 0; i < info->fields; i++) {
         if (column_natural(dataset, i, &spec)) {
             printf("%-12s %-12s %-7s ", columns++ == 0 ? "columns" : "", SAFE(spec.name),
-                   column_kind_name(spec.kind));
+                   column_kind_name(spec.column.kind));
             print_array(&spec);
         }
     }

@@ -12,9 +12,9 @@ struct box_counts box_counts_of(const struct column_set *columns)
     struct box_counts counts = {.count = 0};
     for (uint32_t i = 0; i < columns->count; i++) {
         const struct column_spec *spec = &columns->specs[i];
-        if (spec->kind == SLUICE_COLUMN_BOXES) {
+        if (spec->column.kind == SLUICE_COLUMN_BOXES) {
             counts.of[counts.count++] =
-                (struct box_count){.column = spec->name, .padded = spec->follower.padded != 0};
+                (struct box_count){.column = spec->name, .padded = spec->column.padded != 0};
         }
     }
     return counts;

@@ -119,7 +119,7 @@ static void write_columns(struct json *json, const struct column_set *columns)
         json_open_object(json, NULL);
         json_text(json, "name", spec->name);
         json_text(json, "field", spec->field[0] != '\0' ? spec->field : NULL);
-        json_text(json, "kind", column_kind_name(spec->kind));
+        json_text(json, "kind", column_kind_name(spec->column.kind));
         json_close_object(json);
     }
     json_close_array(json);

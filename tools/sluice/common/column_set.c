@@ -27,83 +27,21 @@ int column_set_parse(struct column_set *set, const struct option_list *texts)
 
 /* ---- natural columns ---- */
 
-/* A field's own column, whatever it is called. */
-static bool describe_natural(const sluice_field *field, struct column_spec *spec)
-{
-    column_spec_clear(spec);
-    memcpy(spec->name, field->name, sizeof spec->name);
-    memcpy(spec->field, field->name, sizeof spec->field);
-    spec->dtype = field->dtype;
-    if (field->role == SLUICE_ROLE_WIDTH || field->role == SLUICE_ROLE_HEIGHT) {
-        return false; /* they say how the image was annotated */
-    }
-    switch ((sluice_field_type)field->type) {
-    case SLUICE_FIELD_IMAGE:
-        spec->kind = SLUICE_COLUMN_IMAGE;
-        break;
-    case SLUICE_FIELD_INT:
-    case SLUICE_FIELD_FLOAT:
-        spec->kind = SLUICE_COLUMN_NUMBER;
-        return true;
-    case SLUICE_FIELD_TENSOR:
-        spec->kind = SLUICE_COLUMN_TENSOR;
-        break;
-    default:
-        return false;
-    }
-    spec->dims = field->dims;
-    bool fixed = field->dims < SLUICE_TENSOR_DIMS_MAX;
-    for (uint32_t i = 0; i < field->dims; i++) {
-        spec->shape[i] = field->shape[i];
-        fixed = fixed && field->shape[i] != 0;
-    }
-    return fixed || spec->kind == SLUICE_COLUMN_IMAGE;
-}
-
-/* A mask beside its image, which no loader takes unasked: by its role, or by its name in formats
- * that know no roles. */
-static bool is_mask(const sluice_dataset *dataset, const sluice_field *field)
-{
-    sluice_field other = SLUICE_FIELD_INIT;
-    if (field->type != SLUICE_FIELD_IMAGE ||
-        (field->role != SLUICE_ROLE_MASK && strcmp(field->name, "mask") != 0 &&
-         strcmp(field->name, "instances") != 0 && strcmp(field->name, "train_ids") != 0)) {
-        return false;
-    }
-    for (uint32_t i = 0; sluice_dataset_get_field(dataset, i, &other) == SLUICE_OK; i++) {
-        if (other.type == SLUICE_FIELD_IMAGE && other.role != SLUICE_ROLE_MASK &&
-            strcmp(other.name, field->name) != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_fact(const char *name)
-{
-    return strcmp(name, "index") == 0 || strcmp(name, "mask") == 0 || strcmp(name, "status") == 0;
-}
-
 bool column_natural(const sluice_dataset *dataset, uint32_t number, struct column_spec *spec)
 {
+    sluice_column column = SLUICE_COLUMN_INIT;
     sluice_field field = SLUICE_FIELD_INIT;
-    sluice_field other = SLUICE_FIELD_INIT;
     if (sluice_dataset_get_field(dataset, number, &field) != SLUICE_OK ||
-        !describe_natural(&field, spec) || is_mask(dataset, &field)) {
+        sluice_dataset_natural_column(dataset, number, &column) != SLUICE_OK) {
         return false;
     }
-    if (!is_fact(field.name)) {
-        return true;
-    }
-    char name[sizeof spec->name];
-    struct column_spec of_other;
-    snprintf(name, sizeof name, "field.%.25s", field.name);
-    for (uint32_t i = 0; sluice_dataset_get_field(dataset, i, &other) == SLUICE_OK; i++) {
-        if (strcmp(other.name, name) == 0 && describe_natural(&other, &of_other)) {
-            return false;
-        }
-    }
-    memcpy(spec->name, name, sizeof spec->name);
+    column_spec_clear(spec);
+    snprintf(spec->name, sizeof spec->name, "%s", column.name);
+    snprintf(spec->field, sizeof spec->field, "%s", column.field);
+    spec->column.kind = column.kind;
+    spec->column.dtype = field.dtype;
+    spec->column.dims = field.dims;
+    memcpy(spec->column.shape, field.shape, sizeof spec->column.shape);
     return true;
 }
 
@@ -128,7 +66,7 @@ int column_set_complete(struct column_set *set, const sluice_dataset *dataset)
 const struct column_spec *column_set_picture(const struct column_set *set, uint32_t from)
 {
     for (uint32_t i = from; i < set->count; i++) {
-        if (set->specs[i].kind == SLUICE_COLUMN_IMAGE) {
+        if (set->specs[i].column.kind == SLUICE_COLUMN_IMAGE) {
             return &set->specs[i];
         }
     }
@@ -147,7 +85,7 @@ static int dtype_of(const struct column_spec *spec, const struct column_look *lo
     if (look->bytes) {
         return SLUICE_U8;
     }
-    return spec->dtype != COLUMN_WORD_NONE ? spec->dtype : look->dtype;
+    return column_spec_has(spec, "dtype") ? spec->column.dtype : look->dtype;
 }
 
 static int layout_of(const struct column_spec *spec, const struct column_look *look)
@@ -155,7 +93,7 @@ static int layout_of(const struct column_spec *spec, const struct column_look *l
     if (look->bytes) {
         return SLUICE_NHWC;
     }
-    return spec->layout != COLUMN_WORD_NONE ? spec->layout : look->layout;
+    return column_spec_has(spec, "layout") ? spec->column.layout : look->layout;
 }
 
 static const char *steps_of(const struct column_spec *spec, const struct column_look *look)
@@ -171,7 +109,8 @@ static bool picture_mixes(const struct column_set *set, const struct column_look
     *mixes = false;
     for (uint32_t i = 0; i < set->count && !*mixes; i++) {
         const struct column_spec *spec = &set->specs[i];
-        if (spec->kind == SLUICE_COLUMN_IMAGE && (name == NULL || strcmp(spec->name, name) == 0)) {
+        if (spec->column.kind == SLUICE_COLUMN_IMAGE &&
+            (name == NULL || strcmp(spec->name, name) == 0)) {
             struct pipeline_shape shape = look->shape;
             shape.steps = steps_of(spec, look);
             if (!pipeline_mixes(&shape, mixes)) {
@@ -225,16 +164,6 @@ static sluice_augment *recipe_of(const struct column_spec *spec, const struct co
     return column_shape(spec, look, &shape) ? pipeline_recipe(&shape, code) : NULL;
 }
 
-static uint64_t count_or_default(uint64_t count)
-{
-    return count == COLUMN_COUNT_NONE ? 0 : count;
-}
-
-static int32_t word_or_default(int word)
-{
-    return word == COLUMN_WORD_NONE ? 0 : word;
-}
-
 static int refused(const struct column_spec *spec, const sluice_columns *columns)
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -250,48 +179,30 @@ static bool find_mixing(const struct column_set *set, const struct column_spec *
                         const struct column_look *look, const char **name)
 {
     bool left_out = false;
+    const char *mixes = column_spec_text(spec, offsetof(sluice_column, mixes));
     *name = NULL;
-    if (spec->mixes[0] == '\0') {
+    if (mixes[0] == '\0') {
         return true;
     }
-    if (look->shape.unmixed && !picture_mixes(set, look, spec->mixes, &left_out)) {
+    if (look->shape.unmixed && !picture_mixes(set, look, mixes, &left_out)) {
         return false;
     }
-    *name = left_out ? NULL : spec->mixes;
+    *name = left_out ? NULL : mixes;
     return true;
 }
 
 static int add_column(sluice_columns *columns, const struct column_set *set,
                       const struct column_spec *spec, const struct column_look *look)
 {
-    sluice_column column = spec->follower;
+    sluice_column column = column_spec_column(spec);
     sluice_augment *recipe = NULL;
-    column.kind = spec->kind;
-    column.field = spec->kind == SLUICE_COLUMN_GEOMETRY ? NULL : spec->field;
-    column.name = spec->name;
-    column.follows = spec->follows[0] != '\0' ? spec->follows : NULL;
-    column.shapes = spec->shapes[0] != '\0' ? spec->shapes : NULL;
-    column.labels = spec->labels[0] != '\0' ? spec->labels : NULL;
-    column.crowds = spec->crowds[0] != '\0' ? spec->crowds : NULL;
-    column.mirror = spec->mirror_count > 0 ? spec->mirror : NULL;
-    column.mirror_count = spec->mirror_count;
     if (look->shape.first > 0) { /* a draw that is made again would depend on how many steps */
         column.at_least_one = 0;
     }
-    column.dtype = word_or_default(spec->dtype);
-    column.length = count_or_default(spec->length);
-    column.stride = count_or_default(spec->stride);
-    column.offset = count_or_default(spec->offset);
-    column.part = word_or_default(spec->part);
-    column.too_long = word_or_default(spec->too_long);
-    column.missing = word_or_default(spec->missing);
-    column.smoothing = spec->smoothing;
-    column.dims = spec->dims;
-    memcpy(column.shape, spec->shape, sizeof column.shape);
     if (!find_mixing(set, spec, look, &column.mixes)) {
         return TOOL_USAGE;
     }
-    if (spec->kind == SLUICE_COLUMN_IMAGE) {
+    if (spec->column.kind == SLUICE_COLUMN_IMAGE) {
         int code;
         recipe = recipe_of(spec, look, &code);
         if (recipe == NULL) {

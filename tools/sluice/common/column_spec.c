@@ -1,113 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A parser of one --column, item by item. Main thread; texts point into the argument. */
+/* A parser of one --column, item by item. Main thread. */
 #include "column_spec.h"
 
 #include "column_values.h"
 #include "nearest.h"
 #include "options.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { ITEM_BYTES = COLUMN_STEPS_BYTES };
 
-/* In the order of enum pipeline; all other words are the library's. */
-static const char *const crop_words[] = {"rrc", "center", "random", "none", NULL};
+void column_spec_clear(struct column_spec *spec)
+{
+    *spec = (struct column_spec){.column = SLUICE_COLUMN_INIT,
+                                 .crop = COLUMN_WORD_NONE,
+                                 .size = COLUMN_COUNT_NONE,
+                                 .padding = COLUMN_COUNT_NONE};
+}
 
-#define BIT(kind) (1U << SLUICE_COLUMN_##kind)
-#define ELEMENTS \
-    (BIT(NUMBER) | BIT(TENSOR) | BIT(WINDOW) | BIT(RAGGED) | BIT(PADDED) | BIT(ONE_HOT))
-#define LENGTHS        (BIT(RAGGED) | BIT(PADDED) | BIT(BOXES) | BIT(POINTS) | BIT(INSTANCES))
-#define MEMBER(member) offsetof(struct column_spec, member)
-#define FOLLOWER(name)                                \
-    {                                                 \
-        name, 0, COLUMN_VALUE_FOLLOWER, 0, 0, 0, NULL \
-    }
-
-static const struct column_key keys[] = {
-    {"size", BIT(IMAGE), COLUMN_VALUE_COUNT, MEMBER(size), 1, 16384, NULL},
-    {"crop", BIT(IMAGE), COLUMN_VALUE_WORD, MEMBER(crop), 0, 0, crop_words},
-    {"padding", BIT(IMAGE), COLUMN_VALUE_COUNT, MEMBER(padding), 0, 16384, NULL},
-    {"area-min", BIT(IMAGE), COLUMN_VALUE_AREA, MEMBER(area_min), 0, 0, NULL},
-    {"area-max", BIT(IMAGE), COLUMN_VALUE_AREA, MEMBER(area_max), 0, 0, NULL},
-    FOLLOWER("partner"),
-    FOLLOWER("sizes"),
-    FOLLOWER("max-width"),
-    FOLLOWER("max-height"),
-    {"augment", BIT(IMAGE), COLUMN_VALUE_TEXT, MEMBER(augment), 0, 0, NULL},
-    {"shape", BIT(TENSOR), COLUMN_VALUE_SHAPE, MEMBER(shape), 0, 0, NULL},
-    {"part", BIT(TENSOR), COLUMN_VALUE_WORD, MEMBER(part), 0, 0, NULL},
-    {"length", BIT(WINDOW) | BIT(ONE_HOT) | LENGTHS, COLUMN_VALUE_COUNT, MEMBER(length), 1,
-     UINT64_C(1) << 40, NULL},
-    {"stride", BIT(WINDOW), COLUMN_VALUE_COUNT, MEMBER(stride), 1, UINT64_C(1) << 40, NULL},
-    {"offset", BIT(WINDOW), COLUMN_VALUE_COUNT, MEMBER(offset), 0, UINT64_C(1) << 40, NULL},
-    {"too-long", LENGTHS, COLUMN_VALUE_WORD, MEMBER(too_long), 0, 0, NULL},
-    {"mixes", BIT(ONE_HOT), COLUMN_VALUE_NAME, MEMBER(mixes), 0, 0, NULL},
-    {"smoothing", BIT(ONE_HOT), COLUMN_VALUE_PART, MEMBER(smoothing), 0, 0, NULL},
-    {"follows", 0, COLUMN_VALUE_NAME, MEMBER(follows), 0, 0, NULL},
-    FOLLOWER("format"),
-    FOLLOWER("out-format"),
-    FOLLOWER("relative"),
-    FOLLOWER("out-relative"),
-    FOLLOWER("padded"),
-    FOLLOWER("at-least-one"),
-    FOLLOWER("min-size"),
-    FOLLOWER("min-area"),
-    FOLLOWER("min-visibility"),
-    FOLLOWER("max-aspect"),
-    {"shapes", BIT(BOXES), COLUMN_VALUE_FIELD, MEMBER(shapes), 0, 0, NULL},
-    FOLLOWER("point-values"),
-    {"mirror", BIT(POINTS), COLUMN_VALUE_MIRROR, 0, 0, 0, NULL},
-    FOLLOWER("fill"),
-    FOLLOWER("interpolation"),
-    FOLLOWER("channels"),
-    {"labels", BIT(MASK), COLUMN_VALUE_FIELD, MEMBER(labels), 0, 0, NULL},
-    {"crowds", BIT(MASK) | BIT(BOXES), COLUMN_VALUE_FIELD, MEMBER(crowds), 0, 0, NULL},
-    FOLLOWER("background"),
-    FOLLOWER("ignore"),
-    FOLLOWER("overlap"),
-    FOLLOWER("orientation"),
-    {"dtype", BIT(IMAGE) | BIT(MASK) | ELEMENTS, COLUMN_VALUE_WORD, MEMBER(dtype), 0, 0, NULL},
-    {"layout", BIT(IMAGE), COLUMN_VALUE_WORD, MEMBER(layout), 0, 0, NULL},
-    {"missing", BIT(IMAGE) | BIT(MASK) | BIT(BOXES) | BIT(POINTS) | BIT(INSTANCES) | ELEMENTS,
-     COLUMN_VALUE_WORD, MEMBER(missing), 0, 0, NULL},
-};
-enum { KEYS = sizeof keys / sizeof *keys };
-_Static_assert(KEYS <= 64, "those that were given are the bits of a number");
+/* ---- kinds ---- */
 
 static const char *const *kind_words(void)
 {
     return options_library(SLUICE_OPTIONS_COLUMN, "kind").words;
 }
 
-static bool is_taken(const struct column_key *key, int kind)
-{
-    const uint32_t kinds =
-        key->kinds != 0 ? key->kinds : column_member(SLUICE_OPTIONS_COLUMN, key->name).kinds;
-    return (kinds & (1U << kind)) != 0;
-}
-
 const char *column_kind_name(int kind)
 {
-    return kind >= SLUICE_COLUMN_IMAGE && kind <= SLUICE_COLUMN_INSTANCES
-               ? kind_words()[kind - SLUICE_COLUMN_IMAGE]
-               : "unknown";
+    const sluice_option option = options_library(SLUICE_OPTIONS_COLUMN, "kind");
+    return kind >= option.least && kind <= (int64_t)option.most ? option.words[kind - option.least]
+                                                                : "unknown";
 }
 
-void column_spec_clear(struct column_spec *spec)
+static bool has_field(int kind)
 {
-    *spec = (struct column_spec){.crop = COLUMN_WORD_NONE,
-                                 .dtype = COLUMN_WORD_NONE,
-                                 .layout = COLUMN_WORD_NONE,
-                                 .part = COLUMN_WORD_NONE,
-                                 .too_long = COLUMN_WORD_NONE,
-                                 .missing = COLUMN_WORD_NONE,
-                                 .size = COLUMN_COUNT_NONE,
-                                 .padding = COLUMN_COUNT_NONE,
-                                 .length = COLUMN_COUNT_NONE,
-                                 .stride = COLUMN_COUNT_NONE,
-                                 .offset = COLUMN_COUNT_NONE,
-                                 .follower = SLUICE_COLUMN_INIT};
+    const uint32_t kinds = options_library(SLUICE_OPTIONS_COLUMN, "field").kinds;
+    return kinds == 0 || (kinds & (UINT32_C(1) << kind)) != 0;
+}
+
+/* ---- members ---- */
+
+bool column_spec_has(const struct column_spec *spec, const char *member)
+{
+    struct column_key key;
+    for (uint32_t i = 0; column_key_get(i, spec->column.kind, &key); i++) {
+        if (key.own == NULL && strcmp(key.option.name, member) == 0) {
+            return (spec->given & (UINT64_C(1) << i)) != 0;
+        }
+    }
+    return false;
+}
+
+const char *column_spec_text(const struct column_spec *spec, size_t offset)
+{
+    for (uint32_t i = 0; i < spec->text_count; i++) {
+        if (spec->texts[i].offset == offset) {
+            return spec->texts[i].at;
+        }
+    }
+    return "";
+}
+
+void column_spec_set_text(struct column_spec *spec, size_t offset, const char *text)
+{
+    assert(spec->text_count < COLUMN_TEXTS_MAX && strlen(text) < COLUMN_NAME_BYTES);
+    struct column_text *made = &spec->texts[spec->text_count++];
+    made->offset = offset;
+    memcpy(made->at, text, strlen(text) + 1);
+}
+
+sluice_column column_spec_column(const struct column_spec *spec)
+{
+    sluice_column column = spec->column;
+    for (uint32_t i = 0; i < spec->text_count; i++) {
+        const char *text = spec->texts[i].at;
+        memcpy((char *)&column + spec->texts[i].offset, &text, sizeof(text));
+    }
+    column.field = spec->field[0] != '\0' ? spec->field : NULL;
+    column.name = spec->name;
+    column.mirror = column.mirror_count > 0 ? spec->mirror : NULL;
+    return column;
 }
 
 /* ---- keys ---- */
@@ -115,11 +89,13 @@ void column_spec_clear(struct column_spec *spec)
 static bool refuse_key(const char *name, const struct column_spec *spec,
                        const struct column_fault *fault)
 {
-    const char *taken[KEYS + 1];
+    struct column_key keys[COLUMN_KEYS_MAX];
+    const char *taken[COLUMN_KEYS_MAX + 1];
     size_t count = 0;
-    for (size_t i = 0; i < KEYS; i++) {
-        if (is_taken(&keys[i], spec->kind)) {
-            taken[count++] = keys[i].name;
+    for (uint32_t i = 0; column_key_get(i, spec->column.kind, &keys[count]); i++) {
+        if (keys[count].is_taken) {
+            taken[count] = keys[count].name;
+            count++;
         }
     }
     taken[count] = NULL;
@@ -127,40 +103,39 @@ static bool refuse_key(const char *name, const struct column_spec *spec,
     char question[COLUMN_QUESTION_BYTES];
     column_join_words(taken, words, sizeof words);
     return column_wrong(fault, "a column of kind %s takes no \"%s\"; it takes %s%s",
-                        column_kind_name(spec->kind), name, words,
+                        column_kind_name(spec->column.kind), name, words,
                         nearest_of(name, taken, question, sizeof question));
 }
 
-/* KEYS: there is none of that name for the kind. */
-static size_t find_key(const char *name, int kind)
+/* False: there is none of that name for the kind. */
+static bool find_key(const char *name, int kind, uint32_t *number, struct column_key *key)
 {
-    for (size_t i = 0; i < KEYS; i++) {
-        if (strcmp(keys[i].name, name) == 0 && is_taken(&keys[i], kind)) {
-            return i;
+    for (*number = 0; column_key_get(*number, kind, key); ++*number) {
+        if (key->is_taken && strcmp(key->name, name) == 0) {
+            return true;
         }
     }
-    return KEYS;
+    return false;
 }
 
-/* Takes "KEY=VALUE"; `*given` has a bit for each key so far. */
-static bool take_item(char *item, struct column_spec *spec, uint64_t *given,
-                      const struct column_fault *fault)
+/* Takes "KEY=VALUE". */
+static bool take_item(char *item, struct column_spec *spec, const struct column_fault *fault)
 {
+    struct column_key key;
+    uint32_t number;
     char *equals = strchr(item, '=');
     if (equals == NULL || equals == item || equals[1] == '\0') {
         return column_wrong(fault, "\"%s\": expected KEY=VALUE", item);
     }
     *equals = '\0';
-    const char *value = equals + 1;
-    const size_t number = find_key(item, spec->kind);
-    if (number == KEYS) {
+    if (!find_key(item, spec->column.kind, &number, &key)) {
         return refuse_key(item, spec, fault);
     }
-    if ((*given & (UINT64_C(1) << number)) != 0) {
+    if ((spec->given & (UINT64_C(1) << number)) != 0) {
         return column_wrong(fault, "%s is given twice", item);
     }
-    *given |= UINT64_C(1) << number;
-    return column_value_take(&keys[number], value, spec, fault);
+    spec->given |= UINT64_C(1) << number;
+    return column_value_take(&key, equals + 1, spec, fault);
 }
 
 /* ---- the whole ---- */
@@ -194,11 +169,8 @@ static bool take_kind(const char *word, struct column_spec *spec, const struct c
     char question[COLUMN_QUESTION_BYTES];
     const char *const *words = kind_words();
     char listed[COLUMN_WORDS_BYTES];
-    for (int i = 0; words[i] != NULL; i++) {
-        if (strcmp(words[i], word) == 0) {
-            spec->kind = SLUICE_COLUMN_IMAGE + i;
-            return true;
-        }
+    if (sluice_option_set(SLUICE_OPTIONS_COLUMN, &spec->column, "kind", word, NULL) == SLUICE_OK) {
+        return true;
     }
     column_join_words(words, listed, sizeof listed);
     return column_wrong(fault, "\"%s\" is no kind of column: expected one of %s%s", word, listed,
@@ -209,11 +181,12 @@ static bool take_kind(const char *word, struct column_spec *spec, const struct c
 static bool check_field(const char *text, const char *colon, struct column_spec *spec,
                         const struct column_fault *fault)
 {
-    if (spec->kind != SLUICE_COLUMN_GEOMETRY) {
+    if (has_field(spec->column.kind)) {
         return true;
     }
     if (memchr(text, '=', (size_t)(colon - text)) != NULL) {
-        return column_wrong(fault, "a geometry is of no field: expected %s:geometry", spec->name);
+        const char *kind = column_kind_name(spec->column.kind);
+        return column_wrong(fault, "a %s has no field: expected %s:%s", kind, spec->name, kind);
     }
     spec->field[0] = '\0';
     return true;
@@ -239,7 +212,6 @@ bool column_spec_parse(const char *text, struct column_spec *spec, char *text_of
     const struct column_fault fault = {text_of_fault, bytes};
     const char *colon = strchr(text, ':');
     char item[ITEM_BYTES];
-    uint64_t given = 0;
     text_of_fault[0] = '\0';
     column_spec_clear(spec);
     if (colon == NULL) {
@@ -251,7 +223,7 @@ bool column_spec_parse(const char *text, struct column_spec *spec, char *text_of
         return false;
     }
     while (at != NULL) {
-        if (!next_item(&at, item, &fault) || !take_item(item, spec, &given, &fault)) {
+        if (!next_item(&at, item, &fault) || !take_item(item, spec, &fault)) {
             return false;
         }
     }

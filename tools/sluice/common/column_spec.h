@@ -8,10 +8,13 @@
  *     boxes:boxes,min-visibility=0.3
  *     where:geometry,follows=image
  *
- * NAME is the column's, FIELD the dataset's; without FIELD it is NAME. A geometry is of no field.
- * Kinds are those of sluice/columns.h, keys the members of sluice_column that the kind takes, in
- * any order, each once; an image has the options of `sluice bench` for its recipe. What is left out
- * has the library's default, of an image that of the command line. Pure.
+ * NAME is the column's, FIELD the dataset's; without FIELD it is NAME. A geometry has no field.
+ * Kinds and keys, with their types and ranges, come from the library's table of options
+ * (sluice/describe.h): a key is the Python keyword of a member of sluice_column, or its name, with
+ * hyphens. Besides, an image takes the options of `sluice bench` for its recipe, and the two lists
+ * shape and mirror are read here (column_values.h). Each key may be given once, in any order. A
+ * member that is not given has the library's default, or for an image that of the command line.
+ * Memory: a spec owns all of its texts, and may be copied. Pure.
  */
 #ifndef TOOL_COLUMN_SPEC_H
 #define TOOL_COLUMN_SPEC_H
@@ -25,40 +28,49 @@
 enum {
     COLUMN_NAME_BYTES = 32,
     COLUMN_STEPS_BYTES = 2048,
+    COLUMN_TEXTS_MAX = 16,
     COLUMN_MIRROR_MAX = 256,
     COLUMN_WORD_NONE = -1
 };
 #define COLUMN_COUNT_NONE UINT64_MAX
 
-/* Words that were not given are COLUMN_WORD_NONE, counts COLUMN_COUNT_NONE, parts of an area 0. */
-struct column_spec {
-    char name[COLUMN_NAME_BYTES];
-    char field[COLUMN_NAME_BYTES]; /* of a geometry "" */
-    int kind;                      /* a sluice_column_kind */
-    int crop;                      /* an enum pipeline */
-    int dtype;                     /* a sluice_dtype */
-    int layout, part, too_long, missing;
-    uint64_t size, padding; /* of an image, pixels */
-    uint64_t length, stride, offset;
-    double area_min, area_max;
-    char mixes[COLUMN_NAME_BYTES];    /* of a one_hot, an image column; "": not given */
-    char follows[COLUMN_NAME_BYTES];  /* an image column, or boxes; "": not given */
-    char shapes[COLUMN_NAME_BYTES];   /* of boxes, a field; "": not given */
-    char labels[COLUMN_NAME_BYTES];   /* of a mask, likewise */
-    char crowds[COLUMN_NAME_BYTES];   /* of boxes, or a mask, likewise */
-    double smoothing;                 /* of a one_hot, 0 to 1 */
-    char augment[COLUMN_STEPS_BYTES]; /* of an image, further steps (pipeline.h); "": not given */
-    uint32_t dims;                    /* of shape; 0: not given */
-    int64_t shape[SLUICE_TENSOR_DIMS_MAX];
-    uint32_t mirror_count, mirror[COLUMN_MIRROR_MAX]; /* of points */
-    sluice_column follower; /* what else masks, boxes and points take; no pointers are set */
+/* A member of sluice_column that is a text. */
+struct column_text {
+    size_t offset;
+    char at[COLUMN_NAME_BYTES];
 };
 
-/* All but name and field, which are "", as not given. */
+struct column_spec {
+    char name[COLUMN_NAME_BYTES];
+    char field[COLUMN_NAME_BYTES]; /* "": the kind has none */
+    sluice_column column;          /* kind and members; its pointers are NULL */
+    uint64_t given;                /* a bit for each member that was given (column_spec_has) */
+    uint32_t text_count;
+    struct column_text texts[COLUMN_TEXTS_MAX];
+    uint32_t mirror[COLUMN_MIRROR_MAX]; /* column.mirror_count of them */
+    /* The recipe of an image. */
+    int crop;                         /* an enum pipeline, or COLUMN_WORD_NONE */
+    uint64_t size, padding;           /* pixels, or COLUMN_COUNT_NONE */
+    double area_min, area_max;        /* 0: not given */
+    char augment[COLUMN_STEPS_BYTES]; /* further steps (pipeline.h); "": not given */
+};
+
+/* Nothing is given, not even a kind. */
 void column_spec_clear(struct column_spec *spec);
 
 /* False: `fault` is a sentence that names the part that is wrong, cut to `bytes` (1 or more). */
 bool column_spec_parse(const char *text, struct column_spec *spec, char *fault, size_t bytes);
+
+/* Whether the member of this name was given, which 0 alone does not say. */
+bool column_spec_has(const struct column_spec *spec, const char *member);
+
+/* The text at offsetof(sluice_column, member); "": not given. */
+const char *column_spec_text(const struct column_spec *spec, size_t offset);
+/* Of a name that fits. */
+void column_spec_set_text(struct column_spec *spec, size_t offset, const char *text);
+
+/* All members with their pointers, which live as long as the spec; without a recipe. */
+sluice_column column_spec_column(const struct column_spec *spec);
 
 /* "image", "one_hot", ... */
 const char *column_kind_name(int kind);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of one --column, each by its kind. Main thread; texts point into the argument. */
+/* Keys of one --column, and values by the type of their member. Main thread. */
 #include "column_values.h"
 
 #include "nearest.h"
@@ -20,26 +20,6 @@ bool column_wrong(const struct column_fault *fault, const char *format, ...)
     return false;
 }
 
-sluice_option column_member(sluice_options of, const char *key)
-{
-    char name[32];
-    snprintf(name, sizeof name, "%s", strcmp(key, "format") == 0 ? "box_format" : key);
-    for (char *at = name; (at = strchr(at, '-')) != NULL;) {
-        *at = '_';
-    }
-    return options_library(of, name);
-}
-
-/* Pictures have fewer dtypes than other columns. */
-static const char *const *words_of(const struct column_key *key, int kind)
-{
-    if (key->words != NULL) {
-        return key->words;
-    }
-    const bool pictures = kind == SLUICE_COLUMN_IMAGE && strcmp(key->name, "dtype") == 0;
-    return column_member(pictures ? SLUICE_OPTIONS_LOADER : SLUICE_OPTIONS_COLUMN, key->name).words;
-}
-
 void column_join_words(const char *const *words, char *text, size_t bytes)
 {
     size_t length = 0;
@@ -51,41 +31,6 @@ void column_join_words(const char *const *words, char *text, size_t bytes)
     }
 }
 
-static bool take_count(const struct column_key *key, const char *text, struct column_spec *spec,
-                       const struct column_fault *fault)
-{
-    uint64_t value;
-    if (!units_parse_count(text, &value) || value < key->min || value > key->max) {
-        return column_wrong(fault, "%s=%s: expected a whole number from %llu to %llu", key->name,
-                            text, (unsigned long long)key->min, (unsigned long long)key->max);
-    }
-    memcpy((char *)spec + key->offset, &value, sizeof value);
-    return true;
-}
-
-static bool take_area(const struct column_key *key, const char *text, struct column_spec *spec,
-                      const struct column_fault *fault)
-{
-    double value;
-    if (!units_parse_real(text, &value) || !(value >= 0.0001 && value <= 1)) {
-        return column_wrong(fault, "%s=%s: expected a part of the area, from 0.0001 to 1",
-                            key->name, text);
-    }
-    memcpy((char *)spec + key->offset, &value, sizeof value);
-    return true;
-}
-
-static bool take_part(const struct column_key *key, const char *text, struct column_spec *spec,
-                      const struct column_fault *fault)
-{
-    double value;
-    if (!units_parse_real(text, &value) || !(value >= 0 && value <= 1)) {
-        return column_wrong(fault, "%s=%s: expected a number from 0 to 1", key->name, text);
-    }
-    memcpy((char *)spec + key->offset, &value, sizeof value);
-    return true;
-}
-
 bool column_is_name(const char *text, size_t length)
 {
     static const char letters[] =
@@ -93,45 +38,98 @@ bool column_is_name(const char *text, size_t length)
     return length > 0 && length < COLUMN_NAME_BYTES && strspn(text, letters) >= length;
 }
 
-/* Of another column, or a field. */
-static bool take_other(const struct column_key *key, const char *text, struct column_spec *spec,
-                       const struct column_fault *fault)
-{
-    const size_t length = strlen(text);
-    if (!column_is_name(text, length)) {
-        return column_wrong(fault, "%s=%.64s: expected a %s's name, " COLUMN_NAME_LENGTHS,
-                            key->name, text, key->value == COLUMN_VALUE_FIELD ? "field" : "column");
-    }
-    memcpy((char *)spec + key->offset, text, length + 1);
-    return true;
-}
-
-static bool take_word(const struct column_key *key, const char *const *words, const char *text,
-                      void *member, const struct column_fault *fault)
+static bool take_word(const char *name, const char *const *words, const char *text,
+                      const struct column_fault *fault, int32_t *number)
 {
     for (int32_t i = 0; words[i] != NULL; i++) {
         if (strcmp(words[i], text) == 0) {
-            memcpy(member, &i, sizeof i);
+            *number = i;
             return true;
         }
     }
     char listed[COLUMN_WORDS_BYTES];
     char question[COLUMN_QUESTION_BYTES];
     column_join_words(words, listed, sizeof listed);
-    return column_wrong(fault, "%s=%s: expected one of %s%s", key->name, text, listed,
+    return column_wrong(fault, "%s=%s: expected one of %s%s", name, text, listed,
                         nearest_of(text, words, question, sizeof question));
+}
+
+static bool take_count(const char *name, const char *text, uint64_t least, uint64_t most,
+                       const struct column_fault *fault, uint64_t *value)
+{
+    if (!units_parse_count(text, value) || *value < least || *value > most) {
+        return column_wrong(fault, "%s=%s: expected a whole number from %llu to %llu", name, text,
+                            (unsigned long long)least, (unsigned long long)most);
+    }
+    return true;
+}
+
+/* ---- the tool's own keys ---- */
+
+enum { PIXELS_MAX = 16384 };
+
+/* In the order of enum pipeline. */
+static const char *const crop_words[] = {"rrc", "center", "random", "none", NULL};
+
+typedef bool take_own(const char *text, struct column_spec *spec, const struct column_fault *fault);
+
+static bool take_size(const char *text, struct column_spec *spec, const struct column_fault *fault)
+{
+    return take_count("size", text, 1, PIXELS_MAX, fault, &spec->size);
+}
+
+static bool take_padding(const char *text, struct column_spec *spec,
+                         const struct column_fault *fault)
+{
+    return take_count("padding", text, 0, PIXELS_MAX, fault, &spec->padding);
+}
+
+static bool take_crop(const char *text, struct column_spec *spec, const struct column_fault *fault)
+{
+    return take_word("crop", crop_words, text, fault, &spec->crop);
+}
+
+static bool take_area(const char *name, const char *text, const struct column_fault *fault,
+                      double *value)
+{
+    if (!units_parse_real(text, value) || !(*value >= 0.0001 && *value <= 1)) {
+        return column_wrong(fault, "%s=%s: expected a part of the area, from 0.0001 to 1", name,
+                            text);
+    }
+    return true;
+}
+
+static bool take_area_min(const char *text, struct column_spec *spec,
+                          const struct column_fault *fault)
+{
+    return take_area("area-min", text, fault, &spec->area_min);
+}
+
+static bool take_area_max(const char *text, struct column_spec *spec,
+                          const struct column_fault *fault)
+{
+    return take_area("area-max", text, fault, &spec->area_max);
+}
+
+/* Shorter than its item. */
+static bool take_augment(const char *text, struct column_spec *spec,
+                         const struct column_fault *fault)
+{
+    (void)fault;
+    memcpy(spec->augment, text, strlen(text) + 1);
+    return true;
 }
 
 /* "3x32x32" */
 static bool take_shape(const char *text, struct column_spec *spec, const struct column_fault *fault)
 {
     const char *at = text;
-    spec->dims = 0;
+    spec->column.dims = 0;
     for (bool more = true; more;) {
         char side[24];
         uint64_t value = 0;
         const size_t length = strcspn(at, "x");
-        const bool fits = length < sizeof side && spec->dims < SLUICE_TENSOR_DIMS_MAX;
+        const bool fits = length < sizeof side && spec->column.dims < SLUICE_TENSOR_DIMS_MAX;
         if (fits) {
             memcpy(side, at, length);
             side[length] = '\0';
@@ -140,7 +138,7 @@ static bool take_shape(const char *text, struct column_spec *spec, const struct 
             return column_wrong(fault, "shape=%s: expected up to %d sizes from 1 on, like 3x32x32",
                                 text, SLUICE_TENSOR_DIMS_MAX);
         }
-        spec->shape[spec->dims++] = (int64_t)value;
+        spec->column.shape[spec->column.dims++] = (int64_t)value;
         more = at[length] == 'x';
         at += length + 1;
     }
@@ -152,12 +150,12 @@ static bool take_mirror(const char *text, struct column_spec *spec,
                         const struct column_fault *fault)
 {
     const char *at = text;
-    spec->mirror_count = 0;
+    spec->column.mirror_count = 0;
     for (bool more = true; more;) {
         char number[8];
         uint64_t value = 0;
         const size_t length = strcspn(at, ":");
-        const bool fits = length < sizeof number && spec->mirror_count < COLUMN_MIRROR_MAX;
+        const bool fits = length < sizeof number && spec->column.mirror_count < COLUMN_MIRROR_MAX;
         if (fits) {
             memcpy(number, at, length);
             number[length] = '\0';
@@ -168,18 +166,37 @@ static bool take_mirror(const char *text, struct column_spec *spec,
                                 "one that takes its place, from 0 to %d, like 0:2:1",
                                 text, COLUMN_MIRROR_MAX - 1);
         }
-        spec->mirror[spec->mirror_count++] = (uint32_t)value;
+        spec->mirror[spec->column.mirror_count++] = (uint32_t)value;
         more = at[length] == ':';
         at += length + 1;
     }
     return true;
 }
 
-/* ---- values of what follows a picture, by the library's table ---- */
+struct column_own_key {
+    const char *name;
+    sluice_column_kind kind; /* that takes it */
+    take_own *take;
+};
 
-static bool take_real(const struct column_key *key, const sluice_option *option, const char *text,
-                      void *member, const struct column_fault *fault)
+static const struct column_own_key own_keys[] = {
+    {"size", SLUICE_COLUMN_IMAGE, take_size},
+    {"crop", SLUICE_COLUMN_IMAGE, take_crop},
+    {"padding", SLUICE_COLUMN_IMAGE, take_padding},
+    {"area-min", SLUICE_COLUMN_IMAGE, take_area_min},
+    {"area-max", SLUICE_COLUMN_IMAGE, take_area_max},
+    {"augment", SLUICE_COLUMN_IMAGE, take_augment},
+    {"shape", SLUICE_COLUMN_TENSOR, take_shape},
+    {"mirror", SLUICE_COLUMN_POINTS, take_mirror},
+};
+enum { OWN_KEYS = sizeof own_keys / sizeof *own_keys };
+
+/* ---- members of the library's table ---- */
+
+static bool take_real(const struct column_key *key, const char *text, struct column_spec *spec,
+                      const struct column_fault *fault)
 {
+    const sluice_option *option = &key->option;
     const bool negative = text[0] == '-';
     double value;
     bool fine = units_parse_real(text + negative, &value);
@@ -189,81 +206,147 @@ static bool take_real(const struct column_key *key, const sluice_option *option,
         return column_wrong(fault, "%s=%s: expected a number from %lld to %llu", key->name, text,
                             (long long)option->least, (unsigned long long)option->most);
     }
-    /* 0 is meant here, and not the library's default. */
-    const bool bound = strncmp(key->name, "min-", 4) == 0 || strcmp(key->name, "ignore") == 0;
-    value = value == 0 && bound ? DBL_MIN : value;
-    memcpy(member, &value, sizeof value);
+    value = value == 0 && option->zero_is_meant != 0 ? DBL_MIN : value;
+    memcpy((char *)&spec->column + option->offset, &value, sizeof value);
     return true;
 }
 
-static bool take_whole(const struct column_key *key, const sluice_option *option, const char *text,
-                       void *member, const struct column_fault *fault)
+static bool take_flag(const struct column_key *key, const char *text, struct column_spec *spec,
+                      const struct column_fault *fault)
 {
-    const bool flag = option->type == SLUICE_OPTION_FLAG;
-    const int64_t least = flag ? 0 : option->least;
-    const uint64_t most = flag ? 1 : option->most;
-    uint64_t value;
-    if (!units_parse_count(text, &value) || value < (uint64_t)least || value > most) {
-        return column_wrong(fault,
-                            flag ? "%s=%s: expected %lld or %llu"
-                                 : "%s=%s: expected a whole number from %lld to %llu",
-                            key->name, text, (long long)least, (unsigned long long)most);
+    const uint32_t value = text[0] == '1';
+    if ((text[0] != '0' && text[0] != '1') || text[1] != '\0') {
+        return column_wrong(fault, "%s=%s: expected 0 or 1", key->name, text);
     }
-    const uint32_t whole = (uint32_t)value;
-    memcpy(member, &whole, sizeof whole);
+    memcpy((char *)&spec->column + key->option.offset, &value, sizeof value);
     return true;
 }
 
-/* What was a flag before it was a word: 1 and 0 stay. */
-static const char *coordinates_of(const struct column_key *key, const char *text)
+static bool take_whole(const struct column_key *key, const char *text, struct column_spec *spec,
+                       const struct column_fault *fault)
 {
-    if (strcmp(key->name, "relative") != 0) {
+    uint64_t value;
+    char digits[24];
+    if (!take_count(key->name, text, (uint64_t)key->option.least, key->option.most, fault,
+                    &value)) {
+        return false;
+    }
+    snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
+    return sluice_option_set(SLUICE_OPTIONS_COLUMN, &spec->column, key->option.name, digits,
+                             NULL) == SLUICE_OK;
+}
+
+static bool take_signed(const struct column_key *key, const char *text, struct column_spec *spec,
+                        const struct column_fault *fault)
+{
+    return sluice_option_set(SLUICE_OPTIONS_COLUMN, &spec->column, key->option.name, text, NULL) ==
+               SLUICE_OK ||
+           column_wrong(fault, "%s=%s: expected a whole number from %lld to %llu", key->name, text,
+                        (long long)key->option.least, (unsigned long long)key->option.most);
+}
+
+/* The name of a field, or of another column. */
+static bool take_name_of(const struct column_key *key, const char *text, struct column_spec *spec,
+                         const struct column_fault *fault)
+{
+    if (!column_is_name(text, strlen(text))) {
+        const bool field = strcmp(key->option.value, "FIELD") == 0;
+        return column_wrong(fault, "%s=%.64s: expected a %s's name, " COLUMN_NAME_LENGTHS,
+                            key->name, text, field ? "field" : "column");
+    }
+    column_spec_set_text(spec, key->option.offset, text);
+    return true;
+}
+
+/* Was a flag before it was a word: 1 and 0 stay. */
+static const char *word_of(const sluice_option *option, const char *text)
+{
+    if (option->offset != offsetof(sluice_column, relative)) {
         return text;
     }
     return strcmp(text, "1") == 0 ? "relative" : strcmp(text, "0") == 0 ? "pixels" : text;
 }
 
-static bool take_follower(const struct column_key *key, const char *text, struct column_spec *spec,
-                          const struct column_fault *fault)
+/* Images have fewer dtypes than other columns: those of a loader. */
+static const char *const *words_of(const sluice_option *option, int kind)
 {
-    const sluice_option option = column_member(SLUICE_OPTIONS_COLUMN, key->name);
-    void *member = (char *)&spec->follower + option.offset;
-    switch ((sluice_option_type)option.type) {
-    case SLUICE_OPTION_REAL:
-        return take_real(key, &option, text, member, fault);
-    case SLUICE_OPTION_WORD:
-        return take_word(key, option.words, coordinates_of(key, text), member, fault);
-    default:
-        return take_whole(key, &option, text, member, fault);
+    const bool image =
+        kind == SLUICE_COLUMN_IMAGE && option->offset == offsetof(sluice_column, dtype);
+    return image ? options_library(SLUICE_OPTIONS_LOADER, "dtype").words : option->words;
+}
+
+static bool take_word_of(const struct column_key *key, const char *text, struct column_spec *spec,
+                         const struct column_fault *fault)
+{
+    const sluice_option *option = &key->option;
+    int32_t number = 0;
+    if (!take_word(key->name, words_of(option, spec->column.kind), word_of(option, text), fault,
+                   &number)) {
+        return false;
     }
+    number += (int32_t)option->least;
+    memcpy((char *)&spec->column + option->offset, &number, sizeof number);
+    return true;
+}
+
+static bool take_option(const struct column_key *key, const char *text, struct column_spec *spec,
+                        const struct column_fault *fault)
+{
+    switch ((sluice_option_type)key->option.type) {
+    case SLUICE_OPTION_REAL:
+        return take_real(key, text, spec, fault);
+    case SLUICE_OPTION_FLAG:
+        return take_flag(key, text, spec, fault);
+    case SLUICE_OPTION_WORD:
+        return take_word_of(key, text, spec, fault);
+    case SLUICE_OPTION_TEXT:
+        return take_name_of(key, text, spec, fault);
+    case SLUICE_OPTION_I32:
+    case SLUICE_OPTION_I64:
+        return take_signed(key, text, spec, fault);
+    case SLUICE_OPTION_U32:
+    case SLUICE_OPTION_U64:
+        break;
+    }
+    return take_whole(key, text, spec, fault);
 }
 
 /* ---- all of them ---- */
 
+/* Kind and field stand before the keys. */
+static bool is_key(const sluice_option *option)
+{
+    return option->offset != offsetof(sluice_column, kind) &&
+           option->offset != offsetof(sluice_column, field);
+}
+
+bool column_key_get(uint32_t number, int kind, struct column_key *key)
+{
+    *key = (struct column_key){.option = SLUICE_OPTION_INIT};
+    if (number < OWN_KEYS) {
+        key->own = &own_keys[number];
+        key->is_taken = (int)key->own->kind == kind;
+        snprintf(key->name, sizeof key->name, "%s", key->own->name);
+        return true;
+    }
+    sluice_option *option = &key->option;
+    if (number >= COLUMN_KEYS_MAX ||
+        sluice_option_get(SLUICE_OPTIONS_COLUMN, number - OWN_KEYS, option) != SLUICE_OK) {
+        return false;
+    }
+    key->is_taken =
+        is_key(option) && (option->kinds == 0 || (option->kinds & (UINT32_C(1) << kind)) != 0);
+    snprintf(key->name, sizeof key->name, "%s",
+             option->keyword != NULL ? option->keyword : option->name);
+    for (char *at = key->name; (at = strchr(at, '_')) != NULL;) {
+        *at = '-';
+    }
+    return true;
+}
+
 bool column_value_take(const struct column_key *key, const char *value, struct column_spec *spec,
                        const struct column_fault *fault)
 {
-    switch (key->value) {
-    case COLUMN_VALUE_COUNT:
-        return take_count(key, value, spec, fault);
-    case COLUMN_VALUE_AREA:
-        return take_area(key, value, spec, fault);
-    case COLUMN_VALUE_PART:
-        return take_part(key, value, spec, fault);
-    case COLUMN_VALUE_NAME:
-    case COLUMN_VALUE_FIELD:
-        return take_other(key, value, spec, fault);
-    case COLUMN_VALUE_WORD:
-        return take_word(key, words_of(key, spec->kind), value, (char *)spec + key->offset, fault);
-    case COLUMN_VALUE_SHAPE:
-        return take_shape(value, spec, fault);
-    case COLUMN_VALUE_MIRROR:
-        return take_mirror(value, spec, fault);
-    case COLUMN_VALUE_FOLLOWER:
-        return take_follower(key, value, spec, fault);
-    case COLUMN_VALUE_TEXT: /* shorter than its item */
-        memcpy((char *)spec + key->offset, value, strlen(value) + 1);
-        return true;
-    }
-    return false;
+    return key->own != NULL ? key->own->take(value, spec, fault)
+                            : take_option(key, value, spec, fault);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * column_values: what stands behind the equals signs of one --column (column_spec.h), by its key.
+ * column_values: the keys of one --column (column_spec.h), and their values.
  *
- * Each value is checked, and goes to a member of the spec, by its offset; of what follows a picture
- * to that of the sluice_column in it which the library's table of options has. Pure.
+ * The library's table says which members sluice_column has, which kinds take them, and their types,
+ * ranges and words; values go to the spec's sluice_column by the member's offset, and are checked
+ * by the table. The tool's own keys are those of an image's recipe, and members that are lists,
+ * which the table does not describe. Pure.
  */
 #ifndef TOOL_COLUMN_VALUES_H
 #define TOOL_COLUMN_VALUES_H
@@ -12,29 +14,16 @@
 
 #include <sluice/describe.h>
 
-enum { COLUMN_WORDS_BYTES = 256, COLUMN_QUESTION_BYTES = 80 };
+enum { COLUMN_WORDS_BYTES = 512, COLUMN_QUESTION_BYTES = 80, COLUMN_KEYS_MAX = 64 };
 #define COLUMN_NAME_LENGTHS "1 to 31 letters, digits, _, -, . or /"
 
-enum column_value {
-    COLUMN_VALUE_COUNT,
-    COLUMN_VALUE_AREA,
-    COLUMN_VALUE_PART,
-    COLUMN_VALUE_WORD,
-    COLUMN_VALUE_SHAPE,
-    COLUMN_VALUE_NAME,  /* of another column */
-    COLUMN_VALUE_FIELD, /* the name of one */
-    COLUMN_VALUE_TEXT,
-    COLUMN_VALUE_MIRROR,
-    COLUMN_VALUE_FOLLOWER /* a member of `follower` */
-};
+struct column_own_key; /* of the tool */
 
 struct column_key {
-    const char *name;
-    uint32_t kinds; /* that take it, as bits; 0: as the library says */
-    enum column_value value;
-    size_t offset;            /* of its member; of a follower's the library knows it */
-    uint64_t min, max;        /* COUNT */
-    const char *const *words; /* WORD; NULL: the library's of this name */
+    char name[COLUMN_NAME_BYTES];
+    bool is_taken;                    /* by the kind that was asked about */
+    const struct column_own_key *own; /* NULL: a member of the library's table */
+    sluice_option option;             /* then */
 };
 
 /* Where the sentence goes. */
@@ -43,16 +32,17 @@ struct column_fault {
     size_t bytes;
 };
 
+/* Key `number`, below COLUMN_KEYS_MAX, for a column of this kind. False: there are no more. */
+bool column_key_get(uint32_t number, int kind, struct column_key *key);
+/* False: it is wrong. */
+bool column_value_take(const struct column_key *key, const char *value, struct column_spec *spec,
+                       const struct column_fault *fault);
+
 /* Writes the sentence; false. */
 bool column_wrong(const struct column_fault *fault, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* "a, b, c" of words that end with NULL. */
 void column_join_words(const char *const *words, char *text, size_t bytes);
 bool column_is_name(const char *text, size_t length);
-/* The library's member that a key is for. */
-sluice_option column_member(sluice_options of, const char *key);
-/* False: it is wrong. */
-bool column_value_take(const struct column_key *key, const char *value, struct column_spec *spec,
-                       const struct column_fault *fault);
 
 #endif

@@ -51,7 +51,7 @@ void followers_add(struct column_set *set, const sluice_dataset *dataset)
             return;
         }
         if (column_natural(dataset, i, spec)) {
-            const bool is_image = spec->kind == SLUICE_COLUMN_IMAGE;
+            const bool is_image = spec->column.kind == SLUICE_COLUMN_IMAGE;
             if (is_image && !describe_column(&field, ":image", spec)) {
                 return;
             }

@@ -26,11 +26,17 @@ static uint32_t find_picture(const struct view *view, const char *name)
 static const struct column_spec *find_boxes(const struct column_set *set, const char *name)
 {
     for (uint32_t i = 0; i < set->count; i++) {
-        if (set->specs[i].kind == SLUICE_COLUMN_BOXES && strcmp(set->specs[i].name, name) == 0) {
+        if (set->specs[i].column.kind == SLUICE_COLUMN_BOXES &&
+            strcmp(set->specs[i].name, name) == 0) {
             return &set->specs[i];
         }
     }
     return NULL;
+}
+
+static const char *follows_of(const struct column_spec *spec)
+{
+    return column_spec_text(spec, offsetof(sluice_column, follows));
 }
 
 /* The number of the picture that a column goes by; without a name it is the only one before it. A
@@ -38,15 +44,15 @@ static const struct column_spec *find_boxes(const struct column_set *set, const 
 static uint32_t picture_of(const struct view *view, const struct column_set *set,
                            const struct column_spec *spec)
 {
-    const struct column_spec *boxes = find_boxes(set, spec->follows);
-    const char *name = boxes != NULL ? boxes->follows : spec->follows;
+    const struct column_spec *boxes = find_boxes(set, follows_of(spec));
+    const char *name = follows_of(boxes != NULL ? boxes : spec);
     return name[0] == '\0' ? 0 : find_picture(view, name);
 }
 
 bool marks_are_drawn(const struct column_spec *spec)
 {
-    return marks_are_drawn_only(spec) || spec->kind == SLUICE_COLUMN_BOXES ||
-           spec->kind == SLUICE_COLUMN_POINTS;
+    return marks_are_drawn_only(spec) || spec->column.kind == SLUICE_COLUMN_BOXES ||
+           spec->column.kind == SLUICE_COLUMN_POINTS;
 }
 
 /* Whether a field has an element for each box of another, as the dataset knows. */
@@ -65,18 +71,20 @@ static bool field_is_of(const sluice_dataset *dataset, const char *name, const c
 static bool belongs_to(const struct view *view, const struct column_spec *spec,
                        const struct column_spec *boxes)
 {
-    if (spec->kind != SLUICE_COLUMN_RAGGED && spec->kind != SLUICE_COLUMN_PADDED) {
+    if (spec->column.kind != SLUICE_COLUMN_RAGGED && spec->column.kind != SLUICE_COLUMN_PADDED) {
         return false;
     }
-    return spec->follows[0] != '\0' ? strcmp(spec->follows, boxes->name) == 0
-                                    : field_is_of(view->dataset, spec->field, boxes->field);
+    const char *follows = follows_of(spec);
+    return follows[0] != '\0' ? strcmp(follows, boxes->name) == 0
+                              : field_is_of(view->dataset, spec->field, boxes->field);
 }
 
 bool marks_are_of_boxes(const struct view *view, const struct column_set *set,
                         const struct column_spec *spec)
 {
     for (uint32_t i = 0; i < set->count; i++) {
-        if (set->specs[i].kind == SLUICE_COLUMN_BOXES && belongs_to(view, spec, &set->specs[i])) {
+        if (set->specs[i].column.kind == SLUICE_COLUMN_BOXES &&
+            belongs_to(view, spec, &set->specs[i])) {
             return true;
         }
     }
@@ -85,7 +93,7 @@ bool marks_are_of_boxes(const struct view *view, const struct column_set *set,
 
 bool marks_have_legend(const struct column_spec *spec)
 {
-    return spec->kind == SLUICE_COLUMN_BOXES || spec->kind == SLUICE_COLUMN_MASK;
+    return spec->column.kind == SLUICE_COLUMN_BOXES || spec->column.kind == SLUICE_COLUMN_MASK;
 }
 
 void marks_find(struct view *view, const struct column_set *set)
@@ -97,7 +105,7 @@ void marks_find(struct view *view, const struct column_set *set)
                 .spec = spec,
                 .picture = picture_of(view, set, spec),
                 .legend = view->legend_count,
-                .values = {.column = spec->name, .is_padded = spec->follower.padded != 0}};
+                .values = {.column = spec->name, .is_padded = spec->column.padded != 0}};
             view->legend_count += marks_have_legend(spec);
         }
     }
@@ -105,7 +113,7 @@ void marks_find(struct view *view, const struct column_set *set)
 
 bool marks_are_drawn_only(const struct column_spec *spec)
 {
-    return spec->kind == SLUICE_COLUMN_MASK || spec->kind == SLUICE_COLUMN_INSTANCES;
+    return spec->column.kind == SLUICE_COLUMN_MASK || spec->column.kind == SLUICE_COLUMN_INSTANCES;
 }
 
 /* ---- drawing ---- */
@@ -297,7 +305,7 @@ static sluice_status value_of_box(const sluice_batch *batch, const struct column
                                   uint64_t box, bool *found, double *value)
 {
     const struct values_source source = {.column = spec->name,
-                                         .is_padded = spec->kind == SLUICE_COLUMN_PADDED};
+                                         .is_padded = spec->column.kind == SLUICE_COLUMN_PADDED};
     sluice_tensor tensor = SLUICE_TENSOR_INIT;
     uint64_t count = 0;
     const sluice_status status = values_take(batch, &source, &tensor, &count);
@@ -355,10 +363,11 @@ static sluice_status describe_boxes(const struct view *view, const sluice_batch 
 static void describe_classes(const struct view *view, const struct view_mark *mark,
                              const struct drawn *drawn, char *text)
 {
+    const bool named = column_spec_text(mark->spec, offsetof(sluice_column, labels))[0] != '\0';
     size_t used = 0;
     text[0] = '\0';
     for (uint64_t i = 1; i < SEEN; i++) {
-        const char *name = mark->spec->labels[0] != '\0' ? class_name(view, (double)i) : NULL;
+        const char *name = named ? class_name(view, (double)i) : NULL;
         char one[96];
         char line[160];
         if (drawn->seen[i]) {
@@ -416,10 +425,10 @@ static sluice_status draw_mark(const struct view *view, const struct view_mark *
                                const sluice_batch *batch, struct sheet_place at,
                                struct picture_size size)
 {
-    const bool relative = mark->spec->follower.out_relative != 0;
+    const bool relative = mark->spec->column.out_relative != 0;
     const struct overlay tile = sheet_tile(&view->sheet, at);
     char *legend = view_legend(view, at.row, at.draw, mark->legend);
-    struct drawn drawn = {.how = &mark->spec->follower,
+    struct drawn drawn = {.how = &mark->spec->column,
                           .tensor = SLUICE_TENSOR_INIT,
                           .size = size,
                           .across = relative ? (double)size.width : 1,
@@ -428,12 +437,12 @@ static sluice_status draw_mark(const struct view *view, const struct view_mark *
     if (status < 0) {
         return status;
     }
-    if (mark->spec->kind == SLUICE_COLUMN_MASK) {
+    if (mark->spec->column.kind == SLUICE_COLUMN_MASK) {
         draw_mask(&tile, &drawn);
         describe_classes(view, mark, &drawn, legend);
-    } else if (mark->spec->kind == SLUICE_COLUMN_INSTANCES) {
+    } else if (mark->spec->column.kind == SLUICE_COLUMN_INSTANCES) {
         draw_instances(&tile, &drawn);
-    } else if (mark->spec->kind == SLUICE_COLUMN_BOXES) {
+    } else if (mark->spec->column.kind == SLUICE_COLUMN_BOXES) {
         draw_boxes(&tile, &drawn);
         status = draw_tags(view, batch, mark->spec, &tile, &drawn);
         return status < 0 ? status
@@ -453,7 +462,7 @@ sluice_status marks_draw(const struct view *view, const sluice_batch *batch, str
     for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
         for (uint32_t i = 0; i < view->mark_count && status >= 0; i++) {
             const struct view_mark *mark = &view->marks[i];
-            if (mark->spec->kind == order[k] && mark->picture == at.number) {
+            if (mark->spec->column.kind == order[k] && mark->picture == at.number) {
                 status = draw_mark(view, mark, batch, at, size);
             }
         }

@@ -25,10 +25,10 @@ static void name_place(uint32_t picture, char name[COLUMN_NAME_BYTES])
 static void make_place(struct column_spec *spec, const char *name, const char *picture)
 {
     column_spec_clear(spec);
-    spec->kind = SLUICE_COLUMN_GEOMETRY;
+    spec->column.kind = SLUICE_COLUMN_GEOMETRY;
     spec->field[0] = '\0';
     snprintf(spec->name, sizeof spec->name, "%s", name);
-    snprintf(spec->follows, sizeof spec->follows, "%s", picture);
+    column_spec_set_text(spec, offsetof(sluice_column, follows), picture);
 }
 
 int source_add_places(const struct view *view, struct column_set *set)
@@ -38,7 +38,8 @@ int source_add_places(const struct view *view, struct column_set *set)
         return TOOL_USAGE;
     }
     for (uint32_t i = 0; i < set->count; i++) { /* natural ones say what comes out */
-        set->specs[i].dims = set->specs[i].kind == SLUICE_COLUMN_IMAGE ? 0 : set->specs[i].dims;
+        set->specs[i].column.dims =
+            set->specs[i].column.kind == SLUICE_COLUMN_IMAGE ? 0 : set->specs[i].column.dims;
     }
     for (uint32_t i = 0; i < view->picture_count; i++) {
         char name[COLUMN_NAME_BYTES];
@@ -66,7 +67,7 @@ void source_set_up(const struct view *view, const struct column_set *columns,
     const uint32_t side = view->sides[0];
     char place[COLUMN_NAME_BYTES];
     column_spec_clear(picture);
-    picture->kind = SLUICE_COLUMN_IMAGE;
+    picture->column.kind = SLUICE_COLUMN_IMAGE;
     picture->crop = PIPELINE_NONE;
     picture->size = side;
     snprintf(picture->name, sizeof picture->name, "%s", source_name);

@@ -55,7 +55,7 @@ static int sort_columns(struct view *view, const struct column_set *set,
 {
     for (uint32_t i = 0; i < set->count; i++) {
         const struct column_spec *spec = &set->specs[i];
-        if (spec->kind == SLUICE_COLUMN_IMAGE) {
+        if (spec->column.kind == SLUICE_COLUMN_IMAGE) {
             view->sides[view->picture_count] = column_side(spec, look);
             view->pictures[view->picture_count++] = spec->name;
         } else if (marks_are_drawn_only(spec)) {
@@ -64,7 +64,7 @@ static int sort_columns(struct view *view, const struct column_set *set,
             view->values[view->value_count++] = (struct values_source){
                 .column = spec->name,
                 .is_text = is_text(view->dataset, spec->field),
-                .is_padded = spec->kind == SLUICE_COLUMN_PADDED || spec->follower.padded != 0,
+                .is_padded = spec->column.kind == SLUICE_COLUMN_PADDED || spec->column.padded != 0,
                 .is_drawn = marks_are_drawn(spec),
                 .in_legend = marks_are_of_boxes(view, set, spec),
             };
