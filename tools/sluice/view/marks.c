@@ -286,18 +286,41 @@ static void make_one_line(char *text)
     }
 }
 
-/* "7 dog" of labels, "area=12" of others. */
+/* A text about a box, and how much of it is there. */
+struct saying {
+    char *text;
+    size_t bytes, used;
+};
+
+typedef void say_number(const struct view *view, const struct column_spec *spec, double value,
+                        struct saying *to);
+
+/* Appends " 7 dog" for labels, " area=12" for others. */
 static void describe_number(const struct view *view, const struct column_spec *spec, double value,
-                            char *text, size_t bytes)
+                            struct saying *to)
 {
     const char *name = is_label(spec) ? class_name(view, value) : NULL;
+    char text[160];
     if (is_label(spec)) {
-        snprintf(text, bytes, " %.15g%s%.80s", value, name != NULL ? " " : "",
+        snprintf(text, sizeof text, " %.15g%s%.80s", value, name != NULL ? " " : "",
                  name != NULL ? name : "");
     } else {
-        snprintf(text, bytes, " %s=%.6g", spec->name, value);
+        snprintf(text, sizeof text, " %s=%.6g", spec->name, value);
     }
     make_one_line(text);
+    to->used = put(to->text, to->bytes, to->used, text);
+}
+
+/* The name of a label's class, or its number; the last label counts. */
+static void name_number(const struct view *view, const struct column_spec *spec, double value,
+                        struct saying *to)
+{
+    if (is_label(spec)) {
+        const char *name = class_name(view, value);
+        char number[32];
+        snprintf(number, sizeof number, "%.15g", value);
+        to->used = put(to->text, to->bytes, 0, name != NULL ? name : number);
+    }
 }
 
 /* Number `box` of a column that belongs to boxes, if that has one for each. */
@@ -314,14 +337,13 @@ static sluice_status value_of_box(const sluice_batch *batch, const struct column
     return status;
 }
 
-/* What belongs to box `box`. */
-static sluice_status describe_box(const struct view *view, const sluice_batch *batch,
-                                  const struct column_spec *boxes, uint64_t box, char *text,
-                                  size_t bytes)
+/* Says each number that belongs to box `box`; "" without any. */
+static sluice_status say_box(const struct view *view, const sluice_batch *batch,
+                             const struct column_spec *boxes, uint64_t box, say_number *say,
+                             struct saying to)
 {
-    size_t used = 0;
     sluice_status status = SLUICE_OK;
-    text[0] = '\0';
+    to.text[0] = '\0';
     for (uint32_t i = 0; i < view->columns->count && status >= 0; i++) {
         const struct column_spec *spec = &view->columns->specs[i];
         bool found = false;
@@ -330,9 +352,7 @@ static sluice_status describe_box(const struct view *view, const sluice_batch *b
             status = value_of_box(batch, spec, box, &found, &value);
         }
         if (found) {
-            char one[160];
-            describe_number(view, spec, value, one, sizeof one);
-            used = put(text, bytes, used, one);
+            say(view, spec, value, &to);
         }
     }
     return status;
@@ -348,7 +368,8 @@ static sluice_status describe_boxes(const struct view *view, const sluice_batch 
     for (uint64_t i = 0; i < count && status >= 0 && used < LEGEND_SHOWN; i++) {
         char one[256];
         char line[300];
-        status = describe_box(view, batch, boxes, i, one, sizeof one);
+        status =
+            say_box(view, batch, boxes, i, describe_number, (struct saying){one, sizeof one, 0});
         if (one[0] == '\0') {
             snprintf(one, sizeof one, " %" PRIu64, i);
         }
@@ -382,30 +403,6 @@ static void describe_classes(const struct view *view, const struct view_mark *ma
 
 /* ---- all marks of a picture ---- */
 
-/* The name of a box's class, or the class's number; empty without labels. */
-static sluice_status name_box(const struct view *view, const sluice_batch *batch,
-                              const struct column_spec *boxes, uint64_t box, char *text,
-                              size_t bytes)
-{
-    sluice_status status = SLUICE_OK;
-    text[0] = '\0';
-    for (uint32_t i = 0; i < view->columns->count && status >= 0; i++) {
-        const struct column_spec *spec = &view->columns->specs[i];
-        bool found = false;
-        double value = 0;
-        if (belongs_to(view, spec, boxes) && is_label(spec)) {
-            status = value_of_box(batch, spec, box, &found, &value);
-        }
-        if (found) {
-            char number[32];
-            const char *name = class_name(view, value);
-            snprintf(number, sizeof number, "%.15g", value);
-            snprintf(text, bytes, "%s", name != NULL ? name : number);
-        }
-    }
-    return status;
-}
-
 static sluice_status draw_tags(const struct view *view, const sluice_batch *batch,
                                const struct column_spec *boxes, const struct overlay *tile,
                                const struct drawn *drawn)
@@ -414,7 +411,7 @@ static sluice_status draw_tags(const struct view *view, const sluice_batch *batc
     for (uint64_t i = 0; i < drawn->count / 4 && status >= 0; i++) {
         double box[4];
         char name[80];
-        status = name_box(view, batch, boxes, i, name, sizeof name);
+        status = say_box(view, batch, boxes, i, name_number, (struct saying){name, sizeof name, 0});
         place_box(drawn, i, box);
         tag_draw(tile, box, SAFE(name), overlay_color(i));
     }
