@@ -409,6 +409,30 @@ def check_types(tree):
             tree.report(*places[-1], "type", f"{name} is also a type of {places[0][0]}")
 
 
+def modules_of(tree):
+    """Which modules use each header of src/base: those that include it, and those of the files of base that do."""
+    users = {path[len("src/base/"):-2]: set() for path in tree.included if path.startswith("src/base/") and path.endswith(".h")}
+    within = []  # (the user's stem, the used one's)
+    for path, headers in tree.included.items():
+        module, stem = os.path.dirname(path)[len("src/"):], LEVEL.sub("", os.path.splitext(os.path.basename(path))[0])
+        for used in {header[:-2] for header in headers} & set(users):
+            if module != "base":
+                users[used].add(module)
+            elif stem.removesuffix("_absent") in users:
+                within.append((stem.removesuffix("_absent"), used))
+    for _ in users:
+        for stem, used in within:
+            users[used] |= users[stem]
+    return users
+
+
+def check_base(tree):
+    """What one module alone uses is that module's; what only tests use may stay."""
+    for stem, modules in sorted(modules_of(tree).items()):
+        if len(modules) == 1:
+            tree.report(f"src/base/{stem}.h", 1, "base", f"only src/{min(modules)} uses this: move it there")
+
+
 def check(root):
     tree = Tree(root)
     for path in tree.walk():
@@ -441,6 +465,7 @@ def check(root):
     check_statics(tree)
     check_types(tree)
     check_header_cycles(tree)
+    check_base(tree)
     return tree.findings
 
 

@@ -18,6 +18,8 @@ GOOD = {
     "src/base/part.c": HEAD + '#include "part.h"\n/* malloc() in words is fine, as are sl_good and '
                               'sl_good_* */\nint sl_good, sl_good_too;\n',
     "src/base/CMakeLists.txt": "sluice_module(base SOURCES part.c)\n",
+    "src/io/read.c": HEAD + '#include "part.h"\n',
+    "src/io/CMakeLists.txt": "sluice_module(io SOURCES read.c USES base)\n",
     "src/plan/next.c": HEAD + '#include "part.h"\n#include <sluice/thing.h>\n'
                               "struct sl_next {\n    int a;\n};\ntypedef struct sl_next sl_next;\n"
                               "static int next(const int *at, int n)\n{\n    if (at != NULL && !at[n] && (!*at || n)) {\n"
@@ -41,6 +43,7 @@ LONG_FUNCTION = "int f(void)\n{\n" + "    ;\n" * 71 + "}\n"
 OFFENCES = {
     "blank": ("README.md", "words \n"),
     "static": ("src/base/part.c", HEAD + '#include "part.h"\nstatic int next(int a)\n{\n    return a;\n}\n'),
+    "base": ("src/io/read.c", HEAD),
     "type": ("src/base/part.c", HEAD + "typedef struct sl_next_of {\n    int a;\n} sl_next;\n"),
     "cell": ("docs/README.md", "| a | b |\n|---|---|\n| short | " + 201 * "x" + " |\n"),
     "tab": ("README.md", "\twords\n"),
@@ -99,6 +102,9 @@ MORE_OFFENCES = [
     # Types: by tag, and types of functions.
     ("type", {"src/base/part.c": HEAD + "enum sl_next {\n    A\n};\n"}),
     ("type", {"src/base/part.c": HEAD + "typedef int (*sl_f)(int);\n", "src/plan/next.c": HEAD + "typedef int sl_f(void);\n"}),
+    # Used by a file of base that one module alone uses.
+    ("base", {"src/base/whole.h": GOOD["src/base/part.h"].replace("part:", "whole:").replace("PART", "WHOLE") + '#include "part.h"\n',
+              "src/io/read.c": HEAD + '#include "whole.h"\n'}),
     # Another folder's list names the file.
     ("unlisted", {"src/CMakeLists.txt": "unused.c\n", "src/plan/unused.c": HEAD}),
 ]
