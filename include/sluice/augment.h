@@ -3,11 +3,10 @@
  * sluice/augment.h: what happens to each picture between its file and its row of a batch.
  *
  * A recipe is a list of steps, done in the order in which they are added, as torchvision's Compose
- * does them; the same step may be there more than once. Only "normalize" and one step over the
- * batch
- * ("mixup", "cutmix" or "timm_mix") are always the last, in whichever order, and adding them again
- * gives them other numbers. What comes out must have one size whatever the picture:
- * some step has to give it (random_resized_crop, resize_center_crop, random_crop, center_crop,
+ * does them; the same step may occur more than once. Only "normalize" and one step over the batch
+ * ("mixup", "cutmix" or "timm_mix") are always the last, in either order, and adding them again
+ * changes their numbers. The output must have one size for all pictures: some step has to give it
+ * (random_resized_crop, resize_center_crop, random_crop, center_crop,
  * fixed_size_crop, letter_box, resize; or bucket_crop, the size of its batch:
  * sluice_loader_options.buckets), else the loader refuses the recipe. Steps of a group
  * (random_apply, random_choice, random_order, sequence) stand between sluice_augment_begin and
@@ -50,12 +49,12 @@
  * even. In CutMix's box pixels are the other's. Labels follow by what comes with such a column
  * (sluice/columns.h). A batch_size of 1 is refused.
  *
- * Resizing antialiases, but for "nearest". With "bilinear", which is what is done where nothing is
- * said, it is within 1 of Pillow's 8-bit result, as it is with "bicubic" and "lanczos"; "nearest"
- * is equal to it. A JPEG whose crop is 4 times the output or more on both sides is decoded at 1/2,
- * 1/4 or 1/8 of its size first, never to less than twice the output, as Pillow does with a
- * reducing_gap of 2; sluice_loader_options.exact turns that off. The PSNR against the exact result
- * is 50 dB on average over real photos, and 36 dB or more but for hard black lines on white.
+ * Resizing antialiases, except with "nearest". With "bilinear", the default, it is within 1 of
+ * Pillow's 8-bit result, as it is with "bicubic" and "lanczos"; "nearest" is equal to it. A JPEG
+ * whose crop is 4 times the output or more on both sides is decoded at 1/2, 1/4 or 1/8 of its size
+ * first, never to less than twice the output, as Pillow does with a reducing_gap of 2;
+ * sluice_loader_options.exact turns that off. The PSNR against the exact result is 50 dB on average
+ * over real photos, and 36 dB or more except for hard black lines on white.
  *
  * Threads: a recipe is built by one thread; once given to a loader it is copied and may be changed
  * or destroyed.
@@ -218,8 +217,8 @@ SLUICE_API sluice_status sluice_augment_color_jitter(sluice_augment *recipe, dou
 
 /*
  * (value/255 - mean[c]) / stddev[c] for channels = 3; stddev > 0. The last step, whenever it is
- * added; once more: other numbers. Needs a floating dtype: with SLUICE_U8 the loader refuses the
- * recipe. Without this step floating output is value/255.
+ * added; adding it again changes its numbers. Needs a floating dtype: with SLUICE_U8 the loader
+ * refuses the recipe. Without this step floating output is value/255.
  */
 SLUICE_API sluice_status sluice_augment_normalize(sluice_augment *recipe, const float *mean,
                                                   const float *stddev, uint32_t channels);

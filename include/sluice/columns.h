@@ -96,8 +96,9 @@ typedef enum sluice_column_kind {
  * count. `shape`: height x width, or height x width x channels, is that of every picture, unless
  * `part` takes one of it, which is that of other TENSOR columns of such height and width. `dtype`
  * [U8]: U8 takes pictures of up to 8 bits, U16 those of 16, I32, I64 and floating ones both, values
- * as they are. What does not fit is a bad sample, and so is a picture that is no PNG. Nothing here
- * scales, turns or flips, or follows the crop of an IMAGE column: that is what a MASK does.
+ * as they are. A value that does not fit makes a bad sample, and so does a picture that is not a
+ * PNG. Such a column is not scaled, turned or flipped, and does not follow the crop of an IMAGE
+ * column: a MASK does.
  */
 
 /*
@@ -160,22 +161,22 @@ typedef enum sluice_column_kind {
  * but once. Kept are those at least min_size wide and high, of at least min_area, of at least the
  * share min_visibility of the box about the moved corners before it was clipped, and at most
  * max_aspect times as long as wide, in the order in which they are stored; the bounds of
- * torchvision (SanitizeBoundingBoxes) are the defaults. A box that is no finite number, or whose
- * right or lower edge is before its left or upper one, makes a bad sample; one without width or
+ * torchvision (SanitizeBoundingBoxes) are the defaults. A box that is not finite, or whose right
+ * or lower edge is before its left or upper one, makes a bad sample; one without width or
  * height is dropped. With `shapes`, a text field that has a shape for each box as INSTANCES reads
- * it, the box of an object is made anew of what is to be seen of its shape, by the moved polygon or
+ * it, the box of an object is computed from the visible part of its shape, the moved polygon or
  * the pixels of its run lengths, and is exact: where it is turned it does not grow, and what a crop
  * cut off counts no more. Then the bounds go by that box, and min_visibility by the share of the
  * box about the whole moved shape. A box whose object has no shape (null, []) is moved as above;
  * what is stored is read, and checked, all the same, and steps that look at boxes see that. With
  * `crowds`, a tensor [any] of ints (COCO's "iscrowd"), those that it is not 0 for are left out.
  *
- * What belongs to boxes, a label or an area each, is a RAGGED or PADDED column that `follows` the
- * column of boxes: of its rows those are left whose boxes are. It has to have as many as there are
+ * Values of boxes, such as a label or an area each, are a RAGGED or PADDED column that `follows`
+ * the column of boxes: a value is dropped with its box. Each sample must have as many values as
  * boxes.
  *
  * POINTS: f32, of the stored shape: groups of point_values numbers, x, y (and COCO's visibility v,
- * with 3). A point that is moved out of what is to be seen (left <= x < right) becomes 0, 0, 0
+ * with 3). A point that is moved out of the visible part (left <= x < right) becomes 0, 0, 0
  * with a v, and stays where it was moved to without; one with v = 0 is not moved. Coordinates that
  * are INDICES, as COCO's, are the middles of pixels: 0.5 is added when they are read and taken away
  * when they are written, so that a flip makes W - 1 - x of x; with `out_relative` nothing is taken
@@ -203,7 +204,7 @@ typedef enum sluice_column_kind {
  */
 typedef enum sluice_column_overlap {
     SLUICE_OVERLAP_LAST = 0,  /* the later shape is over the earlier ones */
-    SLUICE_OVERLAP_IGNORE = 1 /* what several cover is to be left out */
+    SLUICE_OVERLAP_IGNORE = 1 /* pixels that several cover are left out */
 } sluice_column_overlap;
 
 typedef enum sluice_column_interpolation {
@@ -225,21 +226,21 @@ typedef enum sluice_column_interpolation {
  */
 
 /*
- * Where a loader's columns are all TENSOR of tensors, of at most three fields, and some of them are
- * parts, what the parts need is read of large samples and nothing else, in formats that can tell
- * where a tensor is (docs/formats.md). Batches are the same. Such parts come without their
+ * If all of a loader's columns are TENSOR columns of at most three tensor fields, and some are
+ * parts, only the bytes of the parts are read from large samples, in formats that know where a
+ * tensor is (docs/formats.md). Batches are the same. Such parts come without their
  * sample's checksum: sluice_dataset_verify looks for damage, sluice_loader_options.whole_samples
  * has all read.
  */
 typedef enum sluice_column_part {
     SLUICE_PART_WHOLE = 0,  /* the field's shape is the column's */
-    SLUICE_PART_CENTER = 1, /* of a larger one, what is in the middle */
-    SLUICE_PART_RANDOM = 2  /* of a larger one, anywhere: drawn anew in every epoch */
+    SLUICE_PART_CENTER = 1, /* the middle of a larger one */
+    SLUICE_PART_RANDOM = 2  /* a random part of a larger one, drawn again in every epoch */
 } sluice_column_part;
 
 typedef enum sluice_column_too_long {
     SLUICE_TOO_LONG_BAD = 0,     /* a bad sample */
-    SLUICE_TOO_LONG_TRUNCATE = 1 /* the rest is left out */
+    SLUICE_TOO_LONG_TRUNCATE = 1 /* the rest is cut off */
 } sluice_column_too_long;
 
 /*

@@ -94,8 +94,8 @@ typedef struct sluice_error {
 /*
  * Writes "stage: file, offset N, sample N: text (errno text)", with only the parts that are known,
  * NUL-terminated and cut to `bytes`. Returns the length it would have without the cut. Safe to
- * print on a terminal, whatever files and classes are called: control characters and what is no
- * UTF-8 are written \xNN.
+ * print on a terminal, regardless of the names of files and classes: control characters and bytes
+ * that are not UTF-8 are written \xNN.
  */
 SLUICE_API size_t sluice_error_format(const sluice_error *error, char *buffer, size_t bytes);
 
@@ -125,14 +125,14 @@ typedef enum sluice_dtype {
     SLUICE_BOOL = 12 /* a byte, 0 or 1; a sample that a loader finds another one in is a bad one */
 } sluice_dtype;
 
-/* Bytes of one element; 0 for a value that is no dtype. */
+/* Bytes of one element; 0 for a value that is not a dtype. */
 SLUICE_API size_t sluice_dtype_bytes(sluice_dtype dtype);
 
-/* "u8", "f32", "bf16", "bool", ...; "unknown" for a value that is no dtype. Never NULL. */
+/* "u8", "f32", "bf16", "bool", ...; "unknown" for a value that is not a dtype. Never NULL. */
 SLUICE_API const char *sluice_dtype_name(sluice_dtype dtype);
 
 /* The dtype as DLPack's DLDataType: its code (a DLDataTypeCode) and bits; lanes are 1. INVALID for
- * a value that is no dtype. */
+ * a value that is not a dtype. */
 SLUICE_API sluice_status sluice_dtype_dlpack(sluice_dtype dtype, uint8_t *code, uint8_t *bits);
 
 typedef enum sluice_layout {

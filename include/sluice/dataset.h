@@ -134,12 +134,12 @@ typedef struct sluice_dataset_options {
      * of a file may be shorter. Default: find out what the paths are. */
     const sluice_field *flat;
     /* 1: accept class folders without a picture, as torchvision does with allow_empty: each has a
-     * number that no sample has. Default 0: refuse them, as torchvision does, since a folder that
-     * is there by mistake (an output, a trash can) moves the numbers of all classes behind it. */
+     * number that no sample has. Default 0: refuse them, as torchvision does, since a stray
+     * folder (an output, a trash can) shifts the numbers of all classes behind it. */
     uint32_t allow_empty_classes;
     /* 1: lists of files (tables, COCO, VOC, wids, MDS and LitData indexes, a state.json of Arrow
-     * files) may name files that do not are below the list's own folder, by absolute paths, "..",
-     * or links that lead out. Default 0: that is refused, since a list that a stranger made could
+     * files) may name files outside the list's own folder, by absolute paths, "..", or links that
+     * lead out. Default 0: that is refused, since a list that a stranger made could
      * name any file of this machine, whose contents would then be packed and passed on. A name that
      * leads out is refused when the list is opened (INVALID), and so is a shard, or the first
      * picture, that is such a link; another picture that is one is a bad sample (UNSUPPORTED).
@@ -162,26 +162,26 @@ typedef struct sluice_dataset_options {
      * more. [half of what is available to this process, at most 8 GiB] */
     uint64_t memory_bytes;
     /*
-     * Not NULL: a folder, made if it is not there, where what is compressed as a whole (archives,
-     * MDS shards, LitData chunks) is kept unpacked: then samples can be had in any order, and
-     * sluice_dataset_info.front_to_back is 0. Each file is unpacked once, when it is opened first,
-     * several at a time; processes that open the same files at the same time share the work. A file
-     * counts for the path, size, inode and times of the one that it was made of; when that is
-     * another one, it is made anew and the old one removed. Nothing else is ever removed: while no
-     * dataset uses the folder, it may be. Files are the user's own (mode 600); a folder in it
-     * that another user (but root) owns, or that others may write to, is refused. Errors besides:
-     * IO with ENOSPC, before anything is unpacked, where there is less space than all files need,
-     * by an index, or at least need, by the sizes that gzip and zstd store, and where space runs
-     * out; CORRUPT where what
-     * comes out is damaged or not what an index says. Default: nothing is unpacked.
+     * Not NULL: a folder, created if it does not exist, that keeps files which are compressed as a
+     * whole (archives, MDS shards, LitData chunks) unpacked. Samples can then be read in any order,
+     * and sluice_dataset_info.front_to_back is 0. Each file is unpacked once, when it is opened
+     * first, several at a time; processes that open the same files at the same time share the work.
+     * A file counts for the path, size, inode and times of the one that it was made of; when that
+     * is another one, it is unpacked again and the old one removed. Nothing else is ever removed:
+     * while no dataset uses the folder, it may be. Files are the user's own (mode 600); a folder in
+     * it that another user (but root) owns, or that others may write to, is refused. Errors
+     * besides: IO with ENOSPC, before anything is unpacked, where there is less space than all
+     * files need, by an index, or at least need, by the sizes that gzip and zstd store, and where
+     * space runs out; CORRUPT where what comes out is damaged or not what an index says. Default:
+     * nothing is unpacked.
      */
     const char *unpacked_dir;
     /* Not NULL: the split to open of a dataset that has several, by its name there: "train",
      * "val2017". A word for a kind of split (train, val, test) stands for the only split of that
      * kind, or for all files of a folder that are of it (train-a, train-b); if COCO has files of
      * several tasks for that split, for its instances. Labels that are texts are numbered over all
-     * splits. INVALID, with the names of the splits: there is none of that name, or the dataset has
-     * no splits. Default: a dataset of several splits is refused, with their names. */
+     * splits. INVALID, with the names of the splits: no split has that name, or the dataset has no
+     * splits. Default: a dataset of several splits is refused, with their names. */
     const char *split;
     /* Asked several times a second while the dataset is being opened, by the thread that opens it:
      * a result other than 0 ends opening with CANCELED within a second, as long as the storage
@@ -330,8 +330,8 @@ typedef struct sluice_sample_info {
         sizeof(sluice_sample_info), 0, 0, 0, -1, 0, 0, "", "" \
     }
 
-/* Blocks: a packed sample is read, and checked, for its label and sizes, an image folder's is not
- * (but for an unpacked WebDataset's).
+/* Blocks: a packed sample is read, and checked, for its label and sizes; a sample of an image
+ * folder is not, except in an unpacked WebDataset.
  * Of a compressed archive all before it is unpacked, unless the samples are asked for in order.
  * Errors: INVALID (index), IO, CORRUPT, UNSUPPORTED, NOMEM. */
 SLUICE_API sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset, uint64_t index,
@@ -439,7 +439,7 @@ typedef struct sluice_verify_result {
  * the pixels of a JPEG in a tar is not found (with `decode` if the decoder notices).
  * `result->unchecked` says what that was of; docs/formats.md has it of each format.
  * Returns OK when it could look at everything, also with findings: `result->bad` counts them.
- * A shortage of memory ends it, and is no finding. `options` may be NULL. Errors: CANCELED
+ * A shortage of memory ends it, and is not a finding. `options` may be NULL. Errors: CANCELED
  * (should_stop), NOMEM.
  */
 SLUICE_API sluice_status sluice_dataset_verify(const sluice_dataset *dataset,

@@ -22,7 +22,7 @@ extern "C" {
 
 /*
  * How datasets with other classes are joined: by the names of classes. Those of the same name are
- * one class, whatever their labels were, and the field "label" (an integer) is renumbered as
+ * one class, regardless of their labels, and the field "label" (an integer) is renumbered as
  * samples are read; -1, no class, stays. Without anything else the classes are those of all, in the
  * order in which they first appear: the labels of the first dataset stay what they are, and a
  * dataset that is added at the end changes none of the others. Where all have the same classes,
@@ -36,11 +36,11 @@ typedef struct sluice_label_options {
     uint32_t struct_size;
     uint32_t class_count;
     /* Names of `class_count` classes: the joined dataset has these, in this order, and each class
-     * of a dataset must be among them [those that there are] */
+     * of a dataset must be among them [the classes of all datasets] */
     const char *const *classes;
-    /* Of `rename_count` classes what they are called in the datasets, and what they are to be
-     * called before they are joined: several may become one, and NULL is no class (-1). Others keep
-     * their names. One that no dataset has is INVALID. */
+    /* Old and new names of `rename_count` classes, which are renamed before they are joined.
+     * Several may become one; NULL means no class (-1). Other classes keep their names. INVALID: no
+     * dataset has a class of an old name. */
     const char *const *rename_from;
     const char *const *rename_to;
     uint32_t rename_count;
@@ -112,7 +112,7 @@ typedef struct sluice_scan_options {
  * Reads the number that each sample has under `field`, an integer or a float: to `values`, space
  * for as many int64_t, or double, as the dataset has samples; and to `present`, where that is not
  * NULL, 1 or, where a sample lacks it (its value is 0 then), 0. Blocks: every sample is read once,
- * whole, but for those of image folders, whose numbers are known. `options` may be NULL. Errors:
+ * whole, except in image folders, whose numbers are known. `options` may be NULL. Errors:
  * INVALID (no such field, or no number), IO, CORRUPT, UNSUPPORTED (of a sample), CANCELED, NOMEM.
  */
 SLUICE_API sluice_status sluice_dataset_read_numbers(const sluice_dataset *dataset,
@@ -195,20 +195,20 @@ typedef struct sluice_mix_options {
  * permutation of them), which is another each time that they are used up: none comes again before
  * all of them have come, and an epoch goes on where the one before ended: for 2^63 positions, so a
  * mix has 2^63 / epoch_samples epochs. The mix of samples in
- * each global batch is near the weights, whatever the number of ranks; a rank's own batch is some
- * rows of it.
+ * each global batch is near the weights, regardless of the number of ranks; a rank's own batch is
+ * some rows of it.
  *
  * A cursor goes with its mix: one of other weights, datasets or epoch_samples is refused. A batch's
  * "index" is the sample's number in all datasets together, and so are those that
  * sluice_dataset_read and the others take; sluice_dataset_info counts these. A mix cannot be
  * joined, mixed, or chosen from again.
  *
- * With window columns windows are what is mixed: the weights are shares of windows, however many of
+ * With window columns the mix is of windows: the weights are shares of windows, however many of
  * them a sample has, and an epoch has as many as all datasets have together, or epoch_samples of
  * them. A loader of a dataset without a window is INVALID.
  *
- * Errors: as sluice_dataset_concat; INVALID: weights that make no sense, or for an epoch that there
- * is not.
+ * Errors: as sluice_dataset_concat; INVALID: weights that make no sense, or for an epoch beyond the
+ * last.
  */
 SLUICE_API sluice_status sluice_dataset_mix(sluice_dataset **mix, sluice_dataset *const *datasets,
                                             size_t count, const sluice_mix_options *options,

@@ -4,11 +4,11 @@
  *
  * A loader reads ahead, decodes and augments on its own threads straight into a fixed ring of batch
  * slots. Everything it needs is allocated by sluice_loader_open: from the second batch of an epoch
- * on, it allocates nothing, but what it takes to unpack a compressed file, when that is opened.
+ * on, it allocates nothing, except to unpack a compressed file, when that is opened.
  *
  * The same (dataset, recipe, shuffle, seed, epoch, rank, world_size, batch_size, exact) gives the
- * same batches, bit for bit, whatever the number of workers, the I/O backend, the machine's load
- * and the retries.
+ * same batches, bit for bit, regardless of the number of workers, the I/O backend, the machine's
+ * load and retries.
  *
  * Threads: one consumer thread at a time calls start_epoch, start_endless and next.
  * sluice_loader_cancel, _get_stats, _get_error, _save, _close and all sluice_batch_* functions may
@@ -95,16 +95,16 @@ typedef struct sluice_loader_options {
                                machine does not have, are no sample's fault: they fail the batch. A
                                copy of the dataset (resident_bytes) may take half of the rest. Not
                                counted: tables of the dataset, device memory; copies of encoded
-                               samples that came early, where a row is made of several, until the
-                               others are there (at most that many less one for each row on its
-                               way); windows of zstd above 8 MiB, of up to 16 files that are open;
-                               the Huffman tables of a lossless WebP that was made to harm (up to
-                               1.3 GB, where usual pictures take 1 MB); code and stacks, which with
-                               a few workers touch less than 8 MiB [no limit of our own: a worker
-                               takes what its pictures need, 25 bytes a pixel at most of the
-                               picture or of the largest canvas that the recipe makes of it,
-                               whichever has more, up to 100 where these are a few pixels wide or
-                               high; and the pages of compressed Parquet that its values are in] */
+                               samples that arrive before the rest of their row (at most n - 1 for
+                               each row of n samples on its way); windows of zstd above 8 MiB, of
+                               up to 16 files that are open; the Huffman tables of a lossless WebP
+                               that was made to harm (up to 1.3 GB, where usual pictures take 1
+                               MB); code and stacks, which with a few workers touch less than 8 MiB
+                               [no limit of our own: a worker takes what its pictures need, 25
+                               bytes a pixel at most of the picture or of the largest canvas that
+                               the recipe makes of it, whichever has more, up to 100 where these
+                               are a few pixels wide or high; and the pages of compressed Parquet
+                               that its values are in] */
     uint64_t stall_warn_ns; /* a read older than this is counted as stalled [30 s] */
     uint64_t stall_fail_ns; /* a read older than this fails its samples [120 s] */
     uint64_t end_epoch;     /* first epoch that will not be asked for; the loader does not read
@@ -114,15 +114,15 @@ typedef struct sluice_loader_options {
                                can be, else "host" ["host"] */
     const char *quarantine_path; /* a text file to append bad samples to, one line each:
                                     epoch, sample, status, file, offset, reason, tab-separated.
-                                    A FIFO that nobody reads is refused, and what a slow reader
-                                    has no space for is left out [none] */
+                                    A FIFO without a reader is refused, and lines that a slow
+                                    reader has no space for are left out [none] */
     uint32_t exact; /* 1: every picture is decoded at its full size, and each warp of a recipe is
                        done by itself. 0: one that is to become at least 4, 8 or 16 times smaller
                        on both sides is decoded at 1/2, 1/4 or 1/8 (JPEG), which costs less and
                        differs by some units in places; warps in a row are resampled once
                        (sluice/augment.h) [0] */
-    uint32_t device_slots; /* batches in device memory, the one in use included, 2..64; of no use
-                              with "host" [3] */
+    uint32_t device_slots; /* batches in device memory, the one in use included, 2..64;
+                              ignored with "host" [3] */
     /*
      * The first image column in memory of the caller's own, so that its addresses are fixed (for
      * CUDA graphs, or for who brings buffers along): output_count (2..64) blocks of space for
@@ -166,7 +166,7 @@ typedef struct sluice_loader_options {
     uint32_t reserved; /* 0 */
     /*
      * What a column of integers (SLUICE_COLUMN_NUMBER of an int field: labels) has in rows without
-     * a sample, or whose sample lacks the field; a loss that is told the same number leaves them
+     * a sample, or whose sample lacks the field; a loss with the same ignore_index leaves them
      * out. From INT32_MIN to INT32_MAX [-1]
      */
     int64_t ignore_index;
@@ -184,7 +184,7 @@ typedef struct sluice_loader_options {
      * epoch, a function of (seed, epoch, p, j):
      *   any          that at p of an order of j's own, so that each sample is partner j once an
      *                epoch, over all ranks; of SHUFFLE_BLOCK a block order, else a permutation. In
-     *                a mix from all its datasets by their weights, whatever the row's own dataset
+     *                a mix from all of its datasets, by their weights
      *   same_class   one of the others of its class, each as likely; itself where it is alone
      *   other_class  one of those of all other classes, each as likely
      * A bad partner goes by on_bad_sample, and is replaced by another that the rule allows. With
@@ -318,13 +318,13 @@ SLUICE_API uint64_t sluice_loader_steps(const sluice_loader *loader);
 SLUICE_API uint64_t sluice_loader_rows(const sluice_loader *loader);
 
 /*
- * Takes the next batch in order. Waits up to `timeout_ns` (0: not at all, -1: for ever). On OK
+ * Takes the next batch in order. Waits up to `timeout_ns` (0: not at all, -1: forever). On OK
  * `*batch` is the caller's until released. END: the epoch is over. AGAIN: not yet. Errors: STATE
  * (no epoch started), CANCELED, and with SLUICE_BAD_FAIL the bad sample's status (the loader stays
  * failed: sluice_loader_get_error says why), DEVICE (from then on), INTERNAL (a bug in sluice:
  * nothing is at work on the batch; the error has the state of each stage). Batches are few
  * (`prefetch`; on a device `device_slots` or `output_count`): a consumer that holds them all waits
- * for ever on the next.
+ * forever for the next.
  */
 SLUICE_API sluice_status sluice_loader_next(sluice_loader *loader, sluice_batch **batch,
                                             int64_t timeout_ns) SLUICE_MUST_CHECK;
@@ -338,12 +338,12 @@ SLUICE_API int sluice_loader_fd(const sluice_loader *loader);
 /*
  * Warning `number`, from 0: a sentence about the loader's columns that its user should read once,
  * and that ends nothing. It says what to write; `warning`, whose struct_size is set, has it as its
- * text, with status OK (sluice_error_respell). Some are there once the loader is open: an argument
+ * text, with status OK (sluice_error_respell). Some exist once the loader is open: an argument
  * contradicts what the field means (sluice_field), or normalising has a mean of 0..255. Others come
  * with batches: the transform left none of a batch's boxes, most boxes are invalid in their format,
- * or a column has an element for each box and follows none. END: there are no more by now; that is
- * as cheap as reading an integer. INVALID: a NULL argument, or an unknown struct_size. Any thread,
- * until the loader is closed; never blocks.
+ * or a column has an element for each box and follows none. END: no more so far; the call is
+ * then as cheap as reading an integer. INVALID: a NULL argument, or an unknown struct_size. Any
+ * thread, until the loader is closed; never blocks.
  */
 SLUICE_API sluice_status sluice_loader_get_warning(sluice_loader *loader, uint32_t number,
                                                    sluice_error *warning);
@@ -358,8 +358,8 @@ SLUICE_API sluice_status sluice_loader_get_warning(sluice_loader *loader, uint32
 SLUICE_API sluice_status sluice_batch_tensor(const sluice_batch *batch, const char *column,
                                              sluice_tensor *tensor);
 
-/* The same by number, 0 .. sluice_batch_columns-1, for whoever takes all that is there: in the
- * order above, and what a later version adds behind. A name stays valid; NULL: no such column. */
+/* The same by number, 0 .. sluice_batch_columns-1, for a caller that takes all columns: in the
+ * order above; later versions add columns at the end. A name stays valid; NULL: no such column. */
 SLUICE_API uint32_t sluice_batch_columns(const sluice_batch *batch);
 SLUICE_API const char *sluice_batch_column_name(const sluice_batch *batch, uint32_t column);
 SLUICE_API sluice_status sluice_batch_get_column(const sluice_batch *batch, uint32_t column,
@@ -379,8 +379,8 @@ SLUICE_API uint64_t sluice_batch_step(const sluice_batch *batch);
 SLUICE_API uint64_t sluice_batch_epoch(const sluice_batch *batch);
 
 /*
- * Makes `stream` wait, on the device, until the batch is there; the host does not block. With host
- * memory the batch is there already and `stream` must be NULL.
+ * Makes `stream` wait, on the device, until the batch is ready; the host does not block. With host
+ * memory the batch is ready already and `stream` must be NULL.
  *
  * Here and in release_on a stream is NULL, cudaStreamLegacy, cudaStreamPerThread, or one of the
  * device's primary context, which is the one of the CUDA runtime and of frameworks; those of a
@@ -401,7 +401,7 @@ SLUICE_API sluice_status sluice_batch_wait(sluice_batch *batch, struct CUstream_
  * One holder more. next makes one; the batch is valid, and its slot is not used again, until as
  * many releases as there are holders have been made, by sluice_batch_release and _release_on in any
  * mixture, from any threads, also at once, also after close. Only whoever holds a batch may retain
- * it: STATE when nobody does, but a slot that is in use again cannot be told apart.
+ * it: STATE without a holder, but a slot that is in use again looks the same as a held one.
  */
 SLUICE_API sluice_status sluice_batch_retain(sluice_batch *batch);
 
@@ -414,7 +414,7 @@ SLUICE_API void sluice_batch_release(sluice_batch *batch);
 /*
  * Ends one hold once the work queued on `stream` so far is done: with several holders the slot
  * waits for the work of all of their streams. The host does not block. After OK and DEVICE it is
- * released; after INVALID (a stream that is none of the device's) and STATE (one that is being
+ * released; after INVALID (not a stream of the device) and STATE (one that is being
  * captured, or a batch that is not held) it is not. Of each batch four releases are remembered;
  * the stream of a further one waits, on the device, for the work of an earlier one.
  */
@@ -479,9 +479,9 @@ typedef struct sluice_loader_stats {
     uint64_t reads;         /* requests completed */
     uint64_t reads_retried; /* after an error or a short read */
     uint64_t reads_stalled; /* older than stall_warn_ns */
-    uint64_t bad_samples;   /* met: each time that one was read and found bad, in every epoch anew,
-                               substitutes and rows made ahead included; a line of quarantine_path
-                               each */
+    uint64_t bad_samples;   /* met: each time that one was read and found bad, again in every
+                               epoch, substitutes and rows made ahead included; a line of
+                               quarantine_path   each */
     uint64_t replaced_samples; /* rows that hold another sample than they should */
     uint64_t allocations;      /* made by the library in this process so far */
     uint64_t memory_bytes;     /* reserved by this loader, counted as in the option of that name,
@@ -500,12 +500,12 @@ typedef struct sluice_loader_stats {
     /*
      * On the consumer's stream, measured on the device without waiting for it, so the last few
      * steps are missing: of the timed steps, how long the stream stalled for a batch that was not
-     * there (sluice_batch_wait), how long it worked (from there to sluice_batch_release_on), and
+     * ready (sluice_batch_wait), how long it worked (from there to sluice_batch_release_on), and
      * the whole from the first step's end to the last's. In the rest of the whole the stream had
-     * nothing to do because the host was not there yet: it waited in next, or was busy elsewhere. A
+     * nothing to do because the host was late: it waited in next, or was busy elsewhere. A
      * step is timed when both were called with streams (with several holders: the first wait and
      * the last release); the first one only gives that beginning. 0 with host memory, and where the
-     * driver does not tell the time between events.
+     * driver does not report the time between events.
      */
     uint64_t steps_timed, stream_stall_ns, stream_busy_ns, stream_span_ns;
     char device[64];  /* "host", "cuda:0" */
@@ -516,8 +516,8 @@ typedef struct sluice_loader_stats {
     uint32_t reserved;        /* 0 */
     char pinning_reason[256]; /* why the slots are not "registered", in the driver's words, or "" */
     /* Of compressed files: bytes that came out of them, those that were passed over included; time
-     * that threads spent on that, summed, with reading what went in; and how often a file was begun
-     * anew although the order was its own, which is counted so that it can be seen not to happen.
+     * that threads spent on that, summed, with reading what went in; and how often a file was read
+     * from its beginning again although the order was its own, which should be 0.
      */
     uint64_t unpacked_bytes, unpack_ns, unpack_restarts;
 } sluice_loader_stats;
@@ -576,8 +576,8 @@ typedef struct sluice_operation_stats {
         sizeof(sluice_operation_stats), 0, 0, NULL \
     }
 
-/* Operation `number`, 0, 1, ... of those that there are. INVALID: there is none of that number. The
- * time of an aug_mix has that of the operations in it, which are counted as well. */
+/* Reports operation `number`, from 0 on. INVALID: no operation has that number. The time of an
+ * aug_mix includes that of its operations, which are also reported by themselves. */
 SLUICE_API sluice_status sluice_loader_get_operation(sluice_loader *loader, uint32_t number,
                                                      sluice_operation_stats *stats);
 

@@ -25,13 +25,13 @@ typedef enum sluice_last_batch {
     SLUICE_LAST_PAD = 1,   /* the last batch is whole; its surplus rows are zero, with mask 0 */
     SLUICE_LAST_SHORT = 2, /* the last batch has fewer rows (0 for some ranks, at worst) */
     SLUICE_LAST_REPEAT = 3 /* the last batch is whole: its surplus rows are samples from the epoch's
-                              beginning once more, others on each rank as far as there are as many;
-                              mask 0 and SLUICE_ROW_REPEATED tell them from its own */
+                              beginning, different ones on each rank if there are enough; mask 0
+                              and SLUICE_ROW_REPEATED mark them */
 } sluice_last_batch;
 
 typedef enum sluice_bad_sample {
-    SLUICE_BAD_FAIL = 0,    /* next returns the sample's error when it comes to that batch (of
-                               several bad ones in it, any) */
+    SLUICE_BAD_FAIL = 0,    /* next returns the sample's error instead of its batch (of several
+                               bad ones in it, any) */
     SLUICE_BAD_REPLACE = 1, /* another sample of the dataset takes the row (with SHUFFLE_SHARDS, and
                                of compressed files, one of the first eight of some file); where
                                eight of them are bad, too, it is masked */

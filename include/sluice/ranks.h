@@ -9,8 +9,8 @@
  *     options.world_size = ranks.world_size;
  *
  * Nothing else in the library looks at a launcher's variables: a loader whose options name no rank
- * has all of an epoch to itself, as ever. There is no communication: whoever is given the same
- * numbers gets the same batches.
+ * reads all of an epoch, as before. Processes do not communicate: the same numbers give the same
+ * batches.
  */
 #ifndef SLUICE_RANKS_H
 #define SLUICE_RANKS_H
@@ -40,7 +40,7 @@ typedef struct sluice_ranks {
     }
 
 /*
- * Looks at the environment. These are asked for, and the first that is there counts:
+ * Reads the environment. The first of these launchers whose variables are set counts:
  *
  *     RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE            torchrun
  *     OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE     Open MPI's mpirun
@@ -55,7 +55,7 @@ typedef struct sluice_ranks {
  * differs is a contradiction.
  *
  * INVALID: two launchers contradict each other (the text has the variables and numbers of both), a
- * variable is there without the other of its pair (both are named), is no number, or the rank is
+ * variable is set without the other of its pair (both are named) or is not a number, or the rank is
  * not below the number of processes. Then `*ranks` is untouched.
  *
  * Reads with getenv: no other thread may change the environment meanwhile.
@@ -68,7 +68,7 @@ SLUICE_API sluice_status sluice_ranks_find(sluice_ranks *ranks,
  * ranks hold parts of one model (tensor parallelism), they need the same batches. rank becomes
  * rank / model_parallel and world_size world_size / model_parallel; the rest stays. Other layouts
  * (pipelines, which Megatron-LM makes of ranks that are far apart) know their data-parallel rank
- * themselves. INVALID: 0, or world_size is no multiple of it, and nothing is changed.
+ * themselves. INVALID: 0, or world_size is not a multiple of it; then nothing is changed.
  */
 SLUICE_API sluice_status sluice_ranks_divide(sluice_ranks *ranks, uint32_t model_parallel,
                                              sluice_error *error) SLUICE_MUST_CHECK;

@@ -30,7 +30,7 @@ typedef enum sluice_trace_kind {
     SLUICE_TRACE_DECODE = 1,  /* a sample, from bytes to pixels of its crop */
     SLUICE_TRACE_AUGMENT = 2, /* the same sample, from there to its row */
     SLUICE_TRACE_FILL = 3,    /* the first row may be written from now on */
-    SLUICE_TRACE_FULL = 4,    /* its last row is there */
+    SLUICE_TRACE_FULL = 4,    /* its last row is made */
     SLUICE_TRACE_COPY = 5,    /* its copy to the device is being queued */
     SLUICE_TRACE_DONE = 6,    /* its copy is known to be done: the slot is free again */
     SLUICE_TRACE_READY = 7,   /* sluice_loader_next can have it */
@@ -74,7 +74,7 @@ SLUICE_API void sluice_trace_stop(void);
 SLUICE_API size_t sluice_trace_read(sluice_trace_event *events, size_t event_bytes, size_t capacity,
                                     uint64_t *lost);
 
-/* The name of the thread that wrote ring `thread`: "sluice-dec-0"; "" when nobody did. */
+/* The name of the thread that wrote ring `thread`: "sluice-dec-0"; "" if no thread did. */
 SLUICE_API void sluice_trace_get_thread_name(uint32_t thread, char *name, size_t bytes);
 
 /* Ends a recording and frees it. */

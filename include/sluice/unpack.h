@@ -3,10 +3,11 @@
  * sluice/unpack.h: a dataset of any kind as ordinary files again: a folder, or WebDataset's tars.
  *
  * Bytes come out as they are stored: pictures that were packed as they were are the files that they
- * were, re-tiled JPEGs are ordinary JPEGs with the same pixels, raw pixels become PNGs. What files
- * are called is in docs/formats.md, "Unpacked". Keys and class names are never trusted as paths:
- * one that is no safe name, or is taken (also where letters differ in case only), gives way to the
- * sample's number, of 8 digits or more. The same dataset and options give the same files.
+ * were, re-tiled JPEGs are ordinary JPEGs with the same pixels, raw pixels become PNGs. Section
+ * "Unpacked" of docs/formats.md lists the files' names. Keys and class names are never trusted as
+ * paths: one that is not a safe name, or is taken (also by a name that differs in case only), is
+ * replaced by the sample's number, of 8 digits or more. The same dataset and options give the same
+ * files.
  *
  *     sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
  *     options.form = SLUICE_UNPACK_TAR;

@@ -216,7 +216,7 @@ typedef struct sluice_pack_options {
     uint32_t keep_order;  /* 1: the dataset's order [0: shuffled, so that neighbours in a shard
                              carry no class runs; but one that can only be read from front to back
                              (sluice_dataset_info.front_to_back) keeps its order] */
-    uint32_t overwrite;   /* 1: remove what an earlier pack left in the folder and start anew */
+    uint32_t overwrite;   /* 1: remove the files of an earlier pack and start from scratch */
     int32_t on_bad;       /* a sluice_pack_on_bad [FAIL] */
     uint32_t skip_verify; /* 1: do not read back what was written */
     int32_t zstd_level;   /* as in sluice_writer_options */
@@ -242,7 +242,7 @@ typedef struct sluice_pack_options {
        on; may be NULL */
     int32_t (*should_stop)(void *user);
     /* Pictures whose longer side has more pixels are made smaller: decoded, resampled by an
-       antialiasing filter and coded anew, as JPEGs (raw pixels stay pixels), with the EXIF
+       antialiasing filter and encoded again, as JPEGs (raw pixels stay pixels), with the EXIF
        orientation and, unless metadata is dropped, a JPEG's ICC profile. Their pixels are not those
        of the source then. Others are treated as without it. Fields of WIDTH and HEIGHT are those of
        the smaller picture. INVALID for a dataset whose boxes, points, shapes or masks are in
@@ -314,12 +314,11 @@ typedef struct sluice_pack_result {
     }
 
 /*
- * Packs `dataset`, with all its fields, into the folder `path`; JPEGs are re-tiled unless
- * keep_bytes or raw is set, whatever the name of their field. A run that was
- * interrupted (killed, disk full) is continued by calling again with the same dataset and options:
- * the result is the same, byte for byte. Blocks until done. Errors: STATE (the folder holds another
- * dataset, or a pack with other options), CANCELED (should_stop), IO, CORRUPT or UNSUPPORTED (a bad
- * sample, with FAIL), INVALID, NOMEM.
+ * Packs `dataset`, with all its fields, into the folder `path`; JPEGs of any field are re-tiled
+ * unless keep_bytes or raw is set. To continue a run that was interrupted (killed, disk full), call
+ * again with the same dataset and options: the result is the same, byte for byte. Blocks until
+ * done. Errors: STATE (the folder holds another dataset, or a pack with other options), CANCELED
+ * (should_stop), IO, CORRUPT or UNSUPPORTED (a bad sample, with FAIL), INVALID, NOMEM.
  */
 SLUICE_API sluice_status sluice_pack(const sluice_dataset *dataset, const char *path,
                                      const sluice_pack_options *options, sluice_pack_result *result,
