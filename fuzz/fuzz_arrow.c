@@ -108,10 +108,12 @@ static void run_path(const char *path)
 static void run_file(const uint8_t *file, size_t size)
 {
     char path[64];
+    sl_look look;
     const int fd = memfd_create("arrow", MFD_CLOEXEC);
     fuzz_expect(fd >= 0 && write(fd, file, size) == (ssize_t)size, "a file of memory");
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    (void)sl_format_arrow.probe(path);
+    sl_look_begin(&look, path);
+    (void)sl_format_arrow.probe(&look);
     run_path(path);
     (void)close(fd);
 }

@@ -15,6 +15,7 @@
 #define SL_DATASET_H
 
 #include "error.h"
+#include "look.h"
 #include "mix.h"
 #include "objects.h"
 #include "omissions.h"
@@ -253,8 +254,8 @@ typedef struct sl_format {
      * NULL: there is no such choice. */
     sluice_status (*choose_split)(const char *const *paths, uint32_t count, const char *wanted,
                                   uint32_t *number, sl_omissions *passed, sluice_error *error);
-    /* True when `path` looks like this format; cheap. */
-    bool (*probe)(const char *path);
+    /* True if the path looks like this format; cheap. */
+    bool (*probe)(sl_look *look);
     /* Whether a file in this folder says that all of it is of this format: then no other is looked
      * for, which would take reading the names of all that is there. NULL: none does. */
     bool (*is_marked)(const char *folder);
@@ -271,10 +272,10 @@ typedef struct sl_format {
      */
     bool (*is_file)(const char *name);
     /* Whether a file of such a name is one by what it holds. NULL: its name says it all. */
-    bool (*is_sure)(const char *path);
+    bool (*is_sure)(sl_look *look);
     /* The same of annotations beside a dataset of another format, where a part of them does not
      * count. NULL: is_sure. */
-    bool (*is_whole)(const char *path);
+    bool (*is_whole)(sl_look *look);
     bool is_binary; /* its files are no texts, which may are beside any dataset */
     bool is_single; /* its files cannot be joined */
     /* Its files may list the pictures of the folder that they are in, or of those beside theirs. */

@@ -30,17 +30,11 @@
 
 /* ---- what is one ---- */
 
-static bool file_set_begins(const sl_file_kind *kind, const char *path)
+bool sl_file_set_probe(const sl_file_kind *kind, sl_look *look)
 {
-    uint8_t head[SL_FILE_LOOK_BYTES];
-    return kind->begins != NULL &&
-           kind->begins((sl_bytes){head, sl_store_look(path, head, sizeof(head))});
-}
-
-bool sl_file_set_probe(const sl_file_kind *kind, const char *path)
-{
-    return sl_store_has_file(path) &&
-           (kind->is_named(sl_path_name(path)) || file_set_begins(kind, path));
+    return sl_look_is_file(look) &&
+           (kind->is_named(sl_path_name(look->path)) ||
+            (kind->begins != NULL && kind->begins(sl_look_head(look, SL_FILE_LOOK_BYTES))));
 }
 
 /* ---- which ---- */

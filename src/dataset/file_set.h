@@ -50,7 +50,7 @@ typedef struct sl_file_set {
 } sl_file_set;
 
 /* Whether a path is a file of the kind. Of folders the table of formats asks for names. */
-bool sl_file_set_probe(const sl_file_kind *kind, const char *path);
+bool sl_file_set_probe(const sl_file_kind *kind, sl_look *look);
 
 /*
  * Files in the order of the paths, those of a folder in the order of their names. Compressed ones

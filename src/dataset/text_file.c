@@ -61,9 +61,9 @@ const char *sl_text_take(sl_bytes *text)
     return sl_foreign_pointer(text->data, text->size);
 }
 
-size_t sl_text_look(const char *path, char *head, size_t most)
+/* Leaves the text of `bytes` in place, as UTF-8. */
+static size_t narrow(char *head, size_t bytes)
 {
-    const size_t bytes = sl_store_look(path, head, most);
     const size_t mark = sl_text_mark(head, bytes);
     const bool is_wide = sl_text_encoding(head, bytes) != NULL;
     size_t count = 0;
@@ -76,6 +76,18 @@ size_t sl_text_look(const char *path, char *head, size_t most)
     }
     head[count] = '\0';
     return count;
+}
+
+size_t sl_text_look(const char *path, char *head, size_t most)
+{
+    return narrow(head, sl_store_look(path, head, most));
+}
+
+size_t sl_text_of_look(sl_look *look, char *head, size_t most)
+{
+    const sl_bytes bytes = sl_look_head(look, most);
+    memcpy(head, bytes.data, bytes.size);
+    return narrow(head, bytes.size);
 }
 
 sluice_status sl_text_file_read(sl_text_file *file, const char *path, uint64_t most,

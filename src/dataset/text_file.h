@@ -9,6 +9,7 @@
 #ifndef SL_TEXT_FILE_H
 #define SL_TEXT_FILE_H
 
+#include "look.h"
 #include "store.h"
 #include "view.h"
 
@@ -44,5 +45,7 @@ const char *sl_text_take(sl_bytes *text);
  * without a mark, and those of UTF-16 and UTF-32 as if they were ASCII. Returns how many there are.
  */
 size_t sl_text_look(const char *path, char *head, size_t most);
+/* The same of a look that was taken: at most its SL_LOOK_BYTES. */
+size_t sl_text_of_look(sl_look *look, char *head, size_t most);
 
 #endif

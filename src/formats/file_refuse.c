@@ -144,17 +144,18 @@ static sluice_status refuse_bytes(const char *path, const uint8_t *head, size_t 
     return refuse_unknown(path, shown, error);
 }
 
-sluice_status sl_file_refuse(const char *path, sluice_error *error)
+sluice_status sl_file_refuse(sl_look *look, sluice_error *error)
 {
-    uint8_t head[SL_FOREIGN_HEAD_BYTES];
-    sl_store_facts facts;
-    if (sl_store_stat(path, &facts) != 0 || facts.kind != SL_ENTRY_FILE) {
+    const char *path = look->path;
+    if (!sl_look_is_file(look)) {
         return refuse_unknown(path, "is neither a regular file nor a folder", error);
     }
-    if (facts.identity.bytes == 0) {
+    if (sl_look_bytes(look) == 0) {
         return refuse_unknown(path, "is empty", error);
     }
-    const size_t size = sl_store_look(path, head, sizeof(head));
+    const sl_bytes begin = sl_look_head(look, SL_FOREIGN_HEAD_BYTES);
+    const uint8_t *head = begin.data;
+    const size_t size = begin.size;
     if (size == 0) {
         return refuse_unknown(path, "cannot be read", error);
     }
@@ -166,7 +167,7 @@ sluice_status sl_file_refuse(const char *path, sluice_error *error)
     if (sl_companion_of_path(path, why, sizeof(why))) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "%s", why);
     }
-    const sl_media *kind = sl_media_of_bytes((sl_bytes){head, size});
+    const sl_media *kind = sl_media_of_bytes(begin);
     return kind != NULL && !file_refuse_is_text(head, size) ? refuse_media(path, kind, error)
                                                             : refuse_bytes(path, head, size, error);
 }

@@ -7,9 +7,11 @@
 #ifndef SL_FILE_REFUSE_H
 #define SL_FILE_REFUSE_H
 
+#include "look.h"
+
 #include <sluice/common.h>
 
 /* INVALID, always. */
-sluice_status sl_file_refuse(const char *path, sluice_error *error);
+sluice_status sl_file_refuse(sl_look *look, sluice_error *error);
 
 #endif

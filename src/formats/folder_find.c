@@ -35,7 +35,9 @@ static size_t folder_find_mark(const char *folder)
 static bool takes_folder(const sl_folder_look *look, size_t number, const char *path)
 {
     const sl_format *format = sl_formats[number];
-    return format->is_named != NULL ? look->of[number].count > 0 : format->probe(path);
+    sl_look folder;
+    sl_look_begin_folder(&folder, path);
+    return format->is_named != NULL ? look->of[number].count > 0 : format->probe(&folder);
 }
 
 /* Names the files of both, as far as they have some. */

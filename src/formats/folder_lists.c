@@ -122,9 +122,11 @@ static sl_mentions judge_match(const char *name, const sl_list_match *match)
 
 static bool has_annotations_of(const char *path, const char *name)
 {
+    sl_look look;
+    sl_look_begin(&look, path);
     for (size_t i = 0; i < SL_FORMATS; i++) {
         const sl_format *format = sl_formats[i];
-        if (format->is_annotations && format->is_file(name) && format->is_sure(path)) {
+        if (format->is_annotations && format->is_file(name) && format->is_sure(&look)) {
             return true;
         }
     }

@@ -262,10 +262,12 @@ static int folder_look_compare_paths(const void *a, const void *b)
 /* Leaves those behind `first` that hold something else. */
 static void keep_sure(sl_file_list *files, uint32_t first, const sl_format *format, uint32_t most)
 {
+    sl_look look;
     uint32_t kept = first;
     for (uint32_t i = first; i < files->count; i++) {
         sl_listed_file *file = &files->files[i];
-        if (i - first < most && format->is_sure(file->path)) {
+        sl_look_begin(&look, file->path);
+        if (i - first < most && format->is_sure(&look)) {
             files->files[kept++] = *file;
         } else {
             sl_free(file->path);

@@ -35,15 +35,15 @@ const sl_format *sl_format_at(uint32_t index)
 }
 
 /* What a file is. NULL, with an error: nothing, or several things. */
-static const sl_format *find_of_file(const char *path, sluice_error *error)
+static const sl_format *find_of_file(sl_look *look, sluice_error *error)
 {
     const sl_format *found = NULL;
     for (size_t i = 0; i < SL_FORMAT_FOLDER; i++) {
-        if (!sl_formats[i]->probe(path)) {
+        if (!sl_formats[i]->probe(look)) {
             continue;
         }
         if (found != NULL) {
-            (void)sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+            (void)sl_error_file(error, SLUICE_INVALID, STAGE, 0, look->path, -1,
                                 "could be a dataset of the format \"%s\" or of \"%s\", whose files "
                                 "both exist: move those of one of them to another folder",
                                 found->name, sl_formats[i]->name);
@@ -52,7 +52,7 @@ static const sl_format *find_of_file(const char *path, sluice_error *error)
         found = sl_formats[i];
     }
     if (found == NULL) {
-        (void)sl_file_refuse(path, error);
+        (void)sl_file_refuse(look, error);
     }
     return found;
 }
@@ -100,7 +100,9 @@ static sluice_status open_as(const sl_format *format, sl_dataset **dataset,
 static sluice_status formats_add_path(sl_file_list *files, const sl_format *format,
                                       const char *path, sluice_error *error)
 {
-    if (!sl_store_has_folder(path) || format->probe(path)) {
+    sl_look folder;
+    sl_look_begin_folder(&folder, path);
+    if (!sl_store_has_folder(path) || format->probe(&folder)) {
         return sl_file_list_add(files, path, error);
     }
     const uint32_t first = files->count;
@@ -430,22 +432,41 @@ static sluice_status formats_open_folder(sl_dataset **dataset, const char *const
     return status;
 }
 
+/* What is given to open: paths, of which the first one was looked at. */
+typedef struct given {
+    const char *const *paths;
+    size_t count;
+    sl_look look;
+    sl_store_doubt doubt; /* since the look began */
+} given;
+
+/* What a file is, and the files to open it by, if the format is opened by its files. */
+static sluice_status find_files_of(given *of, const sl_format **format, sl_file_list *files,
+                                   sluice_error *error)
+{
+    *format = find_of_file(&of->look, error);
+    if (*format == NULL) {
+        return SLUICE_INVALID;
+    }
+    if ((*format)->is_file == NULL) {
+        return SLUICE_OK;
+    }
+    const sluice_status status = sl_file_list_add(files, of->paths[0], error);
+    return status == SLUICE_OK ? add_paths(files, *format, of->paths + 1, of->count - 1, error)
+                               : status;
+}
+
 /* A file, and whatever the other paths are. */
-static sluice_status formats_open_file(sl_dataset **dataset, const char *const *paths, size_t count,
+static sluice_status formats_open_file(sl_dataset **dataset, given *of,
                                        const sluice_dataset_options *options, sluice_error *error)
 {
     sl_file_list files = {.count = 0};
-    sl_store_doubt doubt = {.sys_errno = 0};
-    (void)sl_store_note_doubts(&doubt);
-    const sl_format *format = find_of_file(paths[0], error);
-    sluice_status status = format != NULL ? SLUICE_OK : SLUICE_INVALID;
-    if (status == SLUICE_OK && format->is_file != NULL) {
-        status = add_paths(&files, format, paths, count, error);
-    }
-    status = end_search(&doubt, status, error);
+    const sl_format *format = NULL;
+    sluice_status status = find_files_of(of, &format, &files, error);
+    status = end_search(&of->doubt, status, error);
     if (status == SLUICE_OK && format != NULL) {
         status = format->is_file == NULL
-                     ? open_as(format, dataset, paths, count, options, error)
+                     ? open_as(format, dataset, of->paths, of->count, options, error)
                      : formats_open_files(format, dataset, &files, options, error);
     }
     sl_file_list_close(&files);
@@ -459,12 +480,17 @@ sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, si
     if (count == 0) {
         return sl_error_set(error, SLUICE_INVALID, STAGE, "no path given");
     }
-    sl_store_facts facts;
-    const sluice_status status = sl_store_find((sl_file_name){STAGE, paths[0]}, &facts, error);
-    if (status < 0) {
-        return status;
+    given of = {.paths = paths, .count = count};
+    (void)sl_store_note_doubts(&of.doubt);
+    sl_look_begin(&of.look, paths[0]);
+    switch (sl_look_kind(&of.look)) {
+    case SL_ENTRY_UNKNOWN:
+        (void)sl_store_note_doubts(NULL);
+        return sl_error_file(error, SLUICE_IO, STAGE, sl_look_errno(&of.look), paths[0], -1,
+                             "cannot open");
+    case SL_ENTRY_FOLDER:
+        return formats_open_folder(dataset, paths, count, options, error);
+    default:
+        return formats_open_file(dataset, &of, options, error);
     }
-    return facts.kind == SL_ENTRY_FOLDER
-               ? formats_open_folder(dataset, paths, count, options, error)
-               : formats_open_file(dataset, paths, count, options, error);
 }

@@ -12,7 +12,7 @@
  *  - a photo of a folder: `list` names it, or the store's `stat` does, where a listing does not say
  *    what an entry is; nothing is opened until a reader thread has SL_READ_FILE, which opens the
  *    address by its row, reads it whole and closes it (pread_pool.c).
- *  - a member of a tar: sl_store_look and the name tell what the file is; a handle walks it while
+ *  - a member of a tar: a look (look.h) and the name tell what the file is; a handle walks it while
  *    the dataset is opened, and says which object it was (sl_file_identity). The set of objects
  *    (objects.h) opens it anew, refuses another one, and hands it out pinned: by its descriptor to
  *    io_uring, or where it has none to the pread pool, which asks the row's `read_at`.

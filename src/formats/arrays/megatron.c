@@ -109,13 +109,24 @@ static bool megatron_name_file(char *name, const char *path, const char *suffix)
     return true;
 }
 
-static bool megatron_probe(const char *path)
+static bool is_index(sl_look *look)
+{
+    const sl_bytes head = sl_look_head(look, SL_MEGATRON_HEAD_BYTES);
+    return head.size == SL_MEGATRON_HEAD_BYTES && sl_megatron_is(head.data, head.size);
+}
+
+static bool megatron_probe(sl_look *look)
 {
     char name[SL_PATH_BYTES];
-    uint8_t head[SL_MEGATRON_HEAD_BYTES];
-    return megatron_name_file(name, path, ".idx") &&
-           sl_store_look(name, head, sizeof(head)) == sizeof(head) &&
-           sl_megatron_is(head, sizeof(head));
+    sl_look index;
+    if (!megatron_name_file(name, look->path, ".idx")) {
+        return false;
+    }
+    if (strcmp(name, look->path) == 0) {
+        return is_index(look);
+    }
+    sl_look_begin(&index, name);
+    return is_index(&index);
 }
 
 /* One of the two tells, the other is beside it. */
@@ -124,12 +135,12 @@ static bool megatron_is_file(const char *name)
     return sl_ends_with(name, ".idx");
 }
 
-static bool is_pair(const char *path)
+static bool is_pair(sl_look *look)
 {
     char name[SL_PATH_BYTES];
     sl_store_facts facts;
-    return megatron_name_file(name, path, ".bin") && sl_store_stat(name, &facts) == 0 &&
-           megatron_probe(path);
+    return megatron_name_file(name, look->path, ".bin") && sl_store_stat(name, &facts) == 0 &&
+           megatron_probe(look);
 }
 
 /* ---- opening ---- */

@@ -17,11 +17,10 @@
 #define STAGE  "dataset"
 #define SERIES ((uint64_t)1 << 20)
 
-static bool npy_probe(const char *path)
+static bool npy_probe(sl_look *look)
 {
-    uint8_t prefix[SL_NPY_PREFIX_BYTES];
-    return sl_store_look(path, prefix, sizeof(prefix)) == sizeof(prefix) &&
-           sl_npy_is(prefix, sizeof(prefix));
+    const sl_bytes head = sl_look_head(look, SL_NPY_PREFIX_BYTES);
+    return head.size == SL_NPY_PREFIX_BYTES && sl_npy_is(head.data, head.size);
 }
 
 /* In a folder, where letters may be of any case. */

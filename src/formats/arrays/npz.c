@@ -19,9 +19,9 @@ static const sl_file_kind npz_files = {.plural = ".npz files",
                                        .suffix = ".npz",
                                        .is_named = npz_is_named};
 
-static bool npz_probe(const char *path)
+static bool npz_probe(sl_look *look)
 {
-    return sl_file_set_probe(&npz_files, path);
+    return sl_file_set_probe(&npz_files, look);
 }
 
 sl_source_column *sl_npz_columns(const sl_npz_file *file, bool of_rows)

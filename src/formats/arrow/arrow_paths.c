@@ -25,7 +25,7 @@
 
 #define DICT "dataset_dict.json"
 
-enum { BEGIN_BYTES = 4096, SPLITS_MAX = 64 };
+enum { SPLITS_MAX = 64 };
 
 void sl_arrow_paths_close(sl_arrow_paths *paths)
 {
@@ -91,23 +91,15 @@ static bool holds_one(const char *path)
     return sl_store_list((sl_file_name){STAGE, path}, look_at_name, NULL, NULL) == SLUICE_END;
 }
 
-static bool begins_as_one(const char *path)
+bool sl_arrow_probe(sl_look *look)
 {
-    uint8_t begin[BEGIN_BYTES];
-    return sl_arrow_begins(begin, sl_store_look(path, begin, sizeof(begin)));
-}
-
-bool sl_arrow_probe(const char *path)
-{
-    sl_store_facts facts;
-    if (sl_store_stat(path, &facts) != 0) {
-        return false;
-    }
-    if (facts.kind == SL_ENTRY_FOLDER) {
+    const char *path = look->path;
+    if (sl_look_is_folder(look)) {
         return arrow_paths_has_file(path, DICT) || holds_one(path);
     }
-    return facts.kind == SL_ENTRY_FILE &&
-           (arrow_paths_is_named(sl_path_name(path)) || begins_as_one(path));
+    const sl_bytes head = sl_look_head(look, SL_LOOK_BYTES);
+    return sl_look_is_file(look) &&
+           (arrow_paths_is_named(sl_path_name(path)) || sl_arrow_begins(head.data, head.size));
 }
 
 /* ---- a dictionary of datasets ---- */

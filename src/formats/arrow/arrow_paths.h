@@ -12,6 +12,7 @@
 
 #include "file_list.h"
 
+#include "look.h"
 #include "omissions.h"
 
 #include <stdbool.h>
@@ -40,7 +41,7 @@ typedef struct sl_arrow_paths {
 } sl_arrow_paths;
 
 /* Whether a path looks like one. */
-bool sl_arrow_probe(const char *path);
+bool sl_arrow_probe(sl_look *look);
 /* Errors: INVALID (a folder of splits of which none is chosen, or without files; a file elsewhere),
  * IO, CORRUPT, UNSUPPORTED, NOMEM. On failure they are closed. */
 sluice_status sl_arrow_paths_find(sl_arrow_paths *paths, const char *const *given, size_t count,

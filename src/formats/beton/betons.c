@@ -183,9 +183,9 @@ static const sl_dataset_ops beton_ops = {
 
 /* ---- opening ---- */
 
-static bool betons_probe(const char *path)
+static bool betons_probe(sl_look *look)
 {
-    return sl_ends_with(path, ".beton") && sl_store_has_file(path);
+    return sl_ends_with(look->path, ".beton") && sl_look_is_file(look);
 }
 
 static bool betons_is_file(const char *name)

@@ -35,9 +35,9 @@ static const folder *folder_from(const sl_dataset *dataset)
     return (const folder *)(const void *)dataset;
 }
 
-static bool folder_probe(const char *path)
+static bool folder_probe(sl_look *look)
 {
-    return sl_store_has_folder(path);
+    return sl_look_is_folder(look);
 }
 
 /* Without classes there is no label, and the key has its place. */

@@ -192,17 +192,15 @@ static bool lmdb_name_file(char name[SL_PATH_BYTES], const char *path)
     return length >= 0 && (size_t)length < SL_PATH_BYTES;
 }
 
-static bool lmdb_probe(const char *path)
+static bool lmdb_probe(sl_look *look)
 {
     char name[SL_PATH_BYTES];
-    uint8_t head[SL_LMDB_META_BYTES];
-    if (!lmdb_name_file(name, path) || !sl_store_has_file(name)) {
-        return false;
+    if (sl_look_is_folder(look)) {
+        /* data.mdb: whatever is wrong with it is said by its name */
+        return sl_path_join(name, look->path, "data.mdb") && sl_store_has_file(name);
     }
-    if (strcmp(name, path) != 0) {
-        return true; /* data.mdb: whatever is wrong with it is said by its name */
-    }
-    return sl_store_look(name, head, sizeof(head)) == sizeof(head) && sl_lmdb_begins(head);
+    const sl_bytes head = sl_look_head(look, SL_LMDB_META_BYTES);
+    return head.size == SL_LMDB_META_BYTES && sl_lmdb_begins(head.data);
 }
 
 /* data.mdb is asked for by `probe`; beside it is lock.mdb. */

@@ -89,9 +89,9 @@ static const sl_file_kind parquet_files = {
     .begins = parquet_begins,
 };
 
-static bool parquet_probe(const char *path)
+static bool parquet_probe(sl_look *look)
 {
-    return sl_file_set_probe(&parquet_files, path);
+    return sl_file_set_probe(&parquet_files, look);
 }
 
 static sluice_status open_parquets(sl_dataset **dataset, const char *const *paths, size_t count,

@@ -152,9 +152,9 @@ static const sl_record_reader recordio_reader = {
     .unpack = recordio_unpack,
 };
 
-static bool recordio_probe(const char *path)
+static bool recordio_probe(sl_look *look)
 {
-    return sl_file_set_probe(&recordio_reader.files, path);
+    return sl_file_set_probe(&recordio_reader.files, look);
 }
 
 static sluice_status recordio_open(sl_dataset **dataset, const char *const *paths, size_t count,

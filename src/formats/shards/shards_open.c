@@ -18,6 +18,8 @@
 /* Sections are read in pieces of this size, which rows divide, until they are known to be sound. */
 #define PIECE_BYTES ((size_t)64 << 10)
 
+enum { MAGIC_BYTES = 8 };
+
 /* A manifest or shard while it is being opened. */
 typedef struct opened {
     const char *path;
@@ -46,30 +48,23 @@ static bool shards_open_holds(const char *folder, const char *name)
 
 static sl_page_kind kind_of_open_file(const sl_handle *from)
 {
-    uint8_t magic[8];
+    uint8_t magic[MAGIC_BYTES];
     sluice_status status = sl_handle_read(from, magic, sizeof(magic), 0, NULL);
     return status < 0 ? SL_PAGE_OTHER : sl_page_kind_of(magic);
 }
 
-static sl_page_kind kind_of_file(const char *path)
+static bool shards_open_probe(sl_look *look)
 {
-    uint8_t magic[8];
-    return sl_store_look(path, magic, sizeof(magic)) == sizeof(magic) ? sl_page_kind_of(magic)
-                                                                      : SL_PAGE_OTHER;
-}
-
-static bool shards_open_probe(const char *path)
-{
-    sl_store_facts facts;
-    if (sl_store_stat(path, &facts) != 0) {
-        return false;
-    }
-    if (facts.kind == SL_ENTRY_FOLDER) {
+    const char *path = look->path;
+    if (sl_look_is_folder(look)) {
         return shards_open_holds(path, SL_MANIFEST_NAME) ||
                shards_open_holds(path, SL_JOURNAL_NAME) ||
                shards_open_holds(path, "shard-000000" SL_SHARD_SUFFIX);
     }
-    return sl_ends_with(path, SL_SHARD_SUFFIX) || kind_of_file(path) != SL_PAGE_OTHER;
+    const sl_bytes head = sl_look_head(look, MAGIC_BYTES);
+    return sl_look_kind(look) != SL_ENTRY_UNKNOWN &&
+           (sl_ends_with(path, SL_SHARD_SUFFIX) ||
+            (head.size == MAGIC_BYTES && sl_page_kind_of(head.data) != SL_PAGE_OTHER));
 }
 
 static bool is_marked(const char *folder)

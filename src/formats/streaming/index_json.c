@@ -42,14 +42,23 @@ static const char *index_json_find_list(const char *text, const char *name)
     return NULL;
 }
 
-static bool lists(const char *path, const char *list)
+static bool lists(sl_look *look, const char *list)
 {
     char text[HEAD_BYTES + 1];
-    text[sl_store_look(path, text, HEAD_BYTES)] = '\0';
+    const sl_bytes head = sl_look_head(look, HEAD_BYTES);
+    memcpy(text, head.data, head.size);
+    text[head.size] = '\0';
     const char *shards = index_json_find_list(text, "shards");
     const char *chunks = index_json_find_list(text, "chunks");
     const bool first = shards != NULL && (chunks == NULL || shards < chunks);
     return strcmp(list, "shards") == 0 ? first : chunks != NULL && !first;
+}
+
+static bool file_lists(const char *path, const char *list)
+{
+    sl_look look;
+    sl_look_begin(&look, path);
+    return lists(&look, list);
 }
 
 /* A folder whose folders are looked at, for one with an index of its own. */
@@ -73,7 +82,7 @@ static sluice_status look_at_folder(void *ctx, const sl_store_entry *entry, slui
     f->folders++;
     (void)snprintf(f->name, sizeof(f->name), "%s", entry->name);
     return snprintf(path, sizeof(path), "%s/%s/" NAME, f->folder, entry->name) < SL_PATH_BYTES &&
-                   lists(path, f->list)
+                   file_lists(path, f->list)
                ? SLUICE_END
                : SLUICE_OK;
 }
@@ -89,18 +98,19 @@ static bool index_json_find_folder(const char *folder, const char *list, char na
     return found;
 }
 
-bool sl_index_json_probe(const char *path, const char *list)
+bool sl_index_json_probe(sl_look *look, const char *list)
 {
+    const char *path = look->path;
     char file[SL_PATH_BYTES];
     char name[NAME_MAX + 1];
     sl_store_facts facts;
-    if (!sl_store_has_folder(path)) {
-        return sl_ends_with(path, ".json") && lists(path, list);
+    if (!sl_look_is_folder(look)) {
+        return sl_ends_with(path, ".json") && lists(look, list);
     }
     if (!sl_path_join(file, path, NAME)) {
         return false;
     }
-    return sl_store_stat(file, &facts) == 0 ? lists(file, list)
+    return sl_store_stat(file, &facts) == 0 ? file_lists(file, list)
                                             : index_json_find_folder(path, list, name);
 }
 

@@ -10,6 +10,7 @@
 #define SL_INDEX_JSON_H
 
 #include "json_file.h"
+#include "look.h"
 #include "objects.h"
 
 typedef struct sl_index_json {
@@ -23,7 +24,7 @@ typedef struct sl_index_json {
  * (which sl_index_json_load refuses), and the first list in it is called `list`: "shards" or
  * "chunks".
  */
-bool sl_index_json_probe(const char *path, const char *list);
+bool sl_index_json_probe(sl_look *look, const char *list);
 
 /* What is to be opened: a path, for its list of that name. */
 typedef struct sl_index_json_wanted {

@@ -17,9 +17,9 @@
 
 enum { COMPRESSION_BYTES = 64 };
 
-static bool litdata_probe(const char *path)
+static bool litdata_probe(sl_look *look)
 {
-    return sl_index_json_probe(path, LIST);
+    return sl_index_json_probe(look, LIST);
 }
 
 /* While a dataset is opened. */

@@ -17,9 +17,9 @@
 #define LIST    "shards"
 #define VERSION 2
 
-static bool mds_probe(const char *path)
+static bool mds_probe(sl_look *look)
 {
-    return sl_index_json_probe(path, LIST);
+    return sl_index_json_probe(look, LIST);
 }
 
 /* While a dataset is opened. */

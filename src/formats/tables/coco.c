@@ -95,33 +95,29 @@ static const sl_source_column all_sources[SL_COCO_SOURCES] = {
     [SL_COCO_KEY] = {.name = "key", .field = {.type = SLUICE_FIELD_TEXT}},
 };
 
-/* Before its lists a file may say at length what it is. */
-#define LOOK_BYTES ((uint64_t)64 << 20)
-enum { LOOK_WIDE = 4096 };
-
 /* Annotations in another encoding than UTF-8 are known, too, to be refused by its name. */
-static bool is_wide(const char *path)
+static bool is_wide(sl_look *look)
 {
-    char head[LOOK_WIDE + 1];
-    const size_t raw = sl_store_look(path, head, LOOK_WIDE);
-    if (sl_text_encoding(head, raw) == NULL) {
+    char head[SL_LOOK_BYTES + 1];
+    const sl_bytes raw = sl_look_head(look, SL_LOOK_BYTES);
+    if (sl_text_encoding(raw.data, raw.size) == NULL) {
         return false;
     }
-    (void)sl_text_look(path, head, LOOK_WIDE);
+    (void)sl_text_of_look(look, head, SL_LOOK_BYTES);
     return strstr(head, "\"images\"") != NULL || strstr(head, "\"annotations\"") != NULL ||
            strstr(head, "\"categories\"") != NULL;
 }
 
-static bool coco_probe(const char *path)
+static bool coco_probe(sl_look *look)
 {
-    return sl_ends_with(path, ".json") &&
-           (sl_json_lists(path, sl_coco_lists, SL_COCO_LISTS, LOOK_BYTES) || is_wide(path));
+    return sl_ends_with(look->path, ".json") &&
+           (sl_json_lists(look, sl_coco_lists, SL_COCO_LISTS) || is_wide(look));
 }
 
 /* Label Studio writes the categories alone beside the labels of YOLO (notes.json). */
-static bool coco_is_whole(const char *path)
+static bool coco_is_whole(sl_look *look)
 {
-    return coco_probe(path) && !sl_json_lacks(path, &sl_coco_lists[SL_COCO_IMAGES]);
+    return coco_probe(look) && !sl_json_lacks(look, &sl_coco_lists[SL_COCO_IMAGES]);
 }
 
 static bool coco_is_file(const char *name)

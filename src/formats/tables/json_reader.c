@@ -29,28 +29,40 @@ static bool read_mark(sl_json_reader *w)
     return encoding == NULL;
 }
 
-bool sl_json_reader_open(sl_json_reader *w)
+static bool open_window(sl_json_reader *w)
 {
     w->status = sl_handle_open(&w->from, (sl_file_name){STAGE, w->path}, &w->file, w->error);
-    w->window = w->status == SLUICE_OK ? sl_malloc(WINDOW_BYTES) : NULL;
-    if (w->status == SLUICE_OK && w->window == NULL) {
+    w->owned = w->status == SLUICE_OK ? sl_malloc(WINDOW_BYTES) : NULL;
+    if (w->status == SLUICE_OK && w->owned == NULL) {
         w->status =
             sl_error_file(w->error, SLUICE_NOMEM, STAGE, 0, w->path, -1, "no memory to read it");
     }
-    return w->status == SLUICE_OK && read_mark(w);
+    w->window = w->owned;
+    return w->status == SLUICE_OK;
+}
+
+bool sl_json_reader_open(sl_json_reader *w)
+{
+    return open_window(w) && read_mark(w);
+}
+
+bool sl_json_reader_begin(sl_json_reader *w, sl_look *look)
+{
+    w->look = look;
+    return sl_look_is_file(look) && read_mark(w);
 }
 
 void sl_json_reader_close(sl_json_reader *w)
 {
     sl_handle_close(&w->from);
-    sl_free(w->window);
+    sl_free(w->owned);
     sl_free(w->text.data);
     sl_free(w->written.data);
 }
 
 sluice_status sl_json_reader_check(const sl_json_reader *w)
 {
-    if (sl_handle_is_unchanged(&w->from, &w->file)) {
+    if (w->owned == NULL || sl_handle_is_unchanged(&w->from, &w->file)) {
         return SLUICE_OK;
     }
     return sl_error_file(w->error, SLUICE_IO, STAGE, 0, w->path, -1,
@@ -79,15 +91,31 @@ bool sl_json_refuse_text(sl_json_reader *w, const char *why)
 
 /* ---- bytes ---- */
 
+static bool json_fill_from_look(sl_json_reader *w)
+{
+    const sl_bytes head = sl_look_head(w->look, SL_LOOK_BYTES);
+    w->file.bytes = sl_look_bytes(w->look);
+    w->window = head.data;
+    w->filled = head.size;
+    w->filled_to = head.size;
+    return head.size > 0;
+}
+
 /* More of the file into the window, all of which was taken; false: there is none. */
 static bool json_fill(sl_json_reader *w)
 {
-    const uint64_t left = w->file.bytes - w->filled_to;
+    if (w->look != NULL && w->filled_to == 0) {
+        return json_fill_from_look(w);
+    }
+    if (w->owned == NULL && (w->filled_to >= w->file.bytes || !open_window(w))) {
+        return false;
+    }
+    const uint64_t left = w->file.bytes > w->filled_to ? w->file.bytes - w->filled_to : 0;
     const size_t bytes = left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
     if (bytes == 0 || w->status < 0) {
         return false;
     }
-    w->status = sl_handle_read(&w->from, w->window, bytes, w->filled_to, w->error);
+    w->status = sl_handle_read(&w->from, w->owned, bytes, w->filled_to, w->error);
     w->at = 0;
     w->filled = w->status == SLUICE_OK ? bytes : 0;
     w->filled_to += w->filled;

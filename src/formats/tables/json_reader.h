@@ -22,10 +22,11 @@ typedef struct sl_json_kept {
 
 typedef struct sl_json_reader {
     const char *path;
-    sl_handle from;
+    sl_look *look;         /* whose bytes come first; NULL: the file's own */
+    sl_handle from;        /* closed as long as the bytes of the look suffice */
     sl_file_identity file; /* when it was opened */
-    uint64_t size;         /* of it that is looked at */
-    uint8_t *window;
+    uint8_t *owned;        /* what is read goes there */
+    const uint8_t *window; /* `owned`, or the look's bytes */
     size_t at, filled;
     uint64_t filled_to;             /* offset of the window's end */
     const sl_json_element *element; /* that is being read; NULL: none is */
@@ -52,6 +53,8 @@ int sl_json_peek(sl_json_reader *w);
 bool sl_json_skip(sl_json_reader *w, char sign);
 /* `w` is zero, but for path and error. */
 bool sl_json_reader_open(sl_json_reader *w);
+/* The same, but takes the first bytes from a look, and opens the file only to go on. */
+bool sl_json_reader_begin(sl_json_reader *w, sl_look *look);
 void sl_json_reader_close(sl_json_reader *w);
 /* Whether the file is what it was when it was opened. */
 sluice_status sl_json_reader_check(const sl_json_reader *w);

@@ -283,26 +283,19 @@ sluice_status sl_json_walk(const char *path, const sl_json_visitor *visitor, slu
     return w.status;
 }
 
-bool sl_json_lists(const char *path, const sl_json_list *lists, uint32_t count, uint64_t most)
+bool sl_json_lists(sl_look *look, const sl_json_list *lists, uint32_t count)
 {
-    sl_json_reader w = {.path = path};
-    bool found = false;
-    if (sl_json_reader_open(&w)) {
-        w.size = w.size < most ? w.size : most;
-        found = json_walk_find_list(&w, lists, count);
-    }
+    sl_json_reader w = {.path = look->path};
+    const bool found = sl_json_reader_begin(&w, look) && json_walk_find_list(&w, lists, count);
     sl_json_reader_close(&w);
     return found;
 }
 
-bool sl_json_lacks(const char *path, const sl_json_list *list)
+bool sl_json_lacks(sl_look *look, const sl_json_list *list)
 {
-    sl_json_reader w = {.path = path};
-    bool lacks = false;
-    if (sl_json_reader_open(&w)) {
-        lacks = !json_walk_find_list(&w, list, 1) && sl_json_skip(&w, '}') &&
-                sl_json_reader_check(&w) == SLUICE_OK;
-    }
+    sl_json_reader w = {.path = look->path};
+    const bool lacks = sl_json_reader_begin(&w, look) && !json_walk_find_list(&w, list, 1) &&
+                       sl_json_skip(&w, '}') && sl_json_reader_check(&w) == SLUICE_OK;
     sl_json_reader_close(&w);
     return lacks;
 }

@@ -13,6 +13,7 @@
 #define SL_JSON_WALK_H
 
 #include "json_file.h"
+#include "look.h"
 
 #define SL_JSON_ELEMENT_MAX ((size_t)16 << 20)
 /* Of values in each other. */
@@ -48,11 +49,11 @@ typedef struct sl_json_visitor {
  * Errors: IO, CORRUPT (no JSON, a list twice), UNSUPPORTED (too deep, too large), NOMEM, and of
  * `visit`. */
 sluice_status sl_json_walk(const char *path, const sl_json_visitor *visitor, sluice_error *error);
-/* Whether the file begins as an object that has one of those lists; it is read until one is found,
- * `most` bytes of it at most. */
-bool sl_json_lists(const char *path, const sl_json_list *lists, uint32_t count, uint64_t most);
+/* Whether the file begins as an object that has one of those lists. It is read until one is found,
+ * and opened only if its first bytes (look.h) do not tell. */
+bool sl_json_lists(sl_look *look, const sl_json_list *lists, uint32_t count);
 /* Whether it is an object to its end, without that list; what cannot be read may have it. */
-bool sl_json_lacks(const char *path, const sl_json_list *list);
+bool sl_json_lacks(sl_look *look, const sl_json_list *list);
 /* " (id 7)" of an element that has an id, else "". */
 void sl_json_name_id(const sl_json_element *element, char *text, size_t bytes);
 /* An error about an element: CORRUPT. */

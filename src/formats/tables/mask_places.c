@@ -173,8 +173,9 @@ static bool mask_find_beside(sl_mask_places *places, const char *path)
 /* ---- a list ---- */
 
 /* ROOT/ImageSets/Segmentation/train.txt. */
-static bool mask_find_of_list(sl_mask_places *places, const char *path)
+static bool mask_find_of_list(sl_mask_places *places, sl_look *look)
 {
+    const char *path = look->path;
     char folder[SL_PATH_BYTES];
     const char *slash = strrchr(path, '/');
     const int bytes = slash != NULL ? (int)(slash - path + 1) : 0;
@@ -182,7 +183,7 @@ static bool mask_find_of_list(sl_mask_places *places, const char *path)
     if (!sl_ends_with(path, ".txt") || length >= SL_PATH_BYTES ||
         !sl_path_join(folder, places->root, "SegmentationClass") || !sl_store_has_folder(folder) ||
         !sl_path_join(folder, places->root, "JPEGImages") || !sl_store_has_folder(folder) ||
-        sl_voc_files_probe(path)) {
+        sl_voc_files_probe(look)) {
         return false;
     }
     places->names = voc_names;
@@ -195,8 +196,9 @@ static bool mask_find_of_list(sl_mask_places *places, const char *path)
     return true;
 }
 
-bool sl_mask_places_find(const char *path, sl_mask_places *places)
+bool sl_mask_places_find(sl_look *look, sl_mask_places *places)
 {
+    const char *path = look->path;
     char clean[SL_PATH_BYTES];
     char real[SL_PATH_BYTES];
     *places = (sl_mask_places){.deep = false};
@@ -207,8 +209,8 @@ bool sl_mask_places_find(const char *path, sl_mask_places *places)
     while (length > 1 && clean[length - 1] == '/') {
         clean[--length] = '\0';
     }
-    if (!sl_store_has_folder(clean)) {
-        return mask_find_of_list(places, clean);
+    if (!sl_look_is_folder(look)) {
+        return mask_find_of_list(places, look);
     }
     memcpy(places->root, clean, sizeof(clean));
     if (find_below(places) || mask_find_beside(places, clean)) {

@@ -10,6 +10,7 @@
 #ifndef SL_MASK_PLACES_H
 #define SL_MASK_PLACES_H
 
+#include "look.h"
 #include "pair_look.h"
 
 /* What of a picture there may be. */
@@ -24,7 +25,7 @@ typedef struct sl_mask_places {
 } sl_mask_places;
 
 /* False: the path is nothing of that kind. */
-bool sl_mask_places_find(const char *path, sl_mask_places *places);
+bool sl_mask_places_find(sl_look *look, sl_mask_places *places);
 
 /* Whether a file of that name may be a mask: a picture, or a GIF, which then is refused. */
 bool sl_mask_is_named(const char *name);

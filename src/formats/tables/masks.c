@@ -278,8 +278,10 @@ static sluice_status masks_open_pairs(opener *o, const sluice_dataset_options *o
                                       sluice_error *error)
 {
     sl_pair_search search;
+    sl_look look;
     sl_pair_search_begin(&search);
-    sluice_status status = sl_mask_places_find(o->path, &o->places)
+    sl_look_begin(&look, o->path);
+    sluice_status status = sl_mask_places_find(&look, &o->places)
                                ? SLUICE_OK
                                : masks_refuse(o, error, "there are no masks any more");
     status = sl_pair_search_end(&search, status, error);
@@ -334,18 +336,20 @@ static sluice_status open_masks(sl_dataset **dataset, const char *const *paths, 
     return status;
 }
 
-static bool masks_probe(const char *path)
+static bool masks_probe(sl_look *look)
 {
     sl_mask_places places;
-    return sl_mask_places_find(path, &places);
+    return sl_mask_places_find(look, &places);
 }
 
 /* The splits of the pictures, in whose folder the masks are found, too. */
 static bool masks_find_split(const char *path, const char *wanted, char *place)
 {
     sl_mask_places places;
+    sl_look look;
     (void)wanted;
-    if (!sl_mask_places_find(path, &places) || places.is_list) {
+    sl_look_begin_folder(&look, path);
+    if (!sl_mask_places_find(&look, &places) || places.is_list) {
         return false;
     }
     const size_t length = strlen(places.root);

@@ -50,14 +50,15 @@ static uint32_t table_find_picture(const sl_table *table)
 
 /* ---- probing ---- */
 
-/* Whether `path` has a table that names pictures: class folders may have a metadata.csv as well. */
-static bool names_pictures(const char *path)
+/* Whether the path has a table that names pictures: class folders may have a metadata.csv as well.
+ */
+static bool names_pictures(sl_look *look)
 {
     sl_table *table;
     bool more;
     sluice_error error;
     sl_error_clear(&error);
-    if (sl_table_open(&table, path, &error) < 0) {
+    if (sl_table_open(&table, look->path, &error) < 0) {
         return false;
     }
     /* columns of JSON Lines are known by the first row */
@@ -67,19 +68,23 @@ static bool names_pictures(const char *path)
     return found;
 }
 
-static bool is_table(const char *path)
+static bool is_table(sl_look *look)
 {
-    return sl_table_is_named(path) || sl_table_pairs_look(path) == SL_PAIRS_LABELS;
+    return sl_table_is_named(look->path) || sl_table_pairs_look(look) == SL_PAIRS_LABELS;
 }
 
 /* The tables in a folder; `file` is the last of them. */
 static uint32_t table_find_in_folder(const char *folder, char file[SL_PATH_BYTES])
 {
     char path[SL_PATH_BYTES];
+    sl_look look;
     uint32_t count = 0;
     for (size_t i = 0; i < FOLDER_NAMES; i++) {
-        if (sl_path_join(path, folder, folder_names[i]) && sl_store_has_file(path) &&
-            is_table(path) && names_pictures(path)) {
+        if (!sl_path_join(path, folder, folder_names[i]) || !sl_store_has_file(path)) {
+            continue;
+        }
+        sl_look_begin(&look, path);
+        if (is_table(&look) && names_pictures(&look)) {
             memcpy(file, path, sizeof(path));
             count++;
         }
@@ -87,15 +92,11 @@ static uint32_t table_find_in_folder(const char *folder, char file[SL_PATH_BYTES
     return count;
 }
 
-static bool table_probe(const char *path)
+static bool table_probe(sl_look *look)
 {
     char file[SL_PATH_BYTES];
-    sl_store_facts facts;
-    if (sl_store_stat(path, &facts) != 0) {
-        return false;
-    }
-    return facts.kind == SL_ENTRY_FOLDER ? table_find_in_folder(path, file) > 0
-                                         : facts.kind == SL_ENTRY_FILE && is_table(path);
+    return sl_look_is_folder(look) ? table_find_in_folder(look->path, file) > 0
+                                   : sl_look_is_file(look) && is_table(look);
 }
 
 /* ---- columns ---- */
@@ -493,10 +494,12 @@ static sl_mentions table_mentions(const char *path)
 {
     sl_table *table;
     sl_table_place place;
+    sl_look look;
     bool more;
     sluice_error error;
     sl_error_clear(&error);
-    if (!is_table(path) || sl_table_open(&table, path, &error) < 0) {
+    sl_look_begin(&look, path);
+    if (!is_table(&look) || sl_table_open(&table, path, &error) < 0) {
         return SL_MENTIONS_NONE;
     }
     /* columns of JSON Lines are known by the first row */

@@ -27,15 +27,16 @@ static bool table_pairs_take(const char **at, const char *word)
     return found;
 }
 
-sl_pairs sl_table_pairs_look(const char *path)
+sl_pairs sl_table_pairs_look(sl_look *look)
 {
-    char head[HEAD_BYTES + 1];
-    const char *name = sl_path_name(path);
-    if (strcmp(name, "dataset.json") != 0) {
+    char text[HEAD_BYTES + 1];
+    const char *at = text;
+    if (strcmp(sl_path_name(look->path), "dataset.json") != 0) {
         return SL_PAIRS_NONE;
     }
-    head[sl_store_look(path, head, HEAD_BYTES)] = '\0';
-    const char *at = head;
+    const sl_bytes head = sl_look_head(look, HEAD_BYTES);
+    memcpy(text, head.data, head.size);
+    text[head.size] = '\0';
     if (!table_pairs_take(&at, "{") || !table_pairs_take(&at, "\"labels\"") ||
         !table_pairs_take(&at, ":")) {
         return SL_PAIRS_NONE;

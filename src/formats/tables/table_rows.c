@@ -170,6 +170,7 @@ static sluice_status table_rows_start(sl_table *table, sluice_error *error)
 
 sluice_status sl_table_open(sl_table **table, const char *path, sluice_error *error)
 {
+    sl_look look;
     sl_table *own = sl_calloc(1, sizeof(*own));
     *table = own;
     if (own == NULL) {
@@ -178,7 +179,8 @@ sluice_status sl_table_open(sl_table **table, const char *path, sluice_error *er
     own->path = path;
     own->is_json = is_json_lines(path);
     own->is_list = ends_with(path, LIST);
-    own->is_pairs = sl_table_pairs_look(path) == SL_PAIRS_LABELS;
+    sl_look_begin(&look, path);
+    own->is_pairs = sl_table_pairs_look(&look) == SL_PAIRS_LABELS;
     own->delimiter = own->is_list || ends_with(path, ".tsv") ? '\t' : ',';
     const sluice_status status = table_rows_start(own, error);
     if (status < 0) {

@@ -12,6 +12,7 @@
 #ifndef SL_TABLE_ROWS_H
 #define SL_TABLE_ROWS_H
 
+#include "look.h"
 #include "source_columns.h"
 #include "store.h"
 #include "table_cell.h"
@@ -73,7 +74,7 @@ typedef enum sl_pairs {
     SL_PAIRS_LABELS,    /* labels of pictures */
     SL_PAIRS_UNLABELLED /* that there are none */
 } sl_pairs;
-sl_pairs sl_table_pairs_look(const char *path);
+sl_pairs sl_table_pairs_look(sl_look *look);
 sluice_status sl_table_open_pairs(sl_table *table);
 sluice_status sl_table_next_pair(sl_table *table, bool *more);
 /* The cell of a value of JSON's: absent where it is null. */

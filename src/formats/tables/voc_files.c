@@ -52,15 +52,15 @@ static const sl_file_kind xml_files = {.plural = "annotation files",
                                        .skips_folder = skip_folder};
 
 /* A folder while it is looked at. */
-typedef struct look {
+typedef struct xml_look {
     const char *folder;
     bool is_named; /* as folders of annotations are */
     bool has_json; /* annotations of other kinds are in it */
     int looked_at, unreadable;
-} look;
+} xml_look;
 
 /* Whether a picture is beside an annotation. */
-static bool has_picture_beside(const look *l, const char *name)
+static bool has_picture_beside(const xml_look *l, const char *name)
 {
     const char *extension;
     char path[SL_PATH_BYTES];
@@ -85,7 +85,7 @@ static sluice_status voc_files_look_at(void *ctx, const sl_store_entry *entry, s
     (void)error;
     char path[SL_PATH_BYTES];
     char head[LOOK_BYTES + 1];
-    look *l = ctx;
+    xml_look *l = ctx;
     l->has_json = l->has_json || sl_ends_with(entry->name, ".json");
     if (sl_name_is_hidden(entry->name) || !voc_files_is_named(entry->name)) {
         return SLUICE_OK;
@@ -110,7 +110,7 @@ static sluice_status voc_files_look_at(void *ctx, const sl_store_entry *entry, s
  * can be read. */
 static bool holds_annotations(const char *folder, bool is_named)
 {
-    look l = {.folder = folder, .is_named = is_named};
+    xml_look l = {.folder = folder, .is_named = is_named};
     const sluice_status status =
         sl_store_list((sl_file_name){STAGE, folder}, voc_files_look_at, &l, NULL);
     return status == SLUICE_END ||
@@ -189,23 +189,20 @@ bool sl_voc_files_list_has(const char *list, const char *name)
 }
 
 /* A list of pictures that are there, of which the first one has no annotation, is YOLO's. */
-static bool is_of_yolo(const char *path)
+static bool is_of_yolo(sl_look *look)
 {
+    const char *path = look->path;
     char name[SL_PATH_BYTES];
-    return sl_yolo_first_picture(path, name) && !sl_voc_files_list_has(path, name) &&
+    return sl_yolo_first_picture(look, name) && !sl_voc_files_list_has(path, name) &&
            (sl_yolo_list_has(path, name, false) || sl_yolo_list_has(path, name, true));
 }
 
-bool sl_voc_files_probe(const char *path)
+bool sl_voc_files_probe(sl_look *look)
 {
     char folder[SL_PATH_BYTES];
-    sl_store_facts facts;
-    if (sl_store_stat(path, &facts) != 0) {
-        return false;
-    }
-    return facts.kind == SL_ENTRY_FOLDER
-               ? voc_files_find_in_folder(path, folder)
-               : facts.kind == SL_ENTRY_FILE && find_of_list(path, folder) && !is_of_yolo(path);
+    return sl_look_is_folder(look)
+               ? voc_files_find_in_folder(look->path, folder)
+               : sl_look_is_file(look) && find_of_list(look->path, folder) && !is_of_yolo(look);
 }
 
 sluice_status sl_voc_files_list_folder(sl_voc_files *files, const char *folder, sluice_error *error)

@@ -13,6 +13,7 @@
 
 #include "dataset.h"
 #include "file_list.h"
+#include "look.h"
 
 typedef struct sl_voc_files {
     bool anywhere;              /* names may lead out of the folders */
@@ -23,7 +24,7 @@ typedef struct sl_voc_files {
 } sl_voc_files;
 
 /* Looks at names, and at the beginnings of a few annotations. */
-bool sl_voc_files_probe(const char *path);
+bool sl_voc_files_probe(sl_look *look);
 /* Whether the annotation of a name, with or without an extension of pictures, is in the folder that
  * a list is of. */
 bool sl_voc_files_list_has(const char *list, const char *name);

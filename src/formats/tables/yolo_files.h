@@ -13,6 +13,7 @@
 #define SL_YOLO_FILES_H
 
 #include "inode_set.h"
+#include "look.h"
 #include "omissions.h"
 #include "store.h"
 #include "yolo_yaml.h"
@@ -37,7 +38,7 @@ typedef struct sl_yolo_files {
 } sl_yolo_files;
 
 /* Looks at names, and at the beginnings of a few files. */
-bool sl_yolo_files_probe(const char *path);
+bool sl_yolo_files_probe(sl_look *look);
 /* `files` is all zero, except for `path`, `split` and `anywhere`. Errors: IO, INVALID (several
  * splits, nothing, what leads out of a list's folder), those of sl_yolo_yaml_read, CORRUPT (a
  * list), NOMEM.

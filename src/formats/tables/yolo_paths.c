@@ -41,29 +41,33 @@ static bool yolo_begins_line(const char *text, const char *key)
 }
 
 /* Whether it is not a YAML at all, but a pointer to one or a page. */
-static bool is_foreign_yaml(const char *path)
+static bool is_foreign_yaml(sl_look *look)
 {
     char head[SL_FOREIGN_HEAD_BYTES + 1];
-    const size_t bytes = sl_text_look(path, head, SL_FOREIGN_HEAD_BYTES);
+    const size_t bytes = sl_text_of_look(look, head, SL_FOREIGN_HEAD_BYTES);
     return sl_foreign_kind((const uint8_t *)head, bytes) != NULL;
 }
 
 /* By its text, so that it is known without libyaml, too. A pointer, or a page that was downloaded
  * instead, is taken for one: reading it says what it is. */
-static bool is_yaml(const char *path, bool needs_split)
+static bool is_yaml(sl_look *look, bool needs_split)
 {
     char *head = sl_malloc(LOOK_BYTES + 1);
     bool found = !needs_split;
     if (head == NULL) {
         return false;
     }
-    (void)sl_text_look(path, head, LOOK_BYTES);
+    if (sl_look_bytes(look) <= SL_LOOK_BYTES) {
+        (void)sl_text_of_look(look, head, LOOK_BYTES);
+    } else {
+        (void)sl_text_look(look->path, head, LOOK_BYTES);
+    }
     for (int i = 0; i < SL_YOLO_SPLITS; i++) {
         found = found || yolo_begins_line(head, sl_yolo_splits[i]);
     }
     found = found && (yolo_begins_line(head, "names") || yolo_begins_line(head, "nc"));
     sl_free(head);
-    return found || is_foreign_yaml(path);
+    return found || is_foreign_yaml(look);
 }
 
 bool sl_yolo_is_yaml_named(const char *name)
@@ -71,9 +75,9 @@ bool sl_yolo_is_yaml_named(const char *name)
     return sl_ends_with(name, ".yaml") || sl_ends_with(name, ".yml");
 }
 
-bool sl_yolo_first_picture(const char *path, char name[SL_PATH_BYTES])
+bool sl_yolo_first_picture(sl_look *look, char name[SL_PATH_BYTES])
 {
-    (void)sl_text_look(path, name, SL_PATH_BYTES - 1);
+    (void)sl_text_of_look(look, name, SL_PATH_BYTES - 1);
     const char *line = name + strspn(name, " \t\r\n");
     size_t length = strcspn(line, "\r\n");
     while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\t')) {
@@ -99,12 +103,12 @@ bool sl_yolo_list_has(const char *path, const char *name, bool label)
 }
 
 /* A list of names with extensions may be VOC's as well: then the files that there are tell. */
-static bool is_picture_list(const char *path)
+static bool is_picture_list(sl_look *look)
 {
     char name[SL_PATH_BYTES];
-    return sl_yolo_first_picture(path, name) &&
-           (!sl_voc_files_probe(path) || sl_yolo_list_has(path, name, true) ||
-            !sl_voc_files_list_has(path, name));
+    return sl_yolo_first_picture(look, name) &&
+           (!sl_voc_files_probe(look) || sl_yolo_list_has(look->path, name, true) ||
+            !sl_voc_files_list_has(look->path, name));
 }
 
 bool sl_yolo_label_of(const char *picture, char label[SL_PATH_BYTES])
@@ -133,7 +137,9 @@ static sluice_status yolo_find_json(void *ctx, const sl_store_entry *entry, slui
 static bool has_annotations(const char *path)
 {
     char folder[SL_PATH_BYTES];
-    return sl_voc_files_probe(path) ||
+    sl_look look;
+    sl_look_begin_folder(&look, path);
+    return sl_voc_files_probe(&look) ||
            (sl_path_join(folder, path, "annotations") && sl_store_has_folder(folder) &&
             sl_store_list((sl_file_name){STAGE, folder}, yolo_find_json, NULL, NULL) == SLUICE_END);
 }
@@ -223,9 +229,13 @@ static bool has_yolo_folders(const char *folder)
 static bool find_yaml(const char *folder, const char *name, bool needs_split,
                       char path[SL_PATH_BYTES])
 {
-    return sl_path_join(path, folder, name) && sl_store_has_file(path) &&
-           is_yaml(path, needs_split) &&
-           (!needs_split || !is_foreign_yaml(path) || has_yolo_folders(folder));
+    sl_look look;
+    if (!sl_path_join(path, folder, name)) {
+        return false;
+    }
+    sl_look_begin(&look, path);
+    return sl_look_is_file(&look) && is_yaml(&look, needs_split) &&
+           (!needs_split || !is_foreign_yaml(&look) || has_yolo_folders(folder));
 }
 
 bool sl_yolo_find_yaml(const char *folder, const char *name, char path[SL_PATH_BYTES])
@@ -248,8 +258,9 @@ bool sl_yolo_find_own_yaml(const char *folder, bool needs_split, char path[SL_PA
     return found;
 }
 
-bool sl_yolo_files_probe(const char *path)
+bool sl_yolo_files_probe(sl_look *look)
 {
+    const char *path = look->path;
     char clean[SL_PATH_BYTES];
     char yaml[SL_PATH_BYTES];
     bool deep;
@@ -257,9 +268,9 @@ bool sl_yolo_files_probe(const char *path)
     if (!sl_yolo_clean_path(path, clean)) {
         return false;
     }
-    if (!sl_store_has_folder(clean)) {
-        return sl_yolo_is_yaml_named(path) ? is_yaml(path, false)
-                                           : sl_ends_with(path, ".txt") && is_picture_list(path);
+    if (!sl_look_is_folder(look)) {
+        return sl_yolo_is_yaml_named(path) ? is_yaml(look, false)
+                                           : sl_ends_with(path, ".txt") && is_picture_list(look);
     }
     if (sl_yolo_find_yaml(clean, "data.yaml", yaml)) {
         return true;

@@ -20,7 +20,7 @@ bool sl_yolo_find_yaml(const char *folder, const char *name, char path[SL_PATH_B
  * `needs_split` one that only names classes will do. */
 bool sl_yolo_find_own_yaml(const char *folder, bool needs_split, char path[SL_PATH_BYTES]);
 /* The first line of a list that is not empty; false: it names no picture. */
-bool sl_yolo_first_picture(const char *path, char name[SL_PATH_BYTES]);
+bool sl_yolo_first_picture(sl_look *look, char name[SL_PATH_BYTES]);
 /* Whether a picture that a list names, or its `label` file, is there. */
 bool sl_yolo_list_has(const char *path, const char *name, bool label);
 /* The label file of a picture. False: its path is too long. */

@@ -108,9 +108,9 @@ static const sl_record_reader tar_reader = {
     .unpack = tar_unpack,
 };
 
-static bool tar_probe(const char *path)
+static bool tar_probe(sl_look *look)
 {
-    return sl_file_set_probe(&tar_reader.files, path);
+    return sl_file_set_probe(&tar_reader.files, look);
 }
 
 static sluice_status tar_open(sl_dataset **dataset, const char *const *paths, size_t count,

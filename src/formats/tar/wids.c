@@ -23,13 +23,9 @@
 extern const sl_format sl_format_tars;
 
 /* Its kind stands at the beginning. */
-enum { LOOK_BYTES = 4096 };
-
-static bool wids_probe(const char *path)
+static bool wids_probe(sl_look *look)
 {
-    char head[LOOK_BYTES + 1];
-    const size_t there = sl_ends_with(path, ".json") ? sl_store_look(path, head, LOOK_BYTES) : 0;
-    head[there] = '\0';
+    const char *head = sl_ends_with(look->path, ".json") ? sl_look_text(look) : "";
     return strstr(head, "\"wids-shard-index-v1\"") != NULL ||
            strstr(head, "\"wids_version\"") != NULL || strstr(head, "\"" LIST "\"") != NULL;
 }

@@ -185,9 +185,9 @@ static const sl_record_reader tfrecord_reader = {
     .unpack = tfrecord_unpack,
 };
 
-static bool tfrecord_probe(const char *path)
+static bool tfrecord_probe(sl_look *look)
 {
-    return sl_file_set_probe(&tfrecord_reader.files, path);
+    return sl_file_set_probe(&tfrecord_reader.files, look);
 }
 
 static sluice_status tfrecord_open(sl_dataset **dataset, const char *const *paths, size_t count,
