@@ -141,11 +141,14 @@ static void run_archive(uint8_t *file, size_t size)
 {
     char path[64];
     sl_file_index index;
+    sl_open_file from;
     sluice_error error = SLUICE_ERROR_INIT;
     const int fd = memfd_create("tar", MFD_CLOEXEC);
     fuzz_expect(fd >= 0 && write(fd, file, size) == (ssize_t)size, "a file of memory");
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    if (sl_tar_index_walk(&index, path, &error) == SLUICE_OK) {
+    fuzz_expect(sl_open_file_open(&from, (sl_file_name){"dataset", path}, &error) == SLUICE_OK,
+                "it opens");
+    if (sl_tar_index_walk(&index, &from, &error) == SLUICE_OK) {
         if (index.packing == SL_PACKING_NONE)
             unpack_samples(&index, file);
         uint8_t *bytes = NULL;
@@ -164,6 +167,7 @@ static void run_archive(uint8_t *file, size_t size)
         fuzz_expect(error.offset <= (int64_t)size || sl_packing_of((sl_bytes){file, size}) != 0,
                     "and points into the file");
     }
+    sl_handle_close(&from.handle);
     (void)close(fd);
 }
 

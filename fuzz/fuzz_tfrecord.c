@@ -156,17 +156,21 @@ static void run_file(const uint8_t *file, size_t size)
 {
     char path[64];
     sl_file_index index;
+    sl_open_file from;
     sluice_error error = SLUICE_ERROR_INIT;
     const int fd = memfd_create("tfrecord", MFD_CLOEXEC);
     fuzz_expect(fd >= 0 && write(fd, file, size) == (ssize_t)size, "a file of memory");
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    if (sl_tfrecord_walk(&index, path, &error) == SLUICE_OK) {
+    fuzz_expect(sl_open_file_open(&from, (sl_file_name){"dataset", path}, &error) == SLUICE_OK,
+                "it opens");
+    if (sl_tfrecord_walk(&index, &from, &error) == SLUICE_OK) {
         run_records(&index, file, size);
         sl_file_index_close(&index);
     } else {
         fuzz_expect(error.status < 0 && error.text[0] != '\0', "a refusal has a reason");
         fuzz_expect(error.offset <= (int64_t)size, "and points into the file");
     }
+    sl_handle_close(&from.handle);
     (void)close(fd);
 }
 

@@ -128,32 +128,22 @@ static bool load_from(sl_file_index *index, sl_index_kind kind, const kept *at,
     return good;
 }
 
-static bool index_store_identify(const char *path, sl_file_identity *file)
-{
-    sl_handle handle;
-    if (sl_handle_open(&handle, (sl_file_name){"dataset", path}, file, NULL) < 0) {
-        return false;
-    }
-    const bool known = sl_handle_sample(&handle, file, NULL) == SLUICE_OK;
-    sl_handle_close(&handle);
-    return known;
-}
-
-bool sl_index_store_load(sl_file_index *index, sl_index_kind kind, const char *path,
+bool sl_index_store_load(sl_file_index *index, sl_index_kind kind, const sl_open_file *file,
                          const char *folder)
 {
+    const char *path = file->handle.name.path;
     char beside[SL_PATH_BYTES];
     char cached[SL_PATH_BYTES];
     sl_store_facts facts;
-    sl_file_identity file = {0};
+    sl_file_identity own = file->identity;
     const kept places[] = {{beside, false}, {cached, true}};
     const bool named[] = {
         index_store_fits(snprintf(beside, sizeof(beside), "%s.sluice-index", path), sizeof(beside)),
         name_in_folder(cached, sizeof(cached), path, folder)};
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         if (named[i] && sl_store_stat(places[i].name, &facts) == 0 &&
-            (file.sample != 0 || index_store_identify(path, &file)) &&
-            load_from(index, kind, &places[i], &file)) {
+            (own.sample != 0 || sl_handle_sample(&file->handle, &own, NULL) == SLUICE_OK) &&
+            load_from(index, kind, &places[i], &own)) {
             return true;
         }
     }

@@ -19,13 +19,14 @@
 #define SL_INDEX_STORE_H
 
 #include "file_index.h"
+#include "store.h"
 
 /* Where indexes are kept: $SLUICE_CACHE_DIR, $XDG_CACHE_HOME/sluice or ~/.cache/sluice. False, and
  * "" in `folder`, when none of them is set (or SLUICE_CACHE_DIR is empty): none are. */
 bool sl_index_store_folder(char *folder, size_t bytes);
 
-/* The index of the file at `path`, if one is kept that fits. Blocks: reads the file's sample. */
-bool sl_index_store_load(sl_file_index *index, sl_index_kind kind, const char *path,
+/* The index of a file, if one is kept that fits. Blocks: reads the file's sample. */
+bool sl_index_store_load(sl_file_index *index, sl_index_kind kind, const sl_open_file *file,
                          const char *folder);
 /* Keeps it, if that can be done, for the user alone; index->file has its sample. */
 void sl_index_store_keep(const sl_file_index *index, const char *path, const char *folder);

@@ -158,12 +158,23 @@ typedef struct opener {
     uint32_t unpacking; /* more files that may be at once */
 } opener;
 
-static sluice_status file_set_walk(opener *o, sl_file_index *index, const char *path,
+/* Of a file that cannot be read: none. Reading it says why. */
+static sl_packing packing_of(const sl_file_kind *kind, const sl_open_file *file)
+{
+    uint8_t head[SL_PACKING_LOOK_BYTES];
+    const uint64_t bytes = file->identity.bytes;
+    const size_t some = bytes < sizeof(head) ? (size_t)bytes : sizeof(head);
+    return kind->packing != NULL && sl_handle_read(&file->handle, head, some, 0, NULL) == SLUICE_OK
+               ? kind->packing((sl_bytes){head, some})
+               : SL_PACKING_NONE;
+}
+
+static sluice_status file_set_walk(opener *o, sl_file_index *index, const sl_open_file *file,
                                    sluice_error *error)
 {
     const sl_file_kind *kind = o->set->kind;
-    if (kind->packing == NULL || kind->packing(path) == SL_PACKING_NONE) {
-        return kind->walk(index, path, error);
+    if (packing_of(kind, file) == SL_PACKING_NONE) {
+        return kind->walk(index, file, error);
     }
     sl_lock(&o->mutex);
     bool stopped = false;
@@ -176,7 +187,7 @@ static sluice_status file_set_walk(opener *o, sl_file_index *index, const char *
     }
     o->unpacking--;
     sl_unlock(&o->mutex);
-    const sluice_status status = kind->walk(index, path, error);
+    const sluice_status status = kind->walk(index, file, error);
     sl_lock(&o->mutex);
     o->unpacking++;
     sl_cond_broadcast(
@@ -186,14 +197,12 @@ static sluice_status file_set_walk(opener *o, sl_file_index *index, const char *
 }
 
 /* Once it was walked: whether it is still what it was when that began. */
-static sluice_status file_set_settle(sl_file_index *index, const char *path, sluice_error *error)
+static sluice_status file_set_settle(sl_file_index *index, const sl_open_file *file,
+                                     sluice_error *error)
 {
-    sl_handle file;
-    sluice_status status =
-        sl_handle_open_again(&file, (sl_file_name){STAGE, path}, &index->file, error);
+    sluice_status status = sl_open_file_check(file, error);
     if (status == SLUICE_OK) {
-        status = sl_handle_sample(&file, &index->file, error);
-        sl_handle_close(&file);
+        status = sl_handle_sample(&file->handle, &index->file, error);
     }
     if (status < 0) {
         sl_file_index_close(index);
@@ -215,31 +224,52 @@ static sluice_status file_set_check_sizes(const sl_file_index *index, const char
     return SLUICE_OK;
 }
 
+static sluice_status file_set_find_index(opener *o, sl_file_index *index, const sl_open_file *file,
+                                         sluice_error *error)
+{
+    const sl_file_kind *kind = o->set->kind;
+    if (sl_index_store_load(index, kind->index, file, o->folder) ||
+        (kind->load != NULL && kind->load(index, file))) {
+        return SLUICE_OK;
+    }
+    sluice_status status = file_set_walk(o, index, file, error);
+    if (status == SLUICE_OK) {
+        status = file_set_settle(index, file, error);
+    }
+    if (status == SLUICE_OK) {
+        sl_index_store_keep(index, file->handle.name.path, o->folder);
+    }
+    return status;
+}
+
+/* Everything that is asked of the file is asked of one handle. */
+static sluice_status file_set_open_index(opener *o, sl_file_index *index, const char *path,
+                                         sluice_error *error)
+{
+    sl_open_file file;
+    sluice_status status = sl_open_file_open(&file, (sl_file_name){STAGE, path}, error);
+    if (status < 0) {
+        return status;
+    }
+    status = file_set_find_index(o, index, &file, error);
+    sl_handle_close(&file.handle);
+    return status == SLUICE_OK ? file_set_check_sizes(index, path, error) : status;
+}
+
 static sluice_status file_set_open_file(void *ctx, uint32_t number, sluice_error *error)
 {
     opener *o = ctx;
-    const sl_file_kind *kind = o->set->kind;
     const uint32_t count = o->set->list.count;
     const uint32_t file = number < count - o->first ? number + o->first : number + o->first - count;
-    const char *path = o->set->list.files[file].path;
-    sl_file_index *index = &o->set->indexes[file];
-    sluice_status status = SLUICE_OK;
-    if (!o->opened[file] && !sl_index_store_load(index, kind->index, path, o->folder) &&
-        (kind->load == NULL || !kind->load(index, path))) {
-        status = file_set_walk(o, index, path, error);
-        if (status == SLUICE_OK) {
-            status = file_set_settle(index, path, error);
-        }
-        if (status == SLUICE_OK) {
-            sl_index_store_keep(index, path, o->folder);
-        }
+    const sl_listed_file *listed = &o->set->list.files[file];
+    if (o->opened[file]) {
+        return SLUICE_OK;
     }
-    if (status == SLUICE_OK && !o->opened[file]) {
-        status = file_set_check_sizes(index, path, error);
-    }
+    const sluice_status status =
+        file_set_open_index(o, &o->set->indexes[file], listed->path, error);
     o->opened[file] = status == SLUICE_OK;
-    if (status < 0 && error != NULL && o->set->list.files[file].source != NULL) {
-        sl_error_set_path(error, o->set->list.files[file].source);
+    if (status < 0 && error != NULL && listed->source != NULL) {
+        sl_error_set_path(error, listed->source);
     }
     return status;
 }
@@ -342,7 +372,9 @@ static sluice_status look_at_packing(void *ctx, uint32_t number, sluice_error *e
     (void)error; /* what cannot be read is reported when it is walked */
     sl_file_set *set = ctx;
     sl_listed_file *file = &set->list.files[number];
-    file->packing = set->kind->packing(file->path);
+    uint8_t head[SL_PACKING_LOOK_BYTES];
+    const size_t bytes = sl_store_look(file->path, head, sizeof(head));
+    file->packing = set->kind->packing((sl_bytes){head, bytes});
     return SLUICE_OK;
 }
 

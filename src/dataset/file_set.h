@@ -15,6 +15,7 @@
 #include "dataset.h"
 #include "file_index.h"
 #include "file_list.h"
+#include "store.h"
 
 #define SL_FILE_LOOK_BYTES 512U
 
@@ -30,11 +31,12 @@ typedef struct sl_file_kind {
      * all that it has. NULL: the name alone tells. */
     bool (*begins)(sl_bytes head);
     /* An index that another tool left beside the file. NULL: none does. */
-    bool (*load)(sl_file_index *index, const char *path);
-    sluice_status (*walk)(sl_file_index *index, const char *path, sluice_error *error);
-    /* How a file is compressed that is walked by unpacking it: processors do that, and no more
-     * files at once are walked than there are, up to 16. NULL: none is. */
-    sl_packing (*packing)(const char *path);
+    bool (*load)(sl_file_index *index, const sl_open_file *file);
+    sluice_status (*walk)(sl_file_index *index, const sl_open_file *file, sluice_error *error);
+    /* How a file that begins so (SL_PACKING_LOOK_BYTES) is compressed, if it is walked by unpacking
+     * it: processors do that, and no more files at once are walked than there are, up to 16. NULL:
+     * none is. */
+    sl_packing (*packing)(sl_bytes head);
 } sl_file_kind;
 
 typedef struct sl_file_set {

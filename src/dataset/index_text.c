@@ -61,18 +61,16 @@ static bool read_and_parse(sl_file_index *index, const char *name, uint64_t file
     return good;
 }
 
-bool sl_index_text_load(sl_file_index *index, const char *path, const char *name,
+bool sl_index_text_load(sl_file_index *index, const sl_open_file *file, const char *name,
                         const sl_index_text_kind *kind)
 {
-    sl_store_facts file;
     sl_store_facts own;
-    if (sl_store_stat(path, &file) != 0 || sl_store_stat(name, &own) != 0 ||
-        own.identity.modified_ns < file.identity.modified_ns ||
-        !read_and_parse(index, name, file.identity.bytes, kind)) {
+    if (sl_store_stat(name, &own) != 0 || own.identity.modified_ns < file->identity.modified_ns ||
+        !read_and_parse(index, name, file->identity.bytes, kind)) {
         return false;
     }
-    index->file = file.identity;
-    if (!kind->matches(index, path)) {
+    index->file = file->identity;
+    if (!kind->matches(index, file)) {
         sl_file_index_close(index);
         return false;
     }

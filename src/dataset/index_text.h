@@ -10,6 +10,7 @@
 #define SL_INDEX_TEXT_H
 
 #include "file_index.h"
+#include "store.h"
 
 /* What is left of the text. */
 typedef struct sl_index_text {
@@ -25,12 +26,12 @@ bool sl_index_text_end_line(sl_index_text *text);
 typedef struct sl_index_text_kind {
     /* Fills in an index of a file of `file_bytes`; false: the text is none. */
     bool (*parse)(sl_file_index *index, const char *text, size_t bytes, uint64_t file_bytes);
-    /* Whether the file at `path` has samples where the index says, as far as a few tell. */
-    bool (*matches)(const sl_file_index *index, const char *path);
+    /* Whether the file has samples where the index says, as far as a few tell. */
+    bool (*matches)(const sl_file_index *index, const sl_open_file *file);
 } sl_index_text_kind;
 
-/* The index of the file at `path` that `name` is the text of, not older than that. */
-bool sl_index_text_load(sl_file_index *index, const char *path, const char *name,
+/* The index of a file that `name` is the text of, not older than that. */
+bool sl_index_text_load(sl_file_index *index, const sl_open_file *file, const char *name,
                         const sl_index_text_kind *kind);
 
 #endif

@@ -42,29 +42,20 @@ sluice_status sl_record_walk_read(sl_record_walk *walk, uint64_t at, size_t byte
 
 /* ---- walking ---- */
 
-/* NULL, with a status: IO, NOMEM. */
-static sl_record_walk *record_walk_open(const char *path, sluice_status *status,
-                                        sluice_error *error)
+/* NULL: no memory. */
+static sl_record_walk *record_walk_begin(const sl_open_file *file, sluice_error *error)
 {
     sl_record_walk *walk = sl_malloc(sizeof(*walk));
     if (walk == NULL) {
-        *status = sl_no_memory_file(error, STAGE, path, "for the heads of its records");
+        (void)sl_no_memory_file(error, STAGE, file->handle.name.path,
+                                "for the heads of its records");
         return NULL;
     }
     memset(walk, 0, offsetof(sl_record_walk, data));
-    *status = sl_handle_open(&walk->handle, (sl_file_name){STAGE, path}, &walk->file, error);
-    if (*status < 0) {
-        sl_free(walk);
-        return NULL;
-    }
+    walk->handle = file->handle;
+    walk->file = file->identity;
     sl_handle_advise(&walk->handle, SL_ADVICE_RANDOM, 0, 0); /* payloads are not wanted */
     return walk;
-}
-
-static void record_walk_close(sl_record_walk *walk)
-{
-    sl_handle_close(&walk->handle);
-    sl_free(walk);
 }
 
 static sluice_status record_walk_all(sl_file_index *index, sl_record_walk *walk,
@@ -83,29 +74,28 @@ static sluice_status record_walk_all(sl_file_index *index, sl_record_walk *walk,
     return SLUICE_OK;
 }
 
-sluice_status sl_record_walk_file(sl_file_index *index, sl_index_kind kind, const char *path,
-                                  sl_record_step step, sluice_error *error)
+sluice_status sl_record_walk_file(sl_file_index *index, sl_index_kind kind,
+                                  const sl_open_file *file, sl_record_step step,
+                                  sluice_error *error)
 {
-    sluice_status status;
     *index = (sl_file_index){.kind = kind};
-    sl_record_walk *walk = record_walk_open(path, &status, error);
+    sl_record_walk *walk = record_walk_begin(file, error);
     if (walk == NULL) {
-        return status;
+        return SLUICE_NOMEM;
     }
     index->file = walk->file;
-    status = record_walk_all(index, walk, step, error);
-    record_walk_close(walk);
+    const sluice_status status = record_walk_all(index, walk, step, error);
+    sl_free(walk);
     if (status < 0) {
         sl_file_index_close(index);
     }
     return status;
 }
 
-bool sl_record_walk_matches(const sl_file_index *index, const char *path, uint32_t looks,
+bool sl_record_walk_matches(const sl_file_index *index, const sl_open_file *file, uint32_t looks,
                             sl_record_step step)
 {
-    sluice_status status;
-    sl_record_walk *walk = record_walk_open(path, &status, NULL);
+    sl_record_walk *walk = record_walk_begin(file, NULL);
     if (walk == NULL) {
         return false;
     }
@@ -116,6 +106,6 @@ bool sl_record_walk_matches(const sl_file_index *index, const char *path, uint32
         good = step(walk, &at, NULL) == SLUICE_OK &&
                at == index->offsets[number] + index->bytes[number];
     }
-    record_walk_close(walk);
+    sl_free(walk);
     return good;
 }

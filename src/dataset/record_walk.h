@@ -22,7 +22,7 @@
 
 /* A file that is walked. For steps, which read `file` only. */
 typedef struct sl_record_walk {
-    sl_handle handle; /* names the caller's path */
+    sl_handle handle; /* the caller's, which stays open */
     sl_file_identity file;
     uint64_t looked; /* where the last look was */
     uint64_t at;     /* of the bytes in `data` */
@@ -36,13 +36,14 @@ typedef struct sl_record_walk {
  */
 typedef sluice_status (*sl_record_step)(sl_record_walk *walk, uint64_t *at, sluice_error *error);
 
-/* Walks the file at `path`, record by record, to its end. Blocks. Errors: those of the step; IO,
+/* Walks a file, record by record, to its end. Blocks. Errors: those of the step; IO,
  * NOMEM; then the index is closed. */
-sluice_status sl_record_walk_file(sl_file_index *index, sl_index_kind kind, const char *path,
-                                  sl_record_step step, sluice_error *error);
+sluice_status sl_record_walk_file(sl_file_index *index, sl_index_kind kind,
+                                  const sl_open_file *file, sl_record_step step,
+                                  sluice_error *error);
 /* Whether `looks` records of an index that is not empty (at least 2; evenly spaced, the first and
- * the last among them) are records of the file at `path`. */
-bool sl_record_walk_matches(const sl_file_index *index, const char *path, uint32_t looks,
+ * the last among them) are records of the file. */
+bool sl_record_walk_matches(const sl_file_index *index, const sl_open_file *file, uint32_t looks,
                             sl_record_step step);
 
 /* ---- for steps ---- */

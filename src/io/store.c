@@ -208,6 +208,20 @@ sluice_status sl_handle_open_again(sl_handle *handle, sl_file_name name,
     return sl_error_file(error, SLUICE_IO, name.stage, 0, name.path, -1, SL_FILE_REPLACED);
 }
 
+sluice_status sl_open_file_open(sl_open_file *file, sl_file_name name, sluice_error *error)
+{
+    *file = (sl_open_file){.identity = {0}};
+    return sl_handle_open(&file->handle, name, &file->identity, error);
+}
+
+sluice_status sl_open_file_check(const sl_open_file *file, sluice_error *error)
+{
+    const sl_file_name name = file->handle.name;
+    return sl_handle_is_unchanged(&file->handle, &file->identity)
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_IO, name.stage, 0, name.path, -1, SL_FILE_REPLACED);
+}
+
 void sl_handle_close(sl_handle *handle)
 {
     if (handle->store != NULL) {

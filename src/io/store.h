@@ -173,6 +173,16 @@ sluice_status sl_handle_open_again(sl_handle *handle, sl_file_name name,
                                    const sl_file_identity *was, sluice_error *error);
 /* One that is closed is fine. */
 void sl_handle_close(sl_handle *handle);
+
+/* A file that is open, and what it was when it was opened. Readers that share it only read. */
+typedef struct sl_open_file {
+    sl_handle handle;
+    sl_file_identity identity; /* without a sample */
+} sl_open_file;
+/* IO. Close the handle. */
+sluice_status sl_open_file_open(sl_open_file *file, sl_file_name name, sluice_error *error);
+/* IO: it is not the same any more. */
+sluice_status sl_open_file_check(const sl_open_file *file, sluice_error *error);
 /* 0, or -errno. */
 int sl_handle_facts(const sl_handle *handle, sl_store_facts *facts);
 /* Whether it is still the same, as far as its store says anything about it. */

@@ -22,6 +22,7 @@ struct sl_stream {
     char *path; /* owned */
     sl_packed packed;
     sl_handle file;
+    bool is_borrowed; /* the file is the caller's to close */
     sl_unpack_stream *unpacker;
     uint64_t in_at; /* of the file: all before was read */
     sl_bytes in;    /* of `capacity`: read and not yet unpacked */
@@ -47,6 +48,20 @@ static sluice_status stream_check_file(const sl_stream *stream, sluice_error *er
                          SL_FILE_REPLACED);
 }
 
+static void stream_close_file(sl_stream *stream)
+{
+    if (!stream->is_borrowed) {
+        sl_handle_close(&stream->file);
+    }
+    stream->is_borrowed = false;
+}
+
+/* What is read: a path to open, or a handle that is open. */
+typedef struct stream_source {
+    const char *path;
+    const sl_handle *from; /* NULL: the path is opened */
+} stream_source;
+
 /* An unpacker that has seen nothing, and the file from its first byte. */
 static sluice_status stream_begin(sl_stream *stream, sluice_error *error)
 {
@@ -59,7 +74,9 @@ static sluice_status stream_begin(sl_stream *stream, sluice_error *error)
     return sl_unpack_stream_open(&stream->unpacker, stream->packed.packing, error);
 }
 
-static sluice_status stream_open_all(sl_stream *stream, const char *path, sluice_error *error)
+/* `from` NULL: opens the path. */
+static sluice_status stream_open_all(sl_stream *stream, const char *path, const sl_handle *from,
+                                     sluice_error *error)
 {
     stream->path = sl_strdup(path);
     stream->capacity = sl_malloc(IN_BYTES);
@@ -67,8 +84,13 @@ static sluice_status stream_open_all(sl_stream *stream, const char *path, sluice
     if (stream->path == NULL || stream->capacity == NULL || stream->chunks == NULL) {
         return sl_no_memory_file(error, STAGE, path, "unpacking");
     }
-    sluice_status status =
-        sl_handle_open(&stream->file, (sl_file_name){STAGE, stream->path}, NULL, error);
+    sluice_status status = SLUICE_OK;
+    if (from != NULL) {
+        stream->file = *from;
+        stream->is_borrowed = true;
+    } else {
+        status = sl_handle_open(&stream->file, (sl_file_name){STAGE, stream->path}, NULL, error);
+    }
     if (status == SLUICE_OK) {
         sl_handle_advise(&stream->file, SL_ADVICE_SEQUENTIAL, 0, 0);
         status = stream_check_file(stream, error);
@@ -76,9 +98,10 @@ static sluice_status stream_open_all(sl_stream *stream, const char *path, sluice
     return status == SLUICE_OK ? stream_begin(stream, error) : status;
 }
 
-sluice_status sl_stream_open(sl_stream **stream, const char *path, const sl_packed *packed,
-                             uint32_t chunks, sluice_error *error)
+static sluice_status stream_make(sl_stream **stream, stream_source source, const sl_packed *packed,
+                                 uint32_t chunks, sluice_error *error)
 {
+    const char *path = source.path;
     *stream = NULL;
     assert(chunks > 0 && packed->packing != SL_PACKING_NONE);
     sl_stream *made = sl_calloc(1, sizeof(*made));
@@ -87,7 +110,7 @@ sluice_status sl_stream_open(sl_stream **stream, const char *path, const sl_pack
     }
     made->packed = *packed;
     made->chunk_count = chunks;
-    const sluice_status status = stream_open_all(made, path, error);
+    const sluice_status status = stream_open_all(made, path, source.from, error);
     if (status < 0) {
         sl_stream_close(made);
         return status;
@@ -96,13 +119,25 @@ sluice_status sl_stream_open(sl_stream **stream, const char *path, const sl_pack
     return SLUICE_OK;
 }
 
+sluice_status sl_stream_open(sl_stream **stream, const char *path, const sl_packed *packed,
+                             uint32_t chunks, sluice_error *error)
+{
+    return stream_make(stream, (stream_source){path, NULL}, packed, chunks, error);
+}
+
+sluice_status sl_stream_open_over(sl_stream **stream, const sl_handle *from,
+                                  const sl_packed *packed, uint32_t chunks, sluice_error *error)
+{
+    return stream_make(stream, (stream_source){from->name.path, from}, packed, chunks, error);
+}
+
 void sl_stream_close(sl_stream *stream)
 {
     if (stream == NULL) {
         return;
     }
     sl_unpack_stream_close(stream->unpacker);
-    sl_handle_close(&stream->file);
+    stream_close_file(stream);
     for (uint32_t i = 0; stream->chunks != NULL && i < stream->chunk_count; i++) {
         sl_free(stream->chunks[i]);
     }
@@ -142,7 +177,7 @@ static void open_stale(sl_stream *stream)
     sl_handle anew;
     const sl_file_name name = {STAGE, stream->path};
     if (sl_handle_open_again(&anew, name, &stream->packed.file, NULL) == SLUICE_OK) {
-        sl_handle_close(&stream->file);
+        stream_close_file(stream);
         stream->file = anew;
     }
 }

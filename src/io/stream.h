@@ -17,6 +17,7 @@
 #define SL_STREAM_H
 
 #include "file.h"
+#include "store.h"
 #include "unpack_stream.h"
 
 #include <stdatomic.h>
@@ -38,6 +39,9 @@ typedef struct sl_packed {
  * Errors: IO (also: it is another file), NOMEM. */
 sluice_status sl_stream_open(sl_stream **stream, const char *path, const sl_packed *packed,
                              uint32_t chunks, sluice_error *error);
+/* The same over a file that is open, and stays so as long as the stream does. */
+sluice_status sl_stream_open_over(sl_stream **stream, const sl_handle *from,
+                                  const sl_packed *packed, uint32_t chunks, sluice_error *error);
 /* NULL is fine. */
 void sl_stream_close(sl_stream *stream);
 

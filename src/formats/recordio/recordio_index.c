@@ -141,9 +141,9 @@ static sluice_status recordio_step(sl_record_walk *walk, uint64_t *at, sluice_er
     return SLUICE_OK;
 }
 
-sluice_status sl_recordio_walk(sl_file_index *index, const char *path, sluice_error *error)
+sluice_status sl_recordio_walk(sl_file_index *index, const sl_open_file *file, sluice_error *error)
 {
-    return sl_record_walk_file(index, SL_INDEX_RECORDIO, path, recordio_step, error);
+    return sl_record_walk_file(index, SL_INDEX_RECORDIO, file, recordio_step, error);
 }
 
 /* ---- MXNet's indexes ---- */
@@ -193,13 +193,14 @@ bool sl_recordio_idx_parse(sl_file_index *index, const char *text, size_t bytes,
     return false;
 }
 
-static bool recordio_idx_matches(const sl_file_index *index, const char *path)
+static bool recordio_idx_matches(const sl_file_index *index, const sl_open_file *file)
 {
-    return sl_record_walk_matches(index, path, 16, recordio_step);
+    return sl_record_walk_matches(index, file, 16, recordio_step);
 }
 
-bool sl_recordio_idx_load(sl_file_index *index, const char *path)
+bool sl_recordio_idx_load(sl_file_index *index, const sl_open_file *file)
 {
+    const char *path = file->handle.name.path;
     static const sl_index_text_kind kind = {sl_recordio_idx_parse, recordio_idx_matches};
     const size_t length = strlen(path);
     const bool named = sl_ends_with(path, ".rec");
@@ -208,7 +209,7 @@ bool sl_recordio_idx_load(sl_file_index *index, const char *path)
         char name[SL_PATH_BYTES];
         const int bytes = snprintf(name, sizeof(name), "%.*s.idx", (int)lengths[i], path);
         if (bytes >= 0 && (size_t)bytes < sizeof(name) &&
-            sl_index_text_load(index, path, name, &kind)) {
+            sl_index_text_load(index, file, name, &kind)) {
             return true;
         }
     }

@@ -15,6 +15,7 @@
 #include "error.h"
 #include "file_index.h"
 #include "split_bytes.h"
+#include "store.h"
 
 #define SL_RECORDIO_BYTES_MAX ((1U << 29) - 1U) /* of a record, joined */
 
@@ -34,15 +35,15 @@ sl_refusal sl_recordio_open(sl_recordio *record, sl_bytes bytes);
 size_t sl_recordio_peek(const sl_recordio *record, uint8_t *to, size_t bytes);
 
 /*
- * Walks the file at `path`. Blocks, for as long as reading its heads takes. Errors, naming file and
+ * Walks a file. Blocks, for as long as reading its heads takes. Errors, naming file and
  * offset: IO, CORRUPT (no RecordIO, damaged or cut short), UNSUPPORTED (a record of 2^29 bytes),
  * NOMEM.
  */
-sluice_status sl_recordio_walk(sl_file_index *index, const char *path, sluice_error *error);
+sluice_status sl_recordio_walk(sl_file_index *index, const sl_open_file *file, sluice_error *error);
 
-/* The index that MXNet left for the file at `path`: NAME.idx of NAME.rec, or NAME.rec.idx. False:
+/* The index that MXNet left for a file: NAME.idx of NAME.rec, or NAME.rec.idx. False:
  * there is none that can be used. */
-bool sl_recordio_idx_load(sl_file_index *index, const char *path);
+bool sl_recordio_idx_load(sl_file_index *index, const sl_open_file *file);
 /* Of such a text ("KEY\tOFFSET" for each record, in the order of the file), for a file of
  * `file_bytes`. */
 bool sl_recordio_idx_parse(sl_file_index *index, const char *text, size_t bytes,

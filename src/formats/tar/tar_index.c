@@ -40,7 +40,7 @@ typedef enum walk_pass {
 typedef struct walker {
     sl_file_index *index;
     const char *path;
-    sl_handle from;
+    sl_handle from;     /* the caller's, which stays open */
     sl_stream *stream;  /* NULL: the archive is not compressed */
     uint64_t end;       /* of the archive; UINT64_MAX: of a stream, not known yet */
     uint64_t window_at; /* of the bytes in the window */
@@ -341,7 +341,7 @@ static sluice_status begin_stream(walker *w, sl_packing packing, sluice_error *e
     index->packing = packing;
     w->end = UINT64_MAX;
     w->window_bytes = 0;
-    return sl_stream_open(&w->stream, w->path, &packed, CHUNKS, error);
+    return sl_stream_open_over(&w->stream, &w->from, &packed, CHUNKS, error);
 }
 
 /* What is compressed, by its first bytes. */
@@ -429,8 +429,9 @@ static sluice_status walk_open(walker *w, sluice_error *error)
     return status == SLUICE_OK && w->links.count > 0 ? walk_linked(w, error) : status;
 }
 
-sluice_status sl_tar_index_walk(sl_file_index *index, const char *path, sluice_error *error)
+sluice_status sl_tar_index_walk(sl_file_index *index, const sl_open_file *file, sluice_error *error)
 {
+    const char *path = file->handle.name.path;
     *index = (sl_file_index){.kind = SL_INDEX_TAR};
     walker *w = sl_malloc(sizeof(*w));
     if (w == NULL) {
@@ -439,13 +440,10 @@ sluice_status sl_tar_index_walk(sl_file_index *index, const char *path, sluice_e
     memset(w, 0, offsetof(walker, window));
     w->index = index;
     w->path = path;
-    sluice_status status =
-        sl_handle_open(&w->from, (sl_file_name){STAGE, path}, &index->file, error);
-    if (status == SLUICE_OK) {
-        status = walk_open(w, error);
-        sl_stream_close(w->stream);
-        sl_handle_close(&w->from);
-    }
+    w->from = file->handle;
+    index->file = file->identity;
+    const sluice_status status = walk_open(w, error);
+    sl_stream_close(w->stream);
     sl_tar_links_close(&w->links);
     sl_free(w);
     if (status < 0) {

@@ -14,14 +14,16 @@
 #define SL_TAR_INDEX_H
 
 #include "file_index.h"
+#include "store.h"
 
 /*
- * Walks the archive at `path`. Blocks, for as long as reading its headers takes, or unpacking it.
+ * Walks an archive. Blocks, for as long as reading its headers takes, or unpacking it.
  * Memory: 1.1 MiB, and of a compressed one that of a stream of 2 chunks (stream.h). Errors, naming
  * file and offset: IO, CORRUPT (no tar, damaged or cut short, members behind its end), UNSUPPORTED
  * (compressed in another way, more than SL_INDEX_NAMES_MAX extensions, too long ones, a sample
  * above SL_RECORD_BYTES_MAX), NOMEM.
  */
-sluice_status sl_tar_index_walk(sl_file_index *index, const char *path, sluice_error *error);
+sluice_status sl_tar_index_walk(sl_file_index *index, const sl_open_file *file,
+                                sluice_error *error);
 
 #endif

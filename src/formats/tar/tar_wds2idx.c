@@ -115,26 +115,23 @@ static bool is_zero_behind(const sl_handle *file, const sl_file_index *index)
 }
 
 /* Whether there are headers where some of the samples begin. */
-static bool wds2idx_matches(const sl_file_index *index, const char *path)
+static bool wds2idx_matches(const sl_file_index *index, const sl_open_file *file)
 {
-    sl_handle file;
-    if (sl_handle_open(&file, (sl_file_name){"dataset", path}, NULL, NULL) < 0) {
-        return false;
-    }
-    bool good = is_zero_behind(&file, index);
+    bool good = is_zero_behind(&file->handle, index);
     for (uint64_t i = 0; good && i < 3; i++) {
         uint8_t block[SL_TAR_BLOCK];
         const uint64_t sample = (index->samples - 1) * i / 2;
-        good = sl_handle_read(&file, block, sizeof(block), index->offsets[sample], NULL) >= 0 &&
+        good = sl_handle_read(&file->handle, block, sizeof(block), index->offsets[sample], NULL) >=
+                   0 &&
                sl_tar_is_header(block);
     }
-    sl_handle_close(&file);
     return good;
 }
 
-bool sl_tar_wds2idx_load(sl_file_index *index, const char *path)
+bool sl_tar_wds2idx_load(sl_file_index *index, const sl_open_file *file)
 {
     static const sl_index_text_kind kind = {sl_tar_wds2idx_parse, wds2idx_matches};
     char name[SL_PATH_BYTES];
-    return name_index(name, sizeof(name), path) && sl_index_text_load(index, path, name, &kind);
+    return name_index(name, sizeof(name), file->handle.name.path) &&
+           sl_index_text_load(index, file, name, &kind);
 }

@@ -13,9 +13,10 @@
 #define SL_TAR_WDS2IDX_H
 
 #include "file_index.h"
+#include "store.h"
 
-/* Of the archive at `path`. False: there is none that can be used. */
-bool sl_tar_wds2idx_load(sl_file_index *index, const char *path);
+/* Of an archive. False: there is none that can be used. */
+bool sl_tar_wds2idx_load(sl_file_index *index, const sl_open_file *file);
 
 /* Of such a text, for an archive of `file_bytes`. */
 bool sl_tar_wds2idx_parse(sl_file_index *index, const char *text, size_t bytes,

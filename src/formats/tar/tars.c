@@ -85,13 +85,6 @@ static bool tar_begins(sl_bytes head)
     return head.size >= SL_TAR_BLOCK && sl_tar_is_header(head.data);
 }
 
-static sl_packing tar_packing(const char *path)
-{
-    uint8_t first[SL_PACKING_LOOK_BYTES];
-    const size_t there = sl_store_look(path, first, sizeof(first));
-    return sl_packing_of((sl_bytes){first, there});
-}
-
 static const sl_record_reader tar_reader = {
     .format = "tar",
     .empty = "none of its files is called KEY.EXTENSION",
@@ -102,7 +95,7 @@ static const sl_record_reader tar_reader = {
               .begins = tar_begins,
               .load = sl_tar_wds2idx_load,
               .walk = sl_tar_index_walk,
-              .packing = tar_packing},
+              .packing = sl_packing_of},
     .bytes = sizeof(tar),
     .find_fields = tar_find_fields,
     .unpack = tar_unpack,

@@ -73,9 +73,9 @@ static sluice_status tfrecord_step(sl_record_walk *walk, uint64_t *at, sluice_er
     return sl_record_walk_skip(walk, at, SL_TFRECORD_FRAME, length, error);
 }
 
-sluice_status sl_tfrecord_walk(sl_file_index *index, const char *path, sluice_error *error)
+sluice_status sl_tfrecord_walk(sl_file_index *index, const sl_open_file *file, sluice_error *error)
 {
-    return sl_record_walk_file(index, SL_INDEX_TFRECORD, path, tfrecord_step, error);
+    return sl_record_walk_file(index, SL_INDEX_TFRECORD, file, tfrecord_step, error);
 }
 
 /* ---- indexes that DALI's tfrecord2idx wrote ---- */
@@ -103,13 +103,14 @@ bool sl_tfrecord_idx_parse(sl_file_index *index, const char *text, size_t bytes,
     return false;
 }
 
-static bool tfrecord_idx_matches(const sl_file_index *index, const char *path)
+static bool tfrecord_idx_matches(const sl_file_index *index, const sl_open_file *file)
 {
-    return sl_record_walk_matches(index, path, 3, tfrecord_step);
+    return sl_record_walk_matches(index, file, 3, tfrecord_step);
 }
 
-bool sl_tfrecord_idx_load(sl_file_index *index, const char *path)
+bool sl_tfrecord_idx_load(sl_file_index *index, const sl_open_file *file)
 {
+    const char *path = file->handle.name.path;
     static const sl_index_text_kind kind = {sl_tfrecord_idx_parse, tfrecord_idx_matches};
     static const char *const folders[] = {"", "idx/", "idx_files/"};
     const char *base = sl_path_name(path);
@@ -122,7 +123,7 @@ bool sl_tfrecord_idx_load(sl_file_index *index, const char *path)
         const int length = snprintf(name, sizeof(name), "%.*s%s%.*s.idx", folder_bytes, path,
                                     folders[i / 2], lengths[i % 2], base);
         if (length > 0 && (size_t)length < sizeof(name) &&
-            sl_index_text_load(index, path, name, &kind)) {
+            sl_index_text_load(index, file, name, &kind)) {
             return true;
         }
     }

@@ -12,6 +12,7 @@
 
 #include "error.h"
 #include "file_index.h"
+#include "store.h"
 
 #define SL_TFRECORD_HEAD  12U
 #define SL_TFRECORD_FRAME 16U /* head, and the checksum behind the bytes */
@@ -22,15 +23,15 @@ bool sl_tfrecord_head(const uint8_t head[SL_TFRECORD_HEAD], uint64_t *length);
 sl_refusal sl_tfrecord_open(sl_bytes record, sl_bytes *bytes);
 
 /*
- * Walks the file at `path`. Blocks, for as long as reading its headers takes. Errors, naming file
+ * Walks a file. Blocks, for as long as reading its headers takes. Errors, naming file
  * and offset: IO, CORRUPT (no TFRecord, damaged or cut short), UNSUPPORTED (compressed), NOMEM.
  */
-sluice_status sl_tfrecord_walk(sl_file_index *index, const char *path, sluice_error *error);
+sluice_status sl_tfrecord_walk(sl_file_index *index, const sl_open_file *file, sluice_error *error);
 
-/* The index that tfrecord2idx left for the file at `path`: NAME.idx beside it (behind its whole
+/* The index that tfrecord2idx left for a file: NAME.idx beside it (behind its whole
  * name or in place of its suffix), or in a folder idx or idx_files there. False: there is none
  * that can be used. */
-bool sl_tfrecord_idx_load(sl_file_index *index, const char *path);
+bool sl_tfrecord_idx_load(sl_file_index *index, const sl_open_file *file);
 /* Of such a text ("OFFSET SIZE" for each record), for a file of `file_bytes`. */
 bool sl_tfrecord_idx_parse(sl_file_index *index, const char *text, size_t bytes,
                            uint64_t file_bytes);
