@@ -133,7 +133,7 @@ static void large_scale_jitter(sluice_augment *r, double size)
 /* The longer side as large as the square's, the rest of it right and below. */
 static void large_scale_jitter_evaluation(sluice_augment *r, double size)
 {
-    ADD(r, "random_shortest_size", size, size);
+    ADD(r, "random_shortest_size", size, BILINEAR, size);
     ADD(r, "fixed_size_crop", size, size, 0, 123, 117, 104);
     as_imagenet(r);
 }

@@ -90,10 +90,10 @@ static sluice_status take_step(sluice_augment *r, input *in)
         return take_timm(r, in);
     }
     const sl_step_kind *kind = sl_step_kinds[what % sl_step_kind_count];
-    const uint32_t most = sl_step_argument_count(kind);
+    const uint32_t most = sl_step_number_count(kind);
     const uint32_t count = (uint32_t)take_bytes(in, 1) % (most + 1);
     for (uint32_t i = 0; i < count; i++) {
-        arguments[i] = take_argument(in, &kind->arguments[i]);
+        arguments[i] = take_argument(in, sl_step_argument_at(kind, i));
     }
     return kind->group == SL_GROUP_NO ? sluice_augment_add(r, kind->name, arguments, count)
                                       : sluice_augment_begin(r, kind->name, arguments, count);

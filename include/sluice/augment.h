@@ -112,11 +112,17 @@ typedef struct sluice_augment_argument {
     /* NULL, or what the numbers 0, 1, ... of a choice are called ("nearest", "bilinear"); a NULL
      * ends them. */
     const char *const *words;
+    /* 0: one number. Else a list, the step's last argument: at most that many numbers, each in the
+     * range. It is left out if it has none. */
+    uint32_t list_most;
+    uint32_t preset_count; /* of a list that is left out, in `presets` */
+    /* The list when it is left out; NULL: each number that is left out is `preset`. */
+    const double *presets;
 } sluice_augment_argument;
 
-#define SLUICE_AUGMENT_ARGUMENT_INIT                                  \
-    {                                                                 \
-        sizeof(sluice_augment_argument), 0, NULL, 0, 0, 0, 0, 0, NULL \
+#define SLUICE_AUGMENT_ARGUMENT_INIT                                              \
+    {                                                                             \
+        sizeof(sluice_augment_argument), 0, NULL, 0, 0, 0, 0, 0, NULL, 0, 0, NULL \
     }
 
 /*
@@ -129,9 +135,11 @@ SLUICE_API sluice_status sluice_augment_get_argument(uint32_t number, uint32_t a
                                                      sluice_augment_argument *result);
 
 /*
- * Adds step `name` behind those that there are, with its first `count` arguments (NULL for 0);
- * those left out have their presets. Numbers are as the functions below have them: sizes in pixels,
- * parts and probabilities from 0 to 1; a choice, as "interpolation", is its number (`words`).
+ * Adds step `name` behind those that there are, with the first `count` numbers of its arguments
+ * (NULL for 0); those left out have their presets. A list ("min_sizes") is the last argument and
+ * takes the numbers from its place on. Numbers are as the functions below have them: sizes in
+ * pixels, parts and probabilities from 0 to 1; a choice, as "interpolation", is its number
+ * (`words`).
  * Errors: INVALID (no such step, a group, too many arguments, one out of range or missing); STATE
  * when there are 48 steps already, 15 of that name (random_crop and random_resized_crop count as
  * one name, as they share their random numbers), or more than 128 operations that a picture may
@@ -143,7 +151,7 @@ SLUICE_API sluice_status sluice_augment_add(sluice_augment *recipe, const char *
 /*
  * Opens a group, as sluice_augment_add adds a step; what is added before it is closed, by end, is
  * in it, but "normalize", which cannot be. "sequence": all of it; "random_apply" (probability): all
- * or none; "random_choice" (a weight for each, of up to 16; 1 where none is given): one of those
+ * or none; "random_choice" (weights, a list of up to 16; 1 where none is given): one of those
  * that are directly in it, so that a group in it is drawn as a whole; "random_order": all, in a
  * random order. Groups may be in groups, 6 deep. The size behind a group must not depend on the
  * draw: all members of a choice come to the same one, and what may be left out or moved changes

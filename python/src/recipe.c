@@ -184,15 +184,38 @@ PyObject *recipe_timm_numbers(PyObject *module, PyObject *text)
     return made;
 }
 
+static PyObject *tuple_of_numbers(const double *numbers, uint32_t count)
+{
+    PyObject *made = PyTuple_New((Py_ssize_t)count);
+    int result = made == NULL ? -1 : 0;
+    for (uint32_t i = 0; result == 0 && i < count; i++) {
+        PyObject *number = PyFloat_FromDouble(numbers[i]);
+        result = number == NULL ? -1 : PyTuple_SetItem(made, (Py_ssize_t)i, number);
+    }
+    if (result < 0) {
+        Py_CLEAR(made);
+    }
+    return made;
+}
+
+/* What it is when it is left out: None, a number, or a tuple of numbers. */
+static PyObject *preset_of(const sluice_augment_argument *described)
+{
+    if (described->presets != NULL) {
+        return tuple_of_numbers(described->presets, described->preset_count);
+    }
+    return isnan(described->preset) ? Py_NewRef(Py_None) : PyFloat_FromDouble(described->preset);
+}
+
 static PyObject *describe_argument(uint32_t number, uint32_t argument)
 {
     sluice_augment_argument described = SLUICE_AUGMENT_ARGUMENT_INIT;
     (void)sluice_augment_get_argument(number, argument, &described);
-    const double least = described.least;
-    const double most = described.most;
-    return isnan(described.preset)
-               ? Py_BuildValue("(sOdd)", described.name, Py_None, least, most)
-               : Py_BuildValue("(sddd)", described.name, described.preset, least, most);
+    PyObject *preset = preset_of(&described);
+    const unsigned list_most = described.list_most;
+    return preset == NULL ? NULL
+                          : Py_BuildValue("(sNddI)", described.name, preset, described.least,
+                                          described.most, list_most);
 }
 
 /* A description of the step; NULL with an exception. */

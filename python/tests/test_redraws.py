@@ -112,6 +112,9 @@ def test_shared_looks_at_the_same_boxes(data):
         made = batch_of(data, iou([*before, *shared], [*before, *shared, T.RandomInvert(0.0)], a=of("student"), b=of("teacher", min_size=3)), "student", "teacher")
         if not any(isinstance(step, T.ColorJitter) for step in before):
             assert (made["student"] == made["teacher"]).all()
+    sizes = [T.Shared([T.RandomShortestSize([30, 40]), *CUT], 1)]  # a list before it, which is shorter than it may be
+    made = batch_of(data, iou(sizes, sizes, a=of("student"), b=of("teacher")), "student", "teacher")
+    assert (made["student"] == made["teacher"]).all()
     made = batch_of(data, iou(shared, shared), "student", "teacher")  # neither has boxes
     assert (made["student"] == made["teacher"]).all()
     keys = batch_of(data, iou([T.Shared(CUT, 1)], [T.Shared(CUT, 2)], a=of("student")), "student", "teacher")

@@ -65,7 +65,10 @@ sluice_status sluice_augment_get_argument(uint32_t number, uint32_t argument,
                                           .most = from->most,
                                           .preset = from->preset,
                                           .above_least = from->above,
-                                          .words = from->words};
+                                          .words = from->words,
+                                          .list_most = from->list_most,
+                                          .preset_count = from->preset_count,
+                                          .presets = from->presets};
     return sl_api_write_struct(result, &full, sizeof(full));
 }
 
@@ -84,7 +87,7 @@ static sluice_status refuse_count(sluice_augment *recipe, const sl_step_kind *ki
     (void)snprintf(text, sizeof(text),
                    arguments == NULL ? "arguments is NULL for a count of %u (it takes %u)"
                                      : "%u arguments, of %u at most",
-                   count, sl_step_argument_count(kind));
+                   count, sl_step_number_count(kind));
     return sl_recipe_refuse(recipe, SLUICE_INVALID, kind->name, text);
 }
 
@@ -95,7 +98,7 @@ sluice_status sluice_augment_add(sluice_augment *recipe, const char *name, const
     if (recipe == NULL || kind == NULL) {
         return refuse_name(recipe, "sluice_augment_add", "step", name);
     }
-    if (count > sl_step_argument_count(kind) || (count > 0 && arguments == NULL)) {
+    if (count > sl_step_number_count(kind) || (count > 0 && arguments == NULL)) {
         return refuse_count(recipe, kind, arguments, count);
     }
     return sl_recipe_add(recipe, name, kind, arguments, count);
@@ -108,7 +111,7 @@ sluice_status sluice_augment_begin(sluice_augment *recipe, const char *name,
     if (recipe == NULL || kind == NULL) {
         return refuse_name(recipe, "sluice_augment_begin", "group", name);
     }
-    if (count > sl_step_argument_count(kind) || (count > 0 && arguments == NULL)) {
+    if (count > sl_step_number_count(kind) || (count > 0 && arguments == NULL)) {
         return refuse_count(recipe, kind, arguments, count);
     }
     return sl_recipe_begin(recipe, name, kind, arguments, count);

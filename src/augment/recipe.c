@@ -49,20 +49,21 @@ static void describe_words(const sl_argument *argument, char *text, size_t bytes
 static void describe_range(const sl_argument *argument, char *text, size_t bytes)
 {
     const char *whole = argument->type == SL_NUMBER_WHOLE ? "a whole number " : "";
+    const char *of_each = argument->list_most > 0 ? "each of " : "";
     if (argument->type == SL_NUMBER_WORD) {
         describe_words(argument, text, bytes);
         return;
     }
     if (argument->most >= (double)FLT_MAX && !argument->above && argument->least == 0) {
-        (void)snprintf(text, bytes, "%s must be at least 0", argument->name);
+        (void)snprintf(text, bytes, "%s%s must be at least 0", of_each, argument->name);
     } else if (argument->most >= (double)FLT_MAX) {
-        (void)snprintf(text, bytes, "%s must be finite%s", argument->name,
+        (void)snprintf(text, bytes, "%s%s must be finite%s", of_each, argument->name,
                        argument->above ? " and above 0" : "");
     } else if (argument->above) {
-        (void)snprintf(text, bytes, "%s must be above %g and at most %g", argument->name,
+        (void)snprintf(text, bytes, "%s%s must be above %g and at most %g", of_each, argument->name,
                        argument->least, argument->most);
     } else {
-        (void)snprintf(text, bytes, "%s must be %sfrom %g to %g", argument->name, whole,
+        (void)snprintf(text, bytes, "%s%s must be %sfrom %g to %g", of_each, argument->name, whole,
                        argument->least, argument->most);
     }
 }
@@ -71,13 +72,18 @@ static void describe_range(const sl_argument *argument, char *text, size_t bytes
 static void check_arguments(const sl_step_kind *kind, const double *arguments, uint32_t given,
                             char *text, size_t bytes)
 {
-    const uint32_t count = sl_step_argument_count(kind);
+    const uint32_t count = sl_step_number_count(kind);
     text[0] = '\0';
     for (uint32_t i = 0; i < count && text[0] == '\0'; i++) {
-        if (i >= given && isnan(kind->arguments[i].preset)) {
-            (void)snprintf(text, bytes, "%s must be given", kind->arguments[i].name);
-        } else if (!recipe_in_range(&kind->arguments[i], arguments[i])) {
-            describe_range(&kind->arguments[i], text, bytes);
+        const sl_argument *argument = sl_step_argument_at(kind, i);
+        if (i >= given && isnan(arguments[i])) {
+            if (argument == &kind->arguments[i]) {
+                (void)snprintf(text, bytes, "%s must be given", argument->name);
+            }
+            break; /* a list ends */
+        }
+        if (!recipe_in_range(argument, arguments[i])) {
+            describe_range(argument, text, bytes);
         }
     }
     const char *mismatch =
@@ -96,8 +102,9 @@ static sluice_status take_arguments(sluice_augment *recipe, const char *call,
     char text[256];
     *step = (sl_recipe_step){.kind = kind, .given = kind->group != SL_GROUP_NO ? count : 0};
     for (uint32_t i = 0; i < SL_STEP_ARGUMENTS_MAX; i++) {
-        step->arguments[i] = i < count ? arguments[i] : kind->arguments[i].preset;
-        if (kind->arguments[i].type == SL_NUMBER_FLOAT &&
+        const sl_argument *argument = sl_step_argument_at(kind, i);
+        step->arguments[i] = i < count ? arguments[i] : sl_step_preset(kind, i, count);
+        if (argument != NULL && argument->type == SL_NUMBER_FLOAT &&
             fabs(step->arguments[i]) <= (double)FLT_MAX) {
             step->arguments[i] = (double)(float)step->arguments[i];
         }

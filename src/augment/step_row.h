@@ -49,6 +49,9 @@ enum { SL_SIDE_MAX = 16384 };
 /* A warp has no Lanczos. */
 #define SL_ARG_WARPED(preset) \
     "interpolation", SL_NUMBER_WORD, false, 0, SL_BICUBIC, preset, sl_resize_words
+/* A list of 1 to `most_numbers` numbers, which must be given, as a step's last argument. */
+#define SL_ARG_WHOLE_LIST(name, least, most, most_numbers) \
+    name, SL_NUMBER_WHOLE, false, least, most, SL_ARG_GIVEN, NULL, most_numbers
 /* Three arguments; sl_draw_fill reads them. */
 #define SL_ARG_FILL(preset)                              \
     {"fill_r", SL_NUMBER_WHOLE, false, 0, 255, preset},  \
@@ -71,6 +74,16 @@ void sl_step_size_unknown(const double *arguments, uint32_t *width, uint32_t *he
 uint32_t sl_step_two_operations(const double *arguments);
 
 /* ---- parts of draws ---- */
+
+/* Returns how many numbers a list has, of `most` at most. */
+static inline uint32_t sl_draw_list_count(const double *list, uint32_t most)
+{
+    uint32_t count = 0;
+    while (count < most && !isnan(list[count])) {
+        count++;
+    }
+    return count;
+}
 
 /* True if an event of that probability happens. */
 static inline bool sl_draw_happens(sl_drawing *drawing, double probability)

@@ -4,6 +4,7 @@
  */
 #include "steps.h"
 
+#include <math.h>
 #include <string.h>
 
 /* step_rows.inc has a line for each step, in the order of CMakeLists.txt. */
@@ -36,6 +37,33 @@ uint32_t sl_step_argument_count(const sl_step_kind *kind)
         count++;
     }
     return count;
+}
+
+uint32_t sl_step_number_count(const sl_step_kind *kind)
+{
+    const uint32_t count = sl_step_argument_count(kind);
+    const bool has_list = count > 0 && kind->arguments[count - 1].list_most > 0;
+    return has_list ? count - 1 + kind->arguments[count - 1].list_most : count;
+}
+
+const sl_argument *sl_step_argument_at(const sl_step_kind *kind, uint32_t place)
+{
+    const uint32_t count = sl_step_argument_count(kind);
+    if (place >= sl_step_number_count(kind)) {
+        return NULL;
+    }
+    return &kind->arguments[place < count ? place : count - 1];
+}
+
+double sl_step_preset(const sl_step_kind *kind, uint32_t place, uint32_t given)
+{
+    const sl_argument *argument = sl_step_argument_at(kind, place);
+    if (argument == NULL || argument->presets == NULL) {
+        return argument != NULL ? argument->preset : 0;
+    }
+    const uint32_t first = (uint32_t)(argument - kind->arguments);
+    const bool is_preset = given <= first && place - first < argument->preset_count;
+    return is_preset ? argument->presets[place - first] : (double)NAN;
 }
 
 const char *sl_step_stage_name(sl_step_stage stage)

@@ -25,9 +25,9 @@
 #include <sluice/augment.h>
 
 enum {
-    SL_STEP_ARGUMENTS_MAX = 16,
-    SL_STREAMS = 64,      /* of rows */
-    SL_STREAM_STEPS = 15, /* in a recipe, of one stream */
+    SL_STEP_ARGUMENTS_MAX = 16, /* and numbers of them all, those of a list counted one by one */
+    SL_STREAMS = 64,            /* of rows */
+    SL_STREAM_STEPS = 15,       /* in a recipe, of one stream */
 };
 
 /* Instead of a width and a height: those of the pictures of the batch. */
@@ -59,6 +59,12 @@ typedef struct sl_argument {
     double least, most;
     double preset;            /* where it is left out; NaN: it must be given, as all before it */
     const char *const *words; /* of a WORD, `most` + 1 of them */
+    /* Of a list, which is a step's last argument: the most numbers of it. 0: it is one number. */
+    uint32_t list_most;
+    /* The list where it is left out, of `preset_count` numbers. NULL: `preset` is each number that
+     * is left out; it must be given if that is NaN. */
+    const double *presets;
+    uint32_t preset_count;
 } sl_argument;
 
 /* Which of the steps in a group are drawn. */
@@ -70,7 +76,8 @@ typedef enum sl_group {
     SL_GROUP_ORDER     /* all, in a random order */
 } sl_group;
 
-/* Of the arguments in the table's order, which are in range. */
+/* Of the numbers of the arguments in the table's order, which are in range. NaN ends a list that is
+ * shorter than it may be. */
 typedef sluice_status sl_step_draw(const double *arguments, sl_drawing *drawing);
 
 typedef struct sl_step_kind {
@@ -115,6 +122,13 @@ sluice_status sl_timm_arguments(const char *text, double arguments[SL_STEP_ARGUM
 /* NULL: there is none. */
 const sl_step_kind *sl_step_find(const char *name);
 uint32_t sl_step_argument_count(const sl_step_kind *kind);
+/* Returns how many numbers its arguments are at most. */
+uint32_t sl_step_number_count(const sl_step_kind *kind);
+/* The argument that number `place` belongs to; NULL: there is none. */
+const sl_argument *sl_step_argument_at(const sl_step_kind *kind, uint32_t place);
+/* Returns number `place` where the first `given` ones are given, and it is not. NaN: there is none,
+ * behind the end of a list or because the argument must be given. 0 behind the last argument. */
+double sl_step_preset(const sl_step_kind *kind, uint32_t place, uint32_t given);
 /* "geometry", "flip", "color", "filter", "policy", "group", "normalize", "batch" */
 const char *sl_step_stage_name(sl_step_stage stage);
 

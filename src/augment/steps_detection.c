@@ -26,25 +26,18 @@ static sluice_status resize_to(sl_drawing *drawing, double width, double height,
 
 /* ---- random shortest size ---- */
 
-enum { SHORTEST_MAX_SIZE, SHORTEST_SIZES, SHORTEST_INTERPOLATION = SHORTEST_SIZES + 14 };
-
-/* The sizes that are given, in their order. */
-static uint32_t shortest_sizes(const double *arguments, double sizes[])
-{
-    uint32_t count = 0;
-    for (uint32_t i = SHORTEST_SIZES; i < SHORTEST_INTERPOLATION; i++) {
-        if (arguments[i] > 0) {
-            sizes[count++] = arguments[i];
-        }
-    }
-    return count;
-}
+enum {
+    SHORTEST_MAX_SIZE,
+    SHORTEST_INTERPOLATION,
+    SHORTEST_SIZES,
+    SHORTEST_MOST = SL_STEP_ARGUMENTS_MAX - SHORTEST_SIZES
+};
 
 /* torchvision's RandomShortestSize */
 static sluice_status draw_random_shortest_size(const double *arguments, sl_drawing *drawing)
 {
-    double sizes[SHORTEST_INTERPOLATION];
-    const uint32_t count = shortest_sizes(arguments, sizes);
+    const double *sizes = arguments + SHORTEST_SIZES;
+    const uint32_t count = sl_draw_list_count(sizes, SHORTEST_MOST);
     const double width = drawing->width;
     const double height = drawing->height;
     const double size = sizes[sl_random_below(&drawing->random, count)];
@@ -63,21 +56,8 @@ SL_STEP(random_shortest_size) = {
     .stage = SL_STAGE_GEOMETRY,
     .stream = 34,
     .arguments = {{SL_ARG_WHOLE("max_size", 0, SL_SIDE_MAX, SL_ARG_GIVEN)},
-                  {SL_ARG_SIDE("min_size_1")},
-                  {SL_ARG_BORDER("min_size_2")},
-                  {SL_ARG_BORDER("min_size_3")},
-                  {SL_ARG_BORDER("min_size_4")},
-                  {SL_ARG_BORDER("min_size_5")},
-                  {SL_ARG_BORDER("min_size_6")},
-                  {SL_ARG_BORDER("min_size_7")},
-                  {SL_ARG_BORDER("min_size_8")},
-                  {SL_ARG_BORDER("min_size_9")},
-                  {SL_ARG_BORDER("min_size_10")},
-                  {SL_ARG_BORDER("min_size_11")},
-                  {SL_ARG_BORDER("min_size_12")},
-                  {SL_ARG_BORDER("min_size_13")},
-                  {SL_ARG_BORDER("min_size_14")},
-                  {SL_ARG_RESIZED(SL_BILINEAR)}},
+                  {SL_ARG_RESIZED(SL_BILINEAR)},
+                  {SL_ARG_WHOLE_LIST("min_sizes", 1, SL_SIDE_MAX, SHORTEST_MOST)}},
     .size = sl_step_size_unknown,
     .draw = draw_random_shortest_size};
 

@@ -19,14 +19,14 @@ enum {
     IOU_ASPECT_MAX,
     IOU_TRIALS,
     IOU_OPTIONS,
-    IOU_OPTIONS_END = 16
+    IOU_OPTIONS_MOST = SL_STEP_ARGUMENTS_MAX - IOU_OPTIONS
 };
 enum { ROUNDS = 50, LOOKS = 1 << 18, TRIALS_MAX = 500 };
 /* Two numbers of 32 bits for each of a trial's four, of the 2^18 that a stream has. */
 _Static_assert(ROUNDS *(2 + 8 * TRIALS_MAX) < 1 << 18, "a stream holds all trials");
 
-/* -1: none */
-#define OPTION(name, preset) name, SL_NUMBER_REAL, false, -1, 1, preset
+/* torchvision's */
+static const double preset_options[] = {0, 0.1, 0.3, 0.5, 0.7, 0.9, 1};
 
 /* Of the sides [0, 1]; false: it has not the shape, or no pixel. */
 static bool draw_window(const double *arguments, sl_drawing *drawing, sl_rect *window)
@@ -84,14 +84,8 @@ static double largest_iou(const sl_drawing *drawing, const sl_rect *window)
 
 static double draw_option(const double *arguments, sl_random *random)
 {
-    double options[IOU_OPTIONS_END];
-    uint32_t count = 0;
-    for (uint32_t i = IOU_OPTIONS; i < IOU_OPTIONS_END; i++) {
-        if (arguments[i] >= 0) {
-            options[count++] = arguments[i];
-        }
-    }
-    return options[sl_random_below(random, count)];
+    const uint32_t count = sl_draw_list_count(arguments + IOU_OPTIONS, IOU_OPTIONS_MOST);
+    return arguments[IOU_OPTIONS + sl_random_below(random, count)];
 }
 
 static sluice_status draw_random_iou_crop(const double *arguments, sl_drawing *drawing)
@@ -123,20 +117,12 @@ static sluice_status draw_random_iou_crop(const double *arguments, sl_drawing *d
 
 static const char *random_iou_crop_mismatch(const double *arguments)
 {
-    bool any = false;
-    for (uint32_t i = IOU_OPTIONS; i < IOU_OPTIONS_END; i++) {
-        if (arguments[i] < 0 && arguments[i] != -1) {
-            return "an option must be from 0 to 1, or -1: none";
-        }
-        any = any || arguments[i] >= 0;
-    }
     if (arguments[IOU_SCALE_MIN] > arguments[IOU_SCALE_MAX]) {
         return "scale_min must be at most scale_max";
     }
-    if (arguments[IOU_ASPECT_MIN] > arguments[IOU_ASPECT_MAX]) {
-        return "ratio_min must be at most ratio_max";
-    }
-    return any ? NULL : "one option at least must be from 0 to 1";
+    return arguments[IOU_ASPECT_MIN] > arguments[IOU_ASPECT_MAX]
+               ? "ratio_min must be at most ratio_max"
+               : NULL;
 }
 
 SL_STEP(random_iou_crop) = {
@@ -150,17 +136,8 @@ SL_STEP(random_iou_crop) = {
                   {SL_ARG_RATIO("ratio_min", 0.5)},
                   {SL_ARG_RATIO("ratio_max", 2)},
                   {SL_ARG_WHOLE("trials", 1, TRIALS_MAX, 40)},
-                  {OPTION("option_1", 0)},
-                  {OPTION("option_2", 0.1)},
-                  {OPTION("option_3", 0.3)},
-                  {OPTION("option_4", 0.5)},
-                  {OPTION("option_5", 0.7)},
-                  {OPTION("option_6", 0.9)},
-                  {OPTION("option_7", 1)},
-                  {OPTION("option_8", -1)},
-                  {OPTION("option_9", -1)},
-                  {OPTION("option_10", -1)},
-                  {OPTION("option_11", -1)}},
+                  {"options", SL_NUMBER_REAL, false, 0, 1, 0, NULL, IOU_OPTIONS_MOST,
+                   preset_options, sizeof(preset_options) / sizeof(preset_options[0])}},
     .mismatch = random_iou_crop_mismatch,
     .size = sl_step_size_unknown,
     .looks = true,

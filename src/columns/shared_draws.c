@@ -9,6 +9,8 @@
 
 #include "error.h"
 
+#include <math.h>
+
 #define STAGE "columns"
 
 /* ---- boxes that are drawn again ---- */
@@ -122,7 +124,8 @@ static bool have_same_arguments(const sl_recipe_step *a, const sl_recipe_step *b
 {
     bool same = true;
     for (uint32_t i = 0; i < SL_STEP_ARGUMENTS_MAX; i++) {
-        same = same && a->arguments[i] == b->arguments[i];
+        const bool both_end = isnan(a->arguments[i]) && isnan(b->arguments[i]); /* lists */
+        same = same && (both_end || a->arguments[i] == b->arguments[i]);
     }
     return same;
 }

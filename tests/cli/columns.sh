@@ -114,6 +114,11 @@ for command in bench view; do
     refuses 2 'expected nearest, bilinear, bicubic' "$command" packed --augment random_rotation:0:9:lanczos
     refuses 2 'augment: timm:rand-q9: ' "$command" packed --augment timm:rand-q9
     refuses 2 'more weights than steps' "$command" packed --augment 'random_choice:1:2:3(random_flip+random_invert)'
+    refuses 2 'write the list weights=VALUE:VALUE' "$command" packed --augment 'random_choice:weight_1=2(random_flip+random_invert)'
+    refuses 2 'random_shortest_size has no argument "min_size_14": write the list min_sizes=' "$command" packed --augment random_shortest_size:0:min_size_14=96
+    refuses 2 'options of random_iou_crop is given twice' "$command" packed --augment random_iou_crop:options=0.1:trials=3:0.5
+    refuses 2 'min_sizes of random_shortest_size takes 14 numbers at most' "$command" packed --augment "random_shortest_size:0:min_sizes=$(seq 40 54 | paste -sd:)"
+    refuses 2 'each of min_sizes must be a whole number from 1' "$command" packed --augment random_shortest_size:0:min_sizes=96:0
     refuses 2 'an argument of random_flip is empty' "$command" packed --augment random_flip:
     refuses 2 'an argument of pad is empty' "$command" packed --augment 'random_choice(pad::8+random_flip)'
 done

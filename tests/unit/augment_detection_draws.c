@@ -75,7 +75,8 @@ static void step(const question *q)
     const sl_step_kind *kind = sl_step_find(q->words[1]);
     const sl_draw_key key = {.seed = 9, .epoch = 2, .sample = (uint64_t)number(q, 2)};
     for (uint32_t i = 0; i < SL_STEP_ARGUMENTS_MAX; i++) {
-        arguments[i] = 4 + i < q->count ? number(q, 4 + i) : kind->arguments[i].preset;
+        arguments[i] =
+            4 + i < q->count ? number(q, 4 + i) : sl_step_preset(kind, i, (uint32_t)q->count - 4);
     }
     drawing.random = sl_recipe_random(&key, kind->stream);
     sl_random again = drawing.random;

@@ -68,7 +68,7 @@ def judge_shortest_sizes(program, r):
         sizes = [r.randint(1, 1500) for _ in range(r.choice([1, 1, 2, 5, 14]))]
         most = r.choice([0, r.randint(1, 2000)])
         program.tell("begin", width, height, 0)
-        numbers, drawn = program.step("random_shortest_size", sample, 8, most, *sizes, *[0] * (14 - len(sizes)))
+        numbers, drawn = program.step("random_shortest_size", sample, 8, most, 1, *sizes)
         ratio = sizes[numbers.below(len(sizes))] / min(height, width)
         if most:
             ratio = min(ratio, most / max(height, width))
@@ -240,10 +240,8 @@ def judge_iou_crops(program, r):
         options = r.choice([OPTIONS, (0.5,), (0.0,), (0.99, 0.7), (0.2, 1.0)])
         trials = r.choice([40, 3])
         program.tell("begin", width, height, 0, *sum(boxes, []))
-        filled = [*options, *[-1] * (11 - len(options))]
-        r.shuffle(filled)
-        options = [option for option in filled if option >= 0]
-        numbers, drawn = program.step("random_iou_crop", sample, 17000 if boxes else 1, *scale, *aspect, trials, *filled)
+        options = r.sample(options, len(options))
+        numbers, drawn = program.step("random_iou_crop", sample, 17000 if boxes else 1, *scale, *aspect, trials, *options)
         close = []
         there = [box for box in (clipped(box, (width, height)) for box in boxes) if box]
         crop = iou_crop(numbers, (width, height), there if boxes else [], scale, aspect, trials, options, close)

@@ -36,11 +36,16 @@ static void expect_refused(const char *name, const double *arguments, size_t cou
 TEST(bad_arguments_are_named)
 {
     expect_refused("random_shortest_size", NULL, 0, "max_size must be given");
-    expect_refused("random_shortest_size", NUMBERS(0), "min_size_1 must be given");
-    expect_refused("random_shortest_size", NUMBERS(0, 0), "min_size_1 must be a whole number");
-    expect_refused("random_shortest_size", NUMBERS(0, NAN), "min_size_1");
-    expect_refused("random_shortest_size", NUMBERS(20000, 8), "max_size must be a whole number");
-    expect_refused("random_shortest_size", NUMBERS(0, 8, 8.5), "min_size_2");
+    expect_refused("random_shortest_size", NUMBERS(0), "min_sizes must be given");
+    expect_refused("random_shortest_size", NUMBERS(0, 1, 0),
+                   "each of min_sizes must be a whole number");
+    expect_refused("random_shortest_size", NUMBERS(0, 1, NAN), "min_sizes");
+    expect_refused("random_shortest_size", NUMBERS(20000, 1, 8), "max_size must be a whole number");
+    expect_refused("random_shortest_size", NUMBERS(0, 1, 8, 8.5), "min_sizes");
+    expect_refused("random_shortest_size", NUMBERS(0, 96, 144), "interpolation must be nearest");
+    expect_refused("random_shortest_size",
+                   NUMBERS(0, 1, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8),
+                   "17 arguments, of 16 at most");
     expect_refused("scale_jitter", NUMBERS(8, 8, 2, 1), "scale_min must be at most scale_max");
     expect_refused("scale_jitter", NUMBERS(8, 8, 0), "scale_min must be above 0");
     expect_refused("scale_jitter", NUMBERS(8, 8, NAN), "scale_min");
@@ -61,10 +66,9 @@ TEST(bad_arguments_are_named)
     expect_refused("random_iou_crop", NUMBERS(0.3, 1, 2, 1), "ratio_min must be at most ratio_max");
     expect_refused("random_iou_crop", NUMBERS(0.3, 1, 0.5, 2, 0), "trials");
     expect_refused("random_iou_crop", NUMBERS(0.3, 1, 0.5, 2, 501), "trials");
-    expect_refused("random_iou_crop", NUMBERS(0.3, 1, 0.5, 2, 40, -0.5), "0 to 1, or -1");
-    expect_refused("random_iou_crop", NUMBERS(0.3, 1, 0.5, 2, 40, NAN), "option_1");
-    expect_refused("random_iou_crop", NUMBERS(0.3, 1, 0.5, 2, 40, -1, -1, -1, -1, -1, -1, -1),
-                   "one option at least");
+    expect_refused("random_iou_crop", NUMBERS(0.3, 1, 0.5, 2, 40, -1),
+                   "each of options must be from 0 to 1");
+    expect_refused("random_iou_crop", NUMBERS(0.3, 1, 0.5, 2, 40, 0.5, NAN), "options");
 }
 
 /* What leaves the size open is named, with what to add. */
@@ -77,10 +81,13 @@ TEST(open_sizes_are_refused_when_drawn)
         sluice_augment *r = recipe_make();
         sluice_error error = SLUICE_ERROR_INIT;
         const double sides[2] = {SIDE, SIDE};
+        const double shortest[3] = {SIDE, SL_BILINEAR, SIDE};
         char behind[64];
         const bool sized = strstr(names[i], "zoom") == NULL && strstr(names[i], "iou") == NULL;
         const uint32_t count = strcmp(names[i], "resize_shorter") == 0 ? 1 : sized ? 2 : 0;
-        assert_int_equal(sluice_augment_add(r, names[i], sides, count), SLUICE_OK);
+        assert_int_equal(i == 0 ? sluice_augment_add(r, names[i], shortest, 3)
+                                : sluice_augment_add(r, names[i], sides, count),
+                         SLUICE_OK);
         assert_int_equal(sluice_augment_add(r, "random_flip", NULL, 0), SLUICE_OK);
         assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 1}, 30, 20, &params, &error),
                          SLUICE_INVALID);
@@ -101,7 +108,8 @@ TEST(pictures_that_become_too_large)
         const char *name;
         double arguments[5];
         uint32_t count;
-    } cases[] = {{"random_shortest_size", {0, 16384}, 2}, {"random_zoom_out", {1000, 1000, 1}, 3}};
+    } cases[] = {{"random_shortest_size", {0, 1, 16384}, 3},
+                 {"random_zoom_out", {1000, 1000, 1}, 3}};
     static sl_params params;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         sluice_augment *r = recipe_make();
@@ -122,7 +130,7 @@ TEST(pictures_that_become_too_large)
 TEST(each_size_as_often)
 {
     uint32_t seen[3] = {0};
-    sluice_augment *r = recipe_of_step("random_shortest_size", NUMBERS(0, 20, 30, 50));
+    sluice_augment *r = recipe_of_step("random_shortest_size", NUMBERS(0, 1, 20, 30, 50));
     assert_int_equal(sluice_augment_add(r, "center_crop", NUMBERS(8, 8)), SLUICE_OK);
     for (uint64_t i = 0; i < DRAWS; i++) {
         const uint32_t side = recipe_draw_step(r, i)->geometries[0].box.virtual_height;
@@ -242,7 +250,7 @@ TEST(windows_that_cannot_be_found)
     static const float odd[4][4] = {
         {NAN, 0, 10, 10}, {10, 10, 5, 20}, {-50, -50, -10, -10}, {-INFINITY, 0, INFINITY, NAN}};
     static const float corner[1][4] = {{0, 0, 2, 2}};
-    sluice_augment *r = recipe_of_iou(NUMBERS(0.3, 1, 0.5, 2, 500, 0.9, -1, -1, -1, -1, -1, -1));
+    sluice_augment *r = recipe_of_iou(NUMBERS(0.3, 1, 0.5, 2, 500, 0.9));
     for (uint32_t i = 0; i < sizeof(many) / sizeof(many[0]); i++) {
         many[i][2] = many[i][3] = 1;
     }
@@ -262,14 +270,14 @@ TEST(boxes_are_looked_at_where_they_are)
 {
     static const float left[1][4] = {{0, 0, 90, 300}};
     static const float right[1][4] = {{210, 10, 390, 290}};
-    const double options[12] = {0.3, 1, 0.5, 2, 40, 0.5, -1, -1, -1, -1, -1, -1};
     static sl_params params;
     sluice_augment *r = recipe_make();
     uint32_t cut = 0;
     assert_int_equal(sluice_augment_add(r, "center_crop", NUMBERS(200, 300)), SLUICE_OK);
     assert_int_equal(sluice_augment_add(r, "pad", NUMBERS(0, 0, 200, 0)), SLUICE_OK);
     assert_int_equal(sluice_augment_add(r, "random_flip", NUMBERS(1)), SLUICE_OK);
-    assert_int_equal(sluice_augment_add(r, "random_iou_crop", options, 12), SLUICE_OK);
+    assert_int_equal(sluice_augment_add(r, "random_iou_crop", NUMBERS(0.3, 1, 0.5, 2, 40, 0.5)),
+                     SLUICE_OK);
     assert_int_equal(sluice_augment_add(r, "resize", NUMBERS(30, 30)), SLUICE_OK);
     for (uint64_t i = 0; i < 100; i++) {
         for (uint32_t side = 0; side < 2; side++) {

@@ -134,7 +134,7 @@ static sluice_status add_listed(sluice_augment *recipe, const sluice_augment_ste
 
 /* The argument's own name in the refusal of what it cannot be. */
 static void refuse_numbers(const sluice_augment_step *step, const sluice_augment_argument *a,
-                           uint32_t place, const double *numbers)
+                           uint32_t place, const double *numbers, uint32_t count)
 {
     const double bad[] = {NAN,
                           -INFINITY,
@@ -148,7 +148,7 @@ static void refuse_numbers(const sluice_augment_step *step, const sluice_augment
         memcpy(wrong, numbers, sizeof(wrong));
         wrong[place] = bad[k];
         sluice_augment *other = make_recipe();
-        assert_int_equal(add_listed(other, step, wrong, step->arguments), SLUICE_INVALID);
+        assert_int_equal(add_listed(other, step, wrong, count), SLUICE_INVALID);
         expect_error(other, SLUICE_INVALID, step->name, a->name);
         assert_int_equal(other->count, 0);
         assert_int_equal(other->depth, 0);
@@ -156,7 +156,8 @@ static void refuse_numbers(const sluice_augment_step *step, const sluice_augment
     }
 }
 
-/* What is listed can be added, at the end of its ranges and not beyond. */
+/* What is listed can be added, lists as long as they may be, at the end of its ranges and not
+ * beyond. */
 TEST(every_step_is_listed)
 {
     sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
@@ -171,6 +172,12 @@ TEST(every_step_is_listed)
             assert_int_equal(sluice_augment_get_argument(number, i, &a), SLUICE_OK);
             assert_true(a.least < a.most && strlen(a.name) > 0);
             assert_true(isnan(a.preset) || (a.preset >= a.least && a.preset <= a.most));
+            assert_true(a.list_most == 0 || i + 1 == step.arguments);
+            assert_true(a.preset_count <= a.list_most);
+            assert_int_equal(a.preset_count > 0, a.presets != NULL);
+            for (uint32_t p = 0; p < a.preset_count; p++) {
+                assert_true(a.presets[p] >= a.least && a.presets[p] <= a.most);
+            }
             for (uint32_t w = 0; a.words != NULL && w <= (uint32_t)a.most; w++) {
                 assert_true(strlen(a.words[w]) > 0);
             }
@@ -179,16 +186,21 @@ TEST(every_step_is_listed)
                 strcmp(a.name, "max_size") == 0 || strcmp(a.name, "cutmix_min") == 0;
             numbers[i] = is_above ? 0 : a.most;
         }
+        const uint32_t count = step.arguments + (a.list_most > 0 ? a.list_most - 1 : 0);
         assert_int_equal(sluice_augment_get_argument(number, step.arguments, &a), SLUICE_INVALID);
-        assert_int_equal(add_listed(r, &step, numbers, step.arguments), SLUICE_OK);
-        for (uint32_t i = 0; i < step.arguments; i++) {
-            assert_int_equal(sluice_augment_get_argument(number, i, &a), SLUICE_OK);
-            refuse_numbers(&step, &a, i, numbers);
+        for (uint32_t i = step.arguments; i < count; i++) { /* of a list, which is the last */
+            numbers[i] = a.most;
         }
-        assert_int_equal(add_listed(r, &step, numbers, step.arguments + 1), SLUICE_INVALID);
-        assert_int_equal(step.is_group != 0
-                             ? sluice_augment_add(r, step.name, numbers, step.arguments)
-                             : sluice_augment_begin(r, step.name, numbers, step.arguments),
+        assert_int_equal(add_listed(r, &step, numbers, count), SLUICE_OK);
+        for (uint32_t i = 0; i < count; i++) {
+            const uint32_t last = step.arguments - 1;
+            assert_int_equal(sluice_augment_get_argument(number, i < last ? i : last, &a),
+                             SLUICE_OK);
+            refuse_numbers(&step, &a, i, numbers, count);
+        }
+        assert_int_equal(add_listed(r, &step, numbers, count + 1), SLUICE_INVALID);
+        assert_int_equal(step.is_group != 0 ? sluice_augment_add(r, step.name, numbers, count)
+                                            : sluice_augment_begin(r, step.name, numbers, count),
                          SLUICE_INVALID);
         sluice_augment_destroy(r);
     }

@@ -57,9 +57,6 @@ static double random_argument(sl_random *random, const sl_argument *a)
     if (a->type == SL_NUMBER_WHOLE || a->type == SL_NUMBER_WORD) {
         value = floor(value);
     }
-    if (strncmp(a->name, "option_", 7) == 0 && value < 0) {
-        value = -1; /* the only one below 0 that means something */
-    }
     return fmin(fmax(value, a->least), a->most);
 }
 
@@ -67,11 +64,13 @@ static double random_argument(sl_random *random, const sl_argument *a)
 static void add_random(sluice_augment *r, sl_random *random, const sl_step_kind *kind)
 {
     const sluice_augment before = *r;
-    const uint32_t count = sl_step_argument_count(kind);
+    const uint32_t most = sl_step_number_count(kind);
+    const uint32_t least = sl_step_argument_count(kind);
     for (int tries = 0; tries < 1000; tries++) {
         double arguments[SL_STEP_ARGUMENTS_MAX];
+        const uint32_t count = least + sl_random_below(random, most - least + 1);
         for (uint32_t i = 0; i < count; i++) {
-            arguments[i] = random_argument(random, &kind->arguments[i]);
+            arguments[i] = random_argument(random, sl_step_argument_at(kind, i));
         }
         if (sluice_augment_add(r, kind->name, arguments, count) == SLUICE_OK) {
             return;

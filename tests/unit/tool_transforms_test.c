@@ -240,10 +240,26 @@ static int write_sheet(void)
 
 /* ---- what arguments are said to be ---- */
 
+static size_t put_list(char *text, size_t bytes, const sluice_augment_argument *a)
+{
+    size_t used = (size_t)snprintf(text, bytes, "%s...", a->name);
+    for (uint32_t i = 0; i < a->preset_count && used < bytes; i++) {
+        used +=
+            (size_t)snprintf(text + used, bytes - used, "%s%g", i == 0 ? "=" : ":", a->presets[i]);
+    }
+    if (a->preset_count == 0 && !isnan(a->preset) && used < bytes) {
+        used += (size_t)snprintf(text + used, bytes - used, "=%g", a->preset);
+    }
+    return used;
+}
+
 static size_t put_argument(char *text, size_t bytes, const sluice_augment_argument *a)
 {
     const bool fill = strcmp(a->name, "fill_r") == 0;
     const char *name = fill ? "fill" : a->name;
+    if (a->list_most > 0) {
+        return put_list(text, bytes, a);
+    }
     if (isnan(a->preset)) {
         return (size_t)snprintf(text, bytes, "%s", name);
     }
@@ -252,50 +268,19 @@ static size_t put_argument(char *text, size_t bytes, const sluice_augment_argume
                : (size_t)snprintf(text, bytes, "%s=%g", name, a->preset);
 }
 
-/* Lists are of "weight_1", "min_size_1", "option_1" and so on. The argument's number in one, or 0.
- */
-static uint32_t number_in_list(const char *name)
-{
-    static const char *const lists[] = {"weight_", "min_size_", "option_"};
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-        const size_t length = strlen(lists[i]);
-        if (strncmp(name, lists[i], length) == 0) {
-            return (uint32_t)strtoul(name + length, NULL, 10);
-        }
-    }
-    return 0;
-}
-
-/* Whether the argument behind it is in a list, too. */
-static bool list_goes_on(uint32_t number, uint32_t argument)
-{
-    sluice_augment_argument next = SLUICE_AUGMENT_ARGUMENT_INIT;
-    return sluice_augment_get_argument(number, argument + 1, &next) == SLUICE_OK &&
-           number_in_list(next.name) > 0;
-}
-
-/* "width, height, interpolation=bilinear": fill_r, _g and _b as one, of a list what must be given
- * and one more, and its last. */
+/* "width, height, interpolation=bilinear": fill_r, _g and _b as one; "weights...=1": a list. */
 static void describe(uint32_t number, const sluice_augment_step *step, char *text, size_t bytes)
 {
     size_t used = 0;
-    double first_preset = 0; /* of a list */
     (void)snprintf(text, bytes, "none");
     for (uint32_t i = 0; i < step->arguments; i++) {
         sluice_augment_argument a = SLUICE_AUGMENT_ARGUMENT_INIT;
         assert_int_equal(sluice_augment_get_argument(number, i, &a), SLUICE_OK);
-        const uint32_t in_list = number_in_list(a.name);
-        const uint32_t shown = isnan(first_preset) ? 2 : 1;
-        first_preset = in_list == 1 ? a.preset : first_preset;
-        const bool within = in_list > 1 && list_goes_on(number, i);
-        if (strcmp(a.name, "fill_g") == 0 || strcmp(a.name, "fill_b") == 0 ||
-            (within && in_list > shown + 1)) {
+        if (strcmp(a.name, "fill_g") == 0 || strcmp(a.name, "fill_b") == 0) {
             continue;
         }
-        const bool left_out = within && in_list == shown + 1;
-        used += (size_t)snprintf(text + used, bytes - used, "%s%s", i > 0 ? ", " : "",
-                                 left_out ? "..." : "");
-        used += left_out ? 0 : put_argument(text + used, bytes - used, &a);
+        used += (size_t)snprintf(text + used, bytes - used, "%s", i > 0 ? ", " : "");
+        used += put_argument(text + used, bytes - used, &a);
         assert_true(used < bytes);
     }
 }

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from .._types import Fill, Size, Values
 
-SIZES = 14  # of a random_shortest_size
-OPTIONS = 11  # of a random_iou_crop
+SIZES = _values.LISTS["random_shortest_size"]
+OPTIONS = _values.LISTS["random_iou_crop"]
 POSITIONS = ("center", "top-left")
 
 
@@ -42,8 +42,7 @@ class RandomShortestSize(Transform):
         _values.antialias(antialias, self.interpolation)
 
     def _step(self):
-        rest = (0,) * (SIZES - len(self.min_size))
-        return (self._name, self.max_size or 0, *self.min_size, *rest, self.interpolation)
+        return (self._name, self.max_size or 0, self.interpolation, *self.min_size)
 
 
 class ScaleJitter(Transform):
@@ -201,4 +200,4 @@ class RandomIoUCrop(Transform):
     def _step(self):
         options = [min(option, 1.0) for option in self.sampler_options]
         scales, ratios = (self.min_scale, self.max_scale), (self.min_aspect_ratio, self.max_aspect_ratio)
-        return (self._name, *scales, *ratios, self.trials, *options, *[-1.0] * (OPTIONS - len(options)))
+        return (self._name, *scales, *ratios, self.trials, *options)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from .._types import Size, Steps, Values
 
-CHOICES = 16  # of a random_choice
+CHOICES = _values.LISTS["random_choice"]
 
 
 def _taken(transforms):

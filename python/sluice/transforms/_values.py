@@ -9,7 +9,8 @@ from .. import _check, _sluice
 RESIZED = ("nearest", "bilinear", "bicubic", "lanczos")  # what a resize can do
 WARPED = RESIZED[:3]  # and what rotations, affine maps and perspectives can
 PILLOW = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
-LIMITS = {(step, name): (least, most) for step, *_, named in _sluice.steps() for name, _, least, most in named}
+LIMITS = {(step, name): (least, most) for step, *_, named in _sluice.steps() for name, _, least, most, _ in named}
+LISTS = {step: named[-1][-1] for step, *_, named in _sluice.steps() if named and named[-1][-1]}  # how many numbers one has at most
 PADDINGS = ("constant", "edge", "reflect", "symmetric")
 
 

@@ -155,12 +155,21 @@ bool augment_text_mixes(const char *step)
 /* ---- arguments ---- */
 
 struct arguments {
-    uint32_t step;         /* the library's number */
-    uint32_t count, given; /* up to the last one that is */
-    uint32_t next;         /* of what stands without a name */
+    uint32_t step;      /* the library's number */
+    uint32_t count;     /* of those it has */
+    uint32_t list_most; /* of the last one, if it is a list; else 0 */
+    uint32_t list;      /* numbers of that */
+    uint32_t given;     /* numbers up to the last one that is */
+    uint32_t next;      /* of what stands without a name */
+    bool in_list;       /* the last one was of the list: without a name the next is, too */
     double numbers[ARGUMENTS_MAX];
     bool said[ARGUMENTS_MAX];
 };
+
+static bool is_list(const struct arguments *a, uint32_t place)
+{
+    return a->list_most > 0 && place + 1 == a->count;
+}
 
 /* Of which a step may take the first ones only. */
 static bool has_word(const sluice_augment_argument *argument, uint32_t number)
@@ -199,8 +208,32 @@ static bool refuse_value(const char *step, const sluice_augment_argument *argume
     return false;
 }
 
+/* "weight_2" of a list "weights", as its numbers were called before there were lists. */
+static bool is_numbered(const char *name, const char *list)
+{
+    const size_t stem = strlen(list) - 1;
+    const size_t digits =
+        strspn(name + (strlen(name) > stem ? stem + 1 : strlen(name)), "0123456789");
+    return strlen(name) > stem + 1 && strncmp(name, list, stem) == 0 && name[stem] == '_' &&
+           digits > 0 && name[stem + 1 + digits] == '\0';
+}
+
+static bool refuse_argument(const struct arguments *a, const char *step, const char *name)
+{
+    sluice_augment_argument last = SLUICE_AUGMENT_ARGUMENT_INIT;
+    const bool has_list =
+        a->list_most > 0 && sluice_augment_get_argument(a->step, a->count - 1, &last) == SLUICE_OK;
+    if (has_list && is_numbered(name, last.name)) {
+        report("augment: %s has no argument \"%s\": write the list %s=VALUE:VALUE...", step, name,
+               last.name);
+    } else {
+        report("augment: %s has no argument \"%s\"", step, name);
+    }
+    return false;
+}
+
 /* Which argument "NAME=..." is of; its place, and what stands behind the "=". */
-static bool find_argument(struct arguments *a, const char *step, char **text, uint32_t *place)
+static bool find_argument(const struct arguments *a, const char *step, char **text, uint32_t *place)
 {
     sluice_augment_argument argument = SLUICE_AUGMENT_ARGUMENT_INIT;
     char *equals = strchr(*text, '=');
@@ -219,33 +252,51 @@ static bool find_argument(struct arguments *a, const char *step, char **text, ui
             return true;
         }
     }
-    report("augment: %s has no argument \"%s\"", step, *text);
-    return false;
+    return refuse_argument(a, step, *text);
+}
+
+/* Where a number of the argument stands among all of them. */
+static bool find_number(const struct arguments *a, const char *step,
+                        const sluice_augment_argument *argument, uint32_t place, uint32_t *at)
+{
+    *at = place + (is_list(a, place) ? a->list : 0);
+    if (a->said[place] && !(is_list(a, place) && a->in_list)) {
+        report("augment: %s of %s is given twice", argument->name, step);
+        return false;
+    }
+    if (is_list(a, place) && (a->list == a->list_most || *at >= ARGUMENTS_MAX)) {
+        report("augment: %s of %s takes %u numbers at most", argument->name, step, a->list_most);
+        return false;
+    }
+    return true;
 }
 
 static bool take_argument(struct arguments *a, const char *step, char *text)
 {
     sluice_augment_argument argument = SLUICE_AUGMENT_ARGUMENT_INIT;
     uint32_t place;
+    uint32_t at;
     if (*text == '\0') {
         report("augment: an argument of %s is empty; to leave some out, give others by NAME=VALUE",
                step);
         return false;
     }
+    a->in_list = a->in_list && strchr(text, '=') == NULL;
     if (!find_argument(a, step, &text, &place)) {
         return false;
     }
     (void)sluice_augment_get_argument(a->step, place, &argument);
-    if (a->said[place]) {
-        report("augment: %s of %s is given twice", argument.name, step);
+    if (!find_number(a, step, &argument, place, &at)) {
         return false;
     }
-    if (!read_value(&argument, text, &a->numbers[place])) {
+    if (!read_value(&argument, text, &a->numbers[at])) {
         return refuse_value(step, &argument, text);
     }
     a->said[place] = true;
-    a->next = place + 1;
-    a->given = a->next > a->given ? a->next : a->given;
+    a->in_list = is_list(a, place);
+    a->list += a->in_list;
+    a->next = a->in_list ? place : place + 1;
+    a->given = at + 1 > a->given ? at + 1 : a->given;
     return true;
 }
 
@@ -256,6 +307,7 @@ static bool read_arguments(struct arguments *a, const char *step, char *text)
     for (uint32_t i = 0; i < a->count; i++) {
         (void)sluice_augment_get_argument(a->step, i, &argument);
         a->numbers[i] = argument.preset;
+        a->list_most = argument.list_most;
     }
     while (text != NULL) {
         char *colon = strchr(text, ':');

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * augment_text: steps of a recipe as text, STEP[:ARGUMENT...][+STEP...]. An argument is a number or
- * a word ("bicubic"), in the step's order, or NAME=VALUE. The steps of a group stand in
- * parentheses behind it: random_choice(random_grayscale:1+random_solarize:128:1). "timm:" and a
+ * a word ("bicubic"), in the step's order, or NAME=VALUE. A list is NAME=VALUE:VALUE...; it is the
+ * last argument, so without its name it is all that follows the others. The steps of a group stand
+ * in parentheses behind it: random_choice(random_grayscale:1+random_solarize:128:1). "timm:" and a
  * string of timm's is that policy. What the library knows of its steps says what may stand there.
  * Main thread. Functions that return false have reported why, or the recipe holds the reason.
  */
