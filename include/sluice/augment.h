@@ -5,12 +5,11 @@
  * A recipe is a list of steps, done in the order in which they are added, as torchvision's Compose
  * does them; the same step may occur more than once. Only "normalize" and one step over the batch
  * ("mixup", "cutmix" or "timm_mix") are always the last, in either order, and adding them again
- * changes their numbers. The output must have one size for all pictures: some step has to give it
- * (random_resized_crop, resize_center_crop, random_crop, center_crop,
- * fixed_size_crop, letter_box, resize; or bucket_crop, the size of its batch:
- * sluice_loader_options.buckets), else the loader refuses the recipe. Steps of a group
- * (random_apply, random_choice, random_order, sequence) stand between sluice_augment_begin and
- * sluice_augment_end. sluice_augment_get_step lists all steps that there are, with their arguments
+ * changes their numbers. The output must have one size for all images: some step has to give it
+ * (sluice_augment_step.gives_size: random_resized_crop, resize and others; bucket_crop gives the
+ * size of its batch, sluice_loader_options.buckets), else the loader refuses the recipe. Steps of a
+ * group (random_apply, random_choice, random_order, sequence) stand between sluice_augment_begin
+ * and sluice_augment_end. sluice_augment_get_step lists all steps that there are, with their arguments
  * and the ranges of these; sluice_augment_add adds any of them by name. docs/transforms.md shows
  * each. Names, arguments, presets and what is drawn are those of torchvision's transforms (0.14,
  * v2) where it has the step; pixels are those of its functions for pictures of Pillow (9.4).
@@ -92,7 +91,8 @@ typedef struct sluice_augment_step {
                            "batch" */
     const char *text;   /* what it does, in some words of English */
     uint32_t is_group;  /* 1: it is begun and ended, not added */
-    uint32_t reserved;  /* 0 */
+    /* 1: behind it all pictures have one size, which its arguments or the batch's bucket give */
+    uint32_t gives_size;
 } sluice_augment_step;
 
 #define SLUICE_AUGMENT_STEP_INIT                               \

@@ -227,8 +227,10 @@ static PyObject *describe_step(uint32_t number, const sluice_augment_step *step)
         PyObject *argument = describe_argument(number, i);
         result = argument == NULL ? -1 : PyTuple_SetItem(arguments, (Py_ssize_t)i, argument);
     }
-    PyObject *made =
-        result < 0 ? NULL : Py_BuildValue("(sssO)", step->name, step->stage, step->text, arguments);
+    PyObject *made = result < 0
+                         ? NULL
+                         : Py_BuildValue("(sssOO)", step->name, step->stage, step->text,
+                                         step->gives_size != 0 ? Py_True : Py_False, arguments);
     Py_XDECREF(arguments);
     return made;
 }

@@ -167,7 +167,7 @@ def test_dinov3_views_that_share_nothing_are_as_before(data):
         (lambda: T.Shared([T.CenterCrop(3)], 256), ValueError, "key=256"),
         (lambda: T.Shared([T.CenterCrop(3)], "a"), TypeError, "key='a'"),
         (lambda: T.RandomGridCrop(3, 0), ValueError, "grid=0"),
-        (lambda: T.RandomGridCrop(0), ValueError, "size"),
+        (lambda: T.RandomGridCrop(0), ValueError, "width must be a whole number from 1"),
         (lambda: T.presets.dinov3(local_views=3, local_crops_subset_of_global_crops=True), ValueError, "even"),
         (lambda: T.presets.dinov3(96, 112, local_crops_subset_of_global_crops=True), ValueError, "local_size=112"),
         (lambda: T.presets.dinov3(patch_size=0), ValueError, "patch_size=0"),

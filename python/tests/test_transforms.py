@@ -191,9 +191,21 @@ REQUIRED = {
 OTHER_PRESETS = {"mixup": {"partner": "previous"}, "cutmix": {"partner": "previous"}}  # than the library's
 
 
+def test_what_gives_a_size_alone():
+    """As the library says: Python has no list of its own."""
+    sized = {name for name, _, _, gives_size, _ in sluice._sluice.steps() if gives_size}
+    assert {"random_grid_crop", "mosaic", "resize"} <= sized and "resize_shorter" not in sized
+    for one in (T.RandomGridCrop(96), T.Mosaic(64), T.BucketCrop(), T.Resize((8, 9))):
+        assert steps(one)[0]
+    for one in (T.Resize(8), T.Pad(3), T.RandomIoUCrop(), T.RandomHorizontalFlip()):
+        with pytest.raises(ValueError, match="RandomResizedCrop, RandomCrop, RandomGridCrop, CenterCrop") as caught:
+            steps(one)
+        assert all(name in str(caught.value) for name in ("LetterBox", "Mosaic", "Resize((height, width))"))
+
+
 def test_presets_are_those_of_the_library():
     """Each argument's default is what the library has where it is left out."""
-    for name, _, _, arguments in sluice._sluice.steps():
+    for name, *_, arguments in sluice._sluice.steps():
         of = REQUIRED.get(name) or next((value for value in classes() if value._name == name), None)
         if of is None or of in (T.TimmAugment,) or name in ("random_apply", "random_choice", "random_order", "shared"):
             continue

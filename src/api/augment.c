@@ -45,7 +45,8 @@ sluice_status sluice_augment_get_step(uint32_t number, sluice_augment_step *step
                                       .name = kind->name,
                                       .stage = sl_step_stage_name(kind->stage),
                                       .text = kind->text,
-                                      .is_group = kind->group != SL_GROUP_NO};
+                                      .is_group = kind->group != SL_GROUP_NO,
+                                      .gives_size = sl_step_gives_size(kind)};
     return sl_api_write_struct(step, &full, sizeof(full));
 }
 

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { SIZING_STEPS = 16 }; /* that a sentence names */
+
 /* ---- making a recipe ---- */
 
 sluice_status sl_recipe_refuse(sluice_augment *recipe, sluice_status status, const char *call,
@@ -479,6 +481,23 @@ sluice_status sl_recipe_check_steps(const sluice_augment *recipe, sluice_error *
     return SLUICE_OK;
 }
 
+/* "random_crop, ... or resize": the steps that give a size. */
+static void list_sizing_steps(char *text, size_t bytes)
+{
+    const char *names[SIZING_STEPS];
+    size_t count = 0;
+    size_t used = 0;
+    for (uint32_t i = 0; i < sl_step_kind_count && count < SIZING_STEPS; i++) {
+        if (sl_step_gives_size(sl_step_kinds[i])) {
+            names[count++] = sl_step_kinds[i]->name;
+        }
+    }
+    for (size_t i = 0; i < count && used < bytes; i++) {
+        const char *between = i == 0 ? "" : i + 1 == count ? " or " : ", ";
+        used += (size_t)snprintf(text + used, bytes - used, "%s%s", between, names[i]);
+    }
+}
+
 sluice_status sl_recipe_check(const sluice_augment *recipe, sluice_error *error)
 {
     const sluice_status status = sl_recipe_check_steps(recipe, error);
@@ -486,11 +505,11 @@ sluice_status sl_recipe_check(const sluice_augment *recipe, sluice_error *error)
         return status;
     }
     if (recipe->width == 0 || recipe->height == 0) {
+        char steps[256] = "";
         const char *opens = last_of_open_size(recipe);
+        list_sizing_steps(steps, sizeof(steps));
         return sl_error_set(error, SLUICE_INVALID, "augment",
-                            "the recipe does not bring pictures to one size: add "
-                            "random_resized_crop, resize_center_crop, random_crop, center_crop, "
-                            "fixed_size_crop, letter_box or resize%s%s",
+                            "the recipe does not bring pictures to one size: add %s%s%s", steps,
                             opens != NULL ? " behind " : "", opens != NULL ? opens : "");
     }
     return check_layers(recipe, error);

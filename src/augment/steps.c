@@ -66,6 +66,19 @@ double sl_step_preset(const sl_step_kind *kind, uint32_t place, uint32_t given)
     return is_preset ? argument->presets[place - first] : (double)NAN;
 }
 
+bool sl_step_gives_size(const sl_step_kind *kind)
+{
+    double least[SL_STEP_ARGUMENTS_MAX];
+    uint32_t size[2] = {0, 0};
+    for (uint32_t i = 0; i < SL_STEP_ARGUMENTS_MAX; i++) {
+        least[i] = kind->arguments[i].least;
+    }
+    if (kind->size != NULL) {
+        kind->size(least, &size[0], &size[1]);
+    }
+    return size[0] > 0;
+}
+
 const char *sl_step_stage_name(sl_step_stage stage)
 {
     static const char *const names[SL_STAGES] = {"geometry", "flip",  "color",     "filter",

@@ -129,6 +129,9 @@ const sl_argument *sl_step_argument_at(const sl_step_kind *kind, uint32_t place)
 /* Returns number `place` where the first `given` ones are given, and it is not. NaN: there is none,
  * behind the end of a list or because the argument must be given. 0 behind the last argument. */
 double sl_step_preset(const sl_step_kind *kind, uint32_t place, uint32_t given);
+/* True if all pictures have one size behind the step, whatever their sizes before it: that of its
+ * arguments, or the batch's. */
+bool sl_step_gives_size(const sl_step_kind *kind);
 /* "geometry", "flip", "color", "filter", "policy", "group", "normalize", "batch" */
 const char *sl_step_stage_name(sl_step_stage stage);
 

@@ -91,7 +91,7 @@ TEST(open_sizes_are_refused_when_drawn)
         assert_int_equal(sluice_augment_add(r, "random_flip", NULL, 0), SLUICE_OK);
         assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 1}, 30, 20, &params, &error),
                          SLUICE_INVALID);
-        snprintf(behind, sizeof(behind), "fixed_size_crop, letter_box or resize behind %s",
+        snprintf(behind, sizeof(behind), "letter_box, mosaic or bucket_crop behind %s",
                  names[i]);
         assert_non_null(strstr(error.text, behind));
         assert_int_equal(sluice_augment_add(r, "fixed_size_crop", sides, 2), SLUICE_OK);

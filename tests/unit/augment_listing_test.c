@@ -192,6 +192,7 @@ TEST(every_step_is_listed)
             numbers[i] = a.most;
         }
         assert_int_equal(add_listed(r, &step, numbers, count), SLUICE_OK);
+        assert_int_equal(step.gives_size, r->width != 0); /* of pictures of any size */
         for (uint32_t i = 0; i < count; i++) {
             const uint32_t last = step.arguments - 1;
             assert_int_equal(sluice_augment_get_argument(number, i < last ? i : last, &a),

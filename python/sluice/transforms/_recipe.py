@@ -12,10 +12,8 @@ from ._groups import RandomChoice
 Recipe = namedtuple("Recipe", ["steps", "dtype", "functions", "mixing"])
 Recipe.__doc__ = "What a transform comes to: steps for the library, the pictures' dtype, functions of Python, the step that mixes, or None."
 
-SIZED = (
-    "random_resized_crop", "resize_center_crop", "random_crop", "center_crop", "fixed_size_crop", "letter_box", "mosaic", "resize",
-    "bucket_crop",
-)  # fmt: skip
+SIZED = [name for name, _, _, gives_size, _ in _sluice.steps() if gives_size]
+BEHIND = {"center_crop": " (behind Resize of an int)", "fixed_size_crop": " (behind ScaleJitter)"}
 
 
 def _classes():
@@ -161,9 +159,9 @@ def recipe(transform, any_size=False):
     walk = Walk()
     steps = walk.steps(transform)
     if not any_size and not any(name in SIZED for name in _names(steps)):
+        named = [step.__name__ + BEHIND.get(name, "") for name in SIZED for step in _classes() if step._name == name != "resize"]
         raise ValueError(
-            "no step gives pictures one size, which the rows of a batch have: RandomResizedCrop, RandomCrop, CenterCrop "
-            "(behind Resize of an int), FixedSizeCrop (behind ScaleJitter), LetterBox, or Resize((height, width))"
+            f"no step gives pictures one size, which the rows of a batch have: {', '.join(named)}, or Resize((height, width))"
         )
     _check_room(transform, steps)
     dtype = walk.dtype
