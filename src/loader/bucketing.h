@@ -2,13 +2,9 @@
 /*
  * bucketing: which bucket of aspect ratio each sample is in, for the order of bucket_order.h.
  *
- * Purpose: the sizes that option `buckets` lists, and the size of each sample's picture: as the
- * caller's table has it (option `sizes`); or as the index does, where that says it without a read;
- * or as the picture's header does. Headers are read at opening, by as many threads as there are
- * workers: of a picture that is a file by itself its first 64 KiB, and all of it where that does
- * not do; of what is packed the sample.
- * What cannot be read for another reason than the file system's is in the first bucket, and a bad
- * sample when it is its turn: opening does not fail for it.
+ * Purpose: the sizes that option `buckets` lists, and the size of each sample's picture, as the
+ * caller's table has it (option `sizes`), or as picture_sizes.h finds it. A picture that cannot be
+ * read is in the first bucket, and a bad sample when it is its turn: opening does not fail for it.
  * Threads: immutable once open. Memory: 4 bytes a sample, 5 while it is opened.
  */
 #ifndef SL_BUCKETING_H
