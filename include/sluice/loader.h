@@ -242,13 +242,29 @@ typedef struct sluice_loader_options {
     uint32_t episode_classes, episode_samples;
     /* Of an epoch, over all ranks [as many as the dataset's samples make, at least one] */
     uint64_t episodes;
+    /*
+     * Draws samples by weight, with replacement, as torch's WeightedRandomSampler does: one number
+     * per sample of the dataset, at least 0 and finite, not all 0; weight_count is the number of
+     * samples. A sample's probability at each position is its weight / the sum of weights; one of
+     * weight 0 is never drawn, neither in place of a bad sample. The draw at a position is a
+     * function of (seed, epoch, position), so any rank, batch_size or cursor may take over. Copied
+     * by open. Or, instead of the array, the name of an int or float field, which open reads of all
+     * samples. Partner samples are not drawn by weight. Memory: 8 bytes a sample. INVALID: wrong
+     * weights; UNSUPPORTED with shuffles other than FULL, with a mix (which has weights of its
+     * own), buckets, episodes, windows, and what is read from front to back [NULL: none]
+     */
+    const double *weights;
+    uint64_t weight_count;
+    const char *weight_field;
+    /* Samples that an epoch draws by weight, over all ranks [as many as the dataset has] */
+    uint64_t weighted_samples;
 } sluice_loader_options;
 
 #define SLUICE_LOADER_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(sluice_loader_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
             0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL, \
-            NULL, 0, 0, 0, 0                                                                       \
+            NULL, 0, 0, 0, 0, NULL, 0, NULL, 0                                                     \
     }
 
 /* The same for a struct that is there already. Part of the program, so that it knows the size that

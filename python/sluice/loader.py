@@ -33,7 +33,7 @@ BEGINNING = (0, 0, b"")
 # DataLoader's arguments that are refused, and what takes their place.
 INSTEAD = {
     "sampler": "shuffle=, rank= and world_size= give the order; some samples are dataset.subset(indices) or dataset[a:b], "
-    "weights are sluice.balance(dataset) or sluice.mix",
+    "weights are weights=, sluice.balance(dataset) or sluice.mix",
     "batch_sampler": "batch_size=, shuffle=, rank= and world_size= give the order",
     "collate_fn": "columns= says what a batch holds, and batch_hook= is called with each batch",
     "worker_init_fn": "there are no worker processes; seed= gives all randomness",
@@ -115,6 +115,19 @@ def _classes(classes):
         return None
     numbers = classes.tolist() if hasattr(classes, "tolist") else _check.items("classes", classes, "an int for each sample")
     return array("I", (_check.integer("classes", number, 0, 2**24 - 1) for number in numbers))
+
+
+def _numbers(given, *names):
+    """Of the arguments of these names, arrays of a number for each sample, as C takes them; one that is a text names a field, and stays."""
+    arrays = {}
+    for name in names:
+        numbers = given[name]
+        if numbers is not None and not isinstance(numbers, str):
+            numbers = numbers.tolist() if hasattr(numbers, "tolist") else numbers
+            wanted = "a number for each sample, or the name of a field"
+            arrays[name] = array("d", (_check.number(name, number) for number in _check.items(name, numbers, wanted)))
+            given[name] = None
+    return arrays
 
 
 def _check_uint8(name, column, field):
@@ -204,6 +217,9 @@ class Loader:
         Classes and samples of an episode are different ones, each as likely; len(loader) goes by episodes,
         the number of them in an epoch [as many as the dataset's samples make]. A bad sample is replaced by one of its
         class. ValueError, with their number, where fewer classes have as many samples.
+    weights, num_samples: draw samples by weight, with replacement, as torch's WeightedRandomSampler does: a number for each
+        sample of the dataset, or the name of an int or float field; with shuffle=True. num_samples: how many an epoch draws
+        on all ranks together [as many as the dataset has]. A sample of weight 0 is never drawn.
     on_bad_sample: 'fail' (the batch's turn raises, and so does every later one: open the loader anew), 'replace' (by another sample), 'mask' (the row is
         zero, its label ignore_index, its mask 0). quarantine: a file to which bad samples are written.
     rank, world_size: of data-parallel ranks [sluice.ranks(): torch.distributed's, or the launcher's variables].
@@ -259,7 +275,7 @@ class Loader:
         memory_bytes: int = 0, resident_bytes: int = 0, whole_samples: bool = False, any_numa_node: bool = False,
         device_slots: int = 0, model_parallel: int = 1, window_bytes: int = 0, partners: str | Sequence[str] | None = None,
         classes: Sequence[int] | None = None, buckets: Sequence[Sequence[int]] | None = None, sizes: Any = None,
-        episode: Sequence[int] | None = None, episodes: int = 0, pin_memory: Any = None, persistent_workers: Any = None,
+        episode: Sequence[int] | None = None, episodes: int = 0, weights: Any = None, num_samples: int = 0, pin_memory: Any = None, persistent_workers: Any = None,
         pin_memory_device: Any = None, timeout: Any = None, multiprocessing_context: Any = None,
         sampler: None = None, batch_sampler: None = None, collate_fn: None = None, worker_init_fn: None = None,
         generator: None = None,
@@ -271,13 +287,14 @@ class Loader:
         copies = choice("hold", "copy" if hold is None else hold, HOLDS)
         self.dataset = opened("dataset", dataset)
         self.rank, self.world_size = _choose_ranks(rank, world_size, model_parallel)
+        numbers = _numbers(given, "weights")
         options = _options(given | {"rank": self.rank, "world_size": self.world_size}, copies)
         self.batch_size, self.batch_hook = options["batch_size"], batch_hook
         table = None if sizes is None else _buckets.table(sizes, len(self.dataset))
         self._functions = {}  # of transforms.Python, by column
         views = self._views(columns)
         recipe, columns = self._columns(transform, columns, dtype, layout, options)
-        self._opened = (options, recipe, columns, _classes(classes), table)
+        self._opened = (options, recipe, columns, _classes(classes), table, numbers)
         self._handle = _sluice.Loader(
             self.dataset._handle, options, recipe, columns,
             round(min(seconds("hold_timeout", 1e9 if hold_timeout is None else hold_timeout), 1e9) * 1000), views,

@@ -79,7 +79,7 @@ def samples(loader):
 
 def reopen(loader):
     """The library's loader over the same, of few rows, whose pictures are pixels that can be looked at."""
-    options, recipe, columns, classes, sizes = loader._opened
+    options, recipe, columns, *tables = loader._opened
     options = options | {
         "batch_size": min(loader.batch_size, SAMPLES), "workers": 1, "prefetch": 2, "dtype": 0, "layout": 0,
         "last_batch": 2, "on_bad_sample": 2, "resident_bytes": 1, "rank": 0, "world_size": 1,
@@ -87,7 +87,7 @@ def reopen(loader):
     }  # fmt: skip
     if columns is not None:
         columns = [visible(column) for column in columns]
-    return _sluice.Loader(loader.dataset._handle, options, without_normalize(recipe), columns, 30000, [], False, classes, sizes)
+    return _sluice.Loader(loader.dataset._handle, options, without_normalize(recipe), columns, 30000, [], False, *tables)
 
 
 def without_normalize(recipe):

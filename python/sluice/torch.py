@@ -72,6 +72,7 @@ class DataLoader(Loader):
     All arguments of sluice.Loader, and memory_format: of pictures, torch.contiguous_format or
         torch.channels_last (both as torch tensors of the same shape; the second is what files have, and
         what convolutions on a GPU like). With columns=, each picture is as its column's layout says.
+    sampler: a torch.utils.data.WeightedRandomSampler, for its weights= and num_samples=; its generator is not used.
     ignore_index: -100 here, as cross_entropy has it, so that labels of rows without a sample count for nothing.
     """
 
@@ -80,8 +81,10 @@ class DataLoader(Loader):
 
     def __init__(
         self, dataset: Dataset | Paths, batch_size: int = 1, shuffle: bool | str = False, *, memory_format: Any = None,
-        layout: str | None = None, ignore_index: int = -100, **arguments: Any,
+        layout: str | None = None, ignore_index: int = -100, sampler: Any = None, **arguments: Any,
     ) -> None:  # fmt: skip
+        if isinstance(sampler, torch.utils.data.WeightedRandomSampler):
+            shuffle, sampler = _take_weights(sampler, arguments), None
         if memory_format is not None:
             if layout is not None:
                 raise TypeError("memory_format and layout say the same: give one")
@@ -89,7 +92,7 @@ class DataLoader(Loader):
         if layout is None and arguments.get("columns") is None and arguments.get("transform") is not None:
             layout = "NCHW"
         layout = layout.upper() if isinstance(layout, str) else layout
-        super().__init__(dataset, batch_size, shuffle, layout=layout, ignore_index=ignore_index, **arguments)
+        super().__init__(dataset, batch_size, shuffle, layout=layout, ignore_index=ignore_index, sampler=sampler, **arguments)
         nhwc = set()
         if arguments.get("columns") is None and layout == "NHWC":
             nhwc = {name for name, field in self.dataset.fields.items() if field.type == "image"}
@@ -97,6 +100,16 @@ class DataLoader(Loader):
 
     if not TYPE_CHECKING:
         __init__ = _check.named(__init__, Loader.__init__, hints=argument_hints("sluice.torch.DataLoader"))
+
+
+def _take_weights(sampler, arguments):
+    """What a sampler says goes to the arguments; the shuffle that it needs."""
+    if not sampler.replacement:
+        raise TypeError("sampler=WeightedRandomSampler(replacement=False): samples are drawn with replacement here: set replacement=True")
+    if arguments.get("weights") is not None or arguments.get("num_samples"):
+        raise TypeError("sampler= has weights and num_samples: give them once")
+    arguments |= {"weights": sampler.weights, "num_samples": sampler.num_samples}
+    return True
 
 
 class _ToTorch(Conversion):

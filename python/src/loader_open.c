@@ -5,8 +5,19 @@
 #include "recipe.h"
 #include "waiting.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Options that are a double for each sample. */
+static const struct number_option {
+    const char *name;
+    size_t array, count; /* offsets in sluice_loader_options */
+} number_options[] = {
+    {"weights", offsetof(sluice_loader_options, weights),
+     offsetof(sluice_loader_options, weight_count)},
+};
+enum { NUMBERS_MAX = sizeof(number_options) / sizeof(number_options[0]) };
 
 typedef struct opening {
     waiting_job job;
@@ -15,7 +26,8 @@ typedef struct opening {
     sluice_columns *columns;
     sluice_loader_options options;
     option_texts texts;
-    Py_buffer classes; /* of the options; obj NULL: there are none */
+    Py_buffer classes;              /* of the options; obj NULL: there are none */
+    Py_buffer numbers[NUMBERS_MAX]; /* the same, of rows of number_options */
     sluice_size *sizes;
     sluice_loader *made;
     sluice_error error;
@@ -38,6 +50,9 @@ static void drop_opening(waiting_job *job)
     sluice_columns_destroy(o->columns);
     option_texts_drop(&o->texts);
     PyBuffer_Release(&o->classes);
+    for (size_t i = 0; i < NUMBERS_MAX; i++) {
+        PyBuffer_Release(&o->numbers[i]);
+    }
     free(o->sizes);
     free(o);
 }
@@ -53,6 +68,25 @@ static int take_classes(opening *o, PyObject *classes)
     }
     o->options.classes = o->classes.buf;
     o->options.class_count = (uint64_t)o->classes.len / sizeof(uint32_t);
+    return 0;
+}
+
+/* Of doubles, in a dict by the option's name; one that is not there is not given. */
+static int take_numbers(opening *o, PyObject *dict)
+{
+    for (size_t i = 0; i < NUMBERS_MAX && dict != Py_None; i++) {
+        const struct number_option *option = &number_options[i];
+        PyObject *given = PyDict_GetItemString(dict, option->name);
+        if (given != NULL && PyObject_GetBuffer(given, &o->numbers[i], PyBUF_C_CONTIGUOUS) < 0) {
+            return -1;
+        }
+        if (given != NULL) {
+            const double *array = o->numbers[i].buf;
+            const uint64_t count = (uint64_t)o->numbers[i].len / sizeof(*array);
+            memcpy((char *)&o->options + option->array, &array, sizeof(array));
+            memcpy((char *)&o->options + option->count, &count, sizeof(count));
+        }
+    }
     return 0;
 }
 
@@ -88,9 +122,10 @@ static int fill_opening(const extension *e, loader_object *self, opening *o, PyO
     PyObject *views;
     PyObject *classes = Py_None;
     PyObject *sizes = Py_None;
+    PyObject *numbers = Py_None;
     int copies;
-    if (!PyArg_ParseTuple(arguments, "OOOOKOp|OO", &dataset, &options, &recipe, &columns, &hold_ms,
-                          &views, &copies, &classes, &sizes)) {
+    if (!PyArg_ParseTuple(arguments, "OOOOKOp|OOO", &dataset, &options, &recipe, &columns, &hold_ms,
+                          &views, &copies, &classes, &sizes, &numbers)) {
         return -1;
     }
     self->hold_ms = hold_ms;
@@ -102,7 +137,7 @@ static int fill_opening(const extension *e, loader_object *self, opening *o, PyO
     o->dataset = dataset_share(e, dataset);
     if (o->dataset == NULL ||
         options_set(e, SLUICE_OPTIONS_LOADER, &o->options, options, &o->texts) < 0 ||
-        take_classes(o, classes) < 0 || take_sizes(o, sizes) < 0) {
+        take_classes(o, classes) < 0 || take_sizes(o, sizes) < 0 || take_numbers(o, numbers) < 0) {
         return -1;
     }
     if (recipe != Py_None) {

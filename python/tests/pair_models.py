@@ -4,7 +4,7 @@ Models of the rows of each feature. A model looks at the rows alone, regardless 
 shows, and which of its pixels, so they also say where each object is, in a mosaic or not.
 """
 import numpy
-from pair_rows import BAD, BOXES, CLASSES, COUNT, CROWD, FEW, FILL, LARGE, class_of, parts_of, sample_of, size_of, used
+from pair_rows import BAD, BOXES, CLASSES, COUNT, CROWD, FEW, FILL, LARGE, class_of, parts_of, sample_of, size_of, used, weight_of
 
 NOTHING = 0, 114  # the blue of what no sample shows: black, and the border of a mosaic
 
@@ -284,6 +284,11 @@ def check_episodes(batches):
         if len(numbers) == 4:
             classes = [class_of(n) for n in numbers]
             assert len(set(classes)) == 2 and all(classes.count(c) == 2 for c in classes)
+
+
+def check_weights(batches):
+    assert sum(len(batch) for batch in batches) in (80, 84)  # 84: with padding, or repeated
+    assert all(weight_of(row.sample) > 0 for batch in batches for row in batch if not row.is_empty)
 
 
 def check_partners(batches):

@@ -68,6 +68,11 @@ def class_of(sample):
     return sample % COUNT % CLASSES
 
 
+def weight_of(sample):
+    """0 for one sample of three, which is never drawn."""
+    return sample % COUNT % 3
+
+
 FIELDS = {
     "image": "image", "mask": "image", "boxes": ("tensor", "float32", (0, 4)), "points": ("tensor", "float32", (0, 3)), "seg": "text",
     "labels": ("tensor", "int64", (0,)), "crowd": ("tensor", "int64", (0,)), "label": "int", "grid": ("tensor", "int32", (4,)), "tokens": ("tensor", "int32", (0,)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of docs/follow.md and several.md, each alone and unchanged, on miniatures of the datasets that they name."""
+"""The examples of docs/follow.md, several.md and orders.md, each alone and unchanged, on miniatures of the datasets that they name."""
 import warnings
 
 import layouts
@@ -54,6 +54,12 @@ def test_an_example(folder, monkeypatch, page, heading, number):
         assert numpy.allclose(names["middle"], (width / 2, height / 2), atol=0.51)
     if "anchors" in names:
         assert names["anchors"].shape == names["positives"].shape == names["negatives"].shape
+
+
+@pytest.mark.parametrize("heading", [heading for heading, blocks in pages.sections("orders.md") if blocks])
+def test_an_order(folder, monkeypatch, heading):
+    names = pages.run("orders.md", heading, folder, monkeypatch, 0)
+    assert len(list(names["loader"])) == len(names["loader"]) > 0
 
 
 @pytest.mark.parametrize("path", ["coco/annotations/instances_train2017.json", "coco128.yaml", "VOC2012", "VOCdevkit/VOC2012"])

@@ -110,6 +110,7 @@ static sluice_status open_episodes(const sl_loader_opening *opening, sl_loader_o
     return status == SLUICE_OK ? make_episodes(opening, order, error) : status;
 }
 
+extern const sl_order_row sl_episodes_row; /* orders.c */
 const sl_order_row sl_episodes_row = {
     .kind = &sl_episode_order,
     .option = SL_OPTION("episode_classes"),

@@ -62,8 +62,11 @@ void sl_order_save(const sluice_loader *loader, sl_cursor *cursor);
 const char *sl_order_misfit(const sluice_loader *loader, const sl_cursor *cursor);
 const char *sl_order_option_misfit(const sluice_loader *loader, const sl_cursor *cursor);
 
-/* ---- open_episodes.c ---- */
+/* ---- for rows ---- */
 
-extern const sl_order_row sl_episodes_row;
+/* Refuses what an order of samples by their numbers does not go with: shuffles other than FULL, a
+ * mix, windows, and datasets that are read from front to back. `what` is the order's option. */
+sluice_status sl_order_check(const sl_loader_opening *opening, const char *what,
+                             sluice_error *error);
 
 #endif

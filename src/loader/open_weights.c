@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The row of orders that are drawn by weight (weighted_order.h). Opening only. */
+#include "opening.h"
+
+#include "error.h"
+#include "memory.h"
+#include "sample_values.h"
+#include "weighted_order.h"
+
+#define STAGE "loader"
+
+static sl_sample_values weights_given(const sl_loader_opening *opening)
+{
+    const sluice_loader_options *o = &opening->options;
+    return (sl_sample_values){.option = "weights",
+                              .field_option = SL_OPTION("weight_field"),
+                              .array = o->weights,
+                              .count = o->weight_count,
+                              .field = o->weight_field};
+}
+
+static bool asks_weights(const sl_loader_opening *opening)
+{
+    const sl_sample_values given = weights_given(opening);
+    return sl_sample_values_are_given(&given) || opening->options.weighted_samples > 0;
+}
+
+static void close_weights(void *set)
+{
+    sl_weight_set_close(set);
+    sl_free(set);
+}
+
+static sluice_status make_weighted_order(const sl_loader_opening *opening, sl_loader_order *order,
+                                         const double *weights, sluice_error *error)
+{
+    sl_weight_set *set = sl_calloc(1, sizeof(*set));
+    if (set == NULL) {
+        return sl_no_memory(error, STAGE, "for the weights of samples");
+    }
+    order->set = set;
+    const sluice_status status =
+        sl_weight_set_open(set, weights, opening->loader->dataset->info.samples,
+                           opening->options.weighted_samples, error);
+    order->source.set = set;
+    order->source.count = set->draws;
+    order->hash = set->hash;
+    return status;
+}
+
+static sluice_status open_weights(const sl_loader_opening *opening, sl_loader_order *order,
+                                  sluice_error *error)
+{
+    const sl_sample_values given = weights_given(opening);
+    double *weights;
+    if (!sl_sample_values_are_given(&given)) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "option " SL_OPTION("weighted_samples") " needs option weights");
+    }
+    sluice_status status = sl_order_check(opening, "weights", error);
+    if (status == SLUICE_OK) {
+        status = sl_sample_values_read(&given, opening->loader->dataset, &weights, error);
+    }
+    if (status == SLUICE_OK) {
+        status = make_weighted_order(opening, order, weights, error);
+        sl_free(weights);
+    }
+    return status;
+}
+
+extern const sl_order_row sl_weights_row; /* orders.c */
+const sl_order_row sl_weights_row = {
+    .kind = &sl_weighted_order,
+    .option = "weights",
+    .is_asked = asks_weights,
+    .open = open_weights,
+    .close = close_weights,
+    .hashed = "number of samples in an epoch, or other weights of samples",
+};

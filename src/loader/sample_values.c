@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sample_values: threads of open_many read runs of samples, each its own part of the values. */
+#include "sample_values.h"
+
+#include "error.h"
+#include "memory.h"
+#include "minmax.h"
+#include "open_many.h"
+
+#include <string.h>
+
+#define STAGE "loader"
+
+/* Samples of a job. */
+enum { VALUES_RUN = 256 };
+
+typedef struct value_reader {
+    const sl_sample_values *given;
+    const sl_dataset *dataset;
+    uint32_t field;
+    double *values;
+} value_reader;
+
+static double number_of_value(const value_reader *r, const sl_value *value)
+{
+    const sl_field *field = &r->dataset->fields[r->field];
+    double elements = 1;
+    if (field->type == SLUICE_FIELD_INT) {
+        return (double)value->integer;
+    }
+    if (field->type == SLUICE_FIELD_FLOAT) {
+        return value->number;
+    }
+    for (uint32_t i = 0; i < field->dims; i++) {
+        elements *= (double)value->shape[i];
+    }
+    return elements;
+}
+
+static sluice_status read_value(const value_reader *r, uint64_t index, sluice_error *error)
+{
+    sl_stored_sample *stored = NULL;
+    const sluice_status status =
+        sl_dataset_read_sample(r->dataset, index, UINT64_C(1) << r->field, &stored, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    const sl_value *value = &stored->values.of[r->field];
+    const bool present = value->present;
+    if (present) {
+        r->values[index] = number_of_value(r, value);
+    }
+    sl_dataset_free_sample(stored);
+    return present
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_INVALID, STAGE,
+                              "option %s: sample %llu has no field \"%s\": give an array",
+                              r->given->field_option, (unsigned long long)index, r->given->field);
+}
+
+static sluice_status read_run(void *ctx, uint32_t number, sluice_error *error)
+{
+    const value_reader *r = ctx;
+    const uint64_t first = (uint64_t)number * VALUES_RUN;
+    const uint64_t end = sl_min_u64(first + VALUES_RUN, r->dataset->info.samples);
+    sluice_status status = SLUICE_OK;
+    for (uint64_t i = first; i < end && status == SLUICE_OK; i++) {
+        status = read_value(r, i, error);
+    }
+    return status;
+}
+
+static sluice_status find_field(value_reader *r, sluice_error *error)
+{
+    const sl_sample_values *given = r->given;
+    r->field = sl_dataset_field(r->dataset, given->field);
+    if (r->field >= SL_FIELDS_MAX) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "option %s: the dataset has no field \"%s\"", given->field_option,
+                            given->field);
+    }
+    const sluice_field_type type = r->dataset->fields[r->field].type;
+    const bool good = type == SLUICE_FIELD_INT || type == SLUICE_FIELD_FLOAT ||
+                      (given->takes_tensors && type == SLUICE_FIELD_TENSOR);
+    return good ? SLUICE_OK
+                : sl_error_set(error, SLUICE_INVALID, STAGE, "option %s: field \"%s\" is not %s",
+                               given->field_option, given->field,
+                               given->takes_tensors ? "an int, a float or a tensor"
+                                                    : "an int or a float");
+}
+
+static sluice_status check_given(const sl_sample_values *given, uint64_t samples,
+                                 sluice_error *error)
+{
+    if ((given->array == NULL) != (given->count == 0)) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "option %s needs the number of its values, and vice versa",
+                            given->option);
+    }
+    if (given->array != NULL && given->field != NULL) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "option %s is given as an array and as a field: choose one",
+                            given->option);
+    }
+    return given->array == NULL || given->count == samples
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_INVALID, STAGE,
+                              "option %s has %llu values, and the dataset %llu samples",
+                              given->option, (unsigned long long)given->count,
+                              (unsigned long long)samples);
+}
+
+sluice_status sl_sample_values_read(const sl_sample_values *given, const sl_dataset *dataset,
+                                    double **values, sluice_error *error)
+{
+    const uint64_t samples = dataset->info.samples;
+    value_reader r = {.given = given, .dataset = dataset};
+    *values = NULL;
+    sluice_status status = check_given(given, samples, error);
+    if (status == SLUICE_OK && given->field != NULL) {
+        status = find_field(&r, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    r.values = sl_calloc(samples, sizeof(*r.values));
+    if (r.values == NULL) {
+        return sl_no_memory(error, STAGE, "for the values of samples");
+    }
+    if (given->array != NULL) {
+        memcpy(r.values, given->array, samples * sizeof(*r.values));
+    } else {
+        status = sl_open_many((uint32_t)((samples - 1) / VALUES_RUN + 1), read_run, &r, error);
+    }
+    if (status != SLUICE_OK) {
+        sl_free(r.values);
+        return status;
+    }
+    *values = r.values;
+    return SLUICE_OK;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sample_values: a number for each sample of a loader, which its order goes by.
+ *
+ * Purpose: the numbers are an array of the caller's, or are read from a field of the dataset: an
+ * int or a float is the number itself, a tensor counts its elements. Samples are read by many
+ * threads, each sample whole; a sample without the field, or one that cannot be read, fails.
+ * Threads: opening only; blocks. Memory: 8 bytes a sample, the caller's to free.
+ */
+#ifndef SL_SAMPLE_VALUES_H
+#define SL_SAMPLE_VALUES_H
+
+#include "dataset.h"
+
+#include <stdbool.h>
+
+typedef struct sl_sample_values {
+    const char *option, *field_option; /* names of the options, for errors */
+    const double *array;               /* NULL: none; else `count` numbers */
+    uint64_t count;
+    const char *field; /* NULL: none */
+    bool takes_tensors;
+} sl_sample_values;
+
+/* True if there is anything to go by. */
+static inline bool sl_sample_values_are_given(const sl_sample_values *given)
+{
+    return given->array != NULL || given->count > 0 || given->field != NULL;
+}
+
+/* A copy of the numbers, for sl_free. Errors: INVALID: not one of array and field, an array of
+ * another length than the dataset, or a field that is not a number; IO, CORRUPT, NOMEM. */
+sluice_status sl_sample_values_read(const sl_sample_values *given, const sl_dataset *dataset,
+                                    double **values, sluice_error *error);
+
+#endif
