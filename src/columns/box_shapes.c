@@ -60,15 +60,11 @@ sluice_status sl_column_read_shapes(const sl_column *column, sl_row *row, sluice
         return SLUICE_OK;
     }
     const sl_value *value = &row->values.of[column->shapes.number];
-    const sl_value *blamed = row->blame;
     if (!value->present) {
         return column->request.may_miss
                    ? SLUICE_OK
                    : sl_error_set(error, SLUICE_CORRUPT, "columns", "the sample has no \"%s\"",
                                   column->shapes.field.name);
     }
-    row->blame = value;
-    const sluice_status status = read_shapes(column, row, list, error);
-    row->blame = status == SLUICE_OK ? blamed : row->blame;
-    return status;
+    return sl_row_blame(row, column->shapes.number, read_shapes(column, row, list, error));
 }

@@ -71,7 +71,6 @@ static sluice_status box_fault(const sl_column *column, uint32_t which, const ch
 static sluice_status read_crowds(const sl_column *column, sl_row *row, sl_box_list *list,
                                  sluice_error *error)
 {
-    const sl_value *blamed = row->blame;
     const int64_t *crowds = NULL;
     sl_scratch *scratch = sl_decoder_scratch(row->decoder);
     const size_t mark = sl_scratch_mark(scratch);
@@ -87,7 +86,6 @@ static sluice_status read_crowds(const sl_column *column, sl_row *row, sl_box_li
         list->added -= list->left_out[i];
     }
     sl_scratch_release(scratch, mark);
-    row->blame = status == SLUICE_OK ? blamed : row->blame;
     return status;
 }
 

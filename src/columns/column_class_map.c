@@ -132,7 +132,6 @@ static sluice_status read_class_shapes(const sl_column *column, sl_row *row, cla
         status =
             sl_row_ints(row, &column->crowds, instances->count, "shapes", &shapes->crowds, error);
     }
-    row->blame = status == SLUICE_OK ? &row->values.of[column->field_number] : row->blame;
     return status;
 }
 

@@ -71,24 +71,23 @@ static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_v
                                  sluice_error *error)
 {
     const sl_value *value = &row->values.of[column->field_number];
-    row->blame = value;
     if (value->present && !lacks_lead(column, row)) {
         sluice_status status = column->leads ? sl_group_make(column, row, error) : SLUICE_OK;
         if (status == SLUICE_OK && (column->kind->composes || !sl_composition_lacks(column, row))) {
             status = column->kind->make(column, row, parts, error);
         }
-        return status;
+        return sl_row_blame(row, column->field_number, status);
     }
-    row->blame = NULL;
     if (column->request.may_miss || lacks_lead(column, row)) {
         if (row->member == column->member) {
             blank_column(column, &row->at, parts);
         }
         row->absent |= column->mixes ? UINT64_C(1) << column->mixer : 0;
-        return check_lacking(column, row, error);
+        return sl_row_blame(row, SL_FIELD_NONE, check_lacking(column, row, error));
     }
-    return sl_error_set(error, SLUICE_CORRUPT, "columns", "the sample has no \"%s\"",
-                        column->field.name);
+    return sl_row_blame(row, SL_FIELD_NONE,
+                        sl_error_set(error, SLUICE_CORRUPT, "columns", "the sample has no \"%s\"",
+                                     column->field.name));
 }
 
 /* The row is made: its partner may be, too. Taken of every row: of two it is the later one that
@@ -107,10 +106,17 @@ static void begin_attempts(const sl_column_set *set, sl_row *row)
     }
 }
 
+static void forget_blame(sl_row *row)
+{
+    row->blame = NULL;
+    row->blames = false;
+}
+
 sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_view parts,
                               sluice_error *error)
 {
     uint64_t made = 0;
+    forget_blame(row);
     if (row->member == 0) {
         row->absent = 0;
         begin_attempts(set, row);
@@ -124,6 +130,7 @@ sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_vie
         }
         if (column->views != 0 && !set->apart) {
             made |= sl_shared_make(column, row, parts);
+            forget_blame(row); /* what went wrong there is made again */
         }
         if ((made >> set->order[i] & 1) != 0) {
             continue;

@@ -220,7 +220,8 @@ sluice_status sl_composition_end(const sl_column_set *set, sl_row *row, sl_part_
     for (uint32_t i = 0; i < set->count && row->pastes != NULL && status == SLUICE_OK; i++) {
         const sl_column *column = &set->columns[i];
         if (composition_pastes(column) && sl_composition_is_last(column, row)) {
-            status = sl_paste_end(column, row, parts, error);
+            status = sl_row_blame(row, set->columns[column->objects].field_number,
+                                  sl_paste_end(column, row, parts, error));
         }
     }
     return status;

@@ -48,15 +48,16 @@ bool sl_beside_is_ints(const sl_beside *beside)
            !sl_dtype_is_float(field->dtype) && sl_cast_find(field->dtype, SLUICE_I64) != NULL;
 }
 
-sluice_status sl_row_ints(sl_row *row, const sl_beside *beside, uint64_t count, const char *things,
-                          const int64_t **ints, sluice_error *error)
+static sluice_status row_ints(sl_row *row, const sl_beside *beside, uint64_t count,
+                              const char *things, const int64_t **ints, sluice_error *error)
 {
     const sl_value *value = &row->values.of[beside->number];
     const char *name = beside->field.name;
     sl_bytes bytes;
-    row->blame = value->present ? value : NULL;
     if (!value->present) {
-        return sl_error_set(error, SLUICE_CORRUPT, "columns", "the sample has no \"%s\"", name);
+        return sl_row_blame(
+            row, SL_FIELD_NONE,
+            sl_error_set(error, SLUICE_CORRUPT, "columns", "the sample has no \"%s\"", name));
     }
     const sluice_status status = sl_row_bytes(row, beside->number, &bytes, error);
     if (status != SLUICE_OK) {
@@ -76,6 +77,12 @@ sluice_status sl_row_ints(sl_row *row, const sl_beside *beside, uint64_t count, 
                ? SLUICE_OK
                : sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
                               "\"%s\" holds a number that is no i64", name);
+}
+
+sluice_status sl_row_ints(sl_row *row, const sl_beside *beside, uint64_t count, const char *things,
+                          const int64_t **ints, sluice_error *error)
+{
+    return sl_row_blame(row, beside->number, row_ints(row, beside, count, things, ints, error));
 }
 
 #define AS_INTEGER(type, least, most)                                          \

@@ -29,7 +29,7 @@ bool sl_column_element(sluice_dtype dtype, double number, uint8_t to[8]);
 /* True if a field beside the column's is a tensor [any] of ints. */
 bool sl_beside_is_ints(const sl_beside *beside);
 /* Reads these, one for each of `count` `things`, to scratch that is not reset. CORRUPT: there are
- * not as many; row->blame. */
+ * not as many. Blames the field. */
 sluice_status sl_row_ints(sl_row *row, const sl_beside *beside, uint64_t count, const char *things,
                           const int64_t **ints, sluice_error *error);
 

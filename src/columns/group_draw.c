@@ -27,11 +27,10 @@ sluice_status sl_group_read(const sl_column *lead, sl_row *row, sluice_error *er
     for (uint32_t i = 0; i < lead->set->count && status == SLUICE_OK; i++) {
         const sl_column *column = &lead->set->columns[i];
         if (is_of_group(column, lead)) {
-            row->blame = &row->values.of[column->field_number];
-            status = sl_column_read_boxes(column, row, error);
+            status =
+                sl_row_blame(row, column->field_number, sl_column_read_boxes(column, row, error));
         }
     }
-    row->blame = status == SLUICE_OK ? &row->values.of[lead->field_number] : row->blame;
     return status;
 }
 
@@ -41,8 +40,8 @@ static sluice_status group_scale_boxes(const sl_column *lead, sl_row *row, sluic
     for (uint32_t i = 0; i < lead->set->count && status == SLUICE_OK; i++) {
         const sl_column *column = &lead->set->columns[i];
         if (is_of_group(column, lead)) {
-            status = sl_column_scale_boxes(column, row, error);
-            row->blame = status == SLUICE_OK ? row->blame : &row->values.of[column->field_number];
+            status =
+                sl_row_blame(row, column->field_number, sl_column_scale_boxes(column, row, error));
         }
     }
     return status;

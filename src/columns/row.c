@@ -4,6 +4,15 @@
 
 #include "packed_value.h"
 
+sluice_status sl_row_blame(sl_row *row, uint32_t field, sluice_status status)
+{
+    if (status != SLUICE_OK && !row->blames) {
+        row->blame = field != SL_FIELD_NONE ? &row->values.of[field] : NULL;
+        row->blames = true;
+    }
+    return status;
+}
+
 sluice_status sl_row_bytes(sl_row *row, uint32_t field, sl_bytes *bytes, sluice_error *error)
 {
     const sl_value *value = &row->values.of[field];

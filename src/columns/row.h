@@ -43,7 +43,8 @@ struct sl_row {
     sl_box_list *boxes;          /* by column of boxes, as many as the set has */
     sl_paste *pastes;            /* by group; NULL: none pastes */
     sl_values values;            /* of the sample, unpacked */
-    const sl_value *blame;       /* the value that the failed column was at; NULL: no field */
+    const sl_value *blame;       /* the value that the error is about; NULL: no field */
+    bool blames;                 /* an error was blamed (sl_row_blame) */
     uint64_t decode_ns;          /* images add to it when `timed` */
     uint64_t opened_ns;          /* when the image at hand was opened, when `timed` */
     bool timed;
@@ -59,6 +60,9 @@ struct sl_row {
     uint64_t absent;          /* bits: columns that mix and have no image */
 };
 
+/* Blames a field for an error: SL_FIELD_NONE for none. Returns `status`, and does nothing for
+ * SLUICE_OK or where a function below has blamed one, which knows better. */
+sluice_status sl_row_blame(sl_row *row, uint32_t field, sluice_status status);
 /* Finds the value of the column's field, unpacked if it is packed. `*bytes` stays until the next
  * call. */
 sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *bytes,
