@@ -101,7 +101,8 @@ typedef struct sl_paste sl_paste;         /* paste.h */
 #define SL_TAKES(type) (1U << SLUICE_FIELD_##type)
 typedef struct sl_column_kind {
     const char *name;
-    uint32_t takes; /* types of fields: an or of SL_TAKES; 0: it is of no field */
+    size_t state_bytes; /* of `state` of each of its columns, which only the kind's file knows */
+    uint32_t takes;     /* types of fields: an or of SL_TAKES; 0: it is of no field */
     /* Capabilities: what others may ask of its columns. */
     bool composes;  /* it is called for missing members, too (composition.h) */
     bool of_first;  /* it is made of its group's first member alone */
@@ -143,6 +144,7 @@ typedef struct sl_column_kind {
 struct sl_column {
     const sl_column_kind *kind;
     const sl_column_set *set; /* that it belongs to */
+    void *state;              /* the kind's own; zeroed before `bind`; NULL: it has none */
     sl_column_request request;
     sl_field field;        /* a copy */
     uint32_t field_number; /* SL_FIELD_NONE: of no field */
@@ -175,22 +177,13 @@ struct sl_column {
     bool labelled;          /* IMAGE: a column goes by a program for labels, drawn with it */
     uint32_t sizes_part;    /* of several sizes in a batch: the part that has them */
     uint32_t pixel_bytes;   /* of such: all of a pixel's values */
-    /* IMAGE */
-    sl_converter converter;
-    bool mirrors_later; /* flips are left to the device; SL_PART_HIDDEN has the flags */
-    bool mixes;         /* rows with their partners: */
-    bool mixes_later;   /* on the device */
-    uint32_t mixer;     /* its number among those that do */
-    sl_mixing mixing;
-    sl_converter left; /* what rows are made by until they meet */
-    uint64_t views;    /* columns that are of its picture, itself among them, of which it is the
-                          first; 0: it is not, or the only one (shared_picture.h) */
-    /* ONE_HOT */
-    uint32_t follows; /* column whose mixing it follows; SL_COLUMN_NONE */
-    double on, off;   /* at the class, and elsewhere */
+    uint32_t width, height; /* IMAGE: the largest size of a row */
+    struct sl_mixer *mixer; /* IMAGE: how its rows are mixed (meeting.h); NULL: they are not */
+    uint64_t views;   /* columns that are of its picture, itself among them, of which it is the
+                    first; 0: it is not, or the only one (shared_picture.h) */
+    uint32_t follows; /* ONE_HOT: column whose mixing it follows; SL_COLUMN_NONE */
     /* columns of elements */
     sl_cast cast;
-    uint64_t most;                     /* INSTANCES, of pictures of several sizes: masks of a row */
     bool is_field;                     /* a row is the field's bytes, as they are */
     uint64_t elements;                 /* of a row; RAGGED, PADDED: of one step of the length */
     uint32_t stored_bytes, made_bytes; /* of one element */

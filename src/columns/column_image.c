@@ -17,6 +17,29 @@
 
 #include <string.h>
 
+typedef struct image_state {
+    sl_converter converter;
+    sl_converter left;  /* what rows that are mixed are made by until they meet */
+    bool mirrors_later; /* flips are left to the device; SL_PART_HIDDEN has the flags */
+    sl_mixer mixer;
+} image_state;
+
+static image_state *image_of(const sl_column *column)
+{
+    return column->state;
+}
+
+/* Whether rows wait as bytes, until the host mixes them. */
+static bool image_waits(const sl_column *column)
+{
+    return column->mixer != NULL && !column->mixer->later;
+}
+
+const sl_converter *sl_column_converter(const sl_column *column)
+{
+    return &image_of(column)->converter;
+}
+
 /* ---- once ---- */
 
 static sl_part *add_image_part(sl_column_set *set, sl_column *column, const char *suffix,
@@ -34,14 +57,17 @@ static sl_part *add_image_part(sl_column_set *set, sl_column *column, const char
 /* What is written of rows that wait: bytes in the layout of the batch. */
 static void make_left(sl_column *column)
 {
-    column->left = column->converter;
-    column->left.dtype = SLUICE_U8;
+    image_state *image = image_of(column);
+    image->left = image->converter;
+    image->left.dtype = SLUICE_U8;
+    image->mixer.converter = &image->converter;
+    image->mixer.left_bytes = sl_converter_row_bytes(&image->left);
 }
 
 static sluice_status check_mixing(const sl_column *column, const sl_column_set *set,
                                   sluice_error *error)
 {
-    const char *mismatch = sl_mixing_mismatch(&column->mixing);
+    const char *mismatch = sl_mixing_mismatch(&image_of(column)->mixer.mixing);
     if (set->batch == 1) {
         return sl_column_refuse(column, error,
                                 "with " SL_OPTION("batch_size") " 1 there is no other row to be "
@@ -79,18 +105,19 @@ static sluice_status bind_several(sl_column *column, sl_column_set *set, sluice_
 /* In the order of SL_IMAGE_*. */
 static sluice_status bind_mixing(sl_column *column, sl_column_set *set, sluice_error *error)
 {
-    column->mixes = sl_recipe_mixing(&column->request.recipe, &column->mixing);
-    if (!column->mixes) {
+    sl_mixer *mixer = &image_of(column)->mixer;
+    if (!sl_recipe_mixing(&column->request.recipe, &mixer->mixing)) {
         return SLUICE_OK;
     }
     const sluice_status status = check_mixing(column, set, error);
     if (status != SLUICE_OK) {
         return status;
     }
-    column->mixer = set->mixers++;
+    column->mixer = mixer;
+    mixer->number = set->mixers++;
     make_left(column);
-    const uint64_t kept = sl_converter_row_bytes(&column->left);
-    const bool keeps = column->mixing.partner != SL_PARTNER_REVERSED;
+    const uint64_t kept = mixer->left_bytes;
+    const bool keeps = mixer->mixing.partner != SL_PARTNER_REVERSED;
     const bool added =
         add_image_part(set, column, ".mixed_with", &(sl_part){.dtype = SLUICE_I64, .row_bytes = 8},
                        error) != NULL &&
@@ -122,6 +149,7 @@ static const sluice_size *largest_bucket(const sl_column_set *set)
 static sluice_status bind_sized(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     const bool several = column->request.sizes != SLUICE_SIZES_ONE;
+    sl_converter *converter = &image_of(column)->converter;
     sl_mixing mixing;
     column->bucketed = sl_recipe_wants_batch(&column->request.recipe);
     column->sized = column->request.recipe.width == SL_SIZE_OF_BATCH;
@@ -149,13 +177,13 @@ static sluice_status bind_sized(sl_column *column, sl_column_set *set, sluice_er
                                 "most");
     }
     if (several) {
-        column->converter.width = column->request.max_width;
-        column->converter.height = column->request.max_height;
+        converter->width = column->request.max_width;
+        converter->height = column->request.max_height;
         return SLUICE_OK;
     }
     const sluice_size *largest = largest_bucket(set);
-    column->converter.width = largest->width;
-    column->converter.height = largest->height;
+    converter->width = largest->width;
+    converter->height = largest->height;
     return SLUICE_OK;
 }
 
@@ -166,7 +194,7 @@ static void size_part(const sl_column *column, sl_column_set *set, sl_part *part
     part->ragged = set->ragged_count++;
     part->shape[planes ? 1 : 0] = 0;
     part->shape[planes ? 2 : 1] = 0;
-    part->element_bytes = 3 * sl_dtype_bytes(column->converter.dtype);
+    part->element_bytes = 3 * sl_dtype_bytes(image_of(column)->converter.dtype);
 }
 
 /* For the row that was drawn. */
@@ -206,7 +234,7 @@ static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sl
                                ? sl_recipe_check(&request->recipe, error)
                                : sl_recipe_check_steps(&request->recipe, error);
     if (status == SLUICE_OK) {
-        status = sl_converter_make_any(&column->converter, &request->recipe,
+        status = sl_converter_make_any(&image_of(column)->converter, &request->recipe,
                                        (sluice_dtype)request->dtype, request->layout, error);
     }
     if (status == SLUICE_OK) {
@@ -215,7 +243,7 @@ static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sl
     if (status != SLUICE_OK) {
         return status;
     }
-    column->converter.tools.jpeg = sl_decoder_jpeg_artefacts;
+    image_of(column)->converter.tools.jpeg = sl_decoder_jpeg_artefacts;
     sl_part *part = sl_column_add_part(set, column, "", error);
     if (part == NULL) {
         return SLUICE_INVALID;
@@ -228,7 +256,7 @@ static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sl
     part->shape[0] = planes ? 3 : height;
     part->shape[1] = planes ? height : width;
     part->shape[2] = planes ? width : 3;
-    part->row_bytes = sl_converter_row_bytes(&column->converter);
+    part->row_bytes = sl_converter_row_bytes(&image_of(column)->converter);
     if (column->sized) {
         size_part(column, set, part);
     }
@@ -238,11 +266,13 @@ static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sl
     }
     flags->role = SL_PART_HIDDEN;
     check_mean(column);
+    column->width = image_of(column)->converter.width;
+    column->height = image_of(column)->converter.height;
     column->picture = set->pictures++;
     sl_column_lead(set, column);
     status = bind_several(column, set, error);
     if (status == SLUICE_OK && request->sizes != SLUICE_SIZES_ONE) {
-        column->pixel_bytes = 3 * (uint32_t)sl_dtype_bytes(column->converter.dtype);
+        column->pixel_bytes = 3 * (uint32_t)sl_dtype_bytes(image_of(column)->converter.dtype);
         return sl_column_bind_sizes(column, set, part, error);
     }
     return status == SLUICE_OK ? bind_mixing(column, set, error) : status;
@@ -250,18 +280,19 @@ static sluice_status column_image_bind(sl_column *column, sl_column_set *set, sl
 
 void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture)
 {
-    sl_converter_leave_bytes(&picture->converter);
-    picture->mirrors_later = true;
-    set->parts[picture->first_part].row_bytes = sl_converter_row_bytes(&picture->converter);
+    sl_converter_leave_bytes(&image_of(picture)->converter);
+    image_of(picture)->mirrors_later = true;
+    set->parts[picture->first_part].row_bytes =
+        sl_converter_row_bytes(&image_of(picture)->converter);
     set->parts[picture->first_part].converted = true;
     if (picture->sized) {
         set->parts[picture->first_part].element_bytes = 3;
     }
     set->parts[picture->first_part + SL_IMAGE_FLAGS].row_bytes = 1;
-    if (!picture->mixes) {
+    if (picture->mixer == NULL) {
         return;
     }
-    picture->mixes_later = true;
+    picture->mixer->later = true;
     set->parts[picture->first_part + SL_IMAGE_MIXING].row_bytes = sizeof(sl_conversion_mixing);
     if (picture->part_count > SL_IMAGE_KEPT) {
         set->parts[picture->first_part + SL_IMAGE_KEPT].row_bytes = 0;
@@ -313,8 +344,8 @@ sluice_status sl_column_image_finish(const sl_column *column, sl_row *row, sl_pa
             return status;
         }
     }
-    const bool left = column->mirrors_later && can_mirror_later(params);
-    if (column->mirrors_later) {
+    const bool left = image_of(column)->mirrors_later && can_mirror_later(params);
+    if (image_of(column)->mirrors_later) {
         *(uint8_t *)sl_column_row(column, parts, SL_IMAGE_FLAGS, row->at.number) =
             left ? SL_ROW_MIRROR : 0;
     }
@@ -322,11 +353,12 @@ sluice_status sl_column_image_finish(const sl_column *column, sl_row *row, sl_pa
                                 .profile = row->timed ? &row->profile : NULL,
                                 .work = &row->work,
                                 .unmirrored = left};
-    const bool waits = column->mixes && !column->mixes_later;
+    const bool waits = image_waits(column);
     sl_converter own;
     return sl_augment_apply(
-        converter_of(column, waits ? &column->left : &column->converter, params, &own), view,
-        params, &work,
+        converter_of(column, waits ? &image_of(column)->left : &image_of(column)->converter, params,
+                     &own),
+        view, params, &work,
         waits ? sl_column_left(column, parts, row->at.number)
               : sl_column_picture_row(column, parts, &row->at),
         error);
@@ -383,7 +415,8 @@ static sluice_status draw_image(void *ctx, uint8_t *canvas, sluice_error *error)
     }
     const sluice_status status = decode_need(m->params, m->row, &m->view, error);
     return status == SLUICE_OK && canvas != NULL
-               ? sl_canvas_tile(&m->column->converter, &m->view, m->params, &m->work, canvas, error)
+               ? sl_canvas_tile(&image_of(m->column)->converter, &m->view, m->params, &m->work,
+                                canvas, error)
                : status;
 }
 
@@ -395,7 +428,7 @@ static sluice_status join_image(void *ctx, const sl_joint *joint, sluice_error *
                             .pixels = joint->pixels,
                             .over = joint->over_layer};
     return joint->pixels != NULL
-               ? sl_layer_make(&m->column->converter, m->params, &m->work, &layer, error)
+               ? sl_layer_make(&image_of(m->column)->converter, m->params, &m->work, &layer, error)
                : SLUICE_OK;
 }
 
@@ -411,11 +444,12 @@ static sluice_status finish_canvas(const image_member *m, uint8_t *canvas, sluic
 {
     const sl_column *column = m->column;
     const uint32_t number = m->row->at.number;
-    const bool waits = column->mixes && !column->mixes_later;
-    if (column->mirrors_later) {
+    const bool waits = image_waits(column);
+    if (image_of(column)->mirrors_later) {
         *(uint8_t *)sl_column_row(column, m->parts, SL_IMAGE_FLAGS, number) = 0;
     }
-    return sl_canvas_end(waits ? &column->left : &column->converter, m->params, &m->work, canvas,
+    return sl_canvas_end(waits ? &image_of(column)->left : &image_of(column)->converter, m->params,
+                         &m->work, canvas,
                          waits ? sl_column_left(column, m->parts, number)
                                : sl_column_row(column, m->parts, SL_IMAGE_ROWS, number),
                          error);
@@ -456,17 +490,18 @@ static void column_image_blank(const sl_column *column, const sl_row_place *at, 
         return;
     }
     sl_column_fill_row(column, at, parts);
-    if (column->mirrors_later) {
+    if (image_of(column)->mirrors_later) {
         *(uint8_t *)sl_column_row(column, parts, SL_IMAGE_FLAGS, number) = SL_ROW_ZERO;
     }
     note_share(column, number, parts, 1);
-    if (column->mixes) {
+    if (column->mixer != NULL) {
         const sl_mixing_row none = sl_mixing_none(number);
         sl_meeting_note(column, parts, number, &none);
     }
 }
 
 const sl_column_kind sl_column_image = {.name = "image",
+                                        .state_bytes = sizeof(image_state),
                                         .takes = SL_TAKES(IMAGE),
                                         .composes = true,
                                         .bind = column_image_bind,

@@ -10,6 +10,8 @@
 
 #include "row.h"
 
+/* Returns what makes rows of an IMAGE. */
+const sl_converter *sl_column_converter(const sl_column *column);
 /* Has workers leave bytes of an image, which a device will convert and mix, with flags, and with
  * what is mixed, in parts behind (SL_IMAGE_*). Before rows are made. */
 void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture);

@@ -16,20 +16,31 @@
 /* Parts of those of several sizes, behind the values and where they begin. */
 enum { SHAPES = 2, SHAPE_VALUES = 3 };
 
+typedef struct instances_state {
+    uint64_t most; /* masks of a row, where they have sizes of their own; else 0 */
+} instances_state;
+
+static uint64_t most_of(const sl_column *column)
+{
+    const instances_state *state = column->state;
+    return state->most;
+}
+
 /* ---- once ---- */
 
 /* Of rows whose masks have sizes of their own: pixels, back to back, and the shape of a row's
  * masks: how many, their height and width. */
 static sluice_status bind_flat(sl_column *column, sl_column_set *set, sluice_error *error)
 {
-    const sl_converter *largest = &set->columns[column->lead].converter;
+    const sl_column *largest = &set->columns[column->lead];
+    instances_state *state = column->state;
     const uint64_t pixels = (uint64_t)largest->width * largest->height;
-    column->most = column->request.length;
+    state->most = column->request.length;
     if (column->request.padded) {
         return sl_column_refuse(column, error,
                                 "its pictures have several sizes: masks are ragged then");
     }
-    if (__builtin_mul_overflow(column->most, pixels, &column->request.length)) {
+    if (__builtin_mul_overflow(state->most, pixels, &column->request.length)) {
         return sl_column_refuse(column, error, "a row has more than 2^40 elements");
     }
     const sluice_status status = sl_column_bind_lengths(column, set, false, error);
@@ -139,13 +150,13 @@ static sluice_status make_flat(const sl_column *column, sl_row *row, const sl_in
         status = sl_column_check_owned(column, list, count, error);
         count = list->kept_count;
     }
-    if (status == SLUICE_OK && count > column->most && !column->request.truncates) {
+    if (status == SLUICE_OK && count > most_of(column) && !column->request.truncates) {
         status =
             sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
                          "\"%s\" has a length of %llu, the column holds %llu", column->field.name,
-                         (unsigned long long)count, (unsigned long long)column->most);
+                         (unsigned long long)count, (unsigned long long)most_of(column));
     }
-    count = count < column->most ? count : column->most;
+    count = count < most_of(column) ? count : most_of(column);
     if (status == SLUICE_OK) {
         status = draw_instances(column, row, instances, count,
                                 sl_column_row(column, parts, 0, number), error);
@@ -163,10 +174,10 @@ static void column_instances_blank(const sl_column *column, const sl_row_place *
     const uint32_t number = at->number;
     const sl_column *lead = &column->set->columns[column->lead];
     sl_column_blank_lengths(column, at, parts);
-    if (column->most > 0) {
+    if (most_of(column) > 0) {
         note_shape(column, parts, number, 0, NULL);
     }
-    if (column->most > 0 && sl_column_varies(lead)) { /* its picture may be there */
+    if (most_of(column) > 0 && sl_column_varies(lead)) { /* its picture may be there */
         memcpy((int32_t *)sl_column_row(column, parts, SHAPES, number) + 1,
                sl_column_row(lead, parts, lead->sizes_part, number), 2 * sizeof(int32_t));
     }
@@ -191,7 +202,7 @@ static sluice_status column_instances_make(const sl_column *column, sl_row *row,
         return status;
     }
     sl_instances_turn(&instances, &turn);
-    if (column->most > 0) {
+    if (most_of(column) > 0) {
         return make_flat(column, row, &instances, parts, error);
     }
     const uint64_t given = sl_column_given(column, row, parts);
@@ -231,6 +242,7 @@ static void column_instances_cover(const sl_column *column, const sl_row *row, s
 }
 
 const sl_column_kind sl_column_instances = {.name = "instances",
+                                            .state_bytes = sizeof(instances_state),
                                             .takes = SL_TAKES(TEXT),
                                             .per_box = true,
                                             .objects = true,

@@ -102,6 +102,15 @@ const sl_column_kind sl_column_number = {.name = "number",
 
 /* ---- one-hot ---- */
 
+typedef struct one_hot_state {
+    double on, off; /* at the class, and elsewhere */
+} one_hot_state;
+
+static one_hot_state *one_hot_of(const sl_column *column)
+{
+    return column->state;
+}
+
 /* Shares need a floating dtype. */
 static sluice_status check_soft(const sl_column *column, sluice_error *error)
 {
@@ -122,8 +131,8 @@ static sluice_status check_soft(const sl_column *column, sluice_error *error)
 static void smooth(sl_column *column)
 {
     const double smoothing = column->request.smoothing;
-    column->off = smoothing / (double)column->request.length;
-    column->on = 1 - smoothing + column->off;
+    one_hot_of(column)->off = smoothing / (double)column->request.length;
+    one_hot_of(column)->on = 1 - smoothing + one_hot_of(column)->off;
 }
 
 static sluice_status bind_one_hot(sl_column *column, sl_column_set *set, sluice_error *error)
@@ -178,7 +187,7 @@ static double label_at(const sl_column *column, uint32_t label, uint32_t class)
     if (label == SL_CLASS_NONE) {
         return 0;
     }
-    return label == class ? column->on : column->off;
+    return label == class ? one_hot_of(column)->on : one_hot_of(column)->off;
 }
 
 /* What two labels have at a class; where it is the same, that. */
@@ -232,13 +241,13 @@ static sluice_status make_one_hot(const sl_column *column, sl_row *row, sl_part_
         memcpy(sl_column_row(column, parts, SL_ONE_HOT_CLASS, row->at.number), &kept, sizeof(kept));
         return SLUICE_OK;
     }
-    if (column->off > 0) {
-        put_all(to, part->dtype, column->elements, column->off);
+    if (one_hot_of(column)->off > 0) {
+        put_all(to, part->dtype, column->elements, one_hot_of(column)->off);
     } else {
         memset(to, 0, part->row_bytes);
     }
     column_number_put(to + (size_t) class * sl_dtype_bytes(part->dtype), part->dtype, 1,
-                      column->on);
+                      one_hot_of(column)->on);
     return SLUICE_OK;
 }
 
@@ -254,6 +263,7 @@ static void blank_one_hot(const sl_column *column, const sl_row_place *at, sl_pa
 }
 
 const sl_column_kind sl_column_one_hot = {.name = "one_hot",
+                                          .state_bytes = sizeof(one_hot_state),
                                           .takes = SL_TAKES(INT),
                                           .bind = bind_one_hot,
                                           .make = make_one_hot,

@@ -134,6 +134,14 @@ static sluice_status find_fields(const sl_columns_config *config, sl_column *col
     return status;
 }
 
+static sluice_status open_state(sl_column *column, sluice_error *error)
+{
+    const size_t bytes = column->kind->state_bytes;
+    column->state = bytes > 0 ? sl_calloc(1, bytes) : NULL;
+    return bytes == 0 || column->state != NULL ? SLUICE_OK
+                                               : sl_no_memory(error, STAGE, "for columns");
+}
+
 static sluice_status bind_one(sl_column_set *set, const sl_columns_config *config,
                               const sl_column_request *request, sluice_error *error)
 {
@@ -153,11 +161,14 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
     if (status == SLUICE_OK) {
         status = sl_column_take_meaning(set, config, column, error);
     }
-    if (status != SLUICE_OK) {
-        return status;
+    if (status == SLUICE_OK) {
+        status = open_state(column, error);
     }
-    status = column->kind->bind(column, set, error);
+    if (status == SLUICE_OK) {
+        status = column->kind->bind(column, set, error);
+    }
     if (status != SLUICE_OK) {
+        sl_free(column->state);
         return status;
     }
     want_fields(set, column);
@@ -210,7 +221,7 @@ static sluice_status find_mixing(const sl_column_set *set, sl_column *column, sl
         if (strcmp(other->request.name, name) != 0) {
             continue;
         }
-        if (other->mixes) {
+        if (other->mixer != NULL) {
             column->follows = i;
             return SLUICE_OK;
         }
@@ -241,10 +252,11 @@ static sluice_status follow_mixing(sl_column_set *set, sluice_error *error)
 static void columns_order(sl_column_set *set)
 {
     uint32_t at = 0;
-    for (uint32_t i = 0; i < 2 * set->count; i++) {
-        const uint32_t number = i % set->count;
-        if (set->columns[number].leads == (i < set->count)) {
-            set->order[at++] = number;
+    for (int leads = 1; leads >= 0; leads--) {
+        for (uint32_t i = 0; i < set->count; i++) {
+            if (set->columns[i].leads == (leads == 1)) {
+                set->order[at++] = i;
+            }
         }
     }
 }
@@ -342,7 +354,11 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
 
 void sl_columns_close(sl_column_set *set)
 {
+    for (uint32_t i = 0; set->columns != NULL && i < set->count; i++) {
+        sl_free(set->columns[i].state);
+    }
     sl_free(set->columns);
+    set->count = 0;
     sl_free(set->watches);
     set->columns = NULL;
     set->watches = NULL;

@@ -82,7 +82,7 @@ static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_v
         if (row->member == column->member) {
             blank_column(column, &row->at, parts);
         }
-        row->absent |= column->mixes ? UINT64_C(1) << column->mixer : 0;
+        row->absent |= column->mixer != NULL ? UINT64_C(1) << column->mixer->number : 0;
         return sl_row_blame(row, SL_FIELD_NONE, check_lacking(column, row, error));
     }
     return sl_row_blame(row, SL_FIELD_NONE,

@@ -32,7 +32,7 @@ void sl_meeting_note(const sl_column *column, sl_part_view parts, uint32_t row,
     const int64_t partner = how->partner;
     memcpy(sl_column_row(column, parts, SL_IMAGE_MIXED_WITH, row), &partner, sizeof(partner));
     memcpy(sl_column_row(column, parts, SL_IMAGE_WEIGHT, row), &how->weight, sizeof(how->weight));
-    if (column->mixes_later) {
+    if (column->mixer->later) {
         const sl_conversion_mixing device = {.partner = how->partner,
                                              .weight = how->weight,
                                              .left = how->left,
@@ -84,30 +84,30 @@ static void meeting_settle(const sl_column *column, const sl_meeting *meeting, s
     for (int i = 0; i < 2; i++) {
         const guest *g = &guests[i];
         const sl_mixing_row how = mixes && g->leaves
-                                      ? sl_mixing_draw(&column->mixing, &batch, g->row)
+                                      ? sl_mixing_draw(&column->mixer->mixing, &batch, g->row)
                                       : sl_mixing_none(g->row);
         if (g->leaves) {
             sl_meeting_note(column, parts, g->row, &how);
             write_labels(column, parts, g->row, &how);
         }
-        if (!column->mixes_later) {
+        if (!column->mixer->later) {
             sides[i] = meeting_side_of(column, parts, g, &how);
         }
     }
-    if (column->mixes_later) {
+    if (column->mixer->later) {
         return;
     }
     if (guests[0].row == guests[1].row) {
         sides[1] = (sl_mix_side){.samples = NULL};
     }
-    sl_mix_rows(&column->converter, &sides[0], &sides[1]);
+    sl_mix_rows(column->mixer->converter, &sides[0], &sides[1]);
 }
 
 /* Tells at place `unit` that its guest number `side` is there; whether both are. */
 static bool arrive(const sl_column *column, sl_meeting *meeting, uint32_t unit, uint32_t side,
                    guest guests[2])
 {
-    _Atomic uint8_t *met = &meeting->met[(size_t)column->mixer * meeting->capacity + unit];
+    _Atomic uint8_t *met = &meeting->met[(size_t)column->mixer->number * meeting->capacity + unit];
     const uint32_t own = HERE | (guests[side].absent ? ABSENT : 0U);
     /* Releases what was written of the row; acquires what was of the other, if that is there. */
     const uint32_t before =
@@ -120,7 +120,8 @@ static bool arrive(const sl_column *column, sl_meeting *meeting, uint32_t unit, 
 
 static void tell_pair(const sl_column *column, sl_meeting *meeting, sl_part_view parts, guest own)
 {
-    const uint32_t partner = sl_mixing_partner_of(&column->mixing, meeting->batch.rows, own.row);
+    const uint32_t partner =
+        sl_mixing_partner_of(&column->mixer->mixing, meeting->batch.rows, own.row);
     const uint32_t side = own.row > partner;
     guest guests[2] = {{.row = partner, .leaves = true}, {.row = partner, .leaves = true}};
     own.leaves = true;
@@ -134,7 +135,7 @@ static void tell_pair(const sl_column *column, sl_meeting *meeting, sl_part_view
 static void tell_row(const sl_column *column, sl_meeting *meeting, sl_part_view parts, uint32_t row,
                      const guest *own)
 {
-    const uint32_t partner = sl_mixing_partner_of(&column->mixing, meeting->batch.rows, row);
+    const uint32_t partner = sl_mixing_partner_of(&column->mixer->mixing, meeting->batch.rows, row);
     guest guests[2] = {{.row = row}, {.row = partner}};
     const uint32_t side = own->row == row ? 0 : 1;
     guests[side].absent = own->absent;
@@ -148,15 +149,16 @@ static void tell_column(const sl_column *column, sl_meeting *meeting, sl_part_vi
                         const guest *own)
 {
     const uint32_t rows = meeting->batch.rows;
-    const uint32_t partner = sl_mixing_partner_of(&column->mixing, rows, own->row);
+    const uint32_t partner = sl_mixing_partner_of(&column->mixer->mixing, rows, own->row);
     if (partner == own->row) {
         const guest alone = {.row = own->row, .absent = own->absent, .leaves = true};
         meeting_settle(column, meeting, parts, (guest[2]){alone, alone});
-    } else if (column->mixing.partner == SL_PARTNER_REVERSED) {
+    } else if (column->mixer->mixing.partner == SL_PARTNER_REVERSED) {
         tell_pair(column, meeting, parts, *own);
     } else {
         tell_row(column, meeting, parts, own->row, own);
-        tell_row(column, meeting, parts, sl_mixing_user_of(&column->mixing, rows, own->row), own);
+        tell_row(column, meeting, parts, sl_mixing_user_of(&column->mixer->mixing, rows, own->row),
+                 own);
     }
 }
 
@@ -165,8 +167,9 @@ void sl_meeting_tell(const sl_column_set *set, const sl_row_place *place, uint64
 {
     for (uint32_t i = 0; i < set->count && set->mixers > 0; i++) {
         const sl_column *column = &set->columns[i];
-        if (column->mixes) {
-            const guest own = {.row = place->number, .absent = (absent >> column->mixer & 1) != 0};
+        if (column->mixer != NULL) {
+            const guest own = {.row = place->number,
+                               .absent = (absent >> column->mixer->number & 1) != 0};
             tell_column(column, place->meeting, parts, &own);
         }
     }
@@ -179,5 +182,5 @@ uint8_t *sl_column_left(const sl_column *column, sl_part_view parts, uint32_t ro
     }
     const size_t bytes = column->set->parts[column->first_part].row_bytes;
     return (uint8_t *)sl_column_row(column, parts, SL_IMAGE_ROWS, row) + bytes -
-           sl_converter_row_bytes(&column->left);
+           column->mixer->left_bytes;
 }

@@ -38,6 +38,15 @@ enum {
     SL_IMAGE_KEPT = SL_IMAGE_MIXING + 1 /* samples, until the row and the one behind it are made */
 };
 
+/* How rows of a column are mixed; of the column, once bound. */
+typedef struct sl_mixer {
+    sl_mixing mixing;
+    uint32_t number;                      /* among the columns that mix */
+    bool later;                           /* the device mixes */
+    const struct sl_converter *converter; /* makes rows of what met */
+    uint64_t left_bytes;                  /* of a row that waits */
+} sl_mixer;
+
 /* Of one step, in its slot. */
 typedef struct sl_meeting {
     sl_mixing_batch batch;

@@ -106,8 +106,8 @@ sluice_status sl_column_bind_pixels(sl_column *column, sl_column_set *set, uint3
     request->max_width = lead->request.max_width;
     request->max_height = lead->request.max_height;
     request->dims = channels > 1 ? 3 : 2;
-    request->shape[0] = lead->converter.height;
-    request->shape[1] = lead->converter.width;
+    request->shape[0] = lead->height;
+    request->shape[1] = lead->width;
     request->shape[2] = channels;
     if ((varies || lead->sized) && set->ragged_count == SL_RAGGED_MAX) {
         return sl_column_refuse(column, error,

@@ -99,12 +99,13 @@ static sl_conversion conversion_of(const sl_converter *converter)
  */
 static bool is_converted(const sl_device *device, const sl_column *picture, bool wanted)
 {
-    const sl_conversion how = conversion_of(&picture->converter);
+    const sl_conversion how = conversion_of(sl_column_converter(picture));
     if (picture->request.sizes != SLUICE_SIZES_ONE) { /* of which each row has its own */
         return false;
     }
     const bool any = how.dtype != SLUICE_U8 || how.layout != SLUICE_NHWC || wanted;
-    return any && device->converts && picture->converter.finite && sl_conversion_takes(&how);
+    return any && device->converts && sl_column_converter(picture)->finite &&
+           sl_conversion_takes(&how);
 }
 
 static sluice_status share_picture(const sl_loader_opening *opening, const sl_device *device,
@@ -118,14 +119,14 @@ static sluice_status share_picture(const sl_loader_opening *opening, const sl_de
     }
     if (is_output) {
         share->output = picture->first_part;
-        share->output_bytes = sl_converter_row_bytes(&picture->converter);
+        share->output_bytes = sl_converter_row_bytes(sl_column_converter(picture));
     }
     if (is_converted(device, picture, is_output)) {
         share->conversions[share->count++] =
-            (sl_staging_conversion){.how = conversion_of(&picture->converter),
+            (sl_staging_conversion){.how = conversion_of(sl_column_converter(picture)),
                                     .part = picture->first_part,
                                     .flags = picture->first_part + SL_IMAGE_FLAGS,
-                                    .mixes = picture->mixes,
+                                    .mixes = picture->mixer != NULL,
                                     .mixing = picture->first_part + SL_IMAGE_MIXING};
         sl_columns_leave_bytes(&loader->columns, picture);
     } else if (is_output && !device->shares_memory) {

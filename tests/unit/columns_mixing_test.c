@@ -122,7 +122,7 @@ static void expect_picture(const meeting_rig *m, uint32_t row, bool there)
                              .how = {.partner = partner, .weight = weight_of(m, row)}};
     const sl_mix_side other = {.samples = partner == row ? NULL : m->samples[partner]};
     if (there) {
-        sl_mix_rows(&column->converter, &own, &other);
+        sl_mix_rows(sl_column_converter(column), &own, &other);
     }
     assert_memory_equal(image, expected, sizeof(expected));
 }
@@ -250,7 +250,8 @@ TEST(what_a_device_is_told)
         for (uint32_t row = 0; row < ROWS; row++) {
             const sl_conversion_mixing *told =
                 (const sl_conversion_mixing *)(void *)m.rig->parts[part] + row;
-            const sl_mixing_row drawn = sl_mixing_draw(&column->mixing, &m.meeting.batch, row);
+            const sl_mixing_row drawn =
+                sl_mixing_draw(&column->mixer->mixing, &m.meeting.batch, row);
             assert_int_equal(told->partner, partner_of(&m, row));
             assert_true(told->weight == weight_of(&m, row));
             assert_int_equal(m.rig->parts[flags][row], row == 1 ? SL_ROW_ZERO : 0);

@@ -17,6 +17,7 @@ enum { ROWS_MAX = 6, SIDE_MAX = 9, PICTURE_MAX = SIDE_MAX * SIDE_MAX * 3 * 4 };
 typedef struct batch {
     sl_column_set set;
     sl_column column;
+    sluice_dtype dtype;
     uint8_t *arrays[4];
     uint32_t rows, height, width; /* of the largest */
     uint8_t made[ROWS_MAX][PICTURE_MAX];
@@ -37,12 +38,12 @@ static void open_batch(batch *b, sl_random *random, sluice_column_sizes sizes)
     b->column.request.layout = sl_random_below(random, 2) == 0 ? SLUICE_NHWC : SLUICE_NCHW;
     b->column.request.max_width = 1 + sl_random_below(random, SIDE_MAX);
     b->column.request.max_height = 1 + sl_random_below(random, SIDE_MAX);
-    b->column.converter.dtype = dtypes[sl_random_below(random, 3)];
+    b->dtype = dtypes[sl_random_below(random, 3)];
     (void)strcpy(b->column.request.name, "p");
     sl_part *rows = sl_column_add_part(&b->set, &b->column, "", NULL);
-    const size_t element = sl_dtype_bytes(b->column.converter.dtype);
+    const size_t element = sl_dtype_bytes(b->dtype);
     rows->dims = 3;
-    rows->dtype = b->column.converter.dtype;
+    rows->dtype = b->dtype;
     b->column.kind = &sl_column_image;
     b->column.pixel_bytes = (uint32_t)(3 * element);
     rows->row_bytes =
@@ -85,7 +86,7 @@ static void make_rows(batch *b, sl_random *random)
         assert_int_equal(sl_column_note_size(&b->column, b->arrays, i, params, NULL), SLUICE_OK);
         uint8_t *to = sl_column_row(&b->column, b->arrays, SL_IMAGE_ROWS, i);
         const size_t bytes =
-            (size_t)size[0] * size[1] * 3 * sl_dtype_bytes(b->column.converter.dtype);
+            (size_t)size[0] * size[1] * 3 * sl_dtype_bytes(b->dtype);
         for (size_t k = 0; k < bytes; k++) {
             to[k] = b->made[i][k] = (uint8_t)sl_random_below(random, 256);
         }
@@ -105,12 +106,12 @@ static size_t place_of(const batch *b, const uint32_t size[2], const uint32_t at
     const bool planes = b->column.request.layout == SLUICE_NCHW;
     const size_t value = planes ? ((size_t)at[2] * size[0] + at[0]) * size[1] + at[1]
                                 : ((size_t)at[0] * size[1] + at[1]) * 3 + at[2];
-    return value * sl_dtype_bytes(b->column.converter.dtype) + k;
+    return value * sl_dtype_bytes(b->dtype) + k;
 }
 
 static void check_padded(batch *b, const uint64_t *sizes)
 {
-    const size_t element = sl_dtype_bytes(b->column.converter.dtype);
+    const size_t element = sl_dtype_bytes(b->dtype);
     const uint32_t whole[2] = {b->height, b->width};
     const size_t row_bytes = (size_t)b->height * b->width * 3 * element;
     assert_int_equal(sizes[part_of(b, 0)->ragged], sl_sized(b->height, b->width));
@@ -136,7 +137,7 @@ static void check_ragged(batch *b, const uint64_t *sizes)
     assert_int_equal(offsets[0], 0);
     for (uint32_t i = 0; i < b->rows; i++) {
         const size_t bytes = (size_t)size_of_row(b, i)[0] * (size_t)size_of_row(b, i)[1] * 3 *
-                             sl_dtype_bytes(b->column.converter.dtype);
+                             sl_dtype_bytes(b->dtype);
         assert_int_equal((size_t)(offsets[i + 1] - offsets[i]) * element, bytes);
         assert_memory_equal(b->arrays[0] + (size_t)offsets[i] * element, b->made[i], bytes);
     }
