@@ -40,6 +40,44 @@ void sl_boxes_close(sl_box_list *list)
     *list = (sl_box_list){.count = 0};
 }
 
+/* ---- rows and members ---- */
+
+void sl_boxes_begin_row(sl_box_list *list)
+{
+    list->kept_count = 0;
+    list->seen = 0;
+}
+
+void sl_boxes_begin_member(sl_box_list *list)
+{
+    list->before = list->kept_count;
+    list->overflows = false;
+    list->count = 0;
+    list->stored = 0;
+    list->added = 0;
+}
+
+void sl_boxes_add(sl_box_list *list, uint64_t stored, uint64_t count)
+{
+    list->stored = stored;
+    list->count = (uint32_t)count;
+    list->added = count;
+    list->seen += count;
+}
+
+void sl_boxes_leave_out(sl_box_list *list, uint32_t number, bool leaves)
+{
+    list->left_out[number] = leaves;
+    list->added -= leaves;
+    list->seen -= leaves;
+}
+
+void sl_boxes_unsee(sl_box_list *list)
+{
+    list->seen -= list->added;
+    list->added = 0;
+}
+
 /* ---- formats ---- */
 
 static void box_from(const float from[4], sluice_box_format format, float box[4])

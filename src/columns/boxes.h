@@ -69,6 +69,17 @@ typedef struct sl_box_list {
 sluice_status sl_boxes_open(sl_box_list *list, uint64_t most, sluice_error *error);
 void sl_boxes_close(sl_box_list *list);
 
+/* Begins a row: nothing is kept or seen of it. */
+void sl_boxes_begin_row(sl_box_list *list);
+/* Begins a member of the row, which has no boxes yet; those of earlier ones stay kept. */
+void sl_boxes_begin_member(sl_box_list *list);
+/* Adds the member's boxes, `count` of the `stored` ones, which are in `boxes`. */
+void sl_boxes_add(sl_box_list *list, uint64_t stored, uint64_t count);
+/* Leaves box `number` of the member out, or not; of a list that `leaves_out`. */
+void sl_boxes_leave_out(sl_box_list *list, uint32_t number, bool leaves);
+/* Takes the member's boxes out of those that are seen: the row has other boxes, too. */
+void sl_boxes_unsee(sl_box_list *list);
+
 /* From what is stored, but for `relative`; a sentence about box `*which` if it is none, else NULL.
  */
 const char *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *which);

@@ -82,8 +82,7 @@ static sluice_status read_crowds(const sl_column *column, sl_row *row, sl_box_li
     const sluice_status status =
         sl_row_ints(row, &column->crowds, list->stored, "boxes", &crowds, error);
     for (uint32_t i = 0; status == SLUICE_OK && i < list->count; i++) {
-        list->left_out[i] = crowds[i] != 0;
-        list->added -= list->left_out[i];
+        sl_boxes_leave_out(list, i, crowds[i] != 0);
     }
     sl_scratch_release(scratch, mark);
     return status;
@@ -96,20 +95,15 @@ sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_
     uint64_t count = 0;
     uint32_t which = 0;
     if (row->member == column->member) {
-        list->kept_count = 0;
-        list->seen = 0;
+        sl_boxes_begin_row(list);
     }
-    list->before = list->kept_count;
-    list->overflows = false;
-    list->count = 0;
-    list->stored = 0;
-    list->added = 0;
+    sl_boxes_begin_member(list);
     if (!row->values.of[column->field_number].present) {
         return SLUICE_OK;
     }
     sluice_status status = sl_column_tensor_bytes(column, row, &count, &bytes, error);
     count /= 4;
-    list->stored = count;
+    const uint64_t stored = count;
     if (status == SLUICE_OK) {
         status = sl_column_limit_length(column, &count, error);
     }
@@ -119,14 +113,12 @@ sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_
     if (status != SLUICE_OK) {
         return status;
     }
-    list->count = (uint32_t)count;
-    list->added = count;
+    sl_boxes_add(list, stored, count);
     const char *fault = sl_boxes_take(list, &column->request.boxes, &which);
     sl_watch_boxes(column, list);
     status = fault == NULL ? read_crowds(column, row, list, error)
                            : box_fault(column, which, fault, error);
     list->count = status == SLUICE_OK ? list->count : 0;
-    list->seen += list->added;
     return status;
 }
 

@@ -77,8 +77,7 @@ static sluice_status group_move_boxes(const sl_column *lead, sl_row *row, const 
             sl_box_list *list = &row->boxes[column->box_list];
             list->chooses = sl_paste_choice(&row->draws[lead->group], &list->choice);
             if (params->absent || list->chooses) {
-                list->seen -= list->added;
-                list->added = 0;
+                sl_boxes_unsee(list);
             }
             if (params->absent) {
                 list->count = 0;
