@@ -109,7 +109,7 @@ static bool mirror_is_good(const sluice_column *c)
 /* What is wrong with a column; NULL: nothing that can be seen here. */
 static const char *fault_of(const sluice_columns *columns, const sluice_column *c)
 {
-    if (c->kind < SLUICE_COLUMN_IMAGE || c->kind > SLUICE_COLUMN_INSTANCES) {
+    if (!sl_columns_have_kind(c->kind)) {
         return "unknown kind";
     }
     if (columns->count == SL_COLUMNS_MAX) {

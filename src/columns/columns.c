@@ -38,7 +38,11 @@ static const sl_column_kind *const kinds[] = {
     [SLUICE_COLUMN_INSTANCES] = &sl_column_instances,
 };
 
-/* ---- parts ---- */
+bool sl_columns_have_kind(int64_t kind)
+{
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): a table of pointers
+    return kind >= 0 && kind < (int64_t)(sizeof(kinds) / sizeof(*kinds)) && kinds[kind] != NULL;
+}
 
 /* ---- binding ---- */
 

@@ -41,6 +41,8 @@
 #include "row.h"
 #include "subvolume.h"
 
+/* True if there is a kind of that number, a sluice_column_kind. */
+bool sl_columns_have_kind(int64_t kind);
 /* Errors: INVALID (no such field, a name twice, a kind that does not take the field, ...), NOMEM.
  */
 sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *config,
