@@ -102,7 +102,10 @@ static uint64_t round_ns(const sl_converter *converter, const sl_image *view, sl
 static void run(const setting *chosen, const uint32_t crop[2], const sl_image *view, void *row,
                 sl_scratch *scratch)
 {
-    static sl_params params;
+    static sl_geometry geometries[SL_GEOMETRIES_MAX];
+    static sl_operation operations[SL_OPERATIONS_MAX];
+    sl_params params = {
+        .operations_most = SL_OPERATIONS_MAX, .geometries = geometries, .operations = operations};
     params_of(chosen, crop, &params);
     const uint64_t end = sl_now_ns() + BUDGET_NS;
     size_t rounds = 0;

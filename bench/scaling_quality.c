@@ -192,7 +192,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: scaling_quality FILE ...\n");
         return 2;
     }
-    sample s = {0};
+    static sl_geometry geometries[SL_GEOMETRIES_MAX];
+    static sl_operation operations[SL_OPERATIONS_MAX];
+    sample s = {.params = {.operations_most = SL_OPERATIONS_MAX,
+                           .geometries = geometries,
+                           .operations = operations}};
     sluice_error error;
     sl_error_clear(&error);
     const sl_decoder_config config = {.max_pixels = 1 << 28, .max_unpacked_bytes = 1 << 20};

@@ -10,6 +10,7 @@
 #include "fuzz.h"
 
 #include "columns.h"
+#include "draw_memory.h"
 #include "memory.h"
 #include "png_make.h"
 
@@ -103,9 +104,10 @@ static box_rig *rig_open(unsigned kind)
     add_columns(columns, kind, recipe);
     const sl_columns_config asked = {.asked = columns, .fields = fields, .field_count = FIELDS};
     fuzz_expect(sl_columns_bind(&rig->set, &asked, NULL) == SLUICE_OK, "columns");
-    rig->row.draws = calloc(rig->set.groups, sizeof(*rig->row.draws));
-    fuzz_expect(rig->row.draws != NULL && sl_row_open(&rig->set, &rig->row, NULL) == SLUICE_OK,
-                "memory");
+    void *draws = calloc(1, sl_draw_memory_bytes(&rig->set));
+    fuzz_expect(draws != NULL, "memory");
+    sl_draw_memory_place(&rig->set, &rig->row, draws);
+    fuzz_expect(sl_row_open(&rig->set, &rig->row, NULL) == SLUICE_OK, "memory");
     for (uint32_t i = 0; i < rig->set.part_count; i++) {
         rig->parts[i] = malloc(sl_part_bytes(&rig->set.parts[i], 1) + GUARD);
         fuzz_expect(rig->parts[i] != NULL, "memory");

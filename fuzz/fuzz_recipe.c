@@ -9,6 +9,7 @@
 #include "apply.h"
 #include "error.h"
 #include "recipe.h"
+#include "whole_params.h"
 
 #include <math.h>
 #include <string.h>
@@ -222,7 +223,7 @@ static made apply(const sluice_augment *r, const sl_params *params, const sl_ima
 static void draw_and_apply(const sluice_augment *r, const uint32_t size[2], uint64_t seed,
                            uint64_t output)
 {
-    static sl_params params;
+    STATIC_PARAMS(params);
     sluice_error error = SLUICE_ERROR_INIT;
     const float boxes[4][4] = {{0, 0, (float)size[0], (float)size[1]},
                                {(float)(seed % 99), 1, (float)size[0] / 2, (float)size[1] / 3},

@@ -53,7 +53,8 @@ typedef struct sl_drawing {
     sluice_error *error;
 } sl_drawing;
 
-/* A drawing of a picture; params->need, sizes and the trail are set by end. */
+/* A drawing of a picture, into `params`, which has its memory (sl_params_place); params->need,
+ * sizes and the trail are set by end. */
 void sl_drawing_begin(sl_drawing *drawing, sl_params *params, uint32_t width, uint32_t height,
                       bool exact, sluice_error *error);
 void sl_drawing_end(sl_drawing *drawing);

@@ -20,7 +20,8 @@
  * are done once, when the last was there. Of two layers each is a picture, or such a canvas, with
  * operations of its own; they are blended, or objects of the second are put over the first, and the
  * operations behind that are done once.
- * Plain data; a program belongs to whoever holds it. Threads: none.
+ * Plain data; a program belongs to whoever holds it, in memory for as many operations as its recipe
+ * may come to: a copy of an sl_params shares that. Threads: none.
  */
 #ifndef SL_PROGRAM_H
 #define SL_PROGRAM_H
@@ -146,8 +147,25 @@ typedef struct sl_params {
     uint64_t paste_key;
     double paste_chance;
     uint32_t geometry_count, operation_count;
-    sl_geometry geometries[SL_GEOMETRIES_MAX]; /* the first: of the picture */
-    sl_operation operations[SL_OPERATIONS_MAX];
+    uint32_t operations_most; /* that there is memory for, and for one geometry more */
+    sl_geometry *geometries;  /* the first: of the picture */
+    sl_operation *operations;
 } sl_params;
+
+/* Returns the bytes of memory that a program of at most that many operations takes beside its
+ * sl_params (sl_recipe_operations). */
+static inline size_t sl_params_bytes(uint32_t operations)
+{
+    return (1 + (size_t)operations) * sizeof(sl_geometry) + operations * sizeof(sl_operation);
+}
+
+/* Has programs be drawn into `memory`, of sl_params_bytes, aligned as malloc does, which must
+ * outlive `params`. Before anything else is done with `params`; a draw does not change it. */
+static inline void sl_params_place(sl_params *params, uint32_t operations, void *memory)
+{
+    params->operations_most = operations;
+    params->geometries = memory;
+    params->operations = (sl_operation *)(void *)(params->geometries + 1 + operations);
+}
 
 #endif

@@ -100,7 +100,8 @@ uint64_t sl_recipe_canvas(const sluice_augment *recipe);
 sl_random sl_recipe_random(const sl_draw_key *key, uint32_t stream);
 /* Limits canvases (sl_draw): those of a picture that may have `max_pixels`. */
 void sl_recipe_limit(sluice_augment *recipe, uint64_t max_pixels);
-/* Of a recipe that was checked. Errors: UNSUPPORTED when the picture cannot be used (smaller than a
+/* Of a recipe that was checked, into `params` with memory for its sl_recipe_operations
+ * (sl_params_place). Errors: UNSUPPORTED when the picture cannot be used (smaller than a
  * random_crop's window, or needing a larger canvas than sl_recipe_limit allows). */
 sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint32_t picture_width,
                       uint32_t picture_height, sl_params *params, sluice_error *error);

@@ -20,6 +20,7 @@
  *     paste           objects over other images
  *     sizes  lengths  rows of several sizes; of any length
  *     elements        dtypes, casts, shapes                   orientation
+ *     draw_memory     the memory of a worker's draws
  *     group           who leads, who follows
  *     row             a row in the making, its values
  *     column          a kind, a column, a set                 facts

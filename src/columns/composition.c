@@ -69,7 +69,6 @@ uint64_t sl_composition_bytes(const sl_column_set *set)
     for (uint32_t i = 0; i < set->count; i++) {
         const sl_column *column = &set->columns[i];
         bytes += composition_pastes(column) ? sl_paste_bytes(column) : 0;
-        bytes += column->labelled ? sizeof(sl_params) : 0;
     }
     return bytes;
 }
@@ -129,13 +128,6 @@ static sluice_status open_paste(const sl_column *lead, sl_row *row, sluice_error
                                : sl_no_memory(error, STAGE, "for rows");
 }
 
-static sluice_status open_labels(const sl_column *lead, sl_row *row, sluice_error *error)
-{
-    sl_group_draw *draw = &row->draws[lead->group];
-    draw->labels = sl_calloc(1, sizeof(*draw->labels));
-    return draw->labels != NULL ? SLUICE_OK : sl_no_memory(error, STAGE, "for rows");
-}
-
 sluice_status sl_composition_open(const sl_column_set *set, sl_row *row, sluice_error *error)
 {
     sluice_status status = open_canvases(set, row, error);
@@ -143,9 +135,6 @@ sluice_status sl_composition_open(const sl_column_set *set, sl_row *row, sluice_
         const sl_column *column = &set->columns[i];
         if (composition_pastes(column)) {
             status = open_paste(column, row, error);
-        }
-        if (status == SLUICE_OK && column->labelled) {
-            status = open_labels(column, row, error);
         }
     }
     return status;
@@ -159,10 +148,6 @@ void sl_composition_close(const sl_column_set *set, sl_row *row)
     }
     for (uint32_t i = 0; row->pastes != NULL && i < set->groups; i++) {
         sl_paste_close(&row->pastes[i]);
-    }
-    for (uint32_t i = 0; row->draws != NULL && i < set->groups; i++) {
-        sl_free(row->draws[i].labels);
-        row->draws[i].labels = NULL;
     }
     sl_free(row->canvases);
     sl_free(row->pastes);

@@ -3,6 +3,7 @@
 #include "loader.h"
 
 #include "cpu.h"
+#include "draw_memory.h"
 #include "error.h"
 
 sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error)
@@ -17,7 +18,7 @@ sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error
                 loader->columns.mixers * sizeof(uint8_t)) +
         config->lookahead * sizeof(sl_row_want) + o->prefetch * sizeof(sl_feed_slot) +
         o->workers *
-            (sizeof(sl_row_worker) + SL_ROW_BYTES_MIN + loader->columns.groups * sizeof(sl_params) +
+            (sizeof(sl_row_worker) + SL_ROW_BYTES_MIN + sl_draw_memory_bytes(&loader->columns) +
              sl_composition_bytes(&loader->columns)) +
         loader->classes.samples * (uint64_t)12 + loader->classes.count * sizeof(uint64_t);
     if (sl_budget_take(&loader->budget, bytes)) {

@@ -6,6 +6,7 @@
 #include "row.h"
 
 #include "clock.h"
+#include "draw_memory.h"
 #include "error.h"
 #include "memory.h"
 #include "trace.h"
@@ -24,16 +25,16 @@ sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t wor
                                 sluice_error *error)
 {
     maker->feed = feed;
-    const size_t groups = feed->columns->groups;
+    const size_t draws_bytes = sl_draw_memory_bytes(feed->columns);
     maker->workers = sl_calloc(workers, sizeof(*maker->workers));
-    maker->draws = groups > 0 ? sl_calloc(workers * groups, sizeof(*maker->draws)) : NULL;
-    if (maker->workers == NULL || (groups > 0 && maker->draws == NULL)) {
+    maker->draws = draws_bytes > 0 ? sl_calloc(workers, draws_bytes) : NULL;
+    if (maker->workers == NULL || (draws_bytes > 0 && maker->draws == NULL)) {
         sl_row_maker_close(maker);
         return sl_no_memory(error, "loader", "for rows");
     }
     for (uint32_t i = 0; i < workers; i++) {
         sl_row_worker *w = &maker->workers[i];
-        w->row.draws = groups > 0 ? maker->draws + i * groups : NULL;
+        sl_draw_memory_place(feed->columns, &w->row, maker->draws + i * draws_bytes);
         const sluice_status status = sl_row_open(feed->columns, &w->row, error);
         if (status != SLUICE_OK) {
             sl_row_maker_close(maker);

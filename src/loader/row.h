@@ -34,7 +34,7 @@ typedef struct sl_row_worker {
 typedef struct sl_row_maker {
     sl_feed *feed;
     sl_row_worker *workers;
-    sl_group_draw *draws; /* of all workers, in one block: each is some 80 kB */
+    uint8_t *draws; /* of all workers (draw_memory.h), in one block; NULL: there are none */
     uint32_t worker_count;
     sl_stage decode, augment;
     _Atomic uint64_t operation_ns[SL_OPERATION_NUMBERS]; /* parts of `augment` */

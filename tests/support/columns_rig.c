@@ -21,7 +21,13 @@ columns_rig *columns_rig_open(const sl_field *fields, uint32_t field_count, uint
     assert_non_null(r->row);
     r->row->decoder = r->decoder;
     r->row->draws = calloc(SL_GROUPS_MAX, sizeof(*r->row->draws));
+    r->programs = calloc(SL_GROUPS_MAX, sl_params_bytes(SL_OPERATIONS_MAX));
     assert_non_null(r->row->draws);
+    assert_non_null(r->programs);
+    for (size_t i = 0; i < SL_GROUPS_MAX; i++) {
+        sl_params_place(&r->row->draws[i].params, SL_OPERATIONS_MAX,
+                        r->programs + i * sl_params_bytes(SL_OPERATIONS_MAX));
+    }
     return r;
 }
 
@@ -30,6 +36,7 @@ int columns_rig_close(void **state)
     columns_rig *r = *state;
     sl_row_close(&r->set, r->row);
     free(r->row->draws);
+    free(r->programs);
     sl_columns_close(&r->set);
     sl_notices_close(r->notices);
     for (size_t i = 0; i < SL_PARTS_MAX; i++) {

@@ -42,9 +42,11 @@ void program_operate(const sl_operation_kind *kind, double value, uint8_t *pixel
 {
     const size_t bytes = (size_t)width * height * 3;
     sl_params *params = malloc(sizeof(*params));
+    void *memory = malloc(sl_params_bytes(1));
     uint8_t *out = malloc(bytes);
     sl_drawing drawing;
-    programs_must(params != NULL && out != NULL);
+    programs_must(params != NULL && memory != NULL && out != NULL);
+    sl_params_place(params, 1, memory);
     sl_drawing_begin(&drawing, params, width, height, false, NULL);
     sl_operation *operation = sl_draw_operation(&drawing, kind);
     programs_must(operation != NULL);
@@ -53,5 +55,6 @@ void program_operate(const sl_operation_kind *kind, double value, uint8_t *pixel
     program_bytes(params, sl_simd_best(), pixels, width, height, out);
     memcpy(pixels, out, bytes);
     free(out);
+    free(memory);
     free(params);
 }

@@ -3,6 +3,7 @@
 
 #include "recipe.h"
 #include "test.h"
+#include "whole_params.h"
 
 sluice_augment *recipe_make(void)
 {
@@ -26,7 +27,16 @@ int recipe_teardown(void **state)
 sl_params recipe_draw(const sluice_augment *recipe, uint64_t sample, uint32_t width,
                       uint32_t height)
 {
-    sl_params params;
+    enum { KEPT = 8 };
+    static struct {
+        sl_geometry geometries[SL_GEOMETRIES_MAX];
+        sl_operation operations[SL_OPERATIONS_MAX];
+    } memories[KEPT];
+    static uint32_t calls;
+    const uint32_t at = calls++ % KEPT;
+    sl_params params = {.operations_most = SL_OPERATIONS_MAX,
+                        .geometries = memories[at].geometries,
+                        .operations = memories[at].operations};
     assert_int_equal(sl_draw(recipe, &(sl_draw_key){.seed = 11, .epoch = 3, .sample = sample},
                              width, height, &params, NULL),
                      SLUICE_OK);
@@ -45,7 +55,7 @@ sluice_augment *recipe_of_step(const char *name, const double *arguments, uint32
 
 const sl_params *recipe_draw_step(const sluice_augment *recipe, uint64_t sample)
 {
-    static sl_params params;
+    STATIC_PARAMS(params);
     const sl_draw_key key = {.seed = 77, .epoch = 1, .sample = sample, .exact = true};
     assert_int_equal(sl_draw(recipe, &key, 300, 200, &params, NULL), SLUICE_OK);
     return &params;

@@ -18,7 +18,7 @@ sluice_augment *recipe_make(void);
 /* Fixtures of cmocka: `*state` is an empty recipe. */
 int recipe_setup(void **state);
 int recipe_teardown(void **state);
-/* What it draws for a sample whose picture has that size, not exact. */
+/* What it draws for a sample whose picture has that size, not exact; until seven calls later. */
 sl_params recipe_draw(const sluice_augment *recipe, uint64_t sample, uint32_t width,
                       uint32_t height);
 

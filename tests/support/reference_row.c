@@ -5,6 +5,7 @@
 #include "decoder.h"
 #include "error.h"
 #include "recipe.h"
+#include "whole_params.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ void reference_row(const photo_folder *photos, const sluice_loader_options *opti
     const sl_decoder_config config = {.max_pixels = 1 << 20, .max_unpacked_bytes = 1 << 20};
     sl_decoder *decoder;
     sl_picture picture;
-    sl_params params;
+    WHOLE_PARAMS(params);
     sl_image view;
     sl_converter converter;
     const sl_draw_key key = {

@@ -5,6 +5,7 @@
 #include "philox.h"
 #include "programs.h"
 #include "test.h"
+#include "whole_params.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -183,7 +184,7 @@ TEST(jitter_keeps_the_order)
         int kind;
         double factor;
     } steps[] = {{SATURATION, 0.2}, {CONTRAST, 2.5}, {BRIGHTNESS, 1.4}};
-    static sl_params params;
+    STATIC_PARAMS(params);
     uint8_t pixels[SIDE * SIDE * 3];
     uint8_t ours[sizeof(pixels)];
     sl_drawing drawing;
@@ -257,7 +258,7 @@ static void check_conversion(sluice_dtype dtype, sluice_layout layout, bool norm
     uint8_t pixels[SIDE * SIDE * 3];
     fill(pixels, sizeof(pixels), 4);
     sl_image view = {pixels, SIDE, SIDE, 3, (size_t)SIDE * 3, 0, 0, SIDE, SIDE, 1};
-    static sl_params params;
+    STATIC_PARAMS(params);
     assert_int_equal(sl_draw(recipe, &(sl_draw_key){.seed = 0}, SIDE, SIDE, &params, NULL),
                      SLUICE_OK);
     sl_scratch scratch;

@@ -8,6 +8,7 @@
 #include "programs.h"
 #include "recipe.h"
 #include "test.h"
+#include "whole_params.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +29,12 @@ static void fill_picture(uint64_t number)
 static void carry_out(const sl_params *params, const sl_operation *first, uint32_t count,
                       uint8_t *out)
 {
-    static sl_params part;
+    STATIC_PARAMS(part);
+    sl_operation *operations = part.operations;
     part = *params;
     part.operation_count = count;
-    memmove(part.operations, first, count * sizeof(*first));
+    part.operations = operations;
+    memcpy(part.operations, first, count * sizeof(*first));
     program_bytes(&part, SL_SIMD_SCALAR, picture, WIDTH, HEIGHT, out);
 }
 
@@ -75,7 +78,7 @@ static void mix_by_hand(const sl_params *params, uint8_t *out)
 
 static void check_draws(sluice_augment *recipe)
 {
-    static sl_params params;
+    STATIC_PARAMS(params);
     static uint8_t expected[BYTES];
     static uint8_t made[BYTES];
     for (uint64_t i = 0; i < DRAWS; i++) {

@@ -4,13 +4,14 @@
 #include "largest_canvas.h"
 #include "recipe.h"
 #include "test.h"
+#include "whole_params.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum { SIDE = 24, SAMPLES = 12 };
 
-static sl_params params;
+STATIC_PARAMS(params);
 
 /* False: the step is no step of a picture of its own. */
 static bool add_step(sluice_augment *recipe, uint32_t number, const sluice_augment_step *step)

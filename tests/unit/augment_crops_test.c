@@ -3,6 +3,7 @@
 #include "recipe.h"
 #include "recipes.h"
 #include "test.h"
+#include "whole_params.h"
 
 #include <math.h>
 #include <string.h>
@@ -157,7 +158,7 @@ TEST(center_crops_match_torchvision)
     }
     sluice_augment *r = recipe_make();
     assert_int_equal(sluice_augment_resize_center_crop(r, 16384, 8, 8), SLUICE_OK);
-    sl_params p;
+    WHOLE_PARAMS(p);
     assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 0}, 1, 65535 * 3, &p, NULL),
                      SLUICE_UNSUPPORTED);
     sluice_augment_destroy(r);
@@ -193,7 +194,7 @@ TEST_WITH(random_crops_with_padding, recipe_setup, recipe_teardown)
     for (int i = 0; i < 9; i++) {
         assert_true(seen[0][i] > 0 && seen[1][i] > 0);
     }
-    sl_params p;
+    WHOLE_PARAMS(p);
     sluice_error error = SLUICE_ERROR_INIT;
     assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 0}, 23, 40, &p, &error), SLUICE_UNSUPPORTED);
     assert_non_null(strstr(error.text, "23 x 40"));
@@ -219,7 +220,7 @@ TEST(shorter_sides_of_known_sizes)
                  {{30, 10}, {8, 20}, 20, 6},
                  {{7, 7}, {9, 0}, 9, 9}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        static sl_params params;
+        STATIC_PARAMS(params);
         sluice_augment *r = recipe_make();
         assert_int_equal(sluice_augment_add(r, "center_crop", cases[i].size, 2), SLUICE_OK);
         assert_int_equal(sluice_augment_add(r, "resize_shorter", cases[i].shorter, 2), SLUICE_OK);

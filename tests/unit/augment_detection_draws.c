@@ -14,6 +14,7 @@
 #include "operations.h"
 #include "recipe.h"
 #include "step_row.h"
+#include "whole_params.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 
 enum { BOXES_MAX = 64, WORDS_MAX = 300, LINE_MAX = 1 << 15 };
 
-static sl_params params;
+STATIC_PARAMS(params);
 static sl_drawing drawing;
 static float boxes[BOXES_MAX][4];
 

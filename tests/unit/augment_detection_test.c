@@ -8,6 +8,7 @@
 #include "recipe.h"
 #include "recipes.h"
 #include "test.h"
+#include "whole_params.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -76,7 +77,7 @@ TEST(open_sizes_are_refused_when_drawn)
 {
     static const char *const names[] = {"random_shortest_size", "scale_jitter",   "random_zoom_out",
                                         "random_iou_crop",      "resize_shorter", "random_resize"};
-    static sl_params params;
+    STATIC_PARAMS(params);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         sluice_augment *r = recipe_make();
         sluice_error error = SLUICE_ERROR_INIT;
@@ -91,8 +92,7 @@ TEST(open_sizes_are_refused_when_drawn)
         assert_int_equal(sluice_augment_add(r, "random_flip", NULL, 0), SLUICE_OK);
         assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 1}, 30, 20, &params, &error),
                          SLUICE_INVALID);
-        snprintf(behind, sizeof(behind), "letter_box, mosaic or bucket_crop behind %s",
-                 names[i]);
+        snprintf(behind, sizeof(behind), "letter_box, mosaic or bucket_crop behind %s", names[i]);
         assert_non_null(strstr(error.text, behind));
         assert_int_equal(sluice_augment_add(r, "fixed_size_crop", sides, 2), SLUICE_OK);
         assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 1}, 30, 20, &params, NULL), SLUICE_OK);
@@ -110,7 +110,7 @@ TEST(pictures_that_become_too_large)
         uint32_t count;
     } cases[] = {{"random_shortest_size", {0, 1, 16384}, 3},
                  {"random_zoom_out", {1000, 1000, 1}, 3}};
-    static sl_params params;
+    STATIC_PARAMS(params);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         sluice_augment *r = recipe_make();
         sluice_error error = SLUICE_ERROR_INIT;
@@ -177,7 +177,7 @@ TEST(zoomed_out_as_often_as_asked)
     uniform place = {.name = "place", .least = 0, .most = 1};
     uint32_t happened = 0;
     /* on a canvas as large as can be, so that cutting to pixels is not seen */
-    static sl_params params;
+    STATIC_PARAMS(params);
     sl_drawing d;
     for (uint64_t i = 0; i < DRAWS; i++) {
         const sl_draw_key key = {.seed = 3, .sample = i};
@@ -202,7 +202,7 @@ TEST(zoomed_out_as_often_as_asked)
 static sl_rect cropped(const sluice_augment *r, uint64_t sample, const float (*boxes)[4],
                        uint32_t count)
 {
-    static sl_params params;
+    STATIC_PARAMS(params);
     const sl_draw_key key = {.seed = 4, .sample = sample, .boxes = boxes, .box_count = count};
     assert_int_equal(sl_draw(r, &key, 400, 300, &params, NULL), SLUICE_OK);
     return params.geometries[0].box.source;
@@ -270,7 +270,7 @@ TEST(boxes_are_looked_at_where_they_are)
 {
     static const float left[1][4] = {{0, 0, 90, 300}};
     static const float right[1][4] = {{210, 10, 390, 290}};
-    static sl_params params;
+    STATIC_PARAMS(params);
     sluice_augment *r = recipe_make();
     uint32_t cut = 0;
     assert_int_equal(sluice_augment_add(r, "center_crop", NUMBERS(200, 300)), SLUICE_OK);
@@ -298,7 +298,7 @@ TEST(boxes_are_looked_at_where_they_are)
 TEST(boxes_behind_a_mix)
 {
     static const float box[4] = {3, 4, 30, 20};
-    static sl_params params;
+    STATIC_PARAMS(params);
     uint32_t moved = 0;
     for (uint64_t i = 0; i < 50; i++) {
         sl_drawing d;

@@ -6,6 +6,7 @@
 #include "error.h"
 #include "geometry.h"
 #include "test.h"
+#include "whole_params.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,7 +18,7 @@ TEST(boxes_stay_one_box)
 {
     static const uint8_t black[3];
     static const uint8_t grey[3] = {9, 9, 9};
-    static sl_params params;
+    STATIC_PARAMS(params);
     sl_drawing d;
     sl_drawing_begin(&d, &params, 100, 80, true, NULL);
     assert_int_equal(sl_draw_crop(&d, 10, 20, 60, 40, black), SLUICE_OK);
@@ -98,7 +99,7 @@ static void turn_and_shrink(bool exact, double scale, sl_interpolation interpola
  * NEAREST, not in an exact drawing. */
 TEST(warps_that_shrink_are_antialiased)
 {
-    static sl_params params;
+    STATIC_PARAMS(params);
     sl_random random = sl_random_for(3, 0, 0, 0);
     for (int i = 0; i < 400; i++) {
         const double scale = sl_random_range(&random, 0.2, 6);
@@ -136,7 +137,7 @@ TEST(warps_that_shrink_are_antialiased)
 TEST(need_of_a_turned_crop_is_small)
 {
     static const uint8_t black[3];
-    static sl_params params;
+    STATIC_PARAMS(params);
     const double m[9] = {0.8, -0.6, 300, 0.6, 0.8, 100, 0, 0, 1};
     sl_drawing d;
     sl_drawing_begin(&d, &params, 1000, 1000, false, NULL);
@@ -155,7 +156,7 @@ TEST(too_many_operations)
 {
     static const uint8_t black[3];
     static const sl_operation_kind any = {.name = "any"};
-    static sl_params params;
+    STATIC_PARAMS(params);
     sluice_error error = SLUICE_ERROR_INIT;
     sl_drawing d;
     sl_drawing_begin(&d, &params, 10, 10, false, &error);
@@ -188,7 +189,7 @@ TEST(too_many_operations)
 TEST(sizes_that_cannot_be)
 {
     static const uint8_t black[3];
-    static sl_params params;
+    STATIC_PARAMS(params);
     const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     const uint32_t bad[] = {0, INT32_MAX / 2 + 1, UINT32_MAX};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

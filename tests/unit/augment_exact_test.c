@@ -6,6 +6,7 @@
 #include "apply.h"
 #include "recipe.h"
 #include "test.h"
+#include "whole_params.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static link random_link(sl_random *random, bool warps)
 
 static raster apply(const sluice_augment *r, const raster *from, bool exact)
 {
-    static sl_params params;
+    STATIC_PARAMS(params);
     sl_converter converter;
     sl_scratch scratch;
     const sl_draw_key key = {.seed = 1, .exact = exact};

@@ -7,6 +7,7 @@
 #include "recipes.h"
 #include "step_row.h"
 #include "test.h"
+#include "whole_params.h"
 
 #include <math.h>
 #include <string.h>
@@ -280,7 +281,7 @@ TEST(shorter_sides_up_to_a_limit)
                  {10, 11, 1, 1000, 1, 11},
                  {7, 9, 7, 7, 7, 7}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        static sl_params params;
+        STATIC_PARAMS(params);
         sl_drawing d;
         sl_drawing_begin(&d, &params, cases[i].width, cases[i].height, false, NULL);
         assert_int_equal(

@@ -6,6 +6,7 @@
  */
 #include "geometry.h"
 #include "test.h"
+#include "whole_params.h"
 
 #include <math.h>
 #include <string.h>
@@ -323,7 +324,7 @@ static void check_place(const chain *c, const sl_params *params, double x, doubl
 
 static void check_chains(uint64_t seed, bool exact)
 {
-    static sl_params params;
+    STATIC_PARAMS(params);
     static chain c;
     sl_random random = sl_random_for(seed, 0, 0, 0);
     uint32_t seen[2] = {0, 0};
@@ -386,7 +387,7 @@ static chain thin_chain(uint32_t width, uint32_t height)
 
 static void check_thin_picture(uint32_t width, uint32_t height, bool exact)
 {
-    static sl_params params;
+    STATIC_PARAMS(params);
     const chain c = thin_chain(width, height);
     uint32_t seen[2] = {0, 0};
     draw_chain(&c, exact, &params);

@@ -5,6 +5,7 @@
 #include "recipe.h"
 #include "recipes.h"
 #include "test.h"
+#include "whole_params.h"
 
 #include <math.h>
 #include <string.h>
@@ -61,7 +62,7 @@ TEST(random_apply_is_all_or_nothing)
     static const double probabilities[] = {0, 0.2, 0.8, 1};
     for (size_t k = 0; k < sizeof(probabilities) / sizeof(probabilities[0]); k++) {
         const double parts[2] = {1 - probabilities[k], probabilities[k]};
-        static sl_params params;
+        STATIC_PARAMS(params);
         uint32_t seen[2] = {0, 0};
         sluice_augment *r = make_recipe();
         begin(r, "random_apply", &probabilities[k], 1);
@@ -90,7 +91,7 @@ TEST(random_choice_is_by_weights)
     for (size_t k = 0; k < sizeof(weights) / sizeof(weights[0]); k++) {
         const double sum = weights[k][0] + weights[k][1] + weights[k][2];
         double parts[3];
-        static sl_params params;
+        STATIC_PARAMS(params);
         uint32_t seen[4] = {0}; /* by mark_of */
         sluice_augment *r = make_recipe();
         begin(r, "random_choice", weights[k], 3);
@@ -121,7 +122,7 @@ TEST(random_choice_is_by_weights)
 /* All orders alike; a group in it stays together. */
 TEST(random_order_is_any_order)
 {
-    static sl_params params;
+    STATIC_PARAMS(params);
     uint32_t orders[27] = {0};
     uint32_t seen[6];
     uint32_t kinds = 0;
@@ -222,7 +223,7 @@ TEST(sizes_that_depend_on_the_draw)
 
 TEST(sizes_that_do_not_depend_on_the_draw)
 {
-    static sl_params params;
+    STATIC_PARAMS(params);
     sluice_augment *r = recipe_make();
     begin(r, "random_choice", NULL, 0); /* before there is a size */
     assert_int_equal(sluice_augment_random_resized_crop(r, 9, 8, 0.1, 1, 1, 1), SLUICE_OK);
@@ -320,7 +321,7 @@ TEST(groups_that_are_none)
 
 TEST(groups_are_six_deep)
 {
-    static sl_params params;
+    STATIC_PARAMS(params);
     sluice_augment *r = make_recipe();
     const double one = 1;
     for (uint32_t i = 0; i < SL_STEP_DEPTH; i++) {
@@ -368,7 +369,7 @@ TEST(steps_without_number)
     for (uint32_t i = 2; i < SL_STEPS_MAX; i++) {
         add_resize(r, i);
     }
-    static sl_params params;
+    STATIC_PARAMS(params);
     assert_int_equal(r->count, SL_STEPS_MAX);
     assert_int_equal(r->width, SL_STEPS_MAX - 1);
     for (uint32_t i = 0; i < r->count; i++) {
@@ -389,8 +390,8 @@ TEST(steps_without_number)
 /* What one step draws does not depend on others, on groups around it, or on its own place. */
 TEST(steps_draw_by_themselves)
 {
-    static sl_params plain;
-    static sl_params rich;
+    STATIC_PARAMS(plain);
+    STATIC_PARAMS(rich);
     sluice_augment *a = make_recipe();
     sluice_augment *b = make_recipe();
     add(a, "random_flip", 0.5);
@@ -437,7 +438,7 @@ TEST(streams_do_not_meet)
 {
     enum { BITS = 20000, STEPS = 15 };
     static uint8_t bits[STEPS][BITS];
-    static sl_params params;
+    STATIC_PARAMS(params);
     sluice_augment *r = make_recipe();
     for (uint32_t i = 0; i < STEPS; i++) {
         add(r, "random_invert", 0.5);
@@ -465,8 +466,8 @@ TEST(streams_do_not_meet)
 /* A recipe is a value: a copy draws what it draws, whatever becomes of it. */
 TEST(copies_are_recipes)
 {
-    static sl_params one;
-    static sl_params other;
+    STATIC_PARAMS(one);
+    STATIC_PARAMS(other);
     sluice_augment *r = make_recipe();
     begin(r, "random_choice", NULL, 0);
     add_mark(r, 0);

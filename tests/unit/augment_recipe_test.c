@@ -5,6 +5,7 @@
 #include "recipe.h"
 #include "recipes.h"
 #include "test.h"
+#include "whole_params.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static void assert_same_draw(const sl_params *a, const sl_params *b)
 TEST_WITH(several_geometry_steps, recipe_setup, recipe_teardown)
 {
     sluice_augment *r = *state;
-    sl_params params;
+    WHOLE_PARAMS(params);
     sluice_error error = SLUICE_ERROR_INIT;
     assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 0}, 10, 10, &params, &error),
                      SLUICE_INVALID);
@@ -118,7 +119,7 @@ TEST(operations_are_independent)
         assert_memory_equal(&a.geometries[0].box.source, &b.geometries[0].box.source,
                             sizeof(a.geometries[0].box.source));
         assert_same_draw(&b, &again);
-        sl_params other;
+        WHOLE_PARAMS(other);
         assert_int_equal(sl_draw(rich, &(sl_draw_key){.seed = 11, .epoch = 4, .sample = i}, 500,
                                  375, &other, NULL),
                          SLUICE_OK);
@@ -339,7 +340,7 @@ TEST_WITH(draws_are_the_same_for_ever, recipe_setup, recipe_teardown)
         {{67, 105, 348, 268}, false},  {{164, 28, 322, 326}, true},
     };
     for (uint64_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
-        sl_params p;
+        WHOLE_PARAMS(p);
         assert_int_equal(
             sl_draw(r, &(sl_draw_key){.seed = 1, .epoch = 2, .sample = i}, 500, 375, &p, NULL),
             SLUICE_OK);

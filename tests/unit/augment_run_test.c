@@ -10,6 +10,7 @@
 #include "operations.h"
 #include "policy.h"
 #include "test.h"
+#include "whole_params.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -312,7 +313,7 @@ static int close_scratch(void **state)
 
 TEST_WITH(programs_are_what_their_operations_are, open_scratch, close_scratch)
 {
-    static sl_params params;
+    STATIC_PARAMS(params);
     for (uint32_t i = 0; i < PROGRAMS; i++) {
         sl_random random = sl_random_for(5, i, 0, 0);
         canvas picture = random_picture(&random, i);
@@ -325,7 +326,7 @@ TEST_WITH(programs_are_what_their_operations_are, open_scratch, close_scratch)
 /* Too little scratch is an error that leaves it as it was; with enough the result is the same. */
 TEST_WITH(too_little_scratch, open_scratch, close_scratch)
 {
-    static sl_params params;
+    STATIC_PARAMS(params);
     uint32_t refused = 0;
     uint32_t done = 0;
     for (uint32_t i = 0; i < TEST_AMOUNT(60, 15); i++) {
@@ -368,7 +369,7 @@ TEST_WITH(too_little_scratch, open_scratch, close_scratch)
 /* Times go to the operations that there were, and to no others. */
 TEST_WITH(the_profile_names_operations, open_scratch, close_scratch)
 {
-    static sl_params params;
+    STATIC_PARAMS(params);
     for (uint32_t i = 0; i < 40; i++) {
         sl_random random = sl_random_for(7, i, 0, 0);
         canvas picture = random_picture(&random, 1);
@@ -398,7 +399,7 @@ TEST_WITH(the_profile_names_operations, open_scratch, close_scratch)
 /* A recipe with "jpeg" where there is no codec is an error of the sample, not a crash. */
 TEST_WITH(no_codec_for_jpeg, open_scratch, close_scratch)
 {
-    static sl_params params;
+    STATIC_PARAMS(params);
     sl_random random = sl_random_for(8, 0, 0, 0);
     canvas picture = random_picture(&random, 1);
     sluice_error error = SLUICE_ERROR_INIT;

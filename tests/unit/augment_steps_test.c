@@ -7,6 +7,7 @@
 #include "error.h"
 #include "recipe.h"
 #include "test.h"
+#include "whole_params.h"
 
 #include <float.h>
 #include <math.h>
@@ -192,7 +193,7 @@ static void apply_all(const sluice_augment *r, const picture *p, const sl_params
 
 static void check_recipe(const sluice_augment *r, const picture *p, uint64_t sample)
 {
-    static sl_params params;
+    STATIC_PARAMS(params);
     for (uint32_t way = 0; way < (sl_recipe_is_layered(r) ? 4 : 2); way++) {
         sluice_error error = SLUICE_ERROR_INIT;
         const float boxes[3][4] = {{0, 0, (float)p->width, (float)p->height},

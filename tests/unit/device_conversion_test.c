@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "philox.h"
 #include "test.h"
+#include "whole_params.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -257,7 +258,7 @@ static uint8_t make_row(const sl_converter *converter, const sluice_augment *rec
 {
     sl_image view = {pixels, SOURCE_WIDTH, SOURCE_HEIGHT, 3, (size_t)SOURCE_WIDTH * 3, 0,
                      0,      SOURCE_WIDTH, SOURCE_HEIGHT, 1};
-    sl_params params;
+    WHOLE_PARAMS(params);
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, 1 << 20, 1 << 20, NULL), SLUICE_OK);
     assert_int_equal(sl_draw(recipe, &(sl_draw_key){.seed = 7, .sample = sample}, SOURCE_WIDTH,

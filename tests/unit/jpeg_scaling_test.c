@@ -9,6 +9,7 @@
 #include "recipe.h"
 #include "resample.h"
 #include "test.h"
+#include "whole_params.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -185,7 +186,7 @@ static void check_recipes(scaling *s, const jpeg_file *file, sl_picture upright,
                           uint32_t seen[9])
 {
     for (uint64_t draw = 0; draw < 40; draw++) {
-        sl_params params;
+        WHOLE_PARAMS(params);
         const sluice_augment *recipe = recipes[draw % RECIPES];
         assert_int_equal(sl_draw(recipe, &(sl_draw_key){.seed = 3, .epoch = draw}, upright.width,
                                  upright.height, &params, NULL),
@@ -280,7 +281,7 @@ TEST_WITH(fine_texture_is_kept, setup, teardown)
     for (uint64_t seed = 0; seed < TEST_AMOUNT(12, 1); seed++) {
         jpeg_file file = make_texture(160, seed);
         for (uint64_t draw = 0; draw < 60; draw++) {
-            sl_params params;
+            WHOLE_PARAMS(params);
             sl_image view;
             assert_int_equal(sl_draw(recipes[draw % 2], &(sl_draw_key){.seed = seed, .epoch = draw},
                                      160, 160, &params, NULL),
