@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""changed.py presets|select: which tests a change needs. scripts/test --changed runs them.
+"""changed.py presets|select|targets: which tests a change needs, for scripts/test --changed; and what tests need to be built.
 
 Reads changed paths, one a line, from standard input.
   changed.py presets             prints the presets that `select` needs configured, in one line
@@ -10,9 +10,11 @@ Reads changed paths, one a line, from standard input.
       target PRESET TARGET       a target of ninja to build
       format|lint|shell FILE     a file for clang-format, clang-tidy, shellcheck
       left TEXT                  what is not run, and why
+  changed.py targets PRESET LABELS [-R REGEX]   prints the targets of the preset's tests whose names match, a line each, except those with
+                                 a label that matches LABELS. Nothing is read from standard input.
 
-The current folder is the tree; its builds are build/asan and build/release. A module of src/ also selects the modules that may include it
-(tests/tidy/style.py). What the compiler or a test does not read as C is found by name: in the command of a test, or in the text of its scripts.
+The current folder is the tree; its builds are build/asan and build/release. A module of src/ also selects the modules that have it in the
+USES of their sluice_module. What the compiler or a test does not read as C is found by name: in the command of a test, or in the text of its scripts.
 """
 import ast
 import collections
@@ -24,10 +26,6 @@ import re
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, "tests/tidy")
-import style
-
 QUOTED = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 PUBLIC = re.compile(r"^\s*#\s*include\s+<(sluice/\w+\.h)>", re.M)
 STRING = r'"((?:\\.|[^"\\])*)"'
@@ -36,6 +34,9 @@ PROPERTIES = re.compile(r"^set_tests_properties\(\[=\[(.+?)\]=\] PROPERTIES (.*)
 # Folders of tests of one thing each, and what that is: a module, or a part of the tree outside src/.
 FOLDERS = {"tests/api": "api", "tests/gpu": "device", "tests/cli": "tools", "tests/abi": "include", "python/tests": "python"}
 SHELL = re.compile(r"#!/bin/(ba)?sh|# shellcheck shell=|# SPDX.*\n# shellcheck shell=")
+
+MODULE = re.compile(r"^sluice_module\(([^)]*)\)", re.M)
+KEYWORDS = {"SOURCES", "USES", "LIBRARIES", "FORMATS"}
 
 Test = collections.namedtuple("Test", "name folder words labels")
 
@@ -123,6 +124,32 @@ class Build:
             yield from (source for source in self.sources[target] if not source.startswith(("src/", "tools/")))
 
 
+class Module:
+    """What a sluice_module of src/*/CMakeLists.txt says."""
+
+    def __init__(self, words):
+        self.name, key, self.of = words[0], None, collections.defaultdict(list)
+        for word in words[1:]:
+            if word in KEYWORDS:
+                key = word
+            else:
+                self.of[key].append(word)
+
+    def uses(self):
+        return set(self.of["USES"])
+
+    def formats(self):
+        """Words in the names of a format's tests: its folder, and its rows of the table of formats."""
+        if not self.name.startswith("formats/"):
+            return set()
+        return {word.rpartition(":")[2].removesuffix("s") for word in [self.name.removeprefix("formats/"), *self.of["FORMATS"]]}
+
+
+def read_modules():
+    found = (Module(call.split()) for path in glob.glob("src/**/CMakeLists.txt", recursive=True) for call in MODULE.findall(read(path)))
+    return {module.name: module for module in found if os.path.isdir(f"src/{module.name}")}
+
+
 def exported(path):
     """The classes and functions of a file of the package that users write: all of a module without underscore that is imported whole."""
     if not path.endswith(".py"):
@@ -147,18 +174,18 @@ class Selection:
         self.targets = {preset: set() for preset in builds}
         self.because, self.left = [], []
         self.slow = set()
-        self.may_use = style.Tree(".").may_use
-        self.modules = sorted((name for name in self.may_use if os.path.isdir(f"src/{name}")), key=len, reverse=True)
+        self.described = read_modules()
+        self.modules = sorted(self.described, key=len, reverse=True)
 
     def module_of(self, path):
         inside = path.removeprefix("src/")
         return next((name for name in self.modules if path != inside and inside.startswith(name + "/")), None)
 
     def users_of(self, module):
-        users = {name for name in self.modules if module in self.may_use[name]}
+        users = {name for name in self.modules if module in self.described[name].uses()}
         return users | ({"formats"} if module.startswith("formats/") else set())  # the table of formats has all of them
 
-    def add(self, reason, preset, names, direct=False, but=frozenset({"tidy", "gpu"})):
+    def add(self, reason, preset, names, direct=False, but=frozenset({"tidy", "gpu", "group"})):
         """Selects tests without the labels `but`. Those that are slow under a sanitizer only if a changed file is theirs."""
         build = self.builds[preset]
         but = but if preset == "asan" else but | {"fuzz"}
@@ -177,16 +204,32 @@ class Selection:
         if test.folder in FOLDERS:
             return {FOLDERS[test.folder]}
         if test.folder == "tests/formats":
-            return {name for name in self.modules if test.name.startswith(name.removeprefix("formats/") + "_") and "/" in name}
+            return self.formats_named(test.name) or self.included(test)
         if test.folder == "tests/unit":
             return {name for name in [*self.modules, "tools"] if test.name.startswith(name.removesuffix("s") + "_") or
-                    test.name.startswith(name + "_")}
+                    test.name.startswith(name + "_")} or self.included(test)
         return set()
+
+    def formats_named(self, name):
+        """The modules of the formats that the first two words of a test's name say."""
+        words = {word.removesuffix("s") for word in name.split("_")[:2]}
+        return {module.name for module in self.described.values() if words & module.formats()}
+
+    def with_headers(self, paths):
+        headers = {header for path in paths for header in QUOTED.findall(read(path))}
+        return {module for module in self.modules for header in headers if os.path.exists(f"src/{module}/{header}")}
+
+    def included(self, test):
+        """The modules whose headers a test includes that has the name of none, after a module was split, say."""
+        builds = self.builds.values()
+        found = self.with_headers(path for build in builds if test.name in build.tests for path in build.scripts_of(test)
+                                  if path.startswith(test.folder + "/"))  # fmt: skip
+        return found - {"base"} or found
 
     def fuzzed(self, name):
         """A fuzz target is of the modules whose headers it includes. One of whole datasets is of all formats."""
         headers = set(QUOTED.findall(read(f"fuzz/{name}.c")))
-        found = {module for module in self.modules for header in headers if os.path.exists(f"src/{module}/{header}")}
+        found = self.with_headers([f"fuzz/{name}.c"])
         if "dataset_run.h" in headers and not any("/" in module for module in found):
             found |= {module for module in self.modules if module.startswith("formats")}
         return found - {"base"} or found
@@ -206,10 +249,10 @@ class Selection:
         users -= changed
         for name in sorted(changed):
             self.add(f"src/{name}", "asan", self.tests_about("asan", {name}))
-            if name.startswith("formats/"):
-                room = re.escape(name.removeprefix("formats/").removesuffix("s"))
-                self.add(f"src/{name}, from Python", "asan", {test for test in self.builds["asan"].tests if
-                                                              re.match(rf"python_{room}s?(_|$)", test)}, direct=True)
+            for format in sorted(self.described[name].formats()):
+                self.add(f"src/{name}, {format} from Python", "asan", {test for test in self.builds["asan"].tests if
+                                                                       re.match(rf"python_{re.escape(format)}s?(_|$)", test)},
+                         direct=name.startswith(f"formats/{format}"))
         if users:
             self.add(f"the users of {', '.join(sorted(changed) or ['include/'])} ({', '.join(sorted(users))})", "asan",
                      self.tests_about("asan", users, but_fuzz=True))
@@ -312,17 +355,20 @@ class Selection:
             found |= self.helped(build, path)
         self.targets[preset] |= {output for output, _ in build.objects.get(path, ())}
         direct = not path.startswith(("python/src/", "tools/", "tests/support/"))
-        but = {"tidy", "gpu"}
+        but = {"tidy", "gpu", "group"}
         if path.startswith("tests/tidy/"):
-            but, found = {"gpu"}, found - {"tidy_lint", "tidy_format"}  # of the whole tree
+            but, found = {"gpu", "group"}, found - {"tidy_lint", "tidy_format"}  # of the whole tree
         if not self.add(path, preset, found, direct, but) and not self.only.pattern:
             self.because.pop()
             self.left.append(f"{path}: no test is known to be about it")
 
     def select(self):
         self.select_modules()
+        gone = {path for path in self.paths if path.startswith("src/") and not os.path.exists(path) and self.module_of(path) is None}
+        for folder in sorted({os.path.dirname(path) for path in gone}):
+            self.because.append(f"{folder} is gone: the modules that have its files now are changed, too")
         for path in self.paths:
-            if self.module_of(path) is None and not path.startswith("include/"):
+            if self.module_of(path) is None and not path.startswith("include/") and path not in gone:
                 self.select_file(path)
         for preset, names in self.tests.items():
             for name in names:
@@ -345,10 +391,19 @@ def checked_files(paths):
             yield "shell", path
 
 
+def targets_of(build, labels, regex):
+    """What the tests need: of those whose names match, without the labels that do."""
+    tests = (test for test in build.tests.values() if re.search(regex, test.name) and not any(label and re.search(labels, label) for label in test.labels))
+    return sorted({output for test in tests for output in build.built_by(test)})
+
+
 def main():
+    if sys.argv[1:2] == ["targets"] and len(sys.argv) == 6 and sys.argv[4] == "-R":
+        print(*targets_of(Build(sys.argv[2]), sys.argv[3], sys.argv[5]), sep="\n")
+        return
     action, options = (sys.argv[1:] or [""])[0], sys.argv[2:]
     if action not in ("presets", "select") or (options and (options[0] != "-R" or len(options) != 2)):
-        sys.exit("usage: changed.py presets|select [-R REGEX] < PATHS")
+        sys.exit("usage: changed.py presets|select [-R REGEX] < PATHS, or changed.py targets PRESET LABELS -R REGEX")
     paths = sorted({line for line in sys.stdin.read().splitlines() if line})
     presets = sorted({preset_of(path) for path in paths})
     if action == "presets":

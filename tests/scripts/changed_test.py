@@ -13,11 +13,12 @@ ROOT = pathlib.Path(sys.argv[1])
 TREE = {
     "src/base/memory.c": "", "src/io/fetch.c": "", "src/decode/decoder.h": "", "src/decode/decoder.c": "", "src/jpeg/jpeg.c": "",
     "src/columns/columns.h": "#include <sluice/columns.h>\n", "src/columns/boxes.c": "", "src/loader/loader.c": "", "src/api/api.c": "",
-    "src/plan/plan.c": "", "src/formats/arrow/arrow.h": "", "src/formats/arrow/arrow.c": "", "src/formats/tar/tar.c": "",
+    "src/plan/plan.c": "", "src/recipe/draws.h": "", "src/recipe/draws.c": "", "src/formats/formats.c": "", "src/formats/arrow/arrow.h": "", "src/formats/arrow/arrow.c": "", "src/formats/tar/tar.c": "",
     "include/sluice/columns.h": "",
     "tests/unit/columns_test.c": '#include "png_make.h"\n', "tests/unit/loader_feed_test.c": "/* not png_make.h */\n",
     "tests/unit/decode_test.c": '#include "photos.h"\n', "tests/unit/plan_test.c": "", "tests/unit/formats_test.c": "",
-    "tests/unit/tool_view_test.c": "", "tests/api/batches_test.c": "", "tests/formats/arrow/arrow_test.c": "", "tests/formats/tar/tar_test.c": "",
+    "tests/unit/augment_mix_test.c": '#include "draws.h"\n#include "memory.h"\n', "src/base/memory.h": "",
+    "tests/formats/feather_test.c": "", "tests/unit/tool_view_test.c": "", "tests/api/batches_test.c": "", "tests/formats/arrow/arrow_test.c": "", "tests/formats/tar/tar_test.c": "",
     "tests/support/png_make.h": "", "tests/support/png_make.c": "", "tests/support/photos.h": '#include "png_make.h"\n',
     "fuzz/fuzz_columns.c": '#include "columns.h"\n', "fuzz/fuzz_arrow.c": '#include "arrow.h"\n',
     "tests/cli/pack.sh": '. "$(dirname "$0")/lib.sh"\nrun 0 pack x\n', "tests/cli/view.sh": '. "$(dirname "$0")/lib.sh"\nrun 0 view x\n',
@@ -26,9 +27,17 @@ TREE = {
     "python/sluice/loader.py": "from ._names import name\nclass Loader: pass\ndef inner(): pass\n", "python/sluice/batch.py": "class Batch: pass\n",
     "python/sluice/_names.py": "def name(): pass\n",
     "python/tests/test_loading.py": "sluice.Loader(inner)\n", "python/tests/test_arrow.py": "import files\nsluice.Batch\n",
-    "python/tests/test_pages.py": 'open("docs/guide.md")\n', "python/tests/files.py": "", "python/src/module.c": "",
+    "python/tests/test_pages.py": 'open("docs/guide.md")\n', "python/tests/files.py": "", "python/tests/test_feather.py": "", "python/src/module.c": "",
     "docs/guide.md": "", "docs/other.md": "", "tests/data/one/x.bin": "", "examples/first.c": "",
 }
+# module: (what it uses, its rows of the table of formats)
+MODULES = {
+    "base": ("", ""), "io": ("base", ""), "jpeg": ("base", ""), "decode": ("base jpeg", ""), "plan": ("base", ""), "recipe": ("base", ""),
+    "columns": ("base decode", ""), "loader": ("base plan io columns", ""), "formats/arrow": ("base", "070:arrow 071:feather"),
+    "formats/tar": ("base", "020:tars"), "formats": ("base", ""), "api": ("base plan jpeg columns loader", ""),
+}
+TREE |= {f"src/{name}/CMakeLists.txt": f"sluice_module({name}\n  SOURCES a.c\n  USES {uses}\n" + f"  FORMATS {rows}" * bool(rows) + ")\n"
+         for name, (uses, rows) in MODULES.items()}
 # name: (source folder, source or script, more words, labels)
 TESTS = {
     "columns_test": ("tests/unit", "columns_test.c", [], ""), "loader_feed_test": ("tests/unit", "loader_feed_test.c", [], ""),
@@ -36,10 +45,13 @@ TESTS = {
     "formats_test": ("tests/unit", "formats_test.c", [], ""), "tool_view_test": ("tests/unit", "tool_view_test.c", [], ""),
     "batches_test": ("tests/api", "batches_test.c", [], ""), "batches_test_avx2": ("tests/api", "batches_test.c", [], "one-thread;unsanitized"),
     "arrow_test": ("tests/formats", "arrow/arrow_test.c", [], "formats"), "tar_test": ("tests/formats", "tar/tar_test.c", [], "formats"),
+    "augment_mix_test": ("tests/unit", "augment_mix_test.c", [], ""), "feather_test": ("tests/formats", "feather_test.c", [], "formats"),
     "fuzz_columns": ("fuzz", "fuzz_columns.c", [], "fuzz"), "fuzz_arrow": ("fuzz", "fuzz_arrow.c", [], "fuzz"),
     "cli_pack": ("tests/cli", "pack.sh", ["@/build/%/bin/sluice"], "cli"), "cli_view": ("tests/cli", "view.sh", ["@/build/%/bin/sluice"], "cli"),
     "python_loading": ("python/tests", "test_loading.py", ["@/build/%/python"], "python"),
     "python_arrow": ("python/tests", "test_arrow.py", ["@/build/%/python"], "python;unsanitized"),
+    "python_feather": ("python/tests", "test_feather.py", ["@/build/%/python"], "python"),
+    "python_group_1": ("python/tests", "test_loading.py", ["@/build/%/python"], "python;group"),
     "python_pages": ("python/tests", "test_pages.py", ["@/build/%/python"], "python;unsanitized"),
 }
 COLUMNS = {"columns_test", "fuzz_columns"}
@@ -50,8 +62,10 @@ CASES = {
     "src/jpeg/jpeg.c": ({"decode_test", "batches_test"}, set()),
     "src/plan/plan.c": ({"plan_test"} | USERS, set()),
     "src/plan/plan.c tests/unit/decode_test.c": ({"plan_test", "decode_test"} | USERS, set()),
-    "src/base/memory.c": ({"columns_test", "decode_test", "plan_test", "formats_test", "arrow_test", "tar_test"} | USERS, set()),
-    "src/formats/arrow/arrow.c": ({"arrow_test", "fuzz_arrow", "python_arrow", "formats_test"}, set()),
+    "src/base/memory.c": ({"columns_test", "decode_test", "plan_test", "formats_test", "arrow_test", "feather_test", "tar_test", "augment_mix_test"} | USERS, set()),
+    "src/formats/arrow/arrow.c": ({"arrow_test", "feather_test", "fuzz_arrow", "python_arrow", "python_feather", "formats_test"}, set()),
+    "src/recipe/draws.c": ({"augment_mix_test"}, set()),  # which has the name of the module that was split
+    "src/recipe/draws.c src/augment/draws.c": ({"augment_mix_test"}, set()),
     "src/columns/gone.c": (COLUMNS | USERS, set()),
     "include/sluice/columns.h": ({"columns_test", "batches_test"}, set()),
     "tests/unit/plan_test.c": ({"plan_test"}, set()),
@@ -63,11 +77,11 @@ CASES = {
     "tests/cli/lib.sh": ({"cli_pack", "cli_view"}, set()),
     "tools/sluice/pack.c": ({"cli_pack"}, set()),
     "tools/sluice/common/say.c": ({"cli_pack", "cli_view", "tool_view_test"}, set()),
-    "python/src/module.c": ({"python_loading"}, set()),
+    "python/src/module.c": ({"python_loading", "python_feather"}, set()),
     "python/sluice/loader.py": (set(), {"python_loading"}),
     "python/sluice/batch.py": (set(), {"python_arrow"}),
     "python/sluice/_names.py": (set(), {"python_loading"}),
-    "python/sluice/__init__.py": (set(), {"python_loading", "python_arrow", "python_pages"}),
+    "python/sluice/__init__.py": (set(), {"python_loading", "python_arrow", "python_feather", "python_pages"}),
     "python/tests/files.py": (set(), {"python_arrow"}),
     "docs/guide.md": (set(), {"python_pages"}),
     "docs/guide.md tests/cli/view.sh": ({"cli_view"}, {"python_pages"}),
@@ -123,7 +137,7 @@ def main():
         for path, text in TREE.items():
             (tree / path).parent.mkdir(parents=True, exist_ok=True)
             (tree / path).write_text(text)
-        for path in ("scripts/changed.py", "tests/tidy/style.py"):
+        for path in ("scripts/changed.py",):
             (tree / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / path, tree / path)
         (tree / "bin").mkdir()
