@@ -355,7 +355,7 @@ def test_a_bucket_of_one_bad_sample(tmp_path):
         ({"buckets": [(0, 8)]}, "buckets=0: expected an integer, 1 to 16384"),
         ({"buckets": [(8, 16385)]}, "1 to 16384"),
         ({"buckets": [(8, 8, 8)]}, "expected \\(height, width\\)"),
-        ({"buckets": [(8, 8), (9, 9), (8, 8)]}, '"8x8": this size is there already'),
+        ({"buckets": [(8, 8), (9, 9), (8, 8)]}, '"8x8": this size occurs twice'),
         ({"buckets": [(8 + i, 8) for i in range(65)]}, "64 sizes at most"),
         ({"buckets": [(8, 8)], "sizes": [(8, 8)]}, "sizes has 1 rows, and the dataset 33 samples"),
         ({"buckets": [(8, 8)], "sizes": [(8, 8)] * 34}, "sizes has 34 rows, and the dataset 33 samples"),

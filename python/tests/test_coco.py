@@ -200,7 +200,7 @@ def change(tree, kind, number=0, **members):
 
 BAD = {
     "no images": (lambda t: t.pop("images"), INVALID, 'lists no "images"'),
-    "images are none": (lambda t: t.update(images={}), CORRUPT, "one of its lists is none"),
+    "images are none": (lambda t: t.update(images={}), CORRUPT, "one of its lists is not a list"),
     "an image is none": (lambda t: t["images"].append(3), CORRUPT, 'element 9 of "images"'),
     "no name": (lambda t: change(t, "images", 2, file_name=None), CORRUPT, r'element 2 of "images" \(id 86\): an image has to'),
     "id": (lambda t: change(t, "images", id="x"), CORRUPT, r'element 0 of "images" \(id "x"\): its id is "x": expected an integer'),

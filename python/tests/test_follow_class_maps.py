@@ -116,8 +116,8 @@ def test_more_shapes_than_a_byte(tmp_path):
 
 BAD = [
     ({"labels": numpy.array([1, 2])}, '"labels" has a length of 2, and there are 3 shapes'),
-    ({"labels": numpy.array([1, 300, 3])}, 'label 300 of "labels" is no u8'),
-    ({"labels": numpy.array([1, -1, 3])}, 'label -1 of "labels" is no u8'),
+    ({"labels": numpy.array([1, 300, 3])}, 'label 300 of "labels" does not fit u8'),
+    ({"labels": numpy.array([1, -1, 3])}, 'label -1 of "labels" does not fit u8'),
     ({"iscrowd": numpy.zeros(4, "uint8")}, '"iscrowd" has a length of 4, and there are 3 shapes'),
     ({"shapes": [[[1, 2]], [[1]], None]}, "annotation 1"),
 ]
@@ -161,11 +161,11 @@ REFUSED = [
     (C.Mask("shapes", labels="classes"), 'the dataset has no field "classes"'),
     (C.Mask("shapes", labels="labels", channels=2), "a mask of shapes has one channel, and no interpolation"),
     (C.Mask("shapes", labels="labels", interpolation="bilinear"), "a mask of shapes has one channel, and no interpolation"),
-    (C.Mask("shapes", labels="labels", background=256), "background 256 is no u8"),
-    (C.Mask("shapes", labels="labels", ignore=-1), "ignore -1 is no u8"),
-    (C.Mask("shapes", labels="labels", fill=0.5), "fill 0.5 is no u8"),
-    (C.Mask("bits", labels="labels"), "labels, crowds, background, ignore and overlap are of shapes, and its field is no text"),
-    (C.Mask("bits", overlap="ignore"), "are of shapes, and its field is no text"),
+    (C.Mask("shapes", labels="labels", background=256), "background 256 does not fit u8"),
+    (C.Mask("shapes", labels="labels", ignore=-1), "ignore -1 does not fit u8"),
+    (C.Mask("shapes", labels="labels", fill=0.5), "fill 0.5 does not fit u8"),
+    (C.Mask("bits", labels="labels"), "labels, crowds, background, ignore and overlap are of shapes, and its field is not a text"),
+    (C.Mask("bits", overlap="ignore"), "are of shapes, and its field is not a text"),
 ]
 
 

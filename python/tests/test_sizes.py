@@ -112,7 +112,7 @@ def test_what_there_is_no_room_for_is_bad(data, sizes):
     rows = [(int(i), int(mask), size) for b in own for i, mask, size in zip(b["index"].numpy(), b["mask"].numpy(), b["image.sizes"].numpy().tolist())]
     assert {i for i, mask, _ in rows if mask} == fits
     assert all(size == list(shapes[i][:2]) if mask else size == [0, 0] for i, mask, size in rows)
-    with pytest.raises(sluice.UnsupportedError, match=r"comes to be \d+ x \d+ .*has space for 70 x 60"):
+    with pytest.raises(sluice.UnsupportedError, match=r"becomes \d+ x \d+ .*has space for 70 x 60"):
         list(batches(data, column={"sizes": sizes}, max_size=room))
 
 

@@ -333,7 +333,7 @@ BAD_JSON = {
     "array": (b'[{"path": "x"}]\n', CORRUPT, "line 1: not a JSON object: each line"),
     "no JSON": (b'{"path": "x"}\n\n{"path": }\n', CORRUPT, "line 3: not a JSON object"),
     "two": (b'{"path": "x"} {"path": "y"}\n', CORRUPT, "line 1: not a JSON object"),
-    "twice": (b'{"path": "x", "a.b": 1, "a": {"b": 2}}\n', CORRUPT, 'column "a.b": it is there twice'),
+    "twice": (b'{"path": "x", "a.b": 1, "a": {"b": 2}}\n', CORRUPT, 'column "a.b": it occurs twice'),
     "duplicate": (b'{"path": "x", "path": "y"}\n', CORRUPT, "line 1"),
     "number": (b'{"path": 1}\n', CORRUPT, "not the path of a picture"),
     "lacks it": (b'{"path": "x"}\n{"a": 1}\n', CORRUPT, 'line 2, column "path": there is no path'),

@@ -186,7 +186,7 @@ sl_operation *sl_draw_operation(sl_drawing *drawing, const sl_operation_kind *ki
     sl_drawing_close(drawing);
     if (params->operation_count == params->operations_most) {
         (void)sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
-                           "the recipe comes to more than %u operations", params->operations_most);
+                           "the recipe has more than %u operations", params->operations_most);
         return NULL;
     }
     sl_operation *operation = &params->operations[params->operation_count++];

@@ -220,7 +220,7 @@ static sluice_status brotli_run(sl_unpack_stream *stream, sl_unpack_step *step, 
     bool ended = false;
     if (stream->where == WHERE_BETWEEN) {
         return sl_error_set(error, SLUICE_CORRUPT, "brotli",
-                            "what follows the Brotli stream is none of it");
+                            "the file continues behind the Brotli stream");
     }
     stream->where = WHERE_INSIDE;
     stream->lacks_checksum = true;

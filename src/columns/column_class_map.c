@@ -50,7 +50,7 @@ static sluice_status check_number(const sl_column *column, const char *name, dou
     const sluice_dtype dtype = (sluice_dtype)column->request.dtype;
     return isfinite(number) && sl_column_element(dtype, number, element)
                ? SLUICE_OK
-               : sl_error_set(error, SLUICE_INVALID, STAGE, "column \"%s\": %s %g is no %s",
+               : sl_error_set(error, SLUICE_INVALID, STAGE, "column \"%s\": %s %g does not fit %s",
                               column->request.name, name, number, sl_dtype_name(dtype));
 }
 
@@ -262,8 +262,9 @@ static sluice_status draw_class_shape(class_map *map, const sl_instances *instan
     const sl_mask mask = mask_of(map, map->plane, (uint8_t)map->count);
     return sl_column_element(dtype, value, map->elements[map->count])
                ? rasterise(map, instances, number, &mask, error)
-               : sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "label %.17g of \"%s\" is no %s",
-                              value, map->column->labels.field.name, sl_dtype_name(dtype));
+               : sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                              "label %.17g of \"%s\" does not fit %s", value,
+                              map->column->labels.field.name, sl_dtype_name(dtype));
 }
 
 /* Crowds, or all others. */

@@ -45,7 +45,7 @@ static sluice_status check_mask(sl_column *column, sluice_error *error)
     if (request->is_of_shapes) {
         return sl_column_refuse(column, error,
                                 "labels, crowds, background, ignore and overlap are of shapes, and "
-                                "its field is no text");
+                                "its field is not a text");
     }
     if (request->dtype == 0 && sl_type_is_media(column->field.type)) {
         request->dtype = SLUICE_U8;
@@ -64,8 +64,8 @@ static sluice_status check_mask(sl_column *column, sluice_error *error)
     }
     if (!isfinite(request->fill) ||
         !sl_column_element((sluice_dtype)request->dtype, request->fill, column->fill)) {
-        return sl_error_set(error, SLUICE_INVALID, "columns", "column \"%s\": fill %g is no %s",
-                            request->name, request->fill,
+        return sl_error_set(error, SLUICE_INVALID, "columns",
+                            "column \"%s\": fill %g does not fit %s", request->name, request->fill,
                             sl_dtype_name((sluice_dtype)request->dtype));
     }
     return SLUICE_OK;
@@ -209,7 +209,7 @@ static sluice_status read_stored_rows(const sl_column *column, sl_row *row,
     return function(cast, from, count * row_elements)
                ? SLUICE_OK
                : sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                              "\"%s\" holds a number that is no %s", column->field.name,
+                              "\"%s\" holds a number that does not fit %s", column->field.name,
                               sl_dtype_name((sluice_dtype)column->request.dtype));
 }
 

@@ -25,7 +25,7 @@ static sluice_status column_number_refuse_dtype(const sl_column *column, sluice_
                                                 sluice_error *error)
 {
     return sl_error_set(error, SLUICE_INVALID, "columns",
-                        "column \"%s\": %s is no dtype for a column of kind %s",
+                        "column \"%s\": %s is not a dtype for a column of kind %s",
                         column->request.name, sl_dtype_name(dtype), column->kind->name);
 }
 
@@ -77,8 +77,9 @@ static sluice_status column_number_make(const sl_column *column, sl_row *row, sl
     const sluice_dtype dtype = column->set->parts[column->first_part].dtype;
     const bool integer = column->field.type == SLUICE_FIELD_INT;
     if (dtype == SLUICE_I32 && (value->integer < INT32_MIN || value->integer > INT32_MAX)) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns", "\"%s\" is %lld, which is no i32",
-                            column->field.name, (long long)value->integer);
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                            "\"%s\" is %lld, which does not fit i32", column->field.name,
+                            (long long)value->integer);
     }
     column_number_put(sl_column_row(column, parts, 0, row->at.number), dtype, value->integer,
                       integer ? (double)value->integer : value->number);
@@ -233,8 +234,8 @@ static sluice_status make_one_hot(const sl_column *column, sl_row *row, sl_part_
     uint8_t *to = sl_column_row(column, parts, 0, row->at.number);
     if (class < 0 || class >= part->shape[0]) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                            "\"%s\" is %lld, which is none of %lld classes", column->field.name,
-                            (long long)class, (long long)part->shape[0]);
+                            "\"%s\" is %lld, which is out of range: there are %lld classes",
+                            column->field.name, (long long)class, (long long)part->shape[0]);
     }
     if (column->follows != SL_COLUMN_NONE) { /* the row is made when its partner is there */
         const uint32_t kept = (uint32_t) class;

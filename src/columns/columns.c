@@ -233,7 +233,7 @@ static sluice_status find_mixing(const sl_column_set *set, sl_column *column, sl
                             sl_column_is_image(other)
                                 ? "column \"%s\": mixes is \"%s\", whose recipe mixes nothing: add "
                                   "mixup, cutmix or timm_mix to it"
-                                : "column \"%s\": mixes is \"%s\", which is no picture",
+                                : "column \"%s\": mixes is \"%s\", which is not an image column",
                             column->request.name, name);
     }
     return sl_error_set(error, SLUICE_INVALID, STAGE,

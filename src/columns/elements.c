@@ -76,7 +76,7 @@ static sluice_status row_ints(sl_row *row, const sl_beside *beside, uint64_t cou
     return sl_cast_find(beside->field.dtype, SLUICE_I64)(made, bytes.data, count)
                ? SLUICE_OK
                : sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                              "\"%s\" holds a number that is no i64", name);
+                              "\"%s\" holds a number that is not an i64", name);
 }
 
 sluice_status sl_row_ints(sl_row *row, const sl_beside *beside, uint64_t count, const char *things,
@@ -172,7 +172,7 @@ sluice_status sl_column_cast(const sl_column *column, void *to, const uint8_t *f
 {
     if (!column->cast(to, from, elements)) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                            "\"%s\" holds a number that is no %s", column->field.name,
+                            "\"%s\" holds a number that does not fit %s", column->field.name,
                             sl_dtype_name((sluice_dtype)column->request.dtype));
     }
     return SLUICE_OK;

@@ -152,7 +152,7 @@ sluice_status sl_column_note_size(const sl_column *column, sl_part_view parts, u
             : params->width <= request->max_width && params->height <= request->max_height;
     if (!fits) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                            "the picture comes to be %u x %u (width x height), and column \"%s\" "
+                            "the picture becomes %u x %u (width x height), and column \"%s\" "
                             "has space for %u x %u%s",
                             params->width, params->height, request->name, request->max_width,
                             request->max_height, is_ragged(column) ? " pixels" : "");

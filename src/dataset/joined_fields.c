@@ -148,7 +148,7 @@ static sluice_status refuse_meaning(sl_dataset *const *parts, uint32_t number, u
     }
     return sl_error_set(error, SLUICE_INVALID, STAGE,
                         "field \"%s\" means \"%s\" in dataset %u and \"%s\" in dataset 1: %s; or "
-                        "write one of them anew with the meaning of the other",
+                        "rewrite one of them with the meaning of the other",
                         first->name, words[0][0] != '\0' ? words[0] : "not known", number + 1,
                         words[1][0] != '\0' ? words[1] : "not known", advice);
 }

@@ -280,7 +280,7 @@ static sluice_status stream_go_on(sl_stream *stream, sluice_error *error)
             return (sluice_status)error->status;
         }
         if (stream_is_stopped(stream)) {
-            return sl_error_set(error, SLUICE_CANCELED, STAGE, "nobody waits for it anymore");
+            return sl_error_set(error, SLUICE_CANCELED, STAGE, "its caller no longer waits for it");
         }
         if (stream->in.size == 0 && stream->in_at < stream->packed.file.bytes) {
             status = read_more(stream, error);

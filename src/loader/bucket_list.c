@@ -62,7 +62,7 @@ sluice_status sl_bucketing_read(sl_bucketing *b, const char *text, sluice_error 
                                "between them");
         }
         if (bucket_list_is_there(b, &size)) {
-            return refuse_list(error, begin, "this size is there already");
+            return refuse_list(error, begin, "this size occurs twice");
         }
         if (b->count == SL_BUCKETS_MAX) {
             return refuse_list(error, begin, "there can be 64 sizes at most");

@@ -35,13 +35,13 @@ static const char *what_is_missing(sl_staging_stall wait)
 {
     switch (wait) {
     case SL_STAGING_WAITS_FOR_BEGIN:
-        return "nobody began it";
+        return "no worker began it";
     case SL_STAGING_WAITS_FOR_COPIER:
         return "the copier was not called";
     case SL_STAGING_WAITS_FOR_REAPER:
         return "the reaper was not called";
     default:
-        return "nobody is making the rest of its rows";
+        return "no worker makes the rest of its rows";
     }
 }
 

@@ -253,7 +253,7 @@ static sluice_status pack_append_check_base(const sl_journal *journal,
         next_number(sl_shards_of(base)) != journal->shards) {
         return sl_error_file(
             error, SLUICE_STATE, STAGE, 0, path, -1,
-            "is no longer the dataset that this pack began to add to: remove " SL_JOURNAL_NAME
+            "differs from the dataset that this pack began to add to: remove " SL_JOURNAL_NAME
             " to start over");
     }
     return SLUICE_OK;

@@ -37,7 +37,7 @@ static const char *add_run(sl_run_reader *reader, int64_t length)
 const char *sl_run_reader_add(sl_run_reader *reader, double length)
 {
     if (!(length <= MASK_PIXELS_MAX) || length != floor(length)) {
-        return "a run of its mask has a length that is no whole number of 32 bits";
+        return "a run of its mask has a length that is not a whole number of 32 bits";
     }
     return add_run(reader, length < 0 ? -1 : (int64_t)length);
 }

@@ -141,7 +141,7 @@ static bool take_number(shape_text *t, double *number)
     (void)shape_peek(t);
     const uint8_t *to = behind_number(t->at, t->end);
     if (to == NULL) {
-        return shape_refuse(t, "there is no number where one has to be");
+        return shape_refuse(t, "expected a number");
     }
     if (!convert_short(t->at, to, number)) {
         const size_t bytes = (size_t)(to - t->at);
@@ -191,7 +191,7 @@ static bool take_polygon(shape_text *t)
             }
         } while (shape_skip(t, ','));
         if (!shape_skip(t, ']')) {
-            return shape_refuse(t, "a polygon is no list of numbers");
+            return shape_refuse(t, "a polygon is not a list of numbers");
         }
     }
     if (t->polygon != NULL) {
@@ -297,8 +297,9 @@ static bool take_member(shape_text *t, sl_run_reader *runs, double size[2], uint
     if (shape_skip(t, '"')) {
         return take_compressed(t, runs);
     }
-    return shape_skip(t, '[') ? take_lengths(t, runs)
-                              : shape_refuse(t, "the counts of its mask are no text and no list");
+    return shape_skip(t, '[')
+               ? take_lengths(t, runs)
+               : shape_refuse(t, "the counts of its mask are neither a text nor a list");
 }
 
 /* An object, behind its bracket. */

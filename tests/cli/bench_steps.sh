@@ -58,7 +58,7 @@ run 0 bench packed --size 32 --accelerator retinanet-b200 --scale 0.5 --steps 2 
 json '.accelerator.step_ms == 95.1 and .batch == 24 and .accelerator.au_asked == 0.85'
 run 0 bench packed --size 32 --accelerator cosmoflow-h100 --seconds 70ms --repeats 3
 says out "MLPerf Storage asks     70 % of utilisation, where nothing is decoded"
-says out "no MLPerf result"
+says out "not an MLPerf result"
 says out "repeats       1, 10 steps an arm"
 if grep -q "makes it shorter" err; then fail "--seconds was given"; fi
 

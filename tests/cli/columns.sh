@@ -88,7 +88,7 @@ refuses 2 "nothing to draw" view packed --column label:number
 # What is wrong is named; nothing is done.
 for command in bench view; do
     refuses 2 "NAME:KIND" "$command" packed --column label
-    refuses 2 '"numbr" is no kind' "$command" packed --column label:numbr
+    refuses 2 '"numbr" is not a kind' "$command" packed --column label:numbr
     refuses 2 'takes no "sise"' "$command" packed --column image:image,sise=3
     refuses 2 "size=0" "$command" packed --column image:image,size=0
     refuses 2 "given twice" "$command" packed --column image:image,size=4,size=5
@@ -99,7 +99,7 @@ for command in bench view; do
     refuses 2 "needs a length" "$command" packed --column image:image --column label:one_hot
     refuses 2 "it has: image, label" "$command" packed --column image:image --column age:number
     refuses 2 "two columns" "$command" packed --column image:image --column image:image
-    refuses 2 "no dtype" "$command" packed --column image:image --column label:number,dtype=f16
+    refuses 2 "not a dtype" "$command" packed --column image:image --column label:number,dtype=f16
     refuses 2 "not empty" "$command" packed --column ''
     refuses 2 'no step "random_flop"; did you mean random_flip' "$command" packed --augment random_flop
     refuses 2 'no step "x"' "$command" packed --column image:image,augment=random_vertical_flip+x:1

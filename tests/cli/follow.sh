@@ -225,7 +225,7 @@ for command in bench view; do
     refuses 2 "there is no image column before it" "$command" scenes --column seg:mask "${image[@]}"
     refuses 2 "say which it follows" "$command" scenes "${image[@]}" --column b=image:image --column seg:mask
     refuses 2 "boxes are a tensor [any, 4]" "$command" scenes "${image[@]}" --column points:boxes,length=9
-    refuses 2 "fill 300 is no u8" "$command" scenes "${image[@]}" --column seg:mask,fill=300
+    refuses 2 "fill 300 does not fit u8" "$command" scenes "${image[@]}" --column seg:mask,fill=300
     refuses 2 "its dtype is f32" "$command" scenes "${image[@]}" --column seg:mask,interpolation=bilinear
     refuses 2 "a geometry has no field: expected g:geometry" "$command" scenes "${image[@]}" --column g=image:geometry
     refuses 2 "expected one of auto, xyxy, xywh, cxcywh" "$command" scenes "${image[@]}" --column boxes:boxes,length=9,format=coco

@@ -94,7 +94,7 @@ TEST_WITH(one_hot, setup, columns_rig_close)
         sluice_error error;
         value(r, LABEL)->integer = bad[i];
         assert_int_equal(make(r, 2, &error), SLUICE_UNSUPPORTED);
-        assert_non_null(strstr(error.text, "none of 3 classes"));
+        assert_non_null(strstr(error.text, "out of range: there are 3 classes"));
     }
 }
 
@@ -388,8 +388,9 @@ TEST_WITH(what_binding_refuses, setup, columns_rig_close)
         {{.kind = SLUICE_COLUMN_NUMBER, .field = "caption"},
          "cannot be used by a column of kind number"},
         {{.kind = SLUICE_COLUMN_NUMBER, .field = "label", .dtype = SLUICE_F16},
-         "f16 is no dtype for a column of kind number"},
-        {{.kind = SLUICE_COLUMN_NUMBER, .field = "score", .dtype = SLUICE_I64}, "i64 is no dtype"},
+         "f16 is not a dtype for a column of kind number"},
+        {{.kind = SLUICE_COLUMN_NUMBER, .field = "score", .dtype = SLUICE_I64},
+         "i64 is not a dtype"},
         {{.kind = SLUICE_COLUMN_NUMBER, .field = "label", .name = "index"},
          "two columns are called \"index\""},
         {{.kind = SLUICE_COLUMN_ONE_HOT, .field = "label", .length = 1ULL << 32}, "how many"},

@@ -146,7 +146,7 @@ static void expect_refusal(const sluice_field *changed, const char *words)
     describe(fields);
     assert_null(join(dataset_of(fields), dataset_of(changed), NULL, 0, &error));
     assert_int_equal(error.status, SLUICE_INVALID);
-    if (strstr(error.text, words) == NULL || strstr(error.text, "write one of them anew") == NULL) {
+    if (strstr(error.text, words) == NULL || strstr(error.text, "rewrite one of them") == NULL) {
         fail_msg("\"%s\" does not say \"%s\"", error.text, words);
     }
 }

@@ -126,7 +126,7 @@ TEST_WITH(test_wrong_headers, setup, teardown)
 {
     struct record_file file = good_file();
     file.header.magic[3] ^= 1;
-    expect_problem(&file, sizeof file, "no record file", 0);
+    expect_problem(&file, sizeof file, "not a record file", 0);
     file = good_file();
     file.header.version++;
     expect_problem(&file, sizeof file, "another version", 0);

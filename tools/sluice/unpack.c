@@ -65,13 +65,12 @@ static void print_result(const struct unpack_args *args, const sluice_unpack_res
     }
     printf(", %s, in %s (%.1f s)\n", bytes, SAFE(args->out), seconds);
     if (result->renamed > 0) {
-        printf("%" PRIu64 " samples have another name than their key, which is no safe name here, "
-               "or taken\n",
+        printf("%" PRIu64 " samples are not named by their key, which is not a safe name here, or "
+               "taken\n",
                result->renamed);
     }
     if (result->renamed_classes > 0) {
-        printf("%" PRIu32 " class folders have another name than their class\n",
-               result->renamed_classes);
+        printf("%" PRIu32 " class folders are not named by their class\n", result->renamed_classes);
     }
     if (result->labels_differ != 0) {
         printf("read as an image folder the classes have other numbers: they go by the order of "

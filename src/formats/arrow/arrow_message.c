@@ -52,7 +52,8 @@ static sl_refusal parse_header(sl_arrow_message *message, const sl_flat_table *h
         return data.of != NULL ? parse_batch(&message->batch, &data) : sl_refuse(damaged, 0);
     }
     default:
-        return sl_refuse_unknown("it holds messages that are no table's (tensors, say)", 0);
+        return sl_refuse_unknown("it holds messages that are not part of a table (tensors, say)",
+                                 0);
     }
 }
 

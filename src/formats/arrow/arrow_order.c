@@ -55,7 +55,7 @@ static sluice_status take_table(maker *m, const sl_arrow_rows *numbers, uint64_t
         const uint64_t row = (uint64_t)value.integer;
         if (why.text != NULL || !value.present || row >= end - first) {
             return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, -1,
-                                 "number %llu of its rows is none of the %llu that there are",
+                                 "number %llu of its rows is out of range: there are %llu",
                                  (unsigned long long)i, (unsigned long long)(end - first));
         }
         m->order[m->samples++] = first + row;

@@ -121,7 +121,7 @@ static const char *read_chunks(sl_parquet *parquet, sl_thrift *t, const sl_thrif
 {
     const uint32_t count = sl_thrift_list(t, field, SL_THRIFT_STRUCT);
     if (!t->bad && count != parquet->leaf_count) {
-        return "a row group has not the columns of the schema";
+        return "a row group lacks columns of the schema";
     }
     for (uint32_t i = 0; i < count && !t->bad; i++) {
         chunk_facts facts;
@@ -296,7 +296,7 @@ static const char *parquet_file_read_footer(sl_parquet *parquet, sl_thrift *t)
         return "its footer is damaged";
     }
     return why == NULL && (uint64_t)rows != parquet->rows
-               ? "its row groups have not as many rows as the file should have"
+               ? "its row groups and the file differ in their number of rows"
                : why;
 }
 

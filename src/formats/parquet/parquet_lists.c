@@ -35,7 +35,8 @@ static sluice_status parquet_lists_take(void *ctx, const sl_parquet_slot *slot, 
         return parquet_lists_fail(l, "it goes on with a list that was not begun", error);
     }
     if (l->slot == l->last_slot) {
-        return parquet_lists_fail(l, "it has not as many values as the pictures' bytes", error);
+        return parquet_lists_fail(l, "it and the pictures' bytes differ in their number of values",
+                                  error);
     }
     l->elements += is_element;
     l->longest = l->elements > l->longest ? l->elements : l->longest;

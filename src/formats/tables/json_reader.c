@@ -286,7 +286,7 @@ static bool refuse_word(sl_json_reader *w)
             return sl_json_refuse_text(w, why);
         }
     }
-    return sl_json_refuse_text(w, "a value is missing, or is none of JSON's");
+    return sl_json_refuse_text(w, "a value is missing, or not valid JSON");
 }
 
 bool sl_json_take_value(sl_json_reader *w)

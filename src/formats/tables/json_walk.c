@@ -111,7 +111,7 @@ static bool is_wanted(const sl_json_list *list, const char *name, size_t bytes)
 static bool take_written(sl_json_reader *w)
 {
     if (w->written.bytes > 0) {
-        return sl_json_refuse_text(w, "a member is there twice");
+        return sl_json_refuse_text(w, "a member occurs twice");
     }
     w->keeps = &w->written;
     const bool fine = sl_json_take_value(w);
@@ -195,7 +195,7 @@ static bool visit_list(sl_json_reader *w, const sl_json_visitor *visitor, uint32
 {
     sl_json_element element = {.path = w->path, .list = visitor->lists[list].name};
     if (!sl_json_skip(w, '[')) {
-        return sl_json_refuse_text(w, "one of its lists is none");
+        return sl_json_refuse_text(w, "one of its lists is not a list");
     }
     if (sl_json_skip(w, ']')) {
         return true;
@@ -241,7 +241,7 @@ static bool visit_object(sl_json_reader *w, const sl_json_visitor *visitor)
             }
             const uint32_t bit = list < visitor->count ? UINT32_C(1) << list : 0;
             if ((seen & bit) != 0) {
-                return sl_json_refuse_text(w, "one of its lists is there twice");
+                return sl_json_refuse_text(w, "one of its lists occurs twice");
             }
             seen |= bit;
             if (bit != 0 ? !visit_list(w, visitor, list) : !sl_json_take_value(w)) {

@@ -290,7 +290,7 @@ static const char *listed_add_file(sl_listed *own, const sl_listed_sources *sour
 {
     if (source >= 32 || (sources->files >> source & 1) == 0) {
         return sl_type_is_media(own->fields[field].type)
-                   ? "one column tells the files of pictures, and that is another"
+                   ? "the files of pictures are in another column"
                    : NULL;
     }
     if (own->fields[field].type == SLUICE_FIELD_TEXT) {

@@ -205,7 +205,7 @@ static const char *put_element(const json_t *item, sluice_dtype dtype, uint8_t *
         return NULL;
     }
     if (!json_is_integer(item) || (dtype == SLUICE_I32 && small != integer)) {
-        return "it has a number in it that is no integer of its type";
+        return "it holds a number that is not an integer of its type";
     }
     memcpy(to, dtype == SLUICE_I32 ? (const void *)&small : &integer, sl_dtype_bytes(dtype));
     return NULL;

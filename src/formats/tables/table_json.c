@@ -96,7 +96,7 @@ static sluice_status table_json_set_cell(sl_table *table, const char *name, json
         return status;
     }
     if (table->cells[*column].kind != SL_CELL_ABSENT) {
-        return table_json_refuse(table, *column, "it is there twice");
+        return table_json_refuse(table, *column, "it occurs twice");
     }
     table->cells[*column] = sl_table_json_cell(value);
     return SLUICE_OK;

@@ -264,7 +264,7 @@ static sluice_status voc_files_take_line(sl_voc_files *files, list_reader *r, ch
         r->numbers[files->list.count] = strtol(number, &end, 10);
         r->with_number++;
         if (*end != '\0' || errno != 0) {
-            return refuse_line(r, number, "what is behind the name is not a number");
+            return refuse_line(r, number, "the text after the name is not a number");
         }
     }
     if (!may_be(files, name)) {

@@ -263,14 +263,14 @@ static void voc_xml_begin_element(void *ctx, const XML_Char *name, const XML_Cha
     }
     const place is = voc_xml_place_of(r->at[r->depth], name);
     if (r->depth == 0 && is != ANNOTATION) {
-        stop(r, SLUICE_CORRUPT, "its root is no <annotation>");
+        stop(r, SLUICE_CORRUPT, "its root is not <annotation>");
         return;
     }
     if (is == OBJECT) {
         r->seen &= ~OF_OBJECT_MASK;
         r->object = (sl_voc_object){.says_occluded = false};
     } else if (is > ANNOTATION && (r->seen & BIT(is)) != 0) {
-        stop(r, SLUICE_CORRUPT, "an element is there twice, which can be there once");
+        stop(r, SLUICE_CORRUPT, "an element occurs twice that may occur once");
         return;
     }
     r->seen |= BIT(is);

@@ -282,7 +282,7 @@ static sluice_status yaml_check_key(reader *r, const char *key)
     }
     return sl_error_file(r->error, SLUICE_CORRUPT, STAGE, 0, r->path, -1,
                          meant != NULL ? "line %zu: the key \"%.64s\" is not read: write \"%s\""
-                                       : "line %zu: the key \"%.64s\" is there twice%s",
+                                       : "line %zu: the key \"%.64s\" occurs twice%s",
                          r->event.start_mark.line + 1, key, meant != NULL ? meant : "");
 }
 

@@ -176,11 +176,11 @@ TEST(bad_shapes_are_refused)
     static const char *const cases[][2] = {
         {"[[1,2,3]]", "element 1 of \"annotations\": a polygon has an odd number"},
         {"[1,2,3,4]", "lists of numbers in a list"},
-        {"[[1,\"2\"]]", "no number where one has to be"},
+        {"[[1,\"2\"]]", "expected a number"},
         {"5", "neither polygons nor a mask"},
         {"\"x\"", "neither polygons nor a mask"},
         {"{\"size\":[2,3],\"counts\":[1,2,4]}", "as many pixels"},
-        {"[],\"segmentation\":[]", "there twice"},
+        {"[],\"segmentation\":[]", "occurs twice"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[ROOM];
@@ -216,7 +216,7 @@ static const struct {
     sluice_status status;
     const char *words;
 } bad[] = {
-    {"{" IMAGES "," IMAGES "}", SLUICE_CORRUPT, "one of its lists is there twice"},
+    {"{" IMAGES "," IMAGES "}", SLUICE_CORRUPT, "one of its lists occurs twice"},
     {"{" IMAGES "}]", SLUICE_CORRUPT, "something behind"},
     {"{" IMAGES ",}", SLUICE_CORRUPT, "a member has no name"},
     {"{" IMAGES ",\"a\"}", SLUICE_CORRUPT, "a member has no value"},
@@ -230,7 +230,7 @@ static const struct {
     {"{\"images\":[{\"id\":1 2,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "no end"},
     {"{\"images\":[{\"id\":01,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "not valid JSON: element 0"},
     {"{\"images\":[{\"id\":1,\"file_name\":\"\xff\"}]}", SLUICE_CORRUPT, "decode byte"},
-    {"{\"images\":{}}", SLUICE_CORRUPT, "one of its lists is none"},
+    {"{\"images\":{}}", SLUICE_CORRUPT, "one of its lists is not a list"},
     {"{\"images\":[]}", SLUICE_INVALID, "lists no \"images\""},
     {"{\"categories\":[]}", SLUICE_INVALID, "lists no \"images\""},
     {"{\"a\":{\"images\":[]}}", SLUICE_INVALID, "COCO annotations (.json with images"},

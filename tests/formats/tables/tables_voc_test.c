@@ -128,7 +128,7 @@ static const struct {
     const char *words;
 } bad[] = {
     {"<annotation>" SOUND, SLUICE_CORRUPT, "no element found"},
-    {"<annotations/>", SLUICE_CORRUPT, "its root is no <annotation>"},
+    {"<annotations/>", SLUICE_CORRUPT, "its root is not <annotation>"},
     {"<annotation>\xff</annotation>", SLUICE_CORRUPT, "not well-formed"},
     {"<annotation>&lol;</annotation>", SLUICE_CORRUPT, "undefined entity"},
     {"<?xml version=\"1.0\" encoding=\"x-none\"?><annotation/>", SLUICE_UNSUPPORTED, "encoding"},
@@ -291,7 +291,7 @@ TEST(lists_choose)
         {"", SLUICE_INVALID, "lists nothing"},
         {"a\nc\n", SLUICE_IO, "cannot open"},
         {"a 1\nb\n", SLUICE_CORRUPT, "only 1 of its 2 lines have a number"},
-        {"a x\n", SLUICE_CORRUPT, "line 1: what is behind the name is not a number"},
+        {"a x\n", SLUICE_CORRUPT, "line 1: the text after the name is not a number"},
         {"\na  1 -1\n", SLUICE_CORRUPT, "line 2: more than a name and a number"},
         {"a 99999999999999999999\n", SLUICE_CORRUPT, "is not a number"},
         {"../a\n", SLUICE_INVALID, "leads out"},

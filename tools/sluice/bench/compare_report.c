@@ -136,7 +136,7 @@ static void print_setting(const struct bench_arms_figures *figures)
     const struct bench_arms_result *result = figures->result;
     printf("accelerator   %s\n", figures->accelerator->text);
     if (figures->preset != NULL) {
-        printf("preset        %s: only its batch and step time; this is no MLPerf result\n",
+        printf("preset        %s: only its batch and step time; this is not an MLPerf result\n",
                figures->preset->name);
     }
     if (result->done > 0) {

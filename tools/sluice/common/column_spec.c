@@ -143,7 +143,7 @@ static bool take_item(char *item, struct column_spec *spec, const struct column_
 static bool take_name(const char *from, size_t length, char *name, const struct column_fault *fault)
 {
     if (!column_is_name(from, length)) {
-        return column_wrong(fault, "\"%.*s\" is no name: expected " COLUMN_NAME_LENGTHS,
+        return column_wrong(fault, "\"%.*s\" is not a name: expected " COLUMN_NAME_LENGTHS,
                             (int)(length < ITEM_BYTES ? length : ITEM_BYTES), from);
     }
     memcpy(name, from, length);
@@ -173,7 +173,7 @@ static bool take_kind(const char *word, struct column_spec *spec, const struct c
         return true;
     }
     column_join_words(words, listed, sizeof listed);
-    return column_wrong(fault, "\"%s\" is no kind of column: expected one of %s%s", word, listed,
+    return column_wrong(fault, "\"%s\" is not a kind of column: expected one of %s%s", word, listed,
                         nearest_of(word, words, question, sizeof question));
 }
 

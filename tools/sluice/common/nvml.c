@@ -59,7 +59,7 @@ static double checked(struct nvml_monitor *monitor, enum nvml_metric metric, int
 {
     if (result == NVML_NOT_SUPPORTED && strncmp(monitor->asked, "MIG-", 4) == 0) {
         return none(monitor, metric,
-                    "not supported: of a MIG instance NVML tells little but its memory");
+                    "not supported: NVML reports little of a MIG instance except its memory");
     }
     return result == NVML_OK ? value : none(monitor, metric, nvml_api_words(&monitor->api, result));
 }

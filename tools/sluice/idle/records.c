@@ -139,7 +139,7 @@ static bool read_header(struct idle_process *process, FILE *file)
     if (fread(header, sizeof *header, 1, file) != 1) {
         wrong = "the record file has no whole header";
     } else if (memcmp(header->magic, IDLE_MAGIC, sizeof IDLE_MAGIC) != 0) {
-        wrong = "this is no record file";
+        wrong = "this is not a record file";
     } else if (header->version != IDLE_VERSION || header->header_bytes != sizeof *header ||
                header->record_bytes != sizeof(struct idle_record)) {
         wrong = "the record file is of another version of sluice";
