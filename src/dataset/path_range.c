@@ -113,9 +113,11 @@ static sluice_status expand(sl_path_list *list, const char *path, sluice_error *
 
 sluice_status sl_path_range_add(sl_path_list *list, const char *path, sluice_error *error)
 {
+    range r;
     sl_store_facts facts;
-    return sl_store_stat(path, &facts) == 0 ? path_range_add(list, path, error)
-                                            : expand(list, path, error);
+    return !find_range(path, &r) || sl_store_stat(path, &facts) == 0
+               ? path_range_add(list, path, error)
+               : expand(list, path, error);
 }
 
 void sl_path_list_free(sl_path_list *list)

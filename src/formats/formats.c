@@ -432,6 +432,19 @@ static sluice_status formats_open_folder(sl_dataset **dataset, const char *const
     return status;
 }
 
+/* Which format the folder has is asked of many, who list it once. */
+static sluice_status open_listed_folder(sl_dataset **dataset, const char *const *paths,
+                                        size_t count, const sluice_dataset_options *options,
+                                        sluice_error *error)
+{
+    sl_kept_listing listing = {.folder = paths[0]};
+    sl_kept_listing *before = sl_store_keep_listing(&listing);
+    const sluice_status status = formats_open_folder(dataset, paths, count, options, error);
+    (void)sl_store_keep_listing(before);
+    sl_kept_listing_close(&listing);
+    return status;
+}
+
 /* What is given to open: paths, of which the first one was looked at. */
 typedef struct given {
     const char *const *paths;
@@ -489,7 +502,7 @@ sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, si
         return sl_error_file(error, SLUICE_IO, STAGE, sl_look_errno(&of.look), paths[0], -1,
                              "cannot open");
     case SL_ENTRY_FOLDER:
-        return formats_open_folder(dataset, paths, count, options, error);
+        return open_listed_folder(dataset, paths, count, options, error);
     default:
         return formats_open_file(dataset, &of, options, error);
     }

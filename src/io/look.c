@@ -19,11 +19,13 @@ static void look_take(sl_look *look)
         return;
     }
     look->taken = true;
-    const bool open = sl_handle_open_how(&from, look->path, &how, &facts) == 0;
-    /* A store may refuse to open anything but a file. What it opens comes with its facts. */
-    const bool known = open || facts.kind != SL_ENTRY_UNKNOWN;
-    const int failed = known ? 0 : sl_store_stat(look->path, &facts);
-    if (failed < 0) {
+    int failed = sl_handle_open_how(&from, look->path, &how, &facts);
+    const bool open = failed == 0;
+    /* What is open comes with its facts, a folder, too, unless its store refuses to open it. */
+    if (facts.kind == SL_ENTRY_UNKNOWN && !sl_store_is_missing(failed)) {
+        failed = sl_store_stat(look->path, &facts);
+    }
+    if (facts.kind == SL_ENTRY_UNKNOWN) {
         look->sys_errno = -failed;
         return;
     }

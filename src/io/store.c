@@ -5,6 +5,7 @@
 
 #include "checksum.h"
 #include "error.h"
+#include "kept_listing.h"
 #include "memory.h"
 #include "stop.h"
 
@@ -101,8 +102,8 @@ bool sl_listing_show(sl_listing *listing, const char *name, sl_entry_kind kind)
     return listing->status == SLUICE_OK;
 }
 
-sluice_status sl_store_list(sl_file_name folder, sl_store_visit visit, void *ctx,
-                            sluice_error *error)
+static sluice_status list_folder(sl_file_name folder, sl_store_visit visit, void *ctx,
+                                 sluice_error *error)
 {
     sl_listing listing = {.visit = visit, .ctx = ctx, .error = error};
     const int failed =
@@ -110,6 +111,35 @@ sluice_status sl_store_list(sl_file_name folder, sl_store_visit visit, void *ctx
     return failed == 0 ? listing.status
                        : sl_error_file(error, SLUICE_IO, folder.stage, -failed, folder.path, -1,
                                        "cannot list the folder");
+}
+
+static _Thread_local sl_kept_listing *own_listing;
+
+sl_kept_listing *sl_store_keep_listing(sl_kept_listing *listing)
+{
+    sl_kept_listing *before = own_listing;
+    own_listing = listing;
+    return before;
+}
+
+sluice_status sl_store_list(sl_file_name folder, sl_store_visit visit, void *ctx,
+                            sluice_error *error)
+{
+    sl_kept_listing *kept = own_listing;
+    sluice_status status = SLUICE_OK;
+    if (kept == NULL || strcmp(kept->folder, folder.path) != 0) {
+        return list_folder(folder, visit, ctx, error);
+    }
+    if (!kept->is_whole && !kept->is_too_large) {
+        status = list_folder(folder, sl_kept_listing_add, kept, error);
+        kept->is_whole = status == SLUICE_OK;
+    }
+    if (status < 0) {
+        sl_kept_listing_close(kept);
+        return status;
+    }
+    return kept->is_whole ? sl_kept_listing_show(kept, visit, ctx, error)
+                          : list_folder(folder, visit, ctx, error);
 }
 
 int sl_store_real_path(const char *path, char real[SL_PATH_BYTES])

@@ -97,7 +97,7 @@ typedef struct sl_store {
     /* Shows each entry to sl_listing_show, until that says false. */
     int (*list)(const char *path, sl_listing *listing);
     /* Fills in handle->fd and ->own. What is not a regular file is opened, and told by the facts,
-     * or refused.
+     * or refused, not as missing.
      */
     int (*open)(const char *path, const sl_open_how *how, sl_handle *handle, sl_store_facts *facts);
     int (*facts)(const sl_handle *handle, sl_store_facts *facts);
@@ -149,6 +149,23 @@ typedef struct sl_store_doubt {
     char path[SL_PATH_BYTES];
 } sl_store_doubt;
 sl_store_doubt *sl_store_note_doubts(sl_store_doubt *doubt);
+
+/*
+ * The listing of one folder, kept while a dataset is opened: which format a folder has is asked of
+ * many, and then its files are listed again. All listings of that address by this thread are shown
+ * from the kept one, until this is called again; NULL: nothing is kept. Returns the one before.
+ * One of more than 65,536 entries or 4 MiB is not kept. `*listing` is all zero but for `folder`,
+ * which is the caller's. Ownership: sl_kept_listing_close, once it is set no more.
+ */
+typedef struct sl_kept_listing {
+    const char *folder;
+    char *names; /* of each entry: its kind, and its name with a NUL behind it */
+    size_t bytes, capacity;
+    uint32_t count;
+    bool is_whole, is_too_large;
+} sl_kept_listing;
+sl_kept_listing *sl_store_keep_listing(sl_kept_listing *listing);
+void sl_kept_listing_close(sl_kept_listing *listing);
 
 /* FOLDER/NAME; false: it is too long. Neither may be of `path`. */
 bool sl_path_join(char path[SL_PATH_BYTES], const char *folder, const char *name);

@@ -111,6 +111,9 @@ static sluice_status voc_files_look_at(void *ctx, const sl_store_entry *entry, s
 static bool holds_annotations(const char *folder, bool is_named)
 {
     xml_look l = {.folder = folder, .is_named = is_named};
+    if (is_named && !sl_store_has_folder(folder)) {
+        return false;
+    }
     const sluice_status status =
         sl_store_list((sl_file_name){STAGE, folder}, voc_files_look_at, &l, NULL);
     return status == SLUICE_END ||

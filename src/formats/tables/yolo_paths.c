@@ -230,11 +230,11 @@ static bool find_yaml(const char *folder, const char *name, bool needs_split,
                       char path[SL_PATH_BYTES])
 {
     sl_look look;
-    if (!sl_path_join(path, folder, name)) {
+    if (!sl_path_join(path, folder, name) || !sl_store_has_file(path)) {
         return false;
     }
     sl_look_begin(&look, path);
-    return sl_look_is_file(&look) && is_yaml(&look, needs_split) &&
+    return is_yaml(&look, needs_split) &&
            (!needs_split || !is_foreign_yaml(&look) || has_yolo_folders(folder));
 }
 
