@@ -16,6 +16,7 @@
 
 /* Of each place that is looked at. */
 enum { SAMPLE_BYTES = 4096, SAMPLE_PLACES = 3 };
+enum { STAYING_MAX = 256 };
 
 const sl_store *sl_store_of(const char *path)
 {
@@ -242,6 +243,11 @@ sluice_status sl_open_file_open(sl_open_file *file, sl_file_name name, sluice_er
 {
     *file = (sl_open_file){.identity = {0}};
     return sl_handle_open(&file->handle, name, &file->identity, error);
+}
+
+bool sl_handle_may_stay(const sl_handle *handle, uint32_t number)
+{
+    return handle->fd < 0 || number < STAYING_MAX;
 }
 
 sluice_status sl_open_file_check(const sl_open_file *file, sluice_error *error)

@@ -29,6 +29,7 @@ typedef struct walker {
 
 void sl_arrow_file_close(sl_arrow_file *file)
 {
+    sl_handle_close(&file->kept);
     sl_arrow_schema_close(&file->schema);
     sl_free(file->places);
     sl_free(file->value_bytes);
@@ -394,6 +395,8 @@ sluice_status sl_arrow_file_open(sl_arrow_file *file, const char *path, sluice_e
     sluice_status status = sl_arrow_reader_open(&w.reader, path, NULL, error);
     if (status == SLUICE_OK) {
         status = arrow_file_walk(&w, error);
+        file->kept = w.reader.from;
+        w.reader.is_borrowed = true;
         sl_arrow_reader_close(&w.reader);
     }
     if (status < 0) {

@@ -14,6 +14,7 @@
 
 typedef struct sl_arrow_file {
     sl_file_identity file;
+    sl_handle kept; /* open from one step of opening to the next; closed: it is opened again */
     uint64_t rows;
     sl_arrow_schema schema;
     sl_arrow_place *places; /* of dictionaries and batches, as they are to be read */
@@ -25,7 +26,8 @@ typedef struct sl_arrow_file {
 /* Whether the first `size` bytes of a file are those of an Arrow stream with a schema, or of an
  * Arrow file. */
 bool sl_arrow_begins(const uint8_t *bytes, size_t size);
-/* Errors, naming file and offset: IO, CORRUPT, UNSUPPORTED, NOMEM. On failure it is closed. */
+/* `kept` stays open. Errors, naming file and offset: IO, CORRUPT, UNSUPPORTED, NOMEM. On failure it
+ * is closed. */
 sluice_status sl_arrow_file_open(sl_arrow_file *file, const char *path, sluice_error *error);
 /* Reads the batch at a place by body->reader, and checks it again; `message` has what the body
  * points to. Errors: those of reading; CORRUPT. */

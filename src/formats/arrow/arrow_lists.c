@@ -51,7 +51,8 @@ sluice_status sl_arrow_lists_measure(const sl_arrow_file *file, const char *path
                                      sluice_error *error)
 {
     measure m = {.file = file, .column = column};
-    sluice_status status = sl_arrow_reader_open(&m.reader, path, &file->file, error);
+    const sl_open_file was = {file->kept, file->file};
+    sluice_status status = sl_arrow_reader_open(&m.reader, path, &was, error);
     if (status < 0) {
         return status;
     }

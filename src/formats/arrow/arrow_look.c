@@ -72,7 +72,8 @@ sluice_status sl_arrow_look_for_pictures(const sl_arrow_file *file, const char *
 {
     looker look = {.file = file, .column = column};
     *are = false;
-    sluice_status status = sl_arrow_reader_open(&look.reader, path, &file->file, error);
+    const sl_open_file was = {file->kept, file->file};
+    sluice_status status = sl_arrow_reader_open(&look.reader, path, &was, error);
     if (status < 0) {
         return status;
     }

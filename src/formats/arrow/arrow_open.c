@@ -32,7 +32,13 @@ typedef struct opener {
 static sluice_status arrow_open_file(void *ctx, uint32_t number, sluice_error *error)
 {
     const opener *o = ctx;
-    return sl_arrow_file_open(&o->files[number], o->own->paths.files.files[number].path, error);
+    sl_arrow_file *file = &o->files[number];
+    const sluice_status status =
+        sl_arrow_file_open(file, o->own->paths.files.files[number].path, error);
+    if (!sl_handle_may_stay(&file->kept, number)) {
+        sl_handle_close(&file->kept);
+    }
+    return status;
 }
 
 static sluice_status arrow_open_read_file(void *ctx, uint32_t number, sluice_error *error)
@@ -283,6 +289,17 @@ static sluice_status take_info(opener *o, sluice_error *error)
     return sl_file_list_objects(&own->paths.files, &own->table.base.objects, error);
 }
 
+/* A file that stayed open is asked once, at the end, whether it was changed meanwhile. */
+static sluice_status arrow_open_check_kept(const opener *o, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < o->own->paths.files.count; i++) {
+        const sl_open_file file = {o->files[i].kept, o->files[i].file};
+        status = file.handle.store != NULL ? sl_open_file_check(&file, error) : SLUICE_OK;
+    }
+    return status;
+}
+
 static sluice_status arrow_open_steps(opener *o, const sluice_dataset_options *options,
                                       sluice_error *error)
 {
@@ -295,6 +312,9 @@ static sluice_status arrow_open_steps(opener *o, const sluice_dataset_options *o
     }
     if (status == SLUICE_OK) {
         status = arrow_open_read_rows(o, error);
+    }
+    if (status == SLUICE_OK) {
+        status = arrow_open_check_kept(o, error);
     }
     if (status == SLUICE_OK) {
         status = take_info(o, error);

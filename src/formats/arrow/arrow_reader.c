@@ -22,24 +22,36 @@ sluice_status sl_arrow_refuse(const sl_arrow_reader *reader, uint64_t at, sl_ref
                          refusal.text);
 }
 
+static void arrow_reader_leave(sl_arrow_reader *reader)
+{
+    if (!reader->is_borrowed) {
+        sl_handle_close(&reader->from);
+    }
+}
+
 sluice_status sl_arrow_reader_open(sl_arrow_reader *reader, const char *path,
-                                   const sl_file_identity *was, sluice_error *error)
+                                   const sl_open_file *was, sluice_error *error)
 {
     const sl_file_name name = {STAGE, path};
     *reader = (sl_arrow_reader){.path = path};
     sluice_status status;
     if (was == NULL) {
         status = sl_handle_open(&reader->from, name, &reader->file, error);
+    } else if (was->handle.store != NULL) {
+        reader->file = was->identity;
+        reader->from = was->handle;
+        reader->is_borrowed = true;
+        status = SLUICE_OK;
     } else {
-        reader->file = *was;
-        status = sl_handle_open_again(&reader->from, name, was, error);
+        reader->file = was->identity;
+        status = sl_handle_open_again(&reader->from, name, &was->identity, error);
     }
     if (status < 0) {
         return status;
     }
     reader->window = sl_malloc(WINDOW_BYTES);
     if (reader->window == NULL) {
-        sl_handle_close(&reader->from);
+        arrow_reader_leave(reader);
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory to read it");
     }
     sl_handle_advise(&reader->from, SL_ADVICE_RANDOM, 0, 0); /* most of it is not wanted */
@@ -48,7 +60,7 @@ sluice_status sl_arrow_reader_open(sl_arrow_reader *reader, const char *path,
 
 void sl_arrow_reader_close(sl_arrow_reader *reader)
 {
-    sl_handle_close(&reader->from);
+    arrow_reader_leave(reader);
     sl_free(reader->window);
     sl_free(reader->metadata);
     memset(reader, 0, sizeof(*reader));

@@ -22,6 +22,7 @@ typedef struct sl_arrow_place {
 
 typedef struct sl_arrow_reader {
     sl_handle from;
+    bool is_borrowed; /* the file is the caller's to close */
     const char *path; /* the opener's */
     sl_file_identity file;
     uint8_t *window;
@@ -32,10 +33,10 @@ typedef struct sl_arrow_reader {
     size_t metadata_capacity;
 } sl_arrow_reader;
 
-/* `was`: the file is to be this one; NULL: any. Errors: IO, CORRUPT (another file), NOMEM. On
- * failure it is closed. */
+/* `was`: the file is to be this one, which may be open; NULL: any. Errors: IO, CORRUPT (another
+ * file), NOMEM. On failure it is closed. */
 sluice_status sl_arrow_reader_open(sl_arrow_reader *reader, const char *path,
-                                   const sl_file_identity *was, sluice_error *error);
+                                   const sl_open_file *was, sluice_error *error);
 /* Of all zero is fine. */
 void sl_arrow_reader_close(sl_arrow_reader *reader);
 

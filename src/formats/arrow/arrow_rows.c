@@ -498,7 +498,8 @@ sluice_status sl_arrow_rows_read(sl_arrow_rows *rows, const sl_arrow_file *file,
 {
     job j = {.rows = rows, .file = file, .columns = columns, .plan = plan};
     memset(rows, 0, sizeof(*rows));
-    sluice_status status = sl_arrow_reader_open(&j.reader, path, &file->file, error);
+    const sl_open_file was = {file->kept, file->file};
+    sluice_status status = sl_arrow_reader_open(&j.reader, path, &was, error);
     if (status == SLUICE_OK) {
         status = arrow_rows_read_all(&j, error);
         sl_arrow_reader_close(&j.reader);

@@ -44,7 +44,7 @@ static sluice_status parquet_fields_look_at(const sl_parquet_opening *o, uint32_
         status = sl_parquet_decode(g->leaf, &first->chunks[(size_t)i * first->leaf_count + leaf],
                                    &from, &sink, error);
     }
-    sl_handle_close(&from);
+    sl_parquet_leave_file(o, 0, &from);
     return status;
 }
 
@@ -134,7 +134,7 @@ static sluice_status measure_group(void *ctx, uint32_t number, sluice_error *err
         status =
             sl_parquet_decode(m.leaf, &file->chunks[(size_t)group->group * file->leaf_count + leaf],
                               &place.from, &sink, error);
-        sl_handle_close(&place.from);
+        sl_parquet_leave_file(o, group->file, &place.from);
     }
     (void)end_measured(&m);
     group->inner = m.length;
@@ -216,7 +216,7 @@ static sluice_status read_lists(void *ctx, uint32_t number, sluice_error *error)
         place.first = group->slot[i];
         status = sl_parquet_lists_read(&o->lists[i], &place, group->row, &group->longest[i], error);
     }
-    sl_handle_close(&place.from);
+    sl_parquet_leave_file(o, group->file, &place.from);
     return status;
 }
 
@@ -309,7 +309,7 @@ static sluice_status look_at_group(void *ctx, uint32_t number, sluice_error *err
     if (status == SLUICE_OK) {
         status = sl_parquet_index_is_exact(&place, o->columns.of[o->asked].leaf, &group->is_exact,
                                            error);
-        sl_handle_close(&place.from);
+        sl_parquet_leave_file(o, group->file, &place.from);
     }
     return status;
 }

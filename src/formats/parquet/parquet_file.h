@@ -62,6 +62,7 @@ typedef struct sl_parquet_chunk {
 
 typedef struct sl_parquet {
     sl_file_identity file;
+    sl_handle kept; /* open from one step of opening to the next; the opener closes it */
     uint64_t rows;
     uint32_t leaf_count, group_count;
     sl_parquet_leaf *leaves;

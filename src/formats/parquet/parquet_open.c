@@ -25,6 +25,10 @@ sluice_status sl_parquet_open_file(const sl_parquet_opening *o, uint32_t file, s
 {
     const sl_file_name name = {STAGE, sl_parquet_path(o, file)};
     sl_file_identity *own = &o->files[file].file;
+    if (o->files[file].kept.store != NULL) {
+        *from = o->files[file].kept;
+        return SLUICE_OK;
+    }
     const sluice_status status = own->changed_ns == 0
                                      ? sl_handle_open(from, name, own, error)
                                      : sl_handle_open_again(from, name, own, error);
@@ -34,6 +38,13 @@ sluice_status sl_parquet_open_file(const sl_parquet_opening *o, uint32_t file, s
     return status;
 }
 
+void sl_parquet_leave_file(const sl_parquet_opening *o, uint32_t file, sl_handle *from)
+{
+    if (o->files[file].kept.store == NULL) {
+        sl_handle_close(from);
+    }
+}
+
 static sluice_status parquet_open_read_footer(void *ctx, uint32_t number, sluice_error *error)
 {
     const sl_parquet_opening *o = ctx;
@@ -41,7 +52,22 @@ static sluice_status parquet_open_read_footer(void *ctx, uint32_t number, sluice
     sluice_status status = sl_parquet_open_file(o, number, &from, error);
     if (status == SLUICE_OK) {
         status = sl_parquet_read_footer(&o->files[number], &from, error);
-        sl_handle_close(&from);
+        if (status == SLUICE_OK && sl_handle_may_stay(&from, number)) {
+            o->files[number].kept = from;
+        } else {
+            sl_handle_close(&from);
+        }
+    }
+    return status;
+}
+
+/* A file that stayed open is asked once, at the end, whether it was changed meanwhile. */
+static sluice_status parquet_open_check_kept(const sl_parquet_opening *o, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < o->own->set.list.count; i++) {
+        const sl_open_file file = {o->files[i].kept, o->files[i].file};
+        status = file.handle.store != NULL ? sl_open_file_check(&file, error) : SLUICE_OK;
     }
     return status;
 }
@@ -158,7 +184,7 @@ static sluice_status parquet_open_read_group(void *ctx, uint32_t number, sluice_
     sluice_status status = sl_parquet_open_group(o, group, &place, error);
     if (status == SLUICE_OK) {
         status = parquet_open_read_columns(o, group, &place, error);
-        sl_handle_close(&place.from);
+        sl_parquet_leave_file(o, group->file, &place.from);
     }
     return status;
 }
@@ -263,6 +289,9 @@ static sluice_status parquet_open_steps(sl_parquet_opening *o,
         status = parquet_open_read_rows(o, error);
     }
     if (status == SLUICE_OK) {
+        status = parquet_open_check_kept(o, error);
+    }
+    if (status == SLUICE_OK) {
         parquet_open_describe(o);
         status = sl_file_list_objects(&own->set.list, &own->table.base.objects, error);
     }
@@ -272,6 +301,7 @@ static sluice_status parquet_open_steps(sl_parquet_opening *o,
 static void close_opening(sl_parquet_opening *o)
 {
     for (uint32_t i = 0; o->files != NULL && i < o->own->set.list.count; i++) {
+        sl_handle_close(&o->files[i].kept);
         sl_parquet_close(&o->files[i]);
     }
     for (uint32_t i = 0; o->groups != NULL && i < o->group_count; i++) {

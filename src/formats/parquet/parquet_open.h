@@ -67,10 +67,12 @@ sluice_status sl_parquets_open(sl_parquets *own, const sl_file_kind *kind, const
 /* Which columns there are, which of them are fields, and which of those are read. */
 sluice_status sl_parquet_fields_find(sl_parquet_opening *o, const sluice_dataset_options *options,
                                      sluice_error *error);
-/* Opens a file for reading here and there. */
+/* Opens a file for reading here and there, or takes the handle that stayed open. Leave it. */
 sluice_status sl_parquet_open_file(const sl_parquet_opening *o, uint32_t file, sl_handle *from,
                                    sluice_error *error);
-/* The place of a row group, its file open: the caller closes place->from. */
+/* Closes the handle, unless it stays open for the next step. */
+void sl_parquet_leave_file(const sl_parquet_opening *o, uint32_t file, sl_handle *from);
+/* The place of a row group, its file open: the caller leaves place->from. */
 sluice_status sl_parquet_open_group(const sl_parquet_opening *o, const sl_parquet_group *group,
                                     sl_parquet_place *place, sluice_error *error);
 /* Path of a file. */
