@@ -22,6 +22,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 /* under it */
 static store_fault armed;
 static uint32_t at, count, handles;
+static store_fault_counts kinds;
 static bool struck;
 static char what[SL_PATH_BYTES + 64], struck_path[SL_PATH_BYTES];
 
@@ -30,6 +31,7 @@ void store_fault_arm(store_fault fault, uint32_t number)
     armed = fault;
     at = number;
     count = 0;
+    kinds = (store_fault_counts){0};
     struck = false;
     what[0] = struck_path[0] = '\0';
 }
@@ -37,6 +39,11 @@ void store_fault_arm(store_fault fault, uint32_t number)
 uint32_t store_fault_count(void)
 {
     return count;
+}
+
+store_fault_counts store_fault_count_kinds(void)
+{
+    return kinds;
 }
 
 int store_fault_struck(void)
@@ -65,6 +72,10 @@ static bool fails(const char *operation, const char *path)
     (void)pthread_mutex_lock(&mutex);
     bool now = armed != STORE_FAULT_NONE && count == at;
     count++;
+    kinds.opens += strcmp(operation, "open") == 0;
+    kinds.stats += strcmp(operation, "stat") == 0 || strcmp(operation, "facts") == 0;
+    kinds.lists += strcmp(operation, "list") == 0;
+    kinds.reads += strcmp(operation, "read") == 0;
     if (now) {
         struck = true;
         (void)snprintf(what, sizeof(what), "%s %s", operation, path);

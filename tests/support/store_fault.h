@@ -30,6 +30,11 @@ typedef enum store_fault {
 void store_fault_arm(store_fault fault, uint32_t number);
 /* How many there were since. */
 uint32_t store_fault_count(void);
+/* How many of one kind. Facts of an open handle are asked for as a stat is. */
+typedef struct store_fault_counts {
+    uint32_t opens, stats, lists, reads;
+} store_fault_counts;
+store_fault_counts store_fault_count_kinds(void);
 /* Whether one of them failed. */
 int store_fault_struck(void);
 /* What failed: "open fault:/tmp/x/a.tar". */
