@@ -24,7 +24,7 @@ MAY_USE["dataset"] = {"base", "cache", "io"}
 MAY_USE["formats"] = {"base", "cache", "dataset", "io"}
 # A format is a room of its own, which knows no other: each folder of src/formats.
 FORMAT_MAY_USE = {"base", "cache", "dataset", "io"}
-FORMATS_MAY_USE_TOO = {"tables": {"shapes"}}
+FORMATS_MAY_USE_TOO = {"annotations": {"shapes"}}
 GENERATED = ("format_rows.inc", "step_rows.inc")
 MAY_USE["verify"] = {"base", "dataset", "decode", "io"}
 MAY_USE["pack"] = {"augment", "base", "dataset", "decode", "formats/shards", "io", "jpeg", "plan", "verify"}
@@ -48,8 +48,8 @@ FOREIGN = {
     r"zstd.*\.h": ("src/base/frame.c", "src/base/unpack_stream.c", "tests/", "fuzz/"),
     r"xxhash\.h": ("src/base/checksum.c", "src/base/checksum_avx2.c", "src/base/digest.c", "tests/"),
     r"jansson\.h": ("src/dataset/json_file.h",),
-    r"expat\.h": ("src/formats/tables/voc_xml.c",),
-    r"yaml\.h": ("src/formats/tables/yolo_yaml.c",),
+    r"expat\.h": ("src/formats/annotations/voc_xml.c",),
+    r"yaml\.h": ("src/formats/annotations/yolo_yaml.c",),
     r"png\.h": ("src/decode/png_codec.c", "src/decode/png_write.c", "tools/", "bench/", "tests/", "fuzz/"),
     r"zlib\.h": ("src/base/crc32.c", "src/base/inflate.c", "src/base/unpack_stream.c", "src/decode/png_chunks.c", "src/decode/png_rows.h", "bench/",
                 "tests/", "fuzz/"),
