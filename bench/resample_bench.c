@@ -6,8 +6,8 @@
  * a few pictures at every instruction set in turn. Prints the median round's microseconds per
  * picture of 224 x 224. One thread, thread CPU time.
  */
-#include "apply.h"
 #include "clock.h"
+#include "converter.h"
 #include "geometry.h"
 #include "measure.h"
 #include "operations.h"

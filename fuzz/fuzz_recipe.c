@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "apply.h"
+#include "converter.h"
 #include "error.h"
 #include "recipe.h"
 #include "whole_params.h"

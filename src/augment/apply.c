@@ -54,44 +54,13 @@ static void fill_channel(sl_converter *converter, size_t channel, float scale, f
     }
 }
 
-sluice_status sl_converter_make(sl_converter *converter, const sluice_augment *recipe,
-                                sluice_dtype dtype, sluice_layout layout, sluice_error *error)
+void sl_converter_fill(sl_converter *converter, const float scales[3], const float biases[3])
 {
-    const sluice_status status = sl_recipe_check(recipe, error);
-    return status == SLUICE_OK ? sl_converter_make_any(converter, recipe, dtype, layout, error)
-                               : status;
-}
-
-sluice_status sl_converter_make_any(sl_converter *converter, const sluice_augment *recipe,
-                                    sluice_dtype dtype, sluice_layout layout, sluice_error *error)
-{
-    for (uint32_t i = 0; i < recipe->count && dtype == SLUICE_U8; i++) {
-        if (recipe->steps[i].kind->convert != NULL) {
-            return sl_error_set(error, SLUICE_INVALID, "augment",
-                                "%s needs a floating dtype, not u8", recipe->steps[i].kind->name);
-        }
-    }
-    if (dtype < SLUICE_U8 || dtype > SLUICE_BF16) {
-        return sl_error_set(error, SLUICE_INVALID, "augment", "dtype %d is not for pictures",
-                            (int)dtype);
-    }
-    *converter = (sl_converter){.dtype = dtype,
-                                .layout = layout,
-                                .width = recipe->width,
-                                .height = recipe->height,
-                                .tools = {.simd = sl_simd_best()},
-                                .finite = true};
+    converter->tools = (sl_tools){.simd = sl_simd_best()};
+    converter->finite = true;
     for (size_t c = 0; c < 3; c++) {
-        float scale = 1.0F / 255.0F;
-        float bias = 0.0F;
-        for (uint32_t i = 0; i < recipe->count; i++) {
-            if (recipe->steps[i].kind->convert != NULL) {
-                recipe->steps[i].kind->convert(recipe->steps[i].arguments, c, &scale, &bias);
-            }
-        }
-        fill_channel(converter, c, scale, bias);
+        fill_channel(converter, c, scales[c], biases[c]);
     }
-    return SLUICE_OK;
 }
 
 void sl_converter_factors(const sl_converter *converter, size_t c, float *scale, float *bias)

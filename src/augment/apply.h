@@ -14,7 +14,7 @@
 #ifndef SL_APPLY_H
 #define SL_APPLY_H
 
-#include "recipe.h"
+#include "program.h"
 #include "scratch.h"
 #include "simd.h"
 #include "view.h"
@@ -33,13 +33,9 @@ typedef struct sl_converter {
     uint32_t table[3][256]; /* output bits in the low 8, 16 or 32 bits */
 } sl_converter;
 
-/* INVALID: normalise with u8. Of a recipe that was checked: without a size of its own the caller
- * sets the converter's. */
-sluice_status sl_converter_make_any(sl_converter *converter, const sluice_augment *recipe,
-                                    sluice_dtype dtype, sluice_layout layout, sluice_error *error);
-/* The same, and checks it. */
-sluice_status sl_converter_make(sl_converter *converter, const sluice_augment *recipe,
-                                sluice_dtype dtype, sluice_layout layout, sluice_error *error);
+/* Makes the tables: a result is fmaf(u8, scales[c], biases[c]). Dtype, layout and size, which the
+ * caller sets, are set; converter.h makes one of a recipe. */
+void sl_converter_fill(sl_converter *converter, const float scales[3], const float biases[3]);
 /* What channel `c` (0..2) of a result is made with. */
 void sl_converter_factors(const sl_converter *converter, size_t c, float *scale, float *bias);
 /* Makes it leave 8-bit pictures, channels last, as they are: the rest is done elsewhere. */

@@ -3,16 +3,17 @@
  * aug_mix: the last step of AugMix: the picture and what its chains made of it, to one.
  *
  * Purpose: a pass over all of them at once, so that sums are never in memory. Arithmetic:
- * policy.h's mix rules, in binary32, each operation rounded (the build has no contraction), the
+ * mix_rule.h, in binary32, each operation rounded (the build has no contraction), the
  * same bits at every level. Threads: pure.
  */
 #ifndef SL_AUG_MIX_H
 #define SL_AUG_MIX_H
 
-#include "policy.h"
+#include "mix_rule.h"
 #include "simd.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct sl_aug_mixing {
     sl_mix_rule rule;

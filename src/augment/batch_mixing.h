@@ -16,6 +16,8 @@
 #ifndef SL_BATCH_MIXING_H
 #define SL_BATCH_MIXING_H
 
+#include "mixing_row.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -43,26 +45,6 @@ typedef struct sl_mixing_batch {
     uint32_t group; /* the column's, of geometry */
     uint32_t rows;  /* that have a partner: those with a sample, or that should have one */
 } sl_mixing_batch;
-
-/* What becomes of a row. */
-typedef struct sl_mixing_row {
-    uint32_t partner; /* its own number: nothing is mixed in */
-    float weight;     /* the share of its own */
-    /* Where its pixels are the partner's; without a width they are in shares, everywhere. One
-     * without a height has no pixels: only labels are mixed. */
-    uint16_t left, top, right, bottom;
-} sl_mixing_row;
-
-/* A row that nothing is mixed into. */
-static inline sl_mixing_row sl_mixing_none(uint32_t row)
-{
-    return (sl_mixing_row){.partner = row, .weight = 1};
-}
-
-static inline bool sl_mixing_has_box(const sl_mixing_row *row)
-{
-    return row->right > row->left;
-}
 
 /* Rows `rows` and the number of one of them. */
 uint32_t sl_mixing_partner_of(const sl_mixing *mixing, uint32_t rows, uint32_t row);

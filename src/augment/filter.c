@@ -6,76 +6,10 @@
 #include "filter.h"
 
 #include "error.h"
-#include "nearest.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdbool.h>
-
-/* What all outputs of an axis share. */
-typedef struct spacing {
-    double scale, support, inverse_support, origin, limit;
-} spacing;
-
-/* Where an output is on its axis, in pixels from limit_start. */
-typedef struct footprint {
-    double center;
-    int32_t begin, end; /* pixels touched; empty outside the virtual raster */
-} footprint;
-
-/* How far filters reach, in pixels of the larger raster. */
-static const double reaches[] =
-    {[SL_NEAREST] = 0, [SL_BILINEAR] = 1, [SL_BICUBIC] = 2, [SL_LANCZOS] = 3};
-
-/*
- * Positions count from limit_start, not from the picture's edge, so that a crop gives the very
- * doubles that Pillow computes for a picture of its own.
- */
-static spacing spacing_of(const sl_axis *axis)
-{
-    const double scale = axis->box_size / axis->virtual_size;
-    const double stretch = scale > 1.0 ? scale : 1.0;
-    return (spacing){.scale = scale,
-                     .support = stretch * reaches[sl_axis_interpolation(axis)],
-                     .inverse_support = 1.0 / stretch,
-                     .origin = axis->box_start - axis->limit_start,
-                     .limit = axis->limit_end - axis->limit_start};
-}
-
-static footprint footprint_of(const sl_axis *axis, const spacing *space, uint32_t output)
-{
-    int64_t position = (int64_t)axis->first + output;
-    if (position < 0 || position >= axis->virtual_size) {
-        return (footprint){0};
-    }
-    double center = space->origin + ((double)position + 0.5) * space->scale;
-    double begin = center - space->support + 0.5;
-    double end = center + space->support + 0.5;
-    return (footprint){.center = center,
-                       .begin = begin > 0.0 ? (int32_t)begin : 0,
-                       .end = (int32_t)(end < space->limit ? end : space->limit)};
-}
-
-void sl_filter_span(const sl_axis *axis, int32_t *begin, int32_t *end)
-{
-    *begin = axis->limit_start;
-    *end = axis->limit_start;
-    if (sl_axis_interpolation(axis) == SL_NEAREST) {
-        sl_nearest_span(axis, begin, end);
-        return;
-    }
-    /* Only outputs inside the raster touch pixels, and footprints move one way. */
-    int64_t first = axis->first < 0 ? -(int64_t)axis->first : 0;
-    int64_t last = (int64_t)axis->virtual_size - 1 - axis->first;
-    if (last >= (int64_t)axis->outputs) {
-        last = (int64_t)axis->outputs - 1;
-    }
-    if (first <= last) {
-        const spacing space = spacing_of(axis);
-        *begin = axis->limit_start + footprint_of(axis, &space, (uint32_t)first).begin;
-        *end = axis->limit_start + footprint_of(axis, &space, (uint32_t)last).end;
-    }
-}
 
 enum { SERIES = 9 };
 
@@ -131,7 +65,7 @@ typedef struct balance {
     uint32_t outputs, capacity; /* space: taps that an output may have */
     double inverse_support, one;
     double *shifts; /* of the first pixel's middle from the centre */
-    double *pixels; /* of the footprint */
+    double *pixels; /* of the sl_footprint */
     double *heights, *sums;
     double *magnitudes, *peaks; /* sums and largest of absolute heights: not of triangles */
     int32_t *rounded;           /* the running sum so far */
@@ -318,14 +252,14 @@ static void round_all(const balance *b, bool signs, sl_filter *filter)
 }
 
 /* Outputs without pixels keep the start of the one before. */
-static void find_starts(const balance *b, const sl_axis *axis, const spacing *space,
+static void find_starts(const balance *b, const sl_axis *axis, const sl_spacing *space,
                         sl_filter *filter)
 {
     int32_t begin = 0;
     int32_t end = 0;
     sl_filter_span(axis, &begin, &end);
     for (uint32_t i = 0; i < axis->outputs; i++) {
-        const footprint print = footprint_of(axis, space, i);
+        const sl_footprint print = sl_footprint_of(axis, space, i);
         begin = print.end > print.begin ? axis->limit_start + print.begin : begin;
         filter->starts[i] = begin;
         b->shifts[i] = print.begin + 0.5 - print.center;
@@ -365,7 +299,7 @@ static sluice_status filter_make(sl_filter *filter, const sl_axis *axis, bool re
                                  sl_scratch *scratch, sluice_error *error)
 {
     assert(axis->box_size > 0 && axis->virtual_size > 0 && axis->outputs > 0);
-    const spacing space = spacing_of(axis);
+    const sl_spacing space = sl_spacing_of(axis);
     const uint32_t capacity = (uint32_t)(space.support * 2.0) + 1;
     const bool signs = sl_axis_interpolation(axis) != SL_BILINEAR;
     *filter = (sl_filter){.outputs = axis->outputs, .bits = weight_bits(space.scale), .gain = 1.0};

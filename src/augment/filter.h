@@ -13,6 +13,7 @@
 #ifndef SL_FILTER_H
 #define SL_FILTER_H
 
+#include "filter_span.h"
 #include "mapping.h"
 #include "scratch.h"
 
@@ -41,11 +42,5 @@ sluice_status sl_filter_make_real(sl_filter *filter, const sl_axis *axis, sl_scr
 
 /* From places in the picture to places after `origin`. */
 void sl_filter_move(sl_filter *filter, int32_t origin);
-
-/*
- * The pixels [*begin, *end) that the axis' outputs touch. Empty when all of them are outside the
- * virtual raster.
- */
-void sl_filter_span(const sl_axis *axis, int32_t *begin, int32_t *end);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mapping.h"
 
-#include "resample.h"
+#include "filter_span.h"
 
 /*
  * Pixels of the scaled picture for each of the raster, as Pillow's reducing_gap of 2. A triangle

@@ -17,7 +17,7 @@
 #define SL_MIX_ROWS_H
 
 #include "apply.h"
-#include "batch_mixing.h"
+#include "mixing_row.h"
 
 typedef struct sl_mix_side {
     const uint8_t *samples; /* of the row itself; NULL: it has no picture */

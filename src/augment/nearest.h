@@ -20,9 +20,6 @@ typedef struct sl_nearest {
     uint8_t *pixels;         /* one finished row */
 } sl_nearest;
 
-/* The pixels [*begin, *end) that the axis' outputs take. Empty when all are outside. */
-void sl_nearest_span(const sl_axis *axis, int32_t *begin, int32_t *end);
-
 /* `view` covers its sl_mapping_need and outlives this. False when the scratch is too small. */
 bool sl_nearest_open(sl_nearest *nearest, const sl_image *view, const sl_mapping *mapping,
                      sl_scratch *scratch);

@@ -16,6 +16,7 @@
 #ifndef SL_POLICY_H
 #define SL_POLICY_H
 
+#include "mix_rule.h"
 #include "philox.h"
 
 #include <stdbool.h>
@@ -53,7 +54,6 @@ typedef enum sl_policy_interpolation {
 
 enum {
     SL_POLICY_CHOICES_MAX = 16, /* of one draw */
-    SL_POLICY_WIDTH_MAX = 8,    /* chains of a mix */
     SL_POLICY_DEPTH_MAX = 8,    /* choices of a chain */
     SL_POLICY_DEPTH_DRAWN = 3,  /* at most, where it is drawn */
     SL_POLICY_PARTS = 2,        /* of a sub-policy */
@@ -78,18 +78,6 @@ typedef struct sl_policy_chain {
     uint32_t count;
     sl_policy_choice choices[SL_POLICY_DEPTH_MAX];
 } sl_policy_chain;
-
-/* How a mix is made of x, the picture, and y[i], what chain i makes of it; all binary32. */
-typedef enum sl_mix_rule {
-    /* torchvision: s = original x; s = s + weight[i] y[i], i rising; truncated to 8 bits.
-     * Each chain works on 8 bits, by torchvision's kernels for tensors, not Pillow's. */
-    SL_MIX_SUM,
-    /* timm: s = 0; s = s + weight[i] y[i], i rising; clipped to 0..255 and truncated to 8 bits;
-     * then Pillow's Image.blend(x, s, 1 - original), which truncates, too */
-    SL_MIX_SUM_AND_BLEND,
-    /* timm, "b1": s = x; s = Image.blend(s, y[i], weight[i]), i rising, 8 bits each time */
-    SL_MIX_BLENDS,
-} sl_mix_rule;
 
 typedef struct sl_policy_mix {
     sl_mix_rule rule;

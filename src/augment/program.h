@@ -31,7 +31,7 @@
 #include "simd.h"
 #include "trail.h"
 #include "view.h"
-#include "warp.h"
+#include "warp_need.h"
 
 #include <sluice/common.h>
 

@@ -9,9 +9,9 @@
 #include "clock.h"
 #include "error.h"
 #include "geometry.h"
+#include "mix_rule.h"
 #include "operations.h"
 #include "pixels.h"
-#include "policy.h"
 #include "tables.h"
 
 #include <assert.h>

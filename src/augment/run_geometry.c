@@ -8,6 +8,7 @@
 #include "error.h"
 #include "resample.h"
 #include "run.h"
+#include "warp.h"
 
 #include <string.h>
 

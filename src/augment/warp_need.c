@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of a picture a warp shows. */
-#include "warp.h"
+#include "warp_need.h"
 
 #include <assert.h>
 #include <math.h>

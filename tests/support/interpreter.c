@@ -7,6 +7,7 @@
 #include "resample.h"
 #include "run.h"
 #include "test.h"
+#include "warp.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reference_row.h"
 
-#include "apply.h"
+#include "converter.h"
 #include "decoder.h"
 #include "error.h"
 #include "recipe.h"

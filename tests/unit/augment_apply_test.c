@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 16-bit rounding against doubles, jitter and conversion against the written formulas. */
-#include "apply.h"
+#include "converter.h"
 #include "jpeg_make.h"
 #include "philox.h"
 #include "programs.h"

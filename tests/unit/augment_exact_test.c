@@ -3,7 +3,7 @@
  * Exact drawings: a recipe makes the bytes that its steps make one by one, each as a recipe of its
  * own on what the one before it made. And what is one pass in any drawing.
  */
-#include "apply.h"
+#include "converter.h"
 #include "recipe.h"
 #include "test.h"
 #include "whole_params.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of each instruction set against the scalar ones, with unmapped pages around the data. */
 #include "convert.h"
+#include "converter.h"
 #include "philox.h"
 #include "resample_kernels.h"
 #include "test.h"

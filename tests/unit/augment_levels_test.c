@@ -4,11 +4,11 @@
  * colour with one sample that differs, at each place of a vector; edges of 0 and 255; weights and
  * factors at which results are about an integer; all sizes about a vector's.
  */
-#include "apply.h"
 #include "aug_mix.h"
 #include "blur.h"
 #include "box_blur.h"
 #include "canvas_make.h"
+#include "converter.h"
 #include "fence.h"
 #include "mix_rows.h"
 #include "pixels.h"

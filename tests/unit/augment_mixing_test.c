@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps over a batch: their place in a recipe, what is drawn, and the pixels, on every level of
  * SIMD, in place and not, against one element after the other. */
+#include "converter.h"
 #include "mix_rows.h"
 #include "recipe.h"
 #include "test.h"

@@ -4,7 +4,7 @@
  * operation by itself on a whole canvas, with scalar kernels: what is fused, strips and canvases in
  * a row must change no bit, at any SIMD level.
  */
-#include "apply.h"
+#include "converter.h"
 #include "geometry.h"
 #include "interpreter.h"
 #include "operations.h"

@@ -3,7 +3,7 @@
  * Each step of the table with any arguments in its ranges, on pictures of any shape: a result of
  * the right size, the same at every SIMD level, or an error with a sentence.
  */
-#include "apply.h"
+#include "converter.h"
 #include "error.h"
 #include "recipe.h"
 #include "test.h"

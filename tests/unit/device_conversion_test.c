@@ -4,8 +4,8 @@
  * of the launches that the library makes, against what augment makes of the same pictures and
  * against plain loops.
  */
-#include "apply.h"
 #include "convert_emulation.h"
+#include "converter.h"
 #include "memory.h"
 #include "philox.h"
 #include "test.h"

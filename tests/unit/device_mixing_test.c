@@ -4,6 +4,7 @@
  * thread of the launches that the library makes, against what is made of the same rows on the host.
  */
 #include "convert_emulation.h"
+#include "converter.h"
 #include "mix_rows.h"
 #include "philox.h"
 #include "test.h"
