@@ -9,7 +9,8 @@ import re
 import sys
 
 CODE_FOLDERS = ("include", "src", "tools", "bench", "tests", "fuzz", "examples")
-STAGES = ("dataset", "plan", "io", "decode", "augment", "staging")
+AUGMENT = {"augment/canvas", "augment/program", "augment/recipe"}
+STAGES = ("dataset", "plan", "io", "decode", "staging")
 # The picture of docs/design.md: what each module of src/ may include besides itself.
 MAY_USE = {stage: {"base"} for stage in STAGES}
 MAY_USE["base"] = set()
@@ -18,7 +19,10 @@ MAY_USE["shapes"] = {"base"}
 MAY_USE["device"] = {"base"}
 MAY_USE["decode"] = {"base", "jpeg"}
 MAY_USE["staging"] = {"base", "device"}
-MAY_USE["columns"] = {"base", "decode", "augment", "device", "shapes"}
+MAY_USE["augment/program"] = {"base"}
+MAY_USE["augment/canvas"] = {"base", "augment/program"}
+MAY_USE["augment/recipe"] = {"base", "augment/canvas", "augment/program"}
+MAY_USE["columns"] = {"base", "decode", "device", "shapes", *AUGMENT}
 MAY_USE["cache"] = {"base", "io"}
 MAY_USE["dataset"] = {"base", "cache", "io"}
 MAY_USE["formats"] = {"base", "cache", "dataset", "io"}
@@ -27,12 +31,12 @@ FORMAT_MAY_USE = {"base", "cache", "dataset", "io"}
 FORMATS_MAY_USE_TOO = {"annotations": {"shapes"}}
 GENERATED = ("format_rows.inc", "step_rows.inc")
 MAY_USE["verify"] = {"base", "dataset", "decode", "io"}
-MAY_USE["pack"] = {"augment", "base", "dataset", "decode", "formats/shards", "io", "jpeg", "plan", "verify"}
+MAY_USE["pack"] = {"augment/canvas", "augment/program", "base", "dataset", "decode", "formats/shards", "io", "jpeg", "plan", "verify"}
 MAY_USE["unpack"] = {"base", "dataset", "decode", "formats/tar", "io", "pack"}
 MAY_USE["options"] = {"base"}
-MAY_USE["loader"] = {"base", "columns", "device", "options", *STAGES}
+MAY_USE["loader"] = {"base", "columns", "device", "options", *AUGMENT, *STAGES}
 MAY_USE["api"] = {"base", "columns", "device", "formats", "formats/arrays", "formats/shards", "jpeg", "loader", "options", "pack",
-                  "unpack", "verify", *STAGES}
+                  "unpack", "verify", *AUGMENT, *STAGES}
 # The same for tools/. A family of the tool (a command and its parts) knows no other family.
 TOOLS_MAY_USE = {f"tools/sluice/{family}": {"tools/sluice", "tools/sluice/common"}
                  for family in ("bench", "idle", "synth", "view")}

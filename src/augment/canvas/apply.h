@@ -3,13 +3,12 @@
  * apply: the entrance of this space: a view of a picture to its row of a batch.
  *
  * Purpose: the sample's program (program.h) is carried out (run.h), and what comes of it is
- * normalised, cast and laid out (augment/convert.h) as by a table of 256 values per channel made
- * once per loader. Where nothing needs the whole canvas each row of pixels is converted as soon as
- * it is made.
- * Conversion: f32 v = fmaf(u8, scale[c], bias[c]) with scale 1/255 and bias 0, or what a step of
- * the recipe makes them (normalise: 1/(255*stddev), -mean/stddev), all in binary32; f16 and bf16
- * are that, rounded to nearest even. u8 is copied. Threads: sl_converter is immutable after make;
- * apply is pure, with the caller's scratch.
+ * normalised, cast and laid out (augment/canvas/convert.h) as by a table of 256 values per channel
+ * made once per loader. Where nothing needs the whole canvas each row of pixels is converted as
+ * soon as it is made. Conversion: f32 v = fmaf(u8, scale[c], bias[c]) with scale 1/255 and bias 0,
+ * or what a step of the recipe makes them (normalise: 1/(255*stddev), -mean/stddev), all in
+ * binary32; f16 and bf16 are that, rounded to nearest even. u8 is copied. Threads: sl_converter is
+ * immutable after make; apply is pure, with the caller's scratch.
  */
 #ifndef SL_APPLY_H
 #define SL_APPLY_H

@@ -2,9 +2,8 @@
 /*
  * crop: a window of a picture in its own size. No pixel is weighed: each is copied, or black.
  *
- * Purpose: what augment/resample.h would come to, where the virtual raster is the source as it is,
- * without its filters.
- * Threads: pure.
+ * Purpose: what augment/canvas/resample.h would come to, where the virtual raster is the source as
+ * it is, without its filters. Threads: pure.
  */
 #ifndef SL_CROP_H
 #define SL_CROP_H

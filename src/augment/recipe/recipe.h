@@ -2,12 +2,11 @@
 /*
  * recipe: what the user asked for, and what that means for one picture, and for those of a batch.
  *
- * Purpose: sluice_augment is a plain value, a list of steps (augment/steps.h) in the order in which
- * they are drawn; the steps of a group stand behind it. sl_draw turns (recipe, key, picture size)
- * into the program of that sample: a pure function.
- * Invariant: a list that sl_recipe_check accepts has a size that does not depend on the picture, or
- * that of its batch (sl_draw_key).
- * Threads: pure.
+ * Purpose: sluice_augment is a plain value, a list of steps (augment/recipe/steps.h) in the order
+ * in which they are drawn; the steps of a group stand behind it. sl_draw turns (recipe, key,
+ * picture size) into the program of that sample: a pure function. Invariant: a list that
+ * sl_recipe_check accepts has a size that does not depend on the picture, or that of its batch
+ * (sl_draw_key). Threads: pure.
  */
 #ifndef SL_RECIPE_H
 #define SL_RECIPE_H
