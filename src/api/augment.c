@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public entry points of sluice/augment.h: they add steps of the table (augment/steps.h) to the
- * recipe. */
+/* Public entry points of sluice/augment.h: they add steps of the table (augment/recipe/steps.h) to
+ * the recipe. */
 #include "api.h"
 #include "error.h"
 #include "memory.h"

@@ -2,13 +2,12 @@
 /*
  * boxes: those of a sample: their formats, moving them by a program's trail, and which are kept.
  *
- * Purpose: between what is stored and the trail (augment/trail.h). A list is a worker's: the boxes
- * of the sample at hand, as left, top, right, bottom in pixels of the picture, and, once they were
- * moved, where they are in the output and whether they are kept. What belongs to them, labels or
- * points, goes by `kept`.
- * Where there are shapes of the objects, boxes are made anew of what is seen of these; those
- * without a shape are moved. Threads: one owner. Memory: of the worker's, as many as the column's
- * length.
+ * Purpose: between what is stored and the trail (augment/program/trail.h). A list is a worker's:
+ * the boxes of the sample at hand, as left, top, right, bottom in pixels of the picture, and, once
+ * they were moved, where they are in the output and whether they are kept. What belongs to them,
+ * labels or points, goes by `kept`. Where there are shapes of the objects, boxes are made anew of
+ * what is seen of these; those without a shape are moved. Threads: one owner. Memory: of the
+ * worker's, as many as the column's length.
  */
 #ifndef SL_BOXES_H
 #define SL_BOXES_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Masks and maps: a value, or a few, for each pixel of a picture, by what was drawn for it
- * (augment/labels.h). Of PNGs the rows that are needed are decoded, of tensors they are where they
- * are. On the worker that makes the row; memory is its decoder's scratch.
+ * (augment/canvas/labels.h). Of PNGs the rows that are needed are decoded, of tensors they are
+ * where they are. On the worker that makes the row; memory is its decoder's scratch.
  */
 #include "clock.h"
 #include "composition.h"

@@ -2,17 +2,18 @@
 /*
  * meeting: rows of a batch that are mixed meet when both are made.
  *
- * Purpose: mixing is the last step over a batch (augment/batch_mixing.h), and no worker waits for
- * it: each leaves its row as samples, and tells; whoever is the second of two does what can be done
- * then. Where the partner of a row's partner is the row itself (REVERSED), that is both rows, in
- * place: a row's samples wait at the end of its own memory, so that mixing takes no memory. Else
- * (PREVIOUS) it is one row, made of samples that are kept apart: a row's are needed twice. A row
- * without a picture (a bad sample, or none stored) is nobody's partner: nothing is mixed into the
- * other one. With a row go its partner's number and its weight, the labels that follow the column,
- * and, where the device mixes, what it is to do instead of pixels. Threads: workers, and the fetch
- * thread for rows that cannot be made, each with a row that it has just made. Lock: none; `met`
- * orders them: what the first wrote the second sees. Both tell before their rows count as done, so
- * that the batch is finished when all rows are. Invariant: each row of a step with rows tells once.
+ * Purpose: mixing is the last step over a batch (augment/recipe/batch_mixing.h), and no worker
+ * waits for it: each leaves its row as samples, and tells; whoever is the second of two does what
+ * can be done then. Where the partner of a row's partner is the row itself (REVERSED), that is both
+ * rows, in place: a row's samples wait at the end of its own memory, so that mixing takes no
+ * memory. Else (PREVIOUS) it is one row, made of samples that are kept apart: a row's are needed
+ * twice. A row without a picture (a bad sample, or none stored) is nobody's partner: nothing is
+ * mixed into the other one. With a row go its partner's number and its weight, the labels that
+ * follow the column, and, where the device mixes, what it is to do instead of pixels. Threads:
+ * workers, and the fetch thread for rows that cannot be made, each with a row that it has just
+ * made. Lock: none; `met` orders them: what the first wrote the second sees. Both tell before their
+ * rows count as done, so that the batch is finished when all rows are. Invariant: each row of a
+ * step with rows tells once.
  */
 #ifndef SL_MEETING_H
 #define SL_MEETING_H

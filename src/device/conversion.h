@@ -5,12 +5,11 @@
  * Purpose: workers deliver 8-bit RGB, channels last, so that the fewest bytes cross the bus; the
  * device mirrors, normalises, casts and lays out. For every sample v of channel c the result is
  * fmaf(v, scale[c], bias[c]) in binary32, rounded to nearest even where the dtype is narrower, bit
- * for bit what augment/apply.h makes on the host; u8 is copied. No result may be infinite or no
- * number. A byte of flags for each row (picture) says whether it is mirrored left to right, or has
- * nothing in it and becomes all zero, whatever its bytes.
- * Rows that are mixed with a partner (MixUp, CutMix) are so beside that, each mirrored by itself
- * before, with the bits of augment/mix_rows.h.
- * Immutable; plain data.
+ * for bit what augment/canvas/apply.h makes on the host; u8 is copied. No result may be infinite or
+ * no number. A byte of flags for each row (picture) says whether it is mirrored left to right, or
+ * has nothing in it and becomes all zero, whatever its bytes. Rows that are mixed with a partner
+ * (MixUp, CutMix) are so beside that, each mirrored by itself before, with the bits of
+ * augment/canvas/mix_rows.h. Immutable; plain data.
  */
 #ifndef SL_CONVERSION_H
 #define SL_CONVERSION_H

@@ -8,7 +8,7 @@
  *
  * A kernel of its own, so that where nothing is mixed nothing is paid for it. A thread loads the
  * same group of two pictures. In a box, samples of the partner take the place of the row's own, and
- * are converted as those; else results are mixed, in shares (augment/mix_rows.h). A row that
+ * are converted as those; else results are mixed, in shares (augment/canvas/mix_rows.h). A row that
  * nothing is mixed into goes as one with a box without pixels, and its partner is itself: what it
  * loads twice is in the cache.
  */

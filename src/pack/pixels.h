@@ -5,8 +5,8 @@
  * Purpose: a picture is decoded whole; as stored where it becomes a JPEG, which keeps its EXIF
  * orientation, and as pixels, which have none, the way up that its field was annotated in. Where
  * its longer side is above a limit it is resampled by the antialiasing filter that training uses
- * (augment/resample.h), from all of its pixels; then it is pixels, or a JPEG. The same picture
- * gives the same bytes, whoever makes it, with one version of libjpeg. Threads: one owner.
+ * (augment/canvas/resample.h), from all of its pixels; then it is pixels, or a JPEG. The same
+ * picture gives the same bytes, whoever makes it, with one version of libjpeg. Threads: one owner.
  */
 #ifndef SL_PIXELS_H
 #define SL_PIXELS_H
