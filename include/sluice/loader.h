@@ -258,13 +258,32 @@ typedef struct sluice_loader_options {
     const char *weight_field;
     /* Samples that an epoch draws by weight, over all ranks [as many as the dataset has] */
     uint64_t weighted_samples;
+    /*
+     * Batches of similar length, so that padding wastes less: one number per sample of the dataset,
+     * at least 0 and finite; length_count is the number of samples. Samples are sorted by length
+     * and cut into length_groups groups [50, but of 4 global batches at least]; each global batch
+     * (batch_size x world_size) is drawn from one group, so all ranks have similar lengths at the
+     * same step. Groups end elsewhere in each epoch; batches are permuted over the epoch. Every
+     * sample comes once an epoch; samples that fill no global batch come last, as last_batch says.
+     * With SHUFFLE_NONE samples come from the shortest to the longest. A bad sample is replaced by
+     * one of about its length. A cursor goes on where batch_size x world_size, lengths and
+     * length_groups are the same. Copied by open. Or, instead of the array, the name of a field,
+     * which open reads of all samples: an int or float is the length itself, a tensor counts its
+     * elements, and of an image it is width / height. Memory: up to 8 bytes a sample. INVALID:
+     * wrong lengths; UNSUPPORTED with shuffles other than FULL and NONE, with a mix, buckets,
+     * episodes, weights, windows, and what is read from front to back [NULL: none]
+     */
+    const double *lengths;
+    uint64_t length_count;
+    const char *length_field;
+    uint32_t length_groups, reserved_end;
 } sluice_loader_options;
 
 #define SLUICE_LOADER_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(sluice_loader_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
             0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL, \
-            NULL, 0, 0, 0, 0, NULL, 0, NULL, 0                                                     \
+            NULL, 0, 0, 0, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0                                \
     }
 
 /* The same for a struct that is there already. Part of the program, so that it knows the size that

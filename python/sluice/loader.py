@@ -220,6 +220,9 @@ class Loader:
     weights, num_samples: draw samples by weight, with replacement, as torch's WeightedRandomSampler does: a number for each
         sample of the dataset, or the name of an int or float field; with shuffle=True. num_samples: how many an epoch draws
         on all ranks together [as many as the dataset has]. A sample of weight 0 is never drawn.
+    lengths, length_groups: batches of similar length: a number for each sample of the dataset, or the name of a field (an int or
+        float, a tensor's number of elements, an image's width / height). Each batch is drawn from one of length_groups groups [50],
+        the same on all ranks; every sample comes once an epoch. For shuffle=True, and False: from the shortest to the longest.
     on_bad_sample: 'fail' (the batch's turn raises, and so does every later one: open the loader anew), 'replace' (by another sample), 'mask' (the row is
         zero, its label ignore_index, its mask 0). quarantine: a file to which bad samples are written.
     rank, world_size: of data-parallel ranks [sluice.ranks(): torch.distributed's, or the launcher's variables].
@@ -275,7 +278,8 @@ class Loader:
         memory_bytes: int = 0, resident_bytes: int = 0, whole_samples: bool = False, any_numa_node: bool = False,
         device_slots: int = 0, model_parallel: int = 1, window_bytes: int = 0, partners: str | Sequence[str] | None = None,
         classes: Sequence[int] | None = None, buckets: Sequence[Sequence[int]] | None = None, sizes: Any = None,
-        episode: Sequence[int] | None = None, episodes: int = 0, weights: Any = None, num_samples: int = 0, pin_memory: Any = None, persistent_workers: Any = None,
+        episode: Sequence[int] | None = None, episodes: int = 0, weights: Any = None, num_samples: int = 0, lengths: Any = None,
+        length_groups: int = 0, pin_memory: Any = None, persistent_workers: Any = None,
         pin_memory_device: Any = None, timeout: Any = None, multiprocessing_context: Any = None,
         sampler: None = None, batch_sampler: None = None, collate_fn: None = None, worker_init_fn: None = None,
         generator: None = None,
@@ -287,7 +291,7 @@ class Loader:
         copies = choice("hold", "copy" if hold is None else hold, HOLDS)
         self.dataset = opened("dataset", dataset)
         self.rank, self.world_size = _choose_ranks(rank, world_size, model_parallel)
-        numbers = _numbers(given, "weights")
+        numbers = _numbers(given, "lengths", "weights")
         options = _options(given | {"rank": self.rank, "world_size": self.world_size}, copies)
         self.batch_size, self.batch_hook = options["batch_size"], batch_hook
         table = None if sizes is None else _buckets.table(sizes, len(self.dataset))

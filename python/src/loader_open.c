@@ -16,6 +16,8 @@ static const struct number_option {
 } number_options[] = {
     {"weights", offsetof(sluice_loader_options, weights),
      offsetof(sluice_loader_options, weight_count)},
+    {"lengths", offsetof(sluice_loader_options, lengths),
+     offsetof(sluice_loader_options, length_count)},
 };
 enum { NUMBERS_MAX = sizeof(number_options) / sizeof(number_options[0]) };
 

@@ -6,7 +6,7 @@ import functools
 
 import pair_compare as compare
 import pair_models as models
-from pair_rows import CLASSES, COUNT, FEW, FILL, LARGE, MOST, NEAREST, SEED, SIZE, class_of, size_of, weight_of
+from pair_rows import CLASSES, COUNT, FEW, FILL, LARGE, MOST, NEAREST, SEED, SIZE, class_of, length_of, size_of, weight_of
 
 import sluice
 from sluice import columns as C
@@ -108,6 +108,7 @@ def buckets(plan):
 
 episodes = sets(options={"episode": (2, 2), "episodes": 6}, batch=4, tables={"classes": class_of})
 weights = sets(options={"num_samples": 80}, tables={"weights": weight_of})
+lengths = sets(options={"length_groups": 3}, tables={"lengths": length_of})
 partners = sets(others={"partner": another(RESIZED, partner=1)}, columns={"partner.label": lambda: C.Number("label", partner=1)},
                 options={"partners": ["same_class"]}, tables={"classes": class_of})  # fmt: skip
 
@@ -173,6 +174,7 @@ FEATURES = [
     Feature("mix of a concat", join(concat_in_mix, 3), models.check_joined, ["mix", "concat"], "dataset"),
     Feature("episodes", episodes, models.check_episodes, ["episode", "episodes"]),
     Feature("weights", weights, models.check_weights, ["weights", "num_samples"]),
+    Feature("lengths", lengths, models.check_lengths, ["lengths", "length_groups"]),
     Feature("exif", sets(encode="jpeg", options={"exif": True}), models.check_image, ["exif=apply"]),
     Feature("exact", sets(options={"exact": True}), models.check_image, ["exact"], None, ("image", "classes", "map", *compare.FOLLOWERS)),
     Feature("channels first", sets(image=FLOATS), models.check_image, ["layout", "dtype"]),

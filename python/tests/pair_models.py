@@ -4,7 +4,7 @@ Models of the rows of each feature. A model looks at the rows alone, regardless 
 shows, and which of its pixels, so they also say where each object is, in a mosaic or not.
 """
 import numpy
-from pair_rows import BAD, BOXES, CLASSES, COUNT, CROWD, FEW, FILL, LARGE, class_of, parts_of, sample_of, size_of, used, weight_of
+from pair_rows import BAD, BOXES, CLASSES, COUNT, CROWD, FEW, FILL, LARGE, class_of, length_of, parts_of, sample_of, size_of, used, weight_of
 
 NOTHING = 0, 114  # the blue of what no sample shows: black, and the border of a mosaic
 
@@ -289,6 +289,14 @@ def check_episodes(batches):
 def check_weights(batches):
     assert sum(len(batch) for batch in batches) in (80, 84)  # 84: with padding, or repeated
     assert all(weight_of(row.sample) > 0 for batch in batches for row in batch if not row.is_empty)
+
+
+def check_lengths(batches):
+    """Of whole batches without a replaced sample, which are of groups of 16 at most."""
+    for batch in batches:
+        lengths = [length_of(row.sample) for row in batch if not row.is_empty]
+        if len(lengths) == 4 and batch[0].plan.copies == 1 and not any(row.status for row in batch):
+            assert max(lengths) - min(lengths) < 16
 
 
 def check_partners(batches):

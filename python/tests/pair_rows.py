@@ -68,6 +68,10 @@ def class_of(sample):
     return sample % COUNT % CLASSES
 
 
+def length_of(sample):
+    return sample % COUNT * 7 % COUNT
+
+
 def weight_of(sample):
     """0 for one sample of three, which is never drawn."""
     return sample % COUNT % 3

@@ -24,6 +24,9 @@ def folder(tmp_path_factory):
     (root / "VOCdevkit").symlink_to(root)
     layouts.classes(root, "photos", 4, 16)
     layouts.classes(root, "miniImageNet/train", 6, 20)
+    with sluice.Writer(root / "sentences", {"tokens": ("tensor", "int32", (0,))}) as writer:
+        for length in range(1, 61):
+            writer.add(tokens=numpy.arange(length, dtype="int32"))
     return root
 
 

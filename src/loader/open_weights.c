@@ -57,7 +57,7 @@ static sluice_status open_weights(const sl_loader_opening *opening, sl_loader_or
         return sl_error_set(error, SLUICE_INVALID, STAGE,
                             "option " SL_OPTION("weighted_samples") " needs option weights");
     }
-    sluice_status status = sl_order_check(opening, "weights", error);
+    sluice_status status = sl_order_check(opening, "weights", false, error);
     if (status == SLUICE_OK) {
         status = sl_sample_values_read(&given, opening->loader->dataset, &weights, error);
     }

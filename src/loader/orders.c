@@ -142,13 +142,14 @@ static const sl_order_row plain_row = {.kind = &sl_plain_order,
                                        .open = open_plain_order,
                                        .misfit = misfit_of_plain};
 
-/* open_episodes.c, open_weights.c */
-extern const sl_order_row sl_episodes_row, sl_weights_row;
+/* open_episodes.c, open_weights.c, open_lengths.c */
+extern const sl_order_row sl_episodes_row, sl_weights_row, sl_lengths_row;
 
 /* The first that is asked for. Those with an option come first, and refuse what does not go with
  * them; then those that the shuffle or the dataset asks for. */
 static const sl_order_row *const rows[] = {
-    &sl_episodes_row, &sl_weights_row, &buckets_row, &shards_row, &mixed_row, &plain_row,
+    &sl_episodes_row, &sl_weights_row, &sl_lengths_row, &buckets_row,
+    &shards_row,      &mixed_row,      &plain_row,
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
@@ -188,7 +189,7 @@ sluice_status sl_loader_check_epoch(sl_loader_opening *opening, sluice_error *er
                : sl_config_check_epoch(&loader->config, order->source.count, error);
 }
 
-sluice_status sl_order_check(const sl_loader_opening *opening, const char *what,
+sluice_status sl_order_check(const sl_loader_opening *opening, const char *what, bool unshuffled,
                              sluice_error *error)
 {
     const sluice_loader *loader = opening->loader;
@@ -200,8 +201,9 @@ sluice_status sl_order_check(const sl_loader_opening *opening, const char *what,
         why = "windows, which are no samples of the dataset";
     } else if (loader->dataset->info.front_to_back != 0) {
         why = "a dataset that can only be read from front to back: pack it";
-    } else if (o->shuffle != SLUICE_SHUFFLE_FULL) {
-        why = "other shuffles than full";
+    } else if (o->shuffle != SLUICE_SHUFFLE_FULL &&
+               (o->shuffle != SLUICE_SHUFFLE_NONE || !unshuffled)) {
+        why = unshuffled ? "other shuffles than full and none" : "other shuffles than full";
     }
     return why == NULL ? SLUICE_OK
                        : sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,

@@ -64,9 +64,10 @@ const char *sl_order_option_misfit(const sluice_loader *loader, const sl_cursor 
 
 /* ---- for rows ---- */
 
-/* Refuses what an order of samples by their numbers does not go with: shuffles other than FULL, a
- * mix, windows, and datasets that are read from front to back. `what` is the order's option. */
-sluice_status sl_order_check(const sl_loader_opening *opening, const char *what,
+/* Refuses what an order of samples by their numbers does not go with: a mix, windows, datasets that
+ * are read from front to back, and shuffles other than FULL; with `unshuffled` also NONE is good.
+ * `what` is the order's option. */
+sluice_status sl_order_check(const sl_loader_opening *opening, const char *what, bool unshuffled,
                              sluice_error *error);
 
 #endif

@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "minmax.h"
 #include "open_many.h"
+#include "picture_sizes.h"
 
 #include <string.h>
 
@@ -80,13 +81,37 @@ static sluice_status find_field(value_reader *r, sluice_error *error)
                             given->field);
     }
     const sluice_field_type type = r->dataset->fields[r->field].type;
-    const bool good = type == SLUICE_FIELD_INT || type == SLUICE_FIELD_FLOAT ||
-                      (given->takes_tensors && type == SLUICE_FIELD_TENSOR);
-    return good ? SLUICE_OK
-                : sl_error_set(error, SLUICE_INVALID, STAGE, "option %s: field \"%s\" is not %s",
-                               given->field_option, given->field,
-                               given->takes_tensors ? "an int, a float or a tensor"
-                                                    : "an int or a float");
+    const bool measured = type == SLUICE_FIELD_TENSOR || type == SLUICE_FIELD_IMAGE;
+    if (type == SLUICE_FIELD_INT || type == SLUICE_FIELD_FLOAT ||
+        (measured && given->options != NULL)) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_INVALID, STAGE, "option %s: field \"%s\" is not %s",
+                        given->field_option, given->field,
+                        given->options != NULL ? "an int, a float, a tensor or an image"
+                                               : "an int or a float");
+}
+
+static void take_ratio(void *ctx, uint64_t index, const sluice_size *size)
+{
+    const value_reader *r = ctx;
+    r->values[index] = size != NULL ? (double)size->width / size->height : 0;
+}
+
+/* By the field. */
+static sluice_status read_field(value_reader *r, sluice_error *error)
+{
+    const sl_dataset *dataset = r->dataset;
+    if (dataset->fields[r->field].type == SLUICE_FIELD_IMAGE) {
+        const sl_picture_sizes wanted = {.options = r->given->options,
+                                         .dataset = dataset,
+                                         .field = r->field,
+                                         .found = take_ratio,
+                                         .ctx = r};
+        return sl_picture_sizes_find(&wanted, error);
+    }
+    return sl_open_many((uint32_t)((dataset->info.samples - 1) / VALUES_RUN + 1), read_run, r,
+                        error);
 }
 
 static sluice_status check_given(const sl_sample_values *given, uint64_t samples,
@@ -130,7 +155,7 @@ sluice_status sl_sample_values_read(const sl_sample_values *given, const sl_data
     if (given->array != NULL) {
         memcpy(r.values, given->array, samples * sizeof(*r.values));
     } else {
-        status = sl_open_many((uint32_t)((samples - 1) / VALUES_RUN + 1), read_run, &r, error);
+        status = read_field(&r, error);
     }
     if (status != SLUICE_OK) {
         sl_free(r.values);

@@ -3,14 +3,17 @@
  * sample_values: a number for each sample of a loader, which its order goes by.
  *
  * Purpose: the numbers are an array of the caller's, or are read from a field of the dataset: an
- * int or a float is the number itself, a tensor counts its elements. Samples are read by many
- * threads, each sample whole; a sample without the field, or one that cannot be read, fails.
- * Threads: opening only; blocks. Memory: 8 bytes a sample, the caller's to free.
+ * int or a float is the number itself, a tensor counts its elements, an image is its width /
+ * height. Numbers and tensors are read by many threads, each sample whole; a sample without the
+ * field, or one that cannot be read, fails. An image that cannot be decoded is 0: it will be a bad
+ * sample. Threads: opening only; blocks. Memory: 8 bytes a sample, the caller's to free.
  */
 #ifndef SL_SAMPLE_VALUES_H
 #define SL_SAMPLE_VALUES_H
 
 #include "dataset.h"
+
+#include <sluice/loader.h>
 
 #include <stdbool.h>
 
@@ -18,8 +21,9 @@ typedef struct sl_sample_values {
     const char *option, *field_option; /* names of the options, for errors */
     const double *array;               /* NULL: none; else `count` numbers */
     uint64_t count;
-    const char *field; /* NULL: none */
-    bool takes_tensors;
+    const char *field;                    /* NULL: none */
+    const sluice_loader_options *options; /* with which images are decoded; NULL: only ints and
+                                             floats are good */
 } sl_sample_values;
 
 /* True if there is anything to go by. */

@@ -215,7 +215,7 @@ sluice_status sl_cursor_read(sl_cursor *cursor, const void *buffer, size_t bytes
     if (is.rows != (read.rows > 0) || read.position > read.samples ||
         read.shuffle > SLUICE_SHUFFLE_SHARDS ||
         by_shards != (read.shuffle == SLUICE_SHUFFLE_SHARDS) || by_buckets != (read.global > 0) ||
-        by_hash != (read.order > 0) || (by_hash && read.shuffle != SLUICE_SHUFFLE_FULL)) {
+        by_hash != (read.order > 0) || (by_hash && read.shuffle == SLUICE_SHUFFLE_BLOCK)) {
         return SLUICE_CORRUPT;
     }
     *cursor = read;

@@ -235,7 +235,7 @@ TEST(a_cursor_with_episodes)
         assert_int_equal(sl_cursor_read(&got, buffer, length), SLUICE_CORRUPT);
         assert_int_equal(sl_cursor_write(&given, buffer, &capacity), SLUICE_INVALID);
     }
-    buffer[48] = SLUICE_SHUFFLE_NONE; /* they are of a full shuffle */
+    buffer[48] = SLUICE_SHUFFLE_BLOCK; /* no such order has blocks */
     seal(buffer, bytes);
     assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_CORRUPT);
     buffer[48] = SLUICE_SHUFFLE_FULL;

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches of similar length: padding beside other samplers, ranks, a restart, where lengths come from, what is refused."""
+import io
+
+import numpy
+import pytest
+from PIL import Image
+
+import sluice
+from sluice import columns as C
+
+COUNT, BATCH = 1200, 16
+# Of a log-normal distribution, as sentences have it; many are equal.
+LENGTHS = numpy.clip(numpy.exp(numpy.random.RandomState(3).normal(3.5, 0.8, COUNT)), 1, 512).astype(int)
+COLUMNS = {"id": C.Number("id")}
+BAD = 77
+
+
+def write(path, broken=()):
+    with sluice.Writer(path, {"id": "int", "length": "int", "text": "text", "tokens": ("tensor", "int32", (0,))}) as writer:
+        for i, length in enumerate(LENGTHS.tolist()):
+            writer.add(id=i, length=length, text="x", tokens=numpy.zeros(2000 if i in broken else length, "int32"))
+    return path
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("lengths") / "packed")
+
+
+def loader(data, batch_size=BATCH, **options):
+    options = {"shuffle": True, "columns": COLUMNS, "seed": 3, "lengths": LENGTHS, **options}
+    return sluice.Loader(data, batch_size, **options)
+
+
+def batches_of(own):
+    return [[int(number) for number, used in zip(batch["id"], batch["mask"]) if used] for batch in own]
+
+
+def padding(batches):
+    """The part of padded batches that is padding."""
+    padded = sum(len(batch) * max(LENGTHS[batch]) for batch in batches)
+    return 1 - sum(sum(LENGTHS[batch]) for batch in batches) / padded
+
+
+def length_grouped(seed, batch):
+    """transformers' LengthGroupedSampler, by its description: a permutation in megabatches, each sorted by length."""
+    megabatch = min(COUNT // (batch * 4), 50) or 1
+    order = numpy.random.RandomState(seed).permutation(COUNT)
+    parts = [order[i : i + megabatch * batch] for i in range(0, COUNT, megabatch * batch)]
+    order = numpy.concatenate([part[numpy.argsort(-LENGTHS[part], kind="stable")] for part in parts])
+    return [order[i : i + batch] for i in range(0, COUNT, batch)]
+
+
+def test_each_sample_once_with_less_padding(data):
+    chance = padding([part for part in numpy.random.RandomState(0).permutation(COUNT).reshape(-1, BATCH)])
+    with loader(data) as own:
+        seen = []
+        for _ in range(3):
+            batches = batches_of(own)
+            assert sorted(sum(batches, [])) == list(range(COUNT)) and len(batches) == len(own) == COUNT // BATCH
+            assert padding(batches) < 0.5 * chance
+            assert padding(batches) < 1.2 * padding(length_grouped(0, BATCH))
+            seen.append(batches)
+    assert seen[0] != seen[1] and not {tuple(sorted(b)) for b in seen[0]} & {tuple(sorted(b)) for b in seen[1]}
+    means = [LENGTHS[batch].mean() for batch in seen[0]]
+    assert abs(numpy.corrcoef(means, range(len(means)))[0, 1]) < 0.4  # batches are in no order
+
+
+@pytest.mark.parametrize("groups, least, most", [(1, 0.9, 1.1), (5, 0.2, 0.8)])
+def test_groups(data, groups, least, most):
+    chance = padding([part for part in numpy.random.RandomState(0).permutation(COUNT).reshape(-1, BATCH)])
+    with loader(data, length_groups=groups) as own:
+        assert least * chance < padding(batches_of(own)) < most * chance
+
+
+def test_unshuffled(data):
+    with loader(data, shuffle=False) as own:
+        assert sum(batches_of(own), []) == numpy.argsort(LENGTHS, kind="stable").tolist()
+
+
+@pytest.mark.parametrize("last_batch", ["drop", "pad", "short", "repeat"])
+def test_ranks(data, last_batch):
+    """Together they have the batches of one loader with all their rows, so as many, of similar lengths."""
+    batch, world = 7, 3
+    with loader(data, batch * world, last_batch=last_batch) as own:
+        alone = batches_of(own)
+    parts = []
+    for rank in range(world):
+        with loader(data, batch, rank=rank, world_size=world, last_batch=last_batch) as own:
+            parts.append(batches_of(own))
+            assert len(own) == len(alone)
+    whole = COUNT // (batch * world)
+    for step in range(whole):
+        assert sum((part[step] for part in parts), []) == alone[step]
+    rest = sorted(sum((part[step] for part in parts for step in range(whole, len(part))), []))
+    assert rest == sorted(sum(alone[whole:], [])) and (len(rest) == COUNT % (batch * world)) == (last_batch != "drop")
+
+
+def test_a_state_goes_on_after_each_batch(data):
+    with loader(data, 100, last_batch="short") as own:
+        alone = batches_of(own)
+    for stop in range(1, len(alone)):
+        with loader(data, 100, last_batch="short") as own:
+            batches = iter(own)
+            for _ in range(stop):
+                next(batches)
+            state = own.state_dict()
+        with loader(data, 100, last_batch="short") as own:
+            own.load_state_dict(state)
+            assert batches_of(own) == alone[stop:]
+    with loader(data, 50, rank=1, world_size=2) as own:  # the same global batch
+        own.load_state_dict(state)
+        assert batches_of(own) == [alone[-1][50:]]
+    for other in ({"batch_size": 50}, {"length_groups": 2}, {"lengths": LENGTHS + numpy.arange(COUNT)}):
+        with loader(data, **({"batch_size": 100} | other)) as own, pytest.raises(ValueError, match="batch_size x world_size"):
+            own.load_state_dict(state)
+
+
+def test_fields_and_arrays_are_the_same(data):
+    with loader(data) as own:
+        batches = batches_of(own)
+    for lengths in ("length", "tokens", LENGTHS.tolist(), LENGTHS.astype("float32"), LENGTHS * 3):
+        with loader(data, lengths=lengths) as own:
+            assert batches_of(own) == batches
+
+
+def test_aspect_ratios(tmp_path):
+    """Of torchvision's detection references: batches of images of one orientation, but where groups meet."""
+    sizes = [(30, 60) if i % 3 else (60, 30) for i in range(120)]
+    with sluice.Writer(tmp_path / "packed", {"image": "image", "id": "int"}) as writer:
+        for i, size in enumerate(sizes):
+            made = io.BytesIO()
+            Image.new("RGB", size).save(made, "PNG")
+            writer.add(image=made.getvalue(), id=i)
+    ratios = [width / height for width, height in sizes]
+    with loader(tmp_path / "packed", 4, lengths="image") as own:
+        batches = batches_of(own)
+    assert sum(len({sizes[n] for n in batch}) > 1 for batch in batches) <= 10  # of chance: 24 of 30
+    with loader(tmp_path / "packed", 4, lengths=ratios) as own:
+        assert batches_of(own) == batches
+
+
+def test_a_bad_sample_is_replaced_by_one_of_its_length(tmp_path):
+    data = write(tmp_path / "packed", [BAD])
+    ranks = numpy.argsort(numpy.argsort(LENGTHS, kind="stable"))
+    columns = COLUMNS | {"tokens": C.Padded("tokens", length=512)}
+    with loader(data, columns=columns, on_bad_sample="replace") as own:
+        replaced = [int(n) for batch in own for n, status in zip(batch["index"], batch["status"]) if status == 1]
+    assert len(replaced) == 1 and replaced[0] != BAD
+    assert abs(int(ranks[replaced[0]]) - int(ranks[BAD])) < 2 * COUNT / 50 + numpy.count_nonzero(LENGTHS == LENGTHS[BAD])
+
+
+@pytest.mark.parametrize(
+    "options, reason",
+    [
+        ({"lengths": [1.0] * (COUNT - 1)}, "lengths has 1199 values, and the dataset 1200 samples"),
+        ({"lengths": [-1.0] + [1.0] * (COUNT - 1)}, "lengths: sample 0 has length -1"),
+        ({"lengths": [float("nan")] * COUNT}, "lengths: sample 0 has length nan"),
+        ({"lengths": "absent"}, 'lengths.*no field "absent"'),
+        ({"lengths": "text"}, 'lengths.*field "text" is not an int, a float, a tensor or an image'),
+        ({"lengths": None, "length_groups": 4}, "length_groups needs option lengths"),
+        ({"shuffle": "block"}, "lengths does not go with other shuffles than full and none"),
+        ({"weights": [1.0] * COUNT}, "weights and lengths each set the order of samples: choose one"),
+        ({"episode": (2, 2), "classes": [i % 4 for i in range(COUNT)]}, "each set the order of samples"),
+        ({"batch_size": COUNT + 1, "drop_last": True}, "so it would be empty"),
+    ],
+)
+def test_refused(data, options, reason):
+    with pytest.raises((sluice.Error, ValueError, TypeError), match=reason):
+        loader(data, **options)
+
+
+def test_a_mix_has_its_own(data):
+    mixed = sluice.mix([sluice.Dataset(data), sluice.Dataset(data)])
+    with pytest.raises(sluice.Error, match="lengths does not go with a mix"):
+        loader(mixed, lengths=numpy.tile(LENGTHS, 2))

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The row of orders whose batches hold samples of similar length (length_order.h). Opening only. */
+#include "opening.h"
+
+#include "error.h"
+#include "length_order.h"
+#include "memory.h"
+#include "sample_values.h"
+
+#define STAGE "loader"
+
+static sl_sample_values lengths_given(const sl_loader_opening *opening)
+{
+    const sluice_loader_options *o = &opening->options;
+    return (sl_sample_values){.option = "lengths",
+                              .field_option = SL_OPTION("length_field"),
+                              .array = o->lengths,
+                              .count = o->length_count,
+                              .field = o->length_field,
+                              .options = o};
+}
+
+static bool asks_lengths(const sl_loader_opening *opening)
+{
+    const sl_sample_values given = lengths_given(opening);
+    return sl_sample_values_are_given(&given) || opening->options.length_groups > 0;
+}
+
+static void close_lengths(void *set)
+{
+    sl_length_set_close(set);
+    sl_free(set);
+}
+
+static sluice_status make_length_order(const sl_loader_opening *opening, sl_loader_order *order,
+                                       const double *lengths, sluice_error *error)
+{
+    const sluice_loader_options *o = &opening->options;
+    sl_length_set *set = sl_calloc(1, sizeof(*set));
+    if (set == NULL) {
+        return sl_no_memory(error, STAGE, "for the lengths of samples");
+    }
+    order->set = set;
+    order->source.set = set;
+    const sluice_status status =
+        sl_length_set_open(set, lengths, opening->loader->dataset->info.samples,
+                           (uint64_t)o->batch_size * o->world_size, o->length_groups, error);
+    order->hash = set->hash;
+    return status;
+}
+
+static sluice_status open_lengths(const sl_loader_opening *opening, sl_loader_order *order,
+                                  sluice_error *error)
+{
+    const sl_sample_values given = lengths_given(opening);
+    double *lengths;
+    if (!sl_sample_values_are_given(&given)) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "option " SL_OPTION("length_groups") " needs option lengths");
+    }
+    sluice_status status = sl_order_check(opening, "lengths", true, error);
+    if (status == SLUICE_OK) {
+        status = sl_sample_values_read(&given, opening->loader->dataset, &lengths, error);
+    }
+    if (status == SLUICE_OK) {
+        status = make_length_order(opening, order, lengths, error);
+        sl_free(lengths);
+    }
+    return status;
+}
+
+extern const sl_order_row sl_lengths_row; /* orders.c */
+const sl_order_row sl_lengths_row = {
+    .kind = &sl_length_order,
+    .option = "lengths",
+    .is_asked = asks_lengths,
+    .open = open_lengths,
+    .close = close_lengths,
+    .hashed =
+        "batch_size x world_size (which with lengths has to stay), number of groups, or other "
+        "lengths of samples",
+};
