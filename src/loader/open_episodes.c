@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Episodes of few-shot learning: what a loader is told of them. Opening only. */
+/* The row of orders of few-shot episodes (episode_order.h). Opening only. */
 #include "opening.h"
 
 #include "episode_order.h"
@@ -16,9 +16,6 @@ static const char *not_with_episodes(const sluice_loader *loader,
 {
     if (options->shuffle != SLUICE_SHUFFLE_FULL) {
         return "other shuffles than full";
-    }
-    if (options->buckets != NULL) {
-        return "buckets";
     }
     if (loader->dataset->mix != NULL) {
         return "a mix, which has its own order";

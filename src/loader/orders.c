@@ -167,17 +167,15 @@ sluice_status sl_loader_open_order(sl_loader_opening *opening, sluice_error *err
     sl_loader_order *order = &loader->order;
     size_t at = 0;
     order->row = order_row_from(&at, opening);
+    const sl_order_row *other = at < ROWS ? order_row_from(&at, opening) : NULL;
+    if (other != NULL && other->option != NULL) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                            "options %s and %s each set the order of samples: choose one",
+                            order->row->option, other->option);
+    }
     order->source = sl_feed_plain(&loader->config, loader->dataset);
     order->source.kind = order->row->kind;
-    sluice_status status = order->row->open(opening, order, error);
-    const sl_order_row *other =
-        status == SLUICE_OK && at < ROWS ? order_row_from(&at, opening) : NULL;
-    if (other != NULL && other->option != NULL) {
-        status = sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                              "options %s and %s each set the order of samples: choose one",
-                              order->row->option, other->option);
-    }
-    return status;
+    return order->row->open(opening, order, error);
 }
 
 sluice_status sl_loader_check_epoch(sl_loader_opening *opening, sluice_error *error)

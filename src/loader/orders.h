@@ -47,8 +47,8 @@ struct sl_order_row {
     const char *hashed; /* what is different where the hash is */
 };
 
-/* Chooses the order by the options, and opens it. Errors: those of its row; INVALID: two options
- * ask for an order each. */
+/* Chooses the order by the options, and opens it. Errors: those of its row; UNSUPPORTED: two
+ * options ask for an order each. */
 sluice_status sl_loader_open_order(sl_loader_opening *opening, sluice_error *error);
 /* INVALID: an epoch would have no batch. */
 sluice_status sl_loader_check_epoch(sl_loader_opening *opening, sluice_error *error);
