@@ -171,6 +171,23 @@ def test_refused(data, options, reason):
         loader(data, **options)
 
 
+def test_memory_bytes_counts_the_tables(data):
+    """They are 8 bytes a sample: a limit that lacks less than that is too low."""
+
+    def opens(limit, **options):
+        try:
+            loader(data, memory_bytes=limit, num_workers=1, io_depth=1, read_buffer_bytes=2**20, **options).close()
+        except (sluice.Error, MemoryError):
+            return False
+        return True
+
+    low, high = 0, 2**28
+    while high - low > 100:
+        middle = (low + high) // 2
+        low, high = (low, middle) if opens(middle, lengths=None) else (middle, high)
+    assert opens(high, lengths=None) and not opens(high) and opens(high + 8 * COUNT)
+
+
 def test_a_mix_has_its_own(data):
     mixed = sluice.mix([sluice.Dataset(data), sluice.Dataset(data)])
     with pytest.raises(sluice.Error, match="lengths does not go with a mix"):

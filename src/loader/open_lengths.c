@@ -45,6 +45,7 @@ static sluice_status make_length_order(const sl_loader_opening *opening, sl_load
     const sluice_status status =
         sl_length_set_open(set, lengths, opening->loader->dataset->info.samples,
                            (uint64_t)o->batch_size * o->world_size, o->length_groups, error);
+    order->bytes = set->samples * (sizeof(*set->sorted) + sizeof(*set->runs));
     order->hash = set->hash;
     return status;
 }

@@ -20,7 +20,8 @@ sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error
         o->workers *
             (sizeof(sl_row_worker) + SL_ROW_BYTES_MIN + sl_draw_memory_bytes(&loader->columns) +
              sl_composition_bytes(&loader->columns)) +
-        loader->classes.samples * (uint64_t)12 + loader->classes.count * sizeof(uint64_t);
+        loader->classes.samples * (uint64_t)12 + loader->classes.count * sizeof(uint64_t) +
+        loader->order.bytes;
     if (sl_budget_take(&loader->budget, bytes)) {
         return SLUICE_OK;
     }

@@ -44,6 +44,7 @@ static sluice_status make_weighted_order(const sl_loader_opening *opening, sl_lo
                            opening->options.weighted_samples, error);
     order->source.set = set;
     order->source.count = set->draws;
+    order->bytes = set->samples * sizeof(*set->ends);
     order->hash = set->hash;
     return status;
 }

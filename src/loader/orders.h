@@ -24,8 +24,9 @@ typedef struct sl_order_row sl_order_row;
 typedef struct sl_loader_order {
     const sl_order_row *row; /* NULL: not open */
     sl_order_source source;
-    void *set;     /* to be closed by the row; NULL: it has none, or another owner */
-    uint64_t hash; /* of what the order depends on besides options that a cursor has; 0: nothing */
+    void *set;      /* to be closed by the row; NULL: it has none, or another owner */
+    uint64_t bytes; /* of the set's tables, which memory_bytes counts */
+    uint64_t hash;  /* of what the order depends on besides options that a cursor has; 0: nothing */
 } sl_loader_order;
 
 struct sl_order_row {
