@@ -36,12 +36,14 @@ def warn(text):
 
 
 def named(
-    function: Function, *beside: Any, more: Mapping[str, Any] = MappingProxyType({}), hints: Mapping[str, str] = MappingProxyType({})
-) -> Function:
+    function: Function, *beside: Any, more: Mapping[str, Any] = MappingProxyType({}), hints: Mapping[str, str] = MappingProxyType({}),
+    groups: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+) -> Function:  # fmt: skip
     """The function, whose TypeError for a keyword argument that it has not says which was probably meant: of its own and of
     those `beside`, which it passes the others on to. `more`: options of the library by name that it takes although its
     signature has them not yet; what is given of them is in the attribute _more of its first argument. `hints`: what to write
-    instead of arguments that another function takes, by name."""
+    instead of arguments that another function takes, by name. `groups`: arguments that may also be given together, in a dict that
+    is the argument of the group's name: of each group what its members are called in the dict, and by themselves."""
     code = function.__code__
     names = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
     more = {name: option for name, option in more.items() if name not in names}
@@ -51,6 +53,8 @@ def named(
     defaults |= function.__kwdefaults__ or {}
 
     def call(*arguments: Any, **named: Any) -> Any:
+        for group, members in groups.items():
+            _ungroup(group, members, named)
         for name in named:
             if name not in names:
                 said = f"{function.__qualname__}() got an unexpected keyword argument {name!r}"
@@ -66,6 +70,22 @@ def named(
     if more:
         _show(call, more)
     return call
+
+
+def _ungroup(group, members, named):
+    """Replaces a group's dict by the arguments in it. A text is the group's argument of that name itself."""
+    given = named.get(group)
+    if given is None or isinstance(given, str):
+        return
+    if not isinstance(given, Mapping):
+        raise wrong(group, given, "a dict")
+    del named[group]
+    for member, value in given.items():
+        if member not in members:
+            raise TypeError(f"{group}={{{member!r}: ...}}: expected {', '.join(members)}{near(member, members)}")
+        if members[member] in named:
+            raise TypeError(f"{members[member]}= is given twice: by itself, and in {group}=")
+        named[members[member]] = value
 
 
 def _show(call, more):

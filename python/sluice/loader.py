@@ -41,6 +41,19 @@ INSTEAD = {
 }
 
 
+# Arguments that may be given together, in a dict: what they are called there, and by themselves.
+GROUPS = {
+    "order": {name: name for name in (
+        "partners", "classes", "buckets", "sizes", "episode", "episodes", "weights", "num_samples", "lengths", "length_groups",
+        "block_samples", "window_blocks", "window_bytes",
+    )},
+    "limits": {name: name for name in (
+        "read_buffer_bytes", "max_sample_bytes", "max_pixels", "memory_bytes", "resident_bytes", "stall_warn", "stall_fail",
+    )},
+    "io": {"backend": "io"} | {name: name for name in ("page_cache", "io_depth", "io_threads", "whole_samples", "any_numa_node")},
+}  # fmt: skip
+
+
 def _refuse(arguments):
     for name, instead in INSTEAD.items():
         if arguments[name] is not None:
@@ -193,74 +206,41 @@ class Loader:
 
     dataset: a sluice.Dataset, or what one is opened from (a path).
     batch_size: rows of this rank's batches, 1 to 65536.
-    shuffle: True or 'full' (a new permutation of all samples in every epoch), 'block' (neighbours stay
-        together: for disks that are slow at random reads), 'shards' (files in a new order, each read from
-        front to back, and a window of what they give: the one for compressed archives), False.
+    shuffle: True or 'full' (another permutation of all samples in every epoch), 'block' (neighbours stay together: for disks that
+        are slow at random reads), 'shards' (whole files in random order and a window of samples: for compressed archives), False.
     num_workers: decoding threads [None or 0: the processors of this process].
-    transform: of sluice.transforms, for the dataset's pictures; or a dict of them by field.
+    transform: of sluice.transforms, for the dataset's images; or a dict of them by field.
     columns: what a batch holds, a dict of sluice.columns by name [every field that has a natural column].
-    drop_last: leave out what does not fill a batch on all ranks. last_batch: 'drop' or 'short', which is what
-        drop_last chooses between; 'pad' (filled up with empty rows) or 'repeat' (with samples from the epoch's
-        beginning once more, as torch's DistributedSampler does): then every batch has batch_size rows on every
-        rank, and 'mask' is 0 in those that are not the epoch's own.
-    ignore_index: what int columns (labels) have in rows without a sample: padding, 'mask' [-1].
-    seed: of order and augmentation. The same seed, epoch and batch_size give the same batches, bit for
-        bit, whatever the number of threads.
-    dtype, layout: of pictures, 'uint8' or a floating type, 'NHWC' or 'NCHW'.
-    device: 'cpu', 'cuda', 'cuda:N' or 'auto' (a GPU where there is one).
-    partners, classes: where columns are of partners of a row's sample (partner=1, 2, ... of sluice.columns; the tiles of
-        transforms.Mosaic, what MixUpPartner mixes in and CopyPaste pastes), the rule of each: 'any' (every sample is partner j once an epoch),
-        'same_class' (another one of its class), 'other_class'; classes: the class of each sample of the dataset, from 0, for the last two and for episode=.
-    episode, episodes: few-shot learning: (classes, samples of each, support and query together) of an episode, with
-        classes= and shuffle=True. A batch is one or several whole ones: batch_size is a multiple of classes x samples, and
-        rows are class after class, so that batch['label'].reshape(-1, classes, samples)[e, c] is class c of episode e.
-        Classes and samples of an episode are different ones, each as likely; len(loader) goes by episodes,
-        the number of them in an epoch [as many as the dataset's samples make]. A bad sample is replaced by one of its
-        class. ValueError, with their number, where fewer classes have as many samples.
-    weights, num_samples: draw samples by weight, with replacement, as torch's WeightedRandomSampler does: a number for each
-        sample of the dataset, or the name of an int or float field; with shuffle=True. num_samples: how many an epoch draws
-        on all ranks together [as many as the dataset has]. A sample of weight 0 is never drawn.
-    lengths, length_groups: batches of similar length: a number for each sample of the dataset, or the name of a field (an int or
-        float, a tensor's number of elements, an image's width / height). Each batch is drawn from one of length_groups groups [50],
-        the same on all ranks; every sample comes once an epoch. For shuffle=True, and False: from the shortest to the longest.
-    on_bad_sample: 'fail' (the batch's turn raises, and so does every later one: open the loader anew), 'replace' (by another sample), 'mask' (the row is
-        zero, its label ignore_index, its mask 0). quarantine: a file to which bad samples are written.
-    rank, world_size: of data-parallel ranks [sluice.ranks(): torch.distributed's, or the launcher's variables].
-    model_parallel: of ranks that were found, this many consecutive ones get the same batches.
-    prefetch_factor: batches that there is room for, those in use included [4; more of small ones].
-    device_slots: the same of GPU memory, where those in use are with device='cuda' [3].
-    exact: decode every JPEG at its full size. exif: the way up of images: 'auto', as
-        the dataset annotated them, and as stored where it does not say; 'apply' or True, upright as EXIF says; 'ignore' or
-        False, as stored. Boxes, points, shapes and masks that were annotated the other way up are turned with their image.
-    batch_hook: called with each batch on the thread that takes it; what it returns is given out (None: the batch).
-    buckets: sizes of batches, (height, width) each, as sluice.buckets() lists them, for transforms.BucketCrop: each batch
-        has one of these, the same on all ranks, and pictures of about that aspect ratio; every sample comes once an
-        epoch. What does not fill a batch is left over in each bucket apart: with drop_last=False these are the last
-        batches. For shuffle=True and False.
-    sizes: of all samples' pictures, (height, width) each, as an array or a list, so that nothing has to be read for
-        buckets [the index's, or the pictures' headers, all of which are read when the loader is opened].
-    hold: what to do when a program keeps pictures, tensors or windows, which are the loader's memory, of all batches
-        but one that there is room for. 'copy': the next ones are copies, as long as that is so (a warning tells once
-        which columns are kept; it is the default, so that a program that keeps what it gets goes on, as with torch's
-        DataLoader; there is room for 3 batches at least then). 'wait': memory stays what it was; after
-        hold_timeout seconds a StateError tells the columns. Smaller columns (labels, numbers, texts: up to 4 KiB a row
-        and 1 MiB in all) are always copies. On a device only sluice.torch copies, and it is 'wait' otherwise.
-    hold_timeout: of 'wait', seconds.
-    stall_warn, stall_fail: seconds after which a read counts as stalled, and fails its samples.
-    io: 'auto', 'uring' or 'pread'. page_cache: 'auto', 'buffered', 'direct' or 'drop'.
+    drop_last, last_batch: what becomes of a partial last batch: 'drop' or 'short' (which drop_last chooses between), 'pad' (empty
+        rows) or 'repeat' (the epoch's first samples), for which 'mask' is 0.
+    seed: of order and augmentation. The same seed, epoch and batch_size give the same batches, bit for bit.
+    dtype, layout: of images, 'uint8' or a floating type, 'NHWC' or 'NCHW'. ignore_index: labels of rows without a sample [-1].
+    device: 'cpu', 'cuda', 'cuda:N' or 'auto' (a GPU if there is one). device_slots: batches in GPU memory [3].
+    on_bad_sample: 'fail' (every later batch raises, too), 'replace' (by another sample), 'mask' (the row is zero, its mask 0).
+        quarantine: a file to which bad samples are written.
+    rank, world_size: of data-parallel ranks [sluice.ranks()]. model_parallel: so many consecutive ranks get the same batches.
+    prefetch_factor: batches in memory, those in use included [4; more of small ones].
+    exact: decode every JPEG at its full size. exif: the way up of images: 'auto' (as annotated), 'apply', 'ignore'.
+    batch_hook: called with each batch on the thread that takes it; returns the batch to use, or None.
+    hold, hold_timeout: for a program that keeps all batches but one: 'copy' (the default: the next ones are copies), or 'wait',
+        for hold_timeout seconds, then StateError. Small columns are always copies.
 
-    whole_samples: read samples whole, and check them, also where only parts of their tensors are taken.
-    any_numa_node: on a machine with several, threads run anywhere, and not only on the GPU's node.
-    block_samples, window_blocks: of shuffle='block' [64 samples, 16 blocks] and 'shards' [16, 1024].
-    window_bytes: of shuffle='shards', what a window of samples takes at most [256 MiB]. io_depth, io_threads,
-    read_buffer_bytes, max_sample_bytes, max_pixels, memory_bytes, resident_bytes: as in sluice/loader.h.
+    Rarely used arguments may stand by themselves, or in the dicts order=, limits= and io=, as order={"episode": (5, 20)}:
+    order: which samples are in a batch (docs/orders.md, docs/several.md, docs/buckets.md)
+        partners, classes: the rule of each partner sample ('any', 'same_class', 'other_class'), and the class of each sample
+        episode, episodes: (classes, samples of each) of a few-shot episode, and episodes per epoch; with classes=
+        buckets, sizes: (height, width) of batches, for transforms.BucketCrop, and of all samples' images
+        weights, num_samples: weights of samples (an array or a field) that are drawn with replacement, and draws per epoch
+        lengths, length_groups: lengths of samples (an array or a field) that are similar in a batch, and groups of them [50]
+        block_samples, window_blocks, window_bytes: of shuffle='block' [64, 16] and 'shards' [16, 1024, 256 MiB]
+    limits: read_buffer_bytes, max_sample_bytes, max_pixels, memory_bytes, resident_bytes (as in sluice/loader.h), and
+        stall_warn, stall_fail: seconds after which a read counts as stalled, and fails its samples
+    io: 'auto', 'uring' or 'pread'; or a dict of that (backend), page_cache ('auto', 'buffered', 'direct', 'drop'), io_depth,
+        io_threads, whole_samples (also where parts of tensors are taken), any_numa_node (threads run anywhere)
 
-    `for batch in loader` is one epoch; the next loop the next epoch. Breaking out of a loop and starting
-    another begins the epoch that follows. set_epoch() and load_state_dict() say where to go on. A loader
-    has one iteration at a time: beginning another ends the one before, which then raises StateError.
-    Several threads may share one iterator.
-
-    pin_memory, persistent_workers and timeout of torch's DataLoader are accepted and do nothing.
+    `for batch in loader` is one epoch, the next loop the next epoch. set_epoch() and load_state_dict() say where to go on. A loader
+    has one iteration at a time: another one ends it. Several threads may share one iterator. pin_memory, persistent_workers and
+    timeout of torch's DataLoader are accepted and do nothing.
     """
 
     _more: Mapping[str, Any] = {}
@@ -273,13 +253,13 @@ class Loader:
         quarantine: str | os.PathLike[str] | None = None, rank: int | None = None, world_size: int | None = None,
         prefetch_factor: int | None = None, exact: bool = False, exif: bool | str = "auto", batch_hook: Hook | None = None,
         hold: str | None = None, hold_timeout: float | None = 30.0, stall_warn: float | None = None, stall_fail: float | None = None,
-        io: str = "auto", page_cache: str = "auto", block_samples: int = 0, window_blocks: int = 0, io_depth: int = 0,
+        io: str | Mapping[str, Any] = "auto", page_cache: str = "auto", block_samples: int = 0, window_blocks: int = 0, io_depth: int = 0,
         io_threads: int = 0, read_buffer_bytes: int = 0, max_sample_bytes: int = 0, max_pixels: int = 0,
         memory_bytes: int = 0, resident_bytes: int = 0, whole_samples: bool = False, any_numa_node: bool = False,
         device_slots: int = 0, model_parallel: int = 1, window_bytes: int = 0, partners: str | Sequence[str] | None = None,
         classes: Sequence[int] | None = None, buckets: Sequence[Sequence[int]] | None = None, sizes: Any = None,
         episode: Sequence[int] | None = None, episodes: int = 0, weights: Any = None, num_samples: int = 0, lengths: Any = None,
-        length_groups: int = 0, pin_memory: Any = None, persistent_workers: Any = None,
+        length_groups: int = 0, order: Mapping[str, Any] | None = None, limits: Mapping[str, Any] | None = None, pin_memory: Any = None, persistent_workers: Any = None,
         pin_memory_device: Any = None, timeout: Any = None, multiprocessing_context: Any = None,
         sampler: None = None, batch_sampler: None = None, collate_fn: None = None, worker_init_fn: None = None,
         generator: None = None,
@@ -329,7 +309,7 @@ class Loader:
         self.generator = self.worker_init_fn = self.multiprocessing_context = None
 
     if not TYPE_CHECKING:
-        __init__ = _check.named(__init__, more=keywords("loader"), hints=argument_hints("sluice.Loader"))
+        __init__ = _check.named(__init__, more=keywords("loader"), hints=argument_hints("sluice.Loader"), groups=GROUPS)
 
     _batch: type[Batch] = Batch
     _copies_on_device = False
