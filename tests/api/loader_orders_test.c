@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loaders of the orders that go by a number per sample, weights and lengths, with several threads:
+ * what their rows are, alike with any number of workers, over ranks, from arrays and fields, after
+ * a restart, and what is refused.
+ */
+#include "batches.h"
+#include "loader_setup.h"
+#include "test_folder.h"
+
+#include <string.h>
+
+#define CLASSES   3
+#define PER_CLASS 9
+#define SAMPLES   27U /* CLASSES x PER_CLASS */
+
+PHOTO_GROUP(photos, CLASSES, PER_CLASS)
+
+static double numbers[SAMPLES];
+
+/* Those of `label`: 0, 1 and 2, sample after sample. */
+static void fill_labels(void)
+{
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        const uint32_t label = i / PER_CLASS;
+        numbers[i] = label;
+    }
+}
+
+static sluice_loader_options by_weights(void)
+{
+    sluice_loader_options options = setup_options();
+    fill_labels();
+    options.batch_size = 5;
+    options.last_batch = SLUICE_LAST_SHORT;
+    options.weights = numbers;
+    options.weight_count = SAMPLES;
+    options.weighted_samples = 120;
+    return options;
+}
+
+static sluice_loader_options by_lengths(void)
+{
+    sluice_loader_options options = by_weights();
+    options.weights = NULL;
+    options.weight_count = 0;
+    options.weighted_samples = 0;
+    options.lengths = numbers;
+    options.length_count = SAMPLES;
+    return options;
+}
+
+static void collect_epoch(batches *all, const sluice_loader_options *options, uint64_t epoch)
+{
+    sluice_loader *loader = setup_loader(photos.path, options);
+    assert_int_equal(sluice_loader_start_epoch(loader, epoch), SLUICE_OK);
+    batches_continue(all, loader, UINT64_MAX);
+    assert_int_equal(all->end, SLUICE_END);
+    sluice_loader_close(loader);
+}
+
+static void expect_same(const sluice_loader_options *a, const sluice_loader_options *b)
+{
+    batches left;
+    batches right;
+    collect_epoch(&left, a, 3);
+    collect_epoch(&right, b, 3);
+    assert_true(left.rows > 0 && batches_equal(&left, &right));
+    batches_free(&left);
+    batches_free(&right);
+}
+
+TEST(threads_and_sources_make_no_difference)
+{
+    const sluice_loader_options orders[] = {by_weights(), by_lengths()};
+    for (int i = 0; i < 2; i++) {
+        sluice_loader_options threads = orders[i];
+        sluice_loader_options field = orders[i];
+        threads.workers = 4;
+        expect_same(&orders[i], &threads);
+        field.weights = NULL;
+        field.lengths = NULL;
+        field.weight_count = 0;
+        field.length_count = 0;
+        *(i == 0 ? &field.weight_field : &field.length_field) = "label";
+        expect_same(&orders[i], &field);
+    }
+}
+
+/* The numbers of samples of an epoch, as batches give them. */
+static uint32_t indexes_of(const sluice_loader_options *options, const void *cursor, size_t bytes,
+                           int64_t *indexes)
+{
+    uint32_t count = 0;
+    uint64_t epoch = 1;
+    sluice_loader *loader = setup_loader(photos.path, options);
+    if (cursor != NULL) {
+        assert_int_equal(sluice_loader_restore(loader, cursor, bytes, &epoch), SLUICE_OK);
+    }
+    assert_int_equal(sluice_loader_start_epoch(loader, epoch), SLUICE_OK);
+    sluice_batch *batch;
+    while (sluice_loader_next(loader, &batch, -1) == SLUICE_OK) {
+        sluice_tensor index = SLUICE_TENSOR_INIT;
+        assert_int_equal(sluice_batch_tensor(batch, "index", &index), SLUICE_OK);
+        memcpy(indexes + count, index.data, (size_t)index.shape[0] * sizeof(*indexes));
+        count += (uint32_t)index.shape[0];
+        sluice_batch_release(batch);
+    }
+    sluice_loader_close(loader);
+    return count;
+}
+
+TEST(rows_are_of_the_order)
+{
+    int64_t drawn[160];
+    uint8_t seen[SAMPLES] = {0};
+    const sluice_loader_options weights = by_weights();
+    const sluice_loader_options lengths = by_lengths();
+    uint32_t of_two = 0;
+    assert_int_equal(indexes_of(&weights, NULL, 0, drawn), 120);
+    for (uint32_t i = 0; i < 120; i++) {
+        assert_true(numbers[drawn[i]] > 0);
+        of_two += numbers[drawn[i]] > 1;
+    }
+    assert_true(of_two > 60 && of_two < 100); /* about 80 */
+    assert_int_equal(indexes_of(&lengths, NULL, 0, drawn), SAMPLES);
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        assert_int_equal(seen[drawn[i]]++, 0);
+    }
+}
+
+/* A cursor after three batches; the rest of the epoch, on two ranks of half the batch. */
+TEST(a_cursor_goes_on)
+{
+    const sluice_loader_options orders[] = {by_weights(), by_lengths()};
+    for (int i = 0; i < 2; i++) {
+        sluice_loader_options options = orders[i];
+        int64_t all[160];
+        int64_t rest[160];
+        uint8_t cursor[SLUICE_CURSOR_BYTES];
+        size_t bytes = sizeof(cursor);
+        options.batch_size = 4;
+        const uint32_t count = indexes_of(&options, NULL, 0, all);
+        sluice_loader *loader = setup_loader(photos.path, &options);
+        assert_int_equal(sluice_loader_start_epoch(loader, 1), SLUICE_OK);
+        for (int k = 0; k < 3; k++) {
+            sluice_batch *batch;
+            assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_OK);
+            sluice_batch_release(batch);
+        }
+        assert_int_equal(sluice_loader_save(loader, cursor, &bytes), SLUICE_OK);
+        sluice_loader_close(loader);
+        assert_int_equal(indexes_of(&options, cursor, bytes, rest), count - 12);
+        assert_memory_equal(rest, all + 12, (count - 12) * sizeof(*all));
+        options.batch_size = 2;
+        options.world_size = 2;
+        assert_true(indexes_of(&options, cursor, bytes, rest) >= (count - 12) / 2);
+        assert_memory_equal(rest, all + 12, 2 * sizeof(*all));
+        assert_memory_equal(rest + 2, all + 16, 2 * sizeof(*all));
+    }
+}
+
+static void expect_refused(const sluice_loader_options *options, const char *why)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_loader *loader = NULL;
+    assert_true(setup_loader_status(&loader, photos.path, options, &error) < 0);
+    assert_null(loader);
+    if (strstr(error.text, why) == NULL) {
+        fail_msg("%s", error.text);
+    }
+}
+
+TEST(what_is_refused)
+{
+    sluice_loader_options options = by_weights();
+    options.weight_count--;
+    expect_refused(&options, "option weights has 26 values, and the dataset 27 samples");
+    options.weight_count++;
+    options.weight_field = "label";
+    expect_refused(&options, "is given as an array and as a field");
+    options.weight_field = NULL;
+    options.length_field = "label";
+    expect_refused(&options, "weights and lengths each set the order");
+    options.length_field = NULL;
+    numbers[4] = -2;
+    expect_refused(&options, "option weights: sample 4 has weight -2");
+    options = by_lengths();
+    options.lengths = NULL;
+    expect_refused(&options, "option lengths needs the number of its values");
+    options.length_count = 0;
+    options.length_field = "image";
+    options.shuffle = SLUICE_SHUFFLE_BLOCK;
+    expect_refused(&options, "option lengths does not go with other shuffles");
+}
