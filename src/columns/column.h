@@ -35,7 +35,7 @@
 #define SL_CHANNELS_MAX      64U
 #define SL_MEMBERS_MAX       (SLUICE_PARTNERS_MAX + 1U)
 
-/* A column as it was asked for. Its strings and its recipe are copies. */
+/* A column as the user asked for it. Its strings and its recipe are copies. */
 typedef struct sl_column_request {
     sluice_column_kind kind;
     char field[SL_FIELD_NAME_BYTES], name[SL_COLUMN_NAME_BYTES];
@@ -47,25 +47,24 @@ typedef struct sl_column_request {
     bool truncates, may_miss;
     uint32_t dims;
     int64_t shape[SLUICE_TENSOR_DIMS_MAX];
-    char mixes[SL_COLUMN_NAME_BYTES]; /* ONE_HOT: column whose mixing it follows; "": none */
+    char mixes[SL_COLUMN_NAME_BYTES]; /* ONE_HOT: column whose mixing the labels follow; "": none */
     double smoothing;
-    char follows[SL_COLUMN_NAME_BYTES]; /* column whose picture, or boxes, it follows; "": none */
+    char follows[SL_COLUMN_NAME_BYTES]; /* image or box column to follow; "": none */
     double fill;
     sluice_column_interpolation interpolation;
     uint32_t channels;
-    sl_box_rule boxes; /* BOXES, POINTS: `relative` and `out_relative` */
-    sluice_coordinates
-        coordinates; /* BOXES, POINTS; once bound not AUTO, and `relative` goes by it */
-    sluice_orientation orientation;   /* of what follows an image; AUTO: the field's */
-    char shapes[SL_FIELD_NAME_BYTES]; /* BOXES: field that they are made anew of; "": none */
+    sl_box_rule boxes;                /* BOXES, POINTS: `relative` and `out_relative` */
+    sluice_coordinates coordinates;   /* BOXES, POINTS; binding replaces AUTO and sets `relative` */
+    sluice_orientation orientation;   /* of annotations; AUTO: the field's */
+    char shapes[SL_FIELD_NAME_BYTES]; /* BOXES: field to compute them from; "": none */
     char labels[SL_FIELD_NAME_BYTES], crowds[SL_FIELD_NAME_BYTES]; /* MASK of shapes; "": none */
     double background, ignore;                                     /* MASK of shapes */
     sluice_column_overlap overlap;
-    bool is_of_shapes; /* MASK: one of those was given */
+    bool is_of_shapes; /* MASK: the user gave one of those */
     bool padded;
     uint32_t point_values, mirror_count;
     uint8_t mirror[SL_MIRROR_MAX];
-    uint32_t partner; /* member of the row that it is of; what follows goes by what it follows */
+    uint32_t partner; /* member of the row to read; a column that follows takes its lead's */
     sluice_column_sizes sizes;
     uint32_t max_width, max_height;
 } sl_column_request;
@@ -76,19 +75,18 @@ struct sluice_columns {
     sl_column_request requests[SL_COLUMNS_MAX];
 };
 
-/* A field that a column reads beside its own. */
+/* A second field that a column reads. */
 typedef struct sl_beside {
     sl_field field;  /* a copy */
-    uint32_t number; /* SL_FIELD_NONE: there is none */
+    uint32_t number; /* SL_FIELD_NONE: the column has none */
 } sl_beside;
 
-/* What is looked at until a notice is given, or is not needed (watch.c). */
+/* Counters of a column until a notice is given or ruled out (watch.h). */
 typedef struct sl_watch {
-    _Atomic uint32_t looked, invalid; /* BOXES: of the first ones that were read */
-    _Atomic bool settled;             /* RAGGED, PADDED: whether rows are as long as boxes; BOXES:
-                                         whether a batch lost them all */
-    uint32_t rows;                    /* of that, under the notices' mutex, as: */
-    uint64_t lengths;                 /* bits, of lengths modulo 64 */
+    _Atomic uint32_t looked, invalid; /* BOXES: among the first ones read */
+    _Atomic bool settled;             /* nothing more to find out */
+    uint32_t rows;                    /* rows compared, under the notices' mutex */
+    uint64_t lengths;                 /* bits: lengths seen, modulo 64; likewise */
 } sl_watch;
 
 typedef struct sl_column sl_column;
@@ -97,13 +95,14 @@ typedef struct sl_row sl_row;             /* row.h */
 typedef struct sl_row_place sl_row_place; /* row.h */
 typedef struct sl_paste sl_paste;         /* paste.h */
 
-/* What a kind implements. */
+/* Bit of a field type in `takes`. */
 #define SL_TAKES(type) (1U << SLUICE_FIELD_##type)
+/* What a kind implements. */
 typedef struct sl_column_kind {
     const char *name;
-    size_t state_bytes; /* of `state` of each of its columns, which only the kind's file knows */
-    uint32_t takes;     /* types of fields: an or of SL_TAKES; 0: it is of no field */
-    /* Capabilities: what others may ask of its columns. */
+    size_t state_bytes; /* size of a column's `state`, which only the kind's file knows */
+    uint32_t takes;     /* field types, SL_TAKES joined by |; 0: its columns have no field */
+    /* Capabilities: what other files may ask of a column. */
     bool composes;  /* it is called for missing members, too (composition.h) */
     bool of_first;  /* it is made of its group's first member alone */
     bool windows;   /* its rows are windows of a tensor */
@@ -127,40 +126,41 @@ typedef struct sl_column_kind {
                           sluice_error *error);
     /* Fills a row that holds no sample. NULL: all its parts are zero then. */
     void (*blank)(const sl_column *column, const sl_row_place *at, sl_part_view parts);
-    /* Of what belongs to boxes: objects are pasted over those of its row (paste.h), of which the
-     * values of those that are gone are dropped next. NULL: nothing to do. */
+    /* Adapts values that belong to boxes to the objects pasted over them (paste.h). The caller
+     * drops the values of objects that are gone next. NULL: nothing to adapt. */
     void (*cover)(const sl_column *column, const sl_row *row, sl_part_view parts,
                   const sl_paste *paste);
-    /* For a column that follows one whose rows are mixed: makes its row, once both partners are
-     * there. NULL: it cannot follow. */
+    /* Makes a row of a column that follows a mixed one, once both partners are made. NULL: its
+     * columns cannot follow one. */
     void (*mix)(const sl_column *column, sl_part_view parts, uint32_t row,
                 const sl_mixing_row *how);
-    /* Returns which part of its field's tensor a row is. NULL: it is not just that. */
+    /* Returns which part of the field's tensor a row is. NULL: rows are something else. */
     sl_subvolume (*part)(const sl_column *column);
-    /* All `rows` rows are made; `sizes`: elements of each ragged part. NULL: nothing to do. */
+    /* Finishes a batch whose `rows` rows are made; fills in the sizes of ragged parts. NULL:
+     * nothing to do. */
     void (*finish)(const sl_column *column, uint32_t rows, sl_part_view parts, uint64_t *sizes);
 } sl_column_kind;
 
 struct sl_column {
     const sl_column_kind *kind;
-    const sl_column_set *set; /* that it belongs to */
-    void *state;              /* the kind's own; zeroed before `bind`; NULL: it has none */
+    const sl_column_set *set; /* the set it belongs to */
+    void *state;              /* private to the kind, zeroed before `bind`; NULL: none */
     sl_column_request request;
     sl_field field;        /* a copy */
-    uint32_t field_number; /* SL_FIELD_NONE: of no field */
+    uint32_t field_number; /* SL_FIELD_NONE: it has no field */
     uint32_t first_part, part_count;
-    uint32_t group;    /* of geometry; SL_GROUP_NONE */
-    bool leads;        /* its group */
+    uint32_t group;    /* geometry group; SL_GROUP_NONE */
+    bool leads;        /* True if it leads its group */
     uint32_t objects;  /* column of boxes whose objects are pasted (paste.h); SL_COLUMN_NONE */
-    uint32_t members;  /* of its group's rows, at most (composition.h) */
-    uint32_t member;   /* of the row: the first one that it is made of */
+    uint32_t members;  /* most members of its group's rows (composition.h) */
+    uint32_t member;   /* first member of the row that it is made of */
     uint32_t lead;     /* the column that leads it; SL_COLUMN_NONE */
     uint32_t owner;    /* column of the boxes that its rows belong to; SL_COLUMN_NONE */
-    uint32_t box_list; /* BOXES: its number among them */
+    uint32_t box_list; /* BOXES: number of its list */
     sl_beside shapes;  /* BOXES */
     sl_beside labels;  /* MASK of shapes */
     sl_beside crowds;  /* likewise, and BOXES */
-    uint8_t fill[8];   /* MASK: an element; else zero */
+    uint8_t fill[8];   /* value outside an image, as an element; zero but for a MASK */
     sluice_orientation orientation; /* IMAGE: as it is decoded, AUTO: as the decoder does; what
                                        follows one: as it was annotated, AUTO: as it is decoded, or
                                        of a MASK as its size says */
@@ -179,19 +179,19 @@ struct sl_column {
     uint32_t pixel_bytes;   /* of such: all of a pixel's values */
     uint32_t width, height; /* IMAGE: the largest size of a row */
     struct sl_mixer *mixer; /* IMAGE: how its rows are mixed (meeting.h); NULL: they are not */
-    uint64_t views;   /* columns that are of its picture, itself among them, of which it is the
-                    first; 0: it is not, or the only one (shared_picture.h) */
-    uint32_t follows; /* ONE_HOT: column whose mixing it follows; SL_COLUMN_NONE */
+    uint64_t views; /* bits: columns made of the same image, on the first of them; 0: it shares none
+                  (shared_picture.h) */
+    uint32_t follows; /* ONE_HOT: column whose mixing the labels follow; SL_COLUMN_NONE */
     /* columns of elements */
     sl_cast cast;
-    bool is_field;                     /* a row is the field's bytes, as they are */
+    bool is_field;                     /* True if a row is the field's bytes, unconverted */
     uint64_t elements;                 /* of a row; RAGGED, PADDED: of one step of the length */
     uint32_t stored_bytes, made_bytes; /* of one element */
 };
 
-/* What windows are cut from, when there are any: then they are what the plan counts. */
+/* What windows are cut from. The plan counts windows if a set has any. */
 typedef struct sl_windows {
-    uint32_t field; /* SL_FIELD_NONE: there are none */
+    uint32_t field; /* SL_FIELD_NONE: the set has no windows */
     uint64_t span;  /* elements from a window's beginning to the end of its last column */
     uint64_t stride;
     uint32_t element_bytes; /* as stored */
@@ -200,39 +200,39 @@ typedef struct sl_windows {
 struct sl_column_set {
     sl_column *columns;
     uint32_t count;
-    uint32_t order[SL_COLUMNS_MAX]; /* in which they are made: leads first */
+    uint32_t order[SL_COLUMNS_MAX]; /* order of making: leads first */
     uint64_t wanted;                /* fields, as in sl_values */
     uint64_t wanted_of[SL_MEMBERS_MAX];
-    uint32_t members; /* of a row, at most */
+    uint32_t members; /* most members of a row */
     sl_part parts[SL_PARTS_MAX];
     uint32_t part_count, ragged_count, pictures, groups, mixers, box_lists;
     uint32_t batch; /* rows; 0: not known */
     sl_windows windows;
-    uint32_t copied; /* number of a column whose rows are its field's bytes as they are; NONE */
-    int64_t ignore;  /* what integers are where there is none */
-    const sluice_size *buckets; /* sizes of pictures, by bucket of a batch; NULL: there are none */
+    uint32_t copied; /* column to copy while unpacking, whose rows are its field's bytes; NONE */
+    int64_t ignore;  /* integer of a row without one */
+    const sluice_size *buckets; /* image sizes by bucket of a batch; NULL: no buckets */
     uint32_t bucket_count;
     sluice_exif exif;
     sl_notices *notices; /* of the opener's; NULL: nobody reads them */
     sl_watch *watches;   /* by column; NULL: nobody reads notices */
-    bool redraws;        /* a column may want a row drawn again, once its members are there */
-    bool apart;          /* each column opens and decodes its picture for itself: to compare with */
+    bool redraws;        /* True if a column may want a whole row drawn again */
+    bool apart;          /* True if columns decode their image for themselves, to compare with */
 };
 
+/* What a set is bound to. */
 typedef struct sl_columns_config {
-    const sluice_columns *asked; /* NULL: every field with a natural column */
-    const sluice_augment
-        *recipe;        /* of pictures that were not asked for; NULL: there must be none */
-    sluice_dtype dtype; /* of those */
+    const sluice_columns *asked;  /* NULL: every field with a natural column */
+    const sluice_augment *recipe; /* for images of natural columns; NULL: there must be none */
+    sluice_dtype dtype;           /* likewise */
     sluice_layout layout;
     const sl_field *fields;
     uint32_t field_count;
     int64_t ignore_index;
-    uint32_t batch;             /* rows of one; 0: not to be looked at */
-    const sluice_size *buckets; /* which stay; NULL: there are none */
+    uint32_t batch;             /* rows of a batch; 0: any */
+    const sluice_size *buckets; /* outlive the set; NULL: no buckets */
     uint32_t bucket_count;
     sluice_exif exif;
-    sl_notices *notices; /* which stay open; NULL: nobody reads them */
+    sl_notices *notices; /* outlive the set; NULL: nobody reads them */
 } sl_columns_config;
 
 /* Adds a part NAME + suffix; NULL with an error: there are too many. The caller fills in rows,
@@ -242,9 +242,9 @@ sl_part *sl_column_add_part(sl_column_set *set, sl_column *column, const char *s
 /* Adds the part whose rows the request describes: dtype, shape, and column->elements of them.
  * INVALID: as above. */
 sluice_status sl_column_add_asked(sl_column_set *set, sl_column *column, sluice_error *error);
-/* INVALID, with a sentence about the column. */
+/* Returns INVALID, with a sentence about the column. */
 sluice_status sl_column_refuse(const sl_column *column, sluice_error *error, const char *why);
-/* Row `row` of the column's part `part` (0: the first). */
+/* Returns row `row` of the column's part `part` (0: the first). */
 static inline void *sl_column_row(const sl_column *column, sl_part_view parts, uint32_t part,
                                   uint64_t row)
 {
@@ -256,11 +256,12 @@ static inline bool sl_column_varies(const sl_column *column)
 {
     return column->request.sizes != SLUICE_SIZES_ONE;
 }
+/* True if it leads a group: the only kind that does is an image. */
 static inline bool sl_column_is_image(const sl_column *column)
 {
     return column->kind->open != NULL;
 }
-/* The column that leads its group: itself, if it leads or follows none. */
+/* Returns the column that leads its group: itself, if it follows none. */
 static inline const sl_column *sl_column_lead_of(const sl_column *column)
 {
     return column->lead != SL_COLUMN_NONE ? &column->set->columns[column->lead] : column;

@@ -44,38 +44,39 @@
 
 /* True if there is a kind of that number, a sluice_column_kind. */
 bool sl_columns_have_kind(int64_t kind);
-/* Errors: INVALID (no such field, a name twice, a kind that does not take the field, ...), NOMEM.
+/* Binds requests to fields. Errors: INVALID (no such field, a name twice, a kind that does not take
+ * the field, ...), NOMEM.
  */
 sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *config,
                               sluice_error *error);
 /* A zeroed set may be closed. */
 void sl_columns_close(sl_column_set *set);
 
-/* Of all parts together; of those of a column; and the column that has the most. */
+/* Returns the bytes of a row: of all parts, of a column's parts; and the column with the most. */
 uint64_t sl_columns_row_bytes(const sl_column_set *set);
 uint64_t sl_column_row_bytes(const sl_column_set *set, const sl_column *column);
 const sl_column *sl_columns_largest(const sl_column_set *set);
-/* Column of picture `picture`, 0 .. pictures - 1. */
+/* Returns the column of image `picture`, 0 .. pictures - 1. */
 sl_column *sl_columns_picture(const sl_column_set *set, uint32_t picture);
-/* Opens a worker's row, which has its draws: what it needs for boxes and canvases. NOMEM. A zeroed
- * row may be closed. */
+/* Opens a worker's row, whose draws the caller has allocated, one for each group: lists of boxes
+ * and canvases. NOMEM. A zeroed row may be closed. */
 sluice_status sl_row_open(const sl_column_set *set, sl_row *row, sluice_error *error);
 void sl_row_close(const sl_column_set *set, sl_row *row);
-/* Tells, for row->values, where bytes are wanted as they are; before they are unpacked. */
+/* Tells row->values where to unpack bytes that a column wants unconverted. Before they are
+ * unpacked. */
 void sl_columns_wish(const sl_column_set *set, sl_row *row, sl_part_view parts);
-/* Makes of row row->at.number of the slot what row->member gives, which is unpacked. Members in
- * their order. < 0: the sample is bad; row->blame. */
+/* Makes what the unpacked member row->member gives of row row->at.number. Members come in their
+ * order. < 0: the sample is bad, row->blame says in which value. */
 sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_view parts,
                               sluice_error *error);
+/* Ends a row whose members were all made: facts, and mixing. */
 void sl_columns_end(const sl_column_set *set, sl_row *row, sl_part_view parts);
 /* Makes a row that holds no sample. */
 void sl_columns_blank(const sl_column_set *set, const sl_row_place *at, sl_part_view parts);
-/*
- * Whether nothing is made of a sample but parts of its tensors, some of them smaller than their
- * tensor, and of each field one: what they are, except for the seed.
- */
+/* True if the set takes nothing but parts of tensors, one of each field, and some are smaller than
+ * their tensor. Finds these parts, except for the seed. */
 bool sl_columns_take_parts(const sl_column_set *set, sl_subvolumes *parts);
-/* All rows of the slot, whose pictures are of bucket `bucket`, are made. */
+/* Finishes a batch of that bucket whose rows are all made. */
 void sl_columns_finish(const sl_column_set *set, uint32_t rows, uint32_t bucket, sl_part_view parts,
                        uint64_t sizes[SL_RAGGED_MAX]);
 
