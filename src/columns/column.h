@@ -14,13 +14,13 @@
 #ifndef SL_COLUMN_H
 #define SL_COLUMN_H
 
-#include "apply.h"
 #include "batch_mixing.h"
 #include "boxes.h"
 #include "cast.h"
 #include "decoder.h"
 #include "notices.h"
 #include "parts.h"
+#include "recipe.h"
 #include "subvolume.h"
 #include "turn.h"
 #include "value.h"

@@ -8,6 +8,7 @@
 #ifndef SL_COLUMN_IMAGE_H
 #define SL_COLUMN_IMAGE_H
 
+#include "apply.h"
 #include "row.h"
 
 /* Returns what makes rows of an IMAGE. */

@@ -4,6 +4,7 @@
  * (augment/canvas/labels.h). Of PNGs the rows that are needed are decoded, of tensors they are
  * where they are. On the worker that makes the row; memory is its decoder's scratch.
  */
+#include "apply.h"
 #include "clock.h"
 #include "composition.h"
 #include "dtype.h"

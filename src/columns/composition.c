@@ -2,6 +2,7 @@
 /* The only file that asks a draw for its tiles, layers and missing members. */
 #include "composition.h"
 
+#include "apply.h"
 #include "error.h"
 #include "memory.h"
 #include "paste.h"

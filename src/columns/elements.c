@@ -2,6 +2,7 @@
 /* What kinds of columns have in common that are made of elements. */
 #include "elements.h"
 
+#include "apply.h"
 #include "dtype.h"
 #include "error.h"
 #include "names.h"
