@@ -10,11 +10,13 @@
  *   sleep=MS    really                           fork        and the child exits, with its handlers
  *   bad_marks   lines that are none              print=TEXT  on standard output
  *   exit=N      signal=N  _exit=N                wait_term   until SIGTERM or SIGINT, then exit 7
+ *   written=N   waits until its file of records has N of them
  * A step: the program's kernel 6 ms; 3 ms of waiting for data, in them 0.5 ms of a kernel of sluice
  * and a copy to the device for the last 2 ms; then 1 ms with 0.2 ms of NCCL and after it a fill of
  * 0.1 ms.
  */
 #include "fake_cupti.h"
+#include "idle_format.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -28,6 +30,8 @@
 #include <unistd.h>
 
 static const uint64_t ms = 1000000;
+
+enum { PATIENCE = 6000 /* naps of 20 ms */ };
 
 static struct {
     uint64_t (*now)(void);
@@ -177,6 +181,34 @@ static void do_sleep(long milliseconds)
     nanosleep(&time, NULL);
 }
 
+/* As many as the header says: it is written behind the records. */
+static long records_written(void)
+{
+    char path[4096];
+    struct idle_header header = {.records = 0};
+    const char *folder = getenv(IDLE_FOLDER_VARIABLE);
+    snprintf(path, sizeof path, "%s/" IDLE_RECORDS_PREFIX "%d", folder == NULL ? "." : folder,
+             (int)getpid());
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        return 0;
+    }
+    const bool whole = fread(&header, sizeof header, 1, file) == 1;
+    fclose(file);
+    return whole ? (long)header.records : 0;
+}
+
+static void wait_until_written(long count)
+{
+    for (int naps = 0; records_written() < count; naps++) {
+        if (naps == PATIENCE) {
+            fprintf(stderr, "%ld of %ld records were written\n", records_written(), count);
+            exit(70);
+        }
+        do_sleep(20);
+    }
+}
+
 static void on_stop(int number)
 {
     (void)number;
@@ -224,6 +256,8 @@ static void do_setting(const char *word, size_t name, const char *value)
         do_odd(number);
     } else if (strncmp(word, "sleep", name) == 0) {
         do_sleep(number);
+    } else if (strncmp(word, "written", name) == 0) {
+        wait_until_written(number);
     } else if (strncmp(word, "device", name) == 0) {
         device = (uint32_t)number;
     } else if (strncmp(word, "print", name) == 0) {

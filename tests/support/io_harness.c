@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WAIT_NS ((uint64_t)30 * 1000000000)
+#define WAIT_NS TEST_PATIENCE_NS
 #define MIB     ((uint64_t)1 << 20)
 
 uint8_t io_byte(uint32_t file, uint64_t offset)
@@ -192,8 +192,8 @@ void io_harness_init(io_harness *h, sluice_io_backend backend)
                                   .inserts = 4,
                                   .arena_bytes = 4 * MIB,
                                   .max_sample_bytes = 4 * MIB,
-                                  .stall_warn_ns = UINT64_C(10000000000),
-                                  .stall_fail_ns = UINT64_C(20000000000),
+                                  .stall_warn_ns = TEST_PATIENCE_NS / 2,
+                                  .stall_fail_ns = TEST_PATIENCE_NS / 2,
                                   .merge_gap_bytes = 16384,
                                   .merge_bytes = 256 << 10,
                                   .budget = &h->budget};

@@ -18,7 +18,7 @@
 #define LOST    700 /* as fake_device's */
 
 #define NAP_NS      UINT64_C(100000)
-#define PATIENCE_NS UINT64_C(20000000000)
+#define PATIENCE_NS TEST_PATIENCE_NS
 
 const char *rig_device_name(rig_device kind)
 {

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { TESTS_MAX = 128 };
 
@@ -24,6 +25,13 @@ void test_set_group(CMFixtureFunction setup, CMFixtureFunction teardown)
 {
     group_setup = setup;
     group_teardown = teardown;
+}
+
+uint64_t test_cpu_ns(void)
+{
+    struct timespec used;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
 int test_run(CMFixtureFunction setup, CMFixtureFunction teardown)

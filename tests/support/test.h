@@ -64,6 +64,14 @@ void test_set_group(CMFixtureFunction setup, CMFixtureFunction teardown);
         test_set_group(setup, teardown);                     \
     }
 
+/* How long a test waits for what has to come: it is there at once, or after minutes of a busy
+ * machine. */
+#define TEST_PATIENCE_NS UINT64_C(120000000000)
+
+/* Nanoseconds of CPU that the process has used: what something costs, which other processes do not
+ * change. */
+uint64_t test_cpu_ns(void);
+
 /* Runs all tests of the file; how many failed. */
 int test_run(CMFixtureFunction setup, CMFixtureFunction teardown);
 

@@ -24,7 +24,7 @@
 
 enum { PATH = 512, DATA_BYTES = 3 << 20, FILES = 3 };
 #define SHORT_NS UINT64_C(100000000)
-#define LONG_NS  UINT64_C(1000000000)
+#define LONG_NS  UINT64_C(3000000000)
 
 static char root[256];
 static uint8_t data[DATA_BYTES], packed_data[DATA_BYTES + 100000];

@@ -27,7 +27,7 @@ typedef struct fixture {
     char folder[256];
     char paths[3][300];
     const char *list[3];
-    uint64_t begin_ns;
+    uint64_t begin_cpu_ns;
 } fixture;
 
 static void fixture_make(fixture *f)
@@ -37,12 +37,12 @@ static void fixture_make(fixture *f)
         (void)snprintf(f->paths[i], sizeof(f->paths[i]), "%s/%zu.bin", f->folder, i);
         f->list[i] = f->paths[i];
     }
-    f->begin_ns = sl_now_ns();
+    f->begin_cpu_ns = test_cpu_ns();
 }
 
 static void fixture_remove(fixture *f)
 {
-    assert_true(sl_now_ns() - f->begin_ns < PROMPT_NS);
+    assert_true(test_cpu_ns() - f->begin_cpu_ns < PROMPT_NS);
     remove_tree(f->folder);
 }
 

@@ -234,7 +234,7 @@ static void take_and_meet(void *argument)
 /* Ends in any case. */
 static void wait_for_all(meeting *own)
 {
-    const uint64_t deadline = sl_now_ns() + UINT64_C(2000) * MS;
+    const uint64_t deadline = sl_now_ns() + TEST_PATIENCE_NS;
     bool late = false;
     sl_lock(&own->mutex);
     while (own->there < 4 && !late) {

@@ -13,7 +13,7 @@
 #define MIB ((uint64_t)1 << 20)
 #define MS  ((uint64_t)1000000)
 
-enum { CANNOT_RUN = 77 };
+enum { CANNOT_RUN = 77, PATIENCE = 6000 /* naps of 20 ms */ };
 
 static sluice_io_backend backend; /* of this run of the tests */
 static io_harness h;
@@ -147,8 +147,8 @@ static void lost_completions(void **state)
     const sl_fault_config fault = {.seed = 7, .lost_permille = 40};
     set_up(&fault, SL_CACHE_BUFFERED, 200);
     h.config.stall_warn_ns = 60 * MS;
-    h.config.stall_fail_ns = 200 * MS;
-    h.config.merge_bytes = 0; /* one request an item */
+    h.config.stall_fail_ns = 2000 * MS; /* more than a busy machine takes for a sound read */
+    h.config.merge_bytes = 0;           /* one request an item */
     h.config.depth = 32;
     io_open(&h);
     io_run_all(&h);
@@ -179,9 +179,9 @@ static void slow_deliveries_are_no_stalls(void **state)
                                       {.late_permille = 1000, .late_ns = 100 * MS}};
     for (uint32_t i = 0; i < 2; i++) {
         set_up_one(both[i], &faults[i], SL_CACHE_BUFFERED, ITEMS);
-        both[i]->deliver_ns = 700 * MS;
-        both[i]->config.stall_warn_ns = 600 * MS; /* more than a busy machine takes for a read */
-        both[i]->config.stall_fail_ns = 600 * MS;
+        both[i]->deliver_ns = 2200 * MS;
+        both[i]->config.stall_warn_ns = 2000 * MS;
+        both[i]->config.stall_fail_ns = 2000 * MS;
         both[i]->config.merge_bytes = 0;            /* one request an item */
         both[i]->config.depth = i == 0 ? ITEMS : 1; /* what is late is so from its sending on */
         io_open(both[i]);
@@ -244,7 +244,7 @@ static void late_after_all(void **state)
         failed += h.results[i].status != SLUICE_OK ? 1 : 0;
     }
     assert_in_range(failed, 1, 99);
-    for (uint32_t wait = 0; wait < 100; wait++) {
+    for (uint32_t wait = 0; wait < PATIENCE; wait++) {
         sl_sleep_until_ns(sl_now_ns() + 20 * MS);
         sl_fetch_wake(h.fetch);
         if (io_stats(&h).abandoned == 0) {
@@ -266,7 +266,7 @@ static void close_with_lost_reads(void **state)
     sl_sleep_until_ns(sl_now_ns() + 20 * MS);
     uint64_t before = sl_now_ns();
     io_close(&h);
-    assert_true(sl_now_ns() - before < 5000 * MS);
+    assert_true(sl_now_ns() - before < TEST_PATIENCE_NS);
     io_expect(&h, SLUICE_CANCELED, h.asked);
     assert_int_equal(h.pins_left, 0);
     io_harness_destroy(&h);
@@ -302,16 +302,16 @@ static uint64_t size_of(void *ctx, uint32_t file)
 static void the_copy_hangs(void **state)
 {
     for (uint32_t back = 0; back < 2; back++) {
-        const sl_fault_config fault = {.hold_first = 1, .late_ns = (uint64_t)back * 500 * MS};
+        const sl_fault_config fault = {.hold_first = 1, .late_ns = (uint64_t)back * 3000 * MS};
         set_up(&fault, SL_CACHE_BUFFERED, 150);
         h.files = 2;
         h.bytes = size_of;
         h.config.resident_bytes = 2 * MIB;
         h.config.depth = 2;
-        h.config.stall_warn_ns = 80 * MS;
-        h.config.stall_fail_ns = 160 * MS; /* more than a busy machine takes for a sound read */
+        h.config.stall_warn_ns = 750 * MS;
+        h.config.stall_fail_ns = 1500 * MS; /* more than a busy machine takes for a sound read */
         io_open(&h);
-        for (uint32_t i = 0; i < 100 && io_stats(&h).abandoned == 0; i++) {
+        for (uint32_t i = 0; i < PATIENCE && io_stats(&h).abandoned == 0; i++) {
             sl_sleep_until_ns(sl_now_ns() + 20 * MS);
         }
         assert_int_equal(io_stats(&h).abandoned, 1);
@@ -320,7 +320,7 @@ static void the_copy_hangs(void **state)
         io_restart(&h);
         io_run_all(&h);
         io_expect(&h, SLUICE_OK, 150);
-        for (uint32_t i = 0; i < 100 && back && sl_fetch_resident(h.fetch) == NULL; i++) {
+        for (uint32_t i = 0; i < PATIENCE && back && sl_fetch_resident(h.fetch) == NULL; i++) {
             sl_sleep_until_ns(sl_now_ns() + 20 * MS);
         }
         assert_int_equal(sl_fetch_resident(h.fetch) != NULL, back);

@@ -102,7 +102,7 @@ static void begin(uint64_t stall_ns)
 
 static void wait_until_inside(void)
 {
-    const uint64_t deadline = sl_now_ns() + 30000 * MS;
+    const uint64_t deadline = sl_now_ns() + TEST_PATIENCE_NS;
     while (atomic_load(&inside) == 0 && sl_now_ns() < deadline) {
         (void)usleep(1000);
     }
@@ -116,7 +116,7 @@ static void note_release(void *ctx)
 
 static bool comes(const atomic_bool *what)
 {
-    const uint64_t deadline = sl_now_ns() + 30000 * MS;
+    const uint64_t deadline = sl_now_ns() + TEST_PATIENCE_NS;
     while (!atomic_load(what) && sl_now_ns() < deadline) {
         (void)usleep(1000);
     }
@@ -126,7 +126,7 @@ static bool comes(const atomic_bool *what)
 /* All else is delivered, and the sequence can be given up. */
 TEST(others_go_on)
 {
-    begin(20000 * MS);
+    begin(2 * TEST_PATIENCE_NS);
     assert_true(io_wait(&h, GOOD));
     wait_until_inside();
     sl_fetch_restart(h.fetch);
@@ -147,7 +147,7 @@ TEST(others_go_on)
 TEST(it_is_left)
 {
     const sl_fetch_heir heir = {note_release, &released};
-    begin(20000 * MS);
+    begin(2 * TEST_PATIENCE_NS);
     assert_true(io_wait(&h, GOOD));
     wait_until_inside();
     sl_fetch_leave(h.fetch, 20 * MS, &heir);
@@ -165,7 +165,7 @@ TEST(it_is_left)
 /* An open that takes too long fails what waits for it, like a read that does. */
 TEST(it_stalls)
 {
-    begin(300 * MS);
+    begin(2000 * MS);
     assert_true(io_wait(&h, GOOD + BAD));
     io_expect(&h, SLUICE_OK, GOOD);
     io_expect(&h, SLUICE_IO, BAD);
@@ -184,7 +184,7 @@ static int leave_for_good(void *unused)
     const sl_fetch_heir heir = {note_release, &released};
     begin(200 * MS);
     wait_until_inside();
-    sl_fetch_leave(h.fetch, 3000 * MS, &heir); /* it gives up after 200 ms */
+    sl_fetch_leave(h.fetch, TEST_PATIENCE_NS, &heir); /* it gives up after 200 ms */
     const bool kept = !atomic_load(&released);
     _exit(kept ? 0 : 1);
 }

@@ -101,7 +101,7 @@ static int32_t child_returns(void *user)
     const pid_t child = in_child ? -1 : fork();
     if (child == 0) {
         in_child = true;
-        (void)alarm(20); /* it would wait for threads for ever */
+        (void)alarm(300); /* it would wait for threads for ever */
     } else if (!in_child) {
         wait_for(child);
     }

@@ -22,7 +22,7 @@
 #define MS       INT64_C(1000000)
 #define LONG     (20000 * MS)
 #define SLOTS    3U
-#define PATIENCE UINT64_C(20000000000)
+#define PATIENCE TEST_PATIENCE_NS
 
 static sl_conversion conversion_to(sluice_dtype dtype, sluice_layout layout)
 {
