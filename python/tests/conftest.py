@@ -54,7 +54,7 @@ def crop():
 def run_python():
     """Runs a program in an interpreter of its own; returns the finished process."""
 
-    def run(program, *arguments, timeout=60):
+    def run(program, *arguments, timeout=300):
         return subprocess.run(
             [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(program), *map(str, arguments)],
             capture_output=True, text=True, timeout=timeout,

@@ -30,7 +30,7 @@ def batch(data):
 
 
 def test_labels_can_be_kept(data, recwarn):
-    loader, labels = open_loader(data, hold="wait", hold_timeout=1.0), []
+    loader, labels = open_loader(data, hold="wait", hold_timeout=300), []
     expected = [batch["label"].tolist() for batch in loader]
     for epoch in range(3):
         loader.set_epoch(0)

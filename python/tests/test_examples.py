@@ -22,7 +22,7 @@ EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 def run(name, *arguments, code=0, launcher=()):
     done = subprocess.run(
         [sys.executable, *launcher, EXAMPLES / name, *map(str, arguments)],
-        capture_output=True, text=True, timeout=150, env=os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"},
+        capture_output=True, text=True, timeout=300, env=os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"},
     )  # fmt: skip
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout if code == 0 else done.stdout + done.stderr

@@ -251,14 +251,14 @@ except KeyboardInterrupt:
     pass
 
 def work():
-    start = time.monotonic()
+    start = time.process_time()
     try:
         sluice.pack(sys.argv[2], f"{out}/packed", workers=1, progress=stop)
     except sluice.StateError:  # the parent has the folder
         pass
     except KeyboardInterrupt:  # it was through with it
         pass
-    os._exit(7 if time.monotonic() - start < 8 else 1)
+    os._exit(7 if time.process_time() - start < 8 else 1)
 
 assert end(fork(work)) == 7
 """,

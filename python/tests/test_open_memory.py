@@ -38,7 +38,7 @@ def look(path, number=0, **arguments):
     """What there is, or the error; no more memory may be taken than asked for, and as much as threads and pages take."""
     arguments = {"memory_bytes": LIMIT, **arguments}
     given = json.dumps([str(path), arguments, number])
-    ran = subprocess.run([sys.executable, "-c", PROGRAM, given], capture_output=True, text=True, timeout=100)
+    ran = subprocess.run([sys.executable, "-c", PROGRAM, given], capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
     found, memory, seconds = json.loads(ran.stdout)
     if "asan" not in os.environ.get("LD_PRELOAD", ""):

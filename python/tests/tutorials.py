@@ -77,7 +77,7 @@ class Shell:
     def run(self, command):
         """What the command prints, on both of its streams."""
         process = self.start(command)
-        printed, _ = process.communicate(timeout=150)
+        printed, _ = process.communicate(timeout=300)
         return PROGRESS.sub("", printed)
 
     def follow(self, page):

@@ -105,11 +105,11 @@ row idle 'skip .*INSUFFICIENT_PRIVILEGES'
 
 # Stopped in the middle of a step: what was there before, which a run that is killed leaves as well,
 # and what there is then.
-printf '#!/bin/sh\nexec sleep 60\n' > "$bundle/tests/base_cpu_test"
+printf '#!/bin/sh\nexec sleep 600\n' > "$bundle/tests/base_cpu_test"
 rm -rf "$work/out"
 env -i "$bundle/scripts/gpu-check" --smoke --only environment,tests --out "$work/out" > "$work/log" 2>&1 &
 run=$!
-for _ in $(seq 900); do
+for _ in $(seq 3000); do
     ! grep -q '"running": "tests"' "$work/out/gpu-check.json" 2> /dev/null || break
     sleep 0.1
 done

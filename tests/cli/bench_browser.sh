@@ -16,7 +16,7 @@ run 0 bench photos --size 64 --batch 8 --epochs 2 --report delivery.html
 # look PAGE: the document as it is after its script ran, in `dom` and, without
 # scripts, in `drawn`.
 look() {
-    timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/profile" \
+    timeout 300 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/profile" \
         --enable-logging=stderr --dump-dom "file://$PWD/$1" > dom 2> log ||
         skip "the browser does not run here: $(tail -1 log)"
     sed '/<script/,$d' dom > drawn # what was made of the page, without the program

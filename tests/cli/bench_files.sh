@@ -32,7 +32,7 @@ for option in --trace --report; do
     # A link is followed, a FIFO and a device are written to, and stay what they are.
     ln -s target link && : > target
     mkfifo pipe
-    timeout 20 cat pipe > drained &
+    timeout 300 cat pipe > drained &
     run 0 bench photos --size 64 --batch 8 --epochs 1 $option pipe
     wait
     run 0 bench photos --size 64 --batch 8 --epochs 1 $option link

@@ -84,10 +84,10 @@ refuses 2 "unknown option --nope" idle --nope -- true
 refuses 2 "a duration" idle --window 0 -- true
 SLUICE_INJECT=/nowhere/x.so refuses 1 "/nowhere/x.so" idle -- "$program" print=never
 
-# A program that is killed, or leaves by _exit, has told all but its last second.
-run 137 idle --json -- "$program" cuda marks steps=60 sleep=1400 signal=9
+# A program that is killed, or leaves by _exit, has told all that was written before.
+run 137 idle --json -- "$program" cuda marks steps=60 written=301 signal=9
 json '.measured and (.processes[0].ended_with_exit | not) and .processes[0].records == 301'
-run 0 idle -- "$program" cuda steps=60 sleep=1400 _exit=0
+run 0 idle -- "$program" cuda steps=60 written=301 _exit=0
 says out "ended without exit()"
 
 # A fork is no second process; two processes are two, on one GPU or two. LeakSanitizer looks in the child
@@ -154,10 +154,14 @@ says err "not injected"
 
 # A signal for the tool is one for the program.
 stop() { # SIGNAL
-    local code=0
-    # --foreground: the signal goes to the tool alone
-    timeout --foreground --signal="$1" --preserve-status 1 \
-        "$sluice" idle --json -- "$program" cuda steps=20 wait_term > out 2> err || code=$?
+    local code=0 process
+    set -m # a job of its own, to which SIGINT comes: it is ignored in others
+    "$sluice" idle --json -- "$program" cuda steps=20 wait_term > out 2> err &
+    process=$!
+    set +m
+    wait_for 'grep -q waiting err' # the program's handlers are there
+    kill -s "$1" $process
+    wait $process || code=$?
     [ "$code" -eq 7 ] || fail "exit code $code instead of the program's 7"
     json '.measured and .run.exit_code == 7'
 }

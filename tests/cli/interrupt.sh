@@ -12,10 +12,7 @@ stop_once() {
     local code=0
     "$sluice" "${@:3}" > out 2> err &
     local process=$!
-    for _ in $(seq 600); do
-        ! eval "$1" || break
-        sleep 0.1
-    done
+    wait_for "$1"
     sleep "$2"
     kill -INT $process
     wait $process || code=$?

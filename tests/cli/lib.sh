@@ -18,6 +18,16 @@ fail() {
 }
 need() { command -v "$1" > /dev/null || skip "$1 is not installed"; }
 
+# wait_for CONDITION: until the command succeeds, which a busy machine may take minutes for.
+wait_for() {
+    local naps=0
+    until eval "$1"; do
+        naps=$((naps + 1))
+        [ "$naps" -le 2400 ] || fail "this did not come true within two minutes: $1"
+        sleep 0.05
+    done
+}
+
 # run CODE ARGUMENT ...: runs sluice; its exit code must be CODE. Output lies in `out` and `err`.
 run() {
     local expected=$1 code=0

@@ -6,7 +6,7 @@
 # at_once ARGUMENT ...: sluice ends by itself, with an exit code of its own that is not 0.
 at_once() {
     local code=0
-    timeout -k 5 60 "$sluice" "$@" > out 2> err || code=$?
+    timeout -k 5 300 "$sluice" "$@" > out 2> err || code=$?
     [ "$code" -lt 124 ] || fail "sluice $*: it does not end, or crashes (exit code $code)"
     [ "$code" -ne 0 ] || fail "sluice $*: exit code 0"
     [ -s err ] || fail "sluice $*: no word of why"

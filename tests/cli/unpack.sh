@@ -79,10 +79,7 @@ for i in $(seq 30); do ln -s class many/$i; done
 for signal in INT KILL; do
     "$sluice" unpack many all --workers 1 > out 2> err &
     process=$!
-    for _ in $(seq 600); do
-        ! [ -e all.part/.sluice-unpack ] || break
-        sleep 0.05
-    done
+    wait_for '[ -e all.part/.sluice-unpack ] || [ -e all ]'
     sleep 0.1
     kill -$signal $process
     wait $process

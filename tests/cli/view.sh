@@ -35,7 +35,7 @@ refuses 1 "none/x.png" view photos --samples 2 --draws 1 --size 32 -o none/x.png
 sheet=(view photos --samples 2 --draws 1 --size 32)
 run 0 "${sheet[@]}" -o plain.png
 mkfifo pipe
-timeout 20 cat pipe > drained &
+timeout 300 cat pipe > drained &
 run 0 "${sheet[@]}" -o pipe
 wait
 [ -p pipe ] || fail "the FIFO was replaced"

@@ -29,7 +29,7 @@ OF_LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_", "GROUP_", "OMPI_", "PMI", "PALS_
 def run(command, code=0, **variables):
     """Standard output of a command, which has to end with `code` (None: any but 0)."""
     environment = os.environ | variables
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=100, env=environment)
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300, env=environment)
     if done.returncode != code and (code is not None or done.returncode == 0):
         sys.exit(f"{' '.join(map(str, command))}: ended with {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done.stdout if code == 0 else done.stdout + done.stderr
@@ -227,7 +227,7 @@ def check_mpirun(tool, example, work):
 def run_batch(out, script):
     """What a batch script printed; sbatch --wait would look every ten seconds."""
     run(["sbatch", "--quiet", "-n", "2", "-o", out, "--wrap", f"{script}; echo end"])
-    for _ in range(600):
+    for _ in range(3000):
         if out.exists() and out.read_text().endswith("end\n"):
             return out.read_text()
         time.sleep(0.1)

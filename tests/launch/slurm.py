@@ -62,7 +62,7 @@ def free_ports(count):
 
 
 def _wait(folder, what, ready, process=None):
-    for _ in range(100):
+    for _ in range(1200):
         if ready():
             return
         if process is not None and process.poll() is not None:
@@ -90,7 +90,7 @@ def _steps(configuration):
 
 def _end_steps(configuration):
     """Lets them report that they are over; for so long."""
-    for _ in range(100):
+    for _ in range(1200):
         if not _steps(configuration):
             return
         time.sleep(0.1)
@@ -137,7 +137,7 @@ def running(folder):
             process.send_signal(signal.SIGTERM)
         for process in processes:
             try:
-                process.wait(10)
+                process.wait(120)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
