@@ -39,7 +39,13 @@ fake() { # fake NAME SCRIPT: run instead; `called` has the arguments
         esac'
     fake gcc 'cp /bin/true "$3"'
     fake ninja 'echo "tests/unit/columns_test: C_EXECUTABLE_LINKER__columns_test_Debug"'
-    fake ctest 'cat "'"$work"'/tests"; sleep "$(cat "'"$work"'/seconds")"; exit "$(cat "'"$work"'/status")"'
+    fake ctest '[ ! -e "'"$work"'/log" ] || { mkdir -p "$2/Testing/Temporary"; cp "'"$work"'/log" "$2/Testing/Temporary/LastTest.log"; }
+        for try in {1..1200}; do # while this runs, that is called
+            [ -e "'"$work"'/until" ] && ! grep -qf "'"$work"'/until" "'"$work"'/called" || break
+            [ "$try" -lt 1200 ] || exit 1
+            sleep 0.1
+        done
+        cat "'"$work"'/tests"; sleep "$(cat "'"$work"'/seconds")"; exit "$(cat "'"$work"'/status")"'
     fake clang-format-14 'exit 0'
     fake clang-tidy-14 'case $* in *bad.c) echo "bad.c:1: warning: bad"; exit 1 ;; esac'
 }
@@ -65,6 +71,8 @@ longest() { sed -n '/^longest:/,/^[^ l]/s/^ *\([0-9.]*\) s  \(.*\)/\1 \2/p' "$wo
 # All of it: the ten longest of all presets, and no budget by hand.
 CI='' SLUICE_TEST_BUDGET_S=1 try 0 --preset release --preset debug
 [ "$(longest | wc -l)" -eq 10 ] || fail "these are not ten"
+ran '--no-tests=error -LE' # ctest runs no test with -R ''
+ran_no '-R ( |$)'
 [ "$(longest | head -n 3 | tr '\n' ',')" = "104.0 long_test (release),104.0 long_test (debug),12.5 part_12_test (release)," ] || fail "these are not the longest"
 CI=true SLUICE_TEST_BUDGET_S=3000 try 0
 CI=true SLUICE_TEST_BUDGET_S=soon try 1
@@ -77,6 +85,31 @@ echo 1.2 > "$work/seconds"
 CI=true SLUICE_TEST_BUDGET_S=1 try 0 --preset release --preset debug
 CI=true SLUICE_TEST_BUDGET_S=0 try 0 -R part --preset release
 echo 0 > "$work/seconds"
+
+# A sanitizer's preset builds what its tests need, and all is built while the first tests run.
+rm -rf "$tree/build"
+echo 'cmake --build --preset tsan' > "$work/until"
+try 0
+rm "$work/until"
+ran "cmake --build --preset asan -j $(nproc) --target tests/unit/columns_test"
+ran "cmake --build --preset release -j $(nproc)"
+ran_no 'preset release .*--target'
+ran 'ctest --test-dir build/asan --output-on-failure -j '
+ran "-LE tidy|unsanitized|grouped"
+try 1 --preset nothing
+
+# Files of one test have lines of their own, and one that crashes is named.
+printf '%s\n' 'python_tar: passed in 55.25 s' 'python_mds: ended by SIGABRT in 3.00 s' > "$work/log"
+try 1 --preset asan
+says "python_mds ended by SIGABRT"
+longest | grep -qx '55.2 python_tar (asan)' || longest | grep -qx '55.3 python_tar (asan)' || fail "python_tar is not among the longest"
+rm -r "$work/log" "$tree/build"
+
+# What the longest tests take, for ctest of a fresh clone.
+echo '# seconds' > "$tree/tests/costs.txt"
+SLUICE_WRITE_COSTS=1 try 0 --preset release --preset debug
+[ "$(head -n 3 "$tree/tests/costs.txt" | tr '\n' ',')" = "# seconds,104 long_test,12 part_12_test," ] ||
+    { cat "$tree/tests/costs.txt"; fail "the costs"; }
 
 # What has changed: files that differ from HEAD, new ones among them; else all since main.
 in_git init -q -b main
