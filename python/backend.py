@@ -57,19 +57,15 @@ def run(*command):
 
 
 def build(folder):
-    """The package's folder, built."""
+    """The folder of the wheel's binaries, built."""
     run(
         "cmake", "-S", ROOT, "-B", folder, *(["-G", "Ninja"] if shutil.which("ninja") else []), "-DCMAKE_BUILD_TYPE=Release", "-DSLUICE_BUILD_EXAMPLES=OFF",
-        "-DSLUICE_INSTALL=OFF", "-DSLUICE_WHEEL=ON", "-DSLUICE_CRYPTO=OFF",  # libcrypto would double the wheel
+        "-DSLUICE_INSTALL=OFF",
     )  # fmt: skip
-    package = pathlib.Path(folder) / "python" / "sluice"
-    if not package.exists():
+    if not (pathlib.Path(folder) / "python" / "sluice").exists():
         raise RuntimeError("no headers of Python 3.11 or newer were found: install python3-dev")
-    run(
-        "cmake", "--build", folder, "--parallel", str(os.cpu_count() or 1),
-        "--target", "sluice_python", "sluice_tool", "sluice_inject",
-    )  # fmt: skip
-    return package
+    run("cmake", "--build", folder, "--parallel", str(os.cpu_count() or 1), "--target", "wheel")
+    return pathlib.Path(folder) / "wheel"
 
 
 def needed(binary):
@@ -79,11 +75,13 @@ def needed(binary):
     return {name: path for name, path in found.items() if not SYSTEM.match(name)}
 
 
-def contents(package, programs, libraries):
+def contents(extension, programs, libraries):
     """(name in the wheel, file, whether it is a program) of everything."""
+    package = ROOT / "python" / "sluice"
     for path in sorted(package.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
             yield f"sluice/{path.relative_to(package).as_posix()}", path, False
+    yield f"sluice/{extension.name}", extension, False
     for path in programs:  # beside each other: there the tool looks first
         yield f"sluice/bin/{path.name}", path, True
     for name, path in sorted(libraries.items()):
@@ -139,21 +137,26 @@ def wheel_tag():
     return "cp311-abi3-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
 
 
-def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+def pack(binaries, wheel_directory):
+    """Writes the wheel of a folder of binaries (cmake's target `wheel`), and returns its name."""
     tag = wheel_tag()
     name = f"sluice-{PROJECT['version']}-{tag}.whl"
-    with tempfile.TemporaryDirectory() as folder:
-        package, built = build(folder), pathlib.Path(folder) / "bin"
-        programs = [built / "sluice", built / "libsluice_inject.so"]
-        libraries = needed(package / "_sluice.abi3.so") | needed(programs[0])
-        with zipfile.ZipFile(pathlib.Path(wheel_directory) / name, "w") as wheel:
-            records = [
-                add(wheel, inside, path.read_bytes(), is_program)
-                for inside, path, is_program in contents(package, programs, libraries)
-            ]
-            records += [add(wheel, inside, text.encode()) for inside, text in metadata(tag)]
-            info = f"sluice-{PROJECT['version']}.dist-info"
-            records += [add(wheel, f"{info}/licenses/{called}", text.encode()) for called, text in licenses(libraries)]
-            last = f"{info}/RECORD"
-            add(wheel, last, ("".join(records) + f"{last},,\n").encode())
+    extension = pathlib.Path(binaries) / "_sluice.abi3.so"
+    programs = [pathlib.Path(binaries) / "bin" / name for name in ("sluice", "libsluice_inject.so")]
+    libraries = needed(extension) | needed(programs[0])
+    with zipfile.ZipFile(pathlib.Path(wheel_directory) / name, "w") as wheel:
+        records = [
+            add(wheel, inside, path.read_bytes(), is_program)
+            for inside, path, is_program in contents(extension, programs, libraries)
+        ]
+        records += [add(wheel, inside, text.encode()) for inside, text in metadata(tag)]
+        info = f"sluice-{PROJECT['version']}.dist-info"
+        records += [add(wheel, f"{info}/licenses/{called}", text.encode()) for called, text in licenses(libraries)]
+        last = f"{info}/RECORD"
+        add(wheel, last, ("".join(records) + f"{last},,\n").encode())
     return name
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    with tempfile.TemporaryDirectory() as folder:
+        return pack(build(folder), wheel_directory)
