@@ -322,6 +322,7 @@ static sluice_status draw_map(class_map *map, const class_shapes *shapes, sluice
 }
 
 /* Draws the member in place: tiles cover no pixel of each other. */
+// NOLINTNEXTLINE(readability-non-const-parameter): as sl_composer has it
 static sluice_status draw_member_map(void *ctx, uint8_t *canvas, sluice_error *error)
 {
     class_map *map = ctx;

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "composition.h"
 #include "conversion.h"
+#include "converter.h"
 #include "dtype.h"
 #include "error.h"
 #include "kinds.h"

@@ -231,7 +231,7 @@ static sluice_status read_rows(const sl_column *column, sl_row *row, const store
 typedef struct mask_member {
     const sl_column *column;
     sl_row *row;
-    sl_params *params; /* the program for labels */
+    sl_params *params; /* the program for labels; NULL: it is bilinear */
     sl_scratch *scratch;
     sl_labels labels;
     uint8_t *to;   /* the row */
@@ -312,6 +312,9 @@ static sluice_status draw_mask(void *ctx, uint8_t *canvas, sluice_error *error)
 static sluice_status join_mask(void *ctx, const sl_joint *joint, sluice_error *error)
 {
     mask_member *m = ctx;
+    if (joint->tiles == NULL && joint->over == NULL) {
+        return SLUICE_OK; /* it was drawn to the row */
+    }
     const size_t pixels = (size_t)m->params->width * m->params->height;
     sluice_status status = take_made(m, error);
     if (status == SLUICE_OK && joint->tiles != NULL) {
@@ -329,10 +332,11 @@ static const sl_composer mask_composer = {.canvas_bytes = mask_canvas_bytes,
                                           .draw = draw_mask,
                                           .join = join_mask};
 
-static sluice_status make_mask_member(const sl_column *column, sl_row *row, uint8_t *to,
+static sluice_status make_mask_member(const sl_column *column, sl_row *row, sl_part_view parts,
                                       sluice_error *error)
 {
     sl_scratch *scratch = sl_decoder_scratch(row->decoder);
+    uint8_t *to = sl_column_picture_row(column, parts, &row->at);
     mask_member m = {.column = column,
                      .row = row,
                      .params = row->draws[column->group].labels,
@@ -356,8 +360,7 @@ static sluice_status column_mask_make(const sl_column *column, sl_row *row, sl_p
                                ? sl_column_note_size(column, parts, row->at.number, params, error)
                                : SLUICE_OK;
     if (status == SLUICE_OK) {
-        status =
-            make_mask_member(column, row, sl_column_picture_row(column, parts, &row->at), error);
+        status = make_mask_member(column, row, parts, error);
     }
     row->decode_ns += row->timed ? sl_now_ns() - start : 0;
     return status;

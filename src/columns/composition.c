@@ -47,7 +47,7 @@ static uint64_t canvas_bytes(const sl_column *column)
 {
     const sluice_augment *recipe = &sl_column_lead_of(column)->request.recipe;
     const bool tiled = column->members > 1 && sl_recipe_tiles(recipe, 0) > 1;
-    return tiled ? column->canvas_passes * 3 * sl_recipe_canvas(recipe) : 0;
+    return tiled ? (uint64_t)column->canvas_passes * 3 * sl_recipe_canvas(recipe) : 0;
 }
 
 static uint64_t layer_bytes(const sl_column *column)
@@ -132,6 +132,9 @@ static sluice_status open_paste(const sl_column *lead, sl_row *row, sluice_error
 sluice_status sl_composition_open(const sl_column_set *set, sl_row *row, sluice_error *error)
 {
     sluice_status status = open_canvases(set, row, error);
+    for (uint32_t i = 0; i < set->groups; i++) {
+        row->draws[i].members = row->draws[i].tiles = 1;
+    }
     for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
         const sl_column *column = &set->columns[i];
         if (composition_pastes(column)) {
@@ -158,16 +161,16 @@ void sl_composition_close(const sl_column_set *set, sl_row *row)
 
 /* ---- each row ---- */
 
+/* Rows of one member each stay as open left them. */
 void sl_composition_begin(const sl_column_set *set, sl_row *row)
 {
-    for (uint32_t i = 0; i < set->count; i++) {
+    for (uint32_t i = 0; set->members > 1 && i < set->count; i++) {
         const sl_column *column = &set->columns[i];
         if (!column->leads) {
             continue;
         }
         sl_group_draw *draw = &row->draws[column->group];
         const sluice_augment *recipe = &column->request.recipe;
-        draw->missing = false;
         draw->members = column->members > 1 ? sl_recipe_members(recipe, row->epoch) : 1;
         draw->tiles = column->members > 1 ? sl_recipe_tiles(recipe, row->epoch) : 1;
     }
@@ -270,17 +273,19 @@ static sluice_status find_meeting(const sl_column *column, sl_row *row, uint8_t 
 }
 
 /* All members of the layer were drawn. */
-static sluice_status join_layer(const sl_column *column, sl_row *row, const sl_composer *composer,
-                                void *ctx, uint8_t *canvas, uint8_t *pixels, sluice_error *error)
+static sluice_status join_layer(const sl_column *column, const sl_row *row,
+                                const sl_composer *composer, void *ctx, sl_joint *joint,
+                                sluice_error *error)
 {
-    const bool pasted = sl_composition_objects(column, row) != NULL;
-    const sl_paste *paste = pasted ? &row->pastes[column->group] : NULL;
-    const sl_joint joint = {.tiles = canvas,
-                            .pixels = pixels,
-                            .over = pasted ? paste->over : NULL,
-                            .over_layer = pasted ? sl_paste_layer(paste) : NULL};
-    return composer->join != NULL && layer_counts(column, row) ? composer->join(ctx, &joint, error)
-                                                               : SLUICE_OK;
+    if (composer->join == NULL || !layer_counts(column, row)) {
+        return SLUICE_OK;
+    }
+    if (sl_composition_objects(column, row) != NULL) {
+        const sl_paste *paste = &row->pastes[column->group];
+        joint->over = paste->over;
+        joint->over_layer = sl_paste_layer(paste);
+    }
+    return composer->join(ctx, joint, error);
 }
 
 static sluice_status draw_member(const sl_column *column, sl_row *row, const sl_composer *composer,
@@ -304,17 +309,21 @@ sluice_status sl_composition_make(const sl_column *column, sl_row *row, const sl
                                   void *ctx, sluice_error *error)
 {
     const sl_group_draw *draw = &row->draws[column->group];
-    uint8_t *canvas;
-    uint8_t *pixels = NULL;
-    sluice_status status = draw_member(column, row, composer, ctx, &canvas, error);
+    sl_joint joint = {.tiles = NULL};
+    if (column->members == 1) {
+        const sluice_status drawn = composer->draw(ctx, NULL, error);
+        return drawn == SLUICE_OK && composer->finish != NULL ? composer->finish(ctx, NULL, error)
+                                                              : drawn;
+    }
+    sluice_status status = draw_member(column, row, composer, ctx, &joint.tiles, error);
     if (status == SLUICE_OK && (member_number(column, row) + 1) % draw->tiles == 0) {
-        status = find_meeting(column, row, &pixels, error);
+        status = find_meeting(column, row, &joint.pixels, error);
         if (status == SLUICE_OK) {
-            status = join_layer(column, row, composer, ctx, canvas, pixels, error);
+            status = join_layer(column, row, composer, ctx, &joint, error);
         }
     }
     if (status != SLUICE_OK || composer->finish == NULL || !sl_composition_is_last(column, row)) {
         return status;
     }
-    return composer->finish(ctx, pixels != NULL ? pixels : canvas, error);
+    return composer->finish(ctx, joint.pixels != NULL ? joint.pixels : joint.tiles, error);
 }

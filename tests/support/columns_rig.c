@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "columns_rig.h"
 
+#include "draw_memory.h"
 #include "error.h"
 #include "test.h"
 
@@ -20,14 +21,6 @@ columns_rig *columns_rig_open(const sl_field *fields, uint32_t field_count, uint
     r->row = calloc(1, sizeof(*r->row));
     assert_non_null(r->row);
     r->row->decoder = r->decoder;
-    r->row->draws = calloc(SL_GROUPS_MAX, sizeof(*r->row->draws));
-    r->programs = calloc(SL_GROUPS_MAX, sl_params_bytes(SL_OPERATIONS_MAX));
-    assert_non_null(r->row->draws);
-    assert_non_null(r->programs);
-    for (size_t i = 0; i < SL_GROUPS_MAX; i++) {
-        sl_params_place(&r->row->draws[i].params, SL_OPERATIONS_MAX,
-                        r->programs + i * sl_params_bytes(SL_OPERATIONS_MAX));
-    }
     return r;
 }
 
@@ -35,8 +28,7 @@ int columns_rig_close(void **state)
 {
     columns_rig *r = *state;
     sl_row_close(&r->set, r->row);
-    free(r->row->draws);
-    free(r->programs);
+    free(r->draws);
     sl_columns_close(&r->set);
     sl_notices_close(r->notices);
     for (size_t i = 0; i < SL_PARTS_MAX; i++) {
@@ -67,6 +59,10 @@ void must_bind(columns_rig *r)
     if (bind_asked(r, &error) != SLUICE_OK) {
         fail_msg("%s", error.text);
     }
+    free(r->draws); /* of another set, where a test binds again */
+    r->draws = calloc(1, sl_draw_memory_bytes(&r->set) + 1);
+    assert_non_null(r->draws);
+    sl_draw_memory_place(&r->set, r->row, r->draws);
     assert_int_equal(sl_row_open(&r->set, r->row, NULL), SLUICE_OK);
     for (uint32_t i = 0; i < r->set.part_count; i++) {
         const size_t bytes = sl_part_bytes(&r->set.parts[i], r->rows) + 1;

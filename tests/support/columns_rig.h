@@ -22,7 +22,7 @@ typedef struct columns_rig {
     sl_column_set set;
     sl_decoder *decoder;
     sl_row *row;
-    uint8_t *programs; /* of its draws */
+    void *draws; /* of the row (draw_memory.h) */
     uint8_t *parts[SL_PARTS_MAX];
     uint64_t sizes[SL_RAGGED_MAX];
 } columns_rig;

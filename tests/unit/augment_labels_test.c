@@ -52,6 +52,15 @@ static sluice_augment *some_recipe(uint32_t number)
     return r;
 }
 
+/* With memory for any recipe, behind it. */
+static sl_params *params_make(void)
+{
+    sl_params *params = calloc(1, sizeof(*params) + sl_params_bytes(SL_OPERATIONS_MAX));
+    assert_non_null(params);
+    sl_params_place(params, SL_OPERATIONS_MAX, params + 1);
+    return params;
+}
+
 static void draw(const sluice_augment *recipe, uint64_t sample, bool exact, bool labels,
                  sl_params *params)
 {
@@ -135,9 +144,9 @@ static void expect_pixels(const uint8_t *out, const uint8_t *places, uint32_t pi
 TEST_WITH(pixels_of_every_width, setup, teardown)
 {
     static const uint32_t widths[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 64, BYTES_MAX};
-    sl_params *params = malloc(sizeof(*params));
+    sl_params *params = params_make();
     uint8_t *places = malloc((size_t)OUT * 2);
-    assert_true(params != NULL && places != NULL);
+    assert_non_null(places);
     for (uint32_t i = 0; i < DRAWS; i++) {
         sluice_augment *recipe = some_recipe(i);
         const uint32_t pixel = widths[i % (sizeof(widths) / sizeof(*widths))];
@@ -159,10 +168,10 @@ TEST_WITH(pixels_of_every_width, setup, teardown)
 TEST_WITH(memory_that_is_not_there, setup, teardown)
 {
     sl_scratch small;
-    sl_params *params = malloc(sizeof(*params));
+    sl_params *params = params_make();
     sluice_augment *recipe = some_recipe(0);
     uint8_t *out = malloc((size_t)OUT);
-    assert_true(params != NULL && out != NULL);
+    assert_non_null(out);
     assert_int_equal(sl_scratch_open(&small, 256, 256, NULL), SLUICE_OK);
     draw(recipe, 1, false, true, params);
     uint8_t *rows = needed_rows(&params->need, 1);
@@ -184,11 +193,10 @@ TEST_WITH(memory_that_is_not_there, setup, teardown)
 TEST(maps_as_they_are)
 {
     static const double size[] = {WIDTH, HEIGHT};
-    sl_params *params = malloc(sizeof(*params));
+    sl_params *params = params_make();
     sluice_augment *recipe = recipe_make();
     float map[PICTURE];
     float out[PICTURE];
-    assert_non_null(params);
     sluice_augment_add(recipe, "center_crop", size, 2);
     for (uint32_t i = 0; i < PICTURE; i++) {
         map[i] = i % 5 == 0 ? NAN : i % 7 == 0 ? INFINITY : (float)i / 3;
@@ -224,8 +232,7 @@ TEST(maps_of_what_is_linear)
 {
     static float map[PICTURE][2];
     static float out[OUT][2];
-    sl_params *params = malloc(sizeof(*params));
-    assert_non_null(params);
+    sl_params *params = params_make();
     for (uint32_t i = 0; i < PICTURE; i++) {
         map[i][0] = (float)(i % WIDTH) + 0.5F;
         const uint32_t line = i / WIDTH;
@@ -252,10 +259,9 @@ TEST(maps_of_what_is_linear)
 /* A map that cannot be turned back is all fill. */
 TEST(maps_of_what_is_folded)
 {
-    sl_params *params = calloc(1, sizeof(*params));
+    sl_params *params = params_make();
     float map[4] = {1, 2, 3, 4};
     float out[9];
-    assert_non_null(params);
     params->width = params->height = 3;
     sl_trail_begin(&params->trail, 2, 2);
     sl_trail_warp(&params->trail, (const double[9]){0}, 3, 3);
@@ -286,8 +292,7 @@ TEST_WITH(one_draw_of_image_and_labels, setup, teardown)
 {
     sl_params *programs[4];
     for (size_t i = 0; i < 4; i++) {
-        programs[i] = calloc(1, sizeof(*programs[i]));
-        assert_non_null(programs[i]);
+        programs[i] = params_make();
     }
     for (uint32_t i = 0; i < DRAWS; i++) {
         sluice_augment *recipe = i % 3 == 0 ? some_recipe(i) : mixed_recipe(i);
