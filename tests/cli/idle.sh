@@ -155,6 +155,7 @@ says err "not injected"
 # A signal for the tool is one for the program.
 stop() { # SIGNAL
     local code=0 process
+    : > err # of the run before
     set -m # a job of its own, to which SIGINT comes: it is ignored in others
     "$sluice" idle --json -- "$program" cuda steps=20 wait_term > out 2> err &
     process=$!

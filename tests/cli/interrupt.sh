@@ -10,6 +10,7 @@ export TSAN_OPTIONS="${TSAN_OPTIONS:-}:report_thread_leaks=0"
 # be 130.
 stop_once() {
     local code=0
+    : > err # of the run before
     "$sluice" "${@:3}" > out 2> err &
     local process=$!
     wait_for "$1"
