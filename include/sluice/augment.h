@@ -9,10 +9,11 @@
  * (sluice_augment_step.gives_size: random_resized_crop, resize and others; bucket_crop gives the
  * size of its batch, sluice_loader_options.buckets), else the loader refuses the recipe. Steps of a
  * group (random_apply, random_choice, random_order, sequence) stand between sluice_augment_begin
- * and sluice_augment_end. sluice_augment_get_step lists all steps that there are, with their arguments
- * and the ranges of these; sluice_augment_add adds any of them by name. docs/transforms.md shows
- * each. Names, arguments, presets and what is drawn are those of torchvision's transforms (0.14,
- * v2) where it has the step; pixels are those of its functions for pictures of Pillow (9.4).
+ * and sluice_augment_end. sluice_augment_get_step lists all steps that there are, with their
+ * arguments and the ranges of these; sluice_augment_add adds any of them by name.
+ * docs/transforms.md shows each. Names, arguments, presets and what is drawn are those of
+ * torchvision's transforms (0.14, v2) where it has the step; pixels are those of its functions for
+ * pictures of Pillow (9.4).
  *
  * Example: timm's usual training of a ViT, without its mixing.
  *

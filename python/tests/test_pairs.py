@@ -245,7 +245,7 @@ def cell(name):
     refused = not_with(name)
     others = [f.name for f in FEATURES if f.name not in (name, *refused)]
     said = ", ".join(refused)
-    return (said if len(said) < 160 else "all but " + ", ".join(others)) or "-"
+    return (said if len(said) < 190 else "all but " + ", ".join(others)) or "-"
 
 
 def page():

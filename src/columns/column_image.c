@@ -421,7 +421,7 @@ static sluice_status draw_image(void *ctx, uint8_t *canvas, sluice_error *error)
                : status;
 }
 
-static sluice_status join_image(void *ctx, const sl_joint *joint, sluice_error *error)
+static sluice_status join_image(void *ctx, const sl_layer_join *joint, sluice_error *error)
 {
     const image_member *m = ctx;
     const sl_layer layer = {.view = joint->tiles == NULL ? &m->view : NULL,

@@ -309,7 +309,7 @@ static sluice_status draw_mask(void *ctx, uint8_t *canvas, sluice_error *error)
                : draw_nearest(m, &stored, canvas, error);
 }
 
-static sluice_status join_mask(void *ctx, const sl_joint *joint, sluice_error *error)
+static sluice_status join_mask(void *ctx, const sl_layer_join *joint, sluice_error *error)
 {
     mask_member *m = ctx;
     if (joint->tiles == NULL && joint->over == NULL) {

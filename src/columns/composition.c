@@ -274,7 +274,7 @@ static sluice_status find_meeting(const sl_column *column, sl_row *row, uint8_t 
 
 /* All members of the layer were drawn. */
 static sluice_status join_layer(const sl_column *column, const sl_row *row,
-                                const sl_composer *composer, void *ctx, sl_joint *joint,
+                                const sl_composer *composer, void *ctx, sl_layer_join *joint,
                                 sluice_error *error)
 {
     if (composer->join == NULL || !layer_counts(column, row)) {
@@ -309,7 +309,7 @@ sluice_status sl_composition_make(const sl_column *column, sl_row *row, const sl
                                   void *ctx, sluice_error *error)
 {
     const sl_group_draw *draw = &row->draws[column->group];
-    sl_joint joint = {.tiles = NULL};
+    sl_layer_join joint = {.tiles = NULL};
     if (column->members == 1) {
         const sluice_status drawn = composer->draw(ctx, NULL, error);
         return drawn == SLUICE_OK && composer->finish != NULL ? composer->finish(ctx, NULL, error)

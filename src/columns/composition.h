@@ -27,12 +27,12 @@ typedef struct sl_canvas {
 } sl_canvas;
 
 /* A layer whose members were all drawn. */
-typedef struct sl_joint {
+typedef struct sl_layer_join {
     uint8_t *tiles;      /* their canvas, which is worked in; NULL: it is one image */
     uint8_t *pixels;     /* where layers meet; NULL: there is one layer */
     const uint8_t *over; /* pixels of the output that it covers, 1, else 0; NULL: no objects */
     const uint8_t *over_layer; /* the same where layers meet */
-} sl_joint;
+} sl_layer_join;
 
 /* How a column makes its row of members. `ctx`: the caller's, for the member at hand. */
 typedef struct sl_composer {
@@ -44,7 +44,7 @@ typedef struct sl_composer {
     sluice_status (*draw)(void *ctx, uint8_t *canvas, sluice_error *error);
     /* Joins a layer with the ones before it. Not for one that nothing is seen of. NULL: nothing to
      * do. */
-    sluice_status (*join)(void *ctx, const sl_joint *joint, sluice_error *error);
+    sluice_status (*join)(void *ctx, const sl_layer_join *joint, sluice_error *error);
     /* Makes the row, after its last member; of `pixels` where layers meet, or else of the canvas;
      * NULL: of what was drawn last. NULL: nothing to do. */
     sluice_status (*finish)(void *ctx, uint8_t *pixels, sluice_error *error);

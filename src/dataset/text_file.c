@@ -62,7 +62,7 @@ const char *sl_text_take(sl_bytes *text)
 }
 
 /* Leaves the text of `bytes` in place, as UTF-8. */
-static size_t narrow(char *head, size_t bytes)
+static size_t text_narrow(char *head, size_t bytes)
 {
     const size_t mark = sl_text_mark(head, bytes);
     const bool is_wide = sl_text_encoding(head, bytes) != NULL;
@@ -80,14 +80,14 @@ static size_t narrow(char *head, size_t bytes)
 
 size_t sl_text_look(const char *path, char *head, size_t most)
 {
-    return narrow(head, sl_store_look(path, head, most));
+    return text_narrow(head, sl_store_look(path, head, most));
 }
 
 size_t sl_text_of_look(sl_look *look, char *head, size_t most)
 {
     const sl_bytes bytes = sl_look_head(look, most);
     memcpy(head, bytes.data, bytes.size);
-    return narrow(head, bytes.size);
+    return text_narrow(head, bytes.size);
 }
 
 sluice_status sl_text_file_read(sl_text_file *file, const char *path, uint64_t most,

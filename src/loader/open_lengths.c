@@ -5,6 +5,7 @@
 #include "error.h"
 #include "length_order.h"
 #include "memory.h"
+#include "option_text.h"
 #include "sample_values.h"
 
 #define STAGE "loader"
@@ -56,8 +57,9 @@ static sluice_status open_lengths(const sl_loader_opening *opening, sl_loader_or
     const sl_sample_values given = lengths_given(opening);
     double *lengths;
     if (!sl_sample_values_are_given(&given)) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "option " SL_OPTION("length_groups") " needs option lengths");
+        return sl_error_set(
+            error, SLUICE_INVALID, STAGE,
+            "option " SL_OPTION("length_groups") " needs option " SL_OPTION("lengths"));
     }
     sluice_status status = sl_order_check(opening, "lengths", true, error);
     if (status == SLUICE_OK) {

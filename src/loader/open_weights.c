@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "memory.h"
+#include "option_text.h"
 #include "sample_values.h"
 #include "weighted_order.h"
 
@@ -55,8 +56,9 @@ static sluice_status open_weights(const sl_loader_opening *opening, sl_loader_or
     const sl_sample_values given = weights_given(opening);
     double *weights;
     if (!sl_sample_values_are_given(&given)) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "option " SL_OPTION("weighted_samples") " needs option weights");
+        return sl_error_set(
+            error, SLUICE_INVALID, STAGE,
+            "option " SL_OPTION("weighted_samples") " needs option " SL_OPTION("weights"));
     }
     sluice_status status = sl_order_check(opening, "weights", false, error);
     if (status == SLUICE_OK) {

@@ -15,6 +15,7 @@ static const struct phrase {
     {"classes", {NULL, "classes"}},
     {"columns", {"--column", "columns"}},
     {"labels", {"--labels union", "labels=\"union\""}},
+    {"lengths", {"--lengths", "lengths"}},
     {"memory_bytes of opening", {"--open-memory", "memory_bytes of the Dataset"}},
     {"option fields of joining", {"--common NAME", "fields=[...]"}},
     {"output_count", {NULL, NULL}},
@@ -27,6 +28,7 @@ static const struct phrase {
     {"the option allow_outside", {"--allow-outside", "allow_outside=True"}},
     {"the option fields", {"--field NAME=KEY", "fields={...}"}},
     {"the zstd level", {"--zstd", "zstd"}},
+    {"weights", {"--weights", "weights"}},
 };
 
 const char *sl_option_spell(sluice_spelling spelling, const char *option)

@@ -5,6 +5,7 @@
 #include "fnv.h"
 #include "memory.h"
 #include "minmax.h"
+#include "option_text.h"
 #include "philox.h"
 
 #include <assert.h>
@@ -40,16 +41,18 @@ static int compare_lengths(const void *left, const void *right)
 static sluice_status check_lengths(const double *lengths, uint64_t samples, sluice_error *error)
 {
     if (samples > UINT32_MAX) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "loader",
-                            "option lengths is for fewer than 2^32 samples, and there are %llu",
-                            (unsigned long long)samples);
+        return sl_error_set(
+            error, SLUICE_UNSUPPORTED, "loader",
+            "option " SL_OPTION("lengths") " is for fewer than 2^32 samples, and there are %llu",
+            (unsigned long long)samples);
     }
     for (uint64_t i = 0; i < samples; i++) {
         if (!isfinite(lengths[i]) || lengths[i] < 0) {
-            return sl_error_set(error, SLUICE_INVALID, "loader",
-                                "option lengths: sample %llu has length %g: expected a number of "
-                                "at least 0",
-                                (unsigned long long)i, lengths[i]);
+            return sl_error_set(
+                error, SLUICE_INVALID, "loader",
+                "option " SL_OPTION("lengths") ": sample %llu has length %g: expected a number of "
+                                               "at least 0",
+                (unsigned long long)i, lengths[i]);
         }
     }
     return SLUICE_OK;

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "fnv.h"
 #include "memory.h"
+#include "option_text.h"
 #include "philox.h"
 
 #include <assert.h>
@@ -26,17 +27,19 @@ static sluice_status check_weights(const double *weights, uint64_t samples, doub
     *most = 0;
     for (uint64_t i = 0; i < samples; i++) {
         if (!isfinite(weights[i]) || weights[i] < 0) {
-            return sl_error_set(error, SLUICE_INVALID, "loader",
-                                "option weights: sample %llu has weight %g: expected a number of "
-                                "at least 0",
-                                (unsigned long long)i, weights[i]);
+            return sl_error_set(
+                error, SLUICE_INVALID, "loader",
+                "option " SL_OPTION("weights") ": sample %llu has weight %g: expected a number of "
+                                               "at least 0",
+                (unsigned long long)i, weights[i]);
         }
         *most = weights[i] > *most ? weights[i] : *most;
     }
     return *most > 0 ? SLUICE_OK
                      : sl_error_set(error, SLUICE_INVALID, "loader",
-                                    "option weights: all weights are 0, so there is no sample to "
-                                    "draw");
+                                    "option " SL_OPTION(
+                                        "weights") ": all weights are 0, so there is no sample to "
+                                                   "draw");
 }
 
 static void sum_weights(sl_weight_set *set, const double *weights, double most)
@@ -92,7 +95,7 @@ void sl_weight_set_close(sl_weight_set *set)
 /* ---- draws ---- */
 
 /* high(number x bound): of [0, bound), with a bias below bound / 2^64. */
-static uint64_t scale(uint64_t number, uint64_t bound)
+static uint64_t weighted_scale(uint64_t number, uint64_t bound)
 {
     const uint64_t a = number >> 32;
     const uint64_t b = (uint32_t)number;
@@ -128,7 +131,8 @@ static void weighted_samples(const sl_order *order, uint64_t first, uint32_t cou
     const sl_weight_set *set = order->set;
     const uint64_t key = sl_philox_u64(order->seed, order->epoch, DRAW_DOMAIN);
     for (uint32_t i = 0; i < count; i++) {
-        samples[i] = sample_with(set, scale(sl_philox_u64(key, first + i, 0), weight_sum(set)));
+        samples[i] =
+            sample_with(set, weighted_scale(sl_philox_u64(key, first + i, 0), weight_sum(set)));
     }
 }
 
@@ -149,12 +153,13 @@ static bool weighted_fits(const sl_order *order, uint64_t position, uint64_t sam
 static uint64_t weighted_substitute(const sl_order *order, uint64_t position, uint32_t attempt)
 {
     const sl_weight_set *set = order->set;
-    uint64_t own;
+    uint64_t own = 0;
     weighted_samples(order, position, 1, &own);
     const uint64_t begin = own > 0 ? set->ends[own - 1] : 0;
     const uint64_t weight = set->ends[own] - begin;
     const uint64_t key = sl_philox_u64(order->seed, order->epoch, AGAIN_DOMAIN);
-    const uint64_t at = scale(sl_philox_u64(key, position, attempt), weight_sum(set) - weight);
+    const uint64_t at =
+        weighted_scale(sl_philox_u64(key, position, attempt), weight_sum(set) - weight);
     return sample_with(set, at < begin ? at : at + weight);
 }
 

@@ -114,7 +114,7 @@ SLUICE_WRITE_COSTS=1 try 0 --preset release --preset debug
 # What has changed: files that differ from HEAD, new ones among them; else all since main.
 in_git init -q -b main
 for file in src/columns/boxes.c src/plan/plan.c docs/page.md; do printf '/* SPDX-License-Identifier: Apache-2.0 */\n' > "$tree/$file"; done
-printf 'sluice_module(x SOURCES boxes.c plan.c bad.c)\n' | tee "$tree/src/columns/CMakeLists.txt" > "$tree/src/plan/CMakeLists.txt"
+for module in columns plan; do printf 'sluice_module(%s SOURCES boxes.c plan.c bad.c)\n' $module > "$tree/src/$module/CMakeLists.txt"; done
 printf '/* boxes: all. */\n' >> "$tree/src/columns/boxes.c"
 printf '/* plan: all. */\n' >> "$tree/src/plan/plan.c"
 in_git add -A

@@ -85,8 +85,7 @@ static void make_rows(batch *b, sl_random *random)
         const sl_params *params = &(sl_params){.width = size[0], .height = size[1]};
         assert_int_equal(sl_column_note_size(&b->column, b->arrays, i, params, NULL), SLUICE_OK);
         uint8_t *to = sl_column_row(&b->column, b->arrays, SL_IMAGE_ROWS, i);
-        const size_t bytes =
-            (size_t)size[0] * size[1] * 3 * sl_dtype_bytes(b->dtype);
+        const size_t bytes = (size_t)size[0] * size[1] * 3 * sl_dtype_bytes(b->dtype);
         for (size_t k = 0; k < bytes; k++) {
             to[k] = b->made[i][k] = (uint8_t)sl_random_below(random, 256);
         }

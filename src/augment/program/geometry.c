@@ -351,8 +351,8 @@ static bool box_can_resize(const sl_mapping *box, sl_interpolation interpolation
            (interpolation != SL_NEAREST || !(box->flip_x || box->flip_y));
 }
 
-static sluice_status draw_resize_to(sl_drawing *drawing, uint32_t width, uint32_t height,
-                                    sl_interpolation interpolation)
+static sluice_status geometry_resize_to(sl_drawing *drawing, uint32_t width, uint32_t height,
+                                        sl_interpolation interpolation)
 {
     sluice_status status = check_side(drawing, width, height);
     if (status == SLUICE_OK && width == drawing->width && height == drawing->height) {
@@ -534,9 +534,9 @@ sluice_status sl_draw_crop(sl_drawing *drawing, int64_t x, int64_t y, uint32_t w
 sluice_status sl_draw_resize(sl_drawing *drawing, uint32_t width, uint32_t height,
                              sl_interpolation interpolation)
 {
-    const sluice_status status = draw_resize_to(drawing, width, height, interpolation);
+    const sluice_status status = geometry_resize_to(drawing, width, height, interpolation);
     return status == SLUICE_OK && drawing->twin != NULL
-               ? draw_resize_to(drawing->twin, width, height, interpolation)
+               ? geometry_resize_to(drawing->twin, width, height, interpolation)
                : status;
 }
 
