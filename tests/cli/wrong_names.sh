@@ -34,7 +34,7 @@ refuses 2 'one of full|block|none|shards; did you mean block?' bench photos --sh
 refuses 2 'one of u8|f32|f16|bf16; did you mean f16?' bench photos --dtype fp16
 refuses 2 'one of u8|f32|f16|bf16' bench photos --dtype complex
 refuses 2 'did you mean image?' bench photos --column x=image:imag
-refuses 2 'it takes partner, dtype, missing' bench photos --column x=label:number,typ=i32
+refuses 2 'it takes dtype, partner, missing' bench photos --column x=label:number,typ=i32
 refuses 2 'did you mean dtype?' bench photos --column x=label:number,dtyp=i32
 refuses 2 'did you mean random?' view photos --column x=image:image,crop=randm
 
