@@ -160,7 +160,7 @@ def test_a_bad_sample_is_replaced_by_one_of_its_length(tmp_path):
         ({"lengths": "absent"}, 'lengths.*no field "absent"'),
         ({"lengths": "text"}, 'lengths.*field "text" is not an int, a float, a tensor or an image'),
         ({"lengths": None, "length_groups": 4}, "length_groups needs option lengths"),
-        ({"shuffle": "block"}, "lengths does not go with other shuffles than full and none"),
+        ({"shuffle": "block"}, "lengths needs option shuffle full or none"),
         ({"weights": [1.0] * COUNT}, "weights and lengths each set the order of samples: choose one"),
         ({"episode": (2, 2), "classes": [i % 4 for i in range(COUNT)]}, "each set the order of samples"),
         ({"batch_size": COUNT + 1, "drop_last": True}, "so it would be empty"),

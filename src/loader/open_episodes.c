@@ -11,12 +11,8 @@
 #define SAMPLES SL_OPTION("episode_samples")
 
 /* What does not go with episodes; NULL: all does. */
-static const char *not_with_episodes(const sluice_loader *loader,
-                                     const sluice_loader_options *options)
+static const char *not_with_episodes(const sluice_loader *loader)
 {
-    if (options->shuffle != SLUICE_SHUFFLE_FULL) {
-        return "other shuffles than full";
-    }
     if (loader->dataset->mix != NULL) {
         return "a mix, which has its own order";
     }
@@ -34,7 +30,11 @@ static sluice_status check_episodes(const sl_loader_opening *opening, sluice_err
                             "options %s and %s go together, and %s needs both", CLASSES, SAMPLES,
                             SL_OPTION("episodes"));
     }
-    const char *what = not_with_episodes(loader, options);
+    if (options->shuffle != SLUICE_SHUFFLE_FULL) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "episodes need option %s full",
+                            SL_OPTION("shuffle"));
+    }
+    const char *what = not_with_episodes(loader);
     if (what != NULL) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "episodes do not go with %s", what);
     }

@@ -13,7 +13,7 @@
 static sl_sample_values lengths_given(const sl_loader_opening *opening)
 {
     const sluice_loader_options *o = &opening->options;
-    return (sl_sample_values){.option = "lengths",
+    return (sl_sample_values){.option = SL_OPTION("lengths"),
                               .field_option = SL_OPTION("length_field"),
                               .array = o->lengths,
                               .count = o->length_count,
@@ -61,7 +61,7 @@ static sluice_status open_lengths(const sl_loader_opening *opening, sl_loader_or
             error, SLUICE_INVALID, STAGE,
             "option " SL_OPTION("length_groups") " needs option " SL_OPTION("lengths"));
     }
-    sluice_status status = sl_order_check(opening, "lengths", true, error);
+    sluice_status status = sl_order_check(opening, SL_OPTION("lengths"), true, error);
     if (status == SLUICE_OK) {
         status = sl_sample_values_read(&given, opening->loader->dataset, &lengths, error);
     }
@@ -75,7 +75,7 @@ static sluice_status open_lengths(const sl_loader_opening *opening, sl_loader_or
 extern const sl_order_row sl_lengths_row; /* orders.c */
 const sl_order_row sl_lengths_row = {
     .kind = &sl_length_order,
-    .option = "lengths",
+    .option = SL_OPTION("lengths"),
     .is_asked = asks_lengths,
     .open = open_lengths,
     .close = close_lengths,

@@ -13,7 +13,7 @@
 static sl_sample_values weights_given(const sl_loader_opening *opening)
 {
     const sluice_loader_options *o = &opening->options;
-    return (sl_sample_values){.option = "weights",
+    return (sl_sample_values){.option = SL_OPTION("weights"),
                               .field_option = SL_OPTION("weight_field"),
                               .array = o->weights,
                               .count = o->weight_count,
@@ -60,7 +60,7 @@ static sluice_status open_weights(const sl_loader_opening *opening, sl_loader_or
             error, SLUICE_INVALID, STAGE,
             "option " SL_OPTION("weighted_samples") " needs option " SL_OPTION("weights"));
     }
-    sluice_status status = sl_order_check(opening, "weights", false, error);
+    sluice_status status = sl_order_check(opening, SL_OPTION("weights"), false, error);
     if (status == SLUICE_OK) {
         status = sl_sample_values_read(&given, opening->loader->dataset, &weights, error);
     }
@@ -74,7 +74,7 @@ static sluice_status open_weights(const sl_loader_opening *opening, sl_loader_or
 extern const sl_order_row sl_weights_row; /* orders.c */
 const sl_order_row sl_weights_row = {
     .kind = &sl_weighted_order,
-    .option = "weights",
+    .option = SL_OPTION("weights"),
     .is_asked = asks_weights,
     .open = open_weights,
     .close = close_weights,

@@ -191,21 +191,23 @@ sluice_status sl_order_check(const sl_loader_opening *opening, const char *what,
                              sluice_error *error)
 {
     const sluice_loader *loader = opening->loader;
-    const sluice_loader_options *o = &opening->options;
+    const int32_t shuffle = opening->options.shuffle;
     const char *why = NULL;
     if (loader->dataset->mix != NULL) {
         why = "a mix, which has its own order";
     } else if (loader->columns.windows.field != SL_FIELD_NONE) {
-        why = "windows, which are no samples of the dataset";
+        why = "windows, which are not samples of the dataset";
     } else if (loader->dataset->info.front_to_back != 0) {
         why = "a dataset that can only be read from front to back: pack it";
-    } else if (o->shuffle != SLUICE_SHUFFLE_FULL &&
-               (o->shuffle != SLUICE_SHUFFLE_NONE || !unshuffled)) {
-        why = unshuffled ? "other shuffles than full and none" : "other shuffles than full";
     }
-    return why == NULL ? SLUICE_OK
-                       : sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                                      "option %s does not go with %s", what, why);
+    if (why != NULL) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "option %s does not go with %s", what,
+                            why);
+    }
+    return shuffle == SLUICE_SHUFFLE_FULL || (shuffle == SLUICE_SHUFFLE_NONE && unshuffled)
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "option %s needs option %s %s",
+                              what, SL_OPTION("shuffle"), unshuffled ? "full or none" : "full");
 }
 
 void sl_loader_close_order(sl_loader_order *order)
@@ -239,7 +241,9 @@ const char *sl_order_misfit(const sluice_loader *loader, const sl_cursor *cursor
         return NULL;
     }
     /* Which order a cursor with a hash is of, only a loader of such an order knows. */
-    return order->hash != 0 ? order->row->hashed : sl_episodes_row.hashed;
+    return cursor->order != 0 && order->hash != 0
+               ? order->row->hashed
+               : "order of samples: by weight, by length, or of episodes";
 }
 
 const char *sl_order_option_misfit(const sluice_loader *loader, const sl_cursor *cursor)

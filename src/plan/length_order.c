@@ -50,8 +50,8 @@ static sluice_status check_lengths(const double *lengths, uint64_t samples, slui
         if (!isfinite(lengths[i]) || lengths[i] < 0) {
             return sl_error_set(
                 error, SLUICE_INVALID, "loader",
-                "option " SL_OPTION("lengths") ": sample %llu has length %g: expected a number of "
-                                               "at least 0",
+                "option " SL_OPTION("lengths") ": sample %llu has length %g: expected a finite "
+                                               "number of at least 0",
                 (unsigned long long)i, lengths[i]);
         }
     }

@@ -29,8 +29,8 @@ static sluice_status check_weights(const double *weights, uint64_t samples, doub
         if (!isfinite(weights[i]) || weights[i] < 0) {
             return sl_error_set(
                 error, SLUICE_INVALID, "loader",
-                "option " SL_OPTION("weights") ": sample %llu has weight %g: expected a number of "
-                                               "at least 0",
+                "option " SL_OPTION("weights") ": sample %llu has weight %g: expected a finite "
+                                               "number of at least 0",
                 (unsigned long long)i, weights[i]);
         }
         *most = weights[i] > *most ? weights[i] : *most;

@@ -191,5 +191,5 @@ TEST(what_is_refused)
     options.length_count = 0;
     options.length_field = "image";
     options.shuffle = SLUICE_SHUFFLE_BLOCK;
-    expect_refused(&options, "option lengths does not go with other shuffles");
+    expect_refused(&options, "option lengths needs option shuffle");
 }
