@@ -73,9 +73,9 @@ def named(
 
 
 def _ungroup(group, members, named):
-    """Replaces a group's dict by the arguments in it. A text is the group's argument of that name itself."""
+    """Replaces a group's dict by the arguments in it. A text is the argument of the group's name, if it has one."""
     given = named.get(group)
-    if given is None or isinstance(given, str):
+    if given is None or (isinstance(given, str) and group in members.values()):
         return
     if not isinstance(given, Mapping):
         raise wrong(group, given, "a dict")

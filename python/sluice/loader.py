@@ -32,14 +32,23 @@ BEGINNING = (0, 0, b"")
 
 # DataLoader's arguments that are refused, and what takes their place.
 INSTEAD = {
-    "sampler": "shuffle=, rank= and world_size= give the order; some samples are dataset.subset(indices) or dataset[a:b], "
-    "weights are weights=, sluice.balance(dataset) or sluice.mix",
+    "sampler": "shuffle=, rank= and world_size= give the order; dataset.subset(indices) or dataset[a:b] takes some samples, "
+    "weights= draws by weight (sluice.torch.DataLoader takes a WeightedRandomSampler)",
     "batch_sampler": "batch_size=, shuffle=, rank= and world_size= give the order",
     "collate_fn": "columns= says what a batch holds, and batch_hook= is called with each batch",
     "worker_init_fn": "there are no worker processes; seed= gives all randomness",
     "generator": "seed= gives all randomness",
 }
 
+# What the library and other loaders call arguments.
+HINTS = {
+    "weight_field": "weights= also takes the name of a field",
+    "weighted_samples": "it is num_samples=",
+    "length_field": "lengths= also takes the name of a field",
+    "group_by_length": "it is lengths=, an array or the name of a field",
+    "replacement": "weights= always draws with replacement",
+    "backend": "it is io=, or io={'backend': ...}",
+}
 
 # Arguments that may be given together, in a dict: what they are called there, and by themselves.
 GROUPS = {
@@ -57,7 +66,7 @@ GROUPS = {
 def _refuse(arguments):
     for name, instead in INSTEAD.items():
         if arguments[name] is not None:
-            raise TypeError(f"{name}: not of use here; {instead}")
+            raise TypeError(f"{name}= is not supported: {instead}")
 
 
 def _warn(handle):
@@ -136,8 +145,10 @@ def _numbers(given, *names):
     for name in names:
         numbers = given[name]
         if numbers is not None and not isinstance(numbers, str):
-            numbers = numbers.tolist() if hasattr(numbers, "tolist") else numbers
             wanted = "a number for each sample, or the name of a field"
+            if isinstance(numbers, (dict, set, frozenset)):  # which have keys, or no order
+                raise _check.wrong(name, numbers, wanted)
+            numbers = numbers.tolist() if hasattr(numbers, "tolist") else numbers
             arrays[name] = array("d", (_check.number(name, number) for number in _check.items(name, numbers, wanted)))
             given[name] = None
     return arrays
@@ -259,8 +270,8 @@ class Loader:
         device_slots: int = 0, model_parallel: int = 1, window_bytes: int = 0, partners: str | Sequence[str] | None = None,
         classes: Sequence[int] | None = None, buckets: Sequence[Sequence[int]] | None = None, sizes: Any = None,
         episode: Sequence[int] | None = None, episodes: int = 0, weights: Any = None, num_samples: int = 0, lengths: Any = None,
-        length_groups: int = 0, order: Mapping[str, Any] | None = None, limits: Mapping[str, Any] | None = None, pin_memory: Any = None, persistent_workers: Any = None,
-        pin_memory_device: Any = None, timeout: Any = None, multiprocessing_context: Any = None,
+        length_groups: int = 0, order: Mapping[str, Any] | None = None, limits: Mapping[str, Any] | None = None,
+        pin_memory: Any = None, persistent_workers: Any = None, pin_memory_device: Any = None, timeout: Any = None, multiprocessing_context: Any = None,
         sampler: None = None, batch_sampler: None = None, collate_fn: None = None, worker_init_fn: None = None,
         generator: None = None,
     ) -> None:  # fmt: skip
@@ -309,7 +320,7 @@ class Loader:
         self.generator = self.worker_init_fn = self.multiprocessing_context = None
 
     if not TYPE_CHECKING:
-        __init__ = _check.named(__init__, more=keywords("loader"), hints=argument_hints("sluice.Loader"), groups=GROUPS)
+        __init__ = _check.named(__init__, more=keywords("loader"), hints=argument_hints("sluice.Loader") | HINTS, groups=GROUPS)
 
     _batch: type[Batch] = Batch
     _copies_on_device = False
@@ -507,7 +518,8 @@ class Loader:
 
         A dict of ints and strings, the same on every rank. Another loader of the same dataset, seed and
         shuffle goes on from it, with another batch_size or number of ranks, too; with shuffle='shards' the
-        number of ranks has to stay, and batch_size where samples are dropped; with buckets, batch_size times ranks; with
+        number of ranks has to stay, and batch_size where samples are dropped; with buckets, batch_size times ranks; with lengths,
+        that, lengths and length_groups; with weights, weights and num_samples; with
         episode, it, episodes and classes; with rows of several samples, how many these are, partners and classes.
         """
         epoch, samples, cursor = self._place()

@@ -17,7 +17,7 @@ from . import _check, batch
 from ._names import choice
 from .dataset import argument_hints
 from .functions import Conversion
-from .loader import Loader
+from .loader import HINTS, Loader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ class DataLoader(Loader):
         layout: str | None = None, ignore_index: int = -100, sampler: Any = None, **arguments: Any,
     ) -> None:  # fmt: skip
         if isinstance(sampler, torch.utils.data.WeightedRandomSampler):
-            shuffle, sampler = _take_weights(sampler, arguments), None
+            _take_weights(sampler, arguments)
+            shuffle, sampler = True if shuffle is False else shuffle, None
         if memory_format is not None:
             if layout is not None:
                 raise TypeError("memory_format and layout say the same: give one")
@@ -99,17 +100,17 @@ class DataLoader(Loader):
         self._convert = _ToTorch(self._functions, nhwc)
 
     if not TYPE_CHECKING:
-        __init__ = _check.named(__init__, Loader.__init__, hints=argument_hints("sluice.torch.DataLoader"))
+        __init__ = _check.named(__init__, Loader.__init__, hints=argument_hints("sluice.torch.DataLoader") | HINTS)
 
 
 def _take_weights(sampler, arguments):
-    """What a sampler says goes to the arguments; the shuffle that it needs."""
+    """Adds what a sampler says to the arguments."""
     if not sampler.replacement:
         raise TypeError("sampler=WeightedRandomSampler(replacement=False): samples are drawn with replacement here: set replacement=True")
-    if arguments.get("weights") is not None or arguments.get("num_samples"):
+    in_order = arguments.get("order") if isinstance(arguments.get("order"), dict) else {}
+    if any(given.get("weights") is not None or given.get("num_samples") for given in (arguments, in_order)):
         raise TypeError("sampler= has weights and num_samples: give them once")
     arguments |= {"weights": sampler.weights, "num_samples": sampler.num_samples}
-    return True
 
 
 class _ToTorch(Conversion):

@@ -146,6 +146,11 @@ def test_a_substitute_of_the_class_has_weight(tmp_path):
         ({"weights": [math.inf] + [1.0] * (COUNT - 1)}, "weights.*sample 0 has weight inf: expected a finite number of at least 0"),
         ({"weights": ["1"] * COUNT}, "weights.*a number"),
         ({"weights": 3}, "weights"),
+        ({"weights": dict(enumerate(WEIGHTS))}, "weights=.*expected a number for each sample"),
+        ({"weights": set(range(COUNT))}, "weights=.*expected a number for each sample"),
+        ({"weight_field": "weight"}, "unexpected keyword argument 'weight_field'; weights= also takes the name of a field"),
+        ({"weighted_samples": 8}, "unexpected keyword argument 'weighted_samples'; it is num_samples="),
+        ({"order": "weights"}, "order='weights': expected a dict"),
         ({"weights": "absent"}, 'weights.*no field "absent"'),
         ({"weights": "text"}, 'weights.*field "text" is not an int or a float'),
         ({"weights": "numbers"}, 'weights.*field "numbers" is not an int or a float'),
@@ -181,7 +186,11 @@ def test_the_sampler_of_torch(data):
         sluice.torch.DataLoader(data, 8, columns=COLUMNS, sampler=once)
     with pytest.raises(TypeError, match="give them once"):
         sluice.torch.DataLoader(data, 8, columns=COLUMNS, sampler=sampler, weights=WEIGHTS)
-    with pytest.raises(TypeError, match="sampler: not of use here"):
+    with pytest.raises(TypeError, match="give them once"):
+        sluice.torch.DataLoader(data, 8, columns=COLUMNS, sampler=sampler, order={"weights": WEIGHTS})
+    with pytest.raises(sluice.Error, match="weights needs option shuffle full"):
+        sluice.torch.DataLoader(data, 8, "block", columns=COLUMNS, sampler=sampler)
+    with pytest.raises(TypeError, match="sampler= is not supported: .*weights="):
         sluice.torch.DataLoader(data, 8, columns=COLUMNS, sampler=torch.utils.data.SequentialSampler(WEIGHTS))
 
 
