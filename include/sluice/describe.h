@@ -68,7 +68,7 @@ typedef struct sluice_option {
     int64_t least;            /* of what is given; 0 always means the default */
     uint64_t most;
     uint32_t kinds; /* of a column: kinds that take it, 1 << a sluice_column_kind each; 0: all */
-    uint32_t zero_is_meant; /* REAL: 1: a caller may want 0, which is not the default: DBL_MIN */
+    uint32_t zero_is_meant; /* REAL: 1: DBL_MIN asks for 0, since 0 asks for the default */
 } sluice_option;
 
 #define SLUICE_OPTION_INIT                                                             \

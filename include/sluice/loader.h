@@ -246,7 +246,7 @@ typedef struct sluice_loader_options {
      * Draws samples by weight, with replacement, as torch's WeightedRandomSampler does: one number
      * per sample of the dataset, at least 0 and finite, not all 0; weight_count is the number of
      * samples. A sample's probability at each position is its weight / the sum of weights; one of
-     * weight 0 is never drawn, neither in place of a bad sample. The draw at a position is a
+     * weight 0 is never drawn, not even in place of a bad sample. The draw at a position is a
      * function of (seed, epoch, position), so any rank, batch_size or cursor may take over. Copied
      * by open. Or, instead of the array, the name of an int or float field, which open reads of all
      * samples. Partner samples are not drawn by weight. Memory: 8 bytes a sample. INVALID: wrong
@@ -515,8 +515,8 @@ typedef struct sluice_loader_stats {
     uint64_t reads_retried; /* after an error or a short read */
     uint64_t reads_stalled; /* older than stall_warn_ns */
     uint64_t bad_samples;   /* met: each time that one was read and found bad, again in every
-                               epoch, substitutes and rows made ahead included; a line of
-                               quarantine_path   each */
+                               epoch, substitutes and rows made ahead included; quarantine_path
+                               has a line for each */
     uint64_t replaced_samples; /* rows that hold another sample than they should */
     uint64_t allocations;      /* made by the library in this process so far */
     uint64_t memory_bytes;     /* reserved by this loader, counted as in the option of that name,
