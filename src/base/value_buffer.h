@@ -2,7 +2,7 @@
 /*
  * value_buffer: where a format unpacks what holds a value among others.
  *
- * Purpose: a value may are in a compressed page of many. The page is unpacked here, and stays, so
+ * Purpose: a value may be in a compressed page of many. The page is unpacked here, and stays, so
  * that the next value of the same page costs nothing; so may a table of where the page's values
  * are. Whoever takes samples apart one after the other has one set of buffers for them (value.h).
  * Threads: one owner. Memory: of each space as large as its largest page was, charged to the
@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Values that each may are in something of its own that has to be unpacked. */
+/* Values that may each be in something of its own that has to be unpacked. */
 #define SL_VALUE_ROOMS 4U
 
 typedef struct sl_value_buffer {

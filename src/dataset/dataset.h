@@ -276,7 +276,7 @@ typedef struct sl_format {
     /* The same of annotations beside a dataset of another format, where a part of them does not
      * count. NULL: is_sure. */
     bool (*is_whole)(sl_look *look);
-    bool is_binary; /* its files are no texts, which may are beside any dataset */
+    bool is_binary; /* its files are no texts, which may be beside any dataset */
     bool is_single; /* its files cannot be joined */
     /* Its files may list the pictures of the folder that they are in, or of those beside theirs. */
     bool is_annotations;

@@ -31,7 +31,7 @@ typedef struct sl_listed_folder {
 typedef struct sl_listed {
     sl_dataset base;
     char *root;            /* what paths are relative to */
-    sl_boundary *boundary; /* where pictures have to are; NULL: anywhere */
+    sl_boundary *boundary; /* where pictures have to be; NULL: anywhere */
     uint32_t depth;        /* of `root`, in folders below it */
     char why[512];         /* of a path that leads out of it */
     sl_side_columns side;

@@ -42,7 +42,7 @@ typedef struct sl_read {
     int fd;                      /* READ_AT, READ_PIECES; -1: read by `handle`, not by io_uring */
     const sl_handle *handle;     /* what it is open as; NULL: a local file, by fd alone */
     const char *path;            /* READ_FILE; valid until completion */
-    const sl_boundary *boundary; /* READ_FILE: what it has to are in; NULL: anywhere */
+    const sl_boundary *boundary; /* READ_FILE: what it has to be in; NULL: anywhere */
     uint64_t offset;
     uint32_t length; /* bytes of space in buffer */
     uint8_t *buffer;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * boundary: the folder that the files which a list names have to are in.
+ * boundary: the folder that the files which a list names have to be in.
  *
  * Purpose: a list that a stranger made could name any file of this machine, so two things are
  * checked: a name as it is written, when the list is read, which touches no file; and a file that

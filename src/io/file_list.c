@@ -44,7 +44,7 @@ void sl_file_list_close(sl_file_list *list)
     sl_free(list->files);
 }
 
-/* Files, and what they have to are in. */
+/* Files, and what they have to be in. */
 typedef struct named {
     const sl_listed_file *files;
     const sl_boundary *boundary;

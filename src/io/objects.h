@@ -50,7 +50,7 @@ typedef struct sl_object_names {
     const sl_file_identity *(*identity)(void *ctx, uint32_t object);
     /* How it is compressed; SL_PACKING_NONE: it is read as it is. NULL: all are. */
     sl_packed (*packed)(void *ctx, uint32_t object);
-    /* What it has to are in; NULL, or returns NULL: anywhere. */
+    /* What it has to be in; NULL, or returns NULL: anywhere. */
     const sl_boundary *(*boundary)(void *ctx, uint32_t object);
     /* How many files it is, which are read whole (read_files.h): 1 to SL_OBJECT_FILES_MAX, or 0: it
      * is the one that `path` names, and nothing is added to its bytes. NULL: all are. */
@@ -72,7 +72,7 @@ uint64_t sl_objects_bytes(const sl_objects *objects, uint32_t object);
 const sl_file_identity *sl_objects_identity(const sl_objects *objects, uint32_t object);
 /* How the object is compressed. */
 sl_packed sl_objects_packed(const sl_objects *objects, uint32_t object);
-/* What the object has to are in; NULL: anywhere. */
+/* What the object has to be in; NULL: anywhere. */
 const sl_boundary *sl_objects_boundary(const sl_objects *objects, uint32_t object);
 sluice_status sl_objects_path(const sl_objects *objects, uint32_t object, char *path, size_t bytes);
 /* How many files the object is; 0: the one that its path names. */

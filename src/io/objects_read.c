@@ -89,7 +89,7 @@ sluice_status sl_objects_read(sl_objects *objects, uint32_t object, uint64_t off
     return status;
 }
 
-/* A file that is one sample, and where it has to are. */
+/* A file that is one sample, and where it has to be. */
 typedef struct whole {
     const char *path;
     const sl_boundary *boundary;

@@ -97,7 +97,7 @@ static bool take_now(sl_read_buffers *buffers, size_t bytes, bool may_reserve,
 }
 
 /* Free units to be woken at: an eighth of the arena more than now, rather than a wake-up for every
- * item released; what is free now may are in pieces too small. */
+ * item released; what is free now may be in pieces too small. */
 static uint32_t worth_waking(sl_read_buffers *buffers, size_t bytes)
 {
     const uint32_t units = (uint32_t)(bytes / SL_ARENA_UNIT) + 1;

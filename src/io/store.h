@@ -85,7 +85,7 @@ typedef struct sl_handle {
 } sl_handle;
 
 typedef struct sl_open_how {
-    const sl_boundary *boundary; /* what it has to are in (-EXDEV); NULL: anywhere */
+    const sl_boundary *boundary; /* what it has to be in (-EXDEV); NULL: anywhere */
     bool direct;                 /* O_DIRECT, where there is a descriptor (-EINVAL: refused) */
 } sl_open_how;
 

@@ -6,7 +6,7 @@
 #include "read_arena.h"
 
 #define STAGE "loader"
-/* Readable bytes behind each read, and what may are between one sample and the next that is read
+/* Readable bytes behind each read, and what may be between one sample and the next that is read
  * with it (config.c); and where a read may have to begin and end. */
 #define READ_MORE ((uint64_t)64 + SL_MERGE_GAP_ON)
 #define ALIGNED   (2 * (uint64_t)4096)

@@ -33,7 +33,7 @@ typedef struct slot {
     sl_prepared prepared;
     sl_prepare *prepare;
     uint8_t *stored;             /* owned: the bytes read */
-    char buffer[SL_VALUES_ROOM]; /* of values that do not are in them */
+    char buffer[SL_VALUES_ROOM]; /* of values that do not lie in them */
     uint64_t charged;
     uint64_t too_large; /* bytes that it has of something, above the limit; 0: of nothing */
     bool ready;

@@ -10,7 +10,7 @@
 
 #define STAGE "dataset"
 
-/* How pictures' folders are called that may are beside annotations, wherever those are. */
+/* How pictures' folders are called that may be beside annotations, wherever those are. */
 static const char *const usual[] = {"images", "Images", "JPEGImages"};
 
 /* From annotations to the dataset's folder. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * annotated: where the pictures of annotations may are.
+ * annotated: where the pictures of annotations may be.
  *
  * Purpose: annotations and pictures mostly are in folders beside each other, and who is to say how
  * far up a dataset goes? The dataset's folder is the one above a folder that is called annotations

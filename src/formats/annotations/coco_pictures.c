@@ -152,7 +152,7 @@ static sluice_status use_panoptic(sl_coco_opener *o, const char *place, sluice_e
 
 /* ---- pictures ---- */
 
-/* A place where pictures may are. */
+/* A place where pictures may be. */
 typedef struct coco_place {
     char place[SPLIT_BYTES + 16]; /* from the folder of annotations */
     char folder[SL_PATH_BYTES];

@@ -106,7 +106,7 @@ typedef struct opener {
     const char *place;             /* of pictures */
     const char *prefix;            /* of their paths, from the dataset's root */
     bool has_masks[INSTANCES + 1]; /* of a source */
-    sl_boundary *boundary; /* of annotations that a list names; NULL: they may are anywhere */
+    sl_boundary *boundary; /* of annotations that a list names; NULL: they may be anywhere */
     const char *path;
     sl_listed *own;
     sl_source_column sources[SOURCES];

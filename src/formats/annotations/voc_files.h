@@ -57,7 +57,7 @@ sluice_status sl_voc_files_find_mask(const sl_voc_files *files, const char *mask
 extern const char *const sl_voc_places[SL_VOC_PLACES];
 /*
  * The picture of an annotation in that place, from there: its name with the extension that
- * `filename` has; else `filename`, if it stays there, or may are anywhere; else its name with
+ * `filename` has; else `filename`, if it stays there, or may be anywhere; else its name with
  * another extension of pictures. False: none of them is there; `picture` is what it should be
  * called.
  */

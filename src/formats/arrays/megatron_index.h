@@ -32,7 +32,7 @@ bool sl_megatron_is(const uint8_t *bytes, size_t size);
 sl_refusal sl_megatron_parse(sl_megatron_head *head, const uint8_t *bytes, uint64_t file_bytes);
 
 /* Sequence `number`, in the .bin file, by the tables behind the head (lengths, then places).
- * `tables` begins behind the head. Refuses what does not are in a file of `bin_bytes`. */
+ * `tables` begins behind the head. Refuses what does not lie in a file of `bin_bytes`. */
 sl_refusal sl_megatron_sequence_at(const sl_megatron_head *head, const uint8_t *tables,
                                    uint64_t number, uint64_t bin_bytes, sl_extent *sequence);
 

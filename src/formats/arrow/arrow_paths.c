@@ -185,7 +185,7 @@ static bool arrow_paths_is_whole(const json_t *entry)
            (skip == NULL || (json_is_integer(skip) && json_integer_value(skip) == 0));
 }
 
-/* A state.json, and the folder that its files have to are in; NULL: anywhere. */
+/* A state.json, and the folder that its files have to be in; NULL: anywhere. */
 typedef struct saved {
     const char *path, *folder;
     sl_boundary *boundary;

@@ -4,7 +4,7 @@
  *
  * Purpose: MDS and LitData both have a file of that name, and are told apart by what it lists;
  * which it is, where it is, and the files that it names, which are below its folder, unless they
- * may are anywhere. Threads: one owner. Ownership: sl_index_json_close.
+ * may be anywhere. Threads: one owner. Ownership: sl_index_json_close.
  */
 #ifndef SL_INDEX_JSON_H
 #define SL_INDEX_JSON_H
@@ -16,7 +16,7 @@
 typedef struct sl_index_json {
     char path[SL_PATH_BYTES]; /* of the file */
     sl_json_tree tree;
-    sl_boundary *boundary; /* its folder; NULL: the files may are anywhere */
+    sl_boundary *boundary; /* its folder; NULL: the files may be anywhere */
 } sl_index_json;
 
 /*

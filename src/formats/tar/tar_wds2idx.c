@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Between two samples, where other files may are: more than that would be read with each. */
+/* Between two samples, where other files may be: more than that would be read with each. */
 #define GAP_MAX ((uint64_t)64 << 10)
 
 /* ---- the text ---- */

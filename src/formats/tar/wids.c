@@ -34,7 +34,7 @@ static bool wids_probe(sl_look *look)
 typedef struct archives {
     const char *list; /* path of the JSON */
     sl_file_list files;
-    sl_boundary *boundary; /* the list's folder; NULL: they may are anywhere */
+    sl_boundary *boundary; /* the list's folder; NULL: they may be anywhere */
     uint64_t samples;      /* that the list says they have */
     bool counted;          /* it says so of each */
 } archives;

@@ -14,7 +14,7 @@
 
 static const char injection_variable[] = "CUDA_INJECTION64_PATH";
 static const char library_name[] = "libsluice_inject.so";
-/* Where the library may are, seen from the tool: the build folder or a bundle, an installation. */
+/* Where the library may be, seen from the tool: the build folder or a bundle, an installation. */
 static const char *const places[] = {".", "../lib/sluice", SLUICE_INJECT_FOLDER};
 
 static bool usable(const char *path, char *absolute)
