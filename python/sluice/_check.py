@@ -37,13 +37,14 @@ def warn(text):
 
 def named(
     function: Function, *beside: Any, more: Mapping[str, Any] = MappingProxyType({}), hints: Mapping[str, str] = MappingProxyType({}),
-    groups: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    groups: Mapping[str, Mapping[str, str]] = MappingProxyType({}), shown: Callable[..., Any] | None = None,
 ) -> Function:  # fmt: skip
     """The function, whose TypeError for a keyword argument that it has not says which was probably meant: of its own and of
     those `beside`, which it passes the others on to. `more`: options of the library by name that it takes although its
     signature has them not yet; what is given of them is in the attribute _more of its first argument. `hints`: what to write
     instead of arguments that another function takes, by name. `groups`: arguments that may also be given together, in a dict that
-    is the argument of the group's name: of each group what its members are called in the dict, and by themselves."""
+    is the argument of the group's name: of each group what its members are called in the dict, and by themselves. `shown`: a
+    function that is never called. help() and inspect.signature() show its signature and docstring instead of the function's."""
     code = function.__code__
     names = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
     more = {name: option for name, option in more.items() if name not in names}
@@ -63,12 +64,15 @@ def named(
             arguments[0]._more = {name: named.pop(name, None) for name in more}
         return function(*arguments, **named)
 
-    call.names, call.__wrapped__ = names, function
+    call.names, call.__wrapped__ = names, shown or function  # inspect looks at the second
     call.optional = {name for name in names if defaults.get(name) is None}
-    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+    for name in ("__module__", "__name__", "__qualname__"):
         setattr(call, name, getattr(function, name))
-    if more:
+    call.__doc__ = call.__wrapped__.__doc__
+    if more and not shown:
         _show(call, more)
+    if more:
+        call.__doc__ = "\n".join(filter(None, [call.__doc__, *(f"{name}: {option.help}" for name, option in more.items())]))
     return call
 
 
@@ -89,13 +93,12 @@ def _ungroup(group, members, named):
 
 
 def _show(call, more):
-    """To help() and completion."""
+    """Adds the options `more` to the signature."""
     import inspect
 
     signature = inspect.signature(call.__wrapped__)
     added = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in more]
     call.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *added])
-    call.__doc__ = "\n".join(filter(None, [call.__doc__, *(f"{name}: {option.help}" for name, option in more.items())]))
 
 
 def missing_name(module, name, words):

@@ -162,6 +162,53 @@ def _check_uint8(name, column, field):
         raise ValueError(f"columns[{name!r}]: {natural} does not become uint8")
 
 
+def _shown(
+    self, dataset: Dataset | Paths, batch_size: int = 1, shuffle: bool | str = False, *, num_workers: int | None = None,
+    transform: Steps | Mapping[str, Steps] | None = None, columns: Columns | None = None, drop_last: bool = False,
+    last_batch: str | None = None, seed: int = 0, dtype: Dtype = None, layout: str | None = None, device: Any = None,
+    on_bad_sample: str = "fail", rank: int | None = None, world_size: int | None = None, prefetch_factor: int | None = None,
+    order: Mapping[str, Any] | None = None, limits: Mapping[str, Any] | None = None, io: str | Mapping[str, Any] = "auto", **rare: Any,
+) -> None:  # fmt: skip
+    """help(sluice.Loader) describes the arguments above. `rare` stands for these:
+
+    ignore_index: label of rows without a sample [-1].
+    quarantine: path of a file to which bad samples are written.
+    model_parallel: number of consecutive ranks that get the same batches [1].
+    device_slots: batches in GPU memory [3].
+    exact: True decodes every JPEG at its full size.
+    exif: orientation of images: 'auto' (as annotated), 'apply' or 'ignore'.
+    batch_hook: called with each batch on the thread that takes it; returns the batch to use, or None.
+    hold, hold_timeout: for a program that keeps all batches except one: 'copy' (the next ones are
+        copies, the default), or 'wait', for hold_timeout seconds, then StateError. Small columns are
+        always copies.
+
+    order: which samples are in a batch (docs/orders.md, docs/several.md, docs/buckets.md)
+        partners, classes: rule of each partner sample ('any', 'same_class', 'other_class'), and the
+            class of each sample
+        episode, episodes: (classes, samples of each) of a few-shot episode with classes=, and
+            episodes per epoch
+        buckets, sizes: (height, width) of batches for transforms.BucketCrop, and of all images
+        weights, num_samples: weights of samples (an array or a field) that are drawn with
+            replacement, and draws per epoch
+        lengths, length_groups: lengths of samples (an array or a field), which are similar in a
+            batch, and groups of lengths [50]
+        block_samples, window_blocks: of shuffle='block' [64, 16] and 'shards' [16, 1024]
+        window_bytes: of shuffle='shards' [256 MiB]
+    limits: read_buffer_bytes, max_sample_bytes, max_pixels, memory_bytes, resident_bytes: as in
+            sluice/loader.h
+        stall_warn, stall_fail: seconds after which a read counts as stalled, and fails its samples
+    io: 'auto', 'uring' or 'pread', which in the dict is its backend
+        page_cache: 'auto', 'buffered', 'direct' or 'drop'
+        io_depth, io_threads: reads in flight, and threads of the pread backend
+        whole_samples: True reads whole samples also where columns take parts of tensors
+        any_numa_node: True lets threads run on any NUMA node
+
+    Arguments of torch's DataLoader: pin_memory, pin_memory_device, persistent_workers, timeout and
+    multiprocessing_context are accepted and have no effect. sampler, batch_sampler, collate_fn,
+    worker_init_fn and generator raise a TypeError that names the argument to use instead.
+    """
+
+
 class Sampler:
     """What programs look for in a DataLoader's sampler."""
 
@@ -215,43 +262,32 @@ class Batches:
 class Loader:
     """Batches of a dataset, made ahead by threads of the library.
 
-    dataset: a sluice.Dataset, or what one is opened from (a path).
+    dataset: a sluice.Dataset, or the path of one.
     batch_size: rows of this rank's batches, 1 to 65536.
-    shuffle: True or 'full' (another permutation of all samples in every epoch), 'block' (neighbours stay together: for disks that
-        are slow at random reads), 'shards' (whole files in random order and a window of samples: for compressed archives), False.
+    shuffle: True or 'full' (permutes all samples in every epoch), 'block' (neighbours stay together,
+        for disks with slow random reads), 'shards' (whole files in random order and a window of
+        samples, for compressed archives), or False.
     num_workers: decoding threads [None or 0: the processors of this process].
-    transform: of sluice.transforms, for the dataset's images; or a dict of them by field.
-    columns: what a batch holds, a dict of sluice.columns by name [every field that has a natural column].
-    drop_last, last_batch: what becomes of a partial last batch: 'drop' or 'short' (which drop_last chooses between), 'pad' (empty
-        rows) or 'repeat' (the epoch's first samples), for which 'mask' is 0.
-    seed: of order and augmentation. The same seed, epoch and batch_size give the same batches, bit for bit.
-    dtype, layout: of images, 'uint8' or a floating type, 'NHWC' or 'NCHW'. ignore_index: labels of rows without a sample [-1].
-    device: 'cpu', 'cuda', 'cuda:N' or 'auto' (a GPU if there is one). device_slots: batches in GPU memory [3].
-    on_bad_sample: 'fail' (every later batch raises, too), 'replace' (by another sample), 'mask' (the row is zero, its mask 0).
-        quarantine: a file to which bad samples are written.
-    rank, world_size: of data-parallel ranks [sluice.ranks()]. model_parallel: so many consecutive ranks get the same batches.
-    prefetch_factor: batches in memory, those in use included [4; more of small ones].
-    exact: decode every JPEG at its full size. exif: the way up of images: 'auto' (as annotated), 'apply', 'ignore'.
-    batch_hook: called with each batch on the thread that takes it; returns the batch to use, or None.
-    hold, hold_timeout: for a program that keeps all batches but one: 'copy' (the default: the next ones are copies), or 'wait',
-        for hold_timeout seconds, then StateError. Small columns are always copies.
+    transform: sluice.transforms for the dataset's images; or a dict of them by field.
+    columns: contents of a batch, a dict of sluice.columns by name [the natural columns].
+    drop_last, last_batch: treatment of a partial last batch: 'drop', 'short' (drop_last chooses
+        between these), 'pad' (empty rows) or 'repeat' (the epoch's first samples). The 'mask' of
+        rows that were added is 0.
+    seed: of order and augmentation. The same seed, epoch and batch_size give the same batches.
+    dtype, layout: of images: 'uint8' or a floating type, 'NHWC' or 'NCHW'.
+    device: 'cpu', 'cuda', 'cuda:N' or 'auto' (a GPU if there is one).
+    on_bad_sample: 'fail' (later batches raise, too), 'replace' (takes another sample) or 'mask' (the
+        row is zero, its mask 0).
+    rank, world_size: of data-parallel ranks [sluice.ranks()].
+    prefetch_factor: batches in memory, including those in use [4; more if they are small].
+    order, limits, io: dicts of arguments that choose samples, limit memory and time, and read files:
+        order={"weights": w, "num_samples": 1000}. io="uring" names the backend alone.
+    rare: the other arguments, and each member of these dicts by itself, as weights=w.
+        help(sluice.Loader.__init__) lists them.
 
-    Rarely used arguments may stand by themselves, or in the dicts order=, limits= and io=, as order={"episode": (5, 20)}:
-    order: which samples are in a batch (docs/orders.md, docs/several.md, docs/buckets.md)
-        partners, classes: the rule of each partner sample ('any', 'same_class', 'other_class'), and the class of each sample
-        episode, episodes: (classes, samples of each) of a few-shot episode, and episodes per epoch; with classes=
-        buckets, sizes: (height, width) of batches, for transforms.BucketCrop, and of all samples' images
-        weights, num_samples: weights of samples (an array or a field) that are drawn with replacement, and draws per epoch
-        lengths, length_groups: lengths of samples (an array or a field) that are similar in a batch, and groups of them [50]
-        block_samples, window_blocks, window_bytes: of shuffle='block' [64, 16] and 'shards' [16, 1024, 256 MiB]
-    limits: read_buffer_bytes, max_sample_bytes, max_pixels, memory_bytes, resident_bytes (as in sluice/loader.h), and
-        stall_warn, stall_fail: seconds after which a read counts as stalled, and fails its samples
-    io: 'auto', 'uring' or 'pread'; or a dict of that (backend), page_cache ('auto', 'buffered', 'direct', 'drop'), io_depth,
-        io_threads, whole_samples (also where parts of tensors are taken), any_numa_node (threads run anywhere)
-
-    `for batch in loader` is one epoch, the next loop the next epoch. set_epoch() and load_state_dict() say where to go on. A loader
-    has one iteration at a time: another one ends it. Several threads may share one iterator. pin_memory, persistent_workers and
-    timeout of torch's DataLoader are accepted and do nothing.
+    `for batch in loader` is one epoch; the next loop is the next epoch. set_epoch() and
+    load_state_dict() choose where the next loop begins. A loader has one iteration at a time: a new
+    one ends the one before. Several threads may share an iterator.
     """
 
     _more: Mapping[str, Any] = {}
@@ -320,7 +356,7 @@ class Loader:
         self.generator = self.worker_init_fn = self.multiprocessing_context = None
 
     if not TYPE_CHECKING:
-        __init__ = _check.named(__init__, more=keywords("loader"), hints=argument_hints("sluice.Loader") | HINTS, groups=GROUPS)
+        __init__ = _check.named(__init__, more=keywords("loader"), hints=argument_hints("sluice.Loader") | HINTS, groups=GROUPS, shown=_shown)
 
     _batch: type[Batch] = Batch
     _copies_on_device = False

@@ -22,6 +22,8 @@ with sluice.Loader("packed", columns={"a": sluice.columns.Image("image", transfo
 with sluice.profile(loader) as profile:
     print(profile.limit)
 local: int | None = sluice.ranks(model_parallel=2).local_rank
+sluice.Loader(data, exact=True, io_depth=4, weights=[1.0, 2.0], num_samples=10, limits={"max_pixels": 1000})
+sluice.Loader(data, io_dept=4)  # type: ignore[call-arg]
 sluice.Loader(data, batch_sise=8)  # type: ignore[call-arg]
 sluice.Loader(5)  # type: ignore[arg-type]
 T.RandomHorizontalFlip("x")  # type: ignore[arg-type]
