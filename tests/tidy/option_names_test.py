@@ -21,7 +21,7 @@ OFFENCES = {
     "a name without its mark": ("src/io/fetch_items.c", 'SL_OPTION("max_sample_bytes")', '"max_sample_bytes"'),
     "a name without its mark, of no table": ("src/loader/config.c", 'SL_OPTION("output_count") " is', '"output_count is'),
     "a name of one word without its mark": ("src/loader/open_partners.c", '" SL_OPTION("classes") " is', 'classes is'),
-    "names without their marks": ("src/loader/loader.c", '"options " SL_OPTION("sizes") "', '"options sizes'),
+    "names without their marks": ("src/loader/opening.c", '"options " SL_OPTION("sizes") "', '"options sizes'),
     "a row is missing": (option_names.TABLES[0], "NUMBER(resident_bytes,", "NUMBER(resident,"),
 }
 
