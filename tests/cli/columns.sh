@@ -115,6 +115,8 @@ for command in bench view; do
     refuses 2 'augment: timm:rand-q9: ' "$command" packed --augment timm:rand-q9
     refuses 2 'more weights than steps' "$command" packed --augment 'random_choice:1:2:3(random_flip+random_invert)'
     refuses 2 'write the list weights=VALUE:VALUE' "$command" packed --augment 'random_choice:weight_1=2(random_flip+random_invert)'
+    refuses 2 'has no argument "minsizes"; did you mean min_sizes? (its arguments: max_size, interpolation, min_sizes)' \
+        "$command" packed --augment random_shortest_size:0:minsizes=96
     refuses 2 'random_shortest_size has no argument "min_size_14": write the list min_sizes=' "$command" packed --augment random_shortest_size:0:min_size_14=96
     refuses 2 'options of random_iou_crop is given twice' "$command" packed --augment random_iou_crop:options=0.1:trials=3:0.5
     refuses 2 'min_sizes of random_shortest_size takes 14 numbers at most' "$command" packed --augment "random_shortest_size:0:min_sizes=$(seq 40 54 | paste -sd:)"

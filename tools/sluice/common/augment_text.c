@@ -218,6 +218,25 @@ static bool is_numbered(const char *name, const char *list)
            digits > 0 && name[stem + 1 + digits] == '\0';
 }
 
+/* Names the arguments that the step has, and the one that was probably meant. */
+static void refuse_argument_name(const struct arguments *a, const char *step, const char *name)
+{
+    char names[NAMES_BYTES] = "none";
+    char question[64];
+    size_t used = 0;
+    struct nearest nearest;
+    sluice_augment_argument argument = SLUICE_AUGMENT_ARGUMENT_INIT;
+    nearest_begin(&nearest, name);
+    for (uint32_t i = 0; sluice_augment_get_argument(a->step, i, &argument) == SLUICE_OK; i++) {
+        const int length =
+            snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", argument.name);
+        used += length > 0 && used + (size_t)length < sizeof names ? (size_t)length : 0;
+        nearest_try(&nearest, argument.name);
+    }
+    report("augment: %s has no argument \"%s\"%s (its arguments: %s)", step, name,
+           nearest_question(&nearest, "", question, sizeof question), names);
+}
+
 static bool refuse_argument(const struct arguments *a, const char *step, const char *name)
 {
     sluice_augment_argument last = SLUICE_AUGMENT_ARGUMENT_INIT;
@@ -227,7 +246,7 @@ static bool refuse_argument(const struct arguments *a, const char *step, const c
         report("augment: %s has no argument \"%s\": write the list %s=VALUE:VALUE...", step, name,
                last.name);
     } else {
-        report("augment: %s has no argument \"%s\"", step, name);
+        refuse_argument_name(a, step, name);
     }
     return false;
 }
