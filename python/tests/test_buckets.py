@@ -364,7 +364,7 @@ def test_a_bucket_of_one_bad_sample(tmp_path):
         ({"buckets": [(8, 8)], "sizes": numpy.zeros((33, 3), int)}, "expected integers, 33 x 2"),
         ({"buckets": [(8, 8)], "sizes": numpy.ones((33, 2))}, "expected integers, 33 x 2"),
         ({"sizes": [(8, 8)] * 33}, "option sizes needs option buckets"),
-        ({}, "bucket_crop.*buckets says which there are"),
+        ({}, "bucket_crop.*give the sizes in option buckets"),
         ({"buckets": [(8, 8)], "transform": T.Resize((8, 8))}, "no column's recipe goes by the size of a bucket"),
         ({"buckets": [(8, 8)], "transform": [T.BucketCrop(), T.MixUp()]}, "cannot be mixed"),
         ({"buckets": [(8, 8)], "batch_size": 40}, "no bucket has as many samples as one global batch of 40"),
@@ -401,7 +401,7 @@ def test_steps_behind_it(photos, bucket_of):
     """Steps that keep the size, and one that gives another one: then batches have pictures of a bucket all the same."""
     steps = [T.BucketCrop(), T.ColorJitter(0.2), T.RandomErasing(1)]
     assert {tuple(batch["image"].shape[1:3]) for batch in loader(photos, 4, transform=steps)} == set(BUCKETS)
-    with pytest.raises(ValueError, match="bucket_crop.*buckets says which there are"):
+    with pytest.raises(ValueError, match="bucket_crop.*give the sizes in option buckets"):
         sluice.Loader(photos, 4, transform=[*steps, T.CenterCrop(20)])
     for batch in loader(photos, 4, transform=[*steps, T.CenterCrop(20)]):
         assert batch["image"].shape[1:3] == (20, 20)

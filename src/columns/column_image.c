@@ -155,10 +155,9 @@ static sluice_status bind_sized(sl_column *column, sl_column_set *set, sluice_er
     column->bucketed = sl_recipe_wants_batch(&column->request.recipe);
     column->sized = column->request.recipe.width == SL_SIZE_OF_BATCH;
     if (column->bucketed && set->buckets == NULL) {
-        return sl_column_refuse(
-            column, error,
-            "its recipe goes by the size of the batch's bucket (bucket_crop): "
-            "the loader's option " SL_OPTION("buckets") " says which there are");
+        return sl_column_refuse(column, error,
+                                "its recipe crops to the size of the batch's bucket (bucket_crop): "
+                                "give the sizes in option " SL_OPTION("buckets"));
     }
     if (several && column->bucketed) {
         return sl_column_refuse(column, error,
