@@ -191,6 +191,13 @@ def items(name, values, wanted):
     return list(iterator)
 
 
+def series(name, values, wanted):
+    """A list of them, one for each sample; also of numpy or torch. A dict has keys, and a set no order: both are mistakes."""
+    if isinstance(values, (dict, set, frozenset)):
+        raise wrong(name, values, wanted)
+    return items(name, values.tolist() if hasattr(values, "tolist") else values, wanted)
+
+
 def shape(name, values):
     wanted = "sizes, which are integers"
     try:

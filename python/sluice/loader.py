@@ -135,7 +135,7 @@ def _classes(classes):
     """As C takes them."""
     if classes is None:
         return None
-    numbers = classes.tolist() if hasattr(classes, "tolist") else _check.items("classes", classes, "an int for each sample")
+    numbers = _check.series("classes", classes, "an int for each sample")
     return array("I", (_check.integer("classes", number, 0, 2**24 - 1) for number in numbers))
 
 
@@ -146,10 +146,7 @@ def _numbers(given, *names):
         numbers = given[name]
         if numbers is not None and not isinstance(numbers, str):
             wanted = "a number for each sample, or the name of a field"
-            if isinstance(numbers, (dict, set, frozenset)):  # which have keys, or no order
-                raise _check.wrong(name, numbers, wanted)
-            numbers = numbers.tolist() if hasattr(numbers, "tolist") else numbers
-            arrays[name] = array("d", (_check.number(name, number) for number in _check.items(name, numbers, wanted)))
+            arrays[name] = array("d", (_check.number(name, number) for number in _check.series(name, numbers, wanted)))
             given[name] = None
     return arrays
 

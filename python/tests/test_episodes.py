@@ -243,6 +243,7 @@ REFUSED = [
     ({"k": 5, "n": 6}, "5 classes with 6 samples each, and of the dataset's 9 classes 4 have as many .the largest has 30."),
     ({"n": 31, "k": 1}, "of the dataset's 9 classes 0 have as many"),
     ({"batch": 10}, "batch_size is 10, and a batch has whole episodes: expected a multiple of the 12 samples of one .4 classes x 3."),
+    ({"classes": dict(enumerate(CLASSES))}, "classes=.*expected an int for each sample"),
     ({"classes": None}, "episodes need the classes of all samples"),
     ({"classes": CLASSES[:-1]}, "classes is of 79 samples, and the dataset has 80"),
     ({"shuffle": False}, "episodes need option shuffle full"),
