@@ -356,11 +356,11 @@ SLUICE_API sluice_status sluice_columns_add(sluice_columns *columns, const sluic
 
 /*
  * Describes the column that a loader without `columns` makes of field `field`, 0 or more: its kind,
- * field and name, and the dtype and shape of numbers and tensors. An IMAGE takes the loader's
- * recipe, dtype and layout, and is not given a shape here; with a recipe it can be added to
- * sluice_columns. The names live as long as the dataset. END: the field has no column, or only if
- * it is asked for (the head of this page). INVALID: the dataset has no such field, or `column` is
- * NULL or does not say its size.
+ * field and name, a tensor's dtype and shape, and the dtype of numbers (0: the default of `dtype`).
+ * An IMAGE takes the loader's recipe, dtype and layout, and is not given a shape here; with a
+ * recipe it can be added to sluice_columns. The names live as long as the dataset. END: the field
+ * has no column, or only if it is asked for (the head of this page). INVALID: the dataset has no
+ * such field, or `column` is NULL or does not say its size.
  */
 SLUICE_API sluice_status sluice_dataset_natural_column(const sluice_dataset *dataset,
                                                        uint32_t field, sluice_column *column);
