@@ -2,6 +2,7 @@
 #include "coco_pictures.h"
 
 #include "annotated.h"
+#include "beside.h"
 #include "memory.h"
 #include "store.h"
 
@@ -15,8 +16,7 @@ static const char *const places[] = {"",          "images",      "*",        "..
                                      "../images", "../images/*", "images/*", ".."};
 
 enum { PLACES = sizeof(places) / sizeof(places[0]), SPLIT_BYTES = 256, NAMED = 160 };
-/* Images that are looked for: all of the first ones, and about so many of all. */
-enum { LOOKED_FOR = 64, SAMPLED = 1024 };
+enum { PLACE_BYTES = SPLIT_BYTES + 16 };
 
 /* "val2017" of "annotations/instances_val2017.json": what is between the last '_' and the dot. */
 static void find_split(const char *path, char split[SPLIT_BYTES])
@@ -31,22 +31,16 @@ static bool coco_pictures_has_file(const char *folder, sl_bytes name)
 {
     char path[SL_PATH_BYTES];
     sl_store_facts facts;
-    const bool absolute = name.data[0] == '/';
-    const int length = snprintf(path, sizeof(path), "%s/%.*s", absolute ? "" : folder,
-                                (int)name.size, (const char *)name.data);
-    return length > 0 && (size_t)length < sizeof(path) && sl_store_stat(path, &facts) == 0;
+    return sl_beside_path(path, folder, "", name, "") && sl_store_stat(path, &facts) == 0;
 }
 
-/* `place` with the split, and the folder that it means. */
-static bool name_place(const char *root, const char *way, const char *split, char *place,
-                       char folder[SL_PATH_BYTES])
+/* Writes a place with `star` for its star. */
+static void name_place(const char *pattern, const char *star, char place[PLACE_BYTES])
 {
-    const size_t before = strcspn(way, "*");
-    (void)snprintf(place, SPLIT_BYTES + 16, "%.*s%s", (int)before, way,
-                   way[before] == '*' ? split : "");
-    const int length =
-        snprintf(folder, SL_PATH_BYTES, "%s%s%s", root, place[0] != '\0' ? "/" : "", place);
-    return length > 0 && length < SL_PATH_BYTES;
+    const size_t before = strcspn(pattern, "*");
+    const bool has_star = pattern[before] == '*';
+    (void)snprintf(place, PLACE_BYTES, "%.*s%s%s", (int)before, pattern, has_star ? star : "",
+                   has_star ? pattern + before + 1 : "");
 }
 
 static sluice_status coco_pictures_refuse(const char *path, sl_bytes first, const char *split,
@@ -100,8 +94,8 @@ static bool has_segments(const sl_coco_opener *o, const char *place)
 {
     char folder[SL_PATH_BYTES];
     const int length = snprintf(folder, sizeof(folder), "%s/%s", o->own->root, place);
-    for (uint64_t i = 0; length < SL_PATH_BYTES && i < o->panoptic.of[1].rows && i < LOOKED_FOR;
-         i++) {
+    for (uint64_t i = 0;
+         length < SL_PATH_BYTES && i < o->panoptic.of[1].rows && i < SL_BESIDE_FIRST; i++) {
         sl_value name;
         (void)sl_side_columns_get(&o->panoptic, 1, i, &name);
         if (coco_pictures_has_file(folder, name.bytes)) {
@@ -116,10 +110,7 @@ static sluice_status find_segments(sl_coco_opener *o, sluice_error *error)
     char stem[SPLIT_BYTES];
     name_stem(o->path, stem);
     for (size_t i = 0; i < sizeof(segment_places) / sizeof(segment_places[0]); i++) {
-        const size_t before = strcspn(segment_places[i], "*");
-        const bool is_named = segment_places[i][before] == '*';
-        (void)snprintf(o->segments, sizeof(o->segments), "%.*s%s%s", (int)before, segment_places[i],
-                       is_named ? stem : "", is_named ? "/" : "");
+        name_place(segment_places[i], stem, o->segments);
         if (has_segments(o, o->segments)) {
             return SLUICE_OK;
         }
@@ -154,7 +145,7 @@ static sluice_status use_panoptic(sl_coco_opener *o, const char *place, sluice_e
 
 /* A place where pictures may be. */
 typedef struct coco_place {
-    char place[SPLIT_BYTES + 16]; /* from the folder of annotations */
+    char place[PLACE_BYTES]; /* from the folder of annotations */
     char folder[SL_PATH_BYTES];
 } coco_place;
 
@@ -168,13 +159,13 @@ static void list_places(const sl_coco_opener *o, coco_places *found)
 {
     find_split(o->path, found->split);
     for (size_t i = 0; i < PLACES; i++) {
-        char place[SPLIT_BYTES + 16];
         coco_place *next = &found->of[found->count];
-        if (name_place(o->own->root, places[i], found->split, place, next->folder) &&
-            sl_store_has_folder(next->folder)) {
-            memcpy(next->place, place, sizeof(place));
-            found->count++;
-        }
+        name_place(places[i], found->split, next->place);
+        const bool fits =
+            next->place[0] != '\0'
+                ? sl_path_join(next->folder, o->own->root, next->place)
+                : snprintf(next->folder, SL_PATH_BYTES, "%s", o->own->root) < SL_PATH_BYTES;
+        found->count += fits && sl_store_has_folder(next->folder);
     }
 }
 
@@ -207,12 +198,6 @@ static sluice_status find_by(sl_coco_opener *o, const coco_places *found, sl_byt
     return met ? refuse_place(own, o->path, name, error) : SLUICE_END;
 }
 
-/* All of the first images, then some of all. */
-static uint64_t next_looked_at(uint64_t image, uint64_t images)
-{
-    return image < LOOKED_FOR ? image + 1 : image + 1 + images / SAMPLED;
-}
-
 sluice_status sl_coco_find_pictures(sl_coco_opener *o, bool anywhere, sluice_error *error)
 {
     const uint64_t images = o->images.of[SL_COCO_IMAGE_FILE].rows;
@@ -222,7 +207,7 @@ sluice_status sl_coco_find_pictures(sl_coco_opener *o, bool anywhere, sluice_err
     }
     list_places(o, found);
     sluice_status status = SLUICE_END;
-    for (uint64_t i = 0; status == SLUICE_END && i < images; i = next_looked_at(i, images)) {
+    for (uint64_t i = 0; status == SLUICE_END && i < images; i = sl_beside_next(i, images)) {
         for (int is_short = 0; status == SLUICE_END && is_short < 2; is_short++) {
             o->short_urls = is_short == 1;
             if (is_short == 0 || o->image_counts[SL_COCO_IMAGE_FROM_URL] > 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mask_pairs.h"
 
+#include "beside.h"
 #include "error.h"
 #include "memory.h"
 
@@ -32,11 +33,11 @@ static sluice_status mask_add_keys(sl_mask_pairs *pairs, int kind, const char *p
                                    sluice_error *error)
 {
     const char *const *suffixes = pairs->places->names[kind].suffixes;
-    const size_t stem = sl_pair_stem(path);
+    const size_t stem = sl_beside_stem(path);
     const bool is_png = sl_ends_with(path, ".png") || sl_ends_with(path, ".PNG");
-    const bool is_gif = !sl_pair_is_picture(path);
+    const bool is_gif = !sl_beside_is_picture(path);
     for (uint32_t i = 0; i < SL_PAIR_SUFFIXES && suffixes[i] != NULL; i++) {
-        if (!sl_pair_ends(path, stem, suffixes[i])) {
+        if (!sl_beside_ends(path, stem, suffixes[i])) {
             continue;
         }
         if (!sl_grow(&pairs->keys[kind], &pairs->capacity[kind], pairs->count[kind] + 1,
@@ -77,7 +78,7 @@ sluice_status sl_mask_pairs_open(sl_mask_pairs *pairs, const sl_mask_places *pla
 {
     pairs->places = places;
     sluice_status status =
-        mask_list(&pairs->pictures, places, places->pictures, sl_pair_is_picture, error);
+        mask_list(&pairs->pictures, places, places->pictures, sl_beside_is_picture, error);
     for (int kind = 0; status == SLUICE_OK && kind < SL_MASK_KINDS; kind++) {
         const char *folder = places->masks[kind];
         const bool shares = kind != SL_MASK && strcmp(folder, places->masks[SL_MASK]) == 0;
@@ -105,11 +106,11 @@ void sl_mask_pairs_close(sl_mask_pairs *pairs)
 
 const char *sl_mask_pairs_find(const sl_mask_pairs *pairs, int kind, const char *picture)
 {
-    const size_t stem = sl_pair_stem(picture);
+    const size_t stem = sl_beside_stem(picture);
     const size_t ending = strlen(pairs->places->names->picture);
     uint64_t low = 0;
     uint64_t high = pairs->count[kind];
-    if (ending > 0 && !sl_pair_ends(picture, stem, pairs->places->names->picture)) {
+    if (ending > 0 && !sl_beside_ends(picture, stem, pairs->places->names->picture)) {
         return NULL;
     }
     while (low < high) {
@@ -145,7 +146,7 @@ const char *sl_mask_pairs_picture(const sl_mask_pairs *pairs, const char *stem)
         if (strncmp(path, stem, bytes) != 0) {
             return NULL;
         }
-        if (sl_pair_stem(path) == bytes) {
+        if (sl_beside_stem(path) == bytes) {
             return path;
         }
     }

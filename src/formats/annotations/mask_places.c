@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mask_places.h"
 
+#include "beside.h"
 #include "voc_files.h"
 
 #include <limits.h>
@@ -40,7 +41,7 @@ static const char *const mask_ends[] = {"_masks", "_mask", "annot", "_labels"};
 
 bool sl_mask_is_named(const char *name)
 {
-    return sl_pair_is_picture(name) ||
+    return sl_beside_is_picture(name) ||
            (strrchr(name, '.') != NULL && strcasecmp(strrchr(name, '.'), ".gif") == 0);
 }
 
@@ -103,7 +104,7 @@ static bool try_instead(sl_mask_places *places, const char *path, const char *at
                         const char *other, const sl_pair_kind *names)
 {
     char masks[SL_PATH_BYTES];
-    return sl_pair_swap(path, at, bytes, other, places->root, masks) &&
+    return sl_beside_swap(path, at, bytes, other, places->root, masks) &&
            try_names(places, at, masks, names, true);
 }
 
@@ -156,18 +157,15 @@ static bool try_ends(sl_mask_places *places, const char *path)
 
 static bool mask_find_beside(sl_mask_places *places, const char *path)
 {
+    const char *at;
     size_t end = strlen(path);
     bool found = false;
     while (!found && end > 0) {
-        size_t begin = end;
-        while (begin > 0 && path[begin - 1] != '/') {
-            begin--;
-        }
-        found = end > begin && try_component(places, path, path + begin, end - begin);
-        end = begin > 0 ? begin - 1 : 0;
+        const size_t bytes = sl_beside_component(path, &end, &at);
+        found = bytes > 0 && try_component(places, path, at, bytes);
     }
     found = found || try_ends(places, path);
-    return found && (places->deep || !sl_pair_has_folders(path));
+    return found && (places->deep || !sl_beside_has_folders(path));
 }
 
 /* ---- a list ---- */
@@ -202,12 +200,8 @@ bool sl_mask_places_find(sl_look *look, sl_mask_places *places)
     char clean[SL_PATH_BYTES];
     char real[SL_PATH_BYTES];
     *places = (sl_mask_places){.deep = false};
-    int length = snprintf(clean, sizeof(clean), "%s", path);
-    if (length <= 0 || (size_t)length >= sizeof(clean)) {
+    if (!sl_beside_clean(path, clean)) {
         return false;
-    }
-    while (length > 1 && clean[length - 1] == '/') {
-        clean[--length] = '\0';
     }
     if (!sl_look_is_folder(look)) {
         return mask_find_of_list(places, look);

@@ -3,6 +3,7 @@
  * Folders of pictures beside folders of label masks: a sample is a picture and its mask, which are
  * read together. The dataset itself is listed.h's; one thread opens it.
  */
+#include "beside.h"
 #include "listed.h"
 #include "mask_pairs.h"
 #include "meanings.h"
@@ -118,7 +119,7 @@ static sluice_status masks_check(const opener *o, sluice_error *error)
     const char *first = NULL;
     for (uint64_t i = 0; i < o->count; i++) {
         const char *mask = sl_mask_pairs_find(&o->pairs, SL_MASK, o->chosen[i]);
-        if (mask != NULL && !sl_pair_is_picture(mask)) {
+        if (mask != NULL && !sl_beside_is_picture(mask)) {
             return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
                                  "the mask \"%.256s\" is a GIF, which is not decoded: make PNGs of "
                                  "such masks",
@@ -187,7 +188,7 @@ static bool masks_have(const opener *o, int kind)
     bool found = false;
     for (uint64_t i = 0; i < o->count && !found; i++) {
         const char *mask = sl_mask_pairs_find(&o->pairs, kind, o->chosen[i]);
-        found = mask != NULL && sl_pair_is_picture(mask);
+        found = mask != NULL && sl_beside_is_picture(mask);
     }
     return found;
 }
@@ -236,7 +237,7 @@ static sluice_status masks_keep_sample(opener *o, const char *picture, sluice_er
     for (uint32_t i = 1; status == SLUICE_OK && i < o->own->side.count; i++) {
         const int kind = (int)(o->what[o->own->source[i]] - MASK);
         const char *mask = sl_mask_pairs_find(&o->pairs, kind, picture);
-        sl_value value = {.present = mask != NULL && sl_pair_is_picture(mask)};
+        sl_value value = {.present = mask != NULL && sl_beside_is_picture(mask)};
         if (value.present) {
             status = masks_check_path(o, o->places.masks[kind], mask, path, error);
             value.bytes = (sl_bytes){(const uint8_t *)path, strlen(path)};

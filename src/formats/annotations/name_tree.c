@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "name_tree.h"
 
+#include "beside.h"
 #include "error.h"
 #include "hidden.h"
 #include "inode_set.h"
 #include "memory.h"
-#include "pair_look.h"
 #include "seen_names.h"
 #include "splits.h"
 #include "store.h"
@@ -73,7 +73,7 @@ static void name_tree_omit(const maker *m, const char *reason, const char *path,
 /* An image of a kind that is not read would have been a sample. */
 static void omit_file(const maker *m, const char *path)
 {
-    if (sl_pair_is_image(path) && !sl_pair_is_picture(path)) {
+    if (sl_beside_is_image(path) && !sl_beside_is_picture(path)) {
         name_tree_omit(m, "images of kinds that are not read", path, SL_OMITTED_IMAGES);
     } else if (m->tree->others != NULL && (m->tree->passes == NULL || !m->tree->passes(path))) {
         name_tree_omit(m, m->tree->others, path, SL_OMITTED_THINGS);

@@ -31,13 +31,6 @@ typedef struct sl_pair {
 
 bool sl_pair_is(const sl_pair *pair);
 
-/* Takes a path apart at its component of `bytes` at `at`: `root` is what is before it, `others`
- * what is from there on, with `other` in the component's place. False: it is too long. */
-bool sl_pair_swap(const char *path, const char *at, size_t bytes, const char *other,
-                  char root[SL_PATH_BYTES], char others[SL_PATH_BYTES]);
-/* Whether there are folders in one: pictures in these are of classes. */
-bool sl_pair_has_folders(const char *path);
-
 /*
  * What is looked at while a dataset is opened decides what it is: so between these two nothing that
  * does not answer is taken for what is not there. `end` has the status of what was done between,
@@ -49,14 +42,5 @@ typedef struct sl_pair_search {
 } sl_pair_search;
 void sl_pair_search_begin(sl_pair_search *search);
 sluice_status sl_pair_search_end(sl_pair_search *search, sluice_status status, sluice_error *error);
-
-/* Whether it is a picture, as those of folders are. */
-bool sl_pair_is_picture(const char *name);
-/* Whether it is called like an image of any kind, even one that is not read. */
-bool sl_pair_is_image(const char *name);
-/* Bytes of a file's path without its extension. */
-size_t sl_pair_stem(const char *path);
-/* Whether those bytes of a path, in its last part, end with `suffix`, behind something. */
-bool sl_pair_ends(const char *path, size_t bytes, const char *suffix);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unlisted.h"
 
+#include "beside.h"
 #include "hidden.h"
 #include "memory.h"
-#include "pair_look.h"
 #include "store.h"
 
 #include <stdio.h>
@@ -108,7 +108,7 @@ static sluice_status see_entry(void *ctx, const sl_store_entry *entry, sluice_er
     (void)error;
     const unlisted_look *look = ctx;
     if (entry->kind != SL_ENTRY_FOLDER && entry->kind != SL_ENTRY_OTHER &&
-        !sl_name_is_hidden(entry->name) && sl_pair_is_image(entry->name) &&
+        !sl_name_is_hidden(entry->name) && sl_beside_is_image(entry->name) &&
         !is_listed(look, entry->name)) {
         sl_omit(&look->own->base.omissions, SL_OMITTED_IMAGES,
                 "images that the annotations do not list", entry->name);

@@ -5,6 +5,7 @@
  * read by several threads; until all are, an object takes 24 bytes.
  */
 #include "annotated.h"
+#include "beside.h"
 #include "listed_classes.h"
 #include "meanings.h"
 #include "memory.h"
@@ -21,9 +22,6 @@
 #include <string.h>
 
 #define STAGE "dataset"
-
-/* Pictures that are looked for: all of the first ones, and about so many of all. */
-enum { LOOKED_FOR = 64, SAMPLED = 1024 };
 
 enum {
     PICTURE,
@@ -259,7 +257,7 @@ static sluice_status voc_find_masks(opener *o, sluice_error *error)
 static const char *voc_find_place(const opener *o)
 {
     char picture[SL_PATH_BYTES];
-    for (uint32_t i = 0; i < o->count; i += i < LOOKED_FOR ? 1 : 1 + o->count / SAMPLED) {
+    for (uint32_t i = 0; i < o->count; i = (uint32_t)sl_beside_next(i, o->count)) {
         for (uint32_t k = 0; k < SL_VOC_PLACES; k++) {
             if (sl_voc_files_picture(&o->files, i, page_of(o, i)->filename, sl_voc_places[k],
                                      picture)) {

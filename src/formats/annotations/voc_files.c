@@ -4,14 +4,13 @@
  */
 #include "voc_files.h"
 
+#include "beside.h"
 #include "boundary.h"
 #include "error.h"
 #include "file_set.h"
 #include "foreign.h"
 #include "hidden.h"
-#include "media.h"
 #include "memory.h"
-#include "pair_look.h"
 #include "store.h"
 #include "text_file.h"
 #include "yolo_paths.h"
@@ -62,16 +61,9 @@ typedef struct xml_look {
 /* Whether a picture is beside an annotation. */
 static bool has_picture_beside(const xml_look *l, const char *name)
 {
-    const char *extension;
-    char path[SL_PATH_BYTES];
-    bool found = false;
-    for (uint32_t i = 0; !found && (extension = sl_media_extension(i, SL_MEDIA_IN_FOLDERS)) != NULL;
-         i++) {
-        const int length = snprintf(path, sizeof(path), "%s/%.*s.%s", l->folder,
-                                    (int)sl_pair_stem(name), name, extension);
-        found = length > 0 && length < SL_PATH_BYTES && sl_store_has_file(path);
-    }
-    return found;
+    char found[SL_PATH_BYTES];
+    const sl_bytes stem = {(const uint8_t *)name, sl_beside_stem(name)};
+    return sl_beside_find_image(l->folder, "", stem, SL_BESIDE_SMALL, found);
 }
 
 /* Nothing, or a pointer: reading it says so. */
@@ -164,23 +156,20 @@ static bool write_page(const char *folder, const char *name, voc_naming how,
                        char path[SL_PATH_BYTES])
 {
     name = how == VOC_PATH ? sl_path_name(name) : name;
-    const size_t bytes = how != VOC_NAMED ? sl_pair_stem(name) : strlen(name);
-    const bool absolute = name[0] == '/';
-    const int length = snprintf(path, SL_PATH_BYTES, "%s%s%.*s" EXTENSION, absolute ? "" : folder,
-                                absolute ? "" : "/", (int)bytes, name);
-    return length > 0 && length < SL_PATH_BYTES;
+    const size_t bytes = how != VOC_NAMED ? sl_beside_stem(name) : strlen(name);
+    return sl_beside_path(path, folder, "", (sl_bytes){(const uint8_t *)name, bytes}, EXTENSION);
 }
 
 /* The way in which a name is that of an annotation: the first by which there is one. */
 static voc_naming find_naming(const char *folder, const char *name)
 {
     char path[SL_PATH_BYTES];
-    for (int how = VOC_NAMED; sl_pair_is_image(name) && how <= VOC_PATH; how++) {
+    for (int how = VOC_NAMED; sl_beside_is_image(name) && how <= VOC_PATH; how++) {
         if (write_page(folder, name, (voc_naming)how, path) && sl_store_has_file(path)) {
             return (voc_naming)how;
         }
     }
-    return sl_pair_is_image(name) ? VOC_PICTURE : VOC_NAMED;
+    return sl_beside_is_image(name) ? VOC_PICTURE : VOC_NAMED;
 }
 
 bool sl_voc_files_list_has(const char *list, const char *name)
@@ -368,41 +357,8 @@ sl_bytes sl_voc_files_name(const sl_voc_files *files, uint32_t number)
 static bool voc_files_is_file(const sl_voc_files *files, const char *place, const char *picture)
 {
     char path[SL_PATH_BYTES];
-    const bool absolute = picture[0] == '/';
-    const int length =
-        absolute ? snprintf(path, sizeof(path), "%s", picture)
-                 : snprintf(path, sizeof(path), "%s/%s/%s", files->folder, place, picture);
-    return length > 0 && (size_t)length < sizeof(path) && sl_store_has_file(path);
-}
-
-static void write_name(sl_bytes name, const char *extension, bool capitals,
-                       char picture[SL_PATH_BYTES])
-{
-    const int length = snprintf(picture, SL_PATH_BYTES, "%.*s.%s", (int)name.size,
-                                (const char *)name.data, extension);
-    for (int i = (int)name.size; capitals && i < length && i < SL_PATH_BYTES; i++) {
-        const char letter = picture[i];
-        picture[i] = (char)(letter >= 'a' && letter <= 'z' ? letter - 'a' + 'A' : letter);
-    }
-}
-
-/* The picture called by the annotation's name and an extension that pictures of folders have, in
- * small letters before capitals: the first that is there. */
-static bool find_by_extension(const sl_voc_files *files, uint32_t number, const char *place,
-                              char picture[SL_PATH_BYTES])
-{
-    const sl_bytes name = sl_voc_files_name(files, number);
-    const char *extension;
-    for (int capitals = 0; capitals < 2; capitals++) {
-        for (uint32_t i = 0; (extension = sl_media_extension(i, SL_MEDIA_IN_FOLDERS)) != NULL;
-             i++) {
-            write_name(name, extension, capitals == 1, picture);
-            if (voc_files_is_file(files, place, picture)) {
-                return true;
-            }
-        }
-    }
-    return false;
+    const sl_bytes name = {(const uint8_t *)picture, strlen(picture)};
+    return sl_beside_path(path, files->folder, place, name, "") && sl_store_has_file(path);
 }
 
 bool sl_voc_files_picture(const sl_voc_files *files, uint32_t number, const char *filename,
@@ -422,7 +378,7 @@ bool sl_voc_files_picture(const sl_voc_files *files, uint32_t number, const char
     if (may_be(files, filename) && voc_files_is_file(files, place, filename)) {
         return snprintf(picture, SL_PATH_BYTES, "%s", filename) < SL_PATH_BYTES;
     }
-    if (find_by_extension(files, number, place, picture)) {
+    if (sl_beside_find_image(files->folder, place, bytes, SL_BESIDE_ANY_CASE, picture)) {
         return true;
     }
     (void)snprintf(picture, SL_PATH_BYTES, "%.*s%s", length, name, own);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "yolo_files.h"
 
+#include "beside.h"
 #include "error.h"
 #include "memory.h"
 #include "name_tree.h"
@@ -61,7 +62,7 @@ static sluice_status yolo_add_folder(sl_yolo_files *files, const char *folder, b
     tree->omissions = &files->omissions;
     tree->others = "files of image folders that are not images";
     tree->passes = sl_yolo_are_beside(full) ? sl_yolo_is_label_named : NULL;
-    sluice_status status = sl_name_tree_open(tree, full, deep, sl_pair_is_picture, error);
+    sluice_status status = sl_name_tree_open(tree, full, deep, sl_beside_is_picture, error);
     if (status == SLUICE_OK && tree->count == 0) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, full, -1, "no picture is in it");
     }
@@ -90,7 +91,7 @@ static sluice_status take_list_line(sl_yolo_files *files, const picture_list *l,
     if (line[0] == '\0') {
         return SLUICE_OK;
     }
-    if (!sl_pair_is_picture(line)) {
+    if (!sl_beside_is_picture(line)) {
         return sl_error_file(
             error, SLUICE_CORRUPT, STAGE, 0, l->path, sl_text_file_offset(&l->file, line),
             "line %llu: \"%.256s\" is not the name of a picture", (unsigned long long)number, line);
@@ -274,7 +275,7 @@ static sluice_status yolo_open_split(sl_yolo_files *files, sluice_error *error)
     char full[SL_PATH_BYTES];
     sl_name_tree tree = {.count = 0};
     sluice_status status = sl_yolo_full(files, files->pictures, full)
-                               ? sl_name_tree_open(&tree, full, true, sl_pair_is_picture, error)
+                               ? sl_name_tree_open(&tree, full, true, sl_beside_is_picture, error)
                                : yolo_files_refuse(files, error, "the path is too long");
     status = status == SLUICE_OK ? sl_yolo_find_inner_split(files, &tree, path, error) : status;
     sl_name_tree_close(&tree);
@@ -334,7 +335,7 @@ sluice_status sl_yolo_files_open(sl_yolo_files *files, sluice_error *error)
 {
     char clean[SL_PATH_BYTES];
     sl_pair_search search;
-    if (!sl_yolo_clean_path(files->path, clean)) {
+    if (!sl_beside_clean(files->path, clean)) {
         return yolo_files_refuse(files, error, "the path is too long");
     }
     sl_pair_search_begin(&search);

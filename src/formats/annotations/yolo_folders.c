@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "yolo_folders.h"
 
+#include "beside.h"
 #include "error.h"
 #include "memory.h"
-#include "pair_look.h"
 #include "splits.h"
 #include "yolo_look.h"
 #include "yolo_paths.h"
@@ -21,7 +21,7 @@ enum { SPLITS_MAX = 64 };
 /* Whether there is an image of that stem, with any extension. */
 static bool tree_has_stem(const sl_name_tree *tree, const char *path)
 {
-    const size_t bytes = sl_pair_stem(path);
+    const size_t bytes = sl_beside_stem(path);
     uint64_t low = 0;
     uint64_t high = tree->count;
     while (low < high) {
@@ -33,7 +33,7 @@ static bool tree_has_stem(const sl_name_tree *tree, const char *path)
         }
     }
     for (; low < tree->count && strncmp(sl_name_tree_path(tree, low), path, bytes) == 0; low++) {
-        if (sl_pair_stem(sl_name_tree_path(tree, low)) == bytes) {
+        if (sl_beside_stem(sl_name_tree_path(tree, low)) == bytes) {
             return true;
         }
     }
@@ -131,7 +131,7 @@ sluice_status sl_yolo_count_labels(sl_yolo_files *files, const char *folder, boo
             continue;
         }
         if (images.text == NULL) {
-            status = sl_name_tree_open(&images, folder, deep, sl_pair_is_image, error);
+            status = sl_name_tree_open(&images, folder, deep, sl_beside_is_image, error);
         }
         if (status == SLUICE_OK && !tree_has_picture(&images, label, beside)) {
             omit_label(files, label);

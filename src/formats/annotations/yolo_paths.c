@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "yolo_paths.h"
 
+#include "beside.h"
 #include "foreign.h"
 #include "memory.h"
 #include "pair_look.h"
@@ -85,7 +86,7 @@ bool sl_yolo_first_picture(sl_look *look, char name[SL_PATH_BYTES])
     }
     memmove(name, line, length);
     name[length] = '\0';
-    return length > 0 && sl_pair_is_picture(name);
+    return length > 0 && sl_beside_is_picture(name);
 }
 
 bool sl_yolo_list_has(const char *path, const char *name, bool label)
@@ -122,7 +123,7 @@ bool sl_yolo_label_of(const char *picture, char label[SL_PATH_BYTES])
     const size_t after = images != NULL ? before + strlen(from) : 0;
     const int length = snprintf(label, SL_PATH_BYTES, "%.*s%s%.*s.txt", (int)before, picture,
                                 images != NULL ? "/labels/" : "",
-                                (int)(sl_pair_stem(picture) - after), picture + after);
+                                (int)(sl_beside_stem(picture) - after), picture + after);
     return length > 0 && length < SL_PATH_BYTES;
 }
 
@@ -168,21 +169,17 @@ static bool is_likely_pair(const sl_yolo_files *files, bool deep)
 /* A folder below the last one that is called images. */
 static bool find_images(sl_yolo_files *files, const char *path)
 {
+    const char *at;
     size_t end = strlen(path);
     while (end > 0) {
-        size_t begin = end;
-        while (begin > 0 && path[begin - 1] != '/') {
-            begin--;
-        }
-        if (end - begin == strlen("images") && strncmp(path + begin, "images", end - begin) == 0) {
-            const int length = snprintf(files->pictures, SL_PATH_BYTES, "%s", path + begin);
+        const size_t bytes = sl_beside_component(path, &end, &at);
+        if (bytes == strlen("images") && strncmp(at, "images", bytes) == 0) {
+            const int length = snprintf(files->pictures, SL_PATH_BYTES, "%s", at);
             return length < SL_PATH_BYTES &&
-                   sl_pair_swap(path, path + begin, end - begin, "labels", files->root,
-                                files->labels) &&
-                   !sl_pair_has_folders(path) &&
+                   sl_beside_swap(path, at, bytes, "labels", files->root, files->labels) &&
+                   !sl_beside_has_folders(path) &&
                    (yolo_is_pair(files, false) || is_likely_pair(files, false));
         }
-        end = begin > 0 ? begin - 1 : 0;
     }
     return false;
 }
@@ -198,18 +195,6 @@ bool sl_yolo_find_folder(sl_yolo_files *files, const char *path, bool *deep)
             !has_annotations(path) && (yolo_is_pair(files, true) || is_likely_pair(files, true));
     return *deep || find_images(files, path) ||
            (path[0] != '/' && sl_store_real_path(path, real) == 0 && find_images(files, real));
-}
-
-bool sl_yolo_clean_path(const char *path, char clean[SL_PATH_BYTES])
-{
-    int length = snprintf(clean, SL_PATH_BYTES, "%s", path);
-    if (length <= 0 || length >= SL_PATH_BYTES) {
-        return false;
-    }
-    while (length > 1 && clean[length - 1] == '/') {
-        clean[--length] = '\0';
-    }
-    return true;
 }
 
 /* Whether pictures or labels are in a folder, or in one of its splits. */
@@ -265,7 +250,7 @@ bool sl_yolo_files_probe(sl_look *look)
     char yaml[SL_PATH_BYTES];
     bool deep;
     sl_yolo_files *files;
-    if (!sl_yolo_clean_path(path, clean)) {
+    if (!sl_beside_clean(path, clean)) {
         return false;
     }
     if (!sl_look_is_folder(look)) {

@@ -10,8 +10,6 @@
 
 #include "yolo_files.h"
 
-/* Without slashes at its end. False: it is empty, or too long. */
-bool sl_yolo_clean_path(const char *path, char clean[SL_PATH_BYTES]);
 /* By its name. */
 bool sl_yolo_is_yaml_named(const char *name);
 /* A YAML of a folder, data.yaml mostly, if it says what YOLO's do; its path. */

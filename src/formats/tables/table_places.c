@@ -2,6 +2,7 @@
 /* Tries the names of a table's first rows against the files that there are. */
 #include "table_places.h"
 
+#include "beside.h"
 #include "error.h"
 #include "hidden.h"
 #include "media.h"
@@ -33,11 +34,9 @@ static bool exists(const places *p, const char *folder, const char *name, const 
 {
     char path[SL_PATH_BYTES];
     const bool absolute = name[0] == '/';
-    const int length = absolute ? snprintf(path, sizeof(path), "%s%s", name, suffix)
-                                : snprintf(path, sizeof(path), "%s/%s%s%s%s", p->root, folder,
-                                           folder[0] != '\0' ? "/" : "", name, suffix);
-    return name[0] != '\0' && length > 0 && (size_t)length < sizeof(path) &&
-           !(absolute && folder[0] != '\0') && sl_store_has_file(path);
+    const sl_bytes bytes = {(const uint8_t *)name, strlen(name)};
+    return bytes.size > 0 && !(absolute && folder[0] != '\0') &&
+           sl_beside_path(path, p->root, folder, bytes, suffix) && sl_store_has_file(path);
 }
 
 static bool table_places_is_picture(const char *name)
