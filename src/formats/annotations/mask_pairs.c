@@ -130,25 +130,5 @@ const char *sl_mask_pairs_find(const sl_mask_pairs *pairs, int kind, const char 
 
 const char *sl_mask_pairs_picture(const sl_mask_pairs *pairs, const char *stem)
 {
-    const size_t bytes = strlen(stem);
-    uint64_t low = 0;
-    uint64_t high = pairs->pictures.count;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (strncmp(sl_name_tree_path(&pairs->pictures, middle), stem, bytes) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (; low < pairs->pictures.count; low++) {
-        const char *path = sl_name_tree_path(&pairs->pictures, low);
-        if (strncmp(path, stem, bytes) != 0) {
-            return NULL;
-        }
-        if (sl_beside_stem(path) == bytes) {
-            return path;
-        }
-    }
-    return NULL;
+    return sl_name_tree_find_stem(&pairs->pictures, stem, strlen(stem));
 }

@@ -167,6 +167,26 @@ void sl_name_tree_close(sl_name_tree *tree)
     *tree = (sl_name_tree){.count = 0};
 }
 
+const char *sl_name_tree_find_stem(const sl_name_tree *tree, const char *path, size_t bytes)
+{
+    uint64_t low = 0;
+    uint64_t high = tree->count;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (strncmp(sl_name_tree_path(tree, middle), path, bytes) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < tree->count && strncmp(sl_name_tree_path(tree, low), path, bytes) == 0; low++) {
+        if (sl_beside_stem(sl_name_tree_path(tree, low)) == bytes) {
+            return sl_name_tree_path(tree, low);
+        }
+    }
+    return NULL;
+}
+
 sluice_status sl_name_tree_check_splits(const sl_name_tree *tree, const char *path,
                                         const char *root, const char *folder, sluice_error *error)
 {

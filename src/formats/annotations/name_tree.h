@@ -34,6 +34,9 @@ sluice_status sl_name_tree_open(sl_name_tree *tree, const char *folder, bool dee
                                 bool (*takes)(const char *name), sluice_error *error);
 void sl_name_tree_close(sl_name_tree *tree); /* of all zero is fine */
 
+/* The first file of that path without its extension, of which `path` gives `bytes`; NULL: none. */
+const char *sl_name_tree_find_stem(const sl_name_tree *tree, const char *path, size_t bytes);
+
 /* INVALID where the files are in folders of several splits: those of training and of testing are
  * not to be one dataset by mistake. `path` is named, and ROOT/FOLDER/SPLIT as what to open. */
 sluice_status sl_name_tree_check_splits(const sl_name_tree *tree, const char *path,

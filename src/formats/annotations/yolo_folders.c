@@ -21,23 +21,7 @@ enum { SPLITS_MAX = 64 };
 /* Whether there is an image of that stem, with any extension. */
 static bool tree_has_stem(const sl_name_tree *tree, const char *path)
 {
-    const size_t bytes = sl_beside_stem(path);
-    uint64_t low = 0;
-    uint64_t high = tree->count;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (strncmp(sl_name_tree_path(tree, middle), path, bytes) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (; low < tree->count && strncmp(sl_name_tree_path(tree, low), path, bytes) == 0; low++) {
-        if (sl_beside_stem(sl_name_tree_path(tree, low)) == bytes) {
-            return true;
-        }
-    }
-    return false;
+    return sl_name_tree_find_stem(tree, path, sl_beside_stem(path)) != NULL;
 }
 
 /* Whether a label in the folder of pictures is that of one of them: that of a/images/b.jpg is
