@@ -4,7 +4,9 @@
  *
  * Purpose: one table of the things that people find under another name: a Git LFS pointer, an HTML
  * page, an archive, text in another encoding. Readers name the thing and say what to do, instead of
- * reporting damage. Threads: pure. Memory: none.
+ * reporting damage. The file may be anything, so text in UTF-16 or UTF-32 is named only by a mark
+ * with a letter behind it, or by four letters; text_file.h reads files that are known to be texts.
+ * Threads: pure. Memory: none.
  */
 #ifndef SL_FOREIGN_H
 #define SL_FOREIGN_H

@@ -20,7 +20,9 @@
 
 /* Whether a name is that of an image that a folder's sample can be. */
 bool sl_beside_is_picture(const char *name);
-/* Whether a name is that of an image of any kind, including kinds that are not read. */
+/* Whether a name is that of an image of any kind, including kinds that are not read. Tables ask
+ * sl_media_names_picture, which knows more kinds but not .dcm: how many files are counted as left
+ * out depends on either list. */
 bool sl_beside_is_image(const char *name);
 /* Length of a path without its extension. */
 size_t sl_beside_stem(const char *path);

@@ -4,6 +4,9 @@
  *
  * Purpose: readers of labels and lists parse UTF-8. A byte order mark of UTF-8 is skipped; a text
  * in UTF-16 or UTF-32 is refused by the name of its encoding, never taken for something else.
+ * foreign.h names encodings, too, but of files that may be anything, and asks for more evidence,
+ * because numbers also begin with such bytes. Here the file is known to be a text: a mark alone, or
+ * one or two wide letters, are enough. Everything else that is not a text is left to foreign.h.
  * Threads: pure. Ownership: sl_text_file_close.
  */
 #ifndef SL_TEXT_FILE_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counts the images of a folder that a list in it leaves out. Names are compared by their hashes;
- * folders are walked, links to folders are not followed.
+ * folders are walked, links to folders are not followed. annotations/unlisted.h does this for
+ * annotations, which say nothing about folders without an image that they list.
  */
 #include "folder_lists.h"
 

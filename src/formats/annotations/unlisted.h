@@ -4,7 +4,10 @@
  *
  * Purpose: a picture in the folder of the pictures that no annotation names is not part of the
  * dataset, which is counted as left out. Folders are listed once each, whatever
- * paths they have; nothing is opened. Memory: 48 bytes a picture while it works. Threads: pure.
+ * paths they have; nothing is opened. formats/folder_unlisted.c differs: a list in a folder of
+ * images is about the whole tree below it, while annotations may list few of the folders that
+ * exist, and by links or absolute paths, so only folders with an image that is listed are searched.
+ * Memory: 48 bytes a picture while it works. Threads: pure.
  */
 #ifndef SL_UNLISTED_H
 #define SL_UNLISTED_H
