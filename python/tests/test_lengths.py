@@ -125,6 +125,30 @@ def test_fields_and_arrays_are_the_same(data):
             assert batches_of(own) == batches
 
 
+def test_lengths_are_of_whole_tensors_where_parts_are_cut_out(tmp_path):
+    count = 12
+    with sluice.Writer(tmp_path / "packed", {"id": "int", "rows": ("tensor", "uint8", (0, 64))}) as writer:
+        for i in range(count):
+            writer.add(id=i, rows=numpy.full((2048 + 64 * (count - i), 64), i, "uint8"))
+    part = {"rows": C.Tensor("rows", shape=(32, 64), part="random")}
+    for resident in (1 << 20, 1 << 30):  # parts of samples are read; all of them
+        with sluice.Loader(tmp_path / "packed", 4, columns=part, lengths="rows", resident_bytes=resident) as own:
+            assert [int(row[0, 0]) for batch in own for row in batch["rows"].numpy()] == list(range(count))[::-1]
+        with sluice.Loader(tmp_path / "packed", 4, shuffle=True, columns=part, weights="id", resident_bytes=resident) as own:
+            assert len(own) == 3
+
+
+def test_the_index_gives_labels_without_the_images(tmp_path):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        for i in range(4):
+            Image.new("RGB", (8, 8)).save(tmp_path / name / f"{i}.png")
+    opened = sluice.Dataset(tmp_path)
+    (tmp_path / "b" / "3.png").unlink()
+    with sluice.Loader(opened, 4, columns={"label": C.Number("label")}, lengths="label", on_bad_sample="mask") as own:
+        assert [batch["label"].tolist() for batch in own][0] == [0, 0, 0, 0]
+
+
 def test_aspect_ratios(tmp_path):
     """Of torchvision's detection references: batches of images of one orientation, but where groups meet."""
     sizes = [(30, 60) if i % 3 else (60, 30) for i in range(120)]

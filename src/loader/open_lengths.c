@@ -63,7 +63,7 @@ static sluice_status open_lengths(const sl_loader_opening *opening, sl_loader_or
     }
     sluice_status status = sl_order_check(opening, SL_OPTION("lengths"), true, error);
     if (status == SLUICE_OK) {
-        status = sl_sample_values_read(&given, opening->loader->dataset, &lengths, error);
+        status = sl_sample_values_read(&given, opening->whole, &lengths, error);
     }
     if (status == SLUICE_OK) {
         status = make_length_order(opening, order, lengths, error);

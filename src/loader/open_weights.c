@@ -62,7 +62,7 @@ static sluice_status open_weights(const sl_loader_opening *opening, sl_loader_or
     }
     sluice_status status = sl_order_check(opening, SL_OPTION("weights"), false, error);
     if (status == SLUICE_OK) {
-        status = sl_sample_values_read(&given, opening->loader->dataset, &weights, error);
+        status = sl_sample_values_read(&given, opening->whole, &weights, error);
     }
     if (status == SLUICE_OK) {
         status = make_weighted_order(opening, order, weights, error);

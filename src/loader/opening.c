@@ -145,6 +145,7 @@ static sluice_status cut_parts(sl_loader_opening *opening, sluice_error *error)
     sluice_loader *loader = opening->loader;
     sl_subvolumes taken = {.seed = loader->config.options.seed};
     sl_dataset *cut = NULL;
+    opening->whole = loader->dataset; /* which a cut keeps open */
     if (opening->asked->whole_samples != 0 || loader->dataset->info.front_to_back != 0 ||
         opening->asked->shuffle == SLUICE_SHUFFLE_SHARDS ||
         !sl_columns_take_parts(&loader->columns, &taken) ||

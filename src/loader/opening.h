@@ -18,6 +18,7 @@ struct sl_loader_opening {
     const sluice_loader_options *asked; /* the caller's; full-size */
     sluice_loader_options options;      /* the same, with defaults, since the first step */
     const sl_fault_config *fault;       /* NULL: none */
+    const sl_dataset *whole; /* the loader's dataset before parts of its tensors were cut out */
 };
 
 /* Opens what `opening` asks for in its loader, which is zeroed except for its dataset, locks and

@@ -38,9 +38,36 @@ static double number_of_value(const value_reader *r, const sl_value *value)
     return elements;
 }
 
+/* Takes the number from the index, where a sample's file holds nothing else than its image. */
+static bool take_from_index(const value_reader *r, uint64_t index)
+{
+    const sluice_field_type type = r->dataset->fields[r->field].type;
+    sl_sample sample;
+    sl_values values;
+    sluice_error error;
+    if ((type != SLUICE_FIELD_INT && type != SLUICE_FIELD_FLOAT) ||
+        sl_dataset_find(r->dataset, index, &sample, &error) != SLUICE_OK ||
+        sample.place.bytes > 0 || sample.files > 0) {
+        return false;
+    }
+    memset(&values.buffers, 0, sizeof(values.buffers));
+    sl_values_begin(&values, UINT64_C(1) << r->field);
+    const bool found =
+        sl_dataset_unpack(r->dataset, &sample, (sl_bytes){NULL, 0}, &values, &error) == SLUICE_OK &&
+        values.of[r->field].present;
+    if (found) {
+        r->values[index] = number_of_value(r, &values.of[r->field]);
+    }
+    sl_values_end(&values);
+    return found;
+}
+
 static sluice_status read_value(const value_reader *r, uint64_t index, sluice_error *error)
 {
     sl_stored_sample *stored = NULL;
+    if (take_from_index(r, index)) {
+        return SLUICE_OK;
+    }
     const sluice_status status =
         sl_dataset_read_sample(r->dataset, index, UINT64_C(1) << r->field, &stored, error);
     if (status != SLUICE_OK) {
@@ -119,7 +146,8 @@ static sluice_status check_given(const sl_sample_values *given, uint64_t samples
 {
     if ((given->array == NULL) != (given->count == 0)) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "option %s needs the number of its values, and vice versa",
+                            "option %s needs an array and the number of its values: one of "
+                            "them is missing, or the array is empty",
                             given->option);
     }
     if (given->array != NULL && given->field != NULL) {

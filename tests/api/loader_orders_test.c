@@ -187,7 +187,7 @@ TEST(what_is_refused)
     expect_refused(&options, "option weights: sample 4 has weight -2");
     options = by_lengths();
     options.lengths = NULL;
-    expect_refused(&options, "option lengths needs the number of its values");
+    expect_refused(&options, "option lengths needs an array and the number of its values");
     options.length_count = 0;
     options.length_field = "image";
     options.shuffle = SLUICE_SHUFFLE_BLOCK;
