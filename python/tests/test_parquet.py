@@ -5,6 +5,8 @@ import itertools
 import json
 import pathlib
 import struct
+import subprocess
+import sys
 
 import numpy
 import parquets
@@ -915,3 +917,11 @@ def test_what_cannot_be_read(tmp_path, monkeypatch):
     parquets.write(tmp_path / "none.parquet", {"x": Column("int32", [])})
     with pytest.raises(sluice.InvalidError, match="no row"):
         sluice.Dataset(tmp_path / "none.parquet")
+
+
+def test_many_files_with_few_descriptors(tmp_path):
+    for i in range(80):
+        parquets.write(tmp_path / f"{i:03}.parquet", {"a": parquets.Column("int64", [i])})
+    few = "import resource, sys, sluice; resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48)); print(len(sluice.Dataset(sys.argv[1])))"
+    done = subprocess.run([sys.executable, "-c", few, tmp_path], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("80\n", "")

@@ -15,7 +15,8 @@ static bool make_space_for(sl_kept_listing *listing, size_t more)
     if (wanted <= listing->capacity) {
         return true;
     }
-    const size_t capacity = wanted < BYTES_MIN ? BYTES_MIN : 2 * wanted;
+    const size_t twice = 2 * wanted < BYTES_MAX ? 2 * wanted : BYTES_MAX;
+    const size_t capacity = wanted < BYTES_MIN ? BYTES_MIN : twice;
     char *names = wanted <= BYTES_MAX ? sl_realloc_array(listing->names, capacity, 1) : NULL;
     if (names == NULL) {
         return false;

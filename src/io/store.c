@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* Of each place that is looked at. */
 enum { SAMPLE_BYTES = 4096, SAMPLE_PLACES = 3 };
@@ -247,7 +248,14 @@ sluice_status sl_open_file_open(sl_open_file *file, sl_file_name name, sluice_er
 
 bool sl_handle_may_stay(const sl_handle *handle, uint32_t number)
 {
-    return handle->fd < 0 || number < STAYING_MAX;
+    struct rlimit limit;
+    if (handle->fd < 0) {
+        return true;
+    }
+    /* A new descriptor is the lowest that is free: so all that stay, of any opening, are in the
+     * lower quarter. */
+    return number < STAYING_MAX && getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+           (rlim_t)handle->fd < limit.rlim_cur / 4;
 }
 
 sluice_status sl_open_file_check(const sl_open_file *file, sluice_error *error)

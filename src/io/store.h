@@ -199,7 +199,8 @@ typedef struct sl_open_file {
 /* IO. Close the handle. */
 sluice_status sl_open_file_open(sl_open_file *file, sl_file_name name, sluice_error *error);
 /* Whether the handle of file `number` may stay open from one step of opening a dataset to the next:
- * no more than 256 descriptors are kept that way. */
+ * no more than 256 descriptors are kept that way, and none from the upper three quarters of the
+ * process's limit. */
 bool sl_handle_may_stay(const sl_handle *handle, uint32_t number);
 /* IO: it is not the same any more. */
 sluice_status sl_open_file_check(const sl_open_file *file, sluice_error *error);
