@@ -320,6 +320,14 @@ static bool is_key(const sluice_option *option)
            option->offset != offsetof(sluice_column, field);
 }
 
+/* Boxes, points and instances have one dtype, which u8, the library's default, would not change. */
+static bool is_fixed(const sluice_option *option, int kind)
+{
+    return option->offset == offsetof(sluice_column, dtype) &&
+           (kind == SLUICE_COLUMN_BOXES || kind == SLUICE_COLUMN_POINTS ||
+            kind == SLUICE_COLUMN_INSTANCES);
+}
+
 bool column_key_get(uint32_t number, int kind, struct column_key *key)
 {
     *key = (struct column_key){.option = SLUICE_OPTION_INIT};
@@ -334,8 +342,8 @@ bool column_key_get(uint32_t number, int kind, struct column_key *key)
         sluice_option_get(SLUICE_OPTIONS_COLUMN, number - OWN_KEYS, option) != SLUICE_OK) {
         return false;
     }
-    key->is_taken =
-        is_key(option) && (option->kinds == 0 || (option->kinds & (UINT32_C(1) << kind)) != 0);
+    key->is_taken = is_key(option) && !is_fixed(option, kind) &&
+                    (option->kinds == 0 || (option->kinds & (UINT32_C(1) << kind)) != 0);
     snprintf(key->name, sizeof key->name, "%s",
              option->keyword != NULL ? option->keyword : option->name);
     for (char *at = key->name; (at = strchr(at, '_')) != NULL;) {
