@@ -469,8 +469,9 @@ static const sl_composer image_composer = {.canvas_bytes = image_canvas_bytes,
                                            .join = join_image,
                                            .finish = finish_image};
 
-static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_part_view parts,
-                                       sluice_error *error)
+/* A row of several members. */
+static sluice_status make_composed(const sl_column *column, sl_row *row, sl_part_view parts,
+                                   sluice_error *error)
 {
     image_member member = {.column = column,
                            .row = row,
@@ -480,6 +481,17 @@ static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_
                                     .profile = row->timed ? &row->profile : NULL,
                                     .work = &row->work}};
     return sl_composition_make(column, row, &image_composer, &member, error);
+}
+
+static sluice_status column_image_make(const sl_column *column, sl_row *row, sl_part_view parts,
+                                       sluice_error *error)
+{
+    sl_image view;
+    if (column->members > 1) {
+        return make_composed(column, row, parts, error);
+    }
+    const sluice_status status = decode_need(&row->draws[column->group].params, row, &view, error);
+    return status == SLUICE_OK ? sl_column_image_finish(column, row, parts, &view, error) : status;
 }
 
 static void column_image_blank(const sl_column *column, const sl_row_place *at, sl_part_view parts)

@@ -120,7 +120,9 @@ sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_vie
     if (row->member == 0) {
         row->absent = 0;
         begin_attempts(set, row);
-        sl_composition_begin(set, row);
+        if (set->members > 1) {
+            sl_composition_begin(set, row);
+        }
         row->work = (sl_work){.left = SL_WORK_LEAST, .stop = sl_decoder_stop(row->decoder)};
     }
     for (uint32_t i = 0; i < set->count; i++) {
@@ -140,7 +142,7 @@ sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_vie
             return status;
         }
     }
-    return sl_composition_end(set, row, parts, error);
+    return row->pastes != NULL ? sl_composition_end(set, row, parts, error) : SLUICE_OK;
 }
 
 void sl_columns_end(const sl_column_set *set, sl_row *row, sl_part_view parts)

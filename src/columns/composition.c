@@ -161,10 +161,9 @@ void sl_composition_close(const sl_column_set *set, sl_row *row)
 
 /* ---- each row ---- */
 
-/* Rows of one member each stay as open left them. */
 void sl_composition_begin(const sl_column_set *set, sl_row *row)
 {
-    for (uint32_t i = 0; set->members > 1 && i < set->count; i++) {
+    for (uint32_t i = 0; i < set->count; i++) {
         const sl_column *column = &set->columns[i];
         if (!column->leads) {
             continue;
@@ -206,7 +205,7 @@ sluice_status sl_composition_end(const sl_column_set *set, sl_row *row, sl_part_
                                  sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
-    for (uint32_t i = 0; i < set->count && row->pastes != NULL && status == SLUICE_OK; i++) {
+    for (uint32_t i = 0; i < set->count && status == SLUICE_OK; i++) {
         const sl_column *column = &set->columns[i];
         if (composition_pastes(column) && sl_composition_is_last(column, row)) {
             status = sl_row_blame(row, set->columns[column->objects].field_number,

@@ -60,13 +60,13 @@ void sl_composition_close(const sl_column_set *set, sl_row *row);
 /* Returns the most members of any row in that epoch. */
 uint32_t sl_columns_members(const sl_column_set *set, uint64_t epoch);
 
-/* Begins a row, before its first member. */
+/* Begins a row, before its first member. Rows of one member each stay as open left them. */
 void sl_composition_begin(const sl_column_set *set, sl_row *row);
 /* Names the member in the group's draw: its tile and its layer. */
 void sl_composition_place(const sl_column *lead, sl_row *row);
 /* Notes what was drawn for the member, whose boxes are moved. */
 sluice_status sl_composition_member(const sl_column *lead, sl_row *row, sluice_error *error);
-/* Ends groups that had their last member, when all columns are made of it. */
+/* Ends groups that had their last member, when all columns are made of it. Where row->pastes. */
 sluice_status sl_composition_end(const sl_column_set *set, sl_row *row, sl_part_view parts,
                                  sluice_error *error);
 

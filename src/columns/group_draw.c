@@ -151,7 +151,9 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
                               .group = lead->group,
                               .exact = row->exact,
                               .any_size = lead->request.sizes != SLUICE_SIZES_ONE};
-    sl_composition_place(lead, row);
+    if (lead->members > 1) {
+        sl_composition_place(lead, row);
+    }
     if (lead->bucketed) {
         draw->key.width = lead->set->buckets[row->at.bucket].width;
         draw->key.height = lead->set->buckets[row->at.bucket].height;
@@ -172,7 +174,7 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
             status = group_move_boxes(lead, row, &draw->params, &satisfied, error);
         }
     }
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && lead->members > 1) {
         status = sl_composition_member(lead, row, error);
     }
     sl_scratch_release(scratch, mark);

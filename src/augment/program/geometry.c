@@ -525,49 +525,57 @@ static sluice_status draw_border_to(sl_drawing *drawing, uint32_t left, uint32_t
 sluice_status sl_draw_crop(sl_drawing *drawing, int64_t x, int64_t y, uint32_t width,
                            uint32_t height, const uint8_t fill[3])
 {
-    const sluice_status status = draw_crop_to(drawing, x, y, width, height, fill);
-    return status == SLUICE_OK && drawing->twin != NULL
-               ? draw_crop_to(drawing->twin, x, y, width, height, fill)
-               : status;
+    sluice_status status = SLUICE_OK;
+    for (sl_drawing *to = drawing; to != NULL && status == SLUICE_OK; to = to->twin) {
+        status = draw_crop_to(to, x, y, width, height, fill);
+    }
+    return status;
 }
 
 sluice_status sl_draw_resize(sl_drawing *drawing, uint32_t width, uint32_t height,
                              sl_interpolation interpolation)
 {
-    const sluice_status status = geometry_resize_to(drawing, width, height, interpolation);
-    return status == SLUICE_OK && drawing->twin != NULL
-               ? geometry_resize_to(drawing->twin, width, height, interpolation)
-               : status;
+    sluice_status status = SLUICE_OK;
+    for (sl_drawing *to = drawing; to != NULL && status == SLUICE_OK; to = to->twin) {
+        status = geometry_resize_to(to, width, height, interpolation);
+    }
+    return status;
 }
 
 sluice_status sl_draw_flip(sl_drawing *drawing, bool vertical)
 {
-    const sluice_status status = draw_flip_to(drawing, vertical);
-    return status == SLUICE_OK && drawing->twin != NULL ? draw_flip_to(drawing->twin, vertical)
-                                                        : status;
+    sluice_status status = SLUICE_OK;
+    for (sl_drawing *to = drawing; to != NULL && status == SLUICE_OK; to = to->twin) {
+        status = draw_flip_to(to, vertical);
+    }
+    return status;
 }
 
 sluice_status sl_draw_warp(sl_drawing *drawing, const double matrix[9], uint32_t width,
                            uint32_t height, sl_interpolation interpolation, const uint8_t fill[3])
 {
-    const sluice_status status = draw_warp_to(drawing, matrix, width, height, interpolation, fill);
-    return status == SLUICE_OK && drawing->twin != NULL
-               ? draw_warp_to(drawing->twin, matrix, width, height, interpolation, fill)
-               : status;
+    sluice_status status = SLUICE_OK;
+    for (sl_drawing *to = drawing; to != NULL && status == SLUICE_OK; to = to->twin) {
+        status = draw_warp_to(to, matrix, width, height, interpolation, fill);
+    }
+    return status;
 }
 
 sluice_status sl_draw_tile(sl_drawing *drawing, const sl_tile *tile)
 {
-    const sluice_status status = draw_tile_to(drawing, tile);
-    return status == SLUICE_OK && drawing->twin != NULL ? draw_tile_to(drawing->twin, tile)
-                                                        : status;
+    sluice_status status = SLUICE_OK;
+    for (sl_drawing *to = drawing; to != NULL && status == SLUICE_OK; to = to->twin) {
+        status = draw_tile_to(to, tile);
+    }
+    return status;
 }
 
 sluice_status sl_draw_border(sl_drawing *drawing, uint32_t left, uint32_t top, uint32_t width,
                              uint32_t height, double mode)
 {
-    const sluice_status status = draw_border_to(drawing, left, top, width, height, mode);
-    return status == SLUICE_OK && drawing->twin != NULL
-               ? draw_border_to(drawing->twin, left, top, width, height, mode)
-               : status;
+    sluice_status status = SLUICE_OK;
+    for (sl_drawing *to = drawing; to != NULL && status == SLUICE_OK; to = to->twin) {
+        status = draw_border_to(to, left, top, width, height, mode);
+    }
+    return status;
 }

@@ -149,13 +149,15 @@ static uint64_t given_canvas(const sluice_augment *recipe, const sl_draw_key *ke
                                          : sl_recipe_canvas(recipe);
 }
 
+static bool has_canvas_limit(const sluice_augment *recipe, const sl_params *params)
+{
+    return recipe->canvas_pixels > 0 && sl_may_have_canvas(params);
+}
+
 static sluice_status check_canvases(const recipe_draw *draw, const sl_params *params,
                                     sluice_error *error)
 {
     const sluice_augment *recipe = draw->recipe;
-    if (recipe->canvas_pixels == 0 || !sl_may_have_canvas(params)) {
-        return SLUICE_OK;
-    }
     const sl_canvas_size canvas = sl_largest_canvas(params);
     const uint64_t pixels = (uint64_t)canvas.width * canvas.height;
     if (pixels <= recipe->canvas_pixels || pixels <= given_canvas(recipe, &draw->key)) {
@@ -194,7 +196,9 @@ static sluice_status end_labels(const recipe_draw *draw, sl_drawing *labels, slu
 {
     sl_drawing_end(labels);
     labels->params->layered = false; /* labels of a layer are brought to the output by themselves */
-    return check_canvases(draw, labels->params, error);
+    return has_canvas_limit(draw->recipe, labels->params)
+               ? check_canvases(draw, labels->params, error)
+               : SLUICE_OK;
 }
 
 sluice_status sl_draw_both(const sluice_augment *recipe, const sl_draw_key *key,
@@ -233,7 +237,7 @@ sluice_status sl_draw_both(const sluice_augment *recipe, const sl_draw_key *key,
     sluice_status status = draw_steps(&draw, 0, recipe->count);
     sl_drawing_end(&draw.drawing);
     assert(status != SLUICE_OK || has_size(recipe, key, programs[0]));
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && has_canvas_limit(recipe, programs[0])) {
         status = check_canvases(&draw, programs[0], error);
     }
     return status == SLUICE_OK && programs[1] != NULL ? end_labels(&draw, &labels, error) : status;
