@@ -7,8 +7,17 @@ export SLUICE_CUDA_DRIVER SLUICE_NVML
 SLUICE_CUDA_DRIVER=$(realpath "$2")
 SLUICE_NVML=$(realpath "$3")
 
+# The fake GPU is a thread: on a busy machine a step takes longer than it was calibrated for.
+run_calibrated() {
+    for _ in {1..20}; do
+        ! "$sluice" "$@" > out 2> err || return 0
+        grep -q "cannot be had" err || break
+    done
+    fail "sluice $*: $(cat err)"
+}
+
 "$sluice" synth photos --count 40 --classes 4 --size-scale 0.3 > /dev/null || fail synth
-run 0 bench photos --size 32 --batch 8 --device cuda:0 --step-ms 20 --steps 8 --repeats 1 --supply \
+run_calibrated bench photos --size 32 --batch 8 --device cuda:0 --step-ms 20 --steps 8 --repeats 1 --supply \
     --json --trace trace.json --report page.html
 json '.accelerator.emulated == false and (.accelerator.text | test("calibrated"))'
 json '.device == "cuda:0" and (.accelerator.step_ms / 20 - 1 | fabs) <= 0.02'
@@ -27,6 +36,6 @@ json '.device == "cuda:0" and .images == 80 and (.pinning | length) > 0'
 refuses 1 "sluice devices" bench photos --device cuda:7
 refuses 1 "cannot be had" bench photos --size 32 --batch 8 --device cuda:0 --step-ms 0.001
 # On demand, every column is copied, texts of any length too.
-run 0 bench photos --batch 8 --device cuda:0 --step-ms 20 --steps 8 --repeats 1 --json \
+run_calibrated bench photos --batch 8 --device cuda:0 --step-ms 20 --steps 8 --repeats 1 --json \
     --column label:number --column key:ragged,length=99
 json '.arms.synchronous.steps == 8 and .arms.synchronous.samples_per_s.median > 0'
