@@ -22,6 +22,7 @@ bool sl_crypto_add(void *context, const void *data, size_t bytes)
     return false;
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): as the other file has it
 size_t sl_crypto_end(void *context, unsigned char hash[SL_DIGEST_BYTES_MAX])
 {
     (void)context;

@@ -33,6 +33,7 @@ static void must(sluice_status status)
     }
 }
 
+// NOLINTNEXTLINE(readability-function-size): one step after the other
 void reference_row(const photo_folder *photos, const sluice_loader_options *options, uint64_t epoch,
                    uint64_t index, void *row)
 {
