@@ -342,10 +342,11 @@ def test_break_off_what_takes_long(tmp_path):
     assert next(iter(loader))["label"].tolist() == [1]
     loader.close()
     closed = time.process_time() - begin
+    begin = time.process_time()
     with load(data, 1, False, columns={"label": C.Number()}, stall_warn=1, stall_fail=1) as loader:
         assert labels(loader) == [1, 1]  # which takes longer than a read may, and gets on
         assert loader.stats()["reads_stalled"] == 0
-    assert closed < time.process_time() - begin
+    assert closed < (time.process_time() - begin) / 2
 
 
 def test_epochs_follow_one_another(some):
