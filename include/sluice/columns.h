@@ -217,12 +217,12 @@ typedef enum sluice_column_interpolation {
  * arrays more: NAME.mixed_with (i64, rows: the row of this batch that was mixed in) and NAME.weight
  * (f32, rows: the share of the row's own picture). Where nothing was mixed in, NAME.mixed_with is
  * the row itself and the weight 1: by the draw, in the middle row of an odd number, where the other
- * row is a bad sample or has no picture, and in rows without a sample. So weight * loss(label) + (1
- * - weight) * loss(label[mixed_with]) is right for every row. Or a ONE_HOT column `mixes` the
- * labels in the same shares: the row is weight * y + (1 - weight) * y', in binary64, rounded once.
- * With `smoothing` s of K classes, y is 1 - s + s / K at its class and s / K elsewhere (before it
- * is mixed). Both need f32 or f64; a label that may be missing counts as all zero. Columns of other
- * kinds stay as they are.
+ * row is a bad sample or has no picture, and in rows without a sample. So the loss
+ * weight * loss(label) + (1 - weight) * loss(label[mixed_with]) is right for every row. Or a
+ * ONE_HOT column `mixes` the labels in the same shares: the row is weight * y + (1 - weight) * y',
+ * in binary64, rounded once. With `smoothing` s of K classes, y is 1 - s + s / K at its class and
+ * s / K elsewhere (before it is mixed). Both need f32 or f64; a label that may be missing counts as
+ * all zero. Columns of other kinds stay as they are.
  */
 
 /*

@@ -5,8 +5,9 @@
  * Purpose: each format is asked whether a path is one of its datasets, and most answer by the kind
  * of the entry, its name and its first bytes. The opener hands one look to all of them, so the
  * number of formats costs no requests. The first question reads the path: one open for a file,
- * whose first bytes are read with it, and nothing for a path that is known to be a folder. Threads:
- * one owner. Memory: 4 KiB in the caller's struct, which borrows the path.
+ * whose first bytes are read with it, and nothing for a path that is known to be a folder.
+ *
+ * Threads: one owner. Memory: 4 KiB in the caller's struct, which borrows the path.
  */
 #ifndef SL_LOOK_H
 #define SL_LOOK_H

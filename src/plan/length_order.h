@@ -8,12 +8,13 @@
  *   ranks    samples sorted by length; those of equal length in a permutation drawn for the epoch;
  *   rest     r ranks in a row from a random one on (behind the last comes the first) stand at the
  *            epoch's last r positions, so each sample is in the rest as likely;
- *   groups   the other ranks are cut into groups of K global batches, the first of K / 2 to 3 K /
- * 2, drawn for the epoch, so that groups end elsewhere in each; a last one of fewer than K / 2
- * belongs to the one before it; K = W / groups, rounded up; batches  the ranks of a group are
- * permuted and cut into global batches; the batches of all groups stand in the order of one more
- * permutation. With SHUFFLE_NONE ranks are positions: from the shortest sample to the longest, and
- * those of equal length by their numbers.
+ *   groups   the other ranks are cut into groups of K = W / groups global batches, rounded up. The
+ *            first has K / 2 to 3 K / 2, drawn for the epoch, so that groups end elsewhere in each;
+ *            a last one of fewer than K / 2 belongs to the one before it;
+ *   batches  the ranks of a group are permuted and cut into global batches; the batches of all
+ *            groups stand in the order of one more permutation.
+ * With SHUFFLE_NONE ranks are positions: from the shortest sample to the longest, and those of
+ * equal length by their numbers.
  *
  * So each sample has one position in an epoch, and position and sample follow from each other
  * without a table of the epoch. The ranks that a batch spans are about 1 / groups of all. That is

@@ -12,7 +12,7 @@
  *   mixed     each source of a mix in a plain order of its own, another in each of the source's own
  *             epochs (mixing.h).
  *   shards    only the number of samples: a walk says which stands where (shard_order.h).
- *   others    bucket_order.h, episode_order.h.
+ *   others    bucket_order.h, episode_order.h, length_order.h, weighted_order.h.
  * Threads: pure; an order is a value, built once per epoch. Memory: an order points to what its
  * kind keeps for all epochs (`set`), which must stay.
  */
