@@ -15,15 +15,6 @@ static bool asks_shards(const sl_loader_opening *opening)
     return opening->options.shuffle == SLUICE_SHUFFLE_SHARDS;
 }
 
-static sluice_status open_shards_order(const sl_loader_opening *opening, sl_loader_order *order,
-                                       sluice_error *error)
-{
-    (void)opening; /* reading them has its own step */
-    (void)order;
-    (void)error;
-    return SLUICE_OK;
-}
-
 static void save_shards(const sluice_loader *loader, sl_cursor *cursor)
 {
     const sluice_loader_options *o = &loader->config.options;
@@ -105,15 +96,6 @@ static bool asks_plain(const sl_loader_opening *opening)
     return true;
 }
 
-static sluice_status open_plain_order(const sl_loader_opening *opening, sl_loader_order *order,
-                                      sluice_error *error)
-{
-    (void)opening;
-    (void)order;
-    (void)error;
-    return SLUICE_OK;
-}
-
 static const char *misfit_of_plain(const sluice_loader *loader, const sl_cursor *cursor)
 {
     (void)loader;
@@ -128,9 +110,9 @@ static const sl_order_row buckets_row = {.kind = &sl_bucket_order,
                                          .open = open_buckets,
                                          .save = save_buckets,
                                          .misfit = misfit_of_buckets};
+/* Reading by shards has a step of its own (opening.c). */
 static const sl_order_row shards_row = {.kind = &sl_shards_order,
                                         .is_asked = asks_shards,
-                                        .open = open_shards_order,
                                         .save = save_shards,
                                         .misfit = misfit_of_shards};
 static const sl_order_row mixed_row = {.kind = &sl_mixed_order,
@@ -139,7 +121,6 @@ static const sl_order_row mixed_row = {.kind = &sl_mixed_order,
                                        .misfit = misfit_of_plain};
 static const sl_order_row plain_row = {.kind = &sl_plain_order,
                                        .is_asked = asks_plain,
-                                       .open = open_plain_order,
                                        .misfit = misfit_of_plain};
 
 /* open_episodes.c, open_weights.c, open_lengths.c */
@@ -175,7 +156,7 @@ sluice_status sl_loader_open_order(sl_loader_opening *opening, sluice_error *err
     }
     order->source = sl_feed_plain(&loader->config, loader->dataset);
     order->source.kind = order->row->kind;
-    return order->row->open(opening, order, error);
+    return order->row->open != NULL ? order->row->open(opening, order, error) : SLUICE_OK;
 }
 
 sluice_status sl_loader_check_epoch(sl_loader_opening *opening, sluice_error *error)

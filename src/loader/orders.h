@@ -35,7 +35,8 @@ struct sl_order_row {
     const char *option;
     bool (*is_asked)(const sl_loader_opening *opening);
     /* Opens `order`, whose source is that of a plain order, for the loader's samples. Errors:
-     * INVALID; UNSUPPORTED: an option or a dataset that does not go with the order; IO, NOMEM. */
+     * INVALID; UNSUPPORTED: an option or a dataset that does not go with the order; IO, NOMEM.
+     * NULL: that source is all. */
     sluice_status (*open)(const sl_loader_opening *opening, sl_loader_order *order,
                           sluice_error *error);
     void (*close)(void *set); /* frees it; NULL: nothing is to be freed */
