@@ -1,3 +1,12 @@
+# Programs with AddressSanitizer are large, and there are hundreds: gold links them in a third of bfd's time. Not with
+# ThreadSanitizer, whose start then ends in SIGBUS where the size of files is limited, as in tests.
+if(SLUICE_SANITIZE MATCHES "address")
+  find_program(SLUICE_GOLD ld.gold)
+  if(SLUICE_GOLD AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    add_link_options(-fuse-ld=gold)
+  endif()
+endif()
+
 # sluice_compile_options(TARGET): warnings, sanitizers and the feature macro, for our own targets.
 function(sluice_compile_options target)
   target_compile_options(
