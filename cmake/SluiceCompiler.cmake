@@ -27,6 +27,20 @@ function(sluice_compile_options target)
   endif()
 endfunction()
 
+# sluice_compile_quickly(TARGET): for programs that compile for longer than they run: the least that still warns
+# of variables without a value, and with sanitizers, where release has warned, no optimisation. Undefined behaviour of
+# these files themselves is not looked for.
+function(sluice_compile_quickly target)
+  if(SLUICE_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+    if(SLUICE_SANITIZE MATCHES "undefined")
+      target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
+    endif()
+  elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+endfunction()
+
 # sluice_kernels(FILE ...): loops over a sample's bytes and memory of their own thread. ThreadSanitizer,
 # which makes them ten times slower, looks at those that call them.
 function(sluice_kernels)
