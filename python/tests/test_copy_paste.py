@@ -175,7 +175,7 @@ def test_each_object_has_the_chance(data, share):
     """And one says nothing of another: of two both are pasted with its square."""
     columns = columns_of([T.Resize(SIZE)], T.CopyPaste(share=share), [], min_size=0, min_area=0)
     one = two = tries = both = 0
-    for row in pairs(data, columns, range(30)):
+    for row in pairs(data, columns, range(12)):
         pasted = set(expected(row, RULES["all"])[0])
         known = [i for i, label in enumerate(row["otherlabels"]) if label % 100 != BOXES - 1]
         tries += len(known)

@@ -103,7 +103,7 @@ def test_the_order_is_the_models(some, world, last):
     for batch, block, window, room in ((16, 16, 1024, 256 << 20), (7, 3, 5, 256 << 20), (32, 1, 1, 1 << 20), (10, 16, 1024, 1 << 20)):
         asked = {"seed": 5, "world": world, "batch": batch, "last": last, "block": block, "window": window, "window_bytes": room}
         order = some.order(**asked)
-        for epoch in (0, 3):
+        for epoch in (0, 3) if world < 11 else (3,):
             seen, steps = [], set()
             for rank in range(world):
                 options = {"block_samples": block, "window_blocks": window, "window_bytes": room, "last_batch": last}
