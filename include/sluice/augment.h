@@ -232,6 +232,68 @@ SLUICE_API sluice_status sluice_augment_color_jitter(sluice_augment *recipe, dou
 SLUICE_API sluice_status sluice_augment_normalize(sluice_augment *recipe, const float *mean,
                                                   const float *stddev, uint32_t channels);
 
+/*
+ * A step of your own. The loader's workers call it with the image of a row as it is at that place
+ * of the recipe: 8-bit RGB, interleaved (row y, column x and channel c are at
+ * pixels[y * stride + x * 3 + c]), `height` rows of `width` pixels, `stride` bytes apart. It
+ * changes the pixels in place. The size stays.
+ *
+ * seed: 64 random bits of this row and this step: a pure function of the loader's seed, the epoch,
+ *     the sample, the column and the step, as all draws are. sluice_native_random makes a sequence
+ *     of it.
+ * user_data: what sluice_augment_native was given.
+ * Returns 0. Any other number makes a bad sample, which the loader treats by its option
+ * on_bad_sample; the error names the step and the number.
+ *
+ * Rules. Breaking one of them is undefined behaviour, except the last:
+ *   - Threads: several workers call the function at the same time, with the same user data.
+ *   - Memory: it touches the `width * 3` bytes of each of the `height` rows only, and keeps no
+ *     pointer to them after it has returned.
+ *   - It returns: no longjmp, no C++ exception, no thread cancellation leaves it. It does not call
+ *     the loader that called it.
+ *   - Time: it takes a bounded time. Closing the loader waits for it.
+ *   - Result: it depends on the pixels, the size, the seed and constant user data only. Else
+ *     batches differ between runs, which the library cannot notice. The library may make a row
+ *     again, with the same seed, so the number of calls says nothing.
+ *
+ * The step changes colours only: masks, boxes, points and other columns that follow the image stay
+ * as the other steps leave them. It stands before "normalize", as all steps on pixels do: there are
+ * no floating pixels to be had. Behind a mosaic, or where images were mixed, it is called once for
+ * the row; before, once for each image.
+ */
+typedef int (*sluice_native_function)(uint8_t *pixels, uint32_t width, uint32_t height,
+                                      size_t stride, uint64_t seed, void *user_data);
+
+/*
+ * Adds such a step behind those that there are, or to the group that is open. It is not one of the
+ * steps that sluice_augment_get_step lists, since numbers and words cannot describe it.
+ *
+ * name: for errors; 1 to 63 bytes of text without control characters; copied. NULL: "native".
+ * free_user_data: called once with user_data, when no recipe, list of columns or loader has the
+ *     step any more, on the thread that destroys or closes the last of them. If this function
+ *     fails, it is called all the same, at the latest when the recipe is destroyed. It must not
+ *     call the library. May be NULL.
+ * The code of the function must stay loaded until then.
+ * Errors: INVALID (no function, a bad name); STATE as for sluice_augment_add; NOMEM.
+ */
+SLUICE_API sluice_status sluice_augment_native(sluice_augment *recipe,
+                                               sluice_native_function function, void *user_data,
+                                               void (*free_user_data)(void *user_data),
+                                               const char *name);
+
+/*
+ * Returns 64 random bits, and moves `state` on: SplitMix64 (Steele, Lea and Flood, 2014). Begin
+ * with the seed of the call. Part of the program that includes it: a library of steps need not be
+ * linked with sluice.
+ */
+static inline uint64_t sluice_native_random(uint64_t *state)
+{
+    uint64_t mixed = *state += UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return mixed ^ (mixed >> 31);
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -20,6 +20,9 @@ sluice_status sluice_augment_create(sluice_augment **recipe)
 
 void sluice_augment_destroy(sluice_augment *recipe)
 {
+    if (recipe != NULL) {
+        sl_recipe_release(recipe);
+    }
     sl_free(recipe);
 }
 
@@ -81,6 +84,14 @@ static sluice_status refuse_name(sluice_augment *recipe, const char *call, const
     return sl_recipe_refuse(recipe, SLUICE_INVALID, call, text);
 }
 
+/* The step of that name needs a function, not numbers. */
+static sluice_status refuse_native(sluice_augment *recipe)
+{
+    return sl_recipe_refuse(recipe, SLUICE_INVALID, "sluice_augment_add",
+                            "\"native\" is a function of the program: add it with "
+                            "sluice_augment_native");
+}
+
 static sluice_status refuse_count(sluice_augment *recipe, const sl_step_kind *kind,
                                   const double *arguments, uint32_t count)
 {
@@ -97,7 +108,9 @@ sluice_status sluice_augment_add(sluice_augment *recipe, const char *name, const
 {
     const sl_step_kind *kind = name != NULL ? sl_step_find(name) : NULL;
     if (recipe == NULL || kind == NULL) {
-        return refuse_name(recipe, "sluice_augment_add", "step", name);
+        return name != NULL && strcmp(name, "native") == 0
+                   ? refuse_native(recipe)
+                   : refuse_name(recipe, "sluice_augment_add", "step", name);
     }
     if (count > sl_step_number_count(kind) || (count > 0 && arguments == NULL)) {
         return refuse_count(recipe, kind, arguments, count);
@@ -214,4 +227,53 @@ sluice_status sluice_augment_normalize(sluice_augment *recipe, const float *mean
         arguments[3 + c] = (double)stddev[c];
     }
     return augment_add(recipe, "normalize", arguments, 6);
+}
+
+/* Why a name of a native step is not one; NULL: it is. */
+static const char *fault_of_name(const char *name)
+{
+    size_t length = 0;
+    for (; name[length] != '\0'; length++) {
+        const unsigned char c = (unsigned char)name[length];
+        if (c < ' ' || c == 0x7f) {
+            return "the name has a control character";
+        }
+        if (length == SL_NATIVE_NAME_BYTES - 1) {
+            return "the name is longer than 63 bytes";
+        }
+    }
+    return length > 0 ? NULL : "the name is empty";
+}
+
+/* A native function with one owner, which has the user data then. NULL: no memory. */
+static sl_native *make_native(sluice_native_function function, void *user_data,
+                              void (*free_user_data)(void *user_data), const char *name)
+{
+    sl_native given = {
+        .function = function, .user_data = user_data, .free_user_data = free_user_data};
+    memcpy(given.name, name, strlen(name) + 1);
+    return sl_native_new(&given);
+}
+
+sluice_status sluice_augment_native(sluice_augment *recipe, sluice_native_function function,
+                                    void *user_data, void (*free_user_data)(void *user_data),
+                                    const char *name)
+{
+    const char *call = "sluice_augment_native";
+    const char *called = name != NULL ? name : "native";
+    const char *fault = function == NULL ? "function is NULL" : fault_of_name(called);
+    sl_native *native = NULL;
+    sluice_status status = SLUICE_INVALID;
+    if (recipe != NULL && fault == NULL) {
+        native = make_native(function, user_data, free_user_data, called);
+        status = native != NULL ? SLUICE_OK : SLUICE_NOMEM;
+        fault = "out of memory";
+    }
+    if (native != NULL) {
+        return sl_recipe_add_native(recipe, call, native);
+    }
+    if (free_user_data != NULL) {
+        free_user_data(user_data);
+    }
+    return sl_recipe_refuse(recipe, status, call, fault);
 }

@@ -22,6 +22,9 @@ sluice_status sluice_columns_create(sluice_columns **columns)
 
 void sluice_columns_destroy(sluice_columns *columns)
 {
+    for (uint32_t i = 0; columns != NULL && i < columns->count; i++) {
+        sl_recipe_release(&columns->requests[i].recipe);
+    }
     sl_free(columns);
 }
 
@@ -247,6 +250,7 @@ static void columns_keep(sluice_columns *columns, const sluice_column *c)
     memcpy(request->name, name, strlen(name) + 1);
     if (c->recipe != NULL) {
         request->recipe = *c->recipe;
+        sl_recipe_hold(&request->recipe);
     }
 }
 

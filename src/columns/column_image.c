@@ -327,8 +327,9 @@ static bool can_mirror_later(const sl_params *params)
 {
     bool local = params->geometries[0].box.flip_x && !params->geometries[0].warps;
     for (uint32_t i = 0; i < params->operation_count; i++) {
-        local = local && params->operations[i].kind->canvas == NULL &&
-                params->operations[i].kind != &sl_operation_erase;
+        const sl_operation_kind *kind = params->operations[i].kind;
+        local =
+            local && kind->canvas == NULL && kind->in_place == NULL && kind != &sl_operation_erase;
     }
     return local;
 }

@@ -175,6 +175,7 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
         sl_free(column->state);
         return status;
     }
+    sl_recipe_hold(&column->request.recipe);
     want_fields(set, column);
     /* Bools are looked at while they are copied, by their cast. */
     if (column->is_field && column->field.dtype != SLUICE_BOOL && set->copied == SL_COLUMN_NONE &&
@@ -360,6 +361,7 @@ void sl_columns_close(sl_column_set *set)
 {
     for (uint32_t i = 0; set->columns != NULL && i < set->count; i++) {
         sl_free(set->columns[i].state);
+        sl_recipe_release(&set->columns[i].request.recipe);
     }
     sl_free(set->columns);
     set->count = 0;

@@ -102,6 +102,7 @@ for command in bench view; do
     refuses 2 "not a dtype" "$command" packed --column image:image --column label:number,dtype=f16
     refuses 2 "not empty" "$command" packed --column ''
     refuses 2 'no step "random_flop"; did you mean random_flip' "$command" packed --augment random_flop
+    refuses 2 "native steps call a function of a program" "$command" packed --augment native
     refuses 2 'no step "x"' "$command" packed --column image:image,augment=random_vertical_flip+x:1
     refuses 2 '"a lot" for probability of random_flip: expected a number' "$command" packed --augment 'random_flip:a lot'
     refuses 2 "probability must be from 0 to 1" "$command" packed --augment random_flip:50

@@ -320,7 +320,7 @@ TEST(streams_are_the_same_for_ever)
             assert_string_not_equal(a->name, b->name);
             assert_true(a->stream == 0 || a->stream != b->stream || a->stream == 1);
         }
-        assert_true(sl_step_kinds[i]->stream < SL_STREAMS);
+        assert_true(sl_step_kinds[i]->stream < SL_STREAMS - 1); /* the last: steps_native.c */
     }
 }
 

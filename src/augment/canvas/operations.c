@@ -293,6 +293,26 @@ static sluice_status mix_canvas(const sl_operation *operation, const sl_canvas_w
     return sl_run_mix(work->run, operation, work->in.pixels, work->out);
 }
 
+/* ---- in place ---- */
+
+static sluice_status native_in_place(const sl_operation *operation, const sl_run *run,
+                                     uint8_t *pixels)
+{
+    const sl_native *native = operation->native;
+    const int result =
+        native->function(pixels, operation->width, operation->height, (size_t)operation->width * 3,
+                         operation->key, native->user_data);
+    return result == 0
+               ? SLUICE_OK
+               : sl_error_set(run->error, SLUICE_UNSUPPORTED, "augment",
+                              "native step \"%s\": its function returned %d for an image of "
+                              "%u x %u",
+                              native->name, result, operation->width, operation->height);
+}
+
+const sl_operation_kind sl_operation_native = {.name = "native",
+                                               .number = SL_OPERATION_NATIVE,
+                                               .in_place = native_in_place};
 const sl_operation_kind sl_operation_sharpness = {.name = "sharpness",
                                                   .number = SL_OPERATION_SHARPNESS,
                                                   .canvas = sharpness_canvas};
@@ -319,16 +339,13 @@ const sl_operation_kind sl_operation_chain = {.name = "chain", .number = SL_OPER
 const char *sl_operation_name(sl_operation_number number)
 {
     static const sl_operation_kind *const kinds[SL_OPERATION_MIXING] = {
-        &sl_operation_geometry,  &sl_operation_brightness,
-        &sl_operation_contrast,  &sl_operation_posterize,
-        &sl_operation_solarize,  &sl_operation_solarize_add,
-        &sl_operation_invert,    &sl_operation_autocontrast,
-        &sl_operation_equalize,  &sl_operation_saturation,
-        &sl_operation_grey,      &sl_operation_hue,
-        &sl_operation_permute,   &sl_operation_erase,
-        &sl_operation_sharpness, &sl_operation_gaussian_blur,
-        &sl_operation_box_blur,  &sl_operation_jpeg,
-        &sl_operation_pad,       &sl_operation_mix,
-        &sl_operation_chain,     &sl_operation_hsv};
+        &sl_operation_geometry,      &sl_operation_brightness,   &sl_operation_contrast,
+        &sl_operation_posterize,     &sl_operation_solarize,     &sl_operation_solarize_add,
+        &sl_operation_invert,        &sl_operation_autocontrast, &sl_operation_equalize,
+        &sl_operation_saturation,    &sl_operation_grey,         &sl_operation_hue,
+        &sl_operation_permute,       &sl_operation_erase,        &sl_operation_sharpness,
+        &sl_operation_gaussian_blur, &sl_operation_box_blur,     &sl_operation_jpeg,
+        &sl_operation_pad,           &sl_operation_mix,          &sl_operation_chain,
+        &sl_operation_hsv,           &sl_operation_native};
     return number < SL_OPERATION_MIXING ? kinds[number]->name : "mixing";
 }

@@ -217,6 +217,17 @@ static sluice_status canvas_operation(const sl_run *run, const sl_operation *ope
     return status;
 }
 
+/* Of a canvas that is made and settled. Chains of an AugMix, which borrow theirs, have none. */
+static sluice_status in_place_operation(const sl_run *run, const sl_operation *operation,
+                                        const canvases *c)
+{
+    assert(c->borrowed == NULL && c->width == operation->width && c->height == operation->height);
+    const uint64_t began = profile_begin(run);
+    const sluice_status status = operation->kind->in_place(operation, run, c->now);
+    profile_end(run, operation->kind, began);
+    return status;
+}
+
 /* How many operations of the list the one at `at` is, with those that belong to it. */
 static uint32_t operation_span(const sl_operation *at)
 {
@@ -243,6 +254,9 @@ static sluice_status run_operations(const sl_run *run, const sl_image *view,
         if (operation->kind->canvas != NULL) {
             status = settle(run, view, c, chain);
             status = status == SLUICE_OK ? canvas_operation(run, operation, c) : status;
+        } else if (operation->kind->in_place != NULL) {
+            status = settle(run, view, c, chain);
+            status = status == SLUICE_OK ? in_place_operation(run, operation, c) : status;
         } else if (operation->kind->rows != NULL) {
             chain->stages[chain->count++] =
                 (sl_chain_stage){.rows = operation, .kind = operation->kind};

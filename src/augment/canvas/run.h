@@ -6,7 +6,8 @@
  * Purpose: as few passes over pixels as the program allows. The first geometry makes its rows a
  * strip at a time; tables and row operations that follow it work on the strip while it is in the
  * nearest cache, and so does the conversion at the end (apply.c). Only what needs all of a canvas,
- * as a blur, or the measurement that a table is made of, has it made as a whole first; it is small
+ * as a blur, a native function, or the measurement that a table is made of, has it made as a whole
+ * first; it is small
  * enough for the second cache. Tables in a row are composed into one. A histogram is pushed through
  * tables that are pending, so that these need no pass of their own.
  * Threads: pure; on a worker, with its scratch.

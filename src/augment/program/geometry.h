@@ -45,7 +45,8 @@ typedef struct sl_drawing {
      */
     uint8_t mean[3];
     float deviation[3];
-    sl_random random; /* of the step that draws */
+    sl_random random;        /* of the step that draws */
+    const sl_native *native; /* likewise; NULL: it calls none */
     /* Of the picture, for steps that look at them (sl_drawing_box): x1, y1, x2, y2 in pixels. */
     const float (*boxes)[4];
     uint32_t box_count;

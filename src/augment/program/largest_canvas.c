@@ -23,7 +23,7 @@ static sl_canvas_size with_geometry(sl_canvas_size most, const sl_geometry *g)
 
 static bool takes_canvas(const sl_operation_kind *kind)
 {
-    return kind->canvas != NULL || kind->measure != SL_MEASURE_NOTHING;
+    return kind->canvas != NULL || kind->in_place != NULL || kind->measure != SL_MEASURE_NOTHING;
 }
 
 sl_canvas_size sl_largest_canvas(const sl_params *params)

@@ -37,6 +37,9 @@ extern const sl_operation_kind sl_operation_jpeg;          /* quality */
 /* left, top, mode (sl_pad_mode): the canvas in the middle of a larger one. */
 extern const sl_operation_kind sl_operation_pad;
 
+/* In place: the function of operation->native, with the key as its seed. */
+extern const sl_operation_kind sl_operation_native;
+
 typedef enum sl_pad_mode {
     SL_PAD_CONSTANT, /* geometry.h does that */
     SL_PAD_EDGE,

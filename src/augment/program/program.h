@@ -10,11 +10,12 @@
  * A geometry is a box (mapping.h: crop, resize, flip, by a separable filter) and, where a step
  * turns or shears, a warp of what the box gives. Steps in a row are composed to one geometry as far
  * as that is exact, and, unless the drawing is `exact`, also where one resampling takes the place
- * of several (geometry.h). An operation is of one of three classes, by which function its kind has:
+ * of several (geometry.h). An operation is of one of four classes, by which function its kind has:
  *   table   each value of a channel goes to another by a table of 256, which may depend on a
  *           measurement of the canvas; tables in a row become one,
  *   rows    pixels in place, of which none looks at another,
- *   canvas  anything else, from one canvas to another.
+ *   canvas  anything else, from one canvas to another,
+ *   in_place  a whole canvas, which it changes in place (a function of the user's).
  * Rows of several pictures: the program of each has the same sizes and operations, and a first
  * geometry that writes only where its picture is, of a canvas that all of them share; operations
  * are done once, when the last was there. Of two layers each is a picture, or such a canvas, with
@@ -27,6 +28,7 @@
 #define SL_PROGRAM_H
 
 #include "mapping.h"
+#include "native.h"
 #include "scratch.h"
 #include "simd.h"
 #include "trail.h"
@@ -77,6 +79,7 @@ typedef enum sl_operation_number {
     SL_OPERATION_MIX,
     SL_OPERATION_CHAIN,
     SL_OPERATION_HSV,
+    SL_OPERATION_NATIVE,
     SL_OPERATION_MIXING, /* of rows, which is no part of a program */
     SL_OPERATION_NUMBERS
 } sl_operation_number;
@@ -117,18 +120,22 @@ typedef struct sl_operation_kind {
     const char *name;
     sl_operation_number number;
     sl_measure measure;
-    /* One of three. */
+    /* One of four. */
     void (*table)(const sl_operation *operation, const sl_measured *measured,
                   uint8_t table[3][256]);
     void (*rows)(const sl_operation *operation, const sl_tools *tools, uint8_t *pixels,
                  uint32_t first_row, uint32_t rows);
     sluice_status (*canvas)(const sl_operation *operation, const sl_canvas_work *work);
+    /* Of the canvas's width and height. */
+    sluice_status (*in_place)(const sl_operation *operation, const struct sl_run *run,
+                              uint8_t *pixels);
 } sl_operation_kind;
 
 struct sl_operation {
     const sl_operation_kind *kind;
     uint32_t width, height;             /* of the canvas behind it */
-    uint64_t key;                       /* of noise */
+    uint64_t key;                       /* of noise, or of a native function */
+    const sl_native *native;            /* NULL: of another kind */
     double values[SL_OPERATION_VALUES]; /* by kind */
 };
 

@@ -6,7 +6,8 @@
  * in which they are drawn; the steps of a group stand behind it. sl_draw turns (recipe, key,
  * picture size) into the program of that sample: a pure function. Invariant: a list that
  * sl_recipe_check accepts has a size that does not depend on the picture, or that of its batch
- * (sl_draw_key). Threads: pure.
+ * (sl_draw_key). Memory: none but the functions of native steps (native.h), which a copy holds, too
+ * (sl_recipe_hold). Threads: pure.
  */
 #ifndef SL_RECIPE_H
 #define SL_RECIPE_H
@@ -21,6 +22,7 @@ typedef struct sl_recipe_step {
     uint32_t shared; /* in a group that shares: 1 + its key, else 0 */
     uint32_t inside; /* of a group: so many steps that follow are in it */
     uint32_t given;  /* of a group: its first arguments that were; the others have their presets */
+    sl_native *native; /* of a step that calls one: a hold on it; NULL: all others */
     double arguments[SL_STEP_ARGUMENTS_MAX];
 } sl_recipe_step;
 
@@ -48,6 +50,11 @@ sluice_status sl_recipe_add(sluice_augment *recipe, const char *call, const sl_s
 sluice_status sl_recipe_begin(sluice_augment *recipe, const char *call, const sl_step_kind *kind,
                               const double *arguments, uint32_t count);
 sluice_status sl_recipe_end(sluice_augment *recipe);
+/* Adds a step that calls `native`, whose hold it takes over, also where it fails. */
+sluice_status sl_recipe_add_native(sluice_augment *recipe, const char *call, sl_native *native);
+/* A recipe that was copied by value holds what its steps call, until it is released. */
+void sl_recipe_hold(const sluice_augment *recipe);
+void sl_recipe_release(const sluice_augment *recipe);
 /* How many operations a sample's program has at most; of a recipe that was not refused at most
  * SL_OPERATIONS_MAX. */
 uint32_t sl_recipe_operations(const sluice_augment *recipe);

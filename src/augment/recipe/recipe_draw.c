@@ -125,6 +125,7 @@ static sluice_status draw_steps(recipe_draw *draw, uint32_t begin, uint32_t end)
         } else if (step->kind->draw != NULL) {
             draw->key.layer = step->kind->layers != NULL ? 0 : draw->key.layer;
             draw->drawing.random = sl_recipe_random(&draw->key, step->stream);
+            draw->drawing.native = step->native;
             status = step->kind->draw(step->arguments, &draw->drawing);
         }
         i += 1 + step->inside;

@@ -13,7 +13,8 @@
  * Steps are drawn in the order in which they were added; what converts or mixes comes last.
  * Random numbers: each row that draws has a stream of its own, and the second, third, ... step of a
  * stream in a recipe one of theirs, so that no step changes what another draws. A new row takes a
- * new number; changing one changes every run.
+ * new number; changing one changes every run. The last number belongs to a step without a row,
+ * which calls a function of the user's (steps_native.c).
  * Threads: pure.
  */
 #ifndef SL_STEPS_H
