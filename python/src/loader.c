@@ -9,6 +9,7 @@
 #include "loader_holds.h"
 #include "loader_object.h"
 #include "loader_stats.h"
+#include "native.h"
 #include "waiting.h"
 
 #include <time.h>
@@ -63,6 +64,7 @@ static void close_handle(loader_object *self)
     sluice_loader_close(handle);
     pthread_mutex_unlock(&self->consumer);
     PyEval_RestoreThread(thread);
+    native_sweep();
 }
 
 static void dealloc(loader_object *self)

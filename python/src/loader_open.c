@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dataset.h"
 #include "loader_object.h"
+#include "native.h"
 #include "options.h"
 #include "recipe.h"
 #include "waiting.h"
@@ -186,5 +187,6 @@ int loader_open(const extension *e, loader_object *self, PyObject *arguments)
         take_handle(self, o);
     }
     drop_opening(&o->job);
+    native_sweep();
     return status < 0 ? -1 : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recipe.h"
 
+#include "native.h"
 #include "options.h"
 
 #include <math.h>
@@ -100,6 +101,16 @@ static int add_timm(const extension *e, sluice_augment *recipe, PyObject *text)
     return sluice_augment_timm(recipe, policy) < 0 ? raise_recipe(e, recipe) : 0;
 }
 
+/* A compiled function of the user's. */
+static int add_native(const extension *e, sluice_augment *recipe, PyObject *tuple)
+{
+    const int status = native_add(recipe, tuple);
+    if (status == NATIVE_RAISED) {
+        return -1;
+    }
+    return status < 0 ? raise_recipe(e, recipe) : 0;
+}
+
 static int add_step(const extension *e, sluice_augment *recipe, PyObject *tuple);
 
 /* (name, (numbers), (steps)) */
@@ -142,6 +153,9 @@ static int add_step(const extension *e, sluice_augment *recipe, PyObject *tuple)
     }
     if (size == 2 && strcmp(name, "timm") == 0) {
         return add_timm(e, recipe, PyTuple_GetItem(tuple, 1));
+    }
+    if (strcmp(name, "native") == 0) {
+        return add_native(e, recipe, tuple);
     }
     const Py_ssize_t count = take_numbers(name, tuple, 1, numbers);
     if (count < 0) {
@@ -286,6 +300,7 @@ PyObject *recipe_check(PyObject *module, PyObject *steps)
         return NULL;
     }
     sluice_augment_destroy(recipe);
+    native_sweep();
     Py_RETURN_NONE;
 }
 

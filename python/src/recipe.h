@@ -12,7 +12,7 @@
 /*
  * Steps, each a tuple of a name and its numbers, as sluice_augment_add takes them, or the word of a
  * choice in a number's place; a group is (name, (numbers), (steps)), a policy of timm
- * ("timm", text). Returns NULL with an exception.
+ * ("timm", text), a native step as native_add takes it. Returns NULL with an exception.
  */
 sluice_augment *recipe_of(const extension *e, PyObject *steps);
 

@@ -156,6 +156,7 @@ CALLS = {
         "probability min_area max_area min_aspect max_aspect mode min_count max_count num_splits",
     ),
     "Python": lambda w: (lambda **given: w.image(T.RandomCrop(8), T.Python(**{"function": len} | given)), "function per_sample"),
+    "Native": lambda w: (lambda **given: T.Native(**{"function": 1, "keep": w} | given), "user_data name"),
     "Compose": lambda w: (lambda transforms: w.loader(transform=T.Compose(transforms)), "transforms"),
     "columns.Image": lambda w: (
         lambda **given: w.columns({"a": C.Image(**{"field": "image", "transform": T.RandomCrop(8)} | given)}),

@@ -67,6 +67,13 @@ def test_pairs_of_views():
     assert re.search(r"the other view is the nearest: \d+", run("simclr.py"))
 
 
+def test_a_native_step():
+    pytest.importorskip("numba")
+    costs, changed = run("native_numba.py").splitlines()
+    assert re.fullmatch(r"plain [\d.]+, Native [\d.]+, Python [\d.]+ us of CPU an image", costs)
+    assert 1.5 < float(changed.split("%")[0]) < 2  # some spots meet, some had the colour
+
+
 def load(name):
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     module = importlib.util.module_from_spec(spec)

@@ -4,7 +4,8 @@
 They are descriptions: the library's threads do the work, on 8-bit pixels, with torchvision's draws
 and Pillow's arithmetic, in the order in which they are listed. ToDtype and Normalize come behind all
 but RandomErasing, MixUp and CutMix behind these; an order that would mean something else is refused. presets has recipes of papers.
-What the library has not is Python(f): the slow way, and it says what it costs.
+What the library has not is Native(f), compiled code that its threads call, or Python(f): the slow way, and it says what it
+costs.
 """
 from __future__ import annotations
 
@@ -43,6 +44,7 @@ from ._geometry import (
 )
 from ._groups import RandomApply, RandomChoice, RandomOrder, Shared, ThreeAugment
 from ._mixing import CopyPaste, CutMix, MixUp, MixUpPartner, TimmMixup
+from ._native import Native
 from ._policies import AugMix, AutoAugment, RandAugment, TimmAugment, TrivialAugmentWide
 from ._recipe import Recipe, recipe
 
@@ -67,6 +69,7 @@ __all__ = [
     "MixUp",
     "MixUpPartner",
     "Mosaic",
+    "Native",
     "Normalize",
     "Pad",
     "PillowGaussianBlur",

@@ -137,7 +137,8 @@ static bool find_step(const char *name, uint32_t *number, sluice_augment_step *s
         }
     }
     if (strcmp(name, "native") == 0) {
-        report("augment: native steps call a function of a program, which the tool cannot name");
+        report("augment: native steps call a function of a program: only C "
+               "(sluice_augment_native) and Python (transforms.Native) have them");
     } else {
         refuse_step(name);
     }
