@@ -4,6 +4,7 @@ import time
 import warnings
 
 WARN_AFTER = 8  # calls, so that what the first ones set up weighs little
+CHEAPER = "per_sample=False would call it once a batch, and transforms.Native calls compiled code on the workers"
 
 
 def _is_torch(array):
@@ -42,7 +43,7 @@ class Functions:
     def __call__(self, array):
         if self._warn and self.calls == WARN_AFTER:  # before they may change the array, as it can be an error
             self._warn = False
-            warnings.warn(f"{self}; with per_sample=False it would be called once a batch", RuntimeWarning, stacklevel=3)
+            warnings.warn(f"{self}; {CHEAPER}", RuntimeWarning, stacklevel=3)
         rows, start = len(array), time.perf_counter_ns()
         for step in self.steps:
             array = self._run(step, array, rows)

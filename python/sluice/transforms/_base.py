@@ -93,7 +93,7 @@ class Python(Transform):
         under sluice.torch a torch tensor; of batches on a device a sluice.Tensor), which it may change;
         what it returns, of as many rows, takes the column's place.
     per_sample: it is called with each row, and the results are stacked to a new array. Much slower
-        still; a RuntimeWarning says what it came to.
+        still; a RuntimeWarning says, once, what it cost. Native calls compiled code on the workers instead.
 
     It runs on the thread that takes batches, when the column is first asked for, with the GIL: all its
     time is added to the step. Loader.stats()["python"] has that time, and sluice.profile says it. Rows
