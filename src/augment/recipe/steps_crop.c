@@ -419,7 +419,8 @@ static sluice_status draw_random_crop(const double *arguments, sl_drawing *drawi
     }
     if (drawing->width < width || drawing->height < height) {
         return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
-                            "a picture of %u x %u with a padding of %u holds no window of %u x %u",
+                            "an image of %u x %u with a padding of %u is smaller than the window, "
+                            "%u x %u: pad_if_needed pads it",
                             picture[0], picture[1], sides, width, height);
     }
     const uint32_t y = sl_random_below(&drawing->random, drawing->height - height + 1);
