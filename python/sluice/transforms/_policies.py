@@ -40,6 +40,12 @@ class TimmAugment(Transform):
         return ("timm", self.config_str) if self._numbers is None else (self._name, *self._numbers)
 
 
+def _refuse_timm(name, number):
+    """timm's string where torchvision has its first number."""
+    if isinstance(number, str) and number.partition("-")[0] in {kind for kinds in TIMM.values() for kind in kinds}:
+        raise ValueError(f"{name}({number!r}) is timm's way to write it: {name}.timm({number!r})")
+
+
 class _Policy(Transform):
     _default = "nearest"  # interpolation
 
@@ -72,6 +78,7 @@ class RandAugment(_Policy):
         self, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31, interpolation: Any = "nearest",
         fill: Fill = None,
     ) -> None:  # fmt: skip
+        _refuse_timm("RandAugment", num_ops)
         self.num_ops = _values.whole(self._name, "num_ops", num_ops)
         self.num_magnitude_bins = _values.whole(self._name, "num_magnitude_bins", num_magnitude_bins)
         self.magnitude = _check.integer("magnitude", magnitude, 0, self.num_magnitude_bins - 1)
@@ -120,6 +127,7 @@ class AugMix(_Policy):
         self, severity: int = 3, mixture_width: int = 3, chain_depth: int = -1, alpha: float = 1.0, all_ops: bool = True,
         interpolation: Any = "bilinear", fill: Fill = None,
     ) -> None:  # fmt: skip
+        _refuse_timm("AugMix", severity)
         self.severity = _values.whole(self._name, "severity", severity)
         self.mixture_width = _values.whole(self._name, "mixture_width", mixture_width)
         self.chain_depth = _values.whole(self._name, "chain_depth", chain_depth)
