@@ -17,6 +17,7 @@ import transforms_sheet  # noqa: E402
 
 TILES = [tile for _, tiles in transforms_sheet.SHEET for tile in tiles]
 SAME_PIXELS = {"ToTensor", "ToDtype"}  # only the dtype differs
+UNSHOWN = {"Native", "AutoAugmentPolicy", "ConvertImageDtype", "Identity", "InterpolationMode", "PILToTensor", "RGB", "ToImage", "ToPILImage", "ToPureTensor"}
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +28,7 @@ def images():
 
 
 def test_every_transform_has_a_tile():
-    compiled = ["Native"]  # whatever the user's code does
-    assert sorted([tile.name for tile in TILES] + compiled) == sorted(T.__all__)
+    assert sorted(tile.name for tile in TILES) == sorted({*T.__all__} - UNSHOWN)
 
 
 @pytest.mark.parametrize("tile", TILES, ids=[tile.name for tile in TILES])

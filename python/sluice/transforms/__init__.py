@@ -25,6 +25,18 @@ from ._color import (
     RandomSolarize,
     RandomSolarizeAdd,
 )
+from ._conversions import (
+    ANSWERS as _ANSWERS,
+    RGB,
+    AutoAugmentPolicy,
+    ConvertImageDtype,
+    Identity,
+    InterpolationMode,
+    PILToTensor,
+    ToImage,
+    ToPILImage,
+    ToPureTensor,
+)
 from ._detection import FixedSizeCrop, LetterBox, Mosaic, RandomIoUCrop, RandomShortestSize, RandomZoomOut, ScaleJitter
 from ._filters import JPEG, GaussianBlur, PillowGaussianBlur, RandomAdjustSharpness, RandomErasing
 from ._geometry import (
@@ -55,15 +67,19 @@ if TYPE_CHECKING:
 __all__ = [
     "AugMix",
     "AutoAugment",
+    "AutoAugmentPolicy",
     "BucketCrop",
     "CenterCrop",
     "ColorJitter",
     "Compose",
+    "ConvertImageDtype",
     "CopyPaste",
     "CutMix",
     "FixedSizeCrop",
     "GaussianBlur",
     "Grayscale",
+    "Identity",
+    "InterpolationMode",
     "JPEG",
     "LetterBox",
     "MixUp",
@@ -71,9 +87,11 @@ __all__ = [
     "Mosaic",
     "Native",
     "Normalize",
+    "PILToTensor",
     "Pad",
     "PillowGaussianBlur",
     "Python",
+    "RGB",
     "RandAugment",
     "RandomAdjustSharpness",
     "RandomAffine",
@@ -109,6 +127,9 @@ __all__ = [
     "TimmAugment",
     "TimmMixup",
     "ToDtype",
+    "ToImage",
+    "ToPILImage",
+    "ToPureTensor",
     "ToTensor",
     "TrivialAugmentWide",
     "presets",
@@ -121,4 +142,6 @@ if not TYPE_CHECKING:
             import importlib
 
             return importlib.import_module(".presets", __name__)
+        if name in _ANSWERS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}: {_ANSWERS[name]}")
         raise _check.missing_name(__name__, name, __all__)

@@ -7,6 +7,7 @@ from collections import namedtuple
 from .. import _check, _sluice
 from . import _mixing
 from ._base import Compose, Transform
+from ._conversions import ANSWERS, ToPILImage
 from ._groups import RandomChoice
 
 Recipe = namedtuple("Recipe", ["steps", "dtype", "functions", "mixing"])
@@ -40,6 +41,8 @@ def _advice(transform):
     near = difflib.get_close_matches(name, known, 1, 0.6)
     if name in known:
         return f"{name} of another library: sluice.transforms.{name} is the same, done by the library's threads"
+    if name in ANSWERS:
+        return f"the library has no {name}: {ANSWERS[name]}"
     nearest = f"the nearest is sluice.transforms.{near[0]}; " if near else ""
     return (
         f"the library has no {name}: {nearest}sluice.transforms.Python(f), as the last step, calls a function of "
@@ -62,14 +65,22 @@ class Walk:
 
     Steps on pixels are done on 8-bit ones, in the order of the list. What has a place of its own: dtype and
     normalisation come behind them (but erasing may follow these, whose numbers then are of that place), then
-    what mixes the pictures of a batch, and functions of Python at the end.
+    what mixes the pictures of a batch, and functions of Python at the end. Conversions that change nothing may be
+    anywhere before functions of Python, some of them at the end as well. `grouped`: a group is being made.
     """
 
     def __init__(self):
         self.dtype, self.normal, self.floats = None, None, False
-        self.functions, self.mixing = [], None
+        self.functions, self.mixing, self.grouped = [], None, False
 
     def steps(self, transform, group=None):
+        before, self.grouped = self.grouped, group is not None
+        try:
+            return self._steps_of(transform, group)
+        finally:
+            self.grouped = before
+
+    def _steps_of(self, transform, group):
         made = []
         for step in _flatten(transform):
             if isinstance(step, RandomChoice):
@@ -90,11 +101,11 @@ class Walk:
 
     def _check(self, step, group):
         place = step._place
-        if group and place not in ("pixels", "erasing", "group"):
+        if group and place not in ("pixels", "erasing", "group", "anywhere", "end"):
             raise ValueError(f"{step!r} cannot be part of {group}: it is of all pictures of a batch, behind it")
-        if self.functions and place != "Python":
+        if self.functions and place not in ("Python", "end"):
             raise ValueError(f"{step!r} comes too late: functions of Python are the last steps")
-        if self.mixing is not None and place != "Python":
+        if self.mixing is not None and place not in ("Python", "anywhere", "end"):
             raise ValueError(f"{step!r} comes too late: {self.mixing!r} is the library's last step")
         if place == "pixels" and self.floats:
             raise ValueError(f"{step!r} comes too late: it is done on 8-bit pixels, so before dtype and normalisation")
@@ -158,6 +169,8 @@ def recipe(transform, any_size=False):
     """The Recipe of a transform, or of a list of them. any_size: pictures may have one each."""
     walk = Walk()
     steps = walk.steps(transform)
+    if isinstance((_flatten(transform) or [None])[-1], ToPILImage):
+        raise ValueError("ToPILImage() as the last step: batches hold arrays, not Pillow's images: leave it out, and call PIL.Image.fromarray")
     if not any_size and not any(name in SIZED for name in _names(steps)):
         named = [step.__name__ + BEHIND.get(name, "") for name in SIZED for step in _classes() if step._name == name != "resize"]
         raise ValueError(

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of torchvision that change no pixels here: conversions between containers, and enums.
+
+ANSWERS has what to write instead of the names that the library lacks: __getattr__ of the package raises with it, and so does
+a recipe that holds such an object of torchvision.
+"""
+from __future__ import annotations
+
+import enum
+
+from ._base import ToDtype, Transform
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .._types import Dtype
+
+
+class InterpolationMode(enum.Enum):
+    """torchvision's enum. Every interpolation= takes its members, torchvision's own, Pillow's numbers, and the words.
+
+    BOX and HAMMING exist so that a program which names them fails where it uses them: the library has neither.
+    """
+
+    NEAREST = "nearest"
+    NEAREST_EXACT = "nearest-exact"
+    BILINEAR = "bilinear"
+    BICUBIC = "bicubic"
+    BOX = "box"
+    HAMMING = "hamming"
+    LANCZOS = "lanczos"
+
+
+class AutoAugmentPolicy(enum.Enum):
+    """torchvision's enum. AutoAugment(policy=) takes its members, torchvision's own, and the words."""
+
+    IMAGENET = "imagenet"
+    CIFAR10 = "cifar10"
+    SVHN = "svhn"
+
+
+class ConvertImageDtype(ToDtype):
+    """ToDtype(dtype, scale=True), under the name that torchvision's references use ['float32']."""
+
+    def __init__(self, dtype: Dtype = "float32") -> None:
+        super().__init__(dtype, scale=True)
+
+
+class _Unchanged(Transform):
+    """Changes nothing: the loader's images are RGB arrays of 8 bits from the beginning, and tensors under sluice.torch."""
+
+    _place = "anywhere"
+
+    def _steps(self, walk):
+        return [("pad", 0, 0, 0, 0)] if walk.grouped else []  # a group needs a member: a border of no width
+
+
+class Identity(_Unchanged):
+    """Changes nothing: for a RandomChoice that may leave the image as it is."""
+
+    _place = "end"
+
+
+class RGB(_Unchanged):
+    """Changes nothing: images are RGB already."""
+
+
+class ToImage(_Unchanged):
+    """Changes nothing: images are arrays already. It keeps the dtype, as torchvision's does."""
+
+
+class ToPureTensor(_Unchanged):
+    """Changes nothing: under sluice.torch, batches hold plain tensors."""
+
+    _place = "end"
+
+
+class PILToTensor(_Unchanged):
+    """Changes nothing: images are uint8 arrays already. After ToTensor, ToDtype or Normalize it is refused, as by torchvision."""
+
+    def _steps(self, walk):
+        if walk.floats:
+            raise ValueError("PILToTensor() takes 8-bit images, and after dtype and normalisation they are floating ones: leave it out")
+        return super()._steps(walk)
+
+
+class ToPILImage(_Unchanged):
+    """Changes nothing in front of other steps, where torchvision's recipes have it. As the last step it is refused, since a
+    batch holds arrays; after ToTensor, ToDtype or Normalize, too, where it would make 8-bit images again."""
+
+    def __init__(self, mode: str | None = None) -> None:
+        if mode not in (None, "RGB"):
+            raise ValueError(f"mode={mode!r}: images are RGB here; expected None or 'RGB'")
+        self.mode = mode
+
+    def _steps(self, walk):
+        if walk.floats:
+            raise ValueError("ToPILImage() would make floating images 8-bit ones again: put it in front of dtype and normalisation")
+        return super()._steps(walk)
+
+
+_FUNCTION = "sluice.transforms.Python(f), as the last step, calls a function of your own with each batch of images"
+_BOXES = "columns do that: sluice.columns.Boxes(follows=...) moves boxes with the image"
+_POINTS = "columns do that: sluice.columns.Points(follows=...) moves points with the image"
+_ONE_IMAGE = "a transform here describes what the library's threads do; call it with an image to try it: T.CenterCrop(224)(image)"
+
+ANSWERS = {
+    "ClampBoundingBoxes": f"{_BOXES}, and cuts them off at its edges",
+    "ClampKeyPoints": f"{_POINTS}; with point_values=3 those outside of it get visibility 0",
+    "ConvertBoundingBoxFormat": "sluice.columns.Boxes(format='xywh') names the stored format, and out_format= that of the batch",
+    "ElasticTransform": _FUNCTION,
+    "FiveCrop": f"{_FUNCTION}; f may return rows x 5 x height x width x 3",
+    "GaussianNoise": _FUNCTION,
+    "Lambda": f"{_FUNCTION}; batch_hook= of the loader is called with all of its columns",
+    "LinearTransformation": _FUNCTION,
+    "RandomSizedCrop": "its name is RandomResizedCrop",
+    "SanitizeBoundingBoxes": f"{_BOXES}, and drops those that become too small, with their labels (min_size=, min_area=)",
+    "SanitizeKeyPoints": f"{_POINTS}; with point_values=3 those outside of it get visibility 0",
+    "Scale": "its name is Resize",
+    "SetClampingMode": f"{_BOXES}, and always cuts them off at its edges",
+    "TenCrop": f"{_FUNCTION}; f may return rows x 10 x height x width x 3",
+    "UniformTemporalSubsample": "the library has no videos; sluice.columns.Window takes every n-th element of a long tensor",
+    "autoaugment": "AutoAugment, RandAugment, TrivialAugmentWide and AugMix are in sluice.transforms itself",
+    "check_type": _ONE_IMAGE,
+    "functional": _ONE_IMAGE,
+    "functional_pil": _ONE_IMAGE,
+    "functional_tensor": _ONE_IMAGE,
+    "get_bounding_boxes": "boxes are a column of the batch: batch['boxes']",
+    "get_keypoints": "points are a column of the batch: batch['points']",
+    "has_all": _ONE_IMAGE,
+    "has_any": _ONE_IMAGE,
+    "query_chw": "the shape of batch['image'] has it",
+    "query_size": "the shape of batch['image'] has it",
+    "transforms": "its names are in sluice.transforms itself",
+    "v2": "its names are in sluice.transforms itself",
+}
