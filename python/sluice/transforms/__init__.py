@@ -4,8 +4,8 @@
 They are descriptions: the library's threads do the work, on 8-bit pixels, with torchvision's draws
 and Pillow's arithmetic, in the order in which they are listed. ToDtype and Normalize come behind all
 but RandomErasing, MixUp and CutMix behind these; an order that would mean something else is refused. presets has recipes of papers.
-What the library has not is Native(f), compiled code that its threads call, or Python(f): the slow way, and it says what it
-costs.
+A function of your own is Native(f), compiled code that the library's threads call, or Python(f): the slow way, and it says
+what it costs. transform(image, seed=0) tries one on an image.
 """
 from __future__ import annotations
 

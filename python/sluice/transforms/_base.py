@@ -14,7 +14,17 @@ if TYPE_CHECKING:
 
 
 class Transform:
-    """One step."""
+    """One step of a recipe, which a loader's threads carry out.
+
+    transform(image, seed=0) tries it on one image: the first row of a loader over that image with this seed, bit for bit.
+    image: a PIL image, a numpy array (uint8, height x width x 3), a torch tensor (uint8, 3 x height x width), or the bytes of
+        a JPEG, PNG or WebP.
+    seed: of what is drawn; the same seed gives the same result.
+    The result is a numpy array, height x width x 3; of a torch tensor a torch tensor, 3 x height x width. It is uint8, or
+    floating where the recipe normalises or has a dtype. A step alone keeps the size that it makes: nothing is padded.
+    Steps of several samples (Mosaic, MixUp, CutMix, CopyPaste) and BucketCrop are refused. A call takes tens of milliseconds, since it
+    opens a loader: for a whole dataset, give the transform to one.
+    """
 
     _name: str | None = None  # of the library's step that it is
     _place = "pixels"  # where in a list it can be: _recipe.py
@@ -22,6 +32,11 @@ class Transform:
     def __repr__(self) -> str:
         values = ", ".join(f"{key}={value!r}" for key, value in vars(self).items() if key[0] != "_")
         return f"{type(self).__name__}({values})"
+
+    def __call__(self, image: Any, *, seed: int = 0) -> Any:
+        from ._call import call
+
+        return call(self, image, seed)
 
     def _steps(self, walk):
         """What the library is asked for: tuples of a step's name and its arguments, or of a group's name, its
@@ -103,4 +118,6 @@ class Python(Transform):
     _place = "Python"
 
     def __init__(self, function: Callable[[Any], Any], per_sample: bool = False) -> None:
+        if isinstance(function, Transform):
+            raise TypeError(f"function={function!r:.80}: it is a step of the library: put it into the list, before functions of Python")
         self.function, self.per_sample = _check.function("function", function), _check.flag("per_sample", per_sample)

@@ -129,11 +129,12 @@ class Walk:
         return made
 
 
-def _names(steps):
+def names_of(steps):
+    """The library's names of the steps, of those in groups, too."""
     for step in steps:
         yield step[0]
         if len(step) == 3 and isinstance(step[2], tuple):
-            yield from _names(step[2])
+            yield from names_of(step[2])
 
 
 def _overflow(steps):
@@ -155,7 +156,7 @@ def _check_room(transform, steps):
     flat, before = _flatten(transform), 0
     for number, step in enumerate(flat, 1):
         made = Walk().steps(flat[:number])
-        names, error = list(_names(made)), _overflow(made)
+        names, error = list(names_of(made)), _overflow(made)
         if error is not None:
             kind, _, reason = error.reason.partition(": ")
             raise ValueError(
@@ -171,7 +172,7 @@ def recipe(transform, any_size=False):
     steps = walk.steps(transform)
     if isinstance((_flatten(transform) or [None])[-1], ToPILImage):
         raise ValueError("ToPILImage() as the last step: batches hold arrays, not Pillow's images: leave it out, and call PIL.Image.fromarray")
-    if not any_size and not any(name in SIZED for name in _names(steps)):
+    if not any_size and not any(name in SIZED for name in names_of(steps)):
         named = [step.__name__ + BEHIND.get(name, "") for name in SIZED for step in _classes() if step._name == name != "resize"]
         raise ValueError(
             f"no step gives pictures one size, which the rows of a batch have: {', '.join(named)}, or Resize((height, width))"
