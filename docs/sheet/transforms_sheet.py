@@ -54,6 +54,7 @@ SHEET = [
         Tile("RandomRotation", 'T.RandomRotation(30, "bilinear", fill=114)'),
         Tile("RandomAffine", 'T.RandomAffine(10, shear=25, interpolation="bilinear")'),
         Tile("RandomPerspective", "T.RandomPerspective(0.5, p=1)", 6),
+        Tile("ElasticTransform", "T.ElasticTransform(300.0, 6.0)"),
     ]),
     ("Colour", [
         Tile("ColorJitter", "T.ColorJitter(0.4, 0.4, 0.4, 0.2)", 1),

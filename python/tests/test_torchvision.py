@@ -10,6 +10,7 @@ import numpy
 import pytest
 
 torchvision = pytest.importorskip("torchvision", reason="no torchvision: python3-torchvision is the oracle")
+import torch  # noqa: E402
 from PIL import Image, ImageFilter  # noqa: E402
 from torchvision.transforms import InterpolationMode  # noqa: E402
 from torchvision.transforms import functional as F  # noqa: E402
@@ -437,3 +438,49 @@ def test_erasing(photos_like):
         assert (part == (1, 2, 3)).all() and 0.01 < part.shape[0] * part.shape[1] / changed.size < 0.35
         erased += 1
     assert erased > 8
+
+
+def elastic_field(transform, height, width, seed):
+    """dx and dy in pixels, to a sixteenth: what a ramp of 8 a pixel becomes. NaN: unknown, from outside or near it."""
+    x, y = numpy.meshgrid(numpy.arange(width), numpy.arange(height))
+    made = transform(numpy.dstack([20 + 8 * x, 20 + 8 * y, 0 * x + 255]).astype(numpy.uint8), seed=seed).astype(float)
+    inside = (made[..., 2] == 255) & (made[..., 0] > 20) & (made[..., 1] > 20)
+    return [numpy.where(inside, (made[..., c] - 20) / 8 - at, numpy.nan) for c, at in enumerate((x, y))]
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+def test_elastic_pixels_of_the_same_field(mode):
+    """The field is read off a ramp, and given to torchvision's function."""
+    height, width = 26, 29
+    x, y = numpy.meshgrid(numpy.arange(width), numpy.arange(height))
+    smooth = numpy.dstack([120 + 100 * numpy.sin(x / 9), 120 + 100 * numpy.cos(y / 8), 4 * x + 4 * y]).astype(numpy.uint8)
+    for seed in range(6):
+        dx, dy = elastic_field(T.ElasticTransform(80.0, 4.0), height, width, seed)
+        known = ~numpy.isnan(dx + dy)
+        field = torch.tensor(numpy.dstack([dx * 2 / width, dy * 2 / height])[None].astype("float32")).nan_to_num()
+        tensor = torch.from_numpy(smooth).permute(2, 0, 1)
+        expected = F.elastic_transform(tensor, field, InterpolationMode(mode), [0.0]).permute(1, 2, 0).numpy().astype(int)
+        got = T.ElasticTransform(80.0, 4.0, mode)(smooth, seed=seed).astype(int)
+        off = abs(got - expected)[known]
+        assert known.mean() > 0.5 and abs(dx[known]).max() > 1
+        assert off.max() <= (2 if mode == "bilinear" else 13)  # 13 a pixel is the steepest: places between two may round either way
+        assert (off > 2).mean() < 0.1
+
+
+def test_elastic_fields_are_distributed_as_torchvisions():
+    """Deviation, smoothness, and the scale of an image that is no square."""
+    height, width, sigma = 22, 29, [2.0, 3.0]
+    draw = T.ElasticTransform([40.0, 30.0], sigma)
+    inner = slice(5, -5)
+    ours = numpy.array([[one[inner, inner] for one in elastic_field(draw, height, width, seed)] for seed in range(40)])
+    theirs = [torchvision.transforms.ElasticTransform.get_params([40.0, 30.0], sigma, [height, width])[0] for _ in range(200)]
+    theirs = torch.stack(theirs).permute(0, 3, 1, 2).numpy()[:, :, inner, inner] * (numpy.array([width, height]) / 2)[:, None, None]
+    assert numpy.isfinite(ours).mean() > 0.99
+    ours = numpy.nan_to_num(ours)
+    for axis in (0, 1):
+        a, b = ours[:, axis], theirs[:, axis]
+        assert abs(a.mean()) < 0.15 * b.std() and abs(a.std() / b.std() - 1) < 0.15
+        for lag in ((0, 2), (2, 0)):
+            down, across = lag
+            smooth = [(one[:, down:, across:] * one[:, : one.shape[1] - down, : one.shape[2] - across]).mean() / one.var() for one in (a, b)]
+            assert abs(smooth[0] - smooth[1]) < 0.08

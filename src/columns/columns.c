@@ -217,6 +217,33 @@ static sluice_status check_partners(const sl_column_set *set, sluice_error *erro
     return SLUICE_OK;
 }
 
+/* What follows a picture by a matrix does not follow a field. */
+static bool follows_matrix(const sl_column *column)
+{
+    const bool is_mask = column->kind == &sl_column_mask;
+    return column->kind == &sl_column_boxes || column->kind == &sl_column_points ||
+           column->kind == &sl_column_geometry || column->kind == &sl_column_instances ||
+           column->kind == &sl_column_class_map ||
+           (is_mask && column->request.interpolation == SLUICE_COLUMN_BILINEAR);
+}
+
+static sluice_status check_bends(const sl_column_set *set, sluice_error *error)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        const sl_column *column = &set->columns[i];
+        const char *step = follows_matrix(column)
+                               ? sl_recipe_bends(&set->columns[column->lead].request.recipe)
+                               : NULL;
+        if (step != NULL) {
+            return sl_error_set(error, SLUICE_INVALID, STAGE,
+                                "column \"%s\": it cannot follow the step %s of its image, which "
+                                "moves each pixel by itself: only masks of nearest pixels can",
+                                column->request.name, step);
+        }
+    }
+    return SLUICE_OK;
+}
+
 /* The picture column of that name, whose rows are mixed. */
 static sluice_status find_mixing(const sl_column_set *set, sl_column *column, sluice_error *error)
 {
@@ -335,6 +362,9 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
     }
     if (status == SLUICE_OK) {
         status = check_partners(set, error);
+    }
+    if (status == SLUICE_OK) {
+        status = check_bends(set, error);
     }
     if (status == SLUICE_OK) {
         status = sl_composition_bind(set, error);

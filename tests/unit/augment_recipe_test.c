@@ -272,6 +272,7 @@ static const struct {
                {"random_rotation", 6},
                {"random_affine", 7},
                {"random_perspective", 8},
+               {"elastic_transform", 47},
                {"random_flip", 2},
                {"random_vertical_flip", 4},
                {"color_jitter", 3},

@@ -50,6 +50,12 @@ static void random_values(sl_random *random, sl_operation *o)
         v[0] = 1 + 2 * sl_random_below(random, 12);
         v[1] = 1 + 2 * sl_random_below(random, 60);
         v[2] = v[3] = sl_random_range(random, 0.1, 12);
+    } else if (o->kind == &sl_operation_elastic) {
+        v[0] = v[1] = sl_random_range(random, 0, 100);
+        v[2] = v[3] = sl_random_range(random, 0.1, 6);
+        v[SL_ELASTIC_INTERPOLATION] = sl_random_below(random, 2);
+        v[SL_ELASTIC_FILL] = sl_random_below(random, 256);
+        o->key = sl_random_u32(random);
     } else if (o->kind == &sl_operation_jpeg) {
         v[0] = 1 + sl_random_below(random, 100);
     } else {
@@ -63,7 +69,8 @@ static const sl_operation_kind *const kinds[] = {
     &sl_operation_autocontrast, &sl_operation_equalize,     &sl_operation_saturation,
     &sl_operation_grey,         &sl_operation_hue,          &sl_operation_permute,
     &sl_operation_erase,        &sl_operation_sharpness,    &sl_operation_gaussian_blur,
-    &sl_operation_box_blur,     &sl_operation_jpeg,         &sl_operation_hsv};
+    &sl_operation_box_blur,     &sl_operation_jpeg,         &sl_operation_hsv,
+    &sl_operation_elastic};
 
 static void add_operation(sl_random *random, sl_drawing *drawing)
 {

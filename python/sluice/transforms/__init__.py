@@ -42,6 +42,7 @@ from ._filters import JPEG, GaussianBlur, PillowGaussianBlur, RandomAdjustSharpn
 from ._geometry import (
     BucketCrop,
     CenterCrop,
+    ElasticTransform,
     Pad,
     RandomAffine,
     RandomCrop,
@@ -75,6 +76,7 @@ __all__ = [
     "ConvertImageDtype",
     "CopyPaste",
     "CutMix",
+    "ElasticTransform",
     "FixedSizeCrop",
     "GaussianBlur",
     "Grayscale",

@@ -107,7 +107,6 @@ ANSWERS = {
     "ClampBoundingBoxes": f"{_BOXES}, and cuts them off at its edges",
     "ClampKeyPoints": f"{_POINTS}; with point_values=3 those outside of it get visibility 0",
     "ConvertBoundingBoxFormat": "sluice.columns.Boxes(format='xywh') names the stored format, and out_format= that of the batch",
-    "ElasticTransform": _FUNCTION,
     "FiveCrop": f"{_FUNCTION}; f may return rows x 5 x height x width x 3",
     "GaussianNoise": _FUNCTION,
     "Lambda": f"{_FUNCTION}; batch_hook= of the loader is called with all of its columns",

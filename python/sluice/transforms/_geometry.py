@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Crops, sizes, padding, flips, rotations, affine maps, perspectives."""
+"""Crops, sizes, padding, flips, rotations, affine maps, perspectives, elastic fields."""
 from __future__ import annotations
 
 from .. import _check
@@ -271,3 +271,38 @@ class RandomPerspective(Transform):
 
     def _step(self):
         return (self._name, self.distortion_scale, self.p, self.interpolation, *self._fill)
+
+
+class ElasticTransform(Transform):
+    """Each pixel moved by a smooth random field, as if seen through moving water.
+
+    alpha: strength, 0 to 100000; a number, or (across, down) [50]. sigma: smoothness in pixels of the gaussian that blurs the
+        field, 0 to 100; a number, or (across, down); 0: not blurred [5].
+    interpolation: 'nearest' or 'bilinear'. fill: of pixels from outside of the image, 0 to 255, or three.
+
+    The displacement is torchvision's: noise of -1 to 1, blurred, times alpha / 2 pixels of a square image. Of others it divides
+    alpha across by the height and alpha down by the width, so that a wide image moves more across. Masks of nearest pixels
+    follow. Boxes, points, shapes, geometry and bilinear masks are refused, and so are RandomIoUCrop and CopyPaste behind it.
+    """
+
+    _name = "elastic_transform"
+
+    def __init__(
+        self, alpha: float | Sequence[float] = 50.0, sigma: float | Sequence[float] = 5.0, interpolation: Any = "bilinear", fill: Fill = 0,
+    ) -> None:  # fmt: skip
+        self.alpha, self.sigma = self._both("alpha", alpha), self._both("sigma", sigma)
+        if (self.sigma[0] > 0) != (self.sigma[1] > 0):
+            raise ValueError(f"sigma={sigma!r}: expected both numbers above 0, or both 0")
+        self.interpolation = _values.interpolation(interpolation, _values.RESIZED[:2])
+        self.fill, self._fill = fill, _values.fill(fill)
+
+    def _both(self, name, given):
+        wanted = "a number, or two: across and down"
+        made = _values.numbers(name, given, wanted, 1, 2) if _values.is_numbers(given) else (_check.number(name, given),)
+        least, most = _values.LIMITS[self._name, f"{name}_x"]
+        if not all(least <= value <= most for value in made):
+            raise ValueError(f"{name}={given!r}: expected numbers from {least:g} to {most:g}")
+        return made if len(made) == 2 else made * 2
+
+    def _step(self):
+        return (self._name, *self.alpha, *self.sigma, self.interpolation, *self._fill)

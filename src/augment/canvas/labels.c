@@ -6,6 +6,7 @@
 #include "erase.h"
 #include "error.h"
 #include "nearest.h"
+#include "operations.h"
 
 #include <math.h>
 #include <string.h>
@@ -128,6 +129,12 @@ static void labels_set_fill(sl_params *params, const uint8_t fill[STEP])
     for (uint32_t i = 0; i < params->geometry_count; i++) {
         memcpy(params->geometries[i].fill, fill, STEP);
         memcpy(params->geometries[i].warp.fill, fill, STEP);
+    }
+    for (uint32_t i = 0; i < params->operation_count; i++) {
+        sl_operation *operation = &params->operations[i];
+        for (int c = 0; c < STEP && operation->kind == &sl_operation_elastic; c++) {
+            operation->values[SL_ELASTIC_FILL + c] = fill[c];
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "blur.h"
 #include "box_blur.h"
+#include "elastic.h"
 #include "erase.h"
 #include "error.h"
 #include "geometry.h"
@@ -234,6 +235,18 @@ static sluice_status box_blur_canvas(const sl_operation *operation, const sl_can
                        work->run->error);
 }
 
+static sluice_status elastic_canvas(const sl_operation *operation, const sl_canvas_work *work)
+{
+    const double *values = operation->values;
+    const double *fill = values + SL_ELASTIC_FILL;
+    const sl_elastic elastic = {.alpha = {values[0], values[1]},
+                                .sigma = {values[2], values[3]},
+                                .key = operation->key,
+                                .nearest = values[SL_ELASTIC_INTERPOLATION] == SL_NEAREST,
+                                .fill = {(uint8_t)fill[0], (uint8_t)fill[1], (uint8_t)fill[2]}};
+    return sl_elastic_apply(&work->in, &elastic, work->out, work->run->scratch, work->run->error);
+}
+
 static sluice_status jpeg_canvas(const sl_operation *operation, const sl_canvas_work *work)
 {
     sl_jpeg_function *const jpeg = work->run->tools->jpeg;
@@ -322,6 +335,9 @@ const sl_operation_kind sl_operation_gaussian_blur = {.name = "gaussian_blur",
 const sl_operation_kind sl_operation_box_blur = {.name = "box_blur",
                                                  .number = SL_OPERATION_BOX_BLUR,
                                                  .canvas = box_blur_canvas};
+const sl_operation_kind sl_operation_elastic = {.name = "elastic_transform",
+                                                .number = SL_OPERATION_ELASTIC,
+                                                .canvas = elastic_canvas};
 const sl_operation_kind sl_operation_jpeg = {.name = "jpeg",
                                              .number = SL_OPERATION_JPEG,
                                              .canvas = jpeg_canvas};
@@ -346,6 +362,6 @@ const char *sl_operation_name(sl_operation_number number)
         &sl_operation_permute,       &sl_operation_erase,        &sl_operation_sharpness,
         &sl_operation_gaussian_blur, &sl_operation_box_blur,     &sl_operation_jpeg,
         &sl_operation_pad,           &sl_operation_mix,          &sl_operation_chain,
-        &sl_operation_hsv,           &sl_operation_native};
+        &sl_operation_hsv,           &sl_operation_native,       &sl_operation_elastic};
     return number < SL_OPERATION_MIXING ? kinds[number]->name : "mixing";
 }

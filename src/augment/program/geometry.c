@@ -174,7 +174,8 @@ static void geometry_begin(sl_drawing *drawing, sl_geometry *g)
 
 static bool kind_moves(const sl_operation_kind *kind)
 {
-    return kind->number == SL_OPERATION_GEOMETRY || kind->number == SL_OPERATION_PAD;
+    return kind->number == SL_OPERATION_GEOMETRY || kind->number == SL_OPERATION_PAD ||
+           kind->number == SL_OPERATION_ELASTIC;
 }
 
 sl_operation *sl_draw_operation(sl_drawing *drawing, const sl_operation_kind *kind)
@@ -520,6 +521,24 @@ static sluice_status draw_border_to(sl_drawing *drawing, uint32_t left, uint32_t
     return SLUICE_OK;
 }
 
+static sluice_status draw_elastic_to(sl_drawing *drawing, const double values[SL_OPERATION_VALUES],
+                                     uint64_t key)
+{
+    sl_operation *operation = sl_draw_operation(drawing, &sl_operation_elastic);
+    if (operation == NULL) {
+        return SLUICE_UNSUPPORTED;
+    }
+    memcpy(operation->values, values, sizeof(operation->values));
+    operation->key = key;
+    if (drawing->labels) {
+        operation->values[SL_ELASTIC_INTERPOLATION] = SL_NEAREST;
+        for (int c = 0; c < 3; c++) {
+            operation->values[SL_ELASTIC_FILL + c] = drawing->label_fill[c];
+        }
+    }
+    return SLUICE_OK;
+}
+
 /* ---- to the image, and to its labels ---- */
 
 sluice_status sl_draw_crop(sl_drawing *drawing, int64_t x, int64_t y, uint32_t width,
@@ -566,6 +585,16 @@ sluice_status sl_draw_tile(sl_drawing *drawing, const sl_tile *tile)
     sluice_status status = SLUICE_OK;
     for (sl_drawing *to = drawing; to != NULL && status == SLUICE_OK; to = to->twin) {
         status = draw_tile_to(to, tile);
+    }
+    return status;
+}
+
+sluice_status sl_draw_elastic(sl_drawing *drawing, const double values[SL_OPERATION_VALUES],
+                              uint64_t key)
+{
+    sluice_status status = SLUICE_OK;
+    for (sl_drawing *to = drawing; to != NULL && status == SLUICE_OK; to = to->twin) {
+        status = draw_elastic_to(to, values, key);
     }
     return status;
 }

@@ -97,6 +97,10 @@ void sl_draw_paste(sl_drawing *drawing, uint64_t key, double chance, bool alone)
 /* A border, of the operation "pad"'s modes. */
 sluice_status sl_draw_border(sl_drawing *drawing, uint32_t left, uint32_t top, uint32_t width,
                              uint32_t height, double mode);
+/* Pixels moved by a random field (sl_operation_elastic, its values and key). Labels go with them;
+ * the trail does not, so that nothing else may follow. */
+sluice_status sl_draw_elastic(sl_drawing *drawing, const double values[SL_OPERATION_VALUES],
+                              uint64_t key);
 /* Adds an operation that keeps the size, for the caller to fill in. NULL with an error: there are
  * too many. */
 sl_operation *sl_draw_operation(sl_drawing *drawing, const sl_operation_kind *kind);

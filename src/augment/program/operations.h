@@ -36,6 +36,9 @@ extern const sl_operation_kind sl_operation_box_blur;      /* radius: Pillow's G
 extern const sl_operation_kind sl_operation_jpeg;          /* quality */
 /* left, top, mode (sl_pad_mode): the canvas in the middle of a larger one. */
 extern const sl_operation_kind sl_operation_pad;
+/* alpha x, y; sigma x, y; interpolation (nearest or bilinear); a colour (elastic.h); with a key. */
+extern const sl_operation_kind sl_operation_elastic;
+enum { SL_ELASTIC_INTERPOLATION = 4, SL_ELASTIC_FILL };
 
 /* In place: the function of operation->native, with the key as its seed. */
 extern const sl_operation_kind sl_operation_native;

@@ -80,6 +80,7 @@ typedef enum sl_operation_number {
     SL_OPERATION_CHAIN,
     SL_OPERATION_HSV,
     SL_OPERATION_NATIVE,
+    SL_OPERATION_ELASTIC,
     SL_OPERATION_MIXING, /* of rows, which is no part of a program */
     SL_OPERATION_NUMBERS
 } sl_operation_number;

@@ -165,6 +165,11 @@ static sluice_status append_step(sluice_augment *recipe, const char *call, sl_re
         return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
                                 "it looks at the boxes of one picture, and there are several");
     }
+    if ((step->kind->looks || step->kind->pastes) && sl_recipe_bends(recipe) != NULL) {
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
+                                "it goes by boxes or shapes, which do not follow an elastic "
+                                "transform before it: add it first");
+    }
     step->shared = open_share(recipe);
     if (step->kind->shares && step->shared != 0) {
         return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
@@ -545,6 +550,16 @@ bool sl_recipe_pastes(const sluice_augment *recipe)
 {
     const sl_recipe_step *step = layers_step(recipe);
     return step != NULL && step->kind->pastes;
+}
+
+const char *sl_recipe_bends(const sluice_augment *recipe)
+{
+    for (uint32_t i = 0; i < recipe->count; i++) {
+        if (recipe->steps[i].kind->bends) {
+            return recipe->steps[i].kind->name;
+        }
+    }
+    return NULL;
 }
 
 uint64_t sl_recipe_layer(const sluice_augment *recipe)

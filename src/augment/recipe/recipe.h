@@ -97,6 +97,8 @@ uint32_t sl_recipe_members_most(const sluice_augment *recipe);
 uint32_t sl_recipe_tiles(const sluice_augment *recipe, uint64_t epoch);
 bool sl_recipe_is_layered(const sluice_augment *recipe);
 bool sl_recipe_pastes(const sluice_augment *recipe);
+/* The name of a step that bends (steps.h); NULL: none does. */
+const char *sl_recipe_bends(const sluice_augment *recipe);
 /* Pixels of a layer where it meets the other; 0: there are none. */
 uint64_t sl_recipe_layer(const sluice_augment *recipe);
 /* Pixels of the largest canvas of known size behind one of its steps, or steps of a group. */

@@ -104,6 +104,7 @@ typedef struct sl_step_kind {
     bool pastes; /* nor are they blended: objects of the second are put over the first
                     (sl_draw_paste) */
     bool looks;  /* at the boxes of the picture */
+    bool bends;  /* the picture by a field that no matrix is: only labels of pixels follow */
     bool cuts;   /* by a draw that decides which boxes are left */
     /* How many operations it adds at most, changes of geometry counted in. NULL: one. */
     uint32_t (*operations)(const double *arguments);

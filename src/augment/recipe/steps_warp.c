@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * steps_warp: flips, rotations, affine maps and perspectives, with the draws and matrices of
- * torchvision 0.14, which for a rotation are Pillow's. Pure.
+ * steps_warp: flips, rotations, affine maps, perspectives and elastic fields, with the draws and
+ * matrices of torchvision 0.14, which for a rotation are Pillow's. Pure.
  */
+#include "elastic.h"
+#include "operations.h"
 #include "portable_math.h"
 #include "step_row.h"
 
@@ -314,3 +316,56 @@ SL_STEP(random_perspective) = {.name = "random_perspective",
                                              {SL_ARG_WARPED(SL_BILINEAR)},
                                              SL_ARG_FILL(0)},
                                .draw = draw_random_perspective};
+
+/* ---- elastic ---- */
+
+enum {
+    ELASTIC_ALPHA_X,
+    ELASTIC_ALPHA_Y,
+    ELASTIC_SIGMA_X,
+    ELASTIC_SIGMA_Y,
+    ELASTIC_INTERPOLATION,
+    ELASTIC_FILL
+};
+
+#define ALPHA(name) SL_ARG_REAL(name, 0, SL_ELASTIC_ALPHA_MAX, 50)
+#define SIGMA(name) SL_ARG_REAL(name, 0, SL_ELASTIC_SIGMA_MAX, 5)
+
+static sluice_status draw_elastic_transform(const double *arguments, sl_drawing *drawing)
+{
+    double values[SL_OPERATION_VALUES] = {0};
+    uint8_t fill[3];
+    const uint64_t high = sl_random_u32(&drawing->random);
+    const uint64_t key = high << 32 | sl_random_u32(&drawing->random);
+    memcpy(values, arguments, ELASTIC_FILL * sizeof(*values));
+    sl_draw_fill(arguments + ELASTIC_FILL, fill);
+    for (size_t c = 0; c < 3; c++) {
+        values[SL_ELASTIC_FILL + c] = fill[c];
+    }
+    return sl_draw_elastic(drawing, values, key);
+}
+
+static const char *elastic_transform_mismatch(const double *arguments)
+{
+    return (arguments[ELASTIC_SIGMA_X] > 0) != (arguments[ELASTIC_SIGMA_Y] > 0)
+               ? "sigma_x and sigma_y must both be 0, or both above 0"
+               : NULL;
+}
+
+_Static_assert((int)ELASTIC_INTERPOLATION == (int)SL_ELASTIC_INTERPOLATION,
+               "as the operation has them");
+
+SL_STEP(elastic_transform) = {.name = "elastic_transform",
+                              .text = "each pixel moved by a smooth random field",
+                              .stage = SL_STAGE_GEOMETRY,
+                              .bends = true,
+                              .stream = 47,
+                              .arguments = {{ALPHA("alpha_x")},
+                                            {ALPHA("alpha_y")},
+                                            {SIGMA("sigma_x")},
+                                            {SIGMA("sigma_y")},
+                                            {"interpolation", SL_NUMBER_WORD, false, 0, SL_BILINEAR,
+                                             SL_BILINEAR, sl_resize_words},
+                                            SL_ARG_FILL(0)},
+                              .mismatch = elastic_transform_mismatch,
+                              .draw = draw_elastic_transform};
