@@ -150,6 +150,19 @@ def test_objects_of_torchvision_are_answered():
         made(CROP, other.PILToTensor())
 
 
+def test_dtypes_by_kind_of_input():
+    with pytest.raises(TypeError, match="give the images' dtype; masks and other columns have a dtype= of their own"):
+        T.ToDtype({numpy.ndarray: "float32", "others": None}, scale=True)
+
+
+def test_a_transform_of_ones_own():
+    class Own(T.Transform):
+        pass
+
+    with pytest.raises(TypeError, match=r"Own: a subclass of Transform is no step.*transforms\.Python\(f\)"):
+        made(CROP, Own())
+
+
 def test_a_crop_that_is_too_large_says_how_to_pad(photos):
     with pytest.raises(sluice.Error, match="smaller than the window, 4000 x 4000: pad_if_needed pads it"):
         next(iter(sluice.Loader(photos, transform=T.RandomCrop(4000))))

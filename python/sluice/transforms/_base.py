@@ -2,6 +2,8 @@
 """What transforms are, and those that are no step of the library: lists, dtypes, functions."""
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from .. import _check
 from ._values import LIMITS, numbers
 
@@ -65,6 +67,8 @@ class ToDtype(Transform):
     def __init__(self, dtype: Dtype, scale: bool = False) -> None:
         from .._names import picture_dtype_number
 
+        if isinstance(dtype, Mapping):
+            raise TypeError(f"dtype={dtype!r:.80}: give the images' dtype; masks and other columns have a dtype= of their own (sluice.columns)")
         self.dtype, self.scale = dtype, _check.flag("scale", scale)
         self._floats = picture_dtype_number(dtype) != 0
         if self._floats and not scale:

@@ -57,7 +57,18 @@ def _flatten(transform):
         return [step for inner in transform for step in _flatten(inner)]
     if not isinstance(transform, Transform):
         raise TypeError(_advice(transform))
+    if _is_own(transform):
+        raise TypeError(
+            f"{type(transform).__name__}: a subclass of Transform is no step of the library, whose threads run no Python: "
+            "sluice.transforms.Python(f), as the last step, calls a function of your own"
+        )
     return [transform]
+
+
+def _is_own(transform):
+    """Whether it is of a class of the user's: no step of the library, and none of what has another place."""
+    own = type(transform)
+    return own._name is None and own._place == "pixels" and own._steps is Transform._steps and own._step is Transform._step
 
 
 class Walk:
