@@ -83,7 +83,7 @@ OPEN = [  # they leave the size open
 ]  # fmt: skip
 STEPS = [
     (T.AugMix, {}), (T.AutoAugment, {}), (T.GaussianBlur, {"kernel_size": 3}), (T.Grayscale, {"num_output_channels": 3}),
-    (T.JPEG, {"quality": 9}), (T.CopyPaste, {}), (T.MixUpPartner, {}), (T.PillowGaussianBlur, {}), (T.RandAugment, {}), (T.RandAugment.timm, {"config_str": "rand-m9"}),
+    (T.ElasticTransform, {}), (T.ToPILImage, {}), (T.ConvertImageDtype, {}), (T.JPEG, {"quality": 9}), (T.CopyPaste, {}), (T.MixUpPartner, {}), (T.PillowGaussianBlur, {}), (T.RandAugment, {}), (T.RandAugment.timm, {"config_str": "rand-m9"}),
     (T.RandomAdjustSharpness, {"sharpness_factor": 2}), (T.RandomAffine, {"degrees": 3}), (T.RandomApply, {"transforms": [T.JPEG(3)]}),
     (T.RandomAutocontrast, {}), (T.RandomChoice, {"transforms": [T.JPEG(3)]}), (T.RandomEqualize, {}), (T.RandomErasing, {}),
     (T.RandomGrayscale, {}), (T.RandomHsv, {}), (T.RandomInvert, {}), (T.RandomOrder, {"transforms": [T.JPEG(3)]}), (T.RandomPerspective, {}),
