@@ -450,6 +450,7 @@ typedef struct given {
     const char *const *paths;
     size_t count;
     sl_look look;
+    sl_open_file file;    /* that the look opened, for the format's reader */
     sl_store_doubt doubt; /* since the look began */
 } given;
 
@@ -478,10 +479,13 @@ static sluice_status formats_open_file(sl_dataset **dataset, given *of,
     sluice_status status = find_files_of(of, &format, &files, error);
     status = end_search(&of->doubt, status, error);
     if (status == SLUICE_OK && format != NULL) {
+        sl_open_file *before = sl_store_offer_file(&of->file);
         status = format->is_file == NULL
                      ? open_as(format, dataset, of->paths, of->count, options, error)
                      : formats_open_files(format, dataset, &files, options, error);
+        (void)sl_store_offer_file(before);
     }
+    sl_handle_close(&of->file.handle);
     sl_file_list_close(&files);
     return status;
 }
@@ -496,6 +500,7 @@ sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, si
     given of = {.paths = paths, .count = count};
     (void)sl_store_note_doubts(&of.doubt);
     sl_look_begin(&of.look, paths[0]);
+    sl_look_keep_open(&of.look, &of.file);
     switch (sl_look_kind(&of.look)) {
     case SL_ENTRY_UNKNOWN:
         (void)sl_store_note_doubts(NULL);

@@ -35,6 +35,10 @@ static void look_take(sl_look *look)
     }
     if (open) {
         look_read_head(look, &from);
+    }
+    if (open && look->keeps != NULL) {
+        *look->keeps = (sl_open_file){from, facts.identity};
+    } else if (open) {
         sl_handle_close(&from);
     }
 }
@@ -42,12 +46,18 @@ static void look_take(sl_look *look)
 void sl_look_begin(sl_look *look, const char *path)
 {
     look->path = path;
+    look->keeps = NULL;
     look->taken = false;
     look->kind = SL_ENTRY_UNKNOWN;
     look->sys_errno = 0;
     look->bytes = 0;
     look->head_bytes = 0;
     look->head[0] = '\0';
+}
+
+void sl_look_keep_open(sl_look *look, sl_open_file *file)
+{
+    look->keeps = file;
 }
 
 void sl_look_begin_folder(sl_look *look, const char *path)

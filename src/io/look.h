@@ -7,7 +7,8 @@
  * number of formats costs no requests. The first question reads the path: one open for a file,
  * whose first bytes are read with it, and nothing for a path that is known to be a folder.
  *
- * Threads: one owner. Memory: 4 KiB in the caller's struct, which borrows the path.
+ * Threads: one owner. Memory: 4 KiB in the caller's struct, which borrows the path. The file is
+ * closed before the first answer, unless the opener has it kept for the format that reads it.
  */
 #ifndef SL_LOOK_H
 #define SL_LOOK_H
@@ -20,6 +21,7 @@
 /* All members but `path` are private: ask the functions. */
 typedef struct sl_look {
     const char *path;
+    sl_open_file *keeps; /* receives the file that is open; NULL: it is closed */
     bool taken;
     sl_entry_kind kind;
     int sys_errno;     /* why the kind is unknown */
@@ -30,7 +32,10 @@ typedef struct sl_look {
 
 /* Begins a look at a path. Reads nothing yet. */
 void sl_look_begin(sl_look *look, const char *path);
-/* The same for a path that is known to be a folder, which is never read. */
+/* Has the look leave the file open, if the path is one, in `*file`, which must be closed and is the
+ * caller's to close. Before the first question. */
+void sl_look_keep_open(sl_look *look, sl_open_file *file);
+/* The same as sl_look_begin for a path that is known to be a folder, which is never read. */
 void sl_look_begin_folder(sl_look *look, const char *path);
 
 /* The kind of the entry. SL_ENTRY_UNKNOWN: it is missing, or the store does not answer; the errno

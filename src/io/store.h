@@ -196,6 +196,14 @@ typedef struct sl_open_file {
     sl_handle handle;
     sl_file_identity identity; /* without a sample */
 } sl_open_file;
+/*
+ * Offers an open file to readers of this thread, so that a file that was looked at is not opened
+ * twice: the first sl_handle_open of `file->handle.name.path` takes the handle over, with the
+ * identity from its opening. Lasts until the next call; NULL: offers nothing. Returns the offer
+ * before. Ownership: the caller closes the handle afterwards, which is closed already if a reader
+ * took it.
+ */
+sl_open_file *sl_store_offer_file(sl_open_file *file);
 /* IO. Close the handle. */
 sluice_status sl_open_file_open(sl_open_file *file, sl_file_name name, sluice_error *error);
 /* Whether the handle of file `number` may stay open from one step of opening a dataset to the next:

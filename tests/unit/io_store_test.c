@@ -4,6 +4,7 @@
 #include "store.h"
 
 #include "error.h"
+#include "look.h"
 #include "photo_folder.h"
 #include "test.h"
 
@@ -239,6 +240,38 @@ TEST_WITH(what_is_not_there, set_up, tear_down)
                          SLUICE_IO);
     }
     assert_true(sl_store_has_file(path));
+}
+
+TEST_WITH(a_file_that_was_looked_at_is_taken_over_once, set_up, tear_down)
+{
+    const sl_file_name name = {"test", path};
+    sl_file_identity identity = {0};
+    sl_open_file kept = {.identity = {0}};
+    sl_handle first;
+    sl_handle second;
+    sl_look look;
+    write_file(path, "some bytes", 10);
+    write_file(other, "same bytes", 10);
+    sl_look_begin(&look, path);
+    sl_look_keep_open(&look, &kept);
+    assert_true(sl_look_is_file(&look));
+    const int fd = kept.handle.fd;
+    assert_true(fd >= 0);
+    assert_null(sl_store_offer_file(&kept));
+    assert_int_equal(sl_handle_open(&first, (sl_file_name){"test", other}, NULL, NULL), SLUICE_OK);
+    assert_int_not_equal(first.fd, fd);
+    sl_handle_close(&first);
+    assert_int_equal(sl_handle_open(&first, name, &identity, NULL), SLUICE_OK);
+    assert_int_equal(first.fd, fd);
+    assert_string_equal(first.name.stage, "test");
+    assert_int_equal(identity.bytes, 10);
+    assert_true(sl_handle_is_unchanged(&first, &identity));
+    assert_int_equal(sl_handle_open(&second, name, NULL, NULL), SLUICE_OK);
+    assert_int_not_equal(second.fd, fd);
+    assert_ptr_equal(sl_store_offer_file(NULL), &kept);
+    sl_handle_close(&first);
+    sl_handle_close(&second);
+    sl_handle_close(&kept.handle); /* closed by now, which is fine */
 }
 
 TEST(paths_are_joined_as_far_as_they_fit)
