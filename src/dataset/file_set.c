@@ -122,6 +122,9 @@ static int file_set_compare_paths(const void *a, const void *b)
 static sluice_status file_set_add_path(sl_file_set *set, const char *path, sluice_error *error)
 {
     sl_store_facts facts;
+    if (sl_store_offers_file(path)) {
+        return sl_file_list_add(&set->list, path, error);
+    }
     sluice_status status = sl_store_find((sl_file_name){STAGE, path}, &facts, error);
     if (status < 0 || facts.kind != SL_ENTRY_FOLDER) {
         return status < 0 ? status : sl_file_list_add(&set->list, path, error);

@@ -217,11 +217,17 @@ sl_open_file *sl_store_offer_file(sl_open_file *file)
     return before;
 }
 
+bool sl_store_offers_file(const char *path)
+{
+    const sl_open_file *offered = offered_file;
+    return offered != NULL && offered->handle.store != NULL &&
+           strcmp(offered->handle.name.path, path) == 0;
+}
+
 static bool take_offered(sl_handle *handle, sl_file_name name, sl_file_identity *identity)
 {
     sl_open_file *offered = offered_file;
-    if (offered == NULL || offered->handle.store == NULL ||
-        strcmp(offered->handle.name.path, name.path) != 0) {
+    if (!sl_store_offers_file(name.path)) {
         return false;
     }
     *handle = offered->handle;

@@ -258,11 +258,13 @@ TEST_WITH(a_file_that_was_looked_at_is_taken_over_once, set_up, tear_down)
     const int fd = kept.handle.fd;
     assert_true(fd >= 0);
     assert_null(sl_store_offer_file(&kept));
+    assert_true(sl_store_offers_file(path) && !sl_store_offers_file(other));
     assert_int_equal(sl_handle_open(&first, (sl_file_name){"test", other}, NULL, NULL), SLUICE_OK);
     assert_int_not_equal(first.fd, fd);
     sl_handle_close(&first);
     assert_int_equal(sl_handle_open(&first, name, &identity, NULL), SLUICE_OK);
     assert_int_equal(first.fd, fd);
+    assert_false(sl_store_offers_file(path));
     assert_string_equal(first.name.stage, "test");
     assert_int_equal(identity.bytes, 10);
     assert_true(sl_handle_is_unchanged(&first, &identity));
