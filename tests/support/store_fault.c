@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store_fault.h"
 
+#include "fnv.h"
 #include "memory.h"
 #include "store.h"
 
@@ -18,11 +19,21 @@ typedef struct opened {
     char path[];
 } opened;
 
+/* What was asked of an address. */
+typedef struct asked {
+    uint64_t path; /* its hash */
+    store_fault_counts counts;
+} asked;
+
+enum { ADDRESSES_MAX = 8192 };
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 /* under it */
 static store_fault armed;
 static uint32_t at, count, handles;
 static store_fault_counts kinds;
+static asked addresses[ADDRESSES_MAX];
+static uint32_t address_count;
 static bool struck;
 static char what[SL_PATH_BYTES + 64], struck_path[SL_PATH_BYTES];
 
@@ -32,6 +43,7 @@ void store_fault_arm(store_fault fault, uint32_t number)
     at = number;
     count = 0;
     kinds = (store_fault_counts){0};
+    address_count = 0;
     struck = false;
     what[0] = struck_path[0] = '\0';
 }
@@ -61,6 +73,52 @@ uint32_t store_fault_handles(void)
     return handles;
 }
 
+static uint64_t hash_path(const char *path)
+{
+    uint64_t hash = SL_FNV1A_BEGIN;
+    for (size_t i = 0; path[i] != '\0'; i++) {
+        hash = sl_fnv1a(hash, (uint8_t)path[i]);
+    }
+    return hash;
+}
+
+static asked *find_address(const char *path)
+{
+    const uint64_t hash = hash_path(path);
+    for (uint32_t i = address_count; i > 0; i--) { /* mostly one of the last */
+        if (addresses[i - 1].path == hash) {
+            return &addresses[i - 1];
+        }
+    }
+    return NULL;
+}
+
+store_fault_counts store_fault_count_of(const char *path)
+{
+    const asked *of = find_address(path);
+    return of != NULL ? of->counts : (store_fault_counts){0};
+}
+
+static void count_operation(store_fault_counts *counts, const char *operation)
+{
+    counts->opens += strcmp(operation, "open") == 0;
+    counts->stats += strcmp(operation, "stat") == 0 || strcmp(operation, "facts") == 0;
+    counts->lists += strcmp(operation, "list") == 0;
+    counts->reads += strcmp(operation, "read") == 0;
+}
+
+static void count_address(const char *path, const char *operation)
+{
+    asked *of = find_address(path);
+    if (of == NULL && address_count < ADDRESSES_MAX) {
+        of = &addresses[address_count++];
+        *of = (asked){.path = hash_path(path)};
+    }
+    if (of != NULL) {
+        count_operation(&of->counts, operation);
+    }
+}
+
 static const char *local_path(const char *path)
 {
     return path + strlen(STORE_FAULT_SCHEME);
@@ -72,10 +130,8 @@ static bool fails(const char *operation, const char *path)
     (void)pthread_mutex_lock(&mutex);
     bool now = armed != STORE_FAULT_NONE && count == at;
     count++;
-    kinds.opens += strcmp(operation, "open") == 0;
-    kinds.stats += strcmp(operation, "stat") == 0 || strcmp(operation, "facts") == 0;
-    kinds.lists += strcmp(operation, "list") == 0;
-    kinds.reads += strcmp(operation, "read") == 0;
+    count_operation(&kinds, operation);
+    count_address(path, operation);
     if (now) {
         struck = true;
         (void)snprintf(what, sizeof(what), "%s %s", operation, path);

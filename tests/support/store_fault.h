@@ -35,6 +35,8 @@ typedef struct store_fault_counts {
     uint32_t opens, stats, lists, reads;
 } store_fault_counts;
 store_fault_counts store_fault_count_kinds(void);
+/* How many of one address, from arming until 8,192 addresses were asked for. */
+store_fault_counts store_fault_count_of(const char *path);
 /* Whether one of them failed. */
 int store_fault_struck(void);
 /* What failed: "open fault:/tmp/x/a.tar". */
