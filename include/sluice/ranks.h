@@ -73,6 +73,47 @@ SLUICE_API sluice_status sluice_ranks_find(sluice_ranks *ranks,
 SLUICE_API sluice_status sluice_ranks_divide(sluice_ranks *ranks, uint32_t model_parallel,
                                              sluice_error *error) SLUICE_MUST_CHECK;
 
+/* ---- arrays of jobs ---- */
+
+/* Which job of an array this process is, for work that is done in parts (sluice/writer.h). */
+typedef struct sluice_job_array {
+    uint32_t struct_size;
+    uint32_t part;      /* 0 .. parts-1 */
+    uint32_t parts;     /* jobs in the array; 1: none was found */
+    uint32_t found;     /* 1: a scheduler says that this is a job of an array */
+    char scheduler[16]; /* "Slurm", "Kubernetes", "AWS Batch", "LSF", "SGE", "PBS", "Torque" */
+    char variable[32];  /* the variable with its index; "": none */
+} sluice_job_array;
+
+#define SLUICE_JOB_ARRAY_INIT                     \
+    {                                             \
+        sizeof(sluice_job_array), 0, 1, 0, "", "" \
+    }
+
+/*
+ * Reads the environment:
+ *
+ *     SLURM_ARRAY_TASK_ID, with _MIN, _MAX, _COUNT, _STEP           Slurm
+ *     JOB_COMPLETION_INDEX                                          Kubernetes' Indexed Jobs
+ *     AWS_BATCH_JOB_ARRAY_INDEX, AWS_BATCH_JOB_ARRAY_SIZE           AWS Batch
+ *     LSB_JOBINDEX, LSB_JOBINDEX_END, LSB_JOBINDEX_STEP             LSF
+ *     SGE_TASK_ID, SGE_TASK_FIRST, SGE_TASK_LAST, SGE_TASK_STEPSIZE SGE
+ *     PBS_ARRAY_INDEX                                               PBS Professional
+ *     PBS_ARRAYID                                                   Torque
+ *
+ * Parts are numbered from 0 in the order of the indices. Slurm and SGE say the first index; it is 1
+ * for LSF and 0 for the others. `parts` is the number of jobs, which Kubernetes, PBS and Torque do
+ * not say; 0: the scheduler's. OK with `found` 0: this is not a job of an array.
+ *
+ * INVALID: the number of jobs is missing, or differs from `parts`; the index is out of range;
+ * indices have a step or gaps; two schedulers disagree; a variable is not a number. The text names
+ * the variables. Then `part` is 0 and `parts` 1, but `found`, `scheduler` and `variable` are set.
+ *
+ * Reads with getenv: no other thread may change the environment meanwhile.
+ */
+SLUICE_API sluice_status sluice_job_array_find(sluice_job_array *array, uint32_t parts,
+                                               sluice_error *error) SLUICE_MUST_CHECK;
+
 #ifdef __cplusplus
 }
 #endif

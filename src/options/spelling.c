@@ -25,8 +25,10 @@ static const struct phrase {
     {"relative 1", {"--column NAME:boxes,relative=1", "relative=True"}},
     {"size_count", {NULL, NULL}},
     {"sluice_dataset_concat", {"--with", "sluice.concat"}},
+    {"the number of parts", {"--part auto/N", "part=(\"auto\", n)"}},
     {"the option allow_outside", {"--allow-outside", "allow_outside=True"}},
     {"the option fields", {"--field NAME=KEY", "fields={...}"}},
+    {"the options part and parts", {"--part I/N", "part=(i, n)"}},
     {"the zstd level", {"--zstd", "zstd"}},
     {"weights", {"--weights", "weights"}},
 };

@@ -27,6 +27,7 @@ static void check_all()
     const sluice_system system = SLUICE_SYSTEM_INIT;
     const sluice_option option = SLUICE_OPTION_INIT;
     const sluice_ranks ranks = SLUICE_RANKS_INIT;
+    const sluice_job_array job_array = SLUICE_JOB_ARRAY_INIT;
     const sluice_column column = SLUICE_COLUMN_INIT;
     const sluice_dataset_options dataset_options = SLUICE_DATASET_OPTIONS_INIT;
     const sluice_dataset_info dataset_info = SLUICE_DATASET_INFO_INIT;
@@ -65,6 +66,7 @@ static void check_all()
     check(system, "system");
     check(option, "option");
     check(ranks, "ranks");
+    check(job_array, "job_array");
     check(column, "column");
     check(dataset_options, "dataset_options");
     check(dataset_info, "dataset_info");

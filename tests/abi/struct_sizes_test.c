@@ -42,6 +42,11 @@ static sluice_status fill_ranks(void *tagged)
     return sluice_ranks_find(tagged, NULL);
 }
 
+static sluice_status fill_job_array(void *tagged)
+{
+    return sluice_job_array_find(tagged, 0, NULL);
+}
+
 static sluice_status fill_info(void *tagged)
 {
     return sluice_dataset_get_info(f.dataset, tagged);
@@ -301,6 +306,7 @@ static const struct filler {
     {"system_get_info", fill_system, sizeof(sluice_system), SLUICE_OK, 20},
     {"option_get", fill_option, sizeof(sluice_option), SLUICE_OK, 4},
     {"ranks_find", fill_ranks, sizeof(sluice_ranks), SLUICE_OK, 4},
+    {"job_array_find", fill_job_array, sizeof(sluice_job_array), SLUICE_OK, 4},
     {"dataset_get_info", fill_info, sizeof(sluice_dataset_info), SLUICE_OK, 4},
     {"dataset_get_field", fill_field, sizeof(sluice_field), SLUICE_OK, 4},
     {"dataset_get_left_out", fill_left_out, sizeof(sluice_left_out), SLUICE_END, 4},
