@@ -3,7 +3,8 @@
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 need jq
-unset RANK WORLD_SIZE LOCAL_RANK PMI_RANK PMI_SIZE SLURM_PROCID SLURM_NTASKS
+unset RANK WORLD_SIZE LOCAL_RANK PMI_RANK PMI_SIZE SLURM_PROCID SLURM_NTASKS SLURM_ARRAY_TASK_ID JOB_COMPLETION_INDEX \
+    AWS_BATCH_JOB_ARRAY_INDEX LSB_JOBINDEX SGE_TASK_ID PBS_ARRAY_INDEX PBS_ARRAYID
 
 same() { diff -r whole parts > /dev/null || fail "$1: not the bytes of one process"; }
 
@@ -51,8 +52,40 @@ says err "OMPI_COMM_WORLD_RANK"
 [ ! -e parts ] || fail "a contradiction must not begin anything"
 unset OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE
 
+# As the jobs of an array: Slurm says how many, Kubernetes does not.
+slurm() { # slurm ID ...: a job of --array=1-3
+    local id=$1
+    shift
+    SLURM_ARRAY_TASK_ID=$id SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_MAX=3 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_STEP=1 "$@"
+}
+for id in 2 3 1; do
+    slurm $id run 0 pack photos parts --part auto "${size[@]}"
+    says out "part $((id - 1)) of 3: "
+    [ ! -s err ] || fail "--part auto needs no warning: $(cat err)"
+done
+same "an array of three"
+slurm 2 run 0 verify parts --part auto --json
+json '.part == 1 and .parts == 3'
+slurm 2 run 0 pack photos parts "${size[@]}"
+says err "sluice pack: warning: SLURM_ARRAY_TASK_ID is set: each job of the array does all of the work; --part auto gives"
+slurm 2 run 0 pack photos parts --part 0/1 "${size[@]}"
+[ ! -s err ] || fail "all was asked for: $(cat err)"
+rm -r parts
+JOB_COMPLETION_INDEX=0 run 0 pack photos parts --part auto/2 "${size[@]}"
+says out "part 0 of 2: "
+rm -r parts
+JOB_COMPLETION_INDEX=1 refuses 2 "JOB_COMPLETION_INDEX is set, but no variable has the number of jobs in the array: give it (--part auto/N)" \
+    pack photos parts --part auto
+JOB_COMPLETION_INDEX=2 refuses 2 "JOB_COMPLETION_INDEX is 2: with 2 parts it must be from 0 to 1" pack photos parts --part auto/2
+slurm 2 refuses 2 "has 3 jobs, not 4" pack photos parts --part auto/4
+JOB_COMPLETION_INDEX=0 slurm 2 refuses 2 "two schedulers disagree" pack photos parts --part auto
+SGE_TASK_ID=1 SGE_TASK_FIRST=1 SGE_TASK_LAST=9 SGE_TASK_STEPSIZE=2 refuses 2 "number the parts yourself (--part I/N)" pack photos parts --part auto
+RANK=1 WORLD_SIZE=4 slurm 2 refuses 2 "a launcher started 4 processes (torchrun)" pack photos parts --part auto
+refuses 2 "this is not a job of an array" pack photos parts --part auto
+[ ! -e parts ] || fail "a refusal must not begin anything"
+
 # What does not go together.
-for wrong in 3/3 1 /2 1/ -1/2 a/b 1/2/3 1/65536 '1 /2' ''; do
+for wrong in 3/3 1 /2 1/ -1/2 a/b 1/2/3 1/65536 '1 /2' '' auto auto/3 auto/ auto/0 auto/x auto/65536 autos; do
     run 2 pack photos parts --part "$wrong"
 done
 refuses 2 "--overwrite does not work with several processes" pack photos parts --part 0/2 --overwrite

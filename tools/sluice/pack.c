@@ -462,7 +462,7 @@ static bool check(struct pack_args *args)
     "JPEGs are re-tiled: rewritten losslessly, so that a crop can be decoded without the\n"   \
     "rest of the image. The same input and options give the same bytes. Under mpirun or\n"    \
     "srun each process packs a part, and the last process joins the parts; --part does the\n" \
-    "same without a launcher."
+    "same without a launcher, --part auto in the jobs of an array."
 
 #define PACK_EXAMPLES                             \
     "  sluice pack photos packed\n"               \
@@ -475,6 +475,7 @@ static int pack_or_join(struct pack_args *args)
         args->options.skip_verify = 1; /* the parts did, or not */
         return join(args);
     }
+    part_note_array(args->given);
     const int code = part_choose(args->given, &args->part);
     if (code == TOOL_FINE && args->part.parts > 1 && args->options.overwrite) {
         report("--overwrite does not work with several processes: remove %s first",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * part: which part of the work is this process's, of several that do it together: as the user says,
- * else as the launcher does. Main thread.
+ * part: which part of the work is this process's, of several that do it together: as the user says
+ * (a number, or that of an array's job), else as the launcher does. Main thread.
  */
 #ifndef TOOL_PART_H
 #define TOOL_PART_H
@@ -17,15 +17,18 @@ struct part {
 };
 
 /* The row of the option table for it; `given` is a const char *. */
-#define PART_ROW(given)                                                           \
-    {                                                                             \
-        "part", 0, OPTION_TEXT, &(given),                                         \
-            .metavar = "I/N",                                                     \
-            .help = "this process's part of N, from 0 [the launcher's, else all]" \
+#define PART_ROW(given)                                                                \
+    {                                                                                  \
+        "part", 0, OPTION_TEXT, &(given),                                              \
+            .metavar = "auto|I/N",                                                     \
+            .help = "part I of N; auto[/N]: of a job array [the launcher's, else all]" \
     }
 
-/* `given` is "I/N" or NULL. An exit code; what is wrong is reported. */
+/* `given` is "I/N", "auto", "auto/N" or NULL. An exit code; what is wrong is reported. */
 int part_choose(const char *given, struct part *part);
+
+/* Says so, where this is a job of an array and the user gave no part: then each job does all. */
+void part_note_array(const char *given);
 
 /* Threads for this process where the user gave no number: its processors, or its share of the
  * machine's; 0: as the library likes. */
