@@ -19,6 +19,7 @@ Fill = int | float | Sequence[int | float] | None
 Columns = Mapping[str, Column]
 Hook = Callable[[Batch], Any]
 Values = Iterable[float]
+Part = tuple[int, int] | tuple[str, int] | str  # (i, n), ("auto", n), "auto"
 Labels = str | Sequence[str] | Mapping[str | int, str | None]
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, overload
 
-    from ._types import Field as Field, Labels, LeftOut as LeftOut, Paths, Progress, Verified as Verified
+    from ._types import Field as Field, Labels, LeftOut as LeftOut, Part, Paths, Progress, Verified as Verified
 
 TYPES = {1: "image", 2: "int", 3: "float", 4: "bytes", 5: "text", 6: "tensor"}
 
@@ -319,10 +319,10 @@ class Dataset:
     @_check.named
     def verify(
         self, decode: bool = False, *, workers: int | None = None, progress: Progress = True,
-        part: tuple[int, int] | None = None, max_sample_bytes: int = 0,
+        part: Part | None = None, max_sample_bytes: int = 0,
     ) -> Verified:  # fmt: skip
         """Reads all of it and checks every checksum and header; with `decode` also every picture's pixels
-        and every frame. workers: threads [one for each processor]. part: (i, n): only part i of n, from 0. max_sample_bytes: a larger sample is a bad one
+        and every frame. workers: threads [one for each processor]. part: (i, n): only part i of n, from 0; 'auto' as of sluice.pack. max_sample_bytes: a larger sample is a bad one
         [1 GiB; 2^31 - 1 at most].
 
         Returns (samples looked at, bytes read, findings, unchecked): the findings are exceptions, with file,

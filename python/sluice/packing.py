@@ -13,7 +13,7 @@ from .dataset import argument_hints, labels_of, opened
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .dataset import Dataset
-    from ._types import Labels, PackResult as PackResult, Paths, Progress, UnpackResult as UnpackResult
+    from ._types import Labels, PackResult as PackResult, Part, Paths, Progress, UnpackResult as UnpackResult
 
 
 if not TYPE_CHECKING:
@@ -62,7 +62,7 @@ def pack(
     on_bad_sample: str = "fail", keep_order: bool = False, keep_bytes: bool = False, raw: bool = False, seed: int = 0,
     zstd: str | int = "auto", shard_bytes: int = 0, metadata: str = "keep", verify: bool = True,
     progress: Progress = True, max_side: int | None = None, quality: int | None = None, raw_share: float = 0.0,
-    part: tuple[int, int] | None = None, append: bool = False, max_sample_bytes: int = 0, labels: Labels = "same",
+    part: Part | None = None, append: bool = False, max_sample_bytes: int = 0, labels: Labels = "same",
     allow_case_duplicates: bool = False,
 ) -> PackResult:  # fmt: skip
     """Packs a dataset, with all its fields, into shards in the folder `path`.
@@ -86,7 +86,10 @@ def pack(
         Of versions of sluice that do not know this such a dataset is refused. allow_case_duplicates: as of concat.
     part: (i, n): only part i of n, from 0: n processes, on machines that see the same folder, call this alike but for
         i, in any order; the last one joins the parts (PackResult.complete). `sluice.ranks()` gives what a launcher
-        says; nothing is taken from it unasked.
+        says; nothing is taken from it unasked. 'auto': the part of this job of an array, as the variables of Slurm, Kubernetes,
+        AWS Batch, LSF, SGE, PBS or Torque say; ('auto', n) where they do not say how many jobs there are (docs/distributed.md).
+        InvalidError where there is no array, they contradict each other, or a launcher started several processes.
+        Without `part`, each job of an array packs everything: a UserWarning; (0, 1) says that this is meant.
     progress: True (a bar where tqdm is installed), or a function of (done, total).
 
     A run that was interrupted, also by Ctrl-C, is continued by the same call. Raises CorruptError or
@@ -94,6 +97,8 @@ def pack(
     """
     given = locals()
     path = _check.path("path", path)
+    if part is None:
+        _warn_of_array()
     dataset = opened("source", source)
     options = {
         **values(pack, "pack", given | {"zstd": _check.zstd_level(zstd)}),
@@ -111,11 +116,44 @@ def sample_limit(max_sample_bytes):
     return _check.integer("max_sample_bytes", max_sample_bytes, 0, 2**31 - 1)
 
 
+def _warn_of_array():
+    variable, parts = _sluice.look_for_job_array()
+    if variable and parts != 1:
+        auto = "'auto'" if parts else "('auto', n)"
+        _check.warn(
+            f"{variable} is set: each job of the array does all of the work; part={auto} gives each a part, "
+            "and part=(0, 1) says that all is meant"
+        )
+
+
+def _part_of_array(part, parts):
+    """Of the job of an array that this is; 0 parts: as many as the scheduler says."""
+    from ._ranks import ranks
+
+    index, parts, variable = _sluice.find_job_array(parts)
+    if not variable:
+        raise _sluice.InvalidError(
+            f"part={part!r}: this is not a job of an array: no variable of Slurm (SLURM_ARRAY_TASK_ID), Kubernetes (JOB_COMPLETION_INDEX), "
+            "AWS Batch, LSF, SGE, PBS or Torque has an index; write part=(i, n)"
+        )
+    found = ranks()
+    if found.world_size > 1:
+        raise _sluice.InvalidError(
+            f"part={part!r}: {variable} is set, and a launcher started {found.world_size} processes ({found.source}): start one process "
+            "in each job, or write part=(i, n)"
+        )
+    return {"part": index, "parts": parts}
+
+
 def part_options(part):
     """Of the library: part and parts."""
-    wanted = "(i, n) with i from 0 to n - 1"
+    wanted = "(i, n) with i from 0 to n - 1, 'auto', or ('auto', n)"
     if part is None:
         return {"part": 0, "parts": 1}
+    if isinstance(part, str) and part == "auto":
+        return _part_of_array(part, 0)
+    if isinstance(part, (tuple, list)) and len(part) == 2 and isinstance(part[0], str) and part[0] == "auto":
+        return _part_of_array(part, _check.integer("part", part[1], 1, 65535))
     if not isinstance(part, (tuple, list)) or len(part) != 2 or not all(hasattr(one, "__index__") for one in part):
         raise _check.wrong("part", part, wanted)
     index, parts = part

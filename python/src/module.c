@@ -68,6 +68,30 @@ static PyObject *divide_ranks(PyObject *module, PyObject *arguments)
     return Py_BuildValue("(II)", ranks.rank, ranks.world_size);
 }
 
+static PyObject *find_job_array(PyObject *module, PyObject *arguments)
+{
+    const extension *e = PyModule_GetState(module);
+    sluice_job_array array = SLUICE_JOB_ARRAY_INIT;
+    sluice_error error = SLUICE_ERROR_INIT;
+    unsigned int parts;
+    if (!PyArg_ParseTuple(arguments, "I", &parts)) {
+        return NULL;
+    }
+    if (sluice_job_array_find(&array, parts, &error) < 0) {
+        return sluice_raise(e, &error);
+    }
+    return Py_BuildValue("(IIs)", array.part, array.parts, array.variable);
+}
+
+static PyObject *look_for_job_array(PyObject *module, PyObject *unused)
+{
+    sluice_job_array array = SLUICE_JOB_ARRAY_INIT;
+    const int known = sluice_job_array_find(&array, 0, NULL) == SLUICE_OK;
+    (void)module;
+    (void)unused;
+    return Py_BuildValue("(sI)", array.variable, known ? array.parts : 0);
+}
+
 static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
 {
     *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
@@ -132,6 +156,11 @@ static PyMethodDef methods[] = {
      "launcher), as the environment says."},
     {"divide_ranks", divide_ranks, METH_VARARGS,
      "divide_ranks(rank, world_size, model_parallel): (rank, world_size)"},
+    {"find_job_array", find_job_array, METH_VARARGS,
+     "find_job_array(parts or 0): (part, parts, variable or \"\"), as the environment says"},
+    {"look_for_job_array", look_for_job_array, METH_NOARGS,
+     "look_for_job_array($module, /)\n--\n\n(variable or \"\", parts, or 0 where they are not "
+     "known), as the environment says."},
     {"steps", recipe_steps, METH_NOARGS,
      "steps($module, /)\n--\n\nWhat a transform can be made of: (name, stage, text, ((argument, "
      "preset or None, least, most), ...))."},

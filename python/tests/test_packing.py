@@ -54,6 +54,62 @@ def test_parts(photos, tmp_path):
         sluice.pack(photos, tmp_path / "parts", overwrite=True, part=(0, 2))
 
 
+INDICES = ("SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_ARRAY_INDEX", "LSB_JOBINDEX", "SGE_TASK_ID", "PBS_ARRAY_INDEX",
+           "PBS_ARRAYID")  # fmt: skip
+
+
+def job(monkeypatch, **variables):
+    """The environment of a job of an array, and of no other."""
+    for name in INDICES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, str(value))
+
+
+def test_parts_of_an_array(photos, tmp_path, monkeypatch, recwarn):
+    for index in (1, 3, 2):
+        job(monkeypatch, SGE_TASK_ID=index, SGE_TASK_FIRST=1, SGE_TASK_LAST=3, SGE_TASK_STEPSIZE=1)
+        made = sluice.pack(photos, tmp_path / "packed", part="auto", progress=None)
+    assert made.complete and made.samples == 11
+    job(monkeypatch)
+    assert sluice.Dataset(tmp_path / "packed").verify(progress=None).samples == 33
+    counts = []
+    for index in range(3):
+        job(monkeypatch, JOB_COMPLETION_INDEX=index)
+        counts.append(sluice.Dataset(tmp_path / "packed").verify(part=("auto", 3), progress=None).samples)
+    assert sum(counts) == 33 and not recwarn.list
+
+
+def test_an_array_without_a_part_warns(photos, tmp_path, monkeypatch, recwarn):
+    job(monkeypatch, AWS_BATCH_JOB_ARRAY_INDEX=0, AWS_BATCH_JOB_ARRAY_SIZE=2)
+    with pytest.warns(UserWarning, match="AWS_BATCH_JOB_ARRAY_INDEX is set: .* part='auto' gives each a part"):
+        sluice.pack(photos, tmp_path / "packed", progress=None)
+    job(monkeypatch, PBS_ARRAYID=0)
+    with pytest.warns(UserWarning, match=r"PBS_ARRAYID is set: .* part=\('auto', n\) gives each a part"):
+        sluice.pack(photos, tmp_path / "packed", progress=None)
+    assert sluice.pack(photos, tmp_path / "packed", part=(0, 1), progress=None).was_complete
+    assert not recwarn.list
+
+
+def test_arrays_that_are_refused(photos, tmp_path, monkeypatch):
+    def refused(text, part="auto", **variables):
+        job(monkeypatch, **variables)
+        with pytest.raises(sluice.InvalidError, match=text):
+            sluice.pack(photos, tmp_path / "none", part=part, progress=None)
+
+    refused(r"not a job of an array.*write part=\(i, n\)")
+    refused(r'give it \(part=\("auto", n\)\)', JOB_COMPLETION_INDEX=1)
+    refused(r"JOB_COMPLETION_INDEX is 2: with 2 parts it must be from 0 to 1", ("auto", 2), JOB_COMPLETION_INDEX=2)
+    refused(r"LSB_JOBINDEX_STEP is 2.*part=\(i, n\)", LSB_JOBINDEX=1, LSB_JOBINDEX_END=9, LSB_JOBINDEX_STEP=2)
+    refused("two schedulers disagree", ("auto", 4), JOB_COMPLETION_INDEX=1, PBS_ARRAY_INDEX=2)
+    refused("a launcher started 2 processes", ("auto", 4), JOB_COMPLETION_INDEX=1, RANK=0, WORLD_SIZE=2)
+    monkeypatch.delenv("RANK")
+    for wrong in (("auto", 0), ("auto", 65536), "all", ("auto",)):
+        with pytest.raises((TypeError, ValueError), match="part="):
+            sluice.pack(photos, tmp_path / "none", part=wrong, progress=None)
+    assert not (tmp_path / "none").exists()
+
+
 def test_append(photos, tmp_path):
     sluice.pack(photos, tmp_path / "packed")
     for again in (False, True):
