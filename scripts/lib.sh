@@ -71,6 +71,7 @@ slurmctld                                     : Slurm, likewise
 slurmd                                        : its daemon for a machine
 slurm-client                                  : srun and sbatch
 munge                                         : what Slurm authenticates with
+python3-distributed                           : Dask, to pack on its workers
 '
 
 # installed_packages NAME...: those of them that are installed for this machine. What is installed for a foreign
